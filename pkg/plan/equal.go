@@ -1,0 +1,82 @@
+package plan
+
+import "math"
+
+// equal compares JSON values exactly: 1 and 1.0 are the same number, an absent
+// key and a null are not the same map.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && equalMaps(a, b)
+	case []any:
+		b, ok := b.([]any)
+		return ok && equalLists(a, b)
+	case int64, int, float64:
+		return equalNumbers(a, b)
+	default:
+		return a == b
+	}
+}
+
+func equalMaps(a, b map[string]any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for key, value := range a {
+		other, ok := b[key]
+		if !ok || !equal(value, other) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalLists(a, b []any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !equal(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalNumbers(a, b any) bool {
+	x, xInt, xOK := number(a)
+	y, yInt, yOK := number(b)
+	switch {
+	case !xOK || !yOK:
+		return false
+	case xInt != nil && yInt != nil:
+		return *xInt == *yInt
+	case xInt == nil && yInt == nil:
+		return x == y
+	case xInt == nil:
+		return equalMixed(*yInt, x)
+	default:
+		return equalMixed(*xInt, y)
+	}
+}
+
+// equalMixed avoids the rounding of large integers that a conversion to float
+// would bring.
+func equalMixed(i int64, f float64) bool {
+	return f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64 && int64(f) == i
+}
+
+func number(value any) (f float64, i *int64, ok bool) {
+	switch value := value.(type) {
+	case int64:
+		return 0, &value, true
+	case int:
+		wide := int64(value)
+		return 0, &wide, true
+	case float64:
+		return value, nil, true
+	default:
+		return 0, nil, false
+	}
+}

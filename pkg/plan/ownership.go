@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// applied reports whether applying body under manager would change nothing:
+// every value is there and the manager owns these fields and no others. The
+// API server knows which lists are merged by key from the schema; here the
+// manager's own entry in managedFields says it.
+func applied(current, body map[string]any, manager, subresource string) bool {
+	fields := ownedFields(current, manager, subresource)
+	return fields != nil && appliedMap(fields, current, body)
+}
+
+// ownedFields returns the FieldsV1 tree of the manager's Apply entry, nil
+// where it has none.
+func ownedFields(current map[string]any, manager, subresource string) map[string]any {
+	entries, _ := lookup(current, Path{"metadata", "managedFields"})
+	list, _ := entries.([]any)
+	for _, element := range list {
+		entry, _ := element.(map[string]any)
+		of, _ := entry["subresource"].(string)
+		if entry["manager"] != manager || entry["operation"] != "Apply" || of != subresource {
+			continue
+		}
+		fields, _ := entry["fieldsV1"].(map[string]any)
+		return fields
+	}
+	return nil
+}
+
+// appliedValue compares one field. A field without children in the tree is
+// owned as a whole.
+func appliedValue(fields map[string]any, current, body any) bool {
+	if len(fields) == 0 {
+		return equal(current, body)
+	}
+	switch body := body.(type) {
+	case map[string]any:
+		currentMap, ok := current.(map[string]any)
+		return ok && appliedMap(fields, currentMap, body)
+	case []any:
+		currentList, ok := current.([]any)
+		return ok && appliedList(fields, currentList, body)
+	default:
+		return false
+	}
+}
+
+func appliedMap(fields, current, body map[string]any) bool {
+	wanted := 0
+	for key, value := range body {
+		if isIdentity(key) {
+			continue
+		}
+		wanted++
+		owned, ok := fields["f:"+key].(map[string]any)
+		have, exists := current[key]
+		if !ok || !exists || !appliedValue(owned, have, value) {
+			return false
+		}
+	}
+	return wanted == len(fields)-itself(fields)
+}
+
+// isIdentity leaves out what says which object is applied: it is never owned.
+// The names do not occur as fields of an object below its root but metadata,
+// and there rules may not write them.
+func isIdentity(key string) bool { return key == "apiVersion" || key == "kind" }
+
+// itself is 1 where the tree says that the item itself is owned, besides what
+// is in it.
+func itself(fields map[string]any) int {
+	if _, ok := fields["."]; ok {
+		return 1
+	}
+	return 0
+}
+
+// appliedList compares a list that is merged by key ("k:") or a set ("v:").
+func appliedList(fields map[string]any, current, body []any) bool {
+	if len(fields)-itself(fields) != len(body) {
+		return false
+	}
+	for name, value := range fields {
+		owned, _ := value.(map[string]any)
+		kind, key, _ := strings.Cut(name, ":")
+		var ok bool
+		switch kind {
+		case "k":
+			ok = appliedElement(owned, key, current, body)
+		case "v":
+			ok = holds(current, key) && holds(body, key)
+		case ".":
+			ok = true
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func appliedElement(fields map[string]any, key string, current, body []any) bool {
+	have, haveOK := elementByKey(current, key)
+	want, wantOK := elementByKey(body, key)
+	return haveOK && wantOK && appliedMap(fields, have, want)
+}
+
+// elementByKey finds the map in list that has all the pairs of a JSON key such
+// as {"name":"http"}.
+func elementByKey(list []any, key string) (map[string]any, bool) {
+	var pairs map[string]any
+	if err := utiljson.Unmarshal([]byte(key), &pairs); err != nil {
+		return nil, false
+	}
+	for _, element := range list {
+		if candidate, ok := element.(map[string]any); ok && hasAll(candidate, pairs) {
+			return candidate, true
+		}
+	}
+	return nil, false
+}
+
+func hasAll(candidate, pairs map[string]any) bool {
+	for key, value := range pairs {
+		if !equal(candidate[key], value) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether a set has the JSON value.
+func holds(list []any, data string) bool {
+	var value any
+	if err := utiljson.Unmarshal([]byte(data), &value); err != nil {
+		return false
+	}
+	for _, element := range list {
+		if equal(element, value) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,109 @@
+package plan
+
+import "testing"
+
+func TestApplied(t *testing.T) {
+	const ports = `"k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {".": {}, "f:containerPort": {}, "f:protocol": {}, "f:name": {}}`
+	tests := map[string]struct {
+		reason  string
+		fields  string // FieldsV1 of our entry; empty for no entry
+		current string
+		body    string
+		want    bool
+	}{
+		"NeverApplied": {
+			reason:  "Values that are there but not owned are still to be applied, or they could be taken away.",
+			current: `{spec: {a: 1}}`, body: `{spec: {a: 1}}`,
+		},
+		"Same": {
+			reason: "Owned and equal.",
+			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: 1, b: 2}}`, body: `{spec: {a: 1}}`, want: true,
+		},
+		"OtherValue": {
+			reason: "A value that was forced away must be applied again.",
+			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: 2}}`, body: `{spec: {a: 1}}`,
+		},
+		"OwnsMore": {
+			reason: "A field that is no longer wanted must be given up.",
+			fields: `{"f:spec": {"f:a": {}, "f:b": {}}}`, current: `{spec: {a: 1, b: 2}}`, body: `{spec: {a: 1}}`,
+		},
+		"OwnsLess": {
+			reason: "A field that is newly wanted must be owned.",
+			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: 1, b: 2}}`, body: `{spec: {a: 1, b: 2}}`,
+		},
+		"AtomicList": {
+			reason: "A list without children in the tree is owned as a whole.",
+			fields: `{"f:spec": {"f:args": {}}}`, current: `{spec: {args: [x, z]}}`, body: `{spec: {args: [x, z]}}`, want: true,
+		},
+		"AtomicListLonger": {
+			reason: "An element more is a difference.",
+			fields: `{"f:spec": {"f:args": {}}}`, current: `{spec: {args: [x, z]}}`, body: `{spec: {args: [x]}}`,
+		},
+		"ByKey": {
+			reason:  "Elements of others in a list that is merged by key are theirs.",
+			fields:  `{"f:spec": {"f:ports": {` + ports + `}}}`,
+			current: `{spec: {ports: [{containerPort: 22, protocol: TCP}, {containerPort: 80, protocol: TCP, name: http}]}}`,
+			body:    `{spec: {ports: [{containerPort: 80, protocol: TCP, name: http}]}}`,
+			want:    true,
+		},
+		"ByKeyOther": {
+			reason:  "A field of an element differs.",
+			fields:  `{"f:spec": {"f:ports": {` + ports + `}}}`,
+			current: `{spec: {ports: [{containerPort: 80, protocol: TCP, name: web}]}}`,
+			body:    `{spec: {ports: [{containerPort: 80, protocol: TCP, name: http}]}}`,
+		},
+		"ByKeyMore": {
+			reason:  "An element is wanted that is not owned.",
+			fields:  `{"f:spec": {"f:ports": {` + ports + `}}}`,
+			current: `{spec: {ports: [{containerPort: 80, protocol: TCP, name: http}, {containerPort: 22, protocol: TCP}]}}`,
+			body:    `{spec: {ports: [{containerPort: 80, protocol: TCP, name: http}, {containerPort: 22, protocol: TCP}]}}`,
+		},
+		"Set": {
+			reason:  "A set is owned value by value.",
+			fields:  `{"f:metadata": {"f:finalizers": {".": {}, "v:\"x\"": {}}}}`,
+			current: `{metadata: {finalizers: [other, x]}}`, body: `{metadata: {finalizers: [x]}}`, want: true,
+		},
+		"SetGone": {
+			reason:  "A value of the set was taken out.",
+			fields:  `{"f:metadata": {"f:finalizers": {".": {}, "v:\"x\"": {}}}}`,
+			current: `{metadata: {finalizers: [other]}}`, body: `{metadata: {finalizers: [x]}}`,
+		},
+		"EmptyMap": {
+			reason: "An empty map is a value.",
+			fields: `{"f:spec": {"f:emptyDir": {}}}`, current: `{spec: {emptyDir: {}}}`, body: `{spec: {emptyDir: {}}}`, want: true,
+		},
+		"ScalarForMap": {
+			reason: "The type changed; the tree still tells of the old one.",
+			fields: `{"f:spec": {"f:a": {"f:b": {}}}}`, current: `{spec: {a: {b: 1}}}`, body: `{spec: {a: 1}}`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			current := decode[map[string]any](t, tc.current)
+			if tc.fields != "" {
+				metadata, _ := current["metadata"].(map[string]any)
+				if metadata == nil {
+					metadata = map[string]any{}
+				}
+				metadata["managedFields"] = []any{
+					entry(t, "kubectl", "Update", "", `{"f:spec": {"f:a": {}}}`),
+					entry(t, "ours", "Apply", "status", `{}`),
+					entry(t, "ours", "Apply", "", tc.fields),
+				}
+				current["metadata"] = metadata
+			}
+			if got := applied(current, decode[map[string]any](t, tc.body), "ours", ""); got != tc.want {
+				t.Errorf("%s got %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func entry(t *testing.T, manager, operation, subresource, fields string) map[string]any {
+	t.Helper()
+	out := map[string]any{"manager": manager, "operation": operation, "fieldsV1": decode[map[string]any](t, fields)}
+	if subresource != "" {
+		out["subresource"] = subresource
+	}
+	return out
+}
