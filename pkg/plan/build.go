@@ -1,31 +1,41 @@
 package plan
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
+
+// Options are what a caller knows besides the wishes.
+type Options struct {
+	// Separate keeps rules from sharing an operation.
+	Separate bool
+	// Ineffective is what is known to have no effect. It is not written.
+	Ineffective Marks
+}
 
 // Build joins the wishes of all rules about the objects of one snapshot, in
 // order of precedence, into as few operations as keep the order in which each
 // rule wrote its actions. A rule that wants another value for a field than an
 // earlier one is left out as a whole, as is one whose patch cannot be applied;
-// the decisions say so, one for each rule left out. With separate, rules do not
-// share an operation.
-func Build(wishes []Wish, separate bool) ([]Operation, []Decision) {
+// the decisions of the plan say so, one for each rule left out.
+func Build(wishes []Wish, options Options) Plan {
 	accepted, refused := accept(wishes)
 	for {
-		operations, failed := assemble(batches(accepted, separate))
+		b := builder{known: options.Ineffective, met: Marks{}}
+		operations, failed := b.assemble(batches(accepted, options.Separate))
 		if failed == nil {
-			return operations, refused
+			return Plan{Operations: operations, Decisions: refused, Suppressed: b.met}
 		}
 		refused = append(refused, *failed)
 		accepted = without(accepted, failed.Rule)
 	}
 }
 
+// builder carries the marks of one attempt at a plan.
+type builder struct {
+	known, met Marks
+}
+
 // accept drops the rules that lose a conflict.
 func accept(wishes []Wish) (accepted []Wish, refused []Decision) {
-	trees := map[string]*claims{}
+	trees := map[place]*claims{}
 	for _, group := range byRule(wishes) {
 		if decision := refusal(trees, group); decision != nil {
 			refused = append(refused, *decision)
@@ -47,7 +57,7 @@ func accept(wishes []Wish) (accepted []Wish, refused []Decision) {
 	return accepted, refused
 }
 
-func refusal(trees map[string]*claims, group []Wish) *Decision {
+func refusal(trees map[place]*claims, group []Wish) *Decision {
 	for _, wish := range group {
 		all, err := wish.claims()
 		if err != nil {
@@ -65,9 +75,12 @@ func refusal(trees map[string]*claims, group []Wish) *Decision {
 }
 
 // place is what two wishes must share to be able to contradict each other.
-func (w Wish) place() string {
-	return fmt.Sprint(w.Target.GVR, w.Target.Namespace, "/", w.Target.Name, "/", w.Subresource)
+type place struct {
+	target      Object
+	subresource string
 }
+
+func (w Wish) place() place { return place{w.Target, w.Subresource} }
 
 // byRule splits the wishes, which come rule by rule, into one slice a rule.
 func byRule(wishes []Wish) [][]Wish {
@@ -94,34 +107,33 @@ func without(wishes []Wish, rule Rule) []Wish {
 
 // batch holds the wishes that travel in one request.
 type batch struct {
-	place   string
+	place   place
 	manager string
 	wishes  []Wish
 }
 
 // assemble turns each batch into an operation, or says which rule's wish
 // cannot be applied to the snapshot.
-func assemble(all []*batch) ([]Operation, *Decision) {
+func (b builder) assemble(all []*batch) ([]Operation, *Decision) {
 	// A later request to the same object starts from what an earlier one made.
-	current := map[string]map[string]any{}
+	current := map[Object]map[string]any{}
 	var out []Operation
-	for _, b := range all {
-		first := b.wishes[0]
-		object := first.Target.String() + first.Target.GVR.String()
-		if _, ok := current[object]; !ok {
-			current[object] = first.Current
+	for _, batch := range all {
+		first := batch.wishes[0]
+		if _, ok := current[first.Target]; !ok {
+			current[first.Target] = first.Current
 		}
-		build := b.updateOperation
+		build := b.update
 		if first.Type == Apply {
-			build = b.applyOperation
+			build = b.apply
 		}
-		operation, err := build(current[object])
+		operation, err := build(batch, current[first.Target])
 		if err != nil {
 			return nil, err
 		}
 		if operation != nil {
 			out = append(out, *operation)
-			current[object] = operation.Predicted
+			current[first.Target] = operation.Predicted
 		}
 	}
 	return out, nil
@@ -189,27 +201,30 @@ func (o *Operation) addRule(rule Rule) {
 	o.Rules = append(o.Rules, rule)
 }
 
-// updateOperation joins merge and JSON patches: into one merge patch where all
-// are, otherwise into one JSON patch. It is nil where nothing would change.
-func (b *batch) updateOperation(current map[string]any) (*Operation, *Decision) {
-	operation := b.operation(Merge)
+// update joins merge and JSON patches: into one merge patch where all are,
+// otherwise into one JSON patch. It is nil where nothing would change.
+func (b builder) update(batch *batch, current map[string]any) (*Operation, *Decision) {
+	operation := batch.operation(Merge)
 	after := current
 	var steps []any
-	for _, wish := range b.wishes {
-		next, wishSteps, err := wish.applyTo(after)
+	for _, wish := range batch.wishes {
+		next, err := wish.applyTo(after)
 		if err != nil {
 			return nil, &Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err}
 		}
 		changed := changes(wish.Rule, nil, after, next)
+		changed, next = wish.withoutIneffective(changed, next, b.known, b.met)
 		if len(changed) == 0 {
 			continue
 		}
+		operation.Changes = append(operation.Changes, changed...)
+		operation.addRule(wish.Rule)
 		if wish.Type == JSON {
 			operation.Type = JSON
 		}
-		operation.Changes = append(operation.Changes, changed...)
-		operation.addRule(wish.Rule)
-		steps = append(steps, wishSteps...)
+		if batch.hasJSON() {
+			steps = append(steps, wish.steps(after, next)...)
+		}
 		after = next
 	}
 	if equal(current, after) {
@@ -223,29 +238,36 @@ func (b *batch) updateOperation(current map[string]any) (*Operation, *Decision) 
 	return operation, nil
 }
 
-// applyTo returns the object with the wish, and the JSON patch that leads
-// there.
-func (w Wish) applyTo(current map[string]any) (after map[string]any, steps []any, err error) {
-	if w.Type == Merge {
-		after = mergePatched(current, w.Body.(map[string]any))
-		return after, jsonDifference(nil, current, after), nil
-	}
-	if after, err = jsonPatched(current, w.Body); err != nil {
-		return nil, nil, err
-	}
-	return after, w.Body.([]any), nil
+func (b *batch) hasJSON() bool {
+	return slices.ContainsFunc(b.wishes, func(w Wish) bool { return w.Type == JSON })
 }
 
-// applyOperation joins what one rule applies to one object: a second apply
-// under the same manager would take back the fields of the first.
-func (b *batch) applyOperation(current map[string]any) (*Operation, *Decision) {
-	operation := b.operation(Apply)
+// applyTo returns the object with the wish, which is not an Apply.
+func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
+	if w.Type == Merge {
+		return mergePatched(current, w.Body.(map[string]any)), nil
+	}
+	return jsonPatched(current, w.Body)
+}
+
+// steps are the wish as JSON patch operations.
+func (w Wish) steps(before, after map[string]any) []any {
+	if w.Type == Merge {
+		return jsonDifference(nil, before, after)
+	}
+	return w.Body.([]any)
+}
+
+// apply joins what one rule applies to one object: a second apply under the
+// same manager would take back the fields of the first.
+func (b builder) apply(batch *batch, current map[string]any) (*Operation, *Decision) {
+	operation := batch.operation(Apply)
 	body := map[string]any{}
-	for _, wish := range b.wishes {
+	for _, wish := range batch.wishes {
 		body = mergePatched(body, wish.Body.(map[string]any))
 		operation.Force = operation.Force || wish.Force
 	}
-	rule := b.wishes[0].Rule
+	rule := batch.wishes[0].Rule
 	if applied(current, body, operation.Manager, operation.Subresource) {
 		return nil, nil
 	}
@@ -253,5 +275,9 @@ func (b *batch) applyOperation(current map[string]any) (*Operation, *Decision) {
 	operation.addRule(rule)
 	operation.Predicted = mergePatched(current, body)
 	operation.Changes = changes(rule, nil, current, operation.Predicted)
+	if mark := operation.applyMark(); b.known[mark] {
+		b.met[mark] = true
+		return nil, nil
+	}
 	return operation, nil
 }

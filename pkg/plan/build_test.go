@@ -189,16 +189,16 @@ func TestBuild(t *testing.T) {
 				w.Subresource = a.subresource
 				wishes = append(wishes, w)
 			}
-			operations, refused := Build(wishes, tc.separate)
+			built := Build(wishes, Options{Separate: tc.separate})
 			var got []request
-			for _, o := range operations {
+			for _, o := range built.Operations {
 				got = append(got, request{o.Type, ruleNames(o.Rules), encode(t, o.Body), o.Manager})
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\noperations (-want +got):\n%s", tc.reason, diff)
 			}
 			var decisions []string
-			for _, d := range refused {
+			for _, d := range built.Decisions {
 				decisions = append(decisions, d.Rule.String()+" "+string(d.Outcome)+": "+d.Reason)
 			}
 			if diff := cmp.Diff(tc.decisions, decisions); diff != "" {
@@ -221,10 +221,10 @@ func ruleNames(rules []Rule) []string {
 
 func TestChanges(t *testing.T) {
 	current := decode[map[string]any](t, `{spec: {pd: {replicas: 2, old: 1}, tags: [a]}}`)
-	operations, _ := Build([]Wish{
+	operations := Build([]Wish{
 		wish(t, "a", Merge, current, `{spec: {pd: {replicas: 3, old: null}}}`),
 		wish(t, "b", Merge, current, `{spec: {tags: [a, b], deep: {er: true}}}`),
-	}, false)
+	}, Options{}).Operations
 	var got []string
 	for _, c := range operations[0].Changes {
 		got = append(got, c.Rule.Name+" "+c.Path.String()+": "+encode(t, c.Before)+" -> "+encode(t, c.After))

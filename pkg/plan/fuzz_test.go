@@ -27,12 +27,12 @@ func FuzzBuild(f *testing.F) {
 			}
 			wishes = append(wishes, Wish{Rule: rule([]string{"a", "b"}[i]), Target: target, Current: object, Type: kind, Body: body})
 		}
-		operations, _ := Build(wishes, false)
+		operations := Build(wishes, Options{}).Operations
 		if got := encode(t, object); got != before {
 			t.Fatalf("the snapshot was changed from %s to %s", before, got)
 		}
 		for _, o := range operations {
-			after, _, err := Wish{Type: o.Type, Body: o.Body}.applyTo(object)
+			after, err := Wish{Type: o.Type, Body: o.Body}.applyTo(object)
 			if err != nil {
 				t.Fatalf("the operation %s cannot be applied to %s: %v", encode(t, o.Body), before, err)
 			}

@@ -69,7 +69,7 @@ func changes(rule Rule, path Path, before, after map[string]any) []Change {
 			out = append(out, changes(rule, path.child(key), oldMap, newMap)...)
 			continue
 		}
-		out = append(out, Change{Rule: rule, Path: path.child(key), Before: old, After: value})
+		out = append(out, Change{Rule: rule, Path: path.child(key), Before: old, After: value, existed: existed})
 	}
 	return out
 }

@@ -55,11 +55,17 @@ func (o Object) String() string {
 	return o.GVR.Resource + " " + name
 }
 
+// IsSecret reports whether the object's values must not be shown.
+func (o Object) IsSecret() bool { return o.GVR.Group == "" && o.GVR.Resource == "secrets" }
+
 // Plan is everything that one evaluation of one object wants.
 type Plan struct {
 	Operations []Operation
 	Events     []Event
 	Decisions  []Decision
+	// Suppressed is what would have been written if it were not known to have
+	// no effect.
+	Suppressed Marks
 }
 
 // Type says how the body of an operation is to be read.
@@ -94,6 +100,8 @@ type Change struct {
 	Path   Path
 	Before any
 	After  any
+	// existed tells a null that was there from a field that was not.
+	existed bool
 }
 
 // Event is a Kubernetes Event to be recorded once the rule's operations have
