@@ -135,6 +135,16 @@ func TestBuild(t *testing.T) {
 			},
 			want: []request{{JSON, []string{"a"}, `[{"op":"add","path":"/spec/pd","value":{"image":"x","replicas":3}}]`, FieldManager}},
 		},
+		"LoserOfAFailure": {
+			reason: "A rule whose patch cannot be applied wins no conflict.",
+			wishes: []asked{
+				json("a", `[{op: replace, path: /spec/pd/replicas, value: 5}, {op: remove, path: /spec/none}]`),
+				merge("b", `{spec: {pd: {replicas: 3}}}`),
+			},
+			want: []request{{Merge, []string{"b"}, `{"spec":{"pd":{"replicas":3}}}`, FieldManager}},
+			decisions: []string{"guardrails/a failed: applying the json patch: " +
+				"error in remove for path: '/spec/none': Unable to remove nonexistent key: none: missing value"},
+		},
 		"ListsMove": {
 			reason: "Two rules that move the elements of one list cannot both be right about its indexes.",
 			wishes: []asked{

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -68,7 +69,7 @@ func (p Path) hasPrefix(prefix Path) bool {
 
 // child returns a new path one step deeper; p is not shared with it.
 func (p Path) child(step string) Path {
-	return append(p[:len(p):len(p)], step)
+	return append(slices.Clip(p), step)
 }
 
 func isIndex(step string) bool {

@@ -13,6 +13,12 @@ import (
 // FieldManager is the name under which merge and JSON patches are sent.
 const FieldManager = "dyncontroller"
 
+// ResourceName writes a GVR as kubectl takes it, such as
+// tidbclusters.v1alpha1.pingcap.com.
+func ResourceName(gvr schema.GroupVersionResource) string {
+	return strings.TrimSuffix(gvr.Resource+"."+gvr.Version+"."+gvr.Group, ".")
+}
+
 // Rule names a rule by where it was written. It is comparable.
 type Rule struct {
 	Kind      string // RuleSet or ClusterRuleSet
@@ -126,6 +132,10 @@ const (
 	Withheld  Outcome = "withheld"
 	Failed    Outcome = "failed"
 )
+
+// Troubled reports whether the rule could not act although it may have wanted
+// to.
+func (o Outcome) Troubled() bool { return o == Failed || o == Withheld }
 
 // Decision says what became of a rule and why.
 type Decision struct {

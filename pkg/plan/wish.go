@@ -33,14 +33,25 @@ type claim struct {
 	merged bool
 }
 
+// fields is the body of a merge patch or an apply; claims has checked it.
+func (w Wish) fields() map[string]any {
+	fields, _ := w.Body.(map[string]any)
+	return fields
+}
+
+// steps is the body of a JSON patch; claims has checked it.
+func (w Wish) steps() []any {
+	steps, _ := w.Body.([]any)
+	return steps
+}
+
 // claims lists the paths that the wish decides.
 func (w Wish) claims() ([]claim, error) {
 	if w.Type != JSON {
-		body, ok := w.Body.(map[string]any)
-		if !ok {
+		if w.fields() == nil {
 			return nil, fmt.Errorf("a %s patch must be a map, have %s", w.Type, typeName(w.Body))
 		}
-		return mapClaims(nil, nil, body, w.Type == Apply), nil
+		return mapClaims(nil, nil, w.fields(), w.Type == Apply), nil
 	}
 	operations, err := parseJSONPatch(w.Body)
 	if err != nil {
