@@ -1,0 +1,185 @@
+package document
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// builder turns what the parser read into nodes and notes what is not strict.
+type builder struct {
+	source *source
+	cursor mark
+	errors Errors
+}
+
+// report adds an error about a node, unless there are too many to be of use.
+func (b *builder) report(n *Node, hint, format string, args ...any) {
+	switch {
+	case len(b.errors) < maxErrors:
+		b.errors = append(b.errors, n.Errorf(hint, format, args...))
+	case len(b.errors) == maxErrors:
+		b.errors = append(b.errors, n.Errorf("correct the others first", "more mistakes follow"))
+	}
+}
+
+// node fills in a node that knows its place in the tree, and all below it.
+func (b *builder) node(n *Node, y *yaml.Node, depth int) *Node {
+	n.at = b.mark(y)
+	refused := b.refuse(n)
+	switch y.Kind {
+	case yaml.MappingNode, yaml.SequenceNode:
+		if depth > maxDepth {
+			b.report(n, "write it flatter", "maps and lists are nested deeper than %d", maxDepth)
+			break
+		}
+		if y.Kind == yaml.MappingNode {
+			b.mapping(n, y, depth)
+		} else {
+			b.list(n, y, depth)
+		}
+	case yaml.ScalarNode:
+		b.scalar(n, y, refused)
+	default: // An alias, which is refused.
+	}
+	return n
+}
+
+// refuse reports anchors, aliases and tags. A rule set is also an object in a
+// cluster, which has none of them, and a local tag silently empties a value:
+// "when: !paused" has no text. Without aliases there are no alias bombs, and
+// every value has one place.
+func (b *builder) refuse(n *Node) bool {
+	n.text = b.source.text[n.at.offset:]
+	var what string
+	switch firstRunes(n.text, 1) {
+	case "&":
+		what = "an anchor"
+	case "*":
+		what = "an alias"
+	case "!":
+		what = "a tag"
+	default:
+		n.text = ""
+		return false
+	}
+	if end := strings.IndexAny(n.text, " \t\n,[]{}"); end > 0 {
+		n.text = n.text[:end]
+	}
+	b.report(n, refusedHint, "%s is %s, which is not supported", quote(n.text), what)
+	return true
+}
+
+const (
+	keylessMessage = `there is no key before ":"`
+	keylessHint    = `write one, or put ":" in quotes if it belongs to the text`
+)
+
+const refusedHint = "put the value in quotes if it is text, else write it out"
+
+func (b *builder) scalar(n *Node, y *yaml.Node, refused bool) {
+	if refused {
+		return
+	}
+	n.text = y.Value
+	switch {
+	case y.Style&yaml.DoubleQuotedStyle != 0:
+		n.style = doubleQuoted
+	case y.Style&yaml.SingleQuotedStyle != 0:
+		n.style = singleQuoted
+	case y.Style&yaml.LiteralStyle != 0:
+		n.style = literal
+	case y.Style&yaml.FoldedStyle != 0:
+		n.style = folded
+	default:
+		value, message, hint := resolve(n.text)
+		if message != "" {
+			if n.key == n {
+				hint = "write " + quote(n.text)
+			}
+			b.report(n, hint, "%s", message)
+			return
+		}
+		n.kind, n.scalar = kindOf(value), value
+		return
+	}
+	n.kind, n.scalar = KindString, n.text
+}
+
+func (b *builder) list(n *Node, y *yaml.Node, depth int) {
+	n.kind, n.text = KindList, ""
+	n.children = make([]Entry, 0, len(y.Content))
+	for i, element := range y.Content {
+		child := &Node{parent: n, index: i, source: b.source}
+		n.children = append(n.children, Entry{Value: b.node(child, element, depth+1)})
+	}
+}
+
+func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
+	n.kind, n.text = KindMap, ""
+	n.children = make([]Entry, 0, len(y.Content)/2)
+	first := map[string]*Node{}
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		key := b.key(n, y.Content[i])
+		value := b.node(&Node{parent: n, key: key, source: b.source}, y.Content[i+1], depth+1)
+		if other, ok := first[key.text]; ok && key.kind == KindString {
+			b.report(key, "remove one of them", "duplicate key %s, first written on line %d",
+				quote(key.text), other.at.Line)
+			continue
+		}
+		if key.kind == KindString {
+			first[key.text] = key
+		}
+		n.children = append(n.children, Entry{Key: key, Value: value})
+	}
+}
+
+// key reads a key, which must be a string.
+func (b *builder) key(parent *Node, y *yaml.Node) *Node {
+	n := &Node{parent: parent, source: b.source}
+	n.key = n
+	if y.Kind == yaml.ScalarNode && y.Style == 0 && y.Value == "<<" {
+		n.at, n.text = b.mark(y), y.Value
+		b.report(n, "write the keys out", "merge keys are not supported")
+		return n
+	}
+	if y.Kind != yaml.ScalarNode && y.Kind != yaml.AliasNode {
+		n.at = b.mark(y)
+		b.report(n, "put the key in quotes", "a list or map cannot be a key")
+		return n
+	}
+	b.node(n, y, 0)
+	if n.kind == KindInvalid || n.kind == KindString {
+		return n
+	}
+	n.kind, n.scalar = KindInvalid, nil
+	if n.text == "" {
+		b.report(n, keylessHint, keylessMessage)
+	} else {
+		b.report(n, "write "+quote(n.text), "the key %s is not a string", shorten(n.text))
+	}
+	return n
+}
+
+// mark returns where the parser saw a node. Nodes come in the order of the
+// text, so the runes of a long line are counted only once.
+func (b *builder) mark(y *yaml.Node) mark {
+	line, column := max(y.Line-1, 1), y.Column // Less the break before the text.
+	if line >= len(b.source.lines) {
+		return b.source.advance(b.cursor, len(b.source.text))
+	}
+	at := b.cursor
+	if at.Line != line || at.Column > column {
+		at = mark{b.source.lines[line], Position{line, 1}}
+	}
+	rest := b.source.text[at.offset:]
+	for at.Column < column && rest != "" && rest[0] != '\n' {
+		_, size := utf8.DecodeRuneInString(rest)
+		rest = rest[size:]
+		at.offset += size
+		at.Column++
+	}
+	b.cursor = at
+	return at
+}

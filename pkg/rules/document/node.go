@@ -1,0 +1,246 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is what a node holds.
+type Kind uint8
+
+// The kinds. KindInvalid is a value that Parse has already reported, such as a
+// plain "no": there is nothing more to say about it.
+const (
+	KindInvalid Kind = iota
+	KindNull
+	KindBool
+	KindInt
+	KindFloat
+	KindString
+	KindList
+	KindMap
+)
+
+// String names the kind for messages.
+func (k Kind) String() string {
+	return [...]string{
+		"an invalid value", "no value", "a boolean", "an integer", "a number", "a string", "a list", "a map",
+	}[k]
+}
+
+// style is how a scalar was written, which decides how its text maps back to
+// the source.
+type style uint8
+
+const (
+	plain style = iota
+	singleQuoted
+	doubleQuoted
+	literal
+	folded
+)
+
+// Node is one value of a document. It never changes and may be read by any
+// number of goroutines. All methods but the constructors of errors may be
+// called on a nil Node, which is an invalid one.
+type Node struct {
+	kind     Kind
+	style    style
+	text     string // of a scalar
+	scalar   any
+	children []Entry // the elements of a list have no key
+	parent   *Node
+	key      *Node // the key itself, for keys and values of a map
+	index    int   // in a list
+	at       mark
+	source   *source
+}
+
+// Entry is one key of a map with its value.
+type Entry struct {
+	Key   *Node
+	Value *Node
+}
+
+// Kind returns what the node holds.
+func (n *Node) Kind() Kind {
+	if n == nil {
+		return KindInvalid
+	}
+	return n.kind
+}
+
+// Value returns a scalar as nil, bool, int64, float64 or string, and nil for
+// everything else.
+func (n *Node) Value() any {
+	if n == nil {
+		return nil
+	}
+	return n.scalar
+}
+
+// Text returns the text of a scalar before it got a type: "true" for a plain
+// true as well as for a quoted one. Offsets of [Node.ErrorAt] count in it.
+func (n *Node) Text() string {
+	if n == nil {
+		return ""
+	}
+	return n.text
+}
+
+// Any returns the whole subtree as map[string]any, []any and the types of
+// [Node.Value]. The caller owns it. Invalid values are nil.
+func (n *Node) Any() any {
+	switch n.Kind() {
+	case KindMap:
+		result := make(map[string]any, len(n.children))
+		for _, entry := range n.children {
+			result[entry.Key.text] = entry.Value.Any()
+		}
+		return result
+	case KindList:
+		result := make([]any, len(n.children))
+		for i, entry := range n.children {
+			result[i] = entry.Value.Any()
+		}
+		return result
+	default:
+		return n.Value()
+	}
+}
+
+// Entries returns what a map holds in the order written. The caller owns the
+// slice. A key may be invalid, if Parse has reported it.
+func (n *Node) Entries() []Entry {
+	if n.Kind() != KindMap {
+		return nil
+	}
+	return slices.Clone(n.children)
+}
+
+// Elements returns the elements of a list. The caller owns the slice.
+func (n *Node) Elements() []*Node {
+	if n.Kind() != KindList {
+		return nil
+	}
+	elements := make([]*Node, len(n.children))
+	for i, entry := range n.children {
+		elements[i] = entry.Value
+	}
+	return elements
+}
+
+// Get returns the value of a key of a map, or nil.
+func (n *Node) Get(key string) *Node {
+	if n.Kind() != KindMap {
+		return nil
+	}
+	for _, entry := range n.children {
+		if entry.Key.text == key {
+			return entry.Value
+		}
+	}
+	return nil
+}
+
+// Position returns where the value starts. A value that is not written, as in
+// "when:", is where its key is.
+func (n *Node) Position() Position {
+	if n == nil {
+		return Position{}
+	}
+	return n.shown().at.Position
+}
+
+// Path returns the way from the root of the document, such as
+// spec.rules[0].when, which is also the path of the key. It is empty at the
+// root.
+func (n *Node) Path() string {
+	if n == nil || n.parent == nil {
+		return ""
+	}
+	path := n.parent.Path()
+	switch {
+	case n.key == nil:
+		return fmt.Sprintf("%s[%d]", path, n.index)
+	case n.key.text == "" && n.key.kind == KindInvalid:
+		return path
+	case !isName(n.key.text):
+		return fmt.Sprintf("%s[%s]", path, quote(n.key.text))
+	case path == "":
+		return n.key.text
+	default:
+		return path + "." + n.key.text
+	}
+}
+
+// isName tells whether a key can follow a dot in a path without doubt.
+func isName(key string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+	return key != "" && len(key) <= 63 && strings.Trim(key, letters) == ""
+}
+
+// Errorf returns an error about the whole value.
+func (n *Node) Errorf(hint, format string, args ...any) *Error {
+	start, end := n.shown().extent()
+	return n.errorBetween(start, end, hint, format, args...)
+}
+
+// ErrorAt returns an error about a part of a scalar: offset and length count
+// the bytes of [Node.Text]. Where the text comes from escapes or folded lines,
+// the whole escape or the line break is meant. An offset behind the last
+// character, white space aside, is the place after it.
+func (n *Node) ErrorAt(offset, length int, hint, format string, args ...any) *Error {
+	start, end := n.span(offset, length)
+	return n.errorBetween(start, end, hint, format, args...)
+}
+
+func (n *Node) errorBetween(start, end int, hint, format string, args ...any) *Error {
+	from := n.source.advance(n.shown().at, start)
+	to := n.source.advance(from, end)
+	length := to.Column - from.Column
+	if to.Line > from.Line { // Only the first line is shown.
+		length = len([]rune(n.source.line(from.Line))) - from.Column + 1
+	}
+	err := n.source.errorAt(from, length, hint, format, args...)
+	err.Path = n.Path()
+	return err
+}
+
+// TrailingComment returns the comment, without "#", that follows a plain scalar
+// on its line, or "". Plain text ends at " #", so what looks like a comment may
+// have been meant as the rest of an expression: `when: all(pods, # > 0)`.
+func (n *Node) TrailingComment() string {
+	_, text := n.comment()
+	return strings.TrimSpace(strings.TrimPrefix(text, "#"))
+}
+
+// CutByComment returns an error if a comment follows a plain scalar on its
+// line, for scalars that are expressions or templates, and nil otherwise.
+func (n *Node) CutByComment() *Error {
+	start, text := n.comment()
+	if text == "" {
+		return nil
+	}
+	return n.errorBetween(start, start+len(text), cutHint, cutMessage)
+}
+
+const (
+	cutMessage = `the value ends before " #", which starts a comment`
+	cutHint    = `put the value in quotes if "#" belongs to it, or else the comment on a line of its own`
+)
+
+// comment returns the comment behind a plain scalar and where it starts.
+func (n *Node) comment() (start int, text string) {
+	if kind := n.Kind(); kind == KindInvalid || kind == KindList || kind == KindMap || n.style != plain {
+		return 0, ""
+	}
+	_, end := n.extent()
+	rest, _, _ := strings.Cut(n.source.text[end:], "\n")
+	text = strings.TrimLeft(rest, " \t")
+	if !strings.HasPrefix(text, "#") || len(text) == len(rest) {
+		return 0, ""
+	}
+	return end + len(rest) - len(text), text
+}

@@ -1,0 +1,100 @@
+package document
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestResolve(t *testing.T) {
+	cases := map[string]any{
+		"":                     nil,
+		"~":                    nil,
+		"null":                 nil,
+		"Null":                 nil,
+		"NULL":                 nil,
+		"nULL":                 "nULL",
+		"true":                 true,
+		"True":                 true,
+		"TRUE":                 true,
+		"tRUE":                 "tRUE",
+		"false":                false,
+		"False":                false,
+		"FALSE":                false,
+		"0":                    int64(0),
+		"-0":                   int64(0),
+		"+7":                   int64(7),
+		"-12":                  int64(-12),
+		"9223372036854775807":  int64(math.MaxInt64),
+		"-9223372036854775808": int64(math.MinInt64),
+		"0x1F":                 int64(31),
+		"0x7fffffffffffffff":   int64(math.MaxInt64),
+		"0.5":                  0.5,
+		"-.5":                  -0.5,
+		"1.":                   1.0,
+		"+1.5":                 1.5,
+		"1.10":                 1.1,
+		"01.5":                 1.5,
+		"1.0e+3":               1000.0,
+		"1.5E-3":               0.0015,
+		"1.2.3":                "1.2.3",
+		"v1.2":                 "v1.2",
+		"1.2-rc":               "1.2-rc",
+		"10%":                  "10%",
+		"5m":                   "5m",
+		"1Gi":                  "1Gi",
+		"100m":                 "100m",
+		"yES":                  "yES",
+		"yess":                 "yess",
+		"nope":                 "nope",
+		"one":                  "one",
+		".":                    ".",
+		"..":                   "..",
+		"-":                    "-",
+		"--":                   "--",
+		"==":                   "==",
+		"e3":                   "e3",
+		"1e":                   "1e",
+		"0x":                   "0x",
+		"0b2":                  "0b2",
+		"80:8080":              "80:8080",
+		"127.0.0.1:80":         "127.0.0.1:80",
+		"a:b":                  "a:b",
+		"2026-01":              "2026-01",
+		"2026-01-01-rc":        "2026-01-01-rc",
+		"20260101":             int64(20260101),
+		"inf":                  "inf",
+		"nan":                  "nan",
+		".infinite":            ".infinite",
+		"_1":                   "_1",
+		"1_a":                  "1_a",
+		"é":                    "é",
+		"pd > 0 && no":         "pd > 0 && no",
+	}
+	for text, want := range cases {
+		value, message, hint := resolve(text)
+		if diff := cmp.Diff(want, value); diff != "" || message != "" || hint != "" {
+			t.Errorf("%q is %v (%s; %s): %s", text, value, message, hint, diff)
+		}
+	}
+}
+
+// TestTraps holds that what readers disagree on has no value; testdata/traps
+// has the messages.
+func TestTraps(t *testing.T) {
+	for _, text := range []string{
+		"y", "Y", "n", "N", "yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF",
+		"012", "-012", "+012", "00", "08", "0_1", "0o14", "-0o14", "0O14", "0b1", "-0b11", "0B1", "-0x1F", "0X1F", "0x_1",
+		"1e3", "1E3", "-1e3", "1e+3", "1.5e3", ".5e3", "5.e3", "1_000", "1_0.5", "1.0_0", ".1_0", "1_0e3",
+		"1:30", "12:30", "12:30:45", "-1:30", "1:30.5", "1_0:30",
+		"2026-01-01", "2026-1-1", "2026-01-01T00:00:00Z", "2026-01-01t00:00:00.5", "2026-01-01 10:00:00 +1",
+		"2026-01-01 10:00:00 -01:00", ".inf", "-.inf", "+.Inf", ".INF", ".nan", ".NaN", ".NAN", "=", "<<",
+		"9223372036854775808", "-9223372036854775809", "0x8000000000000000", "1.0e+999",
+	} {
+		value, message, hint := resolve(text)
+		if value != nil || message == "" || hint == "" {
+			t.Errorf("%q is %v (%s; %s)", text, value, message, hint)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of one file. They keep hostile input cheap and are far above what
+// anybody writes.
+const (
+	maxSize   = 256 << 10 // bytes
+	maxDepth  = 64        // maps and lists within each other
+	maxNodes  = 40_000    // keys and values
+	maxOpen   = 1_000     // open brackets wherever they stand, "- " at the start of a line
+	maxErrors = 100       // mistakes reported by Parse
+)
+
+// source is the text of a file with LF line ends and one line break before it.
+// The parser reports the line of some mistakes only if it is not the file's
+// first, and never says which; with the extra break no mistake is on the first.
+type source struct {
+	name  string
+	text  string
+	lines []int // where each line starts; lines[1] is the user's first
+}
+
+// mark is a place in a source, both ways of saying it.
+type mark struct {
+	offset int
+	Position
+}
+
+// Position is a place in a file as editors show it.
+type Position struct {
+	Line   int // from 1
+	Column int // from 1, in runes
+}
+
+func newSource(f File) (*source, *Error) {
+	if len(f.Data) > maxSize {
+		return nil, tooLarge(f, "the file has %d bytes, at most %d are read", len(f.Data), maxSize)
+	}
+	text := string(f.Data)
+	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
+		return nil, &Error{File: f.Name, Message: "the file is UTF-16", Hint: "save it as UTF-8"}
+	}
+	text = strings.TrimPrefix(text, "\ufeff")
+	text = "\n" + strings.ReplaceAll(text, "\r\n", "\n")
+	s := &source{name: f.Name, text: text, lines: []int{0}}
+	for i := range len(text) {
+		if text[i] == '\n' {
+			s.lines = append(s.lines, i+1)
+		}
+	}
+	if err := s.checkCharacters(); err != nil {
+		return nil, err
+	}
+	if n := density(text); n > maxNodes {
+		return nil, tooLarge(f, "the file may hold %d keys and values, at most %d are read", n, maxNodes)
+	}
+	if err := s.checkBrackets(); err != nil {
+		return nil, err
+	}
+	return s, s.checkDashes()
+}
+
+func tooLarge(f File, format string, args ...any) *Error {
+	return &Error{File: f.Name, Message: fmt.Sprintf(format, args...), Hint: "split it into several files"}
+}
+
+// checkCharacters refuses what YAML refuses, the line breaks only YAML 1.1
+// knows (positions would differ from what editors show), and the marks that
+// make a terminal show other text than is there.
+func (s *source) checkCharacters() *Error {
+	for i, r := range s.text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s.text[i:], string(utf8.RuneError)):
+			return s.errorAt(s.advance(s.start(), i), 1, "save the file as UTF-8",
+				"byte 0x%02X is not UTF-8", s.text[i])
+		case r == '\r':
+			return s.errorAt(s.advance(s.start(), i), 1, "save the file with LF or CRLF line ends",
+				"carriage return without a line feed")
+		case unicode.Is(forbidden, r):
+			return s.errorAt(s.advance(s.start(), i), 1,
+				fmt.Sprintf(`remove it, or write \u%04X within double quotes`, r),
+				"invisible character U+%04X", r)
+		}
+	}
+	return nil
+}
+
+// forbidden are the characters that YAML refuses and some it should.
+var forbidden = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x00, Hi: 0x08, Stride: 1}, // All control characters but tab and line feed.
+		{Lo: 0x0b, Hi: 0x1f, Stride: 1},
+		{Lo: 0x7f, Hi: 0x9f, Stride: 1},
+		{Lo: 0x2028, Hi: 0x202e, Stride: 1}, // Line separators and text direction.
+		{Lo: 0x2066, Hi: 0x2069, Stride: 1},
+		{Lo: 0xfeff, Hi: 0xfeff, Stride: 1}, // Byte order mark.
+		{Lo: 0xfffe, Hi: 0xffff, Stride: 1},
+	},
+	LatinOffset: 3,
+}
+
+// checkBrackets refuses text that would take the parser a thousand calls deep.
+// Brackets within strings count as well, but there they come in pairs.
+func (s *source) checkBrackets() *Error {
+	open := 0
+	for i := range len(s.text) {
+		switch s.text[i] {
+		case '[', '{':
+			open++
+		case ']', '}':
+			open = max(open-1, 0)
+		}
+		if open > maxOpen {
+			return s.errorAt(s.advance(s.start(), i), 1, "close them", "more than %d brackets are open", maxOpen)
+		}
+	}
+	return nil
+}
+
+// checkDashes does the same for lists within lists on one line, "- - - a", and
+// for maps as keys of maps, "? ? ? a".
+func (s *source) checkDashes() *Error {
+	for number, start := range s.lines {
+		found := 0
+		for i := start; i < len(s.text) && strings.IndexByte(" -?", s.text[i]) >= 0; i++ {
+			if s.text[i] == ' ' {
+				continue
+			}
+			if !blankAt(s.text, i+1) {
+				break
+			}
+			if found++; found > maxOpen {
+				return s.errorAt(mark{i, Position{number, i - start + 1}}, 1, "write it flatter",
+					"more than %d lists or keys begin on this line", maxOpen)
+			}
+		}
+	}
+	return nil
+}
+
+// density is at least the number of nodes the text can hold. The parser needs
+// some 200 bytes for each and a node may take one byte of text, so this is
+// judged before it sees the text.
+func density(text string) int {
+	total := 0
+	for i := range len(text) {
+		switch text[i] {
+		case ',', '[', '{':
+			total += 2
+		case ':', '\n':
+			total++
+		case '?':
+			total++
+			if blankAt(text, i+1) {
+				total += 2 // The map around the key, and its value.
+			}
+		case '-':
+			if blankAt(text, i+1) {
+				total++
+			}
+		}
+	}
+	return total
+}
+
+// blankAt tells whether white space or the end of the text is at the offset.
+func blankAt(text string, offset int) bool {
+	return offset >= len(text) || strings.IndexByte(" \t\n", text[offset]) >= 0
+}
+
+func (s *source) start() mark {
+	return mark{offset: 1, Position: Position{Line: 1, Column: 1}}
+}
+
+// advance returns the mark of an offset that lies at or behind a known one. It
+// takes time only for the text between them.
+func (s *source) advance(from mark, offset int) mark {
+	offset = min(max(offset, from.offset), len(s.text))
+	between := s.text[from.offset:offset]
+	from.offset = offset
+	if breaks := strings.Count(between, "\n"); breaks > 0 {
+		from.Line += breaks
+		from.Column = 1
+		between = between[strings.LastIndexByte(between, '\n')+1:]
+	}
+	from.Column += utf8.RuneCountInString(between)
+	return from
+}
+
+// line returns the text of a line without its break.
+func (s *source) line(number int) string {
+	text, _, _ := strings.Cut(s.text[s.lines[number]:], "\n")
+	return text
+}
+
+// errorAt returns an error of the given length in runes.
+func (s *source) errorAt(at mark, length int, hint, format string, args ...any) *Error {
+	return &Error{
+		File:    s.name,
+		Line:    at.Line,
+		Column:  at.Column,
+		Length:  max(length, 1),
+		Message: fmt.Sprintf(format, args...),
+		Hint:    hint,
+		source:  s,
+		offset:  at.offset,
+	}
+}
