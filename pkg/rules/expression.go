@@ -1,0 +1,37 @@
+package rules
+
+import (
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+)
+
+// EvaluateExpression returns the value of an expression that is in no rule, for
+// trying it out: of the names of a rule it has object. Its errors are
+// [*expression.Error]; a value that omit() leaves out is nil.
+func EvaluateExpression(text string, object map[string]any) (any, error) {
+	program, err := expression.Compile(text, expression.NewScope(nameObject))
+	if err != nil {
+		return nil, err
+	}
+	view := expressionView(object)
+	e := &expression.Evaluation{
+		Names:  only{view},
+		Budget: expression.NewLazyBudget(func() int { return expression.Size(view) }),
+	}
+	value, err := program.Eval(e)
+	if err != nil {
+		return nil, err
+	}
+	if value, err = expression.Strip(value, e.Budget); err != nil {
+		return nil, err
+	}
+	if _, omitted := value.(expression.Omitted); omitted {
+		return nil, nil
+	}
+	return value, nil
+}
+
+// only is the names of an expression that is in no rule.
+type only struct{ object map[string]any }
+
+// Value implements [expression.Names].
+func (o only) Value(int) (any, error) { return o.object, nil }

@@ -1,0 +1,10 @@
+// Package function is the table of functions that an expression may call, each a
+// row with its parameters, its meaning, an example and its implementation. The
+// compiler, the reference and the tests all read this one table.
+//
+// To add a function, write a row in table.go and its implementation in the file
+// of its family. Functions are pure and deterministic: the same arguments give
+// the same result, maps are visited in key order, no argument is changed. What
+// takes time or memory in proportion to an argument is paid for from the budget
+// before it is done.
+package function

@@ -1,0 +1,92 @@
+package function
+
+import (
+	"encoding/base64"
+	"unicode/utf8"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+func toJSON(b *value.Budget, args []any) (any, error) { return value.JSON(args[0], b) }
+
+func fromJSON(b *value.Budget, args []any) (any, error) {
+	return value.ParseJSON(textArg(args, 0), b)
+}
+
+func toBase64(b *value.Budget, args []any) (any, error) {
+	text := textArg(args, 0)
+	// The encoder works on copies of both sides.
+	if err := b.Text(4 * len(text)); err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.EncodeToString([]byte(text)), nil
+}
+
+// fromBase64 refuses what is not text, since JSON would silently replace it.
+func fromBase64(b *value.Budget, args []any) (any, error) {
+	text := textArg(args, 0)
+	if err := b.Text(2 * len(text)); err != nil {
+		return nil, err
+	}
+	decoded, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, value.Faultf("fromBase64: %q is not base64", value.Excerpt(text))
+	}
+	if !utf8.Valid(decoded) {
+		return nil, value.Faultf("fromBase64: the decoded bytes are not UTF-8 text")
+	}
+	return string(decoded), nil
+}
+
+func toString(b *value.Budget, args []any) (any, error) {
+	if text, ok := args[0].(string); ok {
+		return text, nil
+	}
+	if err := b.Text(32); err != nil {
+		return nil, err
+	}
+	text, ok := value.Text(args[0])
+	if !ok {
+		return nil, value.Faultf("string wants a string, number or boolean, have %s", value.KindOf(args[0]))
+	}
+	return text, nil
+}
+
+func typeOf(_ *value.Budget, args []any) (any, error) {
+	switch value.KindOf(args[0]) {
+	case value.Nil:
+		return "nil", nil
+	case value.Bool:
+		return "bool", nil
+	case value.Int:
+		return "int", nil
+	case value.Float:
+		return "float", nil
+	case value.String:
+		return "string", nil
+	case value.List:
+		return "array", nil
+	default:
+		return "map", nil
+	}
+}
+
+func orDefault(_ *value.Budget, args []any) (any, error) {
+	empty := false
+	switch x := args[0].(type) {
+	case nil:
+		empty = true
+	case string:
+		empty = x == ""
+	case []any:
+		empty = len(x) == 0
+	case map[string]any:
+		empty = len(x) == 0
+	}
+	if empty {
+		return args[1], nil
+	}
+	return args[0], nil
+}
+
+func omit(*value.Budget, []any) (any, error) { return value.Omitted{}, nil }

@@ -1,0 +1,176 @@
+package function
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// Function is a row of the table.
+type Function struct {
+	Name   string
+	Params []Param
+	// Result is the kinds of values it gives.
+	Result value.Kind
+	// Doc is one or two sentences for the reference.
+	Doc     string
+	Example Example
+
+	// Exactly one is set, except for desc, which only sortBy understands.
+	call    func(b *value.Budget, args []any) (any, error)
+	iterate func(it *Iteration) (any, error)
+}
+
+// Param is a parameter.
+type Param struct {
+	Name string
+	// Kinds is what it takes. Nil is among them only where the function has a
+	// meaning for an absent value, as every list function has.
+	Kinds value.Kind
+	// Optional parameters may be left out, from the last backwards.
+	Optional bool
+	// Variadic lets the last parameter be repeated.
+	Variadic bool
+	// Predicate marks an expression that is evaluated for each element.
+	Predicate bool
+}
+
+// Example is an expression and its value as JSON.
+type Example struct {
+	Expression string
+	Want       string
+}
+
+// All returns the table in the order of the reference.
+func All() []Function {
+	rows := slices.Clone(table)
+	for i := range rows {
+		rows[i].Params = slices.Clone(rows[i].Params)
+	}
+	return rows
+}
+
+// Lookup returns the row of a name. It is shared, and not to be changed.
+func Lookup(name string) (*Function, bool) {
+	f, found := index()[name]
+	return f, found
+}
+
+var index = sync.OnceValue(func() map[string]*Function {
+	byName := make(map[string]*Function, len(table))
+	for i := range table {
+		byName[table[i].Name] = &table[i]
+	}
+	return byName
+})
+
+// Signature returns the call as the reference shows it, as "split(text, separator, [limit])".
+func (f *Function) Signature() string {
+	var names []string
+	for _, p := range f.Params {
+		switch {
+		case p.Variadic:
+			names = append(names, p.Name+"...")
+		case p.Optional:
+			names = append(names, "["+p.Name+"]")
+		default:
+			names = append(names, p.Name)
+		}
+	}
+	return f.Name + "(" + strings.Join(names, ", ") + ")"
+}
+
+// Iterates reports whether f evaluates a predicate for the elements of its first
+// argument.
+func (f *Function) Iterates() bool { return f.iterate != nil }
+
+// CheckCount returns a fault unless f takes n arguments.
+func (f *Function) CheckCount(n int) error {
+	least, most := 0, len(f.Params)
+	for _, p := range f.Params {
+		if !p.Optional {
+			least++
+		}
+		if p.Variadic {
+			most = math.MaxInt
+		}
+	}
+	if n >= least && n <= most {
+		return nil
+	}
+	return value.Faultf("%s takes %s, have %d", f.Name, counted(least, most), n).
+		WithHint("write %s", f.Signature())
+}
+
+func counted(least, most int) string {
+	noun := "arguments"
+	if least == 1 {
+		noun = "argument"
+	}
+	switch most {
+	case least:
+		return fmt.Sprintf("%d %s", least, noun)
+	case math.MaxInt:
+		return fmt.Sprintf("at least %d %s", least, noun)
+	default:
+		return fmt.Sprintf("%d to %d arguments", least, most)
+	}
+}
+
+// Param returns the parameter that argument i belongs to.
+func (f *Function) Param(i int) *Param {
+	return &f.Params[min(i, len(f.Params)-1)]
+}
+
+// Call calls a function that does not iterate. The arguments must have the kinds
+// of its parameters; f does not keep the slice.
+func (f *Function) Call(b *value.Budget, args []any) (any, error) {
+	return f.call(b, args)
+}
+
+// Iterate calls a function that iterates.
+func (f *Function) Iterate(it *Iteration) (any, error) {
+	return f.iterate(it)
+}
+
+// textArg returns an argument whose kind the caller has checked.
+func textArg(args []any, i int) string {
+	text, _ := args[i].(string)
+	return text
+}
+
+// intArg is textArg for an integer.
+func intArg(args []any, i int) int64 {
+	n, _ := args[i].(int64)
+	return n
+}
+
+// Iteration is a call with a predicate: f(list, predicate, rest...).
+type Iteration struct {
+	// Function is the name, for messages.
+	Function string
+	Budget   *value.Budget
+	List     []any
+	// Predicate evaluates the predicate for an element to a value of the kinds that
+	// the parameter takes; it is nil where it was left out. Only reduce gives an
+	// accumulator.
+	Predicate func(i int, element, accumulator any) (any, error)
+	// Descending says for each key of sortBy whether desc() was around it.
+	Descending []bool
+	// SeveralKeys says that the predicate of sortBy gives a list with a key for
+	// each entry of Descending, rather than the only key.
+	SeveralKeys bool
+	// Rest is the arguments after the predicate.
+	Rest []any
+}
+
+// test evaluates the predicate as a condition.
+func (it *Iteration) test(i int) (bool, error) {
+	result, err := it.Predicate(i, it.List[i], nil)
+	ok, _ := result.(bool)
+	return ok, err
+}

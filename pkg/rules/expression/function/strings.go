@@ -1,0 +1,190 @@
+package function
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+func trim(b *value.Budget, args []any) (any, error) {
+	text := textArg(args, 0)
+	if err := b.Steps(len(text)); err != nil {
+		return nil, err
+	}
+	if len(args) == 1 {
+		return strings.TrimSpace(text), nil
+	}
+	characters := textArg(args, 1)
+	if err := b.Steps(len(text) / 8 * len(characters)); err != nil {
+		return nil, err
+	}
+	return strings.Trim(text, characters), nil
+}
+
+func trimPrefix(_ *value.Budget, args []any) (any, error) {
+	return strings.TrimPrefix(textArg(args, 0), textArg(args, 1)), nil
+}
+
+func trimSuffix(_ *value.Budget, args []any) (any, error) {
+	return strings.TrimSuffix(textArg(args, 0), textArg(args, 1)), nil
+}
+
+func hasPrefix(_ *value.Budget, args []any) (any, error) {
+	return strings.HasPrefix(textArg(args, 0), textArg(args, 1)), nil
+}
+
+func hasSuffix(_ *value.Budget, args []any) (any, error) {
+	return strings.HasSuffix(textArg(args, 0), textArg(args, 1)), nil
+}
+
+func upper(b *value.Budget, args []any) (any, error) {
+	return changeCase(b, textArg(args, 0), strings.ToUpper)
+}
+
+func lower(b *value.Budget, args []any) (any, error) {
+	return changeCase(b, textArg(args, 0), strings.ToLower)
+}
+
+func changeCase(b *value.Budget, text string, change func(string) string) (any, error) {
+	if err := b.Steps(len(text)); err != nil {
+		return nil, err
+	}
+	// A few letters grow: two bytes of the lower case are three of the upper.
+	if err := b.Bytes(2 * len(text)); err != nil {
+		return nil, err
+	}
+	return change(text), nil
+}
+
+func split(b *value.Budget, args []any) (any, error) {
+	return pieces(b, args, strings.SplitN)
+}
+
+func splitAfter(b *value.Budget, args []any) (any, error) {
+	return pieces(b, args, strings.SplitAfterN)
+}
+
+func pieces(b *value.Budget, args []any, splitN func(text, separator string, n int) []string) (any, error) {
+	text, separator, limit := textArg(args, 0), textArg(args, 1), int64(-1)
+	if len(args) == 3 {
+		limit = intArg(args, 2)
+	}
+	n, err := occurrences(b, text, separator)
+	if err != nil {
+		return nil, err
+	}
+	if limit >= 0 {
+		n = int(min(int64(n), limit))
+	}
+	// The pieces exist as strings first and then, boxed, as elements.
+	if err := b.List(4 * (n + 1)); err != nil {
+		return nil, err
+	}
+	parts := splitN(text, separator, int(min(limit, int64(n)+1)))
+	list := make([]any, len(parts))
+	for i, part := range parts {
+		list[i] = part
+	}
+	return list, nil
+}
+
+// occurrences counts and pays for the search.
+func occurrences(b *value.Budget, text, part string) (int, error) {
+	if err := b.Steps(1 + len(text)/8); err != nil {
+		return 0, err
+	}
+	return strings.Count(text, part), nil
+}
+
+func join(b *value.Budget, args []any) (any, error) {
+	separator := ""
+	if len(args) == 2 {
+		separator = textArg(args, 1)
+	}
+	list := asList(args[0])
+	if err := b.List(len(list)); err != nil {
+		return nil, err
+	}
+	parts, total := make([]string, len(list)), 0
+	for i, element := range list {
+		part, ok := element.(string)
+		if !ok {
+			return nil, value.Faultf("join wants strings, and element %d is %s", i, value.KindOf(element)).
+				WithHint("write join(map(list, string(#)), separator)")
+		}
+		parts[i] = part
+		total += len(part) + len(separator)
+	}
+	if err := b.Text(total); err != nil {
+		return nil, err
+	}
+	return strings.Join(parts, separator), nil
+}
+
+func replace(b *value.Budget, args []any) (any, error) {
+	text, old, replacement, limit := textArg(args, 0), textArg(args, 1), textArg(args, 2), -1
+	n, err := occurrences(b, text, old)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 4 && intArg(args, 3) >= 0 {
+		n = int(min(int64(n), intArg(args, 3)))
+		limit = n
+	}
+	if err := b.Steps(n); err != nil {
+		return nil, err
+	}
+	if err := b.Text(max(0, len(text)+n*(len(replacement)-len(old)))); err != nil {
+		return nil, err
+	}
+	return strings.Replace(text, old, replacement, limit), nil
+}
+
+func repeat(b *value.Budget, args []any) (any, error) {
+	text, n := textArg(args, 0), intArg(args, 1)
+	if n < 0 {
+		return nil, value.Faultf("repeat wants a count of at least 0, have %d", n)
+	}
+	if text == "" {
+		return "", nil
+	}
+	const longest = 1 << 30 // Far beyond any budget, and no product overflows.
+	n = min(n, longest)
+	if err := b.Text(min(longest, int(n)) * min(len(text), longest)); err != nil {
+		return nil, err
+	}
+	return strings.Repeat(text, int(n)), nil
+}
+
+func indexOf(b *value.Budget, args []any) (any, error) {
+	return position(b, args, strings.Index)
+}
+
+func lastIndexOf(b *value.Budget, args []any) (any, error) {
+	return position(b, args, strings.LastIndex)
+}
+
+// position counts characters, as len and slices do.
+func position(b *value.Budget, args []any, search func(text, part string) int) (any, error) {
+	text := textArg(args, 0)
+	if err := b.Steps(1 + len(text)/8); err != nil {
+		return nil, err
+	}
+	i := search(text, textArg(args, 1))
+	if i < 0 {
+		return int64(-1), nil
+	}
+	return int64(utf8.RuneCountInString(text[:i])), nil
+}
+
+func length(b *value.Budget, args []any) (any, error) {
+	switch x := args[0].(type) {
+	case string:
+		return int64(utf8.RuneCountInString(x)), b.Steps(len(x) / 32)
+	case []any:
+		return int64(len(x)), nil
+	default:
+		return int64(len(asMap(x))), nil
+	}
+}

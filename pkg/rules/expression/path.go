@@ -1,0 +1,204 @@
+package expression
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser/lexer"
+	"github.com/expr-lang/expr/parser/utils"
+)
+
+// path is a chain of accesses such as object.spec?.containers[0].image, run in
+// one loop.
+type path struct {
+	root  code
+	steps []step
+}
+
+// step is one access.
+type step struct {
+	kind stepKind
+	key  string
+	// index is the element or key of byValue; from and to are the bounds of bySlice
+	// and may be nil.
+	index, from, to *code
+	// optional ends the whole path with nil where there is nothing to read from.
+	optional bool
+	always   alwaysMap
+	at       span
+	// text is how messages write the access, with its dot or brackets.
+	text string
+}
+
+type stepKind uint8
+
+const (
+	byKey stepKind = iota
+	byValue
+	bySlice
+)
+
+// alwaysMap tells whether a key, where a Kubernetes object lacks it, reads as an
+// empty map.
+type alwaysMap uint8
+
+const (
+	neverMap alwaysMap = iota
+	specOrStatus
+	labelsOrAnnotations // Below metadata.
+)
+
+// path compiles a chain of accesses. A lenient one, to the left of ??, is nil as
+// soon as anything on the way is absent.
+func (c *compiler) path(node ast.Node, lenient bool) (code, error) {
+	spine, root := c.spine(node)
+	p := &path{steps: make([]step, len(spine))}
+	var err error
+	if identifier, ok := root.(*ast.IdentifierNode); ok {
+		p.root, err = c.identifier(identifier)
+	} else {
+		p.root, err = c.compile(root)
+	}
+	if err != nil {
+		return code{}, err
+	}
+	if p.root.text == "" {
+		p.root.text = "(...)"
+	}
+	for i := range p.steps {
+		if p.steps[i], err = c.step(spine[len(spine)-1-i]); err != nil {
+			return code{}, err
+		}
+		p.steps[i].optional = p.steps[i].optional || lenient
+		p.steps[i].always = p.alwaysMap(i)
+	}
+	return c.traced(code{eval: p.eval, at: c.extent(p), text: p.text(len(p.steps))}), nil
+}
+
+// extent is the span of a path, from its root to its last name or bracket.
+func (c *compiler) extent(p *path) span {
+	last := c.source.tokens[c.source.tokenAt(p.steps[len(p.steps)-1].at.offset)]
+	if last.is(lexer.Bracket) {
+		last = c.source.tokens[last.match]
+	}
+	from := p.root.at.offset
+	return span{from, last.at.end() - from}
+}
+
+// spine lists the accesses from the last to the first, as MemberNode or
+// SliceNode, and what the first is on. It looks through the ends of chains: ?. ends
+// the whole path, also before [ ].
+func (c *compiler) spine(node ast.Node) (spine []ast.Node, root ast.Node) {
+	for {
+		switch n := node.(type) {
+		case *ast.ChainNode:
+			node = n.Node
+		case *ast.MemberNode:
+			spine = append(spine, n)
+			node = n.Node
+		case *ast.SliceNode:
+			spine = append(spine, n)
+			node = n.Node
+		default:
+			c.nodes += len(spine)
+			return spine, node
+		}
+	}
+}
+
+func (c *compiler) step(node ast.Node) (step, error) {
+	switch n := node.(type) {
+	case *ast.SliceNode:
+		return c.slice(n)
+	case *ast.MemberNode:
+		return c.member(n)
+	default:
+		return step{}, c.span(node).errorf("this is not supported in expressions")
+	}
+}
+
+func (c *compiler) member(n *ast.MemberNode) (step, error) {
+	s := step{optional: n.Optional, at: c.span(n)}
+	key, ok := n.Property.(*ast.StringNode)
+	if ok {
+		s.key = key.Value
+	}
+	switch {
+	case ok && utils.IsValidIdentifier(s.key):
+		s.text = "." + s.key
+	case ok:
+		s.text = "[" + strconv.Quote(s.key) + "]"
+	default:
+		index, err := c.compile(n.Property)
+		if err != nil {
+			return step{}, err
+		}
+		s.kind, s.index, s.text = byValue, &index, "["+indexText(n.Property, index)+"]"
+	}
+	if n.Optional {
+		s.text = optional(s.text)
+	}
+	return s, nil
+}
+
+// optional writes an access with ?. in front.
+func optional(access string) string {
+	if access[0] == '[' {
+		return "?." + access
+	}
+	return "?" + access
+}
+
+func indexText(node ast.Node, index code) string {
+	switch {
+	case index.constant:
+		return node.String()
+	case index.text != "":
+		return index.text
+	default:
+		return "..."
+	}
+}
+
+func (c *compiler) slice(n *ast.SliceNode) (step, error) {
+	s := step{kind: bySlice, at: c.span(n), text: "[...]"}
+	bound := func(node ast.Node) (*code, error) {
+		if node == nil {
+			return nil, nil
+		}
+		v, err := c.compile(node)
+		return &v, err
+	}
+	var err error
+	if s.from, err = bound(n.From); err != nil {
+		return step{}, err
+	}
+	s.to, err = bound(n.To)
+	return s, err
+}
+
+// alwaysMap classifies step i.
+func (p *path) alwaysMap(i int) alwaysMap {
+	switch s := p.steps[i]; {
+	case s.kind != byKey:
+		return neverMap
+	case s.key == "spec" || s.key == "status":
+		return specOrStatus
+	case i > 0 && p.steps[i-1].kind == byKey && p.steps[i-1].key == "metadata" &&
+		(s.key == "labels" || s.key == "annotations"):
+		return labelsOrAnnotations
+	default:
+		return neverMap
+	}
+}
+
+// text is the path with its first n steps.
+func (p *path) text(n int) string {
+	var text strings.Builder
+	text.WriteString(p.root.text)
+	for _, s := range p.steps[:n] {
+		text.WriteString(s.text)
+	}
+	return text.String()
+}

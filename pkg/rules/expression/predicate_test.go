@@ -1,0 +1,187 @@
+package expression
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPredicates(t *testing.T) {
+	names := env{"object": sample(), "absent": nil, "xs": []any{int64(3), int64(1), int64(2)}, "limit": int64(1)}
+	tests := map[string]struct {
+		source string
+		want   any
+	}{
+		"a name of the scope inside":          {"filter(xs, # > limit)", []any{int64(3), int64(2)}},
+		"braces":                              {"filter(xs, {# > 1})", []any{int64(3), int64(2)}},
+		"#index":                              {"map(xs, #index * 10 + #)", []any{int64(3), int64(11), int64(22)}},
+		"an index beyond small integers":      {"find(0..999, #index == 300)", int64(300)},
+		"nested":                              {"map(xs, map(1..#, # * #))[2]", []any{int64(1), int64(4)}},
+		"# is the innermost element":          {"map([[1, 2], [3]], sum(map(#, # * 2)))", []any{int64(6), int64(6)}},
+		"# is the outer one again afterwards": {"map([1, 2], sum([1], #) + #)", []any{int64(2), int64(3)}},
+		"a let reaches the outer element":     {"map(xs, {let outer = #; count(xs, # < outer)})", []any{int64(2), int64(0), int64(1)}},
+		"four levels":                         {nested("all([1], ", 4), true},
+		"maps in double braces":               {"map(xs[:1], {{n: #, i: #index}})", []any{map[string]any{"n": int64(3), "i": int64(0)}}},
+		"maps in parentheses":                 {"map(xs[:1], ({n: #}))", []any{map[string]any{"n": int64(3)}}},
+		"piped":                               {"xs | filter(# > 1) | map(# * 2) | sum()", int64(10)},
+		"reduce":                              {"reduce(xs, #acc * 10 + #)", int64(312)},
+		"reduce with a start":                 {"reduce(xs, #acc + string(#), \"\")", "312"},
+		"reduce starting with nil":            {"reduce(xs, #acc ?? #, nil)", int64(3)},
+		"reduce with an index":                {"reduce(xs, #acc + #index, 0)", int64(3)},
+		"reduce of an empty list":             {"reduce([], #acc + #, 5)", int64(5)},
+		"reduce inside reduce":                {"reduce([[1, 2], [3]], #acc + reduce(#, #acc + #, 0), 0)", int64(6)},
+		"any of nothing":                      {"any(absent, true)", false},
+		"all of nothing":                      {"all(absent, false)", true},
+		"none":                                {"none(xs, # > 3)", true},
+		"none fails":                          {"none(xs, # > 2)", false},
+		"one":                                 {"one(xs, # > 2)", true},
+		"one fails with two":                  {"one(xs, # > 1)", false},
+		"one fails with none":                 {"one(xs, # > 3)", false},
+		"any stops early":                     {"any(xs, # == 3 || absent)", true},
+		"all stops early":                     {"all(xs, # != 3 && absent)", false},
+		"find":                                {"find(xs, # < 3)", int64(1)},
+		"find nothing":                        {"find(xs, # < 0)", nil},
+		"findIndex":                           {"findIndex(xs, # < 3)", int64(1)},
+		"findIndex of nothing":                {"findIndex(xs, # < 0)", nil},
+		"findLast":                            {"findLast(xs, # < 3)", int64(2)},
+		"findLast of nothing":                 {"findLast(xs, # < 0)", nil},
+		"findLastIndex":                       {"findLastIndex(xs, # < 3)", int64(2)},
+		"findLastIndex of nothing":            {"findLastIndex(xs, # < 0)", nil},
+		"count with a condition":              {"count(xs, # > 1)", int64(2)},
+		"count of booleans":                   {"count([true, false, true])", int64(2)},
+		"sum of what is absent":               {"sum(absent)", int64(0)},
+		"sum turns into a float":              {"sum([1, 0.5])", 1.5},
+		"sum of a field":                      {"sum(object.spec.ports, .port)", int64(4759)},
+		"groupBy":                             {"groupBy(xs, # > 1 ? \"big\" : \"small\")", map[string]any{"big": []any{int64(3), int64(2)}, "small": []any{int64(1)}}},
+		"groupBy of nothing":                  {"groupBy(absent, .x)", map[string]any{}},
+		"sortBy":                              {"sortBy(xs, #)", []any{int64(1), int64(2), int64(3)}},
+		"sortBy desc":                         {"sortBy(xs, desc(#))", []any{int64(3), int64(2), int64(1)}},
+		"sortBy with an order":                {"sortBy(xs, #, \"desc\")", []any{int64(3), int64(2), int64(1)}},
+		"sortBy desc with a descending order": {"sortBy(xs, [desc(#)], \"desc\")", []any{int64(1), int64(2), int64(3)}},
+		"sortBy is stable":                    {"sortBy([[1, 0], [0, 1], [1, 2], [0, 3]], #[0])", []any{[]any{int64(0), int64(1)}, []any{int64(0), int64(3)}, []any{int64(1), int64(0)}, []any{int64(1), int64(2)}}},
+		"sortBy several keys":                 {`map(sortBy([{a: 1, b: "x"}, {a: 2, b: "x"}, {a: 2, b: "y"}], [desc(.a), .b]), string(.a) + .b)`, []any{"2x", "2y", "1x"}},
+		"sortBy nil first":                    {"sortBy([2, nil, 1], #)", []any{nil, int64(1), int64(2)}},
+		"sortBy nil last if descending":       {"sortBy([2, nil, 1], desc(#))", []any{int64(2), int64(1), nil}},
+		"sortBy booleans":                     {"sortBy([true, false], #)", []any{false, true}},
+		"sortBy mixed numbers":                {"sortBy([2, 1.5, 1], #)", []any{int64(1), 1.5, int64(2)}},
+		"sortBy of nothing":                   {"sortBy(absent, .x)", []any{}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, mustEval(t, tt.source, names)); diff != "" {
+				t.Errorf("%s: (-want +got)\n%s", tt.source, diff)
+			}
+		})
+	}
+}
+
+func TestPredicateErrors(t *testing.T) {
+	names := env{"xs": []any{int64(3), int64(1)}, "absent": nil, "m": map[string]any{"a": int64(1)}}
+	tests := map[string]struct {
+		source  string
+		at      string
+		message string
+		hint    string
+	}{
+		"not a boolean": {
+			"filter(xs, #)", "#", "filter wants a boolean, and # is an integer", "",
+		},
+		"a condition of an absent field": {
+			"any([{}], .ready)", ".ready", "#.ready is absent, and any wants a boolean", "?? gives a default: (#.ready ?? false)",
+		},
+		"count without a condition": {
+			"count(xs)", "count", "count wants a boolean, and element 0 is an integer", "",
+		},
+		"an error inside": {
+			"map(xs, # + absent)", "absent", "absent is absent, and + wants a number", "?? gives a default: (absent ?? 0)",
+		},
+		"not a list": {
+			"filter(m, true)", "m", "filter wants a list, and m is a map", "",
+		},
+		"sum of texts": {
+			`sum(["a"])`, "sum", "sum wants a number, and element 0 is a string", "",
+		},
+		"sum of nil": {
+			"sum(xs, absent)", "absent", "absent is absent, and sum wants a number", "?? gives a default: (absent ?? 0)",
+		},
+		"sum overflows": {
+			"sum([9223372036854775807, 1])", "sum", "9223372036854775807 + 1 overflows a 64-bit integer", "",
+		},
+		"reduce of nothing": {
+			"reduce([], #acc + #)", "reduce", "reduce has nothing to start from in an empty list",
+			"give an initial value: reduce(list, #acc + #, 0)",
+		},
+		"groupBy a number": {
+			"groupBy(xs, #)", "#", "groupBy wants a string, and # is an integer", "write string(#)",
+		},
+		"sortBy a map": {
+			"sortBy([{}], #)", "sortBy", "sortBy orders numbers, strings or booleans, have a map",
+			"sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])",
+		},
+		"sortBy a list that is not literal": {
+			"sortBy([[1]], #)", "sortBy", "sortBy orders numbers, strings or booleans, have a list",
+			"sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])",
+		},
+		"sortBy mixed kinds": {
+			`sortBy([nil, 1, "a"], #)`, "sortBy", "sortBy cannot order a string beside an integer", "make them all strings with string(...)",
+		},
+		"sortBy mixed in the second key": {
+			`sortBy([1, true], ["", #])`, "sortBy", "sortBy cannot order a boolean beside an integer", "make them all strings with string(...)",
+		},
+		"sortBy without a key": {
+			"sortBy(xs, [])", "[", "sortBy needs a key", "",
+		},
+		"sortBy with an unknown order": {
+			`sortBy(xs, #, "down")`, "sortBy", `the order must be "asc" or "desc", not "down"`, "",
+		},
+		"sortBy with an order that is no text": {
+			"sortBy(xs, #, absent)", "absent", "absent is absent, and sortBy wants a string", `?? gives a default: (absent ?? "")`,
+		},
+		"desc elsewhere": {
+			"map(xs, desc(#))", "desc", "desc() only orders a key of sortBy", "write sortBy(list, [.a, desc(.b)])",
+		},
+		"desc of two": {
+			"sortBy(xs, desc(#, 1))", "desc", "desc() only orders a key of sortBy", "write sortBy(list, [.a, desc(.b)])",
+		},
+		"#acc outside of reduce": {
+			"map(xs, #acc)", "#", "only reduce has #acc", "let acc = #acc; names an outer one",
+		},
+		"unknown #": {
+			"map(xs, #foo)", "#", "unknown #foo", "there are #, #index and, in reduce, #acc",
+		},
+		"five levels": {
+			strings.Repeat("all(xs, ", 4) + "any(xs, true)))))", "any", "predicates nest deeper than 4 levels", "move the inner list into a let",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := names.eval(tt.source)
+			got, at := place(t, tt.source, err)
+			if got.Message != tt.message || got.Hint != tt.hint || at != tt.at {
+				t.Errorf("%s:\n got %q at %q, hint %q\nwant %q at %q, hint %q",
+					tt.source, got.Message, at, got.Hint, tt.message, tt.at, tt.hint)
+			}
+		})
+	}
+}
+
+// TestPredicateKeepsElements pins what targets rely on: these functions give the
+// elements themselves and not copies.
+func TestPredicateKeepsElements(t *testing.T) {
+	pod := map[string]any{"name": "a"}
+	for _, source := range []string{
+		"filter(pods, true)[0]", "find(pods, true)", "findLast(pods, true)", "sortBy(pods, .name)[0]", "take(pods, 1)[0]",
+		"first(pods)", "last(pods)", "pods[0]", "pods[:1][0]", "reverse(pods)[0]", "concat(pods, [])[0]",
+		`groupBy(pods, .name)["a"][0]`, "uniq(pods)[0]", "flatten([pods])[0]", "map(pods, #)[0]",
+	} {
+		got, ok := mustEval(t, source, env{"pods": []any{pod}}).(map[string]any)
+		if !ok {
+			t.Fatalf("%s is no map", source)
+		}
+		got["marked"] = strings.ToUpper(source)
+		if pod["marked"] != got["marked"] {
+			t.Errorf("%s gave a copy", source)
+		}
+	}
+}

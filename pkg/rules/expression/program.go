@@ -1,0 +1,149 @@
+package expression
+
+import (
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// Names resolves the names of a [Scope]. Value is called each time an evaluation
+// comes across the name, so what is expensive should be kept. Its values are
+// never changed. An error ends the evaluation and is found again by errors.As.
+type Names interface {
+	Value(slot int) (any, error)
+}
+
+// Budget bounds the work of an evaluation; see [NewBudget] and [NewLazyBudget].
+type Budget = value.Budget
+
+// Omitted is the value of omit(); see [Strip].
+type Omitted = value.Omitted
+
+// ErrBudget is what the error of an evaluation wraps that did too much work.
+var ErrBudget = value.ErrBudget
+
+// NewBudget returns the budget of an evaluation that reads inputSize bytes of
+// data, counted as JSON.
+func NewBudget(inputSize int) *Budget { return value.NewBudget(inputSize) }
+
+// NewLazyBudget is [NewBudget] for an input whose size is only worth knowing when
+// an evaluation turns out to be long.
+func NewLazyBudget(measure func() int) *Budget { return value.NewLazyBudget(measure) }
+
+// Size returns about how many bytes v has as JSON.
+func Size(v any) int { return value.Size(v) }
+
+// Strip returns v without the entries and elements that are [Omitted], at any
+// depth, and accounts for the size of what is left. Whoever puts the value of an
+// expression into a body calls it first, and acts on v itself being Omitted.
+func Strip(v any, budget *Budget) (any, error) { return value.Strip(v, budget) }
+
+// Evaluation is what the programs of one evaluation of a rule share. It is not
+// safe for concurrent use, but [Names] may evaluate other programs with it while
+// one is running.
+type Evaluation struct {
+	// Names resolves the names of the scope that the programs were compiled with. It
+	// may be nil where they use none.
+	Names Names
+	// Budget is spent by all programs together. Without one, they have what a
+	// small input allows.
+	Budget *Budget
+
+	// stack holds the variables of the running programs; those of the innermost
+	// start at base and end before top.
+	stack     []any
+	base, top int
+	trace     *trace
+}
+
+// Program is a compiled expression. It is immutable and safe for concurrent use.
+type Program struct {
+	text  string
+	scope *Scope
+	names []string
+	root  code
+	// variables is how many slots of the stack it needs.
+	variables int
+	nodes     int
+}
+
+// Compile returns the program for an expression that may use the names of scope,
+// or an [*Error].
+func Compile(text string, scope *Scope) (*Program, error) {
+	return compile(text, scope, false)
+}
+
+func compile(text string, scope *Scope, tracing bool) (*Program, error) {
+	s, err := scan(text)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := parse(s)
+	if err != nil {
+		return nil, err
+	}
+	c := &compiler{source: s, scope: scope, tracing: tracing}
+	root, err := c.top(tree)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{
+		text: text, scope: scope, names: c.used, root: root, variables: c.most, nodes: c.nodes,
+	}, nil
+}
+
+// Source returns the expression as it was written.
+func (p *Program) Source() string { return p.text }
+
+// Names returns the names of the scope that the expression mentions, in order of
+// first mention.
+func (p *Program) Names() []string { return slices.Clone(p.names) }
+
+// Eval returns the value of the expression, or an [*Error]. The value may share
+// parts with the input and must not be changed.
+func (p *Program) Eval(e *Evaluation) (any, error) {
+	if e.Budget == nil {
+		e.Budget = NewBudget(0)
+	}
+	if err := e.Budget.Steps(p.nodes); err != nil {
+		return nil, p.whole().locate(err)
+	}
+	outer := e.enter(p.variables)
+	v, err := p.root.eval(e)
+	e.leave(outer)
+	return v, err
+}
+
+// EvalBool is Eval for a condition; any value but a boolean is an error.
+func (p *Program) EvalBool(e *Evaluation) (bool, error) {
+	v, err := p.Eval(e)
+	if err != nil {
+		return false, err
+	}
+	b, ok := v.(bool)
+	if !ok {
+		return false, p.root.wants("a condition", value.Bool, v)
+	}
+	return b, nil
+}
+
+func (p *Program) whole() span { return span{0, len(p.text)} }
+
+// enter makes room for the variables of a program, above those of the one that
+// is running.
+func (e *Evaluation) enter(variables int) (outer int) {
+	outer = e.base
+	e.base = e.top
+	e.top += variables
+	if missing := e.top - len(e.stack); missing > 0 {
+		e.stack = append(e.stack, make([]any, missing)...)
+	}
+	return outer
+}
+
+// leave forgets the variables, so that they do not keep objects alive.
+func (e *Evaluation) leave(outer int) {
+	clear(e.stack[e.base:e.top])
+	e.top = e.base
+	e.base = outer
+}

@@ -1,0 +1,211 @@
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestProgramNames(t *testing.T) {
+	scope := NewScope("a", "b", "c", "object")
+	tests := map[string]struct {
+		source string
+		want   []string
+	}{
+		"none":                   {"1 + 1", nil},
+		"in order":               {"c + a", []string{"c", "a"}},
+		"once":                   {"a + a.b + a", []string{"a"}},
+		"fields are no names":    {"object.a.b", []string{"object"}},
+		"in indexes":             {"object[b].c", []string{"object", "b"}},
+		"in predicates":          {"filter(b, #.a == c)", []string{"b", "c"}},
+		"in branches":            {"true ? a : b", []string{"a", "b"}},
+		"in what is not reached": {"false && a", []string{"a"}},
+		"in lets":                {"let x = b; x + a", []string{"b", "a"}},
+		"in pipes":               {"b | map(# + a)", []string{"b", "a"}},
+		"in sort keys":           {"sortBy(b, [desc(a), c])", []string{"b", "a", "c"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, compiled(t, tt.source, scope).Names()); diff != "" {
+				t.Errorf("%s: (-want +got)\n%s", tt.source, diff)
+			}
+		})
+	}
+}
+
+func TestProgramSource(t *testing.T) {
+	const source = " 1 + 1 // two"
+	if got := compiled(t, source, NewScope()).Source(); got != source {
+		t.Errorf("Source() = %q, want %q", got, source)
+	}
+}
+
+func TestEvalBool(t *testing.T) {
+	names := env{"yes": true, "n": int64(1), "absent": nil, "object": sample()}
+	tests := map[string]struct {
+		source string
+		want   bool
+		at     string
+		err    string
+	}{
+		"true":           {"yes", true, "", ""},
+		"false":          {"n > 1", false, "", ""},
+		"a number":       {"n + 1", false, "+", "a condition wants a boolean, have an integer"},
+		"a name":         {"n", false, "n", "a condition wants a boolean, and n is an integer"},
+		"an absent path": {"object.spec.on", false, "object.spec.on", "object.spec.on is absent, and a condition wants a boolean"},
+		"nil":            {"nil", false, "nil", "a condition wants a boolean, have nil"},
+		"a let":          {"let x = 1; x", false, "x", "a condition wants a boolean, and x is an integer"},
+		"an error":       {"yes && absent", false, "absent", "absent is absent, and && wants a boolean"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := compiled(t, tt.source, names.scope()).EvalBool(&Evaluation{Names: names})
+			if tt.err == "" {
+				if err != nil || got != tt.want {
+					t.Errorf("%s = %v, %v, want %v", tt.source, got, err, tt.want)
+				}
+				return
+			}
+			located, at := place(t, tt.source, err)
+			if located.Message != tt.err || at != tt.at || got {
+				t.Errorf("%s = %v, %q at %q, want %q at %q", tt.source, got, located.Message, at, tt.err, tt.at)
+			}
+		})
+	}
+}
+
+// TestNamesEvaluatePrograms lets names be computed by programs that share the
+// evaluation, while others are running with variables on the stack.
+func TestNamesEvaluatePrograms(t *testing.T) {
+	scope := NewScope("a", "b", "c")
+	names := &lazy{values: map[int]any{}}
+	names.evaluation = &Evaluation{Names: names, Budget: NewBudget(0)}
+	names.programs = map[int]*Program{
+		0: compiled(t, "let v = 1; let w = b; map([v, w], # + sum([10, 20], # + v))", scope),
+		1: compiled(t, "let v = 100; reduce(1..3, #acc + c, v)", scope),
+		2: compiled(t, "concat(map(1..30, string(#)), [\"x\"]) | len()", scope),
+	}
+	p := compiled(t, "let v = 7; concat(map([v], # + v), a, [v], a)", scope)
+	got, err := p.Eval(names.evaluation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []any{int64(14), int64(33), int64(225), int64(7), int64(33), int64(225)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if names.evaluated != 3 {
+		t.Errorf("%d programs were evaluated, want 3", names.evaluated)
+	}
+	for i, v := range names.evaluation.stack {
+		if v != nil {
+			t.Errorf("the stack still holds %v at %d", v, i)
+		}
+	}
+}
+
+// TestNamesFail makes sure that what a name reports can be found again.
+func TestNamesFail(t *testing.T) {
+	cause := errors.New("cache is not synced")
+	names := env{"pods": fmt.Errorf("reading pods: %w", cause), "n": int64(1)}
+	for _, source := range []string{
+		"n + len(pods)", "n + pods[0].x", "map([1], pods)", "pods ?? 1", "[pods]", "{a: pods}", "sum([1], len(pods))",
+		"n > 1 || pods", "n in pods", `pods matches "a"`, "-pods", "let x = pods; x", "pods ? 1 : 2", "[1][pods]", "[1][pods:]",
+		"reduce([1], #acc, pods)", "{(pods): 1}", "pods + 1", "pods < 1", "pods == 1", "pods..1", "pods contains n", "!pods",
+		"n == 1 && pods",
+	} {
+		_, err := names.eval(source)
+		located, at := place(t, source, err)
+		if !errors.Is(err, cause) {
+			t.Errorf("%s: %v does not wrap the cause", source, err)
+		}
+		if want := "pods has no value: reading pods: cache is not synced"; located.Message != want || at != "pods" {
+			t.Errorf("%s: %q at %q, want %q at pods", source, located.Message, at, want)
+		}
+	}
+}
+
+// TestNamesFailInTheirOwnSource keeps the place of an error in a let apart from
+// the place where the let is used.
+func TestNamesFailInTheirOwnSource(t *testing.T) {
+	scope := NewScope("a", "b")
+	names := &lazy{values: map[int]any{1: nil}, programs: map[int]*Program{0: compiled(t, "1000 + b", scope)}}
+	names.evaluation = &Evaluation{Names: names}
+	const source = "1 + a"
+	_, err := compiled(t, source, scope).Eval(names.evaluation)
+	if _, at := place(t, source, err); at != "a" {
+		t.Errorf("the use is at %q, want a", at)
+	}
+	_, at := place(t, "1000 + b", errors.Unwrap(err))
+	if at != "b" {
+		t.Errorf("the cause is at %q, want b", at)
+	}
+}
+
+func TestScope(t *testing.T) {
+	scope := NewScope("a", "b")
+	extended := scope.Extend("c")
+	if _, found := scope.Slot("c"); found {
+		t.Error("Extend changed the scope")
+	}
+	for want, name := range []string{"a", "b", "c"} {
+		if slot, found := extended.Slot(name); !found || slot != want {
+			t.Errorf("Slot(%s) = %d, %v, want %d", name, slot, found, want)
+		}
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c"}, extended.Names()); diff != "" {
+		t.Errorf("Names() (-want +got)\n%s", diff)
+	}
+}
+
+func TestReserved(t *testing.T) {
+	for _, name := range []string{
+		"object", "params", "rule", "index", "true", "nil", "null", "not", "in", "matches", "let", "if",
+		"len", "map", "omit", "after", "stamp", "now", "date", "bitand", "desc",
+	} {
+		if !Reserved(name) {
+			t.Errorf("Reserved(%q) = false", name)
+		}
+	}
+	for _, name := range []string{"pods", "config", "x", "size", "has", "Object", ""} {
+		if Reserved(name) {
+			t.Errorf("Reserved(%q) = true", name)
+		}
+	}
+}
+
+// TestConcurrentUse evaluates one program in many goroutines for the race
+// detector.
+func TestConcurrentUse(t *testing.T) {
+	names := env{"object": sample(), "xs": []any{int64(3), int64(1), int64(2)}}
+	p := compiled(t, `let n = object.spec.pd.replicas; {a: sortBy(xs, [desc(#)]), b: [n, [1, 2]], c: sum(xs, # * n), d: "x" matches "x"}`, names.scope())
+	template, err := CompileTemplate("${len(xs)} of ${object.spec.pd.replicas}", names.scope())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"a": []any{int64(3), int64(2), int64(1)}, "b": []any{int64(3), []any{int64(1), int64(2)}}, "c": int64(18), "d": true,
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 50 {
+				e := &Evaluation{Names: names}
+				if got, err := p.Eval(e); err != nil || !cmp.Equal(want, got) {
+					t.Errorf("Eval = %v, %v", got, err)
+				}
+				if got, err := template.Eval(e); err != nil || got != "3 of 3" {
+					t.Errorf("Eval of the template = %v, %v", got, err)
+				}
+				if _, err := p.Explain(e); err == nil || !strings.Contains(err.Error(), "a condition wants a boolean") {
+					t.Errorf("Explain: %v", err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}

@@ -1,0 +1,248 @@
+package expression
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser/lexer"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// maxParts limits the expressions of one template.
+const maxParts = 200
+
+// Template is a text with expressions in ${ }. It is immutable and safe for
+// concurrent use.
+type Template struct {
+	parts []part
+	// alone says that the template is one expression and gives its typed value.
+	alone bool
+}
+
+// part is a literal text, or an expression and where it starts.
+type part struct {
+	literal string
+	program *Program
+	offset  int
+}
+
+// CompileTemplate returns the template for a text whose expressions may use the
+// names of scope, or an [*Error] that is placed in the whole text.
+func CompileTemplate(text string, scope *Scope) (*Template, error) {
+	if !utf8.ValidString(text) {
+		return nil, span{0, len(text)}.errorf("the text is not valid UTF-8")
+	}
+	t := &Template{}
+	rest := 0
+	for {
+		start := strings.Index(text[rest:], "${")
+		if start < 0 {
+			t.literal(text[rest:])
+			return t.finish(), nil
+		}
+		start += rest
+		if start > rest && text[start-1] == '$' {
+			t.literal(text[rest:start-1] + "${")
+			rest = start + 2
+			continue
+		}
+		t.literal(text[rest:start])
+		end, err := t.expression(text, start, scope)
+		if err != nil {
+			return nil, err
+		}
+		rest = end
+	}
+}
+
+func (t *Template) literal(text string) {
+	if text == "" {
+		return
+	}
+	if n := len(t.parts); n > 0 && t.parts[n-1].program == nil {
+		t.parts[n-1].literal += text
+		return
+	}
+	t.parts = append(t.parts, part{literal: text})
+}
+
+// expression compiles the one whose ${ is at start and returns where the text
+// goes on.
+func (t *Template) expression(text string, start int, scope *Scope) (end int, err error) {
+	if len(t.parts) > 2*maxParts {
+		return 0, span{start, 2}.errorf("the text has more than %d expressions", maxParts)
+	}
+	offset := start + 2
+	closing, err := closingBrace(text, offset)
+	if err != nil {
+		return 0, err
+	}
+	inner := text[offset:closing]
+	if strings.TrimSpace(inner) == "" {
+		return 0, span{start, closing + 1 - start}.errorf("the expression in ${} is empty").
+			hint("write $${ for a literal ${")
+	}
+	program, err := Compile(inner, scope)
+	if err != nil {
+		return 0, shift(err, offset)
+	}
+	t.parts = append(t.parts, part{program: program, offset: offset})
+	return closing + 1, nil
+}
+
+// closingBrace finds the } that ends the expression at offset. It reads tokens,
+// since a brace in a string, a comment or a map ends nothing.
+func closingBrace(text string, offset int) (int, error) {
+	rest := text[offset:]
+	l := lexer.New()
+	l.Reset(file.NewSource(rest))
+	last, depth := 0, 0
+	var runes runeCursor
+	for {
+		t, err := l.Next()
+		if err != nil {
+			return 0, shift(wordLexError(rest, last, newRuneOffsets(rest), err), offset)
+		}
+		if t.Kind == lexer.EOF {
+			return 0, unclosed(rest, offset)
+		}
+		last = runes.byteOffset(rest, t.To)
+		switch {
+		case t.Is(lexer.Bracket, "{"):
+			depth++
+		case t.Is(lexer.Bracket, "}") && depth == 0:
+			return offset + last - 1, nil
+		case t.Is(lexer.Bracket, "}"):
+			depth--
+		}
+	}
+}
+
+func unclosed(rest string, offset int) *Error {
+	err := span{offset - 2, 2}.errorf("the ${ that starts here is not closed")
+	if strings.Contains(rest, "//") {
+		return err.hint("a // comment hides the rest of its line")
+	}
+	return err.hint("end it with }, or write $${ for a literal ${")
+}
+
+// runeCursor converts growing places in characters to bytes.
+type runeCursor struct{ character, offset int }
+
+func (c *runeCursor) byteOffset(text string, character int) int {
+	for ; c.character < character && c.offset < len(text); c.character++ {
+		_, size := utf8.DecodeRuneInString(text[c.offset:])
+		c.offset += size
+	}
+	return c.offset
+}
+
+// shift moves an error about an expression to where that is in the text.
+func shift(err error, offset int) error {
+	if located, ok := errors.AsType[*Error](err); ok {
+		return located.shifted(offset)
+	}
+	return err
+}
+
+// finish decides whether the template is one expression with nothing but white
+// space around it.
+func (t *Template) finish() *Template {
+	inner := slices.Clone(t.parts)
+	blank := func(p part) bool { return p.program == nil && strings.TrimSpace(p.literal) == "" }
+	for len(inner) > 0 && blank(inner[0]) {
+		inner = inner[1:]
+	}
+	for len(inner) > 0 && blank(inner[len(inner)-1]) {
+		inner = inner[:len(inner)-1]
+	}
+	if len(inner) == 1 && inner[0].program != nil {
+		t.parts, t.alone = inner, true
+	}
+	return t
+}
+
+// Constant returns the text of a template without expressions.
+func (t *Template) Constant() (text string, ok bool) {
+	switch {
+	case len(t.parts) == 0:
+		return "", true
+	case len(t.parts) == 1 && t.parts[0].program == nil:
+		return t.parts[0].literal, true
+	default:
+		return "", false
+	}
+}
+
+// Names returns the names of the scope that the expressions mention, in order of
+// first mention.
+func (t *Template) Names() []string {
+	var names []string
+	for _, p := range t.parts {
+		if p.program == nil {
+			continue
+		}
+		for _, name := range p.program.names {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// Eval returns the value of an expression that stands alone, with its type, or
+// else the text with the values of all expressions in it. Its errors are [*Error],
+// placed in the whole text.
+func (t *Template) Eval(e *Evaluation) (any, error) {
+	if text, ok := t.Constant(); ok {
+		return text, nil
+	}
+	if t.alone {
+		v, err := t.parts[0].program.Eval(e)
+		return v, shift(err, t.parts[0].offset)
+	}
+	var text strings.Builder
+	for _, p := range t.parts {
+		piece := p.literal
+		if p.program != nil {
+			var err error
+			if piece, err = p.text(e); err != nil {
+				return nil, shift(err, p.offset)
+			}
+		}
+		// A builder that grows holds the text up to twice and leaves as much behind.
+		if err := e.Budget.Text(3 * len(piece)); err != nil {
+			return nil, span{0, 0}.locate(err)
+		}
+		text.WriteString(piece)
+	}
+	return text.String(), nil
+}
+
+// text evaluates an expression inside a text.
+func (p part) text(e *Evaluation) (string, error) {
+	v, err := p.program.Eval(e)
+	if err != nil {
+		return "", err
+	}
+	text, ok := value.Text(v)
+	if ok {
+		return text, nil
+	}
+	whole := code{at: p.program.whole(), text: p.program.root.text}
+	failure := whole.wants("the text around ${ }", value.String|value.Number|value.Bool, v)
+	switch v.(type) {
+	case nil:
+		failure.Hint = `?? gives a default, as in ${x ?? "none"}`
+	case []any, map[string]any:
+		failure.Hint = "write toJSON(...) around it, or join(...) around a list of strings"
+	case Omitted:
+		failure.Hint = "omit() drops a whole value and must stand alone"
+	}
+	return "", failure
+}

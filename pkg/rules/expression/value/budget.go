@@ -1,0 +1,170 @@
+package value
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// ErrBudget is what every error about an exhausted [Budget] wraps.
+var ErrBudget = errors.New("the evaluation is over its budget")
+
+var (
+	errSteps = fmt.Errorf("%w: too many steps for the data that is read", ErrBudget)
+	errBytes = fmt.Errorf("%w: too much memory for the data that is read", ErrBudget)
+)
+
+// What an evaluation may use. A step is at most some 20 ns of work, so that the
+// floor stays well within 50 ms of CPU time; bytes count everything ever allocated,
+// freed or not, so that they bound the peak.
+const (
+	floorSteps       = 1_000_000
+	floorBytes       = 4 << 20
+	inputPerStep     = 4 // One more step for that many bytes of input.
+	bytesPerInput    = 4 // That many bytes more for a byte of input.
+	maxAccountedSize = 1 << 30
+)
+
+// What values cost, in bytes, as Go 1.26 lays them out on 64 bits.
+const (
+	sizeOfElement = 16
+	sizeOfNumber  = 8
+	sizeOfMap     = 336 // The header and one group of eight entries.
+	sizeOfEntry   = 80  // Beyond eight, with the table half full.
+)
+
+// Depth is how deep values may nest. It keeps recursion over a value, here and
+// in whatever later writes it as JSON, far from the end of the stack.
+const Depth = 256
+
+var errDepth = Faultf("the value nests deeper than %d levels", Depth)
+
+// Budget is what an evaluation may still spend. A nil Budget has no limits.
+// It is not safe for concurrent use.
+type Budget struct {
+	steps, bytes int
+	measure      func() int
+	granted      int
+}
+
+// NewBudget returns the budget of one evaluation that reads inputSize bytes,
+// counted as JSON. However small the input, there is a floor that an ordinary
+// rule does not reach.
+func NewBudget(inputSize int) *Budget {
+	b := &Budget{steps: floorSteps, bytes: floorBytes}
+	b.grant(inputSize)
+	return b
+}
+
+// NewLazyBudget is NewBudget for an input that is not worth measuring before
+// the floor is used up: only then is measure called, and again whenever what it
+// granted is used up too, since an input can grow while it is read.
+func NewLazyBudget(measure func() int) *Budget {
+	return &Budget{steps: floorSteps, bytes: floorBytes, measure: measure}
+}
+
+// Steps spends n steps, or returns an error that wraps [ErrBudget].
+func (b *Budget) Steps(n int) error {
+	if b == nil {
+		return nil
+	}
+	if n < 0 || n > maxAccountedSize {
+		return errSteps
+	}
+	b.steps -= n
+	if b.steps >= 0 {
+		return nil
+	}
+	if b.extend(); b.steps < 0 {
+		return errSteps
+	}
+	return nil
+}
+
+// Bytes spends n bytes, or returns an error that wraps [ErrBudget]. Callers
+// ask before they allocate.
+func (b *Budget) Bytes(n int) error {
+	if b == nil {
+		return nil
+	}
+	if n < 0 || n > maxAccountedSize {
+		return errBytes
+	}
+	b.bytes -= n
+	if b.bytes >= 0 {
+		return nil
+	}
+	if b.extend(); b.bytes < 0 {
+		return errBytes
+	}
+	return nil
+}
+
+// Text spends what a new string of n bytes costs.
+func (b *Budget) Text(n int) error {
+	if err := b.Steps(1 + n/32); err != nil {
+		return err
+	}
+	return b.Bytes(sizeOfElement + n)
+}
+
+// List spends what a new list of n elements costs, without what they refer to.
+func (b *Budget) List(n int) error {
+	if err := b.Steps(1 + n); err != nil {
+		return err
+	}
+	return b.Bytes((n + 2) * sizeOfElement)
+}
+
+// Map spends what a new map of n entries costs, without what they refer to.
+func (b *Budget) Map(n int) error {
+	if err := b.Steps(1 + n); err != nil {
+		return err
+	}
+	return b.Bytes(sizeOfMap + max(0, n-8)*sizeOfEntry)
+}
+
+// Sort spends what putting n keys in order takes.
+func (b *Budget) Sort(n int) error {
+	return b.Steps(2 * n * bits.Len(uint(n)))
+}
+
+func (b *Budget) extend() {
+	if b.measure == nil {
+		return
+	}
+	if size := b.measure(); size > b.granted {
+		b.grant(size)
+	}
+}
+
+// grant adds what an input of that size allows beyond what was granted before.
+func (b *Budget) grant(inputSize int) {
+	size := min(max(inputSize, b.granted), maxAccountedSize)
+	b.steps += size/inputPerStep - b.granted/inputPerStep
+	b.bytes += (size - b.granted) * bytesPerInput
+	b.granted = size
+}
+
+// Size returns about how many bytes v has as JSON, for [NewBudget]. It is meant
+// for input, which is a tree: shared parts count each time.
+func Size(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v) + 2
+	case []any:
+		n := 2
+		for _, element := range v {
+			n += Size(element) + 1
+		}
+		return n
+	case map[string]any:
+		n := 2
+		for key, element := range v {
+			n += len(key) + Size(element) + 4
+		}
+		return n
+	default:
+		return 5
+	}
+}

@@ -1,0 +1,87 @@
+package value
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text returns how a scalar reads inside a text: strings as they are, numbers as
+// in JSON. ok is false for nil, lists, maps and whatever has no such form.
+func Text(v any) (text string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return "", false
+		}
+		return string(appendFloat(nil, v)), true
+	default:
+		return "", false
+	}
+}
+
+// appendFloat writes the shortest form that reads back the same, but a whole
+// number as the integer that it equals, so that equal numbers have equal texts.
+func appendFloat(text []byte, f float64) []byte {
+	if f == math.Trunc(f) && f >= -1<<63 && f < 1<<63 {
+		return strconv.AppendInt(text, int64(f), 10)
+	}
+	if size := math.Abs(f); size >= 1e-6 && size < 1<<63 {
+		return strconv.AppendFloat(text, f, 'f', -1, 64)
+	}
+	text = strconv.AppendFloat(text, f, 'e', -1, 64)
+	// Go writes at least two digits of the exponent, JSON by custom one.
+	if n := len(text); n >= 4 && string(text[n-4:n-1]) == "e-0" {
+		return append(text[:n-2], text[n-1])
+	}
+	return text
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendQuoted writes s as a JSON string, escaping only what JSON requires.
+func appendQuoted(text []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	text = append(text, '"')
+	start := 0
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+			text = appendEscape(append(text, s[start:i]...), c)
+			start = i + 1
+		}
+	}
+	return append(append(text, s[start:]...), '"')
+}
+
+func appendEscape(text []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(text, '\\', c)
+	case '\n':
+		return append(text, '\\', 'n')
+	case '\r':
+		return append(text, '\\', 'r')
+	case '\t':
+		return append(text, '\\', 't')
+	default:
+		return append(text, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+	}
+}
+
+// Excerpt returns the beginning of a text that may be too long for a message.
+func Excerpt(text string) string {
+	const most = 60
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}
