@@ -1,0 +1,430 @@
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+const (
+	atLeastThree = `
+  - name: at-least-three
+    watch: widgets
+    when: object.spec.size < 3
+    actions:
+    - patch: {merge: {spec: {size: 3}}}
+    - event: {reason: Grown, message: "was ${object.spec.size}"}
+`
+	labelled = `
+  - name: labelled
+    watch: widgets
+    actions:
+    - patch: {merge: {metadata: {labels: {seen: "yes"}}}}
+`
+	small = `{metadata: {namespace: ns, name: a}, spec: {size: 1}}`
+)
+
+// run starts an engine in a bubble of virtual time and stops it at the end.
+func run(t *testing.T, c *cluster, text string, body func(t *testing.T, e *engine.Engine)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		set := load(t, text)
+		e := c.engine()
+		if err := e.SetRules(set); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		finished := make(chan struct{})
+		go func() {
+			defer close(finished)
+			e.Run(ctx)
+		}()
+		synctest.Wait()
+		body(t, e)
+		cancel()
+		<-finished
+	})
+}
+
+// pass lets virtual time go by; all goroutines run until they wait.
+func pass(d time.Duration) { <-time.After(d) }
+
+func spec(c *cluster, name string) map[string]any {
+	out, _ := c.get(name)["spec"].(map[string]any)
+	return out
+}
+
+func size(c *cluster, name string) any { return spec(c, name)["size"] }
+
+func TestSettles(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	run(t, c, atLeastThree+labelled, func(t *testing.T, e *engine.Engine) {
+		if got := size(c, "a"); got != int64(3) {
+			t.Errorf("size is %v, want 3", got)
+		}
+		if len(c.writes) != 1 || len(c.writes[0].Rules) != 2 {
+			t.Errorf("want both rules in one write, have %d writes: %+v", len(c.writes), c.writes)
+		}
+		c.put(t, `{metadata: {namespace: ns, name: a, labels: {seen: "yes"}}, spec: {size: 3, unrelated: true}}`)
+		c.handler.Changed(widgets, "ns", "a")
+		if err := e.SetRules(load(t, atLeastThree+labelled)); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Hour)
+		if len(c.writes) != 1 {
+			t.Errorf("an unrelated change, a repeated event or a reload caused a write: %+v", c.writes[1:])
+		}
+	})
+}
+
+func TestWaitsForItsOwnWrites(t *testing.T) {
+	c := newCluster()
+	c.lagging = true
+	c.put(t, small)
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		for range 10 {
+			c.handler.Changed(widgets, "ns", "a")
+			pass(time.Minute)
+		}
+		if c.count() != 1 {
+			t.Errorf("wrote %d times before the caches had seen the first write", c.count())
+		}
+		c.see(nameOf(c.get("a")))
+		synctest.Wait()
+		if c.count() != 1 {
+			t.Errorf("wrote %d times although the first write had settled it", c.count())
+		}
+		c.put(t, small)
+		synctest.Wait()
+		if c.count() != 2 {
+			t.Errorf("wrote %d times, want a second write after the object was changed back", c.count())
+		}
+	})
+}
+
+func TestConflictLeadsToAFreshEvaluation(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	first := true
+	c.answer = func(plan.Operation) *write.Result {
+		if first {
+			first = false
+			// Somebody else is faster, with a value that needs no repair.
+			c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 7, theirs: true}}`)
+		}
+		return nil
+	}
+	run(t, c, atLeastThree+labelled, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		want := map[string]any{"size": int64(7), "theirs": true}
+		if diff := cmp.Diff(want, c.get("a")["spec"]); diff != "" {
+			t.Errorf("their change was not kept (-want +got):\n%s", diff)
+		}
+		if len(c.events) > 0 {
+			t.Errorf("an Event tells of a write that was never made: %v", c.events)
+		}
+		if last := c.writes[len(c.writes)-1]; len(last.Rules) != 1 || last.Rules[0].Name != "labelled" {
+			t.Errorf("the second plan is not a fresh one: %+v", last)
+		}
+	})
+}
+
+func TestRetriesWithoutEnd(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(plan.Operation) *write.Result { return &write.Result{Class: write.Terminal, Err: errRefused} }
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Hour)
+		early := c.count()
+		if early < 13 || early > 30 {
+			t.Errorf("tried %d times in the first hour, want a back-off that is capped at 5 minutes", early)
+		}
+		pass(10 * time.Hour)
+		if later := c.count() - early; later < 115 || later > 125 {
+			t.Errorf("tried %d times in the next ten hours, want every 5 minutes", later)
+		}
+		c.mu.Lock()
+		c.answer = nil
+		c.mu.Unlock()
+		pass(6 * time.Minute)
+		if got := size(c, "a"); got != int64(3) {
+			t.Errorf("size is %v: it did not recover", got)
+		}
+	})
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(plan.Operation) *write.Result {
+		return &write.Result{Class: write.Overloaded, Err: errRefused, RetryAfter: 17 * time.Second}
+	}
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		pass(16 * time.Second)
+		if c.count() != 1 {
+			t.Errorf("wrote %d times before the time that the API server asked for", c.count())
+		}
+		pass(2 * time.Second)
+		if c.count() != 2 {
+			t.Errorf("wrote %d times, want a second attempt after 17 s", c.count())
+		}
+	})
+}
+
+func TestPanicIsContained(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.put(t, `{metadata: {namespace: ns, name: b}, spec: {size: 1}}`)
+	c.answer = func(operation plan.Operation) *write.Result {
+		if operation.Target.Name == "a" {
+			panic("poisoned")
+		}
+		return nil
+	}
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		if got := size(c, "b"); got != int64(3) {
+			t.Errorf("the other object has size %v", got)
+		}
+		if got := c.count(); got < 5 {
+			t.Errorf("tried %d times, want the poisoned object to be tried again", got)
+		}
+	})
+}
+
+func TestUnsyncedIsNotEmpty(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	text := labelled + strings.ReplaceAll(atLeastThree, "watch: widgets", "watch: others")
+	selections := load(t, text).Selections()
+	others := informer.Key(selections[len(selections)-1])
+	c.unsynced[others] = true
+	run(t, c, text, func(t *testing.T, _ *engine.Engine) {
+		if c.count() != 1 || c.writes[0].Rules[0].Name != "labelled" {
+			t.Errorf("want only the rule whose cache has synced to act: %+v", c.writes)
+		}
+		c.mu.Lock()
+		delete(c.unsynced, others)
+		c.mu.Unlock()
+		c.handler.Synced(others)
+		synctest.Wait()
+		if got := size(c, "a"); got != int64(3) {
+			t.Errorf("size is %v: the rule did not act after its cache had synced", got)
+		}
+	})
+}
+
+func TestIneffectiveWriteIsNotRepeated(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(plan.Operation) *write.Result {
+		return &write.Result{Class: write.Unchanged, Object: c.get("a")}
+	}
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, unrelated: true}}`)
+		pass(time.Hour)
+		if c.count() != 1 {
+			t.Errorf("wrote %d times, want one", c.count())
+		}
+		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 2}}`)
+		synctest.Wait()
+		if c.count() != 2 {
+			t.Errorf("wrote %d times: another value is another write", c.count())
+		}
+	})
+}
+
+func TestRefusedRuleDoesNotHoldBackOthers(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(operation plan.Operation) *write.Result {
+		for _, rule := range operation.Rules {
+			if rule.Name == "at-least-three" {
+				return &write.Result{Class: write.Terminal, Err: errRefused}
+			}
+		}
+		return nil
+	}
+	run(t, c, atLeastThree+labelled, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		labels := (&unstructured.Unstructured{Object: c.get("a")}).GetLabels()
+		if diff := cmp.Diff(map[string]string{"seen": "yes"}, labels); diff != "" {
+			t.Errorf("the rule that shared the refused request did not act (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestFailedActionStopsTheRule(t *testing.T) {
+	const twoSteps = `
+  - name: two-steps
+    watch: widgets
+    actions:
+    - patch: {subresource: status, merge: {status: {a: 1}}}
+    - patch: {merge: {spec: {b: 1}}}
+    - event: {reason: Done, message: both}
+`
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(operation plan.Operation) *write.Result {
+		if operation.Subresource == "status" {
+			return &write.Result{Class: write.Terminal, Err: errRefused}
+		}
+		return nil
+	}
+	run(t, c, twoSteps, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		if got := spec(c, "a")["b"]; got != nil || len(c.events) > 0 {
+			t.Errorf("the rule went on after its first action had failed: b is %v, events %v", got, c.events)
+		}
+	})
+}
+
+func TestRequestsOfOnePlanChain(t *testing.T) {
+	const chain = `
+  - name: chain
+    watch: widgets
+    actions:
+    - patch: {merge: {spec: {b: 1}}}
+    - patch: {subresource: status, merge: {status: {a: 1}}}
+    - event: {reason: Done, message: both}
+`
+	c := newCluster()
+	c.lagging = true
+	c.put(t, small)
+	run(t, c, chain, func(t *testing.T, _ *engine.Engine) {
+		if c.count() != 2 || c.writes[1].Target.ResourceVersion == c.writes[0].Target.ResourceVersion {
+			t.Errorf("want the second request to carry the version of the first: %+v", c.writes)
+		}
+		if diff := cmp.Diff([]string{"Done both"}, c.events); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestEpisodes(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		c.put(t, small)
+		synctest.Wait()
+		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 2}}`)
+		synctest.Wait()
+		c.remove("ns", "a")
+		synctest.Wait()
+		c.put(t, `{metadata: {namespace: ns, name: a, uid: another}, spec: {size: 1}}`)
+		synctest.Wait()
+		want := []string{"Grown was 1", "Grown was 1 (again)", "Grown was 2 (again)", "Grown was 1"}
+		if diff := cmp.Diff(want, c.events); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestEventIsRecordedOnceWhileARuleMatches(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	failures := 3
+	c.eventOK = func() error {
+		if failures--; failures >= 0 {
+			return errRefused
+		}
+		return nil
+	}
+	const always = `
+  - name: always
+    watch: widgets
+    actions: [{event: {reason: Seen, message: m}}]
+`
+	run(t, c, always, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 2}}`)
+		pass(time.Minute)
+		if diff := cmp.Diff([]string{"Seen m"}, c.events); diff != "" {
+			t.Errorf("want the Event once, after the failures (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestRunFinishesWritesUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		c.put(t, small)
+		begun := make(chan struct{})
+		c.answer = func(plan.Operation) *write.Result {
+			close(begun)
+			pass(10 * time.Second)
+			return nil
+		}
+		e := c.engine()
+		if err := e.SetRules(load(t, atLeastThree)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		finished := make(chan struct{})
+		go func() {
+			defer close(finished)
+			e.Run(ctx)
+		}()
+		<-begun
+		cancel()
+		<-finished
+		if got := size(c, "a"); got != int64(3) {
+			t.Errorf("size is %v: the write under way was cut short", got)
+		}
+	})
+}
+
+func TestRulesAreSwappedAsAWhole(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	run(t, c, labelled, func(t *testing.T, e *engine.Engine) {
+		if err := e.SetRules(load(t, atLeastThree)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := size(c, "a"); got != int64(3) {
+			t.Errorf("size is %v: the new rules did not act on an object that is there already", got)
+		}
+		if err := e.SetRules(&rules.Set{}); err != nil {
+			t.Fatal(err)
+		}
+		before := c.count()
+		c.put(t, small)
+		synctest.Wait()
+		if c.count() != before || len(c.wanted) != 0 {
+			t.Errorf("rules that were taken away still act, or still want %v", c.wanted)
+		}
+	})
+}
+
+// TestForgets holds that nothing is remembered of what nobody watches.
+func TestForgets(t *testing.T) {
+	c := newCluster()
+	c.lagging = true
+	c.put(t, small)
+	run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
+		if err := e.SetRules(&rules.Set{}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		if err := e.SetRules(load(t, atLeastThree)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if c.count() < 2 {
+			t.Errorf("wrote %d times: what was written before the rules were taken away is still waited for", c.count())
+		}
+	})
+}

@@ -1,0 +1,11 @@
+// Package informer keeps caches of what rules watch: one dynamic shared
+// informer per (GVR, namespace, label selector, field selector), each with a
+// context of its own, so that one can be stopped without the others. The
+// client-go factory cannot do that (kubernetes#79610, #138800).
+//
+//	Want(keys) -> kept, added, removed
+//	event      -> Handler.Changed(name of the object, never the object)
+//	View(key, name) -> what the cache knows, and how far it has seen
+//
+// It does not know rules, and it never writes.
+package informer

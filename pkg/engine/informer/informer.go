@@ -1,0 +1,192 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// Key says what an informer lists and watches; the API server evaluates it. It
+// is comparable.
+type Key struct {
+	GVR           schema.GroupVersionResource
+	Namespace     string // empty for all
+	LabelSelector string
+	FieldSelector string
+}
+
+// String names the informer in logs and reports, as kubectl would be asked.
+func (k Key) String() string {
+	parts := []string{k.GVR.GroupResource().String()}
+	for _, flag := range []struct{ name, value string }{
+		{"-n", k.Namespace}, {"-l", k.LabelSelector}, {"--field-selector", k.FieldSelector},
+	} {
+		if flag.value != "" {
+			parts = append(parts, flag.name, flag.value)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// Handler is told what happens. Its methods must return quickly and may be
+// called at the same time.
+type Handler interface {
+	// Changed says that an object was added, changed or removed.
+	Changed(gvr schema.GroupVersionResource, namespace, name string)
+	// Synced says that a cache has become complete.
+	Synced(key Key)
+	// Troubled says that listing or watching failed. It is repeated with
+	// every attempt.
+	Troubled(key Key, err error)
+}
+
+// running is one informer and what is known of it.
+type running struct {
+	key      Key
+	informer cache.SharedIndexInformer
+	stop     context.CancelFunc
+	done     sync.WaitGroup
+
+	mu      sync.Mutex
+	trouble error // guarded by mu
+}
+
+// start runs a new informer until its stop function is called.
+//
+//nolint:forbidigo // An informer lives as long as it is wanted, longer than the call that wants it.
+func start(client dynamic.Interface, key Key, handler Handler, log *slog.Logger) (*running, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{
+		key: key,
+		informer: dynamicinformer.NewFilteredDynamicInformer(client, key.GVR, key.Namespace, 0, nil, func(options *metav1.ListOptions) {
+			options.LabelSelector = key.LabelSelector
+			options.FieldSelector = key.FieldSelector
+		}).Informer(),
+		stop: cancel,
+	}
+	registration, err := r.prepare(handler, log)
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("preparing the informer for %s: %w", key, err)
+	}
+	r.done.Go(func() { r.informer.RunWithContext(ctx) })
+	r.done.Go(func() {
+		// The registration is synced once the handler has been told of every
+		// object of the first list.
+		select {
+		case <-registration.HasSyncedChecker().Done():
+			r.setTrouble(nil)
+			handler.Synced(key)
+		case <-ctx.Done():
+		}
+	})
+	return r, nil
+}
+
+func (r *running) prepare(handler Handler, log *slog.Logger) (cache.ResourceEventHandlerRegistration, error) {
+	if err := r.informer.SetTransform(keepOwnManagedFields); err != nil {
+		return nil, err
+	}
+	err := r.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		if r.setTrouble(err) {
+			log.Warn("cannot list or watch", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", err)
+		}
+		handler.Troubled(r.key, err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.informer.AddEventHandler(forward{gvr: r.key.GVR, handler: handler})
+}
+
+// setTrouble reports whether the error reads differently from the last one, so
+// that a lasting failure is logged once.
+func (r *running) setTrouble(err error) (news bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	news = err != nil && (r.trouble == nil || r.trouble.Error() != err.Error())
+	r.trouble = err
+	return news
+}
+
+func (r *running) lastTrouble() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.trouble
+}
+
+// forward passes events on without their objects.
+type forward struct {
+	gvr     schema.GroupVersionResource
+	handler Handler
+}
+
+// OnAdd implements [cache.ResourceEventHandler].
+func (f forward) OnAdd(object any, _ bool) { f.changed(object) }
+
+// OnUpdate drops what a resync or a relist repeats.
+func (f forward) OnUpdate(before, after any) {
+	old, oldErr := meta.Accessor(before)
+	object, err := meta.Accessor(after)
+	if oldErr == nil && err == nil && old.GetResourceVersion() == object.GetResourceVersion() {
+		return
+	}
+	f.changed(after)
+}
+
+// OnDelete takes a tombstone for the object it stands for.
+func (f forward) OnDelete(object any) { f.changed(object) }
+
+func (f forward) changed(object any) {
+	name, err := cache.DeletionHandlingObjectToName(object)
+	if err != nil {
+		return // Not an object: the informer was made for unstructured objects only.
+	}
+	f.handler.Changed(f.gvr, name.Namespace, name.Name)
+}
+
+// errNotUnstructured cannot happen with a dynamic client.
+var errNotUnstructured = errors.New("the informer holds something other than an unstructured object")
+
+// keepOwnManagedFields drops the entries of other managers, often a third of
+// an object. Our own Apply entries stay, or a restart could not see that an
+// apply would change nothing.
+func keepOwnManagedFields(object any) (any, error) {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return nil, errNotUnstructured
+	}
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	entries, ok := metadata["managedFields"].([]any)
+	if !ok {
+		return u, nil
+	}
+	var own []any
+	for _, element := range entries {
+		if entry, _ := element.(map[string]any); isOwnApply(entry) {
+			own = append(own, element)
+		}
+	}
+	if len(own) == len(entries) {
+		return u, nil
+	}
+	if own == nil {
+		delete(metadata, "managedFields")
+	} else {
+		metadata["managedFields"] = own
+	}
+	return u, nil
+}

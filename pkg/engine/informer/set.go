@@ -1,0 +1,145 @@
+package informer
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// Set is the running informers. It is safe for concurrent use.
+type Set struct {
+	client  dynamic.Interface
+	handler Handler
+	log     *slog.Logger
+
+	mu      sync.RWMutex
+	running map[Key]*running // guarded by mu
+}
+
+// NewSet returns a set with no informers.
+func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger) *Set {
+	return &Set{client: client, handler: handler, log: log, running: map[Key]*running{}}
+}
+
+// Want starts and stops informers until exactly the wanted ones run; the
+// others go on undisturbed.
+func (s *Set) Want(keys []Key) error {
+	removed, err := s.change(keys)
+	for _, r := range removed {
+		r.stop()
+	}
+	for _, r := range removed {
+		r.done.Wait()
+	}
+	return err
+}
+
+// change leaves the waiting to the caller, since a handler that is being
+// waited for may want to read the set.
+func (s *Set) change(keys []Key) (removed []*running, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, r := range s.running {
+		if !slices.Contains(keys, key) {
+			removed = append(removed, r)
+			delete(s.running, key)
+		}
+	}
+	for _, key := range keys {
+		if s.running[key] != nil {
+			continue
+		}
+		r, err := start(s.client, key, s.handler, s.log)
+		if err != nil {
+			return removed, fmt.Errorf("starting an informer: %w", err)
+		}
+		s.running[key] = r
+	}
+	return removed, nil
+}
+
+// Stop ends all informers and waits for them.
+func (s *Set) Stop() {
+	// Wanting nothing starts nothing, so there is no error to return.
+	_ = s.Want(nil)
+}
+
+// View is what one cache knows of one object.
+type View struct {
+	// Synced says that the cache is complete; an absent object in a cache that
+	// is not means nothing.
+	Synced bool
+	// Object is nil where there is none. It is shared: read only.
+	Object *unstructured.Unstructured
+	// ResourceVersion is how far the cache has seen.
+	ResourceVersion string
+}
+
+// View looks an object up.
+func (s *Set) View(key Key, namespace, name string) View {
+	s.mu.RLock()
+	r := s.running[key]
+	s.mu.RUnlock()
+	if r == nil {
+		return View{}
+	}
+	store := r.informer.GetIndexer()
+	view := View{Synced: r.informer.HasSynced(), ResourceVersion: store.LastStoreSyncResourceVersion()}
+	object, exists, err := store.GetByKey(cache.NewObjectName(namespace, name).String())
+	if err == nil && exists {
+		view.Object, _ = object.(*unstructured.Unstructured)
+	}
+	return view
+}
+
+// Names lists the objects in a cache, in no order.
+func (s *Set) Names(key Key) []types.NamespacedName {
+	s.mu.RLock()
+	r := s.running[key]
+	s.mu.RUnlock()
+	if r == nil {
+		return nil
+	}
+	keys := r.informer.GetIndexer().ListKeys()
+	out := make([]types.NamespacedName, 0, len(keys))
+	for _, text := range keys {
+		if name, err := cache.ParseObjectName(text); err == nil {
+			out = append(out, types.NamespacedName{Namespace: name.Namespace, Name: name.Name})
+		}
+	}
+	return out
+}
+
+// Status is the state of one informer.
+type Status struct {
+	Key    Key
+	Synced bool
+	Err    error // the last failure to list or watch, nil where there is none
+}
+
+// Status lists the informers in a stable order.
+func (s *Set) Status() []Status {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make([]Status, 0, len(s.running))
+	for key, r := range maps.All(s.running) {
+		out = append(out, Status{Key: key, Synced: r.informer.HasSynced(), Err: r.lastTrouble()})
+	}
+	slices.SortFunc(out, func(a, b Status) int { return strings.Compare(a.Key.String(), b.Key.String()) })
+	return out
+}
+
+func isOwnApply(entry map[string]any) bool {
+	manager, _ := entry["manager"].(string)
+	return entry["operation"] == "Apply" && strings.HasPrefix(manager, plan.FieldManager+"/")
+}

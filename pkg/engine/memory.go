@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// memory is what the engine remembers of objects between evaluations. Losing
+// it, as a restart does, costs a repeated attempt and never a wrong one. It is
+// safe for concurrent use.
+type memory struct {
+	mu      sync.Mutex
+	records map[Key]*record
+}
+
+// record belongs to the worker that has the key in hand; the queue gives a key
+// to one worker at a time.
+type record struct {
+	uid types.UID
+	// written is the resourceVersion that the caches must reach before the
+	// object is evaluated again.
+	written string
+	// ineffective is what the API server accepted and what changed nothing; it
+	// is not repeated.
+	ineffective plan.Marks
+	// separate says that a request joined from several rules was refused: each
+	// rule is sent on its own.
+	separate bool
+	// episodes are those under way, nil before the first evaluation.
+	episodes map[episode]bool
+	// unrecorded are the Events that are still to be recorded.
+	unrecorded []pending
+	// reported is what was logged of each rule, so that it is logged once.
+	reported map[plan.Rule]string
+}
+
+// of returns the record of the object, a new one where another object had the
+// name before.
+func (m *memory) of(key Key, uid types.UID) *record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.records[key]
+	if known != nil && known.uid == uid {
+		return known
+	}
+	if m.records == nil {
+		m.records = map[Key]*record{}
+	}
+	fresh := &record{uid: uid, ineffective: plan.Marks{}, reported: map[plan.Rule]string{}}
+	m.records[key] = fresh
+	return fresh
+}
+
+func (m *memory) keys() []Key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Keys(m.records))
+}
+
+func (m *memory) forget(key Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, key)
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+)
+
+// attempts is how often a settling engine tries what may get better by itself.
+const attempts = 8
+
+// open is the work that is not done yet. It lets [Engine.Settle] see when
+// everything that can settle has. The zero value keeps no books, as an engine
+// that runs for ever needs none. It is safe for concurrent use.
+type open struct {
+	mu     sync.Mutex
+	idle   chan struct{} // closed when nothing is left; nil while no books are kept
+	caches map[informer.Key]int
+	keys   map[Key]int // counts how often the key was queued
+	// failures are those of the last evaluation of each object.
+	failures map[Key][]Failure
+	report   Report
+}
+
+// begin keeps books from now on. The caches are to be listed first.
+func (o *open) begin(caches []informer.Key) <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.idle = make(chan struct{})
+	o.keys = map[Key]int{}
+	o.failures = map[Key][]Failure{}
+	o.caches = map[informer.Key]int{}
+	for _, key := range caches {
+		o.caches[key] = 0
+	}
+	o.check()
+	return o.idle
+}
+
+// add notes that the key was queued.
+func (o *open) add(key Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.idle != nil {
+		o.keys[key]++
+	}
+}
+
+// count is how often the key has been queued so far.
+func (o *open) count(key Key) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.keys[key]
+}
+
+// done closes the key, unless it has been queued again since count, and keeps
+// what is left undone.
+func (o *open) done(key Key, count int, result outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.idle == nil || o.keys[key] != count {
+		return
+	}
+	var failures []Failure
+	for _, decision := range result.failures {
+		failures = append(failures, Failure{Key: key, Rule: decision.Rule, Err: cmp.Or(decision.Err, errors.New(decision.Reason))})
+	}
+	if result.err != nil {
+		failures = append(failures, Failure{Key: key, Err: result.err})
+	}
+	o.failures[key] = failures
+	delete(o.keys, key)
+	o.check()
+}
+
+// listed notes the end of a first list, or a failed attempt at it.
+func (o *open) listed(key informer.Key, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	tried, waiting := o.caches[key]
+	if !waiting {
+		return
+	}
+	o.caches[key]++
+	if err != nil && write.Classify(err) != write.Terminal && tried+1 < attempts {
+		return
+	}
+	if err != nil {
+		o.report.Unlisted = append(o.report.Unlisted, informer.Status{Key: key, Err: err})
+	}
+	delete(o.caches, key)
+	o.check()
+}
+
+// givesUp reports whether a settling engine leaves an object as it is.
+func (o *open) givesUp(result outcome, tried int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.idle != nil && (result.hopeless || tried+1 >= attempts)
+}
+
+// wrote counts an answer.
+func (o *open) wrote(class write.Class) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.idle == nil:
+	case class == write.Written:
+		o.report.Written++
+	case class == write.Simulated:
+		o.report.Simulated++
+	}
+}
+
+// summary is the report, with the failures in the order of the objects.
+func (o *open) summary() Report {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := o.report
+	for _, key := range slices.SortedFunc(maps.Keys(o.failures), Key.compare) {
+		out.Failures = append(out.Failures, o.failures[key]...)
+	}
+	return out
+}
+
+func (o *open) check() {
+	if len(o.keys) > 0 || len(o.caches) > 0 {
+		return
+	}
+	select {
+	case <-o.idle:
+	default:
+		close(o.idle)
+	}
+}

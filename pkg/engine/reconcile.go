@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// process looks at one object and decides when to look again.
+func (e *Engine) process(ctx context.Context, key Key) {
+	count := e.open.count(key)
+	result := e.contained(ctx, key)
+	switch result.state {
+	case settled:
+		e.queue.Forget(key)
+		e.open.done(key, count, result)
+	case waiting:
+		// The event that the caches wait for queues the key.
+		e.queue.Forget(key)
+	case retry:
+		e.retry(key, result, count)
+	}
+}
+
+// retry waits as long as the API server asked, or longer with each failure.
+func (e *Engine) retry(key Key, result outcome, count int) {
+	if e.open.givesUp(result, e.queue.NumRequeues(key)) {
+		e.queue.Forget(key)
+		e.open.done(key, count, result)
+		return
+	}
+	if result.after > 0 {
+		e.queue.AddAfter(key, result.after)
+		return
+	}
+	e.queue.AddRateLimited(key)
+}
+
+// contained turns a panic into a failure of this object alone.
+func (e *Engine) contained(ctx context.Context, key Key) (result outcome) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err := fmt.Errorf("panic: %v", cause)
+			e.log(key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
+			result = outcome{state: retry, err: err}
+		}
+	}()
+	return e.reconcile(ctx, key)
+}
+
+// reconcile is one turn of the loop: snapshot, plan, write. One set of rules
+// is used throughout.
+func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
+	set := e.rules.Load()
+	snapshot, found := e.snapshot(set, key)
+	if !found {
+		e.memory.forget(key)
+		return outcome{state: settled}
+	}
+	object := snapshot.Identity()
+	record := e.memory.of(key, object.UID)
+	if older(object.ResourceVersion, record.written) {
+		return outcome{state: waiting}
+	}
+	snapshot.Separate, snapshot.Ineffective = record.separate, record.ineffective
+	decided := set.Evaluate(snapshot)
+	e.report(key, record, decided.Decisions)
+	return e.carryOut(ctx, key, record, decided)
+}
+
+// report tells the observer every decision, and the log what is new about a
+// rule that could not act.
+func (e *Engine) report(key Key, record *record, decisions []plan.Decision) {
+	for _, decision := range decisions {
+		e.options.Observer.Evaluated(decision)
+		if !decision.Outcome.Troubled() {
+			delete(record.reported, decision.Rule)
+			continue
+		}
+		if record.reported[decision.Rule] == decision.Reason {
+			continue
+		}
+		record.reported[decision.Rule] = decision.Reason
+		e.log(key).Warn("rule did not act",
+			"rule", decision.Rule.String(), "outcome", string(decision.Outcome), "reason", decision.Reason)
+	}
+}
+
+// troubled are the decisions of the rules that could not act.
+func troubled(decisions []plan.Decision) []plan.Decision {
+	var out []plan.Decision
+	for _, decision := range decisions {
+		if decision.Outcome.Troubled() {
+			out = append(out, decision)
+		}
+	}
+	return out
+}
+
+// log has the fixed keys of an object.
+func (e *Engine) log(key Key) *slog.Logger {
+	return e.options.Log.With("gvr", plan.ResourceName(key.GVR), "namespace", key.Namespace, "name", key.Name)
+}

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+// Report is what settling came to.
+type Report struct {
+	Written   int // operations that changed an object
+	Simulated int // operations of a dry run
+	Failures  []Failure
+	Unlisted  []informer.Status // what could not be listed
+}
+
+// Failure is an object that could not be settled. The rule is known where it
+// could not be evaluated or was withheld, not where a write failed.
+type Failure struct {
+	Key  Key
+	Rule plan.Rule
+	Err  error
+}
+
+// Settle lets the rules act until nothing is left that can be done now, and
+// reports. What may get better by itself is tried a few times; no timer is
+// waited for. The error is that of the context, or of starting.
+func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
+	var keys []informer.Key
+	for _, selection := range set.Selections() {
+		keys = append(keys, informer.Key(selection))
+	}
+	idle := e.open.begin(keys)
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := e.SetRules(set); err != nil {
+		return Report{}, err
+	}
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		e.Run(running)
+	}()
+	var err error
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		err = fmt.Errorf("settling: %w", context.Cause(ctx))
+	}
+	stop()
+	<-finished
+	return e.open.summary(), err
+}

@@ -1,0 +1,141 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+func TestSettle(t *testing.T) {
+	tests := map[string]struct {
+		reason   string
+		rules    string
+		objects  int
+		answer   func(plan.Operation) *write.Result
+		unlisted error
+		want     string
+	}{
+		"Nothing": {reason: "No objects, nothing to do.", rules: atLeastThree, want: "0 written, 0 simulated"},
+		"Writes":  {reason: "Every object is written once.", rules: atLeastThree + labelled, objects: 20, want: "20 written, 0 simulated"},
+		"DryRun": {
+			reason: "A dry run settles too.", rules: atLeastThree, objects: 2, want: "0 written, 2 simulated",
+			answer: func(operation plan.Operation) *write.Result {
+				return &write.Result{Class: write.Simulated, Object: operation.Predicted}
+			},
+		},
+		"Refused": {
+			reason: "A refused write is a failure, reported once.", rules: atLeastThree, objects: 1,
+			answer: func(plan.Operation) *write.Result { return &write.Result{Class: write.Terminal, Err: errRefused} },
+			want:   "0 written, 0 simulated\na: refused",
+		},
+		"RefusedTogether": {
+			reason: "A refused request that was joined from two rules is split before it is given up.",
+			rules:  atLeastThree + labelled, objects: 1,
+			answer: func(operation plan.Operation) *write.Result {
+				if operation.Rules[0].Name == "at-least-three" {
+					return &write.Result{Class: write.Terminal, Err: errRefused}
+				}
+				return nil
+			},
+			want: "1 written, 0 simulated\na: refused",
+		},
+		"FailsFirst": {
+			reason: "What succeeds in the end is no failure.",
+			rules:  atLeastThree, objects: 1,
+			answer: failures(3),
+			want:   "1 written, 0 simulated",
+		},
+		"Withheld": {
+			reason: "A rule that is never let through is a failure.", objects: 1,
+			rules: atLeastThree + `
+  - name: at-least-five
+    watch: widgets
+    when: object.spec.size < 3
+    actions: [{patch: {merge: {spec: {size: 5}}}}]
+  - name: five-for-ever
+    watch: widgets
+    actions: [{patch: {merge: {spec: {five: true}}}}]
+  - name: six-for-ever
+    watch: widgets
+    actions: [{patch: {merge: {spec: {five: false}}}}]
+`,
+			want: "1 written, 0 simulated\na: spec.five is decided by rule set/five-for-ever, which comes first",
+		},
+		"Unreachable": {
+			reason: "What may get better is tried a few times.", rules: atLeastThree, objects: 1,
+			answer: func(plan.Operation) *write.Result { return &write.Result{Class: write.Unreachable, Err: errRefused} },
+			want:   "0 written, 0 simulated\na: refused",
+		},
+		"RuleFails": {
+			reason: "A rule that cannot be evaluated is a failure.", objects: 1,
+			rules: `
+  - name: broken
+    watch: widgets
+    when: object.spec.none > 1
+    actions: [{event: {reason: R, message: m}}]
+`,
+			want: "0 written, 0 simulated\na: rules.yaml:13:11: spec.rules[0].when: object.spec.none is absent, and > wants a number; ?? gives a default: (object.spec.none ?? 0)",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster()
+				c.answer = tc.answer
+				names := strings.Split("abcdefghijklmnopqrstuvwxyz", "")
+				for _, name := range names[:tc.objects] {
+					c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: %q}, spec: {size: 1}}`, name))
+				}
+				report, err := c.engine().Settle(t.Context(), load(t, tc.rules))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := fmt.Sprintf("%d written, %d simulated", report.Written, report.Simulated)
+				for _, failure := range report.Failures {
+					got += fmt.Sprintf("\n%s: %v", failure.Key.Name, failure.Err)
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// failures answers as an API server that cannot be reached for a while.
+func failures(n int) func(plan.Operation) *write.Result {
+	return func(plan.Operation) *write.Result {
+		if n--; n >= 0 {
+			return &write.Result{Class: write.Unreachable, Err: errRefused}
+		}
+		return nil
+	}
+}
+
+func TestSettleReportsWhatCannotBeListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		set := load(t, labelled)
+		key := informer.Key(set.Selections()[0])
+		c.unsynced[key] = true
+		e := c.engine()
+		go func() {
+			for range 8 {
+				pass(time.Second)
+				c.handler.Troubled(key, errRefused)
+			}
+		}()
+		report, err := e.Settle(t.Context(), set)
+		if err != nil || len(report.Unlisted) != 1 || report.Unlisted[0].Key != key {
+			t.Errorf("err %v, report %+v, want the one cache that cannot be listed", err, report)
+		}
+	})
+}
