@@ -1,0 +1,102 @@
+package simulate_test
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate"
+)
+
+const guardrails = `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: ClusterRuleSet
+metadata: {name: tidb-guardrails}
+spec:
+  resources:
+    tidbclusters: {group: pingcap.com, version: v1alpha1, resource: tidbclusters}
+  rules:
+  - name: pd-quorum
+    watch: tidbclusters
+    when: object.spec.pd.replicas % 2 == 0
+    actions:
+    - patch: {merge: {spec: {pd: {replicas: "${object.spec.pd.replicas + 1}"}}}}
+`
+
+const cluster = `
+apiVersion: pingcap.com/v1alpha1
+kind: TidbCluster
+metadata: {name: basic, namespace: tidb, uid: 5f0c, resourceVersion: "7"}
+spec: {pd: {replicas: 4}}
+`
+
+// One object is evaluated, as the command eval does.
+func ExampleEvaluate() {
+	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(guardrails)}}, rules.Options{})
+	if err := errs.Err(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	objects, errs := simulate.ParseObjects(document.File{Name: "cluster.yaml", Data: []byte(cluster)})
+	if err := errs.Err(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	decided, err := simulate.Evaluate(set, objects[0], time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, w := range decided.Writes {
+		fmt.Println(w.Rules, w.Type, w.Object, w.Body)
+	}
+	// Output:
+	// [tidb-guardrails/pd-quorum] merge tidbclusters tidb/basic map[metadata:map[resourceVersion:7 uid:5f0c] spec:map[pd:map[replicas:5]]]
+}
+
+// Tests are run, as the command test does. Here the files are in memory.
+func ExampleRun() {
+	files := newMemory(map[string]string{
+		"rules.yaml":   guardrails,
+		"cluster.yaml": cluster,
+		"test.yaml": `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleTest
+metadata: {name: pd-quorum}
+spec:
+  rules: [rules.yaml]
+  cases:
+  - name: an even PD becomes odd
+    objects: [cluster.yaml]
+`,
+		"golden/an-even-pd-becomes-odd.yaml": `
+decisions:
+- {object: tidbclusters tidb/basic, rule: tidb-guardrails/pd-quorum, outcome: matched}
+writes:
+- object: tidbclusters tidb/basic
+  rules: [tidb-guardrails/pd-quorum]
+  type: merge
+  manager: dyncontroller
+  body: {metadata: {uid: 5f0c, resourceVersion: "7"}, spec: {pd: {replicas: 6}}}
+events: []
+`,
+	})
+	report, err := simulate.Run([]string{"test.yaml"}, simulate.Options{Files: files})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := report.WriteText(os.Stdout, false); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// FAIL  pd-quorum/an even PD becomes odd
+	//   golden/an-even-pd-becomes-odd.yaml
+	//     writes[0].body.spec.pd.replicas: want 6, have 5
+	//
+	// want is what the golden says, have is what the rules do now; --update makes it the golden
+	//
+	// 0 passed, 1 failed, 0 in error
+}

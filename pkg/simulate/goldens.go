@@ -1,0 +1,65 @@
+package simulate
+
+import (
+	"errors"
+	"io/fs"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
+)
+
+// header says what a golden is to whoever comes across it.
+const header = "# written by: dyncontroller test --update\n"
+
+// compare judges what was decided by the golden of the case, or makes it the
+// golden. A golden that says the same in other words is left as it is.
+func (c *Case) compare(decided Decided, result *Result, options Options) document.Errors {
+	encoded, err := decided.YAML()
+	if err != nil {
+		return document.Errors{c.node.Errorf("", "%v", err)}
+	}
+	text := header + string(encoded)
+	data, err := options.Files.ReadFile(c.Golden)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err != nil && !missing:
+		return document.Errors{c.node.Errorf("", "cannot read the golden %q: %v", c.Golden, cause(err))}
+	case missing && !options.Update:
+		return document.Errors{c.node.Errorf("run with --update to write it, then read what it says", "there is no golden %q", c.Golden)}
+	}
+	lines, errs := differences(document.File{Name: c.Golden, Data: data}, decided)
+	switch {
+	case !missing && len(errs)+len(lines) == 0:
+		result.Status = Pass
+	case options.Update:
+		return c.update(text, result, options.Files)
+	case len(errs) > 0:
+		return errs
+	default:
+		result.Status, result.Differences = Fail, lines
+		result.Diff = udiff.Unified(c.Golden, "the rules now", string(data), text)
+	}
+	return nil
+}
+
+func differences(file document.File, decided Decided) ([]string, document.Errors) {
+	want, errs := golden.Parse(file)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	have, err := golden.Tree(decided)
+	if err != nil {
+		return nil, document.Errors{{File: file.Name, Message: err.Error()}}
+	}
+	return golden.Diff(want, have), nil
+}
+
+func (c *Case) update(text string, result *Result, files Files) document.Errors {
+	if err := files.WriteFile(c.Golden, []byte(text)); err != nil {
+		return document.Errors{c.node.Errorf("", "cannot write the golden %q: %v", c.Golden, cause(err))}
+	}
+	result.Status, result.Updated = Pass, true
+	return nil
+}

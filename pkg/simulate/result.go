@@ -1,0 +1,62 @@
+package simulate
+
+import (
+	"fmt"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+// Status is what became of a case.
+type Status string
+
+// The statuses. A case that could not be judged is an error, never a pass.
+const (
+	Pass  Status = "pass"
+	Fail  Status = "fail"
+	Error Status = "error"
+	Skip  Status = "skip"
+)
+
+// Result is what became of a case, or, without a name, of a whole file.
+type Result struct {
+	File   string `json:"file"`
+	Name   string `json:"name,omitempty"` // test/case
+	Status Status `json:"status"`
+	Golden string `json:"golden,omitempty"`
+	// Updated says that the golden was written.
+	Updated bool `json:"updated,omitempty"`
+	// Differences are those of a failed case, a line for each field.
+	Differences []string `json:"differences,omitempty"`
+	// Diff shows the same as a unified diff of the golden.
+	Diff   string          `json:"diff,omitempty"`
+	Errors document.Errors `json:"errors,omitempty"`
+}
+
+// Report is the outcome of all that was run, in the order of the files and of
+// the cases in them.
+type Report struct {
+	Results []Result `json:"results"`
+}
+
+// Count says how many results have the status.
+func (r Report) Count(status Status) int {
+	n := 0
+	for _, result := range r.Results {
+		if result.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// Passed reports whether every case that was to be run has passed.
+func (r Report) Passed() bool { return r.Count(Fail)+r.Count(Error) == 0 }
+
+// Summary counts the results in one line.
+func (r Report) Summary() string {
+	out := fmt.Sprintf("%d passed, %d failed, %d in error", r.Count(Pass), r.Count(Fail), r.Count(Error))
+	if skipped := r.Count(Skip); skipped > 0 {
+		out += fmt.Sprintf(", %d skipped", skipped)
+	}
+	return out
+}

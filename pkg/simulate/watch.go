@@ -1,0 +1,198 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+// unwatchedError says that an object is of no concern to any rule, so that
+// evaluating it would show nothing.
+type unwatchedError struct {
+	message string
+	hint    string
+}
+
+// Error implements error.
+func (e *unwatchedError) Error() string { return e.message + "; " + e.hint }
+
+// watched finds the resource of an object and the selections that hold it.
+// There is always at least one.
+func watched(set *rules.Set, content map[string]any) (schema.GroupVersionResource, []rules.Selection, error) {
+	kind := kindOf(content)
+	resource, err := resourceOf(kind, set.Selections())
+	if err != nil {
+		return resource, nil, err
+	}
+	var holding, others []rules.Selection
+	for _, s := range set.Selections() {
+		if s.GVR != resource {
+			continue
+		}
+		held, err := holds(s, content)
+		if err != nil {
+			return resource, nil, err
+		}
+		if held {
+			holding = append(holding, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	if len(holding) == 0 {
+		return resource, nil, unselected(content, others)
+	}
+	return resource, holding, nil
+}
+
+func unselected(content map[string]any, selections []rules.Selection) *unwatchedError {
+	metadata := mapAt(content, "metadata")
+	namespace := stringAt(metadata, "namespace")
+	where := inNamespace(namespace)
+	var all []string
+	for _, s := range selections {
+		if s.Namespace != "" && namespace == "" {
+			where = ", which has no namespace"
+		}
+		all = append(all, describe(s))
+	}
+	return &unwatchedError{
+		message: fmt.Sprintf("no rule selects the %s %q%s", stringAt(content, "kind"), stringAt(metadata, "name"), where),
+		hint:    "the rules watch " + strings.Join(all, "; "),
+	}
+}
+
+// resourceOf finds the resource of a kind among those that are watched. Without
+// discovery the plural is a guess, in which only known resources are accepted.
+func resourceOf(kind schema.GroupVersionKind, selections []rules.Selection) (schema.GroupVersionResource, error) {
+	var known []string // Of the same group and version.
+	for _, s := range selections {
+		if s.GVR.GroupVersion() == kind.GroupVersion() {
+			known = append(known, s.GVR.Resource)
+		}
+	}
+	for _, plural := range plurals(kind) {
+		if slices.Contains(known, plural) {
+			return kind.GroupVersion().WithResource(plural), nil
+		}
+	}
+	return schema.GroupVersionResource{}, &unwatchedError{
+		message: fmt.Sprintf("no rule watches the kind %s of %s", kind.Kind, kind.GroupVersion()),
+		hint:    unwatchedHint(kind, known, selections),
+	}
+}
+
+// plurals lists the resources that a kind may be served as, the likeliest
+// first.
+func plurals(kind schema.GroupVersionKind) []string {
+	plural, singular := meta.UnsafeGuessKindToResource(kind)
+	out := []string{plural.Resource, singular.Resource + "s", singular.Resource + "es"}
+	if strings.HasSuffix(singular.Resource, "s") {
+		out = append(out, singular.Resource)
+	}
+	return out
+}
+
+func unwatchedHint(kind schema.GroupVersionKind, known []string, selections []rules.Selection) string {
+	plural, singular := meta.UnsafeGuessKindToResource(kind)
+	if slices.Contains(known, singular.Resource) {
+		return fmt.Sprintf("resources are plural: in the rules, write resource: %s instead of %s", plural.Resource, singular.Resource)
+	}
+	if near := document.Suggest(plural.Resource, known); near != "" {
+		return fmt.Sprintf("the rules watch %s, and this would be one of %s: is either misspelt?", near, plural.Resource)
+	}
+	var all []string
+	for _, s := range selections {
+		if name := s.GVR.Resource + " of " + s.GVR.GroupVersion().String(); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	if len(all) == 0 {
+		return "there are no rules"
+	}
+	return "the rules watch " + strings.Join(all, ", ")
+}
+
+// describe says what a selection holds.
+func describe(s rules.Selection) string {
+	out := s.GVR.Resource + inNamespace(s.Namespace)
+	var conditions []string
+	if s.LabelSelector != "" {
+		conditions = append(conditions, "labels "+s.LabelSelector)
+	}
+	if s.FieldSelector != "" {
+		conditions = append(conditions, "fields "+s.FieldSelector)
+	}
+	if len(conditions) > 0 {
+		out += " with " + strings.Join(conditions, " and ")
+	}
+	return out
+}
+
+func inNamespace(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in namespace %q", namespace)
+}
+
+// holds answers what the API server would: whether a list of the selection has
+// the object.
+func holds(s rules.Selection, content map[string]any) (bool, error) {
+	metadata := mapAt(content, "metadata")
+	if s.Namespace != "" && s.Namespace != stringAt(metadata, "namespace") {
+		return false, nil
+	}
+	byLabel, err := labels.Parse(s.LabelSelector)
+	if err != nil {
+		return false, fmt.Errorf("label selector %q: %w", s.LabelSelector, err)
+	}
+	byField, err := fields.ParseSelector(s.FieldSelector)
+	if err != nil {
+		return false, fmt.Errorf("field selector %q: %w", s.FieldSelector, err)
+	}
+	have := labels.Set{}
+	for key := range mapAt(metadata, "labels") {
+		have[key] = stringAt(mapAt(metadata, "labels"), key)
+	}
+	return byLabel.Matches(have) && holdsFields(byField, s.GVR.Group, content), nil
+}
+
+func holdsFields(selector fields.Selector, group string, content map[string]any) bool {
+	for _, requirement := range selector.Requirements() {
+		have := fieldValue(content, requirement.Field)
+		if have == "" && group == "" && requirement.Value == strconv.FormatBool(false) {
+			have = requirement.Value // Kubernetes' own types have false where nothing is stored.
+		}
+		if (have == requirement.Value) != (requirement.Operator != selection.NotEquals) {
+			return false
+		}
+	}
+	return true
+}
+
+// fieldValue is empty for what is not there and for what is not a scalar, which
+// no selector can name.
+func fieldValue(content map[string]any, path string) string {
+	var at any = content
+	for step := range strings.SplitSeq(path, ".") {
+		parent, _ := at.(map[string]any)
+		at = parent[step]
+	}
+	switch value := at.(type) {
+	case nil, map[string]any, []any:
+		return ""
+	default:
+		return fmt.Sprint(value)
+	}
+}
