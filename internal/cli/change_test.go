@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+func TestDescribeWrite(t *testing.T) {
+	t.Parallel()
+	first := plan.Rule{Set: "shop", Name: "first"}
+	second := plan.Rule{Set: "shop", Name: "second"}
+	widget := plan.Object{GVR: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}, Namespace: "a", Name: "w"}
+	secret := plan.Object{GVR: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespace: "a", Name: "s"}
+	cases := map[string]struct {
+		reason    string
+		operation plan.Operation
+		class     write.Class
+		body      bool
+		want      string
+	}{
+		"fields beside their rules": {
+			reason: "Who changed what, and from what.",
+			operation: plan.Operation{Target: widget, Type: plan.Merge, Changes: []plan.Change{
+				{Rule: first, Path: plan.Path{"spec", "size"}, Before: int64(1), After: int64(3)},
+				{Rule: second, Path: plan.Path{"metadata", "labels", "example.com/x"}, After: "<y>"},
+				{Rule: second, Path: plan.Path{"spec", "old"}, Before: []any{"z"}},
+			}},
+			class: write.Written,
+			want: `patched widgets a/w (merge)
+  shop/first: spec.size: 1 -> 3
+  shop/second: metadata.labels["example.com/x"]: none -> "<y>"
+  shop/second: spec.old: ["z"] -> none
+`,
+		},
+		"a dry run": {
+			reason:    "The body is shown.",
+			operation: plan.Operation{Target: widget, Type: plan.Apply, Subresource: "status", Body: map[string]any{"status": map[string]any{"n": int64(1)}}},
+			class:     write.Simulated,
+			body:      true,
+			want:      "would patch widgets a/w (apply, status)\n  body: {\"status\":{\"n\":1}}\n",
+		},
+		"without effect": {
+			reason:    "It is not repeated, so it is told.",
+			operation: plan.Operation{Target: widget, Type: plan.JSON},
+			class:     write.Unchanged,
+			want:      "patched widgets a/w (json): accepted, but nothing changed\n",
+		},
+		"a Secret": {
+			reason: "None of its values is shown, but what is removed is.",
+			operation: plan.Operation{
+				Target: secret, Type: plan.Merge, Body: map[string]any{"data": map[string]any{"password": "hunter2", "old": nil}},
+				Changes: []plan.Change{{Rule: first, Path: plan.Path{"data", "password"}, Before: "hunter1", After: "hunter2"}},
+			},
+			class: write.Simulated,
+			body:  true,
+			want:  "would patch secrets a/s (merge)\n  shop/first: data.password: *** -> ***\n  body: {\"data\":{\"old\":null,\"password\":\"***\"}}\n",
+		},
+		"a Secret by JSON patch": {
+			reason: "Of a step, its place stays.",
+			operation: plan.Operation{Target: secret, Type: plan.JSON, Body: []any{
+				map[string]any{"op": "add", "path": "/data/password", "value": "hunter2"},
+				map[string]any{"op": "move", "path": "/data/a", "from": "/data/b"},
+				map[string]any{"op": "replace", "path": "/data", "value": map[string]any{"op": "hunter2", "path": "hunter3"}},
+			}},
+			class: write.Simulated,
+			body:  true,
+			want: "would patch secrets a/s (json)\n  body: [{\"op\":\"add\",\"path\":\"/data/password\",\"value\":\"***\"},{\"from\":\"/data/b\",\"op\":\"move\",\"path\":\"/data/a\"}," +
+				"{\"op\":\"replace\",\"path\":\"/data\",\"value\":{\"op\":\"***\",\"path\":\"***\"}}]\n",
+		},
+		"what a terminal would obey": {
+			reason: "A value is shown on one line, shortened, and as it is.",
+			operation: plan.Operation{Target: widget, Type: plan.Merge, Changes: []plan.Change{
+				{Rule: first, Path: plan.Path{"spec"}, Before: "a\nb\x1b[2J\u009b", After: strings.Repeat("é", 200)},
+			}},
+			class: write.Written,
+			want:  "patched widgets a/w (merge)\n  shop/first: spec: \"a\\nb\\u001b[2J\ufffd\" -> \"" + strings.Repeat("é", 99) + "...\n",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, describeWrite(tc.operation, tc.class, tc.body)); diff != "" {
+				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestMaskedLeavesTheBodyAlone(t *testing.T) {
+	t.Parallel()
+	body := map[string]any{"data": map[string]any{"a": "b"}, "list": []any{"c", map[string]any{"d": int64(1)}}}
+	want := map[string]any{"data": map[string]any{"a": hidden}, "list": []any{hidden, map[string]any{"d": hidden}}}
+	if diff := cmp.Diff(any(want), masked(body)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"a": "b"}, body["data"]); diff != "" {
+		t.Errorf("what is sent is not masked\n-want +got:\n%s", diff)
+	}
+}
+
+func TestDescribeReport(t *testing.T) {
+	t.Parallel()
+	key := engine.Key{GVR: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Namespace: "a", Name: "p"}
+	again := engine.Failure{Key: key, Rule: plan.Rule{Set: "s", Name: "r"}, Err: errTest("no\x1b")}
+	report := engine.Report{Written: 1, Simulated: 2, Failures: []engine.Failure{again, again, {Key: key, Err: errTest("refused")}}}
+	want := "failed pods a/p: refused\nfailed pods a/p: s/r: no\ufffd\n"
+	if diff := cmp.Diff(want+"1 write, 2 failures\n", describeReport(report, false)); diff != "" {
+		t.Errorf("the same failure is shown once\n-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(want+"2 writes (dry run, nothing is stored), 2 failures\n", describeReport(report, true)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// errTest is an error that is its text.
+type errTest string
+
+func (e errTest) Error() string { return string(e) }

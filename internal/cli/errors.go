@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+// The exit codes.
+const (
+	exitClean    = 0
+	exitFinding  = 1
+	exitUsage    = 2
+	exitInternal = 3
+)
+
+// errFinding ends a command that has shown what it found.
+var errFinding = errors.New("there are findings")
+
+// failure is what kept a command from doing its work, with the exit code for
+// it. An error that is none is taken for wrong usage, since cobra's own have no
+// type.
+type failure struct {
+	code int
+	err  error
+}
+
+// Error implements error.
+func (f failure) Error() string { return f.err.Error() }
+
+// Unwrap returns the cause.
+func (f failure) Unwrap() error { return f.err }
+
+func internal(err error) error { return failure{exitInternal, err} }
+
+// report shows an error, and returns the exit code that it stands for.
+func report(out io.Writer, command *cobra.Command, err error) int {
+	var wrongRules *source.Error
+	var failed failure
+	switch {
+	case err == nil:
+		return exitClean
+	case errors.Is(err, errFinding):
+		return exitFinding
+	case errors.As(err, &wrongRules):
+		return reportRules(out, wrongRules)
+	case errors.As(err, &failed):
+		show(out, failed.err)
+		return failed.code
+	default:
+		show(out, err)
+		fmt.Fprintf(out, "Run '%s --help' for usage.\n", command.CommandPath())
+		return exitUsage
+	}
+}
+
+// reportRules tells files that are wrong, which is a finding, from paths that
+// are.
+func reportRules(out io.Writer, err *source.Error) int {
+	io.WriteString(out, err.Mistakes.Render())
+	for _, unusable := range err.Unusable {
+		show(out, unusable)
+	}
+	if len(err.Unusable) > 0 {
+		return exitUsage
+	}
+	return exitFinding
+}
+
+// show prints each of the errors that were joined, with its place in a file
+// where it has one.
+func show(out io.Writer, err error) {
+	//nolint:errorlint // Only what is joined at the top is taken apart; an error that was wrapped has words around it.
+	switch err := err.(type) {
+	case document.Errors:
+		io.WriteString(out, err.Render())
+	case interface{ Unwrap() []error }:
+		for _, one := range err.Unwrap() {
+			show(out, one)
+		}
+	default:
+		fmt.Fprintf(out, "dyncontroller: %v\n", err)
+	}
+}
+
+// flagError words what pflag found.
+func flagError(command *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		return unknownFlag(command, unknown.GetSpecifiedName())
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
+	}
+	return err
+}
+
+func unknownFlag(command *cobra.Command, name string) error {
+	if command.Name() == "run" && config.Unsupported(name) || slices.Contains(flagsNotYet(command.Name()), name) {
+		return fmt.Errorf("--%s is not supported yet", name)
+	}
+	var known []string
+	command.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
+	if near := document.Suggest(name, known); near != "" {
+		return fmt.Errorf("%s has no flag --%s; did you mean --%s?", command.Name(), name, near)
+	}
+	return fmt.Errorf("%s has no flag --%s", command.Name(), name)
+}
+
+// flagsNotYet lists the flags of a command that are part of the design but not
+// built. Those of run are settings: see package config.
+func flagsNotYet(command string) []string {
+	return map[string][]string{
+		"validate": {"crds", "strict"},
+		"test":     {"watch", "coverage"},
+		"eval":     {"related", "now"},
+	}[command]
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate"
+)
+
+// evaluation is what eval was asked for.
+type evaluation struct {
+	Process
+	clock      clock.PassiveClock
+	rules      []string
+	expression string
+	object     string
+}
+
+func newEval(p Process) *cobra.Command {
+	e := &evaluation{Process: p, clock: clock.RealClock{}}
+	command := &cobra.Command{
+		Use:   "eval (--rules PATH | --expression EXPR) --object FILE",
+		Short: "Show what rules, or one expression, make of an object in a file",
+		Long: `Evaluate rules on objects in a file, without a cluster, and show as YAML which
+rules matched and why not, what they would write, which events they would
+record, and what the object would look like then. Values of Secrets are masked.
+
+Or evaluate one expression and show its value as JSON: its one name is object.
+
+Exit code: 0; 1 if a rule or the expression failed, or a rule was withheld; 2
+for wrong usage, also if no rule watches the object.`,
+		Example: `  dyncontroller eval --rules rules/ --object pod.yaml
+  kubectl get pod web -o yaml | dyncontroller eval --rules rules/ --object -
+  dyncontroller eval --expression 'len(object.spec.containers)' --object pod.yaml`,
+		Args: noArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return e.run(command.Flags().Changed("expression")) },
+	}
+	flags := command.Flags()
+	flags.StringArrayVarP(&e.rules, "rules", "f", nil, "`PATH` of the rules: a file, a directory or - for standard input; may be repeated")
+	flags.StringVar(&e.expression, "expression", "", "`EXPR` to evaluate instead of rules")
+	flags.StringVar(&e.object, "object", "", "`FILE` with the object, as YAML or JSON; - for standard input")
+	return command
+}
+
+func (e *evaluation) run(one bool) error {
+	switch {
+	case one == (len(e.rules) > 0):
+		return errors.New("eval needs either --rules or --expression")
+	case e.object == "":
+		return errors.New("eval needs an object: name a file, or -, with --object")
+	case e.object == source.Stdin && slices.Contains(e.rules, source.Stdin):
+		return errors.New("rules and object cannot both be read from standard input")
+	}
+	file, err := source.ReadFile(e.object, e.Stdin)
+	if err != nil {
+		return failure{exitUsage, err}
+	}
+	objects, mistakes := simulate.ParseObjects(file)
+	if len(mistakes) > 0 {
+		return failure{exitFinding, mistakes}
+	}
+	if one {
+		return e.evaluateExpression(objects)
+	}
+	set, err := source.New(e.rules, e.Stdin, rules.Options{DefaultNamespace: offlineNamespace}).Load()
+	if err != nil {
+		return err
+	}
+	return e.evaluateRules(set, objects)
+}
+
+// evaluateRules shows one YAML document for each object.
+func (e *evaluation) evaluateRules(set *rules.Set, objects []map[string]any) error {
+	var result error
+	for i, object := range objects {
+		decided, err := simulate.Evaluate(set, object, e.clock.Now())
+		if err != nil {
+			return failure{exitUsage, err}
+		}
+		text, err := decided.YAML()
+		if err != nil {
+			return internal(err)
+		}
+		if i > 0 {
+			text = slices.Concat([]byte("---\n"), text)
+		}
+		if _, err := e.Stdout.Write(text); err != nil {
+			return internal(fmt.Errorf("writing the result: %w", err))
+		}
+		if e.showFailures(decided) {
+			result = errFinding
+		}
+	}
+	return result
+}
+
+// showFailures adds to the reasons in the result where in the rules they are.
+func (e *evaluation) showFailures(decided simulate.Decided) (found bool) {
+	for _, decision := range decided.Decisions {
+		found = found || decision.Outcome == plan.Failed || decision.Outcome == plan.Withheld
+		var placed *document.Error
+		if errors.As(decision.Err, &placed) {
+			io.WriteString(e.Stderr, placed.Render())
+		}
+	}
+	return found
+}
+
+// evaluateExpression shows one value for each object.
+func (e *evaluation) evaluateExpression(objects []map[string]any) error {
+	for _, object := range objects {
+		value, err := rules.EvaluateExpression(e.expression, object)
+		if err != nil {
+			return failure{exitFinding, pointedAt(e.expression, err)}
+		}
+		if err := writeJSON(e.Stdout, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pointedAt adds a line with the expression and a caret, where it has one line.
+func pointedAt(text string, err error) error {
+	var located *expression.Error
+	if !errors.As(err, &located) || strings.ContainsAny(text, "\n\t") {
+		return err
+	}
+	offset := min(located.Offset, len(text))
+	end := min(offset+located.Length, len(text))
+	margin := strings.Repeat(" ", len([]rune(text[:offset])))
+	carets := strings.Repeat("^", max(1, len([]rune(text[offset:end]))))
+	return fmt.Errorf("%w\n  %s\n  %s%s", err, printable(text), margin, carets)
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+
+	"github.com/dyncontroller/dyncontroller/internal/config"
+)
+
+func TestLoggers(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason    string
+		verbosity int
+		want      string // the messages that are logged
+	}{
+		"-v 0": {reason: "What an operator wants.", verbosity: 0, want: "info k0"},
+		"-v 1": {reason: "Our debugging, but not that of the Kubernetes client.", verbosity: 1, want: "info debug k0"},
+		"-v 3": {reason: "Still not.", verbosity: 3, want: "info debug k0"},
+		"-v 4": {reason: "From here on, the client's too.", verbosity: 4, want: "info debug k0 k4"},
+		"-v 6": {reason: "As far as was asked for.", verbosity: 6, want: "info debug k0 k4 k6"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, inJSON := range []bool{false, true} {
+				var out output
+				ours, kubernetes := newLoggers(&out, config.Log{Verbosity: tc.verbosity, JSON: inJSON})
+				ours.Info("info")
+				ours.With("a", "b").WithGroup("g").Debug("debug")
+				client := logr.FromSlogHandler(kubernetes.Handler())
+				client.Info("k0")
+				client.V(4).Info("k4")
+				client.V(6).Info("k6")
+				client.V(7).Info("k7")
+				if got := strings.Join(messages(t, out.String(), inJSON), " "); got != tc.want {
+					t.Errorf("%s\nJSON %v: want %q, got %q", tc.reason, inJSON, tc.want, got)
+				}
+			}
+		})
+	}
+}
+
+// messages returns the message of each line.
+func messages(t *testing.T, text string, inJSON bool) []string {
+	t.Helper()
+	var out []string
+	for line := range strings.Lines(text) {
+		if !inJSON {
+			_, message, _ := strings.Cut(line, slog.MessageKey+"=")
+			message, _, _ = strings.Cut(strings.TrimSpace(message), " ")
+			out = append(out, message)
+			continue
+		}
+		var record map[string]any
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		out = append(out, record[slog.MessageKey].(string))
+	}
+	return out
+}

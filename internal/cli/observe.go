@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// observers tells several what the engine does.
+type observers []engine.Observer
+
+// Evaluated implements [engine.Observer].
+func (o observers) Evaluated(decision plan.Decision) {
+	for _, one := range o {
+		one.Evaluated(decision)
+	}
+}
+
+// Wrote implements [engine.Observer].
+func (o observers) Wrote(operation plan.Operation, class write.Class) {
+	for _, one := range o {
+		one.Wrote(operation, class)
+	}
+}
+
+// Queued implements [engine.Observer].
+func (o observers) Queued(length int) {
+	for _, one := range o {
+		one.Queued(length)
+	}
+}
+
+// printer prints what is written as it happens. It is safe for concurrent use.
+type printer struct {
+	engine.NopObserver
+	mu   sync.Mutex
+	out  io.Writer
+	body bool // show what is sent too
+}
+
+// Wrote implements [engine.Observer].
+func (p *printer) Wrote(operation plan.Operation, class write.Class) {
+	if !class.Failed() {
+		p.print(describeWrite(operation, class, p.body))
+	}
+}
+
+// Record implements [engine.Recorder] for a dry run.
+func (p *printer) Record(_ context.Context, event plan.Event, _ bool) error {
+	p.print(fmt.Sprintf("would record %s event %s on %s\n  %s: %s\n",
+		event.Type, event.Reason, event.Regarding, event.Rule, printable(event.Message)))
+	return nil
+}
+
+func (p *printer) print(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// Whoever reads this may have gone; the log still tells.
+	_, _ = io.WriteString(p.out, text)
+}
+
+// describeReport sums up what settling came to.
+func describeReport(report engine.Report, dryRun bool) string {
+	var b strings.Builder
+	failures := failureLines(report)
+	for _, line := range failures {
+		fmt.Fprintln(&b, line)
+	}
+	written := count(report.Written, "write")
+	if dryRun {
+		written = count(report.Simulated, "write") + " (dry run, nothing is stored)"
+	}
+	fmt.Fprintf(&b, "%s, %s\n", written, count(len(failures), "failure"))
+	return b.String()
+}
+
+// failureLines has each failure once, however often it was tried.
+func failureLines(report engine.Report) []string {
+	var out []string
+	for _, failure := range report.Failures {
+		object := plan.Object{GVR: failure.Key.GVR, Namespace: failure.Key.Namespace, Name: failure.Key.Name}
+		rule := ""
+		if failure.Rule != (plan.Rule{}) {
+			rule = " " + failure.Rule.String() + ":"
+		}
+		out = append(out, fmt.Sprintf("failed %s:%s %v", object, rule, failure.Err))
+	}
+	for _, status := range report.Unlisted {
+		out = append(out, fmt.Sprintf("failed listing %s: %v", status.Key, status.Err))
+	}
+	for i := range out {
+		out[i] = printable(out[i])
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

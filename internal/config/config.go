@@ -1,0 +1,129 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+// Config is what `run` was asked to do. It is valid as a whole.
+type Config struct {
+	Rules   []string // paths, "-" for standard input; at least one
+	Cluster Cluster
+	Workers int // at least 1
+	DryRun  DryRun
+	Once    bool
+	Listen  Listen
+	Log     Log
+}
+
+// Cluster says which API server to use, and how much of it.
+type Cluster struct {
+	Kubeconfig string // a path; empty for what kubectl would take
+	Context    string // of the kubeconfig; empty for the current one
+	Namespace  string // of a RuleSet without one; empty for the context's
+	QPS        float32
+	Burst      int
+}
+
+// Listen holds the addresses of the servers. An empty one is turned off.
+type Listen struct {
+	Metrics string
+	Health  string
+}
+
+// Log says what is logged, and how.
+type Log struct {
+	Verbosity int // 0 for what an operator wants, 1 for debugging, 4 and up for the Kubernetes client
+	JSON      bool
+}
+
+// DryRun says who judges a write that is not to be stored.
+type DryRun string
+
+// The values of --dry-run.
+const (
+	DryRunNone   DryRun = "none"
+	DryRunServer DryRun = "server"
+	DryRunClient DryRun = "client"
+)
+
+// NoLimit is the QPS and the Burst of a client that is not held back.
+const NoLimit = -1
+
+// Load layers the flags, which must have been added by [AddFlags] and parsed,
+// over env, as of os.Environ, and over the file that they name. It finds all
+// mistakes of env and file; those of the file are [document.Errors].
+func Load(flags *pflag.FlagSet, env []string) (Config, error) {
+	fromEnv, err := readEnv(env)
+	path, ok := fromEnv[configFlag].(string)
+	if flag := flags.Lookup(configFlag); flag.Changed || !ok {
+		path = flag.Value.String()
+	}
+	fromFile, fileErr := readFile(path)
+	if err := errors.Join(err, fileErr); err != nil {
+		return Config{}, err
+	}
+	values := map[string]any{}
+	maps.Copy(values, fromFile)
+	maps.Copy(values, fromEnv)
+
+	v := viper.New()
+	if err := v.MergeConfigMap(values); err != nil {
+		return Config{}, fmt.Errorf("reading the configuration: %w", err)
+	}
+	if err := v.BindPFlags(flags); err != nil {
+		return Config{}, fmt.Errorf("reading the flags: %w", err)
+	}
+	return build(v)
+}
+
+// build takes values that have been checked one by one, and checks what
+// concerns several.
+func build(v *viper.Viper) (Config, error) {
+	c := Config{
+		Rules: v.GetStringSlice("rules"),
+		Cluster: Cluster{
+			Kubeconfig: v.GetString("kubeconfig"),
+			Context:    v.GetString("context"),
+			Namespace:  v.GetString("namespace"),
+			QPS:        float32(v.GetFloat64("kube-api-qps")),
+			Burst:      v.GetInt("kube-api-burst"),
+		},
+		Workers: v.GetInt("workers"),
+		DryRun:  DryRun(v.GetString("dry-run")),
+		Once:    v.GetBool("once"),
+		Listen: Listen{
+			Metrics: address(v.GetString("metrics-bind-address")),
+			Health:  address(v.GetString("health-probe-bind-address")),
+		},
+		Log: Log{Verbosity: v.GetInt("v"), JSON: v.GetString("logging-format") == "json"},
+	}
+	if err := c.Cluster.limit(); err != nil {
+		return Config{}, err
+	}
+	if len(c.Rules) == 0 {
+		return Config{}, errors.New("there are no rules to run; name a file, a directory or - with --rules")
+	}
+	if c.Listen.Metrics != "" && c.Listen.Metrics == c.Listen.Health && !anyPort(c.Listen.Health) {
+		return Config{}, fmt.Errorf("--metrics-bind-address and --health-probe-bind-address are both %q; give each its own, or turn one off with 0", c.Listen.Health)
+	}
+	return c, nil
+}
+
+// limit turns what users write, 0 for no limit, into what the client takes.
+func (c *Cluster) limit() error {
+	switch {
+	case c.QPS == 0 && c.Burst > 0:
+		return errors.New("--kube-api-burst limits nothing without --kube-api-qps")
+	case c.QPS == 0:
+		c.QPS, c.Burst = NoLimit, NoLimit
+	case c.Burst == 0:
+		c.Burst = int(math.Ceil(float64(c.QPS)))
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/spf13/pflag"
+)
+
+// The flags that are not rows of the table: where the file is cannot be said
+// in it, and rules are several.
+const (
+	configFlag = "config"
+	rulesFlag  = "rules"
+)
+
+// setting is one row of the table.
+type setting struct {
+	name     string
+	short    string
+	fallback string
+	kind     string // the word for a value in the help
+	usage    string
+	check    func(string) error // nil where any text will do
+}
+
+// settings is the table, in the order of the help.
+func settings() []setting {
+	return []setting{
+		{name: "kubeconfig", kind: "FILE", usage: "the kubeconfig to use (default: $KUBECONFIG, ~/.kube/config, or the pod's service account)"},
+		{name: "context", kind: "NAME", usage: "the context of the kubeconfig (default: its current one)"},
+		{name: "namespace", short: "n", kind: "NAME", usage: "the namespace of a RuleSet that names none (default: that of the context)", check: namespace},
+		{name: "workers", fallback: "4", kind: "N", usage: "how many objects are worked on at the same time", check: atLeast(1)},
+		{name: "kube-api-qps", fallback: "0", kind: "N", usage: "requests per second to the API server; 0 for no limit", check: rate},
+		{name: "kube-api-burst", fallback: "0", kind: "N", usage: "requests at once before --kube-api-qps holds them back; 0 for the same number", check: atLeast(0)},
+		{name: "dry-run", fallback: string(DryRunNone), kind: "WHO", usage: "none to write; server to have the API server check writes without storing them; client to send nothing", check: oneOf(DryRuns()...)},
+		{name: "once", fallback: "false", kind: boolean, usage: "settle what can settle now, report, exit; opens no port", check: truth},
+		{name: "metrics-bind-address", fallback: "127.0.0.1:8080", kind: "ADDRESS", usage: "where /metrics is served; 0 for nowhere", check: bindAddress},
+		{name: "health-probe-bind-address", fallback: ":8081", kind: "ADDRESS", usage: "where /healthz, /livez and /readyz are served; 0 for nowhere", check: bindAddress},
+		{name: "v", short: "v", fallback: "0", kind: "N", usage: "how much is logged: 1 for debugging, 4 and up for the Kubernetes client too", check: atLeast(0)},
+		{name: "logging-format", fallback: "text", kind: "FORMAT", usage: "how logs are written: text or json", check: oneOf(LoggingFormats()...)},
+	}
+}
+
+// DryRuns lists the values of --dry-run.
+func DryRuns() []string {
+	return []string{string(DryRunNone), string(DryRunServer), string(DryRunClient)}
+}
+
+// LoggingFormats lists the values of --logging-format.
+func LoggingFormats() []string { return []string{"text", "json"} }
+
+// unsupported lists the settings that are part of the language but not built
+// yet.
+func unsupported() []string {
+	return []string{
+		"rules-from-cluster", "instance", "prune", "param", "allow-sensitive", "shards",
+		"leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
+		"leader-elect-resource-lock", "leader-elect-resource-name", "leader-elect-resource-namespace",
+	}
+}
+
+// Unsupported reports whether the setting is known but not built yet, so that
+// a flag of the name is refused for that reason.
+func Unsupported(name string) bool { return slices.Contains(unsupported(), name) }
+
+// names lists the settings that env and file may hold besides rules.
+func names() []string {
+	var out []string
+	for _, s := range settings() {
+		out = append(out, s.name)
+	}
+	return out
+}
+
+// AddFlags adds a flag for every setting.
+func AddFlags(flags *pflag.FlagSet) {
+	flags.StringArrayP(rulesFlag, "f", nil, "`PATH` of the rules: a file, a directory or - for standard input; may be repeated; watched for changes")
+	flags.String(configFlag, "", "`FILE` of settings, such as \"kube-api-qps: 50\"; a flag or DYNCONTROLLER_KUBE_API_QPS goes before it")
+	for _, s := range settings() {
+		flag := flags.VarPF(&value{setting: s, text: s.fallback}, s.name, s.short, s.usage)
+		if s.kind == boolean {
+			flag.NoOptDefVal = "true"
+		}
+	}
+}
+
+// boolean is the kind of a setting that is turned on by its name alone. The
+// word is pflag's.
+const boolean = "bool"
+
+// value is a setting as a flag: text that has been checked.
+type value struct {
+	setting
+	text string
+}
+
+// String implements [pflag.Value].
+func (v *value) String() string { return v.text }
+
+// Type implements [pflag.Value].
+func (v *value) Type() string { return v.kind }
+
+// Set implements [pflag.Value].
+func (v *value) Set(text string) error {
+	if err := v.valid(text); err != nil {
+		return err
+	}
+	v.text = text
+	return nil
+}
+
+func (s setting) valid(text string) error {
+	if s.check == nil {
+		return nil
+	}
+	return s.check(text)
+}

@@ -1,0 +1,176 @@
+package source
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+const (
+	// quiet is how long nothing may happen before files are read: an editor
+	// writes in several steps.
+	quiet = 100 * time.Millisecond
+	// longest bounds the wait in a directory that never comes to rest.
+	longest = time.Second
+	// poll finds what no notification tells: network file systems, links far
+	// away, a queue of the kernel that overflowed.
+	poll = 10 * time.Second
+)
+
+// Watch reads the files again whenever they may have changed, until the context
+// is done. If they have, it calls changed with the new set, or with the error
+// of [Files.Load]. It starts with a look, since a change may have come between
+// Load and Watch.
+func (f *Files) Watch(ctx context.Context, clock clock.WithTicker, log *slog.Logger, changed func(*rules.Set, error)) {
+	directories := newDirectories(log)
+	defer directories.close()
+	ticker := clock.NewTicker(poll)
+	defer ticker.Stop()
+	pause := debounce{clock: clock}
+	defer pause.stop()
+	for {
+		contents := f.read()
+		for directories.watch(contents) {
+			contents = f.read()
+		}
+		if now := digestOf(contents); now != f.seen {
+			f.seen = now
+			changed(f.compile(contents))
+		}
+		if !wait(ctx, directories, ticker.C(), &pause) {
+			return
+		}
+	}
+}
+
+// wait returns when it is time to look again, false when it never will be.
+func wait(ctx context.Context, directories *directories, tick <-chan time.Time, pause *debounce) bool {
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-directories.events:
+			pause.event()
+		case err := <-directories.errors:
+			directories.log.Warn("some changes of rule files may have been missed", "err", err)
+			pause.event()
+		case <-pause.over():
+			pause.stop()
+			return true
+		case <-tick:
+			return true
+		}
+	}
+}
+
+// debounce turns a burst of events into one. The zero value with a clock waits
+// for the first event.
+type debounce struct {
+	clock clock.WithTicker
+	first time.Time
+	timer clock.Timer
+}
+
+// event starts the wait, or prolongs it up to its limit.
+func (d *debounce) event() {
+	now := d.clock.Now()
+	if d.timer == nil {
+		d.first = now
+		d.timer = d.clock.NewTimer(quiet)
+		return
+	}
+	if left := d.first.Add(longest).Sub(now); left > 0 {
+		d.timer.Stop()
+		d.timer = d.clock.NewTimer(min(quiet, left))
+	}
+}
+
+// over is ready once the burst is.
+func (d *debounce) over() <-chan time.Time {
+	if d.timer == nil {
+		return nil
+	}
+	return d.timer.C()
+}
+
+func (d *debounce) stop() {
+	if d.timer != nil {
+		d.timer.Stop()
+		d.timer = nil
+	}
+}
+
+// directories are what the kernel notifies about. Files themselves are not
+// watched: an editor replaces them, and the notification stays with the old.
+type directories struct {
+	log     *slog.Logger
+	watcher *fsnotify.Watcher // nil where the kernel notifies of nothing
+	events  <-chan fsnotify.Event
+	errors  <-chan error
+}
+
+// newDirectories always returns something that can be waited for.
+func newDirectories(log *slog.Logger) *directories {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		log.Warn("rule files are only polled", "every", poll.String(), "err", err)
+		return &directories{log: log}
+	}
+	return &directories{log: log, watcher: watcher, events: watcher.Events, errors: watcher.Errors}
+}
+
+// watch goes over to the directories in which a change of the contents shows.
+// It reports whether one is new: what changed there before is not known.
+func (d *directories) watch(contents []content) (news bool) {
+	if d.watcher == nil {
+		return false
+	}
+	wanted, watched := wantedDirectories(contents), d.watcher.WatchList()
+	for _, directory := range watched {
+		if !slices.Contains(wanted, directory) {
+			// It may be gone, and with it the watch.
+			_ = d.watcher.Remove(directory)
+		}
+	}
+	for _, directory := range wanted {
+		// What cannot be watched is polled.
+		err := d.watcher.Add(directory)
+		news = news || err == nil && !slices.Contains(watched, directory)
+	}
+	return news
+}
+
+// wantedDirectories are those of the paths, and those that links lead to, as
+// in a mounted ConfigMap.
+func wantedDirectories(contents []content) []string {
+	var out []string
+	for _, c := range contents {
+		if c.path == "" || c.path == Stdin {
+			continue
+		}
+		out = append(out, filepath.Dir(c.path))
+		if c.directory {
+			out = append(out, c.path)
+		}
+		for _, file := range c.files {
+			if target, err := filepath.EvalSymlinks(file.Name); err == nil {
+				out = append(out, filepath.Dir(target))
+			}
+		}
+	}
+	return out
+}
+
+func (d *directories) close() {
+	if d.watcher != nil {
+		// Nobody listens any more, so there is nothing to say.
+		_ = d.watcher.Close()
+	}
+}

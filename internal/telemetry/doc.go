@@ -1,0 +1,6 @@
+// Package telemetry lets others watch the process: [Metrics] for Prometheus,
+// [Health] for probes, and the [Server] that both are served by.
+//
+// It implements the small interfaces that the packages below declare, and is
+// told what happens; it decides nothing. There is no global registry.
+package telemetry

@@ -1,0 +1,145 @@
+package telemetry
+
+import (
+	"net/http"
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// namespace begins the names of our metrics.
+const namespace = "dyncontroller"
+
+// Metrics counts what the engine does. It is safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	evaluations  *prometheus.CounterVec
+	writes       *prometheus.CounterVec
+	reloads      *prometheus.CounterVec
+	rules        *prometheus.GaugeVec
+	build        *prometheus.GaugeVec
+	queueLength  prometheus.Gauge
+	reloadFailed prometheus.Gauge
+}
+
+var _ engine.Observer = (*Metrics)(nil)
+
+// NewMetrics returns metrics of a build. Informers is asked at every scrape.
+func NewMetrics(version string, informers func() []informer.Status) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	m.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	m.registry.MustRegister(m.table(informers)...)
+	m.build.WithLabelValues(version, runtime.Version()).Set(1)
+	// Both results exist from the start, so that a rate sees the first one.
+	m.reloads.WithLabelValues(reloadSuccess)
+	m.reloads.WithLabelValues(reloadFailure)
+	return m
+}
+
+// The values of the label result.
+const (
+	reloadSuccess = "success"
+	reloadFailure = "failure"
+)
+
+// table has one row for each metric.
+func (m *Metrics) table(informers func() []informer.Status) []prometheus.Collector {
+	return []prometheus.Collector{
+		counters(&m.evaluations, "evaluations_total", "Evaluations of a rule on an object.", "set", "rule", "outcome"),
+		counters(&m.writes, "writes_total", "Requests that change objects, by what the API server answered.", "group", "resource", "class"),
+		counters(&m.reloads, "rules_reload_total", "Attempts to load rules that had changed.", "result"),
+		gauges(&m.rules, "rules", "Rules in effect.", "state"),
+		gauges(&m.build, "build_info", "Always 1; the labels say what runs.", "version", "go_version"),
+		gauge(&m.queueLength, "queue_length", "Objects that wait for a worker."),
+		gauge(&m.reloadFailed, "rules_reload_failed", "1 while the rules on disk are not in effect because they are wrong."),
+		countInformers(informers, true),
+		countInformers(informers, false),
+	}
+}
+
+func counters(into **prometheus.CounterVec, name, help string, labels ...string) prometheus.Collector {
+	*into = prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+	return *into
+}
+
+func gauges(into **prometheus.GaugeVec, name, help string, labels ...string) prometheus.Collector {
+	*into = prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, labels)
+	return *into
+}
+
+func gauge(into *prometheus.Gauge, name, help string) prometheus.Collector {
+	*into = prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
+	return *into
+}
+
+func countInformers(informers func() []informer.Status, synced bool) prometheus.Collector {
+	label := "false"
+	if synced {
+		label = "true"
+	}
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace:   namespace,
+		Name:        "informers",
+		Help:        "Caches of what rules watch, by whether they are complete.",
+		ConstLabels: prometheus.Labels{"synced": label},
+	}, func() float64 {
+		count := 0
+		for _, status := range informers() {
+			if status.Synced == synced {
+				count++
+			}
+		}
+		return float64(count)
+	})
+}
+
+// Evaluated implements [engine.Observer].
+func (m *Metrics) Evaluated(decision plan.Decision) {
+	m.evaluations.WithLabelValues(decision.Rule.Set, decision.Rule.Name, string(decision.Outcome)).Inc()
+}
+
+// Wrote implements [engine.Observer].
+func (m *Metrics) Wrote(operation plan.Operation, class write.Class) {
+	gvr := operation.Target.GVR
+	m.writes.WithLabelValues(gvr.Group, gvr.Resource, string(class)).Inc()
+}
+
+// Queued implements [engine.Observer].
+func (m *Metrics) Queued(length int) { m.queueLength.Set(float64(length)) }
+
+// RulesChanged says how many rules are in effect from now on. What was counted
+// of the removed ones is dropped, or every rule that ever was would be scraped
+// for ever.
+func (m *Metrics) RulesChanged(active int, removed []plan.Rule) {
+	m.rules.WithLabelValues("active").Set(float64(active))
+	for _, rule := range removed {
+		m.evaluations.DeletePartialMatch(prometheus.Labels{"set": rule.Set, "rule": rule.Name})
+	}
+}
+
+// Reloaded counts an attempt to load rules that had changed.
+func (m *Metrics) Reloaded(err error) {
+	if err != nil {
+		m.reloads.WithLabelValues(reloadFailure).Inc()
+		m.reloadFailed.Set(1)
+		return
+	}
+	m.reloads.WithLabelValues(reloadSuccess).Inc()
+	m.reloadFailed.Set(0)
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}

@@ -1,0 +1,72 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Bounds on how long a client may keep a connection busy, and on how long
+// stopping waits for the last answers.
+const (
+	headerTimeout = 5 * time.Second
+	readTimeout   = 10 * time.Second
+	writeTimeout  = 30 * time.Second
+	idleTimeout   = time.Minute
+	stopTimeout   = 5 * time.Second
+)
+
+// Server is an HTTP server that listens already.
+type Server struct {
+	listener net.Listener
+	http     *http.Server
+	done     chan struct{}
+}
+
+// Serve listens on the address and answers with the handler until Stop.
+func Serve(ctx context.Context, address string, handler http.Handler) (*Server, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("serving on %s: %w", address, err)
+	}
+	s := &Server{
+		listener: listener,
+		http: &http.Server{
+			Handler:           handler,
+			ReadHeaderTimeout: headerTimeout,
+			ReadTimeout:       readTimeout,
+			WriteTimeout:      writeTimeout,
+			IdleTimeout:       idleTimeout,
+		},
+		done: make(chan struct{}),
+	}
+	go func() {
+		defer close(s.done)
+		// It ends when it is stopped; no other end of an open listener is
+		// known.
+		_ = s.http.Serve(listener)
+	}()
+	return s, nil
+}
+
+// Address is where the server listens, with the port that the system chose.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Stop answers what has been asked, then closes. That the context is done does
+// not cut it short: it has its own, short time.
+func (s *Server) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
+	}
+	<-s.done
+	if err != nil {
+		return fmt.Errorf("stopping the server on %s: %w", s.Address(), err)
+	}
+	return nil
+}
