@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -17,13 +16,12 @@ func (s *Set) Evaluate(snapshot Snapshot) plan.Plan {
 	var events []plan.Event
 	var decisions []plan.Decision
 	identity := snapshot.Identity()
-	view := expressionView(snapshot.Object)
 	for _, rule := range s.byGVR[snapshot.GVR] {
 		if !rule.watches(snapshot.SelectedBy) {
 			continue
 		}
 		e := &action.Evaluation{Rule: rule.ID, Object: identity, Current: snapshot.Object}
-		decisions = append(decisions, rule.evaluate(e, view, snapshot.Explain))
+		decisions = append(decisions, rule.evaluate(e, snapshot.Explain))
 		wishes = append(wishes, e.Wishes...)
 		events = append(events, e.Events...)
 	}
@@ -52,14 +50,14 @@ func (r *Rule) watches(selectedBy []Selection) bool {
 }
 
 // evaluate fills e with what the rule wants. A rule that fails wants nothing.
-func (r *Rule) evaluate(e *action.Evaluation, view map[string]any, explain bool) plan.Decision {
+func (r *Rule) evaluate(e *action.Evaluation, explain bool) plan.Decision {
 	decision := plan.Decision{Rule: r.ID, Outcome: plan.Matched}
 	if deleting(e.Current) {
 		decision.Outcome, decision.Reason = plan.Skipped, "the object is being deleted"
 		return decision
 	}
-	known := &names{rule: r, object: view}
-	known.expressions = &expression.Evaluation{Names: known, Budget: expression.NewLazyBudget(func() int { return expression.Size(view) })}
+	known := &names{rule: r, object: e.Current}
+	known.expressions = &expression.Evaluation{Names: known, Budget: expression.NewLazyBudget(func() int { return expression.Size(e.Current) })}
 	e.Expressions = known.expressions
 	matched, err := r.matches(e.Expressions)
 	if err == nil && matched {
@@ -101,30 +99,4 @@ func (r *Rule) act(e *action.Evaluation) error {
 func deleting(object map[string]any) bool {
 	metadata, _ := object["metadata"].(map[string]any)
 	return metadata["deletionTimestamp"] != nil
-}
-
-// expressionView is the object as expressions see it: labels, annotations,
-// spec and status are always maps. The object itself is not changed.
-func expressionView(object map[string]any) map[string]any {
-	view := withMaps(object, "spec", "status", "metadata")
-	metadata, _ := view["metadata"].(map[string]any)
-	if metadata["labels"] == nil || metadata["annotations"] == nil {
-		view = maps.Clone(view)
-		view["metadata"] = withMaps(metadata, "labels", "annotations")
-	}
-	return view
-}
-
-// withMaps returns m itself where nothing is missing.
-func withMaps(m map[string]any, keys ...string) map[string]any {
-	missing := slices.DeleteFunc(keys, func(key string) bool { return m[key] != nil })
-	if len(missing) == 0 {
-		return m
-	}
-	out := make(map[string]any, len(m)+len(missing))
-	maps.Copy(out, m)
-	for _, key := range missing {
-		out[key] = map[string]any{}
-	}
-	return out
 }

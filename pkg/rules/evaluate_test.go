@@ -46,6 +46,7 @@ func object(t testing.TB, text string) map[string]any {
 	if err := utiljson.Unmarshal(data, &out); err != nil {
 		t.Fatal(err)
 	}
+	out["apiVersion"], out["kind"] = "pingcap.com/v1alpha1", "TidbCluster"
 	return out
 }
 

@@ -12,10 +12,9 @@ func EvaluateExpression(text string, object map[string]any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := expressionView(object)
 	e := &expression.Evaluation{
-		Names:  only{view},
-		Budget: expression.NewLazyBudget(func() int { return expression.Size(view) }),
+		Names:  only{object},
+		Budget: expression.NewLazyBudget(func() int { return expression.Size(object) }),
 	}
 	value, err := program.Eval(e)
 	if err != nil {
