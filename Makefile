@@ -1,0 +1,85 @@
+.DEFAULT_GOAL := help
+SHELL         := bash
+.SHELLFLAGS   := -euo pipefail -c
+
+# What `dyncontroller version` says; a release is a tag.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# The control plane of the tests says the version that its go.mod requires; without these flags it would be v0.0.0.
+KUBERNETES_VERSION = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2 }' test/cluster/go.mod)
+KUBERNETES_MAJOR   = $(patsubst v%,%,$(word 1,$(subst ., ,$(KUBERNETES_VERSION))))
+KUBERNETES_MINOR   = $(word 2,$(subst ., ,$(KUBERNETES_VERSION)))
+CLUSTER_LDFLAGS    = -s -w $(foreach package,k8s.io/component-base/version k8s.io/client-go/pkg/version, \
+	-X $(package).gitVersion=$(KUBERNETES_VERSION) \
+	-X $(package).gitMajor=$(KUBERNETES_MAJOR) \
+	-X $(package).gitMinor=$(KUBERNETES_MINOR))
+CLUSTER_SOURCES   := test/cluster/go.mod test/cluster/go.sum \
+	$(shell find test/cluster -name '*.go' -not -name '*_test.go' -not -path 'test/cluster/progress/*')
+
+# The race detector needs a C compiler; where there is none the tests run without.
+RACE ?= $(if $(shell command -v $$(go env CC)),-race)
+
+# The tests that start bin/cluster.
+E2E := ./test/controlplane/... ./test/e2e/...
+
+.PHONY: help build cluster test unit e2e bench demo lint fix verify generate clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## Build bin/dyncontroller
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dyncontroller ./cmd/dyncontroller
+
+cluster: bin/cluster ## Build bin/cluster, the control plane of the tests (minutes when cold)
+
+bin/cluster: $(CLUSTER_SOURCES)
+	@echo 'Building bin/cluster: Kubernetes $(KUBERNETES_VERSION) and etcd from source, about 5 minutes on two cores, seconds when cached.'
+	@cd test/cluster && go run ./progress -trimpath -ldflags '$(strip $(CLUSTER_LDFLAGS))' -o ../../bin/cluster .
+
+test: unit e2e ## Run all tests: unit, golden and end-to-end
+
+unit: ## Run the tests that need no control plane
+	go test $(RACE) $$(go list ./... | grep -vxF "$$(go list $(E2E))")
+	cd test/cluster && go test $(RACE) ./internal/... ./progress/...
+
+e2e: bin/cluster ## Run the tests on the real control plane
+	go test $(RACE) -count=1 -timeout 20m $(E2E)
+
+bench: ## Run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./pkg/...
+
+demo: build bin/cluster ## Show rules at work in five acts; KEEP=1 leaves everything running in the end
+	@go build -o bin/demo ./test/demo
+	@bin/demo $(if $(KEEP),--keep)
+
+# Kubernetes is compiled with the flags of bin/cluster, or it would be compiled once more. Linters that follow calls
+# into other packages would read all of it and take 11 GB, so the package that imports it goes without them.
+lint: export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
+lint: bin/golangci-lint bin/cluster ## Run go vet and golangci-lint
+	go vet ./...
+	bin/golangci-lint run ./...
+	cd test/cluster && go vet ./...
+	cd test/cluster && ../../bin/golangci-lint run --config ../../.golangci.yml ./internal/... ./progress/...
+	cd test/cluster && ../../bin/golangci-lint run --config ../../.golangci.yml \
+		--disable bodyclose,exhaustive,govet,modernize,nilerr,noctx,staticcheck,unparam .
+
+fix: bin/golangci-lint ## Format, and fix what the linters can fix
+	bin/golangci-lint run --fix ./...
+	cd test/cluster && ../../bin/golangci-lint run --config ../../.golangci.yml --fix ./internal/... ./progress/...
+	cd test/cluster && ../../bin/golangci-lint fmt --config ../../.golangci.yml .
+
+bin/golangci-lint: tools/go.mod tools/go.sum
+	@echo 'Building golangci-lint from source, about 4 minutes on two cores, seconds when cached.'
+	@cd tools && go build -v -o ../bin/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint 2>&1 \
+		| awk '/ / { print; next } ++n % 100 == 0 { print "  " n " packages compiled" }'
+
+verify: ## Check that go.mod and go.sum of every module are tidy
+	go mod tidy -diff
+	cd test/cluster && go mod tidy -diff
+	cd tools && go mod tidy -diff
+
+generate: ## Write docs/reference anew
+	go test ./test/docs -run TestReference -update
+
+clean: ## Remove bin/
+	rm -rf bin
