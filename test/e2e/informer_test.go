@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+)
+
+// watcher collects what an informer set reports.
+type watcher struct {
+	mu      sync.Mutex
+	reports []string
+	news    chan struct{} // gets a value with each report; never blocks the reporter
+}
+
+func newWatcher() *watcher { return &watcher{news: make(chan struct{}, 1000)} }
+
+func (w *watcher) note(format string, args ...any) {
+	w.mu.Lock()
+	w.reports = append(w.reports, fmt.Sprintf(format, args...))
+	w.mu.Unlock()
+	w.news <- struct{}{}
+}
+
+func (w *watcher) Changed(_ schema.GroupVersionResource, _, name string) { w.note("changed %s", name) }
+func (w *watcher) Synced(key informer.Key)                               { w.note("synced %s", key.LabelSelector) }
+func (w *watcher) Troubled(key informer.Key, _ error)                    { w.note("troubled %s", key.GVR.Resource) }
+
+// await returns when the report has come, or fails with the test's deadline.
+func (w *watcher) await(t *testing.T, report string) {
+	t.Helper()
+	for {
+		w.mu.Lock()
+		at := slices.Index(w.reports, report)
+		if at >= 0 {
+			w.reports = slices.Delete(w.reports, at, at+1)
+		}
+		w.mu.Unlock()
+		if at >= 0 {
+			return
+		}
+		select {
+		case <-w.news:
+		case <-t.Context().Done():
+			t.Fatalf("no report %q, have %q", report, w.reports)
+		}
+	}
+}
+
+func TestInformers(t *testing.T) {
+	namespace := cluster.Namespace(t)
+	configMap := func(name, labels string) {
+		create(t, configmaps, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {%s}}}`, name, labels))
+	}
+	all := informer.Key{GVR: configmaps, Namespace: namespace}
+	chosen := informer.Key{GVR: configmaps, Namespace: namespace, LabelSelector: "chosen=true"}
+	absent := informer.Key{GVR: schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "nosuchthings"}}
+
+	w := newWatcher()
+	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler))
+	defer set.Stop()
+	if view := set.View(chosen, namespace, "before"); view.Synced || view.Object != nil {
+		t.Errorf("a cache that does not run says %+v", view)
+	}
+	configMap("before", `chosen: "true"`)
+	if err := set.Want([]informer.Key{chosen, absent}); err != nil {
+		t.Fatal(err)
+	}
+	w.await(t, "changed before")
+	w.await(t, "synced chosen=true")
+	w.await(t, "troubled nosuchthings")
+
+	configMap("other", `chosen: "false"`)
+	configMap("after", `chosen: "true"`)
+	w.await(t, "changed after")
+	if view := set.View(chosen, namespace, "other"); view.Object != nil || !view.Synced {
+		t.Errorf("the selector is not evaluated by the API server: %+v", view)
+	}
+	edit(t, configmaps, namespace, "after", `{"metadata":{"labels":{"chosen":"false"}}}`)
+	w.await(t, "changed after")
+	if view := set.View(chosen, namespace, "after"); view.Object != nil {
+		t.Errorf("the object has left the selection and is still there: %+v", view)
+	}
+
+	// A second informer starts without disturbing the first, and the first
+	// stops without disturbing the second.
+	if err := set.Want([]informer.Key{chosen, all}); err != nil {
+		t.Fatal(err)
+	}
+	w.await(t, "synced ")
+	before := slices.DeleteFunc(slices.Clone(w.reports), func(report string) bool { return report != "synced chosen=true" })
+	if len(before) > 0 {
+		t.Error("the informer that was wanted before was started again")
+	}
+	if err := set.Want([]informer.Key{all}); err != nil {
+		t.Fatal(err)
+	}
+	if len(set.Names(chosen)) != 0 || len(set.Names(all)) != 3 {
+		t.Errorf("have %v chosen, %v in all, want none and three", set.Names(chosen), set.Names(all))
+	}
+	configMap("last", `chosen: "true"`)
+	w.await(t, "changed last")
+	if status := set.Status(); len(status) != 1 || !status[0].Synced || status[0].Err != nil {
+		t.Errorf("status is %+v", status)
+	}
+}
+
+// TestCacheKeepsOwnApplyOnly holds that the cache drops the managed fields of
+// others and keeps what a restart needs to see that an apply is a no-op.
+func TestCacheKeepsOwnApplyOnly(t *testing.T) {
+	namespace := cluster.Namespace(t)
+	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: "1"}}`)
+	for _, manager := range []string{"dyncontroller/0123abcd", "helm"} {
+		object := &unstructured.Unstructured{Object: decode(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {z: "1"}}`)}
+		options := metav1.ApplyOptions{FieldManager: manager}
+		if _, err := client(t).Resource(configmaps).Namespace(namespace).Apply(t.Context(), "a", object, options); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := newWatcher()
+	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler))
+	defer set.Stop()
+	key := informer.Key{GVR: configmaps, Namespace: namespace}
+	if err := set.Want([]informer.Key{key}); err != nil {
+		t.Fatal(err)
+	}
+	w.await(t, "synced ")
+	view := set.View(key, namespace, "a")
+	entries := view.Object.GetManagedFields()
+	if len(entries) != 1 || entries[0].Manager != "dyncontroller/0123abcd" {
+		t.Errorf("the cache keeps %+v", entries)
+	}
+	if view.ResourceVersion == "" {
+		t.Error("the cache does not know how far it has seen")
+	}
+}

@@ -1,0 +1,118 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dyncontroller/dyncontroller/internal/cli"
+)
+
+// process is a dyncontroller that runs in this process, from its command line.
+type process struct {
+	stop   context.CancelFunc
+	done   chan struct{}
+	code   int // once done is closed
+	output *buffer
+}
+
+// buffer may be read while it is written.
+type buffer struct {
+	mu   sync.Mutex
+	data bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.String()
+}
+
+// start runs `dyncontroller run` on the test's cluster without opening ports;
+// it is stopped at the end of the test.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &process{stop: cancel, done: make(chan struct{}), output: &buffer{}}
+	command := []string{
+		"run", "--kubeconfig", cluster.Kubeconfig(), "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
+	}
+	go func() {
+		defer close(p.done)
+		p.code = cli.Run(ctx, cli.Process{
+			Args: append(command, args...), Stdin: strings.NewReader(""), Stdout: p.output, Stderr: p.output, Version: "test",
+		})
+	}()
+	t.Cleanup(func() {
+		p.wait(t)
+		if t.Failed() {
+			t.Logf("dyncontroller %s:\n%s", strings.Join(args, " "), p.output)
+		}
+	})
+	return p
+}
+
+// wait stops the process and returns its exit code.
+func (p *process) wait(t *testing.T) int {
+	t.Helper()
+	p.stop()
+	<-p.done
+	return p.code
+}
+
+// once runs with --once and returns what it printed and its exit code.
+func once(t *testing.T, args ...string) (output string, code int) {
+	t.Helper()
+	p := start(t, append([]string{"--once"}, args...)...)
+	<-p.done
+	return p.output.String(), p.code
+}
+
+// eventually waits until the condition holds, as long as a busy machine may
+// need; failing says what was waited for.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(2 * time.Minute)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("never came true: %s", what)
+		}
+	}
+}
+
+// rulesFile writes a rule file for the test. NAMESPACE stands for the test's
+// namespace.
+func rulesFile(t *testing.T, namespace, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	writeFile(t, path, strings.ReplaceAll(text, "NAMESPACE", namespace))
+	return path
+}
+
+// writeFile replaces a file at once, as editors do.
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	temporary := path + ".tmp"
+	if err := os.WriteFile(temporary, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		t.Fatal(err)
+	}
+}
