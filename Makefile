@@ -69,7 +69,7 @@ fix: bin/golangci-lint ## Format, and fix what the linters can fix
 	cd test/cluster && ../../bin/golangci-lint fmt --config ../../.golangci.yml .
 
 bin/golangci-lint: tools/go.mod tools/go.sum
-	@echo 'Building golangci-lint from source, about 4 minutes on two cores, seconds when cached.'
+	@echo 'Building golangci-lint from source, about 2 minutes on two cores, seconds when cached.'
 	@cd tools && go build -v -o ../bin/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint 2>&1 \
 		| awk '/ / { print; next } ++n % 100 == 0 { print "  " n " packages compiled" }'
 

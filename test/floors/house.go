@@ -1,0 +1,93 @@
+package floors
+
+// House lists every package of the module, floor by floor. A package imports only from floors below its own, never
+// from its neighbours.
+func House() [][]string {
+	return [][]string{
+		{"./test/demo", "./test/docs", "./test/e2e", "./test/floors"},
+		{"./test/controlplane"},
+		{"./cmd/dyncontroller"},
+		{"./internal/cli"},
+		{"./internal/config", "./internal/source", "./internal/telemetry"},
+		{"./pkg/simulate"},
+		{"./pkg/simulate/golden"},
+		{"./pkg/engine"},
+		{"./pkg/engine/informer", "./pkg/engine/write"},
+		{"./pkg/rules"},
+		{"./pkg/rules/action"},
+		{"./pkg/rules/body"},
+		{"./pkg/rules/document", "./pkg/rules/expression"},
+		{"./pkg/rules/expression/function"},
+		{"./pkg/rules/expression/value"},
+		{"./pkg/plan"},
+	}
+}
+
+// Ban says what some packages may not import.
+type Ban struct {
+	Why    string   // Ends the message, after a colon.
+	Who    []string // Patterns of the go command: "./pkg/..." is that folder and all below it.
+	Except []string // Patterns of those among Who that may.
+	What   []string // Patterns of import paths.
+	Deep   bool     // Nor through other packages.
+}
+
+// effects are the packages that read or change the world.
+func effects() []string {
+	return []string{
+		"net", "net/http/...", "os/...", "syscall", "log/...", "math/rand/...", "crypto/rand", "k8s.io/klog/...",
+		"github.com/go-logr/...", "github.com/prometheus/...", "github.com/fsnotify/...",
+	}
+}
+
+// Bans are the rules that the order of the floors does not express.
+func Bans() []Ban {
+	core := []string{"./pkg/rules/...", "./pkg/plan/..."}
+	return []Ban{
+		{
+			Why:  "the core is pure, what it needs comes in as a value",
+			Who:  core,
+			What: effects(),
+		},
+		{
+			Why:  "the core knows no cluster and no configuration, not even through others",
+			Who:  core,
+			What: []string{"k8s.io/client-go/...", "github.com/spf13/viper/..."},
+			Deep: true,
+		},
+		{
+			Why:  "files, programs and flags belong to internal/ and cmd/",
+			Who:  []string{"./pkg/..."},
+			What: []string{"os/...", "flag", "github.com/spf13/..."},
+		},
+		{
+			Why:    "only internal/config imports viper, and makes a Config of it",
+			Who:    []string{"./..."},
+			Except: []string{"./internal/config"},
+			What:   []string{"github.com/spf13/viper/..."},
+		},
+		{
+			Why:    "only pkg/rules/expression imports expr",
+			Who:    []string{"./..."},
+			Except: []string{"./pkg/rules/expression/..."},
+			What:   []string{"github.com/expr-lang/expr/..."},
+		},
+		{
+			Why:    "only the schemas and the simulated cluster need the API server's code",
+			Who:    []string{"./..."},
+			Except: []string{"./pkg/simulate/...", "./pkg/rules/schema/..."},
+			What:   []string{"k8s.io/apiserver/..."},
+		},
+		{
+			Why:  "the loop is our own",
+			Who:  []string{"./..."},
+			What: []string{"sigs.k8s.io/controller-runtime/..."},
+			Deep: true,
+		},
+		{
+			Why:  "only tests import it",
+			Who:  []string{"./cmd/...", "./internal/...", "./pkg/..."},
+			What: []string{"testing/...", "github.com/google/go-cmp/...", "github.com/rogpeppe/go-internal/...", "go.uber.org/goleak/..."},
+		},
+	}
+}
