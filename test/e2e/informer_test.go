@@ -31,8 +31,10 @@ func (w *watcher) note(format string, args ...any) {
 }
 
 func (w *watcher) Changed(_ schema.GroupVersionResource, _, name string) { w.note("changed %s", name) }
-func (w *watcher) Synced(key informer.Key)                               { w.note("synced %s", key.LabelSelector) }
-func (w *watcher) Troubled(key informer.Key, _ error)                    { w.note("troubled %s", key.GVR.Resource) }
+
+func (w *watcher) Synced(key informer.Key) { w.note("synced %s", key.LabelSelector) }
+
+func (w *watcher) Troubled(key informer.Key, _ error) { w.note("troubled %s", key.GVR.Resource) }
 
 // await returns when the report has come, or fails with the test's deadline.
 func (w *watcher) await(t *testing.T, report string) {

@@ -1,0 +1,108 @@
+package informer
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+)
+
+// heard is a handler that notes what it is told.
+type heard []string
+
+func (h *heard) Changed(_ schema.GroupVersionResource, namespace, name string) {
+	*h = append(*h, namespace+"/"+name)
+}
+func (h *heard) Synced(Key)          {}
+func (h *heard) Troubled(Key, error) {}
+
+func object(version string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetNamespace("ns")
+	u.SetName("a")
+	u.SetResourceVersion(version)
+	return u
+}
+
+func TestForward(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		event  func(forward)
+		want   heard
+	}{
+		"Add":    {"An object is named, not passed on.", func(f forward) { f.OnAdd(object("1"), true) }, heard{"ns/a"}},
+		"Update": {"So is one that changed.", func(f forward) { f.OnUpdate(object("1"), object("2")) }, heard{"ns/a"}},
+		"Relist": {"The same version again is no news.", func(f forward) { f.OnUpdate(object("1"), object("1")) }, nil},
+		"Delete": {"And one that is gone.", func(f forward) { f.OnDelete(object("1")) }, heard{"ns/a"}},
+		"Tombstone": {"A deletion that was missed comes as a tombstone.", func(f forward) {
+			f.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: object("1")})
+		}, heard{"ns/a"}},
+		"Nonsense": {"What is not an object is passed over.", func(f forward) { f.OnAdd("x", false) }, nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got heard
+			tc.event(forward{handler: &got})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestKeepOwnManagedFields(t *testing.T) {
+	entry := func(manager string, operation metav1.ManagedFieldsOperationType) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation}
+	}
+	ours := entry("dyncontroller/01234567", metav1.ManagedFieldsOperationApply)
+	others := []metav1.ManagedFieldsEntry{
+		entry("kubectl", metav1.ManagedFieldsOperationApply),
+		entry("dyncontroller", metav1.ManagedFieldsOperationUpdate),
+		entry("dyncontroller/01234567", metav1.ManagedFieldsOperationUpdate),
+		entry("dyncontrollers/01234567", metav1.ManagedFieldsOperationApply),
+	}
+	tests := map[string]struct {
+		reason  string
+		entries []metav1.ManagedFieldsEntry
+		want    []metav1.ManagedFieldsEntry
+	}{
+		"None":   {"Nothing to drop.", nil, nil},
+		"Others": {"What others manage is not needed.", others, nil},
+		"Ours":   {"What we applied is.", append(others, ours), []metav1.ManagedFieldsEntry{ours}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			u := object("1")
+			u.SetManagedFields(tc.entries)
+			// WatchList transforms an object again that was transformed before.
+			for range 2 {
+				if _, err := keepOwnManagedFields(u); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tc.want, u.GetManagedFields()); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+			}
+		})
+	}
+	if _, err := keepOwnManagedFields("x"); !errors.Is(err, errNotUnstructured) {
+		t.Errorf("something else than an object: %v", err)
+	}
+}
+
+func TestKeyString(t *testing.T) {
+	apps := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	for want, key := range map[string]Key{
+		"pods":                       {GVR: schema.GroupVersionResource{Version: "v1", Resource: "pods"}},
+		"deployments.apps -n a -l b": {GVR: apps, Namespace: "a", LabelSelector: "b"},
+		"deployments.apps --field-selector metadata.name=c": {GVR: apps, FieldSelector: "metadata.name=c"},
+	} {
+		if got := key.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
