@@ -1,0 +1,55 @@
+// Command demo shows in five acts what rules do: on a real API server, with real TidbClusters and the real
+// dyncontroller. "make demo" builds what it needs and runs it from the root of the repository.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"k8s.io/utils/clock"
+)
+
+func main() {
+	keep := flag.Bool("keep", false, "leave everything running in the end, until interrupted")
+	flag.Parse()
+	// A broken pipe is among them, so that "make demo | head" cleans up too. No signal is let through later on either:
+	// to stop takes seconds and must not be cut short.
+	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	err := run(ctx, options{
+		root:   ".",
+		keep:   *keep,
+		env:    os.Environ(),
+		stdout: os.Stdout,
+		colour: wantsColour(os.Stdout, os.Getenv),
+		clock:  clock.RealClock{},
+	})
+	interrupted := ctx.Err() != nil
+	restore()
+	os.Exit(report(os.Stderr, err, interrupted))
+}
+
+// report tells an interruption, which is nobody's mistake, from a failure, and returns the exit code.
+func report(out io.Writer, err error, interrupted bool) int {
+	switch {
+	case err == nil:
+		return 0
+	case interrupted && errors.Is(err, context.Canceled) && !errors.Is(err, errNotClosed):
+		fmt.Fprintln(out, "\ninterrupted: nothing is left running")
+		return 130
+	default:
+		fmt.Fprintf(out, "\nthe demo failed: %v\n", err)
+		return 1
+	}
+}
+
+// wantsColour goes by https://no-color.org.
+func wantsColour(out *os.File, env func(string) string) bool {
+	info, err := out.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && env("NO_COLOR") == "" && env("TERM") != "dumb"
+}
