@@ -37,6 +37,13 @@ func (o observers) Queued(length int) {
 	}
 }
 
+// Recorded implements [engine.Observer].
+func (o observers) Recorded(event plan.Event, err error) {
+	for _, one := range o {
+		one.Recorded(event, err)
+	}
+}
+
 // printer prints what is written as it happens. It is safe for concurrent use.
 type printer struct {
 	engine.NopObserver

@@ -118,7 +118,7 @@ func TestOnce(t *testing.T) {
 			rules:  colors("blue") + missing,
 			code:   exitFinding,
 			stdout: "patched configmaps default/a (merge)\n  shop/color: data.color: \"red\" -> \"blue\"\n" +
-				"failed listing widgets.example.com -n default: failed to list example.com/v1, Resource=widgets: the server could not find the requested resource\n1 write, 1 failure\n",
+				"failed listing widgets.example.com -n default: the server could not find the requested resource\n1 write, 1 failure\n",
 			requests: []string{
 				"PATCH /api/v1/namespaces/default/configmaps/a", "POST /apis/events.k8s.io/v1/namespaces/default/events",
 			},
@@ -203,7 +203,7 @@ func TestRunKeepsObjects(t *testing.T) {
 	r.ready()
 	_, body := r.get("health", "/readyz?verbose")
 	want := "[+]rules: 2 rules in effect\n[+]informer configmaps -n default: synced\n" +
-		"[!]informer widgets.example.com -n default: failed to list example.com/v1, Resource=widgets: the server could not find the requested resource\nok\n"
+		"[!]informer widgets.example.com -n default: the server could not find the requested resource\nok\n"
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

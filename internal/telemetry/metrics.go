@@ -23,6 +23,7 @@ type Metrics struct {
 
 	evaluations  *prometheus.CounterVec
 	writes       *prometheus.CounterVec
+	events       *prometheus.CounterVec
 	reloads      *prometheus.CounterVec
 	rules        *prometheus.GaugeVec
 	build        *prometheus.GaugeVec
@@ -42,22 +43,32 @@ func NewMetrics(version string, informers func() []informer.Status) *Metrics {
 	m.registry.MustRegister(m.table(informers)...)
 	m.build.WithLabelValues(version, runtime.Version()).Set(1)
 	// Both results exist from the start, so that a rate sees the first one.
-	m.reloads.WithLabelValues(reloadSuccess)
-	m.reloads.WithLabelValues(reloadFailure)
+	for _, result := range []string{success, failure} {
+		m.reloads.WithLabelValues(result)
+		m.events.WithLabelValues(result)
+	}
 	return m
 }
 
 // The values of the label result.
 const (
-	reloadSuccess = "success"
-	reloadFailure = "failure"
+	success = "success"
+	failure = "failure"
 )
+
+func resultOf(err error) string {
+	if err != nil {
+		return failure
+	}
+	return success
+}
 
 // table has one row for each metric.
 func (m *Metrics) table(informers func() []informer.Status) []prometheus.Collector {
 	return []prometheus.Collector{
 		counters(&m.evaluations, "evaluations_total", "Evaluations of a rule on an object.", "set", "rule", "outcome"),
 		counters(&m.writes, "writes_total", "Requests that change objects, by what the API server answered.", "group", "resource", "class"),
+		counters(&m.events, "events_total", "Attempts to record an Event.", "result"),
 		counters(&m.reloads, "rules_reload_total", "Attempts to load rules that had changed.", "result"),
 		gauges(&m.rules, "rules", "Rules in effect.", "state"),
 		gauges(&m.build, "build_info", "Always 1; the labels say what runs.", "version", "go_version"),
@@ -118,6 +129,9 @@ func (m *Metrics) Wrote(operation plan.Operation, class write.Class) {
 // Queued implements [engine.Observer].
 func (m *Metrics) Queued(length int) { m.queueLength.Set(float64(length)) }
 
+// Recorded implements [engine.Observer].
+func (m *Metrics) Recorded(_ plan.Event, err error) { m.events.WithLabelValues(resultOf(err)).Inc() }
+
 // RulesChanged says how many rules are in effect from now on. What was counted
 // of the removed ones is dropped, or every rule that ever was would be scraped
 // for ever.
@@ -130,13 +144,11 @@ func (m *Metrics) RulesChanged(active int, removed []plan.Rule) {
 
 // Reloaded counts an attempt to load rules that had changed.
 func (m *Metrics) Reloaded(err error) {
-	if err != nil {
-		m.reloads.WithLabelValues(reloadFailure).Inc()
-		m.reloadFailed.Set(1)
-		return
-	}
-	m.reloads.WithLabelValues(reloadSuccess).Inc()
+	m.reloads.WithLabelValues(resultOf(err)).Inc()
 	m.reloadFailed.Set(0)
+	if err != nil {
+		m.reloadFailed.Set(1)
+	}
 }
 
 // Handler serves the metrics.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -34,9 +35,11 @@ func (e *Engine) carryOut(ctx context.Context, key Key, record *record, decided 
 	}
 	record.ineffective = decided.Suppressed
 	for _, operation := range decided.Operations {
-		if !a.blocked(operation) {
-			a.send(ctx, operation)
+		if a.blocked(operation) {
+			a.leave(operation)
+			continue
 		}
+		a.send(ctx, operation)
 	}
 	if len(decided.Operations) == 0 {
 		record.separate = false
@@ -45,27 +48,43 @@ func (e *Engine) carryOut(ctx context.Context, key Key, record *record, decided 
 	return a.outcome
 }
 
-// blocked passes over what cannot be sent any more.
+// blocked reports whether an operation cannot be sent any more.
 func (a *attempt) blocked(operation plan.Operation) bool {
-	blocked := a.stopped
-	for _, rule := range operation.Rules {
-		blocked = blocked || a.unfinished[rule]
-	}
-	if blocked {
-		a.leave(operation)
-	}
-	return blocked
+	return a.stopped || slices.ContainsFunc(operation.Rules, func(rule plan.Rule) bool { return a.unfinished[rule] })
 }
 
-// leave marks the rules of an operation as unfinished. Where a rule may suffer
-// for another, the next attempt sends each on its own.
+// leave marks the rules of an operation that is not carried out.
 func (a *attempt) leave(operation plan.Operation) {
 	for _, rule := range operation.Rules {
 		a.unfinished[rule] = true
 	}
-	if len(operation.Rules) > 1 && !a.stopped {
+}
+
+// split has each rule sent on its own from now on, where one of several may
+// have been refused for another.
+func (a *attempt) split(operation plan.Operation) {
+	if len(operation.Rules) > 1 && !a.record.separate {
 		a.record.separate = true
 		a.outcome.hopeless = false
+	}
+}
+
+// refused judges a write that failed.
+func (a *attempt) refused(operation plan.Operation, result write.Result) {
+	hopeless := result.Class == write.Terminal || result.Class == write.OwnedByAnother
+	a.outcome = a.outcome.failed(result.Err, hopeless, result.RetryAfter)
+	a.leave(operation)
+	switch result.Class {
+	case write.Stale:
+		// The rest of the plan was made from the same snapshot. The caches are
+		// waited for, so that the same patch is not sent again.
+		a.stopped = true
+		a.record.wait(result.ResourceVersion, a.engine.options.Clock.Now())
+	case write.Ambiguous:
+		a.stopped = true
+	case write.Terminal, write.OwnedByAnother:
+		a.split(operation)
+	default:
 	}
 }
 
@@ -79,11 +98,7 @@ func (a *attempt) send(ctx context.Context, operation plan.Operation) {
 	a.engine.open.wrote(result.Class)
 	a.log(operation, result)
 	if result.Class.Failed() {
-		// A stale or ambiguous answer says that the rest of the plan may have
-		// been made from a snapshot that is no longer true.
-		a.stopped = result.Class == write.Stale || result.Class == write.Ambiguous
-		a.outcome = a.outcome.failed(result)
-		a.leave(operation)
+		a.refused(operation, result)
 		return
 	}
 	for _, rule := range operation.Rules {
@@ -97,7 +112,9 @@ func (a *attempt) send(ctx context.Context, operation plan.Operation) {
 	if result.Class == write.Unchanged {
 		return
 	}
-	a.record.written, a.version = result.ResourceVersion, result.ResourceVersion
+	a.version = result.ResourceVersion
+	a.record.wait(result.ResourceVersion, a.engine.options.Clock.Now())
+	a.outcome.wrote = true
 	a.stopped = !operation.CameTrue(result.Object)
 	if a.outcome.state == settled {
 		a.outcome.state = waiting
@@ -106,18 +123,18 @@ func (a *attempt) send(ctx context.Context, operation plan.Operation) {
 
 // remember keeps what had no effect from being repeated.
 func (a *attempt) remember(operation plan.Operation, result write.Result) {
-	marks, paths := operation.Ineffective(result.Object)
+	marks, unchanged := operation.Ineffective(result.Object)
 	if len(marks) == 0 {
 		return
 	}
 	maps.Copy(a.record.ineffective, marks)
 	a.engine.log(a.key).Warn("write had no effect and is not repeated",
-		"rules", names(operation.Rules), "fields", names(paths))
+		"rules", names(operation.Rules), "changes", names(unchanged))
 }
 
-// log names fields but not their values, which may be secret.
+// log names rules and fields but not their values, which may be secret.
 func (a *attempt) log(operation plan.Operation, result write.Result) {
-	log := a.engine.log(a.key).With("rules", names(operation.Rules), "fields", names(operation.Paths()))
+	log := a.engine.log(a.key).With("rules", names(operation.Rules), "changes", names(operation.Changes))
 	switch {
 	case result.Class == write.Stale:
 		log.Debug("write was out of date", "err", result.Err)

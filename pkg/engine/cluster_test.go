@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strconv"
 	"sync"
 	"testing"
@@ -35,8 +37,10 @@ type cluster struct {
 	cached   map[types.NamespacedName]map[string]any
 	version  int
 	unsynced map[informer.Key]bool
-	wanted   []informer.Key
-	lagging  bool // the caches see nothing of what is written
+	// views replaces what a cache knows of every object.
+	views   map[informer.Key]map[string]any
+	wanted  []informer.Key
+	lagging bool // the caches see nothing of what is written
 
 	writes []plan.Operation
 	// answer replaces the answer to a write; nil means to write.
@@ -44,6 +48,7 @@ type cluster struct {
 
 	events  []string
 	eventOK func() error
+	log     bytes.Buffer
 }
 
 func newCluster() *cluster {
@@ -119,6 +124,10 @@ func (c *cluster) View(key informer.Key, namespace, name string) informer.View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	view := informer.View{Synced: !c.unsynced[key]}
+	if object, ok := c.views[key]; ok {
+		view.Object = &unstructured.Unstructured{Object: object}
+		return view
+	}
 	if object, ok := c.cached[types.NamespacedName{Namespace: namespace, Name: name}]; ok {
 		view.Object = &unstructured.Unstructured{Object: object}
 	}
@@ -156,8 +165,12 @@ func (c *cluster) Write(_ context.Context, operation plan.Operation) write.Resul
 	c.mu.Lock()
 	stored := c.stored[key]
 	if stored == nil || resourceVersion(stored) != operation.Target.ResourceVersion {
+		current := ""
+		if stored != nil {
+			current = resourceVersion(stored)
+		}
 		c.mu.Unlock()
-		return write.Result{Class: write.Stale, Err: errRefused}
+		return write.Result{Class: write.Stale, Err: errRefused, ResourceVersion: current}
 	}
 	c.version++
 	after := merged(stored, operation.Body)
@@ -224,6 +237,7 @@ func (c *cluster) engine() *engine.Engine {
 		},
 		Writer:   c,
 		Recorder: c,
+		Log:      slog.New(slog.NewTextHandler(&c.log, nil)),
 	})
 }
 

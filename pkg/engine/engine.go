@@ -59,6 +59,9 @@ type Observer interface {
 	Evaluated(decision plan.Decision)
 	Wrote(operation plan.Operation, class write.Class)
 	Queued(length int)
+	// Recorded is told of every attempt to record an Event; err is nil where
+	// it succeeded.
+	Recorded(event plan.Event, err error)
 }
 
 // NopObserver ignores everything.
@@ -72,6 +75,9 @@ func (NopObserver) Wrote(plan.Operation, write.Class) {}
 
 // Queued implements [Observer].
 func (NopObserver) Queued(int) {}
+
+// Recorded implements [Observer].
+func (NopObserver) Recorded(plan.Event, error) {}
 
 // Options are what an engine works with. Caches, Writer and Recorder are
 // required.
@@ -93,6 +99,7 @@ type Engine struct {
 	options Options
 	caches  Caches
 	queue   workqueue.TypedRateLimitingInterface[Key]
+	limiter workqueue.TypedRateLimiter[Key]
 	memory  memory
 	open    open
 
@@ -117,6 +124,7 @@ func New(options Options) *Engine {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry)
 	e := &Engine{
 		options: options,
+		limiter: limiter,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
 			workqueue.TypedRateLimitingQueueConfig[Key]{Clock: options.Clock}),
 	}
@@ -131,10 +139,7 @@ func New(options Options) *Engine {
 func (e *Engine) SetRules(set *rules.Set) error {
 	e.swap.Lock()
 	defer e.swap.Unlock()
-	var keys []informer.Key
-	for _, selection := range set.Selections() {
-		keys = append(keys, informer.Key(selection))
-	}
+	keys := informersOf(set)
 	if err := e.caches.Want(keys); err != nil {
 		return fmt.Errorf("changing the rules: %w", err)
 	}
@@ -148,6 +153,15 @@ func (e *Engine) SetRules(set *rules.Set) error {
 		e.enqueue(key)
 	}
 	return nil
+}
+
+// informersOf lists what the rules watch.
+func informersOf(set *rules.Set) []informer.Key {
+	var out []informer.Key
+	for _, selection := range set.Selections() {
+		out = append(out, informer.Key(selection))
+	}
+	return out
 }
 
 // Run works until the context is done. Writes that are under way are finished.

@@ -141,44 +141,22 @@ func TestConflictLeadsToAFreshEvaluation(t *testing.T) {
 	})
 }
 
-func TestRetriesWithoutEnd(t *testing.T) {
+// TestLaggingCacheDoesNotSpeakForItsSelector holds that a rule does not act on
+// an object that has left its selector, while its own cache has yet to see it.
+func TestLaggingCacheDoesNotSpeakForItsSelector(t *testing.T) {
 	c := newCluster()
-	c.put(t, small)
-	c.answer = func(plan.Operation) *write.Result { return &write.Result{Class: write.Terminal, Err: errRefused} }
-	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
-		pass(time.Hour)
-		early := c.count()
-		if early < 13 || early > 30 {
-			t.Errorf("tried %d times in the first hour, want a back-off that is capped at 5 minutes", early)
-		}
-		pass(10 * time.Hour)
-		if later := c.count() - early; later < 115 || later > 125 {
-			t.Errorf("tried %d times in the next ten hours, want every 5 minutes", later)
-		}
-		c.mu.Lock()
-		c.answer = nil
-		c.mu.Unlock()
-		pass(6 * time.Minute)
-		if got := size(c, "a"); got != int64(3) {
-			t.Errorf("size is %v: it did not recover", got)
-		}
-	})
-}
-
-func TestRetryAfterIsHonoured(t *testing.T) {
-	c := newCluster()
-	c.put(t, small)
-	c.answer = func(plan.Operation) *write.Result {
-		return &write.Result{Class: write.Overloaded, Err: errRefused, RetryAfter: 17 * time.Second}
+	c.put(t, `{metadata: {namespace: ns, name: a, labels: {seen: "yes"}}, spec: {size: 1}}`)
+	text := labelled + strings.ReplaceAll(atLeastThree, "watch: widgets", "watch: others")
+	selections := load(t, text).Selections()
+	c.views = map[informer.Key]map[string]any{
+		informer.Key(selections[len(selections)-1]): decode(t,
+			`{metadata: {namespace: ns, name: a, uid: uid-of-a, resourceVersion: "1", labels: {other: "yes"}}, spec: {size: 1}}`),
 	}
-	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
-		pass(16 * time.Second)
-		if c.count() != 1 {
-			t.Errorf("wrote %d times before the time that the API server asked for", c.count())
-		}
-		pass(2 * time.Second)
-		if c.count() != 2 {
-			t.Errorf("wrote %d times, want a second attempt after 17 s", c.count())
+	c.version = 10
+	c.put(t, `{metadata: {namespace: ns, name: a, labels: {seen: "yes"}}, spec: {size: 1}}`)
+	run(t, c, text, func(t *testing.T, _ *engine.Engine) {
+		if c.count() != 0 {
+			t.Errorf("wrote %+v to an object that has opted out", c.writes)
 		}
 	})
 }

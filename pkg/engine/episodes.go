@@ -2,10 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"maps"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -26,56 +23,68 @@ type pending struct {
 	again bool
 }
 
+// maxPending bounds the Events of one object that are still to be recorded.
+const maxPending = 20
+
 // notify records the Events of the rules whose writes have succeeded, once an
 // episode. An episode ends when its rule is evaluated and no longer wants the
 // Event.
 func (a *attempt) notify(ctx context.Context, decided plan.Plan) {
-	previous := a.record.episodes
+	for _, decision := range decided.Decisions {
+		if a.concluded(decision) {
+			a.begin(decision.Rule, decided.Events)
+		}
+	}
+	if err := a.engine.recordPending(ctx, a.record); err != nil {
+		a.outcome = a.outcome.failed(err, false, 0)
+		if text := err.Error(); text != a.record.silent {
+			a.record.silent = text
+			a.engine.log(a.key).Warn("events were not recorded", "err", err)
+		}
+		return
+	}
+	a.record.silent = ""
+}
+
+// concluded reports whether this attempt says how a rule's episodes go on.
+func (a *attempt) concluded(decision plan.Decision) bool {
+	rule := decision.Rule
+	return !decision.Outcome.Troubled() && !a.unfinished[rule] && (!a.stopped || a.wrote[rule])
+}
+
+// begin compares the Events that a rule wants with those of its episodes.
+func (a *attempt) begin(rule plan.Rule, events []plan.Event) {
+	// Before its first evaluation it is not known whether an earlier process
+	// recorded this very episode.
+	previous, known := a.record.episodes[rule]
 	current := map[episode]bool{}
-	for _, event := range decided.Events {
-		if a.unfinished[event.Rule] || a.stopped && !a.wrote[event.Rule] {
+	for _, event := range events {
+		if event.Rule != rule {
 			continue
 		}
 		current[episodeOf(event)] = true
 		if !previous[episodeOf(event)] {
-			// Before the first evaluation it is not known whether an earlier
-			// process recorded this very episode.
-			a.record.unrecorded = append(a.record.unrecorded, pending{event: event, again: previous != nil})
+			a.record.unrecorded = append(a.record.unrecorded, pending{event: event, again: known})
 		}
 	}
-	a.record.episodes = current
-	if a.stopped {
-		maps.Copy(current, previous)
-	}
-	for _, decision := range decided.Decisions {
-		if decision.Outcome.Troubled() || a.unfinished[decision.Rule] {
-			carryOn(current, previous, decision.Rule)
-		}
-	}
-	if err := a.engine.recordPending(ctx, a.record); err != nil {
-		a.outcome = a.outcome.failed(write.Result{Err: err})
+	a.record.episodes[rule] = current
+	if tooMany := len(a.record.unrecorded) - maxPending; tooMany > 0 {
+		a.engine.log(a.key).Warn("events are dropped", "rule", rule.String(), "count", tooMany)
+		a.record.unrecorded = a.record.unrecorded[tooMany:]
 	}
 }
 
-// carryOn keeps the episodes of a rule about which an evaluation says nothing.
-func carryOn(current, previous map[episode]bool, rule plan.Rule) {
-	for known := range previous {
-		if known.rule == rule {
-			current[known] = true
-		}
-	}
-}
-
-// recordPending records what is still to be recorded. What fails stays.
+// recordPending records what is still to be recorded, up to the first failure.
 func (e *Engine) recordPending(ctx context.Context, record *record) error {
-	var failed []error
-	var kept []pending
-	for _, p := range record.unrecorded {
-		if err := e.options.Recorder.Record(ctx, p.event, p.again); err != nil {
-			failed = append(failed, err)
-			kept = append(kept, p)
+	for len(record.unrecorded) > 0 {
+		next := record.unrecorded[0]
+		err := e.options.Recorder.Record(ctx, next.event, next.again)
+		e.options.Observer.Recorded(next.event, err)
+		if err != nil {
+			return err
 		}
+		record.unrecorded = record.unrecorded[1:]
 	}
-	record.unrecorded = kept
-	return errors.Join(failed...)
+	record.unrecorded = nil
+	return nil
 }

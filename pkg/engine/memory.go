@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -23,20 +24,31 @@ type memory struct {
 type record struct {
 	uid types.UID
 	// written is the resourceVersion that the caches must reach before the
-	// object is evaluated again.
-	written string
+	// object is evaluated again, and writtenAt is when it was learnt.
+	written   string
+	writtenAt time.Time
 	// ineffective is what the API server accepted and what changed nothing; it
 	// is not repeated.
 	ineffective plan.Marks
 	// separate says that a request joined from several rules was refused: each
 	// rule is sent on its own.
 	separate bool
-	// episodes are those under way, nil before the first evaluation.
-	episodes map[episode]bool
+	// episodes are those under way, of each rule that has been evaluated and
+	// carried out to the end since the start.
+	episodes map[plan.Rule]map[episode]bool
 	// unrecorded are the Events that are still to be recorded.
 	unrecorded []pending
 	// reported is what was logged of each rule, so that it is logged once.
 	reported map[plan.Rule]string
+	// silent is why Events could not be recorded, as it was logged.
+	silent string
+}
+
+// wait has the caches reach a version; an empty one changes nothing.
+func (r *record) wait(version string, now time.Time) {
+	if version != "" {
+		r.written, r.writtenAt = version, now
+	}
 }
 
 // of returns the record of the object, a new one where another object had the
@@ -51,7 +63,10 @@ func (m *memory) of(key Key, uid types.UID) *record {
 	if m.records == nil {
 		m.records = map[Key]*record{}
 	}
-	fresh := &record{uid: uid, ineffective: plan.Marks{}, reported: map[plan.Rule]string{}}
+	fresh := &record{
+		uid: uid, ineffective: plan.Marks{},
+		episodes: map[plan.Rule]map[episode]bool{}, reported: map[plan.Rule]string{},
+	}
 	m.records[key] = fresh
 	return fresh
 }

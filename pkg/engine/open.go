@@ -42,6 +42,13 @@ func (o *open) begin(caches []informer.Key) <-chan struct{} {
 	return o.idle
 }
 
+// keeping reports whether books are kept.
+func (o *open) keeping() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.idle != nil
+}
+
 // add notes that the key was queued.
 func (o *open) add(key Key) {
 	o.mu.Lock()
@@ -97,11 +104,12 @@ func (o *open) listed(key informer.Key, err error) {
 	o.check()
 }
 
-// givesUp reports whether a settling engine leaves an object as it is.
+// givesUp reports whether a settling engine leaves an object as it is. What was
+// written just now may still lead to something.
 func (o *open) givesUp(result outcome, tried int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.idle != nil && (result.hopeless || tried+1 >= attempts)
+	return o.idle != nil && !result.wrote && (result.hopeless || tried+1 >= attempts)
 }
 
 // wrote counts an answer.

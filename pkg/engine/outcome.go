@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -20,26 +19,22 @@ const (
 // outcome is what became of an object in one turn of the loop.
 type outcome struct {
 	state state
-	after time.Duration // of retry; zero for the queue's own back-off
+	after time.Duration // of retry: what the API server asked for
 	// hopeless says that a retry helps only after a change of the object, the
 	// rules or the cluster.
 	hopeless bool
-	err      error // of retry
+	// wrote says that something was written besides.
+	wrote bool
+	err   error // of retry
 	// failures are the rules that could not act.
 	failures []plan.Decision
 }
 
-// failed adds a refused write; what helps one of several helps the object.
-func (o outcome) failed(result write.Result) outcome {
-	hopeless := result.Class == write.Terminal || result.Class == write.OwnedByAnother
-	if o.state == retry {
-		hopeless = hopeless && o.hopeless
-	}
-	return outcome{
-		state:    retry,
-		after:    max(o.after, result.RetryAfter),
-		hopeless: hopeless,
-		err:      errors.Join(o.err, result.Err),
-		failures: o.failures,
-	}
+// failed adds a failure; a retry that may help one of several is worth while.
+func (o outcome) failed(err error, hopeless bool, after time.Duration) outcome {
+	o.hopeless = hopeless && (o.hopeless || o.state != retry)
+	o.state = retry
+	o.after = max(o.after, after)
+	o.err = errors.Join(o.err, err)
+	return o
 }

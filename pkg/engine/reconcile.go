@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -18,25 +19,30 @@ func (e *Engine) process(ctx context.Context, key Key) {
 		e.queue.Forget(key)
 		e.open.done(key, count, result)
 	case waiting:
-		// The event that the caches wait for queues the key.
+		// The event that the caches wait for queues the key. Who settles does
+		// not wait for ever.
 		e.queue.Forget(key)
+		if e.open.keeping() {
+			e.queue.AddAfter(key, echoTimeout)
+		}
 	case retry:
 		e.retry(key, result, count)
 	}
 }
 
-// retry waits as long as the API server asked, or longer with each failure.
+// echoTimeout is how long a settling engine waits for the caches to see a
+// write.
+const echoTimeout = time.Minute
+
+// retry waits longer with each failure, and at least as long as the API server
+// asked.
 func (e *Engine) retry(key Key, result outcome, count int) {
-	if e.open.givesUp(result, e.queue.NumRequeues(key)) {
+	if e.open.givesUp(result, e.limiter.NumRequeues(key)) {
 		e.queue.Forget(key)
 		e.open.done(key, count, result)
 		return
 	}
-	if result.after > 0 {
-		e.queue.AddAfter(key, result.after)
-		return
-	}
-	e.queue.AddRateLimited(key)
+	e.queue.AddAfter(key, max(result.after, e.limiter.When(key)))
 }
 
 // contained turns a panic into a failure of this object alone.
@@ -56,19 +62,32 @@ func (e *Engine) contained(ctx context.Context, key Key) (result outcome) {
 func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
 	set := e.rules.Load()
 	snapshot, found := e.snapshot(set, key)
-	if !found {
+	switch found {
+	case gone:
 		e.memory.forget(key)
 		return outcome{state: settled}
+	case unknown:
+		return outcome{state: settled}
+	case present:
 	}
 	object := snapshot.Identity()
 	record := e.memory.of(key, object.UID)
 	if older(object.ResourceVersion, record.written) {
-		return outcome{state: waiting}
+		return e.await(record)
 	}
 	snapshot.Separate, snapshot.Ineffective = record.separate, record.ineffective
 	decided := set.Evaluate(snapshot)
 	e.report(key, record, decided.Decisions)
 	return e.carryOut(ctx, key, record, decided)
+}
+
+// await leaves an object alone until the caches have seen what was written to
+// it.
+func (e *Engine) await(record *record) outcome {
+	if e.open.keeping() && e.options.Clock.Since(record.writtenAt) >= echoTimeout {
+		return outcome{state: retry, hopeless: true, err: fmt.Errorf("the watch has not shown the last write for %s", echoTimeout)}
+	}
+	return outcome{state: waiting}
 }
 
 // report tells the observer every decision, and the log what is new about a

@@ -29,11 +29,7 @@ type Failure struct {
 // reports. What may get better by itself is tried a few times; no timer is
 // waited for. The error is that of the context, or of starting.
 func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
-	var keys []informer.Key
-	for _, selection := range set.Selections() {
-		keys = append(keys, informer.Key(selection))
-	}
-	idle := e.open.begin(keys)
+	idle := e.open.begin(informersOf(set))
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	if err := e.SetRules(set); err != nil {

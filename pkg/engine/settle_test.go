@@ -69,6 +69,13 @@ func TestSettle(t *testing.T) {
 `,
 			want: "1 written, 0 simulated\na: spec.five is decided by rule set/five-for-ever, which comes first",
 		},
+		"Overloaded": {
+			reason: "An API server that keeps asking for patience is not waited for for ever.", rules: atLeastThree, objects: 1,
+			answer: func(plan.Operation) *write.Result {
+				return &write.Result{Class: write.Overloaded, Err: errRefused, RetryAfter: time.Second}
+			},
+			want: "0 written, 0 simulated\na: refused",
+		},
 		"Unreachable": {
 			reason: "What may get better is tried a few times.", rules: atLeastThree, objects: 1,
 			answer: func(plan.Operation) *write.Result { return &write.Result{Class: write.Unreachable, Err: errRefused} },
@@ -108,6 +115,54 @@ func TestSettle(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSettleWaitsForTheEcho holds that a write whose echo is late may still
+// lead to something, although another write of the same object was refused.
+func TestSettleWaitsForTheEcho(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		c.lagging = true
+		c.put(t, small)
+		c.answer = func(operation plan.Operation) *write.Result {
+			if operation.Subresource == "status" {
+				return &write.Result{Class: write.Terminal, Err: errRefused}
+			}
+			go func() {
+				pass(5 * time.Millisecond)
+				c.see(nameOf(c.get("a")))
+			}()
+			return nil
+		}
+		report, err := c.engine().Settle(t.Context(), load(t, `
+  - name: first
+    watch: widgets
+    actions: [{patch: {merge: {spec: {a: 1}}}}]
+  - name: refused
+    watch: widgets
+    actions: [{patch: {subresource: status, merge: {status: {a: 1}}}}]
+  - name: follows
+    watch: widgets
+    when: object.spec.a == 1
+    actions: [{patch: {merge: {spec: {b: 1}}}}]
+`))
+		if err != nil || report.Written != 2 || len(report.Failures) != 1 {
+			t.Errorf("err %v, %d written, failures %v; want both rules to act and the refused one to be told", err, report.Written, report.Failures)
+		}
+	})
+}
+
+// TestSettleGivesUpOnALostEcho holds that a watch that stays silent is told.
+func TestSettleGivesUpOnALostEcho(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		c.lagging = true
+		c.put(t, small)
+		report, err := c.engine().Settle(t.Context(), load(t, atLeastThree))
+		if err != nil || report.Written != 1 || len(report.Failures) != 1 {
+			t.Errorf("err %v, report %+v; want one write and the silent watch as a failure", err, report)
+		}
+	})
 }
 
 // failures answers as an API server that cannot be reached for a while.

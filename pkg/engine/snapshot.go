@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -17,31 +16,44 @@ type Caches interface {
 	Stop()
 }
 
+// presence is what the caches know of an object as a whole.
+type presence uint8
+
+const (
+	gone    presence = iota // all caches are synced, and none has it
+	unknown                 // a cache that may have it is not synced
+	present
+)
+
 // snapshot collects what the synced caches know of an object. Where several
-// hold it, all rules see the newest copy. Rules of caches that are not synced
-// are left out: unsynced is not empty. It reports false where no cache has the
-// object.
-func (e *Engine) snapshot(set *rules.Set, key Key) (rules.Snapshot, bool) {
-	var newest *unstructured.Unstructured
+// hold it, all rules see the newest copy; rules of a cache that lags behind
+// are left out, since that copy may have left their selection, and so are
+// rules of a cache that is not synced: unsynced is not empty. Either queues
+// the object once it has caught up.
+func (e *Engine) snapshot(set *rules.Set, key Key) (rules.Snapshot, presence) {
 	snapshot := rules.Snapshot{GVR: key.GVR, Now: e.options.Clock.Now()}
+	found, version := gone, ""
 	for _, selection := range set.Selections() {
 		if selection.GVR != key.GVR || selection.Namespace != "" && selection.Namespace != key.Namespace {
 			continue
 		}
 		view := e.caches.View(informer.Key(selection), key.Namespace, key.Name)
+		if !view.Synced && found == gone {
+			found = unknown
+		}
 		if !view.Synced || view.Object == nil {
 			continue
 		}
-		snapshot.SelectedBy = append(snapshot.SelectedBy, selection)
-		if newest == nil || older(newest.GetResourceVersion(), view.Object.GetResourceVersion()) {
-			newest = view.Object
+		other := view.Object.GetResourceVersion()
+		if found != present || older(version, other) {
+			found, version = present, other
+			snapshot.Object, snapshot.SelectedBy = view.Object.Object, nil
+		}
+		if other == version {
+			snapshot.SelectedBy = append(snapshot.SelectedBy, selection)
 		}
 	}
-	if newest == nil {
-		return rules.Snapshot{}, false
-	}
-	snapshot.Object = newest.Object
-	return snapshot, true
+	return snapshot, found
 }
 
 // older reports whether resourceVersion a comes before b. Where a server's

@@ -4,7 +4,7 @@ import "slices"
 
 // accept drops the rules that lose a conflict.
 func accept(wishes []Wish) (accepted []Wish, refused []Decision) {
-	trees := map[place]*claims{}
+	trees := map[place]*claimTree{}
 	for _, group := range byRule(wishes) {
 		if decision := refusal(trees, group); decision != nil {
 			refused = append(refused, *decision)
@@ -13,7 +13,7 @@ func accept(wishes []Wish) (accepted []Wish, refused []Decision) {
 		for _, wish := range group {
 			tree := trees[wish.place()]
 			if tree == nil {
-				tree = &claims{}
+				tree = &claimTree{}
 				trees[wish.place()] = tree
 			}
 			all, _ := wish.claims() // refusal has seen the error
@@ -26,7 +26,7 @@ func accept(wishes []Wish) (accepted []Wish, refused []Decision) {
 	return accepted, refused
 }
 
-func refusal(trees map[place]*claims, group []Wish) *Decision {
+func refusal(trees map[place]*claimTree, group []Wish) *Decision {
 	for _, wish := range group {
 		all, err := wish.claims()
 		if err != nil {

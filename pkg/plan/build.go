@@ -73,8 +73,11 @@ func (b builder) update(joined *batch, current map[string]any) (*Operation, *Dec
 			return nil, &Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err}
 		}
 		changed := changes(wish.Rule, nil, after, next)
-		changed, next = wish.withoutIneffective(changed, next, b.known, b.met)
+		changed, next = wish.withoutIneffective(changed, after, next, b.known, b.met)
 		if len(changed) == 0 {
+			if wish.reliesOn(current) {
+				operation.Rules = withRule(operation.Rules, wish.Rule)
+			}
 			continue
 		}
 		operation.Changes = append(operation.Changes, changed...)
@@ -112,6 +115,13 @@ func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
 		return mergePatched(current, w.fields()), nil
 	}
 	return jsonPatched(current, w.Body)
+}
+
+// reliesOn reports whether a wish that changes nothing any more would change
+// the object as it is: then another rule's wish in the same request does so.
+func (w Wish) reliesOn(current map[string]any) bool {
+	alone, err := w.applyTo(current)
+	return err == nil && !equal(current, alone)
 }
 
 // stepsBetween are the wish as JSON patch operations.

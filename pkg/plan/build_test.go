@@ -133,7 +133,42 @@ func TestBuild(t *testing.T) {
 				json("a", `[{op: add, path: /spec/pd, value: {replicas: 3, image: x}}]`),
 				merge("b", `{spec: {pd: {replicas: 3}}}`),
 			},
-			want: []request{{JSON, []string{"a"}, `[{"op":"add","path":"/spec/pd","value":{"image":"x","replicas":3}}]`, FieldManager}},
+			want: []request{{JSON, []string{"a", "b"}, `[{"op":"add","path":"/spec/pd","value":{"image":"x","replicas":3}}]`, FieldManager}},
+		},
+		"Agreeing": {
+			reason: "A rule that agrees with an earlier one is carried by its request, and fails with it.",
+			wishes: []asked{merge("a", `{spec: {pd: {replicas: 3}}}`), merge("b", `{spec: {pd: {replicas: 3}}}`)},
+			want:   []request{{Merge, []string{"a", "b"}, `{"spec":{"pd":{"replicas":3}}}`, FieldManager}},
+		},
+		"OwnLaterClaimWins": {
+			reason: "What a rule takes back itself contradicts nobody.",
+			wishes: []asked{
+				merge("a", `{spec: {pd: null}}`), merge("a", `{spec: {pd: {replicas: 3}}}`), merge("b", `{spec: {pd: {replicas: 3}}}`),
+			},
+			want: []request{{Merge, []string{"a", "b"}, `{"spec":{"pd":{"replicas":3}}}`, FieldManager}},
+		},
+		"MoveFromAList": {
+			reason: "Moving an element moves those behind it.",
+			wishes: []asked{
+				json("a", `[{op: move, from: /spec/tags/0, path: /spec/first}]`),
+				json("b", `[{op: replace, path: /spec/tags/1, value: B}]`),
+			},
+			want:      []request{{JSON, []string{"a"}, `[{"from":"/spec/tags/0","op":"move","path":"/spec/first"}]`, FieldManager}},
+			decisions: []string{"guardrails/b withheld: spec.tags[1] is decided by rule guardrails/a, which comes first"},
+		},
+		"NumbersAsKeys": {
+			reason: "A number that is the key of a map moves nothing.",
+			wishes: []asked{
+				json("a", `[{op: add, path: /metadata/labels/80, value: a}]`),
+				json("b", `[{op: add, path: /metadata/labels/443, value: b}]`),
+			},
+			want: []request{{JSON, []string{"a", "b"}, `[{"op":"add","path":"/metadata/labels/80","value":"a"},` +
+				`{"op":"add","path":"/metadata/labels/443","value":"b"}]`, FieldManager}},
+		},
+		"CopyBomb": {
+			reason:    "Copies of copies do not fill the memory.",
+			wishes:    []asked{json("a", copyBomb(40))},
+			decisions: []string{"guardrails/a failed: applying the json patch: the object would have more than 3145728 bytes"},
 		},
 		"LoserOfAFailure": {
 			reason: "A rule whose patch cannot be applied wins no conflict.",
@@ -316,6 +351,7 @@ func TestValidateJSONPatch(t *testing.T) {
 		"DottedPath": {`[{op: remove, path: spec.a}]`, "operation 0 of the json patch: path must be a JSON pointer such as /spec/replicas"},
 		"Whole":      {`[{op: replace, path: "", value: {}}]`, "operation 0 of the json patch: path must be a JSON pointer such as /spec/replicas"},
 		"Extra":      {`[{op: remove, path: /a, value: 1}]`, `operation 0 of the json patch: "remove" has no field "value"`},
+		"Negative":   {`[{op: remove, path: /a/-1}]`, `operation 0 of the json patch: "-1" is no index: count from the start, or write - for behind the last element`},
 		"Second":     {`[{op: remove, path: /a}, {op: remove}]`, "operation 1 of the json patch: path must be a JSON pointer such as /spec/replicas"},
 	}
 	for name, tc := range tests {

@@ -2,10 +2,10 @@ package plan
 
 import "fmt"
 
-// claims is a tree of what the accepted rules want of one object. It answers
+// claimTree is what the accepted rules want of one object. It answers
 // whether a further rule agrees with all of them.
-type claims struct {
-	children map[string]*claims
+type claimTree struct {
+	children map[string]*claimTree
 	claim    *claim
 	rule     Rule
 }
@@ -22,7 +22,7 @@ func (c Conflict) Error() string {
 
 // conflict returns the first disagreement of another rule with c, or nil. What
 // a rule wants twice itself is no conflict: its later action wins.
-func (t *claims) conflict(rule Rule, c claim) *Conflict {
+func (t *claimTree) conflict(rule Rule, c claim) *Conflict {
 	at := t
 	for i, step := range c.path {
 		if at.disagrees(rule, c, c.path[i:]) {
@@ -36,7 +36,7 @@ func (t *claims) conflict(rule Rule, c claim) *Conflict {
 }
 
 // conflictBelow compares c with what is claimed at and under its own path.
-func (t *claims) conflictBelow(rule Rule, c claim, below Path) *Conflict {
+func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) *Conflict {
 	if t.claim != nil && t.rule != rule && !agree(c, below, *t.claim, nil) {
 		return &Conflict{Path: t.claim.path, Winner: t.rule}
 	}
@@ -48,7 +48,7 @@ func (t *claims) conflictBelow(rule Rule, c claim, below Path) *Conflict {
 	return nil
 }
 
-func (t *claims) disagrees(rule Rule, c claim, below Path) bool {
+func (t *claimTree) disagrees(rule Rule, c claim, below Path) bool {
 	return t.claim != nil && t.rule != rule && !agree(*t.claim, below, c, nil)
 }
 
@@ -68,21 +68,35 @@ func agree(a claim, below Path, b claim, belowB Path) bool {
 }
 
 // add records an accepted claim. The first rule to claim a place stays its
-// owner.
-func (t *claims) add(rule Rule, c claim) {
+// owner; a rule's own later claim replaces its earlier ones above and below.
+func (t *claimTree) add(rule Rule, c claim) {
 	at := t
 	for _, step := range c.path {
+		if at.rule == rule {
+			at.claim = nil
+		}
 		next := at.children[step]
 		if next == nil {
-			next = &claims{}
+			next = &claimTree{}
 			if at.children == nil {
-				at.children = map[string]*claims{}
+				at.children = map[string]*claimTree{}
 			}
 			at.children[step] = next
 		}
 		at = next
 	}
-	if at.claim == nil || at.rule == rule {
+	at.drop(rule)
+	if at.claim == nil {
 		at.claim, at.rule = &c, rule
+	}
+}
+
+// drop forgets the claims of a rule at and below a place.
+func (t *claimTree) drop(rule Rule) {
+	if t.rule == rule {
+		t.claim = nil
+	}
+	for _, child := range t.children {
+		child.drop(rule)
 	}
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 )
 
 // Mark identifies a change, or an apply as a whole, together with what it
@@ -36,13 +37,13 @@ func (o Operation) applyMark() Mark {
 // Ineffective returns what of the operation had no effect, given the object
 // that came back: fields that are as they were, and an apply that left the
 // resourceVersion alone.
-func (o Operation) Ineffective(object map[string]any) (Marks, []Path) {
+func (o Operation) Ineffective(object map[string]any) (Marks, []Change) {
 	marks := Marks{}
-	var paths []Path
+	var unchanged []Change
 	if o.Type == Apply {
 		version, _ := lookup(object, Path{"metadata", "resourceVersion"})
 		if version == o.Target.ResourceVersion {
-			return Marks{o.applyMark(): true}, o.Paths()
+			return Marks{o.applyMark(): true}, o.Changes
 		}
 		return marks, nil
 	}
@@ -50,10 +51,10 @@ func (o Operation) Ineffective(object map[string]any) (Marks, []Path) {
 		value, found := lookup(object, change.Path)
 		if found == change.existed && equal(value, change.Before) {
 			marks[change.mark(place{o.Target, o.Subresource})] = true
-			paths = append(paths, change.Path)
+			unchanged = append(unchanged, change)
 		}
 	}
-	return marks, paths
+	return marks, unchanged
 }
 
 // All returns the marks of everything that the operation changes, for a writer
@@ -69,10 +70,10 @@ func (o Operation) All() Marks {
 	return marks
 }
 
-// withoutIneffective takes back the changes of a wish that are known to have no
-// effect. Of a JSON patch all or none are taken back, since its steps may
+// withoutIneffective leaves out the changes of a wish that are known to have
+// no effect. Of a JSON patch all or none are left out, since its steps may
 // depend on each other.
-func (w Wish) withoutIneffective(changed []Change, after map[string]any, known, met Marks) ([]Change, map[string]any) {
+func (w Wish) withoutIneffective(changed []Change, before, after map[string]any, known, met Marks) ([]Change, map[string]any) {
 	var kept []Change
 	for _, change := range changed {
 		if mark := change.mark(w.place()); known[mark] {
@@ -81,32 +82,24 @@ func (w Wish) withoutIneffective(changed []Change, after map[string]any, known, 
 			kept = append(kept, change)
 		}
 	}
-	if len(kept) == len(changed) || w.Type == JSON && len(kept) > 0 {
+	switch {
+	case len(kept) == len(changed) || w.Type == JSON && len(kept) > 0:
 		return changed, after
+	case w.Type == JSON:
+		return nil, before
 	}
-	for _, change := range changed {
-		if met[change.mark(w.place())] {
-			after = restored(after, change.Path, change)
-		}
+	after = before
+	for _, change := range kept {
+		after = mergePatched(after, nested(change.Path, change.After))
 	}
 	return kept, after
 }
 
-// restored returns the object with one change undone; object is not changed.
-// The path leads through maps only, as the paths of changes do.
-func restored(object map[string]any, path Path, change Change) map[string]any {
-	patch := map[string]any{}
-	at := patch
-	for _, step := range path[:len(path)-1] {
-		next := map[string]any{}
-		at[step] = next
-		at = next
+// nested is the merge patch that writes one field.
+func nested(path Path, value any) map[string]any {
+	patch := map[string]any{path[len(path)-1]: value}
+	for _, step := range slices.Backward(path[:len(path)-1]) {
+		patch = map[string]any{step: patch}
 	}
-	last := path[len(path)-1]
-	if !change.existed {
-		at[last] = nil
-	} else {
-		at[last] = change.Before
-	}
-	return mergePatched(object, patch)
+	return patch
 }

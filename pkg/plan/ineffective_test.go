@@ -45,6 +45,11 @@ func TestIneffective(t *testing.T) {
 			reason: "A field that the schema prunes is absent before and after.",
 			wishes: map[string]string{"a": `{spec: {unknown: {deep: 1}}}`}, current: `{spec: {}}`, answered: `{spec: {}}`,
 		},
+		"NoTraces": {
+			reason: "Nothing is left of a change that is left out, not even its parent.",
+			wishes: map[string]string{"a": `{spec: {volume: {size: 5}, x: 1}}`}, current: `{spec: {}}`,
+			answered: `{spec: {x: 1}}`, want: `{"spec":{"x":1}}`,
+		},
 		"JSON": {
 			reason: "A JSON patch without effect is left out as a whole.",
 			wishes: map[string]string{"a": `[{op: remove, path: /spec/d}]`}, current: `{spec: {d: 1}}`, answered: `{spec: {d: 1}}`,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -31,6 +32,9 @@ func parseJSONPatch(body any) ([]jsonOperation, error) {
 	list, ok := body.([]any)
 	if !ok {
 		return nil, fmt.Errorf("a json patch must be a list of operations, have %s", typeName(body))
+	}
+	if len(list) > maxSteps {
+		return nil, fmt.Errorf("a json patch has at most %d operations, have %d", maxSteps, len(list))
 	}
 	out := make([]jsonOperation, len(list))
 	for i, element := range list {
@@ -70,6 +74,9 @@ func parseJSONOperation(element any) (jsonOperation, error) {
 	if out.path, ok = pointerField(fields, "path"); !ok {
 		return out, errors.New("path must be a JSON pointer such as /spec/replicas")
 	}
+	if err := errors.Join(out.path.checkIndex(), out.from.checkIndex()); err != nil {
+		return out, err
+	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(allowed, key) {
 			return out, fmt.Errorf("%q has no field %q", out.op, key)
@@ -88,26 +95,56 @@ func pointerField(fields map[string]any, key string) (Path, bool) {
 	return parsePointer(text)
 }
 
-// claims treats what moves the elements of a list as a claim on the list.
-func (o jsonOperation) claims() []claim {
-	last := o.path[len(o.path)-1]
-	place := claim{path: o.path, value: o.value}
-	if o.op != "replace" && (last == "-" || isIndex(last)) {
-		place = claim{path: o.path[:len(o.path)-1], opaque: true}
+// checkIndex refuses what the library takes for an index from the end of a
+// list. As the key of a map it cannot be told apart.
+func (p Path) checkIndex() error {
+	if i := slices.IndexFunc(p, func(step string) bool { return negative.MatchString(step) }); i >= 0 {
+		return fmt.Errorf("%q is no index: count from the start, or write - for behind the last element", p[i])
 	}
+	return nil
+}
+
+var negative = regexp.MustCompile(`^[-+][0-9]+$`)
+
+// claims treats what moves the elements of a list as a claim on the list.
+func (o jsonOperation) claims(current map[string]any) []claim {
+	place := placeOf(current, o.path, o.op != "replace")
 	switch o.op {
 	case "test":
 		return nil
 	case "remove":
 		place.absent = true
+	case "add", "replace":
+		place.value = o.value
 	case "copy":
 		place.opaque = true
 	case "move":
 		place.opaque = true
-		return []claim{{path: o.from, absent: true}, place}
+		from := placeOf(current, o.from, true)
+		from.absent = true
+		return []claim{from, place}
 	}
 	return []claim{place}
 }
+
+// placeOf is the place that a path leads to; where the elements of its list
+// move, that is the list. A parent that is not there yet may become a list.
+func placeOf(current map[string]any, path Path, moves bool) claim {
+	parent, last := path[:len(path)-1], path[len(path)-1]
+	value, _ := lookup(current, parent)
+	_, isMap := value.(map[string]any)
+	if moves && !isMap && (last == "-" || isIndex(last)) {
+		return claim{path: parent, opaque: true}
+	}
+	return claim{path: path}
+}
+
+// maxPatched bounds what a patch may make of an object, in bytes of JSON: twice
+// what etcd stores.
+const maxPatched = 3 << 20
+
+// maxSteps bounds the operations of a patch.
+const maxSteps = 2000
 
 // jsonPatched returns current with an RFC 6902 patch applied by the library
 // that the API server uses.
@@ -124,7 +161,7 @@ func jsonPatched(current map[string]any, body any) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the object: %w", err)
 	}
-	if data, err = patch.Apply(data); err != nil {
+	if data, err = applyInPieces(data, patch); err != nil {
 		return nil, fmt.Errorf("applying the json patch: %w", err)
 	}
 	var after map[string]any
@@ -132,6 +169,26 @@ func jsonPatched(current map[string]any, body any) (map[string]any, error) {
 		return nil, fmt.Errorf("reading the patched object: %w", err)
 	}
 	return after, nil
+}
+
+// applyInPieces stops after each copy to see what has become of the object: a
+// few copies of copies would fill the memory.
+func applyInPieces(data []byte, patch jsonpatch.Patch) ([]byte, error) {
+	for len(patch) > 0 {
+		n := 1 + slices.IndexFunc(patch, func(o jsonpatch.Operation) bool { return o.Kind() == "copy" })
+		if n == 0 {
+			n = len(patch)
+		}
+		var err error
+		if data, err = patch[:n].Apply(data); err != nil {
+			return nil, err
+		}
+		if len(data) > maxPatched {
+			return nil, fmt.Errorf("the object would have more than %d bytes", maxPatched)
+		}
+		patch = patch[n:]
+	}
+	return data, nil
 }
 
 // jsonDifference writes the way from before to after as JSON patch operations,

@@ -51,25 +51,15 @@ func appliedValue(fields map[string]any, current, body any) bool {
 }
 
 func appliedMap(fields, current, body map[string]any) bool {
-	wanted := 0
 	for key, value := range body {
-		if isIdentity(key) {
-			continue
-		}
-		wanted++
 		owned, ok := fields["f:"+key].(map[string]any)
 		have, exists := current[key]
 		if !ok || !exists || !appliedValue(owned, have, value) {
 			return false
 		}
 	}
-	return wanted == len(fields)-itself(fields)
+	return len(body) == len(fields)-itself(fields)
 }
-
-// isIdentity leaves out what says which object is applied: it is never owned.
-// The names do not occur as fields of an object below its root but metadata,
-// and there rules may not write them.
-func isIdentity(key string) bool { return key == "apiVersion" || key == "kind" }
 
 // itself is 1 where the tree says that the item itself is owned, besides what
 // is in it.
@@ -105,29 +95,36 @@ func appliedList(fields map[string]any, current, body []any) bool {
 }
 
 func appliedElement(fields map[string]any, key string, current, body []any) bool {
-	have, haveOK := elementByKey(current, key)
-	want, wantOK := elementByKey(body, key)
+	var pairs map[string]any
+	if err := utiljson.Unmarshal([]byte(key), &pairs); err != nil {
+		return false
+	}
+	have, haveOK := element(current, pairs, false)
+	// What the body leaves out of the key, the API server has defaulted.
+	want, wantOK := element(body, pairs, true)
 	return haveOK && wantOK && appliedMap(fields, have, want)
 }
 
-// elementByKey finds the map in list that has all the pairs of a JSON key such
-// as {"name":"http"}.
-func elementByKey(list []any, key string) (map[string]any, bool) {
-	var pairs map[string]any
-	if err := utiljson.Unmarshal([]byte(key), &pairs); err != nil {
-		return nil, false
-	}
-	for _, element := range list {
-		if candidate, ok := element.(map[string]any); ok && hasAll(candidate, pairs) {
-			return candidate, true
+// element finds the only map in list that has all the pairs, or with partial,
+// that contradicts none of them.
+func element(list []any, pairs map[string]any, partial bool) (found map[string]any, ok bool) {
+	for _, each := range list {
+		candidate, isMap := each.(map[string]any)
+		if !isMap || !fits(candidate, pairs, partial) {
+			continue
 		}
+		if found != nil {
+			return nil, false
+		}
+		found = candidate
 	}
-	return nil, false
+	return found, found != nil
 }
 
-func hasAll(candidate, pairs map[string]any) bool {
+func fits(candidate, pairs map[string]any, partial bool) bool {
 	for key, value := range pairs {
-		if !equal(candidate[key], value) {
+		have, exists := candidate[key]
+		if exists && !equal(have, value) || !exists && !partial {
 			return false
 		}
 	}

@@ -58,6 +58,32 @@ func TestApplied(t *testing.T) {
 			current: `{spec: {ports: [{containerPort: 80, protocol: TCP, name: http}, {containerPort: 22, protocol: TCP}]}}`,
 			body:    `{spec: {ports: [{containerPort: 80, protocol: TCP, name: http}, {containerPort: 22, protocol: TCP}]}}`,
 		},
+		"ByKeyDefaulted": {
+			reason:  "A part of the key that the body leaves out was defaulted.",
+			fields:  `{"f:spec": {"f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}}}}`,
+			current: `{spec: {ports: [{port: 80, protocol: TCP}, {port: 80, protocol: UDP}]}}`,
+			body:    `{spec: {ports: [{port: 80}]}}`,
+			want:    true,
+		},
+		"ByKeyUnclear": {
+			reason:  "Two elements that may be meant are not compared.",
+			fields:  `{"f:spec": {"f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}}}}`,
+			current: `{spec: {ports: [{port: 80, protocol: TCP}]}}`,
+			body:    `{spec: {ports: [{port: 80}, {port: 80, name: x}]}}`,
+		},
+		"KindBelowTheRoot": {
+			reason:  "A reference has a kind too, and it is a field like others.",
+			fields:  `{"f:spec": {"f:issuerRef": {"f:name": {}}}}`,
+			current: `{spec: {issuerRef: {name: x}}}`,
+			body:    `{spec: {issuerRef: {name: x, kind: ClusterIssuer}}}`,
+		},
+		"KindBelowTheRootOwned": {
+			reason:  "It is owned like others.",
+			fields:  `{"f:spec": {"f:issuerRef": {"f:name": {}, "f:kind": {}}}}`,
+			current: `{spec: {issuerRef: {name: x, kind: Issuer}}}`,
+			body:    `{spec: {issuerRef: {name: x, kind: Issuer}}}`,
+			want:    true,
+		},
 		"Set": {
 			reason:  "A set is owned value by value.",
 			fields:  `{"f:metadata": {"f:finalizers": {".": {}, "v:\"x\"": {}}}}`,

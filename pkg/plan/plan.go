@@ -110,6 +110,9 @@ type Change struct {
 	existed bool
 }
 
+// String names the rule and the field, not the values, which may be secret.
+func (c Change) String() string { return c.Rule.String() + ": " + c.Path.String() }
+
 // Event is a Kubernetes Event to be recorded once the rule's operations have
 // succeeded.
 type Event struct {
@@ -143,15 +146,6 @@ type Decision struct {
 	Outcome Outcome
 	Reason  string
 	Err     error // of Failed only
-}
-
-// Paths lists the fields that the operation writes.
-func (o Operation) Paths() []Path {
-	out := make([]Path, len(o.Changes))
-	for i, change := range o.Changes {
-		out[i] = change.Path
-	}
-	return out
 }
 
 // CameTrue reports whether the object is as predicted, apart from what the API

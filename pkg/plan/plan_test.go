@@ -2,6 +2,8 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -23,4 +25,16 @@ func encode(t *testing.T, value any) string {
 		t.Fatalf("encoding %v: %v", value, err)
 	}
 	return string(data)
+}
+
+// copyBomb doubles an object with each two of its steps.
+func copyBomb(doublings int) string {
+	steps := []string{`{op: add, path: /spec/x0, value: {a: aaaaaaaaaaaaaaaa}}`}
+	for i := range doublings {
+		steps = append(steps,
+			fmt.Sprintf(`{op: add, path: /spec/x%d, value: {}}`, i+1),
+			fmt.Sprintf(`{op: copy, from: /spec/x%d, path: /spec/x%d/a}`, i, i+1),
+			fmt.Sprintf(`{op: copy, from: /spec/x%d, path: /spec/x%d/b}`, i, i+1))
+	}
+	return "[" + strings.Join(steps, ", ") + "]"
 }

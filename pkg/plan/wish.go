@@ -28,8 +28,9 @@ type claim struct {
 	// opaque says that the outcome depends on what is there, so no other wish
 	// for the place agrees with it.
 	opaque bool
-	// merged says that the API server merges this list by its keys, so two
-	// rules may each apply their own elements.
+	// merged says that the API server may merge this list by its keys, so two
+	// rules may each apply their own elements. It will say where they differ,
+	// unless it is forced not to.
 	merged bool
 }
 
@@ -51,7 +52,7 @@ func (w Wish) claims() ([]claim, error) {
 		if w.fields() == nil {
 			return nil, fmt.Errorf("a %s patch must be a map, have %s", w.Type, typeName(w.Body))
 		}
-		return mapClaims(nil, nil, w.fields(), w.Type == Apply), nil
+		return mapClaims(nil, nil, w.fields(), w.Type == Apply && !w.Force), nil
 	}
 	operations, err := parseJSONPatch(w.Body)
 	if err != nil {
@@ -59,23 +60,23 @@ func (w Wish) claims() ([]claim, error) {
 	}
 	var out []claim
 	for _, op := range operations {
-		out = append(out, op.claims()...)
+		out = append(out, op.claims(w.Current)...)
 	}
 	return out, nil
 }
 
 // mapClaims appends a claim for each leaf under body. An empty map claims
 // nothing: it agrees with whatever else is put into it.
-func mapClaims(out []claim, path Path, body map[string]any, apply bool) []claim {
+func mapClaims(out []claim, path Path, body map[string]any, merged bool) []claim {
 	for _, key := range slices.Sorted(maps.Keys(body)) {
 		at := path.child(key)
 		switch value := body[key].(type) {
 		case map[string]any:
-			out = mapClaims(out, at, value, apply)
+			out = mapClaims(out, at, value, merged)
 		case nil:
 			out = append(out, claim{path: at, absent: true})
 		case []any:
-			out = append(out, claim{path: at, value: value, merged: apply})
+			out = append(out, claim{path: at, value: value, merged: merged})
 		default:
 			out = append(out, claim{path: at, value: value})
 		}

@@ -29,6 +29,9 @@ func (s *Set) Evaluate(snapshot Snapshot) plan.Plan {
 	refused := out.Decisions
 	out.Events, out.Decisions = events, decisions
 	refuse(&out, refused)
+	if identity.IsSecret() {
+		hideValues(out.Decisions)
+	}
 	return out
 }
 

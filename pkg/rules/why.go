@@ -2,8 +2,11 @@ package rules
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 )
 
@@ -41,4 +44,21 @@ func shown(value any) string {
 		return "..."
 	}
 	return string(data)
+}
+
+// errSecret stands for an error that may repeat a value.
+var errSecret = errors.New("it failed on a Secret, and the error may tell a value of it")
+
+// hideValues keeps of the errors only their places.
+func hideValues(decisions []plan.Decision) {
+	for i, decision := range decisions {
+		if decision.Outcome != plan.Failed {
+			continue
+		}
+		err := errSecret
+		if placed, ok := errors.AsType[*document.Error](decision.Err); ok {
+			err = placed.Redacted(errSecret.Error())
+		}
+		decisions[i].Err, decisions[i].Reason = err, err.Error()
+	}
 }

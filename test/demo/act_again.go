@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -36,5 +37,9 @@ func (d *demo) nextWrite(ctx context.Context, before int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.Join(d.controller.log.writes()[before].ruleNames(), ", "), nil
+	var rules []string
+	for _, c := range d.controller.log.writes()[before].changed() {
+		rules = append(rules, c.rule)
+	}
+	return strings.Join(slices.Compact(rules), ", "), nil
 }

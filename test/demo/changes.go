@@ -61,10 +61,10 @@ func attribute(changes []change, writes []record) []change {
 	var out []change
 	left := slices.Clone(changes)
 	for _, write := range writes {
-		for i, field := range write.Fields {
+		for _, written := range write.changed() {
 			for _, c := range changes {
-				if at := slices.Index(fields(left), c.field); at >= 0 && isAt(c.field, field) {
-					c.rule = write.ruleOf(i)
+				if at := slices.Index(fields(left), c.field); at >= 0 && isAt(c.field, written.field) {
+					c.rule = written.rule
 					out = append(out, c)
 					left = slices.Delete(left, at, at+1)
 				}
@@ -72,16 +72,6 @@ func attribute(changes []change, writes []record) []change {
 		}
 	}
 	return append(out, left...)
-}
-
-// ruleOf names the rule that wrote the field at an index. Where one rule wrote several fields, the log does not say
-// which of them; then all rules of the request are named.
-func (r record) ruleOf(index int) string {
-	names := r.ruleNames()
-	if len(names) == len(r.Fields) {
-		return names[index]
-	}
-	return strings.Join(names, ", ")
 }
 
 func fields(changes []change) []string {

@@ -70,28 +70,23 @@ func TestAttribute(t *testing.T) {
 	}{
 		"none": {"Without a write no rule is known.", nil, changes},
 		"joined": {
-			"Rules and fields of a request go together, in its order.",
-			[]record{{Rules: []string{"s/pd", "s/team"}, Fields: []string{"spec.pd.replicas", "metadata.labels"}}},
+			"Each change of a request has its rule, in the order of the log.",
+			[]record{{Changes: []string{"s/pd: spec.pd.replicas", "s/team: metadata.labels"}}},
 			[]change{{rule: "pd", field: "spec.pd.replicas"}, {rule: "team", field: "metadata.labels.team"}, {field: "spec.version"}},
-		},
-		"several fields of one": {
-			"Where the log does not tell them apart, all rules of the request are named.",
-			[]record{{Rules: []string{"s/a", "s/b"}, Fields: []string{"spec.pd.replicas", "spec.version", "metadata.labels.team"}}},
-			[]change{{rule: "a, b", field: "spec.pd.replicas"}, {rule: "a, b", field: "spec.version"}, {rule: "a, b", field: "metadata.labels.team"}},
 		},
 		"one rule": {
 			"A rule alone wrote all of them.",
-			[]record{{Rules: []string{"s/a"}, Fields: []string{"spec.pd.replicas", "spec.version"}}},
+			[]record{{Changes: []string{"s/a: spec.pd.replicas", "s/a: spec.version"}}},
 			[]change{{rule: "a", field: "spec.pd.replicas"}, {rule: "a", field: "spec.version"}, {field: "metadata.labels.team"}},
 		},
 		"twice": {
 			"A field that was written again is the first rule's.",
-			[]record{{Rules: []string{"s/a"}, Fields: []string{"spec.version"}}, {Rules: []string{"s/b"}, Fields: []string{"spec.version"}}},
+			[]record{{Changes: []string{"s/a: spec.version"}}, {Changes: []string{"s/b: spec.version"}}},
 			[]change{{rule: "a", field: "spec.version"}, {field: "metadata.labels.team"}, {field: "spec.pd.replicas"}},
 		},
 		"undone": {
 			"A field that was written but is as before is no change.",
-			[]record{{Rules: []string{"s/a"}, Fields: []string{"spec.timezone"}}},
+			[]record{{Changes: []string{"s/a: spec.timezone"}}},
 			changes,
 		},
 	}

@@ -20,7 +20,8 @@ type record struct {
 	Name      string   `json:"name"`
 	Type      string   `json:"type"`
 	Rules     []string `json:"rules"`
-	Fields    []string `json:"fields"`
+	// Changes are "set/rule: field".
+	Changes []string `json:"changes"`
 }
 
 // parseRecord takes a line that is no record, such as of a crash, for a message.
@@ -40,7 +41,7 @@ func (r record) isWrite() bool { return r.Message == "wrote" }
 func (r record) String() string {
 	text := r.Message
 	if r.isWrite() {
-		text += fmt.Sprintf(" %s: %s by %s", r.Name, strings.Join(r.Fields, ", "), strings.Join(r.ruleNames(), ", "))
+		text += " " + r.Name + ": " + strings.Join(r.shown(), ", ")
 	}
 	if r.Err != "" {
 		text += ": " + r.Err
@@ -48,14 +49,33 @@ func (r record) String() string {
 	return text
 }
 
-// ruleNames leaves out the set, which is the same for all in the demo.
-func (r record) ruleNames() []string {
+// shown are the changes, or the rules where only the ownership of fields changed.
+func (r record) shown() []string {
 	var out []string
+	for _, c := range r.changed() {
+		out = append(out, c.field+" by "+c.rule)
+	}
+	if out != nil {
+		return out
+	}
 	for _, rule := range r.Rules {
-		out = append(out, rule[strings.LastIndexByte(rule, '/')+1:])
+		out = append(out, "ownership by "+withoutSet(rule))
 	}
 	return out
 }
+
+// changed are the changes without their values, which a log does not have.
+func (r record) changed() []change {
+	var out []change
+	for _, text := range r.Changes {
+		rule, field, _ := strings.Cut(text, ": ")
+		out = append(out, change{rule: withoutSet(rule), field: field})
+	}
+	return out
+}
+
+// withoutSet leaves out the set, which is the same for all rules of the demo.
+func withoutSet(rule string) string { return rule[strings.LastIndexByte(rule, '/')+1:] }
 
 // logbook collects records. Its methods may be called concurrently.
 type logbook struct {

@@ -11,7 +11,7 @@ import (
 )
 
 const writeLine = `{"time":"2026-01-01T00:00:00Z","level":"INFO","msg":"wrote","gvr":"g","namespace":"n","name":"basic",` +
-	`"rules":["s/pd-quorum","s/team-label"],"fields":["spec.pd.replicas","metadata.labels.team"],"class":"written","type":"merge"}`
+	`"rules":["s/pd-quorum","s/team-label"],"changes":["s/pd-quorum: spec.pd.replicas","s/team-label: metadata.labels.team"],"type":"merge"}`
 
 func TestParseRecord(t *testing.T) {
 	tests := map[string]struct {
@@ -24,9 +24,14 @@ func TestParseRecord(t *testing.T) {
 			"A write says who, what and where.", writeLine,
 			record{
 				Level: "INFO", Message: "wrote", Namespace: "n", Name: "basic", Type: "merge",
-				Rules: []string{"s/pd-quorum", "s/team-label"}, Fields: []string{"spec.pd.replicas", "metadata.labels.team"},
+				Rules: []string{"s/pd-quorum", "s/team-label"}, Changes: []string{"s/pd-quorum: spec.pd.replicas", "s/team-label: metadata.labels.team"},
 			},
-			"wrote basic: spec.pd.replicas, metadata.labels.team by pd-quorum, team-label",
+			"wrote basic: spec.pd.replicas by pd-quorum, metadata.labels.team by team-label",
+		},
+		"ownership": {
+			"An apply may change no value.", `{"level":"INFO","msg":"wrote","name":"basic","rules":["s/zone"],"changes":[]}`,
+			record{Level: "INFO", Message: "wrote", Name: "basic", Rules: []string{"s/zone"}, Changes: []string{}},
+			"wrote basic: ownership by zone",
 		},
 		"error": {
 			"An error is part of what is shown.", `{"level":"ERROR","msg":"rules are wrong","err":"a.yaml:1:2: no"}`,

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,10 +119,10 @@ func ours(all controlplane.Requests) controlplane.Requests {
 	out := controlplane.Requests{}
 	for request, n := range all.Writes() {
 		switch request.Group {
-		case "pingcap.com", "events.k8s.io":
+		case "pingcap.com", "events.k8s.io", "autoscaling":
 			out[request] = n
 		case "":
-			if request.Resource == "configmaps" || request.Resource == "events" {
+			if slices.Contains([]string{"configmaps", "events", "services"}, request.Resource) {
 				out[request] = n
 			}
 		}
@@ -138,6 +139,8 @@ spec:
   resources:
     dashboards: {group: pingcap.com, version: v1alpha1, resource: tidbdashboards}
     configmaps: {version: v1, resource: configmaps, labelSelector: managed=true}
+    services: {version: v1, resource: services}
+    autoscalers: {group: autoscaling, version: v2, resource: horizontalpodautoscalers}
   rules:
   - name: dashboard
     watch: dashboards
@@ -151,6 +154,16 @@ spec:
     actions:
     - patch: {json: [{op: add, path: /data/json, value: "1"}]}
     - patch: {apply: {data: {applied: "${object.metadata.name}"}}}
+  # A list that is merged by a key of which a part is defaulted.
+  - name: service
+    watch: services
+    actions:
+    - patch: {apply: {spec: {ports: [{port: 8080, name: extra}]}}}
+  # A reference has a kind and an apiVersion, and they are fields like others.
+  - name: autoscaler
+    watch: autoscalers
+    actions:
+    - patch: {apply: {spec: {scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: tikv}}}, force: true}
 `
 
 // TestEveryPatchSettles holds that each kind of patch writes once and that a
@@ -161,16 +174,22 @@ func TestEveryPatchSettles(t *testing.T) {
 		`{apiVersion: pingcap.com/v1alpha1, kind: TidbDashboard, metadata: {name: d}, spec: {clusters: [{name: basic}]}}`)
 	create(t, configmaps, namespace,
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: c, labels: {managed: "true"}}, data: {theirs: "1"}}`)
+	create(t, services, namespace,
+		`{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {selector: {a: b}, ports: [{port: 80, name: first}]}}`)
+	create(t, autoscalers, namespace, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h},
+		spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: tikv}}}`)
 	rules := rulesFile(t, namespace, everyPatch)
 	if output, code := once(t, "--rules", rules); code != 0 {
 		t.Fatalf("the first run ended with %d:\n%s", code, output)
 	}
+	ports, _ := field(get(t, services, namespace, "s"), "spec", "ports").([]any)
 	dashboard, configMap := get(t, tidbdashboards, namespace, "d"), get(t, configmaps, namespace, "c")
 	got := []any{
 		field(dashboard, "metadata", "labels", "seen"), field(dashboard, "spec", "service", "type"),
 		field(dashboard, "spec", "nodeSelector", "disk"), field(dashboard, "status", "phase"), field(configMap, "data"),
+		field(get(t, autoscalers, namespace, "h"), "spec", "scaleTargetRef", "kind"), len(ports),
 	}
-	want := []any{"yes", "NodePort", "ssd", "Normal", map[string]any{"theirs": "1", "json": "1", "applied": "c"}}
+	want := []any{"yes", "NodePort", "ssd", "Normal", map[string]any{"theirs": "1", "json": "1", "applied": "c"}, "StatefulSet", 2}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("after the first run (-want +got):\n%s", diff)
 	}

@@ -48,8 +48,8 @@ type Handler interface {
 	Changed(gvr schema.GroupVersionResource, namespace, name string)
 	// Synced says that a cache has become complete.
 	Synced(key Key)
-	// Troubled says that listing or watching failed. It is repeated with
-	// every attempt.
+	// Troubled says that a request to list or watch failed. It is repeated
+	// with every attempt.
 	Troubled(key Key, err error)
 }
 
@@ -57,8 +57,9 @@ type Handler interface {
 type running struct {
 	key      Key
 	informer cache.SharedIndexInformer
+	handler  Handler
+	log      *slog.Logger
 	stop     context.CancelFunc
-	done     sync.WaitGroup
 
 	mu      sync.Mutex
 	trouble error // guarded by mu
@@ -69,47 +70,55 @@ type running struct {
 //nolint:forbidigo // An informer lives as long as it is wanted, longer than the call that wants it.
 func start(client dynamic.Interface, key Key, handler Handler, log *slog.Logger) (*running, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{
-		key: key,
-		informer: dynamicinformer.NewFilteredDynamicInformer(client, key.GVR, key.Namespace, 0, nil, func(options *metav1.ListOptions) {
-			options.LabelSelector = key.LabelSelector
-			options.FieldSelector = key.FieldSelector
-		}).Informer(),
-		stop: cancel,
+	r := &running{key: key, handler: handler, log: log, stop: cancel}
+	tweak := func(options *metav1.ListOptions) {
+		options.LabelSelector = key.LabelSelector
+		options.FieldSelector = key.FieldSelector
 	}
-	registration, err := r.prepare(handler, log)
+	r.informer = dynamicinformer.NewFilteredDynamicInformer(
+		observed{client, r.answered}, key.GVR, key.Namespace, 0, nil, tweak).Informer()
+	registration, err := r.prepare()
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("preparing the informer for %s: %w", key, err)
 	}
-	r.done.Go(func() { r.informer.RunWithContext(ctx) })
-	r.done.Go(func() {
+	go r.informer.RunWithContext(ctx)
+	go func() {
 		// The registration is synced once the handler has been told of every
 		// object of the first list.
 		select {
 		case <-registration.HasSyncedChecker().Done():
-			r.setTrouble(nil)
 			handler.Synced(key)
 		case <-ctx.Done():
 		}
-	})
+	}()
 	return r, nil
 }
 
-func (r *running) prepare(handler Handler, log *slog.Logger) (cache.ResourceEventHandlerRegistration, error) {
+func (r *running) prepare() (cache.ResourceEventHandlerRegistration, error) {
 	if err := r.informer.SetTransform(keepOwnManagedFields); err != nil {
 		return nil, err
 	}
 	err := r.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		if r.setTrouble(err) {
-			log.Warn("cannot list or watch", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", err)
-		}
-		handler.Troubled(r.key, err)
+		r.log.Debug("watch ended", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", err)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return r.informer.AddEventHandler(forward{gvr: r.key.GVR, handler: handler})
+	return r.informer.AddEventHandler(forward{gvr: r.key.GVR, handler: r.handler})
+}
+
+// answered is told how each request to list or watch went.
+func (r *running) answered(err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	if r.setTrouble(err) {
+		r.log.Warn("cannot list or watch", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", err)
+	}
+	if err != nil {
+		r.handler.Troubled(r.key, err)
+	}
 }
 
 // setTrouble reports whether the error reads differently from the last one, so

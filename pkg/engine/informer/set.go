@@ -32,26 +32,14 @@ func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger) *Set {
 }
 
 // Want starts and stops informers until exactly the wanted ones run; the
-// others go on undisturbed.
+// others go on undisturbed. Those that stop are not waited for: client-go
+// sleeps through its back-off before it sees that it is to end.
 func (s *Set) Want(keys []Key) error {
-	removed, err := s.change(keys)
-	for _, r := range removed {
-		r.stop()
-	}
-	for _, r := range removed {
-		r.done.Wait()
-	}
-	return err
-}
-
-// change leaves the waiting to the caller, since a handler that is being
-// waited for may want to read the set.
-func (s *Set) change(keys []Key) (removed []*running, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, r := range s.running {
 		if !slices.Contains(keys, key) {
-			removed = append(removed, r)
+			r.stop()
 			delete(s.running, key)
 		}
 	}
@@ -61,14 +49,14 @@ func (s *Set) change(keys []Key) (removed []*running, err error) {
 		}
 		r, err := start(s.client, key, s.handler, s.log)
 		if err != nil {
-			return removed, fmt.Errorf("starting an informer: %w", err)
+			return fmt.Errorf("starting an informer: %w", err)
 		}
 		s.running[key] = r
 	}
-	return removed, nil
+	return nil
 }
 
-// Stop ends all informers and waits for them.
+// Stop ends all informers.
 func (s *Set) Stop() {
 	// Wanting nothing starts nothing, so there is no error to return.
 	_ = s.Want(nil)
@@ -81,8 +69,6 @@ type View struct {
 	Synced bool
 	// Object is nil where there is none. It is shared: read only.
 	Object *unstructured.Unstructured
-	// ResourceVersion is how far the cache has seen.
-	ResourceVersion string
 }
 
 // View looks an object up.
@@ -93,9 +79,8 @@ func (s *Set) View(key Key, namespace, name string) View {
 	if r == nil {
 		return View{}
 	}
-	store := r.informer.GetIndexer()
-	view := View{Synced: r.informer.HasSynced(), ResourceVersion: store.LastStoreSyncResourceVersion()}
-	object, exists, err := store.GetByKey(cache.NewObjectName(namespace, name).String())
+	view := View{Synced: r.informer.HasSynced()}
+	object, exists, err := r.informer.GetIndexer().GetByKey(cache.NewObjectName(namespace, name).String())
 	if err == nil && exists {
 		view.Object, _ = object.(*unstructured.Unstructured)
 	}

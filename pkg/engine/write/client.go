@@ -28,7 +28,8 @@ type Result struct {
 	// Object is the object as the API server answered, nil where it did not.
 	Object map[string]any
 	// ResourceVersion is what the caches must reach before the object may be
-	// evaluated again, empty where nothing was stored.
+	// evaluated again: that of the write or, after a stale one, of the object as
+	// it is now. It is empty where that is not known.
 	ResourceVersion string
 }
 
@@ -88,9 +89,23 @@ func (c *Client) Write(ctx context.Context, operation plan.Operation) Result {
 	answer, err := c.dynamic.Resource(target.GVR).Namespace(target.Namespace).
 		Patch(ctx, target.Name, request.PatchType, data, options, subresources(request.Subresource)...)
 	if err != nil {
-		return refusal(request, err, *retryAfter)
+		result := refusal(request, err, *retryAfter)
+		if result.Class == Stale {
+			result.ResourceVersion = c.version(ctx, target)
+		}
+		return result
 	}
 	return c.result(target, answer)
+}
+
+// version asks what the caches have missed. Where that cannot be told, or the
+// object is gone, the caches are not waited for.
+func (c *Client) version(ctx context.Context, target plan.Object) string {
+	current, err := c.dynamic.Resource(target.GVR).Namespace(target.Namespace).Get(ctx, target.Name, metav1.GetOptions{})
+	if err != nil {
+		return ""
+	}
+	return current.GetResourceVersion()
 }
 
 func refusal(request Request, err error, retryAfter time.Duration) Result {

@@ -65,8 +65,8 @@ func Compile(n *document.Node, scope *expression.Scope) (Action, document.Errors
 		fields = append(fields, document.Field{Name: name, Unsupported: true})
 	}
 	errs := n.Decode(fields...)
-	if n.Kind() == document.KindMap {
-		errs = append(errs, oneKind(n)...)
+	if len(errs) == 0 {
+		errs = oneKind(n)
 	}
 	return out, errs
 }

@@ -38,8 +38,8 @@ func compilePatch(n *document.Node, scope *expression.Scope) (Action, document.E
 		}})
 	}
 	errs := n.Decode(fields...)
-	if n.Kind() == document.KindMap {
-		errs = append(errs, p.checkTypes(n)...)
+	if len(errs) == 0 {
+		errs = p.checkTypes(n)
 	}
 	if len(errs) > 0 {
 		return nil, errs

@@ -35,6 +35,14 @@ func (e *Error) Error() string {
 	return e.header() + "; " + e.Hint
 }
 
+// Redacted returns an error at the same place that says something else, for
+// where the message repeats what must not be shown.
+func (e *Error) Redacted(message string) *Error {
+	out := *e
+	out.Message, out.Hint = message, ""
+	return &out
+}
+
 // Render returns the message with the source line, a caret under the mistake
 // and the hint. The text ends with a line break and is safe for a terminal.
 func (e *Error) Render() string {

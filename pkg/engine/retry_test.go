@@ -1,0 +1,104 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+func TestRetriesWithoutEnd(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(plan.Operation) *write.Result { return &write.Result{Class: write.Terminal, Err: errRefused} }
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Hour)
+		early := c.count()
+		if early < 13 || early > 30 {
+			t.Errorf("tried %d times in the first hour, want a back-off that is capped at 5 minutes", early)
+		}
+		pass(10 * time.Hour)
+		if later := c.count() - early; later < 115 || later > 125 {
+			t.Errorf("tried %d times in the next ten hours, want every 5 minutes", later)
+		}
+		c.mu.Lock()
+		c.answer = nil
+		c.mu.Unlock()
+		pass(6 * time.Minute)
+		if got := size(c, "a"); got != int64(3) {
+			t.Errorf("size is %v: it did not recover", got)
+		}
+	})
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(plan.Operation) *write.Result {
+		return &write.Result{Class: write.Overloaded, Err: errRefused, RetryAfter: 17 * time.Second}
+	}
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		pass(16 * time.Second)
+		if c.count() != 1 {
+			t.Errorf("wrote %d times before the time that the API server asked for", c.count())
+		}
+		pass(2 * time.Second)
+		if c.count() != 2 {
+			t.Errorf("wrote %d times, want a second attempt after 17 s", c.count())
+		}
+	})
+}
+
+func TestRetryAfterAddsToTheBackOff(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(plan.Operation) *write.Result {
+		return &write.Result{Class: write.Overloaded, Err: errRefused, RetryAfter: time.Second}
+	}
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Hour)
+		if c.count() > 30 {
+			t.Errorf("wrote %d times in an hour: an overloaded API server gets no rest", c.count())
+		}
+	})
+}
+
+// TestStalePatchIsNotSentAgain holds that a refused patch waits for the caches
+// instead of being refused again.
+func TestStalePatchIsNotSentAgain(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.lagging = true
+	c.answer = func(plan.Operation) *write.Result {
+		return &write.Result{Class: write.Stale, Err: errRefused, ResourceVersion: "99"}
+	}
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Hour)
+		if c.count() != 1 {
+			t.Errorf("sent %d times from a snapshot that is known to be out of date", c.count())
+		}
+	})
+}
+
+// TestOverloadDoesNotSplit holds that an overloaded API server does not get
+// more requests.
+func TestOverloadDoesNotSplit(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	overloaded := true
+	c.answer = func(plan.Operation) *write.Result {
+		if overloaded {
+			overloaded = false
+			return &write.Result{Class: write.Overloaded, Err: errRefused}
+		}
+		return nil
+	}
+	run(t, c, atLeastThree+labelled, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		if c.count() != 2 {
+			t.Errorf("wrote %d times, want the joined request twice", c.count())
+		}
+	})
+}
