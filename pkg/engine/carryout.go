@@ -37,6 +37,9 @@ func (e *Engine) carryOut(ctx context.Context, key Key, record *record, decided 
 	for _, operation := range decided.Operations {
 		if a.blocked(operation) {
 			a.leave(operation)
+			if a.outcome.hopeless {
+				a.split(operation)
+			}
 			continue
 		}
 		a.send(ctx, operation)
@@ -61,7 +64,7 @@ func (a *attempt) leave(operation plan.Operation) {
 }
 
 // split has each rule sent on its own from now on, where one of several may
-// have been refused for another.
+// have been refused, or held back, for another.
 func (a *attempt) split(operation plan.Operation) {
 	if len(operation.Rules) > 1 && !a.record.separate {
 		a.record.separate = true

@@ -244,6 +244,34 @@ func TestRefusedRuleDoesNotHoldBackOthers(t *testing.T) {
 	})
 }
 
+// TestRefusedActionHoldsBackItsRuleOnly holds the same for a rule that shares a
+// later request with a rule whose earlier one was refused.
+func TestRefusedActionHoldsBackItsRuleOnly(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(operation plan.Operation) *write.Result {
+		if operation.Subresource == "status" {
+			return &write.Result{Class: write.Terminal, Err: errRefused}
+		}
+		return nil
+	}
+	run(t, c, `
+  - name: refused
+    watch: widgets
+    actions:
+    - patch: {subresource: status, merge: {status: {a: 1}}}
+    - patch: {merge: {spec: {a: 1}}}
+  - name: other
+    watch: widgets
+    actions: [{patch: {merge: {spec: {b: 1}}}}]
+`, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		if got := spec(c, "a"); got["a"] != nil || got["b"] != int64(1) {
+			t.Errorf("the spec is %v, want the other rule's b and not the refused rule's a", got)
+		}
+	})
+}
+
 func TestFailedActionStopsTheRule(t *testing.T) {
 	const twoSteps = `
   - name: two-steps
