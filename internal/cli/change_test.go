@@ -108,8 +108,8 @@ func TestMaskedLeavesTheBodyAlone(t *testing.T) {
 func TestDescribeReport(t *testing.T) {
 	t.Parallel()
 	key := engine.Key{GVR: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Namespace: "a", Name: "p"}
-	again := engine.Failure{Key: key, Rule: plan.Rule{Set: "s", Name: "r"}, Err: errTest("no\x1b")}
-	report := engine.Report{Written: 1, Simulated: 2, Failures: []engine.Failure{again, again, {Key: key, Err: errTest("refused")}}}
+	again := engine.Failure{Key: key, Rules: []plan.Rule{{Set: "s", Name: "r"}}, Err: errTest("no\x1b")}
+	report := engine.Report{Objects: 1, Written: 1, Simulated: 2, Failures: []engine.Failure{again, again, {Key: key, Err: errTest("refused")}}}
 	want := "failed pods a/p: refused\nfailed pods a/p: s/r: no\ufffd\n"
 	if diff := cmp.Diff(want+"1 write, 2 failures\n", describeReport(report, false)); diff != "" {
 		t.Errorf("the same failure is shown once\n-want +got:\n%s", diff)

@@ -85,6 +85,9 @@ func describeReport(report engine.Report, dryRun bool) string {
 		written = count(report.Simulated, "write") + " (dry run, nothing is stored)"
 	}
 	fmt.Fprintf(&b, "%s, %s\n", written, count(len(failures), "failure"))
+	if report.Objects == 0 && len(failures) == 0 {
+		fmt.Fprintln(&b, "no object is selected: check the namespaces and selectors of the rules")
+	}
 	return b.String()
 }
 
@@ -93,11 +96,11 @@ func failureLines(report engine.Report) []string {
 	var out []string
 	for _, failure := range report.Failures {
 		object := plan.Object{GVR: failure.Key.GVR, Namespace: failure.Key.Namespace, Name: failure.Key.Name}
-		rule := ""
-		if failure.Rule != (plan.Rule{}) {
-			rule = " " + failure.Rule.String() + ":"
+		parts := []string{"failed " + object.String()}
+		for _, rule := range failure.Rules {
+			parts = append(parts, rule.String())
 		}
-		out = append(out, fmt.Sprintf("failed %s:%s %v", object, rule, failure.Err))
+		out = append(out, strings.Join(append(parts, failure.Err.Error()), ": "))
 	}
 	for _, status := range report.Unlisted {
 		out = append(out, fmt.Sprintf("failed listing %s: %v", status.Key, status.Err))

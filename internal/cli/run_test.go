@@ -109,7 +109,7 @@ func TestOnce(t *testing.T) {
 			rules:    colors("blue"),
 			refuse:   "not on a friday",
 			code:     exitFinding,
-			stdout:   "failed configmaps default/a: writing configmaps default/a: not on a friday\n0 writes, 1 failure\n",
+			stdout:   "failed configmaps default/a: shop/color: writing configmaps default/a: not on a friday\n0 writes, 1 failure\n",
 			requests: []string{"PATCH /api/v1/namespaces/default/configmaps/a"},
 			color:    "red",
 		},
@@ -118,7 +118,7 @@ func TestOnce(t *testing.T) {
 			rules:  colors("blue") + missing,
 			code:   exitFinding,
 			stdout: "patched configmaps default/a (merge)\n  shop/color: data.color: \"red\" -> \"blue\"\n" +
-				"failed listing widgets.example.com -n default: the server could not find the requested resource\n1 write, 1 failure\n",
+				"failed listing widgets.v1.example.com -n default: the server could not find the requested resource\n1 write, 1 failure\n",
 			requests: []string{
 				"PATCH /api/v1/namespaces/default/configmaps/a", "POST /apis/events.k8s.io/v1/namespaces/default/events",
 			},
@@ -202,8 +202,8 @@ func TestRunKeepsObjects(t *testing.T) {
 
 	r.ready()
 	_, body := r.get("health", "/readyz?verbose")
-	want := "[+]rules: 2 rules in effect\n[+]informer configmaps -n default: synced\n" +
-		"[!]informer widgets.example.com -n default: the server could not find the requested resource\nok\n"
+	want := "[+]rules: 2 rules in effect\n[+]informer configmaps.v1 -n default: synced\n" +
+		"[!]informer widgets.v1.example.com -n default: the server could not find the requested resource\nok\n"
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -12,7 +12,7 @@ import (
 func TestCheckInformer(t *testing.T) {
 	t.Parallel()
 	key := informer.Key{Namespace: "shop"}
-	key.GVR.Resource = "pods"
+	key.GVR.Resource, key.GVR.Version = "pods", "v1"
 	cases := map[string]struct {
 		reason string
 		status informer.Status
@@ -26,7 +26,7 @@ func TestCheckInformer(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tc.status.Key, tc.want.Name = key, "informer pods -n shop"
+			tc.status.Key, tc.want.Name = key, "informer pods.v1 -n shop"
 			if diff := cmp.Diff(tc.want, checkInformer(tc.status)); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
 			}

@@ -31,7 +31,7 @@ func (e *Engine) carryOut(ctx context.Context, key Key, record *record, decided 
 	a := &attempt{
 		engine: e, key: key, record: record,
 		wrote: map[plan.Rule]bool{}, unfinished: map[plan.Rule]bool{},
-		outcome: outcome{failures: troubled(decided.Decisions)},
+		outcome: outcome{looked: true, troubles: troubled(decided.Decisions)},
 	}
 	record.ineffective = decided.Suppressed
 	for _, operation := range decided.Operations {
@@ -75,7 +75,7 @@ func (a *attempt) split(operation plan.Operation) {
 // refused judges a write that failed.
 func (a *attempt) refused(operation plan.Operation, result write.Result) {
 	hopeless := result.Class == write.Terminal || result.Class == write.OwnedByAnother
-	a.outcome = a.outcome.failed(result.Err, hopeless, result.RetryAfter)
+	a.outcome = a.outcome.failed(trouble{operation.Rules, result.Err}, hopeless, result.RetryAfter)
 	a.leave(operation)
 	switch result.Class {
 	case write.Stale:
@@ -98,7 +98,7 @@ func (a *attempt) send(ctx context.Context, operation plan.Operation) {
 	}
 	result := a.engine.options.Writer.Write(ctx, operation)
 	a.engine.options.Observer.Wrote(operation, result.Class)
-	a.engine.open.wrote(result.Class)
+	a.engine.open.wrote(a.key, result.Class)
 	a.log(operation, result)
 	if result.Class.Failed() {
 		a.refused(operation, result)

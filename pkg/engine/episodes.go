@@ -36,7 +36,7 @@ func (a *attempt) notify(ctx context.Context, decided plan.Plan) {
 		}
 	}
 	if err := a.engine.recordPending(ctx, a.record); err != nil {
-		a.outcome = a.outcome.failed(err, false, 0)
+		a.outcome = a.outcome.failed(trouble{err: err}, false, 0)
 		if text := err.Error(); text != a.record.silent {
 			a.record.silent = text
 			a.engine.log(a.key).Warn("events were not recorded", "err", err)

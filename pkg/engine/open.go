@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"cmp"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -22,8 +20,9 @@ type open struct {
 	idle   chan struct{} // closed when nothing is left; nil while no books are kept
 	caches map[informer.Key]int
 	keys   map[Key]int // counts how often the key was queued
-	// failures are those of the last evaluation of each object.
+	// failures are those of the last evaluation of each object, none for most.
 	failures map[Key][]Failure
+	writes   map[Key]int
 	report   Report
 }
 
@@ -34,6 +33,7 @@ func (o *open) begin(caches []informer.Key) <-chan struct{} {
 	o.idle = make(chan struct{})
 	o.keys = map[Key]int{}
 	o.failures = map[Key][]Failure{}
+	o.writes = map[Key]int{}
 	o.caches = map[informer.Key]int{}
 	for _, key := range caches {
 		o.caches[key] = 0
@@ -74,13 +74,13 @@ func (o *open) done(key Key, count int, result outcome) {
 		return
 	}
 	var failures []Failure
-	for _, decision := range result.failures {
-		failures = append(failures, Failure{Key: key, Rule: decision.Rule, Err: cmp.Or(decision.Err, errors.New(decision.Reason))})
+	for _, t := range result.troubles {
+		failures = append(failures, Failure{Key: key, Rules: t.rules, Err: t.err})
 	}
-	if result.err != nil {
-		failures = append(failures, Failure{Key: key, Err: result.err})
+	delete(o.failures, key)
+	if result.looked || failures != nil {
+		o.failures[key] = failures
 	}
-	o.failures[key] = failures
 	delete(o.keys, key)
 	o.check()
 }
@@ -112,13 +112,25 @@ func (o *open) givesUp(result outcome, tried int) bool {
 	return o.idle != nil && !result.wrote && (result.hopeless || tried+1 >= attempts)
 }
 
+// maxWrites is how often an object may be written while it settles. Rules that
+// undo themselves or each other would go on for ever.
+const maxWrites = 20
+
+// unsettled reports whether an object has been written too often.
+func (o *open) unsettled(key Key) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.writes[key] >= maxWrites
+}
+
 // wrote counts an answer.
-func (o *open) wrote(class write.Class) {
+func (o *open) wrote(key Key, class write.Class) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case o.idle == nil:
 	case class == write.Written:
+		o.writes[key]++
 		o.report.Written++
 	case class == write.Simulated:
 		o.report.Simulated++
@@ -130,6 +142,7 @@ func (o *open) summary() Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	out := o.report
+	out.Objects = len(o.failures)
 	for _, key := range slices.SortedFunc(maps.Keys(o.failures), Key.compare) {
 		out.Failures = append(out.Failures, o.failures[key]...)
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -25,16 +24,23 @@ type outcome struct {
 	hopeless bool
 	// wrote says that something was written besides.
 	wrote bool
-	err   error // of retry
-	// failures are the rules that could not act.
-	failures []plan.Decision
+	// looked says that rules were evaluated.
+	looked bool
+	// troubles are what could not be done, each with the rules concerned.
+	troubles []trouble
+}
+
+// trouble is one thing that could not be done.
+type trouble struct {
+	rules []plan.Rule
+	err   error
 }
 
 // failed adds a failure; a retry that may help one of several is worth while.
-func (o outcome) failed(err error, hopeless bool, after time.Duration) outcome {
+func (o outcome) failed(t trouble, hopeless bool, after time.Duration) outcome {
 	o.hopeless = hopeless && (o.hopeless || o.state != retry)
 	o.state = retry
 	o.after = max(o.after, after)
-	o.err = errors.Join(o.err, err)
+	o.troubles = append(o.troubles, t)
 	return o
 }

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -51,7 +53,7 @@ func (e *Engine) contained(ctx context.Context, key Key) (result outcome) {
 		if cause := recover(); cause != nil {
 			err := fmt.Errorf("panic: %v", cause)
 			e.log(key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
-			result = outcome{state: retry, err: err}
+			result = outcome{state: retry, troubles: []trouble{{err: err}}}
 		}
 	}()
 	return e.reconcile(ctx, key)
@@ -75,6 +77,12 @@ func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
 	if older(object.ResourceVersion, record.written) {
 		return e.await(record)
 	}
+	if e.open.unsettled(key) {
+		restless := fmt.Errorf("it does not settle: after %d writes its rules still want something else", maxWrites)
+		if decided := set.Evaluate(snapshot); len(decided.Operations) > 0 {
+			return outcome{looked: true}.failed(trouble{decided.Operations[0].Rules, restless}, true, 0)
+		}
+	}
 	snapshot.Separate, snapshot.Ineffective = record.separate, record.ineffective
 	decided := set.Evaluate(snapshot)
 	e.report(key, record, decided.Decisions)
@@ -85,7 +93,8 @@ func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
 // it.
 func (e *Engine) await(record *record) outcome {
 	if e.open.keeping() && e.options.Clock.Since(record.writtenAt) >= echoTimeout {
-		return outcome{state: retry, hopeless: true, err: fmt.Errorf("the watch has not shown the last write for %s", echoTimeout)}
+		silent := fmt.Errorf("the watch has not shown the last write for %s", echoTimeout)
+		return outcome{}.failed(trouble{err: silent}, true, 0)
 	}
 	return outcome{state: waiting}
 }
@@ -108,12 +117,13 @@ func (e *Engine) report(key Key, record *record, decisions []plan.Decision) {
 	}
 }
 
-// troubled are the decisions of the rules that could not act.
-func troubled(decisions []plan.Decision) []plan.Decision {
-	var out []plan.Decision
+// troubled are the rules that could not act.
+func troubled(decisions []plan.Decision) []trouble {
+	var out []trouble
 	for _, decision := range decisions {
 		if decision.Outcome.Troubled() {
-			out = append(out, decision)
+			err := cmp.Or(decision.Err, errors.New(decision.Reason))
+			out = append(out, trouble{[]plan.Rule{decision.Rule}, err})
 		}
 	}
 	return out

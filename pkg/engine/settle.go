@@ -11,18 +11,19 @@ import (
 
 // Report is what settling came to.
 type Report struct {
+	Objects   int // objects that rules looked at
 	Written   int // operations that changed an object
 	Simulated int // operations of a dry run
 	Failures  []Failure
 	Unlisted  []informer.Status // what could not be listed
 }
 
-// Failure is an object that could not be settled. The rule is known where it
-// could not be evaluated or was withheld, not where a write failed.
+// Failure is something that could not be done about an object, with the rules
+// that wanted it where they are known.
 type Failure struct {
-	Key  Key
-	Rule plan.Rule
-	Err  error
+	Key   Key
+	Rules []plan.Rule
+	Err   error
 }
 
 // Settle lets the rules act until nothing is left that can be done now, and

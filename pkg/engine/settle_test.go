@@ -69,6 +69,15 @@ func TestSettle(t *testing.T) {
 `,
 			want: "1 written, 0 simulated\na: spec.five is decided by rule set/five-for-ever, which comes first",
 		},
+		"Restless": {
+			reason: "Rules that undo themselves are told, not followed for ever.", objects: 1,
+			rules: `
+  - name: counts
+    watch: widgets
+    actions: [{patch: {merge: {spec: {size: "${object.spec.size + 1}"}}}}]
+`,
+			want: "20 written, 0 simulated\na: it does not settle: after 20 writes its rules still want something else",
+		},
 		"Overloaded": {
 			reason: "An API server that keeps asking for patience is not waited for for ever.", rules: atLeastThree, objects: 1,
 			answer: func(plan.Operation) *write.Result {

@@ -20,6 +20,8 @@ type record struct {
 	Name      string   `json:"name"`
 	Type      string   `json:"type"`
 	Rules     []string `json:"rules"`
+	Rule      string   `json:"rule"`
+	Reason    string   `json:"reason"`
 	// Changes are "set/rule: field".
 	Changes []string `json:"changes"`
 }
@@ -39,14 +41,19 @@ func parseRecord(line string) record {
 func (r record) isWrite() bool { return r.Message == "wrote" }
 
 func (r record) String() string {
-	text := r.Message
-	if r.isWrite() {
-		text += " " + r.Name + ": " + strings.Join(r.shown(), ", ")
+	parts := []string{r.Message}
+	switch {
+	case r.isWrite():
+		parts = []string{r.Message + " " + r.Name, strings.Join(r.shown(), ", ")}
+	case r.Rule != "":
+		parts = []string{r.Message + " on " + r.Name, withoutSet(r.Rule)}
 	}
-	if r.Err != "" {
-		text += ": " + r.Err
+	for _, why := range []string{r.Reason, r.Err} {
+		if why != "" {
+			parts = append(parts, why)
+		}
 	}
-	return text
+	return strings.Join(parts, ": ")
 }
 
 // shown are the changes, or the rules where only the ownership of fields changed.

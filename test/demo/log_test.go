@@ -38,6 +38,12 @@ func TestParseRecord(t *testing.T) {
 			record{Level: "ERROR", Message: "rules are wrong", Err: "a.yaml:1:2: no"},
 			"rules are wrong: a.yaml:1:2: no",
 		},
+		"rule": {
+			"A rule that did not act has a reason.",
+			`{"level":"WARN","msg":"rule did not act","name":"basic","rule":"s/pd","outcome":"failed","reason":"no such field"}`,
+			record{Level: "WARN", Message: "rule did not act", Name: "basic", Rule: "s/pd", Reason: "no such field"},
+			"rule did not act on basic: pd: no such field",
+		},
 		"other types": {
 			"Elsewhere, rules is a number.", `{"level":"INFO","msg":"starting","rules":7,"name":"x"}`,
 			record{Level: "INFO", Message: "starting", Name: "x"},

@@ -92,7 +92,7 @@ spec:
 `
 	rules := rulesFile(t, namespace, strings.ReplaceAll(labelRule, "COLOR", "red")+missing)
 	output, code := once(t, "--rules", rules)
-	if code != 1 || !strings.Contains(output, "nothings.example.com") {
+	if code != 1 || !strings.Contains(output, "nothings.v1.example.com") {
 		t.Errorf("ended with %d, want 1 and the name of the missing resource:\n%s", code, output)
 	}
 	if got := color(t, namespace, "cm-1"); got != "red" {

@@ -30,7 +30,7 @@ type Key struct {
 
 // String names the informer in logs and reports, as kubectl would be asked.
 func (k Key) String() string {
-	parts := []string{k.GVR.GroupResource().String()}
+	parts := []string{plan.ResourceName(k.GVR)}
 	for _, flag := range []struct{ name, value string }{
 		{"-n", k.Namespace}, {"-l", k.LabelSelector}, {"--field-selector", k.FieldSelector},
 	} {

@@ -97,9 +97,9 @@ func TestKeepOwnManagedFields(t *testing.T) {
 func TestKeyString(t *testing.T) {
 	apps := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	for want, key := range map[string]Key{
-		"pods":                       {GVR: schema.GroupVersionResource{Version: "v1", Resource: "pods"}},
-		"deployments.apps -n a -l b": {GVR: apps, Namespace: "a", LabelSelector: "b"},
-		"deployments.apps --field-selector metadata.name=c": {GVR: apps, FieldSelector: "metadata.name=c"},
+		"pods.v1":                       {GVR: schema.GroupVersionResource{Version: "v1", Resource: "pods"}},
+		"deployments.v1.apps -n a -l b": {GVR: apps, Namespace: "a", LabelSelector: "b"},
+		"deployments.v1.apps --field-selector metadata.name=c": {GVR: apps, FieldSelector: "metadata.name=c"},
 	} {
 		if got := key.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -49,12 +49,24 @@ func (n *Node) Decode(fields ...Field) Errors {
 		errs = append(errs, entry.decode(fields)...)
 	}
 	for _, field := range fields {
-		if field.Required && n.Get(field.Name) == nil {
+		if field.Required && n.Get(field.Name) == nil && !n.misspells(field.Name, fields) {
 			errs = append(errs, n.Errorf(
 				fmt.Sprintf("add %s", field.Name+": ..."), "the field %s is missing", quote(field.Name)))
 		}
 	}
 	return errs
+}
+
+// misspells reports whether a key that is no field is meant for this one; that
+// is told at the key.
+func (n *Node) misspells(name string, fields []Field) bool {
+	var all []string
+	for _, field := range fields {
+		all = append(all, field.Name)
+	}
+	return slices.ContainsFunc(n.children, func(e Entry) bool {
+		return !slices.Contains(all, e.Key.text) && Suggest(e.Key.text, all) == name
+	})
 }
 
 func (e Entry) decode(fields []Field) Errors {

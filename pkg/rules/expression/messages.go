@@ -87,6 +87,8 @@ func (c *compiler) unknown(at span, name string) *Error {
 		return err.hint("write false")
 	case "self", "this":
 		return err.hint("write object")
+	case "metadata", "spec", "status":
+		return err.hint("write object.%s", name)
 	}
 	if other := closest(name, c.visibleNames()); other != "" {
 		return err.hint("did you mean %q?", other)
@@ -94,7 +96,7 @@ func (c *compiler) unknown(at span, name string) *Error {
 	if other := closest(name, functionNames()); other != "" {
 		return err.hint("did you mean the function %s(...)?", other)
 	}
-	return err.hint("a text needs quotes")
+	return err.hint("a text needs quotes of its own; a key with - or / is written [\"...\"]")
 }
 
 // closest returns the candidate that a misspelt name most likely means, or "".

@@ -112,7 +112,7 @@ func TestCompileErrors(t *testing.T) {
 			"let threshold = 1; treshold > 0", "treshold", `unknown name "treshold"`, `did you mean "threshold"?`,
 		},
 		"a name like nothing else": {
-			"production", "production", `unknown name "production"`, "a text needs quotes",
+			"production", "production", `unknown name "production"`, `a text needs quotes of its own; a key with - or / is written ["..."]`,
 		},
 		"a name that is almost a function": {
 			"lenn", "lenn", `unknown name "lenn"`, "did you mean the function len(...)?",
@@ -163,7 +163,7 @@ func TestCompileErrors(t *testing.T) {
 			"let x = 1; let x = 2; x", "x", `"x" is already defined`, "choose another name",
 		},
 		"a variable used before it is there": {
-			"let x = x; x", "x", `unknown name "x"`, "a text needs quotes",
+			"let x = x; x", "x", `unknown name "x"`, `a text needs quotes of its own; a key with - or / is written ["..."]`,
 		},
 		// Calls.
 		"too few arguments": {
