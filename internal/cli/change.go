@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -25,7 +26,7 @@ func describeWrite(operation plan.Operation, class write.Class, body bool) strin
 	if operation.Subresource != "" {
 		kind += ", " + operation.Subresource
 	}
-	fmt.Fprintf(&b, "%s %s (%s)%s\n", verb(class), operation.Target, kind, remark(class))
+	fmt.Fprintf(&b, "%s %s (%s)%s\n", verb(class), operation.Target, kind, remark(operation, class))
 	secret := operation.Target.IsSecret()
 	for _, change := range operation.Changes {
 		fmt.Fprintf(&b, "  %s: %s: %s -> %s\n", change.Rule, change.Path, shown(change.Before, secret), shown(change.After, secret))
@@ -47,11 +48,17 @@ func verb(class write.Class) string {
 	return "patched"
 }
 
-func remark(class write.Class) string {
-	if class == write.Unchanged {
-		return ": accepted, but nothing changed"
+// remark says what is odd about an accepted write. Where a resource has the
+// status subresource, the API server drops what a plain patch says of status.
+func remark(operation plan.Operation, class write.Class) string {
+	if class != write.Unchanged {
+		return ""
 	}
-	return ""
+	aboutStatus := slices.ContainsFunc(operation.Changes, func(c plan.Change) bool { return c.Path[0] == "status" })
+	if aboutStatus && operation.Subresource == "" {
+		return ": accepted, but nothing changed; a status may need subresource: status"
+	}
+	return ": accepted, but nothing changed"
 }
 
 // shown is one value on one line; nil is a field that is not there.

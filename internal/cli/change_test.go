@@ -74,6 +74,16 @@ func TestDescribeWrite(t *testing.T) {
 			want: "would patch secrets a/s (json)\n  body: [{\"op\":\"add\",\"path\":\"/data/password\",\"value\":\"***\"},{\"from\":\"/data/b\",\"op\":\"move\",\"path\":\"/data/a\"}," +
 				"{\"op\":\"replace\",\"path\":\"/data\",\"value\":{\"op\":\"***\",\"path\":\"***\"}}]\n",
 		},
+		"status without its subresource": {
+			reason: "The commonest reason for a write without effect is told.",
+			operation: plan.Operation{Target: widget, Type: plan.Merge, Changes: []plan.Change{
+				{Rule: first, Path: plan.Path{"status", "phase"}, After: "x"},
+			}},
+			class: write.Unchanged,
+			want: `patched widgets a/w (merge): accepted, but nothing changed; a status may need subresource: status
+  shop/first: status.phase: none -> "x"
+`,
+		},
 		"what a terminal would obey": {
 			reason: "A value is shown on one line, shortened, and as it is.",
 			operation: plan.Operation{Target: widget, Type: plan.Merge, Changes: []plan.Change{

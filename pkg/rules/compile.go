@@ -41,7 +41,7 @@ func compileRule(set *RuleSet, source RuleSource) (*Rule, document.Errors) {
 	rule.selections = selections
 	errs = append(errs, rule.compileLets(slices.Concat(set.Let, source.Let))...)
 	if source.When != nil {
-		program, wrong := compileExpression(source.When, rule.scope)
+		program, wrong := compileCondition(source.When, rule.scope)
 		if wrong != nil {
 			errs = append(errs, wrong)
 		}
@@ -61,8 +61,7 @@ func (s *RuleSet) watched(n *document.Node) ([]Selection, document.Errors) {
 		return nil, nil
 	}
 	if n.Kind() != document.KindString {
-		return nil, document.Errors{n.Errorf("write the name of a resource declared under resources",
-			"watch must be a string, have %s", n.Kind())}
+		return nil, document.Errors{n.Errorf(watchHint(n), "watch must be a string, have %s", n.Kind())}
 	}
 	var out []Selection
 	var errs document.Errors
@@ -78,6 +77,18 @@ func (s *RuleSet) watched(n *document.Node) ([]Selection, document.Errors) {
 		offset += len(part) + 1
 	}
 	return out, errs
+}
+
+// watchHint writes a list as watch takes it.
+func watchHint(n *document.Node) string {
+	var names []string
+	for _, element := range n.Elements() {
+		names = append(names, element.Text())
+	}
+	if names == nil {
+		return "write the name of a resource declared under resources"
+	}
+	return "write watch: " + strings.Join(names, ", ")
 }
 
 func (s *RuleSet) unknownResource(n *document.Node, offset int, name string) *document.Error {
@@ -111,6 +122,14 @@ func (s *RuleSet) selections(r Resource) []Selection {
 		out = append(out, selection)
 	}
 	return out
+}
+
+// compileCondition refuses a number, which is never a condition.
+func compileCondition(n *document.Node, scope *expression.Scope) (*expression.Program, *document.Error) {
+	if n.Kind() == document.KindInt || n.Kind() == document.KindFloat {
+		return nil, n.Errorf("write a condition, such as object.spec.replicas > 1", "a condition is true or false, have %s", n.Kind())
+	}
+	return compileExpression(n, scope)
 }
 
 // compileExpression compiles a string of the document.

@@ -44,8 +44,8 @@ func TestTenMistakes(t *testing.T) {
 		}
 		lines[err.Line] = true
 	}
-	if len(lines) < 10 {
-		t.Errorf("found mistakes on %d lines, want at least 10:\n%s", len(lines), errs.Render())
+	if len(errs) != 10 || len(lines) != 10 {
+		t.Errorf("found %d mistakes on %d lines, want ten on ten:\n%s", len(errs), len(lines), errs.Render())
 	}
 }
 

@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTenMistakes holds that all mistakes of a file are told at once, each with
+// its place and the line it is on, and that the exit code says so.
+func TestTenMistakes(t *testing.T) {
+	t.Parallel()
+	const file = "../../pkg/rules/testdata/ten-mistakes/rules.yaml"
+	code, stdout, stderr := invoke(t, "validate", file)
+	shown := stdout + stderr
+	if code != 1 || !strings.Contains(shown, "10 mistakes") {
+		t.Errorf("ended with %d:\n%s", code, shown)
+	}
+	if places, carets := strings.Count(shown, file+":"), strings.Count(shown, " | "); places != 10 || carets < 20 {
+		t.Errorf("%d places and %d lines of excerpts, want ten and at least twenty:\n%s", places, carets, shown)
+	}
+}
