@@ -48,8 +48,7 @@ func checkInformer(status informer.Status) telemetry.Check {
 	case status.Synced && status.Err == nil:
 		check.State, check.Detail = telemetry.Ready, "synced"
 	case status.Synced:
-		// Nobody says when a watch works again, so this may be long ago.
-		check.State, check.Detail = telemetry.Ready, "synced; last error: "+status.Err.Error()
+		check.State, check.Detail = telemetry.Degraded, "synced, and cut off since: "+status.Err.Error()
 	case status.Err != nil:
 		check.State, check.Detail = telemetry.Degraded, status.Err.Error()
 	default:

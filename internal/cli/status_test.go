@@ -18,10 +18,10 @@ func TestCheckInformer(t *testing.T) {
 		status informer.Status
 		want   telemetry.Check
 	}{
-		"listing":     {reason: "Nothing is known yet.", want: telemetry.Check{State: telemetry.NotReady, Detail: "listing"}},
-		"synced":      {reason: "All is well.", status: informer.Status{Synced: true}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
-		"failing":     {reason: "What is known holds up only its own rules.", status: informer.Status{Err: errTest("forbidden")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "forbidden"}},
-		"failed once": {reason: "The cache is complete.", status: informer.Status{Synced: true, Err: errTest("gone")}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced; last error: gone"}},
+		"listing": {reason: "Nothing is known yet.", want: telemetry.Check{State: telemetry.NotReady, Detail: "listing"}},
+		"synced":  {reason: "All is well.", status: informer.Status{Synced: true}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
+		"failing": {reason: "What is known holds up only its own rules.", status: informer.Status{Err: errTest("forbidden")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "forbidden"}},
+		"cut off": {reason: "The cache is complete, and out of date.", status: informer.Status{Synced: true, Err: errTest("gone")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "synced, and cut off since: gone"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -113,6 +114,39 @@ func TestInformers(t *testing.T) {
 	if status := set.Status(); len(status) != 1 || !status[0].Synced || status[0].Err != nil {
 		t.Errorf("status is %+v", status)
 	}
+}
+
+// TestInformerTellsOfACRDThatIsGone holds that a resource that was served and
+// is not any more shows, though its cache stays complete.
+func TestInformerTellsOfACRDThatIsGone(t *testing.T) {
+	gone := schema.GroupVersionResource{Group: "e2e.example.com", Version: "v1", Resource: "fleetings"}
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	path := filepath.Join(t.TempDir(), "crd.yaml")
+	writeFile(t, path, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: fleetings.e2e.example.com}
+spec:
+  group: e2e.example.com
+  scope: Namespaced
+  names: {kind: Fleeting, plural: fleetings, singular: fleeting}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`)
+	if err := cluster.InstallCRDs(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	w := newWatcher()
+	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler))
+	defer set.Stop()
+	if err := set.Want([]informer.Key{{GVR: gone}}); err != nil {
+		t.Fatal(err)
+	}
+	w.await(t, "synced ")
+	if err := client(t).Resource(definitions).Delete(t.Context(), "fleetings.e2e.example.com", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.await(t, "troubled fleetings")
+	eventually(t, "the status says so", func() bool { return set.Status()[0].Err != nil })
 }
 
 // TestCacheKeepsOwnApplyOnly holds that the cache drops the managed fields of

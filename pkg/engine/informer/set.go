@@ -109,7 +109,7 @@ func (s *Set) Names(key Key) []types.NamespacedName {
 type Status struct {
 	Key    Key
 	Synced bool
-	Err    error // the last failure to list or watch, nil where there is none
+	Err    error // why it cannot list or watch now, nil where it can
 }
 
 // Status lists the informers in a stable order.
