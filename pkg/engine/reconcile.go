@@ -77,15 +77,13 @@ func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
 	if older(object.ResourceVersion, record.written) {
 		return e.await(record)
 	}
-	if e.open.unsettled(key) {
-		restless := fmt.Errorf("it does not settle: after %d writes its rules still want something else", maxWrites)
-		if decided := set.Evaluate(snapshot); len(decided.Operations) > 0 {
-			return outcome{looked: true}.failed(trouble{decided.Operations[0].Rules, restless}, true, 0)
-		}
-	}
 	snapshot.Separate, snapshot.Ineffective = record.separate, record.ineffective
 	decided := set.Evaluate(snapshot)
 	e.report(key, record, decided.Decisions)
+	if len(decided.Operations) > 0 && e.open.unsettled(key) {
+		restless := fmt.Errorf("it does not settle: after %d writes its rules still want something else", maxWrites)
+		return outcome{looked: true}.failed(trouble{decided.Operations[0].Rules, restless}, true, 0)
+	}
 	return e.carryOut(ctx, key, record, decided)
 }
 

@@ -126,6 +126,36 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// TestSettleAtItsLimit holds that an object that comes to rest with the last
+// write allowed is settled, although a write without effect is still wanted.
+func TestSettleAtItsLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 0, defaulted: 1}}`)
+		c.answer = func(operation plan.Operation) *write.Result {
+			body, _ := operation.Body.(map[string]any)
+			fields, _ := body["spec"].(map[string]any)
+			delete(fields, "defaulted") // as the API server defaults it again
+			if len(fields) == 0 {
+				return &write.Result{Class: write.Unchanged, Object: c.get("a")}
+			}
+			return nil
+		}
+		report, err := c.engine().Settle(t.Context(), load(t, `
+  - name: counts
+    watch: widgets
+    when: object.spec.size < 20
+    actions: [{patch: {merge: {spec: {size: "${object.spec.size + 1}"}}}}]
+  - name: undefaults
+    watch: widgets
+    actions: [{patch: {merge: {spec: {defaulted: null}}}}]
+`))
+		if err != nil || report.Written != 20 || len(report.Failures) != 0 {
+			t.Errorf("err %v, %d written, failures %v; want 20 writes and no failure", err, report.Written, report.Failures)
+		}
+	})
+}
+
 // TestSettleWaitsForTheEcho holds that a write whose echo is late may still
 // lead to something, although another write of the same object was refused.
 func TestSettleWaitsForTheEcho(t *testing.T) {
