@@ -5,7 +5,7 @@ package floors
 func House() [][]string {
 	return [][]string{
 		{"./test/demo", "./test/docs", "./test/e2e", "./test/floors"},
-		{"./test/controlplane"},
+		{"./test/controlplane", "./test/generate"},
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},
 		{"./internal/config", "./internal/source", "./internal/telemetry"},

@@ -12,15 +12,14 @@ type builder struct {
 	source *source
 	cursor mark
 	errors Errors
+	// open counts the parentheses that commas have cut values off in.
+	open int
 }
 
 // report adds an error about a node, unless there are too many to be of use.
 func (b *builder) report(n *Node, hint, format string, args ...any) {
-	switch {
-	case len(b.errors) < maxErrors:
+	if !b.errors.Enough() {
 		b.errors = append(b.errors, n.Errorf(hint, format, args...))
-	case len(b.errors) == maxErrors:
-		b.errors = append(b.errors, n.Errorf("correct the others first", "more mistakes follow"))
 	}
 }
 
@@ -39,6 +38,7 @@ func (b *builder) node(n *Node, y *yaml.Node, depth int) *Node {
 		} else {
 			b.list(n, y, depth)
 		}
+		b.open = 0
 	case yaml.ScalarNode:
 		b.scalar(n, y, refused)
 	default: // An alias, which is refused.
@@ -102,15 +102,52 @@ func (b *builder) scalar(n *Node, y *yaml.Node, refused bool) {
 			return
 		}
 		n.kind, n.scalar = kindOf(value), value
+		b.cutByComma(n)
 		return
 	}
 	n.kind, n.scalar = KindString, n.text
 }
 
+// cutByComma reports a plain value within [ ] or { } that a comma between
+// parentheses ends, as in {a: min(b, c)}.
+func (b *builder) cutByComma(n *Node) {
+	open := unclosed(n.text)
+	if open <= 0 || n.key == n || b.open > 0 {
+		return
+	}
+	_, end := n.extent()
+	after := n.source.text[end:]
+	comma := end + len(after) - len(strings.TrimLeft(after, " \t\n"))
+	if !strings.HasPrefix(n.source.text[comma:], ",") {
+		return
+	}
+	if !b.errors.Enough() {
+		b.errors = append(b.errors, n.errorBetween(comma, comma+1, quoteHint, "a plain value within brackets ends at ,"))
+	}
+	n.kind, n.scalar = KindInvalid, nil
+	b.open = open
+}
+
+// passed tells whether a scalar is what a comma has cut off.
+func (b *builder) passed(n *yaml.Node) bool {
+	if b.open <= 0 || n.Kind != yaml.ScalarNode {
+		return false
+	}
+	b.open += unclosed(n.Value)
+	return true
+}
+
+// unclosed counts the parentheses that are opened and not closed; it is negative
+// where more are closed.
+func unclosed(text string) int { return strings.Count(text, "(") - strings.Count(text, ")") }
+
 func (b *builder) list(n *Node, y *yaml.Node, depth int) {
 	n.kind, n.text = KindList, ""
 	n.children = make([]Entry, 0, len(y.Content))
 	for i, element := range y.Content {
+		if b.passed(element) {
+			continue
+		}
 		child := &Node{parent: n, index: i, source: b.source}
 		n.children = append(n.children, Entry{Value: b.node(child, element, depth+1)})
 	}
@@ -119,8 +156,11 @@ func (b *builder) list(n *Node, y *yaml.Node, depth int) {
 func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 	n.kind, n.text = KindMap, ""
 	n.children = make([]Entry, 0, len(y.Content)/2)
-	first := map[string]*Node{}
+	first := make(map[string]*Node, len(y.Content)/2)
 	for i := 0; i+1 < len(y.Content); i += 2 {
+		if b.passed(y.Content[i]) {
+			continue
+		}
 		key := b.key(n, y.Content[i])
 		value := b.node(&Node{parent: n, key: key, source: b.source}, y.Content[i+1], depth+1)
 		if other, ok := first[key.text]; ok && key.kind == KindString {

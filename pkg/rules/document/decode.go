@@ -46,7 +46,9 @@ func (n *Node) Decode(fields ...Field) Errors {
 	}
 	var errs Errors
 	for _, entry := range n.children {
-		errs = append(errs, entry.decode(fields)...)
+		if errs = append(errs, entry.decode(fields)...); errs.Enough() {
+			return errs
+		}
 	}
 	for _, field := range fields {
 		if field.Required && n.Get(field.Name) == nil && !n.misspells(field.Name, fields) {
@@ -172,18 +174,22 @@ func scalar[T any](into *T, kind Kind) Decoder {
 // OneOf takes a string that is one of the values.
 func OneOf[T ~string](into *T, values ...T) Decoder {
 	return func(n *Node) Errors {
-		var text string
-		if errs := String(&text)(n); len(errs) > 0 || n.Kind() == KindInvalid {
-			return errs
-		}
+		text := n.Text()
 		names := make([]string, len(values))
 		for i, value := range values {
-			if names[i] = string(value); names[i] == text {
+			if names[i] = string(value); names[i] == text && n.Kind() == KindString {
 				*into = value
 				return nil
 			}
 		}
 		hint := "write one of " + strings.Join(names, ", ")
+		switch n.Kind() {
+		case KindString:
+		case KindInvalid:
+			return nil
+		default:
+			return Errors{n.Errorf(hint, "want a string, have %s", n.Kind())}
+		}
 		if near := Suggest(text, names); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", near)
 		}
@@ -205,7 +211,8 @@ func Fields(fields ...Field) Decoder {
 }
 
 // Each takes a map with keys of the user's choice and hands over its entries in
-// the order written, except those whose key is invalid.
+// the order written, except those whose key is invalid, until there are enough
+// mistakes.
 func Each(entry func(Entry) Errors) Decoder {
 	return func(n *Node) Errors {
 		if err := n.Expect(KindMap); err != nil {
@@ -215,6 +222,9 @@ func Each(entry func(Entry) Errors) Decoder {
 		for _, e := range n.Entries() {
 			if e.Key.kind != KindInvalid {
 				errs = append(errs, entry(e)...)
+			}
+			if errs.Enough() {
+				break
 			}
 		}
 		return errs
@@ -233,7 +243,9 @@ func List[T any](into *[]T, element func(*T) Decoder) Decoder {
 		elements := n.Elements()
 		*into = make([]T, len(elements))
 		for i, e := range elements {
-			errs = append(errs, element(&(*into)[i])(e)...)
+			if errs = append(errs, element(&(*into)[i])(e)...); errs.Enough() {
+				break
+			}
 		}
 		return errs
 	}

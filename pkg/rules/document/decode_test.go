@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -126,7 +127,7 @@ func TestDecode(t *testing.T) {
 			`f.yaml:1:17: mode: "Sometimes" is not known here; write one of Enforce, Audit`,
 		}},
 		"one of, number": {"it is a string first of all", "{name: a, mode: 3}", sampled{Name: "a"}, []string{
-			`f.yaml:1:17: mode: want a string, have an integer; put it in quotes: "3"`,
+			`f.yaml:1:17: mode: want a string, have an integer; write one of Enforce, Audit`,
 		}},
 		"entries": {
 			"what a decoder finds is passed on", "{name: a, entries: {x: {}}}",
@@ -208,5 +209,37 @@ func TestDecodeWithoutFields(t *testing.T) {
 	errs := mustParse(t, "a: 1")[0].Decode()
 	if want := `f.yaml:1:1: a: unknown field "a"; remove it, there are no fields here`; errs.Error() != want {
 		t.Errorf("have %v, want %s", errs, want)
+	}
+}
+
+// TestDecodeEnough holds that a loop over a document ends when all of it is
+// wrong.
+func TestDecodeEnough(t *testing.T) {
+	const wrong = 5000
+	var keys strings.Builder
+	for i := range wrong {
+		fmt.Fprintf(&keys, "k%d: 1\n", i)
+	}
+	list := strings.Repeat("- 1\n", wrong)
+	calls := 0
+	var texts []string
+	cases := map[string]struct {
+		source string
+		decode Decoder
+	}{
+		"fields": {keys.String(), Fields()},
+		"entries": {keys.String(), Each(func(e Entry) Errors {
+			calls++
+			return Errors{e.Key.Errorf("", "wrong")}
+		})},
+		"list": {list, List(&texts, String)},
+	}
+	for name, tc := range cases {
+		if errs := tc.decode(mustParse(t, tc.source)[0]); len(errs) != maxErrors+1 {
+			t.Errorf("%s: %d errors", name, len(errs))
+		}
+	}
+	if calls != maxErrors+1 || len(texts) != wrong {
+		t.Errorf("%d entries were looked at, and the list has %d elements", calls, len(texts))
 	}
 }

@@ -119,11 +119,36 @@ func (e Errors) Err() error {
 	return e
 }
 
-// Sorted returns the mistakes by file, line and column, each only once.
+// maxErrors is how many mistakes of a file are reported.
+const maxErrors = 100
+
+// Enough reports whether there are so many that more would be of no use. A
+// loop over a document that collects mistakes ends then: what a file may cost
+// is bounded, and each of them costs far more than the text it takes.
+func (e Errors) Enough() bool { return len(e) > maxErrors }
+
+// Sorted returns the mistakes by file, line and column, each only once. Where a
+// file has too many, the last says so.
 func (e Errors) Sorted() Errors {
 	sorted := slices.Clone(e)
 	slices.SortStableFunc(sorted, compare)
-	return slices.CompactFunc(sorted, func(a, b *Error) bool { return compare(a, b) == 0 })
+	sorted = slices.CompactFunc(sorted, func(a, b *Error) bool { return compare(a, b) == 0 })
+	kept, ofFile := sorted[:0], 0
+	for i, err := range sorted {
+		if i == 0 || err.File != sorted[i-1].File {
+			ofFile = 0
+		}
+		ofFile++
+		if ofFile > maxErrors+1 {
+			continue
+		}
+		if ofFile > maxErrors {
+			err = err.Redacted("more mistakes follow")
+			err.Hint = "correct the others first"
+		}
+		kept = append(kept, err)
+	}
+	return kept
 }
 
 // compare leaves the path out: a map and its first key start at the same place
@@ -149,6 +174,19 @@ func shorten(text string) string {
 		return short + "..."
 	}
 	return text
+}
+
+// sentence makes one line of a message or a hint that a terminal can show,
+// whatever the values that it tells of, and cuts it before it fills the screen.
+func sentence(text string) string {
+	const most = 800
+	if short := firstRunes(text, most); len(short) < len(text) {
+		text = short + "..."
+	}
+	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		return text
+	}
+	return printable(strings.ReplaceAll(text, "\n", " "))
 }
 
 // Of a long line this many runes are shown, and before the mistake at most so

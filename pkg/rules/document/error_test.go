@@ -114,6 +114,22 @@ func TestRenderSafe(t *testing.T) {
 	}
 }
 
+// TestMessageSafe holds that whatever a message tells of, it is one short line.
+func TestMessageSafe(t *testing.T) {
+	n := mustParse(t, "a: b\n")[0]
+	for value, want := range map[string]string{
+		"plain: é日🙂":                  "have plain: é日🙂",
+		"two\nlines\tand a tab":       "have two lines    and a tab",
+		"\x1b[31m \u202e":             "have \ufffd[31m \ufffd",
+		strings.Repeat("long ", 1000): "have " + strings.Repeat("long ", 159) + "...",
+	} {
+		err := n.Errorf(value, "have %s", value)
+		if err.Message != want || strings.ContainsAny(err.Error(), "\n\x1b") {
+			t.Errorf("%.40q gives %q, want %q", value, err.Message, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	var none Errors
 	if none.Err() != nil || none.Error() != "" || none.Render() != "" || len(none.Sorted()) != 0 {
@@ -143,6 +159,36 @@ func TestErrors(t *testing.T) {
 	var found *Error
 	if err := fmt.Errorf("loading: %w", list.Err()); !errors.As(err, &found) || found != e || !errors.Is(err, d) {
 		t.Errorf("found %v in %v", found, err)
+	}
+}
+
+// TestManyErrors holds that a hundred mistakes of each file are enough, and
+// that it does not matter how often they are sorted.
+func TestManyErrors(t *testing.T) {
+	var list Errors
+	for line := range maxErrors + 50 {
+		list = append(list, &Error{File: "a", Line: line + 1, Column: 1, Message: "m", Path: "p", Hint: "h"})
+		if got, want := list.Enough(), len(list) > maxErrors; got != want {
+			t.Fatalf("%d errors: enough is %t, want %t", len(list), got, want)
+		}
+	}
+	for range maxErrors {
+		list = append(list, &Error{File: "b", Line: len(list), Column: 1, Message: "m"})
+	}
+	for _, sorted := range []Errors{list.Sorted(), list.Sorted().Sorted()} {
+		if len(sorted) != 2*maxErrors+1 {
+			t.Fatalf("%d errors are left", len(sorted))
+		}
+		last := sorted[maxErrors]
+		if got, want := last.Error(), "a:101:1: p: more mistakes follow; correct the others first"; got != want {
+			t.Errorf("the last of the first file is %q, want %q", got, want)
+		}
+		if got := sorted[maxErrors-1].Message + sorted[maxErrors+1].File + sorted[2*maxErrors].Message; got != "mbm" {
+			t.Errorf("its neighbours, or those of the second file, have changed: %q", got)
+		}
+	}
+	if list[maxErrors].Message != "m" {
+		t.Error("sorting changed an error of the list itself")
 	}
 }
 

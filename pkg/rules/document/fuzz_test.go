@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
 )
 
 // seeds gives the fuzz targets every input of testdata and the scalars of the
@@ -71,7 +73,7 @@ func FuzzPosition(f *testing.F) {
 	})
 }
 
-func checkRuns(t *testing.T, n *Node) {
+func checkRuns(t rapid.TB, n *Node) {
 	t.Helper()
 	if n.kind != KindString || n.text == "" {
 		return
@@ -110,7 +112,7 @@ func checkError(t *testing.T, lines []string, err *Error) {
 	}
 }
 
-func inside(t *testing.T, lines []string, p Position) {
+func inside(t rapid.TB, lines []string, p Position) {
 	t.Helper()
 	if p.Line < 1 || p.Line > len(lines) {
 		t.Fatalf("line %d of %d", p.Line, len(lines))

@@ -43,16 +43,8 @@ var mistakes = []mistake{
 	{"did not find expected tag URI", false, (*diagnosis).refused},
 	{"did not find URI escaped octet", false, (*diagnosis).refused},
 	{"UTF-8 octet", false, (*diagnosis).refused},
-	{"did not find expected '!'", false, (*diagnosis).refused},
 	{"did not find the expected '>'", false, (*diagnosis).refused},
 	{"did not find expected whitespace or line break", false, (*diagnosis).refused},
-	{"duplicate %", true, (*diagnosis).directive},
-	{"incompatible YAML document", true, (*diagnosis).directive},
-	{"directive name", false, (*diagnosis).directive},
-	{"version number", false, (*diagnosis).directive},
-	{"did not find expected digit", false, (*diagnosis).directive},
-	{"found unexpected non-alphabetical character", false, (*diagnosis).directive},
-	{"did not find expected whitespace", false, (*diagnosis).directive},
 	{"", false, (*diagnosis).other},
 }
 
@@ -131,9 +123,9 @@ func (d *diagnosis) notKey() *Error {
 	first := firstRunes(text, 1)
 	switch last := before[len(before)-1:]; {
 	case last == `"`:
-		return d.error(at, `write \" for a quote within the text`, "text after the closing quote")
+		return d.error(at, `write \" for a quote within the text, or put all of the value in single quotes`, "text after the closing quote")
 	case last == "'":
-		return d.error(at, "write '' for a quote within the text", "text after the closing quote")
+		return d.error(at, "write '' for a quote within the text, or put all of the value in double quotes", "text after the closing quote")
 	case first == ":":
 		return d.error(at, keylessHint, keylessMessage)
 	case first == "-" && blankAt(text, 1):
@@ -159,6 +151,12 @@ func (d *diagnosis) notValue() *Error {
 	text := d.source.text[d.word(d.lineOf(at)):]
 	if text == "" || strings.HasPrefix(text, "---") || strings.HasPrefix(text, "...") {
 		return d.unclosed(len(d.source.text) - len(text))
+	}
+	switch rest := strings.TrimLeft(d.source.text[at:], "{[, \t\n"); {
+	case rest == "":
+		return d.unclosed(len(d.source.text))
+	case rest[0] == ':':
+		return d.error(len(d.source.text)-len(rest), keylessHint, keylessMessage)
 	}
 	return d.error(at, "remove it, or put the value in quotes", "a value cannot start with %q",
 		firstRunes(d.source.text[at:], 1))
@@ -264,10 +262,6 @@ func (d *diagnosis) ended() *Error {
 
 func (d *diagnosis) tooDeep() *Error {
 	return d.error(d.word(d.line), "write it flatter", "maps and lists are nested deeper than %d", maxDepth)
-}
-
-func (d *diagnosis) directive() *Error {
-	return d.error(d.word(d.line), "remove the line", "directives are not supported")
 }
 
 func (d *diagnosis) other() *Error {

@@ -144,6 +144,16 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
+// Key returns the key of a map as a node, for errors about the key itself, or nil.
+func (n *Node) Key(name string) *Node {
+	for _, entry := range n.Entries() {
+		if entry.Key.text == name {
+			return entry.Key
+		}
+	}
+	return nil
+}
+
 // Position returns where the value starts. A value that is not written, as in
 // "when:", is where its key is.
 func (n *Node) Position() Position {

@@ -29,10 +29,14 @@ func Parse(f File) ([]*Node, Errors) {
 	var roots []*Node
 	text := &lineReader{text: s.text}
 	decoder := yaml.NewDecoder(text)
-	for {
+	for number := 1; ; number++ {
 		var document yaml.Node
 		err := decode(decoder, &document)
 		if errors.Is(err, io.EOF) {
+			break
+		}
+		if number > maxDocuments {
+			b.errors = append(b.errors, tooLarge(f, "the file has more than %d documents", maxDocuments))
 			break
 		}
 		if err != nil {

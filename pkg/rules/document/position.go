@@ -162,9 +162,18 @@ func (m *mapper) flow(s style) {
 		case strings.IndexByte(" \t\n", rest[0]) >= 0:
 			m.fold(blanks(rest))
 		default:
-			m.copy(1)
+			m.copy(ordinary(rest))
 		}
 	}
+}
+
+// ordinary measures how much of a text, of which the first byte is such, has
+// nothing that may stand for something else.
+func ordinary(text string) int {
+	if i := strings.IndexAny(text[1:], " \t\n'\\"); i >= 0 {
+		return 1 + i
+	}
+	return len(text)
 }
 
 // fold maps white space between words: without a line break it is text, one

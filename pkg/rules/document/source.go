@@ -10,11 +10,11 @@ import (
 // Limits of one file. They keep hostile input cheap and are far above what
 // anybody writes.
 const (
-	maxSize   = 256 << 10 // bytes
-	maxDepth  = 64        // maps and lists within each other
-	maxNodes  = 40_000    // keys and values
-	maxOpen   = 1_000     // open brackets wherever they stand, "- " at the start of a line
-	maxErrors = 100       // mistakes reported by Parse
+	maxSize      = 256 << 10 // bytes
+	maxDepth     = 64        // maps and lists within each other
+	maxNodes     = 40_000    // keys and values
+	maxOpen      = 1_000     // open brackets wherever they stand, "- " at the start of a line
+	maxDocuments = 1_000     // empty ones too
 )
 
 // source is the text of a file with LF line ends and one line break before it.
@@ -48,7 +48,7 @@ func newSource(f File) (*source, *Error) {
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
 	text = "\n" + strings.ReplaceAll(text, "\r\n", "\n")
-	s := &source{name: f.Name, text: text, lines: []int{0}}
+	s := &source{name: f.Name, text: text, lines: make([]int, 1, 1+strings.Count(text, "\n"))}
 	for i := range len(text) {
 		if text[i] == '\n' {
 			s.lines = append(s.lines, i+1)
@@ -61,6 +61,9 @@ func newSource(f File) (*source, *Error) {
 		return nil, tooLarge(f, "the file may hold %d keys and values, at most %d are read", n, maxNodes)
 	}
 	if err := s.checkBrackets(); err != nil {
+		return nil, err
+	}
+	if err := s.checkDirectives(); err != nil {
 		return nil, err
 	}
 	return s, s.checkDashes()
@@ -144,6 +147,19 @@ func (s *source) checkDashes() *Error {
 	return nil
 }
 
+// checkDirectives refuses %YAML, which would change what the text means, and
+// %TAG. The parser takes a line that begins with "%" as one unless it is within
+// quotes, where it can be indented as well.
+func (s *source) checkDirectives() *Error {
+	for number, start := range s.lines {
+		if strings.HasPrefix(s.text[start:], "%") {
+			return s.errorAt(mark{start, Position{number, 1}}, 1, "remove the line, or indent it if it is text",
+				"directives are not supported")
+		}
+	}
+	return nil
+}
+
 // density is at least the number of nodes the text can hold. The parser needs
 // some 200 bytes for each and a node may take one byte of text, so this is
 // judged before it sees the text.
@@ -206,8 +222,8 @@ func (s *source) errorAt(at mark, length int, hint, format string, args ...any) 
 		Line:    at.Line,
 		Column:  at.Column,
 		Length:  max(length, 1),
-		Message: fmt.Sprintf(format, args...),
-		Hint:    hint,
+		Message: sentence(fmt.Sprintf(format, args...)),
+		Hint:    sentence(hint),
 		source:  s,
 		offset:  at.offset,
 	}

@@ -2,21 +2,38 @@ package document
 
 import "strings"
 
+// Suggest compares words up to so many letters, and gives up after so much work: candidates may come from the same
+// hostile file as the word.
+const (
+	longestWord   = 64
+	mostCompared  = 50_000 // pairs of letters
+	pairsToDecide = 16     // what a candidate costs that is only looked at
+)
+
 // Suggest returns the candidate that the word most likely was meant to be, or
 // "" if none is near. Case is ignored; a letter added, left out, changed or
 // swapped with its neighbour counts as one mistake, and a third of the word may
 // be wrong.
 func Suggest(word string, candidates []string) string {
-	const longest = 64
-	if len(word) > longest {
+	if len(word) > longestWord {
 		return ""
 	}
+	a := []rune(strings.ToLower(word))
 	best, nearest := "", max(len(word)/3, 1)+1
+	compared := 0
 	for _, candidate := range candidates {
-		if len(candidate) > longest {
+		if compared += pairsToDecide; compared > mostCompared {
+			break
+		}
+		if len(candidate) > longestWord {
 			continue
 		}
-		if d := distance(strings.ToLower(word), strings.ToLower(candidate)); d < nearest {
+		b := []rune(strings.ToLower(candidate))
+		if len(a)-len(b) >= nearest || len(b)-len(a) >= nearest {
+			continue // Each letter too many is a mistake.
+		}
+		compared += len(a) * len(b)
+		if d := distance(a, b); d < nearest {
 			best, nearest = candidate, d
 		}
 	}
@@ -25,27 +42,24 @@ func Suggest(word string, candidates []string) string {
 
 // distance is the Damerau-Levenshtein distance in its simple form, in which no
 // part of the text is changed twice.
-func distance(from, to string) int {
-	a, b := []rune(from), []rune(to)
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
+func distance(a, b []rune) int {
+	var rows [3][longestWord + 1]int // Of the table, the last two and the one being filled.
+	for j := range len(b) + 1 {
 		rows[0][j] = j
 	}
 	for i := 1; i <= len(a); i++ {
+		row, above, twoAbove := &rows[i%3], &rows[(i+2)%3], &rows[(i+1)%3]
+		row[0] = i
 		for j := 1; j <= len(b); j++ {
-			change := rows[i-1][j-1]
+			change := above[j-1]
 			if a[i-1] != b[j-1] {
 				change++
 			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, change)
+			row[j] = min(above[j]+1, row[j-1]+1, change)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+				row[j] = min(row[j], twoAbove[j-2]+1)
 			}
 		}
 	}
-	return rows[len(a)][len(b)]
+	return rows[len(a)%3][len(b)]
 }

@@ -1,8 +1,10 @@
 package document
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestSuggest(t *testing.T) {
@@ -40,6 +42,23 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
+// TestSuggestGivesUp holds that a suggestion costs little among ever so many
+// candidates that are all nearly as long.
+func TestSuggestGivesUp(t *testing.T) {
+	word := strings.Repeat("a", longestWord)
+	candidates := slices.Repeat([]string{strings.Repeat("b", longestWord)}, 100_000)
+	start := cpuTime(t)
+	if got := Suggest(word, append(candidates, word)); got != "" {
+		t.Errorf("the last of many is found: %q", got)
+	}
+	if took := cpuTime(t) - start; took > time.Second {
+		t.Errorf("took %v", took)
+	}
+	if got := Suggest(word, append(slices.Repeat([]string{"b"}, 1000), word)); got != word {
+		t.Errorf("behind a thousand that are much shorter, %q is found", got)
+	}
+}
+
 func TestDistance(t *testing.T) {
 	cases := []struct {
 		from, to string
@@ -56,10 +75,10 @@ func TestDistance(t *testing.T) {
 		{"日本", "本日", 1},
 	}
 	for _, tc := range cases {
-		if got := distance(tc.from, tc.to); got != tc.want {
+		if got := distance([]rune(tc.from), []rune(tc.to)); got != tc.want {
 			t.Errorf("%q to %q is %d, want %d", tc.from, tc.to, got, tc.want)
 		}
-		if there, back := distance(tc.from, tc.to), distance(tc.to, tc.from); there != back {
+		if there, back := distance([]rune(tc.from), []rune(tc.to)), distance([]rune(tc.to), []rune(tc.from)); there != back {
 			t.Errorf("%q to %q is %d there and %d back", tc.from, tc.to, there, back)
 		}
 	}

@@ -20,16 +20,8 @@ var rare = []string{
 	"a: !<%ff> b\n",
 	"a: !x!%c3%28 b\n",
 	"a: !,b\n",
-	"%TAG x y\n---\n",
 	"a: |0\n b\n",
 	"a: \"\\xZZ\"\n",
-	"%\n---\n",
-	"%YAML 1\n---\n",
-	"%YAML 1.x\n---\n",
-	"%YAML 1.99999999999\n---\n",
-	"%YAML! 1.1\n---\n",
-	"%TAG !x!y\n---\n",
-	"%TAG !a\n---\n",
 	strings.Repeat("- ", 12_000) + "a",
 }
 
@@ -46,7 +38,9 @@ func TestComplaints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inputs = append(inputs, string(data))
+		if !strings.Contains("\n"+string(data), "\n%") { // Directives do not reach the parser.
+			inputs = append(inputs, string(data))
+		}
 	}
 	met := map[string]bool{}
 	for _, input := range inputs {
