@@ -15,6 +15,9 @@ type batch struct {
 	place   place
 	manager string
 	wishes  []Wish
+	// last is, for an Apply, the last batch of the manager for the place: itself
+	// but where the order of the rule's actions asks for several.
+	last *batch
 }
 
 // batches puts the wishes together that can travel together.
@@ -28,15 +31,17 @@ func batches(wishes []Wish, separate bool) []*batch {
 		}
 		b.wishes = append(b.wishes, wish)
 	}
+	accumulate(out)
 	return out
 }
 
 // joinable finds the batch that the wish can join, nil where there is none. A
-// wish does not overtake what its own rule asked for before it.
+// wish does not overtake what its own rule asked for before it. Deletions of an
+// object are the same request whoever asks.
 func joinable(all []*batch, wish Wish, separate bool) *batch {
 	for _, b := range slices.Backward(all) {
 		own := b.hasRule(wish.Rule)
-		if b.place == wish.place() && b.manager == wish.manager() && (own || !separate) {
+		if b.takes(wish) && (own || !separate || wish.Type == Delete) {
 			return b
 		}
 		if own {
@@ -46,23 +51,48 @@ func joinable(all []*batch, wish Wish, separate bool) *batch {
 	return nil
 }
 
-func (b *batch) hasRule(rule Rule) bool {
-	return slices.ContainsFunc(b.wishes, func(w Wish) bool { return w.Rule == rule })
+// takes reports whether the wish and the batch can be one request. No two
+// creates can.
+func (b *batch) takes(wish Wish) bool {
+	return b.place == wish.place() && b.manager == wish.manager() && wish.Type != Create && b.wishes[0].Type != Create
 }
 
-// manager is the same for all merge and JSON patches, since the API server
-// keeps only ten Update managers for an object.
+// hasRule looks at the last wish only, since wishes come rule by rule.
+func (b *batch) hasRule(rule Rule) bool { return b.wishes[len(b.wishes)-1].Rule == rule }
+
+// manager is the same for all updates, since the API server keeps only ten
+// Update managers for an object. A deletion has none.
 func (w Wish) manager() string {
-	if w.Type == Apply {
+	switch w.Type {
+	case Apply:
 		return w.Rule.FieldManager()
+	case Delete:
+		return ""
+	default:
+		return FieldManager
 	}
-	return FieldManager
 }
 
 // operation is the request without its body.
 func (b *batch) operation(kind Type) *Operation {
-	first := b.wishes[0]
-	return &Operation{Target: first.Target, Subresource: first.Subresource, Type: kind, Manager: b.manager}
+	return &Operation{
+		Target: b.place.target, Subresource: b.place.subresource, Type: kind, Manager: b.manager, Confirm: b.confirm(),
+	}
+}
+
+// confirm has each look-up once.
+func (b *batch) confirm() []Read {
+	var out []Read
+	seen := map[string]bool{}
+	for _, wish := range b.wishes {
+		for _, read := range wish.Confirm {
+			if key := read.Key(); !seen[key] {
+				seen[key] = true
+				out = append(out, read)
+			}
+		}
+	}
+	return out
 }
 
 func (b *batch) hasJSON() bool {

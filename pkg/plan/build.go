@@ -4,7 +4,7 @@ import "slices"
 
 // Options are what a caller knows besides the wishes.
 type Options struct {
-	// Separate keeps rules from sharing an operation.
+	// Separate keeps rules from sharing an operation, other than a deletion.
 	Separate bool
 	// Ineffective is what is known to have no effect. It is not written.
 	Ineffective Marks
@@ -17,60 +17,99 @@ type Options struct {
 // the decisions of the plan say so, one for each rule left out.
 func Build(wishes []Wish, options Options) Plan {
 	var failures []Decision
-	for {
+	for attempt := 1; ; attempt++ {
 		accepted, refused := accept(wishes)
-		b := builder{known: options.Ineffective, met: Marks{}}
+		b := builder{known: options.Ineffective, met: Marks{}, hasty: attempt >= patience}
 		operations, failed := b.assemble(batches(accepted, options.Separate))
-		if failed == nil {
+		if len(failed) == 0 {
 			return Plan{Operations: operations, Decisions: append(refused, failures...), Suppressed: b.met}
 		}
-		failures = append(failures, *failed)
-		wishes = without(wishes, failed.Rule)
+		out := map[Rule]bool{}
+		for _, decision := range failed {
+			if !out[decision.Rule] {
+				out[decision.Rule] = true
+				failures = append(failures, decision)
+			}
+		}
+		wishes = without(wishes, out)
 	}
 }
+
+// patience is how many attempts leave out a single rule, the first that fails,
+// since the next may fail only because of it. A thousand rules that all fail
+// would otherwise take a thousand attempts.
+const patience = 4
 
 // builder carries the marks of one attempt at a plan.
 type builder struct {
 	known, met Marks
+	// hasty looks for all rules that fail at once.
+	hasty bool
 }
 
-// assemble turns each batch into an operation, or says which rule's wish
-// cannot be applied to the snapshot.
-func (b builder) assemble(all []*batch) ([]Operation, *Decision) {
+// assemble turns each batch into an operation, or says whose wishes cannot be
+// applied to the snapshot.
+func (b builder) assemble(all []*batch) ([]Operation, []Decision) {
 	// A later request to the same object starts from what an earlier one made.
 	current := map[Object]map[string]any{}
 	var out []Operation
+	var failed []Decision
 	for _, joined := range all {
 		first := joined.wishes[0]
 		if _, ok := current[first.Target]; !ok {
 			current[first.Target] = first.Current
 		}
-		build := b.update
-		if first.Type == Apply {
-			build = b.apply
+		operation, failures := b.build(joined, current[first.Target])
+		failed = append(failed, failures...)
+		switch {
+		case len(failed) > 0 && !b.hasty:
+			return nil, failed
+		case operation == nil:
+			continue
 		}
-		operation, err := build(joined, current[first.Target])
-		if err != nil {
-			return nil, err
-		}
-		if operation != nil {
-			out = append(out, *operation)
-			current[first.Target] = operation.Predicted
-		}
+		out = append(out, *operation)
+		current[first.Target] = operation.leaves(current[first.Target])
 	}
-	return out, nil
+	return out, failed
 }
 
-// update joins merge and JSON patches: into one merge patch where all are,
-// otherwise into one JSON patch. It is nil where nothing would change.
-func (b builder) update(joined *batch, current map[string]any) (*Operation, *Decision) {
+// build makes one request of a batch, nil where nothing would change.
+func (b builder) build(joined *batch, current map[string]any) (*Operation, []Decision) {
+	switch joined.wishes[0].Type {
+	case Apply:
+		return b.apply(joined, current), nil
+	case Create:
+		return b.create(joined), nil
+	case Delete:
+		return b.remove(joined, current), nil
+	default:
+		return b.update(joined, current)
+	}
+}
+
+// leaves is the object after the operation.
+func (o Operation) leaves(current map[string]any) map[string]any {
+	if d, deletes := o.Body.(Deletion); deletes {
+		return d.dying(current)
+	}
+	return o.Predicted
+}
+
+// update joins merge and JSON patches and finalizers: into one JSON patch where
+// one of them is, otherwise into one merge patch.
+func (b builder) update(joined *batch, current map[string]any) (*Operation, []Decision) {
 	operation := joined.operation(Merge)
 	after := current
 	var steps []any
+	var failed []Decision
 	for _, wish := range joined.wishes {
 		next, err := wish.applyTo(after)
 		if err != nil {
-			return nil, &Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err}
+			failed = append(failed, Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err})
+			if b.hasty {
+				continue
+			}
+			return nil, failed
 		}
 		changed := changes(wish.Rule, nil, after, next)
 		changed, next = wish.withoutIneffective(changed, after, next, b.known, b.met)
@@ -90,8 +129,8 @@ func (b builder) update(joined *batch, current map[string]any) (*Operation, *Dec
 		}
 		after = next
 	}
-	if equal(current, after) {
-		return nil, nil
+	if len(failed) > 0 || equal(current, after) {
+		return nil, failed
 	}
 	operation.Predicted = after
 	operation.Body = steps
@@ -107,51 +146,4 @@ func withRule(rules []Rule, rule Rule) []Rule {
 		return rules
 	}
 	return append(rules, rule)
-}
-
-// applyTo returns the object with the wish, which is not an Apply.
-func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
-	if w.Type == Merge {
-		return mergePatched(current, w.fields()), nil
-	}
-	return jsonPatched(current, w.Body)
-}
-
-// reliesOn reports whether a wish that changes nothing any more would change
-// the object as it is: then another rule's wish in the same request does so.
-func (w Wish) reliesOn(current map[string]any) bool {
-	alone, err := w.applyTo(current)
-	return err == nil && !equal(current, alone)
-}
-
-// stepsBetween are the wish as JSON patch operations.
-func (w Wish) stepsBetween(before, after map[string]any) []any {
-	if w.Type == Merge {
-		return jsonDifference(nil, before, after)
-	}
-	return w.steps()
-}
-
-// apply joins what one rule applies to one object: a second apply under the
-// same manager would take back the fields of the first.
-func (b builder) apply(joined *batch, current map[string]any) (*Operation, *Decision) {
-	operation := joined.operation(Apply)
-	body := map[string]any{}
-	for _, wish := range joined.wishes {
-		body = mergePatched(body, wish.fields())
-		operation.Force = operation.Force || wish.Force
-	}
-	rule := joined.wishes[0].Rule
-	if applied(current, body, operation.Manager, operation.Subresource) {
-		return nil, nil
-	}
-	operation.Body = body
-	operation.Rules = []Rule{rule}
-	operation.Predicted = mergePatched(current, body)
-	operation.Changes = changes(rule, nil, current, operation.Predicted)
-	if mark := operation.applyMark(); b.known[mark] {
-		b.met[mark] = true
-		return nil, nil
-	}
-	return operation, nil
 }

@@ -1,6 +1,10 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // claimTree is what the accepted rules want of one object. It answers
 // whether a further rule agrees with all of them.
@@ -28,6 +32,9 @@ func (t *claimTree) conflict(rule Rule, c claim) *Conflict {
 		if at.disagrees(rule, c, c.path[i:]) {
 			return &Conflict{Path: c.path, Winner: at.rule}
 		}
+		if mixed := at.mixes(rule, c, i); mixed != nil {
+			return mixed
+		}
 		if at = at.children[step]; at == nil {
 			return nil
 		}
@@ -37,11 +44,11 @@ func (t *claimTree) conflict(rule Rule, c claim) *Conflict {
 
 // conflictBelow compares c with what is claimed at and under its own path.
 func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) *Conflict {
-	if t.claim != nil && t.rule != rule && !agree(c, below, *t.claim, nil) {
+	if t.claim != nil && t.rule != rule && !agree(c, below, *t.claim) {
 		return &Conflict{Path: t.claim.path, Winner: t.rule}
 	}
-	for step, child := range t.children {
-		if found := child.conflictBelow(rule, c, below.child(step)); found != nil {
+	for _, step := range slices.Sorted(maps.Keys(t.children)) {
+		if found := t.children[step].conflictBelow(rule, c, below.child(step)); found != nil {
 			return found
 		}
 	}
@@ -49,22 +56,53 @@ func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) *Conflict {
 }
 
 func (t *claimTree) disagrees(rule Rule, c claim, below Path) bool {
-	return t.claim != nil && t.rule != rule && !agree(*t.claim, below, c, nil)
+	return t.claim != nil && t.rule != rule && !agree(*t.claim, below, c)
 }
 
-// agree compares what one claim wants at a path under it with what the other
-// wants at a path under it.
-func agree(a claim, below Path, b claim, belowB Path) bool {
-	if a.merged && b.merged {
-		return true
+// mixes reports that one rule counts the elements of a list and another names
+// them, which moves them.
+func (t *claimTree) mixes(rule Rule, c claim, depth int) *Conflict {
+	if depth != len(finalizersPath) || !c.path.hasPrefix(finalizersPath) {
+		return nil
 	}
-	if a.opaque || b.opaque {
+	for _, step := range slices.Sorted(maps.Keys(t.children)) {
+		child := t.children[step]
+		if child.claim != nil && child.rule != rule && child.claim.member != c.member {
+			return &Conflict{Path: finalizersPath, Winner: child.rule}
+		}
+	}
+	return nil
+}
+
+// agree compares what one claim wants at a path under it with what the other,
+// which is for that path, wants there.
+func agree(a claim, below Path, b claim) bool {
+	switch {
+	case a.merged && b.merged:
+		return true
+	case a.opaque || b.opaque:
 		return false
+	case a.merged && b.member && !b.absent:
+		return true // The API server merges finalizers as a set.
 	}
 	left, leftOK := lookup(a.value, below)
-	right, rightOK := lookup(b.value, belowB)
-	leftOK, rightOK = leftOK && !a.absent, rightOK && !b.absent
-	return leftOK == rightOK && (!leftOK || equal(left, right))
+	if b.member {
+		left, leftOK = memberAt(a.value, below)
+	}
+	leftOK, rightOK := leftOK && !a.absent, !b.absent
+	return leftOK == rightOK && (!leftOK || equal(left, b.value))
+}
+
+// memberAt is lookup where the last step, if there is one, names an element of
+// a list.
+func memberAt(value any, path Path) (found any, ok bool) {
+	if len(path) == 0 {
+		return value, true
+	}
+	name := path[len(path)-1]
+	parent, _ := lookup(value, path[:len(path)-1])
+	list, _ := parent.([]any)
+	return name, slices.Contains(list, any(name))
 }
 
 // add records an accepted claim. The first rule to claim a place stays its

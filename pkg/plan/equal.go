@@ -1,6 +1,9 @@
 package plan
 
-import "math"
+import (
+	"math"
+	"reflect"
+)
 
 // equal compares JSON values exactly: 1 and 1.0 are the same number, an absent
 // key and a null are not the same map.
@@ -19,9 +22,14 @@ func equal(a, b any) bool {
 	}
 }
 
+// equalMaps knows a map from itself at once: two versions of an object share
+// all that has not changed.
 func equalMaps(a, b map[string]any) bool {
 	if len(a) != len(b) {
 		return false
+	}
+	if reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer() {
+		return true
 	}
 	for key, value := range a {
 		other, ok := b[key]
@@ -35,6 +43,9 @@ func equalMaps(a, b map[string]any) bool {
 func equalLists(a, b []any) bool {
 	if len(a) != len(b) {
 		return false
+	}
+	if len(a) > 0 && &a[0] == &b[0] {
+		return true
 	}
 	for i := range a {
 		if !equal(a[i], b[i]) {

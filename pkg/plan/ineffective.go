@@ -22,28 +22,42 @@ func markOf(parts ...any) Mark {
 }
 
 func (c Change) mark(at place) Mark {
-	return markOf(at.target.UID, at.subresource, c.Rule, c.Path, c.Before, c.After)
+	return markOf(at.target.lasting(), at.subresource, c.Rule, c.Path, c.Before, c.After)
 }
 
-// applyMark stands for all changes of an apply: ownership may be the only one.
-func (o Operation) applyMark() Mark {
+// isWhole reports whether the operation has an effect or has none, rather than
+// each of its changes: of an apply, ownership may be the only one.
+func (o Operation) isWhole() bool { return o.Type == Apply || o.Type == Create || o.Type == Delete }
+
+// wholeMark stands for all that such an operation does.
+func (o Operation) wholeMark() Mark {
 	before := make([]any, len(o.Changes))
 	for i, change := range o.Changes {
 		before[i] = change.Before
 	}
-	return markOf(o.Target.UID, o.Subresource, o.Manager, o.Body, before)
+	return markOf(o.Target.lasting(), o.Subresource, o.Type, o.Manager, o.Body, before)
+}
+
+// lasting is what of an object's identity stays when it changes. What is not
+// there yet has a name at most.
+func (o Object) lasting() any {
+	if o.UID != "" {
+		return o.UID
+	}
+	return o
 }
 
 // Ineffective returns what of the operation had no effect, given the object
 // that came back: fields that are as they were, and an apply that left the
-// resourceVersion alone.
+// resourceVersion alone. A create and a deletion that are accepted have an
+// effect; what is gone at once still shows its last version.
 func (o Operation) Ineffective(object map[string]any) (Marks, []Change) {
 	marks := Marks{}
 	var unchanged []Change
-	if o.Type == Apply {
-		version, _ := lookup(object, Path{"metadata", "resourceVersion"})
-		if version == o.Target.ResourceVersion {
-			return Marks{o.applyMark(): true}, o.Changes
+	if o.isWhole() {
+		version := text(object, "metadata", "resourceVersion")
+		if o.Type == Apply && version == o.Target.ResourceVersion {
+			return Marks{o.wholeMark(): true}, o.Changes
 		}
 		return marks, nil
 	}
@@ -60,14 +74,23 @@ func (o Operation) Ineffective(object map[string]any) (Marks, []Change) {
 // All returns the marks of everything that the operation changes, for a writer
 // that stores nothing.
 func (o Operation) All() Marks {
-	if o.Type == Apply {
-		return Marks{o.applyMark(): true}
+	if o.isWhole() {
+		return Marks{o.wholeMark(): true}
 	}
 	marks := Marks{}
 	for _, change := range o.Changes {
 		marks[change.mark(place{o.Target, o.Subresource})] = true
 	}
 	return marks
+}
+
+// unlessKnown drops an operation that is known to have no effect.
+func (b builder) unlessKnown(operation *Operation) *Operation {
+	if mark := operation.wholeMark(); b.known[mark] {
+		b.met[mark] = true
+		return nil
+	}
+	return operation
 }
 
 // withoutIneffective leaves out the changes of a wish that are known to have

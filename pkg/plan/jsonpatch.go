@@ -1,15 +1,12 @@
 package plan
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
-
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"strings"
 )
 
 // jsonOperation is one step of an RFC 6902 patch.
@@ -25,6 +22,12 @@ type jsonOperation struct {
 // RFC 6902 patch.
 func ValidateJSONPatch(body any) error {
 	_, err := parseJSONPatch(body)
+	return err
+}
+
+// ValidateJSONOperation is [ValidateJSONPatch] for one operation of a patch.
+func ValidateJSONOperation(element any) error {
+	_, err := parseJSONOperation(element)
 	return err
 }
 
@@ -69,7 +72,7 @@ func parseJSONOperation(element any) (jsonOperation, error) {
 		}
 	case "remove":
 	default:
-		return out, fmt.Errorf("op must be add, remove, replace, move, copy or test, have %v", fields["op"])
+		return out, fmt.Errorf("op must be add, remove, replace, move, copy or test, have %.40q", out.op)
 	}
 	if out.path, ok = pointerField(fields, "path"); !ok {
 		return out, errors.New("path must be a JSON pointer such as /spec/replicas")
@@ -77,9 +80,12 @@ func parseJSONOperation(element any) (jsonOperation, error) {
 	if err := errors.Join(out.path.checkIndex(), out.from.checkIndex()); err != nil {
 		return out, err
 	}
+	if len(fields) == len(allowed) {
+		return out, nil // Each of those allowed has been found.
+	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(allowed, key) {
-			return out, fmt.Errorf("%q has no field %q", out.op, key)
+			return out, fmt.Errorf("%q has no field %.40q", out.op, key)
 		}
 	}
 	return out, nil
@@ -92,14 +98,26 @@ func pointerField(fields map[string]any, key string) (Path, bool) {
 	if !ok || text == "" {
 		return nil, false
 	}
+	if strings.Count(text, "/") > maxPointer {
+		return make(Path, maxPointer+1), true // Refused by checkIndex.
+	}
 	return parsePointer(text)
 }
 
-// checkIndex refuses what the library takes for an index from the end of a
+// maxPointer bounds the steps of a path.
+const maxPointer = 256
+
+// checkIndex refuses what the API server takes for an index from the end of a
 // list. As the key of a map it cannot be told apart.
 func (p Path) checkIndex() error {
-	if i := slices.IndexFunc(p, func(step string) bool { return negative.MatchString(step) }); i >= 0 {
-		return fmt.Errorf("%q is no index: count from the start, or write - for behind the last element", p[i])
+	if len(p) > maxPointer {
+		return fmt.Errorf("a path has at most %d steps, have %d", maxPointer, len(p))
+	}
+	signed := func(step string) bool {
+		return step != "" && (step[0] == '-' || step[0] == '+') && negative.MatchString(step)
+	}
+	if i := slices.IndexFunc(p, signed); i >= 0 {
+		return fmt.Errorf("%.40q is no index: count from the start, or write - for behind the last element", p[i])
 	}
 	return nil
 }
@@ -139,57 +157,8 @@ func placeOf(current map[string]any, path Path, moves bool) claim {
 	return claim{path: path}
 }
 
-// maxPatched bounds what a patch may make of an object, in bytes of JSON: twice
-// what etcd stores.
-const maxPatched = 3 << 20
-
 // maxSteps bounds the operations of a patch.
 const maxSteps = 2000
-
-// jsonPatched returns current with an RFC 6902 patch applied by the library
-// that the API server uses.
-func jsonPatched(current map[string]any, body any) (map[string]any, error) {
-	patchData, err := json.Marshal(body)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the json patch: %w", err)
-	}
-	patch, err := jsonpatch.DecodePatch(patchData)
-	if err != nil {
-		return nil, fmt.Errorf("reading the json patch: %w", err)
-	}
-	data, err := json.Marshal(current)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the object: %w", err)
-	}
-	if data, err = applyInPieces(data, patch); err != nil {
-		return nil, fmt.Errorf("applying the json patch: %w", err)
-	}
-	var after map[string]any
-	if err := utiljson.Unmarshal(data, &after); err != nil {
-		return nil, fmt.Errorf("reading the patched object: %w", err)
-	}
-	return after, nil
-}
-
-// applyInPieces stops after each copy to see what has become of the object: a
-// few copies of copies would fill the memory.
-func applyInPieces(data []byte, patch jsonpatch.Patch) ([]byte, error) {
-	for len(patch) > 0 {
-		n := 1 + slices.IndexFunc(patch, func(o jsonpatch.Operation) bool { return o.Kind() == "copy" })
-		if n == 0 {
-			n = len(patch)
-		}
-		var err error
-		if data, err = patch[:n].Apply(data); err != nil {
-			return nil, err
-		}
-		if len(data) > maxPatched {
-			return nil, fmt.Errorf("the object would have more than %d bytes", maxPatched)
-		}
-		patch = patch[n:]
-	}
-	return data, nil
-}
 
 // jsonDifference writes the way from before to after as JSON patch operations,
 // for a merge patch that has to travel with a JSON patch.

@@ -18,18 +18,18 @@ func applied(current, body map[string]any, manager, subresource string) bool {
 // ownedFields returns the FieldsV1 tree of the manager's Apply entry, nil
 // where it has none.
 func ownedFields(current map[string]any, manager, subresource string) map[string]any {
-	entries, _ := lookup(current, Path{"metadata", "managedFields"})
-	list, _ := entries.([]any)
-	for _, element := range list {
-		entry, _ := element.(map[string]any)
-		of, _ := entry["subresource"].(string)
-		if entry["manager"] != manager || entry["operation"] != "Apply" || of != subresource {
+	for _, entry := range elements(current, "metadata", "managedFields") {
+		if !appliedBy(entry, manager) || text(entry, "subresource") != subresource {
 			continue
 		}
 		fields, _ := entry["fieldsV1"].(map[string]any)
 		return fields
 	}
 	return nil
+}
+
+func appliedBy(entry map[string]any, manager string) bool {
+	return entry["manager"] == manager && entry["operation"] == "Apply"
 }
 
 // appliedValue compares one field. A field without children in the tree is

@@ -28,9 +28,13 @@ func (p Path) String() string {
 	return b.String()
 }
 
+var (
+	escape   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescape = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
 // Pointer writes the path as a JSON pointer (RFC 6901).
 func (p Path) Pointer() string {
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	var b strings.Builder
 	for _, step := range p {
 		b.WriteString("/" + escape.Replace(step))
@@ -47,9 +51,12 @@ func parsePointer(text string) (path Path, ok bool) {
 	if text[0] != '/' {
 		return nil, false
 	}
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	path = make(Path, 0, strings.Count(text, "/"))
 	for step := range strings.SplitSeq(text[1:], "/") {
-		path = append(path, unescape.Replace(step))
+		if strings.Contains(step, "~") {
+			step = unescape.Replace(step)
+		}
+		path = append(path, step)
 	}
 	return path, true
 }

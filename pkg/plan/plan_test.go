@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"testing"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 )
 
@@ -18,7 +18,7 @@ func unmarshal(data []byte, into any) error {
 	return utiljson.Unmarshal(data, into)
 }
 
-func encode(t *testing.T, value any) string {
+func encode(t rapid.TB, value any) string {
 	t.Helper()
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -14,8 +14,27 @@ type Wish struct {
 	Current     map[string]any // the target in the snapshot; never changed
 	Subresource string
 	Type        Type
-	Body        any // map[string]any for Merge and Apply, []any for JSON
-	Force       bool
+	// Body is map[string]any for Merge, Apply and Create, []any for JSON, and
+	// [Deletion] or [Finalizer] for the types of that name.
+	Body    any
+	Force   bool
+	Release ReleasePolicy // of Apply only; empty where all of the object is ours
+	// Confirm are the look-ups that led here and must be confirmed by a live
+	// read.
+	Confirm []Read
+}
+
+// Deletion says how an object is to go. The API server's defaults stand for
+// what is not given.
+type Deletion struct {
+	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"`
+	PropagationPolicy  string `json:"propagationPolicy,omitempty"` // Background, Foreground or Orphan
+}
+
+// Finalizer is a name in metadata.finalizers that is wanted there, or gone.
+type Finalizer struct {
+	Name    string
+	Present bool
 }
 
 // claim is the value that a wish wants at a path, whether it is there already
@@ -32,9 +51,13 @@ type claim struct {
 	// rules may each apply their own elements. It will say where they differ,
 	// unless it is forced not to.
 	merged bool
+	// member says that the last step of the path is not a key or an index but a
+	// value of the list, which is there or not.
+	member bool
 }
 
-// fields is the body of a merge patch or an apply; claims has checked it.
+// fields is the body of a merge patch, an apply or a create; claims has checked
+// it.
 func (w Wish) fields() map[string]any {
 	fields, _ := w.Body.(map[string]any)
 	return fields
@@ -46,23 +69,32 @@ func (w Wish) steps() []any {
 	return steps
 }
 
-// claims lists the paths that the wish decides.
+// claims lists the paths that the wish decides. A deletion decides none of
+// them: the object is to have no fields at all, which [ledger] watches.
 func (w Wish) claims() ([]claim, error) {
-	if w.Type != JSON {
+	switch w.Type {
+	case JSON:
+		operations, err := parseJSONPatch(w.Body)
+		if err != nil {
+			return nil, err
+		}
+		var out []claim
+		for _, op := range operations {
+			out = append(out, op.claims(w.Current)...)
+		}
+		return out, nil
+	case Delete:
+		_, err := w.deletion()
+		return nil, err
+	case Finalize:
+		f, err := w.finalizer()
+		return []claim{f.claim()}, err
+	default:
 		if w.fields() == nil {
-			return nil, fmt.Errorf("a %s patch must be a map, have %s", w.Type, typeName(w.Body))
+			return nil, fmt.Errorf("the body of %s must be a map, have %s", w.Type, typeName(w.Body))
 		}
 		return mapClaims(nil, nil, w.fields(), w.Type == Apply && !w.Force), nil
 	}
-	operations, err := parseJSONPatch(w.Body)
-	if err != nil {
-		return nil, err
-	}
-	var out []claim
-	for _, op := range operations {
-		out = append(out, op.claims(w.Current)...)
-	}
-	return out, nil
 }
 
 // mapClaims appends a claim for each leaf under body. An empty map claims
@@ -82,41 +114,6 @@ func mapClaims(out []claim, path Path, body map[string]any, merged bool) []claim
 		}
 	}
 	return out
-}
-
-// forbidden are the fields that belong to the API server, or say which object
-// it is.
-var forbidden = []Path{
-	{"apiVersion"},
-	{"kind"},
-	{"metadata", "name"},
-	{"metadata", "generateName"},
-	{"metadata", "namespace"},
-	{"metadata", "uid"},
-	{"metadata", "resourceVersion"},
-	{"metadata", "generation"},
-	{"metadata", "managedFields"},
-	{"metadata", "creationTimestamp"},
-	{"metadata", "deletionTimestamp"},
-	{"metadata", "deletionGracePeriodSeconds"},
-	{"metadata", "selfLink"},
-}
-
-// ForbiddenField returns the field under body that no rule may write, or nil
-// where there is none. The body of a JSON patch is judged by its paths.
-func ForbiddenField(kind Type, body any) Path {
-	all, err := Wish{Type: kind, Body: body}.claims()
-	if err != nil {
-		return nil
-	}
-	for _, c := range all {
-		for _, path := range forbidden {
-			if c.path.hasPrefix(path) || path.hasPrefix(c.path) {
-				return path
-			}
-		}
-	}
-	return nil
 }
 
 // typeName names the type of a JSON value as users know it.
@@ -158,4 +155,32 @@ func lookup(value any, path Path) (found any, ok bool) {
 		}
 	}
 	return value, true
+}
+
+// applyTo returns the object with the wish, which joins others in an update.
+func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
+	switch w.Type {
+	case JSON:
+		return jsonPatched(current, w.Body)
+	case Finalize:
+		f, err := w.finalizer()
+		return f.applyTo(current), err
+	default:
+		return mergePatched(current, w.fields()), nil
+	}
+}
+
+// reliesOn reports whether a wish that changes nothing any more would change
+// the object as it is: then another rule's wish in the same request does so.
+func (w Wish) reliesOn(current map[string]any) bool {
+	alone, err := w.applyTo(current)
+	return err == nil && !equal(current, alone)
+}
+
+// stepsBetween are the wish as JSON patch operations.
+func (w Wish) stepsBetween(before, after map[string]any) []any {
+	if w.Type == JSON {
+		return w.steps()
+	}
+	return jsonDifference(nil, before, after)
 }

@@ -56,14 +56,14 @@ func compileRule(set *RuleSet, source RuleSource) (*Rule, document.Errors) {
 }
 
 // watched resolves `watch`: a key of `resources`, or several with commas.
-func (s *RuleSet) watched(n *document.Node) ([]Selection, document.Errors) {
+func (s *RuleSet) watched(n *document.Node) ([]plan.Selection, document.Errors) {
 	if n.Kind() == document.KindInvalid {
 		return nil, nil
 	}
 	if n.Kind() != document.KindString {
 		return nil, document.Errors{n.Errorf(watchHint(n), "watch must be a string, have %s", n.Kind())}
 	}
-	var out []Selection
+	var out []plan.Selection
 	var errs document.Errors
 	offset := 0
 	for part := range strings.SplitSeq(n.Text(), ",") {
@@ -105,8 +105,8 @@ func (s *RuleSet) unknownResource(n *document.Node, offset int, name string) *do
 
 // selections spreads a declaration over its namespaces. Selectors are written
 // in one way, so that equal ones share an informer.
-func (s *RuleSet) selections(r Resource) []Selection {
-	selection := Selection{GVR: r.GVR, Namespace: s.Namespace}
+func (s *RuleSet) selections(r Resource) []plan.Selection {
+	selection := plan.Selection{GVR: r.GVR, Namespace: s.Namespace}
 	if parsed, err := labels.Parse(r.LabelSelector); err == nil {
 		selection.LabelSelector = parsed.String()
 	}
@@ -114,9 +114,9 @@ func (s *RuleSet) selections(r Resource) []Selection {
 		selection.FieldSelector = parsed.String()
 	}
 	if len(r.Namespaces) == 0 || s.Kind == KindRuleSet {
-		return []Selection{selection}
+		return []plan.Selection{selection}
 	}
-	var out []Selection
+	var out []plan.Selection
 	for _, namespace := range r.Namespaces {
 		selection.Namespace = namespace
 		out = append(out, selection)

@@ -48,8 +48,8 @@ func refuse(out *plan.Plan, refused []plan.Decision) {
 	}
 }
 
-func (r *Rule) watches(selectedBy []Selection) bool {
-	return slices.ContainsFunc(r.selections, func(selection Selection) bool { return slices.Contains(selectedBy, selection) })
+func (r *Rule) watches(selectedBy []plan.Selection) bool {
+	return slices.ContainsFunc(r.selections, func(selection plan.Selection) bool { return slices.Contains(selectedBy, selection) })
 }
 
 // evaluate fills e with what the rule wants. A rule that fails wants nothing.

@@ -14,28 +14,19 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 )
 
-// Selection is what a rule watches: one list of the API server, which
-// evaluates it. It is comparable.
-type Selection struct {
-	GVR           schema.GroupVersionResource
-	Namespace     string // empty for all
-	LabelSelector string
-	FieldSelector string
-}
-
 // Set is all rules of a process, compiled. It is immutable and safe for
 // concurrent use. The zero value has no rules.
 type Set struct {
 	rules      []*Rule
 	byGVR      map[schema.GroupVersionResource][]*Rule
-	selections []Selection
+	selections []plan.Selection
 }
 
 // Rule is one compiled rule.
 type Rule struct {
 	ID          plan.Rule
 	Description string
-	selections  []Selection
+	selections  []plan.Selection
 	scope       *expression.Scope
 	names       []*let // by slot, nil for what is not a let
 	when        *condition
@@ -77,7 +68,7 @@ func (s *Set) Rules() []*Rule { return slices.Clone(s.rules) }
 
 // Selections lists what the rules watch, each once. The slice is shared: read
 // only.
-func (s *Set) Selections() []Selection { return s.selections }
+func (s *Set) Selections() []plan.Selection { return s.selections }
 
 // Snapshot is all that an evaluation may know.
 type Snapshot struct {
@@ -85,7 +76,7 @@ type Snapshot struct {
 	Object map[string]any // as stored; read only
 	// SelectedBy are the selections that hold the object. Rules of other
 	// selections are not evaluated.
-	SelectedBy []Selection
+	SelectedBy []plan.Selection
 	Now        time.Time
 	// Separate asks for requests that are not joined from several rules.
 	Separate bool

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -28,13 +29,13 @@ func (e *unwatchedError) Error() string { return e.message + "; " + e.hint }
 
 // watched finds the resource of an object and the selections that hold it.
 // There is always at least one.
-func watched(set *rules.Set, content map[string]any) (schema.GroupVersionResource, []rules.Selection, error) {
+func watched(set *rules.Set, content map[string]any) (schema.GroupVersionResource, []plan.Selection, error) {
 	kind := kindOf(content)
 	resource, err := resourceOf(kind, set.Selections())
 	if err != nil {
 		return resource, nil, err
 	}
-	var holding, others []rules.Selection
+	var holding, others []plan.Selection
 	for _, s := range set.Selections() {
 		if s.GVR != resource {
 			continue
@@ -55,7 +56,7 @@ func watched(set *rules.Set, content map[string]any) (schema.GroupVersionResourc
 	return resource, holding, nil
 }
 
-func unselected(content map[string]any, selections []rules.Selection) *unwatchedError {
+func unselected(content map[string]any, selections []plan.Selection) *unwatchedError {
 	metadata := mapAt(content, "metadata")
 	namespace := stringAt(metadata, "namespace")
 	where := inNamespace(namespace)
@@ -74,7 +75,7 @@ func unselected(content map[string]any, selections []rules.Selection) *unwatched
 
 // resourceOf finds the resource of a kind among those that are watched. Without
 // discovery the plural is a guess, in which only known resources are accepted.
-func resourceOf(kind schema.GroupVersionKind, selections []rules.Selection) (schema.GroupVersionResource, error) {
+func resourceOf(kind schema.GroupVersionKind, selections []plan.Selection) (schema.GroupVersionResource, error) {
 	var known []string // Of the same group and version.
 	for _, s := range selections {
 		if s.GVR.GroupVersion() == kind.GroupVersion() {
@@ -103,7 +104,7 @@ func plurals(kind schema.GroupVersionKind) []string {
 	return out
 }
 
-func unwatchedHint(kind schema.GroupVersionKind, known []string, selections []rules.Selection) string {
+func unwatchedHint(kind schema.GroupVersionKind, known []string, selections []plan.Selection) string {
 	plural, singular := meta.UnsafeGuessKindToResource(kind)
 	if slices.Contains(known, singular.Resource) {
 		return fmt.Sprintf("resources are plural: in the rules, write resource: %s instead of %s", plural.Resource, singular.Resource)
@@ -124,7 +125,7 @@ func unwatchedHint(kind schema.GroupVersionKind, known []string, selections []ru
 }
 
 // describe says what a selection holds.
-func describe(s rules.Selection) string {
+func describe(s plan.Selection) string {
 	out := s.GVR.Resource + inNamespace(s.Namespace)
 	var conditions []string
 	if s.LabelSelector != "" {
@@ -148,7 +149,7 @@ func inNamespace(namespace string) string {
 
 // holds answers what the API server would: whether a list of the selection has
 // the object.
-func holds(s rules.Selection, content map[string]any) (bool, error) {
+func holds(s plan.Selection, content map[string]any) (bool, error) {
 	metadata := mapAt(content, "metadata")
 	if s.Namespace != "" && s.Namespace != stringAt(metadata, "namespace") {
 		return false, nil

@@ -1,0 +1,59 @@
+package plan
+
+import "slices"
+
+// accumulate repeats in later applies of a manager what it applied before: it
+// would take it back otherwise.
+func accumulate(all []*batch) {
+	type applier struct {
+		place   place
+		manager string
+	}
+	last := map[applier]*batch{}
+	for _, b := range all {
+		if b.wishes[0].Type != Apply {
+			continue
+		}
+		by := applier{b.place, b.manager}
+		if before := last[by]; before != nil {
+			b.wishes = slices.Concat(before.wishes, b.wishes)
+		}
+		last[by] = b
+	}
+	for _, b := range all {
+		b.last = last[applier{b.place, b.manager}]
+	}
+}
+
+// apply joins what one rule applies to one object: a second apply under the
+// same manager would take back the fields of the first.
+func (b builder) apply(joined *batch, current map[string]any) *Operation {
+	operation := joined.operation(Apply)
+	body := joined.applied()
+	for _, wish := range joined.wishes {
+		operation.Force = operation.Force || wish.Force
+		if operation.Release != OrphanFields && wish.Release != "" {
+			operation.Release = wish.Release // Once a field is orphaned it cannot go with another.
+		}
+	}
+	for _, done := range []map[string]any{body, joined.last.applied()} {
+		if applied(current, done, operation.Manager, operation.Subresource) {
+			return nil
+		}
+	}
+	rule := joined.wishes[0].Rule
+	operation.Body = body
+	operation.Rules = []Rule{rule}
+	operation.Predicted = mergePatched(current, body)
+	operation.Changes = changes(rule, nil, current, operation.Predicted)
+	return b.unlessKnown(operation)
+}
+
+// applied is the body of all that is applied together.
+func (b *batch) applied() map[string]any {
+	body := map[string]any{}
+	for _, wish := range b.wishes {
+		body = mergePatched(body, wish.fields())
+	}
+	return body
+}

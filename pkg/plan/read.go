@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Selection is one list of the API server, which evaluates it. It is
+// comparable.
+type Selection struct {
+	GVR           schema.GroupVersionResource
+	Namespace     string // empty for all
+	LabelSelector string
+	FieldSelector string
+}
+
+// Kind is what the API server says of a resource.
+type Kind struct {
+	Name       string
+	Namespaced bool
+}
+
+// By says how a [Read] finds objects.
+type By string
+
+// The ways to find related objects.
+const (
+	ByName   By = "name"
+	ByLabels By = "labels"
+	ByFields By = "fields"
+	ByOwner  By = "owner"
+	ByAll    By = "all"
+)
+
+// Read is a question about other objects that an evaluation asked: which of
+// those that From declares are in Namespace and match. The answer is kept even
+// where it is empty, because an object that appears later changes it.
+type Read struct {
+	From      []Selection // of one GVR; an object that none of them selects is absent
+	Namespace string      // empty for all that From selects, and for cluster-scoped objects
+	By        By
+	Names     []string     // of ByName, in the order asked
+	Labels    string       // of ByLabels, a label selector
+	Fields    []FieldValue // of ByFields, in the order of their paths
+	Owners    []types.UID  // of ByOwner, in order
+}
+
+// FieldValue is a field and the scalar that it must equal.
+type FieldValue struct {
+	Path  Path
+	Value any
+}
+
+// Key is the same for the same question, and for no other. The order of From
+// does not matter to a question.
+func (r Read) Key() string {
+	var b strings.Builder
+	b.WriteString(string(r.By))
+	from := make([]string, len(r.From))
+	for i, s := range r.From {
+		from[i] = s.key()
+	}
+	slices.Sort(from)
+	for _, selection := range slices.Compact(from) {
+		b.WriteString(" from(" + selection + ")")
+	}
+	b.WriteString(" in " + strconv.Quote(r.Namespace))
+	for _, name := range r.Names {
+		b.WriteString(" name " + strconv.Quote(name))
+	}
+	if r.Labels != "" {
+		b.WriteString(" labels " + strconv.Quote(r.Labels))
+	}
+	for _, field := range r.Fields {
+		b.WriteString(" field " + strconv.Quote(field.Path.Pointer()) + "=" + scalarKey(field.Value))
+	}
+	for _, owner := range r.Owners {
+		b.WriteString(" owner " + strconv.Quote(string(owner)))
+	}
+	return b.String()
+}
+
+func (s Selection) key() string {
+	parts := []string{s.GVR.Group, s.GVR.Version, s.GVR.Resource, s.Namespace, s.LabelSelector, s.FieldSelector}
+	for i, part := range parts {
+		parts[i] = strconv.Quote(part)
+	}
+	return strings.Join(parts, " ")
+}
+
+// scalarKey is the same for what [equal] holds for the same.
+func scalarKey(value any) string {
+	if text, ok := value.(string); ok {
+		return strconv.Quote(text)
+	}
+	float, integer, ok := number(value)
+	switch {
+	case !ok:
+		return fmt.Sprintf("%T(%v)", value, value)
+	case integer != nil:
+		return strconv.FormatInt(*integer, 10)
+	case equalMixed(int64(float), float):
+		return strconv.FormatInt(int64(float), 10)
+	default:
+		return strconv.FormatFloat(float, 'g', -1, 64)
+	}
+}

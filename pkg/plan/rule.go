@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// FieldManager is the name under which merge and JSON patches are sent.
+const FieldManager = "dyncontroller"
+
+// What an object carries that a set of rules made or adopted.
+const (
+	LabelSet          = "dyncontroller.dev/set"       // the [Rule.SetID]
+	LabelRule         = "dyncontroller.dev/rule"      // the name of the rule
+	LabelOwnerUID     = "dyncontroller.dev/owner-uid" // of the object that the rule watched
+	AdoptedAnnotation = "dyncontroller.dev/adopted"   // on what was there before the rule was
+)
+
+// Rule names a rule by where it was written. It is comparable.
+type Rule struct {
+	Kind      string // RuleSet or ClusterRuleSet
+	Namespace string // empty for a ClusterRuleSet
+	Set       string
+	Name      string
+}
+
+// String returns "set/rule", the form users type and read.
+func (r Rule) String() string { return r.Set + "/" + r.Name }
+
+// ID is short, stable over restarts and distinct for rules of the same name in
+// different sets or namespaces.
+func (r Rule) ID() string {
+	return digest(r.Kind, r.Namespace, r.Set, r.Name)
+}
+
+// FieldManager owns the fields that the rule applies. It is per rule, or two
+// rules would take each other's fields away on every apply.
+func (r Rule) FieldManager() string { return FieldManager + "/" + r.ID() }
+
+// SetID is the value of [LabelSet]: distinct for sets of the same name.
+func (r Rule) SetID() string {
+	return named(r.Set, r.Kind, r.Namespace, r.Set)
+}
+
+// Finalizer is the name by which the rule holds an object that is being
+// deleted.
+func (r Rule) Finalizer() string {
+	return finalizerPrefix + named(r.Set+"."+r.Name, r.Kind, r.Namespace, r.Set, r.Name)
+}
+
+const finalizerPrefix = "dyncontroller.dev/"
+
+// longestName leaves room for the digest in the 63 characters that a label or
+// the name of a finalizer may have.
+const longestName = 50
+
+// named tells apart what has the same name, or the same beginning of one.
+func named(name string, distinct ...string) string {
+	return name[:min(len(name), longestName)] + "-" + digest(distinct...)
+}
+
+// digest is short and does not change with the version of this program.
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:4])
+}

@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"pgregory.net/rapid"
+)
+
+func TestRuleNames(t *testing.T) {
+	long := strings.Repeat("abcde-", 12) + "end"
+	tests := map[string]struct {
+		reason           string
+		rule             Rule
+		setID, finalizer string
+	}{
+		"Short": {
+			reason:    "Names are readable. What earlier versions put on objects must be found again, so these never change.",
+			rule:      Rule{Kind: "ClusterRuleSet", Set: "s", Name: "r"},
+			setID:     "s-94f02a6b",
+			finalizer: "dyncontroller.dev/s.r-c741b879",
+		},
+		"Namespaced": {
+			reason:    "A set in a namespace is another set.",
+			rule:      Rule{Kind: "RuleSet", Namespace: "a", Set: "s", Name: "r"},
+			setID:     "s-f5210052",
+			finalizer: "dyncontroller.dev/s.r-c129ea52",
+		},
+		"Cut": {
+			reason:    "A long name is cut, and told apart by the digest of all of it.",
+			rule:      Rule{Kind: "ClusterRuleSet", Set: long, Name: "r"},
+			setID:     "abcde-abcde-abcde-abcde-abcde-abcde-abcde-abcde-ab-51c86a67",
+			finalizer: "dyncontroller.dev/abcde-abcde-abcde-abcde-abcde-abcde-abcde-abcde-ab-498459cd",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.rule.SetID(); got != tc.setID {
+				t.Errorf("%s SetID: got %s, want %s", tc.reason, got, tc.setID)
+			}
+			if got := tc.rule.Finalizer(); got != tc.finalizer {
+				t.Errorf("%s Finalizer: got %s, want %s", tc.reason, got, tc.finalizer)
+			}
+		})
+	}
+}
+
+func TestRuleNamesDistinct(t *testing.T) {
+	sets, finalizers := map[string]Rule{}, map[string]Rule{}
+	long := strings.Repeat("x", 60)
+	for _, r := range []Rule{
+		{Kind: "RuleSet", Namespace: "a", Set: "s", Name: "r"},
+		{Kind: "RuleSet", Namespace: "b", Set: "s", Name: "r"},
+		{Kind: "ClusterRuleSet", Set: "s", Name: "r"},
+		{Kind: "ClusterRuleSet", Set: "s.r", Name: "r"},
+		{Kind: "ClusterRuleSet", Set: long, Name: "r"},
+		{Kind: "ClusterRuleSet", Set: long + "1", Name: "r"},
+	} {
+		if other, twice := sets[r.SetID()]; twice {
+			t.Errorf("the sets of %+v and %+v have one id", r, other)
+		}
+		sets[r.SetID()] = r
+		for _, name := range []string{r.Name, "r2", "s.r", long} {
+			r.Name = name
+			if other, twice := finalizers[r.Finalizer()]; twice {
+				t.Errorf("%+v and %+v have one finalizer", r, other)
+			}
+			finalizers[r.Finalizer()] = r
+			if r.SetID() == r.Finalizer() {
+				t.Errorf("%+v: the finalizer names the rule, not the set", r)
+			}
+		}
+	}
+	one, two := Rule{Set: "s", Name: "a"}, Rule{Set: "s", Name: "b"}
+	if one.SetID() != two.SetID() {
+		t.Error("the rules of a set have the set in common")
+	}
+}
+
+// TestRuleNamesValid holds that the API server takes them, wherever the cut
+// falls.
+func TestRuleNamesValid(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := Rule{
+			Kind: "RuleSet", Namespace: "a",
+			Set:  rapid.StringMatching(`[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?`).Draw(t, "set"),
+			Name: rapid.StringMatching(`[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`).Draw(t, "rule"),
+		}
+		if errs := validation.IsValidLabelValue(r.SetID()); len(errs) > 0 {
+			t.Errorf("%q: %v", r.SetID(), errs)
+		}
+		if errs := validation.IsQualifiedName(r.Finalizer()); len(errs) > 0 {
+			t.Errorf("%q: %v", r.Finalizer(), errs)
+		}
+	})
+	for _, key := range []string{LabelSet, LabelRule, LabelOwnerUID, AdoptedAnnotation} {
+		if errs := validation.IsQualifiedName(key); len(errs) > 0 {
+			t.Errorf("%q: %v", key, errs)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const somePod = `
+metadata:
+  name: p
+  namespace: ns
+  labels: {app: web, tier: front}
+  ownerReferences:
+  - {kind: Node, uid: u-node}
+  - {kind: ReplicaSet, uid: u-rs, controller: true}
+spec: {nodeName: node-1, priority: 5, hostNetwork: true, tags: [a]}
+status: {phase: Running}
+`
+
+func TestAdmits(t *testing.T) {
+	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	tests := map[string]struct {
+		reason    string
+		selection Selection
+		want      bool
+	}{
+		"Everything":       {"No condition holds nothing back.", Selection{}, true},
+		"Namespace":        {"It is in the namespace.", Selection{Namespace: "ns"}, true},
+		"OtherNamespace":   {"It is in another.", Selection{Namespace: "n"}, false},
+		"Labels":           {"All requirements hold.", Selection{LabelSelector: "app=web,tier in (front, back),!canary"}, true},
+		"OtherLabel":       {"One does not.", Selection{LabelSelector: "app=web,tier=back"}, false},
+		"NotLabel":         {"An absent label is not equal.", Selection{LabelSelector: "canary!=true"}, true},
+		"WrongLabels":      {"The API server refuses the selector, so nothing is listed.", Selection{LabelSelector: "app in web"}, false},
+		"Name":             {"A field of the metadata.", Selection{FieldSelector: "metadata.name=p,metadata.namespace=ns"}, true},
+		"OtherName":        {"It has another name.", Selection{FieldSelector: "metadata.name=q"}, false},
+		"Field":            {"A field of the spec.", Selection{FieldSelector: "spec.nodeName==node-1"}, true},
+		"NotField":         {"It differs.", Selection{FieldSelector: "status.phase!=Running"}, false},
+		"Scheduled":        {"It is not empty.", Selection{FieldSelector: "spec.nodeName!="}, true},
+		"AbsentField":      {"What is absent is empty.", Selection{FieldSelector: "spec.schedulerName="}, true},
+		"AbsentIsNot":      {"It is not what is asked for.", Selection{FieldSelector: "spec.schedulerName=x"}, false},
+		"Number":           {"A number is compared as it is written.", Selection{FieldSelector: "spec.priority=5"}, true},
+		"Boolean":          {"So is a boolean.", Selection{FieldSelector: "spec.hostNetwork=true"}, true},
+		"AbsentFalse":      {"Kubernetes' own types have false where nothing is stored.", Selection{FieldSelector: "spec.hostPID=false"}, true},
+		"AbsentNotFalse":   {"And then it is not unequal.", Selection{FieldSelector: "spec.hostPID!=false"}, false},
+		"AbsentFalseOther": {"Other types are not known so well.", Selection{GVR: deployments, FieldSelector: "spec.hostPID=false"}, false},
+		"List":             {"A list cannot be named.", Selection{FieldSelector: "spec.tags=[a]"}, false},
+		"WrongFields":      {"The API server refuses the selector.", Selection{FieldSelector: "spec.nodeName"}, false},
+		"Together":         {"All of it must hold.", Selection{Namespace: "ns", LabelSelector: "app=web", FieldSelector: "status.phase=Pending"}, false},
+	}
+	object := decode[map[string]any](t, somePod)
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.selection.Admits(object); got != tc.want {
+				t.Errorf("%s got %v", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestSelects(t *testing.T) {
+	anywhere := []Selection{{}}
+	fields := func(fields ...FieldValue) Read { return Read{From: anywhere, By: ByFields, Fields: fields} }
+	tests := map[string]struct {
+		reason string
+		read   Read
+		want   bool
+	}{
+		"All":            {"All that is declared.", Read{From: anywhere, By: ByAll}, true},
+		"NotDeclared":    {"What no declaration selects is absent.", Read{From: []Selection{{Namespace: "n"}, {LabelSelector: "app=db"}}, By: ByAll}, false},
+		"OneDeclares":    {"One declaration is enough.", Read{From: []Selection{{Namespace: "n"}, {LabelSelector: "app=web"}}, By: ByAll}, true},
+		"NoDeclaration":  {"Nothing is declared.", Read{By: ByAll}, false},
+		"Namespace":      {"In the namespace asked about.", Read{From: anywhere, Namespace: "ns", By: ByAll}, true},
+		"OtherNamespace": {"In another.", Read{From: anywhere, Namespace: "n", By: ByAll}, false},
+		"Name":           {"One of the names.", Read{From: anywhere, By: ByName, Names: []string{"o", "p"}}, true},
+		"OtherName":      {"None of them.", Read{From: anywhere, By: ByName, Names: []string{"o"}}, false},
+		"NoNames":        {"No names find nothing.", Read{From: anywhere, By: ByName}, false},
+		"Labels":         {"The selector matches.", Read{From: anywhere, By: ByLabels, Labels: "app=web"}, true},
+		"OtherLabels":    {"It does not.", Read{From: anywhere, By: ByLabels, Labels: "app=db"}, false},
+		"NoLabels":       {"A selection never widens by accident.", Read{From: anywhere, By: ByLabels}, false},
+		"Fields":         {"Both fields are equal.", fields(FieldValue{Path{"spec", "nodeName"}, "node-1"}, FieldValue{Path{"spec", "priority"}, 5}), true},
+		"OtherField":     {"One is not.", fields(FieldValue{Path{"spec", "nodeName"}, "node-1"}, FieldValue{Path{"spec", "priority"}, 6}), false},
+		"FieldType":      {"A text is not a number.", fields(FieldValue{Path{"spec", "priority"}, "5"}), false},
+		"AbsentField":    {"What is absent equals nothing.", fields(FieldValue{Path{"spec", "none"}, nil}), false},
+		"NoFields":       {"No fields find nothing.", fields(), false},
+		"Owner":          {"Its controller is one of the owners.", Read{From: anywhere, By: ByOwner, Owners: []types.UID{"u", "u-rs"}}, true},
+		"OtherOwner":     {"It is not.", Read{From: anywhere, By: ByOwner, Owners: []types.UID{"u"}}, false},
+		"NotController":  {"An owner that does not control it does not count.", Read{From: anywhere, By: ByOwner, Owners: []types.UID{"u-node"}}, false},
+		"NoWay":          {"An unknown question has no answers.", Read{From: anywhere}, false},
+	}
+	object := decode[map[string]any](t, somePod)
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.read.Selects(object); got != tc.want {
+				t.Errorf("%s got %v", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestSelectsOddObjects holds that nothing an object may look like is found by
+// what it lacks.
+func TestSelectsOddObjects(t *testing.T) {
+	for _, text := range []string{`{}`, `{metadata: []}`, `{metadata: {name: 5, labels: [a], ownerReferences: [x, {uid: 5, controller: "true"}]}}`, `{metadata: {ownerReferences: {}}}`} {
+		object := decode[map[string]any](t, text)
+		for _, read := range []Read{
+			{By: ByName, Names: []string{"p"}},
+			{By: ByLabels, Labels: "app"},
+			{By: ByOwner, Owners: []types.UID{""}},
+			{By: ByFields, Fields: []FieldValue{{Path{"metadata", "labels", "a"}, true}}},
+		} {
+			read.From = []Selection{{}}
+			if read.Selects(object) {
+				t.Errorf("%s finds %s", read.Key(), text)
+			}
+		}
+		if !(Read{From: []Selection{{FieldSelector: "metadata.labels.a="}}, By: ByAll}).Selects(object) {
+			t.Errorf("%s has nothing at the field, so it is empty", text)
+		}
+	}
+}
