@@ -22,7 +22,7 @@ RACE ?= $(if $(shell command -v $$(go env CC)),-race)
 # The tests that start bin/cluster.
 E2E := ./test/controlplane/... ./test/demo/... ./test/e2e/...
 
-.PHONY: help build cluster test unit e2e bench demo demo-notice lint fix verify generate clean
+.PHONY: help build cluster test unit e2e bench fuzz demo demo-notice lint fix verify generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,17 @@ e2e: bin/cluster ## Run the tests on the real control plane
 
 bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./pkg/...
+
+# The tests run the seeds of each target; this looks for new ones. What it finds lies in testdata/fuzz and is to be kept.
+# Without a limit, the fuzzer spends most of the time on making inputs smaller that are merely interesting.
+FUZZTIME ?= 5m
+
+fuzz: ## Run every fuzz target for FUZZTIME (5m), one after the other
+	@failed=; while read -r folder target; do \
+		echo "./$$folder $$target"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$folder" </dev/null || failed="$$failed $$target"; \
+	done < <(grep -roE '^func Fuzz\w+' --include='*_test.go' pkg internal | sed -E 's|^(.*)/[^/]+:func (.*)|\1 \2|' | sort); \
+	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 demo: demo-notice build bin/cluster ## Show rules at work in five acts; KEEP=1 leaves everything running in the end
 	@go build -trimpath -o bin/demo ./test/demo

@@ -42,7 +42,7 @@ func describeWrite(operation plan.Operation, class write.Class, body bool) strin
 }
 
 func verb(class write.Class) string {
-	if class == write.Simulated {
+	if class == write.Simulated || class == write.Audited {
 		return "would patch"
 	}
 	return "patched"
@@ -51,7 +51,11 @@ func verb(class write.Class) string {
 // remark says what is odd about an accepted write. Where a resource has the
 // status subresource, the API server drops what a plain patch says of status.
 func remark(operation plan.Operation, class write.Class) string {
-	if class != write.Unchanged {
+	switch class {
+	case write.Audited:
+		return ": in mode Audit, so not sent"
+	case write.Unchanged:
+	default:
 		return ""
 	}
 	aboutStatus := slices.ContainsFunc(operation.Changes, func(c plan.Change) bool { return c.Path[0] == "status" })

@@ -52,6 +52,12 @@ func TestDescribeWrite(t *testing.T) {
 			class:     write.Unchanged,
 			want:      "patched widgets a/w (json): accepted, but nothing changed\n",
 		},
+		"an audit": {
+			reason:    "It reads as a dry run, and says that the rules are why.",
+			operation: plan.Operation{Target: widget, Type: plan.Merge},
+			class:     write.Audited,
+			want:      "would patch widgets a/w (merge): in mode Audit, so not sent\n",
+		},
 		"a Secret": {
 			reason: "None of its values is shown, but what is removed is.",
 			operation: plan.Operation{
@@ -126,6 +132,28 @@ func TestDescribeReport(t *testing.T) {
 	}
 	if diff := cmp.Diff(want+"2 writes (dry run, nothing is stored), 2 failures\n", describeReport(report, true)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestDescribeReportOfWhatIsNotDone(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		report engine.Report
+		dryRun bool
+		want   string
+	}{
+		"audited":         {report: engine.Report{Objects: 1, Audited: 2}, want: "0 writes, 2 in mode Audit not made, 0 failures\n"},
+		"audited dry run": {report: engine.Report{Objects: 1, Simulated: 1, Audited: 2}, dryRun: true, want: "1 write (dry run, nothing is stored), 2 in mode Audit not made, 0 failures\n"},
+		"waiting":         {report: engine.Report{Objects: 3, Waiting: 2}, want: "0 writes, 0 failures\n2 objects not waited for: a rule with \"for\" acts only once its condition has held for so long\n"},
+		"nothing":         {report: engine.Report{}, want: "0 writes, 0 failures\nno object is selected: check the namespaces and selectors of the rules\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, describeReport(tc.report, tc.dryRun)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -121,7 +121,7 @@ func unknownFlag(command *cobra.Command, name string) error {
 func flagsNotYet(command string) []string {
 	return map[string][]string{
 		"validate": {"crds", "strict"},
-		"test":     {"watch", "coverage"},
-		"eval":     {"related", "now"},
+		"test":     {"watch", "coverage", "param"},
+		"eval":     {"related"},
 	}[command]
 }

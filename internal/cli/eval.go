@@ -6,12 +6,14 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -21,14 +23,37 @@ import (
 // evaluation is what eval was asked for.
 type evaluation struct {
 	Process
-	clock      clock.PassiveClock
 	rules      []string
+	params     *[]string
 	expression string
 	object     string
+	now        instant
+}
+
+// instant is the value of --now, zero where it is not given.
+type instant struct{ time.Time }
+
+// String implements [pflag.Value].
+func (i *instant) String() string {
+	if i.IsZero() {
+		return ""
+	}
+	return i.Format(time.RFC3339)
+}
+
+// Type implements [pflag.Value].
+func (i *instant) Type() string { return "TIME" }
+
+// Set implements [pflag.Value].
+func (i *instant) Set(text string) (err error) {
+	if i.Time, err = time.Parse(time.RFC3339, text); err != nil {
+		return fmt.Errorf(`want a time such as "2026-01-31T12:00:00Z", have %q`, text)
+	}
+	return nil
 }
 
 func newEval(p Process) *cobra.Command {
-	e := &evaluation{Process: p, clock: clock.RealClock{}}
+	e := &evaluation{Process: p}
 	command := &cobra.Command{
 		Use:   "eval (--rules PATH | --expression EXPR) --object FILE",
 		Short: "Show what rules, or one expression, make of an object in a file",
@@ -38,18 +63,29 @@ record, and what the object would look like then. Values of Secrets are masked.
 
 Or evaluate one expression and show its value as JSON: its one name is object.
 
-Exit code: 0; 1 if a rule or the expression failed, or a rule was withheld; 2
-for wrong usage, also if no rule watches the object.`,
+The instant is now, or --now. A rule with "for" waits: how long its condition
+has held already is nothing that a file says.
+
+Exit code: 0; 1 if a rule or the expression failed, or a rule was withheld or
+refused; 2 for wrong usage, also if no rule watches the object.`,
 		Example: `  dyncontroller eval --rules rules/ --object pod.yaml
   kubectl get pod web -o yaml | dyncontroller eval --rules rules/ --object -
-  dyncontroller eval --expression 'len(object.spec.containers)' --object pod.yaml`,
+  dyncontroller eval --rules rules/ --param web.minReplicas=5 --object pod.yaml
+  dyncontroller eval --expression 'olderThan(object.metadata.creationTimestamp, "1d")' --now 2026-01-31T12:00:00Z --object pod.yaml`,
 		Args: noArgs,
-		RunE: func(command *cobra.Command, _ []string) error { return e.run(command.Flags().Changed("expression")) },
+		RunE: func(command *cobra.Command, _ []string) error {
+			if e.now.IsZero() {
+				e.now.Time = clock.RealClock{}.Now()
+			}
+			return e.run(command.Flags().Changed("expression"))
+		},
 	}
 	flags := command.Flags()
 	flags.StringArrayVarP(&e.rules, "rules", "f", nil, "`PATH` of the rules: a file, a directory or - for standard input; may be repeated")
+	e.params = config.AddParamFlag(flags)
 	flags.StringVar(&e.expression, "expression", "", "`EXPR` to evaluate instead of rules")
 	flags.StringVar(&e.object, "object", "", "`FILE` with the object, as YAML or JSON; - for standard input")
+	flags.Var(&e.now, "now", "the instant of the evaluation, as RFC 3339 (default: now)")
 	return command
 }
 
@@ -57,6 +93,8 @@ func (e *evaluation) run(one bool) error {
 	switch {
 	case one == (len(e.rules) > 0):
 		return errors.New("eval needs either --rules or --expression")
+	case one && len(*e.params) > 0:
+		return errors.New("--param is of --rules; write the value into the expression")
 	case e.object == "":
 		return errors.New("eval needs an object: name a file, or -, with --object")
 	case e.object == source.Stdin && slices.Contains(e.rules, source.Stdin):
@@ -73,7 +111,12 @@ func (e *evaluation) run(one bool) error {
 	if one {
 		return e.evaluateExpression(objects)
 	}
-	set, err := source.New(e.rules, e.Stdin, rules.Options{DefaultNamespace: offlineNamespace}).Load()
+	options, err := offline(*e.params)
+	if err != nil {
+		return err
+	}
+	options.Carries = engine.Carries
+	set, err := source.New(e.rules, e.Stdin, options).Load()
 	if err != nil {
 		return err
 	}
@@ -84,7 +127,7 @@ func (e *evaluation) run(one bool) error {
 func (e *evaluation) evaluateRules(set *rules.Set, objects []map[string]any) error {
 	var result error
 	for i, object := range objects {
-		decided, err := simulate.Evaluate(set, object, e.clock.Now())
+		decided, err := simulate.Evaluate(set, object, e.now.Time)
 		if err != nil {
 			return failure{exitUsage, err}
 		}
@@ -108,7 +151,7 @@ func (e *evaluation) evaluateRules(set *rules.Set, objects []map[string]any) err
 // showFailures adds to the reasons in the result where in the rules they are.
 func (e *evaluation) showFailures(decided simulate.Decided) (found bool) {
 	for _, decision := range decided.Decisions {
-		found = found || decision.Outcome == plan.Failed || decision.Outcome == plan.Withheld
+		found = found || decision.Outcome.Troubled()
 		var placed *document.Error
 		if errors.As(decision.Err, &placed) {
 			io.WriteString(e.Stderr, placed.Render())
@@ -120,7 +163,7 @@ func (e *evaluation) showFailures(decided simulate.Decided) (found bool) {
 // evaluateExpression shows one value for each object.
 func (e *evaluation) evaluateExpression(objects []map[string]any) error {
 	for _, object := range objects {
-		value, err := rules.EvaluateExpression(e.expression, object)
+		value, err := simulate.EvaluateExpression(e.expression, object, e.now.Time)
 		if err != nil {
 			return failure{exitFinding, pointedAt(e.expression, err)}
 		}

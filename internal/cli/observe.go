@@ -84,7 +84,13 @@ func describeReport(report engine.Report, dryRun bool) string {
 	if dryRun {
 		written = count(report.Simulated, "write") + " (dry run, nothing is stored)"
 	}
+	if report.Audited > 0 {
+		written += fmt.Sprintf(", %d in mode Audit not made", report.Audited)
+	}
 	fmt.Fprintf(&b, "%s, %s\n", written, count(len(failures), "failure"))
+	if report.Waiting > 0 {
+		fmt.Fprintf(&b, "%s not waited for: a rule with \"for\" acts only once its condition has held for so long\n", count(report.Waiting, "object"))
+	}
 	if report.Objects == 0 && len(failures) == 0 {
 		fmt.Fprintln(&b, "no object is selected: check the namespaces and selectors of the rules")
 	}

@@ -44,6 +44,7 @@ interrupt came first.`,
 		Example: `  dyncontroller run --rules rules/
   dyncontroller run --rules rules/ --dry-run=server --once
   dyncontroller run -f guardrails.yaml -f labels.yaml --context staging -v 1
+  dyncontroller run -f guardrails.yaml --param tidb-guardrails.minStores=5
   DYNCONTROLLER_WORKERS=16 dyncontroller run --config settings.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -75,7 +76,9 @@ func (p Process) run(ctx context.Context, settings config.Config) error {
 	if err != nil {
 		return failure{exitUsage, err}
 	}
-	files := source.New(settings.Rules, p.Stdin, rules.Options{DefaultNamespace: target.namespace})
+	files := source.New(settings.Rules, p.Stdin, rules.Options{
+		DefaultNamespace: target.namespace, Params: settings.Params, Carries: engine.Carries,
+	})
 	set, err := files.Load()
 	if err != nil {
 		return err

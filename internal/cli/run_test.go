@@ -87,6 +87,30 @@ func TestOnce(t *testing.T) {
 			stdout: "0 writes, 0 failures\n",
 			color:  "red",
 		},
+		"a constant replaced": {
+			reason: "--param decides, not the set.",
+			rules: strings.NewReplacer("spec:\n", "spec:\n  params: {color: red}\n", `"red"`, "params.color",
+				"color: red}", `color: "${params.color}"}`).Replace(colors("red")),
+			args:   []string{"--param", "shop.color=blue"},
+			stdout: "patched configmaps default/a (merge)\n  shop/color: data.color: \"red\" -> \"blue\"\n1 write, 0 failures\n",
+			requests: []string{
+				"PATCH /api/v1/namespaces/default/configmaps/a", "POST /apis/events.k8s.io/v1/namespaces/default/events",
+			},
+			color: "blue",
+		},
+		"audited": {
+			reason: "What the rule would do is shown and not done.",
+			rules:  strings.Replace(colors("blue"), "spec:\n", "spec:\n  mode: Audit\n", 1),
+			stdout: "would patch configmaps default/a (merge): in mode Audit, so not sent\n  shop/color: data.color: \"red\" -> \"blue\"\n" +
+				"0 writes, 1 in mode Audit not made, 0 failures\n",
+			color: "red",
+		},
+		"for": {
+			reason: "No timer is waited for, and that is told.",
+			rules:  strings.Replace(colors("blue"), "    actions:", "    for: 1s\n    actions:", 1),
+			stdout: "0 writes, 0 failures\n1 object not waited for: a rule with \"for\" acts only once its condition has held for so long\n",
+			color:  "red",
+		},
 		"client dry run": {
 			reason: "Nothing is sent, and everything is shown.",
 			rules:  colors("blue"),

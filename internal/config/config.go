@@ -8,11 +8,14 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // Config is what `run` was asked to do. It is valid as a whole.
 type Config struct {
 	Rules   []string // paths, "-" for standard input; at least one
+	Params  []rules.Param
 	Cluster Cluster
 	Workers int // at least 1
 	DryRun  DryRun
@@ -86,7 +89,7 @@ func Load(flags *pflag.FlagSet, env []string) (Config, error) {
 // concerns several.
 func build(v *viper.Viper) (Config, error) {
 	c := Config{
-		Rules: v.GetStringSlice("rules"),
+		Rules: v.GetStringSlice(rulesFlag),
 		Cluster: Cluster{
 			Kubeconfig: v.GetString("kubeconfig"),
 			Context:    v.GetString("context"),
@@ -103,6 +106,10 @@ func build(v *viper.Viper) (Config, error) {
 		},
 		Log: Log{Verbosity: v.GetInt("v"), JSON: v.GetString("logging-format") == "json"},
 	}
+	var err error
+	if c.Params, err = ParseParams(v.GetStringSlice(paramFlag)); err != nil {
+		return Config{}, fmt.Errorf("--%s: %w", paramFlag, err)
+	}
 	if err := c.Cluster.limit(); err != nil {
 		return Config{}, err
 	}
@@ -113,6 +120,19 @@ func build(v *viper.Viper) (Config, error) {
 		return Config{}, fmt.Errorf("--metrics-bind-address and --health-probe-bind-address are both %q; give each its own, or turn one off with 0", c.Listen.Health)
 	}
 	return c, nil
+}
+
+// ParseParams reads the values of --param.
+func ParseParams(texts []string) ([]rules.Param, error) {
+	var out []rules.Param
+	for _, text := range texts {
+		param, err := rules.ParseParam(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, param)
+	}
+	return out, nil
 }
 
 // limit turns what users write, 0 for no limit, into what the client takes.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
@@ -66,9 +67,11 @@ func TestLoad(t *testing.T) {
 				"--rules", "a,b.yaml", "-f", "-", "--kubeconfig", "k", "--context", "c", "-n", "ns", "--workers", "7",
 				"--kube-api-qps", "2.5", "--kube-api-burst", "9", "--dry-run=server", "--once",
 				"--metrics-bind-address=0", "--health-probe-bind-address", "[::1]:0", "-v", "4", "--logging-format", "json",
+				"--param", "a.b=1", "--param=a.b.c=[x, \"y\"]",
 			},
 			want: Config{
 				Rules:   []string{"a,b.yaml", "-"},
+				Params:  []rules.Param{{Set: "a", Name: "b", Value: "1"}, {Set: "a.b", Name: "c", Value: `[x, "y"]`}},
 				Cluster: Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
 				Workers: 7,
 				DryRun:  DryRunServer,
@@ -78,15 +81,16 @@ func TestLoad(t *testing.T) {
 			},
 		},
 		"every variable": {
-			reason: "Each setting has a variable, and rules are split as KUBECONFIG is.",
+			reason: "Each setting has a variable; rules are split as KUBECONFIG is, params by line.",
 			env: []string{
-				"DYNCONTROLLER_RULES=a.yaml:b c", "DYNCONTROLLER_KUBECONFIG=k", "DYNCONTROLLER_CONTEXT=c", "DYNCONTROLLER_NAMESPACE=ns",
+				"DYNCONTROLLER_RULES=a.yaml:b c", "DYNCONTROLLER_PARAM=a.b=x:y, z\na.c=\n", "DYNCONTROLLER_KUBECONFIG=k", "DYNCONTROLLER_CONTEXT=c", "DYNCONTROLLER_NAMESPACE=ns",
 				"DYNCONTROLLER_WORKERS=7", "DYNCONTROLLER_KUBE_API_QPS=2.5", "DYNCONTROLLER_KUBE_API_BURST=9",
 				"DYNCONTROLLER_DRY_RUN=client", "DYNCONTROLLER_ONCE=true", "DYNCONTROLLER_METRICS_BIND_ADDRESS=:1",
 				"DYNCONTROLLER_HEALTH_PROBE_BIND_ADDRESS=0", "DYNCONTROLLER_V=1", "DYNCONTROLLER_LOGGING_FORMAT=json",
 			},
 			want: Config{
 				Rules:   []string{"a.yaml", "b c"},
+				Params:  []rules.Param{{Set: "a", Name: "b", Value: "x:y, z"}, {Set: "a", Name: "c"}},
 				Cluster: Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
 				Workers: 7,
 				DryRun:  DryRunClient,
@@ -99,6 +103,7 @@ func TestLoad(t *testing.T) {
 			reason: "Each setting has a key in the file; an absolute path stays.",
 			file: `
 rules: [/r/a.yaml, "-"]
+param: [a.Upper=B=C, "a.b={x: 1}"]
 kubeconfig: /k
 context: c
 namespace: ns
@@ -114,6 +119,7 @@ logging-format: json
 `,
 			want: Config{
 				Rules:   []string{"/r/a.yaml", "-"},
+				Params:  []rules.Param{{Set: "a", Name: "Upper", Value: "B=C"}, {Set: "a", Name: "b", Value: "{x: 1}"}},
 				Cluster: Cluster{Kubeconfig: "/k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
 				Workers: 7,
 				DryRun:  DryRunClient,
@@ -140,6 +146,19 @@ logging-format: json
 			reason: "One path need not be a list.",
 			file:   "rules: /r.yaml",
 			want:   defaults(func(c *Config) { c.Rules = []string{"/r.yaml"} }),
+		},
+		"one param in the file": {
+			reason: "One param need not be a list, and may be of several lines.",
+			args:   []string{"-f", "r.yaml"},
+			file:   "param: |-\n  a.b=x\n  y\n",
+			want:   defaults(func(c *Config) { c.Params = []rules.Param{{Set: "a", Name: "b", Value: "x\ny"}} }),
+		},
+		"params of a flag": {
+			reason: "They stand in place of those of the variable, and those in place of the file's.",
+			args:   []string{"-f", "r.yaml", "--param", "a.b=flag"},
+			env:    []string{"DYNCONTROLLER_PARAM=a.b=env\na.c=env"},
+			file:   "param: [a.b=file, a.d=file]\n",
+			want:   defaults(func(c *Config) { c.Params = []rules.Param{{Set: "a", Name: "b", Value: "flag"}} }),
 		},
 		"turned off by a flag": {
 			reason: "false is a value like any other.",
@@ -200,6 +219,10 @@ func TestLoadMistakes(t *testing.T) {
 		"env unknown":    {reason: "Nothing is near.", env: []string{"DYNCONTROLLER_XYZZY=4"}, want: []string{"DYNCONTROLLER_XYZZY is not a setting"}},
 		"key not yet":    {reason: "Refused by name.", file: "prune: true\n", want: []string{"1:1", `"prune" is not supported yet`}},
 		"key misspelt":   {reason: "A typo is located and corrected.", file: "v: 1\nkube-api-qsp: 5\n", want: []string{"settings.yaml:2:1", `did you mean "kube-api-qps"?`}},
+		"bad param":      {reason: "It would replace nothing.", args: []string{"-f", "r", "--param", "minStores=5"}, want: []string{`--param: "minStores=5" is not of the form SET.NAME=VALUE`}},
+		"env bad param":  {reason: "The variable is named.", env: []string{"DYNCONTROLLER_PARAM=a.b=1\nc"}, want: []string{`DYNCONTROLLER_PARAM: "c" is not of the form`}},
+		"key bad param":  {reason: "Each is located.", file: "param: [a.b=1, c, d]\n", want: []string{`settings.yaml:1:16: param[1]: "c" is not`, `settings.yaml:1:19: param[2]: "d" is not`}},
+		"key num param":  {reason: "A param has a name.", file: "param: [5]\n", want: []string{"1:9", "want a string, have an integer"}},
 		"key bad":        {reason: "A value is checked where it is.", file: "workers: 0\n", want: []string{"settings.yaml:1:10", `at least 1, have "0"`}},
 		"key wrong kind": {reason: "A list is no number.", file: "workers: [1]\n", want: []string{"1:10", "have a list"}},
 		"key null":       {reason: "Nothing is not a value.", file: "rules:\n", want: []string{"1:1", "want a list"}},

@@ -29,43 +29,50 @@ func readEnv(env []string) (map[string]any, error) {
 			continue
 		}
 		name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, envPrefix)), "_", "-")
-		if name == rulesFlag {
-			// As in KUBECONFIG and PATH.
-			out[name] = filepath.SplitList(text)
-			continue
+		value, err := envValue(name, text)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", variable, err))
+		case value != nil:
+			out[name] = value
+		default:
+			errs = append(errs, notASetting(variable, name))
 		}
-		if err := checkEnv(variable, name, text); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		out[name] = text
 	}
 	return out, errors.Join(errs...)
 }
 
-func checkEnv(variable, name, text string) error {
-	if name == configFlag {
-		return nil
+// envValue returns the value of a setting, nil where there is none of the name.
+func envValue(name, text string) (any, error) {
+	switch name {
+	case configFlag:
+		return text, nil
+	case rulesFlag:
+		// As in KUBECONFIG and PATH.
+		return filepath.SplitList(text), nil
+	case paramFlag:
+		// A value may have any other separator in it.
+		lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+		_, err := ParseParams(lines)
+		return lines, err
 	}
 	table := settings()
 	at := slices.IndexFunc(table, func(s setting) bool { return s.name == name })
+	if at < 0 {
+		return nil, nil
+	}
+	return text, table[at].valid(text)
+}
+
+// notASetting is nil for what is not meant to be one.
+func notASetting(variable, name string) error {
 	switch {
-	case at >= 0:
-		if err := table[at].valid(text); err != nil {
-			return fmt.Errorf("%s: %w", variable, err)
-		}
-		return nil
 	case Unsupported(name):
 		return fmt.Errorf("%s is not supported yet", variable)
 	case serviceLink.MatchString(variable):
 		return nil
-	default:
-		return unknownVariable(variable, name)
 	}
-}
-
-func unknownVariable(variable, name string) error {
-	known := append(names(), rulesFlag, configFlag)
+	known := append(names(), rulesFlag, paramFlag, configFlag)
 	if near := document.Suggest(name, known); near != "" {
 		return fmt.Errorf("%s is not a setting; did you mean %s?", variable, variableOf(near))
 	}

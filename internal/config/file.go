@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
@@ -54,7 +55,7 @@ type fileSettings struct {
 }
 
 func (f fileSettings) fields() []document.Field {
-	out := []document.Field{document.Optional(rulesFlag, f.rules)}
+	out := []document.Field{document.Optional(rulesFlag, f.rules), document.Optional(paramFlag, f.params)}
 	for _, s := range settings() {
 		out = append(out, document.Optional(s.name, f.scalar(s)))
 	}
@@ -81,20 +82,38 @@ func (f fileSettings) scalar(s setting) document.Decoder {
 	}
 }
 
-// rules takes a list, or the one path of it.
 func (f fileSettings) rules(n *document.Node) document.Errors {
-	var paths []string
-	decode := document.List(&paths, document.String)
-	if n.Kind() == document.KindString {
-		paths = make([]string, 1)
-		decode = document.String(&paths[0])
-	}
-	errs := decode(n)
+	paths, errs := several(n)
 	for i, path := range paths {
 		paths[i] = f.resolve(path)
 	}
 	f.values[rulesFlag] = paths
 	return errs
+}
+
+func (f fileSettings) params(n *document.Node) document.Errors {
+	texts, errs := several(n)
+	elements := n.Elements()
+	if n.Kind() == document.KindString {
+		elements = []*document.Node{n}
+	}
+	for _, element := range elements {
+		if _, err := rules.ParseParam(element.Text()); err != nil && element.Kind() == document.KindString {
+			errs = append(errs, element.Errorf("", "%v", err))
+		}
+	}
+	f.values[paramFlag] = texts
+	return errs
+}
+
+// several takes a list of texts, or the one of it.
+func several(n *document.Node) (texts []string, errs document.Errors) {
+	if n.Kind() == document.KindString {
+		texts = make([]string, 1)
+		return texts, document.String(&texts[0])(n)
+	}
+	errs = document.List(&texts, document.String)(n)
+	return texts, errs
 }
 
 func (f fileSettings) resolve(path string) string {

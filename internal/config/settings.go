@@ -7,10 +7,11 @@ import (
 )
 
 // The flags that are not rows of the table: where the file is cannot be said
-// in it, and rules are several.
+// in it, and the others may be repeated.
 const (
 	configFlag = "config"
 	rulesFlag  = "rules"
+	paramFlag  = "param"
 )
 
 // setting is one row of the table.
@@ -53,7 +54,7 @@ func LoggingFormats() []string { return []string{"text", "json"} }
 // yet.
 func unsupported() []string {
 	return []string{
-		"rules-from-cluster", "instance", "prune", "param", "allow-sensitive", "shards",
+		"rules-from-cluster", "instance", "prune", "allow-sensitive", "shards",
 		"leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
 		"leader-elect-resource-lock", "leader-elect-resource-name", "leader-elect-resource-namespace",
 	}
@@ -63,7 +64,8 @@ func unsupported() []string {
 // a flag of the name is refused for that reason.
 func Unsupported(name string) bool { return slices.Contains(unsupported(), name) }
 
-// names lists the settings that env and file may hold besides rules.
+// names lists the settings that env and file may hold besides those that may be
+// repeated.
 func names() []string {
 	var out []string
 	for _, s := range settings() {
@@ -75,6 +77,7 @@ func names() []string {
 // AddFlags adds a flag for every setting.
 func AddFlags(flags *pflag.FlagSet) {
 	flags.StringArrayP(rulesFlag, "f", nil, "`PATH` of the rules: a file, a directory or - for standard input; may be repeated; watched for changes")
+	AddParamFlag(flags)
 	flags.String(configFlag, "", "`FILE` of settings, such as \"kube-api-qps: 50\"; a flag or DYNCONTROLLER_KUBE_API_QPS goes before it")
 	for _, s := range settings() {
 		flag := flags.VarPF(&value{setting: s, text: s.fallback}, s.name, s.short, s.usage)
@@ -82,6 +85,12 @@ func AddFlags(flags *pflag.FlagSet) {
 			flag.NoOptDefVal = "true"
 		}
 	}
+}
+
+// AddParamFlag adds --param, which several commands have. Its values are for
+// [ParseParams].
+func AddParamFlag(flags *pflag.FlagSet) *[]string {
+	return flags.StringArray(paramFlag, nil, "replace a constant of a set of rules: `SET.NAME=VALUE`, where VALUE is YAML or, in place of a text, the text itself; may be repeated")
 }
 
 // boolean is the kind of a setting that is turned on by its name alone. The

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // Stdin is the path of standard input.
@@ -97,7 +98,7 @@ func (f *Files) compile(contents []content) (*rules.Set, error) {
 // holdsNothing reports whether there is no rule set in files, and no mistake
 // that might be one.
 func (f *Files) holdsNothing(files []document.File) bool {
-	sets, mistakes := rules.Parse(files, f.options)
+	sets, mistakes := spec.Parse(files, f.options.DefaultNamespace)
 	return len(sets)+len(mistakes) == 0
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // namespace begins the names of our metrics.
@@ -66,8 +67,8 @@ func resultOf(err error) string {
 // table has one row for each metric.
 func (m *Metrics) table(informers func() []informer.Status) []prometheus.Collector {
 	return []prometheus.Collector{
-		counters(&m.evaluations, "evaluations_total", "Evaluations of a rule on an object.", "set", "rule", "outcome"),
-		counters(&m.writes, "writes_total", "Requests that change objects, by what the API server answered.", "group", "resource", "class"),
+		counters(&m.evaluations, "evaluations_total", "Evaluations of a rule on an object.", "set", "rule", "outcome", "mode"),
+		counters(&m.writes, "writes_total", "Operations on objects, by what the API server answered or why they were not sent.", "group", "resource", "class"),
 		counters(&m.events, "events_total", "Attempts to record an Event.", "result"),
 		counters(&m.reloads, "rules_reload_total", "Attempts to load rules that had changed.", "result"),
 		gauges(&m.rules, "rules", "Rules in effect.", "state"),
@@ -117,7 +118,11 @@ func countInformers(informers func() []informer.Status, synced bool) prometheus.
 
 // Evaluated implements [engine.Observer].
 func (m *Metrics) Evaluated(decision plan.Decision) {
-	m.evaluations.WithLabelValues(decision.Rule.Set, decision.Rule.Name, string(decision.Outcome)).Inc()
+	mode := spec.Enforce
+	if decision.Audited {
+		mode = spec.Audit
+	}
+	m.evaluations.WithLabelValues(decision.Rule.Set, decision.Rule.Name, string(decision.Outcome), string(mode)).Inc()
 }
 
 // Wrote implements [engine.Observer].

@@ -61,15 +61,21 @@ func TestMetrics(t *testing.T) {
 	m.Evaluated(plan.Decision{Rule: rule, Outcome: plan.Matched})
 	m.Evaluated(plan.Decision{Rule: rule, Outcome: plan.Matched})
 	m.Evaluated(plan.Decision{Rule: other, Outcome: plan.Failed, Err: errors.New("nil")})
+	m.Evaluated(plan.Decision{Rule: other, Outcome: plan.Waiting})
+	m.Evaluated(plan.Decision{Rule: rule, Outcome: plan.Refused, Audited: true})
 	gvr := schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"}
 	m.Wrote(plan.Operation{Target: plan.Object{GVR: gvr}}, write.OwnedByAnother)
+	m.Wrote(plan.Operation{Target: plan.Object{GVR: gvr}}, write.Audited)
 	m.Queued(7)
 	m.RulesChanged(2, nil)
 	m.Reloaded(errors.New("line 3"))
 	expectSamples(t, m,
-		`dyncontroller_evaluations_total{outcome="matched",rule="odd",set="guardrails"} 2`,
-		`dyncontroller_evaluations_total{outcome="failed",rule="even",set="guardrails"} 1`,
+		`dyncontroller_evaluations_total{mode="Enforce",outcome="matched",rule="odd",set="guardrails"} 2`,
+		`dyncontroller_evaluations_total{mode="Enforce",outcome="failed",rule="even",set="guardrails"} 1`,
+		`dyncontroller_evaluations_total{mode="Enforce",outcome="waiting",rule="even",set="guardrails"} 1`,
+		`dyncontroller_evaluations_total{mode="Audit",outcome="refused",rule="odd",set="guardrails"} 1`,
 		`dyncontroller_writes_total{class="owned by another",group="pingcap.com",resource="tidbclusters"} 1`,
+		`dyncontroller_writes_total{class="audited",group="pingcap.com",resource="tidbclusters"} 1`,
 		`dyncontroller_queue_length 7`,
 		`dyncontroller_rules{state="active"} 2`,
 		`dyncontroller_rules_reload_total{result="failure"} 1`,

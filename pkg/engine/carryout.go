@@ -31,7 +31,12 @@ func (e *Engine) carryOut(ctx context.Context, key Key, record *record, decided 
 	a := &attempt{
 		engine: e, key: key, record: record,
 		wrote: map[plan.Rule]bool{}, unfinished: map[plan.Rule]bool{},
-		outcome: outcome{looked: true, troubles: troubled(decided.Decisions)},
+		outcome: outcome{
+			looked: true, waits: slices.ContainsFunc(decided.Decisions, waits), troubles: troubled(decided.Decisions),
+		},
+	}
+	if !e.open.keeping() { // Who settles waits for no timer.
+		a.outcome.lookAgainAt = decided.LookAgainAt
 	}
 	record.ineffective = decided.Suppressed
 	for _, operation := range decided.Operations {
@@ -47,9 +52,12 @@ func (e *Engine) carryOut(ctx context.Context, key Key, record *record, decided 
 	if len(decided.Operations) == 0 {
 		record.separate = false
 	}
+	e.audit(key, record, decided.Audited)
 	a.notify(ctx, decided)
 	return a.outcome
 }
+
+func waits(decision plan.Decision) bool { return decision.Outcome == plan.Waiting }
 
 // blocked reports whether an operation cannot be sent any more.
 func (a *attempt) blocked(operation plan.Operation) bool {
@@ -68,7 +76,7 @@ func (a *attempt) leave(operation plan.Operation) {
 func (a *attempt) split(operation plan.Operation) {
 	if len(operation.Rules) > 1 && !a.record.separate {
 		a.record.separate = true
-		a.outcome.hopeless = false
+		a.outcome.split, a.outcome.hopeless = true, false
 	}
 }
 

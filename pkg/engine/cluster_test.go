@@ -49,6 +49,39 @@ type cluster struct {
 	events  []string
 	eventOK func() error
 	log     bytes.Buffer
+	seen    counts
+}
+
+// counts implements [engine.Observer].
+type counts struct {
+	engine.NopObserver
+	mu        sync.Mutex
+	evaluated int
+	audited   int
+	views     int // looks at a cache
+}
+
+// Evaluated implements [engine.Observer].
+func (c *counts) Evaluated(plan.Decision) { c.add(&c.evaluated) }
+
+// Wrote implements [engine.Observer].
+func (c *counts) Wrote(_ plan.Operation, class write.Class) {
+	if class == write.Audited {
+		c.add(&c.audited)
+	}
+}
+
+func (c *counts) add(count *int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*count++
+}
+
+// of returns one of the counts.
+func (c *counts) of(count *int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return *count
 }
 
 func newCluster() *cluster {
@@ -123,9 +156,12 @@ func (c *cluster) Want(keys []informer.Key) error {
 func (c *cluster) View(key informer.Key, namespace, name string) informer.View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.seen.add(&c.seen.views)
 	view := informer.View{Synced: !c.unsynced[key]}
 	if object, ok := c.views[key]; ok {
-		view.Object = &unstructured.Unstructured{Object: object}
+		if object != nil {
+			view.Object = &unstructured.Unstructured{Object: object}
+		}
 		return view
 	}
 	if object, ok := c.cached[types.NamespacedName{Namespace: namespace, Name: name}]; ok {
@@ -237,6 +273,7 @@ func (c *cluster) engine() *engine.Engine {
 		},
 		Writer:   c,
 		Recorder: c,
+		Observer: &c.seen,
 		Log:      slog.New(slog.NewTextHandler(&c.log, nil)),
 	})
 }

@@ -7,7 +7,7 @@
 // that one snapshot, and writes what the plan says, guarded by the snapshot's
 // uid and resourceVersion. What became of it decides when the object is looked
 // at next: after the next event, once the caches have seen what was written,
-// or after a while.
+// after a while, or at the moment at which time alone changes what rules want.
 //
 // The engine decides nothing about objects itself: rules do, in
 // [github.com/dyncontroller/dyncontroller/pkg/rules], and they are pure.

@@ -57,6 +57,8 @@ type Recorder interface {
 // quickly and are called by all workers at the same time.
 type Observer interface {
 	Evaluated(decision plan.Decision)
+	// Wrote is told of every operation that was sent, and of those that were not
+	// only because of a dry run or the mode of a rule.
 	Wrote(operation plan.Operation, class write.Class)
 	Queued(length int)
 	// Recorded is told of every attempt to record an Event; err is nil where

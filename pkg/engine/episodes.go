@@ -46,10 +46,12 @@ func (a *attempt) notify(ctx context.Context, decided plan.Plan) {
 	a.record.silent = ""
 }
 
-// concluded reports whether this attempt says how a rule's episodes go on.
+// concluded reports whether this attempt says how a rule's episodes go on. What a
+// rule wanted before it was refused stands.
 func (a *attempt) concluded(decision plan.Decision) bool {
 	rule := decision.Rule
-	return !decision.Outcome.Troubled() && !a.unfinished[rule] && (!a.stopped || a.wrote[rule])
+	decided := !decision.Outcome.Troubled() || decision.Outcome == plan.Refused
+	return decided && !a.unfinished[rule] && (!a.stopped || a.wrote[rule])
 }
 
 // begin compares the Events that a rule wants with those of its episodes.

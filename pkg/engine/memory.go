@@ -27,9 +27,13 @@ type record struct {
 	// object is evaluated again, and writtenAt is when it was learnt.
 	written   string
 	writtenAt time.Time
+	// held is since when rules with `for` hold.
+	held held
 	// ineffective is what the API server accepted and what changed nothing; it
 	// is not repeated.
 	ineffective plan.Marks
+	// audited is what audited rules would write, as it was told.
+	audited plan.Marks
 	// separate says that a request joined from several rules was refused: each
 	// rule is sent on its own.
 	separate bool
@@ -69,6 +73,13 @@ func (m *memory) of(key Key, uid types.UID) *record {
 	}
 	m.records[key] = fresh
 	return fresh
+}
+
+// known returns the record of whatever object had the name, nil for none.
+func (m *memory) known(key Key) *record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.records[key]
 }
 
 func (m *memory) keys() []Key {

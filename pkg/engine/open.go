@@ -20,10 +20,16 @@ type open struct {
 	idle   chan struct{} // closed when nothing is left; nil while no books are kept
 	caches map[informer.Key]int
 	keys   map[Key]int // counts how often the key was queued
-	// failures are those of the last evaluation of each object, none for most.
-	failures map[Key][]Failure
-	writes   map[Key]int
-	report   Report
+	// looks are the last evaluation of each object.
+	looks  map[Key]look
+	writes map[Key]int
+	report Report
+}
+
+// look is what is left undone of an object.
+type look struct {
+	failures []Failure
+	waits    bool
 }
 
 // begin keeps books from now on. The caches are to be listed first.
@@ -32,7 +38,7 @@ func (o *open) begin(caches []informer.Key) <-chan struct{} {
 	defer o.mu.Unlock()
 	o.idle = make(chan struct{})
 	o.keys = map[Key]int{}
-	o.failures = map[Key][]Failure{}
+	o.looks = map[Key]look{}
 	o.writes = map[Key]int{}
 	o.caches = map[informer.Key]int{}
 	for _, key := range caches {
@@ -77,9 +83,9 @@ func (o *open) done(key Key, count int, result outcome) {
 	for _, t := range result.troubles {
 		failures = append(failures, Failure{Key: key, Rules: t.rules, Err: t.err})
 	}
-	delete(o.failures, key)
+	delete(o.looks, key)
 	if result.looked || failures != nil {
-		o.failures[key] = failures
+		o.looks[key] = look{failures, result.waits}
 	}
 	delete(o.keys, key)
 	o.check()
@@ -134,6 +140,8 @@ func (o *open) wrote(key Key, class write.Class) {
 		o.report.Written++
 	case class == write.Simulated:
 		o.report.Simulated++
+	case class == write.Audited:
+		o.report.Audited++
 	}
 }
 
@@ -142,9 +150,12 @@ func (o *open) summary() Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	out := o.report
-	out.Objects = len(o.failures)
-	for _, key := range slices.SortedFunc(maps.Keys(o.failures), Key.compare) {
-		out.Failures = append(out.Failures, o.failures[key]...)
+	out.Objects = len(o.looks)
+	for _, key := range slices.SortedFunc(maps.Keys(o.looks), Key.compare) {
+		out.Failures = append(out.Failures, o.looks[key].failures...)
+		if o.looks[key].waits {
+			out.Waiting++
+		}
 	}
 	return out
 }

@@ -22,10 +22,16 @@ type outcome struct {
 	// hopeless says that a retry helps only after a change of the object, the
 	// rules or the cluster.
 	hopeless bool
+	// split says that the requests of several rules are sent apart from now on,
+	// so that there is a new plan to try at once.
+	split bool
 	// wrote says that something was written besides.
 	wrote bool
-	// looked says that rules were evaluated.
-	looked bool
+	// looked says that rules were evaluated, and waits that one of them waits for
+	// its `when` to have held long enough.
+	looked, waits bool
+	// lookAgainAt is when time alone changes what the rules want, zero for never.
+	lookAgainAt time.Time
 	// troubles are what could not be done, each with the rules concerned.
 	troubles []trouble
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // process looks at one object and decides when to look again.
@@ -20,6 +21,7 @@ func (e *Engine) process(ctx context.Context, key Key) {
 	case settled:
 		e.queue.Forget(key)
 		e.open.done(key, count, result)
+		e.lookAgain(key, result.lookAgainAt)
 	case waiting:
 		// The event that the caches wait for queues the key. Who settles does
 		// not wait for ever.
@@ -37,14 +39,21 @@ func (e *Engine) process(ctx context.Context, key Key) {
 const echoTimeout = time.Minute
 
 // retry waits longer with each failure, and at least as long as the API server
-// asked.
+// asked, but not past the moment at which other rules have something to do.
 func (e *Engine) retry(key Key, result outcome, count int) {
 	if e.open.givesUp(result, e.limiter.NumRequeues(key)) {
 		e.queue.Forget(key)
 		e.open.done(key, count, result)
 		return
 	}
-	e.queue.AddAfter(key, max(result.after, e.limiter.When(key)))
+	delay := max(result.after, e.limiter.When(key))
+	if result.split {
+		delay = result.after
+	}
+	if !result.lookAgainAt.IsZero() {
+		delay = min(delay, e.until(result.lookAgainAt))
+	}
+	e.queue.AddAfter(key, delay)
 }
 
 // contained turns a panic into a failure of this object alone.
@@ -63,12 +72,15 @@ func (e *Engine) contained(ctx context.Context, key Key) (result outcome) {
 // is used throughout.
 func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
 	set := e.rules.Load()
-	snapshot, found := e.snapshot(set, key)
+	snapshot, found, unsure := e.snapshot(set, key)
 	switch found {
 	case gone:
 		e.memory.forget(key)
 		return outcome{state: settled}
 	case unknown:
+		if record := e.memory.known(key); record != nil {
+			record.held = record.held.after(set, nil, unsure)
+		}
 		return outcome{state: settled}
 	case present:
 	}
@@ -77,8 +89,11 @@ func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
 	if older(object.ResourceVersion, record.written) {
 		return e.await(record)
 	}
-	snapshot.Separate, snapshot.Ineffective = record.separate, record.ineffective
+	snapshot.State = rules.State{
+		HeldSince: record.held.under(set), Separate: record.separate, Ineffective: record.ineffective,
+	}
 	decided := set.Evaluate(snapshot)
+	record.held = record.held.after(set, decided.Decisions, unsure)
 	e.report(key, record, decided.Decisions)
 	if len(decided.Operations) > 0 && e.open.unsettled(key) {
 		restless := fmt.Errorf("it does not settle: after %d writes its rules still want something else", maxWrites)

@@ -14,6 +14,8 @@ type Report struct {
 	Objects   int // objects that rules looked at
 	Written   int // operations that changed an object
 	Simulated int // operations of a dry run
+	Audited   int // operations that rules in mode Audit would have sent
+	Waiting   int // objects of which a rule waits for time to pass
 	Failures  []Failure
 	Unlisted  []informer.Status // what could not be listed
 }

@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
@@ -29,31 +30,36 @@ const (
 // hold it, all rules see the newest copy; rules of a cache that lags behind
 // are left out, since that copy may have left their selection, and so are
 // rules of a cache that is not synced: unsynced is not empty. Either queues
-// the object once it has caught up.
-func (e *Engine) snapshot(set *rules.Set, key Key) (rules.Snapshot, presence) {
-	snapshot := rules.Snapshot{GVR: key.GVR, Now: e.options.Clock.Now()}
-	found, version := gone, ""
+// the object once it has caught up, and is unsure until then.
+func (e *Engine) snapshot(set *rules.Set, key Key) (snapshot rules.Snapshot, found presence, unsure []plan.Selection) {
+	snapshot = rules.Snapshot{GVR: key.GVR, Now: e.options.Clock.Now()}
+	version := ""
 	for _, selection := range set.Selections() {
 		if selection.GVR != key.GVR || selection.Namespace != "" && selection.Namespace != key.Namespace {
 			continue
 		}
 		view := e.caches.View(informer.Key(selection), key.Namespace, key.Name)
-		if !view.Synced && found == gone {
-			found = unknown
+		if !view.Synced {
+			found = max(found, unknown)
+			unsure = append(unsure, selection)
+			continue
 		}
-		if !view.Synced || view.Object == nil {
+		if view.Object == nil {
 			continue
 		}
 		other := view.Object.GetResourceVersion()
 		if found != present || older(version, other) {
 			found, version = present, other
+			unsure = append(unsure, snapshot.SelectedBy...)
 			snapshot.Object, snapshot.SelectedBy = view.Object.Object, nil
 		}
 		if other == version {
 			snapshot.SelectedBy = append(snapshot.SelectedBy, selection)
+		} else {
+			unsure = append(unsure, selection)
 		}
 	}
-	return snapshot, found
+	return snapshot, found, unsure
 }
 
 // older reports whether resourceVersion a comes before b. Where a server's

@@ -6,25 +6,26 @@ import (
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
-// Compile checks the rules of all sets and joins them into one. It finds all
-// errors; the set is nil where there is one.
-func Compile(sets []*RuleSet) (*Set, document.Errors) {
+// Compile checks the rules of all sets and joins them into one, with some of
+// their constants replaced. It finds all errors; the set is nil where there is
+// one.
+func Compile(sets []*spec.Set, options Options) (*Set, document.Errors) {
 	var all []*Rule
-	var errs document.Errors
+	errs := unknownParams(sets, options.Params)
 	for _, set := range sets {
-		for _, source := range set.Rules {
-			rule, ruleErrs := compileRule(set, source)
-			errs = append(errs, ruleErrs...)
-			all = append(all, rule)
-		}
+		compiled, setErrs := compileSet(set, options)
+		errs = append(errs, setErrs...)
+		all = append(all, compiled...)
 	}
 	if len(errs) > 0 {
 		return nil, errs.Sorted()
@@ -32,51 +33,137 @@ func Compile(sets []*RuleSet) (*Set, document.Errors) {
 	return newSet(all), nil
 }
 
-func compileRule(set *RuleSet, source RuleSource) (*Rule, document.Errors) {
-	rule := &Rule{
-		ID:          plan.Rule{Kind: set.Kind, Namespace: set.Namespace, Set: set.Name, Name: source.Name},
-		Description: source.Description,
-	}
-	selections, errs := set.watched(source.Watch)
-	rule.selections = selections
-	errs = append(errs, rule.compileLets(slices.Concat(set.Let, source.Let))...)
-	if source.When != nil {
-		program, wrong := compileCondition(source.When, rule.scope)
-		if wrong != nil {
-			errs = append(errs, wrong)
+func compileSet(set *spec.Set, options Options) ([]*Rule, document.Errors) {
+	constants, errs := params(set, options.Params)
+	shared, graphErrs := setGraph(set)
+	errs = append(errs, graphErrs...)
+	declared := declarations(set)
+	var all []*Rule
+	for i := range set.Rules {
+		if errs.Enough() {
+			break
 		}
-		rule.when = &condition{node: source.When, program: program}
+		rule := &Rule{
+			ID:     plan.Rule{Kind: set.Kind, Namespace: set.Namespace, Set: set.Name, Name: set.Rules[i].Name},
+			set:    set,
+			source: &set.Rules[i],
+			about:  map[string]any{"name": set.Rules[i].Name, "set": set.Name},
+			params: constants,
+		}
+		errs = append(errs, rule.compile(shared, declared)...)
+		errs = append(errs, rule.notCarried(options)...)
+		all = append(all, rule)
 	}
-	for _, n := range source.Actions {
-		compiled, actionErrs := action.Compile(n, rule.scope)
-		errs = append(errs, actionErrs...)
-		rule.actions = append(rule.actions, compiled)
-	}
-	return rule, errs
+	return all, errs
 }
 
-// watched resolves `watch`: a key of `resources`, or several with commas.
-func (s *RuleSet) watched(n *document.Node) ([]plan.Selection, document.Errors) {
-	if n.Kind() == document.KindInvalid {
-		return nil, nil
+func (r *Rule) compile(shared *graph, declared relation.Declarations) document.Errors {
+	errs := r.compileWatch(declared)
+	var more document.Errors
+	r.names, more = shared.extended(r.source, declared)
+	errs = append(errs, more...)
+	if r.source.When != nil {
+		r.when, more = body.CompileCondition(r.source.When, r.names.scope)
+		errs = append(errs, more...)
 	}
-	if n.Kind() != document.KindString {
-		return nil, document.Errors{n.Errorf(watchHint(n), "watch must be a string, have %s", n.Kind())}
+	if r.source.For != nil {
+		r.hold, more = compileHold(r.source.For, r.names.scope)
+		errs = append(errs, more...)
 	}
-	var out []plan.Selection
+	env := action.Env{Scope: r.names.scope, Declared: declared, Related: r.names.related(), Watched: r.selections}
+	r.steps, more = compileSteps(r.source.Actions, env)
+	errs = append(errs, more...)
+	if r.source.OnDelete != nil {
+		r.onDelete, more = compileOnDelete(r.source.OnDelete, env)
+		errs = append(errs, more...)
+	}
+	r.prunes, more = prunes(r.steps, r.source.Actions)
+	return append(errs, more...)
+}
+
+func compileSteps(nodes []*document.Node, env action.Env) ([]*action.Step, document.Errors) {
+	var steps []*action.Step
 	var errs document.Errors
-	offset := 0
-	for part := range strings.SplitSeq(n.Text(), ",") {
-		name := strings.TrimSpace(part)
-		at := slices.IndexFunc(s.Resources, func(r Resource) bool { return r.Name == name })
-		if at < 0 {
-			errs = append(errs, s.unknownResource(n, offset+strings.Index(part, name), name))
-		} else {
-			out = append(out, s.selections(s.Resources[at])...)
+	for _, n := range nodes {
+		step, stepErrs := action.Compile(n, env)
+		steps = append(steps, step)
+		if errs = append(errs, stepErrs...); errs.Enough() {
+			break
 		}
-		offset += len(part) + 1
+	}
+	return steps, errs
+}
+
+// prunes lists the resources of which a rule deletes what it no longer wants. The
+// children of a rule are not told apart by action, so all of a resource are
+// pruned or none.
+func prunes(steps []*action.Step, nodes []*document.Node) ([]*relation.Declaration, document.Errors) {
+	agreed := map[schema.GroupVersionResource]bool{}
+	var out []*relation.Declaration
+	var errs document.Errors
+	for i, step := range steps {
+		declared, prune := step.Applies()
+		if declared == nil {
+			continue
+		}
+		before, seen := agreed[declared.GVR]
+		switch {
+		case seen && before != prune:
+			errs = append(errs, pruneOf(nodes[i]).Errorf("give both the same prune, or make them two rules",
+				"another action of the rule applies %s with prune: %t", declared.Name, before))
+		case prune && !slices.Contains(out, declared):
+			out = append(out, declared)
+		}
+		agreed[declared.GVR] = prune
 	}
 	return out, errs
+}
+
+// pruneOf returns where an action says whether to prune, or the action that does
+// not say so.
+func pruneOf(n *document.Node) *document.Node {
+	if prune := n.Get("apply").Get("prune"); prune != nil {
+		return prune
+	}
+	return n.Get("apply")
+}
+
+// compileWatch resolves `watch`: a key of `resources`, or several with commas.
+func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
+	n := r.source.Watch
+	if n.Kind() == document.KindInvalid {
+		return nil
+	}
+	if n.Kind() != document.KindString {
+		return document.Errors{n.Errorf(watchHint(n), "watch must be a string, have %s", n.Kind())}
+	}
+	var errs document.Errors
+	seen := map[*relation.Declaration]bool{}
+	offset := 0
+	for part := range strings.SplitSeq(n.Text(), ",") {
+		if errs.Enough() {
+			break
+		}
+		if errs.Enough() {
+			break
+		}
+		name := strings.TrimSpace(part)
+		at := offset + strings.Index(part, name)
+		offset += len(part) + 1
+		if name == "" {
+			errs = append(errs, n.ErrorAt(at, 0, "write the name of a resource declared under resources", "the name of a resource is missing here"))
+			continue
+		}
+		watched, wrong := declared.LookupAt(n, at, name)
+		switch {
+		case wrong != nil:
+			errs = append(errs, wrong)
+		case watched != nil && !seen[watched]:
+			seen[watched] = true
+			r.selections = append(r.selections, watched.Selections...)
+		}
+	}
+	return errs
 }
 
 // watchHint writes a list as watch takes it.
@@ -91,73 +178,33 @@ func watchHint(n *document.Node) string {
 	return "write watch: " + strings.Join(names, ", ")
 }
 
-func (s *RuleSet) unknownResource(n *document.Node, offset int, name string) *document.Error {
-	var declared []string
-	for _, resource := range s.Resources {
-		declared = append(declared, resource.Name)
+func declarations(set *spec.Set) relation.Declarations {
+	var out relation.Declarations
+	for _, resource := range set.Resources {
+		out = append(out, &relation.Declaration{
+			Name: resource.Name, GVR: resource.GVR, Selections: selections(set, resource), Namespace: set.Namespace,
+		})
 	}
-	hint := "declare it under resources"
-	if near := document.Suggest(name, declared); near != "" {
-		hint = `did you mean "` + near + `"?`
-	}
-	return n.ErrorAt(offset, len(name), hint, "no resource %q is declared", name)
+	return out
 }
 
 // selections spreads a declaration over its namespaces. Selectors are written
 // in one way, so that equal ones share an informer.
-func (s *RuleSet) selections(r Resource) []plan.Selection {
-	selection := plan.Selection{GVR: r.GVR, Namespace: s.Namespace}
+func selections(set *spec.Set, r spec.Resource) []plan.Selection {
+	selection := plan.Selection{GVR: r.GVR, Namespace: set.Namespace}
 	if parsed, err := labels.Parse(r.LabelSelector); err == nil {
 		selection.LabelSelector = parsed.String()
 	}
 	if parsed, err := fields.ParseSelector(r.FieldSelector); err == nil {
 		selection.FieldSelector = parsed.String()
 	}
-	if len(r.Namespaces) == 0 || s.Kind == KindRuleSet {
+	if len(r.Namespaces) == 0 || set.Kind == spec.KindRuleSet {
 		return []plan.Selection{selection}
 	}
 	var out []plan.Selection
-	for _, namespace := range r.Namespaces {
+	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(r.Namespaces))) {
 		selection.Namespace = namespace
 		out = append(out, selection)
 	}
 	return out
-}
-
-// compileCondition refuses a number, which is never a condition.
-func compileCondition(n *document.Node, scope *expression.Scope) (*expression.Program, *document.Error) {
-	if n.Kind() == document.KindInt || n.Kind() == document.KindFloat {
-		return nil, n.Errorf("write a condition, such as object.spec.replicas > 1", "a condition is true or false, have %s", n.Kind())
-	}
-	return compileExpression(n, scope)
-}
-
-// compileExpression compiles a string of the document.
-func compileExpression(n *document.Node, scope *expression.Scope) (*expression.Program, *document.Error) {
-	source, wrong := expressionText(n)
-	if wrong != nil || source == "" {
-		return nil, wrong
-	}
-	program, err := expression.Compile(source, scope)
-	if err != nil {
-		return nil, body.Locate(n, err)
-	}
-	return program, nil
-}
-
-// expressionText takes true, 5 and the like as the expressions that they are.
-func expressionText(n *document.Node) (string, *document.Error) {
-	switch n.Kind() {
-	case document.KindInvalid:
-		return "", nil // Reported by the parser.
-	case document.KindList, document.KindMap:
-		return "", n.Errorf("write the expression as a string", "want an expression, have %s", n.Kind())
-	case document.KindNull:
-		return "", n.Errorf("write an expression, or leave the field out", "the expression is empty")
-	default:
-	}
-	if strings.TrimSpace(n.Text()) == "" {
-		return "", n.Errorf("write an expression, or leave the field out", "the expression is empty")
-	}
-	return n.Text(), n.CutByComment()
 }

@@ -4,34 +4,104 @@ import (
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 )
 
 // Evaluate asks every rule that watches the object what it wants, and joins
 // the wishes into one plan. It is pure: the same snapshot gives the same plan.
 func (s *Set) Evaluate(snapshot Snapshot) plan.Plan {
-	var wishes []plan.Wish
-	var events []plan.Event
-	var decisions []plan.Decision
-	identity := snapshot.Identity()
+	e := &evaluation{snapshot: &snapshot, object: snapshot.Identity(), instant: expression.NewInstant(snapshot.Now)}
+	e.budget = expression.NewLazyBudget(e.size)
 	for _, rule := range s.byGVR[snapshot.GVR] {
-		if !rule.watches(snapshot.SelectedBy) {
-			continue
+		if rule.concerns(&snapshot) {
+			e.add(rule)
 		}
-		e := &action.Evaluation{Rule: rule.ID, Object: identity, Current: snapshot.Object}
-		decisions = append(decisions, rule.evaluate(e, snapshot.Explain))
-		wishes = append(wishes, e.Wishes...)
-		events = append(events, e.Events...)
 	}
-	out := plan.Build(wishes, plan.Options{Separate: snapshot.Separate, Ineffective: snapshot.Ineffective})
+	return e.plan()
+}
+
+// evaluation is all rules looking at one object.
+type evaluation struct {
+	snapshot *Snapshot
+	object   plan.Object
+	instant  *expression.Instant
+	// budget is shared by all rules, or a thousand of them would take a thousand
+	// times as much as one may.
+	budget *expression.Budget
+	turn   *turn // of the rule whose turn it is
+	read   int   // bytes of the object, once they are counted
+	others int   // bytes of what the rules before have read beside it
+	memos  []memo
+
+	wishes, audited []plan.Wish
+	events          []plan.Event
+	decisions       []plan.Decision
+	reads           []plan.Read
+	secret          map[plan.Rule]bool
+}
+
+// concerns reports whether the rule has a say about the object: it selects it, or
+// may have left something of it behind.
+func (r *Rule) concerns(s *Snapshot) bool {
+	switch {
+	case s.Object == nil:
+		return len(r.prunes) > 0
+	case r.watches(s.SelectedBy):
+		return true
+	case r.onDelete == nil && r.prunes == nil:
+		return false
+	default:
+		return !slices.ContainsFunc(r.selections, func(selection plan.Selection) bool {
+			return selection.GVR == s.GVR && !slices.Contains(s.LeftBy, selection)
+		})
+	}
+}
+
+// size is how much the rules have read so far.
+func (e *evaluation) size() int {
+	if e.read == 0 {
+		e.read = expression.Size(e.snapshot.Object)
+	}
+	return e.read + e.others + e.turn.reader.Size()
+}
+
+func (e *evaluation) add(rule *Rule) {
+	e.budget.Reserve()
+	t := rule.begin(e)
+	e.turn = t
+	defer func() { e.others += t.reader.Size() }()
+	e.decisions = append(e.decisions, t.run())
+	if rule.audited() {
+		e.audited = append(e.audited, t.action.Wishes...)
+	} else {
+		e.wishes = append(e.wishes, t.action.Wishes...)
+		e.events = append(e.events, t.action.Events...)
+	}
+	e.wishes = append(e.wishes, t.freed...)
+	e.reads = append(e.reads, t.reader.Reads()...)
+	if t.secret() {
+		if e.secret == nil {
+			e.secret = map[plan.Rule]bool{}
+		}
+		e.secret[rule.ID] = true
+	}
+}
+
+func (e *evaluation) plan() plan.Plan {
+	state := e.snapshot.State
+	options := plan.Options{Separate: state.Separate, Ineffective: state.Ineffective}
+	out := plan.Build(e.wishes, options)
 	refused := out.Decisions
-	out.Events, out.Decisions = events, decisions
-	refuse(&out, refused)
-	if identity.IsSecret() {
-		hideValues(out.Decisions)
+	out.Events, out.Decisions = e.events, e.decisions
+	if len(e.audited) > 0 {
+		wouldBe := plan.Build(e.audited, options)
+		out.Audited = wouldBe.Operations
+		refused = append(refused, wouldBe.Decisions...)
 	}
+	refuse(&out, refused)
+	hideValues(out.Decisions, e.secret)
+	out.Reads = distinct(e.reads)
+	out.LookAgainAt = e.instant.Next()
 	return out
 }
 
@@ -40,7 +110,8 @@ func (s *Set) Evaluate(snapshot Snapshot) plan.Plan {
 func refuse(out *plan.Plan, refused []plan.Decision) {
 	for _, decision := range refused {
 		for i := range out.Decisions {
-			if out.Decisions[i].Rule == decision.Rule {
+			if was := out.Decisions[i]; was.Rule == decision.Rule {
+				decision.Audited, decision.HeldSince = was.Audited, was.HeldSince
 				out.Decisions[i] = decision
 			}
 		}
@@ -48,58 +119,18 @@ func refuse(out *plan.Plan, refused []plan.Decision) {
 	}
 }
 
-func (r *Rule) watches(selectedBy []plan.Selection) bool {
-	return slices.ContainsFunc(r.selections, func(selection plan.Selection) bool { return slices.Contains(selectedBy, selection) })
-}
-
-// evaluate fills e with what the rule wants. A rule that fails wants nothing.
-func (r *Rule) evaluate(e *action.Evaluation, explain bool) plan.Decision {
-	decision := plan.Decision{Rule: r.ID, Outcome: plan.Matched}
-	if deleting(e.Current) {
-		decision.Outcome, decision.Reason = plan.Skipped, "the object is being deleted"
-		return decision
+// distinct keeps each question once.
+func distinct(reads []plan.Read) []plan.Read {
+	if len(reads) < 2 {
+		return reads
 	}
-	known := &names{rule: r, object: e.Current}
-	known.expressions = &expression.Evaluation{Names: known, Budget: expression.NewLazyBudget(func() int { return expression.Size(e.Current) })}
-	e.Expressions = known.expressions
-	matched, err := r.matches(e.Expressions)
-	if err == nil && matched {
-		err = r.act(e)
-	}
-	switch {
-	case err != nil:
-		e.Wishes, e.Events = nil, nil
-		decision.Outcome, decision.Reason, decision.Err = plan.Failed, err.Error(), err
-	case !matched:
-		decision.Outcome = plan.Unmatched
-		if explain {
-			decision.Reason = r.whyNot(e.Expressions, e.Object.IsSecret())
+	seen := make(map[string]bool, len(reads))
+	var out []plan.Read
+	for _, read := range reads {
+		if key := read.Key(); !seen[key] {
+			seen[key] = true
+			out = append(out, read)
 		}
 	}
-	return decision
-}
-
-func (r *Rule) matches(e *expression.Evaluation) (bool, error) {
-	if r.when == nil {
-		return true, nil
-	}
-	matched, err := r.when.program.EvalBool(e)
-	if err != nil {
-		return false, body.Locate(r.when.node, err)
-	}
-	return matched, nil
-}
-
-func (r *Rule) act(e *action.Evaluation) error {
-	for _, a := range r.actions {
-		if err := a.Evaluate(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func deleting(object map[string]any) bool {
-	metadata, _ := object["metadata"].(map[string]any)
-	return metadata["deletionTimestamp"] != nil
+	return out
 }

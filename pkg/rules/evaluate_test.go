@@ -247,7 +247,7 @@ apply {"spec":{"b":1}}`,
     watch: tidbclusters
     actions: [{patch: {merge: {metadata: {"${'u' + 'id'}": x}}}}]`,
 			object: `{spec: {}}`,
-			want:   `r failed: rules.yaml:10:31: spec.rules[0].actions[0].patch.merge: a rule may not write metadata.uid`,
+			want:   `r failed: rules.yaml:10:42: spec.rules[0].actions[0].patch.merge.metadata: a rule may not write metadata.uid; leave it out, the API server gives it`,
 		},
 		"NotABoolean": {
 			reason: "A condition that is not a boolean is an error, not false.",

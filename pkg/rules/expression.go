@@ -1,20 +1,23 @@
 package rules
 
 import (
+	"time"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 )
 
 // EvaluateExpression returns the value of an expression that is in no rule, for
 // trying it out: of the names of a rule it has object. Its errors are
 // [*expression.Error]; a value that omit() leaves out is nil.
-func EvaluateExpression(text string, object map[string]any) (any, error) {
-	program, err := expression.Compile(text, expression.NewScope(nameObject))
+func EvaluateExpression(text string, object map[string]any, now time.Time) (any, error) {
+	program, err := expression.Compile(text, expression.NewScope("object"))
 	if err != nil {
 		return nil, err
 	}
 	e := &expression.Evaluation{
-		Names:  only{object},
-		Budget: expression.NewLazyBudget(func() int { return expression.Size(object) }),
+		Names:   only{object},
+		Budget:  expression.NewLazyBudget(func() int { return expression.Size(object) }),
+		Instant: expression.NewInstant(now),
 	}
 	value, err := program.Eval(e)
 	if err != nil {

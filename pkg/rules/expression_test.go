@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -33,7 +34,7 @@ func TestEvaluateExpression(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := EvaluateExpression(tc.text, object)
+			got, err := EvaluateExpression(tc.text, object, time.Unix(0, 0))
 			if err != nil {
 				t.Fatalf("%s\n%v", tc.reason, err)
 			}
@@ -55,7 +56,7 @@ func TestEvaluateExpressionErrors(t *testing.T) {
 		"rule.name":            "rule",
 		"map(1..9999999, [#])": "",
 	} {
-		_, err := EvaluateExpression(text, map[string]any{"spec": map[string]any{}})
+		_, err := EvaluateExpression(text, map[string]any{"spec": map[string]any{}}, time.Unix(0, 0))
 		var located *expression.Error
 		if !errors.As(err, &located) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want an error with %q, got %v", text, want, err)

@@ -2,82 +2,35 @@ package rules
 
 import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // Options are what a document leaves to where it is used.
 type Options struct {
 	// DefaultNamespace is that of a RuleSet that names none.
 	DefaultNamespace string
+	// Params replace constants of the sets.
+	Params []Param
+	// Carries reports whether whoever runs the rules has a feature; rules that use
+	// others are refused. Nil stands for all features, as for checking alone.
+	Carries func(Feature) bool
 }
 
 // Load parses and compiles files of rules into one set. It finds all errors of
 // all files; of a file that is not YAML, the first. Documents of kind RuleTest
 // are passed over, so that a folder may hold both.
 func Load(files []document.File, options Options) (*Set, document.Errors) {
-	sets, errs := Parse(files, options)
-	compiled, compileErrs := Compile(sets)
+	sets, errs := spec.Parse(files, options.DefaultNamespace)
+	if len(errs) > 0 {
+		options.Params = nil // Whether a set that cannot be read has them is not known.
+	}
+	if errs.Enough() {
+		return nil, errs.Sorted() // What was not read any more would seem to be missing.
+	}
+	compiled, compileErrs := Compile(sets, options)
 	errs = append(errs, compileErrs...)
 	if len(errs) > 0 {
 		return nil, errs.Sorted()
 	}
 	return compiled, nil
-}
-
-// Parse reads the rule sets in files. What it returns besides errors is as
-// complete as it could be made, so that Compile can find more of them.
-func Parse(files []document.File, options Options) ([]*RuleSet, document.Errors) {
-	var sets []*RuleSet
-	var errs document.Errors
-	for _, file := range files {
-		documents, fileErrs := document.Parse(file)
-		errs = append(errs, fileErrs...)
-		for _, n := range documents {
-			switch kind := n.Get("kind"); {
-			case n.Kind() != document.KindMap:
-				errs = append(errs, n.Errorf("start with apiVersion, kind, metadata and spec",
-					"a document must be a map, have %s", n.Kind()))
-			case kind.Text() == KindRuleSet || kind.Text() == KindClusterRuleSet:
-				set, setErrs := parseSet(n, options.DefaultNamespace)
-				set.File = file.Name
-				sets = append(sets, set)
-				errs = append(errs, setErrs...)
-			case kind.Text() != KindRuleTest:
-				errs = append(errs, unknownKind(n, kind))
-			}
-		}
-	}
-	return sets, append(errs, repeatedSets(sets)...)
-}
-
-func unknownKind(n, kind *document.Node) *document.Error {
-	if kind == nil {
-		return n.Errorf("write kind: "+KindRuleSet+" or kind: "+KindClusterRuleSet, "the document has no kind")
-	}
-	hint := "rules are of kind " + KindRuleSet + " or " + KindClusterRuleSet
-	if near := document.Suggest(kind.Text(), []string{KindRuleSet, KindClusterRuleSet, KindRuleTest}); near != "" {
-		hint = `did you mean "` + near + `"?`
-	}
-	return kind.Errorf(hint, "unknown kind %q", kind.Text())
-}
-
-// repeatedSets refuses a second set of the same name, since it would be
-// unclear which one holds.
-func repeatedSets(sets []*RuleSet) document.Errors {
-	type identity struct{ kind, namespace, name string }
-	first := map[identity]*RuleSet{}
-	var errs document.Errors
-	for _, set := range sets {
-		id := identity{set.Kind, set.Namespace, set.Name}
-		before := first[id]
-		if before == nil {
-			first[id] = set
-			continue
-		}
-		if set.Name == "" {
-			continue // Reported where the name is missing.
-		}
-		errs = append(errs, set.node.Get("metadata").Errorf("rename one of them", "%s %q is in %s, line %d, already",
-			set.Kind, set.Name, before.File, before.node.Position().Line))
-	}
-	return errs
 }

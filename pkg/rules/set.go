@@ -3,15 +3,15 @@ package rules
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // Set is all rules of a process, compiled. It is immutable and safe for
@@ -24,19 +24,19 @@ type Set struct {
 
 // Rule is one compiled rule.
 type Rule struct {
-	ID          plan.Rule
-	Description string
-	selections  []plan.Selection
-	scope       *expression.Scope
-	names       []*let // by slot, nil for what is not a let
-	when        *condition
-	actions     []action.Action
-}
+	ID plan.Rule
 
-// condition is a compiled `when`.
-type condition struct {
-	node    *document.Node
-	program *expression.Program
+	set        *spec.Set
+	source     *spec.Rule
+	selections []plan.Selection
+	about      map[string]any // the value of the name rule
+	params     map[string]any
+	names      *graph
+	when       *body.Expression
+	hold       *hold
+	steps      []*action.Step
+	prunes     []*relation.Declaration
+	onDelete   *onDelete
 }
 
 // newSet puts the rules in their order of precedence.
@@ -49,12 +49,14 @@ func newSet(all []*Rule) *Set {
 			cmp.Compare(a.ID.Namespace, b.ID.Namespace),
 		)
 	})
+	seen := map[plan.Selection]bool{}
 	for _, rule := range out.rules {
 		for _, selection := range rule.selections {
-			if !slices.Contains(out.selections, selection) {
+			if !seen[selection] {
+				seen[selection] = true
 				out.selections = append(out.selections, selection)
 			}
-			if of := out.byGVR[selection.GVR]; !slices.Contains(of, rule) {
+			if of := out.byGVR[selection.GVR]; len(of) == 0 || of[len(of)-1] != rule {
 				out.byGVR[selection.GVR] = append(of, rule)
 			}
 		}
@@ -70,35 +72,29 @@ func (s *Set) Rules() []*Rule { return slices.Clone(s.rules) }
 // only.
 func (s *Set) Selections() []plan.Selection { return s.selections }
 
-// Snapshot is all that an evaluation may know.
-type Snapshot struct {
-	GVR    schema.GroupVersionResource
-	Object map[string]any // as stored; read only
-	// SelectedBy are the selections that hold the object. Rules of other
-	// selections are not evaluated.
-	SelectedBy []plan.Selection
-	Now        time.Time
-	// Separate asks for requests that are not joined from several rules.
-	Separate bool
-	// Ineffective is what is known to have no effect. It is not asked for.
-	Ineffective plan.Marks
-	// Explain asks for a reason in the decision of a rule that did not match.
-	Explain bool
+// Description is what the author says of the rule.
+func (r *Rule) Description() string { return r.source.Description }
+
+// Identity is the ServiceAccount that reads and writes for the rule, empty for
+// the process's own.
+func (r *Rule) Identity() types.NamespacedName { return r.set.Identity }
+
+// Limits are the blast radius of the rule, nil for none.
+func (r *Rule) Limits() *spec.Limits { return r.source.Limits }
+
+func (r *Rule) suspended() bool { return r.source.Suspend }
+
+// audited reports whether the rule decides and reports, but writes nothing.
+func (r *Rule) audited() bool { return cmp.Or(r.source.Mode, r.set.Mode) == spec.Audit }
+
+// idle says why a rule writes nothing whatever it finds.
+func (r *Rule) idle() string {
+	if r.suspended() {
+		return "the rule is suspended"
+	}
+	return "the rule is in mode Audit"
 }
 
-// Identity says which object the snapshot is of, and of which version.
-func (s Snapshot) Identity() plan.Object {
-	metadata, _ := s.Object["metadata"].(map[string]any)
-	text := func(from map[string]any, key string) string {
-		value, _ := from[key].(string)
-		return value
-	}
-	return plan.Object{
-		GVR:             s.GVR,
-		Kind:            text(s.Object, "kind"),
-		Namespace:       text(metadata, "namespace"),
-		Name:            text(metadata, "name"),
-		UID:             types.UID(text(metadata, "uid")),
-		ResourceVersion: text(metadata, "resourceVersion"),
-	}
+func (r *Rule) watches(selectedBy []plan.Selection) bool {
+	return slices.ContainsFunc(r.selections, func(selection plan.Selection) bool { return slices.Contains(selectedBy, selection) })
 }

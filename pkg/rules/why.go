@@ -1,13 +1,13 @@
 package rules
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // longestValue is how much of a value a reason shows, in bytes of JSON.
@@ -16,7 +16,7 @@ const longestValue = 60
 // whyNot names the clause of `when` that is false, with the values it read
 // unless they are secret.
 func (r *Rule) whyNot(e *expression.Evaluation, secret bool) string {
-	clauses, err := r.when.program.Explain(e)
+	clauses, err := r.when.Program().Explain(e)
 	if err != nil || len(clauses) == 0 {
 		return ""
 	}
@@ -35,24 +35,24 @@ func (r *Rule) whyNot(e *expression.Evaluation, secret bool) string {
 	return reason
 }
 
-func shown(value any) string {
-	if value == nil {
+func shown(v any) string {
+	if v == nil {
 		return "absent"
 	}
-	data, err := json.Marshal(value)
-	if err != nil || len(data) > longestValue {
+	text, err := value.JSON(v, expression.NewBudget(0))
+	if err != nil || len(text) > longestValue {
 		return "..."
 	}
-	return string(data)
+	return text
 }
 
 // errSecret stands for an error that may repeat a value.
 var errSecret = errors.New("it failed on a Secret, and the error may tell a value of it")
 
-// hideValues keeps of the errors only their places.
-func hideValues(decisions []plan.Decision) {
+// hideValues keeps of the errors of some rules only their places.
+func hideValues(decisions []plan.Decision, secret map[plan.Rule]bool) {
 	for i, decision := range decisions {
-		if decision.Outcome != plan.Failed {
+		if !secret[decision.Rule] || decision.Err == nil {
 			continue
 		}
 		err := errSecret

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
 )
 
@@ -20,7 +22,11 @@ import (
 type Decided struct {
 	Decisions []Decision `json:"decisions"`
 	Writes    []Write    `json:"writes"`
-	Events    []Event    `json:"events"`
+	// Audited are the writes of rules in mode Audit, which are not made.
+	Audited []Write `json:"audited,omitempty"`
+	Events  []Event `json:"events"`
+	// LookAgainAt is when what was decided changes with time alone.
+	LookAgainAt []Look `json:"lookAgainAt,omitempty"`
 	// Object is what [Evaluate] predicts the object to be after the writes,
 	// without managedFields. It is nil where nothing is written.
 	Object map[string]any `json:"object,omitempty"`
@@ -31,6 +37,7 @@ type Decision struct {
 	Object  string       `json:"object"`
 	Rule    string       `json:"rule"`
 	Outcome plan.Outcome `json:"outcome"`
+	Mode    spec.Mode    `json:"mode,omitempty"` // empty for Enforce
 	Reason  string       `json:"reason,omitempty"`
 	// Err is why a rule failed, with its place in the rules where it has one.
 	// Reason says the same without the place, which changes with every edit.
@@ -58,6 +65,13 @@ type Event struct {
 	Message string `json:"message"`
 }
 
+// Look is the earliest instant at which the rules may want something else of an
+// object although nothing has changed.
+type Look struct {
+	Object string `json:"object"`
+	At     string `json:"at"` // RFC 3339
+}
+
 // YAML writes what was decided as YAML, in order.
 func (d Decided) YAML() ([]byte, error) { return golden.Encode(d) }
 
@@ -73,6 +87,13 @@ func Evaluate(set *rules.Set, content map[string]any, now time.Time) (Decided, e
 	return decided, err
 }
 
+// EvaluateExpression returns the value of one expression on an object, which is
+// completed as by [Evaluate]. Its errors are those of
+// [rules.EvaluateExpression].
+func EvaluateExpression(text string, content map[string]any, now time.Time) (any, error) {
+	return rules.EvaluateExpression(text, stored(content, 1, now), now)
+}
+
 // evaluate decides about an object that is stored. With fingerprints, masked
 // values can be told apart.
 func evaluate(set *rules.Set, content map[string]any, now time.Time, fingerprints bool) (Decided, error) {
@@ -86,7 +107,7 @@ func evaluate(set *rules.Set, content map[string]any, now time.Time, fingerprint
 		return Decided{}, err
 	}
 	if resource.Group == "" && resource.Resource == "secrets" {
-		newMask(content, decided.Writes, fingerprints).hide(&decided)
+		newMask(content, slices.Concat(decided.Writes, decided.Audited), fingerprints).hide(&decided)
 	}
 	return decided, nil
 }
@@ -95,26 +116,48 @@ func evaluate(set *rules.Set, content map[string]any, now time.Time, fingerprint
 func decidedBy(p plan.Plan, name string, content map[string]any) (Decided, error) {
 	out := Decided{Decisions: []Decision{}, Writes: []Write{}, Events: []Event{}, Object: content}
 	for _, d := range p.Decisions {
-		out.Decisions = append(out.Decisions, Decision{
-			Object: name, Rule: d.Rule.String(), Outcome: d.Outcome, Reason: reason(d), Err: d.Err,
-		})
-	}
-	version := ""
-	for _, operation := range p.Operations {
-		operation.Target.ResourceVersion = cmp.Or(version, operation.Target.ResourceVersion)
-		request, err := write.NewRequest(operation)
-		if err != nil {
-			return Decided{}, fmt.Errorf("making a request of the plan: %w", err)
+		decision := Decision{Object: name, Rule: d.Rule.String(), Outcome: d.Outcome, Reason: reason(d), Err: d.Err}
+		if d.Audited {
+			decision.Mode = spec.Audit
 		}
-		version = following(request.Target.ResourceVersion)
+		out.Decisions = append(out.Decisions, decision)
+	}
+	writes, err := writesOf(p.Operations)
+	if err != nil {
+		return Decided{}, err
+	}
+	out.Writes = append(out.Writes, writes...)
+	if out.Audited, err = writesOf(p.Audited); err != nil {
+		return Decided{}, err
+	}
+	for _, operation := range p.Operations {
 		out.Object = operation.Predicted
-		out.Writes = append(out.Writes, writeOf(request, operation))
 	}
 	out.Object = withoutManagedFields(out.Object)
+	if !p.LookAgainAt.IsZero() {
+		out.LookAgainAt = []Look{{Object: name, At: p.LookAgainAt.UTC().Format(time.RFC3339Nano)}}
+	}
 	for _, e := range p.Events {
 		out.Events = append(out.Events, Event{
 			Object: e.Regarding.String(), Rule: e.Rule.String(), Type: e.Type, Reason: e.Reason, Action: e.Action, Message: e.Message,
 		})
+	}
+	return out, nil
+}
+
+// writesOf are the requests of the operations, each guarded with the version that
+// the one before it brings.
+func writesOf(operations []plan.Operation) ([]Write, error) {
+	var out []Write
+	version := ""
+	for _, operation := range operations {
+		operation.Target.ResourceVersion = cmp.Or(version, operation.Target.ResourceVersion)
+		request, err := write.NewRequest(operation)
+		if err != nil {
+			return nil, fmt.Errorf("making a request of the plan: %w", err)
+		}
+		version = following(request.Target.ResourceVersion)
+		out = append(out, writeOf(request, operation))
 	}
 	return out, nil
 }

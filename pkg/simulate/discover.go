@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // discover lists the files below a directory that hold documents of ours, in
@@ -50,8 +50,8 @@ var oursUnparsed = regexp.MustCompile(`(?m)^(apiVersion: *["']?dyncontroller\.de
 // found and refused, not passed over.
 func isOurs(data []byte) bool {
 	documents, errs := document.Parse(document.File{Data: data})
-	group, _, _ := strings.Cut(rules.APIVersion, "/")
+	group, _, _ := strings.Cut(spec.APIVersion, "/")
 	return slices.ContainsFunc(documents, func(n *document.Node) bool {
-		return strings.HasPrefix(n.Get("apiVersion").Text(), group+"/") || n.Get("kind").Text() == rules.KindRuleTest
+		return strings.HasPrefix(n.Get("apiVersion").Text(), group+"/") || n.Get("kind").Text() == spec.KindRuleTest
 	}) || len(errs) > 0 && oursUnparsed.Match(data)
 }

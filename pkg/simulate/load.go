@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -38,7 +39,7 @@ func (t *Test) loadRules(files Files) document.Errors {
 		}
 		all = append(all, found...)
 	}
-	set, rulesErrs := rules.Load(all, rules.Options{DefaultNamespace: defaultNamespace})
+	set, rulesErrs := rules.Load(all, rules.Options{DefaultNamespace: defaultNamespace, Carries: engine.Carries})
 	t.set = set
 	return append(errs, rulesErrs...)
 }

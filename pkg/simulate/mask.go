@@ -85,8 +85,10 @@ func (m *mask) hide(d *Decided) {
 			decision.Reason, decision.Err = hidden, nil
 		}
 	}
-	for i := range d.Writes {
-		d.Writes[i].Body = m.body(d.Writes[i].Body)
+	for _, writes := range [][]Write{d.Writes, d.Audited} {
+		for i := range writes {
+			writes[i].Body = m.body(writes[i].Body)
+		}
 	}
 	for i := range d.Events {
 		event := &d.Events[i]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // Test is a RuleTest with its rules compiled. It is immutable.
@@ -51,12 +52,12 @@ func parse(file document.File) ([]*Test, document.Errors) {
 	for _, n := range documents {
 		switch kind := n.Get("kind"); {
 		case n.Kind() == document.KindMap && kind == nil:
-			errs = append(errs, n.Errorf("write kind: "+rules.KindRuleTest, "the document has no kind"))
-		case kind.Text() == rules.KindRuleTest:
+			errs = append(errs, n.Errorf("write kind: "+spec.KindRuleTest, "the document has no kind"))
+		case kind.Text() == spec.KindRuleTest:
 			test := &Test{File: file.Name, now: defaultNow()}
 			errs = append(errs, test.decode(n)...)
 			tests = append(tests, test)
-		case kind.Text() != rules.KindRuleSet && kind.Text() != rules.KindClusterRuleSet:
+		case kind.Text() != spec.KindRuleSet && kind.Text() != spec.KindClusterRuleSet:
 			errs = append(errs, wrongKind(n)...)
 		}
 	}
@@ -68,13 +69,13 @@ func wrongKind(n *document.Node) document.Errors {
 		return document.Errors{err}
 	}
 	var kind string
-	return document.OneOf(&kind, rules.KindRuleTest, rules.KindRuleSet, rules.KindClusterRuleSet)(n.Get("kind"))
+	return document.OneOf(&kind, spec.KindRuleTest, spec.KindRuleSet, spec.KindClusterRuleSet)(n.Get("kind"))
 }
 
 func (t *Test) decode(n *document.Node) document.Errors {
 	var version, kind string
 	errs := n.Decode(
-		document.Required("apiVersion", document.OneOf(&version, rules.APIVersion)),
+		document.Required("apiVersion", document.OneOf(&version, spec.APIVersion)),
 		document.Required("kind", document.String(&kind)),
 		document.Required("metadata", document.Fields(
 			document.Required("name", checked(&t.Name, subdomain)),

@@ -121,6 +121,8 @@ func (t *Test) decide(c *Case, files Files) (Decided, document.Errors) {
 		}
 		all.Decisions = append(all.Decisions, one.Decisions...)
 		all.Writes = append(all.Writes, one.Writes...)
+		all.Audited = append(all.Audited, one.Audited...)
+		all.LookAgainAt = append(all.LookAgainAt, one.LookAgainAt...)
 		all.Events = append(all.Events, one.Events...)
 	}
 	return all, errs

@@ -28,6 +28,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 )
 
@@ -63,9 +64,9 @@ func (b block) read() error {
 		return nil // A golden, which a command on the page compares.
 	case kind == nil:
 		return settings(b.name())
-	case kind.Text() == rules.KindRuleTest:
+	case kind.Text() == spec.KindRuleTest:
 		_, errs = simulate.Load(b.name(), disk{})
-	case documents[0].Get("apiVersion").Text() == rules.APIVersion:
+	case documents[0].Get("apiVersion").Text() == spec.APIVersion:
 		_, errs = rules.Load([]document.File{file}, rules.Options{DefaultNamespace: "default"})
 	default:
 		_, errs = simulate.ParseObjects(file)
@@ -218,12 +219,14 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// checkExpression evaluates on the object of the page.
+// checkExpression evaluates on the object of the page, at the instant at which the
+// examples of the reference are.
 func checkExpression(t *testing.T, text, want string) {
 	t.Helper()
 	var out, failed bytes.Buffer
 	exit := cli.Run(t.Context(), cli.Process{
-		Args: []string{"eval", "--expression", text, "--object", "object.yaml"}, Stdout: &out, Stderr: &failed,
+		Args:   []string{"eval", "--expression", text, "--object", "object.yaml", "--now", "2026-01-01T00:00:00Z"},
+		Stdout: &out, Stderr: &failed,
 	})
 	if message, ok := strings.CutPrefix(want, "error: "); ok {
 		if exit != 1 || !strings.Contains(failed.String(), message) {

@@ -53,7 +53,7 @@ func reference() string {
 
 Generated from the table in ` + "`pkg/rules/expression/function`" + ` by ` + "`make generate`" + `.
 [The rule language](../guide/rules.md#functions) groups them by family. A parameter in brackets may be left out, one with
-dots repeated.
+dots repeated. The examples are evaluated at 2026-01-01T00:00:00Z.
 
 | call | meaning | example | result |
 |---|---|---|---|

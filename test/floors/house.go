@@ -4,8 +4,8 @@ package floors
 // from its neighbours.
 func House() [][]string {
 	return [][]string{
-		{"./test/demo", "./test/docs", "./test/e2e", "./test/floors"},
-		{"./test/controlplane", "./test/generate"},
+		{"./test/demo", "./test/docs", "./test/e2e", "./test/floors", "./test/hostile/probe"},
+		{"./test/controlplane", "./test/generate", "./test/hostile"},
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},
 		{"./internal/config", "./internal/source", "./internal/telemetry"},
@@ -14,11 +14,13 @@ func House() [][]string {
 		{"./pkg/engine"},
 		{"./pkg/engine/informer", "./pkg/engine/write"},
 		{"./pkg/rules"},
-		{"./pkg/rules/action"},
+		{"./pkg/rules/action", "./pkg/rules/spec"},
+		{"./pkg/rules/relation"},
 		{"./pkg/rules/body"},
 		{"./pkg/rules/document", "./pkg/rules/expression"},
 		{"./pkg/rules/expression/function"},
-		{"./pkg/rules/expression/value"},
+		{"./pkg/rules/expression/value", "./pkg/rules/footprint/shape"},
+		{"./pkg/rules/footprint"},
 		{"./pkg/plan"},
 	}
 }

@@ -24,6 +24,9 @@ const (
 	Unchanged Class = "unchanged"
 	// Simulated means that a dry run would have written.
 	Simulated Class = "simulated"
+	// Audited means that a rule in mode Audit would have written: nothing was
+	// sent.
+	Audited Class = "audited"
 	// Stale means that the snapshot is out of date: evaluate a fresh one.
 	Stale Class = "stale"
 	// OwnedByAnother means that another field manager owns an applied field.
@@ -41,7 +44,7 @@ const (
 
 // Failed reports whether the write did not do what the plan wanted.
 func (c Class) Failed() bool {
-	return c != Written && c != Unchanged && c != Simulated
+	return c != Written && c != Unchanged && c != Simulated && c != Audited
 }
 
 // Classify is the only place that interprets an error of the API server or of

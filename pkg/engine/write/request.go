@@ -2,6 +2,7 @@ package write
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -21,9 +22,13 @@ type Request struct {
 }
 
 // NewRequest adds the guards of the snapshot to an operation. It is an error
-// to write an object without a uid or a resourceVersion.
+// to write an object without a uid or a resourceVersion, to do something else
+// than to patch it, or not to take the live look that an operation waits for.
 func NewRequest(operation plan.Operation) (Request, error) {
 	target := operation.Target
+	if err := patches(operation); err != nil {
+		return Request{}, fmt.Errorf("writing %s: %w", target, err)
+	}
 	if target.UID == "" || target.ResourceVersion == "" {
 		return Request{}, fmt.Errorf("writing %s: the snapshot has no uid or no resourceVersion to guard the write", target)
 	}
@@ -49,6 +54,21 @@ func NewRequest(operation plan.Operation) (Request, error) {
 		return Request{}, fmt.Errorf("writing %s: a body of type %T is not a patch of type %q", target, operation.Body, operation.Type)
 	}
 	return request, nil
+}
+
+// patches refuses what is not built yet, rather than doing something else.
+func patches(operation plan.Operation) error {
+	switch operation.Type {
+	case plan.Merge, plan.JSON, plan.Apply:
+		if len(operation.Confirm) > 0 {
+			return errors.New("a write that a live read must confirm is not supported yet")
+		}
+		return nil
+	case plan.Create, plan.Delete, plan.Finalize:
+		return fmt.Errorf("an operation of type %q is not supported yet", operation.Type)
+	default:
+		return fmt.Errorf("an operation of type %q is unknown", operation.Type)
+	}
 }
 
 // guards are the metadata of a write that only the object of the snapshot

@@ -91,3 +91,34 @@ func TestNewRequestWantsGuards(t *testing.T) {
 		})
 	}
 }
+
+// TestNewRequestRefusesWhatItCannotDo holds that nothing else is done in place of
+// an operation that is not built.
+func TestNewRequestRefusesWhatItCannotDo(t *testing.T) {
+	fields := map[string]any{"spec": map[string]any{"a": int64(1)}}
+	for name, tc := range map[string]struct {
+		operation plan.Operation
+		want      string
+	}{
+		"Create":   {plan.Operation{Type: plan.Create, Body: fields}, `an operation of type "create" is not supported yet`},
+		"Delete":   {plan.Operation{Type: plan.Delete, Body: plan.Deletion{}}, `an operation of type "delete" is not supported yet`},
+		"Finalize": {plan.Operation{Type: plan.Finalize, Body: plan.Finalizer{Name: "f"}}, `an operation of type "finalizer" is not supported yet`},
+		"Unknown":  {plan.Operation{Type: "strategic", Body: fields}, `an operation of type "strategic" is unknown`},
+		"Confirm": {
+			plan.Operation{Type: plan.Apply, Body: fields, Confirm: []plan.Read{{By: plan.ByName}}},
+			"a write that a live read must confirm is not supported yet",
+		},
+		"WrongBody": {plan.Operation{Type: plan.JSON, Body: fields}, `a body of type map[string]interface {} is not a patch of type "json"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.operation.Target = target
+			want := "writing widgets ns/a: " + tc.want
+			if _, err := write.NewRequest(tc.operation); err == nil || err.Error() != want {
+				t.Errorf("want the error %q, got %v", want, err)
+			}
+			if result := (write.ClientDryRun{}).Write(t.Context(), tc.operation); result.Class != write.Terminal {
+				t.Errorf("a dry run of it is %s", result.Class)
+			}
+		})
+	}
+}

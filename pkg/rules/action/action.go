@@ -1,7 +1,7 @@
 // Package action compiles the actions of rules, one file per kind, and
 // evaluates them to the wishes of a plan.
 //
-//	document.Node -> Compile -> Action -> Evaluate -> plan.Wish, plan.Event
+//	document.Node -> Compile -> Step -> Evaluate -> plan.Wish, plan.Event
 //
 // An action does not write. To add a kind, write its file and its row in the
 // table of kinds.
@@ -11,17 +11,30 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
-// Action is a compiled action. It is immutable and safe for concurrent use.
+// Action is a compiled action of one kind. It is immutable and safe for
+// concurrent use.
 type Action interface {
 	// Evaluate adds what the action wants to the evaluation. An error is a
-	// [document.Error] where it can be located.
+	// [document.Error] where it can be located, or a [Refusal].
 	Evaluate(e *Evaluation) error
+	// Footprint adds what the action can read and write.
+	Footprint(t Traces)
+}
+
+// Env is what an action may refer to.
+type Env struct {
+	Scope    *expression.Scope
+	Declared relation.Declarations
+	Related  map[string]*relation.Relation // the entries of with, by name
+	Watched  []plan.Selection              // what the rule watches
 }
 
 // Evaluation is one rule on one object. It is not for concurrent use.
@@ -30,45 +43,67 @@ type Evaluation struct {
 	Object      plan.Object
 	Current     map[string]any // the object as stored; read only
 	Expressions *expression.Evaluation
+	Related     *relation.Reader
 
 	Wishes []plan.Wish
 	Events []plan.Event
+	// Children are the objects that the rule wants to exist because of this one.
+	Children []plan.Object
 }
 
-// kinds is the table of actions. A kind without a compiler is part of the
-// language but not built yet.
-var kinds = map[string]func(*document.Node, *expression.Scope) (Action, document.Errors){
+// now is the moment of the evaluation.
+func (e *Evaluation) now() time.Time { return e.Expressions.Instant.Now() }
+
+// Refusal says that an action must not be carried out as things are. What the
+// rule asked for before it stands, what comes after it does not.
+type Refusal struct {
+	Err *document.Error
+	// Event tells the users of the object, nil where there is nothing to tell.
+	Event *plan.Event
+}
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+// Unwrap returns the located error.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+// kinds is the table of actions.
+var kinds = map[string]func(*document.Node, Env) (Action, document.Errors){
 	"patch":  compilePatch,
+	"apply":  compileApply,
+	"create": compileCreate,
+	"delete": compileDelete,
 	"event":  compileEvent,
-	"apply":  nil,
-	"create": nil,
-	"delete": nil,
 }
 
-// notYet are the fields that an action may carry beside its kind, once they
-// are built.
-var notYet = []string{"when", "forEach"}
-
-// Compile compiles one element of a rule's list of actions.
-func Compile(n *document.Node, scope *expression.Scope) (Action, document.Errors) {
-	var out Action
-	var fields []document.Field
-	for _, name := range slices.Sorted(maps.Keys(kinds)) {
-		compile := kinds[name]
-		fields = append(fields, document.Field{Name: name, Unsupported: compile == nil, Decode: func(value *document.Node) document.Errors {
-			var errs document.Errors
-			out, errs = compile(value, scope)
-			return errs
-		}})
+// Compile compiles one element of a list of actions. The fields of a step are
+// decoded before its kind, whatever the order they are written in, because the
+// kind may use the names that forEach gives. What the parser has reported is
+// passed over, so the step of such a document is of no use.
+func Compile(n *document.Node, env Env) (*Step, document.Errors) {
+	step := &Step{}
+	var repeat *each
+	env.Scope, repeat = scopeOf(n, env.Scope)
+	fields := []document.Field{
+		document.Optional("forEach", func(value *document.Node) document.Errors {
+			step.each = repeat
+			return repeat.compile(value)
+		}),
+		document.Optional("when", func(value *document.Node) document.Errors { return step.compileWhen(value, env.Scope) }),
 	}
-	for _, name := range notYet {
-		fields = append(fields, document.Field{Name: name, Unsupported: true})
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		fields = append(fields, document.Optional(name, func(value *document.Node) (errs document.Errors) {
+			step.kind = name
+			step.action, errs = kinds[name](value, env)
+			return errs
+		}))
 	}
 	errs := n.Decode(fields...)
 	if len(errs) == 0 {
 		errs = oneKind(n)
 	}
-	return out, errs
+	return step, errs
 }
 
 // oneKind refuses an action that is several, whose order would be unclear.
@@ -83,8 +118,8 @@ func oneKind(n *document.Node) document.Errors {
 	case len(named) > 1:
 		return document.Errors{n.Errorf("write each as an element of its own",
 			"an action is one thing, have %s", strings.Join(named, " and "))}
-	case len(n.Entries()) == 0:
-		return document.Errors{n.Errorf("write patch or event", "an action without a kind")}
+	case len(named) == 0 && n.Kind() == document.KindMap:
+		return document.Errors{n.Errorf("write one of "+strings.Join(slices.Sorted(maps.Keys(kinds)), ", "), "an action without a kind")}
 	default:
 		return nil
 	}

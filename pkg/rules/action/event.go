@@ -6,14 +6,17 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 )
 
-// event records a Kubernetes Event about the watched object.
+// event records a Kubernetes Event about an object.
 type event struct {
+	target target
 	fields []eventField
 }
 
@@ -32,11 +35,11 @@ const defaultAction = "Reconcile"
 // reasonPattern is what Kubernetes calls a machine-readable word.
 var reasonPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
-func compileEvent(n *document.Node, scope *expression.Scope) (Action, document.Errors) {
+func compileEvent(n *document.Node, env Env) (Action, document.Errors) {
 	e := &event{}
 	field := func(name string, check func(string) error, set func(*plan.Event, string)) document.Field {
 		return document.Field{Name: name, Decode: func(value *document.Node) document.Errors {
-			return e.compileField(eventField{name: name, node: value, check: check, set: set}, scope)
+			return e.compileField(eventField{name: name, node: value, check: check, set: set}, env.Scope)
 		}}
 	}
 	reason := field("reason", checkWord, func(e *plan.Event, text string) { e.Reason = text })
@@ -45,7 +48,7 @@ func compileEvent(n *document.Node, scope *expression.Scope) (Action, document.E
 	errs := n.Decode(reason, message,
 		field("type", checkEventType, func(e *plan.Event, text string) { e.Type = text }),
 		field("action", checkWord, func(e *plan.Event, text string) { e.Action = text }),
-		document.Field{Name: "target", Unsupported: true},
+		document.Optional("target", e.target.decode(env.Scope)),
 	)
 	if len(errs) > 0 {
 		return nil, errs
@@ -54,8 +57,11 @@ func compileEvent(n *document.Node, scope *expression.Scope) (Action, document.E
 }
 
 func (e *event) compileField(f eventField, scope *expression.Scope) (errs document.Errors) {
-	if f.node.Kind() != document.KindString {
-		return document.Errors{f.node.Errorf("", "%s must be a string, have %s", f.name, f.node.Kind())}
+	if f.node.Kind() == document.KindInvalid {
+		return nil
+	}
+	if wrong := f.node.Expect(document.KindString); wrong != nil {
+		return document.Errors{wrong}
 	}
 	if f.body, errs = body.Compile(f.node, scope); len(errs) > 0 {
 		return errs
@@ -71,12 +77,11 @@ func (e *event) compileField(f eventField, scope *expression.Scope) (errs docume
 
 // Evaluate implements [Action].
 func (e *event) Evaluate(evaluation *Evaluation) error {
-	out := plan.Event{
-		Rule:      evaluation.Rule,
-		Regarding: evaluation.Object,
-		Type:      "Normal",
-		Action:    defaultAction,
+	subjects, err := e.target.subjects(evaluation)
+	if err != nil || len(subjects) == 0 {
+		return err
 	}
+	out := plan.Event{Rule: evaluation.Rule, Type: "Normal", Action: defaultAction}
 	for _, f := range e.fields {
 		value, err := f.body.Eval(evaluation.Expressions)
 		if err != nil {
@@ -84,14 +89,18 @@ func (e *event) Evaluate(evaluation *Evaluation) error {
 		}
 		text, ok := textOf(value)
 		if !ok {
-			return f.node.Errorf(`write "${toJSON(...)}"`, "%s must be a text, have a list, a map or nothing", f.name)
+			return f.node.Errorf("?? gives a default, and toJSON(...) writes a list or a map", "%s must be a text, have %s",
+				f.name, expression.TypeName(value))
 		}
 		if err := f.check(text); err != nil {
 			return f.node.Errorf("", "%v", err)
 		}
 		f.set(&out, text)
 	}
-	evaluation.Events = append(evaluation.Events, out)
+	for _, subject := range subjects {
+		out.Regarding = subject.Object
+		evaluation.Events = append(evaluation.Events, out)
+	}
 	return nil
 }
 
@@ -109,14 +118,14 @@ func textOf(value any) (string, bool) {
 
 func checkEventType(text string) error {
 	if text != "Normal" && text != "Warning" {
-		return fmt.Errorf("the type of an event is Normal or Warning, have %q", text)
+		return fmt.Errorf("the type of an event is Normal or Warning, have %q", shortened(text))
 	}
 	return nil
 }
 
 func checkWord(text string) error {
 	if len(text) > 128 || !reasonPattern.MatchString(text) {
-		return fmt.Errorf("want one word such as EvenPD, at most 128 letters and digits, have %q", text)
+		return fmt.Errorf("want one word such as EvenPD, at most 128 letters and digits, have %q", shortened(text))
 	}
 	return nil
 }
@@ -126,4 +135,16 @@ func checkMessage(text string) error {
 		return errors.New("the message of an event is empty")
 	}
 	return nil
+}
+
+// Footprint implements [Action].
+func (e *event) Footprint(t Traces) {
+	t.targets(&e.target)
+	for _, f := range e.fields {
+		t.value(f.body)
+	}
+	recorded := t.access(schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"})
+	for _, verb := range []string{"get", "create", "update"} {
+		recorded.Allow(verb, "")
+	}
 }

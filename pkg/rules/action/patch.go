@@ -1,9 +1,12 @@
 package action
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
@@ -11,31 +14,33 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 )
 
-// patch changes fields of the watched object.
+// patch changes fields of objects that exist.
 type patch struct {
 	node        *document.Node // of the body, for errors
 	kind        plan.Type
 	body        *body.Body
 	subresource string
+	target      target
 	force       bool
+	release     plan.ReleasePolicy
 }
 
 // patchTypes are the fields of which a patch has exactly one.
 var patchTypes = []plan.Type{plan.Merge, plan.JSON, plan.Apply}
 
-func compilePatch(n *document.Node, scope *expression.Scope) (Action, document.Errors) {
-	p := &patch{}
+func compilePatch(n *document.Node, env Env) (Action, document.Errors) {
+	p := &patch{release: plan.OrphanFields}
 	fields := []document.Field{
-		{Name: "subresource", Decode: document.String(&p.subresource)},
-		{Name: "force", Decode: document.Bool(&p.force)},
-		{Name: "target", Unsupported: true},
-		{Name: "release", Unsupported: true},
+		document.Optional("subresource", p.decodeSubresource),
+		document.Optional("force", document.Bool(&p.force)),
+		document.Optional("target", p.target.decode(env.Scope)),
+		document.Optional("release", document.OneOf(&p.release, plan.OrphanFields, plan.RemoveFields)),
 	}
 	for _, kind := range patchTypes {
-		fields = append(fields, document.Field{Name: string(kind), Decode: func(value *document.Node) document.Errors {
+		fields = append(fields, document.Optional(string(kind), func(value *document.Node) document.Errors {
 			p.kind, p.node = kind, value
-			return p.compileBody(value, scope)
-		}})
+			return p.compileBody(value, env.Scope)
+		}))
 	}
 	errs := n.Decode(fields...)
 	if len(errs) == 0 {
@@ -47,6 +52,14 @@ func compilePatch(n *document.Node, scope *expression.Scope) (Action, document.E
 	return p, nil
 }
 
+func (p *patch) decodeSubresource(n *document.Node) document.Errors {
+	errs := document.String(&p.subresource)(n)
+	if n.Kind() == document.KindString && len(validation.IsDNS1123Label(p.subresource)) > 0 {
+		errs = append(errs, n.Errorf("write one word, such as status or scale", "%q cannot be a subresource", shortened(p.subresource)))
+	}
+	return errs
+}
+
 func (p *patch) compileBody(n *document.Node, scope *expression.Scope) (errs document.Errors) {
 	if p.body, errs = body.Compile(n, scope); len(errs) > 0 {
 		return errs
@@ -54,10 +67,15 @@ func (p *patch) compileBody(n *document.Node, scope *expression.Scope) (errs doc
 	if wrong := p.wrongShape(n); wrong != nil {
 		return document.Errors{wrong}
 	}
-	if value, constant := p.body.Constant(); constant {
-		if err := p.check(value); err != nil {
-			return document.Errors{n.Errorf("", "%v", err)}
-		}
+	value, constant := p.body.Constant()
+	if !constant {
+		return nil
+	}
+	if len(n.Entries())+len(n.Elements()) == 0 {
+		return document.Errors{n.Errorf("write what to change, or remove the action", "an empty patch does nothing")}
+	}
+	if wrong := p.check(value); wrong != nil {
+		return document.Errors{wrong}
 	}
 	return nil
 }
@@ -65,14 +83,14 @@ func (p *patch) compileBody(n *document.Node, scope *expression.Scope) (errs doc
 // wrongShape finds early what a template's value would show only when it is
 // evaluated.
 func (p *patch) wrongShape(n *document.Node) *document.Error {
-	want := document.KindMap
+	want, hint := document.KindMap, "write the fields, as in "+string(p.kind)+": {spec: {replicas: 3}}"
 	if p.kind == plan.JSON {
-		want = document.KindList
+		want, hint = document.KindList, "write operations, as in json: [{op: replace, path: /spec/replicas, value: 3}]"
 	}
 	if n.Kind() == want || n.Kind() == document.KindString && strings.Contains(n.Text(), "${") {
 		return nil
 	}
-	return n.Errorf("", "the body of %s must be %s, have %s", p.kind, want, n.Kind())
+	return n.Errorf(hint, "the body of %s must be %s, have %s", p.kind, want, n.Kind())
 }
 
 func (p *patch) checkTypes(n *document.Node) document.Errors {
@@ -88,6 +106,8 @@ func (p *patch) checkTypes(n *document.Node) document.Errors {
 			"a patch has one body, have %d", len(given))}
 	case p.force && p.kind != plan.Apply:
 		return document.Errors{n.Get("force").Errorf("leave it out", "force is of apply only, not of %s", given[0])}
+	case n.Get("release") != nil && p.kind != plan.Apply:
+		return document.Errors{n.Get("release").Errorf("leave it out", "release is of apply only, which owns fields, not of %s", given[0])}
 	default:
 		return nil
 	}
@@ -95,22 +115,62 @@ func (p *patch) checkTypes(n *document.Node) document.Errors {
 
 // check refuses a body that no API server would take, and fields that rules
 // may not write.
-func (p *patch) check(value any) error {
+func (p *patch) check(value any) *document.Error {
 	if p.kind == plan.JSON {
-		if err := plan.ValidateJSONPatch(value); err != nil {
-			return err
-		}
-	} else if _, ok := value.(map[string]any); !ok {
-		return fmt.Errorf("the body of %s must be a map, have %T", p.kind, value)
+		return p.checkSteps(value)
 	}
-	if field := plan.ForbiddenField(p.kind, value); field != nil {
-		return fmt.Errorf("a rule may not write %s", field)
+	if _, ok := value.(map[string]any); !ok {
+		return p.node.Errorf("", "the body of %s must be a map, have %s", p.kind, expression.TypeName(value))
+	}
+	return forbidden(manifest{node: p.node}.at, p.kind, value)
+}
+
+// checkSteps finds the operation that is wrong, where each is written out.
+func (p *patch) checkSteps(value any) *document.Error {
+	err := plan.ValidateJSONPatch(value)
+	steps, _ := value.([]any)
+	written := p.node.Elements()
+	if len(written) != len(steps) { // A template gives them, or omits some.
+		if err != nil {
+			return p.node.Errorf("", "%v", err)
+		}
+		return forbidden(func(...string) *document.Node { return p.node }, p.kind, value)
+	}
+	for i, step := range steps {
+		if err := plan.ValidateJSONOperation(step); err != nil {
+			return written[i].Errorf("", "%v", err)
+		}
+		if wrong := forbidden(func(...string) *document.Node { return written[i] }, p.kind, []any{step}); wrong != nil {
+			return wrong
+		}
+	}
+	if err != nil {
+		return p.node.Errorf("", "%v", err) // They are too many.
 	}
 	return nil
 }
 
+// forbidden refuses the fields that rules may not write; at returns where one is
+// written.
+func forbidden(at func(path ...string) *document.Node, kind plan.Type, value any) *document.Error {
+	field := plan.ForbiddenField(kind, value)
+	if field == nil {
+		return nil
+	}
+	hint := "leave it out, the API server gives it"
+	switch field[len(field)-1] {
+	case "apiVersion", "kind", "name", "generateName", "namespace":
+		hint = "leave it out, target says which object it is"
+	}
+	return at(field...).Errorf(hint, "a rule may not write %s", field)
+}
+
 // Evaluate implements [Action].
 func (p *patch) Evaluate(e *Evaluation) error {
+	subjects, err := p.target.subjects(e)
+	if err != nil || len(subjects) == 0 {
+		return err
+	}
 	value, err := p.body.Eval(e.Expressions)
 	if err != nil {
 		return err
@@ -118,36 +178,93 @@ func (p *patch) Evaluate(e *Evaluation) error {
 	if value == nil {
 		return nil // All of it was omitted.
 	}
-	if err := p.check(value); err != nil {
-		return p.node.Errorf("", "%v", err)
+	if wrong := p.check(value); wrong != nil {
+		return wrong
 	}
-	if fields, ok := value.(map[string]any); ok && p.kind == plan.Apply {
-		value = withoutNil(fields)
+	for _, subject := range subjects {
+		e.Wishes = append(e.Wishes, p.wish(e, subject, value))
 	}
-	e.Wishes = append(e.Wishes, plan.Wish{
-		Rule:        e.Rule,
-		Target:      e.Object,
-		Current:     e.Current,
-		Subresource: p.subresource,
-		Type:        p.kind,
-		Body:        value,
-		Force:       p.force,
-	})
 	return nil
 }
 
+func (p *patch) wish(e *Evaluation, on subject, value any) plan.Wish {
+	w := plan.Wish{
+		Rule:        e.Rule,
+		Target:      on.Object,
+		Current:     on.current,
+		Subresource: p.subresource,
+		Type:        p.kind,
+		Force:       p.force,
+	}
+	if p.kind == plan.JSON {
+		steps, _ := value.([]any)
+		w.Body = stampedSteps(steps, on.current, e.now())
+		return w
+	}
+	writing := body.Replacing
+	if p.kind == plan.Apply {
+		writing, w.Release = body.Applying, p.release
+	}
+	fields, _ := body.Stamped(value, on.current, e.now(), writing).(map[string]any)
+	if p.kind == plan.Apply {
+		fields = withoutNil(fields)
+	}
+	w.Body = fields
+	return w
+}
+
+// stampedSteps writes the moment into the values of a JSON patch.
+func stampedSteps(steps []any, current map[string]any, now time.Time) []any {
+	out := slices.Clone(steps)
+	for i, step := range steps {
+		fields, _ := step.(map[string]any)
+		value, ok := fields["value"]
+		if !ok {
+			continue
+		}
+		path, _ := fields["path"].(string)
+		fields = maps.Clone(fields)
+		fields["value"] = body.Stamped(value, plan.LookupPointer(current, path), now, body.Replacing)
+		out[i] = fields
+	}
+	return out
+}
+
 // withoutNil drops nil leaves: what is applied is owned, and nothing cannot
-// be.
+// be. Elements of lists stay, since the position of the others may matter.
 func withoutNil(fields map[string]any) map[string]any {
 	out := make(map[string]any, len(fields))
 	for key, value := range fields {
-		switch value := value.(type) {
-		case nil:
-		case map[string]any:
-			out[key] = withoutNil(value)
-		default:
-			out[key] = value
+		if value != nil {
+			out[key] = withoutNilBelow(value)
 		}
 	}
 	return out
+}
+
+func withoutNilBelow(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return withoutNil(value)
+	case []any:
+		out := make([]any, len(value))
+		for i, element := range value {
+			out[i] = withoutNilBelow(element)
+		}
+		return out
+	default:
+		return value
+	}
+}
+
+// Footprint implements [Action].
+func (p *patch) Footprint(t Traces) {
+	for _, access := range t.targets(&p.target) {
+		access.Allow("patch", p.subresource)
+		if p.kind == plan.JSON {
+			p.body.Patched(t.Shapes, &access.Reads, &access.Writes)
+		} else {
+			p.body.Written(t.Shapes, &access.Writes)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
 // Body is a compiled template. It is immutable and safe for concurrent use.
@@ -21,6 +22,10 @@ type Body struct {
 // part is one node of the tree.
 type part interface {
 	eval(e *expression.Evaluation) (any, error)
+	// read records what evaluating it and its value read.
+	read(names expression.Shapes)
+	// written does that and adds what a patch with it at path writes.
+	written(names expression.Shapes, writes *footprint.Tree, path footprint.Path)
 }
 
 // Compile returns all errors of the tree, each at its place in the file.
@@ -39,6 +44,23 @@ func (b *Body) Eval(e *expression.Evaluation) (any, error) {
 	value, err := b.root.eval(e)
 	if err != nil {
 		return nil, err
+	}
+	if omitted(value) {
+		return nil, nil
+	}
+	return value, nil
+}
+
+// Value is Eval for a value that is not to be written: that of a template that
+// stands alone comes as it is, so that objects in it can be recognised.
+func (b *Body) Value(e *expression.Evaluation) (any, error) {
+	alone, ok := b.root.(template)
+	if !ok {
+		return b.Eval(e)
+	}
+	value, err := alone.program.Eval(e)
+	if err != nil {
+		return nil, Locate(alone.node, err)
 	}
 	if omitted(value) {
 		return nil, nil
@@ -67,6 +89,9 @@ func compile(n *document.Node, scope *expression.Scope) (part, document.Errors) 
 
 func compileString(n *document.Node, scope *expression.Scope) (part, document.Errors) {
 	program, err := expression.CompileTemplate(n.Text(), scope)
+	if cut := n.CutByComment(); err != nil && cut != nil {
+		return nil, document.Errors{cut} // What is left may well be no template.
+	}
 	if err != nil {
 		return nil, document.Errors{Locate(n, err)}
 	}
@@ -85,7 +110,9 @@ func compileList(n *document.Node, scope *expression.Scope) (part, document.Erro
 	for _, element := range n.Elements() {
 		p, elementErrs := compile(element, scope)
 		out = append(out, p)
-		errs = append(errs, elementErrs...)
+		if errs = append(errs, elementErrs...); errs.Enough() {
+			break
+		}
 	}
 	if len(errs) == 0 && allConstant(out) {
 		value, err := out.eval(nil)
@@ -103,7 +130,9 @@ func compileMap(n *document.Node, scope *expression.Scope) (part, document.Error
 		value, valueErrs := compile(written.Value, scope)
 		out = append(out, entry{node: written.Key, key: key, value: value})
 		parts = append(parts, key, value)
-		errs = append(append(errs, keyErrs...), valueErrs...)
+		if errs = append(append(errs, keyErrs...), valueErrs...); errs.Enough() {
+			break
+		}
 	}
 	if len(errs) == 0 && allConstant(parts) {
 		value, err := out.eval(nil)

@@ -3,6 +3,7 @@ package body
 import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // constant is a subtree without expressions.
@@ -65,7 +66,7 @@ func (m mapping) eval(e *expression.Evaluation) (any, error) {
 		}
 		name, ok := key.(string)
 		if !ok {
-			return nil, written.node.Errorf("make it a string, for example with string(...)", "a key must be a string, have %v", key)
+			return nil, written.node.Errorf("make it a string, for example with string(...)", "a key must be a string, have %s", value.KindOf(key))
 		}
 		value, err := written.value.eval(e)
 		if err != nil {

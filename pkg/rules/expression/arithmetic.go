@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"errors"
 	"math"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -12,17 +13,64 @@ func (o *operation) arithmetic() evaluator {
 	case "+":
 		return o.add
 	case "-":
-		return o.onNumbers(value.Subtract, value.Number)
+		return o.compute(value.Subtract)
 	case "*":
-		return o.onNumbers(value.Multiply, value.Number)
+		return o.compute(value.Multiply)
 	case "/":
-		return o.onNumbers(value.Divide, value.Number)
+		return o.compute(value.Divide)
 	case "%":
 		return o.onNumbers(value.Remainder, value.Int)
 	case "**", "^":
 		return o.onNumbers(value.Power, value.Number)
 	default:
 		return nil
+	}
+}
+
+// compute is onNumbers for what also takes quantities, durations or times.
+func (o *operation) compute(apply func(a, b any) (any, error)) evaluator {
+	return func(e *Evaluation) (any, error) {
+		left, right, err := o.operands(e)
+		if err != nil {
+			return nil, err
+		}
+		return o.result(e, apply, left, right)
+	}
+}
+
+func (o *operation) result(e *Evaluation, apply func(a, b any) (any, error), left, right any) (any, error) {
+	leftKind, rightKind := value.KindOf(left), value.KindOf(right)
+	takes := value.Number
+	if (leftKind|rightKind)&value.Computed != 0 {
+		takes |= value.String | value.Computed
+		if err := e.Budget.Conversion(); err != nil {
+			return nil, o.at.locate(err)
+		}
+	}
+	if leftKind&takes == 0 {
+		return nil, o.left.wants(o.operator, o.partner(rightKind), left)
+	}
+	if rightKind&takes == 0 {
+		return nil, o.right.wants(o.operator, o.partner(leftKind), right)
+	}
+	result, err := apply(left, right)
+	if fault, ok := errors.AsType[*value.Fault](err); ok && o.operator == "+" && (leftKind|rightKind)&value.String != 0 {
+		err = fault.WithHint("write string(...) around the other side to join texts")
+	}
+	return result, o.at.locate(err)
+}
+
+// partner is what a message says that goes with a kind.
+func (o *operation) partner(kind value.Kind) value.Kind {
+	switch {
+	case kind == value.Time && o.operator == "-":
+		return value.Duration | value.Time
+	case kind == value.Time:
+		return value.Duration
+	case kind&value.Computed != 0:
+		return kind
+	default:
+		return value.Number
 	}
 }
 
@@ -43,7 +91,7 @@ func (o *operation) onNumbers(apply func(a, b any) (any, error), kinds value.Kin
 	}
 }
 
-// add adds numbers and joins strings.
+// add adds numbers, quantities, durations and times, and joins strings.
 func (o *operation) add(e *Evaluation) (any, error) {
 	left, right, err := o.operands(e)
 	if err != nil {
@@ -58,9 +106,8 @@ func (o *operation) add(e *Evaluation) (any, error) {
 		}
 	}
 	kinds := value.KindOf(left) | value.KindOf(right)
-	if kinds&^value.Number == 0 {
-		sum, err := value.Add(left, right)
-		return sum, o.at.locate(err)
+	if kinds&^value.Number == 0 || kinds&value.Computed != 0 {
+		return o.result(e, value.Add, left, right)
 	}
 	failure := o.mismatch(left, right, value.Number|value.String)
 	if kinds == value.List {

@@ -1,8 +1,6 @@
 package expression
 
 import (
-	"slices"
-
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
@@ -14,18 +12,20 @@ func (c *compiler) callNode(n *ast.CallNode) (code, error) {
 	if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
 		return c.call(callee.Value, c.span(callee), n.Arguments)
 	}
-	return code{}, c.method(c.span(n.Callee))
+	return code{}, c.source.method(c.span(n.Callee))
 }
 
 // method refuses x.f(y), in the words of what the user probably meant.
-func (c *compiler) method(at span) *Error {
+func (s *source) method(at span) *Error {
 	err := at.errorf("values have no methods")
-	name := c.source.textOf(at)
+	name := s.textOf(at)
 	switch name {
 	case "contains", "startsWith", "endsWith", "matches":
 		return err.hint("write x %s y", name)
 	}
-	if _, found := function.Lookup(name); found {
+	if f, found := function.Lookup(name); found && f.Iterates() {
+		return err.hint("write %s, with # for the element", f.Signature())
+	} else if found {
 		return err.hint("write %s(x)", name)
 	}
 	if fault := function.Refused(name); fault != nil && fault.Hint != "" {
@@ -51,7 +51,7 @@ func (c *compiler) call(name string, at span, nodes []ast.Node) (code, error) {
 	}
 	first := c.reserve(len(nodes))
 	defer c.release(first)
-	arguments, _, err := c.all(nodes)
+	arguments, err := c.arguments(f, 0, nodes)
 	if err != nil {
 		return code{}, err
 	}
@@ -64,19 +64,69 @@ func (c *compiler) call(name string, at span, nodes []ast.Node) (code, error) {
 			e.stack[e.base+first+i] = v
 		}
 		from := e.base + first
-		result, err := f.Call(e.Budget, e.stack[from:from+len(arguments)])
+		result, err := f.Call(e.Instant, e.Budget, e.stack[from:from+len(arguments)])
 		return result, at.locate(err)
 	}}, nil
 }
 
+// arguments compiles arguments of f from the one at first on. What constants say
+// is read now, once, and what is wrong with it is an error already.
+func (c *compiler) arguments(f *function.Function, first int, nodes []ast.Node) ([]code, error) {
+	codes, _, err := c.all(nodes)
+	if err != nil {
+		return nil, err
+	}
+	for i := range codes {
+		if !codes[i].constant || !f.Param(first+i).Parses() {
+			continue
+		}
+		v, err := codes[i].read(nil, f, first+i, codes[i].value)
+		if err != nil {
+			return nil, err
+		}
+		codes[i].value = v
+	}
+	return codes, nil
+}
+
+// argument evaluates an argument and checks that f takes its kind.
+func (v *code) argument(e *Evaluation, f *function.Function, i int) (any, error) {
+	if v.constant && f.Param(i).Parses() {
+		return v.value, nil
+	}
+	result, err := v.eval(e)
+	if err != nil {
+		return nil, err
+	}
+	return v.read(e.Budget, f, i, result)
+}
+
+// read checks the kind of an argument and reads the form that f wants.
+func (v *code) read(b *Budget, f *function.Function, i int, argument any) (any, error) {
+	p := f.Param(i)
+	if value.KindOf(argument)&p.Kinds == 0 {
+		return nil, v.wants(f.Name, p.Kinds, argument)
+	}
+	if !p.Parses() {
+		return argument, nil
+	}
+	parsed, err := p.Parse(b, argument)
+	return parsed, v.at.locate(err)
+}
+
 func (c *compiler) unknownFunction(name string, at span) *Error {
+	if c.visible(name) {
+		return at.errorf("%s is a value and cannot be called", name)
+	}
+	return noFunction(name, at)
+}
+
+// noFunction explains a name that is not in the table.
+func noFunction(name string, at span) *Error {
 	if fault := function.Refused(name); fault != nil {
 		err := at.errorf("%s", fault.Message)
 		err.Hint = fault.Hint
 		return err
-	}
-	if slices.Contains(c.visibleNames(), name) {
-		return at.errorf("%s is a value and cannot be called", name)
 	}
 	err := at.errorf("unknown function %q", value.Excerpt(name))
 	if other := closest(name, functionNames()); other != "" {

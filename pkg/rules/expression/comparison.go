@@ -7,7 +7,7 @@ func (o *operation) equal(e *Evaluation) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	same, err := value.Equal(left, right, e.Budget)
+	same, err := alike(e, left, right)
 	return same, o.at.locate(err)
 }
 
@@ -16,8 +16,18 @@ func (o *operation) unequal(e *Evaluation) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	same, err := value.Equal(left, right, e.Budget)
+	same, err := alike(e, left, right)
 	return !same, o.at.locate(err)
+}
+
+// alike is equality, for which a text beside a time is a time, and so on. Within
+// lists and maps it is not.
+func alike(e *Evaluation, left, right any) (bool, error) {
+	left, right, err := value.Align(left, right, e.Budget)
+	if err != nil {
+		return false, err
+	}
+	return value.Equal(left, right, e.Budget)
 }
 
 func (o *operation) ordering() evaluator {
@@ -32,9 +42,12 @@ func (o *operation) ordering() evaluator {
 		if err != nil {
 			return nil, err
 		}
+		if left, right, err = value.Align(left, right, e.Budget); err != nil {
+			return nil, o.at.locate(err)
+		}
 		order, ok := value.Compare(left, right)
 		if !ok {
-			return nil, o.mismatch(left, right, value.Number|value.String)
+			return nil, o.mismatch(left, right, value.Number|value.String|value.Computed)
 		}
 		return holds(order), nil
 	}
@@ -54,10 +67,14 @@ func (o *operation) mismatch(left, right any, kinds value.Kind) *Error {
 	if (leftKind|rightKind)&value.String != 0 && o.operator == "+" {
 		return failure.hint("write string(x) to join texts, or int(x) to add")
 	}
+	if (leftKind|rightKind)&value.Computed != 0 {
+		return failure
+	}
 	return failure.hint("write int(x) or string(x) around one")
 }
 
-// wanted narrows what an operator takes to what goes with the other side.
+// wanted narrows what an operator takes to what goes with the other side, or
+// without such a side to what is usual.
 func wanted(other, kinds value.Kind) value.Kind {
 	if other&value.Number != 0 && kinds&value.Number != 0 {
 		return kinds & value.Number
@@ -65,7 +82,7 @@ func wanted(other, kinds value.Kind) value.Kind {
 	if other&kinds != 0 {
 		return other
 	}
-	return kinds
+	return kinds &^ value.Computed
 }
 
 func (o *operation) onStrings(test func(text, part string) bool) evaluator {
@@ -125,7 +142,7 @@ func (o *operation) among(e *Evaluation, v any, list []any) (any, error) {
 		return nil, o.at.locate(err)
 	}
 	for _, element := range list {
-		if same, err := value.Equal(v, element, e.Budget); err != nil || same {
+		if same, err := alike(e, v, element); err != nil || same {
 			return same, o.at.locate(err)
 		}
 	}

@@ -146,7 +146,7 @@ func (c *compiler) checkLocal(name string, at span) error {
 	if Reserved(name) {
 		return at.errorf("%q is reserved", name).hint("choose another name")
 	}
-	if slices.Contains(c.visibleNames(), name) {
+	if c.visible(name) {
 		return at.errorf("%q is already defined", name).hint("choose another name")
 	}
 	return nil

@@ -5,7 +5,11 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 )
+
+// newYear is the moment of an evaluation that is not about time.
+func newYear() *Instant { return NewInstant(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)) }
 
 // env is the names of a test and their values.
 type env map[string]any
@@ -26,7 +30,7 @@ func (v env) eval(source string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Eval(&Evaluation{Names: v, Budget: NewBudget(0)})
+	return p.Eval(&Evaluation{Names: v, Budget: NewBudget(0), Instant: newYear()})
 }
 
 func mustEval(t *testing.T, source string, names env) any {

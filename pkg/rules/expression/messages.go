@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -27,6 +28,12 @@ func (v *code) boolean(e *Evaluation, user string) (bool, error) {
 func (v *code) wants(user string, kinds value.Kind, got any) *Error {
 	kind := value.KindOf(got)
 	switch {
+	case kind == value.Stamped:
+		return v.at.errorf("%s", value.ErrStamp.Message)
+	case kind == value.Nil && kinds&^(value.String|value.Nil) == value.Time:
+		// No default is harmless: one in the past makes everything old.
+		name := cmp.Or(v.text, "x")
+		return v.at.errorf("%s is absent, and %s wants %s", cmp.Or(v.text, "this"), user, kinds).hint("ask first whether it is there: %s != nil && ...", name)
 	case kind == value.Nil && v.text == "":
 		return v.at.errorf("%s wants %s, have nil", user, kinds).hint("?? gives a default, as in (x ?? %s)", example(kinds))
 	case kind == value.Nil:
@@ -42,7 +49,7 @@ func (v *code) wants(user string, kinds value.Kind, got any) *Error {
 // conversion is a hint how to make what is wanted of what is there, or "".
 func conversion(text string, wanted, kind value.Kind) string {
 	switch {
-	case wanted == value.String && kind&(value.Number|value.Bool) != 0:
+	case wanted == value.String && kind&(value.Number|value.Bool|value.Computed) != 0:
 		return "write string(" + text + ")"
 	case wanted&value.Number != 0 && kind == value.String:
 		return "write int(" + text + ")"
@@ -56,10 +63,14 @@ func conversion(text string, wanted, kind value.Kind) string {
 // example is a default that a hint can show.
 func example(kinds value.Kind) string {
 	switch {
-	case kinds&value.String != 0:
+	case kinds&value.String != 0 && kinds&value.Computed == 0, kinds.Has(value.Bool | value.String):
 		return `""`
-	case kinds&value.Number != 0:
+	case kinds&(value.Number|value.Quantity) != 0:
 		return "0"
+	case kinds&value.Duration != 0:
+		return `"0s"`
+	case kinds&value.Semver != 0:
+		return `"0.0.0"`
 	case kinds&value.Bool != 0:
 		return "false"
 	case kinds&value.List != 0:
@@ -74,21 +85,19 @@ func (c *compiler) unknown(at span, name string) *Error {
 	if _, found := function.Lookup(name); found {
 		return at.errorf("%s is a function", name).hint("write %s(...)", name)
 	}
-	if fault := function.Refused(name); fault != nil {
+	if function.Reserved(name) {
+		fault := function.Refused(name)
 		return at.errorf("%s", fault.Message).hint("%s", fault.Hint)
 	}
 	err := at.errorf("unknown name %q", value.Excerpt(name))
-	switch name {
-	case "null", "None", "undefined", "NULL", "Nil":
-		return err.hint("write nil")
-	case "True", "TRUE", "yes", "on":
-		return err.hint("write true")
-	case "False", "FALSE", "no", "off":
-		return err.hint("write false")
-	case "self", "this":
-		return err.hint("write object")
-	case "metadata", "spec", "status":
-		return err.hint("write object.%s", name)
+	if hint := c.scope.hints[name]; hint != "" {
+		return err.hint("%s", hint)
+	}
+	if c.source.withinKey(at) {
+		return err.hint(`a key with - or / in it is written as in object.metadata.labels["a.b/c-d"]`)
+	}
+	if hint := habit(name); hint != "" {
+		return err.hint("%s", hint)
 	}
 	if other := closest(name, c.visibleNames()); other != "" {
 		return err.hint("did you mean %q?", other)
@@ -99,6 +108,28 @@ func (c *compiler) unknown(at span, name string) *Error {
 	return err.hint("a text needs quotes of its own; a key with - or / is written [\"...\"]")
 }
 
+// habit is what to write instead of a name that means something elsewhere, or "".
+func habit(name string) string {
+	switch name {
+	case "null", "None", "undefined", "NULL", "Nil":
+		return "write nil"
+	case "True", "TRUE", "yes", "on":
+		return "write true"
+	case "False", "FALSE", "no", "off":
+		return "write false"
+	case "self", "this":
+		return "write object"
+	case "index":
+		return "only an action with forEach has an index, and a predicate #index"
+	case "apiVersion", "kind", "metadata", "spec", "status":
+		return "write object." + name
+	case "name", "namespace", "labels", "annotations":
+		return "write object.metadata." + name
+	default:
+		return ""
+	}
+}
+
 // closest returns the candidate that a misspelt name most likely means, or "".
 func closest(name string, candidates []string) string {
 	const longest = 40 // Nobody names things longer, and the distance is quadratic.
@@ -106,7 +137,14 @@ func closest(name string, candidates []string) string {
 		return ""
 	}
 	best, least := "", 1+max(1, len(name)/3)
+	work := 50_000 // Pairs of letters: a hostile set has thousands of names.
 	for _, candidate := range candidates {
+		if longer := len(candidate) - len(name); longer >= least || -longer >= least {
+			continue // Each letter too many is a mistake.
+		}
+		if work -= len(name) * len(candidate); work < 0 {
+			break
+		}
 		if distance := editDistance(strings.ToLower(name), strings.ToLower(candidate)); distance < least {
 			best, least = candidate, distance
 		}
@@ -149,5 +187,11 @@ func (c *compiler) visibleNames() []string {
 	for _, l := range slices.Backward(c.locals) {
 		names = append(names, l.name)
 	}
-	return append(names, c.scope.names...)
+	return append(names, c.scope.Names()...)
+}
+
+// visible is whether a name means something already.
+func (c *compiler) visible(name string) bool {
+	_, found := c.scope.Slot(name)
+	return found || slices.ContainsFunc(c.locals, func(l local) bool { return l.name == name })
 }

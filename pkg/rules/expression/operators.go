@@ -39,7 +39,7 @@ func negation(operand code, operator string) evaluator {
 			return !b, nil
 		}
 		failure := operand.wants(operator, value.Bool, v)
-		if v != nil {
+		if value.KindOf(v)&(value.Nil|value.Stamped) == 0 {
 			failure = failure.hint("%s binds tighter than a comparison: write %s (a == b)", operator, operator)
 		}
 		return nil, failure
@@ -52,7 +52,7 @@ func sign(operand code, operator string, at span, apply func(any) (any, error)) 
 		if err != nil {
 			return nil, err
 		}
-		if value.KindOf(v)&value.Number == 0 {
+		if value.KindOf(v)&(value.Number|value.Quantity|value.Duration) == 0 {
 			return nil, operand.wants(operator, value.Number, v)
 		}
 		result, err := apply(v)
@@ -70,6 +70,11 @@ func (c *compiler) binary(n *ast.BinaryNode) (code, error) {
 		return c.coalesce(n, c.compile)
 	case "matches":
 		return c.matches(n)
+	}
+	for _, operand := range []ast.Node{n.Left, n.Right} {
+		if err := c.checkStamp(operand); err != nil {
+			return code{}, err
+		}
 	}
 	left, err := c.compile(n.Left)
 	if err != nil {
@@ -100,6 +105,18 @@ func (c *compiler) checkNegation(n *ast.BinaryNode) error {
 	default:
 		return nil
 	}
+}
+
+// checkStamp catches where it is written what would fail whenever it is evaluated.
+func (c *compiler) checkStamp(operand ast.Node) error {
+	call, ok := operand.(*ast.CallNode)
+	if !ok {
+		return nil
+	}
+	if callee, ok := call.Callee.(*ast.IdentifierNode); ok && callee.Value == "stamp" {
+		return c.span(callee).errorf("%s", value.ErrStamp.Message)
+	}
+	return nil
 }
 
 // operation is an operator between two compiled operands.

@@ -17,13 +17,55 @@ import (
 // parse returns the syntax tree of a source. Its errors are those of expr's
 // parser in words that say what to write.
 func parse(s *source) (ast.Node, error) {
-	tree, err := parser.ParseWithConfig(s.text, &conf.Config{MaxNodes: maxNodes})
+	text := s.knownText()
+	tree, err := parser.ParseWithConfig(text, &conf.Config{MaxNodes: maxNodes})
 	if err == nil {
+		if text != s.text {
+			ast.Walk(&tree.Node, renaming{s})
+		}
 		return tree.Node, nil
 	}
 	failure := &file.Error{Message: err.Error()}
 	errors.As(err, &failure)
 	return nil, s.parseError(failure)
+}
+
+// The parser reads a predicate only in functions that it knows. This one of ours
+// has one too, and so is parsed under the name of another, of the same length and
+// with the same parameters.
+const (
+	ourPredicate   = "groups"
+	knownPredicate = "filter"
+)
+
+// knownText is the source with names that the parser knows.
+func (s *source) knownText() string {
+	var text []byte
+	for i, t := range s.tokens {
+		called := i+1 < len(s.tokens) && s.tokens[i+1].is(lexer.Bracket, "(")
+		method := i > 0 && s.tokens[i-1].is(lexer.Operator, ".", "?.")
+		if !t.is(lexer.Identifier, ourPredicate) || !called || method {
+			continue
+		}
+		if text == nil {
+			text = []byte(s.text)
+		}
+		copy(text[t.at.offset:], knownPredicate)
+	}
+	if text == nil {
+		return s.text
+	}
+	return string(text)
+}
+
+// renaming gives calls the names that they have in the source.
+type renaming struct{ source *source }
+
+func (r renaming) Visit(node *ast.Node) {
+	call, ok := (*node).(*ast.BuiltinNode)
+	if ok && call.Name == knownPredicate {
+		call.Name = r.source.textOf(r.source.span(call.Location()))
+	}
 }
 
 func (s *source) parseError(failure *file.Error) error {
@@ -37,12 +79,11 @@ func (s *source) parseError(failure *file.Error) error {
 	case strings.HasPrefix(message, "invalid"), strings.Contains(message, "literal is too large"):
 		return s.numberError(at)
 	case strings.HasPrefix(message, "expected at least"):
-		return at.errorf("arguments are missing here")
+		return s.missingArguments(at)
 	case strings.HasPrefix(message, "wrap predicate"):
 		return at.errorf("a predicate with ; needs braces").hint("write filter(list, {let x = .a; x > 1})")
 	case strings.HasPrefix(message, "a map key must be"):
-		return at.errorf("a map key cannot start with %s", s.textOf(at)).
-			hint(`write a name, a string in quotes, or an expression in parentheses, as in {a: 1, "b-c": 2, (x): 3}`)
+		return s.mapKeyError(at)
 	case strings.HasPrefix(message, "expected name"):
 		// The parser has moved on from the token that it means.
 		at = s.tokens[max(0, s.tokenAt(at.offset)-1)].at
@@ -86,34 +127,16 @@ func (s *source) unexpected(at span, message string) error {
 	}
 	t := s.tokens[i]
 	switch {
+	case s.behindComma(i):
+		return s.superfluous(i)
 	case s.startsOperand(i):
 		return t.at.errorf("a value is missing before %s", s.textOf(t.at))
 	case t.is(lexer.Operator), t.is(lexer.Bracket):
 		return t.at.errorf("%s cannot stand here", s.textOf(t.at))
+	case t.is(lexer.Identifier, "AND", "OR", "NOT", "IN"):
+		return t.at.errorf("%s is no operator", t.Value).hint("write %s", strings.ToLower(t.Value))
 	default:
 		return t.at.errorf("an operator is missing between %s and %s", s.textOf(s.tokens[i-1].at), s.textOf(t.at))
-	}
-}
-
-// pitfall recognises what people write who know other languages, or nil.
-func (s *source) pitfall(i int) error {
-	t := s.tokens[i]
-	switch {
-	case t.is(lexer.Operator, ":") && i >= 2 && s.tokens[i-2].is(lexer.Bracket, "{"):
-		return s.tokens[i-2].at.errorf("these braces belong to the predicate, not to a map").
-			hint("a map as the result needs its own: map(list, {{%s: ...}})", s.textOf(s.tokens[i-1].at))
-	case t.is(lexer.Operator, ".") && s.startsOperand(i):
-		return t.at.errorf("an expression cannot start with a dot here").
-			hint("write object.spec...; .name alone is a field of the element inside filter(list, .name == 1)")
-	case t.is(lexer.Operator, "#"):
-		return t.at.errorf("# is the element of a list and means nothing here").
-			hint("use it inside a predicate, as in filter(list, # > 1)")
-	case t.is(lexer.Operator, "let"):
-		return t.at.errorf("let cannot stand here").hint("write let x = 1; x + 1, in parentheses if need be")
-	case t.is(lexer.Bracket, "(") && !s.startsOperand(i):
-		return t.at.errorf("only a function can be called, by its name").hint("write name(...)")
-	default:
-		return nil
 	}
 }
 
@@ -165,6 +188,8 @@ func (s *source) checkIdentifier(i int) *Error {
 	case t.Value == "$" && i+1 < len(s.tokens) && s.tokens[i+1].is(lexer.Bracket, "{"):
 		return t.at.errorf("${ } belongs into templates; this is an expression already").
 			hint("leave ${ and } out")
+	case t.Value == "$":
+		return t.at.errorf("there is no $").hint("write object, as in object.spec")
 	case t.Value == "$env":
 		return t.at.errorf("there is no $env").hint("write the names themselves, as in object.metadata.name")
 	default:
@@ -179,7 +204,9 @@ func (s *source) checkOperator(i int) *Error {
 		if i >= 2 && s.tokens[i-2].is(lexer.Operator, "let") {
 			return nil
 		}
-		return t.at.errorf("= compares nothing").hint("write == to compare, or let x = 1; to name a value")
+		return s.equalsSign(i)
+	case ">":
+		return s.greaterSign(i)
 	case "&":
 		return t.at.errorf("& is no operator").hint("write && for and")
 	case "::":

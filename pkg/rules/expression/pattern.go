@@ -1,8 +1,10 @@
 package expression
 
 import (
+	"errors"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -53,8 +55,12 @@ func compilePattern(text string, at span) (*regexp.Regexp, int, error) {
 		return nil, 0, at.errorf("the pattern is longer than %d bytes", maxPattern)
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
+	if failure, is := errors.AsType[*syntax.Error](err); is && failure.Code == syntax.ErrInvalidPerlOp {
+		return nil, 0, at.errorf("the pattern has %s, which RE2 does not know", failure.Expr).
+			hint("patterns have no look-around and no back-references")
+	}
 	if err != nil {
-		return nil, 0, at.errorf("the pattern is not a regular expression: %v", err)
+		return nil, 0, at.errorf("the pattern is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	size := patternSize(tree)
 	if size > maxPatternSize {
@@ -62,7 +68,7 @@ func compilePattern(text string, at span) (*regexp.Regexp, int, error) {
 	}
 	pattern, err := regexp.Compile(text)
 	if err != nil {
-		return nil, 0, at.errorf("the pattern is not a regular expression: %v", err)
+		return nil, 0, at.errorf("the pattern is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	return pattern, size, nil
 }

@@ -75,7 +75,7 @@ func (c *compiler) iteration(f *function.Function, at span, nodes []ast.Node) (c
 		if it.each, err = c.predicate(f, at, nodes[1]); err != nil {
 			return code{}, err
 		}
-		if it.rest, _, err = c.all(nodes[2:]); err != nil {
+		if it.rest, err = c.arguments(f, 2, nodes[2:]); err != nil {
 			return code{}, err
 		}
 	}
@@ -189,16 +189,4 @@ func (c *compiler) sortKeys(f *function.Function, b *body, node ast.Node) (code,
 func isDesc(n *ast.CallNode) bool {
 	callee, ok := n.Callee.(*ast.IdentifierNode)
 	return ok && callee.Value == "desc" && len(n.Arguments) == 1
-}
-
-// argument evaluates an argument and checks that f takes its kind.
-func (v *code) argument(e *Evaluation, f *function.Function, i int) (any, error) {
-	result, err := v.eval(e)
-	if err != nil {
-		return nil, err
-	}
-	if p := f.Param(i); value.KindOf(result)&p.Kinds == 0 {
-		return nil, v.wants(f.Name, p.Kinds, result)
-	}
-	return result, nil
 }

@@ -100,10 +100,10 @@ func TestPredicateErrors(t *testing.T) {
 			"filter(m, true)", "m", "filter wants a list, and m is a map", "",
 		},
 		"sum of texts": {
-			`sum(["a"])`, "sum", "sum wants a number, and element 0 is a string", "",
+			`sum(["a"])`, "sum", "sum wants a number, a quantity or a duration, and element 0 is a string", "",
 		},
 		"sum of nil": {
-			"sum(xs, absent)", "absent", "absent is absent, and sum wants a number", "?? gives a default: (absent ?? 0)",
+			"sum(xs, absent)", "absent", "absent is absent, and sum wants a number, a quantity or a duration", "?? gives a default: (absent ?? 0)",
 		},
 		"sum overflows": {
 			"sum([9223372036854775807, 1])", "sum", "9223372036854775807 + 1 overflows a 64-bit integer", "",
@@ -116,11 +116,11 @@ func TestPredicateErrors(t *testing.T) {
 			"groupBy(xs, #)", "#", "groupBy wants a string, and # is an integer", "write string(#)",
 		},
 		"sortBy a map": {
-			"sortBy([{}], #)", "sortBy", "sortBy orders numbers, strings or booleans, have a map",
+			"sortBy([{}], #)", "sortBy", "sortBy orders numbers, strings, times or booleans, have a map",
 			"sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])",
 		},
 		"sortBy a list that is not literal": {
-			"sortBy([[1]], #)", "sortBy", "sortBy orders numbers, strings or booleans, have a list",
+			"sortBy([[1]], #)", "sortBy", "sortBy orders numbers, strings, times or booleans, have a list",
 			"sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])",
 		},
 		"sortBy mixed kinds": {

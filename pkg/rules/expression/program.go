@@ -2,6 +2,9 @@ package expression
 
 import (
 	"slices"
+	"time"
+
+	"github.com/expr-lang/expr/ast"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
@@ -15,6 +18,16 @@ type Names interface {
 
 // Budget bounds the work of an evaluation; see [NewBudget] and [NewLazyBudget].
 type Budget = value.Budget
+
+// Instant is the moment of an evaluation; see [NewInstant].
+type Instant = value.Instant
+
+// NewInstant returns the moment now, which collects when answers will change.
+func NewInstant(now time.Time) *Instant { return value.NewInstant(now) }
+
+// ParseDuration reads what expressions take for a duration: a text such as
+// "1d12h", or an integer number of seconds.
+func ParseDuration(v any) (time.Duration, error) { return value.ParseDuration(v) }
 
 // Omitted is the value of omit(); see [Strip].
 type Omitted = value.Omitted
@@ -48,6 +61,9 @@ type Evaluation struct {
 	// Budget is spent by all programs together. Without one, they have what a
 	// small input allows.
 	Budget *Budget
+	// Instant is the moment that functions of time answer for. Without one, they
+	// fail.
+	Instant *Instant
 
 	// stack holds the variables of the running programs; those of the innermost
 	// start at base and end before top.
@@ -61,6 +77,7 @@ type Program struct {
 	text  string
 	scope *Scope
 	names []string
+	tree  ast.Node
 	root  code
 	// variables is how many slots of the stack it needs.
 	variables int
@@ -88,7 +105,7 @@ func compile(text string, scope *Scope, tracing bool) (*Program, error) {
 		return nil, err
 	}
 	return &Program{
-		text: text, scope: scope, names: c.used, root: root, variables: c.most, nodes: c.nodes,
+		text: text, scope: scope, names: c.used, tree: tree, root: root, variables: c.most, nodes: c.nodes,
 	}, nil
 }
 
@@ -127,6 +144,9 @@ func (p *Program) EvalBool(e *Evaluation) (bool, error) {
 	return b, nil
 }
 
+// Constant returns the value of a program that is a literal.
+func (p *Program) Constant() (v any, ok bool) { return p.root.value, p.root.constant }
+
 func (p *Program) whole() span { return span{0, len(p.text)} }
 
 // enter makes room for the variables of a program, above those of the one that
@@ -147,3 +167,6 @@ func (e *Evaluation) leave(outer int) {
 	e.top = e.base
 	e.base = outer
 }
+
+// TypeName says what a value is, for messages, such as "a list".
+func TypeName(v any) string { return value.KindOf(v).String() }

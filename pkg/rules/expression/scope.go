@@ -9,8 +9,11 @@ import (
 // Scope is the names that an expression may use. Each has a slot, its position,
 // by which [Names] resolves it. A Scope is immutable.
 type Scope struct {
-	names []string
+	outer *Scope   // what it extends, or nil
+	first int      // the slot of the first of its own names
+	names []string // its own
 	slots map[string]int
+	hints map[string]string
 }
 
 // NewScope returns a scope of these distinct names, in the order of their slots.
@@ -22,19 +25,42 @@ func NewScope(names ...string) *Scope {
 	return &Scope{names: slices.Clone(names), slots: slots}
 }
 
-// Extend returns a scope with more names, in slots after those of s.
+// Extend returns a scope with more names, in slots after those of s. It costs
+// nothing for the names of s, since many rules may extend the scope of one set.
 func (s *Scope) Extend(names ...string) *Scope {
-	return NewScope(slices.Concat(s.names, names)...)
+	if len(names) == 0 {
+		return s
+	}
+	extended := NewScope(names...)
+	extended.outer, extended.first, extended.hints = s, s.first+len(s.names), s.hints
+	return extended
+}
+
+// WithHints returns the scope with what to write instead of names that it does not
+// have, but that users may take for one.
+func (s *Scope) WithHints(hints map[string]string) *Scope {
+	hinting := *s
+	hinting.hints = hints
+	return &hinting
 }
 
 // Slot returns the slot of a name.
 func (s *Scope) Slot(name string) (slot int, found bool) {
-	slot, found = s.slots[name]
-	return slot, found
+	for ; s != nil; s = s.outer {
+		if slot, found = s.slots[name]; found {
+			return s.first + slot, true
+		}
+	}
+	return 0, false
 }
 
 // Names returns the names in the order of their slots.
-func (s *Scope) Names() []string { return slices.Clone(s.names) }
+func (s *Scope) Names() []string {
+	if s.outer == nil {
+		return slices.Clone(s.names)
+	}
+	return append(s.outer.Names(), s.names...)
+}
 
 // Reserved reports whether name belongs to the language, so that no let, with or
 // forEach may define it.

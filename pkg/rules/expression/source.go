@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/expr-lang/expr/file"
@@ -105,10 +106,21 @@ func wordLexError(text string, last int, runes runeOffsets, err error) error {
 		return at.errorf("a string has an unknown \\ escape").
 			hint(`write \\ for a backslash, or put the text between backticks`)
 	case strings.HasPrefix(message, "bad number syntax"):
-		return span{start, at.end() - start}.errorf("%q is not a number", value.Excerpt(text[start:at.end()]))
+		word := wordAt(text[start:])
+		return span{start, len(word)}.errorf("%q is not a number", value.Excerpt(word)).
+			hint(`write quantity("5Gi") for a quantity, duration("5m") for a duration`)
 	default:
 		return wordCharacter(text, at)
 	}
+}
+
+// wordAt returns the letters, digits and dots that a text begins with.
+func wordAt(text string) string {
+	end := strings.IndexFunc(text, func(r rune) bool { return r != '.' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if end < 0 {
+		return text
+	}
+	return text[:end]
 }
 
 func wordCharacter(text string, at span) *Error {
@@ -116,6 +128,9 @@ func wordCharacter(text string, at span) *Error {
 	err := at.errorf("the character %q means nothing here", character)
 	if strings.ContainsRune("“”‘’„«»", character) {
 		return err.hint(`write straight quotes, " or '`)
+	}
+	if character == '~' {
+		return err.hint(`write x matches "^a+$"`)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -37,20 +38,24 @@ func CompileTemplate(text string, scope *Scope) (*Template, error) {
 		return nil, span{0, len(text)}.errorf("the text is not valid UTF-8")
 	}
 	t := &Template{}
+	var literal strings.Builder // A text may hold thousands of $${.
 	rest := 0
 	for {
 		start := strings.Index(text[rest:], "${")
 		if start < 0 {
-			t.literal(text[rest:])
+			literal.WriteString(text[rest:])
+			t.literal(literal.String())
 			return t.finish(), nil
 		}
 		start += rest
 		if start > rest && text[start-1] == '$' {
-			t.literal(text[rest:start-1] + "${")
+			literal.WriteString(text[rest:start-1] + "${")
 			rest = start + 2
 			continue
 		}
-		t.literal(text[rest:start])
+		literal.WriteString(text[rest:start])
+		t.literal(literal.String())
+		literal.Reset()
 		end, err := t.expression(text, start, scope)
 		if err != nil {
 			return nil, err
@@ -60,14 +65,9 @@ func CompileTemplate(text string, scope *Scope) (*Template, error) {
 }
 
 func (t *Template) literal(text string) {
-	if text == "" {
-		return
+	if text != "" {
+		t.parts = append(t.parts, part{literal: text})
 	}
-	if n := len(t.parts); n > 0 && t.parts[n-1].program == nil {
-		t.parts[n-1].literal += text
-		return
-	}
-	t.parts = append(t.parts, part{literal: text})
 }
 
 // expression compiles the one whose ${ is at start and returns where the text
@@ -87,12 +87,18 @@ func (t *Template) expression(text string, start int, scope *Scope) (end int, er
 			hint("write $${ for a literal ${")
 	}
 	program, err := Compile(inner, scope)
+	if located, is := errors.AsType[*Error](err); is && shellVariable.MatchString(inner) {
+		located.Hint = "write $${ for a literal ${"
+	}
 	if err != nil {
 		return 0, shift(err, offset)
 	}
 	t.parts = append(t.parts, part{program: program, offset: offset})
 	return closing + 1, nil
 }
+
+// shellVariable is what a script or a configuration file has between ${ and }.
+var shellVariable = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*(:?[-=+?].*)?$`)
 
 // closingBrace finds the } that ends the expression at offset. It reads tokens,
 // since a brace in a string, a comment or a map ends nothing.

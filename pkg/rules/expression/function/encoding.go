@@ -13,6 +13,12 @@ func fromJSON(b *value.Budget, args []any) (any, error) {
 	return value.ParseJSON(textArg(args, 0), b)
 }
 
+func toYAML(b *value.Budget, args []any) (any, error) { return value.YAML(args[0], b) }
+
+func fromYAML(b *value.Budget, args []any) (any, error) {
+	return value.ParseYAML(textArg(args, 0), b)
+}
+
 func toBase64(b *value.Budget, args []any) (any, error) {
 	text := textArg(args, 0)
 	// The encoder works on copies of both sides.
@@ -42,12 +48,16 @@ func toString(b *value.Budget, args []any) (any, error) {
 	if text, ok := args[0].(string); ok {
 		return text, nil
 	}
-	if err := b.Text(32); err != nil {
+	cost := b.Conversion
+	if value.KindOf(args[0])&value.Computed == 0 {
+		cost = func() error { return b.Text(32) }
+	}
+	if err := cost(); err != nil {
 		return nil, err
 	}
 	text, ok := value.Text(args[0])
 	if !ok {
-		return nil, value.Faultf("string wants a string, number or boolean, have %s", value.KindOf(args[0]))
+		return nil, value.Faultf("%v has no text", args[0])
 	}
 	return text, nil
 }
@@ -66,6 +76,14 @@ func typeOf(_ *value.Budget, args []any) (any, error) {
 		return "string", nil
 	case value.List:
 		return "array", nil
+	case value.Quantity:
+		return "quantity", nil
+	case value.Semver:
+		return "semver", nil
+	case value.Duration:
+		return "duration", nil
+	case value.Time:
+		return "time", nil
 	default:
 		return "map", nil
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
 
 // Function is a row of the table.
@@ -22,7 +23,12 @@ type Function struct {
 
 	// Exactly one is set, except for desc, which only sortBy understands.
 	call    func(b *value.Budget, args []any) (any, error)
+	timed   func(at *value.Instant, b *value.Budget, args []any) (any, error)
 	iterate func(it *Iteration) (any, error)
+
+	// flow is set where the function does not read all of its arguments by value, or
+	// gives parts of them; see flow.go.
+	flow func(c *Flow) shape.Shape
 }
 
 // Param is a parameter.
@@ -37,7 +43,18 @@ type Param struct {
 	Variadic bool
 	// Predicate marks an expression that is evaluated for each element.
 	Predicate bool
+
+	// parse reads the form that the function wants out of what an argument says. It
+	// depends on nothing else, so that a constant is read once.
+	parse func(b *value.Budget, v any) (any, error)
 }
+
+// Parses reports whether arguments pass through Parse on their way to the
+// function. A constant may, and should, when the call is compiled.
+func (p *Param) Parses() bool { return p.parse != nil }
+
+// Parse reads an argument of one of the parameter's kinds.
+func (p *Param) Parse(b *value.Budget, v any) (any, error) { return p.parse(b, v) }
 
 // Example is an expression and its value as JSON.
 type Example struct {
@@ -126,10 +143,18 @@ func (f *Function) Param(i int) *Param {
 	return &f.Params[min(i, len(f.Params)-1)]
 }
 
-// Call calls a function that does not iterate. The arguments must have the kinds
-// of its parameters; f does not keep the slice.
-func (f *Function) Call(b *value.Budget, args []any) (any, error) {
-	return f.call(b, args)
+// Call calls a function that does not iterate, at a moment that only functions of
+// time ask for. The arguments must have the kinds of its parameters, and be parsed
+// where those parse; f does not keep the slice.
+func (f *Function) Call(at *value.Instant, b *value.Budget, args []any) (any, error) {
+	switch {
+	case f.timed == nil:
+		return f.call(b, args)
+	case at == nil:
+		return nil, value.Faultf("%s needs the time, and there is none here", f.Name)
+	default:
+		return f.timed(at, b, args)
+	}
 }
 
 // Iterate calls a function that iterates.

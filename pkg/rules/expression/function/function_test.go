@@ -210,7 +210,7 @@ func TestFunctionErrors(t *testing.T) {
 		"mean that overflows":            {"mean(1e308, 1e308)", "the result is not a finite number"},
 		"join of numbers":                {`join(["a", 1], ",")`, "join wants strings, and element 1 is an integer; write join(map(list, string(#)), separator)"},
 		"repeat a negative number":       {`repeat("a", -1)`, "repeat wants a count of at least 0, have -1"},
-		"sort of maps":                   {"sort([{}])", "sort orders numbers, strings or booleans, have a map; sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])"},
+		"sort of maps":                   {"sort([{}])", "sort orders numbers, strings, times or booleans, have a map; sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])"},
 		"sort of mixed kinds":            {`sort(["a", 1])`, "sort cannot order an integer beside a string; make them all strings with string(...)"},
 		"sort in an unknown order":       {`sort([1], "up")`, `the order must be "asc" or "desc", not "up"`},
 		"fromPairs of something else":    {"fromPairs([1])", "element 0 is not a pair [key, value]"},

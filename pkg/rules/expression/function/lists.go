@@ -2,6 +2,7 @@ package function
 
 import (
 	"slices"
+	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
@@ -73,8 +74,7 @@ func appendFlat(flat, list []any, b *value.Budget, depth int) ([]any, error) {
 	return flat, nil
 }
 
-// uniq keeps the first of equal elements. Equal values have equal JSON, except
-// that a float may be a whole number.
+// uniq keeps the first of equal elements.
 func uniq(b *value.Budget, args []any) (any, error) {
 	list := asList(args[0])
 	if err := b.List(6 * len(list)); err != nil {
@@ -95,7 +95,7 @@ func uniq(b *value.Budget, args []any) (any, error) {
 	return kept, nil
 }
 
-// structure is the JSON of a list or map, apart from a string with that text.
+// structure is the identity of a value, apart from a string with that text.
 type structure string
 
 // identity returns a map key that is the same for equal values.
@@ -108,13 +108,15 @@ func identity(v any, b *value.Budget) (any, error) {
 		return v, nil
 	case string:
 		return v, b.Steps(len(v) / 32)
-	case []any, map[string]any:
-		text, err := value.JSON(v, b)
+	case []any, map[string]any, value.Amount, value.Version, time.Duration, time.Time:
+		text, err := value.Identity(v, b)
 		return structure(text), err
+	case value.Stamp:
+		return nil, value.ErrStamp
 	case nil, bool, int64, value.Omitted:
 		return v, nil
 	default:
-		return nil, value.Faultf("uniq cannot compare a value of type %T", v)
+		return nil, value.Faultf("a value of type %T cannot be compared", v)
 	}
 }
 

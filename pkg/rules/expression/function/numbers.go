@@ -39,6 +39,12 @@ func whole(number any, toWhole func(float64) float64) (any, error) {
 }
 
 func toInt(_ *value.Budget, args []any) (any, error) {
+	if seconds, _, ok := seconds(args[0]); ok {
+		return seconds, nil
+	}
+	if quantity, ok := args[0].(value.Amount); ok {
+		return quantity.Int(), nil
+	}
 	text, ok := args[0].(string)
 	if !ok {
 		return whole(args[0], math.Trunc)
@@ -50,12 +56,17 @@ func toInt(_ *value.Budget, args []any) (any, error) {
 	return i, nil
 }
 
-func toFloat(_ *value.Budget, args []any) (any, error) {
+func toFloat(b *value.Budget, args []any) (any, error) {
+	if seconds, billionths, ok := seconds(args[0]); ok {
+		return float64(seconds) + float64(billionths)/1e9, nil
+	}
 	switch x := args[0].(type) {
 	case int64:
 		return float64(x), nil
 	case float64:
 		return x, nil
+	case value.Amount:
+		return x.Float(), b.Conversion()
 	default:
 		text := textArg(args, 0)
 		f, err := strconv.ParseFloat(text, 64)
@@ -69,24 +80,32 @@ func toFloat(_ *value.Budget, args []any) (any, error) {
 func minimum(b *value.Budget, args []any) (any, error) { return extreme(b, "min", args, -1) }
 func maximum(b *value.Budget, args []any) (any, error) { return extreme(b, "max", args, 1) }
 
-// extreme returns the number that compares to all others as sign says, or nil if
+// extreme returns the value that compares to all others as sign says, or nil if
 // there are none.
 func extreme(b *value.Budget, name string, args []any, sign int) (any, error) {
-	numbers, err := gather(b, name, args)
-	if err != nil || len(numbers) == 0 {
+	candidates, err := gather(b, name, aMeasure, args)
+	if err != nil || len(candidates) == 0 {
 		return nil, err
 	}
-	best := numbers[0]
-	for _, number := range numbers[1:] {
-		if order, _ := value.Compare(number, best); order == sign {
-			best = number
+	if err := b.Steps(stepsOfVersions * len(candidates)); err != nil {
+		return nil, err
+	}
+	best := candidates[0]
+	for _, candidate := range candidates[1:] {
+		order, ok := value.Compare(candidate, best)
+		if !ok {
+			return nil, value.Faultf("%s cannot order %s beside %s", name, value.KindOf(candidate), value.KindOf(best))
+		}
+		if order == sign {
+			best = candidate
 		}
 	}
 	return best, nil
 }
 
-// gather returns the numbers among args, which may also be lists of numbers.
-func gather(b *value.Budget, name string, args []any) ([]any, error) {
+// gather returns the values of those kinds among args and in the lists among them,
+// which must hold no others.
+func gather(b *value.Budget, name string, kinds value.Kind, args []any) ([]any, error) {
 	total := 0
 	for _, arg := range args {
 		total += 1 + len(asList(arg))
@@ -96,11 +115,11 @@ func gather(b *value.Budget, name string, args []any) ([]any, error) {
 	}
 	numbers := make([]any, 0, total)
 	for _, arg := range args {
-		if isNumber(arg) {
+		if value.KindOf(arg)&kinds != 0 {
 			numbers = append(numbers, arg)
 		}
 		for i, element := range asList(arg) {
-			if !isNumber(element) {
+			if value.KindOf(element)&kinds == 0 {
 				return nil, value.Faultf("%s wants numbers, and element %d is %s", name, i, value.KindOf(element))
 			}
 			numbers = append(numbers, element)
@@ -110,7 +129,7 @@ func gather(b *value.Budget, name string, args []any) ([]any, error) {
 }
 
 func mean(b *value.Budget, args []any) (any, error) {
-	numbers, err := gather(b, "mean", args)
+	numbers, err := gather(b, "mean", aNumber, args)
 	if err != nil || len(numbers) == 0 {
 		return nil, err
 	}
@@ -124,7 +143,7 @@ func mean(b *value.Budget, args []any) (any, error) {
 }
 
 func median(b *value.Budget, args []any) (any, error) {
-	numbers, err := gather(b, "median", args)
+	numbers, err := gather(b, "median", aNumber, args)
 	if err != nil || len(numbers) == 0 {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
 
 func all(it *Iteration) (any, error) {
@@ -143,7 +144,12 @@ func count(it *Iteration) (any, error) {
 
 func sum(it *Iteration) (any, error) {
 	total := any(int64(0))
-	err := it.results(value.Number, func(result any) error {
+	err := it.results(aSummand, func(result any) error {
+		if value.KindOf(result)&value.Computed != 0 {
+			if err := it.Budget.Conversion(); err != nil {
+				return err
+			}
+		}
 		var err error
 		total, err = value.Add(total, result)
 		return err
@@ -195,7 +201,8 @@ func reduce(it *Iteration) (any, error) {
 }
 
 func groupBy(it *Iteration) (any, error) {
-	if err := it.Budget.List(2 * len(it.List)); err != nil {
+	// With each element its group grows, and is boxed anew.
+	if err := it.Budget.List(5 * len(it.List)); err != nil {
 		return nil, err
 	}
 	groups := map[string]any{}
@@ -216,4 +223,46 @@ func groupBy(it *Iteration) (any, error) {
 	return groups, nil
 }
 
-func isNumber(v any) bool { return value.KindOf(v)&value.Number != 0 }
+// group is the elements with one key.
+type group struct {
+	key   any
+	items []any
+}
+
+func groups(it *Iteration) (any, error) {
+	if err := it.Budget.List(8 * len(it.List)); err != nil {
+		return nil, err
+	}
+	places := map[any]int{}
+	var found []group
+	for i, element := range it.List {
+		key, err := it.Predicate(i, element, nil)
+		if err != nil {
+			return nil, err
+		}
+		id, err := identity(key, it.Budget)
+		if err != nil {
+			return nil, err
+		}
+		place, known := places[id]
+		if !known {
+			if err := it.Budget.Map(2); err != nil {
+				return nil, err
+			}
+			place = len(found)
+			places[id] = place
+			found = append(found, group{key: key})
+		}
+		found[place].items = append(found[place].items, element)
+	}
+	list := make([]any, len(found))
+	for i, g := range found {
+		list[i] = map[string]any{"key": g.key, "items": g.items}
+	}
+	return list, nil
+}
+
+// flowByKey follows the elements into the items of their group.
+func flowByKey(c *Flow) shape.Shape {
+	return shape.List(shape.Map(map[string]shape.Shape{"key": c.each(), "items": shape.List(c.elements())}))
+}

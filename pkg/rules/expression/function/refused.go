@@ -21,14 +21,12 @@ func Refused(name string) *value.Fault {
 // missing knows the names that are reserved although they are not in the table.
 func missing(name string) *value.Fault {
 	switch name {
-	case "quantity", "semver", "duration", "timestamp", "cidrContains", "url", "sha256", "toYAML", "fromYAML",
-		"after", "before", "olderThan", "inWindow", "window", "stamp", "setCondition",
-		"labelsMatch", "controllerOf", "controllerRef", "groups", "jitter":
-		return value.Faultf("function %q is not supported yet", name)
 	case "now":
-		return value.Faultf("there is no now(), because the same objects must always give the same answer")
+		return value.Faultf("there is no now(), because the same objects must always give the same answer").
+			WithHint("write after(t), before(t) or olderThan(t, d), which look again in time; stamp() writes the time")
 	case "date", "timezone":
-		return value.Faultf("there is no function %q, because times are RFC 3339 strings", name)
+		return value.Faultf("there is no function %q, because times are RFC 3339 strings", name).
+			WithHint("write timestamp(text)")
 	case "bitand", "bitor", "bitxor", "bitnand", "bitnot", "bitshl", "bitshr", "bitushr":
 		return value.Faultf("there is no function %q, because rules have no bit operations", name)
 	default:
@@ -48,6 +46,14 @@ func habit(name string) *value.Fault {
 		return fault.WithHint("write any(list, condition)")
 	case "exists_one":
 		return fault.WithHint("write one(list, condition)")
+	case "Now":
+		return missing("now")
+	case "Hours", "Minutes", "Seconds", "getHours", "getMinutes", "getSeconds":
+		return fault.WithHint(`write duration(x) / "1h" for a number of hours`)
+	case "isURL", "getHost", "getPort":
+		return fault.WithHint("write url(text), which is a map")
+	case "isGreaterThan", "isLessThan", "compareTo":
+		return fault.WithHint("write a > b, with quantity(...), semver(...) or timestamp(...) around one")
 	case "toUpper", "upperAscii":
 		return fault.WithHint("write upper(text)")
 	case "toLower", "lowerAscii":

@@ -19,7 +19,7 @@ func sortList(b *value.Budget, args []any) (any, error) {
 	for i, element := range list {
 		rows[i] = row{element: element, keys: list[i : i+1]}
 	}
-	return arrange("sort", rows, []bool{descending})
+	return arrange(b, "sort", rows, []bool{descending})
 }
 
 func sortBy(it *Iteration) (any, error) {
@@ -46,7 +46,7 @@ func sortBy(it *Iteration) (any, error) {
 		}
 		rows[i] = row{element: element, keys: keys}
 	}
-	return arrange("sortBy", rows, descending)
+	return arrange(it.Budget, "sortBy", rows, descending)
 }
 
 // row is an element with the keys that place it.
@@ -75,10 +75,16 @@ func isDescending(args []any) (bool, error) {
 }
 
 // arrange orders rows by their keys, keeping the order of equal ones.
-func arrange(name string, rows []row, descending []bool) (any, error) {
+func arrange(b *value.Budget, name string, rows []row, descending []bool) (any, error) {
 	for k := range descending {
-		if err := checkKeys(name, rows, k); err != nil {
+		first, err := checkKeys(name, rows, k)
+		if err != nil {
 			return nil, err
+		}
+		if value.KindOf(first) == value.Semver { // They take longest to compare.
+			if err := b.Sort(stepsOfVersions * len(rows)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int {
@@ -100,26 +106,29 @@ func arrange(name string, rows []row, descending []bool) (any, error) {
 	return list, nil
 }
 
-// checkKeys makes sure that key k of all rows has an order.
-func checkKeys(name string, rows []row, k int) error {
-	var first any
+// stepsOfVersions is how many steps comparing two of them takes.
+const stepsOfVersions = 10
+
+// checkKeys makes sure that key k of all rows has an order, and returns the first
+// that is not nil.
+func checkKeys(name string, rows []row, k int) (first any, err error) {
 	for _, r := range rows {
 		key := r.keys[k]
 		if key == nil {
 			continue
 		}
 		kind := value.KindOf(key)
-		if kind&(value.Bool|value.Number|value.String) == 0 {
-			return value.Faultf("%s orders numbers, strings or booleans, have %s", name, kind).
+		if kind&(value.Bool|value.Number|value.String|value.Computed) == 0 {
+			return nil, value.Faultf("%s orders numbers, strings, times or booleans, have %s", name, kind).
 				WithHint("sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])")
 		}
 		if first == nil {
 			first = key
 		}
 		if _, ok := value.CompareKeys(first, key); !ok {
-			return value.Faultf("%s cannot order %s beside %s", name, kind, value.KindOf(first)).
+			return nil, value.Faultf("%s cannot order %s beside %s", name, kind, value.KindOf(first)).
 				WithHint("make them all strings with string(...)")
 		}
 	}
-	return nil
+	return first, nil
 }

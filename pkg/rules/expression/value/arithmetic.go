@@ -8,7 +8,9 @@ import (
 // errNotNumbers is unreachable for callers that check kinds first.
 var errNotNumbers = Faultf("arithmetic wants two numbers")
 
-// Add returns a + b of two numbers: an integer if both are.
+var errZero = Faultf("division by zero")
+
+// Add returns a + b of two numbers, an integer if both are, or of computed values.
 func Add(a, b any) (any, error) {
 	if x, y, ok := integers(a, b); ok {
 		if sum := x + y; (sum > x) == (y > 0) {
@@ -16,10 +18,14 @@ func Add(a, b any) (any, error) {
 		}
 		return nil, overflow(x, "+", y)
 	}
+	if isComputed(a, b) {
+		return addComputed(a, b)
+	}
 	return floats(a, b, func(x, y float64) float64 { return x + y })
 }
 
-// Subtract returns a - b of two numbers: an integer if both are.
+// Subtract returns a - b of two numbers, an integer if both are, or of computed
+// values.
 func Subtract(a, b any) (any, error) {
 	if x, y, ok := integers(a, b); ok {
 		if difference := x - y; (difference < x) == (y > 0) {
@@ -27,10 +33,14 @@ func Subtract(a, b any) (any, error) {
 		}
 		return nil, overflow(x, "-", y)
 	}
+	if isComputed(a, b) {
+		return subtractComputed(a, b)
+	}
 	return floats(a, b, func(x, y float64) float64 { return x - y })
 }
 
-// Multiply returns a * b of two numbers: an integer if both are.
+// Multiply returns a * b of two numbers, an integer if both are, or of a duration
+// and an integer.
 func Multiply(a, b any) (any, error) {
 	if x, y, ok := integers(a, b); ok {
 		if product, ok := multiply(x, y); ok {
@@ -38,13 +48,20 @@ func Multiply(a, b any) (any, error) {
 		}
 		return nil, overflow(x, "*", y)
 	}
+	if isComputed(a, b) {
+		return multiplyComputed(a, b)
+	}
 	return floats(a, b, func(x, y float64) float64 { return x * y })
 }
 
-// Divide returns a / b of two numbers, always a float.
+// Divide returns a / b of two numbers or two durations, always a float, or of a
+// duration and an integer, which is a duration.
 func Divide(a, b any) (any, error) {
+	if isComputed(a, b) {
+		return divideComputed(a, b)
+	}
 	if y, ok := toFloat(b); ok && y == 0 {
-		return nil, Faultf("division by zero")
+		return nil, errZero
 	}
 	return floats(a, b, func(x, y float64) float64 { return x / y })
 }
@@ -52,7 +69,7 @@ func Divide(a, b any) (any, error) {
 // Quotient returns the integer a / b, truncated toward zero.
 func Quotient(a, b int64) (any, error) {
 	if b == 0 {
-		return nil, Faultf("division by zero")
+		return nil, errZero
 	}
 	if a == math.MinInt64 && b == -1 {
 		return nil, overflow(a, "/", b)
@@ -67,7 +84,7 @@ func Remainder(a, b any) (any, error) {
 		return nil, errNotNumbers
 	}
 	if y == 0 {
-		return nil, Faultf("division by zero")
+		return nil, errZero
 	}
 	if y == -1 {
 		return int64(0), nil // Also for the smallest integer, which Go would trap on.
@@ -87,7 +104,7 @@ func Power(a, b any) (any, error) {
 	return floats(a, b, math.Pow)
 }
 
-// Negate returns -a of a number.
+// Negate returns -a of a number, a quantity or a duration.
 func Negate(a any) (any, error) {
 	if a == any(int64(math.MinInt64)) {
 		return nil, Faultf("-(%d) overflows a 64-bit integer", a)

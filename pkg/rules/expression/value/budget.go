@@ -33,6 +33,14 @@ const (
 	sizeOfEntry   = 80  // Beyond eight, with the table half full.
 )
 
+// What computed values cost at most: reading or writing a quantity costs most.
+const (
+	stepsOfConversion = 50
+	bytesOfConversion = 600
+	// Comparing two versions takes longest.
+	stepsOfComparison = 10
+)
+
 // Depth is how deep values may nest. It keeps recursion over a value, here and
 // in whatever later writes it as JSON, far from the end of the stack.
 const Depth = 256
@@ -100,6 +108,20 @@ func (b *Budget) Bytes(n int) error {
 	return nil
 }
 
+// What is left to a rule in any case, when others have spent all that they
+// share: some ten times what a typical one takes.
+const (
+	reservedSteps = 1_000
+	reservedBytes = 4 << 10
+)
+
+// Reserve makes sure that a little is left, for one who shares the budget with
+// others that may have used it up.
+func (b *Budget) Reserve() {
+	b.steps = max(b.steps, reservedSteps)
+	b.bytes = max(b.bytes, reservedBytes)
+}
+
 // Text spends what a new string of n bytes costs.
 func (b *Budget) Text(n int) error {
 	if err := b.Steps(1 + n/32); err != nil {
@@ -122,6 +144,14 @@ func (b *Budget) Map(n int) error {
 		return err
 	}
 	return b.Bytes(sizeOfMap + max(0, n-8)*sizeOfEntry)
+}
+
+// Conversion spends what it takes to make a computed value of a text, or back.
+func (b *Budget) Conversion() error {
+	if err := b.Steps(stepsOfConversion); err != nil {
+		return err
+	}
+	return b.Bytes(bytesOfConversion)
 }
 
 // Sort spends what putting n keys in order takes.

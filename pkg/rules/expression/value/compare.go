@@ -4,12 +4,74 @@ import (
 	"cmp"
 	"math"
 	"strings"
+	"time"
 )
 
 // Equal reports whether a and b are the same value, deeply. Numbers are compared
-// as numbers, exactly; values of different kinds are unequal, and so an empty
-// list is not nil.
-func Equal(a, b any, budget *Budget) (bool, error) { return equal(a, b, budget, 0) }
+// as numbers, exactly, and times as moments, whatever their zone; values of
+// different kinds are unequal, and so an empty list is not nil. A [Stamp] is an
+// error, also within what has to be looked into.
+func Equal(a, b any, budget *Budget) (bool, error) {
+	same, err := equal(a, b, budget, 0)
+	if err != nil || same {
+		return same, err
+	}
+	if a == any(Stamp{}) || b == any(Stamp{}) {
+		return false, ErrStamp
+	}
+	if !alike(a, b) {
+		return false, nil
+	}
+	if err := refuseStamp(a, budget, 0); err != nil {
+		return false, err
+	}
+	return false, refuseStamp(b, budget, 0)
+}
+
+// alike reports whether two lists or maps can only be told apart by what is in them.
+func alike(a, b any) bool {
+	switch x := a.(type) {
+	case []any:
+		y, ok := b.([]any)
+		return ok && len(x) == len(y)
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		return ok && len(x) == len(y)
+	default:
+		return false
+	}
+}
+
+// refuseStamp looks for one everywhere, since where maps differ first is left to
+// chance.
+func refuseStamp(v any, budget *Budget, depth int) error {
+	if depth > Depth {
+		return errDepth
+	}
+	switch v := v.(type) {
+	case []any:
+		if err := budget.Steps(len(v)); err != nil {
+			return err
+		}
+		for _, element := range v {
+			if err := refuseStamp(element, budget, depth+1); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if err := budget.Steps(2 * len(v)); err != nil {
+			return err
+		}
+		for _, element := range v {
+			if err := refuseStamp(element, budget, depth+1); err != nil {
+				return err
+			}
+		}
+	case Stamp:
+		return ErrStamp
+	}
+	return nil
+}
 
 func equal(a, b any, budget *Budget, depth int) (bool, error) {
 	switch x := a.(type) {
@@ -28,11 +90,21 @@ func equal(a, b any, budget *Budget, depth int) (bool, error) {
 	case string:
 		y, ok := b.(string)
 		return ok && x == y, budget.Steps(len(x) / 64)
+	default:
+		return equalScalars(a, b, budget)
+	}
+}
+
+func equalScalars(a, b any, budget *Budget) (bool, error) {
+	switch a.(type) {
 	case int64, float64:
 		order, ok := compareNumbers(a, b)
 		return ok && order == 0, nil
 	case nil, bool:
 		return a == b, nil
+	case Amount, Version, time.Duration, time.Time:
+		order, ok := Compare(a, b)
+		return ok && order == 0, budget.Steps(stepsOfComparison)
 	default:
 		return false, nil
 	}
@@ -75,17 +147,32 @@ func equalMaps(a, b map[string]any, budget *Budget, depth int) (bool, error) {
 	return true, nil
 }
 
-// Compare orders two numbers or two strings; ok is false for anything else.
+// Compare orders two numbers, strings, quantities, versions, durations or times;
+// ok is false for anything else.
 func Compare(a, b any) (order int, ok bool) {
-	if x, isString := a.(string); isString {
+	switch x := a.(type) {
+	case string:
 		y, ok := b.(string)
 		return strings.Compare(x, y), ok
+	case Amount:
+		y, ok := b.(Amount)
+		return x.compare(y), ok
+	case Version:
+		y, ok := b.(Version)
+		return x.compare(y), ok
+	case time.Duration:
+		y, ok := b.(time.Duration)
+		return cmp.Compare(x, y), ok
+	case time.Time:
+		y, ok := b.(time.Time)
+		return x.Compare(y), ok
+	default:
+		return compareNumbers(a, b)
 	}
-	return compareNumbers(a, b)
 }
 
-// CompareKeys orders two sort keys: nil first, then booleans with false first,
-// numbers or strings; ok is false for keys that have no order between them.
+// CompareKeys orders two sort keys: nil first, then booleans with false first, or
+// what [Compare] orders; ok is false for keys that have no order between them.
 func CompareKeys(a, b any) (order int, ok bool) {
 	if a == nil || b == nil {
 		return cmp.Compare(present(a), present(b)), true

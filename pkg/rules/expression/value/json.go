@@ -1,97 +1,143 @@
 package value
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
+	"fmt"
 	"math"
 	"strconv"
-	"strings"
+	"time"
+
+	"golang.org/x/mod/semver"
 )
 
 // JSON returns v as compact JSON with sorted keys, so that equal values give
-// equal texts.
+// equal texts. Computed values are strings there, in their canonical form.
 func JSON(v any, budget *Budget) (string, error) {
-	text, err := appendJSON(nil, v, budget, 0)
-	return string(text), err
+	e := encoder{budget: budget}
+	err := e.value(v, 0)
+	return string(e.text), err
 }
 
-func appendJSON(text []byte, v any, budget *Budget, depth int) ([]byte, error) {
+// Identity returns a text that equal values have and no others.
+func Identity(v any, budget *Budget) (string, error) {
+	e := encoder{budget: budget, tagged: true}
+	err := e.value(v, 0)
+	return string(e.text), err
+}
+
+// encoder writes a value as JSON or, tagged, as what is like JSON but tells a
+// computed value from the string that it would be.
+type encoder struct {
+	text   []byte
+	budget *Budget
+	tagged bool
+}
+
+func (e *encoder) value(v any, depth int) error {
 	if depth > Depth {
-		return nil, errDepth
+		return errDepth
 	}
-	if err := budget.Steps(2); err != nil {
-		return nil, err
+	if err := e.budget.Steps(2); err != nil {
+		return err
 	}
 	// Growing by doubling and the copy into a string cost three times the text.
-	if err := budget.Bytes(3 * scalarSize(v)); err != nil {
-		return nil, err
+	if err := e.budget.Bytes(3 * scalarSize(v)); err != nil {
+		return err
 	}
 	switch v := v.(type) {
 	case []any:
-		return appendList(text, v, budget, depth)
+		return e.list(v, depth)
 	case map[string]any:
-		return appendMap(text, v, budget, depth)
+		return e.mapping(v, depth)
 	default:
-		return appendScalar(text, v)
+		return e.scalar(v)
 	}
 }
 
-func appendScalar(text []byte, v any) ([]byte, error) {
+func (e *encoder) scalar(v any) error {
 	switch v := v.(type) {
 	case nil:
-		return append(text, "null"...), nil
+		e.text = append(e.text, "null"...)
 	case bool:
-		return strconv.AppendBool(text, v), nil
+		e.text = strconv.AppendBool(e.text, v)
 	case int64:
-		return strconv.AppendInt(text, v, 10), nil
+		e.text = strconv.AppendInt(e.text, v, 10)
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, Faultf("JSON has no number for %v", v)
+			return Faultf("JSON has no number for %v", v)
 		}
-		return appendFloat(text, v), nil
+		e.text = appendFloat(e.text, v)
 	case string:
-		return appendQuoted(text, v), nil
+		e.text = appendQuoted(e.text, v)
 	case Omitted:
-		return nil, Faultf("omit() has no JSON form")
+		return Faultf("omit() has no JSON form")
+	case Stamp:
+		return ErrStamp
+	case Amount, Version, time.Duration, time.Time:
+		return e.computed(v)
 	default:
-		return nil, Faultf("a value of type %T has no JSON form", v)
+		return Faultf("a value of type %T has no JSON form", v)
+	}
+	return nil
+}
+
+func (e *encoder) computed(v any) error {
+	if e.tagged {
+		e.text = appendIdentity(e.text, v)
+		return nil
+	}
+	text, err := written(v, e.budget)
+	e.text = appendQuoted(e.text, text)
+	return err
+}
+
+// appendIdentity writes what [Compare] looks at.
+func appendIdentity(text []byte, v any) []byte {
+	switch v := v.(type) {
+	case Amount:
+		return fmt.Appendf(text, "quantity(%d,%d)", v.high, v.low)
+	case Version:
+		return fmt.Appendf(text, "semver(%s)", semver.Canonical(v.canonical()))
+	case time.Time:
+		return fmt.Appendf(text, "time(%d,%d)", v.Unix(), v.Nanosecond())
+	default:
+		return fmt.Appendf(text, "duration(%d)", v)
 	}
 }
 
-func appendList(text []byte, list []any, budget *Budget, depth int) ([]byte, error) {
-	var err error
-	text = append(text, '[')
+func (e *encoder) list(list []any, depth int) error {
+	e.text = append(e.text, '[')
 	for i, element := range list {
 		if i > 0 {
-			text = append(text, ',')
+			e.text = append(e.text, ',')
 		}
-		if text, err = appendJSON(text, element, budget, depth+1); err != nil {
-			return nil, err
+		if err := e.value(element, depth+1); err != nil {
+			return err
 		}
 	}
-	return append(text, ']'), nil
+	e.text = append(e.text, ']')
+	return nil
 }
 
-func appendMap(text []byte, m map[string]any, budget *Budget, depth int) ([]byte, error) {
-	keys, err := SortedKeys(m, budget)
+func (e *encoder) mapping(m map[string]any, depth int) error {
+	keys, err := SortedKeys(m, e.budget)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	text = append(text, '{')
+	e.text = append(e.text, '{')
 	for i, key := range keys {
 		if i > 0 {
-			text = append(text, ',')
+			e.text = append(e.text, ',')
 		}
-		if err := budget.Bytes(3 * scalarSize(key)); err != nil {
-			return nil, err
+		if err := e.budget.Bytes(3 * scalarSize(key)); err != nil {
+			return err
 		}
-		text = append(appendQuoted(text, key), ':')
-		if text, err = appendJSON(text, m[key], budget, depth+1); err != nil {
-			return nil, err
+		e.text = append(appendQuoted(e.text, key), ':')
+		if err := e.value(m[key], depth+1); err != nil {
+			return err
 		}
 	}
-	return append(text, '}'), nil
+	e.text = append(e.text, '}')
+	return nil
 }
 
 // scalarSize is about how many bytes v adds to a text, brackets for a container.
@@ -108,127 +154,4 @@ func scalarSize(v any) int {
 		}
 	}
 	return n
-}
-
-// ParseJSON returns the value that text holds. A number written as an integer
-// stays one, and is an error beyond 64 bits.
-func ParseJSON(text string, budget *Budget) (any, error) {
-	// The decoder keeps a copy of what it has not yet read.
-	if err := budget.Text(2 * len(text)); err != nil {
-		return nil, err
-	}
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	reader := jsonReader{decoder: decoder, budget: budget}
-	v, err := reader.value(0)
-	if err != nil {
-		return nil, wording(err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, Faultf("invalid JSON: more follows the first value")
-	}
-	return v, nil
-}
-
-// wording keeps what the budget and this package say and rewords the decoder.
-func wording(err error) error {
-	var fault *Fault
-	switch {
-	case errors.As(err, &fault), errors.Is(err, ErrBudget):
-		return err
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return Faultf("invalid JSON: it ends too early")
-	default:
-		return Faultf("invalid JSON: %v", err)
-	}
-}
-
-// jsonReader decodes token by token, because decoding in one go could allocate
-// forty times the text before anybody counts.
-type jsonReader struct {
-	decoder *json.Decoder
-	budget  *Budget
-}
-
-func (r jsonReader) value(depth int) (any, error) {
-	if depth > Depth {
-		return nil, errDepth
-	}
-	token, err := r.decoder.Token()
-	if err != nil {
-		return nil, err
-	}
-	// A token costs the decoder far more than its element later does.
-	if err := r.budget.Steps(8); err != nil {
-		return nil, err
-	}
-	if err := r.budget.Bytes(3 * sizeOfElement); err != nil {
-		return nil, err
-	}
-	switch token := token.(type) {
-	case json.Delim:
-		if token == '[' {
-			return r.list(depth)
-		}
-		return r.object(depth)
-	case json.Number:
-		return parseNumber(string(token))
-	default:
-		return token, nil
-	}
-}
-
-func (r jsonReader) list(depth int) (any, error) {
-	list := []any{}
-	for r.decoder.More() {
-		if err := r.budget.Bytes(2 * sizeOfElement); err != nil {
-			return nil, err
-		}
-		element, err := r.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, element)
-	}
-	_, err := r.decoder.Token()
-	return list, err
-}
-
-func (r jsonReader) object(depth int) (any, error) {
-	if err := r.budget.Map(0); err != nil {
-		return nil, err
-	}
-	m := map[string]any{}
-	for r.decoder.More() {
-		token, err := r.decoder.Token()
-		if err != nil {
-			return nil, err
-		}
-		key, _ := token.(string) // The decoder refuses any other key.
-		if err := r.budget.Bytes(2 * sizeOfEntry); err != nil {
-			return nil, err
-		}
-		element, err := r.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		m[key] = element
-	}
-	_, err := r.decoder.Token()
-	return m, err
-}
-
-func parseNumber(text string) (any, error) {
-	if !strings.ContainsAny(text, ".eE") {
-		i, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return nil, Faultf("%s does not fit a 64-bit integer", text)
-		}
-		return i, nil
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return nil, Faultf("%s does not fit a float", text)
-	}
-	return f, nil
 }

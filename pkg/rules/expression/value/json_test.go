@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -33,6 +34,7 @@ func TestJSON(t *testing.T) {
 		"other letters":      {"größe 😀", `"größe 😀"`},
 		"invalid UTF-8":      {"a\xffb", "\"a\ufffdb\""},
 		"empty":              {[]any{[]any{}, map[string]any{}, ""}, `[[],{},""]`},
+		"computed values":    {[]any{amount(t, "1.5"), version(t, "v1.2"), noon, time.Hour}, `["1500m","1.2.0","2026-01-31T12:00:00Z","1h0m0s"]`},
 		"sorted keys":        {map[string]any{"b": nil, "a": []any{int64(1), int64(2)}, "": false}, `{"":false,"a":[1,2],"b":null}`},
 	}
 	for name, tt := range tests {

@@ -3,11 +3,12 @@ package value
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Kind is a set of kinds of values, so that it describes both what a value is
 // and what a parameter takes.
-type Kind uint16
+type Kind uint32
 
 // The kinds of values.
 const (
@@ -18,6 +19,16 @@ const (
 	String
 	List
 	Map
+	// Quantity is the kind of [Amount].
+	Quantity
+	// Semver is the kind of [Version].
+	Semver
+	// Duration is the kind of time.Duration.
+	Duration
+	// Time is the kind of time.Time.
+	Time
+	// Stamped is the kind of [Stamp].
+	Stamped
 	// Omission is the kind of [Omitted].
 	Omission
 	// Foreign is any Go value that is none of the above. It never comes from
@@ -30,6 +41,9 @@ const (
 	Number = Int | Float
 	// Any is every value that Kubernetes can hold, nil included.
 	Any = Nil | Bool | Number | String | List | Map
+	// Computed is the kinds of values that only expressions have. A body holds the
+	// text of such a value in its place.
+	Computed = Quantity | Semver | Duration | Time
 )
 
 // Omitted is what omit() gives. Whoever lets values into a body removes it with
@@ -53,6 +67,24 @@ func KindOf(v any) Kind {
 		return List
 	case map[string]any:
 		return Map
+	default:
+		return kindBeyond(v)
+	}
+}
+
+// kindBeyond knows the kinds that Kubernetes does not have.
+func kindBeyond(v any) Kind {
+	switch v.(type) {
+	case Amount:
+		return Quantity
+	case Version:
+		return Semver
+	case time.Duration:
+		return Duration
+	case time.Time:
+		return Time
+	case Stamp:
+		return Stamped
 	case Omitted:
 		return Omission
 	default:
@@ -64,10 +96,14 @@ func KindOf(v any) Kind {
 func (k Kind) Has(other Kind) bool { return k&other == other }
 
 // String names the set for a message, as "a number or a string". It leaves nil
-// out of a larger set, because a parameter that also takes nil wants the rest.
+// out of a larger set, because a parameter that also takes nil wants the rest,
+// and all computed values together, because they are what one has least often.
 func (k Kind) String() string {
 	if k.Has(Any &^ Nil) {
 		return "a value"
+	}
+	if k.Has(Computed) && k&Any != 0 {
+		return (k &^ Computed).String()
 	}
 	var names []string
 	add := func(one Kind, name string) {
@@ -86,8 +122,13 @@ func (k Kind) String() string {
 		add(Float, "a float")
 	}
 	add(String, "a string")
+	add(Quantity, "a quantity")
+	add(Semver, "a version")
+	add(Duration, "a duration")
+	add(Time, "a time")
 	add(List, "a list")
 	add(Map, "a map")
+	add(Stamped, "stamp()")
 	add(Omission, "omit()")
 	add(Foreign, "an unsupported value")
 	if len(names) < 2 {

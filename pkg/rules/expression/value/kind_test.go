@@ -1,6 +1,9 @@
 package value
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestKindOf(t *testing.T) {
 	tests := map[string]struct {
@@ -17,6 +20,11 @@ func TestKindOf(t *testing.T) {
 		"nil list":        {[]any(nil), List, "a list"},
 		"map":             {map[string]any{}, Map, "a map"},
 		"omitted":         {Omitted{}, Omission, "omit()"},
+		"quantity":        {Amount{}, Quantity, "a quantity"},
+		"version":         {Version{}, Semver, "a version"},
+		"duration":        {time.Hour, Duration, "a duration"},
+		"time":            {time.Time{}, Time, "a time"},
+		"stamp":           {Stamp{}, Stamped, "stamp()"},
 		"int":             {1, Foreign, "an unsupported value"},
 		"another map":     {map[string]string{}, Foreign, "an unsupported value"},
 		"another list":    {[]string{}, Foreign, "an unsupported value"},
@@ -44,6 +52,10 @@ func TestKindString(t *testing.T) {
 		"everything":         {"no list helps", Any, "a value"},
 		"everything present": {"no list helps", Any &^ Nil, "a value"},
 		"nothing":            {"it must not fail", 0, ""},
+		"computed values":    {"each of them", Computed, "a quantity, a version, a duration or a time"},
+		"some of them":       {"the alternatives", String | Duration, "a string or a duration"},
+		"all beside others":  {"the others are what one has", Number | Computed, "a number"},
+		"everything there":   {"no list helps", Any | Computed | Omission | Stamped, "a value"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

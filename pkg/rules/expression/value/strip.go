@@ -1,90 +1,117 @@
 package value
 
-// Strip returns v without the entries and elements that are [Omitted], at any
-// depth; v itself may be Omitted, which is for the caller to act on. It copies v
-// only if there is something to leave out. It spends what v costs once it is written out, shared
+import (
+	"maps"
+	"time"
+)
+
+// Strip returns v as a body holds it: without the entries and elements that are
+// [Omitted], at any depth, and with the texts of computed values. v itself may be
+// Omitted, which is for the caller to act on, and a [Stamp] stays. What need not
+// change is not copied. It spends what v costs once it is written out, shared
 // parts each time, so that whoever copies or encodes the result is bounded too.
 func Strip(v any, budget *Budget) (any, error) {
-	found, err := holdsOmission(v, budget, 0)
-	if err != nil || !found {
-		return v, err
-	}
-	return without(v), nil
+	s := stripper{budget: budget}
+	return s.value(v, 0)
 }
 
-// holdsOmission visits all of v even after it found one, to account for it.
-func holdsOmission(v any, budget *Budget, depth int) (bool, error) {
+type stripper struct {
+	budget *Budget
+	// changes counts the values that are written differently.
+	changes int
+}
+
+func (s *stripper) value(v any, depth int) (any, error) {
 	if depth > Depth {
-		return false, errDepth
+		return nil, errDepth
 	}
 	switch v := v.(type) {
 	case []any:
-		return listHoldsOmission(v, budget, depth)
+		return s.list(v, depth)
 	case map[string]any:
-		return mapHoldsOmission(v, budget, depth)
+		return s.mapping(v, depth)
 	case string:
-		return false, budget.Text(len(v))
-	case Omitted:
-		return depth > 0, nil
-	case nil, bool, int64, float64:
-		return false, budget.Bytes(sizeOfNumber)
+		return v, s.budget.Text(len(v))
+	case nil, bool, int64, float64, Omitted, Stamp:
+		return v, s.budget.Bytes(sizeOfNumber)
+	case Amount, Version, time.Duration, time.Time:
+		s.changes++
+		return boxed(written(v, s.budget))
 	default:
-		return false, Faultf("a value of type %T cannot be written", v)
+		return nil, Faultf("a value of type %T cannot be written", v)
 	}
 }
 
-func listHoldsOmission(list []any, budget *Budget, depth int) (bool, error) {
-	if err := budget.List(len(list)); err != nil {
-		return false, err
+func (s *stripper) list(list []any, depth int) (any, error) {
+	if err := s.budget.List(len(list)); err != nil {
+		return nil, err
 	}
-	found := false
-	for _, element := range list {
-		below, err := holdsOmission(element, budget, depth+1)
+	var kept []any // Nil as long as nothing has changed.
+	for i, element := range list {
+		before := s.changes
+		below, err := s.value(element, depth+1)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		found = found || below
+		if below == any(Omitted{}) {
+			s.changes++
+		}
+		if kept == nil && s.changes > before {
+			kept = append(make([]any, 0, len(list)), list[:i]...)
+		}
+		if kept != nil && below != any(Omitted{}) {
+			kept = append(kept, below)
+		}
 	}
-	return found, nil
+	if kept == nil {
+		return list, nil
+	}
+	return kept, nil
 }
 
-func mapHoldsOmission(m map[string]any, budget *Budget, depth int) (bool, error) {
-	if err := budget.Map(len(m)); err != nil {
-		return false, err
+func (s *stripper) mapping(m map[string]any, depth int) (any, error) {
+	if err := s.budget.Map(len(m)); err != nil {
+		return nil, err
 	}
-	found := false
+	var kept map[string]any // Nil as long as nothing has changed.
 	for key, element := range m {
-		if err := budget.Text(len(key)); err != nil {
-			return false, err
+		if err := s.budget.Text(len(key)); err != nil {
+			return nil, err
 		}
-		below, err := holdsOmission(element, budget, depth+1)
+		before := s.changes
+		below, err := s.value(element, depth+1)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		found = found || below
+		if below == any(Omitted{}) {
+			s.changes++
+		}
+		if s.changes == before {
+			continue
+		}
+		if kept == nil {
+			kept = maps.Clone(m)
+		}
+		if below == any(Omitted{}) {
+			delete(kept, key)
+		} else {
+			kept[key] = below
+		}
 	}
-	return found, nil
+	if kept == nil {
+		return m, nil
+	}
+	return kept, nil
 }
 
-func without(v any) any {
-	switch v := v.(type) {
-	case []any:
-		list := make([]any, 0, len(v))
-		for _, element := range v {
-			if element != any(Omitted{}) {
-				list = append(list, without(element))
-			}
-		}
-		return list
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for key, element := range v {
-			if element != any(Omitted{}) {
-				m[key] = without(element)
-			}
-		}
-		return m
-	default:
-		return v
+// written returns the text of a computed value.
+func written(v any, budget *Budget) (string, error) {
+	if err := budget.Conversion(); err != nil {
+		return "", err
 	}
+	text, ok := Text(v)
+	if !ok {
+		return "", errYear // Of the computed values only a time can have no text.
+	}
+	return text, nil
 }

@@ -3,6 +3,7 @@ package value
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -18,6 +19,10 @@ func TestStrip(t *testing.T) {
 		"an element":           {[]any{int64(1), gone, nil}, []any{int64(1), nil}},
 		"all elements":         {[]any{gone, gone}, []any{}},
 		"an entry":             {map[string]any{"a": gone, "b": nil}, map[string]any{"b": nil}},
+		"a stamp stays":        {[]any{Stamp{}, gone}, []any{Stamp{}}},
+		"a computed value":     {amount(t, "1024Mi"), "1Gi"},
+		"a computed element":   {[]any{gone, int64(1), time.Hour, "x"}, []any{int64(1), "1h0m0s", "x"}},
+		"a computed entry":     {map[string]any{"a": noon, "b": version(t, "v1"), "c": gone, "d": "x"}, map[string]any{"a": noonText, "b": "1.0.0", "d": "x"}},
 		"deep": {
 			map[string]any{"a": []any{map[string]any{"b": gone, "c": []any{gone}}}},
 			map[string]any{"a": []any{map[string]any{"c": []any{}}}},
@@ -45,6 +50,16 @@ func TestStripCopies(t *testing.T) {
 	}
 	if clean["mark"] != "seen" {
 		t.Error("a value without omissions was copied")
+	}
+	stays := map[string]any{"a": "b", "since": Stamp{}}
+	half, err := Strip([]any{stays, Omitted{}, map[string]any{"a": []any{time.Hour}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stays["mark"] = "seen"
+	want := []any{map[string]any{"a": "b", "since": Stamp{}, "mark": "seen"}, map[string]any{"a": []any{"1h0m0s"}}}
+	if diff := cmp.Diff(want, half); diff != "" {
+		t.Errorf("what need not change was copied: (-want +got)\n%s", diff)
 	}
 	inner := []any{Omitted{}, int64(1)}
 	dirty := map[string]any{"a": inner, "b": Omitted{}}

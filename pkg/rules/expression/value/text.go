@@ -4,11 +4,13 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
 // Text returns how a scalar reads inside a text: strings as they are, numbers as
-// in JSON. ok is false for nil, lists, maps and whatever has no such form.
+// in JSON, and the canonical form of a computed value, from which its parser makes
+// an equal one. ok is false for nil, lists, maps and whatever has no such form.
 func Text(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -22,10 +24,29 @@ func Text(v any) (text string, ok bool) {
 			return "", false
 		}
 		return string(appendFloat(nil, v)), true
+	case Amount:
+		return v.String(), true
+	case Version:
+		return v.String(), true
+	case time.Duration:
+		return v.String(), true
+	case time.Time:
+		return timeText(v)
 	default:
 		return "", false
 	}
 }
+
+// timeText writes a time in its zone and, of a second, what there is. RFC 3339 has
+// years of four digits, and zones without seconds.
+func timeText(t time.Time) (text string, ok bool) {
+	if _, offset := t.Zone(); offset%60 != 0 {
+		t = t.UTC()
+	}
+	return t.Format(time.RFC3339Nano), withinYears(t)
+}
+
+func withinYears(t time.Time) bool { return t.Year() >= 0 && t.Year() <= 9999 }
 
 // appendFloat writes the shortest form that reads back the same, but a whole
 // number as the integer that it equals, so that equal numbers have equal texts.

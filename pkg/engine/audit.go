@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+)
+
+// audit tells what audited rules would write, each change once for as long as
+// they want it.
+func (e *Engine) audit(key Key, record *record, operations []plan.Operation) {
+	told := record.audited
+	record.audited = nil
+	for _, operation := range operations {
+		news := false
+		for mark := range operation.All() {
+			news = news || !told[mark]
+			if record.audited == nil {
+				record.audited = plan.Marks{}
+			}
+			record.audited[mark] = true
+		}
+		if !news {
+			continue
+		}
+		e.options.Observer.Wrote(operation, write.Audited)
+		e.open.wrote(key, write.Audited)
+		e.log(key).Info("would write", "rules", names(operation.Rules), "changes", names(operation.Changes),
+			"type", string(operation.Type), "subresource", operation.Subresource, "mode", string(spec.Audit))
+	}
+}

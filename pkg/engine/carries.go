@@ -1,0 +1,18 @@
+package engine
+
+import "github.com/dyncontroller/dyncontroller/pkg/rules"
+
+// Carries reports whether the engine carries out a feature of the language, for
+// [rules.Options]. One that is not in the table is not carried out.
+func Carries(feature rules.Feature) bool {
+	return map[rules.Feature]bool{
+		rules.FeatureWith:     false,
+		rules.FeatureOnDelete: false,
+		rules.FeatureLimits:   false,
+		rules.FeatureRelease:  false,
+		rules.FeatureIdentity: false,
+		rules.FeatureApply:    false,
+		rules.FeatureCreate:   false,
+		rules.FeatureDelete:   false,
+	}[feature]
+}

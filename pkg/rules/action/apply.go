@@ -1,0 +1,263 @@
+package action
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+)
+
+// apply makes a named object be as the manifest says.
+type apply struct {
+	child
+	existing existing
+	prune    bool
+	adopt    bool
+	watched  [][]plan.Selection // what the rule watches, by resource
+}
+
+// existing says what becomes of an object that is there already.
+type existing string
+
+const (
+	updateExisting existing = "Update"
+	keepExisting   existing = "Keep" // leave whatever it is alone
+)
+
+func compileApply(n *document.Node, env Env) (Action, document.Errors) {
+	a := &apply{child: child{owned: true}, existing: updateExisting, watched: byResource(env.Watched)}
+	errs := n.Decode(
+		document.Required("resource", a.decodeResource(env.Declared)),
+		document.Required("manifest", a.decodeManifest(env.Scope)),
+		document.Optional("owned", document.Bool(&a.owned)),
+		document.Optional("prune", document.Bool(&a.prune)),
+		document.Optional("existing", document.OneOf(&a.existing, updateExisting, keepExisting)),
+		document.Optional("adopt", document.Bool(&a.adopt)),
+	)
+	errs = append(errs, a.checkDraft()...)
+	if a.adopt && a.existing == keepExisting {
+		errs = append(errs, n.Get("adopt").Errorf("leave out adopt or existing",
+			"existing: Keep leaves an object alone, and adopt: true takes it over"))
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return a, nil
+}
+
+func (a *apply) decodeResource(declared relation.Declarations) document.Decoder {
+	return func(n *document.Node) document.Errors {
+		declaration, wrong := declared.Lookup(n)
+		if wrong != nil {
+			return document.Errors{wrong}
+		}
+		a.declaration, a.from = declaration, n
+		return nil
+	}
+}
+
+// Applies returns the resource of which the step applies objects, nil where its
+// action is another, and whether those that it no longer wants are to be pruned.
+func (s *Step) Applies() (of *relation.Declaration, prune bool) {
+	if a, is := s.action.(*apply); is {
+		return a.declaration, a.prune
+	}
+	return nil, false
+}
+
+// Evaluate implements [Action].
+func (a *apply) Evaluate(e *Evaluation) error {
+	want, err := a.want(e)
+	if err != nil || want == nil {
+		return err
+	}
+	if called(want.object, e.Object) {
+		return manifest{node: a.node}.at("metadata", "name").Errorf("use patch", "a rule cannot make the object that it watches")
+	}
+	e.Children = append(e.Children, want.object)
+	question := plan.Read{
+		From:      a.declaration.Selections,
+		Namespace: want.object.Namespace,
+		By:        plan.ByName,
+		Names:     []string{want.object.Name},
+	}
+	found, err := e.read(a.node, question)
+	if err != nil {
+		return err
+	}
+	wish := plan.Wish{Rule: e.Rule, Target: want.object, Type: plan.Apply, Force: true}
+	if len(found) > 0 {
+		wish.Target, wish.Current, _ = e.Related.Origin(found[0])
+		if a.existing == keepExisting || deleting(wish.Current) {
+			return nil // What is going is looked at again when it is gone.
+		}
+		if err := a.claim(e, want, &wish, question); err != nil {
+			return err
+		}
+	}
+	if err := a.checkSelected(want, wish.Current); err != nil {
+		return err
+	}
+	wish.Body = withoutIdentity(body.Stamped(want.fields, wish.Current, e.now(), body.Applying))
+	e.Wishes = append(e.Wishes, wish)
+	return nil
+}
+
+// claim refuses an object that is not this rule set's to write, or marks it as
+// adopted.
+func (a *apply) claim(e *Evaluation, want *wanted, wish *plan.Wish, question plan.Read) error {
+	if err := a.checkController(e, wish); err != nil {
+		return err
+	}
+	current := wish.Current
+	made := labelOf(current, plan.LabelSet) == e.Rule.SetID()
+	switch {
+	case made && labelOf(current, plan.LabelOwnerUID) == string(e.Object.UID):
+	case made:
+		if err := a.checkAbandoned(e, wish); err != nil {
+			return err
+		}
+		wish.Confirm = []plan.Read{question}
+	case a.adopt:
+		wish.Confirm = []plan.Read{question}
+	default:
+		return a.refuse(e, "write another name, or adopt: true to take it over",
+			"%s is there already, and was not made by the set %s", wish.Target, e.Rule.Set)
+	}
+	if !made || metadataText(current, "annotations", plan.AdoptedAnnotation) != "" {
+		metadata := copied(want.fields, "metadata")
+		annotations := copied(metadata, "annotations")
+		annotations[plan.AdoptedAnnotation] = "true"
+		metadata["annotations"] = annotations
+		want.fields["metadata"] = metadata
+	}
+	return nil
+}
+
+// checkController refuses to be the second controller of an object.
+func (a *apply) checkController(e *Evaluation, wish *plan.Wish) error {
+	controller := controllerOf(wish.Current)
+	if !a.owned || controller == nil || controller["uid"] == string(e.Object.UID) {
+		return nil
+	}
+	return a.refuse(e, "write owned: false, or another name", "%s is controlled by the %v %v",
+		wish.Target, controller["kind"], controller["name"])
+}
+
+// checkAbandoned refuses what was made for another object that is there still: the
+// two would take it from each other in turn. A watched object that was made anew
+// finds the child of the old one.
+func (a *apply) checkAbandoned(e *Evaluation, wish *plan.Wish) error {
+	rule, uid := labelOf(wish.Current, plan.LabelRule), labelOf(wish.Current, plan.LabelOwnerUID)
+	gone := rule == e.Rule.Name && len(a.watched) > 0 // What another rule watches is not known here.
+	for _, watched := range a.watched {
+		found, err := e.read(a.node, plan.Read{
+			From: watched, By: plan.ByFields, Fields: []plan.FieldValue{{Path: plan.Path{"metadata", "uid"}, Value: uid}},
+		})
+		if err != nil {
+			return err
+		}
+		gone = gone && len(found) == 0
+	}
+	if gone {
+		return nil
+	}
+	return a.refuse(e, "give each a name of its own",
+		"%s was made by the rule %s for another object, of the uid %q", wish.Target, rule, uid)
+}
+
+// byResource splits selections so that each part is one question.
+func byResource(all []plan.Selection) [][]plan.Selection {
+	var out [][]plan.Selection
+	for _, selection := range all {
+		i := slices.IndexFunc(out, func(part []plan.Selection) bool { return part[0].GVR == selection.GVR })
+		if i < 0 {
+			out = append(out, []plan.Selection{selection})
+		} else {
+			out[i] = append(out[i], selection)
+		}
+	}
+	return out
+}
+
+// refuse tells the users of the watched object why it lacks a child.
+func (a *apply) refuse(e *Evaluation, hint, format string, args ...any) error {
+	wrong := manifest{node: a.node}.at("metadata", "name").Errorf(hint, format, args...)
+	return &Refusal{Err: wrong, Event: &plan.Event{
+		Rule:      e.Rule,
+		Regarding: e.Object,
+		Type:      "Warning",
+		Reason:    "NotOurs",
+		Action:    "Apply",
+		Message:   wrong.Message + "; " + hint,
+	}}
+}
+
+// checkSelected refuses an object that the rules would not see: it would look
+// absent, and be made again and again.
+func (a *apply) checkSelected(want *wanted, current map[string]any) error {
+	after := overlaid(current, want.fields)
+	if slices.ContainsFunc(a.declaration.Selections, func(s plan.Selection) bool { return s.Admits(after) }) {
+		return nil
+	}
+	return a.node.Errorf("give it the labels and fields that the selectors there want, or widen them",
+		"%s would not be among what resources.%s selects, so no rule would see it", want.object, a.declaration.Name)
+}
+
+// overlaid returns current with the fields put over it.
+func overlaid(current, fields map[string]any) map[string]any {
+	out := maps.Clone(fields)
+	for key, value := range current {
+		below, isMap := value.(map[string]any)
+		above, both := fields[key].(map[string]any)
+		if _, there := fields[key]; !there {
+			out[key] = value
+		} else if isMap && both {
+			out[key] = overlaid(below, above)
+		}
+	}
+	return out
+}
+
+// withoutIdentity drops what an apply does not own; the target says it.
+func withoutIdentity(object any) map[string]any {
+	fields, _ := object.(map[string]any)
+	out := maps.Clone(fields)
+	delete(out, "apiVersion")
+	delete(out, "kind")
+	metadata := copied(fields, "metadata")
+	delete(metadata, "name")
+	delete(metadata, "namespace")
+	out["metadata"] = metadata
+	return out
+}
+
+// controllerOf returns the reference to the object's controller, nil where it has
+// none.
+func controllerOf(object map[string]any) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	references, _ := metadata["ownerReferences"].([]any)
+	for _, element := range references {
+		reference, _ := element.(map[string]any)
+		if controls, _ := reference["controller"].(bool); controls {
+			return reference
+		}
+	}
+	return nil
+}
+
+// Footprint implements [Action].
+func (a *apply) Footprint(t Traces) {
+	access := a.trace(t)
+	access.Allow("patch", "")
+	relation.ReadFootprint(t.Footprint, a.declaration)
+	access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
+	access.Reads.Add(footprint.Fields("metadata", "annotations", plan.AdoptedAnnotation), footprint.Value)
+	if a.prune {
+		access.Allow("delete", "")
+	}
+}

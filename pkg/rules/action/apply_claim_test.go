@@ -1,0 +1,210 @@
+package action_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+)
+
+// another is a second object that the rule watches.
+const another = `
+apiVersion: pingcap.com/v1alpha1
+kind: TidbCluster
+metadata: {name: other, namespace: elsewhere, uid: u-2, resourceVersion: "8"}
+`
+
+// TestApplyClaim is about what is there already.
+func TestApplyClaim(t *testing.T) {
+	tests := map[string]scenario{
+		"Ours": {
+			reason: "What the rule applied before is applied to what it is now.",
+			action: applied + `}`,
+			others: replaced(ours),
+			want:   `apply configmaps tidb/basic-x c-1@3 force {"data":{"size":"1"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
+		},
+		"SelectedAsItIs": {
+			reason: "A label that is there already does not have to be applied.",
+			action: `apply: {resource: pods, adopt: true, manifest: {metadata: {name: p-0}}}`,
+			others: twoPods,
+			want:   `apply pods tidb/p-0 p0@10 force confirm {"metadata":{"annotations":{"dyncontroller.dev/adopted":"true"},"labels":{"ours":true},"ownerReferences":"basic"}}`,
+		},
+		"Unselected": {
+			reason: "A label that hides it is as bad as one that is missing.",
+			action: `apply: {resource: pods, adopt: true, manifest: {metadata: {name: p-0, labels: {app: web}}}}`,
+			others: twoPods,
+			err:    `a.yaml:1:48: apply.manifest: pods tidb/p-0 would not be among what resources.pods selects, so no rule would see it; give it the labels and fields that the selectors there want, or widen them`,
+		},
+		"Foreign": {
+			reason: "What another made is left alone, and the users of the watched object are told.",
+			action: applied + `}`,
+			others: foreign,
+			want:   `refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x is there already, and was not made by the set guard; write another name, or adopt: true to take it over`,
+			err:    `a.yaml:1:59: apply.manifest.metadata.name: configmaps tidb/basic-x is there already, and was not made by the set guard; write another name, or adopt: true to take it over`,
+		},
+		"Adopted": {
+			reason: "Where it may be adopted it is marked, after a live look.",
+			action: applied + `, adopt: true}`,
+			others: foreign,
+			want:   `apply configmaps tidb/basic-x c-1@3 force confirm {"data":{"size":"1"},"metadata":{"annotations":{"dyncontroller.dev/adopted":"true"},"labels":{"ours":true},"ownerReferences":"basic"}}`,
+		},
+		"AdoptedBefore": {
+			reason: "The mark would be given up if it were not applied again.",
+			action: applied + `}`,
+			others: replaced(ours, "resourceVersion", "annotations: {dyncontroller.dev/adopted: 'true'}\n  resourceVersion"),
+			want:   `apply configmaps tidb/basic-x c-1@3 force {"data":{"size":"1"},"metadata":{"annotations":{"dyncontroller.dev/adopted":"true"},"labels":{"ours":true},"ownerReferences":"basic"}}`,
+		},
+		"AnotherOwner": {
+			reason: "Two watched objects that want the same child would fight for it,",
+			action: applied + `}`,
+			others: replaced(ours, "owner-uid: u-1", "owner-uid: u-2") + "\n---\n" + another,
+			want:   `refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x was made by the rule quorum for another object, of the uid "u-2"; give each a name of its own`,
+			err:    `a.yaml:1:59: apply.manifest.metadata.name: configmaps tidb/basic-x was made by the rule quorum for another object, of the uid "u-2"; give each a name of its own`,
+		},
+		"AnotherOwnerAdopted": {
+			reason: "whatever else may be adopted.",
+			action: applied + `, adopt: true}`,
+			others: replaced(ours, "owner-uid: u-1", "owner-uid: u-2") + "\n---\n" + another,
+			want:   `refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x was made by the rule quorum for another object, of the uid "u-2"; give each a name of its own`,
+			err:    `a.yaml:1:59: apply.manifest.metadata.name: configmaps tidb/basic-x was made by the rule quorum for another object, of the uid "u-2"; give each a name of its own`,
+		},
+		"AnotherOwnerOfAnotherKind": {
+			reason: "A rule may watch several kinds.",
+			action: applied + `}`,
+			others: replaced(ours, "owner-uid: u-1", "owner-uid: n-1") + "\n---\n" + replaced(clusterScoped, "uid: u-1", "uid: n-1"),
+			want:   `refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x was made by the rule quorum for another object, of the uid "n-1"; give each a name of its own`,
+			err:    `a.yaml:1:59: apply.manifest.metadata.name: configmaps tidb/basic-x was made by the rule quorum for another object, of the uid "n-1"; give each a name of its own`,
+		},
+		"AnotherRule": {
+			reason: "What another rule watches is not known here.",
+			action: applied + `}`,
+			others: replaced(ours, "owner-uid: u-1", "owner-uid: u-2", "rule: quorum", "rule: other"),
+			want:   `refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x was made by the rule other for another object, of the uid "u-2"; give each a name of its own`,
+			err:    `a.yaml:1:59: apply.manifest.metadata.name: configmaps tidb/basic-x was made by the rule other for another object, of the uid "u-2"; give each a name of its own`,
+		},
+		"Renamed": {
+			reason: "A child goes with the rule that makes it for the same object now.",
+			action: applied + `}`,
+			others: replaced(ours, "rule: quorum", "rule: other"),
+			want:   `apply configmaps tidb/basic-x c-1@3 force {"data":{"size":"1"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
+		},
+		"Abandoned": {
+			reason: "A watched object that was made anew finds the child of the old one.",
+			action: applied + `}`,
+			others: replaced(ours, "owner-uid: u-1", "owner-uid: u-0"),
+			want:   `apply configmaps tidb/basic-x c-1@3 force confirm {"data":{"size":"1"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
+		},
+		"Controlled": {
+			reason: "An object has one controller.",
+			action: applied + `, adopt: true}`,
+			others: replaced(foreign, "uid: c-1", "uid: c-1, ownerReferences: [{kind: Job, name: j, uid: j-1}, {kind: StatefulSet, name: web, uid: s-1, controller: true}]"),
+			want:   `refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x is controlled by the StatefulSet web; write owned: false, or another name`,
+			err:    `a.yaml:1:59: apply.manifest.metadata.name: configmaps tidb/basic-x is controlled by the StatefulSet web; write owned: false, or another name`,
+		},
+		"ControlledNotOwned": {
+			reason: "A second owner is not in the way of the first.",
+			action: applied + `, adopt: true, owned: false}`,
+			others: replaced(foreign, "uid: c-1", "uid: c-1, ownerReferences: [{kind: StatefulSet, name: web, uid: s-1, controller: true}]"),
+			want:   `apply configmaps tidb/basic-x c-1@3 force confirm {"data":{"size":"1"},"metadata":{"annotations":{"dyncontroller.dev/adopted":"true"},"labels":{"ours":true}}}`,
+		},
+		"ControlledByUs": {
+			reason: "The reference that the rule wrote is its own.",
+			action: applied + `}`,
+			others: replaced(ours, "uid: c-1", "uid: c-1\n  ownerReferences: [{kind: TidbCluster, name: basic, uid: u-1, controller: true}]"),
+			want:   `apply configmaps tidb/basic-x c-1@3 force {"data":{"size":"1"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
+		},
+		"Kept": {
+			reason: "With Keep, whatever exists is left alone without a word.",
+			action: applied + `, existing: Keep}`,
+			others: foreign,
+		},
+		"KeptNew": {
+			reason: "What is absent is made.",
+			action: applied + `, existing: Keep}`,
+			want:   `apply configmaps tidb/basic-x force {"data":{"size":"1"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
+		},
+		"Going": {
+			reason: "What is being deleted is looked at again when it is gone.",
+			action: applied + `}`,
+			others: replaced(ours, "uid: c-1", "uid: c-1\n  deletionTimestamp: '2026-01-01T00:00:00Z'"),
+		},
+		"Stamped": {
+			reason: "A new object is stamped now.",
+			action: `apply: {resource: configmaps, manifest: {metadata: {name: basic-x}, data: {size: "0", at: "${stamp()}"}}}`,
+			want:   `apply configmaps tidb/basic-x force {"data":{"at":"2026-01-02T03:04:05Z","size":"0"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
+		},
+		"StampKept": {
+			reason: "A stamp stays as long as nothing beside it changes.",
+			action: `apply: {resource: configmaps, manifest: {metadata: {name: basic-x}, data: {size: "0", at: "${stamp()}"}}}`,
+			others: replaced(ours, `size: "0"`, `size: "0", at: "2020-01-01T00:00:00Z"`),
+			want:   `apply configmaps tidb/basic-x c-1@3 force {"data":{"at":"2020-01-01T00:00:00Z","size":"0"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
+		},
+		"StampMoved": {
+			reason: "And moves with it.",
+			action: `apply: {resource: configmaps, manifest: {metadata: {name: basic-x}, data: {size: "1", at: "${stamp()}"}}}`,
+			others: replaced(ours, `size: "0"`, `size: "0", at: "2020-01-01T00:00:00Z"`),
+			want:   `apply configmaps tidb/basic-x c-1@3 force {"data":{"at":"2026-01-02T03:04:05Z","size":"1"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
+		},
+		"ForEach": {
+			reason: "One object for each element; the first that is refused ends it.",
+			action: "forEach: {part: '${[\"a\", \"x\", \"c\"]}'}\n" + `apply: {resource: configmaps, manifest: {metadata: {name: "basic-${part}"}, data: {at: "${index}"}}}`,
+			others: foreign,
+			want: `
+apply configmaps tidb/basic-a force {"data":{"at":0},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}
+refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x is there already, and was not made by the set guard; write another name, or adopt: true to take it over
+`,
+			err: `a.yaml:2:59: apply.manifest.metadata.name: configmaps tidb/basic-x is there already, and was not made by the set guard; write another name, or adopt: true to take it over`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) { tc.run(t) })
+	}
+}
+
+// TestApplyClaimReads holds that the owner of a child counts as read: when it
+// goes, the next one is looked at again.
+func TestApplyClaimReads(t *testing.T) {
+	f := newFixture(t)
+	step, errs := f.compile(t, applied+`}`)
+	if len(errs) > 0 {
+		t.Fatal(errs.Render())
+	}
+	e := f.begin(t, watched, replaced(ours, "owner-uid: u-1", "owner-uid: u-0"))
+	if err := step.Evaluate(e); err != nil {
+		t.Fatal(err)
+	}
+	owner := []plan.FieldValue{{Path: plan.Path{"metadata", "uid"}, Value: "u-0"}}
+	want := []plan.Read{
+		{From: declared[0].Selections, By: plan.ByFields, Fields: owner},
+		{From: declared[3].Selections, By: plan.ByFields, Fields: owner},
+	}
+	if diff := cmp.Diff(want, e.Related.Reads()[1:]); diff != "" {
+		t.Errorf("reads (-want +got):\n%s", diff)
+	}
+}
+
+// unsyncedOwners is a source that knows everything but the watched objects.
+type unsyncedOwners struct{ relation.Objects }
+
+func (u unsyncedOwners) Read(q plan.Read) ([]map[string]any, error) {
+	if q.By == plan.ByFields {
+		return nil, relation.ErrNotSynced
+	}
+	return u.Objects.Read(q)
+}
+
+func TestApplyClaimNotSynced(t *testing.T) {
+	f := newFixture(t)
+	step, errs := f.compile(t, applied+`}`)
+	if len(errs) > 0 {
+		t.Fatal(errs.Render())
+	}
+	children := relation.Objects{configmaps: manifests(t, replaced(ours, "owner-uid: u-1", "owner-uid: u-0"))}
+	e := f.beginWith(t, watched, unsyncedOwners{children})
+	if err := step.Evaluate(e); !errors.Is(err, relation.ErrNotSynced) || len(e.Wishes) > 0 {
+		t.Errorf("want nothing but an error that says that it is not synced, have %v and %v", e.Wishes, err)
+	}
+}

@@ -1,0 +1,221 @@
+package action
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+)
+
+// child is an object that a rule makes because of the one it watches.
+type child struct {
+	declaration *relation.Declaration
+	from        *document.Node // that says the declaration
+	node        *document.Node // of the manifest
+	body        *body.Body
+	owned       bool
+	generated   bool // the API server may choose the name
+}
+
+// wanted is a child as it is to be, whatever is there now.
+type wanted struct {
+	object plan.Object    // without what only an object that exists has
+	fields map[string]any // the whole object
+}
+
+// called reports whether two objects have the same name.
+func called(a, b plan.Object) bool {
+	return a.GVR == b.GVR && a.Namespace == b.Namespace && a.Name == b.Name
+}
+
+func (c *child) decodeManifest(scope *expression.Scope) document.Decoder {
+	return func(n *document.Node) (errs document.Errors) {
+		templated := draft(n) == unknown{}
+		if wrong := n.Expect(document.KindMap); wrong != nil && !templated {
+			return document.Errors{wrong}
+		}
+		c.node = n
+		c.body, errs = body.Compile(n, scope)
+		return errs
+	}
+}
+
+// checkDraft finds what is wrong with the manifest as far as it is written out.
+func (c *child) checkDraft() document.Errors {
+	fields, isMap := draft(c.node).(map[string]any)
+	if c.declaration == nil || !isMap {
+		return nil
+	}
+	return c.check(manifest{c.node, fields}, "")
+}
+
+func (c *child) check(m manifest, kind string) document.Errors {
+	if wrong := m.checkMaps(); wrong != nil {
+		return document.Errors{wrong}
+	}
+	return slices.DeleteFunc(document.Errors{
+		m.checkType(c.declaration.GVR.GroupVersion().String(), kind),
+		m.checkServer(),
+		m.checkName(c.generated),
+		m.checkNamespace(c.declaration.Namespace),
+		m.checkMarks(),
+		m.checkOwners(c.owned),
+	}, func(wrong *document.Error) bool { return wrong == nil })
+}
+
+// want evaluates the manifest. It is nil where all of it is nil or omitted.
+func (c *child) want(e *Evaluation) (*wanted, error) {
+	written, err := c.body.Eval(e.Expressions)
+	if err != nil || written == nil {
+		return nil, err
+	}
+	fields, isMap := written.(map[string]any)
+	if !isMap {
+		return nil, c.node.Errorf("", "a manifest must be a map, have %s", expression.TypeName(written))
+	}
+	kind, err := e.Related.Kind(c.declaration)
+	if err != nil {
+		return nil, locate(c.from, err)
+	}
+	m := manifest{c.node, withoutNil(fields)}
+	if errs := c.check(m, kind.Name); len(errs) > 0 {
+		return nil, errs[0]
+	}
+	object := plan.Object{GVR: c.declaration.GVR, Kind: kind.Name}
+	object.Name, _, _ = m.text("metadata", "name")
+	if object.Namespace, err = c.namespace(e, m, kind); err != nil {
+		return nil, err
+	}
+	if err := c.checkOwner(e, m, object.Namespace); err != nil {
+		return nil, err
+	}
+	return &wanted{object: object, fields: c.complete(e, object, m.fields)}, nil
+}
+
+// namespace is that of the watched object where none is written.
+func (c *child) namespace(e *Evaluation, m manifest, kind plan.Kind) (string, error) {
+	given, _, _ := m.text("metadata", "namespace")
+	if kind.Namespaced && given == "" && e.Object.Namespace == "" {
+		return "", m.at("metadata").Errorf("add namespace: ... to metadata",
+			"%s is cluster-scoped, so it must be said in which namespace to make the %s", e.Object, c.declaration.GVR.Resource)
+	}
+	namespace, err := e.Related.Namespace(c.declaration, given, given != "")
+	if err != nil {
+		return "", locate(m.at("metadata", "namespace"), err)
+	}
+	return namespace, nil
+}
+
+// checkOwner refuses an owner that the garbage collector would look for in vain,
+// and then delete the child.
+func (c *child) checkOwner(e *Evaluation, m manifest, namespace string) error {
+	owner := e.Object
+	switch {
+	case !c.owned || owner.Namespace == "" || owner.Namespace == namespace:
+		return nil
+	case namespace == "":
+		return m.node.Errorf("write owned: false", "%s are cluster-scoped and cannot be owned by %s, which has a namespace",
+			c.declaration.GVR.Resource, owner)
+	default:
+		return m.at("metadata", "namespace").Errorf("write owned: false",
+			"%s of namespace %q cannot be owned by %s, which is in another", c.declaration.GVR.Resource, namespace, owner)
+	}
+}
+
+// complete adds what the object is and whose. The fields stay as they are.
+func (c *child) complete(e *Evaluation, object plan.Object, fields map[string]any) map[string]any {
+	out := maps.Clone(fields)
+	out["apiVersion"], out["kind"] = object.GVR.GroupVersion().String(), object.Kind
+	metadata := copied(fields, "metadata")
+	if object.Namespace != "" {
+		metadata["namespace"] = object.Namespace
+	}
+	labels := copied(metadata, "labels")
+	labels[plan.LabelSet] = e.Rule.SetID()
+	labels[plan.LabelRule] = e.Rule.Name
+	labels[plan.LabelOwnerUID] = string(e.Object.UID)
+	metadata["labels"] = labels
+	if c.owned {
+		metadata["ownerReferences"] = []any{map[string]any{
+			"apiVersion":         e.Object.GVR.GroupVersion().String(),
+			"kind":               e.Object.Kind,
+			"name":               e.Object.Name,
+			"uid":                string(e.Object.UID),
+			"controller":         true,
+			"blockOwnerDeletion": true,
+		}}
+	}
+	out["metadata"] = metadata
+	return out
+}
+
+// copied returns a copy of the map at key, empty where there is none.
+func copied(fields map[string]any, key string) map[string]any {
+	out := map[string]any{}
+	from, _ := fields[key].(map[string]any)
+	maps.Copy(out, from)
+	return out
+}
+
+// read asks for objects of the declaration.
+func (e *Evaluation) read(n *document.Node, q plan.Read) ([]map[string]any, error) {
+	found, err := e.Related.Read(q, e.Expressions.Budget)
+	switch {
+	case errors.Is(err, expression.ErrBudget) && n != nil:
+		return nil, body.Locate(n, err)
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", q.From[0].GVR.Resource, err)
+	default:
+		return found, nil
+	}
+}
+
+// locate gives a fault its place.
+func locate(n *document.Node, err error) *document.Error {
+	if fault, is := errors.AsType[*value.Fault](err); is {
+		return n.Errorf(fault.Hint, "%s", fault.Message)
+	}
+	return body.Locate(n, err)
+}
+
+func labelOf(object map[string]any, key string) string {
+	return metadataText(object, "labels", key)
+}
+
+// metadataText returns a text of a map in metadata, such as that of a label.
+func metadataText(object map[string]any, field, key string) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	fields, _ := metadata[field].(map[string]any)
+	text, _ := fields[key].(string)
+	return text
+}
+
+func deleting(object map[string]any) bool {
+	metadata, _ := object["metadata"].(map[string]any)
+	return metadata["deletionTimestamp"] != nil
+}
+
+// trace adds what making a child takes.
+func (c *child) trace(t Traces) *footprint.Access {
+	access := t.access(c.declaration.GVR)
+	access.Allow("create", "")
+	c.body.Written(t.Shapes, &access.Writes)
+	for _, label := range []string{plan.LabelSet, plan.LabelRule, plan.LabelOwnerUID} {
+		access.Writes.Add(footprint.Fields("metadata", "labels", label), footprint.Value)
+	}
+	if c.owned {
+		access.Writes.Add(footprint.Fields("metadata", "ownerReferences"), footprint.Value)
+		for _, gvr := range t.Watched {
+			t.access(gvr).Allow("update", "finalizers") // For blockOwnerDeletion.
+		}
+	}
+	return access
+}

@@ -1,0 +1,225 @@
+package action_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+)
+
+func TestCreate(t *testing.T) {
+	tests := map[string]scenario{
+		"Generated": {
+			reason: "The API server may choose the name; the whole object is sent.",
+			action: `create: {in: pods, manifest: {metadata: {generateName: "${object.metadata.name}-", labels: {app: db}}, spec: {a: 1}}}`,
+			want:   `create pods tidb/ {"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"basic-","labels":{"app":"db","ours":true},"namespace":"tidb","ownerReferences":"basic"},"spec":{"a":1}}`,
+		},
+		"Named": {
+			reason: "Or the rule does.",
+			action: `create: {in: pods, manifest: {metadata: {name: p-9, labels: {app: db}}}}`,
+			want:   `create pods tidb/p-9 {"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"app":"db","ours":true},"name":"p-9","namespace":"tidb","ownerReferences":"basic"}}`,
+		},
+		"ByOwner": {
+			reason: "The owner that is written counts where the list asks for it.",
+			action: `create: {in: members, manifest: {metadata: {generateName: p-, labels: {app: db}}}}`,
+			want:   `create pods tidb/ {"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"p-","labels":{"app":"db","ours":true},"namespace":"tidb","ownerReferences":"basic"}}`,
+		},
+		"ByOwnerNotOwned": {
+			reason: "Without it the object would not be seen.",
+			action: `create: {in: members, owned: false, manifest: {metadata: {generateName: p-, labels: {app: db}}}}`,
+			want:   `refused`,
+			err:    `a.yaml:1:14: create.in: the new object would not appear in members, and would be created again and again; give it the namespace, labels, fields or owner that the list asks for`,
+		},
+		"NotSelected": {
+			reason: "Nor would one without the labels of the list be.",
+			action: `create: {in: pods, manifest: {metadata: {generateName: p-, labels: {app: web}}}}`,
+			want:   `refused`,
+			err:    `a.yaml:1:14: create.in: the new object would not appear in pods, and would be created again and again; give it the namespace, labels, fields or owner that the list asks for`,
+		},
+		"NotDeclared": {
+			reason: "Nor one that the declaration leaves out.",
+			action: `create: {in: members, manifest: {metadata: {generateName: p-}}}`,
+			want:   `refused`,
+			err:    `a.yaml:1:14: create.in: the new object would not appear in members, and would be created again and again; give it the namespace, labels, fields or owner that the list asks for`,
+		},
+		"OtherNamespace": {
+			reason: "Nor one in another namespace than the list's.",
+			action: `create: {in: pods, owned: false, manifest: {metadata: {generateName: p-, namespace: other, labels: {app: db}}}}`,
+			want:   `refused`,
+			err:    `a.yaml:1:14: create.in: the new object would not appear in pods, and would be created again and again; give it the namespace, labels, fields or owner that the list asks for`,
+		},
+		"SelectsNothing": {
+			reason: "A list that selects nothing has no place for it.",
+			action: `create: {in: chosen, manifest: {metadata: {generateName: p-, labels: {app: db}}}}`,
+			want:   `refused`,
+			err:    `a.yaml:1:14: create.in: chosen selects nothing now, so the new object would not appear in it; guard the action with a when`,
+		},
+		"BadQuestion": {
+			reason:  "What is wrong with the list is said there.",
+			action:  `create: {in: chosen, manifest: {metadata: {generateName: p-, labels: {app: db}}}}`,
+			watched: replaced(watched, "replicas: 2", "selector: {}"),
+			err:     `a.yaml:4:36: chosen.selector: selector is empty; write all: true if every object is meant`,
+		},
+		"NoName": {
+			reason: "A name that is nil is none.",
+			action: `create: {in: pods, manifest: {metadata: {generateName: "${nil}"}}}`,
+			err:    `a.yaml:1:41: create.manifest.metadata: the object has no name; write metadata: {name: ...}`,
+		},
+		"Omitted": {
+			reason: "A manifest that is omitted wants nothing.",
+			action: `create: {in: pods, manifest: "${omit()}"}`,
+		},
+		"Fails": {
+			reason: "An expression fails at its place.",
+			action: `create: {in: pods, manifest: {metadata: {generateName: "x${nil}"}}}`,
+			err:    `a.yaml:1:60: create.manifest.metadata.generateName: the text around ${ } wants a boolean, a number or a string, have nil; ?? gives a default, as in ${x ?? "none"}`,
+		},
+		"Existing": {
+			reason: "It is not compared with what is there.",
+			action: `create: {in: pods, manifest: {metadata: {name: p-0, labels: {app: db}}}}`,
+			others: twoPods,
+			want:   `create pods tidb/p-0 {"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"app":"db","ours":true},"name":"p-0","namespace":"tidb","ownerReferences":"basic"}}`,
+		},
+		"Stamped": {
+			reason: "It is stamped now.",
+			action: `create: {in: pods, manifest: {metadata: {name: p-0, labels: {app: db}}, spec: {at: "${stamp()}"}}}`,
+			others: twoPods,
+			want:   `create pods tidb/p-0 {"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"app":"db","ours":true},"name":"p-0","namespace":"tidb","ownerReferences":"basic"},"spec":{"at":"2026-01-02T03:04:05Z"}}`,
+		},
+		"ForEach": {
+			reason: "One for each element.",
+			action: "forEach: {part: '${names}'}\n" + `create: {in: pods, manifest: {metadata: {generateName: "${part}-", labels: {app: db}}}}`,
+			want: `
+create pods tidb/ {"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"a-","labels":{"app":"db","ours":true},"namespace":"tidb","ownerReferences":"basic"}}
+create pods tidb/ {"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"b-","labels":{"app":"db","ours":true},"namespace":"tidb","ownerReferences":"basic"}}
+`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if e := tc.run(t); len(e.Children) > 0 {
+				t.Errorf("what is created once is not to be kept: %v", e.Children)
+			}
+		})
+	}
+}
+
+func TestCreateMistakes(t *testing.T) {
+	mistakes{
+		"Empty": {
+			reason: "What is required is missing.",
+			action: `create: {}`,
+			want: `
+a.yaml:1:9: create: the field "in" is missing; add in: ...
+a.yaml:1:9: create: the field "manifest" is missing; add manifest: ...
+`,
+		},
+		"NotThere": {
+			reason: "in is a name of with.",
+			action: `create: {in: pod, manifest: {metadata: {name: x}}}`,
+			want:   `a.yaml:1:14: create.in: there is no "pod" in with; did you mean "pods"?`,
+		},
+		"NoNear": {
+			reason: "Nothing is like it.",
+			action: `create: {in: zebras, manifest: {metadata: {name: x}}}`,
+			want:   `a.yaml:1:14: create.in: there is no "zebras" in with; write the name of the list of with that the new object will appear in`,
+		},
+		"Let": {
+			reason: "A let is not.",
+			action: `create: {in: failed, manifest: {metadata: {name: x}}}`,
+			want:   `a.yaml:1:14: create.in: there is no "failed" in with; write the name of the list of with that the new object will appear in`,
+		},
+		"OneObject": {
+			reason: "One object is no list.",
+			action: `create: {in: config, manifest: {metadata: {name: x}}}`,
+			want:   `a.yaml:1:14: create.in: config is looked up by name, so a new object cannot be counted by it; name a list that is selected otherwise, or use apply for an object of a certain name`,
+		},
+		"ByName": {
+			reason: "A look-up by names does not count what is new.",
+			action: `create: {in: several, manifest: {metadata: {name: x}}}`,
+			want:   `a.yaml:1:14: create.in: several is looked up by name, so a new object cannot be counted by it; name a list that is selected otherwise, or use apply for an object of a certain name`,
+		},
+		"Type": {
+			reason: "in is a string.",
+			action: `create: {in: [pods], manifest: {metadata: {name: x}}}`,
+			want:   `a.yaml:1:14: create.in: want a string, have a list; write text`,
+		},
+		"NoName": {
+			reason: "An object has a name or the beginning of one.",
+			action: `create: {in: pods, manifest: {metadata: {labels: {app: db}}}}`,
+			want:   `a.yaml:1:41: create.manifest.metadata: the object has no name; write metadata: {name: ...}`,
+		},
+		"BothNames": {
+			reason: "Not both.",
+			action: `create: {in: pods, manifest: {metadata: {name: a, generateName: "${'b'}"}}}`,
+			want:   `a.yaml:1:65: create.manifest.metadata.generateName: an object has a name, or one that is generated; write one of them`,
+		},
+		"PrefixType": {
+			reason: "A beginning is a string.",
+			action: `create: {in: pods, manifest: {metadata: {generateName: 3}}}`,
+			want:   `a.yaml:1:56: create.manifest.metadata.generateName: metadata.generateName must be a string, have an integer; put it in quotes, or write string(...)`,
+		},
+		"LongPrefix": {
+			reason: "A long value does not fill the message.",
+			action: `create: {in: pods, manifest: {metadata: {generateName: ` + strings.Repeat("ab", 40) + `/}}}`,
+			want: `a.yaml:1:56: create.manifest.metadata.generateName: "` + strings.Repeat("ab", 30) +
+				`..." cannot be the generateName of an object: it may not contain '/'`,
+		},
+		"BadPrefix": {
+			reason: "A beginning is part of a name.",
+			action: `create: {in: pods, manifest: {metadata: {generateName: a/}}}`,
+			want:   `a.yaml:1:56: create.manifest.metadata.generateName: "a/" cannot be the generateName of an object: it may not contain '/'`,
+		},
+		"Prune": {
+			reason: "What is created is never pruned.",
+			action: `create: {in: pods, prune: true, manifest: {metadata: {name: x}}}`,
+			want:   `a.yaml:1:20: create.prune: unknown field "prune"; the fields here are in, manifest, owned`,
+		},
+		"APIVersion": {
+			reason: "The resource is that of the list.",
+			action: `create: {in: pods, manifest: {apiVersion: apps/v1, metadata: {name: x}}}`,
+			want:   `a.yaml:1:43: create.manifest.apiVersion: the apiVersion of the resource is "v1", not "apps/v1"; leave it out, it comes from resource`,
+		},
+	}.run(t)
+}
+
+// TestCreateReads holds that the list counts as read, so that the rule is
+// evaluated again when the object has appeared in it.
+func TestCreateReads(t *testing.T) {
+	f := newFixture(t)
+	step, errs := f.compile(t, `create: {in: pods, manifest: {metadata: {generateName: p-, labels: {app: db}}}}`)
+	if len(errs) > 0 {
+		t.Fatal(errs.Render())
+	}
+	e := f.begin(t, watched, "")
+	if err := step.Evaluate(e); err != nil {
+		t.Fatal(err)
+	}
+	want := []plan.Read{{From: declared[2].Selections, Namespace: "tidb", By: plan.ByLabels, Labels: "app=db"}}
+	if diff := cmp.Diff(want, e.Related.Reads()); diff != "" {
+		t.Errorf("reads (-want +got):\n%s", diff)
+	}
+}
+
+// TestCreatePays holds that a list that only in reads is paid for, too.
+func TestCreatePays(t *testing.T) {
+	f := newFixture(t)
+	step, errs := f.compile(t, `create: {in: pods, manifest: {metadata: {generateName: p-, labels: {app: db}}}}`)
+	if len(errs) > 0 {
+		t.Fatal(errs.Render())
+	}
+	e := f.beginWith(t, watched, relation.Objects{pods: slices.Repeat(manifests(t, twoPods), 100)})
+	budget := e.Expressions.Budget
+	for rest := *budget; rest.Steps(1000) == nil; rest = *budget {
+		_ = budget.Steps(500) // Some are left for all but the list.
+	}
+	err := step.Evaluate(e)
+	const want = "a.yaml:1:14: create.in: "
+	if err == nil || !strings.HasPrefix(err.Error(), want) || len(e.Wishes) > 0 {
+		t.Errorf("want an error that begins with %s, have %v", want, err)
+	}
+}

@@ -1,0 +1,130 @@
+package action_test
+
+import "testing"
+
+func TestDelete(t *testing.T) {
+	tests := map[string]scenario{
+		"Object": {
+			reason: "The watched object is the default.",
+			action: `delete: {}`,
+			want:   `delete tidbclusters tidb/basic u-1@7 Background`,
+		},
+		"Targets": {
+			reason: "A list means each.",
+			action: `delete: {target: pods, propagationPolicy: Foreground}`,
+			others: twoPods,
+			want: `
+delete pods tidb/p-0 p0@10 Foreground
+delete pods tidb/p-1 p1@11 Foreground
+`,
+		},
+		"None": {
+			reason: "Nil is nothing, and nothing about it is evaluated.",
+			action: `delete: {target: none, gracePeriodSeconds: "${1 + nil}"}`,
+		},
+		"Grace": {
+			reason: "A grace period may be a constant,",
+			action: `delete: {gracePeriodSeconds: 0}`,
+			want:   `delete tidbclusters tidb/basic u-1@7 Background 0s`,
+		},
+		"GraceTemplate": {
+			reason: "or come from a template,",
+			action: `delete: {gracePeriodSeconds: "${object.spec.replicas * 5}", propagationPolicy: Orphan}`,
+			want:   `delete tidbclusters tidb/basic u-1@7 Orphan 10s`,
+		},
+		"GraceNil": {
+			reason: "which may leave it to the object.",
+			action: `delete: {gracePeriodSeconds: "${object.spec.grace}"}`,
+			want:   `delete tidbclusters tidb/basic u-1@7 Background`,
+		},
+		"GraceNegative": {
+			reason: "A period is not negative.",
+			action: `delete: {gracePeriodSeconds: "${0 - 1}"}`,
+			err:    `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must not be negative, have -1; write 0 to delete at once`,
+		},
+		"GraceType": {
+			reason: "It is a number,",
+			action: `delete: {gracePeriodSeconds: "${names}"}`,
+			err:    `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have a list; write 30, or one ${ } that gives an integer`,
+		},
+		"GraceText": {
+			reason: "and no text with one in it.",
+			action: `delete: {gracePeriodSeconds: "${three}s"}`,
+			err:    `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have "3s"; write 30, or one ${ } that gives an integer`,
+		},
+		"GraceFails": {
+			reason: "An expression fails at its place.",
+			action: `delete: {gracePeriodSeconds: "${1 + nil}"}`,
+			err:    `a.yaml:1:37: delete.gracePeriodSeconds: + wants a number, have nil; ?? gives a default, as in (x ?? 0)`,
+		},
+		"ForEach": {
+			reason: "The element of a repeated action is an object, too.",
+			action: "forEach: {pod: '${failed}'}\ndelete: {target: pod}",
+			others: twoPods,
+			want:   `delete pods tidb/p-0 p0@10 Background`,
+		},
+		"NotAnObject": {
+			reason: "What was not read cannot be deleted.",
+			action: `delete: {target: three}`,
+			err:    `a.yaml:1:18: delete.target: three is not an object that was read, but an integer; a target comes from with as it is, or through filter, find, sortBy or take; merge and new maps do not keep which object it was`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) { tc.run(t) })
+	}
+}
+
+func TestDeleteMistakes(t *testing.T) {
+	mistakes{
+		"Unknown": {
+			reason: "A field is misspelt.",
+			action: `delete: {targets: pods}`,
+			want:   `a.yaml:1:10: delete.targets: unknown field "targets"; did you mean "target"?`,
+		},
+		"Policy": {
+			reason: "A policy is one of three.",
+			action: `delete: {propagationPolicy: background}`,
+			want:   `a.yaml:1:29: delete.propagationPolicy: "background" is not known here; did you mean Background?`,
+		},
+		"Negative": {
+			reason: "A period is not negative.",
+			action: `delete: {gracePeriodSeconds: -1}`,
+			want:   `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must not be negative, have -1; write 0 to delete at once`,
+		},
+		"Float": {
+			reason: "Nor a fraction.",
+			action: `delete: {gracePeriodSeconds: 1.5}`,
+			want:   `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have a float; write 30, or one ${ } that gives an integer`,
+		},
+		"Text": {
+			reason: "Nor a text.",
+			action: `delete: {gracePeriodSeconds: "30s"}`,
+			want:   `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have "30s"; write 30, or one ${ } that gives an integer`,
+		},
+		"Null": {
+			reason: "Nor nothing.",
+			action: `delete: {gracePeriodSeconds: null}`,
+			want:   `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have nil; write 30, or one ${ } that gives an integer`,
+		},
+		"List": {
+			reason: "Nor a list.",
+			action: `delete: {gracePeriodSeconds: [1]}`,
+			want:   `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have a list; write 30, or one ${ } that gives an integer`,
+		},
+		"Expression": {
+			reason: "An expression is correct.",
+			action: `delete: {gracePeriodSeconds: "${1 +}"}`,
+			want:   `a.yaml:1:36: delete.gracePeriodSeconds: the expression ends too early, after +`,
+		},
+		"NotAMap": {
+			reason: "An action has fields.",
+			action: `delete: pods`,
+			want:   `a.yaml:1:9: delete: want a map, have a string; write lines of key: value, or {key: value}`,
+		},
+		"UnknownName": {
+			reason: "A target is a name of the rule.",
+			action: `delete: {target: pod}`,
+			want:   `a.yaml:1:18: delete.target: there is no object "pod" to be a target; did you mean "pods"?`,
+		},
+	}.run(t)
+}

@@ -1,0 +1,161 @@
+package action_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+)
+
+// made is an object that the rule applied before.
+func made(name string, pairs ...string) string {
+	return replaced(strings.NewReplacer(pairs...).Replace(`
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: NAME
+  namespace: tidb
+  uid: NAME
+  resourceVersion: "3"
+  labels: {dyncontroller.dev/set: guard-SET, dyncontroller.dev/rule: quorum, dyncontroller.dev/owner-uid: u-1}
+  managedFields: [{manager: kubectl, operation: Update}, {manager: MANAGER, operation: Apply, fieldsV1: {}}]
+---
+`), "NAME", name, "MANAGER", rule.FieldManager())
+}
+
+func TestPrune(t *testing.T) {
+	tests := map[string]scenario{
+		"Nothing": {
+			reason: "Nothing was applied.",
+		},
+		"Wanted": {
+			reason: "What is wanted still is left alone.",
+			action: applied + `}`,
+			others: made("basic-x"),
+		},
+		"Unwanted": {
+			reason: "What is not wanted any more is deleted, as it was seen.",
+			others: made("b") + made("a"),
+			want: `
+delete configmaps tidb/a a@3 Background
+delete configmaps tidb/b b@3 Background
+`,
+		},
+		"Refused": {
+			reason: "What was refused is not pruned, whoever it belongs to.",
+			action: "apply: {resource: configmaps, manifest: {metadata: {name: a}}}",
+			others: made("a", "uid: NAME", "uid: NAME\n  ownerReferences: [{kind: Job, name: j, uid: j, controller: true}]") + made("b"),
+			want:   `delete configmaps tidb/b b@3 Background`,
+		},
+		"Going": {
+			reason: "What is being deleted is.",
+			others: made("a", "uid: NAME", "uid: NAME\n  deletionTimestamp: '2026-01-01T00:00:00Z'"),
+		},
+		"Created": {
+			reason: "What was created has the labels, but was not applied.",
+			others: made("a", "operation: Apply", "operation: Update"),
+		},
+		"ByAnotherRule": {
+			reason: "Nor is pruned what another rule applied.",
+			others: made("a", "MANAGER", "dyncontroller/ffffffff"),
+		},
+		"OtherRule": {
+			reason: "Another rule's is not seen.",
+			others: made("a", "rule: quorum", "rule: other"),
+		},
+		"OtherSet": {
+			reason: "Nor another set's.",
+			others: made("a", "guard-SET", "guard-ffffffff"),
+		},
+		"OtherOwner": {
+			reason: "Nor what was made for another object.",
+			others: made("a", "owner-uid: u-1", "owner-uid: u-2"),
+		},
+		"Elsewhere": {
+			reason: "What is in another namespace is found, too.",
+			others: made("a", "namespace: tidb", "namespace: other"),
+			want:   `delete configmaps other/a a@3 Background`,
+		},
+		"SameNameElsewhere": {
+			reason: "And told from what has the same name.",
+			action: applied + `}`,
+			others: made("basic-x", "namespace: tidb", "namespace: other") + made("basic-x"),
+			want:   `delete configmaps other/basic-x basic-x@3 Background`,
+		},
+		"Adopted": {
+			reason: "What was there before is given back, never deleted.",
+			others: made("a", "uid: NAME", "uid: NAME\n  annotations: {dyncontroller.dev/adopted: 'true'}"),
+			want:   `json configmaps tidb/a a@3 [{"op":"test","path":"/metadata/managedFields/1/manager","value":"dyncontroller/5893773c"},{"op":"test","path":"/metadata/managedFields/1/operation","value":"Apply"},{"op":"remove","path":"/metadata/managedFields/1"},{"op":"remove","path":"/metadata/annotations/dyncontroller.dev~1adopted"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1owner-uid"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1rule"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1set"}]`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			e := f.begin(t, watched, tc.others)
+			if tc.action != "" {
+				step, errs := f.compile(t, tc.action)
+				if len(errs) > 0 {
+					t.Fatal(errs.Render())
+				}
+				if err := step.Evaluate(e); err != nil && name != "Refused" {
+					t.Fatal(err)
+				}
+				e.Wishes = nil
+			}
+			tc.check(t, e, action.Prune(e, declared[1]))
+		})
+	}
+}
+
+// TestPruneWhenGone holds that the watched object itself is not needed.
+func TestPruneWhenGone(t *testing.T) {
+	f := newFixture(t)
+	e := f.begin(t, watched, made("a"))
+	e.Current, e.Related.Current = nil, nil
+	if err := action.Prune(e, declared[1]); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := outcome(t, e, nil), "delete configmaps tidb/a a@3 Background"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	want := []plan.Read{{
+		From: declared[1].Selections, By: plan.ByLabels,
+		Labels: "dyncontroller.dev/owner-uid=u-1,dyncontroller.dev/rule=quorum,dyncontroller.dev/set=" + rule.SetID(),
+	}}
+	if diff := cmp.Diff(want, e.Related.Reads()); diff != "" {
+		t.Errorf("reads (-want +got):\n%s", diff)
+	}
+}
+
+func TestPruneNotSynced(t *testing.T) {
+	e := newFixture(t).beginWith(t, watched, broken{})
+	if err := action.Prune(e, declared[1]); !errors.Is(err, relation.ErrNotSynced) || len(e.Wishes) > 0 {
+		t.Errorf("want nothing but an error that says that it is not synced, have %v and %v", e.Wishes, err)
+	}
+}
+
+func TestApplies(t *testing.T) {
+	f := newFixture(t)
+	for text, want := range map[string]struct {
+		of    *relation.Declaration
+		prune bool
+	}{
+		applied + `}`:              {of: declared[1]},
+		applied + `, prune: true}`: {of: declared[1], prune: true},
+		`delete: {}`:               {},
+		`create: {in: pods, manifest: {metadata: {name: x}}}`: {},
+	} {
+		step, errs := f.compile(t, text)
+		if len(errs) > 0 {
+			t.Fatal(errs.Render())
+		}
+		if of, prune := step.Applies(); of != want.of || prune != want.prune {
+			t.Errorf("%s applies %v, %v", text, of, prune)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package action
+
+import (
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+)
+
+// target is the objects that an action is about: a name of the rule whose value
+// was read from the cluster.
+type target struct {
+	node *document.Node // nil for the watched object
+	name string
+	slot int
+}
+
+// subject is an object as the snapshot saw it.
+type subject struct {
+	plan.Object
+	current map[string]any
+}
+
+// decode takes the bare name of an object or of a list of them.
+func (t *target) decode(scope *expression.Scope) document.Decoder {
+	return func(n *document.Node) document.Errors {
+		var name string
+		if errs := document.String(&name)(n); len(errs) > 0 || n.Kind() == document.KindInvalid {
+			return errs
+		}
+		if inner, templated := strings.CutPrefix(strings.TrimSpace(name), "${"); templated {
+			return document.Errors{n.Errorf("write target: "+strings.TrimSpace(strings.TrimSuffix(inner, "}"))+
+				"; give a longer expression a name with let", "target is a bare name, not a template")}
+		}
+		slot, found := scope.Slot(name)
+		if !found || name == "params" || name == "rule" || name == indexName {
+			return document.Errors{unknownTarget(n, name, scope)}
+		}
+		t.node, t.name, t.slot = n, name, slot
+		return nil
+	}
+}
+
+func unknownTarget(n *document.Node, name string, scope *expression.Scope) *document.Error {
+	hint := "write object, or a name of with, forEach or let"
+	if strings.ContainsAny(name, " (.[") {
+		hint = "put the expression into let, and write its name here"
+	} else if near := document.Suggest(name, scope.Names()); near != "" && near != name {
+		hint = `did you mean "` + near + `"?`
+	}
+	return n.Errorf(hint, "there is no object %q to be a target", name)
+}
+
+// subjects returns the objects, none where the value is nil. They are told by
+// their identity, so a map that merge or an expression built is none.
+func (t *target) subjects(e *Evaluation) ([]subject, error) {
+	if t.node == nil {
+		return []subject{{e.Object, e.Current}}, nil
+	}
+	value, err := e.Expressions.Names.Value(t.slot)
+	if err != nil {
+		return nil, err
+	}
+	list, isList := value.([]any)
+	switch {
+	case value == nil:
+		return nil, nil
+	case !isList:
+		list = []any{value}
+	}
+	out := make([]subject, 0, len(list))
+	for _, element := range list {
+		if element == nil {
+			continue
+		}
+		object, current, found := e.Related.Origin(element)
+		if !found {
+			return nil, t.node.Errorf("a target comes from with as it is, or through filter, find, sortBy or take; merge and new maps do not keep which object it was",
+				"%s is not an object that was read, but %s", t.name, expression.TypeName(element))
+		}
+		out = append(out, subject{object, current})
+	}
+	return out, nil
+}

@@ -1,0 +1,115 @@
+package body
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// Expression is a compiled expression of a document. It is immutable and safe
+// for concurrent use.
+type Expression struct {
+	node    *document.Node
+	program *expression.Program
+}
+
+// CompileExpression compiles a scalar as the expression that it is written as:
+// true and 5 are expressions too. The result is nil where there is an error, or
+// where there was one already.
+func CompileExpression(n *document.Node, scope *expression.Scope) (*Expression, document.Errors) {
+	text, wrong := expressionText(n)
+	if wrong != nil {
+		return nil, document.Errors{wrong}
+	}
+	if text == "" {
+		return nil, nil
+	}
+	program, err := expression.Compile(text, scope)
+	if err != nil {
+		return nil, document.Errors{Locate(n, err)}
+	}
+	return &Expression{node: n, program: program}, nil
+}
+
+// CompileCondition is CompileExpression for a boolean. It refuses another
+// constant, which is never a condition.
+func CompileCondition(n *document.Node, scope *expression.Scope) (*Expression, document.Errors) {
+	if n.Kind() == document.KindInt || n.Kind() == document.KindFloat {
+		return nil, document.Errors{n.Errorf("write a condition, such as object.spec.replicas > 1",
+			"a condition is true or false, have %s", n.Kind())}
+	}
+	if n.Kind() == document.KindList {
+		return nil, document.Errors{n.Errorf("write them as one, with && between them", "want a condition, have %s", n.Kind())}
+	}
+	x, errs := CompileExpression(n, scope)
+	if x == nil {
+		return nil, errs
+	}
+	if v, known := x.program.Constant(); known && value.KindOf(v) != value.Bool {
+		return nil, document.Errors{n.Errorf("write a condition, such as object.spec.replicas > 1",
+			"a condition is true or false, have %s", value.KindOf(v))}
+	}
+	return x, nil
+}
+
+func expressionText(n *document.Node) (string, *document.Error) {
+	switch n.Kind() {
+	case document.KindInvalid:
+		return "", nil // Reported by the parser.
+	case document.KindList, document.KindMap:
+		return "", n.Errorf("write the expression as a string", "want an expression, have %s", n.Kind())
+	case document.KindNull:
+		return "", n.Errorf("write an expression, or leave the field out", "the expression is empty")
+	default:
+	}
+	if strings.TrimSpace(n.Text()) == "" {
+		return "", n.Errorf("write an expression, or leave the field out", "the expression is empty")
+	}
+	return n.Text(), n.CutByComment()
+}
+
+// Node returns where the expression is written.
+func (x *Expression) Node() *document.Node { return x.node }
+
+// Program returns the expression itself.
+func (x *Expression) Program() *expression.Program { return x.program }
+
+// Eval returns the value. An error is a [document.Error].
+func (x *Expression) Eval(e *expression.Evaluation) (any, error) {
+	value, err := x.program.Eval(e)
+	if err != nil {
+		return nil, Locate(x.node, err)
+	}
+	return value, nil
+}
+
+// EvalBool is Eval for a condition.
+func (x *Expression) EvalBool(e *expression.Evaluation) (bool, error) {
+	holds, err := x.program.EvalBool(e)
+	if err != nil {
+		return false, Locate(x.node, err)
+	}
+	return holds, nil
+}
+
+// namePattern is what the parser of expressions takes as an identifier.
+var namePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// CheckName returns an error if a key cannot name a value beside those of scope.
+func CheckName(key *document.Node, scope *expression.Scope) *document.Error {
+	name := key.Text()
+	_, taken := scope.Slot(name)
+	switch {
+	case !namePattern.MatchString(name):
+		return key.Errorf("use letters, digits and _, and no digit first", "%q cannot be a name", name)
+	case expression.Reserved(name):
+		return key.Errorf("choose another name", "%q is reserved", name)
+	case taken:
+		return key.Errorf("choose another name", "%q is a name already", name)
+	default:
+		return nil
+	}
+}

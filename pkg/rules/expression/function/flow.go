@@ -1,0 +1,168 @@
+package function
+
+import (
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
+)
+
+// Flow is a call as the footprint sees it: shapes in the place of values. That
+// the kinds of arguments matter has been recorded.
+type Flow struct {
+	// Arguments are those that are no predicate, and Constants the strings and
+	// integers among them, nil elsewhere.
+	Arguments []shape.Shape
+	Constants []any
+	// Predicate analyses the predicate for an element; it is nil where there is none.
+	Predicate func(element, accumulator shape.Shape) shape.Shape
+
+	function *Function
+}
+
+// Flow records what a call reads and returns the shape of its result. A row
+// without a flow of its own reads its arguments by value, and its result holds
+// no part of them.
+func (f *Function) Flow(call *Flow) shape.Shape {
+	call.function = f
+	if f.flow == nil {
+		return call.whole()
+	}
+	return f.flow(call)
+}
+
+// whole reads all arguments, but of the elements of an iteration only what the
+// predicate reads.
+func (c *Flow) whole() shape.Shape {
+	rest := c.Arguments
+	if c.Predicate != nil {
+		c.Arguments[0].Read(footprint.Length)
+		c.each().Read(footprint.Value)
+		rest = rest[1:]
+	}
+	for _, argument := range rest {
+		argument.Read(footprint.Value)
+	}
+	return shape.Other()
+}
+
+// each is the predicate for any element.
+func (c *Flow) each() shape.Shape {
+	return c.Predicate(c.Arguments[0].Items(), shape.Other())
+}
+
+// elements is any element of the arguments that are lists. Their lengths, the
+// predicate and the other arguments are read.
+func (c *Flow) elements() shape.Shape {
+	if c.Predicate != nil {
+		c.each().Read(footprint.Value)
+	}
+	var elements shape.Shape
+	for i, argument := range c.Arguments {
+		at := i
+		if c.Predicate != nil && i > 0 {
+			at++ // The predicate is the second parameter.
+		}
+		if c.function.Param(at).Kinds&value.List == 0 {
+			argument.Read(footprint.Value)
+			continue
+		}
+		argument.Read(footprint.Length)
+		elements = shape.Union(elements, argument.Items())
+	}
+	return elements
+}
+
+// The flows of the rows, by what they give.
+
+// flowElements gives elements of the arguments that are lists.
+func flowElements(c *Flow) shape.Shape { return shape.List(c.elements()) }
+
+// flowOrdered gives elements which it compares.
+func flowOrdered(c *Flow) shape.Shape {
+	c.whole()
+	return flowElements(c)
+}
+
+// flowElement gives an element, or nil.
+func flowElement(c *Flow) shape.Shape { return shape.Union(c.elements(), shape.Other()) }
+
+// flowResults gives a list of what the predicate gives.
+func flowResults(c *Flow) shape.Shape {
+	c.Arguments[0].Read(footprint.Length)
+	return shape.List(c.each())
+}
+
+// flowLength looks at nothing but the length or the keys.
+func flowLength(c *Flow) shape.Shape {
+	c.Arguments[0].Read(footprint.Length)
+	return shape.Other()
+}
+
+// flowKind looks at nothing but the kind.
+func flowKind(*Flow) shape.Shape { return shape.Other() }
+
+// flowChoice gives one of the arguments.
+func flowChoice(c *Flow) shape.Shape {
+	c.Arguments[0].Read(footprint.Length)
+	return shape.Union(c.Arguments...)
+}
+
+// flowNothing gives no value.
+func flowNothing(*Flow) shape.Shape { return shape.Shape{} }
+
+func flowMerge(c *Flow) shape.Shape {
+	return shape.Union(append([]shape.Shape{shape.Map(nil)}, c.Arguments...)...)
+}
+
+func flowValues(c *Flow) shape.Shape {
+	c.Arguments[0].Read(footprint.Length)
+	return shape.List(c.Arguments[0].Values())
+}
+
+func flowPairs(c *Flow) shape.Shape {
+	c.Arguments[0].Read(footprint.Length)
+	return shape.List(shape.List(shape.Union(shape.Other(), c.Arguments[0].Values())))
+}
+
+func flowFlatten(c *Flow) shape.Shape {
+	c.Arguments[0].Read(footprint.Length)
+	return shape.List(c.Arguments[0].Flat())
+}
+
+func flowGroups(c *Flow) shape.Shape {
+	return shape.Map(nil, shape.List(c.elements()))
+}
+
+func flowGet(c *Flow) shape.Shape {
+	c.Arguments[1].Read(footprint.Value)
+	return c.Arguments[0].At(c.Constants[1])
+}
+
+func flowCondition(c *Flow) shape.Shape {
+	conditions := c.Arguments[0].Key("status").Key("conditions")
+	conditions.Read(footprint.Length)
+	conditions.Items().Key("type").Read(footprint.Value)
+	c.Arguments[1].Read(footprint.Value)
+	return shape.Union(conditions.Items(), shape.Other())
+}
+
+// maxRounds is how often flowReduce follows a result into the next round.
+const maxRounds = 3
+
+func flowReduce(c *Flow) shape.Shape {
+	c.Arguments[0].Read(footprint.Length)
+	items := c.Arguments[0].Items()
+	accumulator := items
+	if len(c.Arguments) > 1 {
+		accumulator = c.Arguments[1]
+	}
+	for range maxRounds {
+		before := accumulator
+		accumulator = shape.Union(accumulator, c.Predicate(items, accumulator))
+		if accumulator.Same(before) {
+			return accumulator
+		}
+	}
+	accumulator.Read(footprint.Value)
+	return shape.Other()
+}

@@ -1,0 +1,187 @@
+package function_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWindow(t *testing.T) {
+	between := func(start, end string) any { return map[string]any{"start": start, "end": end} }
+	tests := map[string]struct {
+		reason string
+		args   string
+		now    string
+		want   any // of window; that of inWindow is whether this is not nil
+		next   string
+		ends   string // what inWindow announces, if that is not next
+	}{
+		"before": {
+			reason: "The next start is announced.",
+			args:   `"0 22 * * *", "8h"`, now: "2026-01-01T21:59:59Z",
+			next: "2026-01-01T22:00:00Z",
+		},
+		"at the start": {
+			reason: "The start belongs to the window.",
+			args:   `"0 22 * * *", "8h"`, now: "2026-01-01T22:00:00Z",
+			want: between("2026-01-01T22:00:00Z", "2026-01-02T06:00:00Z"),
+			next: "2026-01-02T06:00:00Z",
+		},
+		"a nanosecond before the end": {
+			reason: "Fractions of a second count.",
+			args:   `"0 22 * * *", "8h"`, now: "2026-01-02T05:59:59.999999999Z",
+			want: between("2026-01-01T22:00:00Z", "2026-01-02T06:00:00Z"),
+			next: "2026-01-02T06:00:00Z",
+		},
+		"at the end": {
+			reason: "The end does not belong to it.",
+			args:   `"0 22 * * *", "8h"`, now: "2026-01-02T06:00:00Z",
+			next: "2026-01-02T22:00:00Z",
+		},
+		"in a zone": {
+			reason: "The schedule is of the zone's clocks, and so are the texts.",
+			args:   `"0 22 * * *", "8h", "Asia/Kolkata"`, now: "2026-01-01T18:00:00Z",
+			want: between("2026-01-01T22:00:00+05:30", "2026-01-02T06:00:00+05:30"),
+			next: "2026-01-02T00:30:00Z",
+		},
+		"overlapping": {
+			reason: "The one that began last counts, and another begins before it ends; one of them is always open.",
+			args:   `"*/10 * * * *", "1h"`, now: "2026-01-01T12:05:00Z",
+			want: between("2026-01-01T12:00:00Z", "2026-01-01T13:00:00Z"),
+			next: "2026-01-01T12:10:00Z", ends: "2026-01-01T13:10:00Z",
+		},
+		"one after the other": {
+			reason: "Where one ends as the next begins, one is always open.",
+			args:   `"0 * * * *", "1h"`, now: "2026-01-01T12:05:00Z",
+			want: between("2026-01-01T12:00:00Z", "2026-01-01T13:00:00Z"),
+			next: "2026-01-01T13:00:00Z", ends: "2026-01-01T14:00:00Z",
+		},
+		"on weekdays": {
+			reason: "The window of a Friday reaches into the weekend.",
+			args:   `"0 22 * * mon-fri", "8h"`, now: "2026-01-03T03:00:00Z",
+			want: between("2026-01-02T22:00:00Z", "2026-01-03T06:00:00Z"),
+			next: "2026-01-03T06:00:00Z",
+		},
+		"a day of the month or of the week": {
+			reason: "As in every cron, two restricted days mean either.",
+			args:   `"0 0 13 * 5", "24h"`, now: "2026-01-08T12:00:00Z",
+			next: "2026-01-09T00:00:00Z",
+		},
+		"by name": {
+			reason: "The names of cron are understood.",
+			args:   `"@monthly", "1d"`, now: "2026-01-15T00:00:00Z",
+			next: "2026-02-01T00:00:00Z",
+		},
+		"longer than the time between starts, much": {
+			reason: "Of half a million open windows, the last is found.",
+			args:   `"* * * * *", "365d"`, now: "2026-01-01T12:00:30Z",
+			want: between("2026-01-01T12:00:00Z", "2027-01-01T12:00:00Z"),
+			next: "2026-01-01T12:01:00Z", ends: "2027-01-01T12:01:00Z",
+		},
+		"a date that never comes": {
+			reason: "Nothing is announced that does not happen.",
+			args:   `"0 0 30 2 *", "1h"`, now: "2026-01-01T00:00:00Z",
+		},
+		"a date that comes in eight years": {
+			reason: "1900, 2100 and 2200 have no 29th of February.",
+			args:   `"0 12 29 2 *", "1h", "Europe/Berlin"`, now: "2096-03-01T00:00:00Z",
+			next: "2104-02-29T11:00:00Z",
+		},
+		"a date that came eight years ago": {
+			reason: "Nor is a window lost that lasts as long as that.",
+			args:   `"0 12 29 2 *", "3000d", "Europe/Berlin"`, now: "2104-02-29T10:59:59Z",
+			want: between("2096-02-29T12:00:00+01:00", "2104-05-18T13:00:00+02:00"),
+			next: "2104-02-29T11:00:00Z", ends: "2112-05-17T11:00:00Z",
+		},
+		"the last day of a leap year": {
+			reason: "Go believes that day to be in the next year: golang/go#81583.",
+			args:   `"0 22 * * *", "8h", "Europe/Berlin"`, now: "2096-12-31T12:00:00Z",
+			next: "2096-12-31T21:00:00Z",
+		},
+		"a skipped hour": {
+			reason: "Clocks in Berlin go from 2 to 3 on that day, and never show half past two.",
+			args:   `"30 2 * * *", "1h", "Europe/Berlin"`, now: "2026-03-29T00:00:00Z",
+			next: "2026-03-30T00:30:00Z",
+		},
+		"over a skipped hour": {
+			reason: "A window lasts as long as it says, whatever the clocks show.",
+			args:   `"0 1 * * *", "2h", "America/New_York"`, now: "2026-03-08T07:30:00Z",
+			want: between("2026-03-08T01:00:00-05:00", "2026-03-08T04:00:00-04:00"),
+			next: "2026-03-08T08:00:00Z",
+		},
+		"a repeated hour, before": {
+			reason: "Half past one comes twice in New York on that day, first in summer time.",
+			args:   `"30 1 * * *", "10m", "America/New_York"`, now: "2026-11-01T00:00:00Z",
+			next: "2026-11-01T05:30:00Z",
+		},
+		"a repeated hour, between": {
+			reason: "And then in winter time.",
+			args:   `"30 1 * * *", "10m", "America/New_York"`, now: "2026-11-01T05:40:00Z",
+			next: "2026-11-01T06:30:00Z",
+		},
+		"a repeated hour, again": {
+			reason: "The second window is one of its own.",
+			args:   `"30 1 * * *", "10m", "America/New_York"`, now: "2026-11-01T06:35:00Z",
+			want: between("2026-11-01T01:30:00-05:00", "2026-11-01T01:40:00-05:00"),
+			next: "2026-11-01T06:40:00Z",
+		},
+		"a skipped midnight": {
+			reason: "In Cairo that Friday begins at one, and yet has a noon.",
+			args:   `"15 12 * * fri", "1h", "Africa/Cairo"`, now: "2026-04-22T12:00:00Z",
+			next: "2026-04-24T09:15:00Z",
+		},
+		"a change by half an hour": {
+			reason: "Lord Howe turns back from 2:00 to 1:30, and two o'clock comes half an hour later.",
+			args:   `"0 2 * * *", "5m", "Australia/Lord_Howe"`, now: "2026-04-04T14:30:00Z",
+			next: "2026-04-04T15:30:00Z",
+		},
+		"a change at the start": {
+			reason: "A window may begin at the very moment of a change.",
+			args:   `"0 3 * * *", "5m", "Europe/Berlin"`, now: "2026-03-29T00:30:00Z",
+			next: "2026-03-29T01:00:00Z",
+		},
+		"a time without a fixed zone": {
+			reason: "Before 1893, clocks in Berlin were 53 minutes and 28 seconds ahead.",
+			args:   `"30 10 * * *", "1h", "Europe/Berlin"`, now: "1880-01-01T00:00:00Z",
+			next: "1880-01-01T09:36:32Z",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, next, err := evalAt(fmt.Sprintf("window(%s)", tt.args), moment(t, tt.now))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("window(%s) at %s: %s (-want +got):\n%s", tt.args, tt.now, tt.reason, diff)
+			}
+			if !next.Equal(moment(t, tt.next)) {
+				t.Errorf("window(%s) at %s announced %v, want %s: %s", tt.args, tt.now, next, tt.next, tt.reason)
+			}
+			if tt.ends == "" {
+				tt.ends = tt.next
+			}
+			got, next, err = evalAt(fmt.Sprintf("inWindow(%s)", tt.args), moment(t, tt.now))
+			if got != (tt.want != nil) || !next.Equal(moment(t, tt.ends)) || err != nil {
+				t.Errorf("inWindow(%s) at %s = %v, announced %v, %v, want %v and %s: %s",
+					tt.args, tt.now, got, next, err, tt.want != nil, tt.ends, tt.reason)
+			}
+		})
+	}
+}
+
+// TestWindowsOfManyObjects is a legitimate load: a rule that asks for each of a
+// thousand pods, small as they are.
+func TestWindowsOfManyObjects(t *testing.T) {
+	for _, source := range []string{
+		`count(1..1000, inWindow("0 22 * * 1-5", "8h", "Europe/Berlin"))`,
+		`count(1..1000, window("0 22 * * 1-5", "8h", "Europe/Berlin") != nil)`,
+		`count(1..1000, inWindow("*/5 * * * *", "5m"))`,
+		`count(1..1000, olderThan("2025-12-31T00:00:00Z", "1d") && after("2025-12-31T00:00:00" + "Z"))`,
+	} {
+		if got, _, err := evalAt(source, newYear); got != int64(1000) || err != nil {
+			t.Errorf("%s = %v, %v", source, got, err)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package expression
+
+import (
+	"github.com/expr-lang/expr/parser/lexer"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
+)
+
+// pitfall recognises what people write who know other languages, or nil.
+func (s *source) pitfall(i int) error {
+	t := s.tokens[i]
+	switch {
+	case t.is(lexer.Operator, "#"), t.is(lexer.Operator, ".") && s.startsOperand(i):
+		return s.noElement(i)
+	case t.is(lexer.Operator, "*"):
+		return s.star(i)
+	case t.is(lexer.Operator, "contains", "startsWith", "endsWith", "matches") && s.startsOperand(i):
+		return t.at.errorf("%s is an operator and no function", t.Value).hint("write x %s y", t.Value)
+	case t.is(lexer.Operator, ":") && i >= 2 && s.tokens[i-2].is(lexer.Bracket, "{"):
+		return s.tokens[i-2].at.errorf("these braces belong to the predicate, not to a map").
+			hint("a map as the result needs its own: map(list, {{%s: ...}})", s.textOf(s.tokens[i-1].at))
+	case t.is(lexer.Operator, "let"):
+		return t.at.errorf("let cannot stand here").hint("write let x = 1; x + 1, in parentheses if need be")
+	case t.is(lexer.Bracket, "(") && !s.startsOperand(i):
+		return t.at.errorf("only a function can be called, by its name").hint("write name(...)")
+	default:
+		return nil
+	}
+}
+
+// noElement explains # and .name outside of a predicate.
+func (s *source) noElement(i int) error {
+	if err := s.misspelt(i); err != nil {
+		return err
+	}
+	at := s.tokens[i].at
+	if s.tokens[i].Value == "." {
+		return at.errorf("an expression cannot start with a dot here").
+			hint("write object.spec...; .name alone is a field of the element inside filter(list, .name == 1)")
+	}
+	return at.errorf("# is the element of a list and means nothing here").
+		hint("use it inside a predicate, as in filter(list, # > 1)")
+}
+
+// misspelt explains # and .name in what would be a predicate, were the function
+// known to the parser. It is nil where that is not the reason.
+func (s *source) misspelt(i int) error {
+	name, called := s.callAround(i)
+	if !called {
+		return nil
+	}
+	if before := s.tokenAt(name.at.offset) - 1; before >= 0 && s.tokens[before].is(lexer.Operator, ".", "?.") {
+		return s.method(name.at)
+	}
+	if _, found := function.Lookup(name.Value); found {
+		return nil
+	}
+	return noFunction(name.Value, name.at)
+}
+
+// callAround returns the name of the innermost call that token i is in.
+func (s *source) callAround(i int) (name token, called bool) {
+	for i--; i > 0; i-- {
+		switch t := s.tokens[i]; {
+		case t.is(lexer.Bracket, ")", "]", "}"):
+			i = t.match
+		case t.is(lexer.Bracket, "(") && s.tokens[i-1].is(lexer.Identifier):
+			return s.tokens[i-1], true
+		case t.is(lexer.Bracket):
+			return token{}, false
+		}
+	}
+	return token{}, false
+}
+
+// star explains [*], and nothing else.
+func (s *source) star(i int) error {
+	if i == 0 || !s.tokens[i-1].is(lexer.Bracket, "[") {
+		return nil
+	}
+	return s.tokens[i].at.errorf("* is no index").hint("write map(list, .name) for a field of every element")
+}
+
+// mapKeyError explains what cannot be the key of a map.
+func (s *source) mapKeyError(at span) error {
+	if len(s.tokens) > 1 && at == s.tokens[1].at && s.textOf(at) == "{" {
+		return span{0, at.end()}.errorf("there are no {{ }} here").hint("write what is in them alone, as in object.spec.replicas")
+	}
+	return at.errorf("a map key cannot start with %s", s.textOf(at)).
+		hint(`write a name, a string in quotes, or an expression in parentheses, as in {a: 1, "b-c": 2, (x): 3}`)
+}
+
+// behindComma tells whether a value, rather than an operator, follows a comma.
+func (s *source) behindComma(i int) bool {
+	return i > 0 && s.tokens[i-1].is(lexer.Operator, ",") && !s.tokens[i].is(lexer.Operator)
+}
+
+// superfluous explains an argument behind the last that the parser takes.
+func (s *source) superfluous(i int) error {
+	at := s.tokens[i].at
+	if name, called := s.callAround(i); called {
+		if f, found := function.Lookup(name.Value); found && f.Iterates() {
+			return at.errorf("%s has too many arguments", name.Value).
+				hint("write %s, with # for the element", f.Signature())
+		}
+	}
+	return at.errorf("%s cannot stand here", s.textOf(at))
+}
+
+// missingArguments explains a call that the parser knows to end too early.
+func (s *source) missingArguments(at span) error {
+	err := at.errorf("arguments are missing here")
+	if name, called := s.callAround(s.tokenAt(at.offset)); called {
+		if f, found := function.Lookup(name.Value); found {
+			return err.hint("write %s", f.Signature())
+		}
+	}
+	return err
+}
+
+// equalsSign explains an = that is no part of let.
+func (s *source) equalsSign(i int) *Error {
+	at := s.tokens[i].at
+	switch {
+	case s.joined(i-1) && s.tokens[i-1].is(lexer.Operator, "==", "!="):
+		before := s.tokens[i-1]
+		return span{before.at.offset, 3}.errorf("%s= is no operator", before.Value).hint("write %s", before.Value)
+	case s.joined(i) && s.tokens[i+1].is(lexer.Operator, ">"):
+		return span{at.offset, 2}.errorf("=> is no operator").hint("write the condition with # for the element, as in any(list, # > 1)")
+	default:
+		return at.errorf("= compares nothing").hint("write == to compare, or let x = 1; to name a value")
+	}
+}
+
+// withinKey tells whether a name is more likely part of a key such as app-name or
+// example.org/name than an operand.
+func (s *source) withinKey(at span) bool {
+	i := s.tokenAt(at.offset) - 1
+	return i > 0 && s.tokens[i].is(lexer.Operator, "-", "/") && s.joined(i) && s.joined(i-1)
+}
+
+// greaterSign refuses the last half of <>.
+func (s *source) greaterSign(i int) *Error {
+	if !s.joined(i-1) || !s.tokens[i-1].is(lexer.Operator, "<") {
+		return nil
+	}
+	return span{s.tokens[i-1].at.offset, 2}.errorf("<> is no operator").hint("write !=")
+}
+
+// joined reports whether token i and the next follow each other without a space.
+func (s *source) joined(i int) bool {
+	return i >= 0 && i+1 < len(s.tokens) && s.tokens[i].at.end() == s.tokens[i+1].at.offset
+}

@@ -1,0 +1,227 @@
+package value
+
+import (
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"pgregory.net/rapid"
+)
+
+func TestParseAmount(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		v      any
+		want   string
+	}{
+		"binary":                     {"memory", "2Gi", "2Gi"},
+		"binary of another size":     {"Kubernetes writes the largest unit that divides", "2048Mi", "2Gi"},
+		"binary with a fraction":     {"it is a whole number of the next unit", "1.5Gi", "1536Mi"},
+		"decimal":                    {"disks", "5G", "5G"},
+		"milli":                      {"processors", "500m", "500m"},
+		"a fraction":                 {"is a number of milli", "0.5", "500m"},
+		"whole milli":                {"are none", "3000m", "3"},
+		"an exponent":                {"keeps being written as one", "1e3", "1e3"},
+		"a capital exponent":         {"is an exponent", "12E2", "1200"},
+		"exa":                        {"a capital E alone is a suffix", "9E", "9E"},
+		"a plus":                     {"is not in the canonical form", "+5", "5"},
+		"zeros in front":             {"are not in the canonical form", "0005", "5"},
+		"a point at the end":         {"Kubernetes allows it", "1.", "1"},
+		"negative":                   {"the sign is kept", "-1.5Gi", "-1536Mi"},
+		"nothing of something":       {"0 has no unit", "-0Mi", "0"},
+		"less than a billionth":      {"Kubernetes rounds up", "0.1n", "1n"},
+		"far less than a billionth":  {"Kubernetes rounds up", "1e-99", "1e-9"},
+		"the largest":                {"one more is too much", "9223372036854775807", "9223372036854775807"},
+		"the largest but a bit":      {"billionths are kept everywhere", "9223372036854775807.999999999", "9223372036854775807999999999n"},
+		"an integer":                 {"fields may hold numbers", int64(-3), "-3"},
+		"a float":                    {"fields may hold numbers", 0.25, "250m"},
+		"a float that is not exact":  {"the nearest billionth is what is meant", 0.1 + 0.2, "300m"},
+		"a large float":              {"the nearest billionth is it itself", 1e18, "1E"},
+		"a quantity":                 {"it is one already", Amount{high: 0, low: 5_000_000, format: resource.DecimalSI}, "5m"},
+		"the zero value":             {"it is 0", Amount{}, "0"},
+		"as many zeros as one wants": {"up to a point", strings.Repeat("0", 60) + "7k", "7k"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			a, err := ParseAmount(tt.v)
+			if err != nil || a.String() != tt.want {
+				t.Errorf("ParseAmount(%v) = %v, %v, want %s: %s", tt.v, a, err, tt.want, tt.reason)
+			}
+		})
+	}
+}
+
+func TestParseAmountErrors(t *testing.T) {
+	const form = `is not a quantity; write it as Kubernetes does, such as "500m", "1.5" or "2Gi"`
+	const size = "a quantity has to be less than 2^63"
+	tests := map[string]struct {
+		reason string
+		v      any
+		want   string
+	}{
+		"empty":                   {"no number", "", `"" ` + form},
+		"a word":                  {"no number", "much", `"much" ` + form},
+		"an unknown suffix":       {"bytes go without saying", "5GB", `"5GB" ` + form},
+		"a small k in binary":     {"suffixes are exact", "5ki", `"5ki" ` + form},
+		"white space":             {"Kubernetes refuses it", " 5", `" 5" ` + form},
+		"two points":              {"no number", "1.2.3", `"1.2.3" ` + form},
+		"a long exponent":         {"would take for ever", "1e999999999", `"1e999999999" ` + form},
+		"a long negative one":     {"would take for ever", "1e-999999999", `"1e-999999999" ` + form},
+		"many digits":             {"would take long", "1" + strings.Repeat("0", 100_000), `"1` + strings.Repeat("0", 59) + `..." ` + form},
+		"too large":               {"Kubernetes has no such number", "10E", size},
+		"too large in binary":     {"Kubernetes silently takes less", "8Ei", size},
+		"too large by exponent":   {"Kubernetes has no such number", "1e99", size},
+		"too small":               {"Kubernetes has no such number", "-10E", size},
+		"one more":                {"it is 2^63", "9223372036854775808", size},
+		"the smallest integer":    {"it is -2^63", int64(math.MinInt64), size},
+		"a large float":           {"Kubernetes has no such number", 1e19, size},
+		"a larger float":          {"Kubernetes has no such number", math.Inf(-1), size},
+		"no number":               {"nothing compares to it", math.NaN(), size},
+		"a duration":              {"it is none", true, "want a quantity, have a boolean"},
+		"nothing but a point":     {"no number", ".", `"." ` + form},
+		"nothing but a sign":      {"no number", "-", `"-" ` + form},
+		"hexadecimal":             {"no number", "0x10", `"0x10" ` + form},
+		"a suffix and more of it": {"no number", "1Gi2", `"1Gi2" ` + form},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if a, err := ParseAmount(tt.v); err == nil || err.Error() != tt.want {
+				t.Errorf("ParseAmount(%.80v) = %v, %v, want %s: %s", tt.v, a, err, tt.want, tt.reason)
+			}
+		})
+	}
+}
+
+func TestAmountConversions(t *testing.T) {
+	tests := map[string]struct {
+		i int64
+		f float64
+	}{
+		"1500m":                {1, 1.5},
+		"-1500m":               {-1, -1.5},
+		"1Gi":                  {1 << 30, 1 << 30},
+		"1n":                   {0, 1e-9},
+		"0":                    {0, 0},
+		"9223372036854775807":  {math.MaxInt64, math.MaxInt64},
+		"-9223372036854775807": {-math.MaxInt64, -math.MaxInt64},
+	}
+	for text, want := range tests {
+		a, err := ParseAmount(text)
+		if err != nil || a.Int() != want.i || a.Float() != want.f {
+			t.Errorf("%s is %d and %v (%v), want %d and %v", text, a.Int(), a.Float(), err, want.i, want.f)
+		}
+	}
+}
+
+// amounts draws quantities as people and Kubernetes write them.
+func amounts() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		sign := rapid.SampledFrom([]string{"", "-", "+"}).Draw(t, "sign")
+		number := rapid.StringMatching(`[0-9]{1,9}(\.[0-9]{0,12})?`).Draw(t, "number")
+		suffix := rapid.SampledFrom([]string{"", "n", "u", "m", "k", "M", "G", "Ki", "Mi", "Gi", "e3", "E-2", "e-9"}).Draw(t, "suffix")
+		return sign + number + suffix
+	})
+}
+
+// exact is the number as the library of Kubernetes reads it, without help of ours.
+func exact(t *rapid.T, text string) *big.Rat {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, ok := new(big.Rat).SetString(q.AsDec().String())
+	if !ok {
+		t.Fatalf("%s is no number", q.AsDec())
+	}
+	return r
+}
+
+// TestAmountProperties compares with numbers of any size: parsing, the canonical
+// form, order, sum and difference.
+func TestAmountProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first, second := amounts().Draw(t, "first"), amounts().Draw(t, "second")
+		a, b := drawn(t, first), drawn(t, second)
+		x, y := exact(t, first), exact(t, second)
+		if !a.Equal(drawn(t, a.String())) {
+			t.Fatalf("%s became %s", first, a)
+		}
+		if got := exact(t, a.String()); got.Cmp(x) != 0 {
+			t.Fatalf("%s became %s", first, a)
+		}
+		if order, ok := Compare(a, b); !ok || order != x.Cmp(y) {
+			t.Fatalf("%s and %s: order %d, want %d", a, b, order, x.Cmp(y))
+		}
+		sum, err := Add(a, b)
+		if got := rat(t, sum, err); got.Cmp(new(big.Rat).Add(x, y)) != 0 {
+			t.Fatalf("%s + %s = %s", a, b, got)
+		}
+		difference, err := Subtract(a, b)
+		if got := rat(t, difference, err); got.Cmp(new(big.Rat).Sub(x, y)) != 0 {
+			t.Fatalf("%s - %s = %s", a, b, got)
+		}
+	})
+}
+
+func drawn(t *rapid.T, text string) Amount {
+	a, err := ParseAmount(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return a
+}
+
+func rat(t *rapid.T, v any, err error) *big.Rat {
+	a, ok := v.(Amount)
+	if err != nil || !ok {
+		t.Fatalf("%v, %v", v, err)
+	}
+	q := a.decimal()
+	r, _ := new(big.Rat).SetString(q.AsDec().String())
+	return r
+}
+
+// TestAmountOverflow adds up to the limit and beyond.
+func TestAmountOverflow(t *testing.T) {
+	largest, err := ParseAmount("9223372036854775807.999999999")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum, err := Add(largest, "1n"); err == nil {
+		t.Errorf("largest + 1n = %v", sum)
+	}
+	smallest, err := Negate(largest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if difference, err := Subtract(smallest, "1n"); err == nil {
+		t.Errorf("smallest - 1n = %v", difference)
+	}
+	if sum, err := Add(largest, smallest); err != nil || sum != any(Amount{format: resource.DecimalSI}) {
+		t.Errorf("largest + smallest = %v, %v", sum, err)
+	}
+}
+
+// TestAmountFormat pins how a result is written: like the first operand, or the
+// second where the first is 0.
+func TestAmountFormat(t *testing.T) {
+	tests := map[string]struct{ a, b, want string }{
+		"binary first":  {"1Gi", "1024", "1048577Ki"},
+		"decimal first": {"1000", "1Ki", "2024"},
+		"zero first":    {"0", "1Gi", "1Gi"},
+		"fractions":     {"1Gi", "1m", "1073741824001m"},
+		"exponents":     {"1e3", "1", "1001"},
+	}
+	for name, tt := range tests {
+		a, err := ParseAmount(tt.a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := Add(a, tt.b)
+		if text, _ := Text(sum); err != nil || text != tt.want {
+			t.Errorf("%s: %s + %s = %s, %v, want %s", name, tt.a, tt.b, text, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package value
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Stamp is the value of stamp(): the moment at which something is written, which
+// only whoever writes it knows. No operator reads it.
+type Stamp struct{}
+
+// ParseTime reads a time, or a string in the form of RFC 3339.
+func ParseTime(v any) (time.Time, error) {
+	switch v := v.(type) {
+	case time.Time:
+		return v, nil
+	case string:
+		return parseTime(v)
+	default:
+		return time.Time{}, Faultf("want a time, have %s", KindOf(v))
+	}
+}
+
+// longestTime is in bytes, and more than a time or a duration takes.
+const longestTime = 64
+
+// parseTime keeps the zone as an offset. Left to itself, Go would take the one of
+// the machine where its offset is the same, and change it over the year.
+func parseTime(text string) (time.Time, error) {
+	if len(text) <= longestTime {
+		if t, err := time.ParseInLocation(time.RFC3339, text, time.UTC); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, Faultf("%q is not a time", Excerpt(text)).
+		WithHint(`write it as RFC 3339, such as "2026-01-31T12:00:00Z"`)
+}
+
+// longUnits are those that Go's durations do not have, in the order of writing.
+var longUnits = []struct {
+	name   string
+	length time.Duration
+}{{"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour}}
+
+// ParseDuration reads a duration, a string such as "1w2d3h4m5s", or an integer
+// number of seconds.
+func ParseDuration(v any) (time.Duration, error) {
+	switch v := v.(type) {
+	case time.Duration:
+		return v, nil
+	case int64:
+		if v > math.MaxInt64/int64(time.Second) || v < math.MinInt64/int64(time.Second) {
+			return 0, Faultf("%d seconds is longer than the 292 years of a duration", v)
+		}
+		return time.Duration(v) * time.Second, nil
+	case string:
+		return parseDuration(v)
+	default:
+		return 0, Faultf("want a duration, have %s", KindOf(v))
+	}
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	if len(text) <= longestTime {
+		rest, negative := strings.CutPrefix(text, "-")
+		if d, ok := unsignedDuration(rest); ok && negative {
+			return -d, nil
+		} else if ok {
+			return d, nil
+		}
+	}
+	return 0, Faultf("%q is not a duration", Excerpt(text)).
+		WithHint(`write it with units, such as "90s", "1h30m", "2d" or "1w"`)
+}
+
+// unsignedDuration reads weeks and days itself and leaves the rest to Go.
+func unsignedDuration(text string) (time.Duration, bool) {
+	rest, total := text, time.Duration(0)
+	for _, unit := range longUnits {
+		number, after, found := strings.Cut(rest, unit.name)
+		if !found {
+			continue
+		}
+		n, err := strconv.ParseUint(number, 10, 31)
+		if err != nil || time.Duration(n) > (math.MaxInt64-total)/unit.length {
+			return 0, false
+		}
+		total += time.Duration(n) * unit.length
+		rest = after
+	}
+	if rest == "" {
+		return total, text != ""
+	}
+	if rest[0] == '+' || rest[0] == '-' {
+		return 0, false
+	}
+	below, err := time.ParseDuration(rest)
+	if err != nil || below > math.MaxInt64-total {
+		return 0, false
+	}
+	return total + below, true
+}

@@ -1,0 +1,75 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+// Feature is a part of the language that takes more than evaluating a rule, so
+// that not all that runs rules has it.
+type Feature string
+
+// The features. Those of actions are called as the actions are.
+const (
+	FeatureWith     Feature = "with"
+	FeatureOnDelete Feature = "onDelete"
+	FeatureLimits   Feature = "limits"
+	FeatureRelease  Feature = "release"
+	FeatureIdentity Feature = "serviceAccountName"
+	FeatureApply    Feature = "apply"
+	FeatureCreate   Feature = "create"
+	FeatureDelete   Feature = "delete"
+)
+
+// use is a feature and where a rule asks for it, nil where it does not.
+type use struct {
+	feature Feature
+	key     *document.Node
+}
+
+func (r *Rule) uses() []use {
+	asks := func(n *document.Node, feature Feature) use { return use{feature, n.Key(string(feature))} }
+	out := []use{asks(r.set.Node().Get("spec"), FeatureIdentity)}
+	for _, feature := range []Feature{FeatureWith, FeatureOnDelete, FeatureLimits} {
+		out = append(out, asks(r.source.Node(), feature))
+	}
+	actions := r.source.Actions
+	if r.source.OnDelete != nil {
+		actions = slices.Concat(actions, r.source.OnDelete.Actions)
+	}
+	for _, n := range actions {
+		out = append(out, asks(n.Get("patch"), FeatureRelease))
+		for _, kind := range []Feature{FeatureApply, FeatureCreate, FeatureDelete} {
+			out = append(out, asks(n, kind))
+		}
+	}
+	return out
+}
+
+// notCarried returns an error for each feature that whoever runs the rules lacks,
+// where the rule first uses it.
+func (r *Rule) notCarried(options Options) document.Errors {
+	if options.Carries == nil {
+		return nil
+	}
+	var errs document.Errors
+	told := map[Feature]bool{}
+	for _, u := range r.uses() {
+		if u.key != nil && !options.Carries(u.feature) && !told[u.feature] {
+			told[u.feature] = true
+			errs = append(errs, u.key.Errorf("remove it", "field %q is not supported yet, except by validate", string(u.feature)))
+		}
+	}
+	return errs
+}
+
+// NotCarried returns an error for each feature of each rule that whoever runs the
+// rules lacks, as [Load] would with these options.
+func (s *Set) NotCarried(carries func(Feature) bool) document.Errors {
+	var errs document.Errors
+	for _, rule := range s.rules {
+		errs = append(errs, rule.notCarried(Options{Carries: carries})...)
+	}
+	return errs.Sorted()
+}

@@ -1,0 +1,123 @@
+package footprint
+
+// Covers reports whether whoever has the fields of t has all of other. It may
+// miss that it does, never that it does not.
+func (t *Tree) Covers(other *Tree) bool { return t.root.covers(&other.root) }
+
+func (n *node) covers(other *node) bool {
+	switch {
+	case n == nil:
+		return false
+	case n.how == Value:
+		return true
+	case n.how < other.how:
+		return false
+	}
+	for _, s := range other.steps() {
+		if !n.at(s).covers(other.at(s)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Touches reports whether it matters to the tree that something at path came,
+// went or changed. Steps to all items or values stand for any of them.
+func (t *Tree) Touches(path Path) bool { return t.root.touches(path) }
+
+func (n *node) touches(path Path) bool {
+	switch {
+	case n.how == Value, len(path) == 0:
+		return n.how != unread
+	case len(path) == 1 && n.counts(path[0]):
+		return true
+	}
+	s := path[0]
+	for _, child := range n.meets(s) {
+		if child.touches(path[1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// counts reports whether it matters that the entry at a step comes or goes, or
+// that it changes without being looked into.
+func (n *node) counts(s Step) bool {
+	if s.kind == toKey || s.kind == toValues {
+		return n.how >= Length || alwaysKept(s.key)
+	}
+	return n.how >= Length || n.items != nil || len(n.elements) > 0 || len(n.fields) > 0
+}
+
+// meets returns the nodes of fields that a step can lead to too.
+func (n *node) meets(s Step) []*node {
+	var met []*node
+	if child := n.at(s); child != nil {
+		met = append(met, child)
+	}
+	switch s.kind {
+	case toValues:
+		for _, child := range n.fields {
+			met = append(met, child)
+		}
+	case toItems:
+		for _, child := range n.elements {
+			met = append(met, child)
+		}
+	default:
+	}
+	return met
+}
+
+// Overlap lists in order where a change of the fields of one tree can matter to
+// the other.
+func (t *Tree) Overlap(other *Tree) []string {
+	return t.root.overlap(&other.root, nil).Paths()
+}
+
+// overlap returns the fields below path that are in both trees.
+func (n *node) overlap(other *node, path Path) *Tree {
+	common := &Tree{}
+	if n.how == unread || other.how == unread {
+		return common
+	}
+	if n.meetsHere(other) || other.meetsHere(n) {
+		common.Add(path, Value)
+		return common
+	}
+	for _, s := range n.steps() {
+		for _, o := range other.steps() {
+			if both, ok := s.meet(o); ok {
+				common.Merge(n.at(s).overlap(other.at(o), path.Then(both)))
+			}
+		}
+	}
+	return common
+}
+
+// meet returns the step to what both lead to.
+func (s Step) meet(other Step) (both Step, ok bool) {
+	switch {
+	case s.within(other):
+		return s, true
+	case other.within(s):
+		return other, true
+	default:
+		return Step{}, false
+	}
+}
+
+func (s Step) within(other Step) bool {
+	return s == other || s.kind == toKey && other.kind == toValues || s.kind == toIndex && other.kind == toItems
+}
+
+// meetsHere reports whether a change of other's fields matters to n itself, not
+// only to what is below it.
+func (n *node) meetsHere(other *node) bool {
+	return n.how == Value || n.leaf() || n.how == Length && (!other.leaf() || other.how == Value)
+}
+
+func (n *node) leaf() bool {
+	return len(n.fields) == 0 && len(n.elements) == 0 && n.values == nil && n.items == nil
+}

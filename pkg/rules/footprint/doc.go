@@ -1,0 +1,19 @@
+// Package footprint holds what rules read and write, as data: trees of fields,
+// and for each resource the trees and the verbs. It is filled from compiled rules
+// alone, before any object is seen, and errs only by naming too much.
+//
+//	expression, body, action -> Tree.Add, Access.Allow -> Footprint
+//	Footprint -> cache (Tree.Project), event filter, RBAC, warnings, explain
+//
+// A tree says of a field how strongly it is read:
+//
+//	exists(spec.pd)       whether it is there, and what kind of value it is
+//	len(spec.pods)        how many elements a list has, which keys a map has
+//	spec.pd.replicas      its value, with all that is below
+//	spec.pods[*].name     a field of every element of a list, [0] of the first
+//	data.*                the value of every key of a map
+//	*                     the whole object
+//
+// The package does not know expressions: what a value is made of while an
+// expression is analysed is in package shape.
+package footprint

@@ -1,0 +1,132 @@
+package footprint
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Footprint is what a rule, or several, can do to each resource. The zero
+// Footprint does nothing. It may be shared once nobody adds to it any more.
+type Footprint struct {
+	access map[schema.GroupVersionResource]*Access
+}
+
+// Access is what can be done to one resource.
+type Access struct {
+	Resource schema.GroupVersionResource
+	// Name is what users call the resource.
+	Name string
+	// Reads and Writes are fields of its objects. Reads also has what only decides
+	// which objects are meant.
+	Reads, Writes Tree
+	verbs         map[Verb]struct{}
+}
+
+// Verb is a verb of RBAC, as patch, of a resource or of a subresource.
+type Verb struct{ Name, Subresource string }
+
+// String writes the verb as "patch", or "patch/status" for a subresource.
+func (v Verb) String() string {
+	if v.Subresource == "" {
+		return v.Name
+	}
+	return v.Name + "/" + v.Subresource
+}
+
+// Of returns the access to a resource, to add to. Of several names that a resource
+// is given, the first in alphabetical order stays.
+func (f *Footprint) Of(resource schema.GroupVersionResource, name string) *Access {
+	a := f.access[resource]
+	if a == nil {
+		a = &Access{Resource: resource, Name: name}
+		if f.access == nil {
+			f.access = map[schema.GroupVersionResource]*Access{}
+		}
+		f.access[resource] = a
+	}
+	a.Name = min(a.Name, name)
+	return a
+}
+
+// Merge adds all of other.
+func (f *Footprint) Merge(other *Footprint) {
+	for resource, from := range other.access {
+		a := f.Of(resource, from.Name)
+		a.Reads.Merge(&from.Reads)
+		a.Writes.Merge(&from.Writes)
+		for v := range from.verbs {
+			a.Allow(v.Name, v.Subresource)
+		}
+	}
+}
+
+// All returns the accesses ordered by group, resource and version.
+func (f *Footprint) All() []*Access {
+	return slices.SortedFunc(maps.Values(f.access), func(a, b *Access) int {
+		return cmp.Or(
+			cmp.Compare(a.Resource.Group, b.Resource.Group),
+			cmp.Compare(a.Resource.Resource, b.Resource.Resource),
+			cmp.Compare(a.Resource.Version, b.Resource.Version),
+		)
+	})
+}
+
+// Allow adds a verb; subresource is "" for the resource itself.
+func (a *Access) Allow(verb, subresource string) {
+	if a.verbs == nil {
+		a.verbs = map[Verb]struct{}{}
+	}
+	a.verbs[Verb{verb, subresource}] = struct{}{}
+}
+
+// Verbs returns the verbs in order, those of subresources behind their verb.
+func (a *Access) Verbs() []Verb {
+	return slices.SortedFunc(maps.Keys(a.verbs), func(a, b Verb) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Subresource, b.Subresource))
+	})
+}
+
+// Kept returns the fields that a cache keeps: those read or written.
+func (a *Access) Kept() *Tree { return Union(&a.Reads, &a.Writes) }
+
+// String writes the footprint as lines of text, the same for the same content.
+func (f *Footprint) String() string {
+	var text strings.Builder
+	for _, a := range f.All() {
+		text.WriteString(a.Name + " (" + qualified(a.Resource) + ")\n")
+		if len(a.verbs) > 0 {
+			text.WriteString("  verbs:")
+			for _, v := range a.Verbs() {
+				text.WriteString(" " + v.String())
+			}
+			text.WriteString("\n")
+		}
+		list(&text, "reads", &a.Reads)
+		list(&text, "writes", &a.Writes)
+	}
+	return text.String()
+}
+
+// list writes the fields of a tree below a heading, nothing if there are none.
+func list(text *strings.Builder, heading string, t *Tree) {
+	paths := t.Paths()
+	if len(paths) == 0 {
+		return
+	}
+	text.WriteString("  " + heading + ":\n")
+	for _, path := range paths {
+		text.WriteString("    " + path + "\n")
+	}
+}
+
+// qualified writes a resource as kubectl takes it: resource.version.group.
+func qualified(r schema.GroupVersionResource) string {
+	if r.Group == "" {
+		return r.Resource + "." + r.Version
+	}
+	return r.Resource + "." + r.Version + "." + r.Group
+}

@@ -1,0 +1,117 @@
+package footprint_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+)
+
+var (
+	podsResource        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	deploymentsResource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+)
+
+func show(values ...any) {
+	for _, v := range values {
+		fmt.Println(v)
+	}
+}
+
+// rule returns the footprint of a rule that reads pods and scales deployments.
+func rule() *footprint.Footprint {
+	f := &footprint.Footprint{}
+	pods := f.Of(podsResource, "pods")
+	pods.Allow("watch", "")
+	pods.Allow("list", "")
+	pods.Reads.Add(footprint.Fields("status", "phase"), footprint.Value)
+	deployments := f.Of(deploymentsResource, "deployments")
+	deployments.Allow("patch", "status")
+	deployments.Allow("patch", "")
+	deployments.Allow("patch", "")
+	deployments.Writes.Add(footprint.Fields("spec", "replicas"), footprint.Value)
+	return f
+}
+
+const ruleText = `pods (pods.v1)
+  verbs: list watch
+  reads:
+    status.phase
+deployments (deployments.v1.apps)
+  verbs: patch patch/status
+  writes:
+    spec.replicas
+`
+
+func TestString(t *testing.T) {
+	if diff := cmp.Diff(ruleText, rule().String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	empty := &footprint.Footprint{}
+	if got := empty.String(); got != "" || len(empty.All()) != 0 {
+		t.Errorf("an empty footprint is %q, with %d resources", got, len(empty.All()))
+	}
+}
+
+func TestMerge(t *testing.T) {
+	other := &footprint.Footprint{}
+	pods := other.Of(podsResource, "allpods")
+	pods.Allow("get", "")
+	pods.Reads.Add(footprint.Fields("spec"), footprint.Exists)
+	pods.Writes.Add(footprint.Fields("metadata", "labels", "a"), footprint.Value)
+	other.Of(schema.GroupVersionResource{Group: "apps", Version: "v1beta1", Resource: "deployments"}, "old").Allow("list", "")
+	const want = `allpods (pods.v1)
+  verbs: get list watch
+  reads:
+    exists(spec)
+    status.phase
+  writes:
+    metadata.labels.a
+deployments (deployments.v1.apps)
+  verbs: patch patch/status
+  writes:
+    spec.replicas
+old (deployments.v1beta1.apps)
+  verbs: list
+`
+	before := other.String()
+	for name, merged := range map[string]*footprint.Footprint{"rule first": merge(rule(), other), "rule last": merge(other, rule()), "twice": merge(rule(), other, rule(), other)} {
+		if diff := cmp.Diff(want, merged.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if got := merged.Of(podsResource, "pods").Kept().Paths(); !cmp.Equal(got, []string{"exists(spec)", "metadata.labels.a", "status.phase"}) {
+			t.Errorf("%s: a cache keeps %v", name, got)
+		}
+	}
+	if other.String() != before {
+		t.Errorf("merging changed what was merged to %s", other)
+	}
+}
+
+func merge(all ...*footprint.Footprint) *footprint.Footprint {
+	merged := &footprint.Footprint{}
+	for _, f := range all {
+		merged.Merge(f)
+	}
+	return merged
+}
+
+func ExampleFootprint() {
+	f := &footprint.Footprint{}
+	pods := f.Of(podsResource, "pods")
+	pods.Allow("list", "")
+	pods.Allow("patch", "status")
+	pods.Reads.Add(footprint.Fields("spec", "nodeName"), footprint.Exists)
+	pods.Writes.Add(footprint.Fields("status", "phase"), footprint.Value)
+	fmt.Print(f)
+	// Output:
+	// pods (pods.v1)
+	//   verbs: list patch/status
+	//   reads:
+	//     exists(spec.nodeName)
+	//   writes:
+	//     status.phase
+}

@@ -1,0 +1,146 @@
+package shape_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
+)
+
+func TestRead(t *testing.T) {
+	var tree *footprint.Tree
+	object := func() shape.Shape { return shape.Object(tree) }
+	both := func() shape.Shape {
+		return shape.Map(map[string]shape.Shape{"a": object().Key("a"), "b": object().Key("b")}, object().Key("c"))
+	}
+	tests := map[string]struct {
+		reason string
+		of     func() shape.Shape
+		how    footprint.Strength
+		want   string
+	}{
+		"key":         {"A key of a key.", func() shape.Shape { return object().Key("a").Key("b") }, footprint.Value, "a.b"},
+		"length":      {"How strongly is up to the reader.", func() shape.Shape { return object().Key("a") }, footprint.Length, "len(a)"},
+		"index":       {"An element.", func() shape.Shape { return object().Key("a").Index(2).Key("b") }, footprint.Value, "a[2].b"},
+		"negative":    {"Any element.", func() shape.Shape { return object().Key("a").Index(-1) }, footprint.Exists, "exists(a[*])"},
+		"known key":   {"A constant key.", func() shape.Shape { return object().Key("a").At("b") }, footprint.Value, "a.b"},
+		"known index": {"A constant index.", func() shape.Shape { return object().Key("a").At(int64(1)) }, footprint.Value, "a[1]"},
+		"unknown":     {"One that is not known is all.", func() shape.Shape { return object().Key("a").At(nil) }, footprint.Value, "a"},
+		"map":         {"A key of a built map, or one that is not known.", func() shape.Shape { return both().Key("a") }, footprint.Value, "a c"},
+		"map lacks":   {"Only one that is not known.", func() shape.Shape { return both().Key("z") }, footprint.Value, "c"},
+		"map whole":   {"All of it.", both, footprint.Value, "a b c"},
+		"map length":  {"Its keys are known.", both, footprint.Length, ""},
+		"map values":  {"Any of it.", func() shape.Shape { return both().Values().Key("x") }, footprint.Value, "a.x b.x c.x"},
+		"list":        {"An element of a built list.", func() shape.Shape { return shape.List(object().Key("a")).Index(0).Key("b") }, footprint.Value, "a.b"},
+		"list kind":   {"Nothing is in it under a key.", func() shape.Shape { return shape.List(object().Key("a")).Key("b") }, footprint.Value, ""},
+		"union":       {"Either.", func() shape.Shape { return shape.Union(both(), object().Key("d")).Key("b") }, footprint.Value, "b c d.b"},
+		"union of maps": {"Keys of either, apart.", func() shape.Shape {
+			return shape.Union(shape.Map(map[string]shape.Shape{"x": object().Key("x")}), both()).Key("x")
+		}, footprint.Value, "c x"},
+		"union of values": {"Unknown keys of either.", func() shape.Shape { return shape.Union(shape.Map(nil, object().Key("x")), both()).Key("z") }, footprint.Value, "c x"},
+		"union of lists": {"Elements of either.", func() shape.Shape {
+			return shape.Union(shape.List(object().Key("x")), shape.List(object().Key("y"))).Items()
+		}, footprint.Value, "x y"},
+		"twice":         {"The same is one.", func() shape.Shape { return shape.Union(object(), object()).Key("a") }, footprint.Value, "a"},
+		"other":         {"Nothing to read.", func() shape.Shape { return shape.Other().Key("a") }, footprint.Value, ""},
+		"going there":   {"Only what is on the way.", func() shape.Shape { object().Key("a").Key("b"); return shape.Other() }, footprint.Value, "exists(a)"},
+		"flat":          {"Elements, and those of lists in them.", func() shape.Shape { return object().Key("a").Flat() }, footprint.Exists, "a[*][*][*]"},
+		"flat built":    {"Built lists are known.", func() shape.Shape { return shape.List(shape.List(shape.Union(shape.Other(), both()))).Flat().Key("a") }, footprint.Value, "a c"},
+		"has":           {"Whether a key is there.", func() shape.Shape { object().Key("a").Has("b"); return shape.Other() }, footprint.Value, "exists(a.b)"},
+		"has of a list": {"A built list is compared.", func() shape.Shape { shape.List(object().Key("a")).Has("b"); return shape.Other() }, footprint.Value, "a"},
+		"typed": {"Of what is built.", func() shape.Shape {
+			shape.Map(map[string]shape.Shape{"kind": object().Key("k")}).Typed()
+			return shape.Other()
+		}, footprint.Value, "exists(k)"},
+		"typed object": {"Not of objects, which keep it.", func() shape.Shape { object().Typed(); return shape.Other() }, footprint.Value, ""},
+	}
+	for name, tc := range tests {
+		tree = &footprint.Tree{}
+		tc.of().Read(tc.how)
+		if got := strings.Join(tree.Paths(), " "); got != tc.want {
+			t.Errorf("%s: %s Reads %q, want %q", name, tc.reason, got, tc.want)
+		}
+	}
+}
+
+func TestWritten(t *testing.T) {
+	object := shape.Object(&footprint.Tree{})
+	built := func(fields map[string]shape.Shape) shape.Shape { return shape.Map(fields) }
+	tests := map[string]struct {
+		reason string
+		value  shape.Shape
+		want   string
+	}{
+		"scalar":        {"A value is written where it is put.", shape.Other(), "spec"},
+		"part":          {"Of a part of an object the keys are not known.", object.Key("a"), "spec"},
+		"list":          {"A list is one.", shape.List(shape.Other()), "spec"},
+		"nothing":       {"Nothing is not written.", shape.Shape{}, ""},
+		"map":           {"A built map is written by its leaves.", built(map[string]shape.Shape{"a": shape.Other(), "b": built(map[string]shape.Shape{"c": object})}), "spec.a spec.b.c"},
+		"omitted":       {"Without what is nothing.", built(map[string]shape.Shape{"a": shape.Other(), "b": {}}), "spec.a"},
+		"empty":         {"Without entries it is there.", built(nil), "exists(spec)"},
+		"unknown key":   {"A key that is not known can be any.", shape.Map(nil, shape.Other()), "spec.*"},
+		"map or other":  {"If it can be another value it is written as a whole.", shape.Union(built(nil), shape.Other()), "spec"},
+		"one of maps":   {"Of two maps either.", shape.Union(built(map[string]shape.Shape{"a": shape.Other()}), built(map[string]shape.Shape{"b": shape.Other()})), "spec.a spec.b"},
+		"maybe nothing": {"Or nothing.", shape.Union(shape.Shape{}, built(map[string]shape.Shape{"a": shape.Other()})), "spec.a"},
+		"key of a map":  {"What is taken out of a map is as it was.", built(map[string]shape.Shape{"a": built(map[string]shape.Shape{"x": shape.Other()})}).Key("a"), "spec.x"},
+	}
+	for name, tc := range tests {
+		writes := &footprint.Tree{}
+		tc.value.Written(writes, footprint.Fields("spec"))
+		if got := strings.Join(writes.Paths(), " "); got != tc.want {
+			t.Errorf("%s: %s Writes %q, want %q", name, tc.reason, got, tc.want)
+		}
+	}
+}
+
+func TestObjects(t *testing.T) {
+	pods, nodes := &footprint.Tree{}, &footprint.Tree{}
+	pod, node := shape.Object(pods), shape.Object(nodes)
+	tests := map[string]struct {
+		reason string
+		value  shape.Shape
+		want   []*footprint.Tree
+	}{
+		"object":  {"An object is one.", pod, []*footprint.Tree{pods}},
+		"maybe":   {"So is one that may be absent.", shape.Union(pod, shape.Other()), []*footprint.Tree{pods}},
+		"list":    {"The elements of a list are.", shape.List(shape.Union(pod, node)), []*footprint.Tree{pods, nodes}},
+		"either":  {"Both, each once.", shape.Union(pod, shape.List(pod)), []*footprint.Tree{pods}},
+		"part":    {"A part is none.", pod.Key("spec"), nil},
+		"in maps": {"Nor is what a map holds.", shape.Map(map[string]shape.Shape{"a": pod}), nil},
+		"other":   {"Nor anything else.", shape.Other(), nil},
+	}
+	for name, tc := range tests {
+		if got := tc.value.Objects(); !cmp.Equal(got, tc.want, cmp.Comparer(func(a, b *footprint.Tree) bool { return a == b })) {
+			t.Errorf("%s: %s %d objects, want %d", name, tc.reason, len(got), len(tc.want))
+		}
+	}
+}
+
+// TestTooLarge makes sure that a shape that is given up has been read.
+func TestTooLarge(t *testing.T) {
+	tree := &footprint.Tree{}
+	all := shape.Shape{}
+	for i := range 1000 {
+		all = shape.Union(all, shape.Object(tree).Key(fmt.Sprint("k", i)))
+	}
+	all.Key("x").Read(footprint.Value)
+	for i := range 1000 {
+		if path := footprint.Fields(fmt.Sprint("k", i), "x"); !tree.Touches(path) {
+			t.Fatalf("%v is lost", path)
+		}
+	}
+	doubled := shape.Object(tree).Key("a")
+	for range 100 {
+		doubled = shape.Map(map[string]shape.Shape{"x": doubled, "y": doubled})
+	}
+	if !tree.Covers(footprint.Union(tree)) || !tree.Touches(footprint.Fields("a", "b")) {
+		t.Error("what was doubled is lost")
+	}
+	if !doubled.Same(shape.Union(doubled, doubled)) || doubled.Same(shape.Union(doubled, shape.List(shape.Other()))) {
+		t.Error("a union with more counts as the same")
+	}
+}

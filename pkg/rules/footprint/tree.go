@@ -1,0 +1,194 @@
+package footprint
+
+import (
+	"maps"
+)
+
+// Tree is a set of fields of an object and how strongly each matters. The zero
+// Tree is empty. It may be shared once nobody adds to it any more.
+type Tree struct{ root node }
+
+// node is a field. The fields below it hold in each other: what values says is
+// also in every one of fields, and what items says in every one of elements.
+type node struct {
+	how      Strength
+	fields   map[string]*node
+	values   *node
+	elements map[int]*node
+	items    *node
+}
+
+// Add adds a field. The fields on the way to it exist thereby.
+func (t *Tree) Add(path Path, how Strength) { t.root.add(path, how) }
+
+// Merge adds all fields of other.
+func (t *Tree) Merge(other *Tree) { t.root.merge(&other.root) }
+
+// Union returns the fields of all trees as a new one.
+func Union(trees ...*Tree) *Tree {
+	union := &Tree{}
+	for _, t := range trees {
+		union.Merge(t)
+	}
+	return union
+}
+
+// Empty reports whether no field is in the tree.
+func (t *Tree) Empty() bool { return t.root.how == unread }
+
+// All reports whether the tree is the whole object.
+func (t *Tree) All() bool { return t.root.how == Value }
+
+func (n *node) add(path Path, how Strength) {
+	if len(path) == 0 {
+		n.raise(how)
+		return
+	}
+	n.raise(Exists)
+	if n.how == Value {
+		return
+	}
+	for _, child := range n.grow(path[0]) {
+		child.add(path[1:], how)
+	}
+	n.collapse()
+}
+
+// raise makes a field matter at least that much. What is below a whole value
+// needs no nodes of its own.
+func (n *node) raise(how Strength) {
+	if n.how = max(n.how, how); n.how == Value {
+		*n = node{how: Value}
+	}
+}
+
+// collapse makes one value of a field of which all that can be in it is whole.
+func (n *node) collapse() {
+	if n.values != nil && n.items != nil && n.values.how == Value && n.items.how == Value {
+		n.raise(Value)
+	}
+}
+
+// grow returns the nodes that a step leads to, which it makes where they are
+// missing.
+func (n *node) grow(s Step) []*node {
+	var reached []*node
+	switch s.kind {
+	case toKey:
+		return []*node{n.field(s.key)}
+	case toIndex:
+		return []*node{n.element(s.index)}
+	case toValues:
+		if n.values == nil {
+			n.values = &node{}
+		}
+		reached = append(reached, n.values)
+		for _, child := range n.fields {
+			reached = append(reached, child)
+		}
+	case toItems:
+		if n.items == nil {
+			n.items = &node{}
+		}
+		reached = append(reached, n.items)
+		for _, child := range n.elements {
+			reached = append(reached, child)
+		}
+	}
+	return reached
+}
+
+func (n *node) field(key string) *node {
+	child := n.fields[key]
+	if child == nil {
+		child = n.values.clone()
+		if n.fields == nil {
+			n.fields = map[string]*node{}
+		}
+		n.fields[key] = child
+	}
+	return child
+}
+
+func (n *node) element(i int) *node {
+	child := n.elements[i]
+	if child == nil {
+		child = n.items.clone()
+		if n.elements == nil {
+			n.elements = map[int]*node{}
+		}
+		n.elements[i] = child
+	}
+	return child
+}
+
+// clone returns a copy; of no node it is an empty one.
+func (n *node) clone() *node {
+	copied := &node{}
+	if n != nil {
+		copied.merge(n)
+	}
+	return copied
+}
+
+func (n *node) merge(other *node) {
+	n.raise(other.how)
+	if n.how == Value {
+		return
+	}
+	if other.values != nil {
+		for _, child := range n.grow(Values()) {
+			child.merge(other.values)
+		}
+	}
+	if other.items != nil {
+		for _, child := range n.grow(Items()) {
+			child.merge(other.items)
+		}
+	}
+	for key, child := range other.fields {
+		n.field(key).merge(child)
+	}
+	for i, child := range other.elements {
+		n.element(i).merge(child)
+	}
+	n.collapse()
+}
+
+// at returns the node that a step leads to, or nil.
+func (n *node) at(s Step) *node {
+	switch s.kind {
+	case toKey:
+		if child := n.fields[s.key]; child != nil {
+			return child
+		}
+		return n.values
+	case toIndex:
+		if child := n.elements[s.index]; child != nil {
+			return child
+		}
+		return n.items
+	case toValues:
+		return n.values
+	default:
+		return n.items
+	}
+}
+
+// steps returns the steps that lead to nodes.
+func (n *node) steps() []Step {
+	steps := make([]Step, 0, len(n.fields)+len(n.elements)+2)
+	for key := range maps.Keys(n.fields) {
+		steps = append(steps, Key(key))
+	}
+	for i := range maps.Keys(n.elements) {
+		steps = append(steps, Index(i))
+	}
+	if n.values != nil {
+		steps = append(steps, Values())
+	}
+	if n.items != nil {
+		steps = append(steps, Items())
+	}
+	return steps
+}

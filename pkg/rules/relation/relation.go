@@ -1,0 +1,272 @@
+package relation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// Relation is a compiled entry of `with`. It is immutable and safe for concurrent
+// use.
+type Relation struct {
+	name        string
+	declaration *Declaration
+	form        form
+	chosen      operand
+	namespace   *operand // nil where none is written
+	uses        []string
+	whole       *document.Node
+}
+
+// operand is what stands behind a field: a template or, where body is nil, the
+// name of a value.
+type operand struct {
+	node *document.Node
+	body *body.Body
+	slot int
+}
+
+// Compile compiles the value of an entry of `with`, whose templates may use the
+// names of scope. It finds all errors; the relation is nil where there is one, or
+// where the parser has reported one already.
+func Compile(name string, n *document.Node, scope *expression.Scope, declared Declarations) (*Relation, document.Errors) {
+	r := &Relation{name: name, whole: n}
+	var resource, namespace *document.Node
+	fields := []document.Field{
+		document.Required("resource", document.Raw(&resource)),
+		document.Optional("namespace", document.Raw(&namespace)),
+	}
+	var written []form
+	for _, f := range forms {
+		fields = append(fields, document.Optional(f.name, func(n *document.Node) document.Errors {
+			written = append(written, f)
+			return r.compileForm(f, n, scope)
+		}))
+	}
+	errs := n.Decode(fields...)
+	if len(written) > 1 || len(written) == 0 && len(errs) == 0 && n.Kind() == document.KindMap {
+		errs = append(errs, notOne(n, written))
+	}
+	if resource != nil && resource.Kind() != document.KindNull {
+		declaration, wrong := declared.Lookup(resource)
+		if wrong != nil {
+			errs = append(errs, wrong)
+		}
+		r.declaration = declaration
+	}
+	if namespace != nil {
+		errs = append(errs, r.compileNamespace(namespace, scope)...)
+	}
+	if len(errs) > 0 || !sound(n) {
+		return nil, errs
+	}
+	return r, nil
+}
+
+// sound reports whether the parser found nothing wrong with n or below it.
+func sound(n *document.Node) bool {
+	bad := func(e document.Entry) bool { return !sound(e.Key) || !sound(e.Value) }
+	return n.Kind() != document.KindInvalid &&
+		!slices.ContainsFunc(n.Entries(), bad) &&
+		!slices.ContainsFunc(n.Elements(), func(element *document.Node) bool { return !sound(element) })
+}
+
+// notOne refuses an entry that does not say which objects are meant, or says it
+// twice.
+func notOne(n *document.Node, written []form) *document.Error {
+	var all, names []string
+	for _, f := range forms {
+		all = append(all, f.name)
+	}
+	if len(written) == 0 {
+		return n.Errorf("write one of "+strings.Join(all, ", "), "nothing says which objects are meant")
+	}
+	for _, f := range written {
+		names = append(names, f.name)
+	}
+	return n.Get(names[1]).Errorf("write one, and filter(...) what it finds",
+		"%s each say which objects are meant", strings.Join(names, " and "))
+}
+
+func (r *Relation) compileForm(f form, n *document.Node, scope *expression.Scope) (errs document.Errors) {
+	r.form = f
+	if f.single && n.Kind() == document.KindList {
+		return document.Errors{n.Errorf("write names for a list", "%s gives one object, have a list", f.name)}
+	}
+	if wrong := n.Expect(f.takes...); wrong != nil {
+		return document.Errors{wrong}
+	}
+	if f.bare {
+		return r.compileName(n, scope)
+	}
+	if r.chosen, errs = r.compileTemplate(n, scope); len(errs) > 0 || !sound(n) {
+		return errs
+	}
+	if errs = f.checkParts(n); len(errs) > 0 {
+		return errs
+	}
+	v, constant := r.chosen.body.Constant()
+	if !constant {
+		return nil
+	}
+	reads, wrong := f.ask(&plan.Read{}, v)
+	switch {
+	case wrong != nil:
+		return document.Errors{wrong.at(n)}
+	case !reads:
+		return document.Errors{n.Errorf("give it a value, or remove "+r.name, "%s is empty, so nothing is ever read", f.name)}
+	default:
+		return nil
+	}
+}
+
+// checkParts finds what is wrong with entries or elements as far as they are
+// written out.
+func (f form) checkParts(n *document.Node) (errs document.Errors) {
+	if f.part == nil {
+		return nil
+	}
+	for _, element := range n.Elements() {
+		if wrong := f.part("", element.Any(), !templated(element)); wrong != nil {
+			errs = append(errs, wrong.at(element))
+		}
+	}
+	for _, entry := range n.Entries() {
+		if templated(entry.Key) {
+			continue
+		}
+		if wrong := f.part(entry.Key.Text(), entry.Value.Any(), !templated(entry.Value)); wrong != nil {
+			errs = append(errs, wrong.at(n))
+		}
+	}
+	return errs
+}
+
+func templated(n *document.Node) bool {
+	return n.Kind() == document.KindString && strings.Contains(n.Text(), "${")
+}
+
+func (r *Relation) compileTemplate(n *document.Node, scope *expression.Scope) (operand, document.Errors) {
+	compiled, errs := body.Compile(n, scope)
+	if len(errs) > 0 {
+		return operand{}, errs
+	}
+	r.use(compiled.Names()...)
+	return operand{node: n, body: compiled}, nil
+}
+
+func (r *Relation) compileNamespace(n *document.Node, scope *expression.Scope) document.Errors {
+	if wrong := n.Expect(document.KindString); wrong != nil {
+		return document.Errors{wrong}
+	}
+	compiled, errs := r.compileTemplate(n, scope)
+	if len(errs) > 0 || !sound(n) {
+		return errs
+	}
+	r.namespace = &compiled
+	v, constant := compiled.body.Constant()
+	if !constant {
+		return nil
+	}
+	given, wrong := namespaceOf(v)
+	if wrong == nil && r.declaration != nil {
+		if wrong = r.declaration.outside(given); wrong == nil && r.declaration.Namespace == "" {
+			wrong = r.form.ambiguous(given)
+		}
+	}
+	if wrong != nil {
+		return document.Errors{n.Errorf(wrong.Hint, "%s", wrong.Message)}
+	}
+	return nil
+}
+
+// compileName resolves the bare name of a value of the rule.
+func (r *Relation) compileName(n *document.Node, scope *expression.Scope) document.Errors {
+	name := n.Text()
+	slot, known := scope.Slot(name)
+	inner, template := strings.CutPrefix(strings.TrimSpace(name), "${")
+	_, bare := scope.Slot(strings.TrimSpace(strings.TrimSuffix(inner, "}")))
+	near := document.Suggest(name, scope.Names())
+	switch {
+	case !sound(n):
+		return nil
+	case known:
+		r.chosen = operand{node: n, slot: slot}
+		r.use(name)
+		return nil
+	case template && bare:
+		return document.Errors{n.Errorf("write it without ${ }", "%s takes a name, not a template", r.form.name)}
+	case template || strings.ContainsAny(name, " (.["):
+		return document.Errors{n.Errorf("put the expression into let, and write its name here", "%s takes the name of a value, not an expression", r.form.name)}
+	case near != "":
+		return document.Errors{n.Errorf(`did you mean "`+near+`"?`, "unknown name %q", value.Excerpt(name))}
+	default:
+		return document.Errors{n.Errorf("write object, or a name from with or let", "unknown name %q", value.Excerpt(name))}
+	}
+}
+
+func (r *Relation) use(names ...string) {
+	for _, name := range names {
+		if !slices.Contains(r.uses, name) {
+			r.uses = append(r.uses, name)
+		}
+	}
+}
+
+// Name returns the name under which the rule finds the related objects.
+func (r *Relation) Name() string { return r.name }
+
+// Declaration returns which resource is read, and what of it.
+func (r *Relation) Declaration() *Declaration { return r.declaration }
+
+// By says how the objects are found.
+func (r *Relation) By() plan.By { return r.form.by }
+
+// IsList reports whether the value is a list. Otherwise it is an object, or nil.
+func (r *Relation) IsList() bool { return !r.form.single }
+
+// ByName reports whether objects are looked up by their names.
+func (r *Relation) ByName() bool { return r.form.by == plan.ByName }
+
+// Uses returns the names of the scope that must be known to evaluate the
+// relation, each once.
+func (r *Relation) Uses() []string { return slices.Clone(r.uses) }
+
+// Templates returns the bodies that the relation evaluates. What their
+// expressions read is read by the rule.
+func (r *Relation) Templates() []*body.Body {
+	var out []*body.Body
+	if r.chosen.body != nil {
+		out = append(out, r.chosen.body)
+	}
+	if r.namespace != nil {
+		out = append(out, r.namespace.body)
+	}
+	return out
+}
+
+// Compared returns the fields of the related objects that matchFields compares,
+// in order. known is false where an expression decides which they are.
+func (r *Relation) Compared() (paths []plan.Path, known bool) {
+	if r.form.by != plan.ByFields {
+		return nil, true
+	}
+	var keys []string
+	for _, entry := range r.chosen.node.Entries() {
+		keys = append(keys, entry.Key.Text())
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		path, wrong := fieldPath(key)
+		if wrong != nil {
+			return nil, false
+		}
+		paths = append(paths, path)
+	}
+	return paths, len(paths) > 0
+}

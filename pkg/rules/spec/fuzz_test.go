@@ -1,0 +1,60 @@
+package spec_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+)
+
+// FuzzParse holds that no file makes the parser panic, that every mistake has its
+// place in the file, and that what has none is a set whose parts are all there.
+func FuzzParse(f *testing.F) {
+	archives, err := filepath.Glob("../testdata/wrong/*.txtar")
+	if err != nil || len(archives) == 0 {
+		f.Fatalf("no seeds, err %v", err)
+	}
+	for _, name := range archives {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for i := 0; i < len(archive.Files); i += 2 {
+			f.Add(archive.Files[i].Data)
+		}
+	}
+	f.Add([]byte(everything))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sets, errs := spec.Parse([]document.File{{Name: "f.yaml", Data: data}}, "default")
+		for _, err := range errs.Sorted() {
+			if err.File != "f.yaml" || err.Line < 1 || err.Column < 1 || err.Message == "" || err.Render() == "" {
+				t.Errorf("not located: %+v", err)
+			}
+		}
+		for _, set := range sets {
+			if len(errs) == 0 {
+				checkSound(t, set)
+			}
+		}
+	})
+}
+
+func checkSound(t *testing.T, set *spec.Set) {
+	if set.Name == "" || len(set.Resources) == 0 || len(set.Rules) == 0 {
+		t.Errorf("a set without a name, resources or rules: %+v", set)
+	}
+	if (set.Kind == spec.KindRuleSet) != (set.Namespace != "") {
+		t.Errorf("a %s in the namespace %q", set.Kind, set.Namespace)
+	}
+	for _, rule := range set.Rules {
+		if rule.Name == "" || rule.Watch == nil || len(rule.Actions) == 0 && rule.OnDelete == nil {
+			t.Errorf("a rule without a name, watch or actions: %+v", rule)
+		}
+		if limits := rule.Limits; limits != nil && (limits.Objects > 0) == (limits.Percent > 0) {
+			t.Errorf("limits of %d objects and %g percent", limits.Objects, limits.Percent)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package rules
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+)
+
+// turn is one rule looking at one object. It is not for concurrent use, and
+// not copied once it has begun.
+type turn struct {
+	rule        *Rule
+	snapshot    *Snapshot
+	names       names
+	expressions expression.Evaluation
+	reader      relation.Reader
+	action      action.Evaluation
+	// freed takes finalizers off, which audited rules do too.
+	freed []plan.Wish
+}
+
+// begin prepares a turn: all of one piece, since most turns end without a match.
+func (r *Rule) begin(e *evaluation) *turn {
+	s, object := e.snapshot, e.object
+	t := &turn{rule: r, snapshot: s}
+	t.reader = relation.Reader{Source: s.Related, Kinds: s.Kinds, Home: object, Current: s.Object}
+	t.expressions = expression.Evaluation{
+		Names:   &t.names,
+		Budget:  e.budget,
+		Instant: e.instant,
+	}
+	t.names = names{rule: r, object: s.Object, expressions: &t.expressions, reader: &t.reader, spare: &e.memos}
+	t.action = action.Evaluation{
+		Rule: r.ID, Object: object, Current: s.Object, Expressions: &t.expressions, Related: &t.reader,
+	}
+	return t
+}
+
+// run lets the rule decide. A rule that fails wants nothing; one that is refused
+// keeps what it asked for before.
+func (t *turn) run() plan.Decision {
+	decision, err := t.decide()
+	refusal, refused := errors.AsType[*action.Refusal](err)
+	switch {
+	case errors.Is(err, relation.ErrNotSynced) || errors.Is(t.reader.Err(), relation.ErrNotSynced):
+		t.action.Wishes, t.action.Events = nil, nil
+		decision = t.skipped("a cache that it reads is not complete")
+		decision.HeldSince = t.snapshot.State.HeldSince[t.rule.ID]
+	case refused:
+		decision.Outcome, decision.Reason, decision.Err = plan.Refused, refusal.Error(), refusal.Err
+		if refusal.Event != nil {
+			t.action.Events = append(t.action.Events, *refusal.Event)
+		}
+	case err != nil:
+		t.action.Wishes, t.action.Events = nil, nil
+		decision.Outcome, decision.Reason, decision.Err = plan.Failed, err.Error(), err
+	}
+	t.confirm()
+	return decision
+}
+
+func (t *turn) decide() (plan.Decision, error) {
+	switch current := t.action.Current; {
+	case current == nil:
+		return t.skipped("the object is gone"), t.prune()
+	case !t.rule.watches(t.snapshot.SelectedBy):
+		t.release()
+		return t.skipped("the rule does not select the object any more"), t.prune()
+	case deleting(current):
+		return t.bury()
+	case t.rule.suspended():
+		t.release()
+		return t.skipped(t.rule.idle()), nil
+	default:
+		return t.judge()
+	}
+}
+
+// judge evaluates the rule on a living object.
+func (t *turn) judge() (plan.Decision, error) {
+	decision, err := t.ready()
+	if t.rule.audited() || err == nil && decision.Outcome == plan.Unmatched {
+		t.release()
+	}
+	switch {
+	case err != nil || decision.Outcome == plan.Waiting:
+		return decision, err
+	case decision.Outcome == plan.Unmatched:
+		return decision, t.prune()
+	}
+	if t.rule.holds() && !t.rule.audited() {
+		t.action.Wishes = append(t.action.Wishes, t.rule.finalizer(t.action.Object, t.action.Current, true))
+	}
+	if err := t.act(t.rule.steps); err != nil {
+		return decision, err
+	}
+	return decision, t.prune()
+}
+
+// ready tells whether `when` holds, and has held for long enough.
+func (t *turn) ready() (plan.Decision, error) {
+	matched, err := t.matches()
+	switch {
+	case err != nil:
+		return t.decision(plan.Failed), err
+	case !matched:
+		return t.unmatched(), nil
+	case t.rule.hold == nil:
+		return t.decision(plan.Matched), nil
+	default:
+		return t.wait(t.decision(plan.Matched))
+	}
+}
+
+// matches evaluates `when`.
+func (t *turn) matches() (bool, error) {
+	if t.rule.when == nil {
+		return true, nil
+	}
+	return t.rule.when.EvalBool(&t.expressions)
+}
+
+// wait tells whether `when` has held for long enough.
+func (t *turn) wait(decision plan.Decision) (plan.Decision, error) {
+	long, err := t.rule.hold.duration(&t.expressions)
+	if err != nil {
+		return decision, err
+	}
+	now := t.expressions.Instant.Now()
+	since, held := t.snapshot.State.HeldSince[t.rule.ID]
+	if !held || since.After(now) {
+		since = now
+	}
+	decision.HeldSince = since
+	if until := since.Add(long); now.Before(until) {
+		t.expressions.Instant.ChangesAt(until)
+		decision.Outcome = plan.Waiting
+		decision.Reason = "when holds since " + since.UTC().Format(time.RFC3339) + ", and must hold for " + long.String()
+	}
+	return decision, nil
+}
+
+func (t *turn) act(steps []*action.Step) error {
+	for _, step := range steps {
+		if err := step.Evaluate(&t.action); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prune wishes away what the rule applied before and does not want any more. A
+// suspended rule wants nothing to change.
+func (t *turn) prune() error {
+	if t.rule.suspended() {
+		return nil
+	}
+	for _, declared := range t.rule.prunes {
+		if err := action.Prune(&t.action, declared); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release takes the finalizer of the rule off.
+func (t *turn) release() {
+	if t.rule.holds() && t.rule.held(t.action.Current) {
+		t.letGo()
+	}
+}
+
+// letGo takes the finalizer off after all else that the rule wants.
+func (t *turn) letGo() {
+	t.freed = append(t.freed, t.rule.finalizer(t.action.Object, t.action.Current, false))
+}
+
+// confirm has what cannot be taken back wait for a live look at what was decided
+// from the absence of a named object.
+func (t *turn) confirm() {
+	missed := t.reader.Missed()
+	if len(missed) == 0 {
+		return
+	}
+	for i := range t.action.Wishes {
+		if wish := &t.action.Wishes[i]; wish.Type == plan.Create || wish.Type == plan.Delete {
+			wish.Confirm = append(wish.Confirm, missed...)
+		}
+	}
+}
+
+// secret reports whether values that the rule has seen must not be shown.
+func (t *turn) secret() bool {
+	return t.action.Object.IsSecret() || slices.ContainsFunc(t.reader.Reads(), plan.Read.IsSecret)
+}
+
+func (t *turn) decision(outcome plan.Outcome) plan.Decision {
+	return plan.Decision{Rule: t.rule.ID, Outcome: outcome, Audited: t.rule.audited()}
+}
+
+func (t *turn) skipped(reason string) plan.Decision {
+	decision := t.decision(plan.Skipped)
+	decision.Reason = reason
+	return decision
+}
+
+func (t *turn) unmatched() plan.Decision {
+	decision := t.decision(plan.Unmatched)
+	if t.snapshot.Explain {
+		decision.Reason = t.rule.whyNot(&t.expressions, t.secret())
+	}
+	return decision
+}
+
+func deleting(object map[string]any) bool {
+	metadata, _ := object["metadata"].(map[string]any)
+	return metadata["deletionTimestamp"] != nil
+}

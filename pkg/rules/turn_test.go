@@ -1,0 +1,397 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+)
+
+var (
+	pods       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	secrets    = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+)
+
+const world = `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: ClusterRuleSet
+metadata: {name: set}
+spec:
+  resources:
+    tidbclusters: {group: pingcap.com, version: v1alpha1, resource: tidbclusters}
+    pods: {version: v1, resource: pods}
+    configmaps: {version: v1, resource: configmaps}
+    secrets: {version: v1, resource: secrets}
+`
+
+// noon is the moment of the evaluations.
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// scene is an object and what is around it.
+type scene struct {
+	rules   string // under spec
+	object  string // empty for one that is gone
+	pods    []string
+	maps    []string
+	secrets []string
+	held    time.Duration // before noon; 0 for not at all
+	left    bool          // the object left the selection
+}
+
+func (s scene) evaluate(t *testing.T) plan.Plan {
+	t.Helper()
+	set := mustLoad(t, world+s.rules)
+	snapshot := rules.Snapshot{
+		GVR: tidbclusters, SelectedBy: set.Selections(), Now: noon, Explain: true,
+		Gone: plan.Object{GVR: tidbclusters, Kind: "TidbCluster", Namespace: "db", Name: "basic", UID: "u-basic"},
+		Kinds: map[schema.GroupVersionResource]plan.Kind{
+			pods: {Name: "Pod", Namespaced: true}, configMaps: {Name: "ConfigMap", Namespaced: true}, secrets: {Name: "Secret", Namespaced: true},
+		},
+		Related: relation.Objects{
+			pods: objects(t, "Pod", s.pods), configMaps: objects(t, "ConfigMap", s.maps), secrets: objects(t, "Secret", s.secrets),
+		},
+	}
+	if s.object != "" {
+		snapshot.Object = named(t, "TidbCluster", s.object)
+	}
+	if s.left {
+		snapshot.SelectedBy, snapshot.LeftBy = nil, set.Selections()
+	}
+	if s.held > 0 {
+		snapshot.State.HeldSince = map[plan.Rule]time.Time{}
+		for _, rule := range set.Rules() {
+			snapshot.State.HeldSince[rule.ID] = noon.Add(-s.held)
+		}
+	}
+	return set.Evaluate(snapshot)
+}
+
+func objects(t *testing.T, kind string, texts []string) []map[string]any {
+	t.Helper()
+	var out []map[string]any
+	for _, text := range texts {
+		out = append(out, named(t, kind, text))
+	}
+	return out
+}
+
+// named reads an object that is called name, in the namespace db.
+func named(t *testing.T, kind, text string) map[string]any {
+	t.Helper()
+	out := object(t, text)
+	out["apiVersion"], out["kind"] = "v1", kind
+	if kind == "TidbCluster" {
+		out["apiVersion"] = "pingcap.com/v1alpha1"
+	}
+	metadata, _ := out["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{"name": "basic"}
+		out["metadata"] = metadata
+	}
+	metadata["namespace"], metadata["uid"], metadata["resourceVersion"] = "db", "u-"+fmt.Sprint(metadata["name"]), "7"
+	return out
+}
+
+// told writes all of a plan as lines.
+func told(t *testing.T, p plan.Plan) string {
+	t.Helper()
+	var b strings.Builder
+	for _, d := range p.Decisions {
+		fmt.Fprintf(&b, "%s %s", d.Rule.Name, d.Outcome)
+		if d.Audited {
+			b.WriteString(" (audit)")
+		}
+		if d.Reason != "" {
+			b.WriteString(": " + d.Reason)
+		}
+		b.WriteString("\n")
+	}
+	for _, o := range p.Operations {
+		b.WriteString(toldOperation(t, o) + "\n")
+	}
+	for _, o := range p.Audited {
+		b.WriteString("would " + toldOperation(t, o) + "\n")
+	}
+	for _, e := range p.Events {
+		fmt.Fprintf(&b, "event on %s: %s %s\n", e.Regarding, e.Reason, e.Message)
+	}
+	for _, r := range p.Reads {
+		fmt.Fprintf(&b, "read %s by %s %s\n", r.From[0].GVR.Resource, r.By, strings.Join(r.Names, ",")+r.Labels)
+	}
+	if !p.LookAgainAt.IsZero() {
+		b.WriteString("look again after " + p.LookAgainAt.Sub(noon).String() + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func toldOperation(t *testing.T, o plan.Operation) string {
+	t.Helper()
+	body, err := json.Marshal(o.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%s %s %s", o.Type, o.Target, body)
+	for _, read := range o.Confirm {
+		text += " if there is no " + strings.Join(read.Names, ",")
+	}
+	return text
+}
+
+const finalizer = "dyncontroller.dev/set.r-abfcec68"
+
+func TestTurn(t *testing.T) {
+	hold := func(more string) string {
+		return `
+  rules:
+  - name: r
+    watch: tidbclusters
+    when: object.spec.keep == true
+    onDelete:
+      actions: [{event: {reason: Bye, message: "last words"}}]` + more
+	}
+	tests := map[string]struct {
+		reason string
+		scene
+		want string
+	}{
+		"params": {
+			reason: "Constants of any shape are there under one name.",
+			scene: scene{
+				rules: `
+  params: {min: {tikv: 3}}
+  rules:
+  - {name: r, watch: tidbclusters, when: object.spec.size < params.min.tikv, actions: [{patch: {merge: {spec: {size: "${params.min.tikv}"}}}}]}`,
+				object: `{spec: {size: 1}}`,
+			},
+			want: "r matched\n" + `merge tidbclusters db/basic {"spec":{"size":3}}`,
+		},
+		"names in any order": {
+			reason: "let and with are one graph: an API server sorts keys.",
+			scene: scene{
+				rules: `
+  rules:
+  - name: r
+    watch: tidbclusters
+    let: {a: "len(mine)", b: object.metadata.name}
+    with: {every: {resource: pods, matchLabels: {app: "${b}"}}, mine: {resource: pods, ownedBy: deeper}, deeper: {resource: pods, ownedBy: object}}
+    when: a == 0 && len(every) == 1
+    actions: [{patch: {merge: {spec: {size: "${len(every)}"}}}}]`,
+				object: `{}`,
+				pods:   []string{`{metadata: {name: p, labels: {app: basic}}}`, `{metadata: {name: q, labels: {app: other}}}`},
+			},
+			want: "r matched\n" + `merge tidbclusters db/basic {"spec":{"size":1}}` + "\nread pods by owner \nread pods by labels app=basic",
+		},
+		"unused names are not read": {
+			reason: "What no expression used cannot matter.",
+			scene: scene{
+				rules: `
+  rules:
+  - name: r
+    watch: tidbclusters
+    with: {every: {resource: pods, all: true}}
+    when: object.spec.keep == true && len(every) > 0
+    actions: [{patch: {merge: {spec: {size: 1}}}}]`,
+				object: `{}`,
+			},
+			want: "r not matched: object.spec.keep == true is false; object.spec.keep is absent",
+		},
+		"targets": {
+			reason: "A list means each; what filter leaves keeps its identity.",
+			scene: scene{
+				rules: `
+  rules:
+  - name: r
+    watch: tidbclusters
+    with: {every: {resource: pods, all: true}}
+    let: {bad: "filter(every, .status.phase == \"Failed\")"}
+    actions:
+    - patch: {target: bad, merge: {metadata: {labels: {bad: "yes"}}}}
+    - event: {target: bad, reason: Bad, message: bad}`,
+				object: `{}`,
+				pods:   []string{`{metadata: {name: b}, status: {phase: Failed}}`, `{metadata: {name: a}, status: {phase: Failed}}`, `{metadata: {name: c}, status: {phase: Running}}`},
+			},
+			want: "r matched\n" + `merge pods db/a {"metadata":{"labels":{"bad":"yes"}}}
+merge pods db/b {"metadata":{"labels":{"bad":"yes"}}}
+event on pods db/a: Bad bad
+event on pods db/b: Bad bad
+read pods by all `,
+		},
+		"forEach and when": {
+			reason: "The condition of an action is judged for each element.",
+			scene: scene{
+				rules: `
+  rules:
+  - name: r
+    watch: tidbclusters
+    actions:
+    - forEach: {kind: "${[\"pd\", \"tikv\", \"tidb\"]}"}
+      when: index != 1 && kind in object.spec
+      patch: {merge: {spec: {"${kind}": {at: "${index}"}}}}`,
+				object: `{spec: {pd: {}, tikv: {}, tidb: {}}}`,
+			},
+			want: "r matched\n" + `merge tidbclusters db/basic {"spec":{"pd":{"at":0},"tidb":{"at":2}}}`,
+		},
+		"conflict on a related object": {
+			reason: "The first rule wins wherever the object is; the loser's other wishes go too.",
+			scene: scene{
+				rules: `
+  rules:
+  - name: a
+    watch: tidbclusters
+    with: {p: {resource: pods, name: p}}
+    actions: [{patch: {target: p, merge: {metadata: {labels: {x: one}}}}}]
+  - name: b
+    watch: tidbclusters
+    with: {every: {resource: pods, all: true}}
+    actions: [{patch: {target: every, merge: {metadata: {labels: null}}}}, {patch: {merge: {spec: {size: 1}}}}]`,
+				object: `{}`,
+				pods:   []string{`{metadata: {name: p}}`},
+			},
+			want: "a matched\nb withheld: metadata.labels.x is decided by rule set/a, which comes first\n" +
+				`merge pods db/p {"metadata":{"labels":{"x":"one"}}}` + "\nread pods by name p\nread pods by all ",
+		},
+		"suspended": {
+			reason: "It stays listed and writes nothing.",
+			scene:  scene{rules: "\n  rules: [{name: r, watch: tidbclusters, suspend: true, actions: [{patch: {merge: {spec: {size: 1}}}}]}]", object: `{}`},
+			want:   "r skipped: the rule is suspended",
+		},
+		"audit": {
+			reason: "It decides and reports; a conflict with it holds nobody back, and its events are not recorded.",
+			scene: scene{
+				rules: `
+  mode: Audit
+  rules:
+  - {name: a, watch: tidbclusters, actions: [{patch: {merge: {spec: {size: 1}}}}, {event: {reason: A, message: a}}]}
+  - {name: b, watch: tidbclusters, mode: Enforce, actions: [{patch: {merge: {spec: {size: 2}}}}]}`,
+				object: `{}`,
+			},
+			want: "a matched (audit)\nb matched\n" + `merge tidbclusters db/basic {"spec":{"size":2}}` + "\n" + `would merge tidbclusters db/basic {"spec":{"size":1}}`,
+		},
+		"for begins": {
+			reason: "Nothing is known of before, so the clock starts now.",
+			scene:  scene{rules: "\n  rules: [{name: r, watch: tidbclusters, for: 5m, actions: [{patch: {merge: {spec: {size: 1}}}}]}]", object: `{}`},
+			want:   "r waiting: when holds since 2026-01-01T12:00:00Z, and must hold for 5m0s\nlook again after 5m0s",
+		},
+		"for goes on": {
+			reason: "The engine is asked to look again at the very moment.",
+			scene:  scene{rules: "\n  rules: [{name: r, watch: tidbclusters, for: \"object.spec.wait\", actions: [{patch: {merge: {spec: {size: 1}}}}]}]", object: `{spec: {wait: 1h}}`, held: 59 * time.Minute},
+			want:   "r waiting: when holds since 2026-01-01T11:01:00Z, and must hold for 1h0m0s\nlook again after 1m0s",
+		},
+		"for is over": {
+			reason: "The moment itself counts.",
+			scene:  scene{rules: "\n  rules: [{name: r, watch: tidbclusters, for: 5m, actions: [{patch: {merge: {spec: {size: 1}}}}]}]", object: `{}`, held: 5 * time.Minute},
+			want:   "r matched\n" + `merge tidbclusters db/basic {"spec":{"size":1}}`,
+		},
+		"for of no duration": {
+			reason: "A wrong value is an error at its place, not no time.",
+			scene:  scene{rules: "\n  rules: [{name: r, watch: tidbclusters, for: object.spec.wait, actions: [{patch: {merge: {spec: {size: 1}}}}]}]", object: `{spec: {wait: soon}}`},
+			want:   `r failed: rules.yaml:12:47: spec.rules[0].for: for wants a duration, have "soon"; give a text such as "1h30m" or "2d", or a number of seconds`,
+		},
+		"hold begins": {
+			reason: "The finalizer is put on before anything else, in the same request.",
+			scene: scene{
+				rules: hold("\n    actions: [{patch: {merge: {spec: {size: 1}}}}]"), object: `{spec: {keep: true}}`,
+			},
+			want: "r matched\n" + `merge tidbclusters db/basic {"metadata":{"finalizers":["` + finalizer + `"]},"spec":{"size":1}}`,
+		},
+		"hold ends": {
+			reason: "A living object that no longer matches goes without us.",
+			scene:  scene{rules: hold(""), object: `{metadata: {name: basic, finalizers: [x, ` + finalizer + `]}, spec: {keep: false}}`},
+			want: "r not matched: object.spec.keep == true is false; object.spec.keep is false\n" +
+				`merge tidbclusters db/basic {"metadata":{"finalizers":["x"]}}`,
+		},
+		"hold of a suspended rule": {
+			reason: "A rule that does nothing must not keep objects.",
+			scene:  scene{rules: hold("\n    suspend: true"), object: `{metadata: {name: basic, finalizers: [` + finalizer + `]}, spec: {keep: true}}`},
+			want:   "r skipped: the rule is suspended\n" + `merge tidbclusters db/basic {"metadata":{"finalizers":null}}`,
+		},
+		"hold of an audited rule": {
+			reason: "Nor one that writes nothing, even if it matches.",
+			scene:  scene{rules: hold("\n    mode: Audit"), object: `{metadata: {name: basic, finalizers: [` + finalizer + `]}, spec: {keep: true}}`},
+			want:   "r matched (audit)\n" + `merge tidbclusters db/basic {"metadata":{"finalizers":null}}`,
+		},
+		"hold of an object that left": {
+			reason: "An object outside of the selection is none of the rule's.",
+			scene:  scene{rules: hold(""), object: `{metadata: {name: basic, finalizers: [` + finalizer + `]}, spec: {keep: true}}`, left: true},
+			want:   "r skipped: the rule does not select the object any more\n" + `merge tidbclusters db/basic {"metadata":{"finalizers":null}}`,
+		},
+		"being deleted": {
+			reason: "The actions run where the finalizer is, whatever when says, and then it goes.",
+			scene:  scene{rules: hold(""), object: `{metadata: {name: basic, deletionTimestamp: "2026-01-01T11:00:00Z", finalizers: [` + finalizer + `]}}`},
+			want:   "r matched\n" + `merge tidbclusters db/basic {"metadata":{"finalizers":null}}` + "\nevent on tidbclusters db/basic: Bye last words",
+		},
+		"being deleted without us": {
+			reason: "What the rule never held is none of its business.",
+			scene:  scene{rules: hold(""), object: `{metadata: {name: basic, deletionTimestamp: "2026-01-01T11:00:00Z", finalizers: [x]}, spec: {keep: true}}`},
+			want:   "r skipped: the object is being deleted, and the rule does not hold it",
+		},
+		"being deleted, not done": {
+			reason: "The object is kept until done is true.",
+			scene: scene{
+				rules:  strings.Replace(hold(""), "onDelete:", "with: {mine: {resource: pods, ownedBy: object}}\n    onDelete:\n      done: len(mine) == 0", 1),
+				object: `{metadata: {name: basic, deletionTimestamp: "2026-01-01T11:00:00Z", finalizers: [` + finalizer + `]}}`,
+				pods:   []string{`{metadata: {name: p, ownerReferences: [{uid: u-basic, controller: true}]}}`},
+			},
+			want: "r matched\nevent on tidbclusters db/basic: Bye last words\nread pods by owner ",
+		},
+		"being deleted, only watching": {
+			reason: "hold: false reacts where when holds, and has no finalizer to take off.",
+			scene: scene{
+				rules: hold("\n      hold: false"), object: `{metadata: {name: basic, deletionTimestamp: "2026-01-01T11:00:00Z", finalizers: [x]}, spec: {keep: true}}`,
+			},
+			want: "r matched\nevent on tidbclusters db/basic: Bye last words",
+		},
+		"being deleted while suspended": {
+			reason: "It lets go without doing anything.",
+			scene:  scene{rules: hold("\n    suspend: true"), object: `{metadata: {name: basic, deletionTimestamp: "2026-01-01T11:00:00Z", finalizers: [` + finalizer + `]}}`},
+			want:   "r skipped: the rule is suspended, so it lets the object go\n" + `merge tidbclusters db/basic {"metadata":{"finalizers":null}}`,
+		},
+		"a missed name is confirmed": {
+			reason: "A cache may lag: what cannot be taken back asks the API server.",
+			scene: scene{
+				rules: `
+  rules:
+  - name: r
+    watch: tidbclusters
+    with: {config: {resource: configmaps, name: "${object.metadata.name}-config"}, every: {resource: pods, all: true}}
+    when: config == nil
+    actions: [{delete: {target: every}}]`,
+				object: `{}`,
+				pods:   []string{`{metadata: {name: p}}`},
+			},
+			want: "r matched\n" + `delete pods db/p {"propagationPolicy":"Background"} if there is no basic-config` +
+				"\nread configmaps by name basic-config\nread pods by all ",
+		},
+		"an error of a rule that read a Secret": {
+			reason: "It might tell a value.",
+			scene: scene{
+				rules: `
+  rules:
+  - name: r
+    watch: tidbclusters
+    with: {s: {resource: secrets, name: s}}
+    when: int(fromBase64(s.data.password)) > 0
+    actions: [{patch: {merge: {spec: {size: 1}}}}]`,
+				object:  `{}`,
+				secrets: []string{`{metadata: {name: s}, data: {password: aHVudGVyMg==}}`},
+			},
+			want: "r failed: rules.yaml:16:11: spec.rules[0].when: it failed on a Secret, and the error may tell a value of it\nread secrets by name s",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, told(t, tc.evaluate(t))); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,96 @@
+package rules_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+// wrongDocuments is how many the table has at least.
+const wrongDocuments = 500
+
+// TestWrong holds what every single mistake is answered with, word for word and
+// with its caret. In testdata/wrong an archive per part of the language has each
+// document, whose first line says what it is about, next to what is said.
+func TestWrong(t *testing.T) {
+	archives, err := filepath.Glob("testdata/wrong/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, name := range archives {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count += len(archive.Files) / 2
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) { testWrong(t, name, archive) })
+	}
+	if count < wrongDocuments {
+		t.Errorf("there are %d wrong documents, want %d", count, wrongDocuments)
+	}
+}
+
+func testWrong(t *testing.T, name string, archive *txtar.Archive) {
+	for i := 0; i+1 < len(archive.Files); i += 2 {
+		written, want := archive.Files[i], &archive.Files[i+1]
+		title, isYAML := strings.CutSuffix(written.Name, ".yaml")
+		if !isYAML || want.Name != title+".want" {
+			t.Fatalf("%s is followed by %s, want %s.yaml and %s.want", written.Name, want.Name, title, title)
+		}
+		t.Run(title, func(t *testing.T) {
+			got := answer(t, written.Data)
+			if *update {
+				want.Data = []byte(got + "\n")
+				return
+			}
+			if diff := cmp.Diff(strings.Split(strings.TrimSuffix(string(want.Data), "\n"), "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Errorf("%s(-want +got):\n%s", firstLine(written.Data), diff)
+			}
+		})
+	}
+	if *update {
+		writeGolden(t, name, txtar.Format(archive))
+	}
+}
+
+// answer is all that is said of a document with one mistake.
+func answer(t *testing.T, written []byte) string {
+	t.Helper()
+	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: written}}, rules.Options{DefaultNamespace: "default"})
+	if set != nil || len(errs) == 0 {
+		t.Fatalf("%sthe rules were accepted", firstLine(written))
+	}
+	if len(errs) > 1 {
+		t.Errorf("%sthere is one mistake, and %d are told of:\n%s", firstLine(written), len(errs), errs.Render())
+	}
+	for _, err := range errs {
+		if err.File != "rules.yaml" || err.Line < 1 || err.Column < 1 {
+			t.Errorf("%snot located: %+v", firstLine(written), err)
+		}
+	}
+	return errs.Render()
+}
+
+func firstLine(text []byte) string {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return string(line) + "\n"
+}
+
+func writeGolden(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal("goldens are not written in CI")
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
