@@ -16,6 +16,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	_ "github.com/dyncontroller/dyncontroller/pkg/rules" // What the probe runs: a change of it must not leave an old result in the cache of tests.
 	"github.com/dyncontroller/dyncontroller/test/hostile"
 )
 

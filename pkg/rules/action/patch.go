@@ -231,29 +231,50 @@ func stampedSteps(steps []any, current map[string]any, now time.Time) []any {
 }
 
 // withoutNil drops nil leaves: what is applied is owned, and nothing cannot
-// be. Elements of lists stay, since the position of the others may matter.
+// be. Elements of lists stay, since the position of the others may matter. What
+// need not change is not copied.
 func withoutNil(fields map[string]any) map[string]any {
-	out := make(map[string]any, len(fields))
-	for key, value := range fields {
-		if value != nil {
-			out[key] = withoutNilBelow(value)
-		}
-	}
+	out, _ := withoutNilFields(fields)
 	return out
 }
 
-func withoutNilBelow(value any) any {
+func withoutNilFields(fields map[string]any) (out map[string]any, changed bool) {
+	out = fields
+	for key, value := range fields {
+		below, differs := withoutNilValue(value)
+		if value != nil && !differs {
+			continue
+		}
+		if !changed {
+			out, changed = maps.Clone(fields), true
+		}
+		if value == nil {
+			delete(out, key)
+		} else {
+			out[key] = below
+		}
+	}
+	return out, changed
+}
+
+func withoutNilValue(value any) (out any, changed bool) {
 	switch value := value.(type) {
 	case map[string]any:
-		return withoutNil(value)
+		return withoutNilFields(value)
 	case []any:
-		out := make([]any, len(value))
+		list := value
 		for i, element := range value {
-			out[i] = withoutNilBelow(element)
+			below, differs := withoutNilValue(element)
+			if differs && !changed {
+				list, changed = slices.Clone(value), true
+			}
+			if differs {
+				list[i] = below
+			}
 		}
-		return out
+		return list, changed
 	default:
-		return value
+		return value, false
 	}
 }
 

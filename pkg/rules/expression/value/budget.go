@@ -146,6 +146,14 @@ func (b *Budget) Map(n int) error {
 	return b.Bytes(sizeOfMap + max(0, n-8)*sizeOfEntry)
 }
 
+// Encoded spends what n values take as JSON, with texts of so many bytes in all.
+func (b *Budget) Encoded(n, text int) error {
+	if err := b.Steps(1 + n + text/32); err != nil {
+		return err
+	}
+	return b.Bytes(sizeOfNumber*n + text)
+}
+
 // Conversion spends what it takes to make a computed value of a text, or back.
 func (b *Budget) Conversion() error {
 	if err := b.Steps(stepsOfConversion); err != nil {

@@ -8,8 +8,8 @@ import (
 // Strip returns v as a body holds it: without the entries and elements that are
 // [Omitted], at any depth, and with the texts of computed values. v itself may be
 // Omitted, which is for the caller to act on, and a [Stamp] stays. What need not
-// change is not copied. It spends what v costs once it is written out, shared
-// parts each time, so that whoever copies or encodes the result is bounded too.
+// change is not copied. It spends what v costs once it is encoded, shared parts each
+// time, so that whoever does that is bounded too.
 func Strip(v any, budget *Budget) (any, error) {
 	s := stripper{budget: budget}
 	return s.value(v, 0)
@@ -31,7 +31,7 @@ func (s *stripper) value(v any, depth int) (any, error) {
 	case map[string]any:
 		return s.mapping(v, depth)
 	case string:
-		return v, s.budget.Text(len(v))
+		return v, s.budget.Encoded(1, len(v))
 	case nil, bool, int64, float64, Omitted, Stamp:
 		return v, s.budget.Bytes(sizeOfNumber)
 	case Amount, Version, time.Duration, time.Time:
@@ -43,7 +43,7 @@ func (s *stripper) value(v any, depth int) (any, error) {
 }
 
 func (s *stripper) list(list []any, depth int) (any, error) {
-	if err := s.budget.List(len(list)); err != nil {
+	if err := s.budget.Encoded(len(list), 0); err != nil {
 		return nil, err
 	}
 	var kept []any // Nil as long as nothing has changed.
@@ -57,6 +57,9 @@ func (s *stripper) list(list []any, depth int) (any, error) {
 			s.changes++
 		}
 		if kept == nil && s.changes > before {
+			if err := s.budget.List(len(list)); err != nil {
+				return nil, err
+			}
 			kept = append(make([]any, 0, len(list)), list[:i]...)
 		}
 		if kept != nil && below != any(Omitted{}) {
@@ -70,12 +73,12 @@ func (s *stripper) list(list []any, depth int) (any, error) {
 }
 
 func (s *stripper) mapping(m map[string]any, depth int) (any, error) {
-	if err := s.budget.Map(len(m)); err != nil {
+	if err := s.budget.Encoded(2*len(m), 0); err != nil {
 		return nil, err
 	}
 	var kept map[string]any // Nil as long as nothing has changed.
 	for key, element := range m {
-		if err := s.budget.Text(len(key)); err != nil {
+		if err := s.budget.Encoded(0, len(key)); err != nil {
 			return nil, err
 		}
 		before := s.changes
@@ -90,6 +93,9 @@ func (s *stripper) mapping(m map[string]any, depth int) (any, error) {
 			continue
 		}
 		if kept == nil {
+			if err := s.budget.Map(len(m)); err != nil {
+				return nil, err
+			}
 			kept = maps.Clone(m)
 		}
 		if below == any(Omitted{}) {
