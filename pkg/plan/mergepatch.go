@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// mergePatched returns current with an RFC 7386 patch applied. What the patch
-// does not touch is shared with current, which is not changed.
+// mergePatched returns current with an RFC 7386 patch applied, except that no map
+// is made only to remove something from it. What the patch does not touch is
+// shared with current, which is not changed.
 func mergePatched(current any, patch map[string]any) map[string]any {
 	before, _ := current.(map[string]any)
 	after := maps.Clone(before)
@@ -18,12 +19,25 @@ func mergePatched(current any, patch map[string]any) map[string]any {
 		case nil:
 			delete(after, key)
 		case map[string]any:
-			after[key] = mergePatched(before[key], value)
+			if _, there := before[key]; there || !onlyRemoves(value) {
+				after[key] = mergePatched(before[key], value)
+			}
 		default:
 			after[key] = value
 		}
 	}
 	return after
+}
+
+// onlyRemoves reports whether a patch has nothing but nulls, at any depth.
+func onlyRemoves(patch map[string]any) bool {
+	for _, value := range patch {
+		below, isMap := value.(map[string]any)
+		if value != nil && (!isMap || !onlyRemoves(below)) {
+			return false
+		}
+	}
+	return len(patch) > 0
 }
 
 // mergeDifference is the smallest RFC 7386 patch that leads from before to

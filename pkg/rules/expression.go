@@ -3,6 +3,7 @@ package rules
 import (
 	"time"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 )
 
@@ -29,7 +30,7 @@ func EvaluateExpression(text string, object map[string]any, now time.Time) (any,
 	if _, omitted := value.(expression.Omitted); omitted {
 		return nil, nil
 	}
-	return value, nil
+	return body.Stamped(value, nil, now, body.Replacing), nil
 }
 
 // only is the names of an expression that is in no rule.

@@ -28,6 +28,7 @@ func TestEvaluateExpression(t *testing.T) {
 		"a list":        {reason: "So does a list.", text: "object.spec.list", want: []any{"x", "y"}},
 		"absent":        {reason: "What is absent is nil.", text: "object.spec.nothing", want: nil},
 		"always maps":   {reason: "The object looks as it does to a rule.", text: "object.metadata.labels.app ?? 'none'", want: "none"},
+		"a moment":      {reason: "It is shown as it would be written.", text: "stamp()", want: "1970-01-01T00:00:00Z"},
 		"omitted":       {reason: "There is nothing to show.", text: "omit()", want: nil},
 		"omitted in it": {reason: "What omit() leaves out is not shown.", text: "{'a': 1, 'b': omit()}", want: map[string]any{"a": int64(1)}},
 	}

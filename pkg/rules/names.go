@@ -53,10 +53,16 @@ func (d *definition) uses() []string {
 // single rule.
 func setGraph(set *spec.Set) (*graph, document.Errors) {
 	hints := map[string]string{}
+	for _, resource := range set.Resources {
+		hints[resource.Name] = "object is the watched object; others get a name under with"
+	}
+	var params []string
 	for _, param := range set.Params {
+		params = append(params, param.Name)
 		hints[param.Name] = "write params." + param.Name
 	}
-	g := &graph{scope: baseScope().WithHints(ofRules(set, hints))}
+	known := map[string][]string{"params": params, "rule": {"name", "set"}}
+	g := &graph{scope: baseScope().WithFields(known).WithHints(ofRules(set, hints))}
 	kept, errs := g.declare(set.Let)
 	errs = append(errs, g.compileLets(kept)...)
 	g.scope = g.scope.WithHints(hints)

@@ -67,6 +67,7 @@ func (c *child) check(m manifest, kind string) document.Errors {
 		m.checkName(c.generated),
 		m.checkNamespace(c.declaration.Namespace),
 		m.checkMarks(),
+		m.checkTexts(),
 		m.checkOwners(c.owned),
 	}, func(wrong *document.Error) bool { return wrong == nil })
 }

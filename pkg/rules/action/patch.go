@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -119,10 +120,12 @@ func (p *patch) check(value any) *document.Error {
 	if p.kind == plan.JSON {
 		return p.checkSteps(value)
 	}
-	if _, ok := value.(map[string]any); !ok {
+	fields, ok := value.(map[string]any)
+	if !ok {
 		return p.node.Errorf("", "the body of %s must be a map, have %s", p.kind, expression.TypeName(value))
 	}
-	return forbidden(manifest{node: p.node}.at, p.kind, value)
+	m := manifest{node: p.node, fields: fields}
+	return cmp.Or(forbidden(m.at, p.kind, value), m.checkTexts())
 }
 
 // checkSteps finds the operation that is wrong, where each is written out.

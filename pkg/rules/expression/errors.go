@@ -3,6 +3,7 @@ package expression
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
@@ -16,6 +17,17 @@ type Error struct {
 	// Hint says what to write instead; it may be empty.
 	Hint  string
 	cause error
+}
+
+// longestText bounds a message, and a hint: both repeat names and values, which are
+// as long as their authors like.
+const longestText = 800
+
+func bounded(text string) string {
+	if len(text) <= longestText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestText], "") + "..."
 }
 
 // Error returns the message and the hint on one line.
@@ -37,7 +49,7 @@ func (e *Error) shifted(offset int) *Error {
 }
 
 func (e *Error) hint(format string, args ...any) *Error {
-	e.Hint = fmt.Sprintf(format, args...)
+	e.Hint = bounded(fmt.Sprintf(format, args...))
 	return e
 }
 
@@ -47,7 +59,7 @@ type span struct{ offset, length int }
 func (s span) end() int { return s.offset + s.length }
 
 func (s span) errorf(format string, args ...any) *Error {
-	return &Error{Offset: s.offset, Length: s.length, Message: fmt.Sprintf(format, args...)}
+	return &Error{Offset: s.offset, Length: s.length, Message: bounded(fmt.Sprintf(format, args...))}
 }
 
 // locate gives err, if there is one, a place. What already has one keeps it.
@@ -59,7 +71,7 @@ func (s span) locate(err error) error {
 		return err
 	}
 	if fault, ok := errors.AsType[*value.Fault](err); ok {
-		return &Error{Offset: s.offset, Length: s.length, Message: fault.Message, Hint: fault.Hint, cause: err}
+		return &Error{Offset: s.offset, Length: s.length, Message: bounded(fault.Message), Hint: bounded(fault.Hint), cause: err}
 	}
-	return &Error{Offset: s.offset, Length: s.length, Message: err.Error(), cause: err}
+	return &Error{Offset: s.offset, Length: s.length, Message: bounded(err.Error()), cause: err}
 }

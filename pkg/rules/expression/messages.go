@@ -3,6 +3,7 @@ package expression
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
@@ -83,7 +84,11 @@ func example(kinds value.Kind) string {
 // unknown is the error that a name means nothing.
 func (c *compiler) unknown(at span, name string) *Error {
 	if _, found := function.Lookup(name); found {
-		return at.errorf("%s is a function", name).hint("write %s(...)", name)
+		err := at.errorf("%s is a function", name)
+		if len(c.predicates) > 0 {
+			return err.hint("write %s(...), or .%s for that field of the element", name, name)
+		}
+		return err.hint("write %s(...)", name)
 	}
 	if function.Reserved(name) {
 		fault := function.Refused(name)
@@ -96,8 +101,11 @@ func (c *compiler) unknown(at span, name string) *Error {
 	if c.source.withinKey(at) {
 		return err.hint(`a key with - or / in it is written as in object.metadata.labels["a.b/c-d"]`)
 	}
-	if hint := habit(name); hint != "" {
+	if hint := habit(name); hint != "" && !(len(c.predicates) > 0 && strings.HasPrefix(hint, "write object")) {
 		return err.hint("%s", hint)
+	}
+	if len(c.predicates) > 0 {
+		return err.hint("write .%s for that field of the element%s", name, c.orClosest(name))
 	}
 	if other := closest(name, c.visibleNames()); other != "" {
 		return err.hint("did you mean %q?", other)
@@ -106,6 +114,14 @@ func (c *compiler) unknown(at span, name string) *Error {
 		return err.hint("did you mean the function %s(...)?", other)
 	}
 	return err.hint("a text needs quotes of its own; a key with - or / is written [\"...\"]")
+}
+
+// orClosest adds a name to a hint.
+func (c *compiler) orClosest(name string) string {
+	if other := closest(name, c.visibleNames()); other != "" {
+		return ", or did you mean " + strconv.Quote(other) + "?"
+	}
+	return ""
 }
 
 // habit is what to write instead of a name that means something elsewhere, or "".

@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -9,6 +10,9 @@ import (
 )
 
 func (c *compiler) unary(n *ast.UnaryNode) (code, error) {
+	if err := c.checkSign(n); err != nil {
+		return code{}, err
+	}
 	operand, err := c.compile(n.Node)
 	if err != nil {
 		return code{}, err
@@ -62,7 +66,7 @@ func sign(operand code, operator string, at span, apply func(any) (any, error)) 
 
 // binary compiles an operator with two operands.
 func (c *compiler) binary(n *ast.BinaryNode) (code, error) {
-	if err := c.checkNegation(n); err != nil {
+	if err := cmp.Or(c.checkNegation(n), c.checkCoalesce(n)); err != nil {
 		return code{}, err
 	}
 	switch n.Operator {

@@ -69,7 +69,7 @@ func TestOperators(t *testing.T) {
 		"coalesce gives the default":              {"absent ?? 1", int64(1)},
 		"coalesce keeps false":                    {"no ?? yes", false},
 		"coalesce chains":                         {"absent ?? nil ?? 3", int64(3)},
-		"coalesce binds tighter than arithmetic":  {"1 + absent ?? 2", int64(3)},
+		"coalesce binds tighter than conditions":  {"false || absent ?? true", true},
 		"ternary":                                 {`yes ? "a" : "b"`, "a"},
 		"the other branch is not evaluated":       {"no ? absent + 1 : 2", int64(2)},
 		"if else":                                 {"if seven > 9 { 1 } else if seven > 5 { 2 } else { 3 }", int64(2)},

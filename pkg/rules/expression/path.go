@@ -1,12 +1,15 @@
 package expression
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/parser/lexer"
 	"github.com/expr-lang/expr/parser/utils"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // path is a chain of accesses such as object.spec?.containers[0].image, run in
@@ -73,7 +76,31 @@ func (c *compiler) path(node ast.Node, lenient bool) (code, error) {
 		p.steps[i].optional = p.steps[i].optional || lenient
 		p.steps[i].always = p.alwaysMap(i)
 	}
+	if err := c.checkFields(root, p.steps[0]); err != nil {
+		return code{}, err
+	}
 	return c.traced(code{eval: p.eval, at: c.extent(p), text: p.text(len(p.steps))}), nil
+}
+
+// checkFields refuses a field that a name surely lacks, such as a misspelt
+// parameter.
+func (c *compiler) checkFields(root ast.Node, first step) error {
+	name, ok := root.(*ast.IdentifierNode)
+	if !ok || first.kind != byKey {
+		return nil
+	}
+	fields, known := c.scope.fields[name.Value]
+	if !known || slices.Contains(fields, first.key) {
+		return nil
+	}
+	err := first.at.errorf("%s has no %q", name.Value, value.Excerpt(first.key))
+	if other := closest(first.key, fields); other != "" {
+		return err.hint("did you mean %s.%s?", name.Value, other)
+	}
+	if len(fields) == 0 {
+		return err.hint("the set has no %s", name.Value)
+	}
+	return err.hint("there are %s", strings.Join(fields, ", "))
 }
 
 // extent is the span of a path, from its root to its last name or bracket.

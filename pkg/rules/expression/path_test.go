@@ -133,9 +133,8 @@ func TestPathErrors(t *testing.T) {
 			"first([]).name", "name", "first(...) is absent, so first(...).name cannot be read", "write first(...)?.name, which is nil then",
 		},
 		"?? saves paths, not arithmetic": {
-			"(object.spec.tidb.replicas + 1) ?? 0", "replicas",
-			"object.spec.tidb is absent, so object.spec.tidb.replicas cannot be read",
-			"write object.spec.tidb?.replicas, which is nil then",
+			"(object.spec.tidb.replicas + 1) ?? 0", "??",
+			"?? has + to its left, which is never nil", "write x + (y ?? z), or (x ?? z) + y",
 		},
 		"a field of a number": {
 			"object.spec.pd.replicas.max", "max", `object.spec.pd.replicas is an integer and has no field "max"`, "",

@@ -14,6 +14,8 @@ type Scope struct {
 	names []string // its own
 	slots map[string]int
 	hints map[string]string
+	// fields are those of names whose value is a map that is known.
+	fields map[string][]string
 }
 
 // NewScope returns a scope of these distinct names, in the order of their slots.
@@ -32,7 +34,8 @@ func (s *Scope) Extend(names ...string) *Scope {
 		return s
 	}
 	extended := NewScope(names...)
-	extended.outer, extended.first, extended.hints = s, s.first+len(s.names), s.hints
+	extended.outer, extended.first = s, s.first+len(s.names)
+	extended.hints, extended.fields = s.hints, s.fields
 	return extended
 }
 
@@ -42,6 +45,14 @@ func (s *Scope) WithHints(hints map[string]string) *Scope {
 	hinting := *s
 	hinting.hints = hints
 	return &hinting
+}
+
+// WithFields returns the scope with the keys of names whose value is a map of which
+// all keys are known: reading another is a mistake.
+func (s *Scope) WithFields(fields map[string][]string) *Scope {
+	knowing := *s
+	knowing.fields = fields
+	return &knowing
 }
 
 // Slot returns the slot of a name.

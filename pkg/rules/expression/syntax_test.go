@@ -24,6 +24,22 @@ func TestCompileErrors(t *testing.T) {
 			"replicas ?? 1 > 2", ">", "?? beside another operator needs parentheses",
 			"write (x ?? y) > z or x ?? (y > z)",
 		},
+		"?? behind a comparison": {
+			"replicas == 1 ?? true", "??", "?? beside another operator needs parentheses",
+			"write (x == y) ?? z or x == (y ?? z)",
+		},
+		"?? behind a negation": {
+			"!object.spec.paused ?? true", "??", "?? beside another operator needs parentheses", "write !(x ?? y)",
+		},
+		"?? behind a comparison in parentheses": {
+			"(replicas > 1) ?? true", "??", "?? has > to its left, which is never nil", "write x > (y ?? z), or (x ?? z) > y",
+		},
+		"a field of the element without its dot": {
+			`any(pods, name == "x")`, "name", `unknown name "name"`, "write .name for that field of the element",
+		},
+		"a field of the element that is a function": {
+			`any(pods, type == "Ready")`, "type", "type is a function", "write type(...), or .type for that field of the element",
+		},
 		"a map as the result of a predicate": {
 			"map(pods, {name: .metadata.name})", "{", "these braces belong to the predicate, not to a map",
 			"a map as the result needs its own: map(list, {{name: ...}})",
