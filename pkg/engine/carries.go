@@ -6,6 +6,8 @@ import "github.com/dyncontroller/dyncontroller/pkg/rules"
 // [rules.Options]. One that is not in the table is not carried out.
 func Carries(feature rules.Feature) bool {
 	return map[rules.Feature]bool{
+		rules.FeaturePatch:    true,
+		rules.FeatureEvent:    true,
 		rules.FeatureWith:     false,
 		rules.FeatureOnDelete: false,
 		rules.FeatureLimits:   false,

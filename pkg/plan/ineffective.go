@@ -61,6 +61,12 @@ func (o Operation) Ineffective(object map[string]any) (Marks, []Change) {
 		}
 		return marks, nil
 	}
+	if o.answeredByAnother(object) {
+		if text(object, "metadata", "resourceVersion") == o.Target.ResourceVersion {
+			return o.All(), o.Changes
+		}
+		return marks, nil
+	}
 	for _, change := range o.Changes {
 		value, found := lookup(object, change.Path)
 		if found == change.existed && equal(value, change.Before) {

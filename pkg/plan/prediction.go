@@ -6,18 +6,26 @@ import "maps"
 // from what the API server alone writes. Where it is not, admission or another
 // writer had a hand in it, and what else was planned may be wrong.
 //
+// Some subresources, such as scale, answer with an object of another kind, of
+// which nothing is predicted.
+//
 // Into what is new the API server fills defaults that nobody here knows, so
 // everything asked for must be there but more may be. Of what is deleted
 // nothing is predicted: it is gone, or on its way.
 func (o Operation) CameTrue(object map[string]any) bool {
 	switch {
-	case o.Type == Delete:
+	case o.Type == Delete, o.answeredByAnother(object):
 		return true
 	case o.Type == Create, o.Type == Apply && o.Target.UID == "":
 		return covers(object, o.Predicted)
 	default:
 		return equal(withoutBookkeeping(o.Predicted), withoutBookkeeping(object))
 	}
+}
+
+// answeredByAnother reports whether what came back is not the target.
+func (o Operation) answeredByAnother(object map[string]any) bool {
+	return o.Subresource != "" && object["kind"] != o.Predicted["kind"]
 }
 
 func withoutBookkeeping(object map[string]any) map[string]any {

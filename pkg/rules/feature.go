@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
@@ -10,8 +11,10 @@ import (
 // that not all that runs rules has it.
 type Feature string
 
-// The features. Those of actions are called as the actions are.
+// The features. Every kind of action is one, under its name.
 const (
+	FeaturePatch    Feature = "patch"
+	FeatureEvent    Feature = "event"
 	FeatureWith     Feature = "with"
 	FeatureOnDelete Feature = "onDelete"
 	FeatureLimits   Feature = "limits"
@@ -40,8 +43,8 @@ func (r *Rule) uses() []use {
 	}
 	for _, n := range actions {
 		out = append(out, asks(n.Get("patch"), FeatureRelease))
-		for _, kind := range []Feature{FeatureApply, FeatureCreate, FeatureDelete} {
-			out = append(out, asks(n, kind))
+		for _, kind := range action.Kinds() {
+			out = append(out, asks(n, Feature(kind)))
 		}
 	}
 	return out

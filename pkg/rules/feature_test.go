@@ -51,10 +51,12 @@ func TestCarries(t *testing.T) {
 r.yaml:11:5: spec.rules[0].with: field "with" is not supported yet, except by validate; remove it
 r.yaml:12:5: spec.rules[0].limits: field "limits" is not supported yet, except by validate; remove it
 r.yaml:13:5: spec.rules[0].onDelete: field "onDelete" is not supported yet, except by validate; remove it
+r.yaml:15:7: spec.rules[0].actions[0].patch: field "patch" is not supported yet, except by validate; remove it
 r.yaml:15:38: spec.rules[0].actions[0].patch.release: field "release" is not supported yet, except by validate; remove it
 r.yaml:16:7: spec.rules[0].actions[1].apply: field "apply" is not supported yet, except by validate; remove it
 r.yaml:17:7: spec.rules[0].actions[2].create: field "create" is not supported yet, except by validate; remove it
-r.yaml:18:7: spec.rules[0].actions[3].delete: field "delete" is not supported yet, except by validate; remove it`
+r.yaml:18:7: spec.rules[0].actions[3].delete: field "delete" is not supported yet, except by validate; remove it
+r.yaml:22:16: spec.rules[1].actions[0].event: field "event" is not supported yet, except by validate; remove it`
 	if diff := cmp.Diff(want, set.NotCarried(none).Error()); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
@@ -89,7 +91,8 @@ spec:
 `
 	carries := func(feature rules.Feature) bool { return feature == rules.FeatureOnDelete }
 	_, errs := rules.Load([]document.File{{Name: "r.yaml", Data: []byte(text)}}, rules.Options{Carries: carries})
-	want := `r.yaml:10:58: spec.rules[0].onDelete.actions[0].patch.release: field "release" is not supported yet, except by validate; remove it
+	want := `r.yaml:10:27: spec.rules[0].onDelete.actions[0].patch: field "patch" is not supported yet, except by validate; remove it
+r.yaml:10:58: spec.rules[0].onDelete.actions[0].patch.release: field "release" is not supported yet, except by validate; remove it
 r.yaml:10:78: spec.rules[0].onDelete.actions[1].delete: field "delete" is not supported yet, except by validate; remove it
 r.yaml:13:16: spec.rules[1].actions[0].delete: field "delete" is not supported yet, except by validate; remove it`
 	if diff := cmp.Diff(want, errs.Error()); diff != "" {

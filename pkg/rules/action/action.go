@@ -77,6 +77,9 @@ var kinds = map[string]func(*document.Node, Env) (Action, document.Errors){
 	"event":  compileEvent,
 }
 
+// Kinds lists the kinds of actions in order.
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
+
 // Compile compiles one element of a list of actions. The fields of a step are
 // decoded before its kind, whatever the order they are written in, because the
 // kind may use the names that forEach gives. What the parser has reported is
@@ -92,7 +95,7 @@ func Compile(n *document.Node, env Env) (*Step, document.Errors) {
 		}),
 		document.Optional("when", func(value *document.Node) document.Errors { return step.compileWhen(value, env.Scope) }),
 	}
-	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+	for _, name := range Kinds() {
 		fields = append(fields, document.Optional(name, func(value *document.Node) (errs document.Errors) {
 			step.kind = name
 			step.action, errs = kinds[name](value, env)
@@ -119,7 +122,7 @@ func oneKind(n *document.Node) document.Errors {
 		return document.Errors{n.Errorf("write each as an element of its own",
 			"an action is one thing, have %s", strings.Join(named, " and "))}
 	case len(named) == 0 && n.Kind() == document.KindMap:
-		return document.Errors{n.Errorf("write one of "+strings.Join(slices.Sorted(maps.Keys(kinds)), ", "), "an action without a kind")}
+		return document.Errors{n.Errorf("write one of "+strings.Join(Kinds(), ", "), "an action without a kind")}
 	default:
 		return nil
 	}

@@ -101,7 +101,11 @@ func (c *compiler) unknown(at span, name string) *Error {
 	if c.source.withinKey(at) {
 		return err.hint(`a key with - or / in it is written as in object.metadata.labels["a.b/c-d"]`)
 	}
-	if hint := habit(name); hint != "" && !(len(c.predicates) > 0 && strings.HasPrefix(hint, "write object")) {
+	hint := habit(name)
+	if len(c.predicates) > 0 && strings.HasPrefix(hint, "write object") {
+		hint = "" // More likely the field of the element is meant.
+	}
+	if hint != "" {
 		return err.hint("%s", hint)
 	}
 	if len(c.predicates) > 0 {
