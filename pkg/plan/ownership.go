@@ -33,10 +33,12 @@ func appliedBy(entry map[string]any, manager string) bool {
 }
 
 // appliedValue compares one field. A field without children in the tree is
-// owned as a whole.
+// owned as a whole, or is a map that was applied empty: what others put into that
+// is theirs, and who writes to one that is owned as a whole takes it over.
 func appliedValue(fields map[string]any, current, body any) bool {
 	if len(fields) == 0 {
-		return equal(current, body)
+		_, isMap := current.(map[string]any)
+		return equal(current, body) || isMap && isEmpty(body)
 	}
 	switch body := body.(type) {
 	case map[string]any:

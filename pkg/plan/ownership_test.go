@@ -98,6 +98,14 @@ func TestApplied(t *testing.T) {
 			reason: "An empty map is a value.",
 			fields: `{"f:spec": {"f:emptyDir": {}}}`, current: `{spec: {emptyDir: {}}}`, body: `{spec: {emptyDir: {}}}`, want: true,
 		},
+		"EmptyMapFilled": {
+			reason: "What the API server defaults in an empty map, or another applies in it, is not ours.",
+			fields: `{"f:spec": {"f:strategy": {}}}`, current: `{spec: {strategy: {type: RollingUpdate}}}`, body: `{spec: {strategy: {}}}`, want: true,
+		},
+		"EmptyMapForList": {
+			reason: "A map is no list.",
+			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: [1]}}`, body: `{spec: {a: {}}}`,
+		},
 		"ScalarForMap": {
 			reason: "The type changed; the tree still tells of the old one.",
 			fields: `{"f:spec": {"f:a": {"f:b": {}}}}`, current: `{spec: {a: {b: 1}}}`, body: `{spec: {a: 1}}`,

@@ -166,8 +166,31 @@ func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
 		f, err := w.finalizer()
 		return f.applyTo(current), err
 	default:
-		return mergePatched(current, w.fields()), nil
+		return withoutNewEmpty(current, mergePatched(current, w.fields())), nil
 	}
+}
+
+// withoutNewEmpty returns after without the maps and lists of metadata that a merge
+// patch left empty and that were not there before, as where it removes a label of
+// an object without labels. The API server stores none as absent, so to write them
+// would never be over.
+func withoutNewEmpty(current, after map[string]any) map[string]any {
+	before, _ := current["metadata"].(map[string]any)
+	metadata, _ := after["metadata"].(map[string]any)
+	isNew := func(key string, value any) bool {
+		_, was := before[key]
+		return !was && isEmpty(value)
+	}
+	for key, value := range metadata {
+		if !isNew(key, value) {
+			continue
+		}
+		after, metadata = maps.Clone(after), maps.Clone(metadata)
+		maps.DeleteFunc(metadata, isNew)
+		after["metadata"] = metadata
+		break
+	}
+	return after
 }
 
 // reliesOn reports whether a wish that changes nothing any more would change

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -108,6 +109,14 @@ func TestPruneThroughRules(t *testing.T) {
 			change: func(s *stage) {
 				metadataOf(s.objects[tidbclusters][0])["deletionTimestamp"] = "2026-01-01T11:00:00Z"
 				delete(s.spec(), "children")
+			},
+			left: "foreign a b", first: "parent " + skipped + "the object is being deleted",
+		},
+		"being deleted and left": {
+			reason: "Until it is gone its children stay, whether or not it is selected still.",
+			change: func(s *stage) {
+				metadataOf(s.objects[tidbclusters][0])["deletionTimestamp"] = "2026-01-01T11:00:00Z"
+				metadataOf(s.objects[tidbclusters][0])["labels"] = map[string]any{"unmanaged": "true"}
 			},
 			left: "foreign a b", first: "parent " + skipped + "the object is being deleted",
 		},
@@ -246,6 +255,30 @@ func TestChildOfAnotherSet(t *testing.T) {
 	delete(other.spec(), "children")
 	if p := other.evaluate(); len(p.Operations) > 0 {
 		t.Errorf("it prunes what another set made:\n%s", told(t, p))
+	}
+}
+
+// TestPruneOfTwoDeclarations holds that a child that two declarations of a resource
+// select is released once: a second time there is nothing left to give up.
+func TestPruneOfTwoDeclarations(t *testing.T) {
+	s := scene{
+		rules: `
+    labelled: {version: v1, resource: configmaps, labelSelector: tier=x}
+  rules:
+  - name: r
+    watch: tidbclusters
+    when: object.spec.on == true
+    actions:
+    - apply: {resource: configmaps, adopt: true, prune: true, manifest: {metadata: {name: one}}}
+    - apply: {resource: labelled, adopt: true, prune: true, manifest: {metadata: {name: two, labels: {tier: x}}}}`,
+		object: `{}`,
+	}
+	id := mustLoad(t, world+s.rules).Rules()[0].ID
+	s.maps = []string{fmt.Sprintf(`{metadata: {name: two, annotations: {dyncontroller.dev/adopted: "true"}, managedFields: [{manager: %s, operation: Apply}],
+		labels: {tier: x, dyncontroller.dev/set: %s, dyncontroller.dev/rule: r, dyncontroller.dev/owner-uid: u-basic}}}`, id.FieldManager(), id.SetID())}
+	p := s.evaluate(t)
+	if p.Decisions[0].Outcome != plan.Unmatched || len(p.Operations) != 1 || p.Operations[0].Type != plan.JSON {
+		t.Errorf("got\n%s", told(t, p))
 	}
 }
 

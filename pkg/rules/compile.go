@@ -111,12 +111,30 @@ func prunes(steps []*action.Step, nodes []*document.Node) ([]*relation.Declarati
 		case seen && before != prune:
 			errs = append(errs, pruneOf(nodes[i]).Errorf("give both the same prune, or make them two rules",
 				"another action of the rule applies %s with prune: %t", declared.Name, before))
-		case prune && !slices.Contains(out, declared):
-			out = append(out, declared)
+		case prune:
+			out = joined(out, declared)
 		}
 		agreed[declared.GVR] = prune
 	}
 	return out, errs
+}
+
+// joined adds what a declaration selects. Declarations of one resource are one
+// question, or an object that two of them select would be given up twice.
+func joined(all []*relation.Declaration, more *relation.Declaration) []*relation.Declaration {
+	at := slices.IndexFunc(all, func(d *relation.Declaration) bool { return d.GVR == more.GVR })
+	if at < 0 {
+		return append(all, more)
+	}
+	both := *all[at]
+	both.Selections = slices.Clone(both.Selections)
+	for _, selection := range more.Selections {
+		if !slices.Contains(both.Selections, selection) {
+			both.Selections = append(both.Selections, selection)
+		}
+	}
+	all[at] = &both
+	return all
 }
 
 // pruneOf returns where an action says whether to prune, or the action that does
@@ -141,9 +159,6 @@ func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
 	seen := map[*relation.Declaration]bool{}
 	offset := 0
 	for part := range strings.SplitSeq(n.Text(), ",") {
-		if errs.Enough() {
-			break
-		}
 		if errs.Enough() {
 			break
 		}

@@ -51,13 +51,17 @@ func (r *Rule) finalizer(object plan.Object, current map[string]any, present boo
 	}
 }
 
-// bury evaluates the rule on an object that is being deleted.
+// bury evaluates the rule on an object that is being deleted. What the rule holds
+// it sees off even where it does not select it any more, as where `when` turned
+// false: the finalizer is the promise to do so.
 func (t *turn) bury() (plan.Decision, error) {
 	switch {
 	case t.rule.onDelete == nil:
 		return t.skipped("the object is being deleted"), nil
 	case t.rule.onDelete.hold:
 		return t.buryHeld()
+	case !t.selected():
+		return t.skipped(unselected), nil
 	case t.rule.suspended():
 		return t.skipped(t.rule.idle()), nil
 	}

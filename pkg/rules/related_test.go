@@ -127,6 +127,7 @@ func TestConfirm(t *testing.T) {
 		"delete":         {"It cannot be taken back.", "{c: {resource: maps, name: c-3}}", "[{when: c == nil, delete: {target: every}}]", "delete confirms c-3"},
 		"create":         {"Nor can a new object.", "{c: {resource: maps, name: c-3}}", "[{when: c == nil, create: {in: mine, manifest: {metadata: {generateName: a-}}}}]", "create confirms c-3"},
 		"names":          {"Of several names those that are missing.", "{c: {resource: maps, names: [c-1, c-3, c-4]}}", "[{when: len(c) < 2, delete: {target: every}}]", "delete confirms c-3,c-4"},
+		"apply":          {"An apply of what is not there makes it.", "{c: {resource: maps, name: c-3}}", "[{when: c == nil, apply: {resource: maps, manifest: {metadata: {name: a-1}}}}]", "apply confirms c-3"},
 		"found":          {"What was found needs no second look.", "{c: {resource: maps, name: c-1}}", "[{when: c != nil, delete: {target: every}}]", "delete"},
 		"unused":         {"What no expression looked at led nowhere.", "{c: {resource: maps, name: c-3}}", "[{delete: {target: every}}]", "delete"},
 		"patch":          {"A patch is of an object as it is.", "{c: {resource: maps, name: c-3}}", "[{when: c == nil, patch: {merge: {spec: {a: 1}}}}]", "merge"},

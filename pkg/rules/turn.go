@@ -68,11 +68,11 @@ func (t *turn) decide() (plan.Decision, error) {
 	switch current := t.action.Current; {
 	case current == nil:
 		return t.skipped("the object is gone"), t.prune()
-	case !t.rule.watches(t.snapshot.SelectedBy):
-		t.release()
-		return t.skipped("the rule does not select the object any more"), t.prune()
 	case deleting(current):
 		return t.bury()
+	case !t.selected():
+		t.release()
+		return t.skipped(unselected), t.prune()
 	case t.rule.suspended():
 		t.release()
 		return t.skipped(t.rule.idle()), nil
@@ -80,6 +80,10 @@ func (t *turn) decide() (plan.Decision, error) {
 		return t.judge()
 	}
 }
+
+const unselected = "the rule does not select the object any more"
+
+func (t *turn) selected() bool { return t.rule.watches(t.snapshot.SelectedBy) }
 
 // judge evaluates the rule on a living object.
 func (t *turn) judge() (plan.Decision, error) {
@@ -188,7 +192,9 @@ func (t *turn) confirm() {
 		return
 	}
 	for i := range t.action.Wishes {
-		if wish := &t.action.Wishes[i]; wish.Type == plan.Create || wish.Type == plan.Delete {
+		wish := &t.action.Wishes[i]
+		creates := wish.Type == plan.Create || wish.Type == plan.Apply && wish.Target.UID == ""
+		if creates || wish.Type == plan.Delete {
 			wish.Confirm = append(wish.Confirm, missed...)
 		}
 	}

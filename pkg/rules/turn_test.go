@@ -329,6 +329,18 @@ read pods by all `,
 			scene:  scene{rules: hold(""), object: `{metadata: {name: basic, deletionTimestamp: "2026-01-01T11:00:00Z", finalizers: [` + finalizer + `]}}`},
 			want:   "r matched\n" + `merge tidbclusters db/basic {"metadata":{"finalizers":null}}` + "\nevent on tidbclusters db/basic: Bye last words",
 		},
+		"being deleted after it left": {
+			reason: "The finalizer is a promise that a label which went meanwhile does not take back.",
+			scene:  scene{rules: hold(""), object: `{metadata: {name: basic, deletionTimestamp: "2026-01-01T11:00:00Z", finalizers: [` + finalizer + `]}}`, left: true},
+			want:   "r matched\n" + `merge tidbclusters db/basic {"metadata":{"finalizers":null}}` + "\nevent on tidbclusters db/basic: Bye last words",
+		},
+		"being deleted after it left, only watching": {
+			reason: "What the rule neither selects nor holds is none of its business.",
+			scene: scene{
+				rules: hold("\n      hold: false"), object: `{metadata: {name: basic, deletionTimestamp: "2026-01-01T11:00:00Z"}, spec: {keep: true}}`, left: true,
+			},
+			want: "r skipped: the rule does not select the object any more",
+		},
 		"being deleted without us": {
 			reason: "What the rule never held is none of its business.",
 			scene:  scene{rules: hold(""), object: `{metadata: {name: basic, deletionTimestamp: "2026-01-01T11:00:00Z", finalizers: [x]}, spec: {keep: true}}`},
@@ -370,6 +382,25 @@ read pods by all `,
 			},
 			want: "r matched\n" + `delete pods db/p {"propagationPolicy":"Background"} if there is no basic-config` +
 				"\nread configmaps by name basic-config\nread pods by all ",
+		},
+		"a whole number in an event": {
+			reason: "It reads the same alone and inside a text.",
+			scene: scene{
+				rules:  "\n  rules: [{name: r, watch: tidbclusters, actions: [{event: {reason: A, message: \"${10000000 / 1}\"}}, {event: {reason: A, message: \"n ${10000000 / 1}\"}}]}]",
+				object: `{}`,
+			},
+			want: "r matched\nevent on tidbclusters db/basic: A 10000000\nevent on tidbclusters db/basic: A n 10000000",
+		"a condition of a Pod": {
+			reason: "The API server writes null where nobody gave a time, which is no difference.",
+			scene: scene{
+				rules: `
+  rules:
+  - name: r
+    watch: tidbclusters
+    actions: [{patch: {subresource: status, merge: {status: {conditions: "${setCondition(object.status.conditions, {type: 'Gate', status: 'True'})}"}}}}]`,
+				object: `{status: {conditions: [{type: Gate, status: "True", lastProbeTime: null, lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`,
+			},
+			want: "r matched",
 		},
 		"an error of a rule that read a Secret": {
 			reason: "It might tell a value.",

@@ -12,6 +12,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // event records a Kubernetes Event about an object.
@@ -83,14 +84,14 @@ func (e *event) Evaluate(evaluation *Evaluation) error {
 	}
 	out := plan.Event{Rule: evaluation.Rule, Type: "Normal", Action: defaultAction}
 	for _, f := range e.fields {
-		value, err := f.body.Eval(evaluation.Expressions)
+		v, err := f.body.Eval(evaluation.Expressions)
 		if err != nil {
 			return err
 		}
-		text, ok := textOf(value)
+		text, ok := value.Text(v) // "${n}" alone is a number.
 		if !ok {
 			return f.node.Errorf("?? gives a default, and toJSON(...) writes a list or a map", "%s must be a text, have %s",
-				f.name, expression.TypeName(value))
+				f.name, expression.TypeName(v))
 		}
 		if err := f.check(text); err != nil {
 			return f.node.Errorf("", "%v", err)
@@ -102,18 +103,6 @@ func (e *event) Evaluate(evaluation *Evaluation) error {
 		evaluation.Events = append(evaluation.Events, out)
 	}
 	return nil
-}
-
-// textOf takes numbers and booleans too: "${n}" alone is a number.
-func textOf(value any) (string, bool) {
-	switch value := value.(type) {
-	case string:
-		return value, true
-	case int64, float64, bool:
-		return fmt.Sprint(value), true
-	default:
-		return "", false
-	}
 }
 
 func checkEventType(text string) error {

@@ -28,6 +28,7 @@ func Prune(e *Evaluation, of *relation.Declaration) error {
 			wish.Type, wish.Body = plan.Delete, plan.Deletion{PropagationPolicy: string(background)}
 		} else {
 			wish.Type, wish.Body = plan.JSON, plan.Release(e.Rule, e.Object.UID, current)
+			wish.Confirm = e.Related.Missed() // Unlike other patches it cannot be taken back.
 		}
 		e.Wishes = append(e.Wishes, wish)
 	}

@@ -56,10 +56,10 @@ func notAName(text string, reasons []string, allowed string) *refusal {
 
 // serviceAccount catches the form in which RBAC names one.
 func serviceAccount(text string) *refusal {
-	if namespace, name, both := strings.Cut(text[strings.LastIndex(text, "serviceaccount:")+1:], ":"); both {
+	if namespace, name, both := strings.Cut(strings.TrimPrefix(text, "system:serviceaccount:"), ":"); both {
 		return &refusal{
 			fmt.Sprintf("%q has a namespace in it", text),
-			fmt.Sprintf("write serviceAccountName: %s, and the namespace %s into serviceAccountNamespace", name, namespace),
+			fmt.Sprintf("write serviceAccountName: %s, and in a ClusterRuleSet serviceAccountNamespace: %s", name, namespace),
 		}
 	}
 	return subdomain(text)

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -59,7 +60,7 @@ func (s *Set) parseSpec(n *document.Node) document.Errors {
 		document.Optional("serviceAccountName", checked(&s.Identity.Name, serviceAccount)),
 		document.Optional("serviceAccountNamespace", checked(&s.Identity.Namespace, label)),
 		document.Optional("mode", document.OneOf(&s.Mode, Enforce, Audit)),
-		document.Optional("params", definitions(&s.Params)),
+		document.Optional("params", s.parseParams),
 		document.Optional("let", definitions(&s.Let)),
 		document.Required("resources", filled(document.Each(s.parseResource))),
 		document.Required("rules", filled(s.parseRules)),
@@ -133,6 +134,18 @@ func (s *Set) parseRules(n *document.Node) document.Errors {
 		}
 		if rule.Name != "" {
 			first[rule.Name] = element
+		}
+	}
+	return errs
+}
+
+// parseParams refuses names that --param SET.NAME could not tell from those of sets.
+func (s *Set) parseParams(n *document.Node) document.Errors {
+	errs := definitions(&s.Params)(n)
+	for _, param := range s.Params {
+		if strings.Contains(param.Name, ".") {
+			errs = append(errs, param.Key.Errorf("choose another name, or nest: a: {b: ...}",
+				"the name of a parameter has no dot, have %q", param.Name))
 		}
 	}
 	return errs

@@ -124,6 +124,19 @@ func flowPairs(c *Flow) shape.Shape {
 	return shape.List(shape.List(shape.Union(shape.Other(), c.Arguments[0].Values())))
 }
 
+func flowFromPairs(c *Flow) shape.Shape {
+	pairs := c.Arguments[0].Items()
+	c.Arguments[0].Read(footprint.Length)
+	pairs.Read(footprint.Length)
+	pairs.Index(0).Read(footprint.Value)
+	return shape.Map(nil, pairs.Index(1))
+}
+
+// flowSetCondition compares all of the list and hands on what it leaves alone.
+func flowSetCondition(c *Flow) shape.Shape {
+	return shape.Union(c.Arguments[0], shape.List(c.whole()))
+}
+
 func flowFlatten(c *Flow) shape.Shape {
 	c.Arguments[0].Read(footprint.Length)
 	return shape.List(c.Arguments[0].Flat())

@@ -2,6 +2,7 @@ package function
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -23,6 +24,9 @@ func setCondition(at *value.Instant, b *value.Budget, args []any) (any, error) {
 	}
 	i, old, err := findCondition(b, list, wanted["type"])
 	if err != nil {
+		return nil, err
+	}
+	if old, err = withoutNulls(b, old); err != nil {
 		return nil, err
 	}
 	set, err := newCondition(at.Now(), b, wanted, old)
@@ -80,6 +84,24 @@ func findCondition(b *value.Budget, list []any, name any) (i int, old map[string
 		}
 	}
 	return 0, nil, nil
+}
+
+// withoutNulls returns a condition as it was written: Kubernetes stores a time that
+// nobody gave, such as lastProbeTime of a Pod, as null.
+func withoutNulls(b *value.Budget, c map[string]any) (map[string]any, error) {
+	isNull := func(_ string, v any) bool { return v == nil }
+	for _, v := range c {
+		if v != nil {
+			continue
+		}
+		if err := b.Map(len(c)); err != nil {
+			return nil, err
+		}
+		c = maps.Clone(c)
+		maps.DeleteFunc(c, isNull)
+		break
+	}
+	return c, nil
 }
 
 // newCondition leaves out what has no value, as no condition holds a null.

@@ -19,7 +19,7 @@ var mapRows = []Function{
 		Example: Example{"toPairs({b: 1, a: 2})", `[["a",2],["b",1]]`},
 	},
 	{
-		Name: "fromPairs", call: fromPairs, Params: []Param{takes("pairs", aList)}, Result: value.Map,
+		Name: "fromPairs", call: fromPairs, flow: flowFromPairs, Params: []Param{takes("pairs", aList)}, Result: value.Map,
 		Doc:     "The map of entries that are lists of key and value; of equal keys the last counts.",
 		Example: Example{`fromPairs([["a", 1]])`, `{"a":1}`},
 	},

@@ -55,7 +55,7 @@ var timeRows = []Function{
 		Example: Example{`{phase: "Ready", since: stamp()}`, `{"phase":"Ready","since":"2026-01-01T00:00:00Z"}`},
 	},
 	{
-		Name: "setCondition", timed: setCondition, Result: value.List | value.Nil,
+		Name: "setCondition", timed: setCondition, flow: flowSetCondition, Result: value.List | value.Nil,
 		Params: []Param{takes("list", aList), takes("condition", aMap)},
 		Doc: "The list with the condition in place of the one of its type. Nothing of the old one stays but lastTransitionTime, " +
 			"and that only while status is the same. A nil condition changes nothing.",
