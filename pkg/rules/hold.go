@@ -23,7 +23,14 @@ func compileHold(n *document.Node, scope *expression.Scope) (*hold, document.Err
 	h := &hold{node: n}
 	var errs document.Errors
 	if !isConstant(n) {
-		h.computed, errs = body.CompileExpression(n, scope)
+		if h.computed, errs = body.CompileExpression(n, scope); h.computed == nil {
+			return h, errs
+		}
+		if v, known := h.computed.Program().Constant(); known {
+			if _, err := h.read(v); err != nil {
+				errs = append(errs, body.Locate(n, err))
+			}
+		}
 		return h, errs
 	}
 	constant, wrong := spec.Duration(n)
@@ -60,9 +67,14 @@ func (h *hold) duration(e *expression.Evaluation) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	d, err := expression.ParseDuration(value)
+	return h.read(value)
+}
+
+// read takes the value of the expression for a duration.
+func (h *hold) read(v any) (time.Duration, error) {
+	d, err := expression.ParseDuration(v)
 	if err != nil {
-		return 0, h.node.Errorf(`give a text such as "1h30m" or "2d", or a number of seconds`, "for wants a duration, have %s", shown(value))
+		return 0, h.node.Errorf(`give a text such as "1h30m" or "2d", or a number of seconds`, "for wants a duration, have %s", shown(v))
 	}
 	return max(d, 0), nil
 }

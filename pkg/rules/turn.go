@@ -54,7 +54,11 @@ func (t *turn) run() plan.Decision {
 	case refused:
 		decision.Outcome, decision.Reason, decision.Err = plan.Refused, refusal.Error(), refusal.Err
 		if refusal.Event != nil {
-			t.action.Events = append(t.action.Events, *refusal.Event)
+			event := *refusal.Event
+			if t.secret() {
+				event.Message = errSecret.Error()
+			}
+			t.action.Events = append(t.action.Events, event)
 		}
 	case err != nil:
 		t.action.Wishes, t.action.Events = nil, nil
@@ -144,7 +148,10 @@ func (t *turn) wait(decision plan.Decision) (plan.Decision, error) {
 	if until := since.Add(long); now.Before(until) {
 		t.expressions.Instant.ChangesAt(until)
 		decision.Outcome = plan.Waiting
-		decision.Reason = "when holds since " + since.UTC().Format(time.RFC3339) + ", and must hold for " + long.String()
+		decision.Reason = "when holds since " + since.UTC().Format(time.RFC3339)
+		if t.rule.hold.computed == nil || !t.secret() {
+			decision.Reason += ", and must hold for " + long.String()
+		}
 	}
 	return decision, nil
 }
@@ -202,7 +209,7 @@ func (t *turn) confirm() {
 
 // secret reports whether values that the rule has seen must not be shown.
 func (t *turn) secret() bool {
-	return t.action.Object.IsSecret() || slices.ContainsFunc(t.reader.Reads(), plan.Read.IsSecret)
+	return t.action.Object.IsSecret() || slices.ContainsFunc(t.reader.Seen(), plan.Read.IsSecret)
 }
 
 func (t *turn) decision(outcome plan.Outcome) plan.Decision {

@@ -1,150 +1,12 @@
 package rules_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
-
-var (
-	pods       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	secrets    = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
-)
-
-const world = `
-apiVersion: dyncontroller.dev/v1alpha1
-kind: ClusterRuleSet
-metadata: {name: set}
-spec:
-  resources:
-    tidbclusters: {group: pingcap.com, version: v1alpha1, resource: tidbclusters}
-    pods: {version: v1, resource: pods}
-    configmaps: {version: v1, resource: configmaps}
-    secrets: {version: v1, resource: secrets}
-`
-
-// noon is the moment of the evaluations.
-var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-
-// scene is an object and what is around it.
-type scene struct {
-	rules   string // under spec
-	object  string // empty for one that is gone
-	pods    []string
-	maps    []string
-	secrets []string
-	held    time.Duration // before noon; 0 for not at all
-	left    bool          // the object left the selection
-}
-
-func (s scene) evaluate(t *testing.T) plan.Plan {
-	t.Helper()
-	set := mustLoad(t, world+s.rules)
-	snapshot := rules.Snapshot{
-		GVR: tidbclusters, SelectedBy: set.Selections(), Now: noon, Explain: true,
-		Gone: plan.Object{GVR: tidbclusters, Kind: "TidbCluster", Namespace: "db", Name: "basic", UID: "u-basic"},
-		Kinds: map[schema.GroupVersionResource]plan.Kind{
-			pods: {Name: "Pod", Namespaced: true}, configMaps: {Name: "ConfigMap", Namespaced: true}, secrets: {Name: "Secret", Namespaced: true},
-		},
-		Related: relation.Objects{
-			pods: objects(t, "Pod", s.pods), configMaps: objects(t, "ConfigMap", s.maps), secrets: objects(t, "Secret", s.secrets),
-		},
-	}
-	if s.object != "" {
-		snapshot.Object = named(t, "TidbCluster", s.object)
-	}
-	if s.left {
-		snapshot.SelectedBy, snapshot.LeftBy = nil, set.Selections()
-	}
-	if s.held > 0 {
-		snapshot.State.HeldSince = map[plan.Rule]time.Time{}
-		for _, rule := range set.Rules() {
-			snapshot.State.HeldSince[rule.ID] = noon.Add(-s.held)
-		}
-	}
-	return set.Evaluate(snapshot)
-}
-
-func objects(t *testing.T, kind string, texts []string) []map[string]any {
-	t.Helper()
-	var out []map[string]any
-	for _, text := range texts {
-		out = append(out, named(t, kind, text))
-	}
-	return out
-}
-
-// named reads an object that is called name, in the namespace db.
-func named(t *testing.T, kind, text string) map[string]any {
-	t.Helper()
-	out := object(t, text)
-	out["apiVersion"], out["kind"] = "v1", kind
-	if kind == "TidbCluster" {
-		out["apiVersion"] = "pingcap.com/v1alpha1"
-	}
-	metadata, _ := out["metadata"].(map[string]any)
-	if metadata == nil {
-		metadata = map[string]any{"name": "basic"}
-		out["metadata"] = metadata
-	}
-	metadata["namespace"], metadata["uid"], metadata["resourceVersion"] = "db", "u-"+fmt.Sprint(metadata["name"]), "7"
-	return out
-}
-
-// told writes all of a plan as lines.
-func told(t *testing.T, p plan.Plan) string {
-	t.Helper()
-	var b strings.Builder
-	for _, d := range p.Decisions {
-		fmt.Fprintf(&b, "%s %s", d.Rule.Name, d.Outcome)
-		if d.Audited {
-			b.WriteString(" (audit)")
-		}
-		if d.Reason != "" {
-			b.WriteString(": " + d.Reason)
-		}
-		b.WriteString("\n")
-	}
-	for _, o := range p.Operations {
-		b.WriteString(toldOperation(t, o) + "\n")
-	}
-	for _, o := range p.Audited {
-		b.WriteString("would " + toldOperation(t, o) + "\n")
-	}
-	for _, e := range p.Events {
-		fmt.Fprintf(&b, "event on %s: %s %s\n", e.Regarding, e.Reason, e.Message)
-	}
-	for _, r := range p.Reads {
-		fmt.Fprintf(&b, "read %s by %s %s\n", r.From[0].GVR.Resource, r.By, strings.Join(r.Names, ",")+r.Labels)
-	}
-	if !p.LookAgainAt.IsZero() {
-		b.WriteString("look again after " + p.LookAgainAt.Sub(noon).String() + "\n")
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func toldOperation(t *testing.T, o plan.Operation) string {
-	t.Helper()
-	body, err := json.Marshal(o.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := fmt.Sprintf("%s %s %s", o.Type, o.Target, body)
-	for _, read := range o.Confirm {
-		text += " if there is no " + strings.Join(read.Names, ",")
-	}
-	return text
-}
 
 const finalizer = "dyncontroller.dev/set.r-abfcec68"
 
@@ -390,6 +252,7 @@ read pods by all `,
 				object: `{}`,
 			},
 			want: "r matched\nevent on tidbclusters db/basic: A 10000000\nevent on tidbclusters db/basic: A n 10000000",
+		},
 		"a condition of a Pod": {
 			reason: "The API server writes null where nobody gave a time, which is no difference.",
 			scene: scene{
@@ -401,6 +264,39 @@ read pods by all `,
 				object: `{status: {conditions: [{type: Gate, status: "True", lastProbeTime: null, lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`,
 			},
 			want: "r matched",
+		},
+		"a refusal of a rule that read a Secret": {
+			reason: "A name may be made of a value, so neither the reason nor the Event says it.",
+			scene: scene{
+				rules: `
+  rules:
+  - name: r
+    watch: tidbclusters
+    with: {s: {resource: secrets, name: s}}
+    actions: [{apply: {resource: configmaps, manifest: {metadata: {name: "${fromBase64(s.data.name)}"}}}}]`,
+				object:  `{}`,
+				secrets: []string{`{metadata: {name: s}, data: {name: aHVudGVyMg==}}`},
+				maps:    []string{`{metadata: {name: hunter2}}`},
+			},
+			want: "r refused: rules.yaml:16:74: spec.rules[0].actions[0].apply.manifest.metadata.name: the rule has seen a Secret, and the reason may tell a value of it\n" +
+				"event on tidbclusters db/basic: NotOurs the rule has seen a Secret, and the reason may tell a value of it\n" +
+				"read secrets by name s\nread configmaps by name hunter2",
+		},
+		"a loser that read a Secret": {
+			reason: "The path of the conflict may hold a value.",
+			scene: scene{
+				rules: `
+  rules:
+  - {name: a, watch: tidbclusters, actions: [{patch: {merge: {spec: {hunter2: 1}}}}]}
+  - name: b
+    watch: tidbclusters
+    with: {s: {resource: secrets, name: s}}
+    actions: [{patch: {merge: {spec: {"${fromBase64(s.data.name)}": 2}}}}]`,
+				object:  `{}`,
+				secrets: []string{`{metadata: {name: s}, data: {name: aHVudGVyMg==}}`},
+			},
+			want: "a matched\nb withheld: the rule has seen a Secret, and the reason may tell a value of it\n" +
+				`merge tidbclusters db/basic {"spec":{"hunter2":1}}` + "\nread secrets by name s",
 		},
 		"an error of a rule that read a Secret": {
 			reason: "It might tell a value.",
@@ -415,7 +311,7 @@ read pods by all `,
 				object:  `{}`,
 				secrets: []string{`{metadata: {name: s}, data: {password: aHVudGVyMg==}}`},
 			},
-			want: "r failed: rules.yaml:16:11: spec.rules[0].when: it failed on a Secret, and the error may tell a value of it\nread secrets by name s",
+			want: "r failed: rules.yaml:16:11: spec.rules[0].when: the rule has seen a Secret, and the reason may tell a value of it\nread secrets by name s",
 		},
 	}
 	for name, tc := range tests {

@@ -46,19 +46,23 @@ func shown(v any) string {
 	return text
 }
 
-// errSecret stands for an error that may repeat a value.
-var errSecret = errors.New("it failed on a Secret, and the error may tell a value of it")
+// errSecret stands for a reason that may repeat a value.
+var errSecret = errors.New("the rule has seen a Secret, and the reason may tell a value of it")
 
-// hideValues keeps of the errors of some rules only their places.
+// hideValues keeps of the reasons of some rules only their places.
 func hideValues(decisions []plan.Decision, secret map[plan.Rule]bool) {
-	for i, decision := range decisions {
-		if !secret[decision.Rule] || decision.Err == nil {
-			continue
+	for i := range decisions {
+		d := &decisions[i]
+		switch {
+		case !secret[d.Rule]:
+		case d.Err != nil:
+			err := errSecret
+			if placed, ok := errors.AsType[*document.Error](d.Err); ok {
+				err = placed.Redacted(errSecret.Error())
+			}
+			d.Err, d.Reason = err, err.Error()
+		case d.Outcome == plan.Withheld:
+			d.Reason = errSecret.Error()
 		}
-		err := errSecret
-		if placed, ok := errors.AsType[*document.Error](decision.Err); ok {
-			err = placed.Redacted(errSecret.Error())
-		}
-		decisions[i].Err, decisions[i].Reason = err, err.Error()
 	}
 }

@@ -150,7 +150,7 @@ func TestFailureOnSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "spec.rules[0].actions[0].event.reason: it failed on a Secret, and the error may tell a value of it"
+	const want = "spec.rules[0].actions[0].event.reason: the rule has seen a Secret, and the reason may tell a value of it"
 	if reason := got.Decisions[0].Reason; reason != want {
 		t.Errorf("have %q", reason)
 	}

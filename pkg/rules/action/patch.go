@@ -125,7 +125,7 @@ func (p *patch) check(value any) *document.Error {
 		return p.node.Errorf("", "the body of %s must be a map, have %s", p.kind, expression.TypeName(value))
 	}
 	m := manifest{node: p.node, fields: fields}
-	return cmp.Or(forbidden(m.at, p.kind, value), m.checkTexts())
+	return cmp.Or(forbidden(m.at, p.kind, value), m.checkMarks(), m.checkTexts())
 }
 
 // checkSteps finds the operation that is wrong, where each is written out.

@@ -100,7 +100,7 @@ func (c *compiler) checkFields(root ast.Node, first step) error {
 	if len(fields) == 0 {
 		return err.hint("the set has no %s", name.Value)
 	}
-	return err.hint("there are %s", strings.Join(fields, ", "))
+	return err.hint("%s has %s", name.Value, strings.Join(fields, ", "))
 }
 
 // extent is the span of a path, from its root to its last name or bracket.

@@ -151,6 +151,17 @@ func (r *Reader) Reads() []plan.Read {
 	return out
 }
 
+// Seen returns the questions of Look alone: what expressions know of other objects.
+func (r *Reader) Seen() []plan.Read {
+	var out []plan.Read
+	for _, a := range r.answers {
+		if a.looked {
+			out = append(out, a.read)
+		}
+	}
+	return out
+}
+
 // Missed returns the questions of Look for names, with the names that were not
 // found.
 func (r *Reader) Missed() []plan.Read {
