@@ -13,9 +13,11 @@ func (w Wish) deletion() (Deletion, error) {
 
 // deletesLiving reports whether the wish is the end of an object that nobody
 // has deleted yet.
-func (w Wish) deletesLiving() bool { return w.Type == Delete && !isDeleting(w.Current) }
+func (w Wish) deletesLiving() bool { return w.Type == Delete && !BeingDeleted(w.Current) }
 
-func isDeleting(object map[string]any) bool {
+// BeingDeleted reports whether an object is on its way: it is there until its
+// finalizers are gone.
+func BeingDeleted(object map[string]any) bool {
 	at, _ := lookup(object, Path{"metadata", "deletionTimestamp"})
 	return at != nil
 }
@@ -23,7 +25,7 @@ func isDeleting(object map[string]any) bool {
 // changes reports whether the deletion still has something to do: what is
 // being deleted can only be hurried.
 func (d Deletion) changes(object map[string]any) bool {
-	if !isDeleting(object) {
+	if !BeingDeleted(object) {
 		return true
 	}
 	left, _ := lookup(object, Path{"metadata", "deletionGracePeriodSeconds"})
@@ -44,7 +46,7 @@ func (d Deletion) with(other Deletion) Deletion {
 // server knows the time of day and the grace that is the default.
 func (d Deletion) dying(object map[string]any) map[string]any {
 	metadata := map[string]any{}
-	if !isDeleting(object) {
+	if !BeingDeleted(object) {
 		metadata["deletionTimestamp"] = ""
 	}
 	if d.GracePeriodSeconds != nil {

@@ -55,7 +55,7 @@ type Decision struct {
 	Rule    Rule
 	Outcome Outcome
 	Reason  string
-	Err     error // of Failed only
+	Err     error // of Failed and Refused
 	// HeldSince is since when `when` holds, for rules with `for`; zero where it
 	// does not.
 	HeldSince time.Time

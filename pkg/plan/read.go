@@ -110,3 +110,8 @@ func scalarKey(value any) string {
 		return strconv.FormatFloat(float, 'g', -1, 64)
 	}
 }
+
+// IsSecret reports whether the answer has values that must not be shown.
+func (r Read) IsSecret() bool {
+	return len(r.From) > 0 && Object{GVR: r.From[0].GVR}.IsSecret()
+}

@@ -7,6 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// ReleasePolicy says what becomes of applied fields that a rule gives up.
+type ReleasePolicy string
+
+// The policies.
+const (
+	OrphanFields ReleasePolicy = "Orphan" // ownership is dropped, the values stay
+	RemoveFields ReleasePolicy = "Remove" // values that nobody else owns go
+)
+
 // Release returns the RFC 6902 patch by which a rule gives an object up without
 // changing the values that it applied: its ownership of fields, the controller
 // reference to owner, and the marks that it put there when it made or adopted

@@ -2,7 +2,6 @@ package rules_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -13,7 +12,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
@@ -153,7 +151,7 @@ func TestExamplesReduced(t *testing.T) {
 	}
 	for _, folder := range folders {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			set, errs := rules.Load(readYAML(t, folder), rules.Options{DefaultNamespace: "db"})
+			set, errs := rules.Load(readFolder(t, folder), rules.Options{DefaultNamespace: "db"})
 			if len(errs) > 0 {
 				t.Fatal(errs.Render())
 			}
@@ -167,23 +165,6 @@ func TestExamplesReduced(t *testing.T) {
 			})
 		})
 	}
-}
-
-func readYAML(t *testing.T, folder string) []document.File {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var files []document.File
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, document.File{Name: name, Data: data})
-	}
-	return files
 }
 
 func drawObjects(t *rapid.T, kind string, names ...string) []map[string]any {

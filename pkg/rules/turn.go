@@ -72,7 +72,7 @@ func (t *turn) decide() (plan.Decision, error) {
 	switch current := t.action.Current; {
 	case current == nil:
 		return t.skipped("the object is gone"), t.prune()
-	case deleting(current):
+	case plan.BeingDeleted(current):
 		return t.bury()
 	case !t.selected():
 		t.release()
@@ -228,9 +228,4 @@ func (t *turn) unmatched() plan.Decision {
 		decision.Reason = t.rule.whyNot(&t.expressions, t.secret())
 	}
 	return decision
-}
-
-func deleting(object map[string]any) bool {
-	metadata, _ := object["metadata"].(map[string]any)
-	return metadata["deletionTimestamp"] != nil
 }

@@ -92,7 +92,7 @@ func (a *apply) Evaluate(e *Evaluation) error {
 	wish := plan.Wish{Rule: e.Rule, Target: want.object, Type: plan.Apply, Force: true}
 	if len(found) > 0 {
 		wish.Target, wish.Current, _ = e.Related.Origin(found[0])
-		if a.existing == keepExisting || deleting(wish.Current) {
+		if a.existing == keepExisting || plan.BeingDeleted(wish.Current) {
 			return nil // What is going is looked at again when it is gone.
 		}
 		if err := a.claim(e, want, &wish, question); err != nil {

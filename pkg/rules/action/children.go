@@ -199,11 +199,6 @@ func metadataText(object map[string]any, field, key string) string {
 	return text
 }
 
-func deleting(object map[string]any) bool {
-	metadata, _ := object["metadata"].(map[string]any)
-	return metadata["deletionTimestamp"] != nil
-}
-
 // trace adds what making a child takes.
 func (c *child) trace(t Traces) *footprint.Access {
 	access := t.access(c.declaration.GVR)

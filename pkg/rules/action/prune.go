@@ -20,7 +20,7 @@ func Prune(e *Evaluation, of *relation.Declaration) error {
 	}
 	for _, current := range found {
 		object, _, _ := e.Related.Origin(current)
-		if e.wants(object) || deleting(current) || !appliedBy(e.Rule.FieldManager(), current) {
+		if e.wants(object) || plan.BeingDeleted(current) || !appliedBy(e.Rule.FieldManager(), current) {
 			continue
 		}
 		wish := plan.Wish{Rule: e.Rule, Target: object, Current: current}
