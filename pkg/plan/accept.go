@@ -12,15 +12,15 @@ type ledger struct {
 	// way out already: whoever writes to it then contradicts nobody, and may
 	// have to for it to go.
 	deleted map[Object]Rule
-	// written has the rules that write to an object, in order. A finalizer
+	// written has what rules want written to an object, in order. A finalizer
 	// does not count: it is there for the day on which the object is deleted.
-	written map[Object][]Rule
+	written map[Object][]Wish
 }
 
 // accept drops the rules that lose a conflict, and what a rule still wants of
 // an object that it deletes.
 func accept(wishes []Wish) (accepted []Wish, refused []Decision) {
-	l := ledger{trees: map[place]*claimTree{}, deleted: map[Object]Rule{}, written: map[Object][]Rule{}}
+	l := ledger{trees: map[place]*claimTree{}, deleted: map[Object]Rule{}, written: map[Object][]Wish{}}
 	for _, group := range byRule(wishes) {
 		if decision := l.refusal(group); decision != nil {
 			refused = append(refused, *decision)
@@ -60,9 +60,10 @@ func (l ledger) conflict(wish Wish, all []claim) error {
 		return fmt.Errorf("%s is deleted by rule %s, which comes first", wish.Target, rule)
 	}
 	if wish.deletesLiving() {
+		// A rule that has what it wants needs no object to write it to.
 		others := l.written[wish.Target]
-		if i := slices.IndexFunc(others, func(rule Rule) bool { return rule != wish.Rule }); i >= 0 {
-			return fmt.Errorf("%s is written by rule %s, which comes first", wish.Target, others[i])
+		if i := slices.IndexFunc(others, func(w Wish) bool { return w.Rule != wish.Rule && w.changesCurrent() }); i >= 0 {
+			return fmt.Errorf("%s is written by rule %s, which comes first", wish.Target, others[i].Rule)
 		}
 	}
 	tree := l.trees[wish.place()]
@@ -88,7 +89,7 @@ func (l ledger) enter(wish Wish) {
 	case wish.unnamed():
 		return
 	case wish.Type != Finalize && wish.Type != Delete:
-		l.written[wish.Target] = withRule(l.written[wish.Target], wish.Rule)
+		l.written[wish.Target] = append(l.written[wish.Target], wish)
 	}
 	tree := l.trees[wish.place()]
 	if tree == nil {

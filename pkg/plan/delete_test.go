@@ -87,10 +87,17 @@ func TestDelete(t *testing.T) {
 			want:      []string{`delete x a {}`},
 			decisions: withheldBy("pods ns/x is deleted by rule guardrails/a, which comes first", "b"),
 		},
+		"DeletionBehindASatisfiedRule": {
+			reason:  "A rule that keeps objects in shape does not keep them for ever.",
+			objects: cluster{"x": living},
+			wishes:  []string{"a merge x {spec: {a: 1}}", "b delete x"},
+			want:    []string{`delete x b {}`},
+		},
 		"LaterDeletionWithheld": {
-			reason:    "What the first rule writes, no later rule deletes, even if what it writes is there already.",
+			reason:    "What the first rule writes, no later rule deletes.",
 			objects:   cluster{"x": living},
-			wishes:    []string{"a merge x {spec: {a: 1}}", "b delete x"},
+			wishes:    []string{"a merge x {spec: {a: 2}}", "b delete x"},
+			want:      []string{`merge x a {"spec":{"a":2}}`},
 			decisions: withheldBy("pods ns/x is written by rule guardrails/a, which comes first", "b"),
 		},
 		"LosesAsAWhole": {

@@ -193,6 +193,14 @@ func withoutNewEmpty(current, after map[string]any) map[string]any {
 	return after
 }
 
+// changesCurrent reports whether the wish, alone, would change the object as it is.
+func (w Wish) changesCurrent() bool {
+	if w.Type == Apply {
+		return !applied(w.Current, w.fields(), w.manager(), w.Subresource)
+	}
+	return w.reliesOn(w.Current)
+}
+
 // reliesOn reports whether a wish that changes nothing any more would change
 // the object as it is: then another rule's wish in the same request does so.
 func (w Wish) reliesOn(current map[string]any) bool {
