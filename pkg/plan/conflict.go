@@ -21,6 +21,10 @@ type Conflict struct {
 }
 
 func (c Conflict) Error() string {
+	if len(c.Path) == 3 && slices.Contains([]string{LabelSet, LabelRule, LabelOwnerUID}, c.Path[2]) {
+		// Nobody wrote the label: it says whose child the object is.
+		return fmt.Sprintf("the object is made by rule %s, which comes first", c.Winner)
+	}
 	return fmt.Sprintf("%s is decided by rule %s, which comes first", c.Path, c.Winner)
 }
 

@@ -121,6 +121,19 @@ read pods by all `,
 			want: "a matched\nb withheld: metadata.labels.x is decided by rule set/a, which comes first\n" +
 				`merge pods db/p {"metadata":{"labels":{"x":"one"}}}` + "\nread pods by name p\nread pods by all ",
 		},
+		"two rules make one object": {
+			reason: "The reason names what was written, not the labels that say whose child it is.",
+			scene: scene{
+				rules: `
+  rules:
+  - {name: a, watch: tidbclusters, actions: [{apply: {resource: configmaps, owned: false, manifest: {metadata: {name: c}}}}]}
+  - {name: b, watch: tidbclusters, actions: [{apply: {resource: configmaps, owned: false, manifest: {metadata: {name: c}}}}]}`,
+				object: `{metadata: {name: basic}}`,
+			},
+			want: "a matched\nb withheld: the object is made by rule set/a, which comes first\n" +
+				`apply configmaps db/c {"metadata":{"labels":{"dyncontroller.dev/owner-uid":"u-basic","dyncontroller.dev/rule":"a","dyncontroller.dev/set":"set-6a1c41ee"}}}` +
+				"\nread configmaps by name c",
+		},
 		"suspended": {
 			reason: "It stays listed and writes nothing.",
 			scene:  scene{rules: "\n  rules: [{name: r, watch: tidbclusters, suspend: true, actions: [{patch: {merge: {spec: {size: 1}}}}]}]", object: `{}`},

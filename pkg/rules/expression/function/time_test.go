@@ -144,6 +144,8 @@ func TestTimeConstants(t *testing.T) {
 		"seconds":            {`olderThan("2026-01-01T00:00:00Z", 9223372036854775807)`, `9223372036854775807`, "9223372036854775807 seconds is longer than the 292 years of a duration"},
 		"another kind":       {`any([], after(5))`, "5", "after wants a string or a time, have an integer"},
 		"too few fields":     {`inWindow("0 22 * *", "8h")`, `"0 22 * *"`, `"0 22 * *" is not a cron schedule: expected exactly 5 fields, found 4: [0 22 * *]; write minute, hour, day of month, month and day of week, such as "30 22 * * 1-5", or "@daily"`},
+		"Sunday as 7":        {`inWindow("0 22 * * 7", "8h")`, `"0 22 * * 7"`, `"0 22 * * 7" is not a cron schedule; Sunday is 0, or SUN`},
+		"the last day":       {`inWindow("0 22 L * *", "8h")`, `"0 22 L * *"`, `"0 22 L * *" is not a cron schedule; write minute, hour, day of month, month and day of week, such as "30 22 * * 1-5", or "@daily"`},
 		"a field of nothing": {`inWindow("0 , * * *", "8h")`, `"0 , * * *"`, `"0 , * * *" is not a cron schedule; write minute, hour, day of month, month and day of week, such as "30 22 * * 1-5", or "@daily"`},
 		"every":              {`inWindow("@every 5m", "1m")`, `"@every 5m"`, `"@every 5m" is not a cron schedule; windows begin at times of the day: write "*/15 * * * *" for every 15 minutes`},
 		"a zone inside":      {`window("CRON_TZ=Asia/Tokyo 0 22 * * *", "1m")`, `"CRON_TZ=Asia/Tokyo 0 22 * * *"`, `"CRON_TZ=Asia/Tokyo 0 22 * * *" is not a cron schedule; give the time zone as the last argument`},

@@ -47,7 +47,7 @@ func readCron(b *value.Budget, v any) (any, error) {
 	}
 	parsed, err := cron.ParseStandard(text)
 	if err != nil {
-		return nil, value.Faultf("%q is not a cron schedule: %v", value.Excerpt(text), err).WithHint("%s", wrong.Hint)
+		return nil, cronFault(wrong, err.Error())
 	}
 	calendar, ok := parsed.(*cron.SpecSchedule)
 	if !ok || !complete(calendar) {
@@ -57,6 +57,18 @@ func readCron(b *value.Budget, v any) (any, error) {
 	// A date that can ever be is in a leap year.
 	leap := time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 	return &schedule{calendar: calendar, never: calendar.Next(leap.Add(-time.Second)).IsZero()}, nil
+}
+
+// cronFault adds what the library says, where it says it to users.
+func cronFault(wrong *value.Fault, reason string) *value.Fault {
+	switch {
+	case strings.Contains(reason, "strconv"):
+		return wrong
+	case strings.Contains(reason, "(7) above maximum (6)"):
+		return wrong.WithHint("Sunday is 0, or SUN")
+	default:
+		return value.Faultf("%s: %s", wrong.Message, reason).WithHint("%s", wrong.Hint)
+	}
 }
 
 // complete reports whether every field matches something: the library takes ","
