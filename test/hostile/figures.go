@@ -21,6 +21,8 @@ type Result struct {
 	Message string  // Of the first error.
 	Load    Figures // Up to the refusal, or until it is compiled.
 	Run     Figures // The evaluation of what is not refused.
+	// Yardstick is work that is always the same, done right after the case.
+	Yardstick Figures
 }
 
 // Figures are what something cost.

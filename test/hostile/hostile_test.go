@@ -29,6 +29,9 @@ var hostileBound = hostile.Figures{CPU: 50 * time.Millisecond, Peak: 16 << 10}
 // takes no longer. That its rules go astray is found when they are evaluated.
 var fileBound = hostile.Figures{CPU: time.Second, Peak: 64 << 10}
 
+// usualYardstick is what the yardstick takes, when nothing else runs, on the machine that the bounds were set on.
+const usualYardstick = 18 * time.Millisecond
+
 // attempts is how often a case may be tried. The bounds are on the work that a case needs, and a busy machine or a
 // collection of garbage that starts by chance can only add to that, so the best attempt counts.
 const attempts = 8
@@ -107,22 +110,29 @@ func (r row) judged() hostile.Figures {
 
 // excess is how many times a bound is exceeded, at most 1 where none is.
 func (r row) excess() float64 {
-	most := excess(r.judged(), hostileBound)
+	most := r.excessOf(r.judged(), hostileBound)
 	if r.Outcome != hostile.Refused {
-		most = max(most, excess(r.Load, fileBound))
+		most = max(most, r.excessOf(r.Load, fileBound))
 	}
 	return most
 }
 
-func excess(f, bound hostile.Figures) float64 {
-	return max(f.CPU.Seconds()/bound.CPU.Seconds(), float64(f.Peak)/float64(bound.Peak))
+func (r row) excessOf(f, bound hostile.Figures) float64 {
+	return max(f.CPU.Seconds()/(bound.CPU.Seconds()*r.slowness()), float64(f.Peak)/float64(bound.Peak))
 }
+
+// slowness is how many times as long as usual the machine took for the yardstick, at least 1. Neighbours on the same
+// caches and cores make work take more CPU time, not only more time.
+func (r row) slowness() float64 { return max(1, r.Yardstick.CPU.Seconds()/usualYardstick.Seconds()) }
 
 func (r row) String() string {
 	f := r.judged()
 	text := fmt.Sprintf("%5.1f ms %6d KiB peak %7d KiB allocated", f.CPU.Seconds()*1000, f.Peak, f.Allocated)
 	if r.Outcome != hostile.Refused {
 		text += fmt.Sprintf(" (loaded in %.1f ms %d KiB)", r.Load.CPU.Seconds()*1000, r.Load.Peak)
+	}
+	if r.slowness() > 1 {
+		text += fmt.Sprintf(", on a machine %.1f times as slow as usual", r.slowness())
 	}
 	return text
 }

@@ -49,6 +49,9 @@ func run(args []string) error {
 		result.Message = cmp.Or(mistake(text), result.Message)
 	}
 	result.Message = hostile.Shorten(result.Message)
+	if result.Yardstick, err = yardstick(); err != nil {
+		return err
+	}
 	return json.NewEncoder(os.Stdout).Encode(result)
 }
 
