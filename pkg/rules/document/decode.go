@@ -52,8 +52,8 @@ func (n *Node) Decode(fields ...Field) Errors {
 	}
 	for _, field := range fields {
 		if field.Required && n.Get(field.Name) == nil && !n.misspells(field.Name, fields) {
-			errs = append(errs, n.Errorf(
-				fmt.Sprintf("add %s", field.Name+": ..."), "the field %s is missing", quote(field.Name)))
+			errs = append(errs, n.Errorf(fmt.Sprintf("add %s: ...", field.Name),
+				"the field %s is missing", quote(field.Name)).Coded(CodeMissingField))
 		}
 	}
 	return errs
@@ -77,14 +77,14 @@ func (e Entry) decode(fields []Field) Errors {
 	}
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == e.Key.text })
 	if i < 0 {
-		return Errors{e.Key.Errorf(known(e.Key.text, fields), "unknown field %s", quote(e.Key.text))}
+		return Errors{e.Key.Errorf(known(e.Key.text, fields), "unknown field %s", quote(e.Key.text)).Coded(CodeUnknownField)}
 	}
 	field := fields[i]
 	switch {
 	case field.Unsupported:
-		return Errors{e.Key.Errorf("remove it", "field %s is not supported yet", quote(field.Name))}
+		return Errors{e.Key.Errorf("remove it", "field %s is not supported yet", quote(field.Name)).Coded(CodeNotSupported)}
 	case field.Required && e.Value.kind == KindNull:
-		return Errors{e.Value.Errorf("give it one", "the field %s has no value", quote(field.Name))}
+		return Errors{e.Value.Errorf("give it one", "the field %s has no value", quote(field.Name)).Coded(CodeMissingField)}
 	default:
 		return field.Decode(e.Value)
 	}
@@ -118,7 +118,7 @@ func (n *Node) Expect(kinds ...Kind) *Error {
 	for i, kind := range kinds {
 		names[i] = kind.String()
 	}
-	return n.Errorf(n.expected(kinds[0]), "want %s, have %s", strings.Join(names, " or "), n.kind)
+	return n.Errorf(n.expected(kinds[0]), "want %s, have %s", strings.Join(names, " or "), n.kind).Coded(CodeTypeMismatch)
 }
 
 // unspaced is a key and a value without the space that YAML needs between them.
@@ -188,12 +188,12 @@ func OneOf[T ~string](into *T, values ...T) Decoder {
 		case KindInvalid:
 			return nil
 		default:
-			return Errors{n.Errorf(hint, "want a string, have %s", n.Kind())}
+			return Errors{n.Errorf(hint, "want a string, have %s", n.Kind()).Coded(CodeTypeMismatch)}
 		}
 		if near := Suggest(text, names); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", near)
 		}
-		return Errors{n.Errorf(hint, "%s is not known here", quote(text))}
+		return Errors{n.Errorf(hint, "%s is not known here", quote(text)).Coded(CodeNotInEnum)}
 	}
 }
 

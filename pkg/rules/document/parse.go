@@ -23,7 +23,7 @@ type File struct {
 func Parse(f File) ([]*Node, Errors) {
 	s, err := newSource(f)
 	if err != nil {
-		return nil, Errors{err}
+		return nil, Errors{err.Coded(CodeYAML)}
 	}
 	b := &builder{source: s, cursor: s.start()}
 	var roots []*Node
@@ -46,6 +46,9 @@ func Parse(f File) ([]*Node, Errors) {
 		if root := document.Content[0]; !isEmpty(root) {
 			roots = append(roots, b.node(&Node{source: s}, root, 1))
 		}
+	}
+	for _, err := range b.errors {
+		err.Code = CodeYAML
 	}
 	return roots, b.errors.Sorted()
 }

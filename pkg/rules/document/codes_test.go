@@ -1,0 +1,130 @@
+package document
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestCodes(t *testing.T) {
+	name := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
+	seen := map[Code]bool{}
+	for _, row := range Codes() {
+		if !name.MatchString(string(row.Code)) || seen[row.Code] {
+			t.Errorf("%q is no code, or is there twice", row.Code)
+		}
+		seen[row.Code] = true
+		for _, text := range []string{row.Text, row.Advice} {
+			if len(text) > 100 || !strings.HasSuffix(text, ".") || strings.ContainsAny(text, "|\n`") {
+				t.Errorf("%s: want a short sentence, have %q", row.Code, text)
+			}
+		}
+		if got := Describe(row.Code); got != row {
+			t.Errorf("%s is described as %s", row.Code, got.Code)
+		}
+	}
+	for _, unknown := range []Code{"", "no-such-code"} {
+		if got := Describe(unknown).Code; got != CodeInvalid {
+			t.Errorf("%q is described as %s", unknown, got)
+		}
+	}
+}
+
+// TestCodesOfParser holds that what is wrong with a file as such is told from what
+// is wrong with what it says.
+func TestCodesOfParser(t *testing.T) {
+	for text, want := range map[string]Code{
+		"a: [":             CodeYAML,
+		"a: on":            CodeYAML,
+		"\xff\xfea":        CodeYAML,
+		"a: &x b":          CodeYAML,
+		"nmae: x\nkind: a": CodeUnknownField,
+		"kind: a":          CodeMissingField,
+		"name:\nkind: a":   CodeMissingField,
+		"name: 1\nkind: a": CodeTypeMismatch,
+		"name: x\nkind: b": CodeNotInEnum,
+		"name: x\nkind: 1": CodeTypeMismatch,
+		"name: x\nlate: 1": CodeNotSupported,
+	} {
+		roots, errs := Parse(File{Name: "f", Data: []byte(text)})
+		if len(errs) == 0 {
+			var name, kind string
+			errs = roots[0].Decode(Required("name", String(&name)), Optional("kind", OneOf(&kind, "a")), Unsupported("late"))
+		}
+		if len(errs) == 0 || errs[0].Code != want {
+			t.Errorf("%q: want %s, got %v", text, want, errs)
+		}
+	}
+}
+
+// TestEveryCodeIsKnown reads the whole program: a code that it gives a mistake is a
+// row of the table.
+func TestEveryCodeIsKnown(t *testing.T) {
+	known := map[string]bool{}
+	for _, row := range Codes() {
+		known[string(row.Code)] = true
+	}
+	found := 0
+	for _, folder := range []string{"../../../pkg", "../../../internal"} {
+		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return nil //nolint:nilerr // The compiler says it better.
+			}
+			for text, at := range writtenCodes(file) {
+				if found++; !known[text] {
+					t.Errorf("%s: the code %q has no row in codes.go", set.Position(at), text)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found == 0 {
+		t.Error("no code is found anywhere")
+	}
+}
+
+// writtenCodes finds the codes that a file writes as text: x.Coded("code"), a
+// field Code: "code" and constants of the type. A constant is known to the
+// compiler wherever else it is.
+func writtenCodes(file *ast.File) map[string]token.Pos {
+	out := map[string]token.Pos{}
+	add := func(x ast.Expr) {
+		if literal, ok := x.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			if text, err := strconv.Unquote(literal.Value); err == nil {
+				out[text] = literal.Pos()
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if called, ok := n.Fun.(*ast.SelectorExpr); ok && called.Sel.Name == "Coded" && len(n.Args) == 1 {
+				add(n.Args[0])
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Code" {
+				add(n.Value)
+			}
+		case *ast.ValueSpec:
+			if typ, ok := n.Type.(*ast.Ident); ok && typ.Name == "Code" {
+				add(n.Values[0])
+			}
+		}
+		return true
+	})
+	return out
+}
