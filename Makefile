@@ -14,7 +14,7 @@ CLUSTER_LDFLAGS    = -s -w $(foreach package,k8s.io/component-base/version k8s.i
 	-X $(package).gitMajor=$(KUBERNETES_MAJOR) \
 	-X $(package).gitMinor=$(KUBERNETES_MINOR))
 CLUSTER_SOURCES   := test/cluster/go.mod test/cluster/go.sum \
-	$(shell find test/cluster -name '*.go' -not -name '*_test.go' -not -path 'test/cluster/progress/*')
+	$(shell find test/cluster -name '*.go' -not -name '*_test.go' -not -path 'test/cluster/progress/*' -not -path 'test/cluster/builtin/*')
 
 # The race detector needs a C compiler; where there is none the tests run without.
 RACE ?= $(if $(shell command -v $$(go env CC)),-race)
@@ -45,6 +45,7 @@ unit: ## Run the tests that need no control plane
 # With the detectors, client-go panics where an object of a cache is changed, and where a streamed list differs from a
 # plain one. They log, which the demo would show.
 e2e: bin/cluster ## Run the tests on the real control plane
+	cd test/cluster && go test -trimpath ./builtin
 	go test $(RACE) -count=1 -timeout 20m $(filter-out ./test/e2e/...,$(E2E))
 	KUBE_CACHE_MUTATION_DETECTOR=true KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true \
 		go test $(RACE) -count=1 -timeout 20m ./test/e2e/...
@@ -80,12 +81,12 @@ lint: bin/golangci-lint bin/cluster ## Run go vet and golangci-lint
 	cd test/cluster && go vet ./...
 	cd test/cluster && ../../bin/golangci-lint run --config ../../.golangci.yml ./internal/... ./progress/...
 	cd test/cluster && ../../bin/golangci-lint run --config ../../.golangci.yml \
-		--disable bodyclose,exhaustive,govet,modernize,nilerr,noctx,staticcheck,unparam .
+		--disable bodyclose,exhaustive,govet,modernize,nilerr,noctx,staticcheck,unparam . ./builtin
 
 fix: bin/golangci-lint ## Format, and fix what the linters can fix
 	bin/golangci-lint run --fix ./...
 	cd test/cluster && ../../bin/golangci-lint run --config ../../.golangci.yml --fix ./internal/... ./progress/...
-	cd test/cluster && ../../bin/golangci-lint fmt --config ../../.golangci.yml .
+	cd test/cluster && ../../bin/golangci-lint fmt --config ../../.golangci.yml . ./builtin
 
 bin/golangci-lint: tools/go.mod tools/go.sum
 	@echo 'Building golangci-lint from source, about 2 minutes on two cores, seconds when cached.'
@@ -97,8 +98,9 @@ verify: ## Check that go.mod and go.sum of every module are tidy
 	cd test/cluster && go mod tidy -diff
 	cd tools && go mod tidy -diff
 
-generate: ## Write docs/reference anew
+generate: ## Write docs/reference and the schemas of built-in kinds anew
 	go test ./test/docs -run TestReference -update
+	cd test/cluster && go run -trimpath ./builtin ../../pkg/rules/schema/builtin/data
 
 clean: ## Remove bin/
 	rm -rf bin

@@ -17,9 +17,12 @@ func House() [][]string {
 		{"./pkg/rules/action", "./pkg/rules/spec"},
 		{"./pkg/rules/relation"},
 		{"./pkg/rules/body"},
-		{"./pkg/rules/document", "./pkg/rules/expression"},
+		{"./pkg/rules/schema/builtin"},
+		{"./pkg/rules/expression", "./pkg/rules/schema/crd"},
+		{"./pkg/rules/schema/openapi"},
 		{"./pkg/rules/expression/function"},
-		{"./pkg/rules/expression/value", "./pkg/rules/footprint/shape"},
+		{"./pkg/rules/schema", "./pkg/rules/footprint/shape"},
+		{"./pkg/rules/document", "./pkg/rules/expression/value"},
 		{"./pkg/rules/footprint"},
 		{"./pkg/plan"},
 	}
@@ -89,7 +92,7 @@ func Bans() []Ban {
 		{
 			Why:  "only tests import it",
 			Who:  []string{"./cmd/...", "./internal/...", "./pkg/..."},
-			What: []string{"testing/...", "github.com/google/go-cmp/...", "github.com/rogpeppe/go-internal/...", "go.uber.org/goleak/..."},
+			What: []string{"testing/...", "github.com/google/go-cmp/...", "github.com/santhosh-tekuri/jsonschema/...", "k8s.io/client-go/openapi/openapitest/...", "github.com/rogpeppe/go-internal/...", "go.uber.org/goleak/..."},
 		},
 	}
 }

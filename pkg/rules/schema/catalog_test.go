@@ -1,0 +1,227 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// listed is a source of names without types.
+type listed struct {
+	names []Name
+	whole []string
+}
+
+func (l listed) Resources() []Name { return l.names }
+
+func (l listed) Whole(group string) bool { return slices.Contains(l.whole, group) }
+
+func (l listed) Resource(gvr schema.GroupVersionResource) *Resource {
+	for _, name := range l.names {
+		if name.GroupVersionResource == gvr {
+			return &Resource{GroupVersionResource: gvr, Kind: name.Kind, Type: Open()}
+		}
+	}
+	return nil
+}
+
+// gvrOf reads "group/version/resource"; the core's group is empty.
+func gvrOf(text string) schema.GroupVersionResource {
+	parts := strings.Split(text, "/")
+	return schema.GroupVersionResource{Group: parts[0], Version: parts[1], Resource: parts[2]}
+}
+
+// named reads "group/version/resource Kind other ...".
+func named(text string) Name {
+	words := strings.Fields(text)
+	return Name{GroupVersionResource: gvrOf(words[0]), Kind: words[1], Other: words[2:]}
+}
+
+// cluster knows what is built in whole, and two definitions that a user gave.
+func cluster() *Catalog {
+	var builtin, given listed
+	builtin.whole = []string{"", "apps", "batch", "networking.k8s.io", "events.k8s.io", "autoscaling"}
+	for _, text := range []string{
+		"/v1/configmaps ConfigMap", "/v1/endpoints Endpoints", "/v1/events Event", "/v1/namespaces Namespace", "/v1/nodes Node",
+		"/v1/persistentvolumeclaims PersistentVolumeClaim", "/v1/pods Pod", "/v1/services Service",
+		"apps/v1/daemonsets DaemonSet", "apps/v1/deployments Deployment", "apps/v1/statefulsets StatefulSet",
+		"autoscaling/v1/horizontalpodautoscalers HorizontalPodAutoscaler", "autoscaling/v2/horizontalpodautoscalers HorizontalPodAutoscaler",
+		"batch/v1/cronjobs CronJob", "batch/v1/jobs Job", "events.k8s.io/v1/events Event",
+		"networking.k8s.io/v1/ingresses Ingress", "networking.k8s.io/v1/networkpolicies NetworkPolicy",
+	} {
+		builtin.names = append(builtin.names, named(text))
+	}
+	for _, text := range []string{
+		"pingcap.com/v1alpha1/tidbclusters TidbCluster tidbcluster tc",
+		"serving.knative.dev/v1/services Service service kservice ksvc",
+		"apps.pingcap.com/v1/statefulsets StatefulSet", "apps.pingcap.com/v1alpha1/statefulsets StatefulSet",
+		"example.com/v2beta1/things Thing", "example.com/v1/things Thing", "example.com/v10/things Thing",
+	} {
+		given.names = append(given.names, named(text))
+	}
+	return NewCatalog(builtin, given)
+}
+
+func TestResource(t *testing.T) {
+	c := cluster()
+	if got := c.Resource(gvrOf("pingcap.com/v1alpha1/tidbclusters")); got == nil || got.Kind != "TidbCluster" {
+		t.Errorf("the second source is not asked: %+v", got)
+	}
+	if got := c.Resource(gvrOf("apps/v1/deployment")); got != nil {
+		t.Errorf("what nobody knows is %+v", got)
+	}
+	if got := c.Growing().Resource(gvrOf("/v1/pods")); got == nil || got.Kind != "Pod" {
+		t.Errorf("one that grows knows the same, has %+v", got)
+	}
+	var nothing *Catalog
+	if nothing.Resource(gvrOf("/v1/pods")) != nil || nothing.Missing(gvrOf("/v1/pods")) {
+		t.Error("who knows nothing has an opinion")
+	}
+	if got, found := nothing.Closest(gvrOf("/v1/pods")); found {
+		t.Errorf("who knows nothing suggests %v", got)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	for text, tc := range map[string]struct {
+		reason string
+		want   bool
+	}{
+		"/v1/pods":                          {"it is there", false},
+		"/v1/pod":                           {"of the core all is known", true},
+		"apps/v1beta1/deployments":          {"that version is of the past", true},
+		"pingcap.com/v1/tidbclusters":       {"the definition has no such version", true},
+		"pingcap.com/v1alpha1/tidbmonitors": {"its definition may not have been given", false},
+		"cert-manager.io/v1/certificates":   {"nothing is known of the group", false},
+	} {
+		if got := cluster().Missing(gvrOf(text)); got != tc.want {
+			t.Errorf("%s: %s: missing is %v", text, tc.reason, got)
+		}
+		if cluster().Growing().Missing(gvrOf(text)) {
+			t.Errorf("%s: in a cluster that is in use it may come", text)
+		}
+	}
+}
+
+func TestClosest(t *testing.T) {
+	for text, tc := range map[string]struct {
+		reason, want string
+	}{
+		"apps/v1/deployment":                    {"the singular", "apps/v1/deployments"},
+		"apps/v1/Deployment":                    {"the kind", "apps/v1/deployments"},
+		"apps/v1/Deployments":                   {"capitals", "apps/v1/deployments"},
+		"apps/v1/deploy":                        {"as kubectl takes it", "apps/v1/deployments"},
+		"apps/v1/deploymets":                    {"a letter is missing", "apps/v1/deployments"},
+		"/v1/po":                                {"short for pods", "/v1/pods"},
+		"/v1/cm":                                {"short", "/v1/configmaps"},
+		"pingcap.com/v1alpha1/tc":               {"a short name of its definition", "pingcap.com/v1alpha1/tidbclusters"},
+		"pingcap.com/v1/tidbclusters":           {"another version", "pingcap.com/v1alpha1/tidbclusters"},
+		"pingcap.com/v1/tidbcluster":            {"and the singular", "pingcap.com/v1alpha1/tidbclusters"},
+		"pincap.com/v1alpha1/tidbclusters":      {"a group that is misspelt", "pingcap.com/v1alpha1/tidbclusters"},
+		"pincap.com/v1alpha1/tidbclustrs":       {"and the resource as well", "pingcap.com/v1alpha1/tidbclusters"},
+		"extensions/v1beta1/ingresses":          {"where it has moved", "networking.k8s.io/v1/ingresses"},
+		"networking.k8s.io/v1beta1/ingresses":   {"a version of the past", "networking.k8s.io/v1/ingresses"},
+		"apps/v1beta1/deployments":              {"likewise", "apps/v1/deployments"},
+		"apps/v1beta2/deployment":               {"likewise", "apps/v1/deployments"},
+		"/v1/deployments":                       {"no group", "apps/v1/deployments"},
+		"/v1/deploy":                            {"no group, and short", "apps/v1/deployments"},
+		"/v1/ing":                               {"likewise", "networking.k8s.io/v1/ingresses"},
+		"core/v1/pods":                          {"the core's group has no name", "/v1/pods"},
+		"v1/v1/services":                        {"of two, that of Kubernetes itself", "/v1/services"},
+		"serving.knative.dv/v1/services":        {"unless the group is like another", "serving.knative.dev/v1/services"},
+		"/v1/statefulsets":                      {"of two, that of Kubernetes itself", "apps/v1/statefulsets"},
+		"apps/v1/hpa":                           {"short, in another group, the newest", "autoscaling/v2/horizontalpodautoscalers"},
+		"autoscaling/v1/hpa":                    {"the version that was asked for", "autoscaling/v1/horizontalpodautoscalers"},
+		"autoscaling/v2beta2/hpa":               {"or the newest", "autoscaling/v2/horizontalpodautoscalers"},
+		"example.com/v3/things":                 {"the newest is not the last by letters", "example.com/v10/things"},
+		"example.org/v1/things":                 {"the group ends differently", "example.com/v10/things"},
+		"/v1/cronjob":                           {"the singular in no group", "batch/v1/cronjobs"},
+		"/v1/deploymet":                         {"misspelt, and no group", "apps/v1/deployments"},
+		"/v1/persistentvolumeclaim":             {"the singular of a long one", "/v1/persistentvolumeclaims"},
+		"networking.k8s.io/v1/networkpolicy":    {"the singular that ends otherwise", "networking.k8s.io/v1/networkpolicies"},
+		"events.k8s.io/v1beta1/events":          {"the group counts", "events.k8s.io/v1/events"},
+		"cert-manager.io/v1/certificates":       {"nothing is like it", ""},
+		"policy/v1beta1/podsecuritypolicies":    {"what is gone has no other place", ""},
+		"/v1/" + strings.Repeat("pods", 10_000): {"no word is so long", ""},
+	} {
+		got, found := cluster().Closest(gvrOf(text))
+		if found != (tc.want != "") || found && got != gvrOf(tc.want) {
+			t.Errorf("%.60s: %s: suggested is %v, %v, want %q", text, tc.reason, got, found, tc.want)
+		}
+	}
+}
+
+// TestClosestInAnyOrder holds that the order of the sources does not matter.
+func TestClosestInAnyOrder(t *testing.T) {
+	c := cluster()
+	slices.Reverse(c.sources)
+	for _, text := range []string{"v1/v1/services", "/v1/statefulsets", "/v1/ev", "x/v1/event"} {
+		want, _ := cluster().Closest(gvrOf(text))
+		if got, _ := c.Closest(gvrOf(text)); got != want {
+			t.Errorf("%s is %v in one order and %v in the other", text, want, got)
+		}
+	}
+}
+
+func TestClosestIsBounded(t *testing.T) {
+	var many listed
+	for i := range 20_000 {
+		many.names = append(many.names, named(fmt.Sprintf("g%d.example.com/v1/things%d Thing", i, i)))
+	}
+	if got, found := NewCatalog(many).Closest(gvrOf("g1.example.com/v1/thing")); !found || got.Group != "g1.example.com" {
+		t.Errorf("among many it is %v, %v", got, found)
+	}
+}
+
+func TestCompareNames(t *testing.T) {
+	names := []Name{named("b/v1/a A"), named("a/v2/a A"), named("a/v1/b B"), named("a/v1/a A"), named("/v1/z Z")}
+	slices.SortFunc(names, CompareNames)
+	var got []string
+	for _, name := range names {
+		got = append(got, name.Group+"/"+name.Version+"/"+name.Resource)
+	}
+	if want := "/v1/z a/v1/a a/v1/b a/v2/a b/v1/a"; strings.Join(got, " ") != want {
+		t.Errorf("the order is %v, want %s", got, want)
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	if stored := Metadata().Map.Fields["uid"]; !stored.Always || stored.Required {
+		t.Errorf("a stored object has a uid that is %+v", stored)
+	}
+	if template := EmbeddedMetadata().Map.Fields["uid"]; template.Always {
+		t.Errorf("a template has a uid that is %+v", template)
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		kinds  value.Kind
+	}{
+		"labels":                     {"texts by keys", value.Map},
+		"ownerReferences":            {"a list", value.List},
+		"generation":                 {"counted", value.Int},
+		"deletionGracePeriodSeconds": {"counted", value.Int},
+		"creationTimestamp":          {"an instant is a text", value.String},
+	} {
+		field, possible := Metadata().Field(name)
+		if !possible || field.Type.Kinds != tc.kinds {
+			t.Errorf("%s: %s, have %+v", name, tc.reason, field.Type)
+		}
+	}
+	if list := Metadata().Map.Fields["ownerReferences"].Type.List; list.Kind != Keyed || list.Keys[0] != "uid" {
+		t.Errorf("owners are told apart by %+v", list)
+	}
+	if list := Metadata().Map.Fields["finalizers"].Type.List; list.Kind != Set {
+		t.Errorf("finalizers are %+v", list)
+	}
+	if _, possible := Metadata().Field("label"); possible {
+		t.Error("an unknown field is possible")
+	}
+	if label, possible := Metadata().Map.Fields["labels"].Type.Field("app"); !possible || label.Type.Kinds != value.String {
+		t.Errorf("a label is %+v", label)
+	}
+}

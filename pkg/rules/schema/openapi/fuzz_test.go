@@ -1,0 +1,97 @@
+package openapi
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
+
+// sound reports what no type may be: without kinds, or a map or list of which
+// nothing is said.
+func sound(t *testing.T, root *schema.Type) {
+	t.Helper()
+	seen := map[*schema.Type]bool{}
+	var visit func(at *schema.Type)
+	visit = func(at *schema.Type) {
+		if seen[at] {
+			return
+		}
+		seen[at] = true
+		if at == nil || at.Kinds == 0 {
+			t.Fatalf("a type is %+v", at)
+		}
+		if at.Kinds.Has(value.Map) != (at.Map != nil) && at.Kinds != value.Any {
+			t.Fatalf("of %v the map is %+v", at.Kinds, at.Map)
+		}
+		if at.Kinds.Has(value.List) != (at.List != nil) && at.Kinds != value.Any {
+			t.Fatalf("of %v the list is %+v", at.Kinds, at.List)
+		}
+		if at.Map != nil {
+			for _, field := range at.Map.Fields {
+				visit(field.Type)
+			}
+			if at.Map.Values != nil {
+				visit(at.Map.Values)
+			}
+		}
+		if at.List != nil {
+			visit(at.List.Items)
+		}
+	}
+	visit(root)
+}
+
+func FuzzType(f *testing.F) {
+	f.Add(schemas, uint8(0))
+	f.Add(`{Root: {type: array, items: {type: object, properties: {a: `+quantity+`}}}}`, uint8(1))
+	f.Add(`{Root: {allOf: [{$ref: "#/components/schemas/Root"}], nullable: true}}`, uint8(2))
+	f.Add(`{Root: {type: object, x-kubernetes-embedded-resource: true, properties: {metadata: {properties: {name: {minLength: 1}}}}}}`, uint8(1))
+	f.Fuzz(func(t *testing.T, text string, dialect uint8) {
+		var all map[string]any
+		if len(text) > 10_000 || yaml.Unmarshal([]byte(text), &all) != nil {
+			return
+		}
+		r := NewReader(Dialect(dialect%3), func(name string) any { return all[name] })
+		for name, one := range all {
+			sound(t, r.Type(one))
+			sound(t, r.Object(one))
+			if got := r.Component(name); got != nil {
+				sound(t, got)
+			}
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	data, err := os.ReadFile(filepath.Join("testdata", "apps.json"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte(`{"paths": {"/api/v1/as": {"put": {"x-kubernetes-group-version-kind": {"kind": "K"}}}}, "components": {"schemas": {"K": {}}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := Parse(data)
+		if err != nil {
+			return
+		}
+		if !json.Valid(data) {
+			t.Fatal("what is no JSON is read")
+		}
+		for _, name := range d.Resources() {
+			r := d.Resource(name.GroupVersionResource)
+			if r == nil || r.Kind != name.Kind {
+				t.Fatalf("%v is listed and is %+v", name, r)
+			}
+			sound(t, r.Type)
+			for _, sub := range r.Subresources {
+				sound(t, sub)
+			}
+		}
+	})
+}

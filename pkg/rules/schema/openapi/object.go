@@ -1,0 +1,168 @@
+package openapi
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
+
+// What our own documents say of the fields of a map, as the Go types of built-in
+// kinds have it.
+const (
+	alwaysExtension = "x-dyncontroller-always"
+	zeroExtension   = "x-dyncontroller-zero-is-absent"
+)
+
+func (r *Reader) mapOf(s map[string]any) *schema.Map {
+	properties, _ := s["properties"].(map[string]any)
+	m := &schema.Map{
+		Open:   r.dialect == Keeping || flag(s["x-kubernetes-preserve-unknown-fields"]),
+		Atomic: s["x-kubernetes-map-type"] == "atomic",
+	}
+	switch values := s["additionalProperties"].(type) {
+	case map[string]any:
+		m.Values = r.read(values)
+	case bool:
+		if values {
+			m.Values = schema.Open()
+		}
+	default:
+		m.Open = m.Open || r.dialect == Go && len(properties) == 0
+	}
+	if len(properties) == 0 {
+		return m
+	}
+	m.Fields = make(map[string]schema.Field, len(properties))
+	for name, property := range properties {
+		m.Fields[name] = r.field(property)
+	}
+	mark(m.Fields, texts(s["required"]), func(f *schema.Field) { f.Required = true })
+	mark(m.Fields, texts(s[alwaysExtension]), func(f *schema.Field) { f.Always = true })
+	mark(m.Fields, texts(s[zeroExtension]), func(f *schema.Field) { f.ZeroIsAbsent = true })
+	return m
+}
+
+// mark changes some fields. A name that no field has says nothing: what is required
+// then is not known.
+func mark(fields map[string]schema.Field, names []string, change func(*schema.Field)) {
+	for _, name := range names {
+		if field, found := fields[name]; found {
+			change(&field)
+			fields[name] = field
+		}
+	}
+}
+
+func (r *Reader) field(property any) schema.Field {
+	field := schema.Field{Type: r.read(property)}
+	s, _ := property.(map[string]any)
+	written, defaulted := s["default"]
+	if !defaulted {
+		return field
+	}
+	fallback := normal(written)
+	// Documents of API servers say {} for whatever is a struct in Go, times too. A type
+	// without kinds is one that is not yet complete.
+	if kinds := field.Type.Kinds; kinds == 0 || kinds.Has(value.KindOf(fallback)) {
+		field.Always, field.Default = true, fallback
+	}
+	return field
+}
+
+// complete adds what is not written in the schema of a whole object, and reports
+// whether it is one.
+func complete(m *schema.Map, s map[string]any) bool {
+	if flag(s["x-kubernetes-embedded-resource"]) {
+		m.Fields = maps.Clone(m.Fields)
+		identify(m, s, schema.EmbeddedMetadata())
+		return true
+	}
+	_, kinds := s["x-kubernetes-group-version-kind"]
+	if !kinds || m.Fields["metadata"].Type != schema.EmbeddedMetadata() {
+		return false
+	}
+	identify(m, s, schema.Metadata())
+	return true
+}
+
+// identify adds apiVersion, kind and metadata to the fields of a whole object. They
+// are not required: whoever writes an object for a resource has them from it.
+func identify(m *schema.Map, from any, metadata *schema.Type) {
+	if m.Fields == nil {
+		m.Fields = map[string]schema.Field{}
+	}
+	stored := metadata == schema.Metadata()
+	text := &schema.Type{Kinds: value.String}
+	m.Fields["apiVersion"] = schema.Field{Type: text, Always: stored}
+	m.Fields["kind"] = schema.Field{Type: text, Always: stored}
+	m.Fields["metadata"] = schema.Field{Type: restricted(metadata, from), Always: stored}
+}
+
+// restricted returns the metadata with what a schema says of names. It can say
+// nothing else of it.
+func restricted(metadata *schema.Type, from any) *schema.Type {
+	s, _ := from.(map[string]any)
+	limits := map[string]*schema.Limits{}
+	for _, name := range []string{"name", "generateName"} {
+		if limit := limitsOf(at(s, "properties", "metadata", "properties", name)); limit != nil {
+			limits[name] = limit
+		}
+	}
+	if len(limits) == 0 {
+		return metadata
+	}
+	t, m := *metadata, *metadata.Map
+	m.Fields = maps.Clone(m.Fields)
+	for name, limit := range limits {
+		field := m.Fields[name]
+		limited := *field.Type
+		limited.Limit = limit
+		field.Type = &limited
+		m.Fields[name] = field
+	}
+	t.Map = &m
+	return &t
+}
+
+// at returns the map below some keys, nil where there is none.
+func at(s map[string]any, keys ...string) map[string]any {
+	for _, key := range keys {
+		s, _ = s[key].(map[string]any)
+	}
+	return s
+}
+
+// texts returns the texts of a list.
+func texts(list any) []string {
+	elements, _ := list.([]any)
+	var out []string
+	for _, element := range elements {
+		if text, ok := element.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return slices.Clip(out)
+}
+
+// wellKnown returns the types of components that API servers read and write in ways
+// that their schemas do not tell.
+func wellKnown(name string) *schema.Type {
+	name, ours := strings.CutPrefix(name, "io.k8s.apimachinery.pkg.")
+	if !ours {
+		return nil
+	}
+	return machinery[strings.TrimSuffix(name, "_v2")]
+}
+
+var machinery = map[string]*schema.Type{
+	"api.resource.Quantity":   {Kinds: value.Number | value.String, Format: schema.Quantity},
+	"util.intstr.IntOrString": {Kinds: value.Int | value.String, Format: "int-or-string"},
+	"apis.meta.v1.Time":       {Kinds: value.String, Format: schema.Time},
+	"apis.meta.v1.MicroTime":  {Kinds: value.String, Format: schema.MicroTime},
+	"apis.meta.v1.ObjectMeta": schema.EmbeddedMetadata(),
+	"apis.meta.v1.FieldsV1":   {Kinds: value.Map, Map: &schema.Map{Open: true}},
+	"runtime.RawExtension":    {Kinds: value.Map, Map: &schema.Map{Open: true}},
+}

@@ -1,0 +1,201 @@
+package openapi
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
+
+// maxDepth is how many schemas within each other are read, references included.
+// What is deeper is open.
+const maxDepth = 100
+
+// Dialect is what schemas leave unsaid.
+type Dialect uint8
+
+const (
+	// Go is how the types of API servers are described: a map of which nothing is
+	// said is open.
+	Go Dialect = iota
+	// Structural is how CustomResourceDefinitions describe what they store: it is
+	// without the fields that the schema lacks.
+	Structural
+	// Keeping is Structural where unknown fields are kept everywhere, as
+	// spec.preserveUnknownFields says.
+	Keeping
+)
+
+// Reader makes types of schemas, as encoding/json or a YAML decoder decode them. It
+// is not safe for concurrent use; the types are.
+type Reader struct {
+	dialect    Dialect
+	components func(name string) any
+	named      map[string]*schema.Type
+	plain      map[plain]*schema.Type
+	refined    map[*schema.Type]refinement
+	depth      int
+}
+
+// plain is a type without parts and limits. There is one of each.
+type plain struct {
+	kinds  value.Kind
+	format string
+}
+
+// NewReader returns a reader of schemas that refer to others by
+// "#/components/schemas/NAME". Where components is nil, or nil for a name, nothing
+// is known of what is referred to.
+func NewReader(dialect Dialect, components func(name string) any) *Reader {
+	return &Reader{
+		dialect:    dialect,
+		components: components,
+		named:      map[string]*schema.Type{},
+		plain:      map[plain]*schema.Type{},
+		refined:    map[*schema.Type]refinement{},
+	}
+}
+
+// Type returns the type that a schema describes. A schema that is none is open.
+func (r *Reader) Type(from any) *schema.Type {
+	t := r.read(from)
+	r.refine()
+	return t
+}
+
+// Component returns the type of a component, nil if there is none of the name.
+func (r *Reader) Component(name string) *schema.Type {
+	t := r.component(name)
+	r.refine()
+	return t
+}
+
+// Object returns the type of whole objects of a schema, as that of a
+// CustomResourceDefinition: they have apiVersion, kind and metadata whatever it says.
+func (r *Reader) Object(from any) *schema.Type {
+	t := r.Type(from)
+	if t.Map == nil || !t.Known() {
+		t = &schema.Type{Kinds: value.Map, Map: &schema.Map{Open: true}}
+	}
+	whole, fields := *t, *t.Map
+	whole.Kinds, whole.Object, whole.Map = value.Map, true, &fields
+	fields.Fields = maps.Clone(fields.Fields)
+	identify(&fields, from, schema.Metadata())
+	return &whole
+}
+
+func (r *Reader) read(from any) *schema.Type {
+	s, ok := from.(map[string]any)
+	if !ok || r.depth >= maxDepth {
+		return schema.Open()
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	name, refers := reference(s)
+	if !refers {
+		return r.written(s)
+	}
+	t := r.component(name)
+	if t == nil {
+		return schema.Open()
+	}
+	return r.refinedBy(t, s)
+}
+
+// reference returns the name of what a schema refers to. As siblings of $ref mean
+// nothing, Kubernetes puts it into an allOf of its own where there are any.
+func reference(s map[string]any) (name string, refers bool) {
+	ref, refers := s["$ref"].(string)
+	if !refers {
+		all, _ := s["allOf"].([]any)
+		if len(all) != 1 {
+			return "", false
+		}
+		only, _ := all[0].(map[string]any)
+		ref, refers = only["$ref"].(string)
+	}
+	return strings.TrimPrefix(ref, "#/components/schemas/"), refers
+}
+
+func (r *Reader) component(name string) *schema.Type {
+	if t := wellKnown(name); t != nil {
+		return t
+	}
+	if t := r.named[name]; t != nil {
+		return t
+	}
+	if r.components == nil {
+		return nil
+	}
+	s, ok := r.components(name).(map[string]any)
+	if !ok {
+		return nil
+	}
+	t := &schema.Type{} // It can be met again within itself.
+	r.named[name] = t
+	if to, refers := reference(s); refers {
+		r.alias(t, to, s)
+		return t
+	}
+	*t = *r.written(s)
+	return t
+}
+
+// alias makes t what another component is.
+func (r *Reader) alias(t *schema.Type, to string, s map[string]any) {
+	if base := r.read(map[string]any{"$ref": to}); base != t {
+		r.refined[t] = refinement{base: base, by: s}
+		return
+	}
+	*t = *schema.Open()
+}
+
+// written returns the type of a schema that refers to no other as a whole.
+func (r *Reader) written(s map[string]any) *schema.Type {
+	kinds := kindsOf(s)
+	if kinds == 0 || kinds == value.Any {
+		return schema.Open()
+	}
+	if flag(s["nullable"]) {
+		kinds |= value.Nil
+	}
+	t := schema.Type{Kinds: kinds, Format: r.formatOf(s), Limit: limitsOf(s)}
+	if kinds.Has(value.Map) {
+		t.Map = r.mapOf(s)
+		t.Object = complete(t.Map, s)
+	}
+	if kinds.Has(value.List) {
+		t.List = r.listOf(s)
+	}
+	if t.Map != nil || t.List != nil || t.Limit != nil {
+		return &t
+	}
+	key := plain{kinds: t.Kinds, format: t.Format}
+	if r.plain[key] == nil {
+		r.plain[key] = &t
+	}
+	return r.plain[key]
+}
+
+func (r *Reader) listOf(s map[string]any) *schema.List {
+	list := &schema.List{Items: schema.Open(), Kind: schema.Atomic}
+	if items, said := s["items"]; said {
+		list.Items = r.read(items)
+	}
+	keys := texts(s["x-kubernetes-list-map-keys"])
+	kind := s["x-kubernetes-list-type"]
+	if kind == nil && s["x-kubernetes-patch-strategy"] == "merge" { // As API servers said it before 1.16.
+		kind = "set"
+		if key, ok := s["x-kubernetes-patch-merge-key"].(string); ok {
+			kind, keys = "map", []string{key}
+		}
+	}
+	switch {
+	case kind == "map" && len(keys) > 0:
+		list.Kind, list.Keys = schema.Keyed, keys
+	case kind == "set":
+		list.Kind = schema.Set
+	}
+	return list
+}

@@ -1,0 +1,241 @@
+package openapi
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
+
+// decode reads a schema that is written in YAML.
+func decode(t *testing.T, text string) any {
+	t.Helper()
+	var v any
+	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("decoding %s: %v", text, err)
+	}
+	return v
+}
+
+func of(kinds value.Kind) *schema.Type { return &schema.Type{Kinds: kinds} }
+
+func mapOf(m schema.Map) *schema.Type { return &schema.Type{Kinds: value.Map, Map: &m} }
+
+func listOf(l schema.List) *schema.Type { return &schema.Type{Kinds: value.List, List: &l} }
+
+const quantity = `{anyOf: [{type: integer}, {type: string}], x-kubernetes-int-or-string: true, ` +
+	`pattern: '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$'}`
+
+func TestType(t *testing.T) {
+	for text, tc := range map[string]struct {
+		reason string
+		want   *schema.Type
+	}{
+		`{type: string}`:                     {"a text", of(value.String)},
+		`{type: integer}`:                    {"an integer is no float", of(value.Int)},
+		`{type: number}`:                     {"a number can be written as either", of(value.Number)},
+		`{type: boolean, description: x}`:    {"prose says nothing", of(value.Bool)},
+		`{type: string, nullable: true}`:     {"null is stored", of(value.String | value.Nil)},
+		`{type: string, nullable: false}`:    {"null is not", of(value.String)},
+		`{type: string, format: date-time}`:  {"a format is kept", &schema.Type{Kinds: value.String, Format: schema.DateTime}},
+		`{x-kubernetes-int-or-string: true}`: {"without a type", of(value.Int | value.String)},
+		`{anyOf: [{type: integer}, {type: string}]}`: {
+			"alternatives that are just types", of(value.Int | value.String),
+		},
+		`{oneOf: [{type: string}, {type: number}]}`: {"in either way", of(value.Number | value.String)},
+		`{anyOf: [{type: integer}, {type: string, pattern: x}]}`: {
+			"what alternatives say of values is not guessed", schema.Open(),
+		},
+		`{anyOf: [{type: object}, {type: string}]}`: {"nor the parts of a map", schema.Open()},
+		`{anyOf: []}`:               {"none of none", schema.Open()},
+		`{}`:                        {"nothing is said", schema.Open()},
+		`text`:                      {"it is no schema", schema.Open()},
+		`{type: [string, integer]}`: {"JSON schema has more than OpenAPI", schema.Open()},
+		`{type: strin}`:             {"no type is called so", schema.Open()},
+		`{x-kubernetes-preserve-unknown-fields: true}`: {"anything is kept", schema.Open()},
+		`{$ref: "#/components/schemas/None"}`:          {"it refers to nothing that is known", schema.Open()},
+		`{type: string, oneOf: [{pattern: a}], not: {enum: [b]}, anyOf: [{minLength: 1}], allOf: [{maxLength: 2}]}`: {
+			"more than a value must satisfy", of(value.String),
+		},
+
+		`{type: array, items: {type: string}}`: {"lists are atomic unless they say", listOf(schema.List{Items: of(value.String)})},
+		`{type: array}`:                        {"nothing is said of its elements", listOf(schema.List{Items: schema.Open()})},
+		`{type: array, items: {type: string}, x-kubernetes-list-type: set}`: {
+			"a set", listOf(schema.List{Items: of(value.String), Kind: schema.Set}),
+		},
+		`{type: array, items: {}, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a, b]}`: {
+			"merged by keys", listOf(schema.List{Items: schema.Open(), Kind: schema.Keyed, Keys: []string{"a", "b"}}),
+		},
+		`{type: array, items: {}, x-kubernetes-list-type: map}`: {"no keys, no merging", listOf(schema.List{Items: schema.Open()})},
+		`{type: array, items: {}, x-kubernetes-patch-strategy: merge, x-kubernetes-patch-merge-key: name}`: {
+			"as old API servers say it", listOf(schema.List{Items: schema.Open(), Kind: schema.Keyed, Keys: []string{"name"}}),
+		},
+		`{type: array, items: {}, x-kubernetes-patch-strategy: merge}`: {
+			"and a set", listOf(schema.List{Items: schema.Open(), Kind: schema.Set}),
+		},
+		`{type: array, items: {}, x-kubernetes-list-type: atomic, x-kubernetes-patch-strategy: merge}`: {
+			"the newer way counts", listOf(schema.List{Items: schema.Open()}),
+		},
+
+		`{type: object}`: {"what is not described is not stored", mapOf(schema.Map{})},
+		`{type: object, x-kubernetes-preserve-unknown-fields: true}`: {"or it is", mapOf(schema.Map{Open: true})},
+		`{type: object, additionalProperties: {type: integer}}`:      {"values of a type", mapOf(schema.Map{Values: of(value.Int)})},
+		`{type: object, additionalProperties: true}`:                 {"of any", mapOf(schema.Map{Values: schema.Open()})},
+		`{type: object, additionalProperties: false}`:                {"of none", mapOf(schema.Map{})},
+		`{type: object, x-kubernetes-map-type: atomic}`:              {"owned as a whole", mapOf(schema.Map{Atomic: true})},
+		`{type: object, properties: {a: {type: string}}, required: [a, b]}`: {
+			"what is required and not described is not known",
+			mapOf(schema.Map{Fields: map[string]schema.Field{"a": {Type: of(value.String), Required: true}}}),
+		},
+		`{type: object, properties: {a: {type: integer, default: 3}, b: {type: string, default: 3}}}`: {
+			"a default of another type is none",
+			mapOf(schema.Map{Fields: map[string]schema.Field{
+				"a": {Type: of(value.Int), Always: true, Default: int64(3)}, "b": {Type: of(value.String)},
+			}}),
+		},
+		`{type: object, properties: {a: {type: string}, b: {type: string}}, x-dyncontroller-always: [a], x-dyncontroller-zero-is-absent: [b, c]}`: {
+			"what our own documents say",
+			mapOf(schema.Map{Fields: map[string]schema.Field{
+				"a": {Type: of(value.String), Always: true}, "b": {Type: of(value.String), ZeroIsAbsent: true},
+			}}),
+		},
+		`{type: object, properties: 1, required: a, x-kubernetes-list-map-keys: {}}`: {"nonsense says nothing", mapOf(schema.Map{})},
+	} {
+		got := NewReader(Structural, nil).Type(decode(t, text))
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s: (-want +got)\n%s", tc.reason, text, diff)
+		}
+	}
+}
+
+func TestQuantity(t *testing.T) {
+	got := NewReader(Structural, nil).Type(decode(t, quantity))
+	if got.Format != schema.Quantity || got.Kinds != value.Int|value.String {
+		t.Errorf("the pattern of generators is %q of %v, want a quantity", got.Format, got.Kinds)
+	}
+	got = NewReader(Structural, nil).Type(decode(t, `{x-kubernetes-int-or-string: true, pattern: "^[0-9]+%?$"}`))
+	if got.Format != "" {
+		t.Errorf("another pattern is %q", got.Format)
+	}
+}
+
+func TestDialects(t *testing.T) {
+	const text = `{type: object, properties: {a: {type: object, properties: {b: {type: string}}}}}`
+	for name, tc := range map[string]struct {
+		reason  string
+		dialect Dialect
+		text    string
+		want    *schema.Type
+	}{
+		"empty in Go":      {"RawExtension and its like", Go, `{type: object}`, mapOf(schema.Map{Open: true})},
+		"empty keeping":    {"unknown fields are kept", Keeping, `{type: object}`, mapOf(schema.Map{Open: true})},
+		"described in Go":  {"Go types lack other fields", Go, text, nested(false)},
+		"described":        {"they are pruned", Structural, text, nested(false)},
+		"described, kept":  {"at every depth", Keeping, text, nested(true)},
+		"closed map in Go": {"it says so", Go, `{type: object, additionalProperties: false}`, mapOf(schema.Map{})},
+	} {
+		if diff := cmp.Diff(tc.want, NewReader(tc.dialect, nil).Type(decode(t, tc.text))); diff != "" {
+			t.Errorf("%s: %s: (-want +got)\n%s", name, tc.reason, diff)
+		}
+	}
+}
+
+func nested(open bool) *schema.Type {
+	inner := mapOf(schema.Map{Open: open, Fields: map[string]schema.Field{"b": {Type: of(value.String)}}})
+	return mapOf(schema.Map{Open: open, Fields: map[string]schema.Field{"a": {Type: inner}}})
+}
+
+// TestDecoders holds that a schema is the same type whatever decoded it.
+func TestDecoders(t *testing.T) {
+	const text = `{"type": "object", "properties": {
+		"i": {"type": "integer", "default": 3, "minimum": 1, "maximum": 9007199254740993, "multipleOf": 2},
+		"f": {"type": "number", "default": 0.5, "minimum": -1.5, "exclusiveMinimum": true},
+		"s": {"type": "string", "enum": ["a", "b"], "minLength": 1, "maxLength": 2, "pattern": "^a"},
+		"m": {"type": "object", "default": {"a": [1, 0.5, null, true, "x"]}, "minProperties": 1, "maxProperties": 2},
+		"l": {"type": "array", "minItems": 1, "maxItems": 2, "uniqueItems": true, "items": {"type": "integer", "exclusiveMaximum": false}}
+	}}`
+	var plain, exact any
+	if err := json.Unmarshal([]byte(text), &plain); err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&exact); err != nil {
+		t.Fatal(err)
+	}
+	want := NewReader(Structural, nil).Type(exact)
+	for name, s := range map[string]any{"encoding/json": plain, "YAML": decode(t, text)} {
+		if diff := cmp.Diff(want, NewReader(Structural, nil).Type(s)); diff != "" {
+			t.Errorf("%s: (-json.Number +%s)\n%s", name, name, diff)
+		}
+	}
+	i := want.Map.Fields["i"]
+	if i.Default != int64(3) || *i.Type.Limit.Minimum != 1 || *i.Type.Limit.MultipleOf != 2 {
+		t.Errorf("the integer is %+v with limits %+v", i, i.Type.Limit)
+	}
+	if diff := cmp.Diff(map[string]any{"a": []any{int64(1), 0.5, nil, true, "x"}}, want.Map.Fields["m"].Default); diff != "" {
+		t.Errorf("the default of a map: (-want +got)\n%s", diff)
+	}
+	if l := want.Map.Fields["l"].Type.Limit; *l.MinItems != 1 || *l.MaxItems != 2 || !l.UniqueItems {
+		t.Errorf("the list has limits %+v", l)
+	}
+	if f := want.Map.Fields["f"]; f.Default != 0.5 || *f.Type.Limit.Minimum != -1.5 || !f.Type.Limit.ExclusiveMinimum {
+		t.Errorf("the float is %+v with limits %+v", f, f.Type.Limit)
+	}
+	if s := want.Map.Fields["s"].Type.Limit; *s.MinLength != 1 || *s.MaxLength != 2 || s.Pattern != "^a" || len(s.Enum) != 2 {
+		t.Errorf("the text has limits %+v", s)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for _, tc := range []struct {
+		reason   string
+		in, want any
+	}{
+		{"of Go", 1, int64(1)},
+		{"large, as YAML decodes it", uint64(1), int64(1)},
+		{"too large", uint64(1 << 63), float64(1 << 63)},
+		{"a float that is an integer", 2.0, int64(2)},
+		{"beyond what a float counts exactly", 1e300, 1e300},
+		{"of JSON", json.Number("7"), int64(7)},
+		{"with a fraction", json.Number("7.5"), 7.5},
+		{"no number", "7", "7"},
+	} {
+		if got := normal(tc.in); got != tc.want {
+			t.Errorf("%s: %v is %T %v, want %T %v", tc.reason, tc.in, got, got, tc.want, tc.want)
+		}
+	}
+}
+
+// TestPlainTypesAreShared holds that a large schema does not make one type for each
+// of its texts.
+func TestPlainTypesAreShared(t *testing.T) {
+	s := decode(t, `{type: object, properties: {a: {type: string}, b: {type: string}, c: {type: string, maxLength: 1}}}`)
+	got := NewReader(Structural, nil).Type(s)
+	if got.Map.Fields["a"].Type != got.Map.Fields["b"].Type {
+		t.Error("two texts without limits are two types")
+	}
+	if got.Map.Fields["a"].Type == got.Map.Fields["c"].Type {
+		t.Error("a limit is lost")
+	}
+}
+
+func TestDepth(t *testing.T) {
+	var s any = map[string]any{"type": "string"}
+	for range 10_000 {
+		s = map[string]any{"type": "array", "items": s}
+	}
+	got := NewReader(Structural, nil).Type(s)
+	depth := 0
+	for ; got.List != nil && got != schema.Open(); got = got.Items() {
+		depth++
+	}
+	if got != schema.Open() || depth != maxDepth {
+		t.Errorf("after %d lists there is %+v, want nothing known after %d", depth, got, maxDepth)
+	}
+}

@@ -1,0 +1,195 @@
+package openapi
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
+
+// components returns a reader of components that are written in YAML.
+func components(t *testing.T, text string) *Reader {
+	t.Helper()
+	all, _ := decode(t, text).(map[string]any)
+	return NewReader(Go, func(name string) any { return all[name] })
+}
+
+const schemas = `
+Tree:
+  type: object
+  properties:
+    value: {type: string}
+    children: {type: array, items: {$ref: "#/components/schemas/Tree"}}
+    parent: {allOf: [{$ref: "#/components/schemas/Tree"}], nullable: true, description: more is said here}
+    whole: {allOf: [{$ref: "#/components/schemas/Tree"}], x-kubernetes-map-type: atomic, default: {}}
+Forest: {$ref: "#/components/schemas/Tree"}
+Wood: {allOf: [{$ref: "#/components/schemas/Forest"}], nullable: true}
+Own: {$ref: "#/components/schemas/Own"}
+There: {$ref: "#/components/schemas/Back"}
+Back: {$ref: "#/components/schemas/There"}
+Two: {allOf: [{$ref: "#/components/schemas/Tree"}, {$ref: "#/components/schemas/Own"}]}
+Text: {type: string}
+NotASchema: 7
+Held:
+  type: object
+  properties:
+    amount: {allOf: [{$ref: "#/components/schemas/io.k8s.apimachinery.pkg.api.resource.Quantity"}], default: {}}
+    since: {allOf: [{$ref: "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.Time"}], default: {}}
+    port: {$ref: "#/components/schemas/io.k8s.apimachinery.pkg.util.intstr.IntOrString"}
+    raw: {$ref: "#/components/schemas/io.k8s.apimachinery.pkg.runtime.RawExtension"}
+    text: {allOf: [{$ref: "#/components/schemas/Text"}], default: ""}
+    list: {type: array, items: {allOf: [{$ref: "#/components/schemas/Text"}], default: ""}}
+`
+
+func TestReferences(t *testing.T) {
+	r := components(t, schemas)
+	tree := r.Component("Tree")
+	if tree == nil || tree.Map == nil {
+		t.Fatalf("the tree is %+v", tree)
+	}
+	if got := tree.Map.Fields["children"].Type.Items(); got != tree {
+		t.Errorf("the children are %p, want the tree itself, %p", got, tree)
+	}
+	parent := tree.Map.Fields["parent"].Type
+	if parent.Kinds != value.Map|value.Nil || parent.Map != tree.Map {
+		t.Errorf("the parent is %+v, want the tree or null", parent)
+	}
+	whole := tree.Map.Fields["whole"]
+	if !whole.Type.Map.Atomic || tree.Map.Atomic {
+		t.Error("what one place says of a component is said of the place alone")
+	}
+	if !whole.Always {
+		t.Error("a default of a type that is not yet complete is lost")
+	}
+	if got := r.Component("Forest"); got.Map != tree.Map || got.Kinds != value.Map {
+		t.Errorf("another name of the tree is %+v", got)
+	}
+	if got := r.Component("Wood"); got.Map != tree.Map || got.Kinds != value.Map|value.Nil {
+		t.Errorf("another name of another name is %+v", got)
+	}
+	if got := r.Component("None"); got != nil {
+		t.Errorf("no component is %+v", got)
+	}
+	if got := r.Component("NotASchema"); got != nil {
+		t.Errorf("what is no schema is %+v", got)
+	}
+}
+
+// TestReferencesInCircles holds that what means nothing allows everything.
+func TestReferencesInCircles(t *testing.T) {
+	for _, name := range []string{"Own", "There", "Back", "Two"} {
+		if got := components(t, schemas).Component(name); got == nil || got.Kinds != value.Any || got.Known() {
+			t.Errorf("%s is %+v, want it open", name, got)
+		}
+	}
+}
+
+func TestWellKnown(t *testing.T) {
+	want := mapOf(schema.Map{Fields: map[string]schema.Field{
+		"amount": {Type: &schema.Type{Kinds: value.Number | value.String, Format: schema.Quantity}},
+		"since":  {Type: &schema.Type{Kinds: value.String, Format: schema.Time}},
+		"port":   {Type: &schema.Type{Kinds: value.Int | value.String, Format: "int-or-string"}},
+		"raw":    {Type: mapOf(schema.Map{Open: true})},
+		"text":   {Type: of(value.String), Always: true, Default: ""},
+		"list":   {Type: listOf(schema.List{Items: of(value.String)})},
+	}})
+	if diff := cmp.Diff(want, components(t, schemas).Component("Held")); diff != "" {
+		t.Errorf("the defaults that are none of the type say nothing (-want +got)\n%s", diff)
+	}
+}
+
+func TestObjects(t *testing.T) {
+	const meta = `metadata: {allOf: [{$ref: "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}], default: {}}`
+	r := components(t, `
+Pod:
+  type: object
+  required: [metadata]
+  x-kubernetes-group-version-kind: [{group: "", version: v1, kind: Pod}]
+  properties: {apiVersion: {type: string}, kind: {type: string}, spec: {type: object}, `+meta+`}
+Template:
+  type: object
+  properties: {`+meta+`}
+PodList:
+  type: object
+  x-kubernetes-group-version-kind: [{group: "", version: v1, kind: PodList}]
+  properties: {metadata: {type: object}, items: {type: array, items: {$ref: "#/components/schemas/Pod"}}}
+Published:
+  type: object
+  x-kubernetes-group-version-kind: [{group: a.b, version: v1, kind: Published}]
+  properties: {metadata: {$ref: "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta_v2"}}
+`)
+	pod := r.Component("Pod")
+	if got := pod.Map.Fields["metadata"]; !pod.Object || got.Type != schema.Metadata() || !got.Always || got.Required {
+		t.Errorf("a stored object has metadata %+v", got)
+	}
+	if got := pod.Map.Fields["kind"]; !got.Always || got.Required {
+		t.Errorf("a stored object has kind %+v", got)
+	}
+	template := r.Component("Template")
+	if got := template.Map.Fields["metadata"]; template.Object || got.Type != schema.EmbeddedMetadata() {
+		t.Errorf("a template has metadata %+v", got)
+	}
+	if list := r.Component("PodList"); list.Object || list.Map.Fields["items"].Type.Items() != pod {
+		t.Errorf("a list is %+v, want no object, of pods", list)
+	}
+	if published := r.Component("Published"); !published.Object || published.Map.Fields["metadata"].Type != schema.Metadata() {
+		t.Errorf("what is published of a custom resource is %+v", published)
+	}
+}
+
+func TestEmbedded(t *testing.T) {
+	got := NewReader(Structural, nil).Type(decode(t, `{type: object, x-kubernetes-embedded-resource: true,
+		x-kubernetes-preserve-unknown-fields: true}`))
+	want := &schema.Type{Kinds: value.Map, Object: true, Map: &schema.Map{Open: true, Fields: map[string]schema.Field{
+		"apiVersion": {Type: of(value.String)},
+		"kind":       {Type: of(value.String)},
+		"metadata":   {Type: schema.EmbeddedMetadata()},
+	}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestObject(t *testing.T) {
+	for text, tc := range map[string]struct {
+		reason string
+		fields []string
+		open   bool
+	}{
+		`{type: object, properties: {spec: {type: object}}}`: {
+			"what every object has is added", []string{"apiVersion", "kind", "metadata", "spec"}, false,
+		},
+		`{type: object, nullable: true, properties: {kind: {type: integer}}}`: {
+			"a definition cannot say otherwise", []string{"apiVersion", "kind", "metadata"}, false,
+		},
+		`{x-kubernetes-preserve-unknown-fields: true}`: {"it is an object still", []string{"apiVersion", "kind", "metadata"}, true},
+		`{type: string}`: {"even so", []string{"apiVersion", "kind", "metadata"}, true},
+		`null`:           {"and without any schema", []string{"apiVersion", "kind", "metadata"}, true},
+	} {
+		got := NewReader(Structural, nil).Object(decode(t, text))
+		if diff := cmp.Diff(tc.fields, got.Names()); diff != "" {
+			t.Errorf("%s: %s: (-want +got)\n%s", tc.reason, text, diff)
+		}
+		if !got.Object || got.Kinds != value.Map || got.Map.Open != tc.open || got.Map.Fields["metadata"].Type != schema.Metadata() {
+			t.Errorf("%s: %s is %+v", tc.reason, text, got)
+		}
+	}
+}
+
+func TestObjectWithLimitedName(t *testing.T) {
+	got := NewReader(Structural, nil).Object(decode(t, `{type: object, properties: {
+		metadata: {type: object, properties: {name: {type: string, maxLength: 5}, labels: {maxProperties: 1}}}}}`))
+	metadata := got.Map.Fields["metadata"].Type
+	name := metadata.Map.Fields["name"]
+	if !name.Always || name.Type.Limit == nil || *name.Type.Limit.MaxLength != 5 {
+		t.Errorf("the name is %+v, want at most 5 letters", name)
+	}
+	if metadata.Map.Fields["labels"].Type.Limit != nil {
+		t.Error("only names can be limited")
+	}
+	if schema.Metadata().Map.Fields["name"].Type.Limit != nil {
+		t.Error("the metadata of all others is limited too")
+	}
+}

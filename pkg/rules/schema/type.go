@@ -1,0 +1,133 @@
+package schema
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// Type is what a schema allows in one place. It is immutable, may contain itself,
+// and is safe for concurrent use.
+type Type struct {
+	// Kinds are what a value can be, [value.Nil] included where null is stored. The
+	// other fields say more of some of these kinds.
+	Kinds value.Kind
+	Map   *Map    // nil where a value cannot be a map
+	List  *List   // nil where a value cannot be a list
+	Limit *Limits // nil where every value of these kinds will do
+	// Format is how a text or number is to be read, such as date-time or quantity.
+	Format string
+	// Object says that it is a whole Kubernetes object, with apiVersion, kind and
+	// metadata.
+	Object bool
+}
+
+// Map is what the entries of a map can be.
+type Map struct {
+	Fields map[string]Field
+	// Values is what entries beyond the fields are, nil where there can be none.
+	Values *Type
+	// Open says that unknown fields are kept, and nothing is known of them.
+	Open bool
+	// Atomic says that server-side apply owns the map as a whole.
+	Atomic bool
+}
+
+// Field is a field of a map.
+type Field struct {
+	Type *Type
+	// Required says that the API server takes no map without it.
+	Required bool
+	// Always says that the stored map has it even where nobody wrote it, as the
+	// default or the Go type of a built-in kind see to. Default is its value then,
+	// nil where that depends on other fields.
+	Always  bool
+	Default any
+	// ZeroIsAbsent says that false, 0, "" and what is empty are not stored.
+	ZeroIsAbsent bool
+}
+
+// List is what the elements of a list can be.
+type List struct {
+	Items *Type
+	// Kind says how server-side apply merges it.
+	Kind ListKind
+	// Keys name the fields that tell the elements of a [Keyed] list apart.
+	Keys []string
+}
+
+// ListKind is how server-side apply merges a list.
+type ListKind uint8
+
+// The kinds of lists. A list that does not say its kind is atomic.
+const (
+	Atomic ListKind = iota
+	Set
+	Keyed
+)
+
+// Limits are what values of the right kind must also satisfy. A nil or empty one
+// does not limit.
+type Limits struct {
+	Enum                         []any
+	Pattern                      string
+	MinLength, MaxLength         *int64
+	Minimum, Maximum             *float64
+	ExclusiveMinimum             bool
+	ExclusiveMaximum             bool
+	MultipleOf                   *float64
+	MinItems, MaxItems           *int64
+	MinProperties, MaxProperties *int64
+	UniqueItems                  bool
+}
+
+// Formats with a meaning for rules.
+const (
+	DateTime = "date-time"
+	// Quantity is a text or a number; Kubernetes stores its canonical text.
+	Quantity = "quantity"
+)
+
+// Open returns the type of a place of which nothing is known.
+func Open() *Type { return open }
+
+var open = &Type{Kinds: value.Any, Map: &Map{Open: true}, List: &List{Items: &Type{Kinds: value.Any}}}
+
+// Known reports whether anything is known of the values.
+func (t *Type) Known() bool { return t != nil && t != open && t.Kinds != value.Any }
+
+// Field returns what is below a key of a map, and whether a value can be there. Of
+// an open map every field is known to be possible, and nothing else.
+func (t *Type) Field(key string) (f Field, possible bool) {
+	if t == nil || t.Map == nil {
+		return Field{}, false
+	}
+	if f, found := t.Map.Fields[key]; found {
+		return f, true
+	}
+	switch {
+	case t.Map.Values != nil:
+		return Field{Type: t.Map.Values}, true
+	case t.Map.Open:
+		return Field{Type: Open()}, true
+	default:
+		return Field{}, false
+	}
+}
+
+// Items returns what the elements of a list are, nil where it can be none.
+func (t *Type) Items() *Type {
+	if t == nil || t.List == nil {
+		return nil
+	}
+	return t.List.Items
+}
+
+// Names lists the fields of a map in order.
+func (t *Type) Names() []string {
+	if t == nil || t.Map == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(t.Map.Fields))
+}

@@ -1,0 +1,273 @@
+package schema
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestValidateLimits(t *testing.T) {
+	const policy = `{is: text, enum: [Always, IfNotPresent, Never]}`
+	tests := map[string]check{
+		"Enum": {"One of them.", policy, "Never", nil},
+		"EnumCase": {
+			"The case counts, and is guessed.",
+			policy,
+			"always",
+			[]string{` not-in-enum: want "Always", "IfNotPresent" or "Never", have "always"; did you mean "Always"?`},
+		},
+		"EnumFar": {
+			"Nobody guesses what is not near.",
+			policy,
+			"Sometimes",
+			[]string{` not-in-enum: want "Always", "IfNotPresent" or "Never", have "Sometimes"`},
+		},
+		"EnumNumber": {"Numbers are compared as numbers.", `{is: float, enum: [1, 2]}`, "2.0", nil},
+		"EnumNumberNo": {
+			"And shown as they are.",
+			`{is: int, enum: [1, 2]}`,
+			"3",
+			[]string{" not-in-enum: want 1 or 2, have 3"},
+		},
+		"EnumOne": {
+			"There may be only one.",
+			`{is: text, enum: [v1]}`,
+			"v2",
+			[]string{` not-in-enum: want "v1", have "v2"; did you mean "v1"?`},
+		},
+		"EnumNull": {
+			"Null is not among them because it may be stored.",
+			`{a: {is: "text?", enum: [v1]}}`,
+			"{a: null}",
+			[]string{`/a not-in-enum: want "v1", have null`},
+		},
+		"EnumWithNull": {"Unless it is listed.", `{a: {is: "text?", enum: [v1, null]}}`, "{a: null}", nil},
+		"EnumMany": {
+			"Of many some are shown.", `{is: text, enum: [aa, bb, cc, dd, ee, ff, gg, hh, ii, jj, kk, ll, mm, nn]}`, "zzzzzz",
+			[]string{` not-in-enum: want "aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh", "ii", "jj", "kk", "ll" or one of 2 others, have "zzzzzz"`},
+		},
+		"EnumOfMaps": {"Even of maps.", `{is: {"*": any}, enum: [{a: 1}]}`, "{a: 1.0}", nil},
+		"EnumOfMapsNo": {
+			"Which are shown as JSON.",
+			`{is: {"*": any}, enum: [{a: 1}]}`,
+			"{b: [1]}",
+			[]string{` not-in-enum: want {"a":1}, have {"b":[1]}`},
+		},
+		"Least":      {"Bounds are among what is right.", `{is: int, min: 1}`, "1", nil},
+		"BelowLeast": {"", `{is: int, min: 1}`, "0", []string{" out-of-bounds: want at least 1, have 0"}},
+		"Exclusive": {
+			"Unless they are exclusive.",
+			`{is: float, min: 0, above: true}`,
+			"0",
+			[]string{" out-of-bounds: want more than 0, have 0"},
+		},
+		"AboveMost":    {"", `{is: int, max: 100}`, "101", []string{" out-of-bounds: want at most 100, have 101"}},
+		"ExclusiveMax": {"", `{is: float, max: 1, below: true}`, "1.0", []string{" out-of-bounds: want less than 1, have 1"}},
+		"Exact": {
+			"Large integers are not rounded to compare them.",
+			`{is: int, max: 9007199254740992}`,
+			"9007199254740993",
+			[]string{" out-of-bounds: want at most 9007199254740992, have 9007199254740993"},
+		},
+		"Int32": {
+			"An int32 has its own bounds.",
+			`{is: int, format: int32}`,
+			"3000000000",
+			[]string{" out-of-bounds: want at most 2147483647, have 3000000000"},
+		},
+		"Int32Low": {
+			"",
+			`{is: int, format: int32}`,
+			"-3000000000",
+			[]string{" out-of-bounds: want at least -2147483648, have -3000000000"},
+		},
+		"IntOrText": {
+			"Of two kinds the API server looks at no format.",
+			`{is: int-or-text, format: int32}`,
+			"3000000000",
+			nil,
+		},
+		"Multiple":   {"", `{is: int, multipleOf: 5}`, "10", nil},
+		"NoMultiple": {"", `{is: int, multipleOf: 5}`, "12", []string{" out-of-bounds: want a multiple of 5, have 12"}},
+		"FloatTimes": {"0.3 is three times 0.1, whatever floats say.", `{is: float, multipleOf: 0.1}`, "0.3", nil},
+		"FloatNoTimes": {
+			"",
+			`{is: float, multipleOf: 0.1}`,
+			"0.35",
+			[]string{" out-of-bounds: want a multiple of 0.1, have 0.35"},
+		},
+		"TimesZero": {
+			"Nothing is a multiple of 0, and no API server takes such a schema.",
+			`{is: float, multipleOf: 0}`,
+			"1",
+			nil,
+		},
+		"Empty": {
+			"The most frequent bound has words of its own.",
+			`{is: text, minLength: 1}`,
+			`""`,
+			[]string{" out-of-bounds: want a text that is not empty"},
+		},
+		"Short":      {"", `{is: text, minLength: 3}`, "ab", []string{" out-of-bounds: want at least 3 characters, have 2"}},
+		"Long":       {"", `{is: text, maxLength: 3}`, "abcd", []string{" out-of-bounds: want at most 3 characters, have 4"}},
+		"CodePoints": {"Characters are counted, not bytes.", `{is: text, maxLength: 3}`, "äöü", nil},
+		"Pattern":    {"", `{is: text, pattern: "^[a-z]+$"}`, "abc", nil},
+		"Unanchored": {"A pattern may match anywhere, as in Go.", `{is: text, pattern: "b"}`, "abc", nil},
+		"NoMatch": {
+			"",
+			`{is: text, pattern: "^[0-9]+$"}`,
+			"abc",
+			[]string{` wrong-format: "abc" does not match the pattern ^[0-9]+$`},
+		},
+		"NoMatchCase": {
+			"What is nearly right is guessed.",
+			`{is: text, pattern: "^[a-z-]+$"}`,
+			"My_Name",
+			[]string{` wrong-format: "My_Name" does not match the pattern ^[a-z-]+$; did you mean "my-name"?`},
+		},
+		"Broken": {"A pattern that nobody can read is none.", `{is: text, pattern: "(?!x)"}`, "abc", nil},
+		"OneMistake": {
+			"Of a text one mistake is enough.",
+			`{is: text, pattern: "^[0-9]+$", maxLength: 2}`,
+			"abc",
+			[]string{" out-of-bounds: want at most 2 characters, have 3"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) { tc.run(t, Whole) })
+	}
+}
+
+func TestValidateFormats(t *testing.T) {
+	tests := map[string]struct {
+		format       string
+		right, wrong []string
+		is           string // what the first wrong one is told not to be
+	}{
+		"Quantity": {
+			Quantity,
+			[]string{"1", "500m", "1.5Gi", "-1", "1e3", "+5", "1e999999999"},
+			[]string{"5 GB", "", "x", "1.5GB"},
+			`a quantity; write it as Kubernetes does, such as "500m", "1.5" or "2Gi"`,
+		},
+		"DateTime": {
+			DateTime,
+			[]string{"2026-01-31T12:00:00Z", "2026-01-31T12:00:00.5+01:00", "2026-01-31t12:00:00z"},
+			[]string{"tomorrow", "2026-01-31"},
+			`a time; write it as RFC 3339, such as "2026-01-31T12:00:00Z"`,
+		},
+		"Time": {
+			Time,
+			[]string{"2026-01-31T12:00:00Z"},
+			[]string{"2026-02-31T12:00:00Z", "now"},
+			`a time; write it as RFC 3339, such as "2026-01-31T12:00:00Z"`,
+		},
+		"MicroTime": {
+			MicroTime,
+			[]string{"2026-01-31T12:00:00.123456Z"},
+			[]string{"2026-01-31T12:00:00Z"},
+			`a time with microseconds; write it as in "2026-01-31T12:00:00.000000Z"`,
+		},
+		"Date": {"date", []string{"2026-01-31"}, []string{"31.1.2026"}, `a date; write it as in "2026-01-31"`},
+		"Duration": {
+			"duration",
+			[]string{"90s", "1h30m"},
+			[]string{"soon"},
+			`a duration; write it with units, such as "90s" or "1h30m"`,
+		},
+		"Byte":  {"byte", []string{"Zm9v", "Zm9v\n", ""}, []string{"no base64!"}, `base64; write "${toBase64(...)}"`},
+		"Bytes": {Bytes, []string{"Zm9v", "Zm9v\n"}, []string{"Zm9"}, `base64; write "${toBase64(...)}"`},
+		"CIDR": {
+			"cidr",
+			[]string{"10.0.0.0/8", "fd00::/8"},
+			[]string{"10.0.0.0"},
+			`a CIDR block; write it as in "10.0.0.0/8" or "fd00::/8"`,
+		},
+		"IPv4": {"ipv4", []string{"10.0.0.1"}, []string{"10.0.0"}, `an IPv4 address; write it as in "10.0.0.1"`},
+		"IPv6": {"ipv6", []string{"fd00::1"}, []string{"10.0.0.1"}, `an IPv6 address; write it as in "fd00::1"`},
+		"Email": {
+			"email",
+			[]string{"a@example.com"},
+			[]string{"a"},
+			`an email address; write it as in "somebody@example.com"`,
+		},
+		"URI": {
+			"uri",
+			[]string{"https://example.com", "/path"},
+			[]string{"example"},
+			`a URI; write it as in "https://example.com/path", or a path that starts with /`,
+		},
+		"UUID": {
+			"uuid",
+			[]string{"123e4567-e89b-42d3-a456-426614174000"},
+			[]string{"1"},
+			`a UUID; write it as in "123e4567-e89b-42d3-a456-426614174000"`,
+		},
+		"ShortName": {
+			"k8s-short-name",
+			[]string{"a-b"},
+			[]string{"A"},
+			"a name; use lower-case letters, digits and -, with a letter or a digit at both ends",
+		},
+		"Rare":      {"hexcolor", []string{"#ffffff"}, []string{"red"}, "of the format hexcolor"},
+		"Unknown":   {"x-own", []string{"anything"}, nil, ""},
+		"IntOrText": {"int-or-string", []string{"50%"}, nil, ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			of := &Type{Kinds: scalarType(t, "text").Kinds, Format: tc.format}
+			for _, text := range tc.right {
+				if got := of.Validate(text, Whole); got != nil {
+					t.Errorf("%q is right: %v", text, allTold(got))
+				}
+			}
+			for i, text := range tc.wrong {
+				got := of.Validate(text, Whole)
+				if len(got) != 1 {
+					t.Fatalf("%q is wrong", text)
+				}
+				if want := " wrong-format: " + shown(text) + " is not " + tc.is; i == 0 && told(got[0]) != want {
+					t.Errorf("\n got %s\nwant %s", told(got[0]), want)
+				}
+			}
+		})
+	}
+	if got := typeOf(t, "quantity").Validate(int64(1), Whole); got != nil {
+		t.Errorf("a number is a quantity: %v", got)
+	}
+}
+
+// TestValidateHostile holds that no schema makes comparing with it take long: what
+// would is not compared.
+func TestValidateHostile(t *testing.T) {
+	long := strings.Repeat("a", 1<<20)
+	tests := map[string]struct{ pattern, text string }{
+		"LargeProgram":   {"^" + strings.Repeat("(a|b){1000}", 700) + "$", "x"},
+		"LongPattern":    {strings.Repeat("b", 1<<20), "x"},
+		"LongText":       {"^(a?){500}b$", long},
+		"ManyCharacters": {strings.Repeat(`[^\x00-\x{10FFFF}]`, 100), long},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			list := make([]any, 1000)
+			for i := range list {
+				list[i] = tc.text
+			}
+			c := validation{steps: mostSteps}
+			for _, text := range list {
+				c.pattern(tc.pattern, text.(string))
+			}
+			if len(c.found) > 0 && name != "ManyCharacters" {
+				t.Errorf("it was compared: %v", told(c.found[0]))
+			}
+		})
+	}
+	for _, text := range []string{"1e2147483647", "1e-2147483648", strings.Repeat("9", 1<<20), "1" + strings.Repeat("0", 69) + "Ei"} {
+		of := typeOf(t, "quantity")
+		if got := of.Validate(text, Whole); got != nil && len(text) > 70 {
+			t.Errorf("of what takes long nothing is said: %v", allTold(got))
+		}
+		if again := of.Canonical(of.Canonical(text)); again != of.Canonical(text) {
+			t.Errorf("%.20q becomes %v", text, again)
+		}
+	}
+}

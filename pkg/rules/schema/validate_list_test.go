@@ -1,0 +1,66 @@
+package schema
+
+import "testing"
+
+func TestValidateLists(t *testing.T) {
+	const ports = `{items: {port!: int, protocol=TCP: text}, by: [port, protocol]}`
+	tests := map[string]check{
+		"Items": {
+			"Each element is compared, and named by its index.",
+			`{items: int}`,
+			`[1, x, 2, z]`,
+			[]string{"/1 type-mismatch: want an integer, have a string", "/3 type-mismatch: want an integer, have a string"},
+		},
+		"TooFew": {
+			"Elements are counted.",
+			`{is: {items: int}, minItems: 1}`,
+			`[]`,
+			[]string{" out-of-bounds: want at least 1 element, have 0"},
+		},
+		"TooMany": {
+			"Elements are counted.",
+			`{is: {items: int}, maxItems: 2}`,
+			`[1, 2, 3]`,
+			[]string{" out-of-bounds: want at most 2 elements, have 3"},
+		},
+		"Set": {
+			"A set has each element once.",
+			`{items: text, set: true}`,
+			`[a, b, a]`,
+			[]string{"/2 invalid: the same element as element 0 of the list, and each is there once; remove one of them"},
+		},
+		"Unique": {
+			"So has a list with unique items, of maps too, whatever the order of their keys.",
+			`{is: {items: any}, unique: true}`,
+			`[{a: 1, b: [2]}, {b: [2.0], a: 1}]`,
+			[]string{"/1 invalid: the same element as element 0 of the list, and each is there once; remove one of them"},
+		},
+		"Plain": {"A plain list may repeat itself.", `{items: text}`, `[a, a]`, nil},
+		"Keys": {
+			"Elements are told apart by all of their keys.",
+			ports,
+			`[{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]`,
+			nil,
+		},
+		"Defaulted": {
+			"A key that is left out is its default.",
+			ports,
+			`[{port: 53}, {port: 53, protocol: TCP}]`,
+			[]string{"/1 invalid: the same port and protocol as element 0 of the list, and each is there once; remove one of them"},
+		},
+		"Missing": {
+			"A missing key is told once.",
+			ports,
+			`[{protocol: UDP}]`,
+			[]string{`/0 missing-field: the field "port" is missing; add port: ...`},
+		},
+		"MissingOptional": {
+			"Also one that the schema does not require.", `{items: {name: text}, by: [name]}`, `[{}]`,
+			[]string{`/0 missing-field: the field "name" is missing, which tells the elements apart; add name: ...`},
+		},
+		"NotMaps": {"What is no map has no keys.", ports, `[5]`, []string{"/0 type-mismatch: want a map, have an integer"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) { tc.run(t, Whole) })
+	}
+}

@@ -1,0 +1,123 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// fields compares the entries of a map with its type.
+func (c *validation) fields(t *Type, m map[string]any, merged bool) {
+	_, more := m[SomeKeys].(Unknown)
+	known, possible := 0, 0
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		v := m[key]
+		if key == SomeKeys && more {
+			continue
+		}
+		f, has := t.Field(key)
+		surely, maybe := c.stored(f, v)
+		known, possible = known+surely, possible+maybe
+		c.within(key, func() { c.field(t, key, f, has, v, merged) })
+	}
+	if !merged && !more {
+		c.required(t, m)
+	}
+	if limit := t.Limit; limit != nil {
+		c.least(limit.MinProperties, possible, merged || more, "entries")
+		c.most(limit.MaxProperties, known, "entries")
+	}
+}
+
+// stored says of how many entries one certainly is, and of how many it may be.
+func (c *validation) stored(f Field, v any) (surely, maybe int) {
+	_, unknown := v.(Unknown)
+	switch {
+	case v == nil && !f.Type.nullable():
+		return 0, 0
+	case unknown, v == nil && c.how != Whole:
+		return 0, 1
+	default:
+		return 1, 1
+	}
+}
+
+// field compares one entry.
+func (c *validation) field(t *Type, key string, f Field, possible bool, v any, merged bool) {
+	switch {
+	case c.full():
+	case !possible:
+		c.unknownField(t, key)
+	case v == nil && merged && c.how == Merged && f.Required && f.Default == nil:
+		c.report(document.CodeMissingField, fmt.Sprintf("the field %q has to be there, and null removes it", key), "leave it out to keep what it is")
+	case v == nil && (c.how != Whole || !f.Type.nullable()):
+		// The API server takes it for absent.
+	default:
+		c.value(f.Type, v, merged)
+	}
+}
+
+func (c *validation) unknownField(t *Type, key string) {
+	if !t.Object || !isIdentity(key) {
+		c.report(document.CodeUnknownField, fmt.Sprintf("unknown field %q", value.Excerpt(key)), t.closest(key))
+	}
+}
+
+// isIdentity reports whether an object has the field whatever its schema says.
+func isIdentity(key string) bool { return key == "apiVersion" || key == "kind" || key == "metadata" }
+
+// required reports the fields that are missing.
+func (c *validation) required(t *Type, m map[string]any) {
+	for _, name := range t.Names() {
+		f := t.Map.Fields[name]
+		if !f.Required || f.Default != nil {
+			continue
+		}
+		v, there := m[name]
+		if !there || v == nil && !f.Type.nullable() {
+			c.report(document.CodeMissingField, fmt.Sprintf("the field %q is missing", name), "add "+name+": ...")
+		}
+	}
+}
+
+// nullable reports whether null is stored.
+func (t *Type) nullable() bool { return t == nil || t.Kinds == 0 || t.Kinds&value.Nil != 0 }
+
+// closest is a hint which field was meant.
+func (t *Type) closest(key string) string {
+	const few = 12
+	names := t.Names()
+	if near := document.Suggest(key, names); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	if below := t.below(key); below != "" {
+		return "did you mean " + below + "." + key + "?"
+	}
+	if len(names) == 0 || len(names) > few {
+		return ""
+	}
+	return "the fields here are " + strings.Join(names, ", ")
+}
+
+// below is the only field that has one of this name in it, or "".
+func (t *Type) below(key string) string {
+	found := ""
+	for _, name := range t.Names() {
+		below := t.Map.Fields[name].Type
+		if below == nil || below.Map == nil {
+			continue
+		}
+		if _, has := below.Map.Fields[key]; !has {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = name
+	}
+	return found
+}

@@ -1,0 +1,112 @@
+package schema
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// TestValidateUnknown holds that nothing is said of what only an evaluation knows.
+func TestValidateUnknown(t *testing.T) {
+	unknown := Unknown{}
+	tests := map[string]struct {
+		reason string
+		of     string
+		value  any
+		want   []string
+	}{
+		"Anything": {
+			"It fits everywhere.",
+			`{a: int, b: {x!: int}, c: {items: int}}`,
+			map[string]any{"a": unknown, "b": unknown, "c": unknown},
+			nil,
+		},
+		"Whole":    {"Also as a whole.", `{a!: int}`, unknown, nil},
+		"Required": {"It may be what is required.", `{a!: int}`, map[string]any{"a": unknown}, nil},
+		"NoField": {
+			"But not where there is no field.",
+			`{alpha: int}`,
+			map[string]any{"beta": unknown},
+			[]string{`/beta unknown-field: unknown field "beta"; the fields here are alpha`},
+		},
+		"SomeKeys": {
+			"Of keys that are not known, one may be what is required.",
+			`{a!: int}`,
+			map[string]any{SomeKeys: unknown},
+			nil,
+		},
+		"OtherKeys": {
+			"The known ones are compared all the same.", `{a!: int, b: int}`,
+			map[string]any{SomeKeys: unknown, "b": "x"},
+			[]string{"/b type-mismatch: want an integer, have a string"},
+		},
+		"RealKey": {
+			"A user's own key of that name is a key.",
+			`{a: int}`,
+			map[string]any{SomeKeys: "x"},
+			[]string{`/` + SomeKeys + ` unknown-field: unknown field "\x00keys"; the fields here are a`},
+		},
+		"Count": {
+			"It may be there, and may be not.",
+			`{is: {"*": int}, minProperties: 2, maxProperties: 2}`,
+			map[string]any{"a": unknown, "b": int64(1), "c": int64(1)},
+			nil,
+		},
+		"Least": {
+			"More than are written there are not.",
+			`{is: {"*": int}, minProperties: 3}`,
+			map[string]any{"a": unknown, "b": int64(1)},
+			[]string{" out-of-bounds: want at least 3 entries, have 2"},
+		},
+		"LeastKey": {
+			"Unless there are more keys.",
+			`{is: {"*": int}, minProperties: 3}`,
+			map[string]any{SomeKeys: unknown, "b": int64(1)},
+			nil,
+		},
+		"Most": {
+			"Those that are known are there.",
+			`{is: {"*": int}, maxProperties: 1}`,
+			map[string]any{"a": unknown, "b": int64(1), "c": int64(1)},
+			[]string{" out-of-bounds: want at most 1 entry, have 2"},
+		},
+		"Items": {
+			"Elements too may be left out.",
+			`{is: {items: int}, minItems: 2, maxItems: 2}`,
+			[]any{unknown, int64(1), int64(1)},
+			nil,
+		},
+		"Set": {
+			"Nobody knows which element it is.",
+			`{items: any, set: true}`,
+			[]any{unknown, unknown, map[string]any{"a": unknown}, map[string]any{"a": unknown}},
+			nil,
+		},
+		"Key": {
+			"Nor which key.",
+			`{items: {name!: text}, by: [name]}`,
+			[]any{map[string]any{"name": unknown}, map[string]any{"name": unknown}, unknown},
+			nil,
+		},
+		"KeyOfKeys": {
+			"A missing key may be among the unknown ones.", `{items: {name: text}, by: [name]}`,
+			[]any{map[string]any{SomeKeys: unknown}},
+			nil,
+		},
+		"Computed": {
+			"Values that only expressions have are written as something else.",
+			`{a: int}`,
+			map[string]any{"a": value.Stamp{}},
+			nil,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, allTold(typeOf(t, tc.of).Validate(tc.value, Whole))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
