@@ -7,7 +7,8 @@ import (
 
 // ledger is what the accepted rules want.
 type ledger struct {
-	trees map[place]*claimTree
+	stored storage
+	trees  map[place]*claimTree
 	// deleted has the first rule that deletes an object, unless that is on its
 	// way out already: whoever writes to it then contradicts nobody, and may
 	// have to for it to go.
@@ -19,8 +20,8 @@ type ledger struct {
 
 // accept drops the rules that lose a conflict, and what a rule still wants of
 // an object that it deletes.
-func accept(wishes []Wish) (accepted []Wish, refused []Decision) {
-	l := ledger{trees: map[place]*claimTree{}, deleted: map[Object]Rule{}, written: map[Object][]Wish{}}
+func accept(wishes []Wish, stored storage) (accepted []Wish, refused []Decision) {
+	l := ledger{stored: stored, trees: map[place]*claimTree{}, deleted: map[Object]Rule{}, written: map[Object][]Wish{}}
 	for _, group := range byRule(wishes) {
 		if decision := l.refusal(group); decision != nil {
 			refused = append(refused, *decision)
@@ -62,7 +63,7 @@ func (l ledger) conflict(wish Wish, all []claim) error {
 	if wish.deletesLiving() {
 		// A rule that has what it wants needs no object to write it to.
 		others := l.written[wish.Target]
-		if i := slices.IndexFunc(others, func(w Wish) bool { return w.Rule != wish.Rule && w.changesCurrent() }); i >= 0 {
+		if i := slices.IndexFunc(others, func(w Wish) bool { return w.Rule != wish.Rule && w.changesCurrent(l.stored) }); i >= 0 {
 			return fmt.Errorf("%s is written by rule %s, which comes first", wish.Target, others[i].Rule)
 		}
 	}

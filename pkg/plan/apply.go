@@ -37,7 +37,7 @@ func (b builder) apply(joined *batch, current map[string]any) *Operation {
 		}
 	}
 	for _, done := range []map[string]any{body, joined.last.applied()} {
-		if applied(current, done, operation.Manager, operation.Subresource) {
+		if b.stored.applied(joined.place, current, done, operation.Manager) {
 			return nil
 		}
 	}
@@ -45,7 +45,7 @@ func (b builder) apply(joined *batch, current map[string]any) *Operation {
 	operation.Body = body
 	operation.Rules = []Rule{rule}
 	operation.Predicted = mergePatched(current, body)
-	operation.Changes = changes(rule, nil, current, operation.Predicted)
+	operation.Changes = b.stored.effective(operation.Target, changes(rule, nil, current, operation.Predicted), current, operation.Predicted)
 	return b.unlessKnown(operation)
 }
 

@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // Options are what a caller knows besides the wishes.
 type Options struct {
@@ -8,6 +12,10 @@ type Options struct {
 	Separate bool
 	// Ineffective is what is known to have no effect. It is not written.
 	Ineffective Marks
+	// Canonical returns an object as the API server stores it. Nil stands for a server
+	// that stores what it is given. Its result is not changed, and it is asked only of
+	// objects that are about to be written. What comes out the same is not written.
+	Canonical func(gvr schema.GroupVersionResource, object map[string]any) map[string]any
 }
 
 // Build joins the wishes of all rules about the objects of one snapshot, in
@@ -16,10 +24,11 @@ type Options struct {
 // earlier one is left out as a whole, as is one whose patch cannot be applied;
 // the decisions of the plan say so, one for each rule left out.
 func Build(wishes []Wish, options Options) Plan {
+	stored := storage(options.Canonical)
 	var failures []Decision
 	for attempt := 1; ; attempt++ {
-		accepted, refused := accept(wishes)
-		b := builder{known: options.Ineffective, met: Marks{}, hasty: attempt >= patience}
+		accepted, refused := accept(wishes, stored)
+		b := builder{known: options.Ineffective, met: Marks{}, stored: stored, hasty: attempt >= patience}
 		operations, failed := b.assemble(batches(accepted, options.Separate))
 		if len(failed) == 0 {
 			return Plan{Operations: operations, Decisions: append(refused, failures...), Suppressed: b.met}
@@ -43,6 +52,7 @@ const patience = 4
 // builder carries the marks of one attempt at a plan.
 type builder struct {
 	known, met Marks
+	stored     storage
 	// hasty looks for all rules that fail at once.
 	hasty bool
 }
@@ -112,9 +122,10 @@ func (b builder) update(joined *batch, current map[string]any) (*Operation, []De
 			return nil, failed
 		}
 		changed := changes(wish.Rule, nil, after, next)
+		changed, next = b.stored.withoutSame(wish, changed, after, next)
 		changed, next = wish.withoutIneffective(changed, after, next, b.known, b.met)
 		if len(changed) == 0 {
-			if wish.reliesOn(current) {
+			if len(operation.Changes) > 0 && wish.reliesOn(current, b.stored) {
 				operation.Rules = withRule(operation.Rules, wish.Rule)
 			}
 			continue
@@ -129,7 +140,7 @@ func (b builder) update(joined *batch, current map[string]any) (*Operation, []De
 		}
 		after = next
 	}
-	if len(failed) > 0 || equal(current, after) {
+	if len(failed) > 0 || b.cancelled(joined, current, after) {
 		return nil, failed
 	}
 	operation.Predicted = after
@@ -138,6 +149,12 @@ func (b builder) update(joined *batch, current map[string]any) (*Operation, []De
 		operation.Body = mergeDifference(current, after)
 	}
 	return operation, nil
+}
+
+// cancelled reports whether the wishes of a batch undo each other. What a single one
+// changes has been judged.
+func (b builder) cancelled(joined *batch, current, after map[string]any) bool {
+	return equal(current, after) || len(joined.wishes) > 1 && b.stored.same(joined.place.target, current, after)
 }
 
 // withRule keeps each rule once, in the order of their first change.

@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // FuzzBuild holds that any bodies on any object give the same plan twice, change nothing that they were made from, lead
@@ -56,7 +58,7 @@ func wishesOf(object map[string]any, bodies []any) []Wish {
 }
 
 // carriedOut is the object after the operations, which must come out as predicted.
-func carriedOut(t *testing.T, object map[string]any, operations []Operation) map[string]any {
+func carriedOut(t rapid.TB, object map[string]any, operations []Operation) map[string]any {
 	t.Helper()
 	for _, o := range operations {
 		after, err := Wish{Type: o.Type, Body: o.Body}.applyTo(object)

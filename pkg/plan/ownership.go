@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -10,9 +12,14 @@ import (
 // every value is there and the manager owns these fields and no others. The
 // API server knows which lists are merged by key from the schema; here the
 // manager's own entry in managedFields says it.
-func applied(current, body map[string]any, manager, subresource string) bool {
-	fields := ownedFields(current, manager, subresource)
-	return fields != nil && appliedMap(fields, current, body)
+func (s storage) applied(at place, current, body map[string]any, manager string) bool {
+	fields := ownedFields(current, manager, at.subresource)
+	if fields == nil {
+		return false
+	}
+	after, _, owned := overlaidMap(fields, current, body)
+	object, _ := after.(map[string]any)
+	return owned && s.same(at.target, current, object)
 }
 
 // ownedFields returns the FieldsV1 tree of the manager's Apply entry, nil
@@ -32,35 +39,59 @@ func appliedBy(entry map[string]any, manager string) bool {
 	return entry["manager"] == manager && entry["operation"] == "Apply"
 }
 
-// appliedValue compares one field. A field without children in the tree is
-// owned as a whole, or is a map that was applied empty: what others put into that
-// is theirs, and who writes to one that is owned as a whole takes it over.
-func appliedValue(fields map[string]any, current, body any) bool {
+// overlaid returns what applying body to a field leaves there, and whether that
+// is another value, as long as the manager owns all fields of the body and no
+// others. A field without children in the tree is owned as a whole, or is a map
+// that was applied empty: what others put into that is theirs, and who writes to
+// one that is owned as a whole takes it over.
+func overlaid(fields map[string]any, current, body any) (after any, changed, owned bool) {
 	if len(fields) == 0 {
 		_, isMap := current.(map[string]any)
-		return equal(current, body) || isMap && isEmpty(body)
+		if equal(current, body) || isMap && isEmpty(body) {
+			return current, false, true
+		}
+		return body, true, true
 	}
 	switch body := body.(type) {
 	case map[string]any:
-		currentMap, ok := current.(map[string]any)
-		return ok && appliedMap(fields, currentMap, body)
+		return overlaidMap(fields, current, body)
 	case []any:
-		currentList, ok := current.([]any)
-		return ok && appliedList(fields, currentList, body)
+		return overlaidList(fields, current, body)
 	default:
-		return false
+		return nil, false, false
 	}
 }
 
-func appliedMap(fields, current, body map[string]any) bool {
-	for key, value := range body {
-		owned, ok := fields["f:"+key].(map[string]any)
-		have, exists := current[key]
-		if !ok || !exists || !appliedValue(owned, have, value) {
-			return false
-		}
+func overlaidMap(fields map[string]any, current any, body map[string]any) (after any, changed, owned bool) {
+	if len(body) != len(fields)-itself(fields) {
+		return nil, false, false
 	}
-	return len(body) == len(fields)-itself(fields)
+	have, isMap := current.(map[string]any)
+	out := have
+	if !isMap {
+		out, changed = map[string]any{}, true
+	}
+	for key, value := range body {
+		below, ok := fields["f:"+key].(map[string]any)
+		if !ok {
+			return nil, false, false
+		}
+		old, exists := have[key]
+		next, differs, owned := overlaid(below, old, value)
+		switch {
+		case !owned:
+			return nil, false, false
+		case exists && !differs:
+			continue
+		case !changed:
+			out, changed = maps.Clone(have), true
+		}
+		out[key] = next
+	}
+	if !changed {
+		return current, false, true
+	}
+	return out, true, true
 }
 
 // itself is 1 where the tree says that the item itself is owned, besides what
@@ -72,55 +103,73 @@ func itself(fields map[string]any) int {
 	return 0
 }
 
-// appliedList compares a list that is merged by key ("k:") or a set ("v:").
-func appliedList(fields map[string]any, current, body []any) bool {
+// overlaidList is overlaid for a list that is merged by key ("k:") or a set
+// ("v:"), of which every element of the body must be there.
+func overlaidList(fields map[string]any, current any, body []any) (after any, changed, owned bool) {
+	have, _ := current.([]any)
 	if len(fields)-itself(fields) != len(body) {
-		return false
+		return nil, false, false
 	}
+	out := have
 	for name, value := range fields {
-		owned, _ := value.(map[string]any)
+		below, _ := value.(map[string]any)
 		kind, key, _ := strings.Cut(name, ":")
-		var ok bool
-		switch kind {
-		case "k":
-			ok = appliedElement(owned, key, current, body)
-		case "v":
-			ok = holds(current, key) && holds(body, key)
-		case ".":
-			ok = true
+		switch {
+		case kind == ".", kind == "v" && holds(have, key) && holds(body, key):
+			continue
+		case kind != "k":
+			return nil, false, false
 		}
-		if !ok {
-			return false
+		i, next, differs, owned := overlaidElement(below, key, have, body)
+		switch {
+		case !owned:
+			return nil, false, false
+		case !differs:
+			continue
+		case !changed:
+			out, changed = slices.Clone(have), true
 		}
+		out[i] = next
 	}
-	return true
+	if !changed {
+		return current, false, true
+	}
+	return out, true, true
 }
 
-func appliedElement(fields map[string]any, key string, current, body []any) bool {
+// overlaidElement is overlaid for the element of both lists that has a key, and
+// where it is in the first.
+func overlaidElement(fields map[string]any, key string, current, body []any) (i int, after any, changed, owned bool) {
 	var pairs map[string]any
 	if err := utiljson.Unmarshal([]byte(key), &pairs); err != nil {
-		return false
+		return 0, nil, false, false
 	}
-	have, haveOK := element(current, pairs, false)
+	i = element(current, pairs, false)
 	// What the body leaves out of the key, the API server has defaulted.
-	want, wantOK := element(body, pairs, true)
-	return haveOK && wantOK && appliedMap(fields, have, want)
+	j := element(body, pairs, true)
+	if i < 0 || j < 0 {
+		return 0, nil, false, false
+	}
+	want, _ := body[j].(map[string]any)
+	after, changed, owned = overlaidMap(fields, current[i], want)
+	return i, after, changed, owned
 }
 
 // element finds the only map in list that has all the pairs, or with partial,
-// that contradicts none of them.
-func element(list []any, pairs map[string]any, partial bool) (found map[string]any, ok bool) {
-	for _, each := range list {
+// that contradicts none of them. It is -1 where there is none.
+func element(list []any, pairs map[string]any, partial bool) int {
+	found := -1
+	for i, each := range list {
 		candidate, isMap := each.(map[string]any)
 		if !isMap || !fits(candidate, pairs, partial) {
 			continue
 		}
-		if found != nil {
-			return nil, false
+		if found >= 0 {
+			return -1
 		}
-		found = candidate
+		found = i
 	}
-	return found, found != nil
+	return found
 }
 
 func fits(candidate, pairs map[string]any, partial bool) bool {

@@ -126,7 +126,7 @@ func TestApplied(t *testing.T) {
 				}
 				current["metadata"] = metadata
 			}
-			if got := applied(current, decode[map[string]any](t, tc.body), "ours", ""); got != tc.want {
+			if got := storage(nil).applied(place{}, current, decode[map[string]any](t, tc.body), "ours"); got != tc.want {
 				t.Errorf("%s got %v, want %v", tc.reason, got, tc.want)
 			}
 		})

@@ -194,18 +194,18 @@ func withoutNewEmpty(current, after map[string]any) map[string]any {
 }
 
 // changesCurrent reports whether the wish, alone, would change the object as it is.
-func (w Wish) changesCurrent() bool {
+func (w Wish) changesCurrent(stored storage) bool {
 	if w.Type == Apply {
-		return !applied(w.Current, w.fields(), w.manager(), w.Subresource)
+		return !stored.applied(w.place(), w.Current, w.fields(), w.manager())
 	}
-	return w.reliesOn(w.Current)
+	return w.reliesOn(w.Current, stored)
 }
 
 // reliesOn reports whether a wish that changes nothing any more would change
 // the object as it is: then another rule's wish in the same request does so.
-func (w Wish) reliesOn(current map[string]any) bool {
+func (w Wish) reliesOn(current map[string]any, stored storage) bool {
 	alone, err := w.applyTo(current)
-	return err == nil && !equal(current, alone)
+	return err == nil && !stored.same(w.Target, current, alone)
 }
 
 // stepsBetween are the wish as JSON patch operations.
