@@ -3,6 +3,7 @@ package expression
 import (
 	"unicode/utf8"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
@@ -85,7 +86,7 @@ func (p *path) element(e *Evaluation, i int, on any) (any, error) {
 		}
 		return nil, s.index.wants("the key of a map", value.String, index)
 	default:
-		failure := s.at.errorf("%s is %s and has no elements", p.text(i), value.KindOf(on))
+		failure := s.at.Errorf("%s is %s and has no elements", p.text(i), value.KindOf(on))
 		if value.KindOf(on) == value.String {
 			failure.Hint = "a character is a slice, as in text[0:1]"
 		}
@@ -104,11 +105,11 @@ func (p *path) cut(e *Evaluation, i int, on any) (any, error) {
 		length = len(v)
 	case string:
 		if err := e.Budget.Steps(1 + len(v)/16); err != nil {
-			return nil, s.at.locate(err)
+			return nil, s.at.Locate(err)
 		}
 		length = utf8.RuneCountInString(v)
 	default:
-		return nil, s.at.errorf("%s is %s and cannot be sliced", p.text(i), value.KindOf(on))
+		return nil, s.at.Errorf("%s is %s and cannot be sliced", p.text(i), value.KindOf(on))
 	}
 	from, err := bound(e, s.from, 0, length)
 	if err != nil {
@@ -162,16 +163,16 @@ func bound(e *Evaluation, v *code, otherwise, length int) (int, error) {
 func (p *path) absent(i int) *Error {
 	s := &p.steps[i]
 	parent := p.text(i)
-	return s.at.errorf("%s is absent, so %s%s cannot be read", parent, parent, s.text).
-		hint("write %s%s, which is nil then", parent, optional(s.text))
+	return s.at.Errorf("%s is absent, so %s%s cannot be read", parent, parent, s.text).
+		WithHint("write %s%s, which is nil then", parent, syntax.Optional(s.text))
 }
 
 func (p *path) noField(i int, on any) *Error {
 	s := &p.steps[i]
 	parent, kind := p.text(i), value.KindOf(on)
-	failure := s.at.errorf("%s is %s and has no field %q", parent, kind, s.key)
+	failure := s.at.Errorf("%s is %s and has no field %q", parent, kind, s.key)
 	if kind == value.List {
-		return failure.hint("write map(%s, #%s) for all elements, or %s[0]?%s for the first", parent, s.text, parent, s.text)
+		return failure.WithHint("write map(%s, #%s) for all elements, or %s[0]?%s for the first", parent, s.text, parent, s.text)
 	}
 	return failure
 }

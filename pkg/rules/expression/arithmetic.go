@@ -44,7 +44,7 @@ func (o *operation) result(e *Evaluation, apply func(a, b any) (any, error), lef
 	if (leftKind|rightKind)&value.Computed != 0 {
 		takes |= value.String | value.Computed
 		if err := e.Budget.Conversion(); err != nil {
-			return nil, o.at.locate(err)
+			return nil, o.at.Locate(err)
 		}
 	}
 	if leftKind&takes == 0 {
@@ -57,7 +57,7 @@ func (o *operation) result(e *Evaluation, apply func(a, b any) (any, error), lef
 	if fault, ok := errors.AsType[*value.Fault](err); ok && o.operator == "+" && (leftKind|rightKind)&value.String != 0 {
 		err = fault.WithHint("write string(...) around the other side to join texts")
 	}
-	return result, o.at.locate(err)
+	return result, o.at.Locate(err)
 }
 
 // partner is what a message says that goes with a kind.
@@ -87,7 +87,7 @@ func (o *operation) onNumbers(apply func(a, b any) (any, error), kinds value.Kin
 			return nil, o.right.wants(o.operator, kinds, right)
 		}
 		result, err := apply(left, right)
-		return result, o.at.locate(err)
+		return result, o.at.Locate(err)
 	}
 }
 
@@ -100,7 +100,7 @@ func (o *operation) add(e *Evaluation) (any, error) {
 	if a, ok := left.(string); ok {
 		if b, ok := right.(string); ok {
 			if err := e.Budget.Text(len(a) + len(b)); err != nil {
-				return nil, o.at.locate(err)
+				return nil, o.at.Locate(err)
 			}
 			return a + b, nil
 		}
@@ -140,7 +140,7 @@ func (o *operation) sequence(e *Evaluation) (any, error) {
 	n := int(min(uint64(to-from), math.MaxInt32)) + 1
 	// Each integer is boxed beside its element.
 	if err := e.Budget.List(2 * n); err != nil {
-		return nil, o.at.locate(err)
+		return nil, o.at.Locate(err)
 	}
 	list := make([]any, n)
 	for i := range list {

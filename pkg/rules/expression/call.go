@@ -4,47 +4,29 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // callNode compiles a call that expr does not know as a builtin.
 func (c *compiler) callNode(n *ast.CallNode) (code, error) {
 	if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
-		return c.call(callee.Value, c.span(callee), n.Arguments)
+		return c.call(callee.Value, c.tree.Span(callee), n.Arguments)
 	}
-	return code{}, c.source.method(c.span(n.Callee))
-}
-
-// method refuses x.f(y), in the words of what the user probably meant.
-func (s *source) method(at span) *Error {
-	err := at.errorf("values have no methods")
-	name := s.textOf(at)
-	switch name {
-	case "contains", "startsWith", "endsWith", "matches":
-		return err.hint("write x %s y", name)
-	}
-	if f, found := function.Lookup(name); found && f.Iterates() {
-		return err.hint("write %s, with # for the element", f.Signature())
-	} else if found {
-		return err.hint("write %s(x)", name)
-	}
-	if fault := function.Refused(name); fault != nil && fault.Hint != "" {
-		return err.hint("%s", fault.Hint)
-	}
-	return err.hint("call a function with the value as its argument: f(x)")
+	return code{}, c.tree.NoMethod(c.tree.Span(n.Callee))
 }
 
 // call compiles a call of a function by its name.
-func (c *compiler) call(name string, at span, nodes []ast.Node) (code, error) {
+func (c *compiler) call(name string, at syntax.Span, nodes []ast.Node) (code, error) {
 	f, found := function.Lookup(name)
 	if !found {
 		return code{}, c.unknownFunction(name, at)
 	}
 	if name == "desc" {
-		return code{}, at.errorf("desc() only orders a key of sortBy").hint("write sortBy(list, [.a, desc(.b)])")
+		return code{}, at.Errorf("desc() only orders a key of sortBy").WithHint("write sortBy(list, [.a, desc(.b)])")
 	}
 	if err := f.CheckCount(len(nodes)); err != nil {
-		return code{}, at.locate(err)
+		return code{}, at.Locate(err)
 	}
 	if f.Iterates() {
 		return c.iteration(f, at, nodes)
@@ -65,7 +47,7 @@ func (c *compiler) call(name string, at span, nodes []ast.Node) (code, error) {
 		}
 		from := e.base + first
 		result, err := f.Call(e.Instant, e.Budget, e.stack[from:from+len(arguments)])
-		return result, at.locate(err)
+		return result, at.Locate(err)
 	}}, nil
 }
 
@@ -111,26 +93,12 @@ func (v *code) read(b *Budget, f *function.Function, i int, argument any) (any, 
 		return argument, nil
 	}
 	parsed, err := p.Parse(b, argument)
-	return parsed, v.at.locate(err)
+	return parsed, v.at.Locate(err)
 }
 
-func (c *compiler) unknownFunction(name string, at span) *Error {
+func (c *compiler) unknownFunction(name string, at syntax.Span) *Error {
 	if c.visible(name) {
-		return at.errorf("%s is a value and cannot be called", name)
+		return at.Errorf("%s is a value and cannot be called", name)
 	}
-	return noFunction(name, at)
-}
-
-// noFunction explains a name that is not in the table.
-func noFunction(name string, at span) *Error {
-	if fault := function.Refused(name); fault != nil {
-		err := at.errorf("%s", fault.Message)
-		err.Hint = fault.Hint
-		return err
-	}
-	err := at.errorf("unknown function %q", value.Excerpt(name))
-	if other := closest(name, functionNames()); other != "" {
-		return err.hint("did you mean %s(...)?", other)
-	}
-	return err
+	return syntax.NoFunction(name, at)
 }

@@ -8,7 +8,7 @@ func (o *operation) equal(e *Evaluation) (any, error) {
 		return nil, err
 	}
 	same, err := alike(e, left, right)
-	return same, o.at.locate(err)
+	return same, o.at.Locate(err)
 }
 
 func (o *operation) unequal(e *Evaluation) (any, error) {
@@ -17,7 +17,7 @@ func (o *operation) unequal(e *Evaluation) (any, error) {
 		return nil, err
 	}
 	same, err := alike(e, left, right)
-	return !same, o.at.locate(err)
+	return !same, o.at.Locate(err)
 }
 
 // alike is equality, for which a text beside a time is a time, and so on. Within
@@ -43,7 +43,7 @@ func (o *operation) ordering() evaluator {
 			return nil, err
 		}
 		if left, right, err = value.Align(left, right, e.Budget); err != nil {
-			return nil, o.at.locate(err)
+			return nil, o.at.Locate(err)
 		}
 		order, ok := value.Compare(left, right)
 		if !ok {
@@ -63,14 +63,14 @@ func (o *operation) mismatch(left, right any, kinds value.Kind) *Error {
 	if rightKind&kinds == 0 {
 		return o.right.wants(o.operator, wanted(leftKind, kinds), right)
 	}
-	failure := o.at.errorf("%s has %s on one side and %s on the other", o.operator, leftKind, rightKind)
+	failure := o.at.Errorf("%s has %s on one side and %s on the other", o.operator, leftKind, rightKind)
 	if (leftKind|rightKind)&value.String != 0 && o.operator == "+" {
-		return failure.hint("write string(x) to join texts, or int(x) to add")
+		return failure.WithHint("write string(x) to join texts, or int(x) to add")
 	}
 	if (leftKind|rightKind)&value.Computed != 0 {
 		return failure
 	}
-	return failure.hint("write int(x) or string(x) around one")
+	return failure.WithHint("write int(x) or string(x) around one")
 }
 
 // wanted narrows what an operator takes to what goes with the other side, or
@@ -104,7 +104,7 @@ func (o *operation) onStrings(test func(text, part string) bool) evaluator {
 			return nil, o.right.wants(o.operator, value.String, right)
 		}
 		if err := e.Budget.Steps(len(text) / 8); err != nil {
-			return nil, o.at.locate(err)
+			return nil, o.at.Locate(err)
 		}
 		return test(text, part), nil
 	}
@@ -139,11 +139,11 @@ func (o *operation) in(e *Evaluation) (any, error) {
 
 func (o *operation) among(e *Evaluation, v any, list []any) (any, error) {
 	if err := e.Budget.Steps(len(list)); err != nil {
-		return nil, o.at.locate(err)
+		return nil, o.at.Locate(err)
 	}
 	for _, element := range list {
 		if same, err := alike(e, v, element); err != nil || same {
-			return same, o.at.locate(err)
+			return same, o.at.Locate(err)
 		}
 	}
 	return false, nil

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 )
 
 // evaluator computes a node of the tree.
@@ -12,13 +14,19 @@ type evaluator func(e *Evaluation) (any, error)
 // code is a compiled node.
 type code struct {
 	eval evaluator
-	at   span
+	at   syntax.Span
 	// text is how messages call the value: a path as it was written, or "".
 	text string
 	// constant says that the value is known already.
 	constant bool
 	value    any
 }
+
+// Limits on what is compiled, beside those on what is read.
+const (
+	maxPredicates = 4
+	maxPattern    = 256
+)
 
 // local is a variable of let.
 type local struct {
@@ -30,7 +38,7 @@ type local struct {
 // arguments have fixed places on the stack, so that evaluating allocates
 // nothing for them.
 type compiler struct {
-	source     *source
+	tree       *syntax.Tree
 	scope      *Scope
 	used       []string
 	locals     []local
@@ -51,13 +59,11 @@ func (c *compiler) reserve(n int) (first int) {
 
 func (c *compiler) release(first int) { c.next = first }
 
-func (c *compiler) span(node ast.Node) span { return c.source.span(node.Location()) }
-
 // compile counts nodes although the parser did, because a tree can share parts:
 // a < b < c holds b twice.
 func (c *compiler) compile(node ast.Node) (code, error) {
-	if c.nodes++; c.nodes > maxNodes {
-		return code{}, tooLarge(span{0, len(c.source.text)})
+	if c.nodes++; c.nodes > syntax.MaxNodes {
+		return code{}, c.tree.TooLarge()
 	}
 	switch n := node.(type) {
 	case *ast.IdentifierNode:
@@ -72,7 +78,7 @@ func (c *compiler) compile(node ast.Node) (code, error) {
 	case *ast.BinaryNode:
 		return c.binary(n)
 	case *ast.BuiltinNode:
-		return c.call(n.Name, c.span(n), n.Arguments)
+		return c.call(n.Name, c.tree.Span(n), n.Arguments)
 	case *ast.CallNode:
 		return c.callNode(n)
 	case *ast.ConditionalNode:
@@ -86,7 +92,7 @@ func (c *compiler) compile(node ast.Node) (code, error) {
 
 // identifier compiles a variable or a name of the scope.
 func (c *compiler) identifier(n *ast.IdentifierNode) (code, error) {
-	at, name := c.span(n), n.Value
+	at, name := c.tree.Span(n), n.Value
 	for _, l := range slices.Backward(c.locals) {
 		if l.name == name {
 			slot := l.slot
@@ -105,9 +111,7 @@ func (c *compiler) identifier(n *ast.IdentifierNode) (code, error) {
 	return code{at: at, text: name, eval: func(e *Evaluation) (any, error) {
 		v, err := e.Names.Value(slot)
 		if err != nil {
-			failure := at.errorf("%s has no value: %v", name, err)
-			failure.cause = err
-			return nil, failure
+			return nil, at.Errorf("%s has no value: %v", name, err).Because(err)
 		}
 		return v, nil
 	}}, nil
@@ -115,7 +119,7 @@ func (c *compiler) identifier(n *ast.IdentifierNode) (code, error) {
 
 // let compiles a variable and, with body, the expression that uses it.
 func (c *compiler) let(n *ast.VariableDeclaratorNode, body func(ast.Node) (code, error)) (code, error) {
-	if err := c.checkLocal(n.Name, c.span(n)); err != nil {
+	if err := c.checkLocal(n.Name, c.tree.Span(n)); err != nil {
 		return code{}, err
 	}
 	v, err := c.compile(n.Value)
@@ -142,12 +146,12 @@ func (c *compiler) let(n *ast.VariableDeclaratorNode, body func(ast.Node) (code,
 
 // checkLocal refuses to hide a name, because the reader would take one for the
 // other.
-func (c *compiler) checkLocal(name string, at span) error {
+func (c *compiler) checkLocal(name string, at syntax.Span) error {
 	if Reserved(name) {
-		return at.errorf("%q is reserved", name).hint("choose another name")
+		return at.Errorf("%q is reserved", name).WithHint("choose another name")
 	}
 	if c.visible(name) {
-		return at.errorf("%q is already defined", name).hint("choose another name")
+		return at.Errorf("%q is already defined", name).WithHint("choose another name")
 	}
 	return nil
 }
@@ -159,8 +163,8 @@ func (c *compiler) conditional(n *ast.ConditionalNode, branch func(ast.Node) (co
 		return code{}, err
 	}
 	if n.Exp1 == n.Cond {
-		return code{}, condition.at.errorf("?: needs a value between ? and :").
-			hint("write x ?? y for a default where x is nil, or default(x, y) where it is empty")
+		return code{}, condition.at.Errorf("?: needs a value between ? and :").
+			WithHint("write x ?? y for a default where x is nil, or default(x, y) where it is empty")
 	}
 	yes, err := branch(n.Exp1)
 	if err != nil {

@@ -1,13 +1,13 @@
 // Package expression compiles and evaluates the expressions and templates of
-// rules. It is the only importer of expr-lang/expr.
+// rules.
 //
-// The language is expr's: its lexer and parser read the source, so that what
-// users know of expr holds. The evaluator is ours, because the contract differs
+// The language is expr's, and package syntax reads it with expr's lexer and parser,
+// so that what users know of expr holds. The evaluator is ours, because the contract differs
 // from expr's virtual machine nearly everywhere: strict booleans, exact integers,
 // what absent values mean, maps in order, and a budget that every operator and
 // function draws on. ADR 0003 has the reasons.
 //
-//	text -> scan (bounds, brackets) -> expr's parser -> tree -> compile -> Program
+//	text -> syntax.Parse -> tree -> compile -> Program
 //	Evaluation{Names, Budget} -> Program.Eval -> value or *Error with its place
 //
 // Values are plain: nil, bool, int64, float64, string, []any and map[string]any.
@@ -29,6 +29,6 @@
 //   - ceil, floor and round give integers.
 //   - A let hides nothing: a name that is visible cannot be defined again.
 //
-// The package does not know rules, YAML, schemas or time, and it does not type
-// check: what is wrong with a value is found when it is evaluated.
+// The package does not know rules, YAML, schemas or time. What is wrong with a value
+// is found when it is evaluated; package check finds what can be told before.
 package expression

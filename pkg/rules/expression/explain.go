@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/parser/lexer"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 )
 
 // Clause is a condition among those that && joins at the top of an expression.
@@ -28,7 +29,7 @@ type Read struct {
 // with the error. An expression without && has one clause. Explain compiles anew
 // and is not for the hot path.
 func (p *Program) Explain(e *Evaluation) ([]Clause, error) {
-	traced, err := compile(p.text, p.scope, true)
+	traced, err := compile(p.tree, p.scope, true)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +53,8 @@ func (t *trace) read(path string, v any) {
 	}
 }
 
-func (t *trace) close(source string, at span, holds bool) {
-	t.clauses = append(t.clauses, Clause{Source: source, Offset: at.offset, Holds: holds, Reads: t.pending})
+func (t *trace) close(source string, at syntax.Span, holds bool) {
+	t.clauses = append(t.clauses, Clause{Source: source, Offset: at.Offset, Holds: holds, Reads: t.pending})
 	t.pending = nil
 }
 
@@ -82,16 +83,16 @@ func (c *compiler) top(node ast.Node) (code, error) {
 	if n, ok := node.(*ast.VariableDeclaratorNode); ok {
 		return c.let(n, c.top)
 	}
-	return c.clauses(node, len(c.source.tokens))
+	return c.clauses(node, len(c.tree.Text))
 }
 
-// clauses compiles node, which ends before the token with that index.
+// clauses compiles node, which ends before the token at that offset.
 func (c *compiler) clauses(node ast.Node, end int) (code, error) {
-	n, ok := node.(*ast.BinaryNode)
-	if !ok || !c.isConjunction(n) {
+	n, ok := c.tree.Conjunction(node)
+	if !ok {
 		return c.clause(node, end)
 	}
-	left, err := c.clauses(n.Left, c.source.tokenAt(c.span(n).offset))
+	left, err := c.clauses(n.Left, c.tree.Span(n).Offset)
 	if err != nil {
 		return code{}, err
 	}
@@ -99,15 +100,8 @@ func (c *compiler) clauses(node ast.Node, end int) (code, error) {
 	if err != nil {
 		return code{}, err
 	}
-	o := &operation{operator: n.Operator, left: left, right: right, at: c.span(n)}
+	o := &operation{operator: n.Operator, left: left, right: right, at: c.tree.Span(n)}
 	return code{at: o.at, eval: o.and}, nil
-}
-
-// isConjunction tells && from the one that the parser makes of a < b < c, which
-// is placed at a comparison.
-func (c *compiler) isConjunction(n *ast.BinaryNode) bool {
-	text := c.source.textOf(c.span(n))
-	return text == "&&" || text == "and"
 }
 
 func (c *compiler) clause(node ast.Node, end int) (code, error) {
@@ -115,8 +109,8 @@ func (c *compiler) clause(node ast.Node, end int) (code, error) {
 	if err != nil {
 		return code{}, err
 	}
-	at := c.source.clauseSpan(c.source.tokenAt(c.leftmost(node)), end)
-	text := c.source.text[at.offset:at.end()]
+	at := c.tree.Clause(node, end)
+	text := c.tree.Text[at.Offset:at.End()]
 	inner := compiled.eval
 	compiled.eval = func(e *Evaluation) (any, error) {
 		v, err := inner(e)
@@ -125,64 +119,4 @@ func (c *compiler) clause(node ast.Node, end int) (code, error) {
 		return v, err
 	}
 	return compiled, nil
-}
-
-// clauseSpan finds the text of a clause between its first token and the operator
-// that ends it: with the parentheses that are its own and without those around
-// several clauses.
-func (s *source) clauseSpan(first, end int) span {
-	last := end - 1
-	for first > 0 && s.opens(first-1) && s.tokens[first-1].match <= last {
-		first--
-	}
-	for last > first && s.tokens[last].is(lexer.Bracket, ")") && s.tokens[last].match < first {
-		last--
-	}
-	from := s.tokens[first].at.offset
-	return span{from, s.tokens[last].at.end() - from}
-}
-
-func (s *source) opens(i int) bool { return s.tokens[i].is(lexer.Bracket, "(") }
-
-// leftmost returns where the text of a node begins, but for parentheses. Nodes are
-// placed at their operator or name.
-func (c *compiler) leftmost(node ast.Node) int {
-	at := c.span(node).offset
-	switch n := node.(type) {
-	case *ast.BinaryNode:
-		return c.leftmost(n.Left)
-	case *ast.UnaryNode:
-		return min(at, c.leftmost(n.Node))
-	case *ast.MemberNode:
-		return c.leftmost(n.Node)
-	case *ast.SliceNode:
-		return c.leftmost(n.Node)
-	case *ast.ChainNode:
-		return c.leftmost(n.Node)
-	case *ast.ConditionalNode:
-		return c.leftmostOf(n)
-	case *ast.BuiltinNode:
-		return c.leftmostCall(at, n.Arguments)
-	case *ast.CallNode:
-		return c.leftmostCall(at, n.Arguments)
-	default:
-		return at
-	}
-}
-
-// leftmostOf finds if before the condition that it introduces.
-func (c *compiler) leftmostOf(n *ast.ConditionalNode) int {
-	at := c.leftmost(n.Cond)
-	if i := c.source.tokenAt(at); !n.Ternary && i > 0 {
-		return c.source.tokens[i-1].at.offset
-	}
-	return at
-}
-
-// leftmostCall looks at the first argument, which a pipe puts before the name.
-func (c *compiler) leftmostCall(at int, arguments []ast.Node) int {
-	if len(arguments) == 0 {
-		return at
-	}
-	return min(at, c.leftmost(arguments[0]))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
@@ -23,7 +24,7 @@ type Shapes interface {
 // long to follow it says that everything is read.
 func (p *Program) Shape(names Shapes) shape.Shape {
 	a := &analysis{program: p, names: names}
-	result := a.node(p.tree)
+	result := a.node(p.tree.Node)
 	if a.nodes <= maxAnalysed {
 		return result
 	}
@@ -58,7 +59,7 @@ func (t *Template) Prefix() string {
 
 // maxAnalysed limits how many nodes are analysed. Only predicates of reduce are
 // analysed more than once.
-const maxAnalysed = 10 * maxNodes
+const maxAnalysed = 10 * syntax.MaxNodes
 
 // analysis follows the values through a tree. It takes every branch.
 type analysis struct {

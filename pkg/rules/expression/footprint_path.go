@@ -5,6 +5,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
@@ -12,7 +13,7 @@ import (
 // path goes through a chain of accesses. What is on the way matters by its kind,
 // which every access records of what it reads from.
 func (a *analysis) path(node ast.Node) shape.Shape {
-	spine, root := accesses(node)
+	spine, root := syntax.Spine(node)
 	on := a.node(root)
 	var parent, grandparent shape.Shape
 	for i, access := range slices.Backward(spine) {
@@ -36,13 +37,6 @@ func (a *analysis) path(node ast.Node) shape.Shape {
 		}
 	}
 	return on
-}
-
-// accesses lists the accesses from the last to the first, and what the first is
-// on, as the compiler does.
-func accesses(node ast.Node) (spine []ast.Node, root ast.Node) {
-	c := &compiler{}
-	return c.spine(node)
 }
 
 func isKey(node ast.Node, key string) bool {

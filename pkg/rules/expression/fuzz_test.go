@@ -226,7 +226,7 @@ func outcome(p *Program, names Names) (any, error) {
 	}
 	stripped, err := Strip(v, e.Budget)
 	if err != nil {
-		return nil, p.whole().locate(err)
+		return nil, p.tree.Whole().Locate(err)
 	}
 	return stripped, nil
 }

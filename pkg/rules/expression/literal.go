@@ -3,11 +3,12 @@ package expression
 import (
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 func (c *compiler) literal(node ast.Node) (code, error) {
-	at := c.span(node)
+	at := c.tree.Span(node)
 	switch n := node.(type) {
 	case *ast.NilNode:
 		return constant(at, nil), nil
@@ -24,14 +25,14 @@ func (c *compiler) literal(node ast.Node) (code, error) {
 	case *ast.MapNode:
 		return c.mapping(n)
 	case *ast.SequenceNode:
-		return code{}, c.span(n.Nodes[1]).errorf("only one value can follow").
-			hint("; stands only between let x = 1 and what uses x")
+		return code{}, c.tree.Span(n.Nodes[1]).Errorf("only one value can follow").
+			WithHint("; stands only between let x = 1 and what uses x")
 	default:
-		return code{}, at.errorf("this is not supported in expressions")
+		return code{}, at.Errorf("this is not supported in expressions")
 	}
 }
 
-func constant(at span, v any) code {
+func constant(at syntax.Span, v any) code {
 	return code{at: at, constant: true, value: v, eval: func(*Evaluation) (any, error) { return v, nil }}
 }
 
@@ -49,14 +50,14 @@ func (c *compiler) all(nodes []ast.Node) (codes []code, constants bool, err erro
 }
 
 func (c *compiler) array(n *ast.ArrayNode) (code, error) {
-	at := c.span(n)
+	at := c.tree.Span(n)
 	elements, constants, err := c.all(n.Nodes)
 	if err != nil {
 		return code{}, err
 	}
 	build := func(e *Evaluation) (any, error) {
 		if err := e.Budget.List(len(elements)); err != nil {
-			return nil, at.locate(err)
+			return nil, at.Locate(err)
 		}
 		list := make([]any, len(elements))
 		for i := range elements {
@@ -75,14 +76,14 @@ func (c *compiler) array(n *ast.ArrayNode) (code, error) {
 type entry struct{ key, value code }
 
 func (c *compiler) mapping(n *ast.MapNode) (code, error) {
-	at := c.span(n)
+	at := c.tree.Span(n)
 	entries, constants, err := c.entries(n)
 	if err != nil {
 		return code{}, err
 	}
 	build := func(e *Evaluation) (any, error) {
 		if err := e.Budget.Map(len(entries)); err != nil {
-			return nil, at.locate(err)
+			return nil, at.Locate(err)
 		}
 		m := make(map[string]any, len(entries))
 		for i := range entries {
@@ -110,7 +111,7 @@ func (c *compiler) entries(n *ast.MapNode) (entries []entry, constants bool, err
 	for i, pair := range n.Pairs {
 		p, ok := pair.(*ast.PairNode)
 		if !ok {
-			return nil, false, c.span(pair).errorf("this is not supported in expressions")
+			return nil, false, c.tree.Span(pair).Errorf("this is not supported in expressions")
 		}
 		if entries[i].key, err = c.compile(p.Key); err != nil {
 			return nil, false, err
@@ -118,7 +119,7 @@ func (c *compiler) entries(n *ast.MapNode) (entries []entry, constants bool, err
 		key := entries[i].key
 		if name, ok := key.value.(string); ok {
 			if seen[name] {
-				return nil, false, key.at.errorf("the key %q is already there", name)
+				return nil, false, key.at.Errorf("the key %q is already there", name)
 			}
 			seen[name] = true
 		}

@@ -1,30 +1,30 @@
 package expression
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 func (c *compiler) unary(n *ast.UnaryNode) (code, error) {
-	if err := c.checkSign(n); err != nil {
+	if err := c.tree.CheckUnary(n); err != nil {
 		return code{}, err
 	}
 	operand, err := c.compile(n.Node)
 	if err != nil {
 		return code{}, err
 	}
-	at := c.span(n)
+	at := c.tree.Span(n)
 	switch n.Operator {
 	case "!", "not":
 		return code{at: at, eval: negation(operand, n.Operator)}, nil
 	case "-":
 		if operand.constant && value.KindOf(operand.value)&value.Number != 0 {
 			v, err := value.Negate(operand.value)
-			return constant(at, v), at.locate(err)
+			return constant(at, v), at.Locate(err)
 		}
 		return code{at: at, eval: sign(operand, "-", at, value.Negate)}, nil
 	default:
@@ -44,13 +44,13 @@ func negation(operand code, operator string) evaluator {
 		}
 		failure := operand.wants(operator, value.Bool, v)
 		if value.KindOf(v)&(value.Nil|value.Stamped) == 0 {
-			failure = failure.hint("%s binds tighter than a comparison: write %s (a == b)", operator, operator)
+			failure = failure.WithHint("%s binds tighter than a comparison: write %s (a == b)", operator, operator)
 		}
 		return nil, failure
 	}
 }
 
-func sign(operand code, operator string, at span, apply func(any) (any, error)) evaluator {
+func sign(operand code, operator string, at syntax.Span, apply func(any) (any, error)) evaluator {
 	return func(e *Evaluation) (any, error) {
 		v, err := operand.eval(e)
 		if err != nil {
@@ -60,13 +60,13 @@ func sign(operand code, operator string, at span, apply func(any) (any, error)) 
 			return nil, operand.wants(operator, value.Number, v)
 		}
 		result, err := apply(v)
-		return result, at.locate(err)
+		return result, at.Locate(err)
 	}
 }
 
 // binary compiles an operator with two operands.
 func (c *compiler) binary(n *ast.BinaryNode) (code, error) {
-	if err := cmp.Or(c.checkNegation(n), c.checkCoalesce(n)); err != nil {
+	if err := c.tree.CheckBinary(n); err != nil {
 		return code{}, err
 	}
 	switch n.Operator {
@@ -88,27 +88,12 @@ func (c *compiler) binary(n *ast.BinaryNode) (code, error) {
 	if err != nil {
 		return code{}, err
 	}
-	b := operation{operator: n.Operator, left: left, right: right, at: c.span(n)}
+	b := operation{operator: n.Operator, left: left, right: right, at: c.tree.Span(n)}
 	eval := b.evaluator()
 	if eval == nil {
-		return code{}, b.at.errorf("the operator %s is not supported", n.Operator)
+		return code{}, b.at.Errorf("the operator %s is not supported", n.Operator)
 	}
 	return code{at: b.at, eval: eval}, nil
-}
-
-// checkNegation catches not a > b, which reads (not a) > b and never makes sense.
-func (c *compiler) checkNegation(n *ast.BinaryNode) error {
-	left, ok := n.Left.(*ast.UnaryNode)
-	if !ok || left.Operator != "!" && left.Operator != "not" {
-		return nil
-	}
-	switch n.Operator {
-	case "<", "<=", ">", ">=", "in", "matches", "contains", "startsWith", "endsWith":
-		return c.span(left).errorf("%s binds tighter than %s", left.Operator, n.Operator).
-			hint("write %s (a %s b)", left.Operator, n.Operator)
-	default:
-		return nil
-	}
 }
 
 // checkStamp catches where it is written what would fail whenever it is evaluated.
@@ -118,7 +103,7 @@ func (c *compiler) checkStamp(operand ast.Node) error {
 		return nil
 	}
 	if callee, ok := call.Callee.(*ast.IdentifierNode); ok && callee.Value == "stamp" {
-		return c.span(callee).errorf("%s", value.ErrStamp.Message)
+		return c.tree.Span(callee).Errorf("%s", value.ErrStamp.Message)
 	}
 	return nil
 }
@@ -127,7 +112,7 @@ func (c *compiler) checkStamp(operand ast.Node) error {
 type operation struct {
 	operator    string
 	left, right code
-	at          span
+	at          syntax.Span
 }
 
 func (o *operation) evaluator() evaluator {
@@ -191,7 +176,7 @@ func (c *compiler) coalesce(n *ast.BinaryNode, fallback func(ast.Node) (code, er
 	if err != nil {
 		return code{}, err
 	}
-	return code{at: c.span(n), eval: func(e *Evaluation) (any, error) {
+	return code{at: c.tree.Span(n), eval: func(e *Evaluation) (any, error) {
 		v, err := left.eval(e)
 		if err != nil || v != nil {
 			return v, err

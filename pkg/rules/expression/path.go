@@ -2,13 +2,11 @@ package expression
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/parser/lexer"
-	"github.com/expr-lang/expr/parser/utils"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
@@ -29,7 +27,7 @@ type step struct {
 	// optional ends the whole path with nil where there is nothing to read from.
 	optional bool
 	always   alwaysMap
-	at       span
+	at       syntax.Span
 	// text is how messages write the access, with its dot or brackets.
 	text string
 }
@@ -55,7 +53,8 @@ const (
 // path compiles a chain of accesses. A lenient one, to the left of ??, is nil as
 // soon as anything on the way is absent.
 func (c *compiler) path(node ast.Node, lenient bool) (code, error) {
-	spine, root := c.spine(node)
+	spine, root := syntax.Spine(node)
+	c.nodes += len(spine)
 	p := &path{steps: make([]step, len(spine))}
 	var err error
 	if identifier, ok := root.(*ast.IdentifierNode); ok {
@@ -66,9 +65,7 @@ func (c *compiler) path(node ast.Node, lenient bool) (code, error) {
 	if err != nil {
 		return code{}, err
 	}
-	if p.root.text == "" {
-		p.root.text = "(...)"
-	}
+	p.root.text = syntax.RootText(root)
 	for i := range p.steps {
 		if p.steps[i], err = c.step(spine[len(spine)-1-i]); err != nil {
 			return code{}, err
@@ -79,7 +76,7 @@ func (c *compiler) path(node ast.Node, lenient bool) (code, error) {
 	if err := c.checkFields(root, p.steps[0]); err != nil {
 		return code{}, err
 	}
-	return c.traced(code{eval: p.eval, at: c.extent(p), text: p.text(len(p.steps))}), nil
+	return c.traced(code{eval: p.eval, at: c.tree.Path(p.root.at, p.steps[len(p.steps)-1].at), text: p.text(len(p.steps))}), nil
 }
 
 // checkFields refuses a field that a name surely lacks, such as a misspelt
@@ -93,45 +90,14 @@ func (c *compiler) checkFields(root ast.Node, first step) error {
 	if !known || slices.Contains(fields, first.key) {
 		return nil
 	}
-	err := first.at.errorf("%s has no %q", name.Value, value.Excerpt(first.key))
-	if other := closest(first.key, fields); other != "" {
-		return err.hint("did you mean %s.%s?", name.Value, other)
+	err := first.at.Errorf("%s has no %q", name.Value, value.Excerpt(first.key))
+	if other := syntax.Closest(first.key, fields); other != "" {
+		return err.WithHint("did you mean %s.%s?", name.Value, other)
 	}
 	if len(fields) == 0 {
-		return err.hint("the set has no %s", name.Value)
+		return err.WithHint("the set has no %s", name.Value)
 	}
-	return err.hint("%s has %s", name.Value, strings.Join(fields, ", "))
-}
-
-// extent is the span of a path, from its root to its last name or bracket.
-func (c *compiler) extent(p *path) span {
-	last := c.source.tokens[c.source.tokenAt(p.steps[len(p.steps)-1].at.offset)]
-	if last.is(lexer.Bracket) {
-		last = c.source.tokens[last.match]
-	}
-	from := p.root.at.offset
-	return span{from, last.at.end() - from}
-}
-
-// spine lists the accesses from the last to the first, as MemberNode or
-// SliceNode, and what the first is on. It looks through the ends of chains: ?. ends
-// the whole path, also before [ ].
-func (c *compiler) spine(node ast.Node) (spine []ast.Node, root ast.Node) {
-	for {
-		switch n := node.(type) {
-		case *ast.ChainNode:
-			node = n.Node
-		case *ast.MemberNode:
-			spine = append(spine, n)
-			node = n.Node
-		case *ast.SliceNode:
-			spine = append(spine, n)
-			node = n.Node
-		default:
-			c.nodes += len(spine)
-			return spine, node
-		}
-	}
+	return err.WithHint("%s has %s", name.Value, strings.Join(fields, ", "))
 }
 
 func (c *compiler) step(node ast.Node) (step, error) {
@@ -141,55 +107,23 @@ func (c *compiler) step(node ast.Node) (step, error) {
 	case *ast.MemberNode:
 		return c.member(n)
 	default:
-		return step{}, c.span(node).errorf("this is not supported in expressions")
+		return step{}, c.tree.Span(node).Errorf("this is not supported in expressions")
 	}
 }
 
 func (c *compiler) member(n *ast.MemberNode) (step, error) {
-	s := step{optional: n.Optional, at: c.span(n)}
-	key, ok := n.Property.(*ast.StringNode)
-	if ok {
+	s := step{optional: n.Optional, at: c.tree.Span(n), text: syntax.AccessText(n)}
+	if key, ok := n.Property.(*ast.StringNode); ok {
 		s.key = key.Value
+		return s, nil
 	}
-	switch {
-	case ok && utils.IsValidIdentifier(s.key):
-		s.text = "." + s.key
-	case ok:
-		s.text = "[" + strconv.Quote(s.key) + "]"
-	default:
-		index, err := c.compile(n.Property)
-		if err != nil {
-			return step{}, err
-		}
-		s.kind, s.index, s.text = byValue, &index, "["+indexText(n.Property, index)+"]"
-	}
-	if n.Optional {
-		s.text = optional(s.text)
-	}
-	return s, nil
-}
-
-// optional writes an access with ?. in front.
-func optional(access string) string {
-	if access[0] == '[' {
-		return "?." + access
-	}
-	return "?" + access
-}
-
-func indexText(node ast.Node, index code) string {
-	switch {
-	case index.constant:
-		return node.String()
-	case index.text != "":
-		return index.text
-	default:
-		return "..."
-	}
+	index, err := c.compile(n.Property)
+	s.kind, s.index = byValue, &index
+	return s, err
 }
 
 func (c *compiler) slice(n *ast.SliceNode) (step, error) {
-	s := step{kind: bySlice, at: c.span(n), text: "[...]"}
+	s := step{kind: bySlice, at: c.tree.Span(n), text: syntax.AccessText(n)}
 	bound := func(node ast.Node) (*code, error) {
 		if node == nil {
 			return nil, nil

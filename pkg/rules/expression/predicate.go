@@ -4,6 +4,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
@@ -20,9 +21,9 @@ const iterationSize = 256
 
 // pointer compiles #, #index and #acc.
 func (c *compiler) pointer(n *ast.PointerNode) (code, error) {
-	at := c.span(n)
+	at := c.tree.Span(n)
 	if len(c.predicates) == 0 { // The parser has refused it already.
-		return code{}, at.errorf("# means nothing outside of a predicate")
+		return code{}, at.Errorf("# means nothing outside of a predicate")
 	}
 	p := &c.predicates[len(c.predicates)-1]
 	var slot int
@@ -34,9 +35,9 @@ func (c *compiler) pointer(n *ast.PointerNode) (code, error) {
 	case n.Name == "acc" && p.reduces:
 		slot = p.accumulator
 	case n.Name == "acc":
-		return code{}, at.errorf("only reduce has #acc").hint("let acc = #acc; names an outer one")
+		return code{}, at.Errorf("only reduce has #acc").WithHint("let acc = #acc; names an outer one")
 	default:
-		return code{}, at.errorf("unknown #%s", n.Name).hint("there are #, #index and, in reduce, #acc")
+		return code{}, at.Errorf("unknown #%s", n.Name).WithHint("there are #, #index and, in reduce, #acc")
 	}
 	return code{at: at, text: "#" + n.Name, eval: func(e *Evaluation) (any, error) {
 		return e.stack[e.base+slot], nil
@@ -59,13 +60,13 @@ type body struct {
 // iteration is a compiled call with a predicate, which may be left out.
 type iteration struct {
 	function *function.Function
-	at       span
+	at       syntax.Span
 	list     code
 	each     *body
 	rest     []code
 }
 
-func (c *compiler) iteration(f *function.Function, at span, nodes []ast.Node) (code, error) {
+func (c *compiler) iteration(f *function.Function, at syntax.Span, nodes []ast.Node) (code, error) {
 	it := &iteration{function: f, at: at}
 	var err error
 	if it.list, err = c.compile(nodes[0]); err != nil {
@@ -84,7 +85,7 @@ func (c *compiler) iteration(f *function.Function, at span, nodes []ast.Node) (c
 
 func (it *iteration) eval(e *Evaluation) (any, error) {
 	if err := e.Budget.Bytes(iterationSize); err != nil {
-		return nil, it.at.locate(err)
+		return nil, it.at.Locate(err)
 	}
 	run := &function.Iteration{Function: it.function.Name, Budget: e.Budget}
 	list, err := it.list.argument(e, it.function, 0)
@@ -103,15 +104,15 @@ func (it *iteration) eval(e *Evaluation) (any, error) {
 		it.each.prepare(e, run, it.at)
 	}
 	result, err := it.function.Iterate(run)
-	return result, it.at.locate(err)
+	return result, it.at.Locate(err)
 }
 
 // prepare hands the predicate to an iteration.
-func (b *body) prepare(e *Evaluation, it *function.Iteration, at span) {
+func (b *body) prepare(e *Evaluation, it *function.Iteration, at syntax.Span) {
 	it.Descending, it.SeveralKeys = b.descending, b.several
 	it.Predicate = func(i int, element, accumulator any) (any, error) {
 		if err := e.Budget.Steps(b.cost); err != nil {
-			return nil, at.locate(err)
+			return nil, at.Locate(err)
 		}
 		e.stack[e.base+b.element] = element
 		e.stack[e.base+b.accumulator] = accumulator
@@ -130,10 +131,10 @@ func (b *body) prepare(e *Evaluation, it *function.Iteration, at span) {
 }
 
 // predicate compiles the expression for each element.
-func (c *compiler) predicate(f *function.Function, at span, node ast.Node) (*body, error) {
+func (c *compiler) predicate(f *function.Function, at syntax.Span, node ast.Node) (*body, error) {
 	if len(c.predicates) == maxPredicates {
-		return nil, at.errorf("predicates nest deeper than %d levels", maxPredicates).
-			hint("move the inner list into a let")
+		return nil, at.Errorf("predicates nest deeper than %d levels", maxPredicates).
+			WithHint("move the inner list into a let")
 	}
 	if n, ok := node.(*ast.PredicateNode); ok {
 		node = n.Node
@@ -168,7 +169,7 @@ func (c *compiler) sortKeys(f *function.Function, b *body, node ast.Node) (code,
 		nodes = array.Nodes
 	}
 	if len(nodes) == 0 {
-		return code{}, c.span(node).errorf("sortBy needs a key")
+		return code{}, c.tree.Span(node).Errorf("sortBy needs a key")
 	}
 	keys := make([]ast.Node, len(nodes))
 	b.descending, b.several = make([]bool, len(nodes)), several

@@ -4,8 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/expr-lang/expr/ast"
-
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
@@ -74,10 +73,9 @@ type Evaluation struct {
 
 // Program is a compiled expression. It is immutable and safe for concurrent use.
 type Program struct {
-	text  string
 	scope *Scope
 	names []string
-	tree  ast.Node
+	tree  *syntax.Tree
 	root  code
 	// variables is how many slots of the stack it needs.
 	variables int
@@ -87,30 +85,30 @@ type Program struct {
 // Compile returns the program for an expression that may use the names of scope,
 // or an [*Error].
 func Compile(text string, scope *Scope) (*Program, error) {
-	return compile(text, scope, false)
+	tree, err := syntax.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return compile(tree, scope, false)
 }
 
-func compile(text string, scope *Scope, tracing bool) (*Program, error) {
-	s, err := scan(text)
+func compile(tree *syntax.Tree, scope *Scope, tracing bool) (*Program, error) {
+	c := &compiler{tree: tree, scope: scope, tracing: tracing}
+	root, err := c.top(tree.Node)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := parse(s)
-	if err != nil {
-		return nil, err
-	}
-	c := &compiler{source: s, scope: scope, tracing: tracing}
-	root, err := c.top(tree)
-	if err != nil {
-		return nil, err
-	}
-	return &Program{
-		text: text, scope: scope, names: c.used, tree: tree, root: root, variables: c.most, nodes: c.nodes,
-	}, nil
+	return &Program{scope: scope, names: c.used, tree: tree, root: root, variables: c.most, nodes: c.nodes}, nil
 }
 
 // Source returns the expression as it was written.
-func (p *Program) Source() string { return p.text }
+func (p *Program) Source() string { return p.tree.Text }
+
+// Tree returns the expression as it was read.
+func (p *Program) Tree() *syntax.Tree { return p.tree }
+
+// Scope returns the scope that the expression was compiled with.
+func (p *Program) Scope() *Scope { return p.scope }
 
 // Names returns the names of the scope that the expression mentions, in order of
 // first mention.
@@ -123,7 +121,7 @@ func (p *Program) Eval(e *Evaluation) (any, error) {
 		e.Budget = NewBudget(0)
 	}
 	if err := e.Budget.Steps(p.nodes); err != nil {
-		return nil, p.whole().locate(err)
+		return nil, p.tree.Whole().Locate(err)
 	}
 	outer := e.enter(p.variables)
 	v, err := p.root.eval(e)
@@ -146,8 +144,6 @@ func (p *Program) EvalBool(e *Evaluation) (bool, error) {
 
 // Constant returns the value of a program that is a literal.
 func (p *Program) Constant() (v any, ok bool) { return p.root.value, p.root.constant }
-
-func (p *Program) whole() span { return span{0, len(p.text)} }
 
 // enter makes room for the variables of a program, above those of the one that
 // is running.

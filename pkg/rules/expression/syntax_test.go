@@ -3,6 +3,8 @@ package expression
 import (
 	"strings"
 	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 )
 
 // TestCompileErrors is what users read who write something else than the
@@ -284,10 +286,10 @@ func TestLimits(t *testing.T) {
 		source string
 		want   string // Part of the message, or "" where it must compile.
 	}{
-		"longest":       {"the limit itself is allowed", "a" + repeat(" ", maxSource-1), ""},
-		"too long":      {"one byte more is not", "a" + repeat(" ", maxSource), "longer than 16384 bytes"},
-		"deepest":       {"the limit itself is allowed", repeat("[", maxNesting) + repeat("]", maxNesting), ""},
-		"too deep":      {"brackets recurse in the parser", repeat("[", maxNesting+1) + repeat("]", maxNesting+1), "nests deeper"},
+		"longest":       {"the limit itself is allowed", "a" + repeat(" ", syntax.MaxSource-1), ""},
+		"too long":      {"one byte more is not", "a" + repeat(" ", syntax.MaxSource), "longer than 16384 bytes"},
+		"deepest":       {"the limit itself is allowed", repeat("[", syntax.MaxNesting) + repeat("]", syntax.MaxNesting), ""},
+		"too deep":      {"brackets recurse in the parser", repeat("[", syntax.MaxNesting+1) + repeat("]", syntax.MaxNesting+1), "nests deeper"},
 		"parentheses":   {"they leave no node", repeat("(", 8000) + "a" + repeat(")", 8000), "nests deeper"},
 		"negations":     {"so do prefixes", repeat("!", 101) + "a", "nests deeper"},
 		"minuses":       {"so do prefixes", repeat("-", 101) + "1", "nests deeper"},

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/parser/lexer"
-
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
@@ -35,7 +33,7 @@ type part struct {
 // names of scope, or an [*Error] that is placed in the whole text.
 func CompileTemplate(text string, scope *Scope) (*Template, error) {
 	if !utf8.ValidString(text) {
-		return nil, span{0, len(text)}.errorf("the text is not valid UTF-8")
+		return nil, syntax.Span{Length: len(text)}.Errorf("the text is not valid UTF-8")
 	}
 	t := &Template{}
 	var literal strings.Builder // A text may hold thousands of $${.
@@ -74,24 +72,24 @@ func (t *Template) literal(text string) {
 // goes on.
 func (t *Template) expression(text string, start int, scope *Scope) (end int, err error) {
 	if len(t.parts) > 2*maxParts {
-		return 0, span{start, 2}.errorf("the text has more than %d expressions", maxParts)
+		return 0, syntax.Span{Offset: start, Length: 2}.Errorf("the text has more than %d expressions", maxParts)
 	}
 	offset := start + 2
-	closing, err := closingBrace(text, offset)
+	closing, err := syntax.ClosingBrace(text, offset)
 	if err != nil {
 		return 0, err
 	}
 	inner := text[offset:closing]
 	if strings.TrimSpace(inner) == "" {
-		return 0, span{start, closing + 1 - start}.errorf("the expression in ${} is empty").
-			hint("write $${ for a literal ${")
+		return 0, syntax.Span{Offset: start, Length: closing + 1 - start}.Errorf("the expression in ${} is empty").
+			WithHint("write $${ for a literal ${")
 	}
 	program, err := Compile(inner, scope)
 	if located, is := errors.AsType[*Error](err); is && shellVariable.MatchString(inner) {
 		located.Hint = "write $${ for a literal ${"
 	}
 	if err != nil {
-		return 0, shift(err, offset)
+		return 0, syntax.Shift(err, offset)
 	}
 	t.parts = append(t.parts, part{program: program, offset: offset})
 	return closing + 1, nil
@@ -99,61 +97,6 @@ func (t *Template) expression(text string, start int, scope *Scope) (end int, er
 
 // shellVariable is what a script or a configuration file has between ${ and }.
 var shellVariable = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*(:?[-=+?].*)?$`)
-
-// closingBrace finds the } that ends the expression at offset. It reads tokens,
-// since a brace in a string, a comment or a map ends nothing.
-func closingBrace(text string, offset int) (int, error) {
-	rest := text[offset:]
-	l := lexer.New()
-	l.Reset(file.NewSource(rest))
-	last, depth := 0, 0
-	var runes runeCursor
-	for {
-		t, err := l.Next()
-		if err != nil {
-			return 0, shift(wordLexError(rest, last, newRuneOffsets(rest), err), offset)
-		}
-		if t.Kind == lexer.EOF {
-			return 0, unclosed(rest, offset)
-		}
-		last = runes.byteOffset(rest, t.To)
-		switch {
-		case t.Is(lexer.Bracket, "{"):
-			depth++
-		case t.Is(lexer.Bracket, "}") && depth == 0:
-			return offset + last - 1, nil
-		case t.Is(lexer.Bracket, "}"):
-			depth--
-		}
-	}
-}
-
-func unclosed(rest string, offset int) *Error {
-	err := span{offset - 2, 2}.errorf("the ${ that starts here is not closed")
-	if strings.Contains(rest, "//") {
-		return err.hint("a // comment hides the rest of its line")
-	}
-	return err.hint("end it with }, or write $${ for a literal ${")
-}
-
-// runeCursor converts growing places in characters to bytes.
-type runeCursor struct{ character, offset int }
-
-func (c *runeCursor) byteOffset(text string, character int) int {
-	for ; c.character < character && c.offset < len(text); c.character++ {
-		_, size := utf8.DecodeRuneInString(text[c.offset:])
-		c.offset += size
-	}
-	return c.offset
-}
-
-// shift moves an error about an expression to where that is in the text.
-func shift(err error, offset int) error {
-	if located, ok := errors.AsType[*Error](err); ok {
-		return located.shifted(offset)
-	}
-	return err
-}
 
 // finish decides whether the template is one expression with nothing but white
 // space around it.
@@ -201,6 +144,23 @@ func (t *Template) Names() []string {
 	return names
 }
 
+// Part is an expression of a template, and where it is in the text.
+type Part struct {
+	Program *Program
+	Offset  int
+}
+
+// Parts returns the expressions of the template, and whether it is one that stands
+// alone and gives its typed value.
+func (t *Template) Parts() (parts []Part, alone bool) {
+	for _, p := range t.parts {
+		if p.program != nil {
+			parts = append(parts, Part{p.program, p.offset})
+		}
+	}
+	return parts, t.alone
+}
+
 // Eval returns the value of an expression that stands alone, with its type, or
 // else the text with the values of all expressions in it. Its errors are [*Error],
 // placed in the whole text.
@@ -210,7 +170,7 @@ func (t *Template) Eval(e *Evaluation) (any, error) {
 	}
 	if t.alone {
 		v, err := t.parts[0].program.Eval(e)
-		return v, shift(err, t.parts[0].offset)
+		return v, syntax.Shift(err, t.parts[0].offset)
 	}
 	var text strings.Builder
 	for _, p := range t.parts {
@@ -218,12 +178,12 @@ func (t *Template) Eval(e *Evaluation) (any, error) {
 		if p.program != nil {
 			var err error
 			if piece, err = p.text(e); err != nil {
-				return nil, shift(err, p.offset)
+				return nil, syntax.Shift(err, p.offset)
 			}
 		}
 		// A builder that grows holds the text up to twice and leaves as much behind.
 		if err := e.Budget.Text(3 * len(piece)); err != nil {
-			return nil, span{0, 0}.locate(err)
+			return nil, syntax.Span{}.Locate(err)
 		}
 		text.WriteString(piece)
 	}
@@ -240,7 +200,7 @@ func (p part) text(e *Evaluation) (string, error) {
 	if ok {
 		return text, nil
 	}
-	whole := code{at: p.program.whole(), text: p.program.root.text}
+	whole := code{at: p.program.tree.Whole(), text: p.program.root.text}
 	failure := whole.wants("the text around ${ }", value.String|value.Number|value.Bool, v)
 	switch v.(type) {
 	case nil:

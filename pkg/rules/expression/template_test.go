@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 )
 
 func TestTemplate(t *testing.T) {
@@ -185,7 +187,7 @@ func TestTemplateLimits(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "more than 200 expressions") {
 		t.Errorf("too many expressions: %v", err)
 	}
-	_, err = CompileTemplate("${"+strings.Repeat("a", maxSource+1)+"}", NewScope())
+	_, err = CompileTemplate("${"+strings.Repeat("a", syntax.MaxSource+1)+"}", NewScope())
 	if err == nil || !strings.Contains(err.Error(), "longer than") {
 		t.Errorf("too long an expression: %v", err)
 	}

@@ -5,7 +5,8 @@
 // To add a function, write a row in the table_*.go of its subject, and its
 // implementation in the file of its family. To the footprint it then reads all of
 // its arguments; where it reads less of them, or gives parts of them, a flow in its
-// row says so (flow.go).
+// row says so (flow.go). To the checker its result is any value of the kinds in its
+// row; where more is known, its types say so (types.go).
 //
 // Functions are pure and deterministic: the same arguments give the same result,
 // maps are visited in key order, no argument is changed. What takes time or memory

@@ -62,30 +62,33 @@ func toString(b *value.Budget, args []any) (any, error) {
 	return text, nil
 }
 
-func typeOf(_ *value.Budget, args []any) (any, error) {
-	switch value.KindOf(args[0]) {
+func typeOf(_ *value.Budget, args []any) (any, error) { return nameOf(value.KindOf(args[0])), nil }
+
+// nameOf is the name of a kind for rules.
+func nameOf(kind value.Kind) string {
+	switch kind {
 	case value.Nil:
-		return "nil", nil
+		return "nil"
 	case value.Bool:
-		return "bool", nil
+		return "bool"
 	case value.Int:
-		return "int", nil
+		return "int"
 	case value.Float:
-		return "float", nil
+		return "float"
 	case value.String:
-		return "string", nil
+		return "string"
 	case value.List:
-		return "array", nil
+		return "array"
 	case value.Quantity:
-		return "quantity", nil
+		return "quantity"
 	case value.Semver:
-		return "semver", nil
+		return "semver"
 	case value.Duration:
-		return "duration", nil
+		return "duration"
 	case value.Time:
-		return "time", nil
+		return "time"
 	default:
-		return "map", nil
+		return "map"
 	}
 }
 

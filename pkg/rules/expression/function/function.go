@@ -9,6 +9,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
 // Function is a row of the table.
@@ -29,6 +30,9 @@ type Function struct {
 	// flow is set where the function does not read all of its arguments by value, or
 	// gives parts of them; see flow.go.
 	flow func(c *Flow) shape.Shape
+	// types is set where the kinds of the result are not all that is known of it; see
+	// types.go.
+	types func(c *TypeCall) typing.Type
 }
 
 // Param is a parameter.

@@ -22,7 +22,7 @@ var conversionRows = []Function{
 		Example: Example{"string(42)", `"42"`},
 	},
 	{
-		Name: "type", call: typeOf, flow: flowKind, Params: []Param{takes("x", anything)}, Result: value.String,
+		Name: "type", call: typeOf, flow: flowKind, types: typeType, Params: []Param{takes("x", anything)}, Result: value.String,
 		Doc:     `The kind of value: "nil", "bool", "int", "float", "string", "array", "map", "quantity", "semver", "duration" or "time".`,
 		Example: Example{"type(1.5)", `"float"`},
 	},

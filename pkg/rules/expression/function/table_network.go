@@ -10,7 +10,7 @@ var networkRows = []Function{
 		Example: Example{`cidrContains("10.0.0.0/8", "10.1.2.3")`, "true"},
 	},
 	{
-		Name: "url", call: parseURL, Result: value.Map, Params: []Param{takes("text", aText)},
+		Name: "url", call: parseURL, types: typeURL, Result: value.Map, Params: []Param{takes("text", aText)},
 		Doc: "The parts of a URL, which has to be whole: scheme, user (without a password), host, hostname, port (an integer, or nil), " +
 			`path, query (a list of strings for each name) and fragment. What is missing is "".`,
 		Example: Example{`url("https://example.org:8443/a?b=c&b=d").query.b`, `["c","d"]`},

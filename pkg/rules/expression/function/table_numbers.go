@@ -9,7 +9,7 @@ var numberRows = []Function{
 		Example: Example{"div(7, 2)", "3"},
 	},
 	{
-		Name: "abs", call: abs, Params: []Param{takes("x", aNumber)}, Result: value.Number,
+		Name: "abs", call: abs, types: typeAbs, Params: []Param{takes("x", aNumber)}, Result: value.Number,
 		Doc:     "The number without its sign.",
 		Example: Example{"abs(-2)", "2"},
 	},
@@ -29,27 +29,27 @@ var numberRows = []Function{
 		Example: Example{"round(2.5)", "3"},
 	},
 	{
-		Name: "min", call: minimum, Params: []Param{several("numbers", aMeasure|aList)}, Result: aMeasure,
+		Name: "min", call: minimum, types: typeExtreme, Params: []Param{several("numbers", aMeasure|aList)}, Result: aMeasure | value.Nil,
 		Doc:     "The smallest of the numbers, quantities, versions, durations or times, which may come in lists; nil if there is none.",
 		Example: Example{"min(3, [1, 2])", "1"},
 	},
 	{
-		Name: "max", call: maximum, Params: []Param{several("numbers", aMeasure|aList)}, Result: aMeasure,
+		Name: "max", call: maximum, types: typeExtreme, Params: []Param{several("numbers", aMeasure|aList)}, Result: aMeasure | value.Nil,
 		Doc:     "The largest of the numbers, quantities, versions, durations or times, which may come in lists; nil if there is none.",
 		Example: Example{"max(3, [1, 2])", "3"},
 	},
 	{
-		Name: "mean", call: mean, Params: []Param{several("numbers", aNumber|aList)}, Result: value.Float,
+		Name: "mean", call: mean, types: typeMiddle, Params: []Param{several("numbers", aNumber|aList)}, Result: value.Float | value.Nil,
 		Doc:     "The average of the numbers, which may come in lists; nil if there is none.",
 		Example: Example{"mean([1, 2])", "1.5"},
 	},
 	{
-		Name: "median", call: median, Params: []Param{several("numbers", aNumber|aList)}, Result: value.Float,
+		Name: "median", call: median, types: typeMiddle, Params: []Param{several("numbers", aNumber|aList)}, Result: value.Float | value.Nil,
 		Doc:     "The number in the middle, or the average of the two; nil if there is none.",
 		Example: Example{"median([1, 2, 10])", "2"},
 	},
 	{
-		Name: "jitter", call: jitter, Result: value.Int | value.Duration,
+		Name: "jitter", call: jitter, types: typeJitter, Result: value.Int | value.Duration,
 		Params: []Param{takes("key", aText), takes("low", aDuration), takes("high", aDuration)},
 		Doc: "A number that looks random and is always the same for a key, from low to high, both included: " +
 			"an integer between integers, else a duration.",

@@ -4,13 +4,13 @@ import "github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 
 var textRows = []Function{
 	{
-		Name: "split", call: split, Result: value.List,
+		Name: "split", call: split, types: typeTexts, Result: value.List,
 		Params:  []Param{takes("text", aText), takes("separator", aText), optional("limit", anInteger)},
 		Doc:     "The parts between separators, at most limit of them.",
 		Example: Example{`split("a,b,c", ",", 2)`, `["a","b,c"]`},
 	},
 	{
-		Name: "splitAfter", call: splitAfter, Result: value.List,
+		Name: "splitAfter", call: splitAfter, types: typeTexts, Result: value.List,
 		Params:  []Param{takes("text", aText), takes("separator", aText), optional("limit", anInteger)},
 		Doc:     "As split, with the separator kept at the end of each part.",
 		Example: Example{`splitAfter("a,b", ",")`, `["a,","b"]`},

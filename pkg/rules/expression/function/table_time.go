@@ -44,7 +44,7 @@ var timeRows = []Function{
 		Example: Example{`inWindow("0 22 * * 1-5", "8h", "Europe/Berlin")`, "true"},
 	},
 	{
-		Name: "window", timed: window, Params: windowParams, Result: value.Map | value.Nil,
+		Name: "window", timed: window, types: typeWindow, Params: windowParams, Result: value.Map | value.Nil,
 		Doc:     "The window of inWindow that began last, as start and end in its zone, or nil where none is open.",
 		Example: Example{`window("0 22 * * *", "8h", "Europe/Berlin")`, `{"end":"2026-01-01T06:00:00+01:00","start":"2025-12-31T22:00:00+01:00"}`},
 	},
@@ -55,7 +55,7 @@ var timeRows = []Function{
 		Example: Example{`{phase: "Ready", since: stamp()}`, `{"phase":"Ready","since":"2026-01-01T00:00:00Z"}`},
 	},
 	{
-		Name: "setCondition", timed: setCondition, flow: flowSetCondition, Result: value.List | value.Nil,
+		Name: "setCondition", timed: setCondition, flow: flowSetCondition, types: typeSetCondition, Result: value.List | value.Nil,
 		Params: []Param{takes("list", aList), takes("condition", aMap)},
 		Doc: "The list with the condition in place of the one of its type. Nothing of the old one stays but lastTransitionTime, " +
 			"and that only while status is the same. A nil condition changes nothing.",

@@ -1,4 +1,4 @@
-package expression
+package syntax
 
 import (
 	"github.com/expr-lang/expr/parser/lexer"
@@ -15,14 +15,14 @@ func (s *source) pitfall(i int) error {
 	case t.is(lexer.Operator, "*"):
 		return s.star(i)
 	case t.is(lexer.Operator, "contains", "startsWith", "endsWith", "matches") && s.startsOperand(i):
-		return t.at.errorf("%s is an operator and no function", t.Value).hint("write x %s y", t.Value)
+		return t.at.Errorf("%s is an operator and no function", t.Value).WithHint("write x %s y", t.Value)
 	case t.is(lexer.Operator, ":") && i >= 2 && s.tokens[i-2].is(lexer.Bracket, "{"):
-		return s.tokens[i-2].at.errorf("these braces belong to the predicate, not to a map").
-			hint("a map as the result needs its own: map(list, {{%s: ...}})", s.textOf(s.tokens[i-1].at))
+		return s.tokens[i-2].at.Errorf("these braces belong to the predicate, not to a map").
+			WithHint("a map as the result needs its own: map(list, {{%s: ...}})", s.textOf(s.tokens[i-1].at))
 	case t.is(lexer.Operator, "let"):
-		return t.at.errorf("let cannot stand here").hint("write let x = 1; x + 1, in parentheses if need be")
+		return t.at.Errorf("let cannot stand here").WithHint("write let x = 1; x + 1, in parentheses if need be")
 	case t.is(lexer.Bracket, "(") && !s.startsOperand(i):
-		return t.at.errorf("only a function can be called, by its name").hint("write name(...)")
+		return t.at.Errorf("only a function can be called, by its name").WithHint("write name(...)")
 	default:
 		return nil
 	}
@@ -35,11 +35,11 @@ func (s *source) noElement(i int) error {
 	}
 	at := s.tokens[i].at
 	if s.tokens[i].Value == "." {
-		return at.errorf("an expression cannot start with a dot here").
-			hint("write object.spec...; .name alone is a field of the element inside filter(list, .name == 1)")
+		return at.Errorf("an expression cannot start with a dot here").
+			WithHint("write object.spec...; .name alone is a field of the element inside filter(list, .name == 1)")
 	}
-	return at.errorf("# is the element of a list and means nothing here").
-		hint("use it inside a predicate, as in filter(list, # > 1)")
+	return at.Errorf("# is the element of a list and means nothing here").
+		WithHint("use it inside a predicate, as in filter(list, # > 1)")
 }
 
 // misspelt explains # and .name in what would be a predicate, were the function
@@ -49,13 +49,13 @@ func (s *source) misspelt(i int) error {
 	if !called {
 		return nil
 	}
-	if before := s.tokenAt(name.at.offset) - 1; before >= 0 && s.tokens[before].is(lexer.Operator, ".", "?.") {
+	if before := s.tokenAt(name.at.Offset) - 1; before >= 0 && s.tokens[before].is(lexer.Operator, ".", "?.") {
 		return s.method(name.at)
 	}
 	if _, found := function.Lookup(name.Value); found {
 		return nil
 	}
-	return noFunction(name.Value, name.at)
+	return NoFunction(name.Value, name.at)
 }
 
 // callAround returns the name of the innermost call that token i is in.
@@ -78,16 +78,16 @@ func (s *source) star(i int) error {
 	if i == 0 || !s.tokens[i-1].is(lexer.Bracket, "[") {
 		return nil
 	}
-	return s.tokens[i].at.errorf("* is no index").hint("write map(list, .name) for a field of every element")
+	return s.tokens[i].at.Errorf("* is no index").WithHint("write map(list, .name) for a field of every element")
 }
 
 // mapKeyError explains what cannot be the key of a map.
-func (s *source) mapKeyError(at span) error {
+func (s *source) mapKeyError(at Span) error {
 	if len(s.tokens) > 1 && at == s.tokens[1].at && s.textOf(at) == "{" {
-		return span{0, at.end()}.errorf("there are no {{ }} here").hint("write what is in them alone, as in object.spec.replicas")
+		return Span{0, at.End()}.Errorf("there are no {{ }} here").WithHint("write what is in them alone, as in object.spec.replicas")
 	}
-	return at.errorf("a map key cannot start with %s", s.textOf(at)).
-		hint(`write a name, a string in quotes, or an expression in parentheses, as in {a: 1, "b-c": 2, (x): 3}`)
+	return at.Errorf("a map key cannot start with %s", s.textOf(at)).
+		WithHint(`write a name, a string in quotes, or an expression in parentheses, as in {a: 1, "b-c": 2, (x): 3}`)
 }
 
 // behindComma tells whether a value, rather than an operator, follows a comma.
@@ -100,19 +100,19 @@ func (s *source) superfluous(i int) error {
 	at := s.tokens[i].at
 	if name, called := s.callAround(i); called {
 		if f, found := function.Lookup(name.Value); found && f.Iterates() {
-			return at.errorf("%s has too many arguments", name.Value).
-				hint("write %s, with # for the element", f.Signature())
+			return at.Errorf("%s has too many arguments", name.Value).
+				WithHint("write %s, with # for the element", f.Signature())
 		}
 	}
-	return at.errorf("%s cannot stand here", s.textOf(at))
+	return at.Errorf("%s cannot stand here", s.textOf(at))
 }
 
 // missingArguments explains a call that the parser knows to end too early.
-func (s *source) missingArguments(at span) error {
-	err := at.errorf("arguments are missing here")
-	if name, called := s.callAround(s.tokenAt(at.offset)); called {
+func (s *source) missingArguments(at Span) error {
+	err := at.Errorf("arguments are missing here")
+	if name, called := s.callAround(s.tokenAt(at.Offset)); called {
 		if f, found := function.Lookup(name.Value); found {
-			return err.hint("write %s", f.Signature())
+			return err.WithHint("write %s", f.Signature())
 		}
 	}
 	return err
@@ -124,18 +124,18 @@ func (s *source) equalsSign(i int) *Error {
 	switch {
 	case s.joined(i-1) && s.tokens[i-1].is(lexer.Operator, "==", "!="):
 		before := s.tokens[i-1]
-		return span{before.at.offset, 3}.errorf("%s= is no operator", before.Value).hint("write %s", before.Value)
+		return Span{before.at.Offset, 3}.Errorf("%s= is no operator", before.Value).WithHint("write %s", before.Value)
 	case s.joined(i) && s.tokens[i+1].is(lexer.Operator, ">"):
-		return span{at.offset, 2}.errorf("=> is no operator").hint("write the condition with # for the element, as in any(list, # > 1)")
+		return Span{at.Offset, 2}.Errorf("=> is no operator").WithHint("write the condition with # for the element, as in any(list, # > 1)")
 	default:
-		return at.errorf("= compares nothing").hint("write == to compare, or let x = 1; to name a value")
+		return at.Errorf("= compares nothing").WithHint("write == to compare, or let x = 1; to name a value")
 	}
 }
 
 // withinKey tells whether a name is more likely part of a key such as app-name or
 // example.org/name than an operand.
-func (s *source) withinKey(at span) bool {
-	i := s.tokenAt(at.offset) - 1
+func (s *source) withinKey(at Span) bool {
+	i := s.tokenAt(at.Offset) - 1
 	return i > 0 && s.tokens[i].is(lexer.Operator, "-", "/") && s.joined(i) && s.joined(i-1)
 }
 
@@ -144,10 +144,10 @@ func (s *source) greaterSign(i int) *Error {
 	if !s.joined(i-1) || !s.tokens[i-1].is(lexer.Operator, "<") {
 		return nil
 	}
-	return span{s.tokens[i-1].at.offset, 2}.errorf("<> is no operator").hint("write !=")
+	return Span{s.tokens[i-1].at.Offset, 2}.Errorf("<> is no operator").WithHint("write !=")
 }
 
 // joined reports whether token i and the next follow each other without a space.
 func (s *source) joined(i int) bool {
-	return i >= 0 && i+1 < len(s.tokens) && s.tokens[i].at.end() == s.tokens[i+1].at.offset
+	return i >= 0 && i+1 < len(s.tokens) && s.tokens[i].at.End() == s.tokens[i+1].at.Offset
 }

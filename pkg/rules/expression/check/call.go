@@ -1,0 +1,175 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+)
+
+// call checks a call of a function.
+func (c *checker) call(node ast.Node, k known) result {
+	name, nodes := calledBy(node)
+	f, found := function.Lookup(name)
+	if !found {
+		return gives(typing.Unknown(), k)
+	}
+	call := &function.TypeCall{}
+	var each *predicate
+	for i, argument := range nodes {
+		if f.Param(i).Predicate {
+			each = c.predicate(f, argument, call.Arguments[0], k)
+			continue
+		}
+		var t typing.Type
+		t, k = c.argument(f, i, argument, k)
+		call.Arguments = append(call.Arguments, t)
+	}
+	c.elementsOf(f, nodes, call)
+	if each != nil {
+		each.join(call)
+	}
+	t := f.Type(call).Apart()
+	if p, is := c.callPlace(node); is && p.own {
+		t = k.own.Apply(p.root, t)
+	}
+	return c.called(f, nodes, call, gives(t, k))
+}
+
+// argument checks an argument, whose type is unknown where it is not taken.
+func (c *checker) argument(f *function.Function, i int, node ast.Node, k known) (typing.Type, known) {
+	r := c.node(node, k)
+	kinds := f.Param(i).Kinds
+	after := r.after()
+	if kinds&value.Nil == 0 {
+		after = c.present(node, r.of)(after)
+	}
+	if c.wants(node, r.of, f.Name, kinds) {
+		return typing.Unknown(), after
+	}
+	return r.of, after
+}
+
+// called adds what the result says of the list that a predicate was asked for.
+func (c *checker) called(f *function.Function, nodes []ast.Node, call *function.TypeCall, r result) result {
+	switch f.Name {
+	case "any", "one":
+		r.yes = c.present(nodes[0], call.Arguments[0])(r.yes)
+	case "all", "none":
+		r.no = c.present(nodes[0], call.Arguments[0])(r.no)
+	}
+	return r
+}
+
+// elementsOf checks those of a list that a function takes one by one, where it has no
+// predicate that does.
+func (c *checker) elementsOf(f *function.Function, nodes []ast.Node, call *function.TypeCall) {
+	kinds, hint := value.String, "write join(map(list, string(#)), separator)"
+	switch {
+	case f.Iterates() && len(nodes) == 1:
+		kinds, hint = f.Params[1].Kinds, "write "+f.Signature()
+	case f.Name != "join":
+		return
+	}
+	items := call.Arguments[0].Items()
+	have := items.Kinds() &^ value.Nil
+	at := c.at(nodes[0])
+	switch {
+	case !items.Known():
+	case have != 0 && have&kinds == 0:
+		c.report(typeMismatch, at.Errorf("%s wants %s, and each element is %s", f.Name, kinds, have).WithHint("%s", hint))
+	case items.CanBeNil():
+		c.report(mayBeAbsent, at.Errorf("%s wants %s, and elements may be nil", f.Name, kinds).WithHint("write filter(list, # != nil)"))
+	}
+}
+
+// predicate is the expression for each element of a list.
+type predicate struct {
+	*checker
+	function *function.Function
+	body     ast.Node
+	known    known
+	root     int
+	result   result
+}
+
+// predicate checks the expression for each element of a list.
+func (c *checker) predicate(f *function.Function, node ast.Node, list typing.Type, k known) *predicate {
+	if n, is := node.(*ast.PredicateNode); is {
+		node = n.Node
+	}
+	p := &predicate{checker: c, function: f, body: node, known: k, root: c.newRoot()}
+	if f.Name != "reduce" {
+		p.result = p.check(list.Items(), typing.Unknown())
+	}
+	return p
+}
+
+// check checks the predicate for an element.
+func (p *predicate) check(item, accumulator typing.Type) result {
+	outer := p.elements
+	p.elements = append(slices.Clip(outer), element{root: p.root, item: item, accumulator: accumulator})
+	defer func() { p.elements = outer }()
+	kinds := p.function.Param(1).Kinds
+	switch {
+	case p.function.Name == "sortBy":
+		return p.sortKeys()
+	case kinds == value.Bool:
+		return p.boolean(p.body, p.known, p.function.Name)
+	default:
+		r := p.node(p.body, p.known)
+		p.wants(p.body, r.of, p.function.Name, kinds)
+		return r
+	}
+}
+
+// sortKeys checks the keys of sortBy, around which there may be desc().
+func (p *predicate) sortKeys() result {
+	keys := []ast.Node{p.body}
+	if array, is := p.body.(*ast.ArrayNode); is {
+		keys = array.Nodes
+	}
+	k := p.known
+	for _, key := range keys {
+		if name, arguments := calledBy(key); name == "desc" && len(arguments) == 1 {
+			key = arguments[0]
+		}
+		r := p.node(key, k)
+		k = r.after()
+		const ordinal = value.Bool | value.Number | value.String | value.Computed
+		if have := r.of.Kinds() &^ value.Nil; r.of.Known() && have != 0 && have&ordinal == 0 {
+			p.report(typeMismatch, p.at(key).Errorf("sortBy orders numbers, strings, times or booleans, have %s", have).
+				WithHint("sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])"))
+		}
+	}
+	return gives(typing.Unknown(), k)
+}
+
+// join hands the predicate to the row of the function. That of reduce is checked for
+// more and more that the accumulator can be.
+func (p *predicate) join(call *function.TypeCall) {
+	mark := len(p.run.errors)
+	call.Predicate = func(item, accumulator typing.Type) typing.Type {
+		if p.function.Name == "reduce" {
+			p.forget(mark)
+			return p.check(item, accumulator).of
+		}
+		return p.result.of
+	}
+	if p.function.Param(1).Kinds == value.Bool {
+		call.Narrowed = func(item typing.Type) typing.Type { return p.result.yes.own.Apply(p.root, item) }
+	}
+}
+
+// forget drops errors that were only certain for some of what an accumulator can be.
+// What fails for the first element fails all the same.
+func (p *predicate) forget(mark int) {
+	kept := slices.DeleteFunc(slices.Clone(p.run.errors[mark:]), func(err *expression.Error) bool {
+		return err.Code != mayBeAbsent && err.Code != typeMismatch
+	})
+	p.run.errors = append(p.run.errors[:mark], kept...)
+}

@@ -1,0 +1,185 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+)
+
+// The codes of mistakes, as package document has them.
+const (
+	unknownField = "unknown-field"
+	typeMismatch = "type-mismatch"
+	notInEnum    = "not-in-enum"
+	mayBeAbsent  = "may-be-absent"
+	neverTrue    = "never-true"
+)
+
+// checker follows the types through one tree.
+type checker struct {
+	tree      *syntax.Tree
+	scope     *expression.Scope
+	names     Names
+	variables []variable
+	elements  []element
+	// silent is for what has been reported already, or elsewhere.
+	silent bool
+	run    *run
+}
+
+// run is what a check shares with that of the definitions it looks into.
+type run struct {
+	work   int
+	roots  int
+	depth  int
+	calls  map[callKey]int
+	lets   map[letKey]result
+	errors []*expression.Error
+}
+
+// variable is one of let in an expression.
+type variable struct {
+	name string
+	node ast.Node
+	root int
+	// variables and elements is how many there were around it.
+	variables, elements int
+	// before is what was known where it was defined, and value what it gave there.
+	before known
+	value  result
+}
+
+// element is what # and #acc stand for in a predicate.
+type element struct {
+	root        int
+	item        typing.Type
+	accumulator typing.Type
+}
+
+func newChecker(p *expression.Program, names Names) *checker {
+	return &checker{
+		tree: p.Tree(), scope: p.Scope(), names: names,
+		run: &run{calls: map[callKey]int{}, lets: map[letKey]result{}},
+	}
+}
+
+// newRoot returns a root for facts that no other has.
+func (c *checker) newRoot() int {
+	c.run.roots++
+	return c.run.roots
+}
+
+// spend counts work and reports whether there may be more of it.
+func (c *checker) spend(work int) bool {
+	c.run.work += work
+	return c.run.work <= maxWork
+}
+
+// report keeps an error, unless there is one of the same piece of the source.
+func (c *checker) report(code string, err *expression.Error) {
+	err.Code = code
+	same := func(other *expression.Error) bool { return other.Offset == err.Offset && other.Length == err.Length }
+	if !c.unheard() && !slices.ContainsFunc(c.run.errors, same) {
+		c.run.errors = append(c.run.errors, err)
+	}
+}
+
+// unheard says that errors are not kept.
+func (c *checker) unheard() bool { return c.silent || len(c.run.errors) == maxErrors }
+
+// node checks a node where something is known.
+func (c *checker) node(node ast.Node, k known) result {
+	if !c.spend(1) {
+		return gives(typing.Unknown(), k)
+	}
+	switch n := node.(type) {
+	case *ast.IdentifierNode:
+		return c.name(n, k)
+	case *ast.PointerNode:
+		return gives(c.pointer(n, k), k)
+	case *ast.MemberNode, *ast.ChainNode, *ast.SliceNode:
+		return c.path(node, k, false)
+	case *ast.UnaryNode:
+		return c.unary(n, k)
+	case *ast.BinaryNode:
+		return c.binary(n, k)
+	case *ast.BuiltinNode, *ast.CallNode:
+		return c.call(node, k)
+	case *ast.ConditionalNode:
+		return c.conditional(n, k, c.node)
+	case *ast.VariableDeclaratorNode:
+		return c.let(n, k)
+	default:
+		return c.literal(node, k)
+	}
+}
+
+// pointer is what #, #index and #acc can be.
+func (c *checker) pointer(n *ast.PointerNode, k known) typing.Type {
+	e := c.elements[len(c.elements)-1]
+	switch n.Name {
+	case "":
+		return k.own.Apply(e.root, e.item)
+	case "acc":
+		return e.accumulator
+	default:
+		return typing.Of(value.Int)
+	}
+}
+
+// boolean checks a node that user wants to be a boolean.
+func (c *checker) boolean(node ast.Node, k known, user string) result {
+	r := c.node(node, k)
+	c.wants(node, r.of, user, value.Bool)
+	return r.where(c.present(node, r.of))
+}
+
+// wants reports a value that user does not take, and whether it did. What may be nil
+// is a mistake too unless user takes that.
+func (c *checker) wants(node ast.Node, t typing.Type, user string, kinds value.Kind) bool {
+	return c.refuses(node, t, user, kinds, kinds)
+}
+
+// refuses is wants for a user of which messages do not name all that it takes.
+func (c *checker) refuses(node ast.Node, t typing.Type, user string, takes, named value.Kind) bool {
+	have := t.Kinds() &^ value.Nil
+	switch {
+	case !t.Known():
+		return false
+	case have != 0 && have&takes == 0:
+		c.report(typeMismatch, c.operand(node).Wants(user, named, have))
+	case !t.CanBeNil() || takes&value.Nil != 0:
+		return false
+	case have == 0:
+		c.report(mayBeAbsent, c.operand(node).Wants(user, named, value.Nil))
+	default:
+		c.report(mayBeAbsent, c.operand(node).MayBeNil(user, named))
+	}
+	return true
+}
+
+// operand is a node for messages, placed as the evaluator does.
+func (c *checker) operand(node ast.Node) expression.Operand {
+	return expression.Operand{At: c.at(node), Text: syntax.Text(node)}
+}
+
+func (c *checker) at(node ast.Node) syntax.Span {
+	switch n := node.(type) {
+	case *ast.MemberNode, *ast.ChainNode, *ast.SliceNode:
+		accesses, root := syntax.Spine(node)
+		return c.tree.Path(c.at(root), c.tree.Span(accesses[0]))
+	case *ast.ConditionalNode:
+		return c.at(n.Cond)
+	case *ast.VariableDeclaratorNode:
+		return c.at(n.Expr)
+	case *ast.CallNode:
+		return c.tree.Span(n.Callee)
+	default:
+		return c.tree.Span(node)
+	}
+}

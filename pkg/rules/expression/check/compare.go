@@ -1,0 +1,134 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+)
+
+// equality checks == and !=, which fail for no kinds, but say the same for any values
+// if these can never be equal.
+func (c *checker) equality(n *ast.BinaryNode, k known) result {
+	left := c.node(n.Left, k)
+	right := c.node(n.Right, left.after())
+	if !c.neverEqual(n, n.Left, left.of, right.of) {
+		c.outsideEnum(n.Left, left.of, n.Right)
+		c.outsideEnum(n.Right, right.of, n.Left)
+	}
+	r := c.narrowed(n, left.of, right.of, gives(typing.Of(value.Bool), right.after()))
+	r = c.asCondition(n, n.Left, left, n.Right, r)
+	return c.asCondition(n, n.Right, right, n.Left, r)
+}
+
+// asCondition is for x == true and the like, which say what x does.
+func (c *checker) asCondition(n *ast.BinaryNode, node ast.Node, condition result, other ast.Node, r result) result {
+	literal, is := other.(*ast.BoolNode)
+	if !is {
+		return r
+	}
+	holds, fails := condition.yes, condition.no
+	if !literal.Value {
+		holds, fails = fails, holds
+	}
+	yes, no := &r.yes, &r.no
+	if n.Operator == "!=" {
+		yes, no = no, yes
+	}
+	*yes = c.present(node, condition.of)(holds)
+	if condition.of.Kinds() == value.Bool { // And not nil.
+		*no = fails
+	}
+	return r
+}
+
+// neverEqual reports operands whose kinds are never equal. Nil is no mistake: whoever
+// compares with it asks whether there is something.
+func (c *checker) neverEqual(n *ast.BinaryNode, subject ast.Node, left, right typing.Type) bool {
+	if !left.Known() || !right.Known() {
+		return false
+	}
+	l, r := left.Kinds(), right.Kinds()
+	switch {
+	case l == value.Stamped || r == value.Stamped:
+		c.report(typeMismatch, c.tree.Span(n).Errorf("%s", value.ErrStamp.Message))
+		return true
+	case l&r&value.Nil != 0, l == value.Nil, r == value.Nil, (l|r)&value.Stamped != 0, everEqual(l, r):
+		return false
+	}
+	node, other, of, kinds := subject, n.Right, left, r
+	if syntax.Text(node) == "" && syntax.Text(other) != "" || isConstant(node) {
+		node, other, of, kinds = n.Right, n.Left, right, l
+	}
+	text := syntax.Text(node)
+	have := of.Kinds() &^ value.Nil
+	message := fmt.Sprintf("%s never equals %s", have, kinds&^value.Nil)
+	if text != "" {
+		message = fmt.Sprintf("%s is %s and never equals %s", text, have, kinds&^value.Nil)
+	}
+	c.report(neverTrue, c.tree.Span(n).Errorf("%s", message).WithHint("%s", equalHint(text, of, other, kinds)))
+	return true
+}
+
+func isConstant(node ast.Node) bool {
+	_, literal := literalOf(node)
+	return literal
+}
+
+// equalHint says how to write the other side so that it can be equal to a value of some
+// type.
+func equalHint(text string, of typing.Type, other ast.Node, kinds value.Kind) string {
+	have := of.Kinds() &^ value.Nil
+	v, literal := literalOf(other)
+	if names := constantTexts(of); literal && of.Schema() != nil && len(names) > 0 {
+		return enumHint(strconv.Quote(fmt.Sprint(v)), names)
+	}
+	written, isText := v.(string)
+	switch {
+	case isText && readsAs(written, have):
+		return "leave the quotes out: " + written
+	case literal && have&value.String != 0:
+		return fmt.Sprintf("put it in quotes: \"%v\"", v)
+	case literal && have == value.List:
+		return fmt.Sprintf("write %s in %s", other, cmp.Or(text, "list"))
+	case (have|kinds)&^(value.Number|value.String) == 0:
+		return "write int(x) or string(x) around one"
+	default:
+		return ""
+	}
+}
+
+// readsAs reports whether a text without its quotes is of one of these kinds.
+func readsAs(text string, kinds value.Kind) bool {
+	if text == "true" || text == "false" {
+		return kinds&value.Bool != 0
+	}
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil && kinds&value.Number != 0
+}
+
+// comparesQuantity reports texts that write quantities and are ordered as texts, and
+// whether it did.
+func (c *checker) comparesQuantity(n *ast.BinaryNode, left, right result) bool {
+	node, of := n.Left, left
+	if !of.quantity {
+		node, of = n.Right, right
+	}
+	computed := (left.of.Kinds()|right.of.Kinds())&value.Computed != 0 // Or unknown.
+	if !of.quantity || computed {
+		return false
+	}
+	o := c.operand(node)
+	text := cmp.Or(o.Text, "x")
+	if of.of.CanBeNil() {
+		text += " ?? 0"
+	}
+	c.report(typeMismatch, o.At.Errorf("%s is a quantity, and %s compares its text letter by letter", cmp.Or(o.Text, "this"), n.Operator).
+		WithHint("write quantity(%s)", text))
+	return true
+}

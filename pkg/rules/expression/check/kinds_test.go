@@ -1,0 +1,158 @@
+package check_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/check"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+)
+
+// samples are values of each kind, and texts that can be read as others.
+var samples = []string{
+	"nil", "true", "false", "0", "3", "-2", "2.5", `""`, `"abc"`, `"3"`, `"1Gi"`, `"5m"`, `"1.2.3"`, `"2026-01-01T00:00:00Z"`, "[]", "[1]", `["abc", nil]`, "{}", `{abc: 1}`,
+	`quantity("1Gi")`, `quantity(3)`, `semver("1.2.3")`, `duration("5m")`, `duration(0)`, `timestamp("2026-01-01T00:00:00Z")`, "stamp()", "omit()",
+}
+
+// two are the names of operators' operands.
+type two struct {
+	types  [2]typing.Type
+	values [2]any
+}
+
+func (n two) Type(slot int, facts *typing.Facts) typing.Type { return facts.Apply(slot, n.types[slot]) }
+
+func (n two) Definition(int) *expression.Program { return nil }
+
+func (n two) Value(slot int) (any, error) { return n.values[slot], nil }
+
+func evaluated(tb testing.TB, source string) any {
+	tb.Helper()
+	p, err := expression.Compile(source, expression.NewScope())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	v, err := p.Eval(&expression.Evaluation{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+// TestOperators compares every operator between any two kinds with the evaluator: a result is of the type that was
+// foreseen, and a mistake was no false alarm for any value of the kinds.
+func TestOperators(t *testing.T) {
+	scope := expression.NewScope("a", "b")
+	operators := []string{"+", "-", "*", "/", "%", "**", "^", "..", "<", "<=", ">", ">=", "==", "!=", "in", "contains", "startsWith", "endsWith", "&&", "||", "??"}
+	never := map[string]any{"==": false, "!=": true, "in": false}
+	type pair struct {
+		operator    string
+		left, right value.Kind
+	}
+	complained, worked, tried := map[pair]string{}, map[pair]string{}, map[pair]bool{}
+	for _, operator := range operators {
+		p, err := expression.Compile("(a) "+operator+" b", scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, left := range samples {
+			for _, right := range samples {
+				a, b := evaluated(t, left), evaluated(t, right)
+				kinds := pair{operator, value.KindOf(a), value.KindOf(b)}
+				tried[kinds] = true
+				names := two{[2]typing.Type{typing.Of(kinds.left), typing.Of(kinds.right)}, [2]any{a, b}}
+				of, errs := check.Program(p, names, nil)
+				v, err := p.Eval(&expression.Evaluation{Names: names})
+				source := left + " " + operator + " " + right
+				if err == nil && len(errs) == 0 && !of.Admits(v) {
+					t.Errorf("%s is %v, not %s", source, v, of)
+				}
+				if len(errs) > 0 {
+					complained[kinds] = fmt.Sprint(errs[0])
+				}
+				if err == nil && v != never[operator] && !isShortcut(operator) {
+					worked[kinds] = source
+				}
+				if err != nil && len(errs) == 0 && isAboutKinds(err) {
+					t.Errorf("%s fails: %v", source, err)
+				}
+			}
+		}
+	}
+	for kinds := range tried {
+		takesAll := slices.Contains([]string{"==", "!=", "in", "??", "&&", "||"}, kinds.operator)
+		if complained[kinds] == "" && worked[kinds] == "" && !takesAll {
+			t.Errorf("%s %s %s never works, and nothing is said", kinds.left, kinds.operator, kinds.right)
+		}
+	}
+	for kinds, source := range worked {
+		if complaint := complained[kinds]; complaint != "" {
+			t.Errorf("%s works, but: %s", source, complaint)
+		}
+	}
+}
+
+// isShortcut is for operators that may not look at their right side.
+func isShortcut(operator string) bool { return operator == "&&" || operator == "||" }
+
+// TestUnaryOperators is TestOperators for those with one operand.
+func TestUnaryOperators(t *testing.T) {
+	scope := expression.NewScope("a", "b")
+	for _, source := range []string{"!a", "-a", "+a", "a ? 1 : 2", "a matches \"a\"", "a[0]", `a["abc"]`, "a.abc", "a?.abc", "a[1:]", "a[b]", "{(a): 1}", "a.abc ?? 1"} {
+		p, err := expression.Compile(source, scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sample := range samples {
+			v := evaluated(t, sample)
+			names := two{[2]typing.Type{typing.Of(value.KindOf(v)), typing.Of(value.Int)}, [2]any{v, int64(0)}}
+			of, errs := check.Program(p, names, nil)
+			result, err := p.Eval(&expression.Evaluation{Names: names})
+			switch {
+			case err == nil && len(errs) > 0:
+				t.Errorf("%s of %s is %v, but: %v", source, sample, result, errs)
+			case err == nil && !of.Admits(result):
+				t.Errorf("%s of %s is %v, not %s", source, sample, result, of)
+			case err != nil && len(errs) == 0 && isAboutKinds(err):
+				t.Errorf("%s of %s fails: %v", source, sample, err)
+			}
+		}
+	}
+}
+
+// TestUnions takes operands that can be of two kinds: there is a mistake only if there is one for both.
+func TestUnions(t *testing.T) {
+	scope := expression.NewScope("a", "b")
+	all := []value.Kind{value.Bool, value.Int, value.Float, value.String, value.List, value.Map, value.Quantity, value.Semver, value.Duration, value.Time}
+	for _, operator := range []string{"+", "-", "*", "/", "%", "**", "..", "<", "==", "in", "contains", "&&"} {
+		p, err := expression.Compile("a "+operator+" b", scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := func(left, right value.Kind) bool {
+			_, errs := check.Program(p, two{types: [2]typing.Type{typing.Of(left), typing.Of(right)}}, nil)
+			return len(errs) > 0
+		}
+		for _, a := range all {
+			for _, b := range all {
+				for _, right := range all {
+					if got, want := wrong(a|b, right), wrong(a, right) && wrong(b, right); got != want {
+						t.Errorf("%s %s %s: a mistake is %v, want %v", a|b, operator, right, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// isAboutKinds reports whether an evaluation failed because of what kind of value something is.
+func isAboutKinds(err error) bool {
+	if _, fault := errors.AsType[*value.Fault](err); fault || errors.Is(err, expression.ErrBudget) {
+		return false
+	}
+	return true
+}

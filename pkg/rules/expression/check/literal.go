@@ -1,0 +1,93 @@
+package check
+
+import (
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+)
+
+// literal checks what is written as a value.
+func (c *checker) literal(node ast.Node, k known) result {
+	switch n := node.(type) {
+	case *ast.BoolNode:
+		r := gives(typing.Constant(n.Value), k)
+		r.yes.never, r.no.never = !n.Value || k.never, n.Value || k.never
+		return r
+	case *ast.ArrayNode:
+		return c.array(n, k)
+	case *ast.MapNode:
+		return c.mapping(n, k)
+	}
+	if v, literal := literalOf(node); literal {
+		return gives(typing.Constant(v), k)
+	}
+	return gives(typing.Unknown(), k)
+}
+
+// literalOf returns the value of a literal that is no list and no map.
+func literalOf(node ast.Node) (v any, literal bool) {
+	switch n := node.(type) {
+	case *ast.NilNode:
+		return nil, true
+	case *ast.BoolNode:
+		return n.Value, true
+	case *ast.IntegerNode:
+		return int64(n.Value), true
+	case *ast.FloatNode:
+		return n.Value, true
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.UnaryNode:
+		v, literal = literalOf(n.Node)
+		if n.Operator != "-" || !literal || value.KindOf(v)&value.Number == 0 {
+			return nil, false
+		}
+		v, err := value.Negate(v)
+		return v, err == nil
+	default:
+		return nil, false
+	}
+}
+
+// literalType is the type of a number with a sign, or else t.
+func (c *checker) literalType(node ast.Node, t typing.Type) typing.Type {
+	if v, literal := literalOf(node); literal {
+		return typing.Constant(v)
+	}
+	return t
+}
+
+func (c *checker) array(n *ast.ArrayNode, k known) result {
+	var items typing.Type
+	for _, element := range n.Nodes {
+		r := c.node(element, k)
+		items, k = typing.Union(items, r.of), r.after()
+	}
+	return gives(typing.List(items), k)
+}
+
+func (c *checker) mapping(n *ast.MapNode, k known) result {
+	fields := map[string]typing.Type{}
+	var others []typing.Type
+	for _, entry := range n.Pairs {
+		pair, _ := entry.(*ast.PairNode)
+		key, constant := pair.Key.(*ast.StringNode)
+		if !constant {
+			r := c.node(pair.Key, k)
+			c.wants(pair.Key, r.of, "a map key", value.String)
+			k = r.after()
+		}
+		r := c.node(pair.Value, k)
+		k = r.after()
+		if constant {
+			fields[key.Value] = r.of
+		} else {
+			others = append(others, r.of)
+		}
+	}
+	for key, field := range fields {
+		fields[key] = typing.Union(append(others, field)...) // A key that is computed can be this one.
+	}
+	return gives(typing.Map(fields, others...), k)
+}

@@ -1,0 +1,248 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+)
+
+// walk goes along a path.
+type walk struct {
+	*checker
+	known known
+	// accesses are those that were made, and to make, on what root gives.
+	accesses []ast.Node
+	root     ast.Node
+	// lenient paths, to the left of ??, end wherever something is absent.
+	lenient bool
+
+	// on is what the walk has come to, and above what that is a field of.
+	on, above typing.Type
+	// at is where it has come to, as long as it has a place.
+	at      place
+	located bool
+	// ended says that the path can end before its last access, and is nil then.
+	ended bool
+	// wrong says that a mistake was reported.
+	wrong bool
+}
+
+// path checks a chain of accesses.
+func (c *checker) path(node ast.Node, k known, lenient bool) result {
+	accesses, root := syntax.Spine(node)
+	slices.Reverse(accesses)
+	w := &walk{checker: c, known: k, accesses: accesses, root: root, lenient: lenient}
+	w.on = w.start()
+	w.at, w.located = c.rootPlace(root)
+	w.at.path = slices.Clip(w.at.path)
+	for i := range accesses {
+		if !c.spend(1) {
+			return gives(typing.Unknown(), k)
+		}
+		w.step(i)
+	}
+	t := w.on.Apart()
+	switch {
+	case w.wrong:
+		t = typing.Unknown()
+		w.known = w.assumed()
+	case w.ended:
+		t = t.Nilable()
+	}
+	r := gives(t, w.known)
+	r.quantity = t.Format() == schema.Quantity && t.Kinds()&value.String != 0
+	return r
+}
+
+// assumed is what has to be there for the path not to fail. What was said to be absent
+// is not said to be once more.
+func (w *walk) assumed() known {
+	last, is := w.accesses[len(w.accesses)-1].(*ast.MemberNode)
+	if !is || w.lenient || last.Optional {
+		return w.known
+	}
+	return w.present(last.Node, typing.Unknown())(w.known)
+}
+
+// start is what the path begins with. A name is not asked what it stands for.
+func (w *walk) start() typing.Type {
+	if n, is := w.root.(*ast.IdentifierNode); is && w.variable(n.Value) == nil {
+		return w.named(n, w.known)
+	}
+	r := w.node(w.root, w.known)
+	w.known = r.after()
+	return r.of
+}
+
+func (w *walk) step(i int) {
+	member, is := w.accesses[i].(*ast.MemberNode)
+	if !is {
+		w.slice(i)
+		return
+	}
+	key, constant := keyOf(member)
+	var index typing.Type
+	if !constant {
+		r := w.node(member.Property, w.known)
+		w.known, index = r.after(), r.of
+	}
+	if !w.goOn(i, w.lenient || member.Optional) {
+		return
+	}
+	above := w.on
+	if constant {
+		w.field(key, i, w.lenient || member.Optional)
+	} else {
+		w.element(i, member.Property, index)
+	}
+	w.above = above
+	w.arrive(member)
+}
+
+// arrive applies what is known of the place that the walk has come to.
+func (w *walk) arrive(access ast.Node) {
+	key, constant := stepOf(access)
+	if w.located = w.located && constant; !w.located {
+		return
+	}
+	w.at.path = append(w.at.path, key)
+	if w.on.CanBeNil() && w.known.has(w.at) {
+		w.on = w.on.NonNil()
+	}
+}
+
+// goOn reports whether access i is worth following, and what is absent before it.
+func (w *walk) goOn(i int, optional bool) bool {
+	switch {
+	case w.wrong || !w.on.Known():
+		w.on = typing.Unknown()
+		return false
+	case !w.on.CanBeNil():
+		return true
+	case !optional && !w.misread(i):
+		w.absent(i)
+		return false
+	}
+	w.ended = true
+	w.on = w.on.NonNil()
+	return !w.on.None()
+}
+
+// misread reports whether access i would be wrong of what is there, too.
+func (w *walk) misread(i int) bool {
+	kinds := w.on.Kinds() &^ value.Nil
+	key, constant := keyOf(w.accesses[i])
+	if kinds == 0 || !constant {
+		return kinds != 0 && kinds&(value.List|value.Map) == 0
+	}
+	_, found := w.on.Field(key)
+	return kinds&value.Map == 0 || found == typing.Lacking
+}
+
+// fail reports a mistake, after which nothing is known.
+func (w *walk) fail(code string, err *expression.Error) {
+	w.report(code, err)
+	w.on, w.wrong = typing.Unknown(), true
+}
+
+func (w *walk) absent(i int) {
+	is := "may be"
+	if w.on.Kinds() == value.Nil {
+		is = "is"
+	}
+	parent, access := w.text(i), syntax.AccessText(w.accesses[i])
+	w.fail(mayBeAbsent, w.tree.Span(w.accesses[i]).Errorf("%s %s absent, so %s%s cannot be read", parent, is, parent, access).
+		WithHint("write %s%s, which is nil then", parent, syntax.Optional(access)))
+}
+
+// field reads a key that is known.
+func (w *walk) field(key string, i int, asks bool) {
+	if w.on.Kinds()&value.Map == 0 {
+		w.fail(typeMismatch, w.noField(i, key))
+		return
+	}
+	field, found := w.on.Field(key)
+	switch {
+	case found != typing.Lacking:
+		w.on = field
+	case asks && w.on.Schema() == nil:
+		w.on = typing.Of(value.Nil) // An expression has built it, and asks.
+	default:
+		w.fail(unknownField, w.unknownField(i, key))
+	}
+}
+
+func (w *walk) noField(i int, key string) *expression.Error {
+	parent, access, kinds := w.text(i), syntax.AccessText(w.accesses[i]), w.on.Kinds()
+	err := w.tree.Span(w.accesses[i]).Errorf("%s is %s and has no field %q", parent, kinds, value.Excerpt(key))
+	if kinds == value.List {
+		return err.WithHint("write map(%s, #%s) for all elements, or %s[0]?%s for the first", parent, access, parent, access)
+	}
+	return err
+}
+
+// element reads an element or key that an expression gives. Nothing is known of it
+// unless it is an integer that is written there.
+func (w *walk) element(i int, property ast.Node, index typing.Type) {
+	at, kinds := w.tree.Span(w.accesses[i]), w.on.Kinds()
+	failed := false
+	switch {
+	case kinds&(value.List|value.Map) == 0:
+		err := at.Errorf("%s is %s and has no elements", w.text(i), kinds)
+		if kinds == value.String {
+			err.Hint = "a character is a slice, as in text[0:1]"
+		}
+		w.fail(typeMismatch, err)
+		return
+	case kinds == value.List:
+		failed = w.wants(property, index, "the index of a list", value.Int)
+	case kinds == value.Map:
+		failed = w.wants(property, index, "the key of a map", value.String)
+	}
+	n, literal := literalOf(property)
+	if position, is := n.(int64); is && literal && kinds == value.List {
+		w.on = w.on.At(position)
+	} else {
+		w.on = typing.Unknown()
+	}
+	w.wrong = w.wrong || failed
+}
+
+// slice takes a part of a list or a text. What is absent is an empty list.
+func (w *walk) slice(i int) {
+	n, _ := w.accesses[i].(*ast.SliceNode)
+	for _, bound := range []ast.Node{n.From, n.To} {
+		if bound == nil {
+			continue
+		}
+		r := w.node(bound, w.known)
+		w.known = r.after()
+		w.wants(bound, r.of, "a bound of a slice", value.Int)
+	}
+	w.above, w.located = typing.Unknown(), false
+	if !w.on.Known() || w.wrong || w.lenient && !w.goOn(i, true) {
+		return
+	}
+	if kinds := w.on.Kinds(); kinds&(value.Nil|value.List|value.String) == 0 {
+		w.fail(typeMismatch, w.tree.Span(n).Errorf("%s is %s and cannot be sliced", w.text(i), kinds))
+		return
+	}
+	w.on = w.on.Slice()
+}
+
+// text is the path with its first n accesses.
+func (w *walk) text(n int) string {
+	var text strings.Builder
+	text.WriteString(syntax.RootText(w.root))
+	for _, access := range w.accesses[:n] {
+		text.WriteString(syntax.AccessText(access))
+	}
+	return text.String()
+}

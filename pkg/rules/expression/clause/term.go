@@ -1,0 +1,175 @@
+package clause
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+)
+
+// term writes what a node computes so that the same computation has the same text:
+// definitions are written out, and whether a path may end early does not matter.
+func (r *reader) term(node ast.Node) string {
+	if r.work++; r.work > mostWork || r.depth > mostDepth {
+		return r.unlike()
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	if v, known := r.constant(node); known {
+		return fmt.Sprintf("%#v", v)
+	}
+	switch n := node.(type) {
+	case *ast.IdentifierNode:
+		return r.name(n.Value)
+	case *ast.PointerNode:
+		return "#" + n.Name
+	case *ast.MemberNode, *ast.ChainNode, *ast.SliceNode:
+		return r.path(node)
+	default:
+		return r.compound(node)
+	}
+}
+
+// compound writes what an operator or a function makes of other terms.
+func (r *reader) compound(node ast.Node) string {
+	switch n := node.(type) {
+	case *ast.UnaryNode:
+		return r.list(n.Operator, n.Node)
+	case *ast.BinaryNode:
+		return r.list(n.Operator, n.Left, n.Right)
+	case *ast.ConditionalNode:
+		return r.list("if", n.Cond, n.Exp1, n.Exp2)
+	case *ast.BuiltinNode:
+		return r.list(n.Name, n.Arguments...)
+	case *ast.CallNode:
+		return r.list(n.Callee.String(), n.Arguments...)
+	case *ast.PredicateNode:
+		return r.term(n.Node)
+	case *ast.ArrayNode:
+		return r.list("", n.Nodes...)
+	default:
+		return r.unlike()
+	}
+}
+
+// unlike is a text that no other term has.
+func (r *reader) unlike() string {
+	r.strange++
+	return fmt.Sprintf("?%p.%d", r, r.strange)
+}
+
+func (r *reader) name(name string) string {
+	if p := r.names.Definition(name); p != nil {
+		return r.term(p.Tree().Node)
+	}
+	return r.names.Root(name)
+}
+
+func (r *reader) list(name string, nodes ...ast.Node) string {
+	var all []string
+	for _, n := range nodes {
+		all = append(all, r.term(n))
+	}
+	return name + "(" + strings.Join(all, ", ") + ")"
+}
+
+func (r *reader) path(node ast.Node) string {
+	accesses, root := syntax.Spine(node)
+	var text strings.Builder
+	text.WriteString(r.term(root))
+	for _, accesse := range slices.Backward(accesses) {
+		switch n := accesse.(type) {
+		case *ast.MemberNode:
+			if key, ok := n.Property.(*ast.StringNode); ok {
+				text.WriteString(field(key.Value))
+			} else {
+				text.WriteString("[" + r.term(n.Property) + "]")
+			}
+		default:
+			return r.unlike()
+		}
+	}
+	return text.String()
+}
+
+func field(key string) string { return "." + strconv.Quote(key) }
+
+// constant returns the value of a literal, or of a path into a constant.
+func (r *reader) constant(node ast.Node) (v any, known bool) {
+	switch n := node.(type) {
+	case *ast.NilNode:
+		return nil, true
+	case *ast.BoolNode:
+		return n.Value, true
+	case *ast.IntegerNode:
+		return int64(n.Value), true
+	case *ast.FloatNode:
+		return n.Value, true
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.IdentifierNode:
+		return r.names.Constant(n.Value)
+	case *ast.ArrayNode:
+		return r.constants(n.Nodes)
+	case *ast.MemberNode, *ast.ChainNode:
+		return r.constantAt(node)
+	case *ast.UnaryNode:
+		return r.negative(n)
+	default:
+		return nil, false
+	}
+}
+
+func (r *reader) negative(n *ast.UnaryNode) (v any, known bool) {
+	v, known = r.constant(n.Node)
+	switch number := v.(type) {
+	case int64:
+		return -number, known && n.Operator == "-"
+	case float64:
+		return -number, known && n.Operator == "-"
+	default:
+		return nil, false
+	}
+}
+
+func (r *reader) constants(nodes []ast.Node) (any, bool) {
+	if r.work += len(nodes); r.work > mostWork {
+		return nil, false
+	}
+	all := make([]any, 0, len(nodes))
+	for _, n := range nodes {
+		v, known := r.constant(n)
+		if !known {
+			return nil, false
+		}
+		all = append(all, v)
+	}
+	return all, true
+}
+
+// constantAt reads a constant along a path of keys.
+func (r *reader) constantAt(node ast.Node) (v any, known bool) {
+	accesses, root := syntax.Spine(node)
+	name, ok := root.(*ast.IdentifierNode)
+	if !ok {
+		return nil, false
+	}
+	v, known = r.names.Constant(name.Value)
+	for i := len(accesses) - 1; i >= 0 && known; i-- {
+		member, isMember := accesses[i].(*ast.MemberNode)
+		if !isMember {
+			return nil, false
+		}
+		key, isKey := member.Property.(*ast.StringNode)
+		m, isMap := v.(map[string]any)
+		if !isKey || !isMap {
+			return nil, false
+		}
+		v = m[key.Value]
+	}
+	return v, known
+}

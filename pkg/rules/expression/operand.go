@@ -1,0 +1,91 @@
+package expression
+
+import (
+	"cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// Operand is what an operator or a function is given, for messages.
+type Operand struct {
+	At syntax.Span
+	// Text is how it was written if it is a path, or "".
+	Text string
+}
+
+// wants is the error that user, an operator or a parameter, got something else
+// from v than it takes.
+func (v *code) wants(user string, kinds value.Kind, got any) *Error {
+	return Operand{v.at, v.text}.Wants(user, kinds, value.KindOf(got))
+}
+
+// Wants is the error that user, an operator or a parameter, takes none of the kinds
+// that it has. For nil it names what is absent and how to give a default.
+func (o Operand) Wants(user string, kinds, have value.Kind) *Error {
+	switch {
+	case have == value.Stamped:
+		return o.At.Errorf("%s", value.ErrStamp.Message)
+	case have == value.Nil:
+		return o.absent("is", user, kinds)
+	case o.Text == "" || have == value.Omission:
+		return o.At.Errorf("%s wants %s, have %s", user, kinds, have).WithHint("%s", conversion("...", kinds, have))
+	default:
+		return o.At.Errorf("%s wants %s, and %s is %s", user, kinds, o.Text, have).WithHint("%s", conversion(o.Text, kinds, have))
+	}
+}
+
+// MayBeNil is the error that user does not take nil, which the operand can be.
+func (o Operand) MayBeNil(user string, kinds value.Kind) *Error {
+	return o.absent("may be", user, kinds)
+}
+
+func (o Operand) absent(is, user string, kinds value.Kind) *Error {
+	switch {
+	case kinds&^(value.String|value.Nil) == value.Time:
+		// No default is harmless: one in the past makes everything old.
+		return o.At.Errorf("%s %s absent, and %s wants %s", cmp.Or(o.Text, "this"), is, user, kinds).
+			WithHint("ask first whether it is there: %s != nil && ...", cmp.Or(o.Text, "x"))
+	case o.Text != "":
+		return o.At.Errorf("%s %s absent, and %s wants %s", o.Text, is, user, kinds).
+			WithHint("?? gives a default: (%s ?? %s)", o.Text, example(kinds))
+	case is == "is":
+		return o.At.Errorf("%s wants %s, have nil", user, kinds).WithHint("?? gives a default, as in (x ?? %s)", example(kinds))
+	default:
+		return o.At.Errorf("%s wants %s, and this %s nil", user, kinds, is).WithHint("?? gives a default, as in (x ?? %s)", example(kinds))
+	}
+}
+
+// conversion is a hint how to make what is wanted of what is there, or "".
+func conversion(text string, wanted, kind value.Kind) string {
+	switch {
+	case wanted == value.String && kind&(value.Number|value.Bool|value.Computed) != 0:
+		return "write string(" + text + ")"
+	case wanted&value.Number != 0 && kind == value.String:
+		return "write int(" + text + ")"
+	case wanted == value.Int && kind == value.Float:
+		return "write int(" + text + ") or round(" + text + ")"
+	default:
+		return ""
+	}
+}
+
+// example is a default that a hint can show.
+func example(kinds value.Kind) string {
+	switch {
+	case kinds&value.String != 0 && kinds&value.Computed == 0, kinds.Has(value.Bool | value.String):
+		return `""`
+	case kinds&(value.Number|value.Quantity) != 0:
+		return "0"
+	case kinds&value.Duration != 0:
+		return `"0s"`
+	case kinds&value.Semver != 0:
+		return `"0.0.0"`
+	case kinds&value.Bool != 0:
+		return "false"
+	case kinds&value.List != 0:
+		return "[]"
+	default:
+		return "{}"
+	}
+}

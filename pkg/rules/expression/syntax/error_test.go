@@ -1,0 +1,63 @@
+package syntax_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+func TestClosest(t *testing.T) {
+	names := []string{"replicas", "image", "imagePullPolicy", "a"}
+	for word, want := range map[string]string{
+		"replica": "replicas", "Replicas": "replicas", "imge": "image", "imagePullPolice": "imagePullPolicy", "xyz": "", "b": "a",
+		strings.Repeat("a", 41): "",
+	} {
+		if got := syntax.Closest(word, names); got != want {
+			t.Errorf("closest to %q is %q, want %q", word, got, want)
+		}
+	}
+	if got := syntax.ClosestFunction("lenn"); got != "len" {
+		t.Errorf("closest to lenn is %q", got)
+	}
+	if got := syntax.Closest("aaaaaaaaab", slow(10_000)); got != "" {
+		t.Errorf("after much work there is %q", got)
+	}
+}
+
+// slow is many names of which the last is the one.
+func slow(n int) []string {
+	return append(slices.Repeat([]string{"zzzzzzzzzz"}, n), "aaaaaaaaab")
+}
+
+// TestError makes sure that errors keep what they are about.
+func TestError(t *testing.T) {
+	cause := errors.New("the cause")
+	err := syntax.Span{Offset: 2, Length: 3}.Errorf("wrong %d", 1).WithHint("do %s", "that").Because(cause)
+	if err.Error() != "wrong 1; do that" || !errors.Is(err, cause) {
+		t.Errorf("%v does not tell all", err)
+	}
+	moved, _ := errors.AsType[*syntax.Error](syntax.Shift(err, 5))
+	if moved.Offset != 7 || moved.Length != 3 || err.Offset != 2 || moved.Message != err.Message {
+		t.Errorf("moved to %+v", moved)
+	}
+	if other := syntax.Shift(cause, 5); !errors.Is(other, cause) {
+		t.Errorf("%v is another error", other)
+	}
+	span := syntax.Span{Offset: 1, Length: 1}
+	fault := value.Faultf("a fault").WithHint("a hint")
+	located, _ := errors.AsType[*syntax.Error](span.Locate(fault))
+	if located.Offset != 1 || located.Message != "a fault" || located.Hint != "a hint" || !errors.Is(located, error(fault)) {
+		t.Errorf("located as %+v", located)
+	}
+	if again := span.Locate(err); !errors.Is(again, error(err)) || span.Locate(nil) != nil {
+		t.Errorf("located anew as %v", again)
+	}
+	long := span.Errorf("%s", strings.Repeat("ä", 10_000))
+	if len(long.Message) > 1000 {
+		t.Errorf("a message of %d bytes", len(long.Message))
+	}
+}

@@ -1,0 +1,78 @@
+package syntax
+
+import (
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser/lexer"
+)
+
+// Tree is an expression that was read. It is read only, and safe for concurrent
+// use.
+type Tree struct {
+	Text   string
+	Node   ast.Node
+	source *source
+}
+
+// Parse reads an expression. What is wrong with it is an [*Error].
+func Parse(text string) (*Tree, error) {
+	s, err := scan(text)
+	if err != nil {
+		return nil, err
+	}
+	node, err := parse(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Tree{Text: text, Node: node, source: s}, nil
+}
+
+// Whole is the span of all of the text.
+func (t *Tree) Whole() Span { return Span{0, len(t.Text)} }
+
+// Span is the token that a node is placed at: a literal or a name itself, the name of
+// a function or field, the operator between two operands.
+func (t *Tree) Span(node ast.Node) Span { return t.source.span(node.Location()) }
+
+// Excerpt is what is written at a span, cut where that is long.
+func (t *Tree) Excerpt(at Span) string { return t.source.textOf(at) }
+
+// WithinKey tells whether a name is more likely part of a key such as app-name or
+// example.org/name than an operand.
+func (t *Tree) WithinKey(at Span) bool { return t.source.withinKey(at) }
+
+// TooLarge is the error that a tree has too many nodes, for who follows parts that it
+// shares each time.
+func (t *Tree) TooLarge() *Error { return tooLarge(t.Whole()) }
+
+// NoMethod refuses x.f(y), where f is at the span, in the words of what the user
+// probably meant.
+func (t *Tree) NoMethod(at Span) *Error { return t.source.method(at) }
+
+// Spine lists the accesses of a path from the last to the first, as MemberNode or
+// SliceNode, and what the first is on. It looks through the ends of chains: ?. ends
+// the whole path, also before [ ].
+func Spine(node ast.Node) (accesses []ast.Node, root ast.Node) {
+	for {
+		switch n := node.(type) {
+		case *ast.ChainNode:
+			node = n.Node
+		case *ast.MemberNode:
+			accesses = append(accesses, n)
+			node = n.Node
+		case *ast.SliceNode:
+			accesses = append(accesses, n)
+			node = n.Node
+		default:
+			return accesses, node
+		}
+	}
+}
+
+// Path is the span of a path, from its root to the end of its last access.
+func (t *Tree) Path(root, last Span) Span {
+	end := t.source.tokens[t.source.tokenAt(last.Offset)]
+	if end.is(lexer.Bracket) {
+		end = t.source.tokens[end.match]
+	}
+	return Span{root.Offset, end.at.End() - root.Offset}
+}

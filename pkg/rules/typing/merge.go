@@ -1,0 +1,168 @@
+package typing
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// How deep maps in maps are merged, and how many entries of all of them. Schemas may
+// nest without end.
+const (
+	maxMerged  = 4
+	maxEntries = 5 * maxSize
+)
+
+// merging is how much of that is left.
+type merging struct{ depth, entries int }
+
+// Merge returns the type of a map with all entries of two, of which the second wins:
+// maps among the values are merged too. What is no map counts as an empty one.
+func Merge(base, over Type) Type {
+	m := &merging{maxMerged, maxEntries}
+	return m.merged(base.orEmptyMap(), over.orEmptyMap())
+}
+
+// orEmptyMap is what can be a map, or an empty one in the place of nil.
+func (t Type) orEmptyMap() Type {
+	m := t.Only(value.Map)
+	if t.CanBeNil() || m.None() {
+		return m.or(Map(nil))
+	}
+	return m
+}
+
+// merged is Merge for types that are maps alone.
+func (m *merging) merged(base, over Type) Type {
+	b, o := base.entries(), over.entries()
+	switch {
+	case b.isEmpty():
+		return over
+	case o.isEmpty(), base.Equal(over):
+		return base
+	}
+	m.entries -= 1 + len(b.fields) + len(o.fields)
+	if m.depth == 0 || m.entries < 0 {
+		return Of(value.Map)
+	}
+	m.depth--
+	defer func() { m.depth++ }()
+	all := entries{fields: map[string]entry{}, others: m.under(b.others, o.others)}
+	for _, key := range slices.Concat(slices.Sorted(maps.Keys(b.fields)), slices.Sorted(maps.Keys(o.fields))) {
+		if _, done := all.fields[key]; !done {
+			all.fields[key] = m.under(b.of(key), o.of(key))
+		}
+	}
+	return all.build()
+}
+
+// entry is what a map has under a key, apart from whether it has it.
+type entry struct {
+	value  Type
+	absent bool
+}
+
+// under is the entry of the merged map where o is that of the map that wins.
+func (m *merging) under(e, o entry) entry {
+	value := m.covered(e.value, o.value)
+	if e.absent {
+		value = value.or(o.value)
+	}
+	if o.absent {
+		value = value.or(e.value)
+	}
+	return entry{value, e.absent && o.absent}
+}
+
+// covered is what the merged map has where both have a value.
+func (m *merging) covered(base, over Type) Type {
+	switch {
+	case base.kinds == 0 || over.kinds == 0:
+		return Type{}
+	case base.unknown && over.kinds&value.Map != 0:
+		return over.Only(^value.Map).or(Of(value.Map))
+	case base.kinds&over.kinds&value.Map == 0:
+		return over
+	}
+	result := over
+	if base.kinds == value.Map {
+		result = over.Only(^value.Map)
+	}
+	return result.or(m.merged(base.Only(value.Map), over.Only(value.Map)))
+}
+
+// entries are those of a map: some under keys that are known, and others.
+type entries struct {
+	fields map[string]entry
+	others entry
+}
+
+func (e entries) isEmpty() bool { return len(e.fields) == 0 && e.others.value.None() }
+
+func (e entries) of(key string) entry {
+	if known, is := e.fields[key]; is {
+		return known
+	}
+	return e.others
+}
+
+// build makes a type of entries. It does not tell what is absent from nil.
+func (e entries) build() Type {
+	fields := make(map[string]Type, len(e.fields))
+	for key, field := range e.fields {
+		fields[key] = field.value
+		if field.absent {
+			fields[key] = field.value.Nilable()
+		}
+	}
+	if e.others.value.None() {
+		return Map(fields)
+	}
+	return Map(fields, e.others.value)
+}
+
+// entries lists those of a map.
+func (t Type) entries() entries {
+	m := t.expanded()
+	e := entries{fields: map[string]entry{}, others: entry{absent: true}}
+	for _, key := range m.Names() {
+		e.fields[key] = m.named(key)
+	}
+	if m.values != nil {
+		e.others.value = *m.values
+	}
+	for _, p := range m.parts {
+		switch below := p.schema.Map; {
+		case below == nil:
+		case below.Open:
+			e.others.value = unknown
+		case below.Values != nil:
+			e.others.value = e.others.value.or(fromSchema(below.Values, inPart))
+		}
+	}
+	return e
+}
+
+// named is the entry under a key. A map that an expression builds can hold nil, and
+// so can a schema say.
+func (t Type) named(key string) entry {
+	var e entry
+	for _, p := range t.parts {
+		field, _ := p.field(key)
+		f, _ := p.declared(key)
+		e.absent = e.absent || field.CanBeNil()
+		if !f.Type.Known() || f.Type.Kinds&value.Nil == 0 {
+			field = field.NonNil()
+		}
+		e.value = e.value.or(field)
+	}
+	if t.fields != nil {
+		field, possible := t.entry(key)
+		e.absent = e.absent || field.CanBeNil()
+		if possible {
+			e.value = e.value.or(field)
+		}
+	}
+	return e
+}

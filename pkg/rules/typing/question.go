@@ -1,0 +1,111 @@
+package typing
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
+
+// Known reports whether anything is certain of the value. Of an unknown one, and of
+// one that never comes to be, there is nothing to complain about.
+func (t Type) Known() bool { return !t.unknown && t.kinds != 0 }
+
+// None reports whether there is no such value.
+func (t Type) None() bool { return t.kinds == 0 }
+
+// Kinds returns what the value can be, [value.Nil] included where it can be absent.
+// It is all there is for an unknown type, and nothing for [Type.None].
+func (t Type) Kinds() value.Kind { return t.kinds }
+
+// CanBeNil reports whether the value is known to be nil or absent sometimes.
+func (t Type) CanBeNil() bool { return !t.unknown && t.kinds&value.Nil != 0 }
+
+// Constants returns all that the value can be beside nil and omit(), if these are
+// known.
+func (t Type) Constants() ([]any, bool) {
+	if !t.Known() || t.free&^value.Omission != 0 || t.fields != nil || t.items != nil {
+		return nil, false
+	}
+	all := slices.Clip(t.constants)
+	for _, p := range t.parts {
+		if p.schema.Limit == nil || len(p.schema.Limit.Enum) == 0 {
+			return nil, false
+		}
+		for _, v := range p.schema.Limit.Enum {
+			if v != nil {
+				all = append(all, v)
+			}
+		}
+	}
+	return all, t.free == 0 || len(all) > 0
+}
+
+// Schema returns what a schema says of the value, nil where it can also be something
+// else, or is nothing but what an expression built.
+func (t Type) Schema() *schema.Type {
+	p, single := t.part()
+	if !single {
+		return nil
+	}
+	return p.schema
+}
+
+// Built returns the entries of a map that an expression builds, where the value is
+// nothing else, nil aside. It is read only. closed says that there are no others.
+func (t Type) Built() (fields map[string]Type, closed, built bool) {
+	if t.unknown || t.fields == nil || t.items != nil || t.free != 0 || len(t.parts)+len(t.constants) > 0 {
+		return nil, false, false
+	}
+	return t.fields, t.values == nil, true
+}
+
+// Whole reports whether the value, where it is not nil, is a whole object of a
+// cluster as [Object] gives it.
+func (t Type) Whole() bool {
+	p, single := t.part()
+	return single && p.place == inObject
+}
+
+// part returns the only part that the value can be.
+func (t Type) part() (p part, single bool) {
+	if len(t.parts) != 1 || t.free != 0 || len(t.constants) > 0 || t.fields != nil || t.items != nil {
+		return part{}, false
+	}
+	return t.parts[0], true
+}
+
+// Format returns how a text or a number is to be read, "" where that is not known.
+func (t Type) Format() string {
+	if s := t.Schema(); s != nil {
+		return s.Format
+	}
+	return ""
+}
+
+// String names the type for a message, as "a string" or "a list of maps". Like
+// [value.Kind.String] it leaves nil out beside other kinds.
+func (t Type) String() string {
+	switch {
+	case t.kinds == 0:
+		return "no value"
+	case t.unknown:
+		return "a value"
+	case t.kinds&^value.Nil != value.List:
+		return t.kinds.String()
+	}
+	items := t.Items()
+	if !items.Known() {
+		return "a list"
+	}
+	_, noun, _ := strings.Cut(items.kinds.String(), " ")
+	switch {
+	case noun == "" || strings.Contains(noun, " "):
+		return "a list"
+	case strings.HasSuffix(noun, "y"):
+		return "a list of " + strings.TrimSuffix(noun, "y") + "ies"
+	default:
+		return "a list of " + noun + "s"
+	}
+}
