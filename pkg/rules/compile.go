@@ -17,26 +17,35 @@ import (
 )
 
 // Compile checks the rules of all sets and joins them into one, with some of
-// their constants replaced. It finds all errors; the set is nil where there is
-// one.
+// their constants replaced. It finds all mistakes; the set is nil where there is
+// one, and the warnings are among them then. Of sets that are faulty it finds what it
+// can, and returns none.
 func Compile(sets []*spec.Set, options Options) (*Set, document.Errors) {
 	var all []*Rule
 	errs := unknownParams(sets, options.Params)
 	for _, set := range sets {
 		compiled, setErrs := compileSet(set, options)
 		errs = append(errs, setErrs...)
+		errs = append(errs, checkResources(set, options.Schemas)...)
 		all = append(all, compiled...)
 	}
-	if len(errs) > 0 {
+	faulty := slices.ContainsFunc(sets, (*spec.Set).Faulty)
+	if len(errs.Of(document.Mistake)) > 0 || faulty {
 		return nil, errs.Sorted()
 	}
-	return newSet(all), nil
+	out := newSet(all)
+	out.warnings = append(errs, warnings(all)...).Sorted()
+	if options.Schemas != nil {
+		out.canonical = options.Schemas.Canonical
+	}
+	return out, nil
 }
 
 func compileSet(set *spec.Set, options Options) ([]*Rule, document.Errors) {
 	constants, errs := params(set, options.Params)
 	shared, graphErrs := setGraph(set)
 	errs = append(errs, graphErrs...)
+	sound := len(errs) == 0 && !set.Faulty()
 	declared := declarations(set)
 	var all []*Rule
 	for i := range set.Rules {
@@ -50,7 +59,11 @@ func compileSet(set *spec.Set, options Options) ([]*Rule, document.Errors) {
 			about:  map[string]any{"name": set.Rules[i].Name, "set": set.Name},
 			params: constants,
 		}
-		errs = append(errs, rule.compile(shared, declared)...)
+		ruleErrs := rule.compile(shared, declared)
+		if len(ruleErrs) == 0 && sound {
+			ruleErrs = rule.check(options.Schemas, declared) // Of what compiles, to the end.
+		}
+		errs = append(errs, ruleErrs...)
 		errs = append(errs, rule.notCarried(options)...)
 		all = append(all, rule)
 	}

@@ -10,7 +10,7 @@ import (
 // Evaluate asks every rule that watches the object what it wants, and joins
 // the wishes into one plan. It is pure: the same snapshot gives the same plan.
 func (s *Set) Evaluate(snapshot Snapshot) plan.Plan {
-	e := &evaluation{snapshot: &snapshot, object: snapshot.Identity(), instant: expression.NewInstant(snapshot.Now)}
+	e := &evaluation{set: s, snapshot: &snapshot, object: snapshot.Identity(), instant: expression.NewInstant(snapshot.Now)}
 	e.budget = expression.NewLazyBudget(e.size)
 	for _, rule := range s.byGVR[snapshot.GVR] {
 		if rule.concerns(&snapshot) {
@@ -22,6 +22,7 @@ func (s *Set) Evaluate(snapshot Snapshot) plan.Plan {
 
 // evaluation is all rules looking at one object.
 type evaluation struct {
+	set      *Set
 	snapshot *Snapshot
 	object   plan.Object
 	instant  *expression.Instant
@@ -89,7 +90,7 @@ func (e *evaluation) add(rule *Rule) {
 
 func (e *evaluation) plan() plan.Plan {
 	state := e.snapshot.State
-	options := plan.Options{Separate: state.Separate, Ineffective: state.Ineffective}
+	options := plan.Options{Separate: state.Separate, Ineffective: state.Ineffective, Canonical: e.set.canonical}
 	out := plan.Build(e.wishes, options)
 	refused := out.Decisions
 	out.Events, out.Decisions = e.events, e.decisions

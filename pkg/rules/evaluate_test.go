@@ -162,8 +162,8 @@ merge {"spec":{"b":1}}`,
     watch: tidbclusters
     actions:
     - patch: {merge: {spec: {a: 1}}}
-    - patch: {merge: {spec: {b: "${1 + 'x'}"}}}`,
-			object: `{spec: {}}`,
+    - patch: {merge: {spec: {b: "${1 + object.spec.text}"}}}`,
+			object: `{spec: {text: x}}`,
 			want: `r failed: rules.yaml:12:38: spec.rules[0].actions[1].patch.merge.spec.b: + has an integer on one side ` +
 				`and a string on the other; write string(x) to join texts, or int(x) to add`,
 		},

@@ -61,7 +61,7 @@ func (r *Rule) notCarried(options Options) document.Errors {
 	for _, u := range r.uses() {
 		if u.key != nil && !options.Carries(u.feature) && !told[u.feature] {
 			told[u.feature] = true
-			errs = append(errs, u.key.Errorf("remove it", "field %q is not supported yet, except by validate", string(u.feature)))
+			errs = append(errs, u.key.Errorf("remove it", "field %q is not supported yet, except by validate", string(u.feature)).Coded(document.CodeNotSupported))
 		}
 	}
 	return errs

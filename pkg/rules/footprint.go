@@ -21,7 +21,9 @@ func (s *Set) Footprint() *footprint.Footprint {
 
 // Footprint returns all that the rule can read and write, known from the rule
 // alone.
-func (r *Rule) Footprint() *footprint.Footprint {
+func (r *Rule) Footprint() *footprint.Footprint { return r.footing().out }
+
+func (r *Rule) footing() *footing {
 	f := &footing{rule: r, out: &footprint.Footprint{}, shapes: make([]*shape.Shape, len(r.names.defined))}
 	t := action.Traces{Footprint: f.out, Shapes: f, Watched: r.watchedResources()}
 	for _, gvr := range t.Watched {
@@ -42,7 +44,7 @@ func (r *Rule) Footprint() *footprint.Footprint {
 	if r.onDelete != nil {
 		f.onDelete(t)
 	}
-	return f.out
+	return f
 }
 
 // watchedResources lists each resource once, in the order of `watch`.

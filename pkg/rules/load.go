@@ -2,6 +2,7 @@ package rules
 
 import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -14,6 +15,9 @@ type Options struct {
 	// Carries reports whether whoever runs the rules has a feature; rules that use
 	// others are refused. Nil stands for all features, as for checking alone.
 	Carries func(Feature) bool
+	// Schemas say what the objects look like. Nil knows nothing, so nothing is checked
+	// that needs it.
+	Schemas *schema.Catalog
 }
 
 // Load parses and compiles files of rules into one set. It finds all errors of
@@ -29,7 +33,7 @@ func Load(files []document.File, options Options) (*Set, document.Errors) {
 	}
 	compiled, compileErrs := Compile(sets, options)
 	errs = append(errs, compileErrs...)
-	if len(errs) > 0 {
+	if len(errs.Of(document.Mistake)) > 0 {
 		return nil, errs.Sorted()
 	}
 	return compiled, nil

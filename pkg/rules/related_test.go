@@ -38,7 +38,7 @@ spec:
   - name: r
     watch: tidbclusters
     with: WITH
-    let: {texts: "type(found) == 'array' ? map(found, .metadata.namespace == nil ? .metadata.name : .metadata.namespace + '/' + .metadata.name) : found == nil ? ['nil'] : [found.metadata.namespace + '/' + found.metadata.name]"}
+    let: {texts: "found == nil ? ['nil'] : map(flatten([found]), .metadata.namespace == nil ? .metadata.name : .metadata.namespace + '/' + .metadata.name)"}
     actions: [{event: {reason: Found, message: "found ${join(texts, ' ')}"}}]
 `
 

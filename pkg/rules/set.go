@@ -10,6 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
@@ -20,6 +21,8 @@ type Set struct {
 	rules      []*Rule
 	byGVR      map[schema.GroupVersionResource][]*Rule
 	selections []plan.Selection
+	warnings   document.Errors
+	canonical  func(schema.GroupVersionResource, map[string]any) map[string]any // nil without schemas
 }
 
 // Rule is one compiled rule.
@@ -71,6 +74,9 @@ func (s *Set) Rules() []*Rule { return slices.Clone(s.rules) }
 // Selections lists what the rules watch, each once. The slice is shared: read
 // only.
 func (s *Set) Selections() []plan.Selection { return s.selections }
+
+// Warnings lists the warnings and notes about the rules, sorted.
+func (s *Set) Warnings() document.Errors { return s.warnings }
 
 // Description is what the author says of the rule.
 func (r *Rule) Description() string { return r.source.Description }

@@ -286,12 +286,13 @@ read pods by all `,
   - name: r
     watch: tidbclusters
     with: {s: {resource: secrets, name: s}}
+    when: s != nil
     actions: [{apply: {resource: configmaps, manifest: {metadata: {name: "${fromBase64(s.data.name)}"}}}}]`,
 				object:  `{}`,
 				secrets: []string{`{metadata: {name: s}, data: {name: aHVudGVyMg==}}`},
 				maps:    []string{`{metadata: {name: hunter2}}`},
 			},
-			want: "r refused: rules.yaml:16:74: spec.rules[0].actions[0].apply.manifest.metadata.name: the rule has seen a Secret, and the reason may tell a value of it\n" +
+			want: "r refused: rules.yaml:17:74: spec.rules[0].actions[0].apply.manifest.metadata.name: the rule has seen a Secret, and the reason may tell a value of it\n" +
 				"event on tidbclusters db/basic: NotOurs the rule has seen a Secret, and the reason may tell a value of it\n" +
 				"read secrets by name s\nread configmaps by name hunter2",
 		},
@@ -304,6 +305,7 @@ read pods by all `,
   - name: b
     watch: tidbclusters
     with: {s: {resource: secrets, name: s}}
+    when: s != nil
     actions: [{patch: {merge: {spec: {"${fromBase64(s.data.name)}": 2}}}}]`,
 				object:  `{}`,
 				secrets: []string{`{metadata: {name: s}, data: {name: aHVudGVyMg==}}`},
@@ -319,12 +321,12 @@ read pods by all `,
   - name: r
     watch: tidbclusters
     with: {s: {resource: secrets, name: s}}
-    when: int(fromBase64(s.data.password)) > 0
+    when: s != nil && int(fromBase64(s.data.password)) > 0
     actions: [{patch: {merge: {spec: {size: 1}}}}]`,
 				object:  `{}`,
 				secrets: []string{`{metadata: {name: s}, data: {password: aHVudGVyMg==}}`},
 			},
-			want: "r failed: rules.yaml:16:11: spec.rules[0].when: the rule has seen a Secret, and the reason may tell a value of it\nread secrets by name s",
+			want: "r failed: rules.yaml:16:23: spec.rules[0].when: the rule has seen a Secret, and the reason may tell a value of it\nread secrets by name s",
 		},
 	}
 	for name, tc := range tests {

@@ -25,6 +25,8 @@ type Action interface {
 	// Evaluate adds what the action wants to the evaluation. An error is a
 	// [document.Error] where it can be located, or a [Refusal].
 	Evaluate(e *Evaluation) error
+	// Check returns what the schemas show to be wrong with the action.
+	Check(c Checking) document.Errors
 	// Footprint adds what the action can read and write.
 	Footprint(t Traces)
 }

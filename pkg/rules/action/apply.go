@@ -69,6 +69,15 @@ func (s *Step) Applies() (of *relation.Declaration, prune bool) {
 	return nil, false
 }
 
+// Manifest returns what the step applies, nil where its action is another, and whether
+// the watched object owns it.
+func (s *Step) Manifest() (n *document.Node, owned bool) {
+	if a, is := s.action.(*apply); is {
+		return a.node, a.owned
+	}
+	return nil, false
+}
+
 // Evaluate implements [Action].
 func (a *apply) Evaluate(e *Evaluation) error {
 	want, err := a.want(e)

@@ -21,6 +21,7 @@ type patch struct {
 	kind        plan.Type
 	body        *body.Body
 	subresource string
+	named       *document.Node // of the subresource
 	target      target
 	force       bool
 	release     plan.ReleasePolicy
@@ -54,6 +55,7 @@ func compilePatch(n *document.Node, env Env) (Action, document.Errors) {
 }
 
 func (p *patch) decodeSubresource(n *document.Node) document.Errors {
+	p.named = n
 	errs := document.String(&p.subresource)(n)
 	if n.Kind() == document.KindString && len(validation.IsDNS1123Label(p.subresource)) > 0 {
 		errs = append(errs, n.Errorf("write one word, such as status or scale", "%q cannot be a subresource", shortened(p.subresource)))

@@ -7,6 +7,7 @@
 package body
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -16,6 +17,7 @@ import (
 
 // Body is a compiled template. It is immutable and safe for concurrent use.
 type Body struct {
+	node *document.Node
 	root part
 }
 
@@ -34,7 +36,7 @@ func Compile(n *document.Node, scope *expression.Scope) (*Body, document.Errors)
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	return &Body{root: root}, nil
+	return &Body{node: n, root: root}, nil
 }
 
 // Eval returns a plain JSON value, without what was omitted; nil where all of
@@ -164,7 +166,7 @@ func Locate(n *document.Node, err error) *document.Error {
 		return placed
 	}
 	if failed, ok := errors.AsType[*expression.Error](err); ok {
-		return n.ErrorAt(failed.Offset, failed.Length, failed.Hint, "%s", failed.Message)
+		return n.ErrorAt(failed.Offset, failed.Length, failed.Hint, "%s", failed.Message).Coded(cmp.Or(document.Code(failed.Code), document.CodeExpression))
 	}
 	return n.Errorf("", "%v", err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // form is a way to say which objects are meant.
@@ -19,6 +20,10 @@ type form struct {
 	takes  []document.Kind // what may be written; a string can be a template
 	single bool            // it gives an object or nil, not a list
 	bare   bool            // it takes a name of the scope, not a template
+	// place is what its value can be, by the fields of the related objects.
+	place func(n *document.Node, related *schema.Resource) *schema.Type
+	// needed refuses entries that may be nil, which would widen the selection.
+	needed bool
 	// part refuses an entry of a map or an element of a list that is wrong whatever
 	// the others are; known is false where a template gives its value. It may be nil.
 	part func(key string, v any, known bool) *mistake
@@ -29,13 +34,13 @@ type form struct {
 
 // forms is the table of forms. An entry of `with` has exactly one.
 var forms = []form{
-	{name: "name", by: plan.ByName, takes: text, single: true, ask: askName},
-	{name: "names", by: plan.ByName, takes: listOrText, part: namePart, ask: askNames},
-	{name: "matchLabels", by: plan.ByLabels, takes: mapOrText, part: labelPart, ask: askMatchLabels},
-	{name: "selector", by: plan.ByLabels, takes: mapOrText, part: selectorPart, ask: askSelector},
-	{name: "matchFields", by: plan.ByFields, takes: mapOrText, part: fieldPart, ask: askMatchFields},
+	{name: "name", by: plan.ByName, takes: text, single: true, place: always(value.String | value.Nil), ask: askName},
+	{name: "names", by: plan.ByName, takes: listOrText, part: namePart, place: namesPlace, ask: askNames},
+	{name: "matchLabels", by: plan.ByLabels, takes: mapOrText, part: labelPart, place: labelsPlace, needed: true, ask: askMatchLabels},
+	{name: "selector", by: plan.ByLabels, takes: mapOrText, part: selectorPart, place: always(value.Map | value.Nil), ask: askSelector},
+	{name: "matchFields", by: plan.ByFields, takes: mapOrText, part: fieldPart, place: fieldsPlace, needed: true, ask: askMatchFields},
 	{name: "ownedBy", by: plan.ByOwner, takes: text, bare: true, ask: askOwnedBy},
-	{name: "all", by: plan.ByAll, takes: []document.Kind{document.KindBool}, ask: askAll},
+	{name: "all", by: plan.ByAll, takes: []document.Kind{document.KindBool}, place: always(value.Bool), ask: askAll},
 }
 
 var (

@@ -26,7 +26,7 @@ func Parse(files []document.File, defaultNamespace string) ([]*Set, document.Err
 					"a document must be a map, have %s", n.Kind()))
 			case kind.Text() == KindRuleSet || kind.Text() == KindClusterRuleSet:
 				set, setErrs := parseSet(n, defaultNamespace)
-				set.File = file.Name
+				set.File, set.faulty = file.Name, len(fileErrs)+len(setErrs) > 0
 				sets = append(sets, set)
 				errs = append(errs, setErrs...)
 			case kind.Text() != KindRuleTest:

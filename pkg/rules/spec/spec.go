@@ -44,11 +44,16 @@ type Set struct {
 	Resources []Resource
 	Rules     []Rule
 
-	node *document.Node
+	node   *document.Node
+	faulty bool
 }
 
 // Node returns the whole document.
 func (s *Set) Node() *document.Node { return s.node }
+
+// Faulty reports whether mistakes were found when it was read, so that parts of it may
+// be missing.
+func (s *Set) Faulty() bool { return s.faulty }
 
 // Definition is a name and what it stands for: an entry of let, with or params.
 type Definition struct {

@@ -1,0 +1,170 @@
+package body
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+)
+
+// fault is why a place does not take what an expression gives.
+type fault struct {
+	code          document.Code
+	message, hint string
+}
+
+// hintIn is the hint for a value that a template gives. One with text around ${ } is a
+// string whatever the expression gives.
+func (f *fault) hintIn(t *expression.Template) string {
+	if _, alone := t.Parts(); !alone && f.code == document.CodeTypeMismatch {
+		return "with text around ${ } it is a string; write all of it as one expression"
+	}
+	return f.hint
+}
+
+// deepest is how many lists in lists are compared. A schema may go on for ever.
+const deepest = 10
+
+// misfit returns why the API server would surely refuse what an expression gives, nil
+// where it might take it. What is nil or omitted is as good as not written.
+func misfit(given typing.Type, into *schema.Type, how schema.Writing) *fault {
+	return fit{how: how, depth: deepest}.misfit(given, into)
+}
+
+// fit compares types with places.
+type fit struct {
+	how   schema.Writing
+	depth int
+	// plain says that every constant of a type is what the expression gives sometimes.
+	plain bool
+}
+
+func (f fit) misfit(given typing.Type, into *schema.Type) *fault {
+	kinds := written(given.Kinds())
+	if f.depth--; f.depth < 0 || !given.Known() || !into.Known() || kinds == 0 {
+		return nil
+	}
+	if wrong := f.constants(given, into); wrong != nil {
+		return wrong
+	}
+	if kinds&accepted(into) == 0 {
+		return &fault{document.CodeTypeMismatch, fmt.Sprintf("want %s, have %s", into.Kinds, given), conversion(given.Kinds(), into)}
+	}
+	if fields, closed, built := given.Built(); built {
+		return f.fields(fields, closed, into)
+	}
+	if kinds == value.List && into.List != nil && len(given.Literals()) == 0 {
+		f.how = schema.Whole
+		return f.elements(given.Items(), into.List.Items)
+	}
+	return nil
+}
+
+// elements compares those of a list.
+func (f fit) elements(given typing.Type, into *schema.Type) *fault {
+	wrong := f.misfit(given, into)
+	if wrong == nil {
+		return nil
+	}
+	out := &fault{wrong.code, "each element: " + wrong.message, wrong.hint}
+	_, named := given.Field("name")
+	switch hint, convert := strings.CutPrefix(wrong.hint, "write "); {
+	case named == typing.Found && into.Known() && into.Kinds&^value.Nil == value.String:
+		out.hint = "write map(list, .name)"
+	case convert && strings.HasSuffix(hint, "(...)"):
+		out.hint = "write map(list, " + strings.TrimSuffix(hint, "...)") + "#))"
+	}
+	return out
+}
+
+// written turns kinds of values that only expressions have into what a body holds in
+// their place.
+func written(kinds value.Kind) value.Kind {
+	if kinds&(value.Computed|value.Stamped) != 0 {
+		kinds |= value.String
+	}
+	return kinds & value.Any &^ value.Nil
+}
+
+// accepted are the kinds of values that a place takes. JSON has one kind of number.
+func accepted(into *schema.Type) value.Kind {
+	kinds := into.Kinds
+	if kinds&value.Float != 0 {
+		kinds |= value.Int
+	}
+	return kinds
+}
+
+// conversion says how to make what is wanted of what is there.
+func conversion(have value.Kind, into *schema.Type) string {
+	have &^= value.Nil | value.Omission
+	only := func(kinds value.Kind) bool { return have&^kinds == 0 }
+	switch want := into.Kinds; {
+	case want&value.String != 0 && only(value.Number|value.Bool):
+		return "write string(...)"
+	case want&value.String != 0 && only(value.List|value.Map):
+		return "write toJSON(...), or join(...) for a list of strings"
+	case want&value.Int != 0 && only(value.Number):
+		return "/ gives a float: write div(a, b), or round(...)"
+	case want&value.Number != 0 && only(value.String|value.Number|value.Quantity|value.Duration):
+		return "write int(...)"
+	case want&value.Bool != 0 && only(value.String):
+		return `compare it with something, as in x == "true"`
+	case want&value.List != 0 && only(value.Map):
+		return "write [...] around it"
+	default:
+		return ""
+	}
+}
+
+// constants looks for a constant that the place does not take. In a plain expression
+// one is written sometimes; otherwise, and where they are the enum of a field, they are
+// only what it might be, so that all of them have to be wrong.
+func (f fit) constants(given typing.Type, into *schema.Type) *fault {
+	for _, v := range given.Literals() {
+		if violations := into.Validate(v, f.how); f.plain && len(violations) > 0 {
+			return &fault{violations[0].Code, violations[0].Message, violations[0].Hint}
+		}
+	}
+	all, known := given.Constants()
+	if !known {
+		return nil
+	}
+	var first *fault
+	for _, v := range all {
+		violations := into.Validate(v, f.how)
+		if len(violations) == 0 {
+			return nil
+		}
+		if first == nil {
+			first = &fault{violations[0].Code, violations[0].Message, violations[0].Hint}
+		}
+	}
+	return first
+}
+
+// fields looks into a map that an expression builds.
+func (f fit) fields(fields map[string]typing.Type, closed bool, into *schema.Type) *fault {
+	draft := make(map[string]any, len(fields)+1)
+	if !closed {
+		draft[schema.SomeKeys] = schema.Unknown{}
+	}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		draft[key] = schema.Unknown{}
+		if at, possible := into.Field(key); possible {
+			if wrong := f.misfit(fields[key], at.Type); wrong != nil {
+				return &fault{wrong.code, key + ": " + wrong.message, wrong.hint}
+			}
+		}
+	}
+	for _, v := range into.Validate(draft, f.how) {
+		return &fault{v.Code, v.Message, v.Hint}
+	}
+	return nil
+}

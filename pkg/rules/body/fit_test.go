@@ -1,0 +1,73 @@
+package body_test
+
+import (
+	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
+
+// TestFit is about which values of expressions fit into which fields of the spec.
+func TestFit(t *testing.T) {
+	of, _ := gateway(t).Field("spec")
+	testCheck(t, map[string]checkCase{
+		"Same":           {"The same type.", `{replicas: "${object.spec.replicas}"}`, nil},
+		"IntIsNumber":    {"An integer is a number.", `{weight: "${object.spec.replicas}"}`, nil},
+		"IntOrString":    {"One of both is enough.", `{host: "${object.spec.port}"}`, nil},
+		"MaybeNumber":    {"A number may be an integer.", `{replicas: "${object.spec.weight}"}`, nil},
+		"Float":          {"A quotient is none.", `{replicas: "${object.spec.replicas / 2}"}`, []string{`type-mismatch b.yaml:1:12: replicas: want an integer, have a float; / gives a float: write div(a, b), or round(...)`}},
+		"TextToInt":      {"A text can be read as one.", `{replicas: "${object.spec.host}"}`, []string{`type-mismatch b.yaml:1:12: replicas: want an integer, have a string; write int(...)`}},
+		"IntToText":      {"And the other way round.", `{host: "${object.spec.replicas}"}`, []string{`type-mismatch b.yaml:1:8: host: want a string, have an integer; write string(...)`}},
+		"BoolToText":     {"", `{host: "${object.spec.enabled}"}`, []string{`type-mismatch b.yaml:1:8: host: want a string, have a boolean; write string(...)`}},
+		"TextToBool":     {"", `{enabled: "${object.spec.host}"}`, []string{`type-mismatch b.yaml:1:11: enabled: want a boolean, have a string; compare it with something, as in x == "true"`}},
+		"IntToBool":      {"Of a number nobody knows what it means.", `{enabled: "${object.spec.replicas}"}`, []string{`type-mismatch b.yaml:1:11: enabled: want a boolean, have an integer`}},
+		"MapToText":      {"", `{host: "${object.spec.selector}"}`, []string{`type-mismatch b.yaml:1:8: host: want a string, have a map; write toJSON(...), or join(...) for a list of strings`}},
+		"MapToList":      {"", `{listeners: "${object.spec.limits}"}`, []string{`type-mismatch b.yaml:1:13: listeners: want a list, have a map; write [...] around it`}},
+		"ListToMap":      {"", `{limits: "${object.spec.hosts}"}`, []string{`type-mismatch b.yaml:1:10: limits: want a map, have a list of strings`}},
+		"Quantity":       {"A computed value becomes a text.", `{host: "${quantity('1Gi')}", until: "${timestamp('2026-01-01T00:00:00Z')}", window: "${duration('1h')}"}`, nil},
+		"QuantityToInt":  {"And no number.", `{replicas: "${quantity('1Gi')}"}`, []string{`type-mismatch b.yaml:1:12: replicas: want an integer, have a quantity; write int(...)`}},
+		"SemverToInt":    {"Of which there is none.", `{replicas: "${semver('1.2.3')}"}`, []string{`type-mismatch b.yaml:1:12: replicas: want an integer, have a version`}},
+		"Stamp":          {"A moment becomes a text.", `{until: "${object.spec.until ?? stamp()}"}`, nil},
+		"StampToInt":     {"", `{replicas: "${stamp()}"}`, []string{`type-mismatch b.yaml:1:12: replicas: want an integer, have stamp()`}},
+		"Omitted":        {"What is omitted is not written.", `{replicas: "${omit()}"}`, nil},
+		"Open":           {"In an open map anything goes.", `{options: {a: "${object.spec.host}"}, template: "${ {'a': 1} }"}`, nil},
+		"OpenKnown":      {"But not in its known fields.", `{options: "${ {'level': 'high', 'other': 3} }"}`, []string{`type-mismatch b.yaml:1:11: options: level: want an integer, have a string`}},
+		"Branch":         {"One branch is written sometimes.", `{class: "${object.spec.enabled ? 'mesh' : 'none'}"}`, []string{`not-in-enum b.yaml:1:9: class: want "public", "internal" or "mesh", have "none"`}},
+		"BranchOfLet":    {"So is one of a let.", `{class: "${pick}"}`, []string{`not-in-enum b.yaml:1:9: class: want "public", "internal" or "mesh", have "none"`}},
+		"Element":        {"An element of a list may not be.", `{class: "${joined}"}`, nil},
+		"Circle":         {"A circle ends, and what is not plain in it counts.", `{class: "${circle}"}`, []string{`not-in-enum b.yaml:1:9: class: want "public", "internal" or "mesh", have "none"`}},
+		"Default":        {"So is a default.", `{class: "${other?.spec.class ?? 'none'}"}`, []string{`not-in-enum b.yaml:1:9: class: want "public", "internal" or "mesh", have "none"`}},
+		"Enum":           {"Of an enum some values fit.", `{allowed: ["${object.spec.class}"]}`, []string{`not-in-enum b.yaml:1:12: allowed[0]: want "GET" or "POST", have "public"`}},
+		"ListOfText":     {"Elements are compared.", `{hosts: "${map(object.spec.listeners, .port)}"}`, []string{`type-mismatch b.yaml:1:9: hosts: each element: want a string, have an integer; write map(list, string(#))`}},
+		"ListOfMaps":     {"Of maps the name is meant, mostly.", `{hosts: "${object.spec.listeners}"}`, []string{`type-mismatch b.yaml:1:9: hosts: each element: want a string, have a map; write map(list, .name)`}},
+		"ListOfSchema":   {"Lists from other places have to fit, too.", `{listeners: "${object.spec.hosts}"}`, []string{`type-mismatch b.yaml:1:13: listeners: each element: want a map, have a string`}},
+		"ListKept":       {"A list may be filtered.", `{hosts: "${filter(object.spec.hosts, # != 'a')}"}`, nil},
+		"ListBuilt":      {"Elements that are built have fields.", `{listeners: "${map(object.spec.listeners, {{'port': .port, 'protocol': 'UDP'}})}"}`, []string{`not-in-enum b.yaml:1:13: listeners: each element: protocol: want "HTTP" or "TCP", have "UDP"`}},
+		"ListMissing":    {"All that are required.", `{listeners: "${map(object.spec.listeners, {{'name': .name}})}"}`, []string{`missing-field b.yaml:1:13: listeners: each element: the field "port" is missing; add port: ...`}},
+		"ListParam":      {"A list that is known is compared as it is.", `{hosts: "${params.numbers}"}`, []string{`type-mismatch b.yaml:1:9: hosts: want a string, have an integer; put it in quotes: "1"`}},
+		"ListOfParams":   {"", `{hosts: "${params.hosts}"}`, nil},
+		"EmptyList":      {"An empty list fits every list.", `{hosts: "${[]}"}`, nil},
+		"MapBuilt":       {"Every entry is compared, in order.", `{limits: "${ {'rate': 'b', 'connections': 'a'} }"}`, []string{`type-mismatch b.yaml:1:10: limits: connections: want an integer, have a string`}},
+		"MapUnknown":     {"", `{limits: "${ {'rat': 1} }"}`, []string{`unknown-field b.yaml:1:10: limits: unknown field "rat"; did you mean "rate"?`}},
+		"MapValues":      {"Entries whose key is not known are not.", `{selector: "${ {(object.metadata.name): 'a'} }"}`, nil},
+		"Pattern":        {"A text of which nothing is known may match.", `{host: "${object.metadata.name}.example.com"}`, nil},
+		"PatternKnown":   {"One that is known has to.", `{host: "${'A'}"}`, []string{`wrong-format b.yaml:1:8: host: "A" does not match the pattern ^[a-z0-9-]+(\.[a-z0-9-]+)*$; did you mean "a"?`}},
+		"PatternDefault": {"So has a default.", `{host: "${object.spec.host ?? 'A B'}"}`, []string{`wrong-format b.yaml:1:8: host: "A B" does not match the pattern ^[a-z0-9-]+(\.[a-z0-9-]+)*$; did you mean "a-b"?`}},
+	}, func(b *body.Body, c body.Context) document.Errors {
+		return b.Check(c, schema.Field{Type: of.Type}, schema.Merged)
+	})
+}
+
+// TestFitEndless compares with a schema that contains itself.
+func TestFitEndless(t *testing.T) {
+	endless := &schema.Type{Kinds: value.List}
+	endless.List = &schema.List{Items: endless}
+	testCheck(t, map[string]checkCase{
+		"Deep":    {"Lists in lists fit.", `"${[[[[[[[[[[[[[[object.spec.hosts]]]]]]]]]]]]]]}"`, nil},
+		"Shallow": {"Until there is something else.", `"${[[object.spec.hosts]]}"`, []string{`type-mismatch b.yaml:1:1: each element: each element: each element: want a list, have a string`}},
+	}, func(b *body.Body, c body.Context) document.Errors {
+		return b.Check(c, schema.Field{Type: endless}, schema.Merged)
+	})
+}

@@ -1,0 +1,216 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+)
+
+// check returns what the schemas show to be wrong with a compiled rule. It looks at
+// the rule once for each resource that it watches, since its names mean something
+// else each time.
+func (r *Rule) check(schemas *schema.Catalog, declared relation.Declarations) document.Errors {
+	watched := r.watchedResources()
+	found := make([]document.Errors, len(watched))
+	for i, gvr := range watched {
+		c := &checking{rule: r, schemas: schemas, watched: schemas.Resource(gvr), memo: map[mention]typing.Type{}, budget: r.budget()}
+		if c.check(declared); c.budget >= 0 {
+			found[i] = c.errs.Sorted()
+		}
+	}
+	if len(watched) == 1 {
+		return found[0]
+	}
+	var errs document.Errors
+	for i, gvr := range watched {
+		for _, err := range found[i] {
+			errs = append(errs, ofKind(err, gvr.Resource, found))
+		}
+	}
+	return errs
+}
+
+// ofKind says which kind a mistake is about, unless it is about all of them.
+func ofKind(err *document.Error, resource string, found []document.Errors) *document.Error {
+	same := func(other *document.Error) bool {
+		return cmp.Or(cmp.Compare(err.Line, other.Line), cmp.Compare(err.Column, other.Column), cmp.Compare(err.Message, other.Message)) == 0
+	}
+	if !slices.ContainsFunc(found, func(errs document.Errors) bool { return !slices.ContainsFunc(errs, same) }) {
+		return err
+	}
+	out := *err
+	out.Message = "for " + resource + ": " + err.Message
+	return &out
+}
+
+// checking is a rule on objects of one resource, in types. What a name stands for is
+// checked where it is used, with what is known there: names are lazy, so what guards
+// their use guards them.
+type checking struct {
+	rule    *Rule
+	schemas *schema.Catalog
+	watched *schema.Resource // nil where nothing is known of it
+	memo    map[mention]typing.Type
+	// budget is how many bytes of lets may still be looked at. Once it is spent, nothing
+	// is known of anything, and nothing is said of the rule.
+	budget int
+	errs   document.Errors
+}
+
+// mention is a name where facts hold.
+type mention struct {
+	slot  int
+	facts *typing.Facts
+}
+
+// leastBudget is far beyond what the lets of a set that a person writes take in a rule.
+const leastBudget = 10_000
+
+// budget allows for looking at the lets of the rule in several places each. Those that
+// use one another in ever more places take more than any budget.
+func (r *Rule) budget() int {
+	const times = 20
+	budget := leastBudget
+	for _, let := range r.source.Let {
+		budget += times * len(let.Value.Text())
+	}
+	return budget
+}
+
+// spend reports whether the budget allows for looking at a name once more.
+func (c *checking) spend(d *definition) bool {
+	const related = 50 // About what is written of one.
+	switch {
+	case c.budget < 0:
+	case d.value == nil:
+		c.budget -= related
+	default:
+		c.budget -= len(d.value.Program().Source())
+	}
+	return c.budget >= 0
+}
+
+func (c *checking) check(declared relation.Declarations) {
+	r := c.rule
+	always := body.Context{Names: c, Scope: r.names.scope}
+	c.errs = append(c.errs, r.when.CheckCondition(always)...)
+	matched := r.when.Holding(always)
+	if r.hold != nil && r.hold.computed != nil {
+		c.errs = append(c.errs, r.hold.check(matched)...)
+	}
+	surroundings := action.Checking{Context: matched, Schemas: c.schemas, Declared: declared, Watched: c.watched}
+	c.steps(r.steps, surroundings)
+	if r.onDelete != nil {
+		c.deletion(surroundings, always)
+	}
+	c.unused(matched.Facts)
+}
+
+// deletion checks what is done while the object is being deleted, which shows then.
+func (c *checking) deletion(surroundings action.Checking, always body.Context) {
+	o := c.rule.onDelete
+	if o.hold {
+		surroundings.Context = always // The finalizer is on, whether when still holds or not.
+	}
+	surroundings.Facts = surroundings.Facts.With(slotObject, "metadata", "deletionTimestamp")
+	c.steps(o.steps, surroundings)
+	c.errs = append(c.errs, o.done.CheckCondition(surroundings.Context)...)
+}
+
+func (c *checking) steps(steps []*action.Step, surroundings action.Checking) {
+	for _, step := range steps {
+		if c.errs.Enough() {
+			return
+		}
+		c.errs = append(c.errs, step.Check(surroundings)...)
+	}
+}
+
+// unused checks the names of the rule that nothing uses.
+func (c *checking) unused(facts *typing.Facts) {
+	used := map[int]bool{}
+	for of := range c.memo {
+		used[of.slot] = true
+	}
+	own := len(c.rule.source.With) + len(c.rule.source.Let)
+	for slot := firstDefined + len(c.rule.names.defined) - own; slot < firstDefined+len(c.rule.names.defined); slot++ {
+		if !used[slot] {
+			c.Type(slot, facts)
+		}
+	}
+}
+
+// Type implements [check.Names].
+func (c *checking) Type(slot int, facts *typing.Facts) typing.Type {
+	switch {
+	case c.budget < 0:
+		return typing.Unknown()
+	case slot == slotObject:
+		if c.watched == nil {
+			return typing.Of(value.Map)
+		}
+		return typing.Object(c.watched.Type)
+	case slot == slotRule:
+		return typing.Constant(c.rule.about)
+	case slot == slotParams:
+		return typing.Constant(c.rule.params)
+	}
+	of := mention{slot, facts}
+	known, done := c.memo[of]
+	if d := c.rule.names.defined[slot-firstDefined]; !done && c.spend(d) {
+		known = c.define(d, body.Context{Names: c, Facts: facts, Scope: c.rule.names.scope})
+		c.memo[of] = known
+	}
+	if c.budget < 0 {
+		return typing.Unknown()
+	}
+	return known
+}
+
+// define checks what a name stands for.
+func (c *checking) define(d *definition, in body.Context) typing.Type {
+	if d.related == nil {
+		known, errs := d.value.Check(in)
+		c.errs = append(c.errs, errs...)
+		return known
+	}
+	related := c.schemas.Resource(d.related.Declaration().GVR)
+	c.errs = append(c.errs, d.related.Check(in, relation.Surroundings{Watched: c.watched, Related: related})...)
+	return d.related.Type(related)
+}
+
+// Definition implements [check.Names].
+func (c *checking) Definition(slot int) *expression.Program {
+	if slot < firstDefined || slot-firstDefined >= len(c.rule.names.defined) {
+		return nil
+	}
+	d := c.rule.names.defined[slot-firstDefined]
+	if d.value == nil || !c.spend(d) {
+		return nil
+	}
+	return d.value.Program()
+}
+
+// check wants a duration.
+func (h *hold) check(in body.Context) document.Errors {
+	given, errs := h.computed.Check(in)
+	switch {
+	case len(errs) > 0 || !given.Known():
+		return errs
+	case given.Kinds()&(value.Duration|value.String|value.Int) == 0:
+		return document.Errors{h.node.Errorf(`give a text such as "1h30m" or "2d", or a number of seconds`,
+			"for wants a duration, have %s", given).Coded(document.CodeTypeMismatch)}
+	case given.CanBeNil():
+		return document.Errors{h.node.Errorf("?? gives a default", "for wants a duration, and this may be absent").Coded(document.CodeMayBeAbsent)}
+	default:
+		return nil
+	}
+}

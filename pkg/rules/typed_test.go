@@ -1,0 +1,118 @@
+package rules_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
+)
+
+// How many cases there are at least.
+const (
+	wrongTyped = 80
+	rightTyped = 60
+)
+
+// catalog knows the types of Kubernetes and those of testdata/typed/crds.
+var catalog = sync.OnceValues(func() (*schema.Catalog, error) {
+	names, err := filepath.Glob("testdata/typed/crds/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []*crd.Definition
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		definitions, err := crd.Read(name, data)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, definitions...)
+	}
+	return schema.NewCatalog(crd.NewSource(all), builtin.Source()), nil
+})
+
+func typed(t testing.TB) rules.Options {
+	t.Helper()
+	schemas, err := catalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules.Options{DefaultNamespace: "default", Schemas: schemas}
+}
+
+// findings is all that is found in a file whose objects have known types.
+func findings(t testing.TB, text []byte) document.Errors {
+	t.Helper()
+	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: text}}, typed(t))
+	if set != nil {
+		return set.Warnings()
+	}
+	return errs
+}
+
+// TestTypedWrong is [TestWrong] for mistakes and doubts that only the types of the objects show.
+func TestTypedWrong(t *testing.T) {
+	testArchives(t, "testdata/typed/wrong", wrongTyped, findings)
+}
+
+// TestTypedRight holds that nothing is said of what an expert writes. Where notes are expected, they follow the document. One that
+// is not right yet is followed by the reason.
+func TestTypedRight(t *testing.T) {
+	names, err := filepath.Glob("testdata/typed/right/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, name := range names {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside := map[string]string{}
+		for _, file := range archive.Files {
+			beside[file.Name] = string(bytes.TrimSpace(file.Data))
+		}
+		for _, file := range archive.Files {
+			title, isRules := strings.CutSuffix(file.Name, ".yaml")
+			if !isRules {
+				continue
+			}
+			count++
+			t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar")+"/"+title, func(t *testing.T) {
+				testRight(t, file.Data, beside[title+".notes"], beside[title+".skip"])
+			})
+		}
+	}
+	if count < rightTyped {
+		t.Errorf("there are %d right documents, want %d", count, rightTyped)
+	}
+}
+
+func testRight(t *testing.T, text []byte, want, skip string) {
+	t.Helper()
+	found := findings(t, text)
+	got := strings.TrimSpace(found.Render())
+	switch {
+	case skip != "" && got != want:
+		t.Skip(skip)
+	case skip != "":
+		t.Errorf("%sit is right now: do not skip it", firstLine(text))
+	case got != want:
+		t.Errorf("%sit is right, and this is said of it:\n%s\nwant:\n%s", firstLine(text), got, want)
+	case len(found.Of(document.Note)) != len(found):
+		t.Errorf("%sthere is more than notes", firstLine(text))
+	}
+}

@@ -1,0 +1,31 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+// overwritten warns of a field that every element of forEach sets on one object. Where
+// when asks for the element, it may be meant for one of them.
+func (t *trail) overwritten() (out document.Errors) {
+	for _, step := range t.rule.steps {
+		loop := step.Loop()
+		if loop == nil || step.When() != nil && slices.ContainsFunc(step.When().Program().Names(), loop.InLoop) {
+			continue
+		}
+		for _, write := range step.Writes(t.traces) {
+			if !loop.InLoop(write.Target) && slices.ContainsFunc(write.Names, loop.InLoop) && !write.Merges {
+				out = append(out, overwrites(write))
+				break
+			}
+		}
+	}
+	return out
+}
+
+func overwrites(write action.Write) *document.Error {
+	return write.Node.Errorf("build the value from the whole list, as in ${join(map(...), \",\")}, or make the element the target",
+		"each element of forEach sets %s of the same object, and only the last stays", write.Path).Coded(document.CodeConflict).Warn()
+}

@@ -1,0 +1,83 @@
+package rules
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// compatible reports whether an object can be in both of two selections of a resource.
+func compatible(a, b plan.Selection) bool {
+	if a.Namespace != "" && b.Namespace != "" && a.Namespace != b.Namespace {
+		return false
+	}
+	return compatibleFields(a.FieldSelector, b.FieldSelector) && compatibleLabels(a.LabelSelector, b.LabelSelector)
+}
+
+func compatibleLabels(a, b string) bool {
+	one, errOne := labels.ParseToRequirements(a)
+	other, errOther := labels.ParseToRequirements(b)
+	if errOne != nil || errOther != nil {
+		return true
+	}
+	for _, r := range one {
+		for _, s := range other {
+			if r.Key() == s.Key() && apart(r, s) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// apart reports whether no value of a label satisfies both.
+func apart(r, s labels.Requirement) bool {
+	if needs(s) {
+		r, s = s, r
+	}
+	switch {
+	case s.Operator() == selection.DoesNotExist:
+		return needs(r)
+	case !chooses(r):
+		return false
+	case chooses(s):
+		return r.Values().Intersection(s.Values()).Len() == 0
+	default:
+		return excludes(s) && r.Values().Difference(s.Values()).Len() == 0
+	}
+}
+
+// chooses reports whether a requirement lists the values that a label may have.
+func chooses(r labels.Requirement) bool {
+	return slices.Contains([]selection.Operator{selection.In, selection.Equals, selection.DoubleEquals}, r.Operator())
+}
+
+// excludes reports whether it lists those that a label may not have.
+func excludes(r labels.Requirement) bool {
+	return r.Operator() == selection.NotIn || r.Operator() == selection.NotEquals
+}
+
+// needs reports whether there has to be a label.
+func needs(r labels.Requirement) bool { return chooses(r) || r.Operator() == selection.Exists }
+
+func compatibleFields(a, b string) bool {
+	one, errOne := fields.ParseSelector(a)
+	other, errOther := fields.ParseSelector(b)
+	if errOne != nil || errOther != nil {
+		return true
+	}
+	for _, r := range one.Requirements() {
+		for _, s := range other.Requirements() {
+			unlike := (r.Operator == selection.NotEquals) != (s.Operator == selection.NotEquals)
+			both := r.Operator != selection.NotEquals && s.Operator != selection.NotEquals
+			if r.Field == s.Field && (unlike && r.Value == s.Value || both && r.Value != s.Value) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,84 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+)
+
+// templates are the fields of actions and of with that hold templates.
+var templates = map[string][]string{
+	"with":   {"name", "names", "matchLabels", "matchFields", "selector", "namespace"},
+	"patch":  {"merge", "json", "apply"},
+	"apply":  {"manifest"},
+	"create": {"manifest"},
+	"event":  {"reason", "message", "action"},
+}
+
+// slips warns of what is written in templates and hardly ever meant.
+func (r *Rule) slips() document.Errors {
+	w := &slips{scope: r.names.scope}
+	for _, related := range r.source.With {
+		w.fields("with", related.Value)
+	}
+	w.actions(r.source.Actions)
+	if r.source.OnDelete != nil {
+		w.actions(r.source.OnDelete.Actions)
+	}
+	return w.found
+}
+
+// slips is one walk over the templates of a rule.
+type slips struct {
+	scope *expression.Scope
+	found document.Errors
+}
+
+func (w *slips) actions(nodes []*document.Node) {
+	outer := w.scope
+	for _, n := range nodes {
+		for _, loop := range n.Get("forEach").Entries() {
+			w.scope = outer.Extend(loop.Key.Text(), "index")
+		}
+		for _, entry := range n.Entries() {
+			w.fields(entry.Key.Text(), entry.Value)
+		}
+		w.scope = outer
+	}
+}
+
+// fields looks into the templates of an action or of with.
+func (w *slips) fields(kind string, n *document.Node) {
+	for _, name := range templates[kind] {
+		w.walk(n.Get(name), kind == "patch" && name != "apply")
+	}
+}
+
+// walk looks at all of a template. Where it is a patch, null means something.
+func (w *slips) walk(n *document.Node, patch bool) {
+	if w.found.Enough() {
+		return
+	}
+	switch n.Kind() {
+	case document.KindNull:
+		if patch {
+			w.found = append(w.found, n.Errorf(`write "${nil}"`,
+				"null is lost when the rules are put into a cluster by kubectl apply").Coded(document.CodeLiteralNull).Warn())
+		}
+	case document.KindString:
+		if body.Unmarked(n.Text(), w.scope, false) {
+			w.found = append(w.found, n.Errorf("write "+body.Marked(n.Text()),
+				"this is written as it is, and looks like an expression").Coded(document.CodeMissingBraces).Warn())
+		}
+	}
+	for _, element := range n.Elements() {
+		w.walk(element, patch)
+	}
+	for _, entry := range n.Entries() {
+		if !strings.HasSuffix(strings.ToLower(entry.Key.Text()), "expression") { // Those of Kubernetes go to object, too.
+			w.walk(entry.Value, patch)
+		}
+	}
+}
