@@ -63,9 +63,10 @@ func report(out io.Writer, command *cobra.Command, err error) int {
 }
 
 // reportRules tells files that are wrong, which is a finding, from paths that
-// are.
+// are. What could not be checked is for validate to say.
 func reportRules(out io.Writer, err *source.Error) int {
-	io.WriteString(out, err.Mistakes.Render())
+	notes := func(e *document.Error) bool { return e.Severity == document.Note }
+	io.WriteString(out, slices.DeleteFunc(slices.Clone(err.Mistakes), notes).Render())
 	for _, unusable := range err.Unusable {
 		show(out, unusable)
 	}
@@ -120,8 +121,7 @@ func unknownFlag(command *cobra.Command, name string) error {
 // built. Those of run are settings: see package config.
 func flagsNotYet(command string) []string {
 	return map[string][]string{
-		"validate": {"crds", "strict"},
-		"test":     {"watch", "coverage", "param"},
-		"eval":     {"related"},
+		"test": {"watch", "coverage", "param"},
+		"eval": {"related"},
 	}[command]
 }

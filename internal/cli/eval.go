@@ -25,6 +25,7 @@ type evaluation struct {
 	Process
 	rules      []string
 	params     *[]string
+	crds       *[]string
 	expression string
 	object     string
 	now        instant
@@ -61,6 +62,9 @@ func newEval(p Process) *cobra.Command {
 rules matched and why not, what they would write, which events they would
 record, and what the object would look like then. Values of Secrets are masked.
 
+The rules are checked as by validate, with the CRDs of --crds; what is doubtful
+about them is on the standard error.
+
 Or evaluate one expression and show its value as JSON: its one name is object.
 
 The instant is now, or --now. A rule with "for" waits: how long its condition
@@ -83,6 +87,7 @@ refused; 2 for wrong usage, also if no rule watches the object.`,
 	flags := command.Flags()
 	flags.StringArrayVarP(&e.rules, "rules", "f", nil, "`PATH` of the rules: a file, a directory or - for standard input; may be repeated")
 	e.params = config.AddParamFlag(flags)
+	e.crds = addCRDsFlag(flags)
 	flags.StringVar(&e.expression, "expression", "", "`EXPR` to evaluate instead of rules")
 	flags.StringVar(&e.object, "object", "", "`FILE` with the object, as YAML or JSON; - for standard input")
 	flags.Var(&e.now, "now", "the instant of the evaluation, as RFC 3339 (default: now)")
@@ -90,15 +95,8 @@ refused; 2 for wrong usage, also if no rule watches the object.`,
 }
 
 func (e *evaluation) run(one bool) error {
-	switch {
-	case one == (len(e.rules) > 0):
-		return errors.New("eval needs either --rules or --expression")
-	case one && len(*e.params) > 0:
-		return errors.New("--param is of --rules; write the value into the expression")
-	case e.object == "":
-		return errors.New("eval needs an object: name a file, or -, with --object")
-	case e.object == source.Stdin && slices.Contains(e.rules, source.Stdin):
-		return errors.New("rules and object cannot both be read from standard input")
+	if err := e.check(one); err != nil {
+		return err
 	}
 	file, err := source.ReadFile(e.object, e.Stdin)
 	if err != nil {
@@ -111,16 +109,44 @@ func (e *evaluation) run(one bool) error {
 	if one {
 		return e.evaluateExpression(objects)
 	}
+	set, err := e.load()
+	if err != nil {
+		return err
+	}
+	io.WriteString(e.Stderr, set.Warnings().Of(document.Warning).Render())
+	return e.evaluateRules(set, objects)
+}
+
+// check refuses flags that do not go together. one says that there is an expression.
+func (e *evaluation) check(one bool) error {
+	switch {
+	case one == (len(e.rules) > 0):
+		return errors.New("eval needs either --rules or --expression")
+	case one && len(*e.params) > 0:
+		return errors.New("--param is of --rules; write the value into the expression")
+	case one && len(*e.crds) > 0:
+		return errors.New("--crds is of --rules; an expression is not checked against schemas")
+	case e.object == "":
+		return errors.New("eval needs an object: name a file, or -, with --object")
+	case e.object == source.Stdin && slices.Contains(e.rules, source.Stdin):
+		return errors.New("rules and object cannot both be read from standard input")
+	default:
+		return nil
+	}
+}
+
+// load compiles the rules as validate checks them.
+func (e *evaluation) load() (*rules.Set, error) {
 	options, err := offline(*e.params)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	options.Carries = engine.Carries
-	set, err := source.New(e.rules, e.Stdin, options).Load()
+	given, err := e.definitions(*e.crds, slices.Concat(e.rules, []string{e.object}))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return e.evaluateRules(set, objects)
+	options.Carries, options.Schemas = engine.Carries, catalog(given)
+	return source.New(e.rules, e.Stdin, options).Load()
 }
 
 // evaluateRules shows one YAML document for each object.

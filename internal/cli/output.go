@@ -16,13 +16,14 @@ const (
 	formatJSON = "json"
 )
 
-// format is the value of --output, which is text or JSON.
+// format is the value of --output, which is text, JSON or one of some more.
 type format struct {
 	text string
+	more []string
 	not  []string // known, but not built yet
 }
 
-func (f *format) choices() []string { return []string{formatText, formatJSON} }
+func (f *format) choices() []string { return append([]string{formatText, formatJSON}, f.more...) }
 
 // String implements [pflag.Value].
 func (f *format) String() string { return f.text }

@@ -77,12 +77,15 @@ func (p Process) run(ctx context.Context, settings config.Config) error {
 		return failure{exitUsage, err}
 	}
 	files := source.New(settings.Rules, p.Stdin, rules.Options{
-		DefaultNamespace: target.namespace, Params: settings.Params, Carries: engine.Carries,
+		DefaultNamespace: target.namespace, Params: settings.Params, Carries: engine.Carries, Schemas: offlineSchemas(),
 	})
-	set, err := files.Load()
+	schemas := newClusterSchemas(target)
+	set, err := files.LoadAsking(ctx, schemas)
 	if err != nil {
 		return err
 	}
+	schemas.logTo(log)
+	logFindings(log, set)
 	setup, err := newSetup(target, settings, p.Stdout, log)
 	if err != nil {
 		return internal(err)

@@ -25,10 +25,10 @@ spec:
   rules:
   - name: color
     watch: configmaps
-    when: object.data.color != "` + color + `"
+    when: object.data?.color != "` + color + `"
     actions:
     - patch: {merge: {data: {color: ` + color + `}}}
-    - event: {reason: Painted, message: "it was ${object.data.color}"}
+    - event: {reason: Painted, message: "it was ${object.data?.color ?? 'unknown'}"}
 `
 }
 
@@ -39,7 +39,7 @@ const missing = `  - name: missing
 
 const failing = `  - name: failing
     watch: configmaps
-    when: object.data.size > 3
+    when: fromJSON(object.data?.color ?? "") > 3
     actions: [{event: {reason: Seen, message: hello}}]
 `
 
@@ -178,7 +178,7 @@ func TestOnceRuleFails(t *testing.T) {
 	server := newAPIServer(t)
 	server.configMap("a", map[string]any{"color": "red"})
 	code, stdout, _ := invoke(t, "run", "--once", "-f", ruleFile(t, colors("red")+failing), "--kubeconfig", server.kubeconfig())
-	want := regexp.MustCompile(`^failed configmaps default/a: shop/failing: .*rules.yaml:17:11: .*absent.*\n0 writes, 1 failure\n$`)
+	want := regexp.MustCompile(`^failed configmaps default/a: shop/failing: .*rules.yaml:17:11: .*invalid JSON.*\n0 writes, 1 failure\n$`)
 	if code != exitFinding || !want.MatchString(stdout) {
 		t.Errorf("a rule that fails is a failure with its place, got %d:\n%s", code, stdout)
 	}

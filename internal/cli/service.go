@@ -14,6 +14,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 // service is `run` without --once: an engine whose rules change, and the
@@ -28,8 +29,10 @@ type service struct {
 	mu sync.Mutex
 	// active are the rules in effect, nil before there are any; guarded by mu.
 	active *rules.Set
-	// trouble is why the rules on disk are not in effect; guarded by mu.
+	// trouble is why the rules on disk are not in effect, or if they are unfit, why they
+	// do not fit the schemas of the cluster; guarded by mu.
 	trouble error
+	unfit   bool
 }
 
 func newService(setup *setup, files *source.Files, version string) *service {
@@ -116,40 +119,57 @@ func (s *service) activate(set *rules.Set) (difference, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	changed := compare(s.active, set)
-	s.active, s.trouble = set, nil
+	s.active, s.trouble, s.unfit = set, nil, false
 	s.metrics.RulesChanged(len(set.Rules()), changed.removed)
 	return changed, nil
 }
 
-// reloaded takes what has become of files that changed.
-func (s *service) reloaded(set *rules.Set, err error) {
+// reloaded takes what has become of files that changed, or of the schemas of the
+// cluster: see [source.Files.Watch].
+func (s *service) reloaded(set *rules.Set, wrong error) {
 	var changed difference
-	if err == nil {
-		changed, err = s.activate(set)
+	if set != nil {
+		var err error
+		if changed, err = s.activate(set); err != nil {
+			set, wrong = nil, err
+		}
 	}
-	s.metrics.Reloaded(err)
-	if err == nil {
+	s.metrics.Reloaded(wrong)
+	if wrong == nil {
+		logFindings(s.log, set)
 		s.log.Info("rules changed", "added", len(changed.added), "removed", len(changed.removed), "kept", changed.kept)
 		return
 	}
-	s.setTrouble(err)
-	for _, mistake := range mistakes(err) {
+	for _, mistake := range mistakes(wrong) {
 		s.log.Error("rules are wrong", "err", mistake)
 	}
-	s.log.Error("rules did not change, those from before stay in effect")
+	if set == nil {
+		s.setTrouble(wrong)
+		s.log.Error("rules did not change, those from before stay in effect")
+		return
+	}
+	s.setUnfit(wrong)
+	s.log.Error("rules do not fit the schemas of the cluster, they stay in effect unchecked")
 }
 
 func (s *service) setTrouble(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trouble = err
+	s.trouble, s.unfit = err, false
+}
+
+func (s *service) setUnfit(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble, s.unfit = err, true
 }
 
 // mistakes takes an error of the source apart.
 func mistakes(err error) []error {
 	var several *source.Error
 	if errors.As(err, &several) {
-		return several.Unwrap()
+		only := source.Error{Unusable: several.Unusable, Mistakes: several.Mistakes.Of(document.Mistake)}
+		return only.Unwrap()
 	}
 	return []error{err}
 }

@@ -28,8 +28,12 @@ func (s *service) checkRules() telemetry.Check {
 		check.Detail = s.trouble.Error()
 	case s.trouble != nil:
 		all := mistakes(s.trouble)
+		what := "there are newer ones that are wrong"
+		if s.unfit {
+			what = "they do not fit the schemas of the cluster"
+		}
 		check.State = telemetry.Degraded
-		check.Detail = fmt.Sprintf("%s in effect, but there are newer ones that are wrong: %v", count(len(s.active.Rules()), "rule"), all[0])
+		check.Detail = fmt.Sprintf("%s in effect, but %s: %v", count(len(s.active.Rules()), "rule"), what, all[0])
 		if len(all) > 1 {
 			check.Detail += fmt.Sprintf(" (and %d more)", len(all)-1)
 		}

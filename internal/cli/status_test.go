@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 func TestCheckInformer(t *testing.T) {
@@ -45,6 +46,27 @@ func TestCheckRules(t *testing.T) {
 		want := telemetry.Check{Name: "rules", State: telemetry.NotReady, Detail: step.detail}
 		if diff := cmp.Diff(want, s.checkRules()); diff != "" {
 			t.Errorf("before there are rules\n-want +got:\n%s", diff)
+		}
+	}
+}
+
+// TestCheckRulesInEffect holds that trouble with newer rules, or with the schemas of the
+// cluster, is told, and holds nothing up.
+func TestCheckRulesInEffect(t *testing.T) {
+	t.Parallel()
+	s := &service{active: &rules.Set{}}
+	for _, step := range []struct {
+		set  func(error)
+		want string
+	}{
+		{s.setTrouble, "0 rules in effect, but there are newer ones that are wrong: no such field"},
+		{s.setUnfit, "0 rules in effect, but they do not fit the schemas of the cluster: no such field"},
+		{s.setTrouble, "0 rules in effect, but there are newer ones that are wrong: no such field"},
+	} {
+		step.set(errTest("no such field"))
+		want := telemetry.Check{Name: "rules", State: telemetry.Degraded, Detail: step.want}
+		if diff := cmp.Diff(want, s.checkRules()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
 }

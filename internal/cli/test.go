@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ func newTest(p Process) *cobra.Command {
 	output := format{text: formatText, not: []string{"junit"}}
 	var update, verbose bool
 	var only string
+	var crds *[]string
 	command := &cobra.Command{
 		Use:   "test PATH...",
 		Short: "Run the tests of rules, without a cluster",
@@ -28,9 +30,13 @@ A PATH is a file, or a directory, which is searched with all its folders.
 A case without a golden is an error until --update has written one: read it
 before you keep it. With CI=true in the environment, --update is refused.
 
+The rules are checked as by validate, with the CRDs of --crds; what is doubtful
+about them is on the standard error.
+
 Exit code: 0 if every case passed, 1 if not, 2 if there is nothing to run.`,
 		Example: `  dyncontroller test rules/
   dyncontroller test rules/ --run pd-quorum
+  dyncontroller test rules/ --crds crds/
   dyncontroller test rules/pd_test.yaml --update`,
 		Args: paths,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -41,10 +47,16 @@ Exit code: 0 if every case passed, 1 if not, 2 if there is nothing to run.`,
 					return fmt.Errorf("--run: %w", err)
 				}
 			}
+			given, err := p.definitions(*crds, nil)
+			if err != nil {
+				return err
+			}
+			options.Schemas = catalog(given)
 			return p.test(args, options, output.text, verbose)
 		},
 	}
 	command.Flags().BoolVar(&update, "update", false, "write the goldens instead of comparing with them")
+	crds = addCRDsFlag(command.Flags())
 	command.Flags().StringVar(&only, "run", "", "run only the cases whose test/case matches `REGEXP`")
 	command.Flags().BoolVarP(&verbose, "verbose", "v", false, "show skipped cases, and whole diffs")
 	command.Flags().VarP(&output, "output", "o", "how the results are shown: text or json")
@@ -57,6 +69,7 @@ func (p Process) test(paths []string, options simulate.Options, format string, v
 	if err != nil {
 		return failure{exitUsage, err}
 	}
+	io.WriteString(p.Stderr, report.Warnings.Render())
 	if format == formatJSON {
 		err = writeJSON(p.Stdout, report)
 	} else {

@@ -1,63 +1,78 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/findings"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // offlineNamespace is that of a RuleSet that names none, where there is no
 // kubeconfig to ask.
 const offlineNamespace = "default"
 
+// validation is what validate was asked for.
+type validation struct {
+	Process
+	paths   []string
+	params  *[]string
+	crds    *[]string
+	cluster *config.Cluster
+	strict  bool
+	output  format
+}
+
 func newValidate(p Process) *cobra.Command {
-	output := format{text: formatText, not: []string{"sarif", "github"}}
-	var params *[]string
+	v := &validation{Process: p, output: format{text: findings.Text, more: []string{findings.SARIF, findings.GitHub}}}
 	command := &cobra.Command{
 		Use:   "validate PATH...",
 		Short: "Check rules, and show each mistake where it is",
-		Long: `Check rules without a cluster. Every mistake of every file is shown with its
-place, what is wrong, and what to write instead; of a file that is not YAML,
-the first. A PATH is a file, a directory (its *.yaml, *.yml and *.json) or -
-for the standard input. What is right, but refused by run, test and eval because
-it is not supported yet, is noted on the standard error.
+		Long: `Check rules, without a cluster unless one is named. Every mistake of every file
+is shown with its place, what is wrong, and what to write instead; of a file
+that is not YAML, the first. A PATH is a file, a directory (its *.yaml, *.yml
+and *.json) or - for the standard input.
 
-Exit code: 0 if the rules are right, 1 if there is a mistake, 2 if a PATH
-cannot be read or holds no rules.`,
+Expressions and what is written are checked against the schemas of the objects:
+those of Kubernetes itself are known, those of custom resources are in the CRDs
+that --crds names, or in the cluster of --kubeconfig or --context.
+
+A warning is about what is allowed but doubtful. A note says what could not be
+checked, or what run, test and eval refuse because it is not supported yet.
+
+Exit code: 0 if the rules are right, 1 if there is a mistake or, with --strict,
+a warning, 2 if a PATH cannot be read or holds nothing of its kind, 3 if the
+cluster cannot be asked.`,
 		Example: `  dyncontroller validate rules/
+  dyncontroller validate rules/ --crds crds/ --strict
+  dyncontroller validate rules/ --context staging
   dyncontroller validate a.yaml b.yaml -o json
+  dyncontroller validate rules/ -o sarif > rules.sarif
   dyncontroller validate rules/ --param tidb-guardrails.minStores=5
   helm template my-rules | dyncontroller validate -`,
 		Args: paths,
-		RunE: func(_ *cobra.Command, args []string) error {
-			options, err := offline(*params)
-			if err != nil {
-				return err
-			}
-			set, err := source.New(args, p.Stdin, options).Load()
-			var failed *source.Error
-			if err != nil && !errors.As(err, &failed) {
-				return internal(err)
-			}
-			if failed == nil {
-				failed = &source.Error{}
-			}
-			if err := p.showValidation(output.text, set, failed.Mistakes); err != nil {
-				return err
-			}
-			return validationError(failed)
+		RunE: func(command *cobra.Command, args []string) error {
+			v.paths = args
+			return v.run(command.Context())
 		},
 	}
-	params = config.AddParamFlag(command.Flags())
-	command.Flags().VarP(&output, "output", "o", "how the findings are shown: text or json")
-	completeFlag(command, "output", output.choices())
+	flags := command.Flags()
+	v.params = config.AddParamFlag(flags)
+	v.crds = addCRDsFlag(flags)
+	v.cluster = addClusterFlags(flags)
+	flags.BoolVar(&v.strict, "strict", false, "let a warning count as a mistake")
+	flags.VarP(&v.output, "output", "o", "how the findings are shown: text, json, sarif (2.1.0) or github (annotations of a workflow)")
+	completeFlag(command, "output", v.output.choices())
 	return command
 }
 
@@ -70,68 +85,75 @@ func offline(params []string) (rules.Options, error) {
 	return rules.Options{DefaultNamespace: offlineNamespace, Params: parsed}, nil
 }
 
-// validationError leaves to be reported what has not been shown.
-func validationError(failed *source.Error) error {
+func (v *validation) run(ctx context.Context) error {
+	files, err := v.files(ctx)
+	if err != nil {
+		return err
+	}
+	set, err := files.Load()
+	failed := &source.Error{}
+	if err != nil && !errors.As(err, &failed) {
+		return internal(err)
+	}
+	report := v.report(set, failed.Mistakes)
+	if err := report.Write(v.Stdout, v.output.text); err != nil {
+		return internal(err)
+	}
 	switch {
-	case len(failed.Unusable) > 0:
+	case len(failed.Unusable) > 0: // What was not shown is left to be reported.
 		return &source.Error{Unusable: failed.Unusable}
-	case len(failed.Mistakes) > 0:
+	case !report.Valid():
 		return errFinding
 	default:
 		return nil
 	}
 }
 
-// validation is the result of validate in JSON.
-type validation struct {
-	Valid    bool      `json:"valid"`
-	Rules    []string  `json:"rules"`
-	Mistakes []mistake `json:"mistakes"`
-	// Notes are what is right but cannot be carried out yet.
-	Notes []mistake `json:"notes,omitempty"`
+// files are the rules, with what is known of the objects they are about.
+func (v *validation) files(ctx context.Context) (*source.Files, error) {
+	options, err := offline(*v.params)
+	if err != nil {
+		return nil, err
+	}
+	given, err := v.definitions(*v.crds, v.paths)
+	if err != nil {
+		return nil, err
+	}
+	if !named(v.cluster) {
+		options.Schemas = catalog(given)
+		return source.New(v.paths, v.Stdin, options), nil
+	}
+	target, err := connect(*v.cluster, v.version())
+	if err != nil {
+		return nil, failure{exitUsage, err}
+	}
+	options.DefaultNamespace = target.namespace
+	files := source.New(v.paths, v.Stdin, options)
+	said, err := target.ask(ctx, files.Named())
+	if err != nil {
+		return nil, err
+	}
+	files.SetSchemas(schema.NewCatalog(slices.Concat([]schema.Source{given}, served(said))...))
+	return files, nil
 }
 
-// mistake has its place only where it has one: Line and Column count from 1,
-// Length and Column in characters.
-type mistake struct {
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Length  int    `json:"length,omitempty"`
-	Path    string `json:"path,omitempty"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
-}
-
-func (p Process) showValidation(format string, set *rules.Set, mistakes document.Errors) error {
-	var all []*rules.Rule
-	var notes document.Errors
-	if set != nil {
-		all, notes = set.Rules(), set.NotCarried(engine.Carries)
+// report adds to what is wrong with the rules what is to be said of right ones.
+func (v *validation) report(set *rules.Set, mistakes document.Errors) *findings.Report {
+	out := &findings.Report{Found: mistakes, Loaded: set != nil, Strict: v.strict, Version: v.version()}
+	// Where there is no working directory, names of files stay as they are.
+	if directory, err := filepath.Abs("."); err == nil {
+		out.Directory = directory
 	}
-	if format == formatJSON {
-		result := validation{Valid: set != nil, Rules: []string{}, Mistakes: inJSON(mistakes), Notes: inJSON(notes)}
-		for _, rule := range all {
-			result.Rules = append(result.Rules, rule.ID.String())
-		}
-		return writeJSON(p.Stdout, result)
+	if set == nil {
+		return out
 	}
-	if len(mistakes) > 0 {
-		fmt.Fprintf(p.Stdout, "%s\n%s\n", mistakes.Render(), count(len(mistakes), "mistake"))
+	for _, rule := range set.Rules() {
+		out.Rules = append(out.Rules, rule.ID.String())
 	}
-	if set != nil {
-		fmt.Fprintf(p.Stdout, "valid: %s\n", count(len(all), "rule"))
-	}
-	if len(notes) > 0 {
-		fmt.Fprintf(p.Stderr, "%s\n%s: run, test and eval refuse this\n", notes.Render(), count(len(notes), "note"))
-	}
-	return nil
-}
-
-func inJSON(all document.Errors) []mistake {
-	out := []mistake{}
-	for _, m := range all {
-		out = append(out, mistake{m.File, m.Line, m.Column, m.Length, m.Path, m.Message, m.Hint})
+	out.Found = append(out.Found, set.Warnings()...)
+	for _, refused := range set.NotCarried(engine.Carries) {
+		refused.Hint = "run, test and eval refuse it"
+		out.Found = append(out.Found, refused.Coded(document.CodeNotSupported).Note())
 	}
 	return out
 }

@@ -1,7 +1,9 @@
-// Package source is where rules come from: files, directories, standard input.
+// Package source is where rules come from, and what is known of the objects they
+// are about: files, directories, standard input.
 //
 //	paths -> Files.Load -> one whole, compiled rules.Set
 //	          \-> Files.Watch: a change -> all is read again -> a Set, or why not
+//	paths -> ReadCRDs -> the definitions of custom resources
 //
 // There are no half measures: a set is made of everything that the paths name,
 // or not at all. A path that is empty or cannot be read is an error and never

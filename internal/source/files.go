@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,8 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -23,8 +27,19 @@ type Files struct {
 	options rules.Options
 	// kept is what could be read only once: standard input and pipes.
 	kept map[string][]byte
-	// seen is what the last load was made of.
-	seen digest
+	// seen is what the last load was made of, and sound whether rules came of it.
+	seen  digest
+	sound bool
+	// schemas may know more than options do, nil where nobody does.
+	schemas Schemas
+}
+
+// Schemas is asked what the objects look like, before rules are compiled and while
+// they are watched.
+type Schemas interface {
+	// Ask returns what is known of resources, and whether it is something else than the
+	// last time. It returns soon, also where it learns nothing.
+	Ask(ctx context.Context, wanted []apischema.GroupVersionResource) (known *schema.Catalog, news bool)
 }
 
 // New returns the files that the paths name, read from by nobody yet. A path is
@@ -66,13 +81,47 @@ func (e *Error) Unwrap() []error { return append(slices.Clone(e.Unusable), e.Mis
 
 // Load reads all files and compiles their rules. Its errors are of type
 // [*Error].
-func (f *Files) Load() (*rules.Set, error) {
+func (f *Files) Load() (*rules.Set, error) { return f.load(f.read(), f.options.Schemas) }
+
+// LoadAsking is like [Files.Load], by what schemas know rather than by the options.
+// They are asked again by [Files.Watch].
+func (f *Files) LoadAsking(ctx context.Context, schemas Schemas) (*rules.Set, error) {
+	f.schemas = schemas
 	contents := f.read()
-	f.seen = digestOf(contents)
-	return f.compile(contents)
+	known, _ := schemas.Ask(ctx, f.named(contents))
+	return f.load(contents, known)
 }
 
-func (f *Files) compile(contents []content) (*rules.Set, error) {
+func (f *Files) load(contents []content, known *schema.Catalog) (*rules.Set, error) {
+	f.seen = digestOf(contents)
+	set, err := f.compile(contents, known)
+	f.sound = err == nil
+	return set, err
+}
+
+// Named lists the resources that the rules name, each once, as far as the files can
+// be read: [Files.Load] says what is wrong with them.
+func (f *Files) Named() []apischema.GroupVersionResource { return f.named(f.read()) }
+
+func (f *Files) named(contents []content) []apischema.GroupVersionResource {
+	var named []apischema.GroupVersionResource
+	for _, c := range contents {
+		sets, _ := spec.Parse(c.files, f.options.DefaultNamespace)
+		for _, set := range sets {
+			for _, resource := range set.Resources {
+				if !slices.Contains(named, resource.GVR) {
+					named = append(named, resource.GVR)
+				}
+			}
+		}
+	}
+	return named
+}
+
+// SetSchemas says what the objects look like from the next load on.
+func (f *Files) SetSchemas(schemas *schema.Catalog) { f.options.Schemas = schemas }
+
+func (f *Files) compile(contents []content, known *schema.Catalog) (*rules.Set, error) {
 	failed := &Error{}
 	var all []document.File
 	for _, c := range contents {
@@ -87,7 +136,9 @@ func (f *Files) compile(contents []content) (*rules.Set, error) {
 			}
 		}
 	}
-	set, mistakes := rules.Load(all, f.options)
+	options := f.options
+	options.Schemas = known
+	set, mistakes := rules.Load(all, options)
 	failed.Mistakes = mistakes
 	if len(failed.Unusable)+len(failed.Mistakes) > 0 {
 		return nil, failed

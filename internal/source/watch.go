@@ -28,6 +28,11 @@ const (
 // is done. If they have, it calls changed with the new set, or with the error
 // of [Files.Load]. It starts with a look, since a change may have come between
 // Load and Watch.
+//
+// It asks the schemas too, and calls changed where they have news. Where rules that
+// were right do not fit them, there is an error and a set: the same rules, by what
+// the options say alone. Nothing takes them out of effect, and nothing goes by what
+// is known no longer to be so.
 func (f *Files) Watch(ctx context.Context, clock clock.WithTicker, log *slog.Logger, changed func(*rules.Set, error)) {
 	directories := newDirectories(log)
 	defer directories.close()
@@ -40,14 +45,34 @@ func (f *Files) Watch(ctx context.Context, clock clock.WithTicker, log *slog.Log
 		for directories.watch(contents) {
 			contents = f.read()
 		}
-		if now := digestOf(contents); now != f.seen {
-			f.seen = now
-			changed(f.compile(contents))
-		}
+		f.look(ctx, contents, changed)
 		if !wait(ctx, directories, ticker.C(), &pause) {
 			return
 		}
 	}
+}
+
+// look tells of what has become of the contents, or of what is known of their
+// objects.
+func (f *Files) look(ctx context.Context, contents []content, changed func(*rules.Set, error)) {
+	known, news := f.options.Schemas, false
+	if f.schemas != nil {
+		known, news = f.schemas.Ask(ctx, f.named(contents))
+	}
+	if digestOf(contents) != f.seen {
+		changed(f.load(contents, known))
+		return
+	}
+	if !news {
+		return
+	}
+	set, err := f.compile(contents, known)
+	if err == nil {
+		f.sound = true
+	} else if f.sound {
+		set, _ = f.compile(contents, f.options.Schemas)
+	}
+	changed(set, err)
 }
 
 // wait returns when it is time to look again, false when it never will be.

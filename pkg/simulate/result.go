@@ -36,6 +36,8 @@ type Result struct {
 // the cases in them.
 type Report struct {
 	Results []Result `json:"results"`
+	// Warnings are about the rules, whatever becomes of the cases.
+	Warnings document.Errors `json:"-"`
 }
 
 // Count says how many results have the status.

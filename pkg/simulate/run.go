@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // Options say what to run and how. Files is required.
@@ -19,6 +20,8 @@ type Options struct {
 	Update bool
 	// CI says that nobody looks at what is written, so Update is refused.
 	CI bool
+	// Schemas say what the objects look like, as [rules.Options] have them.
+	Schemas *schema.Catalog
 }
 
 // ErrUpdateInCI refuses to accept results that nobody has read.
@@ -43,13 +46,16 @@ func Run(paths []string, options Options) (Report, error) {
 				continue
 			}
 			seen[filepath.Clean(file)] = true
-			report.Results = append(report.Results, runFile(file, named, options)...)
+			results, warnings := runFile(file, named, options)
+			report.Results = append(report.Results, results...)
+			report.Warnings = append(report.Warnings, warnings...)
 			if directory := filepath.Dir(file); !seen[directory] {
 				seen[directory] = true
 				report.Results = append(report.Results, checkGoldens(directory, options.Files)...)
 			}
 		}
 	}
+	report.Warnings = report.Warnings.Sorted() // Those of rules that tests share, once.
 	return report, report.check(paths, options)
 }
 
@@ -67,19 +73,19 @@ func (r Report) check(paths []string, options Options) error {
 }
 
 // runFile runs the tests in a file. One that was named must have some.
-func runFile(path string, named bool, options Options) []Result {
-	tests, errs := Load(path, options.Files)
+func runFile(path string, named bool, options Options) (out []Result, warnings document.Errors) {
+	tests, errs := load(path, options.Files, options.Schemas)
 	if named && len(tests) == 0 && len(errs) == 0 {
 		errs = document.Errors{{File: path, Message: "the file holds no RuleTest"}}
 	}
 	if len(errs) > 0 {
-		return []Result{{File: path, Status: Error, Errors: errs}}
+		return []Result{{File: path, Status: Error, Errors: errs}}, nil
 	}
-	var out []Result
 	for _, test := range tests {
 		out = append(out, test.Run(options)...)
+		warnings = append(warnings, test.set.Warnings().Of(document.Warning)...)
 	}
-	return out
+	return out, warnings
 }
 
 // Run runs the cases in the order they are written. Only, Update and Files of

@@ -1,6 +1,7 @@
 // Package docs_test runs the examples in the documents.
 //
-// A yaml block is read as what it is: rules must load, tests must parse,
+// A yaml block is read as what it is: rules must load, by what is known of
+// built-in types too, tests must parse,
 // settings must be valid. If its first line is "# FILE.yaml", commands on the
 // page can use it. A block that is "yaml wrong" must be refused. In a console
 // block, "$ dyncontroller validate|test|eval|version ..." is run, and what
@@ -28,6 +29,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 )
@@ -67,7 +70,7 @@ func (b block) read() error {
 	case kind.Text() == spec.KindRuleTest:
 		_, errs = simulate.Load(b.name(), disk{})
 	case documents[0].Get("apiVersion").Text() == spec.APIVersion:
-		_, errs = rules.Load([]document.File{file}, rules.Options{DefaultNamespace: "default"})
+		_, errs = rules.Load([]document.File{file}, rules.Options{DefaultNamespace: "default", Schemas: schema.NewCatalog(builtin.Source())})
 	default:
 		_, errs = simulate.ParseObjects(file)
 	}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+var shops = apischema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "shops"}
+
+// following is what is known of the shops of a server.
+func following(t *testing.T, kubeconfig string) *clusterSchemas {
+	t.Helper()
+	target, err := connect(config.Cluster{Kubeconfig: kubeconfig, QPS: config.NoLimit}, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newClusterSchemas(target)
+}
+
+// TestClusterSchemas goes through what can become of a server, and holds what is known
+// then and what is logged: a trouble once, when it begins and when it ends.
+func TestClusterSchemas(t *testing.T) {
+	t.Parallel()
+	var log output
+	server := &shopServer{}
+	s := following(t, server.kubeconfig(t))
+	s.logTo(slog.New(slog.NewTextHandler(&log, nil)))
+	refuse := func(paths ...string) {
+		server.mu.Lock()
+		defer server.mu.Unlock()
+		server.refused = map[string]int{}
+		for _, path := range paths {
+			server.refused[path] = http.StatusServiceUnavailable
+		}
+	}
+	const description = "/openapi/v3/apis/example.com/v1"
+	for _, step := range []struct {
+		reason  string
+		refuses []string
+		served  bool
+		known   bool
+		news    bool
+		logged  string // a part of the one new line, empty for none
+	}{
+		{"A server that does not answer says nothing.", []string{"/openapi/v3"}, false, false, false, "schemas of the cluster are not known"},
+		{"Again.", []string{"/openapi/v3"}, false, false, false, ""},
+		{"It says what it serves, and not yet how that looks.", []string{description}, true, false, true, "asking for the schema of example.com/v1"},
+		{"Again.", []string{description}, true, false, false, ""},
+		{"Now it does.", nil, true, true, true, "the schemas of the cluster are known"},
+		{"Nothing is new.", nil, true, true, false, ""},
+		{"It is away, and what was known counts.", []string{"/openapi/v3"}, true, true, false, "schemas of the cluster are not known"},
+		{"It is back.", nil, true, true, false, "the schemas of the cluster are known"},
+	} {
+		refuse(step.refuses...)
+		before := len(log.String())
+		known, news := s.Ask(t.Context(), []apischema.GroupVersionResource{shops})
+		found := known.Resource(shops)
+		if (found != nil) != step.served || found != nil && found.Type.Known() != step.known || news != step.news {
+			t.Errorf("%s\ngot %+v, news %t", step.reason, found, news)
+		}
+		line := log.String()[before:]
+		if (line == "") != (step.logged == "") || !strings.Contains(line, step.logged) || strings.Count(line, "\n") > 1 {
+			t.Errorf("%s\nlogged %q", step.reason, line)
+		}
+		if pods := known.Resource(apischema.GroupVersionResource{Version: "v1", Resource: "pods"}); pods == nil || !pods.Type.Known() {
+			t.Errorf("%s\nbuilt-in types are always known", step.reason)
+		}
+		if known.Missing(shops) || known.Missing(apischema.GroupVersionResource{Group: "apps", Version: "v9", Resource: "pods"}) {
+			t.Errorf("%s\nwhat is not there may come", step.reason)
+		}
+	}
+}
+
+// TestClusterSchemasEnd holds that nothing is logged of a question that nobody asks any
+// more, and that nothing is logged before it is wanted.
+func TestClusterSchemasEnd(t *testing.T) {
+	t.Parallel()
+	var log output
+	s := following(t, kubeconfig(t, "http://127.0.0.1:1"))
+	s.Ask(t.Context(), []apischema.GroupVersionResource{shops})
+	s.logTo(slog.New(slog.NewTextHandler(&log, nil)))
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "connection refused") {
+		t.Errorf("the trouble from before is logged, got %s", text)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if known, news := s.Ask(ctx, []apischema.GroupVersionResource{shops}); known == nil || news {
+		t.Errorf("got %v, %t", known, news)
+	}
+	if text := log.String(); strings.Count(text, "\n") != 1 {
+		t.Errorf("got %s", text)
+	}
+}
+
+// TestRunAsks holds that run checks rules against its cluster, and starts without it.
+func TestRunAsks(t *testing.T) {
+	t.Parallel()
+	code, stdout, stderr := invoke(t, "run", "--once", "-f", shopRules(t, "shops", "replcas"), "--kubeconfig", (&shopServer{}).kubeconfig(t))
+	if code != exitFinding || stdout != "" || !strings.HasSuffix(stderr, "hint: did you mean object.spec.replicas?\n") || strings.Contains(stderr, "level=") {
+		t.Errorf("a type mistake is one as any other, got %d:\n%s%s", code, stdout, stderr)
+	}
+	absent := &shopServer{refused: map[string]int{"/openapi/v3/apis/example.com/v1": http.StatusServiceUnavailable}}
+	code, _, stderr = invoke(t, "run", "--once", "-f", shopRules(t, "shops", "replcas"), "--kubeconfig", absent.kubeconfig(t))
+	if code != exitFinding || strings.Contains(stderr, "did you mean") || !strings.Contains(stderr, "schemas of the cluster are not known") {
+		t.Errorf("it runs, and cannot list, got %d:\n%s", code, stderr)
+	}
+	r := start(t, "-f", shopRules(t, "shosp", "replcas"), "--kubeconfig", (&shopServer{}).kubeconfig(t))
+	r.says(`msg="rules are doubtful"`)
+	r.says("did you mean")
+	r.ready()
+	r.finish()
+}
+
+func TestLogFindings(t *testing.T) {
+	t.Parallel()
+	set, errs := rules.Load([]document.File{{Name: "r.yaml", Data: []byte(`apiVersion: dyncontroller.dev/v1alpha1
+kind: ClusterRuleSet
+metadata: {name: r}
+spec:
+  resources:
+    shops: {group: example.com, version: v1, resource: shops}
+    pods: {version: v1, resource: pods}
+  rules:
+  - name: one
+    watch: pods
+    when: object.metadata.name == "x"
+    actions: [{delete: {}}]
+`)}}, rules.Options{Schemas: offlineSchemas()})
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	var log output
+	logFindings(slog.New(slog.NewTextHandler(&log, nil)), set)
+	for _, want := range []string{
+		`level=WARN msg="rules are doubtful" file=r.yaml line=12 code=unlimited-delete finding=`,
+		`level=INFO msg="rules are not checked against a schema" file=r.yaml line=6 code=untyped finding=`,
+	} {
+		if strings.Count(log.String(), want) != 1 {
+			t.Errorf("want %s once, got:\n%s", want, &log)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package source
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
+)
+
+// shops is a definition of shops whose spec has one field.
+func shops(t *testing.T, field string) *schema.Catalog {
+	t.Helper()
+	definitions, err := crd.Read("crd.yaml", []byte(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {
+  group: example.com, scope: Namespaced, names: {plural: shops, kind: Shop}, versions: [{name: v1, served: true, schema: {openAPIV3Schema: {
+    type: object, properties: {spec: {type: object, properties: {`+field+`: {type: integer}}}}}}}]}}`))
+	must(t, err)
+	return schema.NewCatalog(crd.NewSource(definitions))
+}
+
+// open reads a field of the spec of shops.
+func open(name, field string) string {
+	return strings.NewReplacer("{version: v1, resource: pods}", "{group: example.com, version: v1, resource: shops}",
+		"    actions:", "    when: object.spec."+field+" == 1\n    actions:").Replace(ruleSet("a", name))
+}
+
+// known is what is known of the schemas, and what was asked about them.
+type known struct {
+	catalog *schema.Catalog
+	news    bool
+	asked   []apischema.GroupVersionResource
+}
+
+func (k *known) Ask(_ context.Context, wanted []apischema.GroupVersionResource) (*schema.Catalog, bool) {
+	k.asked = wanted
+	defer func() { k.news = false }()
+	return k.catalog, k.news
+}
+
+// TestLookAsks goes through what can become of files and of schemas, step by step.
+func TestLookAsks(t *testing.T) {
+	t.Parallel()
+	type step struct {
+		reason string
+		file   string // what it holds from now on, empty for what it held
+		schema string // the field that shops have from now on, empty for what they had
+		told   string // "", "set", "error" or both
+	}
+	cases := map[string][]step{
+		"nothing": {{"Nobody is told of nothing.", "", "", ""}},
+		"fits": {
+			{"Rules that still fit are compiled again, since what is the same may have changed.", "", "size", "set"},
+			{"Once.", "", "", ""},
+		},
+		"no longer fits": {
+			{"The same rules stay in effect, unchecked, and it is told why.", "", "area", "set error"},
+			{"Once.", "", "", ""},
+			{"They may fit again.", "", "size", "set"},
+		},
+		"wrong files": {
+			{"A file that does not fit is not in effect.", open("y", "area"), "", "error"},
+			{"Nor is it because the schemas change to what it does not fit either.", "", "width", "error"},
+			{"It is once they fit it.", "", "area", "set"},
+			{"And stays then.", "", "width", "set error"},
+		},
+		"both": {
+			{"A file that comes with its schema is checked by that.", open("y", "area"), "area", "set"},
+			{"A file that is wrong in itself takes nothing out of effect.", "kind: RuleSte\n", "width", "error"},
+			{"Nor does it afterwards.", "", "size", "error"},
+		},
+	}
+	for name, steps := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory := t.TempDir()
+			write(t, directory, map[string]string{"r.yaml": open("x", "size")})
+			schemas := &known{catalog: shops(t, "size")}
+			files := New([]string{filepath.Join(directory, "r.yaml")}, nil, rules.Options{})
+			_, err := files.LoadAsking(t.Context(), schemas)
+			must(t, err)
+			for _, step := range steps {
+				if step.file != "" {
+					write(t, directory, map[string]string{"r.yaml": step.file})
+				}
+				if step.schema != "" {
+					schemas.catalog, schemas.news = shops(t, step.schema), true
+				}
+				var told []string
+				files.look(t.Context(), files.read(), func(set *rules.Set, err error) {
+					if set != nil {
+						told = append(told, "set")
+					}
+					if err != nil {
+						told = append(told, "error")
+					}
+				})
+				if got := strings.Join(told, " "); got != step.told {
+					t.Errorf("%s\nwant %q, told %q", step.reason, step.told, got)
+				}
+			}
+		})
+	}
+}
+
+// TestLoadAsking holds that the schemas are asked for what the rules name, that they
+// count, and not the options, and that no schemas are no mistake.
+func TestLoadAsking(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	write(t, directory, map[string]string{"r.yaml": open("x", "size"), "s.yaml": ruleSet("b", "x")})
+	for name, tc := range map[string]struct {
+		catalog *schema.Catalog
+		fits    bool
+	}{"fits": {shops(t, "size"), true}, "does not": {shops(t, "area"), false}, "not known": {nil, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schemas := &known{catalog: tc.catalog}
+			set, err := New([]string{directory}, nil, rules.Options{Schemas: shops(t, "other")}).LoadAsking(t.Context(), schemas)
+			if (err == nil) != tc.fits || (set != nil) != tc.fits {
+				t.Errorf("got %v, %v", set, err)
+			}
+			want := []apischema.GroupVersionResource{{Group: "example.com", Version: "v1", Resource: "shops"}, {Version: "v1", Resource: "pods"}}
+			if diff := cmp.Diff(want, schemas.asked); diff != "" {
+				t.Errorf("asked for (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestWatchAsks holds that the schemas are asked at every poll.
+func TestWatchAsks(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	write(t, directory, map[string]string{"r.yaml": open("x", "size")})
+	schemas := &known{catalog: shops(t, "size"), news: true}
+	files := New([]string{directory}, nil, rules.Options{})
+	_, err := files.LoadAsking(t.Context(), schemas)
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	fake := clocktesting.NewFakeClock(time.Now())
+	asked := make(chan struct{})
+	files.schemas = asking(func() bool {
+		asked <- struct{}{}
+		return true
+	})
+	done := make(chan int)
+	go func() {
+		told := 0
+		files.Watch(ctx, fake, slog.New(slog.DiscardHandler), func(*rules.Set, error) { told++ })
+		done <- told
+	}()
+	<-asked // The first look.
+	if !fake.HasWaiters() {
+		t.Error("nothing waits for the clock")
+	}
+	fake.Step(poll)
+	<-asked
+	cancel()
+	if told := <-done; told != 2 {
+		t.Errorf("told %d times", told)
+	}
+}
+
+// asking is asked, and says whether it has news; it knows nothing.
+type asking func() bool
+
+func (a asking) Ask(context.Context, []apischema.GroupVersionResource) (*schema.Catalog, bool) {
+	return nil, a()
+}

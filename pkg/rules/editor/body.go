@@ -1,0 +1,217 @@
+package editor
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
+
+// bodies adds to the definitions what is written to resources. What looks the same
+// is defined once: the schema of a CRD repeats those of a pod over and over.
+type bodies struct {
+	definitions node
+	byText      map[string]string         // the name of a definition, by its JSON
+	byType      map[*schema.Type]*outcome // of what is described, or being described
+	counts      map[string]int            // how often a name was wanted
+}
+
+// outcome is how values of a type are described.
+type outcome struct {
+	schema any    // nil while that is under way
+	name   string // of its definition, where it was asked for meanwhile
+}
+
+func newBodies(definitions node) *bodies {
+	return &bodies{definitions: definitions, byText: map[string]string{}, byType: map[*schema.Type]*outcome{}, counts: map[string]int{}}
+}
+
+// define gives a schema a name like the one wanted, or that of an equal one.
+func (b *bodies) define(wanted string, schema node) string {
+	text := string(written(schema))
+	name, there := b.byText[text]
+	if !there {
+		name = b.free(wanted)
+		b.byText[text] = name
+		b.definitions[name] = schema
+	}
+	return name
+}
+
+// written is the JSON of a schema, which is made of plain values only.
+func written(schema any) []byte {
+	out, err := json.Marshal(schema)
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return out
+}
+
+// unfit is what a reference would have to escape.
+var unfit = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// free takes a name that no definition has.
+func (b *bodies) free(wanted string) string {
+	name := unfit.ReplaceAllString(wanted, "-")
+	for b.definitions[name] != nil {
+		b.counts[wanted]++
+		name = fmt.Sprintf("%s.%d", unfit.ReplaceAllString(wanted, "-"), b.counts[wanted]+1)
+	}
+	b.definitions[name] = node{}
+	return name
+}
+
+// value describes what can be written in place of a value of the type. The name is
+// that of its field.
+func (b *bodies) value(t *schema.Type, name string) any {
+	if !t.Known() {
+		return true
+	}
+	before := b.byType[t]
+	switch {
+	case before == nil:
+		return b.first(t, name)
+	case before.schema != nil:
+		return before.schema
+	case before.name == "":
+		before.name = b.free(name) // The type contains itself.
+	}
+	return reference(before.name)
+}
+
+// first is value for a type that has not been seen.
+func (b *bodies) first(t *schema.Type, name string) any {
+	result := &outcome{}
+	b.byType[t] = result
+	described := b.describe(t, name)
+	switch plain := t.Map == nil && t.List == nil && t.Limit == nil; {
+	case result.name != "":
+		b.definitions[result.name] = described
+		result.schema = reference(result.name)
+	case plain:
+		result.schema = reference(b.define(strings.Join(kinds(t), "-or-"), described))
+	case t.Map != nil && len(t.Map.Fields) > 0, len(written(described)) > longest:
+		result.schema = reference(b.define(name, described))
+	default:
+		result.schema = described
+	}
+	return result.schema
+}
+
+// longest is how much JSON is repeated rather than defined.
+const longest = 100
+
+// describe is value in full.
+func (b *bodies) describe(t *schema.Type, name string) node {
+	if out := choices(t); out != nil {
+		return out
+	}
+	// Any value may be a template, and null leaves it out.
+	out := node{"type": slices.Compact(append(kinds(t), "string", "null"))}
+	if t.Kinds&value.String == 0 {
+		out["pattern"], out["patternErrorMessage"] = hole, orHole(kinds(t)...)
+	}
+	limit(out, t)
+	if t.Map != nil {
+		b.entries(out, t.Map, name)
+	}
+	if t.List != nil {
+		out["items"] = b.value(t.List.Items, name)
+	}
+	return out
+}
+
+// kinds lists what a value can be; a text comes last.
+func kinds(t *schema.Type) []string {
+	var out []string
+	for _, kind := range jsonTypes {
+		if t.Kinds&kind.of != 0 {
+			out = append(out, kind.name)
+		}
+	}
+	return out
+}
+
+var jsonTypes = []struct {
+	of   value.Kind
+	name string
+}{
+	{value.Bool, "boolean"},
+	{value.Int, "integer"},
+	{value.Float, "number"},
+	{value.List, "array"},
+	{value.Map, "object"},
+	{value.String, "string"},
+}
+
+// entries describes those of a map. Which of them are required does not matter: a
+// body has part of the object, and templates among the keys may give the rest.
+func (b *bodies) entries(out node, m *schema.Map, name string) {
+	properties := node{}
+	for _, field := range (&schema.Type{Map: m}).Names() {
+		properties[field] = b.value(m.Fields[field].Type, field)
+	}
+	if len(properties) > 0 {
+		out["properties"] = properties
+	}
+	switch {
+	case m.Values != nil:
+		out["additionalProperties"] = b.value(m.Values, name)
+	case !m.Open:
+		closed(out)
+	}
+}
+
+// closed refuses fields that are not known, unless a template names them.
+func closed(out node) {
+	out["additionalProperties"] = false
+	out["patternProperties"] = node{hole: true}
+}
+
+// choices describes values that are listed, nil for others.
+func choices(t *schema.Type) node {
+	if t.Limit == nil || len(t.Limit.Enum) == 0 || t.Kinds&(value.Map|value.List) != 0 {
+		return nil
+	}
+	return node{"anyOf": []any{
+		node{"enum": t.Limit.Enum},
+		node{"type": []string{"string", "null"}, "pattern": hole, "patternErrorMessage": "one of the values, or a template"},
+	}}
+}
+
+// limit adds those limits that hold for a template as well. How long a text is
+// does not.
+func limit(out node, t *schema.Type) {
+	if t.Limit == nil {
+		return
+	}
+	bound := func(keyword string, exclusive bool, limit *float64) {
+		if limit == nil {
+			return
+		}
+		if exclusive {
+			keyword = "exclusive" + string(keyword[0]-'a'+'A') + keyword[1:]
+		}
+		out[keyword] = *limit
+	}
+	bound("minimum", t.Limit.ExclusiveMinimum, t.Limit.Minimum)
+	bound("maximum", t.Limit.ExclusiveMaximum, t.Limit.Maximum)
+	if t.Kinds&value.String != 0 && portable(t.Limit.Pattern) {
+		out["pattern"] = "(?:" + t.Limit.Pattern + ")|" + hole
+	}
+}
+
+// foreign is what the regular expressions of Kubernetes and of editors understand
+// differently.
+var foreign = regexp.MustCompile(`\(\?[^:]|\\[^dDwWsS.+*?^$(){}\[\]|\\/-]|\[\[|\[\]|\[\^\]|\*\+|\+\+|\?\+`)
+
+// portable reports whether a pattern means the same everywhere. Long ones are not
+// worth their place.
+func portable(pattern string) bool {
+	const most = 200
+	return pattern != "" && len(pattern) <= most && !foreign.MatchString(pattern)
+}

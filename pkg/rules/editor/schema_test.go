@@ -1,0 +1,188 @@
+package editor_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/editor"
+)
+
+var update = flag.Bool("update", false, "write the goldens")
+
+// generated is the schema as JSON and as a validator. That it compiles says that
+// it is one of draft-07: the validator holds it against the metaschema.
+type generated struct {
+	json      map[string]any
+	validator *jsonschema.Schema
+}
+
+func newSchema(t testing.TB, bindings ...editor.Binding) *generated {
+	t.Helper()
+	data, err := editor.Schema(bindings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &generated{validator: compile(t, data)}
+	if err := json.Unmarshal(data, &out.json); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// compile makes a validator, or fails: it holds a schema against its metaschema.
+func compile(t interface{ Fatal(args ...any) }, data []byte) *jsonschema.Schema {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("rules.schema.json", value); err != nil {
+		t.Fatal(err)
+	}
+	out, err := compiler.Compile("rules.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// definition returns one of the definitions.
+func (g *generated) definition(t testing.TB, name string) map[string]any {
+	t.Helper()
+	definitions, _ := g.json["definitions"].(map[string]any)
+	out, _ := definitions[name].(map[string]any)
+	if out == nil {
+		t.Fatalf("there is no definition %s", name)
+	}
+	return out
+}
+
+// judge returns what the schema says of all documents in a text.
+func (g *generated) judge(text string) error {
+	documents, errs := document.Parse(document.File{Name: "rules.yaml", Data: []byte(text)})
+	if len(errs) > 0 {
+		return errs
+	}
+	for _, n := range documents {
+		if err := g.validator.Validate(n.Any()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestDraft07(t *testing.T) {
+	t.Parallel()
+	g := newSchema(t)
+	if got := g.json["$schema"]; got != "http://json-schema.org/draft-07/schema#" {
+		t.Errorf("the schema is one of %v", got)
+	}
+}
+
+// TestDescriptions says that an editor has something to show of every field.
+func TestDescriptions(t *testing.T) {
+	t.Parallel()
+	g := newSchema(t)
+	definitions, _ := g.json["definitions"].(map[string]any)
+	check := func(at string, schema map[string]any) {
+		if open, isBool := schema["additionalProperties"].(bool); open || !isBool {
+			return
+		}
+		properties, _ := schema["properties"].(map[string]any)
+		for name, property := range properties {
+			fields, _ := property.(map[string]any)
+			if description, _ := fields["description"].(string); description == "" {
+				t.Errorf("%s.%s has no description", at, name)
+			}
+		}
+	}
+	check("", g.json)
+	for name, definition := range definitions {
+		schema, _ := definition.(map[string]any)
+		check(name, schema)
+	}
+}
+
+// TestReferences says that every definition is used, and every used one is there.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	for name, g := range map[string]*generated{"the language": newSchema(t), "with bodies": newSchema(t, widgets("widgets"))} {
+		used := map[string]bool{}
+		var visit func(value any)
+		visit = func(value any) {
+			switch value := value.(type) {
+			case map[string]any:
+				if reference, ok := value["$ref"].(string); ok {
+					used[filepath.Base(reference)] = true
+				}
+				for _, below := range value {
+					visit(below)
+				}
+			case []any:
+				for _, below := range value {
+					visit(below)
+				}
+			}
+		}
+		visit(g.json)
+		defined := map[string]bool{}
+		definitions, _ := g.json["definitions"].(map[string]any)
+		for name := range definitions {
+			defined[name] = true
+		}
+		if diff := cmp.Diff(defined, used); diff != "" {
+			t.Errorf("%s: definitions (-defined +used):\n%s", name, diff)
+		}
+	}
+}
+
+// TestStable says that the same is written each time: the schema is committed.
+func TestStable(t *testing.T) {
+	t.Parallel()
+	var first []byte
+	for range 5 {
+		data, err := editor.Schema([]editor.Binding{widgets("widgets"), widgets("gadgets")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = data
+		}
+		if !bytes.Equal(first, data) {
+			t.Fatal("the schema differs from one time to the next")
+		}
+	}
+}
+
+// golden compares with a file, or writes it.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, got, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	indented.WriteByte('\n')
+	if *update {
+		if os.Getenv("CI") != "" {
+			t.Fatal("goldens are not written in CI")
+		}
+		if err := os.WriteFile(path, indented.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), indented.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,60 @@
+package editor_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+// structural are the messages about the shape of a document.
+var structural = regexp.MustCompile(strings.Join([]string{
+	`unknown field`, `is missing$`, `has no value$`, `is not known here$`, `want an? [\w ]+, have`, `must be an? [\w ]+, have`,
+	`without elements does nothing`, `is not a name that Kubernetes takes`, `looks like a kind`, `cannot be a name$`,
+	`an action is one thing`, `an action without a kind`, `a patch has one body`, `nothing says which objects are meant`,
+	`each say which objects are meant`, `is of apply only`,
+}, "|"))
+
+// TestWrong takes the documents that the language refuses. An editor cannot know
+// expressions and names, but it shows nearly every mistake of shape.
+func TestWrong(t *testing.T) {
+	t.Parallel()
+	g := newSchema(t)
+	archives, err := filepath.Glob("../testdata/wrong/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, refused, shapes := 0, 0, 0
+	for _, name := range archives {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i+1 < len(archive.Files); i += 2 {
+			written, answer := archive.Files[i], string(archive.Files[i+1].Data)
+			if _, errs := document.Parse(document.File{Name: "rules.yaml", Data: written.Data}); len(errs) > 0 {
+				continue // It is not YAML as an editor would parse it.
+			}
+			all++
+			found := g.judge(string(written.Data)) != nil
+			if found {
+				refused++
+			}
+			message, _, _ := strings.Cut(answer, "\n")
+			if structural.MatchString(message) {
+				shapes++
+				if !found {
+					t.Errorf("%s: %s is taken: %s", filepath.Base(name), written.Name, message)
+				}
+			}
+		}
+	}
+	t.Logf("of %d wrong documents %d are refused, of them %d for their shape", all, refused, shapes)
+	if refused < 240 || shapes < 150 {
+		t.Errorf("only %d are refused, and only %d have a wrong shape", refused, shapes)
+	}
+}
