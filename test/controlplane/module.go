@@ -14,20 +14,25 @@ import (
 // TidbOperator is the module with the real TidbCluster CRD, in manifests/crd/v1.
 const TidbOperator = "github.com/pingcap/tidb-operator@v1.6.5"
 
-// sums are what the modules must be, as go.sum says it; another content is refused.
+// sums are what the modules of this package must be, as go.sum says it.
 func sums() map[string]string {
 	return map[string]string{
 		TidbOperator: "h1:XvLdD+0fUoL5cgYfTIrnZNGk2b/2jICd1pORF4X6MUQ=",
 	}
 }
 
-// ModuleDir is the folder of a Go module, MODULE@VERSION, which is downloaded if need be. Only modules whose sum is
-// pinned in this package are taken.
+// ModuleDir is the folder of a Go module of this package, MODULE@VERSION, which is downloaded if need be.
 func ModuleDir(ctx context.Context, module string) (string, error) {
 	sum, ok := sums()[module]
 	if !ok {
 		return "", fmt.Errorf("module %q has no sum pinned", module)
 	}
+	return PinnedModuleDir(ctx, module, sum)
+}
+
+// PinnedModuleDir is the folder of any Go module, MODULE@VERSION, whose sum the caller pins as go.sum writes it. Another
+// content is refused.
+func PinnedModuleDir(ctx context.Context, module, sum string) (string, error) {
 	dir, err := download(ctx, module, sum)
 	if err != nil {
 		return "", fmt.Errorf("downloading module %q: %w", module, err)

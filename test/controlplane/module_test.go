@@ -17,6 +17,20 @@ func TestModuleDir(t *testing.T) {
 	}
 }
 
+func TestPinnedModuleDir(t *testing.T) {
+	want, err := ModuleDir(t.Context(), TidbOperator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := PinnedModuleDir(t.Context(), TidbOperator, sums()[TidbOperator]); err != nil || got != want {
+		t.Errorf("with the sum of the caller: %q, %v, want %q", got, err, want)
+	}
+	_, err = PinnedModuleDir(t.Context(), TidbOperator, "h1:another")
+	if err == nil || !strings.Contains(err.Error(), "tidb-operator@v1.6.5") || !strings.Contains(err.Error(), "not h1:another") {
+		t.Errorf("a module with another sum: %v, want an error that names both", err)
+	}
+}
+
 func TestModuleDirErrors(t *testing.T) {
 	if _, err := ModuleDir(t.Context(), "github.com/pingcap/tidb-operator@v1.6.4"); err == nil ||
 		!strings.Contains(err.Error(), "no sum pinned") {

@@ -4,7 +4,7 @@ package floors
 // from its neighbours.
 func House() [][]string {
 	return [][]string{
-		{"./test/demo", "./test/docs", "./test/e2e", "./test/floors", "./test/hostile/probe"},
+		{"./test/corpus", "./test/demo", "./test/docs", "./test/e2e", "./test/floors", "./test/hostile/probe"},
 		{"./test/controlplane", "./test/generate", "./test/hostile"},
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},
