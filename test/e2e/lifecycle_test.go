@@ -121,7 +121,8 @@ func TestDryRun(t *testing.T) {
 }
 
 // TestWriteRefused holds that --once ends with 1 when the API server refuses a
-// write, and says what and why.
+// write, and says what and why: what nobody can know of a field beforehand is not
+// taken for nothing.
 func TestWriteRefused(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
@@ -135,7 +136,7 @@ spec:
   rules:
   - name: unknown-field
     watch: tidbclusters
-    actions: [{patch: {merge: {spec: {pd: {replcas: 3}}}}}]
+    actions: [{patch: {merge: {spec: {pd: "${fromYAML('replcas: 3')}"}}}}]
 `)
 	output, code := once(t, "--rules", rules)
 	if code != 1 || !strings.Contains(output, `unknown field "spec.pd.replcas"`) {

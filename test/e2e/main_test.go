@@ -23,13 +23,15 @@ import (
 var cluster *controlplane.ControlPlane
 
 var (
-	tidbclusters   = schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"}
-	tidbdashboards = schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbdashboards"}
-	services       = schema.GroupVersionResource{Version: "v1", Resource: "services"}
-	autoscalers    = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
-	configmaps     = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	events         = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
-	namespacesGVR  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	tidbclusters    = schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"}
+	tidbdashboards  = schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbdashboards"}
+	services        = schema.GroupVersionResource{Version: "v1", Resource: "services"}
+	autoscalers     = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
+	configmaps      = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	events          = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
+	serviceaccounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
+	definitions     = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	namespacesGVR   = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
 func TestMain(m *testing.M) {

@@ -17,12 +17,12 @@ spec:
   rules:
   - name: lasting
     watch: configmaps
-    when: object.data.hot == "true"
+    when: object.data?.hot == "true"
     for: 2s
     actions: [{patch: {merge: {metadata: {labels: {lasted: "true"}}}}}]
   - name: due
     watch: configmaps
-    when: object.data.at != nil && after(object.data.at)
+    when: object.data?.at != nil && after(object.data.at)
     actions: [{patch: {merge: {metadata: {labels: {due: "true"}}}}}]
 `
 
