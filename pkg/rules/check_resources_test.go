@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,12 +36,7 @@ func (s served) Resources() (names []schema.Name) {
 }
 
 func (s served) Whole(group string) bool {
-	for _, whole := range s.whole {
-		if whole == group {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.whole, group)
 }
 
 func TestCheckResources(t *testing.T) {
@@ -66,41 +62,59 @@ func TestCheckResources(t *testing.T) {
 		"NoWatch":     {"It cannot be watched.", served{resources: []*schema.Resource{widget("v1", true, "get", "list")}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets}`, []string{"mistake not-watchable 5:68 widgets cannot be watched; rules see only what can be listed and watched"}},
 		"NoListWatch": {"Nor listed.", served{resources: []*schema.Resource{widget("v1", true, "create")}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets}`, []string{"mistake not-watchable 5:68 widgets cannot be listed or watched; rules see only what can be listed and watched"}},
 		"Version": {
-			"It is there in another version.", served{resources: []*schema.Resource{widget("v1", true, all...)}}, "ClusterRuleSet", `{group: example.com, version: v2, resource: widgets}`,
+			"It is there in another version.",
+			served{resources: []*schema.Resource{widget("v1", true, all...)}},
+			"ClusterRuleSet", `{group: example.com, version: v2, resource: widgets}`,
 			[]string{"mistake unknown-resource 5:54 there is no resource widgets.v2.example.com; did you mean widgets.v1.example.com?"},
 		},
 		"Misspelt": {
-			"It may be one that nobody told of.", served{resources: []*schema.Resource{widget("v1", true, all...)}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgts}`,
+			"It may be one that nobody told of.",
+			served{resources: []*schema.Resource{widget("v1", true, all...)}},
+			"ClusterRuleSet", `{group: example.com, version: v1, resource: widgts}`,
 			[]string{"warning unknown-resource 5:68 there is no resource widgts.v1.example.com; did you mean widgets.v1.example.com?"},
 		},
 		"MisspeltWhole": {
-			"Unless all are known.", served{resources: []*schema.Resource{widget("v1", true, all...)}, whole: []string{"example.com"}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgts}`,
+			"Unless all are known.",
+			served{resources: []*schema.Resource{widget("v1", true, all...)}, whole: []string{"example.com"}},
+			"ClusterRuleSet", `{group: example.com, version: v1, resource: widgts}`,
 			[]string{"mistake unknown-resource 5:68 there is no resource widgts.v1.example.com; did you mean widgets.v1.example.com?"},
 		},
 		"Group": {
-			"The group is misspelt.", served{resources: []*schema.Resource{widget("v1", true, all...)}}, "ClusterRuleSet", `{group: exmple.com, version: v1, resource: widgets}`,
+			"The group is misspelt.",
+			served{resources: []*schema.Resource{widget("v1", true, all...)}},
+			"ClusterRuleSet", `{group: exmple.com, version: v1, resource: widgets}`,
 			[]string{"warning unknown-resource 5:32 there is no resource widgets.v1.exmple.com; did you mean widgets.v1.example.com?"},
 		},
 		"FarWhole": {
-			"Nothing is near.", served{whole: []string{"acme.io"}}, "ClusterRuleSet", `{group: acme.io, version: v1, resource: anvils}`,
+			"Nothing is near.",
+			served{whole: []string{"acme.io"}},
+			"ClusterRuleSet", `{group: acme.io, version: v1, resource: anvils}`,
 			[]string{"mistake unknown-resource 5:64 there is no resource anvils.v1.acme.io; see kubectl api-resources for what there is"},
 		},
 		"Far": {
-			"And nothing is known.", served{}, "ClusterRuleSet", `{group: acme.io, version: v1, resource: anvils}`,
+			"And nothing is known.",
+			served{},
+			"ClusterRuleSet", `{group: acme.io, version: v1, resource: anvils}`,
 			[]string{"note untyped 5:24 no schema is known of anvils.v1.acme.io, so its fields are not checked; give its CRD with --crds, or a cluster with --context"},
 		},
 		"Cluster": {
-			"A RuleSet does not see what has no namespace.", served{resources: []*schema.Resource{widget("v1", false, all...)}}, "RuleSet", `{group: example.com, version: v1, resource: widgets}`,
+			"A RuleSet does not see what has no namespace.",
+			served{resources: []*schema.Resource{widget("v1", false, all...)}},
+			"RuleSet", `{group: example.com, version: v1, resource: widgets}`,
 			[]string{"mistake wrong-scope 5:68 widgets are cluster-scoped, and a RuleSet acts in its own namespace only; make it a ClusterRuleSet"},
 		},
 		"ClusterRight": {"A ClusterRuleSet does.", served{resources: []*schema.Resource{widget("v1", false, all...)}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets}`, nil},
 		"Namespaces": {
-			"In no namespace.", served{resources: []*schema.Resource{widget("v1", false, all...)}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets, namespaces: [a]}`,
+			"In no namespace.",
+			served{resources: []*schema.Resource{widget("v1", false, all...)}},
+			"ClusterRuleSet", `{group: example.com, version: v1, resource: widgets, namespaces: [a]}`,
 			[]string{"mistake wrong-scope 5:89 widgets are cluster-scoped and have no namespace; leave namespaces out"},
 		},
 		"Fields": {"Fields that they have.", served{resources: []*schema.Resource{widget("v1", true, all...)}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets, fieldSelector: "spec.size=3,metadata.name!=a"}`, nil},
 		"FieldsUnknown": {
-			"And one that they have not.", served{resources: []*schema.Resource{widget("v1", true, all...)}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets, fieldSelector: "metadata.name=a,spec.sze=3"}`,
+			"And one that they have not.",
+			served{resources: []*schema.Resource{widget("v1", true, all...)}},
+			"ClusterRuleSet", `{group: example.com, version: v1, resource: widgets, fieldSelector: "metadata.name=a,spec.sze=3"}`,
 			[]string{`mistake unknown-field 5:109 unknown field "sze"; did you mean "size"?`},
 		},
 	}

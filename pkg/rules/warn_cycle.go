@@ -5,7 +5,8 @@ import (
 )
 
 // cycles notes rules that read what the other writes, and back. Most settle, so it
-// is no more than a place to look at first when they do not.
+// is no more than a place to look at first when they do not, and one other rule is
+// enough.
 func cycles(all []*trail) (out document.Errors) {
 	pairs := 0
 	for i, a := range all {
@@ -21,6 +22,7 @@ func cycles(all []*trail) (out document.Errors) {
 			out = append(out, n.Errorf("see in a RuleTest that they settle",
 				"the rules %q and %q each read what the other writes: %s and %s",
 				b.rule.ID.Name, a.rule.ID.Name, there, back).Coded(document.CodeCycle).Note())
+			break
 		}
 	}
 	return out

@@ -72,6 +72,7 @@ func (w *slips) walk(n *document.Node, patch bool) {
 			w.found = append(w.found, n.Errorf("write "+body.Marked(n.Text()),
 				"this is written as it is, and looks like an expression").Coded(document.CodeMissingBraces).Warn())
 		}
+	default: // Of the others only what is in them can be one.
 	}
 	for _, element := range n.Elements() {
 		w.walk(element, patch)

@@ -47,7 +47,7 @@ type fit struct {
 
 func (f fit) misfit(given typing.Type, into *schema.Type) *fault {
 	kinds := written(given.Kinds())
-	if f.depth--; f.depth < 0 || !given.Known() || !into.Known() || kinds == 0 {
+	if f.depth <= 0 || !given.Known() || !into.Known() || kinds == 0 {
 		return nil
 	}
 	if wrong := f.constants(given, into); wrong != nil {
@@ -57,14 +57,16 @@ func (f fit) misfit(given typing.Type, into *schema.Type) *fault {
 		return &fault{document.CodeTypeMismatch, fmt.Sprintf("want %s, have %s", into.Kinds, given), conversion(given.Kinds(), into)}
 	}
 	if fields, closed, built := given.Built(); built {
-		return f.fields(fields, closed, into)
+		return f.below(f.how).fields(fields, closed, into)
 	}
 	if kinds == value.List && into.List != nil && len(given.Literals()) == 0 {
-		f.how = schema.Whole
-		return f.elements(given.Items(), into.List.Items)
+		return f.below(schema.Whole).elements(given.Items(), into.List.Items)
 	}
 	return nil
 }
+
+// below compares what is in a map or a list.
+func (f fit) below(how schema.Writing) fit { return fit{how: how, depth: f.depth - 1, plain: f.plain} }
 
 // elements compares those of a list.
 func (f fit) elements(given typing.Type, into *schema.Type) *fault {
@@ -103,23 +105,28 @@ func accepted(into *schema.Type) value.Kind {
 
 // conversion says how to make what is wanted of what is there.
 func conversion(have value.Kind, into *schema.Type) string {
-	have &^= value.Nil | value.Omission
-	only := func(kinds value.Kind) bool { return have&^kinds == 0 }
-	switch want := into.Kinds; {
-	case want&value.String != 0 && only(value.Number|value.Bool):
-		return "write string(...)"
-	case want&value.String != 0 && only(value.List|value.Map):
-		return "write toJSON(...), or join(...) for a list of strings"
-	case want&value.Int != 0 && only(value.Number):
-		return "/ gives a float: write div(a, b), or round(...)"
-	case want&value.Number != 0 && only(value.String|value.Number|value.Quantity|value.Duration):
-		return "write int(...)"
-	case want&value.Bool != 0 && only(value.String):
-		return `compare it with something, as in x == "true"`
-	case want&value.List != 0 && only(value.Map):
-		return "write [...] around it"
-	default:
-		return ""
+	for _, c := range conversions() {
+		if into.Kinds&c.want != 0 && have&^(c.have|value.Nil|value.Omission) == 0 {
+			return c.hint
+		}
+	}
+	return ""
+}
+
+// converter is what to write where something of one kind is and another is wanted.
+type converter struct {
+	want, have value.Kind
+	hint       string
+}
+
+func conversions() []converter {
+	return []converter{
+		{value.String, value.Number | value.Bool, "write string(...)"},
+		{value.String, value.List | value.Map, "write toJSON(...), or join(...) for a list of strings"},
+		{value.Int, value.Number, "/ gives a float: write div(a, b), or round(...)"},
+		{value.Number, value.String | value.Number | value.Quantity | value.Duration, "write int(...)"},
+		{value.Bool, value.String, `compare it with something, as in x == "true"`},
+		{value.List, value.Map, "write [...] around it"},
 	}
 }
 

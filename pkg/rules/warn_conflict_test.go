@@ -1,0 +1,192 @@
+package rules_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+// rival is a rule of two that may be in each other's way.
+type rival struct {
+	watch, more, patch string // more is a part of a map, with a comma at its end
+}
+
+func (r rival) text(name string) string {
+	watch := r.watch
+	if watch == "" {
+		watch = "gateways"
+	}
+	return fmt.Sprintf("  - {name: %s, watch: %s, %sactions: [{%s}]}\n", name, watch, r.more, r.patch)
+}
+
+func merged(fields string) string { return "patch: {merge: {" + fields + "}}" }
+
+// TestConflicts is about two rules: path is what they may set differently, "" where they may not.
+func TestConflicts(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		a, b   rival
+		path   string
+	}{
+		"Values":       {"Two values.", rival{patch: merged("spec: {step: 5}")}, rival{patch: merged("spec: {step: 10}")}, "spec.step"},
+		"Same":         {"One value.", rival{patch: merged("spec: {step: 5}")}, rival{patch: merged("spec: {step: 5}")}, ""},
+		"Fields":       {"Two fields.", rival{patch: merged("spec: {step: 5}")}, rival{patch: merged("spec: {replicas: 5}")}, ""},
+		"Texts":        {"Two expressions.", rival{patch: merged("spec: {host: '${object.metadata.name}'}")}, rival{patch: merged("spec: {host: '${object.metadata.namespace}'}")}, "spec.host"},
+		"SameText":     {"One expression.", rival{patch: merged("spec: {host: '${object.metadata.name}'}")}, rival{patch: merged("spec: {host: '${object.metadata.name}'}")}, ""},
+		"Meaning":      {"One text that means two things.", rival{more: "let: {l: object.metadata.name}, ", patch: merged("spec: {host: '${l}'}")}, rival{more: "let: {l: object.metadata.namespace}, ", patch: merged("spec: {host: '${l}'}")}, "spec.host"},
+		"SameMeaning":  {"One text that means the same.", rival{more: "let: {l: object.metadata.name, m: l}, ", patch: merged("spec: {host: '${m}'}")}, rival{more: "let: {l: object.metadata.name, m: l}, ", patch: merged("spec: {host: '${m}'}")}, ""},
+		"Deep":         {"What it means hangs on another.", rival{more: "let: {l: object.metadata.name, m: l}, ", patch: merged("spec: {host: '${m}'}")}, rival{more: "let: {l: object.metadata.namespace, m: l}, ", patch: merged("spec: {host: '${m}'}")}, "spec.host"},
+		"Params":       {"A parameter is the same for all.", rival{patch: merged("spec: {host: '${params.class}'}")}, rival{patch: merged("spec: {host: '${params.class}'}")}, ""},
+		"RuleName":     {"The name of the rule is not.", rival{patch: merged("spec: {host: '${rule.name}'}")}, rival{patch: merged("spec: {host: '${rule.name}'}")}, "spec.host"},
+		"Related":      {"Two found in one way.", rival{more: "with: {f: {resource: configmaps, name: a}}, ", patch: merged("spec: {host: '${f?.metadata.name}'}")}, rival{more: "with: {f: {resource: configmaps, name: a}}, ", patch: merged("spec: {host: '${f?.metadata.name}'}")}, ""},
+		"OtherRelated": {"Two found in two ways.", rival{more: "with: {f: {resource: configmaps, name: a}}, ", patch: merged("spec: {host: '${f?.metadata.name}'}")}, rival{more: "with: {f: {resource: configmaps, name: b}}, ", patch: merged("spec: {host: '${f?.metadata.name}'}")}, "spec.host"},
+		"Removed":      {"One removes what the other sets.", rival{patch: merged("spec: {limits: '${nil}'}")}, rival{patch: merged("spec: {limits: {rate: 5}}")}, "spec.limits.rate"},
+		"RemovedLater": {"The order does not matter.", rival{patch: merged("spec: {limits: {rate: 5}}")}, rival{patch: merged("spec: {limits: '${nil}'}")}, "spec.limits"},
+		"LaidOver":     {"A map is laid over the other.", rival{patch: merged("spec: {selector: '${object.metadata.labels}'}")}, rival{patch: merged("spec: {selector: {a: b}}")}, ""},
+		"Replaced":     {"By JSON patch it replaces it.", rival{patch: "patch: {json: [{op: add, path: /spec/selector, value: '${object.metadata.labels}'}]}"}, rival{patch: merged("spec: {selector: {a: b}}")}, "spec.selector.a"},
+		"Empty":        {"An empty map leaves what is there.", rival{patch: merged("spec: {selector: {}, step: 5}")}, rival{patch: merged("spec: {selector: {a: b}}")}, ""},
+		"Lists":        {"Lists are replaced.", rival{patch: merged("spec: {hosts: [a]}")}, rival{patch: merged("spec: {hosts: [b]}")}, "spec.hosts"},
+		"AppliedLists": {"Or merged.", rival{patch: "patch: {apply: {spec: {hosts: [a]}}}"}, rival{patch: "patch: {apply: {spec: {hosts: [b]}}}"}, ""},
+		"AppliedList":  {"If both are.", rival{patch: "patch: {apply: {spec: {hosts: [a]}}}"}, rival{patch: merged("spec: {hosts: [b]}")}, "spec.hosts"},
+		"AppliedNil":   {"nil is not applied.", rival{patch: "patch: {apply: {spec: {host: null, step: 5}}}"}, rival{patch: merged("spec: {host: b}")}, ""},
+		"Exclusive":    {"Never both.", rival{more: "when: object.spec.enabled, ", patch: merged("spec: {step: 5}")}, rival{more: "when: '!object.spec.enabled', ", patch: merged("spec: {step: 10}")}, ""},
+		"Overlap":      {"Sometimes both.", rival{more: "when: object.spec.replicas > 3, ", patch: merged("spec: {step: 5}")}, rival{more: "when: object.spec.replicas < 9, ", patch: merged("spec: {step: 10}")}, "spec.step"},
+		"ByAction":     {"Never both, by an action.", rival{more: "when: object.spec.enabled, ", patch: merged("spec: {step: 5}")}, rival{patch: "when: '!object.spec.enabled', " + merged("spec: {step: 10}")}, ""},
+		"Resources":    {"Two kinds.", rival{patch: merged("metadata: {labels: {a: b}}")}, rival{watch: "deployments", patch: merged("metadata: {labels: {a: c}}")}, ""},
+		"Kinds":        {"One kind of several.", rival{watch: "'deployments,statefulsets'", patch: merged("metadata: {labels: {a: b}}")}, rival{watch: "'pods,statefulsets'", patch: merged("metadata: {labels: {a: c}}")}, "metadata.labels.a"},
+		"Audited":      {"One only tells.", rival{more: "mode: Audit, ", patch: merged("spec: {step: 5}")}, rival{patch: merged("spec: {step: 10}")}, ""},
+		"Suspended":    {"One is stopped.", rival{patch: merged("spec: {step: 5}")}, rival{more: "suspend: true, ", patch: merged("spec: {step: 10}")}, ""},
+		"Targets":      {"Two ways to one object.", rival{more: "with: {p: {resource: pods, ownedBy: object}}, ", patch: "patch: {target: p, merge: {metadata: {labels: {a: b}}}}"}, rival{watch: "pods", patch: merged("metadata: {labels: {a: c}}")}, "metadata.labels.a"},
+		"SameTargets":  {"One way, and never both.", rival{more: "when: object.spec.enabled, with: {p: {resource: pods, ownedBy: object}}, ", patch: "patch: {target: p, merge: {metadata: {labels: {a: b}}}}"}, rival{more: "when: '!object.spec.enabled', with: {p: {resource: pods, ownedBy: object}}, ", patch: "patch: {target: p, merge: {metadata: {labels: {a: c}}}}"}, ""},
+		"Alias":        {"Under another name, in a loop.", rival{more: "when: object.spec.enabled, with: {p: {resource: pods, ownedBy: object}}, ", patch: "patch: {target: p, merge: {metadata: {labels: {a: b}}}}"}, rival{more: "when: '!object.spec.enabled', with: {p: {resource: pods, ownedBy: object}}, let: {q: p, r: q}, ", patch: "forEach: {x: '${ r }'}, patch: {target: x, merge: {metadata: {labels: {a: c}}}}"}, ""},
+		"AliasBoth":    {"That is one way, too.", rival{more: "with: {p: {resource: pods, ownedBy: object}}, ", patch: "patch: {target: p, merge: {metadata: {labels: {a: b}}}}"}, rival{more: "with: {p: {resource: pods, ownedBy: object}}, let: {q: p}, ", patch: "forEach: {x: '${q}'}, patch: {target: x, merge: {metadata: {labels: {a: c}}}}"}, "metadata.labels.a"},
+		"Filtered":     {"Filters may keep them apart.", rival{more: "with: {p: {resource: pods, ownedBy: object}}, let: {q: 'filter(p, .spec.nodeName == nil)'}, ", patch: "patch: {target: q, merge: {metadata: {labels: {a: b}}}}"}, rival{more: "with: {p: {resource: pods, ownedBy: object}}, ", patch: "forEach: {x: '${filter(p, .spec.nodeName != nil)}'}, patch: {target: x, merge: {metadata: {labels: {a: c}}}}"}, ""},
+		"SameFilter":   {"Or not.", rival{more: "with: {p: {resource: pods, ownedBy: object}}, let: {q: 'filter(p, .spec.nodeName == nil)'}, ", patch: "patch: {target: q, merge: {metadata: {labels: {a: b}}}}"}, rival{more: "with: {p: {resource: pods, ownedBy: object}}, let: {q: 'filter(p, .spec.nodeName == nil)'}, ", patch: "patch: {target: q, merge: {metadata: {labels: {a: c}}}}"}, "metadata.labels.a"},
+		"ByRelated":    {"What both found tells them apart.", rival{more: "with: {m: {resource: configmaps, name: m}}, when: m == nil, ", patch: merged("spec: {step: 5}")}, rival{more: "with: {other: {resource: configmaps, name: m}}, when: other != nil, ", patch: merged("spec: {step: 10}")}, ""},
+		"ByOthers":     {"What each found does not.", rival{more: "with: {m: {resource: configmaps, name: m}}, when: m == nil, ", patch: merged("spec: {step: 5}")}, rival{more: "with: {m: {resource: configmaps, name: o}}, when: m != nil, ", patch: merged("spec: {step: 10}")}, "spec.step"},
+		"Scale":        {"What a subresource does is not known.", rival{patch: "patch: {subresource: scale, merge: {spec: {replicas: 3}}}"}, rival{patch: merged("spec: {replicas: 5}")}, ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			rest := "  rules:\n" + tc.a.text("a") + tc.b.text("b")
+			var got []string
+			for _, err := range findings(t, []byte(typedHead+rest)) {
+				switch err.Code {
+				case document.CodeConflict:
+					_, message, _ := strings.Cut(err.Message, "may set ")
+					path, _, _ := strings.Cut(message, " of the same")
+					got = append(got, path)
+				case document.CodeUntyped, document.CodeCycle:
+				default:
+					t.Errorf("%s\n%s\nbeside: %v", tc.reason, rest, err)
+				}
+			}
+			if strings.Join(got, " ") != tc.path {
+				t.Errorf("%s\n%s\nconflicts: %v, want %q", tc.reason, rest, got, tc.path)
+			}
+		})
+	}
+}
+
+// TestConflictOfSelections is about what two rules watch.
+func TestConflictOfSelections(t *testing.T) {
+	tests := []struct {
+		reason, a, b string
+		want         bool
+	}{
+		{"All and all.", ``, ``, true},
+		{"All and some.", ``, `labelSelector: a=b`, true},
+		{"The same.", `labelSelector: a=b`, `labelSelector: a=b`, true},
+		{"Two values of a label.", `labelSelector: a=b`, `labelSelector: a=c`, false},
+		{"Two labels.", `labelSelector: a=b`, `labelSelector: c=d`, true},
+		{"One of several values.", `labelSelector: "a in (b, c)"`, `labelSelector: "a in (c, d)"`, true},
+		{"None of several.", `labelSelector: "a in (b, c)"`, `labelSelector: "a in (d, e)"`, false},
+		{"There, and not there.", `labelSelector: a`, `labelSelector: "!a"`, false},
+		{"A value, and not there.", `labelSelector: "!a"`, `labelSelector: a==b`, false},
+		{"Not there, both.", `labelSelector: "!a"`, `labelSelector: "!a"`, true},
+		{"A value, and another.", `labelSelector: a=b`, `labelSelector: a!=b`, false},
+		{"A value, and any but others.", `labelSelector: a=b`, `labelSelector: "a notin (c, d)"`, true},
+		{"Some values, and none of them.", `labelSelector: "a notin (b, c, d)"`, `labelSelector: "a in (b, c)"`, false},
+		{"Some values, and not all of them excluded.", `labelSelector: "a in (b, e)"`, `labelSelector: "a notin (b, c)"`, true},
+		{"There, and any but one.", `labelSelector: a`, `labelSelector: a!=b`, true},
+		{"Not there, and any but one.", `labelSelector: "!a"`, `labelSelector: a!=b`, true},
+		{"One of two labels.", `labelSelector: "a=b,c=d"`, `labelSelector: "a=b,c=e"`, false},
+		{"Two namespaces.", `namespaces: [a]`, `namespaces: [b]`, false},
+		{"One namespace of several.", `namespaces: [a, b]`, `namespaces: [b, c]`, true},
+		{"A namespace and all.", `namespaces: [a]`, ``, true},
+		{"Two values of a field.", `fieldSelector: metadata.name=a`, `fieldSelector: metadata.name=b`, false},
+		{"One value of a field.", `fieldSelector: metadata.name=a`, `fieldSelector: "metadata.name==a"`, true},
+		{"A value of a field, and another.", `fieldSelector: metadata.name!=a`, `fieldSelector: metadata.name=a`, false},
+		{"Any but one, and any but another.", `fieldSelector: metadata.name!=a`, `fieldSelector: metadata.name!=b`, true},
+		{"Two fields.", `fieldSelector: metadata.name=a`, `fieldSelector: metadata.namespace=a`, true},
+		{"A label, and a field.", `labelSelector: a=b`, `fieldSelector: metadata.name=a`, true},
+	}
+	for _, tc := range tests {
+		text := "apiVersion: dyncontroller.dev/v1alpha1\nkind: ClusterRuleSet\nmetadata: {name: set}\nspec:\n  resources:\n"
+		for name, selection := range map[string]string{"a": tc.a, "b": tc.b} {
+			text += fmt.Sprintf("    %s: {version: v1, resource: pods, %s}\n", name, selection)
+		}
+		text = strings.ReplaceAll(text, ", }", "}") + "  rules:\n  - {name: a, watch: a, actions: [{patch: {merge: {metadata: {labels: {x: a}}}}}]}\n" +
+			"  - {name: b, watch: b, actions: [{patch: {merge: {metadata: {labels: {x: b}}}}}]}\n"
+		found := findings(t, []byte(text))
+		if got := len(found) > 0; got != tc.want || len(found.Of(document.Warning)) != len(found) {
+			t.Errorf("%s %q and %q: %t, want %t\n%s", tc.reason, tc.a, tc.b, got, tc.want, found.Render())
+		}
+	}
+}
+
+// TestConflictOfFiles shows where the other rule is, and what becomes of both.
+func TestConflictOfFiles(t *testing.T) {
+	set := func(name, account string) document.File {
+		text := "apiVersion: dyncontroller.dev/v1alpha1\nkind: ClusterRuleSet\nmetadata: {name: " + name + "}\nspec:\n" + account +
+			"  resources: {pods: {version: v1, resource: pods}}\n  rules:\n  - name: rule-" + name + "\n    watch: pods\n    actions:\n    - patch: {merge: {metadata: {labels: {x: " + name + "}}}}\n"
+		return document.File{Name: name + ".yaml", Data: []byte(text)}
+	}
+	const account = "  serviceAccountName: sa\n  serviceAccountNamespace: default\n"
+	const message = `the rules "rule-a" and "rule-b" may set metadata.labels.x of the same pods to different values: the other is in a.yaml:`
+	tests := map[string]struct {
+		reason string
+		files  []document.File
+		want   []string
+	}{
+		"Same":  {"One of two of one identity loses.", []document.File{set("a", ""), set("b", "")}, []string{message + `10; where both rules match, the first wins; let their conditions exclude each other, or make them one rule`}},
+		"Other": {"Two of two identities fight.", []document.File{set("a", account), set("b", "")}, []string{message + `12; they would undo each other; let their conditions exclude each other, or make them one rule`}},
+		"One":   {"One alone does not.", []document.File{set("a", "")}, nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			loaded, errs := rules.Load(tc.files, typed(t))
+			if len(errs) > 0 {
+				t.Fatal(errs.Render())
+			}
+			var got []string
+			for _, err := range loaded.Warnings() {
+				got = append(got, err.Message+"; "+err.Hint)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestConflictsBounded holds that very many rules that write one field are not compared one by one for ever.
+func TestConflictsBounded(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(typedHead + "  rules:\n")
+	for i := range 1000 {
+		fmt.Fprintf(&text, "  - {name: r%d, watch: gateways, when: object.spec.replicas == %d, actions: [{patch: {merge: {spec: {step: %d}}}}]}\n", i, i, 5*i)
+	}
+	if got := findings(t, []byte(text.String())).Of(document.Warning); len(got) > 0 {
+		t.Errorf("they exclude each other, and this is said:\n%s", got.Render())
+	}
+	all := strings.ReplaceAll(text.String(), "when: object.spec.replicas == ", "when: object.spec.replicas != ")
+	if got := findings(t, []byte(all)).Of(document.Warning); len(got) == 0 || len(got) > 101 {
+		t.Errorf("%d conflicts are told of", len(got))
+	}
+}
