@@ -28,14 +28,14 @@ func warnings(all []*Rule) document.Errors {
 
 // trail is what a rule reads and writes.
 type trail struct {
-	rule      *Rule
-	footprint *footprint.Footprint
-	traces    action.Traces
+	rule     *Rule
+	accesses []*footprint.Access
+	traces   action.Traces
 }
 
 func (r *Rule) trail() *trail {
 	f := r.footing()
-	return &trail{rule: r, footprint: f.out, traces: action.Traces{Footprint: f.out, Shapes: f, Watched: r.watchedResources()}}
+	return &trail{rule: r, accesses: f.out.All(), traces: action.Traces{Footprint: f.out, Shapes: f, Watched: r.watchedResources()}}
 }
 
 // unlimited warns of deletions without a blast radius.

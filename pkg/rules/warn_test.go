@@ -65,11 +65,15 @@ func TestWarnCycle(t *testing.T) {
 		"Alone": {"One that feeds itself settles by itself.", "  rules:\n" + rule("a", "object.spec.replicas > 3", "replicas"), nil},
 		"Once": {
 			"Of many that feed each other one is enough.",
-			"  rules:\n" + rule("a", "object.spec.step == 1", "step") + rule("b", "object.spec.step == 2", "step") + rule("c", "object.spec.step == 3", "step"),
+			"  rules:\n" + rule("a", "object.spec.replicas > 3", "step") + rule("b", "object.spec.step == 3", "replicas") + rule("c", "object.spec.step == 5", "replicas"),
 			[]string{
-				`note spec.rules[1].name: the rules "a" and "b" each read what the other writes: spec.step of gateways and spec.step of gateways`,
-				`note spec.rules[2].name: the rules "a" and "c" each read what the other writes: spec.step of gateways and spec.step of gateways`,
+				`note spec.rules[1].name: the rules "a" and "b" each read what the other writes: spec.step of gateways and spec.replicas of gateways`,
+				`note spec.rules[2].name: the rules "a" and "c" each read what the other writes: spec.step of gateways and spec.replicas of gateways`,
 			},
+		},
+		"Field": {
+			"Rules that look at what they write are compared by the values that they want.",
+			"  rules:\n" + rule("a", "object.spec.step == 1", "step") + rule("b", "object.spec.step == 2", "step"), nil,
 		},
 		"Everything": {
 			"That a rule may read anything is no reason to suspect it.",

@@ -2,9 +2,11 @@ package syntax
 
 import "strings"
 
+// longest is more letters than anybody gives a name, and the distance is quadratic.
+const longest = 40
+
 // Closest returns the candidate that a misspelt name most likely means, or "".
 func Closest(name string, candidates []string) string {
-	const longest = 40 // Nobody names things longer, and the distance is quadratic.
 	if len(name) > longest {
 		return ""
 	}
@@ -26,7 +28,8 @@ func Closest(name string, candidates []string) string {
 
 // editDistance counts insertions, deletions and replacements of bytes.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
+	var space [2*longest + 1]int // What is compared is at most a third longer than the name.
+	row := space[:len(b)+1]
 	for j := range row {
 		row[j] = j
 	}
