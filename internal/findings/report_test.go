@@ -52,9 +52,9 @@ func value(name string) func(*document.Node) *document.Node {
 // everything has a finding of each severity, at each kind of place.
 func everything(t *testing.T) *Report {
 	t.Helper()
-	return &Report{Version: "v1.2.3", Directory: "/work", Found: document.Errors{
+	return &Report{Version: "v1.2.3", Directory: "/home/me", Found: document.Errors{
 		at(t, "rules/a b.yaml", value("actions"), "give the rule limits", "the rule deletes without limits").Coded(document.CodeUnlimitedDelete).Warn(),
-		at(t, "/work/rules/c.yaml", value("name"), "give its CRD with --crds", "no schema is known for ticks").Coded(document.CodeUntyped).Note(),
+		at(t, "/home/me/rules/c.yaml", value("name"), "give its CRD with --crds", "no schema is known for ticks").Coded(document.CodeUntyped).Note(),
 		at(t, "rules/a b.yaml", key("wen"), `did you mean "when"?`, `unknown field "wen"`).Coded(document.CodeUnknownField),
 		at(t, "-", value("wen"), "", "the ${ that starts here is not closed: 100%"),
 		{File: "/elsewhere/d.yaml", Message: "the file is UTF-16", Hint: "save it as UTF-8", Code: document.CodeYAML},
@@ -172,14 +172,14 @@ func TestWriteFails(t *testing.T) {
 
 func TestFile(t *testing.T) {
 	cases := map[string]struct{ reason, directory, file, want string }{
-		"relative":         {"It is so already.", "/work", "rules/a.yaml", "rules/a.yaml"},
-		"above":            {"What is above stays above.", "/work", "../a.yaml", "../a.yaml"},
-		"absolute, below":  {"A tool looks for it in the repository.", "/work", "/work/rules/a.yaml", "rules/a.yaml"},
-		"absolute, beside": {"It is not in the repository.", "/work", "/workshop/a.yaml", "/workshop/a.yaml"},
-		"no directory":     {"Nothing to be relative to.", "", "/work/a.yaml", "/work/a.yaml"},
-		"standard input":   {"It is no file.", "/work", "-", ""},
-		"command line":     {"Nor is this.", "/work", "--param a.b", ""},
-		"nowhere":          {"Nor is nothing.", "/work", "", ""},
+		"relative":         {"It is so already.", "/home/me", "rules/a.yaml", "rules/a.yaml"},
+		"above":            {"What is above stays above.", "/home/me", "../a.yaml", "../a.yaml"},
+		"absolute, below":  {"A tool looks for it in the repository.", "/home/me", "/home/me/rules/a.yaml", "rules/a.yaml"},
+		"absolute, beside": {"It is not in the repository.", "/home/me", "/workshop/a.yaml", "/workshop/a.yaml"},
+		"no directory":     {"Nothing to be relative to.", "", "/home/me/a.yaml", "/home/me/a.yaml"},
+		"standard input":   {"It is no file.", "/home/me", "-", ""},
+		"command line":     {"Nor is this.", "/home/me", "--param a.b", ""},
+		"nowhere":          {"Nor is nothing.", "/home/me", "", ""},
 	}
 	for name, tc := range cases {
 		report := Report{Directory: tc.directory}

@@ -60,7 +60,7 @@ func TestSARIFSchema(t *testing.T) {
 		"everything": everything(t),
 		"nothing":    {Loaded: true, Version: "v1.2.3"},
 		"no version": {},
-		"strange names": {Directory: "/work", Found: document.Errors{
+		"strange names": {Directory: "/home/me", Found: document.Errors{
 			{File: "a b/%20?#[]\\:.yaml", Line: 1, Column: 1, Message: "m"},
 			{File: "c:d.yaml", Message: "m"},
 			{File: "//host/share.yaml", Message: "m"},
