@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
@@ -222,17 +223,11 @@ func (a *analysis) call(name string, nodes []ast.Node) shape.Shape {
 
 // constantOf returns the string or integer that a node is, or nil.
 func constantOf(n ast.Node) any {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value
-	case *ast.IntegerNode:
-		return int64(n.Value)
-	case *ast.UnaryNode:
-		if i, ok := constantOf(n.Node).(int64); ok && n.Operator == "-" {
-			return -i
-		}
+	v, _ := syntax.Literal(n)
+	if value.KindOf(v)&(value.String|value.Int) == 0 {
+		return nil
 	}
-	return nil
+	return v
 }
 
 func (a *analysis) predicate(node ast.Node) func(element, accumulator shape.Shape) shape.Shape {

@@ -76,7 +76,7 @@ func (c *checker) neverEqual(n *ast.BinaryNode, subject ast.Node, left, right ty
 }
 
 func isConstant(node ast.Node) bool {
-	_, literal := literalOf(node)
+	_, literal := syntax.Literal(node)
 	return literal
 }
 
@@ -84,7 +84,7 @@ func isConstant(node ast.Node) bool {
 // type.
 func equalHint(text string, of typing.Type, other ast.Node, kinds value.Kind) string {
 	have := of.Kinds() &^ value.Nil
-	v, literal := literalOf(other)
+	v, literal := syntax.Literal(other)
 	if names := constantTexts(of); literal && of.Schema() != nil && len(names) > 0 {
 		return enumHint(strconv.Quote(fmt.Sprint(v)), names)
 	}

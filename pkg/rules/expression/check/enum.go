@@ -14,7 +14,7 @@ import (
 
 // outsideEnum reports a literal that is none of the values that a schema allows.
 func (c *checker) outsideEnum(node ast.Node, t typing.Type, literal ast.Node) {
-	v, is := literalOf(literal)
+	v, is := syntax.Literal(literal)
 	allowed, known := t.Constants()
 	if !is || v == nil || !known || t.Schema() == nil || len(allowed) == 0 {
 		return

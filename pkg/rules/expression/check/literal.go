@@ -3,6 +3,7 @@ package check
 import (
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
@@ -19,40 +20,15 @@ func (c *checker) literal(node ast.Node, k known) result {
 	case *ast.MapNode:
 		return c.mapping(n, k)
 	}
-	if v, literal := literalOf(node); literal {
+	if v, literal := syntax.Literal(node); literal {
 		return gives(typing.Constant(v), k)
 	}
 	return gives(typing.Unknown(), k)
 }
 
-// literalOf returns the value of a literal that is no list and no map.
-func literalOf(node ast.Node) (v any, literal bool) {
-	switch n := node.(type) {
-	case *ast.NilNode:
-		return nil, true
-	case *ast.BoolNode:
-		return n.Value, true
-	case *ast.IntegerNode:
-		return int64(n.Value), true
-	case *ast.FloatNode:
-		return n.Value, true
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.UnaryNode:
-		v, literal = literalOf(n.Node)
-		if n.Operator != "-" || !literal || value.KindOf(v)&value.Number == 0 {
-			return nil, false
-		}
-		v, err := value.Negate(v)
-		return v, err == nil
-	default:
-		return nil, false
-	}
-}
-
 // literalType is the type of a number with a sign, or else t.
 func (c *checker) literalType(node ast.Node, t typing.Type) typing.Type {
-	if v, literal := literalOf(node); literal {
+	if v, literal := syntax.Literal(node); literal {
 		return typing.Constant(v)
 	}
 	return t

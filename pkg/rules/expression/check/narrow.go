@@ -5,6 +5,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
@@ -27,7 +28,7 @@ func (c *checker) substituteOf(node ast.Node) (s substitute, is bool) {
 	case *ast.PointerNode, *ast.MemberNode, *ast.ChainNode:
 		return substitute{nil, c.present(node, typing.Unknown())}, true
 	case *ast.BinaryNode:
-		v, literal := literalOf(n.Right)
+		v, literal := syntax.Literal(n.Right)
 		return substitute{v, c.present(n.Left, typing.Unknown())}, literal && n.Operator == "??"
 	case *ast.BuiltinNode, *ast.CallNode:
 		return c.substituteOfCall(node)
@@ -65,7 +66,7 @@ func (c *checker) substituteOfCall(node ast.Node) (s substitute, is bool) {
 	case len(arguments) == 0:
 		return substitute{}, false
 	case name == "default" && len(arguments) == 2:
-		v, literal := literalOf(arguments[1])
+		v, literal := syntax.Literal(arguments[1])
 		return substitute{v, c.present(arguments[0], typing.Unknown())}, literal
 	case name == "type":
 		return substitute{"nil", c.present(arguments[0], typing.Unknown())}, true
@@ -170,13 +171,13 @@ func (c *checker) narrowedBy(operator string, one, other side, r result) result 
 
 // constantOf returns the value of a node that has only one.
 func constantOf(node ast.Node, t typing.Type) (v any, constant bool) {
-	if v, literal := literalOf(node); literal {
+	if v, literal := syntax.Literal(node); literal {
 		return v, true
 	}
 	if array, is := node.(*ast.ArrayNode); is {
 		list := make([]any, len(array.Nodes))
 		for i, element := range array.Nodes {
-			if list[i], constant = literalOf(element); !constant {
+			if list[i], constant = syntax.Literal(element); !constant {
 				return nil, false
 			}
 		}

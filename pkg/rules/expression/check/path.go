@@ -206,7 +206,7 @@ func (w *walk) element(i int, property ast.Node, index typing.Type) {
 	case kinds == value.Map:
 		failed = w.wants(property, index, "the key of a map", value.String)
 	}
-	n, literal := literalOf(property)
+	n, literal := syntax.Literal(property)
 	if position, is := n.(int64); is && literal && kinds == value.List {
 		w.on = w.on.At(position)
 	} else {

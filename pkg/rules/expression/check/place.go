@@ -61,7 +61,7 @@ func stepOf(access ast.Node) (step string, constant bool) {
 	if !is {
 		return "", false
 	}
-	v, _ := literalOf(n.Property)
+	v, _ := syntax.Literal(n.Property)
 	index, is := v.(int64)
 	return "[" + strconv.FormatInt(index, 10) + "]", is
 }

@@ -101,38 +101,14 @@ func field(key string) string { return "." + strconv.Quote(key) }
 // constant returns the value of a literal, or of a path into a constant.
 func (r *reader) constant(node ast.Node) (v any, known bool) {
 	switch n := node.(type) {
-	case *ast.NilNode:
-		return nil, true
-	case *ast.BoolNode:
-		return n.Value, true
-	case *ast.IntegerNode:
-		return int64(n.Value), true
-	case *ast.FloatNode:
-		return n.Value, true
-	case *ast.StringNode:
-		return n.Value, true
 	case *ast.IdentifierNode:
 		return r.names.Constant(n.Value)
 	case *ast.ArrayNode:
 		return r.constants(n.Nodes)
 	case *ast.MemberNode, *ast.ChainNode:
 		return r.constantAt(node)
-	case *ast.UnaryNode:
-		return r.negative(n)
 	default:
-		return nil, false
-	}
-}
-
-func (r *reader) negative(n *ast.UnaryNode) (v any, known bool) {
-	v, known = r.constant(n.Node)
-	switch number := v.(type) {
-	case int64:
-		return -number, known && n.Operator == "-"
-	case float64:
-		return -number, known && n.Operator == "-"
-	default:
-		return nil, false
+		return syntax.Literal(node)
 	}
 }
 
