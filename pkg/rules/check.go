@@ -101,8 +101,8 @@ func (c *checking) spend(d *definition) bool {
 func (c *checking) check(declared relation.Declarations) {
 	r := c.rule
 	always := body.Context{Names: c, Scope: r.names.scope}
-	c.errs = append(c.errs, r.when.CheckCondition(always)...)
-	matched := r.when.Holding(always)
+	matched, errs := r.when.CheckCondition(always)
+	c.errs = append(c.errs, errs...)
 	if r.hold != nil && r.hold.computed != nil {
 		c.errs = append(c.errs, r.hold.check(matched)...)
 	}
@@ -122,7 +122,8 @@ func (c *checking) deletion(surroundings action.Checking, always body.Context) {
 	}
 	surroundings.Facts = surroundings.Facts.With(slotObject, "metadata", "deletionTimestamp")
 	c.steps(o.steps, surroundings)
-	c.errs = append(c.errs, o.done.CheckCondition(surroundings.Context)...)
+	_, errs := o.done.CheckCondition(surroundings.Context)
+	c.errs = append(c.errs, errs...)
 }
 
 func (c *checking) steps(steps []*action.Step, surroundings action.Checking) {

@@ -33,8 +33,9 @@ func (s *Step) Check(c Checking) document.Errors {
 		c.Names = loopTypes{outer: c.Names, first: s.each.slot, element: list.Items()}
 		c.Scope = s.each.outer.Extend(s.each.name, indexName)
 	}
-	errs = append(errs, s.when.CheckCondition(c.Context)...)
-	c.Context = s.when.Holding(c.Context)
+	holding, whenErrs := s.when.CheckCondition(c.Context)
+	errs = append(errs, whenErrs...)
+	c.Context = holding
 	return append(errs, s.action.Check(c)...)
 }
 

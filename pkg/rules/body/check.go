@@ -215,22 +215,15 @@ func (d *draft) typeOfMap(m mapping) typing.Type {
 	return typing.Map(fields, others...)
 }
 
-// CheckCondition returns what is wrong with an expression that is to be a
-// condition, nil where there is none.
-func (x *Expression) CheckCondition(c Context) document.Errors {
+// CheckCondition returns the context of what is evaluated only where a condition
+// holds, and what is wrong with the condition. Without one it is c, and nothing.
+func (x *Expression) CheckCondition(c Context) (holding Context, errs document.Errors) {
 	if x == nil {
-		return nil
+		return c, nil
 	}
-	return locateAll(x.node, check.Condition(x.program, c.Names, c.Facts))
-}
-
-// Holding is the context of what is evaluated only where a condition holds; it is c
-// where there is none.
-func (x *Expression) Holding(c Context) Context {
-	if x != nil {
-		c.Facts = check.Facts(x.program, c.Names, c.Facts)
-	}
-	return c
+	facts, wrong := check.Condition(x.program, c.Names, c.Facts)
+	c.Facts = facts
+	return c, locateAll(x.node, wrong)
 }
 
 // Check returns what the value of an expression can be, and what is wrong with it.

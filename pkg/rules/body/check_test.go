@@ -295,20 +295,22 @@ func TestConditions(t *testing.T) {
 		return x
 	}
 	var none *body.Expression
-	if errs := none.CheckCondition(c); errs != nil || none.Holding(c).Facts != c.Facts {
+	if held, errs := none.CheckCondition(c); errs != nil || held.Facts != c.Facts {
 		t.Errorf("no condition: %v", errs)
 	}
 	guarded := condition(`other != nil`)
-	if errs := guarded.CheckCondition(c); len(errs) > 0 {
+	held, errs := guarded.CheckCondition(c)
+	if len(errs) > 0 {
 		t.Error(errs.Render())
 	}
 	use := condition(`other.spec.replicas > 3`)
 	want := []string{`may-be-absent b.yaml:1:14: when: other may be absent, so other.spec cannot be read; write other?.spec, which is nil then`}
-	if diff := cmp.Diff(want, lines(use.CheckCondition(c))); diff != "" {
+	_, errs = use.CheckCondition(c)
+	if diff := cmp.Diff(want, lines(errs)); diff != "" {
 		t.Errorf("unguarded (-want +got):\n%s", diff)
 	}
 	slot, _ := n.scope.Slot("other")
-	if held := guarded.Holding(c); !held.Facts.Has(slot) {
+	if !held.Facts.Has(slot) {
 		t.Error("the condition says nothing of the name")
 	}
 	given, errs := condition(`other?.spec.enabled == true`).Check(c)

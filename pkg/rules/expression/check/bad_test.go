@@ -88,7 +88,8 @@ func TestCondition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, cluster, lets...)
 			var got []string
-			for _, err := range check.Condition(w.compiled(t, tt.source), w, nil) {
+			_, errs := check.Condition(w.compiled(t, tt.source), w, nil)
+			for _, err := range errs {
 				got = append(got, err.Error())
 			}
 			if text := strings.Join(got, "\n"); text != tt.want {

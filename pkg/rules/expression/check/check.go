@@ -33,18 +33,12 @@ func Program(p *expression.Program, names Names, facts *typing.Facts) (typing.Ty
 	return r.of, c.sorted()
 }
 
-// Condition is [Program] for an expression that has to be a boolean.
-func Condition(p *expression.Program, names Names, facts *typing.Facts) []*expression.Error {
+// Condition is [Program] for an expression that has to be a boolean. It returns facts,
+// and what else is present where the condition is true.
+func Condition(p *expression.Program, names Names, facts *typing.Facts) (*typing.Facts, []*expression.Error) {
 	c := newChecker(p, names)
-	c.boolean(c.tree.Node, known{names: facts}, "a condition")
-	return c.sorted()
-}
-
-// Facts returns facts, and what else is present where a condition is true.
-func Facts(p *expression.Program, names Names, facts *typing.Facts) *typing.Facts {
-	c := newChecker(p, names)
-	c.silent = true
-	return c.boolean(c.tree.Node, known{names: facts}, "a condition").yes.names
+	r := c.boolean(c.tree.Node, known{names: facts}, "a condition")
+	return r.yes.names, c.sorted()
 }
 
 // Template is [Program] for a template. Its errors are placed in the whole text.

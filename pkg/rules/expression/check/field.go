@@ -56,7 +56,9 @@ func fieldHint(parent, key string, names []string) string {
 
 // sameWord finds a name that is written in another case or with other separators.
 func sameWord(word string, names []string) string {
-	plain := func(s string) string { return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s)) }
+	plain := func(s string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(s), "_", ""), "-", "")
+	}
 	wanted := plain(word)
 	for _, name := range names {
 		if plain(name) == wanted {
@@ -69,13 +71,13 @@ func sameWord(word string, names []string) string {
 // oneDeeper finds the field of a map below which there is a field called key.
 func oneDeeper(t typing.Type, key string) string {
 	const most = 100
-	names := t.Names()
+	names := t.Schema().Names()
 	for _, name := range names[:min(len(names), most)] {
-		below, _ := t.Field(name)
-		if !below.Known() || below.Schema() == nil || below.Schema().Map == nil {
+		below := t.Schema().Map.Fields[name].Type
+		if below == nil || below.Map == nil {
 			continue
 		}
-		if _, declared := below.Schema().Map.Fields[key]; declared {
+		if _, declared := below.Map.Fields[key]; declared {
 			return name
 		}
 	}

@@ -29,8 +29,9 @@ func FuzzCheck(f *testing.F) {
 		if err != nil {
 			return
 		}
-		checkPlaces(t, when, check.Condition(condition, w, nil))
-		of, errs := check.Program(p, w, check.Facts(condition, w, nil))
+		facts, errs := check.Condition(condition, w, nil)
+		checkPlaces(t, when, errs)
+		of, errs := check.Program(p, w, facts)
 		checkPlaces(t, source, errs)
 		if of.String() == "" {
 			t.Error("the type has no name")
@@ -83,7 +84,7 @@ func TestBounded(t *testing.T) {
 			p := names.compiled(t, source)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			facts := check.Facts(p, names, nil)
+			facts, _ := check.Condition(p, names, nil)
 			_, errs := check.Program(p, names, facts)
 			runtime.ReadMemStats(&after)
 			checkPlaces(t, source, errs)

@@ -175,7 +175,7 @@ func (w *world) checked(tb testing.TB, source string, conditions ...string) (typ
 	tb.Helper()
 	var facts *typing.Facts
 	for _, condition := range conditions {
-		facts = check.Facts(w.compiled(tb, condition), w, facts)
+		facts, _ = check.Condition(w.compiled(tb, condition), w, facts)
 	}
 	t, errs := check.Program(w.compiled(tb, source), w, facts)
 	return t, slices.Clip(errs)

@@ -194,8 +194,8 @@ func TestNoFailures(t *testing.T) {
 		when := writer.write("bool", 3)
 		then := writer.write(writer.of([]string{"num", "text", "bool", "any", "nodes"}), 3)
 		condition, result := compiledOrSkip(t, w, when), compiledOrSkip(t, w, then)
-		facts := check.Facts(condition, w, nil)
-		if errs := check.Condition(condition, w, nil); len(errs) > 0 {
+		facts, errs := check.Condition(condition, w, nil)
+		if len(errs) > 0 {
 			t.Skip("a wrong condition")
 		}
 		of, errs := check.Program(result, w, facts)

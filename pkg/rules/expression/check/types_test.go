@@ -134,7 +134,7 @@ func TestFacts(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, cluster, lets...)
-			facts := check.Facts(w.compiled(t, tt.condition), w, nil)
+			facts, _ := check.Condition(w.compiled(t, tt.condition), w, nil)
 			if tt.present != "" && !facts.Has(0, words(tt.present)...) {
 				t.Errorf("%s: %s is not present, although %s", tt.condition, tt.present, tt.reason)
 			}
@@ -149,9 +149,9 @@ func TestFacts(t *testing.T) {
 // pointer.
 func TestFactsAreKept(t *testing.T) {
 	w := newWorld(t, cluster, lets...)
-	facts := check.Facts(w.compiled(t, "object.spec.tikv != nil && object.spec.tidb != nil"), w, nil)
+	facts, _ := check.Condition(w.compiled(t, "object.spec.tikv != nil && object.spec.tidb != nil"), w, nil)
 	for _, condition := range []string{"object.spec.tikv != nil", "hasTikv", "both", "true", "object.spec.pd.paused", "hasTikv || both", "stores > 0 || object.spec.tikv?.replicas == 1"} {
-		got := check.Facts(w.compiled(t, condition), w, facts)
+		got, _ := check.Condition(w.compiled(t, condition), w, facts)
 		if condition[0] != 's' && got != facts {
 			t.Errorf("%s gives other facts", condition)
 		}
@@ -159,7 +159,7 @@ func TestFactsAreKept(t *testing.T) {
 			t.Errorf("%s loses facts", condition)
 		}
 	}
-	if got := check.Facts(w.compiled(t, "true"), w, nil); got != (*typing.Facts)(nil) {
+	if got, _ := check.Condition(w.compiled(t, "true"), w, nil); got != (*typing.Facts)(nil) {
 		t.Errorf("true gives facts: %v", got)
 	}
 }
