@@ -100,11 +100,7 @@ func checkFieldSelector(declared spec.Resource, found *schema.Resource, n *docum
 		return nil //nolint:nilerr // The parser of the set has reported it.
 	}
 	for _, requirement := range selector.Requirements() {
-		var draft any = schema.Unknown{}
-		for _, key := range slices.Backward(strings.Split(requirement.Field, ".")) {
-			draft = map[string]any{key: draft}
-		}
-		for _, v := range found.Type.Validate(draft, schema.Merged) {
+		for _, v := range found.Type.ValidatePath(strings.Split(requirement.Field, ".")...) {
 			errs = append(errs, n.ErrorAt(max(strings.Index(n.Text(), requirement.Field), 0), len(requirement.Field), v.Hint, "%s", v.Message).Coded(v.Code))
 		}
 	}

@@ -12,7 +12,7 @@ func TestCheckPatch(t *testing.T) {
 		"Scale":   {"Through another.", `{patch: {subresource: scale, merge: {spec: {replicas: 3}}}}`, ""},
 		"ScaleOther": {
 			"Which has only some fields.", `{patch: {subresource: scale, merge: {spec: {class: mesh}}}}`,
-			`unknown-field patch.merge.spec.class: unknown field "class"; the fields here are replicas`,
+			`unknown-field patch.merge.spec.class: unknown field "class"; the only field here is replicas`,
 		},
 		"NoSubresource": {"One that there is not.", `{patch: {subresource: statuses, merge: {status: {phase: Ready}}}}`, `subresource patch.subresource: gateways have no subresource "statuses"; did you mean "status"?`},
 		"FarSubresource": {

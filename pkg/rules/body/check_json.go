@@ -125,7 +125,7 @@ func into(t *schema.Type, step, way string) (schema.Field, *fault) {
 	case t.List != nil && isIndex(step):
 		return schema.Field{Type: t.List.Items}, nil
 	case t.Map != nil:
-		for _, v := range t.Validate(map[string]any{key: schema.Unknown{}}, schema.Merged) {
+		for _, v := range t.ValidatePath(key) {
 			return schema.Field{}, &fault{v.Code, v.Message, v.Hint}
 		}
 		return schema.Field{}, nil

@@ -194,7 +194,6 @@ func place(pointer part) footprint.Path {
 	if !whole {
 		keys = keys[:len(keys)-1]
 	}
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for i, key := range keys {
 		if isIndex(key) {
 			keys = keys[:i]

@@ -1,9 +1,7 @@
 package body
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -43,12 +41,10 @@ func below(n *document.Node, step any) *document.Node {
 // misspelt reports a field that is missing because it is there under a name that is a
 // little different. To say that once is enough.
 func misspelt(missing schema.Violation, all []schema.Violation) bool {
-	name, is := strings.CutPrefix(missing.Hint, "add ")
-	if missing.Code != document.CodeMissingField || !is {
+	if missing.Code != document.CodeMissingField || missing.Field == "" {
 		return false
 	}
-	meant := fmt.Sprintf("did you mean %q?", strings.TrimSuffix(name, ": ..."))
 	return slices.ContainsFunc(all, func(v schema.Violation) bool {
-		return v.Code == document.CodeUnknownField && v.Hint == meant && slices.Equal(v.Path[:len(v.Path)-1], missing.Path)
+		return v.Code == document.CodeUnknownField && v.Field == missing.Field && slices.Equal(v.Path[:len(v.Path)-1], missing.Path)
 	})
 }

@@ -1,7 +1,6 @@
 package relation
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -109,11 +108,7 @@ func (r *Relation) checkFields(related *schema.Resource) (errs document.Errors) 
 		if wrong != nil {
 			continue // A template decides.
 		}
-		var draft any = schema.Unknown{}
-		for _, key := range slices.Backward(path) {
-			draft = map[string]any{key: draft}
-		}
-		for _, v := range related.Type.Validate(draft, schema.Merged) {
+		for _, v := range related.Type.ValidatePath(path...) {
 			errs = append(errs, entry.Key.Errorf(v.Hint, "%s", v.Message).Coded(v.Code))
 		}
 	}

@@ -19,6 +19,9 @@ type Violation struct {
 	Code    document.Code
 	Message string
 	Hint    string
+	// Field is the one that is missing, or that an unknown one most likely means; "" for
+	// neither.
+	Field string
 }
 
 // Writing says what becomes of what is there when a value is written.
@@ -59,6 +62,16 @@ func (t *Type) Validate(v any, how Writing) []Violation {
 	c := validation{how: how, steps: mostSteps, budget: value.NewBudget(0)}
 	c.value(t, v, how != Whole)
 	return c.found
+}
+
+// ValidatePath returns what is wrong with a path of keys, whatever is below it: a field
+// that there is not.
+func (t *Type) ValidatePath(path ...string) []Violation {
+	var draft any = Unknown{}
+	for _, key := range slices.Backward(path) {
+		draft = map[string]any{key: draft}
+	}
+	return t.Validate(draft, Merged)
 }
 
 // validation is one walk over a value.
@@ -161,8 +174,13 @@ func (t *Type) hasText(text string) bool {
 
 // report adds a mistake at the place where the walk is.
 func (c *validation) report(code document.Code, message, hint string) {
+	c.add(Violation{Code: code, Message: message, Hint: hint})
+}
+
+func (c *validation) add(v Violation) {
 	if !c.full() {
-		c.found = append(c.found, Violation{Path: slices.Clone(c.path), Code: code, Message: message, Hint: hint})
+		v.Path = slices.Clone(c.path)
+		c.found = append(c.found, v)
 	}
 }
 

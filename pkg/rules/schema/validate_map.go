@@ -63,7 +63,8 @@ func (c *validation) field(t *Type, key string, f Field, possible bool, v any, m
 
 func (c *validation) unknownField(t *Type, key string) {
 	if !t.Object || !isIdentity(key) {
-		c.report(document.CodeUnknownField, fmt.Sprintf("unknown field %q", value.Excerpt(key)), t.closest(key))
+		hint, near := t.closest(key)
+		c.add(Violation{Code: document.CodeUnknownField, Message: fmt.Sprintf("unknown field %q", value.Excerpt(key)), Hint: hint, Field: near})
 	}
 }
 
@@ -79,7 +80,7 @@ func (c *validation) required(t *Type, m map[string]any) {
 		}
 		v, there := m[name]
 		if !there || v == nil && !f.Type.nullable() {
-			c.report(document.CodeMissingField, fmt.Sprintf("the field %q is missing", name), "add "+name+": ...")
+			c.add(Violation{Code: document.CodeMissingField, Message: fmt.Sprintf("the field %q is missing", name), Hint: "add " + name + ": ...", Field: name})
 		}
 	}
 }
@@ -87,20 +88,24 @@ func (c *validation) required(t *Type, m map[string]any) {
 // nullable reports whether null is stored.
 func (t *Type) nullable() bool { return t == nil || t.Kinds == 0 || t.Kinds&value.Nil != 0 }
 
-// closest is a hint which field was meant.
-func (t *Type) closest(key string) string {
+// closest is a hint which field was meant, and the field where one here is close.
+func (t *Type) closest(key string) (hint, near string) {
 	const few = 12
 	names := t.Names()
 	if near := document.Suggest(key, names); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
+		return fmt.Sprintf("did you mean %q?", near), near
 	}
-	if below := t.below(key); below != "" {
-		return "did you mean " + below + "." + key + "?"
+	below := t.below(key)
+	switch {
+	case below != "":
+		return "did you mean " + below + "." + key + "?", ""
+	case len(names) == 1:
+		return "the only field here is " + names[0], ""
+	case len(names) == 0 || len(names) > few:
+		return "", ""
+	default:
+		return "the fields here are " + strings.Join(names, ", "), ""
 	}
-	if len(names) == 0 || len(names) > few {
-		return ""
-	}
-	return "the fields here are " + strings.Join(names, ", ")
 }
 
 // below is the only field that has one of this name in it, or "".

@@ -198,7 +198,7 @@ func TestValidateFields(t *testing.T) {
 		},
 		"NoIdentity": {
 			"What is no object has none.", `{spec: open}`, `{kind: X}`,
-			[]string{`/kind unknown-field: unknown field "kind"; the fields here are spec`},
+			[]string{`/kind unknown-field: unknown field "kind"; the only field here is spec`},
 		},
 		"TooFew": {
 			"Entries are counted.",

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,7 +30,7 @@ func TestValidateUnknown(t *testing.T) {
 			"But not where there is no field.",
 			`{alpha: int}`,
 			map[string]any{"beta": unknown},
-			[]string{`/beta unknown-field: unknown field "beta"; the fields here are alpha`},
+			[]string{`/beta unknown-field: unknown field "beta"; the only field here is alpha`},
 		},
 		"SomeKeys": {
 			"Of keys that are not known, one may be what is required.",
@@ -46,7 +47,7 @@ func TestValidateUnknown(t *testing.T) {
 			"A user's own key of that name is a key.",
 			`{a: int}`,
 			map[string]any{SomeKeys: "x"},
-			[]string{`/` + SomeKeys + ` unknown-field: unknown field "\x00keys"; the fields here are a`},
+			[]string{`/` + SomeKeys + ` unknown-field: unknown field "\x00keys"; the only field here is a`},
 		},
 		"Count": {
 			"It may be there, and may be not.",
@@ -106,6 +107,38 @@ func TestValidateUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, allTold(typeOf(t, tc.of).Validate(tc.value, Whole))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestValidatePath is about places, whatever is in them.
+func TestValidatePath(t *testing.T) {
+	of := &Type{Kinds: value.Map, Map: &Map{Fields: map[string]Field{
+		"spec": {Type: &Type{Kinds: value.Map, Map: &Map{Fields: map[string]Field{
+			"size":  {Type: &Type{Kinds: value.Int}, Required: true},
+			"class": {Type: &Type{Kinds: value.String}},
+		}}}},
+		"data": {Type: Open()},
+	}}}
+	tests := map[string]struct {
+		reason, path, field, hint string
+		found                     int
+	}{
+		"Field":    {"What is there is right, and nothing beside it is missing.", "spec.class", "", "", 0},
+		"Open":     {"Of what is open nothing is known.", "data.any.thing", "", "", 0},
+		"Misspelt": {"The field that was meant comes with it.", "spec.szie", "size", `did you mean "size"?`, 1},
+		"Unlike":   {"If one is near.", "spec.host", "", "the fields here are class, size", 1},
+		"Beyond":   {"An integer has no fields.", "spec.size.max", "", "", 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := of.ValidatePath(strings.Split(tc.path, ".")...)
+			if len(got) != tc.found {
+				t.Fatalf("%s have %v", tc.reason, got)
+			}
+			if len(got) > 0 && (got[0].Field != tc.field || got[0].Hint != tc.hint) {
+				t.Errorf("%s have %+v", tc.reason, got[0])
 			}
 		})
 	}
