@@ -32,45 +32,16 @@ func slip(random *rand.Rand, word string) string {
 	case 1:
 		return word[:i+1] + word[i:]
 	default:
-		if len(word) < 6 {
-			return word // Two letters of so few are another word.
-		}
 		return word[:i] + word[i+1:i+2] + word[i:i+1] + word[i+2:]
 	}
 }
 
-// meant reports whether a misspelt word is closer to the one that was meant than to any other, by the two ways of
-// measuring that there are.
+// meant reports whether a misspelt word is closer to the one that was meant than to any other, in whatever order they
+// come.
 func meant(spelt, word string, possible []string) bool {
 	backward := slices.Clone(possible)
 	slices.Reverse(backward)
-	if document.Suggest(spelt, possible) != word || document.Suggest(spelt, backward) != word {
-		return false
-	}
-	near := letters(spelt, word)
-	return identifier.MatchString(word) == identifier.MatchString(spelt) && !slices.ContainsFunc(possible, func(other string) bool {
-		return other != word && (letters(spelt, other) <= near || strings.EqualFold(other, spelt))
-	})
-}
-
-// letters is how many letters are to be put in, taken out or replaced to make one word of another.
-func letters(a, b string) int {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return document.Suggest(spelt, possible) == word && document.Suggest(spelt, backward) == word &&
+		identifier.MatchString(word) == identifier.MatchString(spelt) &&
+		!slices.ContainsFunc(possible, func(other string) bool { return other != word && strings.EqualFold(other, spelt) })
 }

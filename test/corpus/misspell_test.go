@@ -43,19 +43,6 @@ func TestMisspellGivesUp(t *testing.T) {
 	}
 }
 
-func TestLetters(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"abc", "ABC", 0}, {"abc", "ab", 1}, {"abc", "abbc", 1}, {"abc", "axc", 1}, {"abcd", "abdc", 2}, {"", "abc", 3},
-	} {
-		if got := letters(c.a, c.b); got != c.want {
-			t.Errorf("from %q to %q are %d letters, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func TestSpelled(t *testing.T) {
 	for _, pattern := range []string{
 		`^[a-z]{3}-[0-9]+$`, `^(a|b)c?$`, `^\d{4}-\d{2}$`, `^x*y+z{2,5}$`, `(?i)^abc$`, `^[^a]$`, `.`, `^(\d+)\.(\d+)$`, `^$`,

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -53,7 +54,7 @@ func (c *compiler) unknown(at syntax.Span, name string) *Error {
 	if len(c.predicates) > 0 {
 		return err.WithHint("write .%s for that field of the element%s", name, c.orClosest(name))
 	}
-	if other := syntax.Closest(name, c.visibleNames()); other != "" {
+	if other := document.Suggest(name, c.visibleNames()); other != "" {
 		return err.WithHint("did you mean %q?", other)
 	}
 	if other := syntax.ClosestFunction(name); other != "" {
@@ -64,7 +65,7 @@ func (c *compiler) unknown(at syntax.Span, name string) *Error {
 
 // orClosest adds a name to a hint.
 func (c *compiler) orClosest(name string) string {
-	if other := syntax.Closest(name, c.visibleNames()); other != "" {
+	if other := document.Suggest(name, c.visibleNames()); other != "" {
 		return ", or did you mean " + strconv.Quote(other) + "?"
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
@@ -91,7 +92,7 @@ func (c *compiler) checkFields(root ast.Node, first step) error {
 		return nil
 	}
 	err := first.at.Errorf("%s has no %q", name.Value, value.Excerpt(first.key))
-	if other := syntax.Closest(first.key, fields); other != "" {
+	if other := document.Suggest(first.key, fields); other != "" {
 		return err.WithHint("did you mean %s.%s?", name.Value, other)
 	}
 	if len(fields) == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
@@ -51,7 +52,7 @@ func constantText(v any) string {
 
 // enumHint names the value that was most likely meant, or the first few.
 func enumHint(written string, names []string) string {
-	if near := cmp.Or(sameWord(written, names), syntax.Closest(written, names)); near != "" {
+	if near := cmp.Or(sameWord(written, names), document.Suggest(written, names)); near != "" {
 		return "did you mean " + near + "?"
 	}
 	const few = 8

@@ -5,6 +5,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -45,7 +46,7 @@ func (w *walk) keySpan(i int) syntax.Span {
 // fieldHint names the field that was most likely meant, or all if these are few.
 func fieldHint(parent, key string, names []string) string {
 	const few = 8
-	if other := syntax.Closest(key, names); other != "" {
+	if other := document.Suggest(key, names); other != "" {
 		return "did you mean " + parent + syntax.KeyText(other) + "?"
 	}
 	if len(names) == 0 || len(names) > few {

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
@@ -38,11 +39,11 @@ func NoFunction(name string, at Span) *Error {
 	return err
 }
 
-// ClosestFunction is [Closest] among the functions.
+// ClosestFunction returns the function that a misspelt name most likely means, or "".
 func ClosestFunction(name string) string {
 	var names []string
 	for _, f := range function.All() {
 		names = append(names, f.Name)
 	}
-	return Closest(name, names)
+	return document.Suggest(name, names)
 }
