@@ -48,11 +48,11 @@ func BenchmarkCheck1000Rules(b *testing.B) {
 }
 
 // BenchmarkColdCheck reads the definitions, too, as a command does that starts. The file of CRD, if it is given, is read instead of
-// the slice of testdata.
+// the slice of the tests.
 func BenchmarkColdCheck(b *testing.B) {
 	name := os.Getenv("CRD")
 	if name == "" {
-		name = "testdata/typed/crds/tidbclusters.yaml"
+		name = "../../test/schemas/tidbclusters.yaml"
 	}
 	files := []document.File{{Name: "rules.yaml", Data: []byte(head + "  rules:" + fmt.Sprintf(typicalRule, 0))}}
 	b.ReportAllocs()

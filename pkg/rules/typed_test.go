@@ -2,19 +2,15 @@ package rules_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
+	"github.com/dyncontroller/dyncontroller/test/schemas"
 )
 
 // How many cases there are at least.
@@ -23,34 +19,9 @@ const (
 	rightTyped = 60
 )
 
-// catalog knows the types of Kubernetes and those of testdata/typed/crds.
-var catalog = sync.OnceValues(func() (*schema.Catalog, error) {
-	names, err := filepath.Glob("testdata/typed/crds/*.yaml")
-	if err != nil {
-		return nil, err
-	}
-	var all []*crd.Definition
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		definitions, err := crd.Read(name, data)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, definitions...)
-	}
-	return schema.NewCatalog(crd.NewSource(all), builtin.Source()), nil
-})
-
 func typed(t testing.TB) rules.Options {
 	t.Helper()
-	schemas, err := catalog()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rules.Options{DefaultNamespace: "default", Schemas: schemas}
+	return rules.Options{DefaultNamespace: "default", Schemas: schemas.Catalog(t)}
 }
 
 // findings is all that is found in a file whose objects have known types.

@@ -5,7 +5,7 @@ package floors
 func House() [][]string {
 	return [][]string{
 		{"./test/corpus", "./test/demo", "./test/docs", "./test/e2e", "./test/floors", "./test/hostile/probe"},
-		{"./test/controlplane", "./test/generate", "./test/hostile"},
+		{"./test/controlplane", "./test/generate", "./test/hostile", "./test/schemas"},
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},
 		{"./internal/config", "./internal/discovery", "./internal/findings", "./internal/source", "./internal/telemetry"},

@@ -1,9 +1,7 @@
 package action_test
 
 import (
-	"os"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,27 +14,13 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+	"github.com/dyncontroller/dyncontroller/test/schemas"
 )
 
-// catalog knows the types of Kubernetes, gateways and tenants.
-var catalog = sync.OnceValues(func() (*schema.Catalog, error) {
-	data, err := os.ReadFile("../testdata/typed/crds/gateways.yaml")
-	if err != nil {
-		return nil, err
-	}
-	all, err := crd.Read("gateways.yaml", data)
-	if err != nil {
-		return nil, err
-	}
-	return schema.NewCatalog(crd.NewSource(all), builtin.Source()), nil
-})
-
 var (
-	gateways   = kubernetes.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gateways"}
-	tenants    = kubernetes.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "tenants"}
+	gateways   = schemas.Gateways()
+	tenants    = schemas.Tenants()
 	namespaces = kubernetes.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
@@ -52,16 +36,13 @@ type typedScene struct {
 
 func newTypedScene(t testing.TB, watched kubernetes.GroupVersionResource) *typedScene {
 	t.Helper()
-	schemas, err := catalog()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &typedScene{schemas: schemas, watched: watched, related: map[string]*relation.Relation{}}
+	known := schemas.Catalog(t)
+	s := &typedScene{schemas: known, watched: watched, related: map[string]*relation.Relation{}}
 	for _, gvr := range []kubernetes.GroupVersionResource{gateways, tenants, namespaces, configmaps, pods, nodes, widgets} {
 		s.declared = append(s.declared, &relation.Declaration{Name: gvr.Resource, GVR: gvr, Selections: []plan.Selection{{GVR: gvr}}})
 	}
 	object := func(gvr kubernetes.GroupVersionResource) typing.Type {
-		if found := schemas.Resource(gvr); found != nil {
+		if found := known.Resource(gvr); found != nil {
 			return typing.Object(found.Type)
 		}
 		return typing.Of(typing.Unknown().Kinds())

@@ -1,35 +1,25 @@
 package body_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	kubernetes "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+	"github.com/dyncontroller/dyncontroller/test/schemas"
 )
 
 // gateway is the type of the objects of the tests, which has every extension of
 // Kubernetes to OpenAPI.
 func gateway(t testing.TB) *schema.Type {
 	t.Helper()
-	data, err := os.ReadFile("../testdata/typed/crds/gateways.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := crd.Read("gateways.yaml", data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := crd.NewSource(all).Resource(kubernetes.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gateways"})
+	found := schemas.Catalog(t).Resource(schemas.Gateways())
 	if found == nil {
 		t.Fatal("there is no gateway")
 	}

@@ -1,9 +1,7 @@
 package relation_test
 
 import (
-	"os"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,28 +13,13 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+	"github.com/dyncontroller/dyncontroller/test/schemas"
 )
 
-// catalog knows the types of Kubernetes, gateways and tenants.
-var catalog = sync.OnceValues(func() (*schema.Catalog, error) {
-	data, err := os.ReadFile("../testdata/typed/crds/gateways.yaml")
-	if err != nil {
-		return nil, err
-	}
-	all, err := crd.Read("gateways.yaml", data)
-	if err != nil {
-		return nil, err
-	}
-	return schema.NewCatalog(crd.NewSource(all), builtin.Source()), nil
-})
-
 var (
-	gatewaysGVR = kubernetes.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gateways"}
-	tenantsGVR  = kubernetes.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "tenants"}
+	gatewaysGVR = schemas.Gateways()
+	tenantsGVR  = schemas.Tenants()
 )
 
 // typedNames are names with types, of a rule that watches some resource.
@@ -59,16 +42,13 @@ type typedCases map[string]struct {
 
 func (tests typedCases) run(t *testing.T, watched kubernetes.GroupVersionResource) {
 	t.Helper()
-	schemas, err := catalog()
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := schemas.Catalog(t)
 	var declarations relation.Declarations
 	for _, gvr := range []kubernetes.GroupVersionResource{gatewaysGVR, tenantsGVR, podsGVR, secretsGVR, nodesGVR, widgetsGVR} {
 		declarations = append(declarations, &relation.Declaration{Name: gvr.Resource, GVR: gvr, Selections: []plan.Selection{{GVR: gvr}}})
 	}
 	names := typedNames{
-		"nodes":    typing.List(typing.Object(schemas.Resource(nodesGVR).Type)),
+		"nodes":    typing.List(typing.Object(known.Resource(nodesGVR).Type)),
 		"text":     typing.Of(value.String),
 		"texts":    typing.List(typing.Of(value.String)),
 		"number":   typing.Of(value.Int),
@@ -77,7 +57,7 @@ func (tests typedCases) run(t *testing.T, watched kubernetes.GroupVersionResourc
 		"nothing":  typing.Of(value.Nil),
 		"object":   typing.Of(value.Map),
 	}
-	if found := schemas.Resource(watched); found != nil {
+	if found := known.Resource(watched); found != nil {
 		names["object"] = typing.Object(found.Type)
 	}
 	for name, tc := range tests {
@@ -87,7 +67,7 @@ func (tests typedCases) run(t *testing.T, watched kubernetes.GroupVersionResourc
 				t.Fatalf("%s\n%s", tc.with, errs.Render())
 			}
 			errs = compiled.Check(body.Context{Names: names, Scope: typedScope}, relation.Surroundings{
-				Watched: schemas.Resource(watched), Related: schemas.Resource(compiled.Declaration().GVR),
+				Watched: known.Resource(watched), Related: known.Resource(compiled.Declaration().GVR),
 			})
 			if diff := cmp.Diff(tc.want, typedLines(errs)); diff != "" {
 				t.Errorf("%s\n%s\n(-want +got):\n%s", tc.reason, tc.with, diff)
@@ -191,11 +171,8 @@ func TestCheckScopeOfUntyped(t *testing.T) {
 }
 
 func TestType(t *testing.T) {
-	schemas, err := catalog()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pod := typing.Object(schemas.Resource(podsGVR).Type)
+	known := schemas.Catalog(t)
+	pod := typing.Object(known.Resource(podsGVR).Type)
 	tests := []struct {
 		reason string
 		with   string
@@ -210,7 +187,7 @@ func TestType(t *testing.T) {
 	}
 	for _, tc := range tests {
 		compiled := compile(t, tc.with, declared(""))
-		related := schemas.Resource(compiled.Declaration().GVR)
+		related := known.Resource(compiled.Declaration().GVR)
 		if got := compiled.Type(related); !got.Equal(tc.want) || tc.known != (related != nil) {
 			t.Errorf("%s %s: have %v, want %v", tc.reason, tc.with, got, tc.want)
 		}
