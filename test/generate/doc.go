@@ -5,14 +5,14 @@ package generate
 
 import "pgregory.net/rapid"
 
-// evenly returns a number below n. Those of rapid are mostly small, which would choose the first options only; like
+// Evenly returns a number below n. Those of rapid are mostly small, which would choose the first options only; like
 // them, this one shrinks to 0.
-func evenly(t *rapid.T, n int) int {
+func Evenly(t *rapid.T, n int) int {
 	return int(rapid.Uint64().Draw(t, "choice") * 0x9E3779B97F4A7C15 >> 32 % uint64(n))
 }
 
-// chance is true so many times in a hundred.
-func chance(t *rapid.T, percent int) bool { return evenly(t, 100) >= 100-percent }
+// Chance is true so many times in a hundred.
+func Chance(t *rapid.T, percent int) bool { return Evenly(t, 100) >= 100-percent }
 
-// of returns one of the options.
-func of[T any](t *rapid.T, options ...T) T { return options[evenly(t, len(options))] }
+// Of returns one of the options.
+func Of[T any](t *rapid.T, options ...T) T { return options[Evenly(t, len(options))] }

@@ -13,7 +13,7 @@ import (
 func RuleSet(pieces []string) *rapid.Generator[map[string]any] {
 	return rapid.Custom(func(t *rapid.T) map[string]any {
 		const most = 3
-		g := &ruleSet{t: t, pieces: slices.Concat(pieces, of(t, ofObject, ofObject[:4]))}
+		g := &ruleSet{t: t, pieces: slices.Concat(pieces, Of(t, ofObject, ofObject[:4]))}
 		spec := map[string]any{
 			"resources": map[string]any{
 				"pods":  map[string]any{"version": "v1", "resource": "pods"},
@@ -24,17 +24,17 @@ func RuleSet(pieces []string) *rapid.Generator[map[string]any] {
 		}
 		g.pieces = append(g.pieces, "shared", "params.least", "rule.name")
 		var rules []any
-		for i := range 1 + evenly(t, most) {
+		for i := range 1 + Evenly(t, most) {
 			rules = append(rules, g.rule(fmt.Sprintf("r%d", i)))
 		}
 		spec["rules"] = rules
 		g.maybe(spec, 5, "mode", "Audit")
 		g.maybe(spec, 5, "description", Text(t))
 		file := map[string]any{
-			"apiVersion": "dyncontroller.dev/v1alpha1", "kind": of(t, "ClusterRuleSet", "RuleSet"),
+			"apiVersion": "dyncontroller.dev/v1alpha1", "kind": Of(t, "ClusterRuleSet", "RuleSet"),
 			"metadata": map[string]any{"name": "set"}, "spec": spec,
 		}
-		if chance(t, 15) {
+		if Chance(t, 15) {
 			g.spoil(file)
 		}
 		return file
@@ -56,7 +56,7 @@ type ruleSet struct {
 }
 
 func (g *ruleSet) maybe(m map[string]any, percent int, key string, value any) {
-	if chance(g.t, percent) {
+	if Chance(g.t, percent) {
 		m[key] = value
 	}
 }
@@ -67,25 +67,25 @@ func (g *ruleSet) rule(name string) map[string]any {
 	outer := g.pieces
 	defer func() { g.pieces = outer }()
 	g.pieces = slices.Concat(g.pieces, ofOthers, ofOthers)
-	rule := map[string]any{"name": name, "watch": of(g.t, "pods", "pods", "pods,nodes"), "actions": g.actions(), "with": with, "let": let}
+	rule := map[string]any{"name": name, "watch": Of(g.t, "pods", "pods", "pods,nodes"), "actions": g.actions(), "with": with, "let": let}
 	g.maybe(rule, 60, "when", g.condition())
-	g.maybe(rule, 10, "for", of(g.t, "5m", "1s", g.expression()))
-	g.maybe(rule, 10, "onDelete", map[string]any{"actions": g.actions(), "done": g.condition(), "hold": chance(g.t, 90)})
+	g.maybe(rule, 10, "for", Of(g.t, "5m", "1s", g.expression()))
+	g.maybe(rule, 10, "onDelete", map[string]any{"actions": g.actions(), "done": g.condition(), "hold": Chance(g.t, 90)})
 	g.maybe(rule, 5, "suspend", true)
-	g.maybe(rule, 5, "mode", of(g.t, "Enforce", "Audit"))
-	g.maybe(rule, 10, "limits", map[string]any{"maxObjects": of[any](g.t, "10%", int64(3)), "per": "10m"})
+	g.maybe(rule, 5, "mode", Of(g.t, "Enforce", "Audit"))
+	g.maybe(rule, 10, "limits", map[string]any{"maxObjects": Of[any](g.t, "10%", int64(3)), "per": "10m"})
 	return rule
 }
 
 func (g *ruleSet) relation() map[string]any {
-	relation := map[string]any{"resource": of(g.t, "pods", "nodes")}
-	switch evenly(g.t, 8) {
+	relation := map[string]any{"resource": Of(g.t, "pods", "nodes")}
+	switch Evenly(g.t, 8) {
 	case 0:
-		relation["names"] = of[any](g.t, g.alone(), []any{g.name(), g.name()})
+		relation["names"] = Of[any](g.t, g.alone(), []any{g.name(), g.name()})
 	case 1:
-		relation["matchLabels"] = map[string]any{of(g.t, "app", "app", g.template()): g.name()}
+		relation["matchLabels"] = map[string]any{Of(g.t, "app", "app", g.template()): g.name()}
 	case 2:
-		relation["selector"] = of[any](g.t, g.alone(), map[string]any{"matchLabels": map[string]any{"app": g.name()}})
+		relation["selector"] = Of[any](g.t, g.alone(), map[string]any{"matchLabels": map[string]any{"app": g.name()}})
 	case 3:
 		relation["matchFields"] = map[string]any{"spec.nodeName": g.name()}
 	case 4:
@@ -93,17 +93,17 @@ func (g *ruleSet) relation() map[string]any {
 	default:
 		relation["all"] = true
 	}
-	g.maybe(relation, 20, "namespace", of(g.t, "*", "default", g.name()))
+	g.maybe(relation, 20, "namespace", Of(g.t, "*", "default", g.name()))
 	return relation
 }
 
 func (g *ruleSet) actions() []any {
 	var out []any
 	const most = 3
-	for range 1 + evenly(g.t, most) {
+	for range 1 + Evenly(g.t, most) {
 		action := g.action()
 		g.maybe(action, 20, "when", g.condition())
-		g.maybe(action, 20, "forEach", map[string]any{"each": of[any](g.t, g.alone(), []any{g.template(), int64(1)})})
+		g.maybe(action, 20, "forEach", map[string]any{"each": Of[any](g.t, g.alone(), []any{g.template(), int64(1)})})
 		out = append(out, action)
 	}
 	return out
@@ -111,84 +111,84 @@ func (g *ruleSet) actions() []any {
 
 func (g *ruleSet) action() map[string]any {
 	t := g.t
-	switch evenly(t, 7) {
+	switch Evenly(t, 7) {
 	case 0:
 		return map[string]any{"patch": map[string]any{"json": []any{
-			map[string]any{"op": of(t, "add", "replace", "test"), "path": g.pointer(), "value": g.body(1)},
-			map[string]any{"op": of(t, "copy", "move"), "path": g.pointer(), "from": g.pointer()},
+			map[string]any{"op": Of(t, "add", "replace", "test"), "path": g.pointer(), "value": g.body(1)},
+			map[string]any{"op": Of(t, "copy", "move"), "path": g.pointer(), "from": g.pointer()},
 			map[string]any{"op": "remove", "path": g.pointer()},
-		}[of(t, 2, 1, 0):]}}
+		}[Of(t, 2, 1, 0):]}}
 	case 1:
-		return map[string]any{"patch": map[string]any{"apply": map[string]any{"spec": g.body(2)}, "force": chance(t, 50)}}
+		return map[string]any{"patch": map[string]any{"apply": map[string]any{"spec": g.body(2)}, "force": Chance(t, 50)}}
 	case 2:
 		manifest := map[string]any{"metadata": map[string]any{"name": g.name()}, "spec": g.body(2)}
-		return map[string]any{"apply": map[string]any{"resource": "pods", "manifest": manifest, "prune": chance(t, 30)}}
+		return map[string]any{"apply": map[string]any{"resource": "pods", "manifest": manifest, "prune": Chance(t, 30)}}
 	case 3:
 		manifest := map[string]any{"metadata": map[string]any{"generateName": "x-", "labels": map[string]any{"app": g.name()}}}
 		return map[string]any{"create": map[string]any{"in": "found", "manifest": manifest}}
 	case 4:
-		return map[string]any{"delete": map[string]any{"target": of(t, "object", "found", "single")}}
+		return map[string]any{"delete": map[string]any{"target": Of(t, "object", "found", "single")}}
 	case 5:
-		return map[string]any{"event": map[string]any{"reason": of(t, "Seen", "Seen", "Seen", "Seen", g.template()), "message": g.template()}}
+		return map[string]any{"event": map[string]any{"reason": Of(t, "Seen", "Seen", "Seen", "Seen", g.template()), "message": g.template()}}
 	default:
-		patch := map[string]any{"merge": of[any](t, map[string]any{"spec": g.body(2)}, map[string]any{"spec": g.body(2)}, g.alone())}
-		g.maybe(patch, 20, "target", of(t, "object", "found", "single", "named"))
+		patch := map[string]any{"merge": Of[any](t, map[string]any{"spec": g.body(2)}, map[string]any{"spec": g.body(2)}, g.alone())}
+		g.maybe(patch, 20, "target", Of(t, "object", "found", "single", "named"))
 		return map[string]any{"patch": patch}
 	}
 }
 
 func (g *ruleSet) pointer() string {
-	return of(g.t, "/spec/a", "/spec/tags/-", "/spec/tags/0", "/spec/replicas", "/metadata/labels/a~1b", "/spec", "/status/x", "/"+g.name())
+	return Of(g.t, "/spec/a", "/spec/tags/-", "/spec/tags/0", "/spec/replicas", "/metadata/labels/a~1b", "/spec", "/status/x", "/"+g.name())
 }
 
 func (g *ruleSet) body(depth int) any {
 	t := g.t
 	switch {
-	case depth > 0 && chance(t, 40):
-		return map[string]any{of(t, "a", "replicas", "tags", "tags", g.template()): g.body(depth - 1), "b": g.body(depth - 1)}
-	case depth > 0 && chance(t, 30):
+	case depth > 0 && Chance(t, 40):
+		return map[string]any{Of(t, "a", "replicas", "tags", "tags", g.template()): g.body(depth - 1), "b": g.body(depth - 1)}
+	case depth > 0 && Chance(t, 30):
 		return []any{g.body(depth - 1), g.body(depth - 1)}
-	case chance(t, 70):
+	case Chance(t, 70):
 		return g.template()
 	default:
-		return of[any](t, int64(1), true, nil, "text", 0.5)
+		return Of[any](t, int64(1), true, nil, "text", 0.5)
 	}
 }
 
 // name is a template that mostly gives a name.
 func (g *ruleSet) name() string {
-	return of(g.t, "${object.metadata.name}", "p-1", "${object.metadata.name}-x", "${object.spec.tags[0]}", "${object.metadata.labels.app ?? \"db\"}", g.template())
+	return Of(g.t, "${object.metadata.name}", "p-1", "${object.metadata.name}-x", "${object.spec.tags[0]}", "${object.metadata.labels.app ?? \"db\"}", g.template())
 }
 
 // template is a text with expressions in it.
 func (g *ruleSet) template() string {
-	return of(g.t, g.alone(), g.alone(), "text", "a-${object.metadata.name}", "a-"+g.alone(), "a $${ ${string(object.spec.replicas)} b")
+	return Of(g.t, g.alone(), g.alone(), "text", "a-${object.metadata.name}", "a-"+g.alone(), "a $${ ${string(object.spec.replicas)} b")
 }
 
 func (g *ruleSet) alone() string { return "${" + g.expression() + "}" }
 
 func (g *ruleSet) condition() string {
-	return of(g.t, g.expression()+" == "+g.expression(), "len(found) > 0", "object.spec.replicas > 1", g.expression(), "true")
+	return Of(g.t, g.expression()+" == "+g.expression(), "len(found) > 0", "object.spec.replicas > 1", g.expression(), "true")
 }
 
 // expression joins pieces, mostly as they are.
 func (g *ruleSet) expression() string {
-	piece := of(g.t, g.pieces...)
-	switch evenly(g.t, 16) {
+	piece := Of(g.t, g.pieces...)
+	switch Evenly(g.t, 16) {
 	case 0:
-		return "(" + piece + " " + of(g.t, "==", "!=", "in", "+", "&&", "<") + " " + of(g.t, g.pieces...) + ")"
+		return "(" + piece + " " + Of(g.t, "==", "!=", "in", "+", "&&", "<") + " " + Of(g.t, g.pieces...) + ")"
 	case 1:
-		return "[" + piece + ", " + of(g.t, g.pieces...) + "]"
+		return "[" + piece + ", " + Of(g.t, g.pieces...) + "]"
 	case 2:
-		return "{a: " + piece + ", b: " + of(g.t, g.pieces...) + "}"
+		return "{a: " + piece + ", b: " + Of(g.t, g.pieces...) + "}"
 	case 3:
-		return "(" + piece + " ?? " + of(g.t, g.pieces...) + ")"
+		return "(" + piece + " ?? " + Of(g.t, g.pieces...) + ")"
 	case 4:
-		return of(g.t, "len", "toJSON", "first", "keys", "type", "sha256", "string") + "(" + piece + ")"
+		return Of(g.t, "len", "toJSON", "first", "keys", "type", "sha256", "string") + "(" + piece + ")"
 	case 5:
-		return of(g.t, "omit()", "stamp()", "nil", "default("+piece+", 1)", "map([1, 2], "+piece+")", "after(\"2026-01-01T00:00:00Z\")", "1..3")
+		return Of(g.t, "omit()", "stamp()", "nil", "default("+piece+", 1)", "map([1, 2], "+piece+")", "after(\"2026-01-01T00:00:00Z\")", "1..3")
 	case 6:
-		if chance(g.t, 20) {
+		if Chance(g.t, 20) {
 			return g.mutated(piece)
 		}
 		return piece
@@ -203,9 +203,9 @@ func (g *ruleSet) mutated(piece string) string {
 		return piece
 	}
 	runes := []rune(piece)
-	at := evenly(g.t, len(runes))
-	end := min(at+evenly(g.t, 3), len(runes))
-	return string(runes[:at]) + of(g.t, append(strings.Split("( ) [ ] { } , . ?. # ! | \" ' ${ } ? : let if", " "), Text(g.t))...) + string(runes[end:])
+	at := Evenly(g.t, len(runes))
+	end := min(at+Evenly(g.t, 3), len(runes))
+	return string(runes[:at]) + Of(g.t, append(strings.Split("( ) [ ] { } , . ?. # ! | \" ' ${ } ? : let if", " "), Text(g.t))...) + string(runes[end:])
 }
 
 // spoil takes a field away, or replaces what it holds, somewhere in a file.
@@ -215,8 +215,8 @@ func (g *ruleSet) spoil(value any) {
 		list, isList := value.([]any)
 		switch {
 		case isMap && len(m) > 0:
-			key := of(g.t, sortedKeys(m)...)
-			switch evenly(g.t, 8) {
+			key := Of(g.t, sortedKeys(m)...)
+			switch Evenly(g.t, 8) {
 			case 0:
 				delete(m, key)
 			case 1:
@@ -229,7 +229,7 @@ func (g *ruleSet) spoil(value any) {
 			}
 			return
 		case isList && len(list) > 0:
-			value = of(g.t, list...)
+			value = Of(g.t, list...)
 		default:
 			return
 		}

@@ -24,14 +24,14 @@ func (w *writer) text(text string, p place) string {
 			styles = append(styles, func() string { return ">-\n" + p.pad() + w.fold(text, p) })
 		}
 	}
-	return of(w.t, styles...)()
+	return Of(w.t, styles...)()
 }
 
 // literal says its indentation where the text itself begins with white space, and what becomes of the line breaks at
 // its end.
 func (w *writer) literal(text string, p place) string {
 	header := "|"
-	if strings.HasPrefix(strings.TrimLeft(text, "\n"), " ") || chance(w.t, 10) {
+	if strings.HasPrefix(strings.TrimLeft(text, "\n"), " ") || Chance(w.t, 10) {
 		header += strconv.Itoa(p.step)
 	}
 	body := strings.TrimRight(text, "\n")
@@ -61,7 +61,7 @@ func (w *writer) fold(text string, p place) string {
 	var out strings.Builder
 	for i, r := range text {
 		single := r == ' ' && i > 0 && i+1 < len(text) && text[i-1] > ' ' && text[i+1] > ' ' && text[i+1] != '#'
-		if single && text[i-1] != '\\' && chance(w.t, 10) {
+		if single && text[i-1] != '\\' && Chance(w.t, 10) {
 			out.WriteString("\n" + p.pad())
 			continue
 		}
@@ -76,9 +76,9 @@ func (w *writer) doubleQuoted(text string) string {
 	out.WriteByte('"')
 	for _, r := range text {
 		switch must := strings.ContainsRune("\"\\\n\t", r); {
-		case must && chance(w.t, 90):
+		case must && Chance(w.t, 90):
 			out.WriteString(map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\t': `\t`}[r])
-		case must || !unicode.IsPrint(r) || chance(w.t, 3):
+		case must || !unicode.IsPrint(r) || Chance(w.t, 3):
 			out.WriteString(numbered(r))
 		default:
 			out.WriteRune(r)

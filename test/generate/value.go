@@ -12,7 +12,7 @@ import (
 func Value() *rapid.Generator[any] {
 	return rapid.Custom(func(t *rapid.T) any {
 		const depth, most = 4, 4
-		if chance(t, 80) {
+		if Chance(t, 80) {
 			return valueMap(t, depth, most)
 		}
 		return valueList(t, depth, most)
@@ -21,20 +21,20 @@ func Value() *rapid.Generator[any] {
 
 func anyValue(t *rapid.T, depth, most int) any {
 	switch {
-	case depth > 0 && chance(t, 25):
+	case depth > 0 && Chance(t, 25):
 		return valueMap(t, depth-1, most)
-	case depth > 0 && chance(t, 20):
+	case depth > 0 && Chance(t, 20):
 		return valueList(t, depth-1, most)
-	case chance(t, 60):
+	case Chance(t, 60):
 		return Text(t)
 	default:
-		return of[any](t, nil, true, false, int64(0), int64(-7), int64(1<<53+1), 0.5, -2.25)
+		return Of[any](t, nil, true, false, int64(0), int64(-7), int64(1<<53+1), 0.5, -2.25)
 	}
 }
 
 func valueMap(t *rapid.T, depth, most int) map[string]any {
 	m := map[string]any{}
-	for range 1 + evenly(t, most) {
+	for range 1 + Evenly(t, most) {
 		m[Text(t)] = anyValue(t, depth, most)
 	}
 	return m
@@ -42,7 +42,7 @@ func valueMap(t *rapid.T, depth, most int) map[string]any {
 
 func valueList(t *rapid.T, depth, most int) []any {
 	list := []any{}
-	for range 1 + evenly(t, most) {
+	for range 1 + Evenly(t, most) {
 		list = append(list, anyValue(t, depth, most))
 	}
 	return list
@@ -59,9 +59,9 @@ var words = []string{
 func Text(t *rapid.T) string {
 	const most = 6
 	var out strings.Builder
-	for range evenly(t, most) {
-		out.WriteString(of(t, words...))
-		if chance(t, 30) {
+	for range Evenly(t, most) {
+		out.WriteString(Of(t, words...))
+		if Chance(t, 30) {
 			out.WriteByte(' ')
 		}
 	}

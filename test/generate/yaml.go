@@ -35,7 +35,7 @@ func (p place) pad() string { return strings.Repeat(" ", p.indent) }
 func (w *writer) value(value any, p place) {
 	if length, collection := lengthOf(value); !collection {
 		w.out.WriteString(" " + w.scalar(value, p))
-	} else if p.flow || length == 0 || chance(w.t, 30) {
+	} else if p.flow || length == 0 || Chance(w.t, 30) {
 		w.out.WriteString(" ")
 		w.brackets(value, place{indent: p.indent + 1, flow: true})
 	} else {
@@ -55,7 +55,7 @@ func lengthOf(value any) (length int, collection bool) {
 }
 
 func (w *writer) block(value any, indent int) {
-	below := place{step: of(w.t, 2, 1, 4)}
+	below := place{step: Of(w.t, 2, 1, 4)}
 	below.indent = indent + below.step
 	if list, ok := value.([]any); ok {
 		for _, element := range list {
@@ -74,8 +74,8 @@ func (w *writer) block(value any, indent int) {
 }
 
 func (w *writer) newLine(indent int) {
-	if !w.kept && chance(w.t, 5) {
-		w.out.WriteString(of(w.t, "\n", "\n# a comment", "\n\n"))
+	if !w.kept && Chance(w.t, 5) {
+		w.out.WriteString(Of(w.t, "\n", "\n# a comment", "\n\n"))
 	}
 	w.kept = false
 	w.out.WriteString("\n" + strings.Repeat(" ", indent))
@@ -86,7 +86,7 @@ func (w *writer) brackets(value any, p place) {
 		if i > 0 {
 			w.out.WriteString(",")
 		}
-		if chance(w.t, 10) {
+		if Chance(w.t, 10) {
 			w.out.WriteString("\n" + p.pad())
 		}
 	}
@@ -110,7 +110,7 @@ func (w *writer) brackets(value any, p place) {
 }
 
 func (w *writer) key(text string, flow bool) string {
-	if isPlain(text, flow) && chance(w.t, 80) {
+	if isPlain(text, flow) && Chance(w.t, 80) {
 		return text
 	}
 	return w.doubleQuoted(text)
@@ -119,7 +119,7 @@ func (w *writer) key(text string, flow bool) string {
 func (w *writer) scalar(value any, p place) string {
 	switch value := value.(type) {
 	case nil:
-		return of(w.t, "null", "~", "Null")
+		return Of(w.t, "null", "~", "Null")
 	case bool:
 		return strconv.FormatBool(value)
 	case int64:

@@ -9,17 +9,15 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+	"github.com/dyncontroller/dyncontroller/test/generate"
 )
 
 // drawer draws values, and types that admit them.
 type drawer struct{ *rapid.T }
 
-// below is even, unlike the numbers of rapid, most of which are small.
-func (d drawer) below(n uint64) int {
-	return int(rapid.Uint64().Draw(d.T, "choice") * 0x9E3779B97F4A7C15 >> 32 % n)
-}
+func (d drawer) below(n int) int { return generate.Evenly(d.T, n) }
 
-func (d drawer) chance(percent int) bool { return d.below(100) >= 100-percent }
+func (d drawer) chance(percent int) bool { return generate.Chance(d.T, percent) }
 
 func (d drawer) scalar() any {
 	return rapid.SampledFrom([]any{nil, true, false, int64(0), int64(1), 1.5, "", "a", "b"}).Draw(d.T, "scalar")

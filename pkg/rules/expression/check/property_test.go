@@ -12,6 +12,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/check"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/test/generate"
 )
 
 // grammar says what random expressions are written of: <kind> stands for an expression of that kind, and <kind node> for one
@@ -65,7 +66,7 @@ type writer struct {
 }
 
 func (w *writer) of(options []string) string {
-	return options[rapid.Uint64().Draw(w.t, "choice")*0x9E3779B97F4A7C15>>32%uint64(len(options))]
+	return generate.Of(w.t, options...)
 }
 
 func (w *writer) write(symbol string, depth int) string {

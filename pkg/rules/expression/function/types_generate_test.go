@@ -10,19 +10,17 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+	"github.com/dyncontroller/dyncontroller/test/generate"
 )
 
 // drawer draws arguments, and types that admit them.
 type drawer struct{ *rapid.T }
 
-// below is even, unlike the numbers of rapid, most of which are small.
-func (d drawer) below(n uint64) int {
-	return int(rapid.Uint64().Draw(d.T, "choice") * 0x9E3779B97F4A7C15 >> 32 % n)
-}
+func (d drawer) below(n int) int { return generate.Evenly(d.T, n) }
 
-func (d drawer) chance(percent int) bool { return d.below(100) >= 100-percent }
+func (d drawer) chance(percent int) bool { return generate.Chance(d.T, percent) }
 
-func (d drawer) of(options ...any) any { return options[d.below(uint64(len(options)))] }
+func (d drawer) of(options ...any) any { return generate.Of(d.T, options...) }
 
 // texts are such as some function reads.
 var someTexts = []any{
@@ -103,7 +101,7 @@ func (d drawer) argument(kinds value.Kind) any {
 	if len(options) == 0 {
 		return d.value(2)
 	}
-	return options[d.below(uint64(len(options)))]()
+	return options[d.below(len(options))]()
 }
 
 // alike draws a list of elements of one kind.

@@ -46,7 +46,7 @@ func (d drawer) predicate(kinds value.Kind) *expressionOf {
 	if kinds == value.Bool {
 		options = conditions
 	}
-	return &options[d.below(uint64(len(options)))]
+	return &options[d.below(len(options))]
 }
 
 // run calls the function as expressions do; it has no result where that fails.
