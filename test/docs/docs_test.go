@@ -1,8 +1,7 @@
 // Package docs_test runs the examples in the documents.
 //
-// A yaml block is read as what it is: rules must load, by what is known of
-// built-in types too, tests must parse,
-// settings must be valid. If its first line is "# FILE.yaml", commands on the
+// A yaml block is read as what it is: rules must load, by the types of built-in
+// kinds and of TidbClusters too, tests must parse, settings must be valid. If its first line is "# FILE.yaml", commands on the
 // page can use it. A block that is "yaml wrong" must be refused. In a console
 // block, "$ dyncontroller validate|test|eval|version ..." is run, and what
 // follows is what it must print; a line "..." stands for any lines, and
@@ -31,17 +30,20 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
+	"github.com/dyncontroller/dyncontroller/test/controlplane"
 )
 
 func TestYAML(t *testing.T) {
+	known := schemas(t)
 	for _, p := range pages(t) {
 		t.Run(p.path, func(t *testing.T) {
 			p.workspace(t)
 			for _, b := range p.blocks {
 				if language, rest, _ := strings.Cut(b.info, " "); language == "yaml" {
-					err := b.read()
+					err := b.read(known)
 					if wrong := rest == "wrong"; wrong != (err != nil) {
 						t.Errorf("line %d: wrong is %t, got error: %v", b.line, wrong, err)
 					}
@@ -52,7 +54,7 @@ func TestYAML(t *testing.T) {
 }
 
 // read reads a yaml block as what it is.
-func (b block) read() error {
+func (b block) read(known *schema.Catalog) error {
 	text := b.text
 	if strings.HasPrefix(text, "- ") {
 		text = withHead(text)
@@ -70,11 +72,30 @@ func (b block) read() error {
 	case kind.Text() == spec.KindRuleTest:
 		_, errs = simulate.Load(b.name(), disk{})
 	case documents[0].Get("apiVersion").Text() == spec.APIVersion:
-		_, errs = rules.Load([]document.File{file}, rules.Options{DefaultNamespace: "default", Schemas: schema.NewCatalog(builtin.Source())})
+		_, errs = rules.Load([]document.File{file}, rules.Options{DefaultNamespace: "default", Schemas: known})
 	default:
 		_, errs = simulate.ParseObjects(file)
 	}
 	return errs.Err()
+}
+
+// schemas are the built-in types, and the real TidbClusters, which most examples are about.
+func schemas(t *testing.T) *schema.Catalog {
+	t.Helper()
+	dir, err := controlplane.ModuleDir(t.Context(), controlplane.TidbOperator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "pingcap.com_tidbclusters.yaml"
+	data, err := os.ReadFile(filepath.Join(dir, "manifests", "crd", "v1", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions, err := crd.Read(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema.NewCatalog(crd.NewSource(definitions), builtin.Source())
 }
 
 // withHead makes a rule set of a list of actions.
