@@ -76,11 +76,19 @@ func (s *survey) describe(name string, t reflect.Type, schema object, specified 
 		case seen != nil && seen.always:
 			there = append(there, f.name)
 			setDefault(property, f, seen)
+		case sinceWhen(name, f):
+			there = append(there, f.name)
 		}
 	}
 	setNames(schema, zeroIsAbsent, absent)
 	setNames(schema, always, there)
 	setNames(schema, "required", required)
+}
+
+// sinceWhen reports whether a field is the time of a condition. No code sees to it that it is there, but whoever writes a
+// condition says since when it is so, and what asks for it could ask for nothing else.
+func sinceWhen(model string, f field) bool {
+	return strings.HasSuffix(model, "Condition") && f.name == "lastTransitionTime"
 }
 
 // mandatory reports whether Kubernetes takes no object without the field. Its documents call a field required that the

@@ -87,6 +87,7 @@ func TestFields(t *testing.T) {
 		{"v1/pods", "spec.containers[].livenessProbe.httpGet.port", "an integer or a string; format int-or-string; required", "a number or a name"},
 		{"policy/v1/poddisruptionbudgets", "spec.minAvailable", "an integer or a string; format int-or-string", "a number or a percentage"},
 		{"v1/pods", "status.startTime", "a string; format time", "a time"},
+		{"v1/pods", "status.conditions[].lastTransitionTime", "a string; format time; always", "whoever writes a condition says since when"},
 		{"coordination.k8s.io/v1/leases", "spec.renewTime", "a string; format micro-time", "with microseconds"},
 		{"apps/v1/controllerrevisions", "data", "a map; open; required", "any object"},
 		{"apiextensions.k8s.io/v1/customresourcedefinitions", "spec.versions[].schema.openAPIV3Schema.properties{}.items", "anything", "anything: one schema, or a list of them"},
