@@ -1,9 +1,8 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/editor"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
@@ -91,46 +90,18 @@ func (p Process) declared(paths []string, known *schema.Catalog) ([]editor.Bindi
 // ruleSets reads as much of rules as can be read: who writes them needs the schema
 // before they are right.
 func (p Process) ruleSets(paths []string) ([]*spec.Set, error) {
-	var sets []*spec.Set
-	var mistakes document.Errors
-	for _, path := range paths {
-		files, err := p.ruleFiles(path)
-		if err != nil {
-			return nil, failure{exitUsage, err}
-		}
-		found, errs := spec.Parse(files, offlineNamespace)
-		if len(found)+len(errs) == 0 {
-			return nil, failure{exitUsage, fmt.Errorf("%s holds no RuleSet and no ClusterRuleSet", path)}
-		}
-		sets, mistakes = append(sets, found...), append(mistakes, errs...)
+	sets, err := source.New(paths, p.Stdin, rules.Options{DefaultNamespace: offlineNamespace}).Sets()
+	var failed *source.Error
+	switch {
+	case err != nil && !errors.As(err, &failed):
+		return nil, internal(err)
+	case failed != nil && len(failed.Unusable) > 0:
+		return nil, &source.Error{Unusable: failed.Unusable}
+	case failed != nil && len(sets) == 0:
+		return nil, failure{exitFinding, failed.Mistakes}
+	default:
+		return sets, nil
 	}
-	if len(sets) == 0 {
-		return nil, failure{exitFinding, mistakes}
-	}
-	return sets, nil
-}
-
-// ruleFiles are the file, or those of the directory.
-func (p Process) ruleFiles(path string) ([]document.File, error) {
-	names := []string{path}
-	if entries, err := os.ReadDir(path); err == nil {
-		names = nil
-		for _, entry := range entries {
-			isRules := slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(entry.Name()))
-			if isRules && !entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
-				names = append(names, filepath.Join(path, entry.Name()))
-			}
-		}
-	}
-	var out []document.File
-	for _, name := range names {
-		file, err := source.ReadFile(name, p.Stdin)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, file)
-	}
-	return out, nil
 }
 
 // common are all resources that are given, and those of Kubernetes that rules are

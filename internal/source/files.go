@@ -99,19 +99,30 @@ func (f *Files) load(contents []content, known *schema.Catalog) (*rules.Set, err
 	return set, err
 }
 
+// Sets returns as much of the sets as can be read, whether the rules are right or not:
+// who is writing them needs to know what they name. Its errors are of type [*Error],
+// and come beside the sets.
+func (f *Files) Sets() ([]*spec.Set, error) {
+	files, failed := f.usable(f.read())
+	sets, mistakes := spec.Parse(files, f.options.DefaultNamespace)
+	if failed.Mistakes = mistakes; len(failed.Unusable)+len(mistakes) > 0 {
+		return sets, failed
+	}
+	return sets, nil
+}
+
 // Named lists the resources that the rules name, each once, as far as the files can
 // be read: [Files.Load] says what is wrong with them.
 func (f *Files) Named() []apischema.GroupVersionResource { return f.named(f.read()) }
 
 func (f *Files) named(contents []content) []apischema.GroupVersionResource {
 	var named []apischema.GroupVersionResource
-	for _, c := range contents {
-		sets, _ := spec.Parse(c.files, f.options.DefaultNamespace)
-		for _, set := range sets {
-			for _, resource := range set.Resources {
-				if !slices.Contains(named, resource.GVR) {
-					named = append(named, resource.GVR)
-				}
+	files, _ := f.usable(contents)
+	sets, _ := spec.Parse(files, f.options.DefaultNamespace)
+	for _, set := range sets {
+		for _, resource := range set.Resources {
+			if !slices.Contains(named, resource.GVR) {
+				named = append(named, resource.GVR)
 			}
 		}
 	}
@@ -122,6 +133,20 @@ func (f *Files) named(contents []content) []apischema.GroupVersionResource {
 func (f *Files) SetSchemas(schemas *schema.Catalog) { f.options.Schemas = schemas }
 
 func (f *Files) compile(contents []content, known *schema.Catalog) (*rules.Set, error) {
+	all, failed := f.usable(contents)
+	options := f.options
+	options.Schemas = known
+	set, mistakes := rules.Load(all, options)
+	failed.Mistakes = mistakes
+	if len(failed.Unusable)+len(failed.Mistakes) > 0 {
+		return nil, failed
+	}
+	return set, nil
+}
+
+// usable lists the files that could be read, each once, and what could not or holds no
+// rules.
+func (f *Files) usable(contents []content) ([]document.File, *Error) {
 	failed := &Error{}
 	var all []document.File
 	for _, c := range contents {
@@ -136,14 +161,7 @@ func (f *Files) compile(contents []content, known *schema.Catalog) (*rules.Set, 
 			}
 		}
 	}
-	options := f.options
-	options.Schemas = known
-	set, mistakes := rules.Load(all, options)
-	failed.Mistakes = mistakes
-	if len(failed.Unusable)+len(failed.Mistakes) > 0 {
-		return nil, failed
-	}
-	return set, nil
+	return all, failed
 }
 
 // holdsNothing reports whether there is no rule set in files, and no mistake

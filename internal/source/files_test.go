@@ -251,3 +251,46 @@ func TestDefaultNamespace(t *testing.T) {
 		t.Errorf("a RuleSet without a namespace takes the default, got %q", got)
 	}
 }
+
+// TestSets reads what somebody is still writing.
+func TestSets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, map[string]string{
+		"right.yaml":      ruleSet("right", "one"),
+		"unfinished.yaml": strings.Replace(ruleSet("unfinished", "two"), "watch:", "wach:", 1),
+		"empty.yaml":      "# nothing\n",
+	})
+	right, unfinished, empty := filepath.Join(dir, "right.yaml"), filepath.Join(dir, "unfinished.yaml"), filepath.Join(dir, "empty.yaml")
+	tests := map[string]struct {
+		reason             string
+		paths              []string
+		sets               []string
+		unusable, mistakes int
+	}{
+		"right":      {"What is right is there.", []string{right}, []string{"right"}, 0, 0},
+		"unfinished": {"What is wrong is there, too, and so are its mistakes.", []string{right, unfinished}, []string{"right", "unfinished"}, 0, 1},
+		"twice":      {"A file of a directory is read once.", []string{dir, right}, []string{"right", "unfinished"}, 0, 1},
+		"empty":      {"A file of no rules is told of, beside the others.", []string{empty, right}, []string{"right"}, 1, 0},
+		"nowhere":    {"So is one that is not there.", []string{filepath.Join(dir, "nowhere.yaml")}, nil, 1, 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			sets, err := New(tc.paths, nil, rules.Options{DefaultNamespace: "default"}).Sets()
+			failed := &Error{}
+			if err != nil && !errors.As(err, &failed) {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, set := range sets {
+				names = append(names, set.Name)
+			}
+			if diff := cmp.Diff(tc.sets, names); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if len(failed.Unusable) != tc.unusable || len(failed.Mistakes) != tc.mistakes {
+				t.Errorf("%s have %d unusable and %d mistakes:\n%v", tc.reason, len(failed.Unusable), len(failed.Mistakes), err)
+			}
+		})
+	}
+}

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
@@ -41,7 +40,7 @@ func (r *Rule) check(schemas *schema.Catalog, declared relation.Declarations) do
 // ofKind says which kind a mistake is about, unless it is about all of them.
 func ofKind(err *document.Error, resource string, found []document.Errors) *document.Error {
 	same := func(other *document.Error) bool {
-		return cmp.Or(cmp.Compare(err.Line, other.Line), cmp.Compare(err.Column, other.Column), cmp.Compare(err.Message, other.Message)) == 0
+		return err.Line == other.Line && err.Column == other.Column && err.Message == other.Message
 	}
 	if !slices.ContainsFunc(found, func(errs document.Errors) bool { return !slices.ContainsFunc(errs, same) }) {
 		return err
