@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,6 +29,7 @@ type Source struct {
 	names     []schema.Name
 	documents map[apischema.GroupVersion]*openapi.Document
 	partial   map[string]bool // the groups of which the server could not say all
+	made      sync.Map        // of *schema.Resource by GroupVersionResource
 }
 
 // served is a resource, and which subresources it has.
@@ -89,12 +91,21 @@ func name(gvr apischema.GroupVersionResource, r metav1.APIResource) schema.Name 
 	return out
 }
 
-// Resource implements [schema.Source]. The types of what was not wanted are open.
+// Resource implements [schema.Source]. The types of what was not wanted are open. It
+// is made once, as workers ask for it with every object that they write.
 func (s *Source) Resource(gvr apischema.GroupVersionResource) *schema.Resource {
 	found := s.resources[gvr]
 	if found == nil {
 		return nil
 	}
+	made, done := s.made.Load(gvr)
+	if !done {
+		made, _ = s.made.LoadOrStore(gvr, s.resource(gvr, found))
+	}
+	return made.(*schema.Resource) //nolint:forcetypeassert // Only these are stored.
+}
+
+func (s *Source) resource(gvr apischema.GroupVersionResource, found *served) *schema.Resource {
 	out := &schema.Resource{GroupVersionResource: gvr, Type: schema.Open()}
 	if in := s.documents[gvr.GroupVersion()]; in != nil {
 		if described := in.Resource(gvr); described != nil {
@@ -103,6 +114,7 @@ func (s *Source) Resource(gvr apischema.GroupVersionResource) *schema.Resource {
 	}
 	// What discovery says is what clients go by.
 	out.Kind, out.Namespaced, out.Verbs = found.Kind, found.Namespaced, found.Verbs
+	out.Type = out.Type.Scoped(found.Namespaced)
 	types := out.Subresources
 	out.Subresources, out.SubresourcesKnown = map[string]*schema.Type{}, true
 	for _, sub := range found.subresources {

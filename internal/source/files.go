@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -30,6 +29,8 @@ type Files struct {
 	// seen is what the last load was made of, and sound whether rules came of it.
 	seen  digest
 	sound bool
+	// last is what was last found in the contents, nil before.
+	last *outline
 	// schemas may know more than options do, nil where nobody does.
 	schemas Schemas
 }
@@ -88,12 +89,12 @@ func (f *Files) Load() (*rules.Set, error) { return f.load(f.read(), f.options.S
 func (f *Files) LoadAsking(ctx context.Context, schemas Schemas) (*rules.Set, error) {
 	f.schemas = schemas
 	contents := f.read()
-	known, _ := schemas.Ask(ctx, f.named(contents))
+	known, _ := schemas.Ask(ctx, f.outlined(contents).named)
 	return f.load(contents, known)
 }
 
 func (f *Files) load(contents []content, known *schema.Catalog) (*rules.Set, error) {
-	f.seen = digestOf(contents)
+	f.seen = f.outlined(contents).of
 	set, err := f.compile(contents, known)
 	f.sound = err == nil
 	return set, err
@@ -103,72 +104,38 @@ func (f *Files) load(contents []content, known *schema.Catalog) (*rules.Set, err
 // who is writing them needs to know what they name. Its errors are of type [*Error],
 // and come beside the sets.
 func (f *Files) Sets() ([]*spec.Set, error) {
-	files, failed := f.usable(f.read())
-	sets, mistakes := spec.Parse(files, f.options.DefaultNamespace)
-	if failed.Mistakes = mistakes; len(failed.Unusable)+len(mistakes) > 0 {
-		return sets, failed
+	found := f.outlined(f.read())
+	sets, mistakes := spec.Parse(found.files, f.options.DefaultNamespace)
+	if len(found.unusable)+len(mistakes) > 0 {
+		return sets, &Error{Unusable: found.unusable, Mistakes: mistakes}
 	}
 	return sets, nil
 }
 
 // Named lists the resources that the rules name, each once, as far as the files can
 // be read: [Files.Load] says what is wrong with them.
-func (f *Files) Named() []apischema.GroupVersionResource { return f.named(f.read()) }
+func (f *Files) Named() []apischema.GroupVersionResource { return f.outlined(f.read()).named }
 
-func (f *Files) named(contents []content) []apischema.GroupVersionResource {
-	var named []apischema.GroupVersionResource
-	files, _ := f.usable(contents)
-	sets, _ := spec.Parse(files, f.options.DefaultNamespace)
-	for _, set := range sets {
-		for _, resource := range set.Resources {
-			if !slices.Contains(named, resource.GVR) {
-				named = append(named, resource.GVR)
-			}
-		}
+// Tests counts the tests among the rules that were last loaded. They are passed over, as
+// they are no rules.
+func (f *Files) Tests() int {
+	if f.last == nil {
+		return 0
 	}
-	return named
+	return f.last.tests
 }
 
 // SetSchemas says what the objects look like from the next load on.
 func (f *Files) SetSchemas(schemas *schema.Catalog) { f.options.Schemas = schemas }
 
 func (f *Files) compile(contents []content, known *schema.Catalog) (*rules.Set, error) {
-	all, failed := f.usable(contents)
-	options := f.options
+	found, options := f.outlined(contents), f.options
 	options.Schemas = known
-	set, mistakes := rules.Load(all, options)
-	failed.Mistakes = mistakes
-	if len(failed.Unusable)+len(failed.Mistakes) > 0 {
-		return nil, failed
+	set, mistakes := rules.Load(found.files, options)
+	if len(found.unusable)+len(mistakes) > 0 {
+		return nil, &Error{Unusable: found.unusable, Mistakes: mistakes}
 	}
 	return set, nil
-}
-
-// usable lists the files that could be read, each once, and what could not or holds no
-// rules.
-func (f *Files) usable(contents []content) ([]document.File, *Error) {
-	failed := &Error{}
-	var all []document.File
-	for _, c := range contents {
-		failed.Unusable = append(failed.Unusable, c.errs...)
-		if len(c.errs) == 0 && f.holdsNothing(c.files) {
-			failed.Unusable = append(failed.Unusable, fmt.Errorf("%s holds no RuleSet and no ClusterRuleSet", c))
-		}
-		for _, file := range c.files {
-			// A directory and a file in it may both be named.
-			if !slices.ContainsFunc(all, func(have document.File) bool { return have.Name == file.Name }) {
-				all = append(all, file)
-			}
-		}
-	}
-	return all, failed
-}
-
-// holdsNothing reports whether there is no rule set in files, and no mistake
-// that might be one.
-func (f *Files) holdsNothing(files []document.File) bool {
-	sets, mistakes := spec.Parse(files, f.options.DefaultNamespace)
-	return len(sets)+len(mistakes) == 0
 }
 
 // errNoName is what an unset variable in a script leads to.

@@ -92,8 +92,12 @@ func (c *content) readDirectory() {
 		c.errs = []error{fmt.Errorf("reading rules: %w", err)}
 		return
 	}
+	folders := ""
 	for _, entry := range entries {
 		path := filepath.Join(c.path, entry.Name())
+		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
+			folders = "; its folders are not looked into, so name them"
+		}
 		if !isRuleFile(entry.Name()) {
 			continue
 		}
@@ -104,7 +108,7 @@ func (c *content) readDirectory() {
 		c.add(path, data, err)
 	}
 	if len(c.files)+len(c.errs) == 0 {
-		c.errs = []error{fmt.Errorf("reading rules: no *.yaml, *.yml or *.json file in %s", c.path)}
+		c.errs = []error{fmt.Errorf("reading rules: no *.yaml, *.yml or *.json file in %s%s", c.path, folders)}
 	}
 }
 

@@ -57,9 +57,9 @@ func (f *Files) Watch(ctx context.Context, clock clock.WithTicker, log *slog.Log
 func (f *Files) look(ctx context.Context, contents []content, changed func(*rules.Set, error)) {
 	known, news := f.options.Schemas, false
 	if f.schemas != nil {
-		known, news = f.schemas.Ask(ctx, f.named(contents))
+		known, news = f.schemas.Ask(ctx, f.outlined(contents).named)
 	}
-	if digestOf(contents) != f.seen {
+	if f.outlined(contents).of != f.seen {
 		changed(f.load(contents, known))
 		return
 	}

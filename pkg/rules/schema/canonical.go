@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // Canonical returns an object as the API server stores it, as far as its schema
@@ -18,13 +16,6 @@ func (c *Catalog) Canonical(gvr schema.GroupVersionResource, object map[string]a
 	}
 	out, _ := found.Type.Canonical(object).(map[string]any)
 	return out
-}
-
-// Same reports whether storing a has the same effect as storing b.
-func Same(t *Type, a, b any) bool {
-	budget := value.NewLazyBudget(func() int { return value.Size(a) + value.Size(b) })
-	same, err := value.Equal(t.Canonical(a), t.Canonical(b), budget)
-	return same && err == nil
 }
 
 // Canonical returns a value as the API server stores it, as far as the type tells:

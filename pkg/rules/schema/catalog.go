@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -33,8 +34,12 @@ func (c *Catalog) Resource(gvr schema.GroupVersionResource) *Resource {
 	return nil
 }
 
+// notAGroup is what many take for the name of the group that has none.
+const notAGroup = "core"
+
 // Missing reports whether a resource certainly does not exist: a source knows all
-// of its group, or knows the resource in other versions only.
+// of its group, or knows the resource in other versions only, or by this name as a
+// singular, a short name or a kind.
 func (c *Catalog) Missing(gvr schema.GroupVersionResource) bool {
 	if c == nil || c.grows || c.Resource(gvr) != nil {
 		return false
@@ -44,12 +49,10 @@ func (c *Catalog) Missing(gvr schema.GroupVersionResource) bool {
 			return true
 		}
 	}
-	for _, name := range c.names() {
-		if name.GroupResource() == gvr.GroupResource() {
-			return true
-		}
-	}
-	return false
+	meant := search{wanted: gvr, names: c.names()}
+	return gvr.Group == notAGroup || slices.ContainsFunc(meant.names, func(name Name) bool {
+		return meant.sameGroup(name) && (meant.sameResource(name) || meant.alias(name))
+	})
 }
 
 // names lists what the sources know, one that several of them know several times.

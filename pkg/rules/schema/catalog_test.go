@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // listed is a source of names without types.
@@ -96,6 +94,13 @@ func TestMissing(t *testing.T) {
 		"/v1/pod":                           {"of the core all is known", true},
 		"apps/v1beta1/deployments":          {"that version is of the past", true},
 		"pingcap.com/v1/tidbclusters":       {"the definition has no such version", true},
+		"pingcap.com/v1alpha1/tidbcluster":  {"the singular of one that is known", true},
+		"pingcap.com/v1/tc":                 {"a short name, and a version that there is not", true},
+		"pingcap.com/v1alpha1/TidbCluster":  {"the kind", true},
+		"other.com/v1/tc":                   {"a group of which nothing is known may have a resource of any name", false},
+		"core/v1/pods":                      {"the group of the core has no name", true},
+		"core/v1/things":                    {"and this one nobody can have", true},
+		"extensions/v1beta1/ingresses":      {"a group without a dot may be of a Kubernetes that we do not know", false},
 		"pingcap.com/v1alpha1/tidbmonitors": {"its definition may not have been given", false},
 		"cert-manager.io/v1/certificates":   {"nothing is known of the group", false},
 	} {
@@ -187,41 +192,5 @@ func TestCompareNames(t *testing.T) {
 	}
 	if want := "/v1/z a/v1/a a/v1/b a/v2/a b/v1/a"; strings.Join(got, " ") != want {
 		t.Errorf("the order is %v, want %s", got, want)
-	}
-}
-
-func TestMetadata(t *testing.T) {
-	if stored := Metadata().Map.Fields["uid"]; !stored.Always || stored.Required {
-		t.Errorf("a stored object has a uid that is %+v", stored)
-	}
-	if template := EmbeddedMetadata().Map.Fields["uid"]; template.Always {
-		t.Errorf("a template has a uid that is %+v", template)
-	}
-	for name, tc := range map[string]struct {
-		reason string
-		kinds  value.Kind
-	}{
-		"labels":                     {"texts by keys", value.Map},
-		"ownerReferences":            {"a list", value.List},
-		"generation":                 {"counted", value.Int},
-		"deletionGracePeriodSeconds": {"counted", value.Int},
-		"creationTimestamp":          {"an instant is a text", value.String},
-	} {
-		field, possible := Metadata().Field(name)
-		if !possible || field.Type.Kinds != tc.kinds {
-			t.Errorf("%s: %s, have %+v", name, tc.reason, field.Type)
-		}
-	}
-	if list := Metadata().Map.Fields["ownerReferences"].Type.List; list.Kind != Keyed || list.Keys[0] != "uid" {
-		t.Errorf("owners are told apart by %+v", list)
-	}
-	if list := Metadata().Map.Fields["finalizers"].Type.List; list.Kind != Set {
-		t.Errorf("finalizers are %+v", list)
-	}
-	if _, possible := Metadata().Field("label"); possible {
-		t.Error("an unknown field is possible")
-	}
-	if label, possible := Metadata().Map.Fields["labels"].Type.Field("app"); !possible || label.Type.Kinds != value.String {
-		t.Errorf("a label is %+v", label)
 	}
 }

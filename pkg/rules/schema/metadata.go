@@ -1,12 +1,17 @@
 package schema
 
 import (
+	"maps"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
-// Metadata returns the type of the metadata of an object that is stored: the API
-// server gives it a name, a uid and more.
+// Metadata returns the type of the metadata of an object that is stored in a
+// namespace: the API server gives it a name, a uid and more.
 func Metadata() *Type { return metadata }
+
+// ClusterMetadata returns that of an object of the cluster as a whole.
+func ClusterMetadata() *Type { return clusterMetadata }
 
 // EmbeddedMetadata returns the type of the metadata of a template, or of an object
 // within another, of which nothing has to be there.
@@ -14,8 +19,42 @@ func EmbeddedMetadata() *Type { return embeddedMetadata }
 
 var (
 	metadata         = metadataWith("name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
+	clusterMetadata  = scopedMetadata(metadata, false)
 	embeddedMetadata = metadataWith()
 )
+
+// Scoped returns the type of whole objects where they are in a namespace, or where
+// they are of the cluster as a whole. A schema does not tell.
+func (t *Type) Scoped(namespaced bool) *Type {
+	const name = "metadata"
+	f, has := t.Field(name)
+	if !has || !t.Object || f.Type.Map == nil || f.Type.Map.NoNamespace != namespaced {
+		return t
+	}
+	out, fields := *t, *t.Map
+	out.Map, fields.Fields = &fields, maps.Clone(t.Map.Fields)
+	switch f.Type {
+	case metadata:
+		f.Type = clusterMetadata
+	case clusterMetadata:
+		f.Type = metadata
+	default: // It says of its own what a name can be.
+		f.Type = scopedMetadata(f.Type, namespaced)
+	}
+	fields.Fields[name] = f
+	return &out
+}
+
+func scopedMetadata(t *Type, namespaced bool) *Type {
+	const name = "namespace"
+	out, fields := *t, *t.Map
+	out.Map, fields.Fields, fields.NoNamespace = &fields, maps.Clone(t.Map.Fields), !namespaced
+	if delete(fields.Fields, name); namespaced {
+		fields.Fields[name] = metadata.Map.Fields[name]
+	}
+	fields.Sort()
+	return &out
+}
 
 // The types that have no parts.
 var (
@@ -51,7 +90,9 @@ func metadataWith(always ...string) *Type {
 		field.Always = true
 		fields[name] = field
 	}
-	return &Type{Kinds: value.Map, Map: &Map{Fields: fields}}
+	m := &Map{Fields: fields}
+	m.Sort()
+	return &Type{Kinds: value.Map, Map: m}
 }
 
 func ownerReferences() *Type {

@@ -35,7 +35,7 @@ func lasts(t *rapid.T) {
 	if again := of.Canonical(copied(v)); !cmp.Equal(once, again) {
 		t.Fatalf("the same value becomes something else: %s", cmp.Diff(once, again))
 	}
-	if !Same(of, v, once) {
+	if !same(of, v, once) {
 		t.Fatalf("%v is not the same as what is stored of it, %v", v, once)
 	}
 	for _, how := range []Writing{Whole, Merged, Applied} {

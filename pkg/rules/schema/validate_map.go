@@ -62,19 +62,32 @@ func (c *validation) field(t *Type, key string, f Field, possible bool, v any, m
 }
 
 func (c *validation) unknownField(t *Type, key string) {
-	if !t.Object || !isIdentity(key) {
+	if !t.Map.has(key, t.Object) {
 		hint, near := t.closest(key)
 		c.add(Violation{Code: document.CodeUnknownField, Message: fmt.Sprintf("unknown field %q", value.Excerpt(key)), Hint: hint, Field: near})
 	}
 }
 
-// isIdentity reports whether an object has the field whatever its schema says.
-func isIdentity(key string) bool { return key == "apiVersion" || key == "kind" || key == "metadata" }
+// has reports whether a field that is none of the schema is none of its business: an
+// object has what tells which it is, and of its place others say that it has none.
+func (m *Map) has(key string, isObject bool) bool {
+	switch key {
+	case "apiVersion", "kind", "metadata":
+		return isObject
+	case "namespace":
+		return m.NoNamespace
+	default:
+		return false
+	}
+}
 
 // required reports the fields that are missing.
 func (c *validation) required(t *Type, m map[string]any) {
 	for _, name := range t.Names() {
 		f := t.Map.Fields[name]
+		if c.full() {
+			return
+		}
 		if !f.Required || f.Default != nil {
 			continue
 		}
@@ -108,10 +121,12 @@ func (t *Type) closest(key string) (hint, near string) {
 	}
 }
 
-// below is the only field that has one of this name in it, or "".
+// below is the only field that has one of this name in it, or "". Of many fields only
+// the first are looked into.
 func (t *Type) below(key string) string {
-	found := ""
-	for _, name := range t.Names() {
+	const most = 100
+	found, names := "", t.Names()
+	for _, name := range names[:min(len(names), most)] {
 		below := t.Map.Fields[name].Type
 		if below == nil || below.Map == nil {
 			continue

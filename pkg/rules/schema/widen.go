@@ -18,15 +18,19 @@ func Widened(known, served Source) Source { return &widened{Source: known, serve
 type widened struct {
 	Source
 	served Source
-	made   sync.Map // of *Resource by GroupVersionResource
+	made   sync.Map // of *Resource by GroupVersionResource, nil for what known does not know
 }
 
 // Resource implements [Source].
 func (w *widened) Resource(gvr schema.GroupVersionResource) *Resource {
-	if made, done := w.made.Load(gvr); done {
-		return made.(*Resource) //nolint:forcetypeassert // Only these are stored.
+	made, done := w.made.Load(gvr)
+	if !done {
+		made, _ = w.made.LoadOrStore(gvr, widen(w.Source.Resource(gvr), w.served.Resource(gvr)))
 	}
-	known, served := w.Source.Resource(gvr), w.served.Resource(gvr)
+	return made.(*Resource) //nolint:forcetypeassert // Only these are stored.
+}
+
+func widen(known, served *Resource) *Resource {
 	if known == nil || served == nil {
 		return known
 	}
@@ -41,8 +45,7 @@ func (w *widened) Resource(gvr schema.GroupVersionResource) *Resource {
 	if known.Verbs != nil {
 		out.Verbs = slices.Compact(slices.Sorted(slices.Values(slices.Concat(known.Verbs, served.Verbs))))
 	}
-	made, _ := w.made.LoadOrStore(gvr, &out)
-	return made.(*Resource) //nolint:forcetypeassert // As above.
+	return &out
 }
 
 // widening makes types that allow what either of two allows. What is required, always
@@ -93,6 +96,7 @@ func (w widening) maps(m, other *Map) *Map {
 		}
 		out.Fields[name] = f
 	}
+	out.Sort()
 	return &out
 }
 

@@ -121,9 +121,30 @@ func TestWidenedResource(t *testing.T) {
 	if w.Resource(other) != nil {
 		t.Error("what is not known is left to others")
 	}
+	for _, gvr := range []schema.GroupVersionResource{things, other} {
+		asked := &asking{Source: one{known}}
+		again := Widened(asked, one{served})
+		for range 3 {
+			again.Resource(gvr)
+		}
+		if asked.times != 1 {
+			t.Errorf("%s is looked for %d times", gvr, asked.times)
+		}
+	}
 	if alone := Widened(one{known}, one{&Resource{GroupVersionResource: other}}); alone.Resource(things) != known {
 		t.Error("what is not served is what is known")
 	}
+}
+
+// asking is a source that counts how often it is asked.
+type asking struct {
+	Source
+	times int
+}
+
+func (c *asking) Resource(gvr schema.GroupVersionResource) *Resource {
+	c.times++
+	return c.Source.Resource(gvr)
 }
 
 // TestWidenedRecursive holds that types that contain themselves come to an end, and

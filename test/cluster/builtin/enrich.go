@@ -59,13 +59,14 @@ func (d *document) kinds(name string) []schema.GroupVersionKind {
 // describe adds what was seen of the fields of a schema. specified says that it is not only part of a status.
 func (s *survey) describe(name string, t reflect.Type, schema object, specified bool) {
 	properties, _ := schema["properties"].(object)
+	_, whole := schema[kind] // It is an object with a name of its own, whose kind everybody knows.
 	var absent, there, required []string
 	for _, f := range fieldsOf(t) {
 		property, ok := properties[f.name].(object)
-		if !ok || f.name == "apiVersion" || f.name == "kind" {
+		if !ok || whole && identity(f) {
 			continue
 		}
-		addEnum(property, s.world.enums[name][f.name])
+		s.world.refine(property, name, f)
 		if f.zeroIsAbsent() {
 			absent = append(absent, f.name)
 		}
@@ -76,7 +77,7 @@ func (s *survey) describe(name string, t reflect.Type, schema object, specified 
 		case seen != nil && seen.always:
 			there = append(there, f.name)
 			setDefault(property, f, seen)
-		case sinceWhen(name, f):
+		case neverWithout(name, f):
 			there = append(there, f.name)
 		}
 	}
@@ -85,10 +86,40 @@ func (s *survey) describe(name string, t reflect.Type, schema object, specified 
 	setNames(schema, "required", required)
 }
 
-// sinceWhen reports whether a field is the time of a condition. No code sees to it that it is there, but whoever writes a
-// condition says since when it is so, and what asks for it could ask for nothing else.
-func sinceWhen(model string, f field) bool {
-	return strings.HasSuffix(model, "Condition") && f.name == "lastTransitionTime"
+func identity(f field) bool { return f.name == "apiVersion" || f.name == "kind" }
+
+// refine adds to a field what it can be.
+func (w *world) refine(property object, model string, f field) {
+	addEnum(property, w.enum(model, f))
+	if model == claimSize && f.name == "requests" {
+		withSize(property)
+	}
+}
+
+// claimSize says how large a volume is that somebody claims.
+const claimSize = core + "VolumeResourceRequirements"
+
+const core = "io.k8s.api.core.v1."
+
+// neverWithout reports whether a field is there though the documents do not call it required, and no code sets it.
+func neverWithout(model string, f field) bool {
+	switch f.name {
+	case "lastTransitionTime": // Whoever writes a condition says since when it is so, and what asks for it could ask for nothing else.
+		return strings.HasSuffix(model, "Condition")
+	case "image": // Called optional for who fills it in on the way; no container is accepted without, not even in a template.
+		return model == core+"Container" || model == core+"EphemeralContainer"
+	case "requests": // No claim is accepted without a size.
+		return model == claimSize
+	default:
+		return false
+	}
+}
+
+// withSize adds to what a claim asks for the size, which is always among it.
+func withSize(requests object) {
+	const size = "storage"
+	requests["properties"] = object{size: requests["additionalProperties"]}
+	setNames(requests, always, []string{size})
 }
 
 // mandatory reports whether Kubernetes takes no object without the field. Its documents call a field required that the

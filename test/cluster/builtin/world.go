@@ -41,6 +41,15 @@ func enums(definition common.OpenAPIDefinition) map[string][]string {
 	return found
 }
 
+// enum lists the values of a field, none where it can have any. What a condition can be is written in documents only, which
+// all that read one go by.
+func (w *world) enum(model string, f field) []string {
+	if f.typ.Name() == "ConditionStatus" {
+		return []string{"False", "True", "Unknown"}
+	}
+	return w.enums[model][f.name]
+}
+
 // root finds the Go type of a kind.
 func (w *world) root(gvk schema.GroupVersionKind) (root, error) {
 	for _, s := range w.schemes {

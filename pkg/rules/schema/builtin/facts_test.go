@@ -67,6 +67,15 @@ func TestFields(t *testing.T) {
 		// What is required, and how things merge.
 		{"v1/pods", "spec.containers", "a list; keyed by name; required; zero is absent", "no Pod without; applied by name"},
 		{"v1/pods", "spec.containers[].name", "a string; required", "the key of the list"},
+		{"v1/pods", "spec.containers[].image", "a string; always; zero is absent", "not called required, yet no container without is taken"},
+		{"apps/v1/deployments", "spec.template.spec.initContainers[].image", "a string; always; zero is absent", "nor in a template"},
+		{"v1/pods", "spec.ephemeralContainers[].image", "a string; always; zero is absent", "nor an ephemeral one"},
+		{"v1/nodes", "status.images[].names", "a list; atomic; zero is absent", "images of a node are none of a container"},
+		{"v1/persistentvolumeclaims", "spec.resources.requests", "a map; always; zero is absent", "no claim without a size"},
+		{"v1/persistentvolumeclaims", "spec.resources.requests.storage", "a number or a string; format quantity; always", "that is the size"},
+		{"v1/persistentvolumeclaims", "spec.resources.requests{}", "a number or a string; format quantity", "it may be asked for more"},
+		{"v1/persistentvolumeclaims", "spec.resources.limits", "a map; zero is absent", "limits are for who wants them"},
+		{"apps/v1/statefulsets", "spec.volumeClaimTemplates[].spec.resources.requests.storage", "a number or a string; format quantity; always", "a template of claims"},
 		{"v1/pods", "spec.containers[].args", "a list; atomic; zero is absent", "replaced as a whole"},
 		{"v1/services", "spec.ports", "a list; keyed by port,protocol; zero is absent", "port and protocol together are the key"},
 		{"v1/services", "spec.selector", "a map; atomic; zero is absent", "a map that is applied as a whole"},
@@ -92,6 +101,28 @@ func TestFields(t *testing.T) {
 		{"apps/v1/controllerrevisions", "data", "a map; open; required", "any object"},
 		{"apiextensions.k8s.io/v1/customresourcedefinitions", "spec.versions[].schema.openAPIV3Schema.properties{}.items", "anything", "anything: one schema, or a list of them"},
 		{"apiextensions.k8s.io/v1/customresourcedefinitions", "spec.versions[].schema.openAPIV3Schema.properties{}.maxLength", "an integer; format int64", "schemas contain themselves"},
+
+		// What an object within another is.
+		{"v1/pods", "kind", "a string; always", "that of the object itself"},
+		{"v1/pods", "metadata.namespace", "a string; always; zero is absent", "a Pod is in a namespace"},
+		{"v1/nodes", "metadata.namespace", "no such field", "a Node is of the cluster"},
+		{"v1/nodes", "metadata.uid", "a string; always; zero is absent", "it has all else"},
+		{"autoscaling/v2/horizontalpodautoscalers", "spec.scaleTargetRef.kind", "a string; required", "what is referred to"},
+		{"autoscaling/v2/horizontalpodautoscalers", "spec.scaleTargetRef.apiVersion", "a string; zero is absent", "the core has none"},
+		{"rbac.authorization.k8s.io/v1/rolebindings", "roleRef.kind", "a string; required", "a role or a cluster role"},
+		{"rbac.authorization.k8s.io/v1/rolebindings", "subjects[].kind", "a string; required", "who is meant"},
+		{"apiextensions.k8s.io/v1/customresourcedefinitions", "spec.names.kind", "a string; required", "what it defines"},
+		{"v1/persistentvolumeclaims", "spec.dataSource.kind", "a string; required", "what it is filled from"},
+		{"v1/events", "involvedObject.kind", "a string; zero is absent", "a reference may lack anything"},
+		{"v1/pods", "metadata.ownerReferences[].kind", "a string; required; always", "an owner is known"},
+		{"apps/v1/statefulsets", "spec.volumeClaimTemplates[].kind", "a string; zero is absent", "a template need not say what it is"},
+
+		// What a condition says.
+		{"v1/pods", "status.conditions[].status", "a string; one of [False True Unknown]; always; default \"\"", "no Go type says it, its document does"},
+		{"policy/v1/poddisruptionbudgets", "status.conditions[].status", "a string; one of [False True Unknown]; always; default \"\"", "a condition that all may use"},
+		{"apiextensions.k8s.io/v1/customresourcedefinitions", "status.conditions[].status", "a string; one of [False True Unknown]; always; default \"\"", "one of another package"},
+		{"certificates.k8s.io/v1/certificatesigningrequests", "status.conditions[].status", "a string; one of [False True Unknown]; always; default \"\"", "whose default is of a version before"},
+		{"v1/componentstatuses", "conditions[].status", "a string; one of [False True Unknown]; required", "not only in a status"},
 
 		// What is not there.
 		{"v1/pods", "spec.container", "no such field", "a misspelling"},

@@ -61,13 +61,13 @@ func (d *Definition) resource(gvr apischema.GroupVersionResource, v version) *sc
 	if v.keepsUnknown {
 		dialect = openapi.Keeping
 	}
-	t := openapi.NewReader(dialect, nil).Object(v.schema)
+	t := openapi.NewReader(dialect, nil).Object(v.schema).Scoped(d.Namespaced)
 	subresources := map[string]*schema.Type{}
 	if v.status {
 		subresources["status"] = t
 	}
 	if v.scale {
-		subresources["scale"] = scale
+		subresources["scale"] = scale.Scoped(d.Namespaced)
 	}
 	return &schema.Resource{
 		GroupVersionResource: gvr,

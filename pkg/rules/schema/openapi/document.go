@@ -97,10 +97,18 @@ func (d *Document) resource(gvr apischema.GroupVersionResource, s *served) *sche
 		Verbs:                slices.Sorted(maps.Keys(s.verbs)),
 		Subresources:         make(map[string]*schema.Type, len(s.subresources)),
 		SubresourcesKnown:    true,
-		Type:                 d.body(s.body, s.gvk),
 	}
+	scoped := map[*schema.Type]*schema.Type{} // Most subresources are of the type of the object.
+	body := func(s *served) *schema.Type {
+		t := d.body(s.body, s.gvk)
+		if scoped[t] == nil {
+			scoped[t] = t.Scoped(r.Namespaced)
+		}
+		return scoped[t]
+	}
+	r.Type = body(s)
 	for name, sub := range s.subresources {
-		r.Subresources[name] = d.body(sub.body, sub.gvk)
+		r.Subresources[name] = body(sub)
 	}
 	return r
 }

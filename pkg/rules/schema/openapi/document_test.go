@@ -79,6 +79,31 @@ func TestResourceThatIsOnlyRead(t *testing.T) {
 	}
 }
 
+// TestScopes holds that only what is in a namespace has one in its metadata, and that
+// a subresource with the object as its body has its type.
+func TestScopes(t *testing.T) {
+	const kind = `"x-kubernetes-group-version-kind": {"version": "v1", "kind": "K"}`
+	const write = `{"put": {"x-kubernetes-action": "put", ` + kind + `, "requestBody": {"content": {"*/*": {"schema": {"$ref": "#/components/schemas/K"}}}}}}`
+	d, err := Parse([]byte(`{"paths": {
+		"/api/v1/namespaces/{namespace}/inside/{name}": ` + write + `, "/api/v1/outside/{name}": ` + write + `, "/api/v1/outside/{name}/status": ` + write + `},
+		"components": {"schemas": {"K": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "K"}],
+			"properties": {"metadata": {"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := d.Resource(apischema.GroupVersionResource{Version: "v1", Resource: "inside"})
+	outside := d.Resource(apischema.GroupVersionResource{Version: "v1", Resource: "outside"})
+	if got := inside.Type.Map.Fields["metadata"].Type; got != schema.Metadata() {
+		t.Errorf("inside the metadata are %+v", got)
+	}
+	if got := outside.Type.Map.Fields["metadata"].Type; got != schema.ClusterMetadata() {
+		t.Errorf("outside the metadata are %+v", got)
+	}
+	if outside.Subresources["status"] != outside.Type {
+		t.Error("the status is written with another type than the object")
+	}
+}
+
 // TestWatch holds that what a document lists can be watched, unless it lists what
 // can.
 func TestWatch(t *testing.T) {

@@ -37,11 +37,12 @@ func (r *Reader) mapOf(s map[string]any) *schema.Map {
 	}
 	m.Fields = make(map[string]schema.Field, len(properties))
 	for name, property := range properties {
-		m.Fields[name] = r.field(property)
+		m.Fields[name] = r.field(m, name, property)
 	}
 	mark(m.Fields, texts(s["required"]), func(f *schema.Field) { f.Required = true })
 	mark(m.Fields, texts(s[alwaysExtension]), func(f *schema.Field) { f.Always = true })
 	mark(m.Fields, texts(s[zeroExtension]), func(f *schema.Field) { f.ZeroIsAbsent = true })
+	m.Sort()
 	return m
 }
 
@@ -56,20 +57,32 @@ func mark(fields map[string]schema.Field, names []string, change func(*schema.Fi
 	}
 }
 
-func (r *Reader) field(property any) schema.Field {
+// field reads a field that m will have. Its default is set in the end.
+func (r *Reader) field(m *schema.Map, name string, property any) schema.Field {
 	field := schema.Field{Type: r.read(property)}
 	s, _ := property.(map[string]any)
-	written, defaulted := s["default"]
-	if !defaulted {
-		return field
-	}
-	fallback := normal(written)
-	// Documents of API servers say {} for whatever is a struct in Go, times too. A type
-	// without kinds is one that is not yet complete.
-	if kinds := field.Type.Kinds; kinds == 0 || kinds.Has(value.KindOf(fallback)) {
-		field.Always, field.Default = true, fallback
+	if written, defaulted := s["default"]; defaulted {
+		r.defaults = append(r.defaults, fallback{in: m, name: name, of: field.Type, value: normal(written)})
 	}
 	return field
+}
+
+// fallback is the default of a field.
+type fallback struct {
+	in    *schema.Map
+	name  string
+	of    *schema.Type
+	value any
+}
+
+// set gives the field its default, unless it turns out to be of another kind: documents
+// of API servers say {} for whatever is a struct in Go, times too.
+func (f fallback) set() {
+	field := f.in.Fields[f.name]
+	if field.Type == f.of && f.of.Kinds.Has(value.KindOf(f.value)) {
+		field.Always, field.Default = true, f.value
+		f.in.Fields[f.name] = field
+	}
 }
 
 // complete adds what is not written in the schema of a whole object, and reports
@@ -99,6 +112,7 @@ func identify(m *schema.Map, from any, metadata *schema.Type) {
 	m.Fields["apiVersion"] = schema.Field{Type: text, Always: stored}
 	m.Fields["kind"] = schema.Field{Type: text, Always: stored}
 	m.Fields["metadata"] = schema.Field{Type: restricted(metadata, from), Always: stored}
+	m.Sort()
 }
 
 // restricted returns the metadata with what a schema says of names. It can say

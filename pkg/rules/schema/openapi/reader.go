@@ -8,8 +8,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
-// maxDepth is how many schemas within each other are read, references included.
-// What is deeper is open.
+// maxDepth is how many schemas within each other are read. What is deeper is open. A
+// component begins anew, wherever it is referred to.
 const maxDepth = 100
 
 // Dialect is what schemas leave unsaid.
@@ -34,8 +34,18 @@ type Reader struct {
 	components func(name string) any
 	named      map[string]*schema.Type
 	plain      map[plain]*schema.Type
-	refined    map[*schema.Type]refinement
 	depth      int
+	// What is done in the end, when it is known which components there are: to read
+	// these, to copy those of which more is said, and to set defaults.
+	unread   []component
+	refined  map[*schema.Type]refinement
+	defaults []fallback
+}
+
+// component is a schema with a name, and the type that is to be made of it.
+type component struct {
+	of    map[string]any
+	named *schema.Type
 }
 
 // plain is a type without parts and limits. There is one of each.
@@ -60,15 +70,34 @@ func NewReader(dialect Dialect, components func(name string) any) *Reader {
 // Type returns the type that a schema describes. A schema that is none is open.
 func (r *Reader) Type(from any) *schema.Type {
 	t := r.read(from)
-	r.refine()
+	r.finish()
 	return t
 }
 
 // Component returns the type of a component, nil if there is none of the name.
 func (r *Reader) Component(name string) *schema.Type {
 	t := r.component(name)
-	r.refine()
+	r.finish()
 	return t
+}
+
+// finish completes the types. A component that is read may refer to others.
+func (r *Reader) finish() {
+	for len(r.unread) > 0 {
+		last := len(r.unread) - 1
+		next := r.unread[last]
+		r.unread = r.unread[:last]
+		if to, refers := reference(next.of); refers {
+			r.alias(next.named, to, next.of)
+			continue
+		}
+		*next.named = *r.written(next.of)
+	}
+	r.refine()
+	for _, one := range r.defaults {
+		one.set()
+	}
+	r.defaults = nil
 }
 
 // Object returns the type of whole objects of a schema, as that of a
@@ -132,13 +161,9 @@ func (r *Reader) component(name string) *schema.Type {
 	if !ok {
 		return nil
 	}
-	t := &schema.Type{} // It can be met again within itself.
+	t := &schema.Type{}
 	r.named[name] = t
-	if to, refers := reference(s); refers {
-		r.alias(t, to, s)
-		return t
-	}
-	*t = *r.written(s)
+	r.unread = append(r.unread, component{of: s, named: t})
 	return t
 }
 

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,6 +87,37 @@ func TestReferencesInCircles(t *testing.T) {
 	}
 }
 
+// TestReferencesDeep holds that what is known of a component does not depend on how far
+// it is from the one that is read first.
+func TestReferencesDeep(t *testing.T) {
+	const links = 3 * maxDepth
+	link := func(i int) string { return fmt.Sprintf("C%03d", i) }
+	all := map[string]any{link(links): map[string]any{"type": "string"}}
+	for i := range links {
+		next := map[string]any{"$ref": "#/components/schemas/" + link(i+1)}
+		all[link(i)] = map[string]any{"type": "object", "properties": map[string]any{
+			"next": next, "after": map[string]any{"type": "array", "items": next}, "far": map[string]any{"$ref": "#/components/schemas/" + link(links-1)},
+		}}
+	}
+	for _, first := range []string{link(0), link(links / 2)} {
+		r := NewReader(Go, func(name string) any { return all[name] })
+		if r.Component(first) == nil {
+			t.Fatalf("there is no %s", first)
+		}
+		of := r.Component(link(0))
+		for i := range links {
+			next, _ := of.Field("next")
+			if after, _ := of.Field("after"); after.Type.Items() != next.Type {
+				t.Fatalf("%s is read twice, after %s", link(i+1), first)
+			}
+			of = next.Type
+		}
+		if of.Kinds != value.String {
+			t.Errorf("in the end there is %+v, after %s", of, first)
+		}
+	}
+}
+
 func TestWellKnown(t *testing.T) {
 	want := mapOf(schema.Map{Fields: map[string]schema.Field{
 		"amount": {Type: &schema.Type{Kinds: value.Number | value.String, Format: schema.Quantity}},
@@ -95,7 +127,7 @@ func TestWellKnown(t *testing.T) {
 		"text":   {Type: of(value.String), Always: true, Default: ""},
 		"list":   {Type: listOf(schema.List{Items: of(value.String)})},
 	}})
-	if diff := cmp.Diff(want, components(t, schemas).Component("Held")); diff != "" {
+	if diff := cmp.Diff(want, components(t, schemas).Component("Held"), butNames); diff != "" {
 		t.Errorf("the defaults that are none of the type say nothing (-want +got)\n%s", diff)
 	}
 }
@@ -147,7 +179,7 @@ func TestEmbedded(t *testing.T) {
 		"kind":       {Type: of(value.String)},
 		"metadata":   {Type: schema.EmbeddedMetadata()},
 	}}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, butNames); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
