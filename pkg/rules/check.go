@@ -1,13 +1,14 @@
 package rules
 
 import (
-	"slices"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
@@ -19,35 +20,51 @@ import (
 func (r *Rule) check(schemas *schema.Catalog, declared relation.Declarations) document.Errors {
 	watched := r.watchedResources()
 	found := make([]document.Errors, len(watched))
+	known := map[*schema.Resource]document.Errors{} // All that nothing is known of are one.
 	for i, gvr := range watched {
-		c := &checking{rule: r, schemas: schemas, watched: schemas.Resource(gvr), memo: map[mention]typing.Type{}, budget: r.budget()}
-		if c.check(declared); c.budget >= 0 {
-			found[i] = c.errs.Sorted()
+		resource := schemas.Resource(gvr)
+		errs, done := known[resource]
+		if !done {
+			c := &checking{rule: r, schemas: schemas, watched: resource, memo: map[mention]typing.Type{}, budget: r.budget()}
+			if c.check(declared); c.budget >= 0 {
+				errs = c.errs.Sorted()
+			}
+			known[resource] = errs
 		}
+		found[i] = errs
 	}
 	if len(watched) == 1 {
 		return found[0]
 	}
-	var errs document.Errors
-	for i, gvr := range watched {
-		for _, err := range found[i] {
-			errs = append(errs, ofKind(err, gvr.Resource, found))
-		}
-	}
-	return errs
+	return ofKinds(watched, found)
 }
 
-// ofKind says which kind a mistake is about, unless it is about all of them.
-func ofKind(err *document.Error, resource string, found []document.Errors) *document.Error {
-	same := func(other *document.Error) bool {
-		return err.Line == other.Line && err.Column == other.Column && err.Message == other.Message
+// finding is what tells the findings in a rule from one another.
+type finding struct {
+	line, column int
+	message      string
+}
+
+// ofKinds says of each finding which kind it is about, unless it is about all of them.
+func ofKinds(watched []apischema.GroupVersionResource, found []document.Errors) (errs document.Errors) {
+	times := map[finding]int{}
+	for _, ofKind := range found {
+		for _, err := range ofKind {
+			times[finding{err.Line, err.Column, err.Message}]++
+		}
 	}
-	if !slices.ContainsFunc(found, func(errs document.Errors) bool { return !slices.ContainsFunc(errs, same) }) {
-		return err
+	for i, gvr := range watched {
+		for _, err := range found[i] {
+			if times[finding{err.Line, err.Column, err.Message}] < len(watched) {
+				of := *err
+				of.Message = "for " + gvr.Resource + ": " + err.Message
+				err = &of
+			}
+			errs = append(errs, err)
+		}
+		errs = errs.Bounded()
 	}
-	out := *err
-	out.Message = "for " + resource + ": " + err.Message
-	return &out
+	return errs
 }
 
 // checking is a rule on objects of one resource, in types. What a name stands for is
@@ -85,21 +102,21 @@ func (r *Rule) budget() int {
 }
 
 // spend reports whether the budget allows for looking at a name once more.
-func (c *checking) spend(d *definition) bool {
+func (c *checking) spend(d *names.Definition) bool {
 	const related = 50 // About what is written of one.
 	switch {
 	case c.budget < 0:
-	case d.value == nil:
+	case d.Value == nil:
 		c.budget -= related
 	default:
-		c.budget -= len(d.value.Program().Source())
+		c.budget -= len(d.Value.Program().Source())
 	}
 	return c.budget >= 0
 }
 
 func (c *checking) check(declared relation.Declarations) {
 	r := c.rule
-	always := body.Context{Names: c, Scope: r.names.scope}
+	always := body.Context{Names: c, Scope: r.names.Scope()}
 	matched, errs := r.when.CheckCondition(always)
 	c.errs = append(c.errs, errs...)
 	if r.hold != nil && r.hold.computed != nil {
@@ -119,7 +136,7 @@ func (c *checking) deletion(surroundings action.Checking, always body.Context) {
 	if o.hold {
 		surroundings.Context = always // The finalizer is on, whether when still holds or not.
 	}
-	surroundings.Facts = surroundings.Facts.With(slotObject, "metadata", "deletionTimestamp")
+	surroundings.Facts = surroundings.Facts.With(names.Object, "metadata", "deletionTimestamp")
 	c.steps(o.steps, surroundings)
 	_, errs := o.done.CheckCondition(surroundings.Context)
 	c.errs = append(c.errs, errs...)
@@ -130,7 +147,7 @@ func (c *checking) steps(steps []*action.Step, surroundings action.Checking) {
 		if c.errs.Enough() {
 			return
 		}
-		c.errs = append(c.errs, step.Check(surroundings)...)
+		c.errs = append(c.errs, step.Check(surroundings)...).Bounded()
 	}
 }
 
@@ -141,7 +158,8 @@ func (c *checking) unused(facts *typing.Facts) {
 		used[of.slot] = true
 	}
 	own := len(c.rule.source.With) + len(c.rule.source.Let)
-	for slot := firstDefined + len(c.rule.names.defined) - own; slot < firstDefined+len(c.rule.names.defined); slot++ {
+	slots := c.rule.names.Slots()
+	for slot := slots - own; slot < slots; slot++ {
 		if !used[slot] {
 			c.Type(slot, facts)
 		}
@@ -153,20 +171,20 @@ func (c *checking) Type(slot int, facts *typing.Facts) typing.Type {
 	switch {
 	case c.budget < 0:
 		return typing.Unknown()
-	case slot == slotObject:
+	case slot == names.Object:
 		if c.watched == nil {
 			return typing.Of(value.Map)
 		}
 		return typing.Object(c.watched.Type)
-	case slot == slotRule:
+	case slot == names.Rule:
 		return typing.Constant(c.rule.about)
-	case slot == slotParams:
+	case slot == names.Params:
 		return typing.Constant(c.rule.params)
 	}
 	of := mention{slot, facts}
 	known, done := c.memo[of]
-	if d := c.rule.names.defined[slot-firstDefined]; !done && c.spend(d) {
-		known = c.define(d, body.Context{Names: c, Facts: facts, Scope: c.rule.names.scope})
+	if d := c.rule.names.At(slot); !done && c.spend(d) {
+		known = c.define(d, body.Context{Names: c, Facts: facts, Scope: c.rule.names.Scope()})
 		c.memo[of] = known
 	}
 	if c.budget < 0 {
@@ -176,27 +194,24 @@ func (c *checking) Type(slot int, facts *typing.Facts) typing.Type {
 }
 
 // define checks what a name stands for.
-func (c *checking) define(d *definition, in body.Context) typing.Type {
-	if d.related == nil {
-		known, errs := d.value.Check(in)
+func (c *checking) define(d *names.Definition, in body.Context) typing.Type {
+	if d.Related == nil {
+		known, errs := d.Value.Check(in)
 		c.errs = append(c.errs, errs...)
 		return known
 	}
-	related := c.schemas.Resource(d.related.Declaration().GVR)
-	c.errs = append(c.errs, d.related.Check(in, relation.Surroundings{Watched: c.watched, Related: related})...)
-	return d.related.Type(related)
+	related := c.schemas.Resource(d.Related.Declaration().GVR)
+	c.errs = append(c.errs, d.Related.Check(in, relation.Surroundings{Watched: c.watched, Related: related})...)
+	return d.Related.Type(related)
 }
 
 // Definition implements [check.Names].
 func (c *checking) Definition(slot int) *expression.Program {
-	if slot < firstDefined || slot-firstDefined >= len(c.rule.names.defined) {
+	d := c.rule.names.At(slot)
+	if d == nil || d.Value == nil || !c.spend(d) {
 		return nil
 	}
-	d := c.rule.names.defined[slot-firstDefined]
-	if d.value == nil || !c.spend(d) {
-		return nil
-	}
-	return d.value.Program()
+	return d.Value.Program()
 }
 
 // check wants a duration.

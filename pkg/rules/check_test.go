@@ -173,8 +173,8 @@ func TestCheckBounded(t *testing.T) {
 	for range 300 {
 		steps.WriteString("    - patch: {merge: {spec: {replcas: 1}}}\n")
 	}
-	if got := said(t, oneRule("gateways", steps.String())); len(got) != 100 || !strings.Contains(got[99], "more mistakes follow") {
-		t.Errorf("%d mistakes are told of, want 99 beside the note on things, and that there are more", len(got))
+	if got := said(t, oneRule("gateways", steps.String())); len(got) != 101 || !strings.Contains(got[100], "more mistakes follow") {
+		t.Errorf("%d mistakes are told of, want 100, and that there are more", len(got))
 	}
 }
 

@@ -2,16 +2,15 @@ package rules
 
 import (
 	"slices"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/doubt"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
@@ -23,34 +22,59 @@ import (
 func Compile(sets []*spec.Set, options Options) (*Set, document.Errors) {
 	var all []*Rule
 	errs := unknownParams(sets, options.Params)
+	checked := true
 	for _, set := range sets {
-		compiled, setErrs := compileSet(set, options)
+		compiled, setErrs, whole := compileSet(set, options)
 		errs = append(errs, setErrs...)
 		errs = append(errs, checkResources(set, options.Schemas)...)
 		all = append(all, compiled...)
+		if !whole && options.Schemas != nil {
+			errs = append(errs, unchecked(set))
+		}
+		checked = checked && whole
 	}
-	faulty := slices.ContainsFunc(sets, (*spec.Set).Faulty)
-	if len(errs.Of(document.Mistake)) > 0 || faulty {
+	if !checked {
+		return nil, errs.Sorted()
+	}
+	if len(errs.Of(document.Mistake)) > few {
+		return nil, errs.Sorted() // Nobody reads on to the doubts, which take work.
+	}
+	errs = append(errs, elsewhere(doubt.Of(doubted(all)), errs)...)
+	if len(errs.Of(document.Mistake)) > 0 {
 		return nil, errs.Sorted()
 	}
 	out := newSet(all)
-	out.warnings = append(errs, warnings(all)...).Sorted()
+	out.warnings = errs.Sorted()
 	if options.Schemas != nil {
 		out.canonical = options.Schemas.Canonical
 	}
 	return out, nil
 }
 
-func compileSet(set *spec.Set, options Options) ([]*Rule, document.Errors) {
+// few is how many mistakes there may be beside which doubts are told.
+const few = 20
+
+// unchecked is the note that mistakes of a set kept it from being looked at to the end.
+func unchecked(set *spec.Set) *document.Error {
+	at := set.Node().Get("spec").Key("rules")
+	if at == nil {
+		at = set.Node()
+	}
+	return at.Errorf("", "more is checked once the mistakes are corrected").Coded(document.CodeUnchecked).Note()
+}
+
+// compileSet compiles the rules of a set; checked is false where mistakes kept some of
+// them from being checked by types.
+func compileSet(set *spec.Set, options Options) (all []*Rule, errs document.Errors, checked bool) {
 	constants, errs := params(set, options.Params)
-	shared, graphErrs := setGraph(set)
+	shared, graphErrs := names.OfSet(set)
 	errs = append(errs, graphErrs...)
 	sound := len(errs) == 0 && !set.Faulty()
+	checked = sound
 	declared := declarations(set)
-	var all []*Rule
 	for i := range set.Rules {
 		if errs.Enough() {
-			break
+			return all, errs, false
 		}
 		rule := &Rule{
 			ID:     plan.Rule{Kind: set.Kind, Namespace: set.Namespace, Set: set.Name, Name: set.Rules[i].Name},
@@ -60,30 +84,32 @@ func compileSet(set *spec.Set, options Options) ([]*Rule, document.Errors) {
 			params: constants,
 		}
 		ruleErrs := rule.compile(shared, declared)
-		if len(ruleErrs) == 0 && sound {
+		if len(ruleErrs) > 0 {
+			checked = false
+		} else if sound {
 			ruleErrs = rule.check(options.Schemas, declared) // Of what compiles, to the end.
 		}
 		errs = append(errs, ruleErrs...)
-		errs = append(errs, rule.notCarried(options)...)
+		errs = append(errs, rule.notCarried(options)...).Bounded()
 		all = append(all, rule)
 	}
-	return all, errs
+	return all, errs, checked
 }
 
-func (r *Rule) compile(shared *graph, declared relation.Declarations) document.Errors {
+func (r *Rule) compile(shared *names.Graph, declared relation.Declarations) document.Errors {
 	errs := r.compileWatch(declared)
 	var more document.Errors
-	r.names, more = shared.extended(r.source, declared)
+	r.names, more = shared.Extended(r.source, declared)
 	errs = append(errs, more...)
 	if r.source.When != nil {
-		r.when, more = body.CompileCondition(r.source.When, r.names.scope)
+		r.when, more = body.CompileCondition(r.source.When, r.names.Scope())
 		errs = append(errs, more...)
 	}
 	if r.source.For != nil {
-		r.hold, more = compileHold(r.source.For, r.names.scope)
+		r.hold, more = compileHold(r.source.For, r.names.Scope())
 		errs = append(errs, more...)
 	}
-	env := action.Env{Scope: r.names.scope, Declared: declared, Related: r.names.related(), Watched: r.selections}
+	env := action.Env{Scope: r.names.Scope(), Declared: declared, Related: r.names.Related(), Watched: r.selections}
 	r.steps, more = compileSteps(r.source.Actions, env)
 	errs = append(errs, more...)
 	if r.source.OnDelete != nil {
@@ -157,82 +183,4 @@ func pruneOf(n *document.Node) *document.Node {
 		return prune
 	}
 	return n.Get("apply")
-}
-
-// compileWatch resolves `watch`: a key of `resources`, or several with commas.
-func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
-	n := r.source.Watch
-	if n.Kind() == document.KindInvalid {
-		return nil
-	}
-	if n.Kind() != document.KindString {
-		return document.Errors{n.Errorf(watchHint(n), "watch must be a string, have %s", n.Kind())}
-	}
-	var errs document.Errors
-	seen := map[*relation.Declaration]bool{}
-	offset := 0
-	for part := range strings.SplitSeq(n.Text(), ",") {
-		if errs.Enough() {
-			break
-		}
-		name := strings.TrimSpace(part)
-		at := offset + strings.Index(part, name)
-		offset += len(part) + 1
-		if name == "" {
-			errs = append(errs, n.ErrorAt(at, 0, "write the name of a resource declared under resources", "the name of a resource is missing here"))
-			continue
-		}
-		watched, wrong := declared.LookupAt(n, at, name)
-		switch {
-		case wrong != nil:
-			errs = append(errs, wrong)
-		case watched != nil && !seen[watched]:
-			seen[watched] = true
-			r.selections = append(r.selections, watched.Selections...)
-		}
-	}
-	return errs
-}
-
-// watchHint writes a list as watch takes it.
-func watchHint(n *document.Node) string {
-	var names []string
-	for _, element := range n.Elements() {
-		names = append(names, element.Text())
-	}
-	if names == nil {
-		return "write the name of a resource declared under resources"
-	}
-	return "write watch: " + strings.Join(names, ", ")
-}
-
-func declarations(set *spec.Set) relation.Declarations {
-	var out relation.Declarations
-	for _, resource := range set.Resources {
-		out = append(out, &relation.Declaration{
-			Name: resource.Name, GVR: resource.GVR, Selections: selections(set, resource), Namespace: set.Namespace,
-		})
-	}
-	return out
-}
-
-// selections spreads a declaration over its namespaces. Selectors are written
-// in one way, so that equal ones share an informer.
-func selections(set *spec.Set, r spec.Resource) []plan.Selection {
-	selection := plan.Selection{GVR: r.GVR, Namespace: set.Namespace}
-	if parsed, err := labels.Parse(r.LabelSelector); err == nil {
-		selection.LabelSelector = parsed.String()
-	}
-	if parsed, err := fields.ParseSelector(r.FieldSelector); err == nil {
-		selection.FieldSelector = parsed.String()
-	}
-	if len(r.Namespaces) == 0 || set.Kind == spec.KindRuleSet {
-		return []plan.Selection{selection}
-	}
-	var out []plan.Selection
-	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(r.Namespaces))) {
-		selection.Namespace = namespace
-		out = append(out, selection)
-	}
-	return out
 }

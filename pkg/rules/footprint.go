@@ -1,13 +1,12 @@
 package rules
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 )
 
 // Footprint returns all that the rules can read and write.
@@ -24,7 +23,7 @@ func (s *Set) Footprint() *footprint.Footprint {
 func (r *Rule) Footprint() *footprint.Footprint { return r.footing().out }
 
 func (r *Rule) footing() *footing {
-	f := &footing{rule: r, out: &footprint.Footprint{}, shapes: make([]*shape.Shape, len(r.names.defined))}
+	f := &footing{rule: r, out: &footprint.Footprint{}, shapes: make([]*shape.Shape, r.names.Slots())}
 	t := action.Traces{Footprint: f.out, Shapes: f, Watched: r.watchedResources()}
 	for _, gvr := range t.Watched {
 		access := f.out.Of(gvr, gvr.Resource)
@@ -47,50 +46,60 @@ func (r *Rule) footing() *footing {
 	return f
 }
 
-// watchedResources lists each resource once, in the order of `watch`.
-func (r *Rule) watchedResources() []schema.GroupVersionResource {
-	var out []schema.GroupVersionResource
-	for _, selection := range r.selections {
-		if !slices.Contains(out, selection.GVR) {
-			out = append(out, selection.GVR)
-		}
-	}
-	return out
-}
+// watchedResources lists each resource once, in the order of `watch`. The slice is
+// shared: read only.
+func (r *Rule) watchedResources() []schema.GroupVersionResource { return r.watched }
+
+// mostKinds is of how many kinds a rule may watch for it to be followed which fields of
+// each it reads. Of those of a rule that watches more, all of them count as read.
+const mostKinds = 50
 
 // footing is the footprint of a rule while it is drawn. It follows a name when it
 // is first used, as an evaluation does.
 type footing struct {
 	rule   *Rule
 	out    *footprint.Footprint
-	shapes []*shape.Shape // by slot, counted from firstDefined
+	shapes []*shape.Shape // by slot
 }
 
 // Shape implements [expression.Shapes].
 func (f *footing) Shape(slot int) shape.Shape {
 	switch slot {
-	case slotObject:
-		var watched []shape.Shape
-		for _, gvr := range f.rule.watchedResources() {
-			watched = append(watched, shape.Object(&f.out.Of(gvr, gvr.Resource).Reads))
+	case names.Object:
+		if f.shapes[slot] == nil {
+			object := f.object()
+			f.shapes[slot] = &object
 		}
-		return shape.Union(watched...)
-	case slotRule, slotParams:
+		return *f.shapes[slot]
+	case names.Rule, names.Params:
 		return shape.Other()
 	}
-	at := &f.shapes[slot-firstDefined]
+	at := &f.shapes[slot]
 	if *at == nil {
-		followed := f.follow(f.rule.names.defined[slot-firstDefined])
+		followed := f.follow(f.rule.names.At(slot))
 		*at = &followed
 	}
 	return **at
 }
 
-func (f *footing) follow(d *definition) shape.Shape {
-	if d.related != nil {
-		return d.related.Footprint(f.out, f)
+// object is an object of any of the kinds that the rule watches.
+func (f *footing) object() shape.Shape {
+	all := f.rule.watchedResources()
+	reads := make([]*footprint.Tree, len(all))
+	for i, gvr := range all {
+		reads[i] = &f.out.Of(gvr, gvr.Resource).Reads
+		if len(all) > mostKinds {
+			reads[i].Add(nil, footprint.Value)
+		}
 	}
-	return d.value.Program().Shape(f)
+	return shape.Object(reads...)
+}
+
+func (f *footing) follow(d *names.Definition) shape.Shape {
+	if d.Related != nil {
+		return d.Related.Footprint(f.out, f)
+	}
+	return d.Value.Program().Shape(f)
 }
 
 func (f *footing) onDelete(t action.Traces) {

@@ -33,7 +33,7 @@ func Load(files []document.File, options Options) (*Set, document.Errors) {
 	}
 	compiled, compileErrs := Compile(sets, options)
 	errs = append(errs, compileErrs...)
-	if len(errs.Of(document.Mistake)) > 0 {
+	if compiled == nil || len(errs.Of(document.Mistake)) > 0 {
 		return nil, errs.Sorted()
 	}
 	return compiled, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
@@ -32,9 +33,10 @@ type Rule struct {
 	set        *spec.Set
 	source     *spec.Rule
 	selections []plan.Selection
-	about      map[string]any // the value of the name rule
+	watched    []schema.GroupVersionResource // each once, in the order of `watch`
+	about      map[string]any                // the value of the name rule
 	params     map[string]any
-	names      *graph
+	names      *names.Graph
 	when       *body.Expression
 	hold       *hold
 	steps      []*action.Step

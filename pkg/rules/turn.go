@@ -16,7 +16,7 @@ import (
 type turn struct {
 	rule        *Rule
 	snapshot    *Snapshot
-	names       names
+	names       values
 	expressions expression.Evaluation
 	reader      relation.Reader
 	action      action.Evaluation
@@ -34,7 +34,7 @@ func (r *Rule) begin(e *evaluation) *turn {
 		Budget:  e.budget,
 		Instant: e.instant,
 	}
-	t.names = names{rule: r, object: s.Object, expressions: &t.expressions, reader: &t.reader, spare: &e.memos}
+	t.names = values{rule: r, object: s.Object, expressions: &t.expressions, reader: &t.reader, spare: &e.memos}
 	t.action = action.Evaluation{
 		Rule: r.ID, Object: object, Current: s.Object, Expressions: &t.expressions, Related: &t.reader,
 	}

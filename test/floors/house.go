@@ -14,6 +14,8 @@ func House() [][]string {
 		{"./pkg/engine"},
 		{"./pkg/engine/informer", "./pkg/engine/write"},
 		{"./pkg/rules", "./pkg/rules/editor"},
+		{"./pkg/rules/doubt"},
+		{"./pkg/rules/names"},
 		{"./pkg/rules/action", "./pkg/rules/spec"},
 		{"./pkg/rules/relation"},
 		{"./pkg/rules/body"},

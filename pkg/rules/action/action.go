@@ -70,17 +70,27 @@ func (r *Refusal) Error() string { return r.Err.Error() }
 // Unwrap returns the located error.
 func (r *Refusal) Unwrap() error { return r.Err }
 
+// kind is a row of the table of actions.
+type kind struct {
+	compile   func(*document.Node, Env) (Action, document.Errors)
+	templates []string // the fields that hold templates
+}
+
 // kinds is the table of actions.
-var kinds = map[string]func(*document.Node, Env) (Action, document.Errors){
-	"patch":  compilePatch,
-	"apply":  compileApply,
-	"create": compileCreate,
-	"delete": compileDelete,
-	"event":  compileEvent,
+var kinds = map[string]kind{
+	"patch":  {compilePatch, []string{"merge", "json", "apply"}},
+	"apply":  {compileApply, []string{"manifest"}},
+	"create": {compileCreate, []string{"manifest"}},
+	"delete": {compileDelete, nil},
+	"event":  {compileEvent, []string{"reason", "message", "action"}},
 }
 
 // Kinds lists the kinds of actions in order.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
+
+// Templates lists the fields of a kind of action that hold templates. The slice is
+// shared: read only.
+func Templates(name string) []string { return kinds[name].templates }
 
 // Compile compiles one element of a list of actions. The fields of a step are
 // decoded before its kind, whatever the order they are written in, because the
@@ -100,7 +110,7 @@ func Compile(n *document.Node, env Env) (*Step, document.Errors) {
 	for _, name := range Kinds() {
 		fields = append(fields, document.Optional(name, func(value *document.Node) (errs document.Errors) {
 			step.kind = name
-			step.action, errs = kinds[name](value, env)
+			step.action, errs = kinds[name].compile(value, env)
 			return errs
 		}))
 	}

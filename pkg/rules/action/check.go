@@ -41,7 +41,7 @@ func (s *Step) Check(c Checking) document.Errors {
 
 // checkList wants a list, or nothing for an empty one.
 func (f *each) checkList(list typing.Type) *document.Error {
-	if !list.Known() || list.Kinds()&(value.List|value.Nil) != 0 {
+	if kinds := list.Kinds() &^ value.Nil; !list.Known() || kinds == 0 || kinds&value.List != 0 {
 		return nil
 	}
 	return f.node.Errorf(listHint, "forEach wants a list, have %s", list).Coded(document.CodeTypeMismatch)
@@ -84,16 +84,29 @@ func (c Checking) resources(of *target) []*schema.Resource {
 	if objects.Kinds()&value.List != 0 {
 		objects = objects.Items()
 	}
-	known := objects.Schema()
-	all := []*schema.Resource{c.Watched}
+	return []*schema.Resource{c.served(objects.Schema())}
+}
+
+// served returns the resource whose objects have a type, nil where that is not certain:
+// several may share one.
+func (c Checking) served(known *schema.Type) (found *schema.Resource) {
+	if known == nil {
+		return nil
+	}
+	if c.Watched != nil && c.Watched.Type == known {
+		found = c.Watched
+	}
 	for _, declaration := range c.Declared {
-		all = append(all, c.Schemas.Resource(declaration.GVR))
+		r := c.Schemas.Resource(declaration.GVR)
+		switch {
+		case r == nil || r.Type != known:
+		case found != nil && found.GroupVersionResource != r.GroupVersionResource:
+			return nil
+		default:
+			found = r
+		}
 	}
-	i := slices.IndexFunc(all, func(r *schema.Resource) bool { return r != nil && known != nil && r.Type == known })
-	if i < 0 {
-		return []*schema.Resource{nil}
-	}
-	return all[i : i+1]
+	return found
 }
 
 func isMap(v any) bool { return value.KindOf(v) == value.Map }
@@ -115,6 +128,9 @@ func (c Checking) checkTarget(of *target) document.Errors {
 	case kinds&(value.Map|value.Nil) == 0:
 		return document.Errors{of.node.Errorf("write object, or a name of with, forEach or let", "a target is an object or a list of objects, %s is %s",
 			of.name, objects).Coded(document.CodeTypeMismatch)}
+	case element.Schema() != nil && !element.Whole() && element.Kinds()&^value.Nil == value.Map:
+		return document.Errors{of.node.Errorf("a target comes from with as it is, or through filter, find, sortBy or take",
+			"%s is a part of an object, and no object that was read", of.name).Coded(document.CodeTypeMismatch)}
 	case built && closed, slices.ContainsFunc(element.Literals(), isMap):
 		return document.Errors{of.node.Errorf("a target comes from with as it is, or through filter, find, sortBy or take",
 			"%s is not an object that was read, but made by an expression", of.name).Coded(document.CodeTypeMismatch)}

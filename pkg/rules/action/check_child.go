@@ -1,6 +1,9 @@
 package action
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -13,22 +16,77 @@ func (a *apply) Check(c Checking) document.Errors {
 	if a.adopt {
 		how = schema.Applied // What it takes over may have the rest.
 	}
-	return a.checkManifest(c, how)
+	errs := a.checkManifest(c, how)
+	if a.appliesItself(c) {
+		errs = append(errs, a.draft().at("metadata", "name").Errorf("use patch",
+			"a rule cannot make the object that it watches"))
+	}
+	return errs
+}
+
+// itself is how a template says the name of the watched object.
+const itself = "${object.metadata.name}"
+
+// appliesItself reports whether the name is that of the watched object, and its namespace
+// can be no other.
+func (a *apply) appliesItself(c Checking) bool {
+	if c.Watched == nil || c.Watched.GroupVersionResource != a.declaration.GVR {
+		return false
+	}
+	m := a.draft()
+	name := m.at("metadata", "name")
+	metadata, _ := m.lookup("metadata")
+	_, written := metadata.(map[string]any)
+	_, placed := m.lookup("metadata", "namespace")
+	elsewhere := placed && m.at("metadata", "namespace").Text() != "${object.metadata.namespace}"
+	return written && !elsewhere && name.Text() == itself
 }
 
 // Check implements [Action].
-func (c *create) Check(with Checking) document.Errors { return c.checkManifest(with, schema.Whole) }
+func (c *create) Check(with Checking) document.Errors {
+	errs := c.checkManifest(with, schema.Whole)
+	if wrong := c.checkSeen(); wrong != nil {
+		errs = append(errs, wrong)
+	}
+	return errs
+}
+
+// checkSeen refuses labels, as they are written, with which the list that the new object
+// is to appear in does not select it.
+func (c *create) checkSeen() *document.Error {
+	m := c.draft()
+	if m.fields == nil {
+		return nil
+	}
+	wanted := c.in.WrittenLabels()
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		v, there := m.lookup("metadata", "labels", key)
+		text, isText := v.(string)
+		if isText && text != wanted[key] || !there && v == nil {
+			return m.at("metadata", "labels").Errorf("give it the labels that the list asks for",
+				"the new object would not appear in %s, which selects by the label %s: %s", c.in.Name(), shortened(key), shortened(wanted[key]))
+		}
+	}
+	return nil
+}
 
 func (c *child) checkManifest(checking Checking, how schema.Writing) document.Errors {
-	resource := checking.Schemas.Resource(c.declaration.GVR)
-	if resource == nil {
-		return c.body.Check(checking.Context, schema.Field{}, how)
-	}
-	errs := c.body.Check(checking.Context, schema.Field{Type: resource.Type}, how)
 	m := c.draft()
+	into := schema.Field{}
+	resource := checking.Schemas.Resource(c.declaration.GVR)
+	if resource != nil {
+		into.Type = resource.Type
+	}
+	errs := c.body.Check(checking.Context, into, how)
+	if wrong := c.checkLabels(m); wrong != nil && how == schema.Whole {
+		errs = append(errs, wrong)
+	}
+	if resource == nil {
+		return errs
+	}
 	for _, wrong := range []*document.Error{
 		m.checkType("", resource.Kind), c.checkStatus(m, resource), c.checkPlace(m, resource, checking.Watched),
-		c.checkAbsent(checking, m, resource),
+		c.checkAbsent(checking, m, resource), m.checkNames(resource),
 	} {
 		if wrong != nil {
 			errs = append(errs, wrong)

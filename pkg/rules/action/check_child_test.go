@@ -28,6 +28,20 @@ func TestCheckChild(t *testing.T) {
 			"What has no namespace is not owned by what has one.", `{apply: {resource: namespaces, manifest: {metadata: {name: a}}}}`,
 			`wrong-scope apply.manifest: namespaces are cluster-scoped and cannot be owned by gateways, which have a namespace; write owned: false`,
 		},
+		"Itself": {
+			"A rule patches what it watches.", `{apply: {resource: gateways, manifest: {metadata: {name: "${object.metadata.name}", namespace: "${object.metadata.namespace}"}, spec: {class: mesh}}}}`,
+			` apply.manifest.metadata.name: a rule cannot make the object that it watches; use patch`,
+		},
+		"Another":   {"It may make another one.", `{apply: {resource: gateways, manifest: {metadata: {name: "${object.metadata.name}-a"}, spec: {class: mesh}}}}`, ""},
+		"Elsewhere": {"Or one of this name elsewhere.", `{apply: {resource: gateways, manifest: {metadata: {name: "${object.metadata.name}", namespace: a}, spec: {class: mesh}}}}`, ""},
+		"Capitals": {
+			"No name of the core has any.", `{apply: {resource: configmaps, manifest: {metadata: {name: My_Config}}}}`,
+			`wrong-format apply.manifest.metadata.name: "My_Config" cannot be the name of a ConfigMap; use lower case letters, digits, - and ., with a letter or digit at both ends`,
+		},
+		"DataKey": {
+			"A key becomes a file.", `{apply: {resource: configmaps, manifest: {metadata: {name: a}, data: {a_B.c-1: x, "a b": x, "${object.metadata.name}": x}}}}`,
+			`wrong-format apply.manifest.data["a b"]: "a b" cannot be a key of a ConfigMap; use letters, digits, -, _ and .`,
+		},
 		"NotOwned": {"It may be made.", `{apply: {resource: namespaces, owned: false, manifest: {metadata: {name: a}}}}`, ""},
 		"Namespace": {
 			"And has none.", `{apply: {resource: namespaces, owned: false, manifest: {metadata: {name: a, namespace: b}}}}`,
@@ -49,7 +63,22 @@ func TestCheckChild(t *testing.T) {
 			"All of it is new.", `{create: {in: pods, manifest: {metadata: {generateName: a-}, spec: {}}}}`,
 			`missing-field create.manifest.spec: the field "containers" is missing; add containers: ...`,
 		},
-		"Untyped": {"Nothing is known of it.", `{apply: {resource: widgets, manifest: {metadata: {name: "${object.metadata.labels.x}"}, status: {a: 1}}}}`, ""},
+		"NotSelected": {
+			"Labels without which no rule sees it.", `{apply: {resource: marked, manifest: {metadata: {name: a}}}}`,
+			` apply.manifest.metadata: the object would not be among what resources.marked selects: labelSelector wants app=db; give it the labels that the selector wants, or widen that`,
+		},
+		"OtherLabel": {
+			"Or with which none does.", `{apply: {resource: marked, manifest: {metadata: {name: a, labels: {app: db, old: "1"}}}}}`,
+			` apply.manifest.metadata.labels: the object would not be among what resources.marked selects: labelSelector wants !old; give it the labels that the selector wants, or widen that`,
+		},
+		"Selected":          {"It has the labels.", `{apply: {resource: marked, manifest: {metadata: {name: a, labels: {app: db, new: "1"}}}}}`, ""},
+		"PerhapsSelected":   {"It may have them.", `{apply: {resource: marked, manifest: {metadata: {name: a, labels: {app: "${object.spec.class}"}}}}}`, ""},
+		"PerhapsLabelled":   {"It may have any.", `{apply: {resource: marked, manifest: {metadata: {name: a, labels: "${any}"}}}}`, ""},
+		"PerhapsKey":        {"A key may be that.", `{apply: {resource: marked, manifest: {metadata: {name: a, labels: {"${any}": db}}}}}`, ""},
+		"PerhapsAll":        {"Of a template nothing is known.", `{apply: {resource: marked, manifest: "${any}"}}`, ""},
+		"AdoptedIsSelected": {"What is taken over has labels of its own.", `{apply: {resource: marked, adopt: true, manifest: {metadata: {name: a}}}}`, ""},
+		"Ours":              {"Labels that the engine gives.", `{apply: {resource: ours, manifest: {metadata: {name: a}}}}`, ""},
+		"Untyped":           {"Nothing is known of it.", `{apply: {resource: widgets, manifest: {metadata: {name: "${object.metadata.labels.x}"}, status: {a: 1}}}}`, ""},
 	}.run(t, gateways)
 }
 

@@ -41,6 +41,9 @@ func newTypedScene(t testing.TB, watched kubernetes.GroupVersionResource) *typed
 	for _, gvr := range []kubernetes.GroupVersionResource{gateways, tenants, namespaces, configmaps, pods, nodes, widgets} {
 		s.declared = append(s.declared, &relation.Declaration{Name: gvr.Resource, GVR: gvr, Selections: []plan.Selection{{GVR: gvr}}})
 	}
+	s.declared = append(s.declared, &relation.Declaration{Name: "marked", GVR: configmaps, Selections: []plan.Selection{
+		{GVR: configmaps, Namespace: "a", LabelSelector: "app=db,!old"}, {GVR: configmaps, Namespace: "b", LabelSelector: "app=db,!old"},
+	}}, &relation.Declaration{Name: "ours", GVR: configmaps, Selections: []plan.Selection{{GVR: configmaps, LabelSelector: "dyncontroller.dev/set"}}})
 	object := func(gvr kubernetes.GroupVersionResource) typing.Type {
 		if found := known.Resource(gvr); found != nil {
 			return typing.Object(found.Type)

@@ -67,7 +67,7 @@ func TestCreate(t *testing.T) {
 		"NoName": {
 			reason: "A name that is nil is none.",
 			action: `create: {in: pods, manifest: {metadata: {generateName: "${nil}"}}}`,
-			err:    `a.yaml:1:41: create.manifest.metadata: the object has no name; write metadata: {name: ...}`,
+			err:    `a.yaml:1:41: create.manifest.metadata: the object has no name; write metadata: {generateName: "${object.metadata.name}-"}, or {name: ...}`,
 		},
 		"Omitted": {
 			reason: "A manifest that is omitted wants nothing.",
@@ -151,7 +151,7 @@ a.yaml:1:9: create: the field "manifest" is missing; add manifest: ...
 		"NoName": {
 			reason: "An object has a name or the beginning of one.",
 			action: `create: {in: pods, manifest: {metadata: {labels: {app: db}}}}`,
-			want:   `a.yaml:1:41: create.manifest.metadata: the object has no name; write metadata: {name: ...}`,
+			want:   `a.yaml:1:41: create.manifest.metadata: the object has no name; write metadata: {generateName: "${object.metadata.name}-"}, or {name: ...}`,
 		},
 		"BothNames": {
 			reason: "Not both.",

@@ -61,14 +61,7 @@ func (t Traces) targets(of *target) []*footprint.Access {
 		}
 		return out
 	}
-	for _, tree := range t.Shapes.Shape(of.slot).Objects() {
-		for _, access := range t.Footprint.All() {
-			if tree == &access.Reads {
-				out = append(out, access)
-			}
-		}
-	}
-	return out
+	return t.Footprint.Reading(t.Shapes.Shape(of.slot).Objects())
 }
 
 // value records that a body is evaluated and leaves the rule.

@@ -168,12 +168,19 @@ func (m manifest) checkName(generated bool) *document.Error {
 	case prefixed && named:
 		return at.Errorf("write one of them", "an object has a name, or one that is generated")
 	case nameKnown && prefixKnown && !named && !prefixed:
-		return m.at("metadata", "name").Errorf("write metadata: {name: ...}", "the object has no name")
+		return m.at("metadata", "name").Errorf(nameHint(generated), "the object has no name")
 	case prefixed:
 		return m.checkSegment("generateName", prefix)
 	default:
 		return m.checkSegment("name", name)
 	}
+}
+
+func nameHint(generated bool) string {
+	if generated {
+		return `write metadata: {generateName: "${object.metadata.name}-"}, or {name: ...}`
+	}
+	return "write metadata: {name: ...}"
 }
 
 // checkSegment refuses a name that would not stay in its place of a path.

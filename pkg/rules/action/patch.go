@@ -13,6 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
 // patch changes fields of objects that exist.
@@ -44,7 +45,7 @@ func compilePatch(n *document.Node, env Env) (Action, document.Errors) {
 			return p.compileBody(value, env.Scope)
 		}))
 	}
-	errs := n.Decode(fields...)
+	errs := misplaced(n, n.Decode(fields...))
 	if len(errs) == 0 {
 		errs = p.checkTypes(n)
 	}
@@ -143,7 +144,7 @@ func (p *patch) checkSteps(value any) *document.Error {
 	}
 	for i, step := range steps {
 		if err := plan.ValidateJSONOperation(step); err != nil {
-			return written[i].Errorf("", "%v", err)
+			return written[i].Errorf(pointerHint(written[i].Get("path").Text()), "%v", err)
 		}
 		if wrong := forbidden(func(...string) *document.Node { return written[i] }, p.kind, []any{step}); wrong != nil {
 			return wrong
@@ -285,12 +286,15 @@ func withoutNilValue(value any) (out any, changed bool) {
 
 // Footprint implements [Action].
 func (p *patch) Footprint(t Traces) {
+	var reads, writes footprint.Tree // Once, however many kinds of objects the target can be.
+	if p.kind == plan.JSON {
+		p.body.Patched(t.Shapes, &reads, &writes)
+	} else {
+		p.body.Written(t.Shapes, &writes)
+	}
 	for _, access := range t.targets(&p.target) {
 		access.Allow("patch", p.subresource)
-		if p.kind == plan.JSON {
-			p.body.Patched(t.Shapes, &access.Reads, &access.Writes)
-		} else {
-			p.body.Written(t.Shapes, &access.Writes)
-		}
+		access.Reads.Merge(&reads)
+		access.Writes.Merge(&writes)
 	}
 }

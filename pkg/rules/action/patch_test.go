@@ -133,6 +133,36 @@ func TestPatchMistakes(t *testing.T) {
 			action: `patch: {}`,
 			want:   `a.yaml:1:8: patch: a patch has one body, have 0; write merge (RFC 7386), json (RFC 6902) or apply (server-side apply)`,
 		},
+		"NoBody": {
+			reason: "Fields of the object belong into a body.",
+			action: `patch: {spec: {a: 1}}`,
+			want:   `a.yaml:1:9: patch.spec: unknown field "spec"; put it into a body: merge: {spec: ...}`,
+		},
+		"Type": {
+			reason: "The type is no field.",
+			action: `patch: {type: json}`,
+			want:   `a.yaml:1:9: patch.type: unknown field "type"; the type is the name of the body: json: ...`,
+		},
+		"TypeMerge": {
+			reason: "Nor is another one.",
+			action: `patch: {type: strategic}`,
+			want:   `a.yaml:1:9: patch.type: unknown field "type"; the type is the name of the body: merge: {spec: ...}`,
+		},
+		"Strategic": {
+			reason: "There is no strategic merge.",
+			action: `patch: {strategicMerge: {spec: {a: 1}}}`,
+			want:   `a.yaml:1:9: patch.strategicMerge: unknown field "strategicMerge"; write apply, which merges lists by their keys, or merge, which replaces them`,
+		},
+		"Kustomize": {
+			reason: "Operations are called json.",
+			action: `patch: {patchesJson6902: []}`,
+			want:   `a.yaml:1:9: patch.patchesJson6902: unknown field "patchesJson6902"; write json: [{op: replace, path: /spec/replicas, value: 3}]`,
+		},
+		"Dots": {
+			reason: "A pointer has slashes.",
+			action: `patch: {json: [{op: remove, path: spec.a.b}]}`,
+			want:   `a.yaml:1:16: patch.json[0]: path must be a JSON pointer such as /spec/replicas; write /spec/a/b`,
+		},
 		"Two": {
 			reason: "One body.",
 			action: `patch: {merge: {a: 1}, apply: {a: 1}}`,

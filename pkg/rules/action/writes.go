@@ -13,7 +13,8 @@ import (
 // Write is a field that an action sets on objects that exist.
 type Write struct {
 	body.Leaf
-	Resource schema.GroupVersionResource
+	// Resources are what it may be set on: several where the rule watches several.
+	Resources []schema.GroupVersionResource
 	// Target is the name of what it is set on, "" for the watched object.
 	Target string
 	// Merges says that a list is merged with what others write into it.
@@ -42,15 +43,19 @@ func (s *Step) Writes(t Traces) (out []Write) {
 	if s.each != nil {
 		t.Shapes = loopShapes{outer: t.Shapes, first: s.each.slot, element: s.each.list.Shape(t.Shapes).Items()}
 	}
-	leaves := p.leaves()
+	var resources []schema.GroupVersionResource
 	for _, access := range t.targets(&p.target) {
-		for _, leaf := range leaves {
-			_, isList := leaf.Value.([]any)
-			out = append(out, Write{
-				Leaf: leaf, Resource: access.Resource, Target: p.target.name,
-				Merges: isList && p.kind == plan.Apply, Loop: s.Loop(),
-			})
-		}
+		resources = append(resources, access.Resource)
+	}
+	if resources == nil {
+		return nil
+	}
+	for _, leaf := range p.leaves() {
+		_, isList := leaf.Value.([]any)
+		out = append(out, Write{
+			Leaf: leaf, Resources: resources, Target: p.target.name,
+			Merges: isList && p.kind == plan.Apply, Loop: s.Loop(),
+		})
 	}
 	return out
 }

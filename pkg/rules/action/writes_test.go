@@ -2,6 +2,7 @@ package action_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,7 +53,7 @@ func TestWrites(t *testing.T) {
 	}{
 		"Merge":   {"Every field of the watched object.", `{patch: {merge: {spec: {replicas: 3, class: mesh}}}}`, []string{"gateways spec.replicas = 3", "gateways spec.class = mesh"}},
 		"Target":  {"Of another object.", `{patch: {target: config, merge: {data: {a: b}}}}`, []string{"configmaps config data.a = b"}},
-		"Either":  {"Of one of two kinds.", `{patch: {target: either, merge: {spec: {a: 1}}}}`, []string{"pods either spec.a = 1", "gateways either spec.a = 1"}},
+		"Either":  {"Of one of two kinds.", `{patch: {target: either, merge: {spec: {a: 1}}}}`, []string{"pods|gateways either spec.a = 1"}},
 		"JSON":    {"By pointers.", `{patch: {json: [{op: remove, path: /spec/host}]}}`, []string{"gateways spec.host = <nil>"}},
 		"Apply":   {"Lists are merged, and nil is not applied.", `{patch: {apply: {spec: {hosts: [a], owner: null, host: "${nil}", class: mesh}}}}`, []string{"gateways spec.hosts = [a] merges", "gateways spec.class = mesh"}},
 		"Status":  {"The status is a field as any.", `{patch: {subresource: status, merge: {status: {phase: Ready}}}}`, []string{"gateways status.phase = Ready"}},
@@ -65,7 +66,11 @@ func TestWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, w := range writes(t, tc.action) {
-				line := w.Resource.Resource + " "
+				var on []string
+				for _, resource := range w.Resources {
+					on = append(on, resource.Resource)
+				}
+				line := strings.Join(on, "|") + " "
 				if w.Target != "" {
 					line += w.Target + " "
 				}

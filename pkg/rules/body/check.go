@@ -2,7 +2,6 @@ package body
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -45,7 +44,11 @@ type draft struct {
 
 // written compares all of a value with the place that it is written to.
 func (d *draft) written(p part, n *document.Node, into schema.Field) {
-	violations := into.Type.Validate(d.value(p, n, into), d.how)
+	d.compared(d.value(p, n, into), n, into.Type)
+}
+
+func (d *draft) compared(v any, n *document.Node, into *schema.Type) {
+	violations := into.Validate(v, d.how)
 	for _, v := range violations {
 		if !misspelt(v, violations) {
 			d.errs = append(d.errs, d.locate(n, v))
@@ -121,7 +124,11 @@ func (d *draft) template(t template, into schema.Field) any {
 	if all, known := given.Constants(); known && len(all) == 1 && given.Kinds() == value.KindOf(all[0]) {
 		return all[0]
 	}
-	wrong := fit{d.how, deepest, d.plain(t)}.misfit(given, into.Type)
+	if written := d.misfits(t, given, into.Type); len(written) > 0 {
+		d.errs = append(d.errs, written...)
+		return schema.Unknown{}
+	}
+	wrong := misfit(given.Type, into.Type, d.how)
 	if wrong == nil && given.CanBeNil() {
 		wrong = d.missing(into)
 	}
@@ -129,27 +136,6 @@ func (d *draft) template(t template, into schema.Field) any {
 		d.errs = append(d.errs, t.node.Errorf(wrong.hintIn(t.program), "%s", wrong.message).Coded(wrong.code))
 	}
 	return schema.Unknown{}
-}
-
-// plain reports whether a template does nothing but choose among values: no function
-// and no list takes them apart and puts them together.
-func (d *draft) plain(t template) bool {
-	parts, alone := t.program.Parts()
-	return alone && d.plainProgram(parts[0].Program, map[*expression.Program]bool{})
-}
-
-func (d *draft) plainProgram(p *expression.Program, seen map[*expression.Program]bool) bool {
-	if p == nil || seen[p] {
-		return true
-	}
-	seen[p] = true
-	if strings.ContainsAny(p.Source(), "([#") {
-		return false
-	}
-	return !slices.ContainsFunc(p.Names(), func(name string) bool {
-		slot, _ := p.Scope().Slot(name)
-		return !d.plainProgram(d.context.Names.Definition(slot), seen)
-	})
 }
 
 // missing refuses nil where there has to be a value.
@@ -169,7 +155,7 @@ func (d *draft) missing(into schema.Field) *fault {
 }
 
 // check returns the type of a template; ok is false where it has a mistake.
-func (d *draft) check(t template) (given typing.Type, ok bool) {
+func (d *draft) check(t template) (given check.Given, ok bool) {
 	given, wrong := check.Template(t.program, d.context.Names, d.context.Facts)
 	for _, err := range wrong {
 		d.errs = append(d.errs, Locate(t.node, err))
@@ -186,7 +172,7 @@ func (d *draft) typeOf(p part) typing.Type {
 		if !ok {
 			return typing.Unknown()
 		}
-		return given
+		return given.Type
 	case list:
 		var items typing.Type
 		for _, element := range p {

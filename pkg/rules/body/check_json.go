@@ -43,8 +43,12 @@ func (d *draft) operation(o operation, n *document.Node, of *schema.Type) {
 			d.errs = append(d.errs, n.Get("path").Errorf("", "%s", wrong.message).Coded(wrong.code))
 		}
 	case !there:
-	case op == "add" || op == "replace" || op == "test": // What cannot be stored is never there.
+	case op == "add" || op == "replace":
 		d.written(given, n.Get("value"), schema.Field{Type: into.Type})
+	case op == "test": // What cannot be stored is never there, but nil is where nothing is.
+		if v := d.value(given, n.Get("value"), schema.Field{Type: into.Type}); v != nil {
+			d.compared(v, n.Get("value"), into.Type)
+		}
 	default:
 		d.typeOf(given)
 	}

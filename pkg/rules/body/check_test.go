@@ -154,11 +154,11 @@ func TestCheckMerged(t *testing.T) {
 		},
 		"ListInTemplate": {
 			"What an expression wrote is placed at the expression.", `{spec: {listeners: "${[{'prt': 80}]}"}}`,
-			[]string{`unknown-field b.yaml:1:20: spec.listeners: each element: unknown field "prt"; did you mean "port"?`},
+			[]string{`unknown-field b.yaml:1:24: spec.listeners: unknown field "prt"; did you mean "port"?`},
 		},
 		"Whole": {
 			"A body may be one expression.", `"${ {'spec': {'replicas': 'three'}} }"`,
-			[]string{`type-mismatch b.yaml:1:1: spec: replicas: want an integer, have a string`},
+			[]string{`type-mismatch b.yaml:1:27: spec.replicas: want an integer, have a string`},
 		},
 		"Misspelt": {
 			"A required field that is misspelt is one mistake.", `{spec: {listeners: [{prt: 80}]}}`,

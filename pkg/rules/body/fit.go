@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -34,15 +35,14 @@ const deepest = 10
 // misfit returns why the API server would surely refuse what an expression gives, nil
 // where it might take it. What is nil or omitted is as good as not written.
 func misfit(given typing.Type, into *schema.Type, how schema.Writing) *fault {
-	return fit{how: how, depth: deepest}.misfit(given, into)
+	return fit{how: how, depth: deepest, seen: new([]pair)}.misfit(given, into)
 }
 
 // fit compares types with places.
 type fit struct {
 	how   schema.Writing
 	depth int
-	// plain says that every constant of a type is what the expression gives sometimes.
-	plain bool
+	seen  *[]pair
 }
 
 func (f fit) misfit(given typing.Type, into *schema.Type) *fault {
@@ -56,17 +56,27 @@ func (f fit) misfit(given typing.Type, into *schema.Type) *fault {
 	if kinds&accepted(into) == 0 {
 		return &fault{document.CodeTypeMismatch, fmt.Sprintf("want %s, have %s", into.Kinds, given), conversion(given.Kinds(), into)}
 	}
+	return f.inside(given, kinds, into)
+}
+
+// inside looks into a map or a list.
+func (f fit) inside(given typing.Type, kinds value.Kind, into *schema.Type) *fault {
 	if fields, closed, built := given.Built(); built {
 		return f.below(f.how).fields(fields, closed, into)
 	}
 	if kinds == value.List && into.List != nil && len(given.Literals()) == 0 {
 		return f.below(schema.Whole).elements(given.Items(), into.List.Items)
 	}
+	if part := given.Schema(); part != nil && kinds == value.Map {
+		return f.below(f.how).part(part, into)
+	}
 	return nil
 }
 
 // below compares what is in a map or a list.
-func (f fit) below(how schema.Writing) fit { return fit{how: how, depth: f.depth - 1, plain: f.plain} }
+func (f fit) below(how schema.Writing) fit {
+	return fit{how: how, depth: f.depth - 1, seen: f.seen}
+}
 
 // elements compares those of a list.
 func (f fit) elements(given typing.Type, into *schema.Type) *fault {
@@ -130,15 +140,9 @@ func conversions() []converter {
 	}
 }
 
-// constants looks for a constant that the place does not take. In a plain expression
-// one is written sometimes; otherwise, and where they are the enum of a field, they are
-// only what it might be, so that all of them have to be wrong.
+// constants refuses a value that is one of several of which the place takes none. One of
+// them alone is no mistake: it may be there only where another is written.
 func (f fit) constants(given typing.Type, into *schema.Type) *fault {
-	for _, v := range given.Literals() {
-		if violations := into.Validate(v, f.how); f.plain && len(violations) > 0 {
-			return &fault{violations[0].Code, violations[0].Message, violations[0].Hint}
-		}
-	}
 	all, known := given.Constants()
 	if !known {
 		return nil
@@ -153,7 +157,25 @@ func (f fit) constants(given typing.Type, into *schema.Type) *fault {
 			first = &fault{violations[0].Code, violations[0].Message, violations[0].Hint}
 		}
 	}
+	if first != nil && first.code == document.CodeNotInEnum && len(given.Literals()) == 0 {
+		return first.ofEnum(all)
+	}
 	return first
+}
+
+// ofEnum says what a field can be, which is written in its schema only.
+func (f *fault) ofEnum(all []any) *fault {
+	const few = 8
+	var names []string
+	for _, v := range all[:min(len(all), few)] {
+		text, _ := value.Text(v)
+		names = append(names, strconv.Quote(value.Excerpt(text)))
+	}
+	if len(all) > few {
+		names = append(names, "...")
+	}
+	wanted, _, _ := strings.Cut(f.message, ", have ")
+	return &fault{f.code, wanted + ", and this can be " + strings.Join(names, ", "), ""}
 }
 
 // fields looks into a map that an expression builds.

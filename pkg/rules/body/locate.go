@@ -1,7 +1,10 @@
 package body
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -20,10 +23,41 @@ func (d *draft) locate(n *document.Node, v schema.Violation) *document.Error {
 		}
 		n = next
 	}
-	if v.Code == document.CodeTypeMismatch && n.Kind() == document.KindString && Unmarked(n.Text(), d.context.Scope, true) {
-		v.Hint = "write " + Marked(n.Text())
+	return n.Errorf(d.hint(n, v), "%s", v.Message).Coded(v.Code)
+}
+
+// hint says what to write instead, which depends on how it is written.
+func (d *draft) hint(n *document.Node, v schema.Violation) string {
+	switch {
+	case v.Code == document.CodeUnknownField:
+		return cmp.Or(nested(n.Text()), v.Hint)
+	case v.Code != document.CodeTypeMismatch:
+		return v.Hint
+	case n.Kind() == document.KindString && Unmarked(n.Text(), d.context.Scope, true):
+		return "write " + Marked(n.Text())
+	case n.Kind() == document.KindBool && strings.HasPrefix(v.Hint, quotes):
+		return quotes + strconv.Quote(n.Text()) // True is as a rule not meant to be true.
+	default:
+		return v.Hint
 	}
-	return n.Errorf(v.Hint, "%s", v.Message).Coded(v.Code)
+}
+
+// quotes begins the hint for what has to be a text.
+const quotes = "put it in quotes: "
+
+// nested writes a path in the place of a key as maps, and is "" for other keys.
+func nested(key string) string {
+	first, rest, dotted := strings.Cut(key, ".")
+	switch first {
+	case "spec", "status", "metadata":
+	default:
+		dotted = false
+	}
+	if !dotted || rest == "" || len(key) > longestUnmarked {
+		return ""
+	}
+	keys := strings.Split(rest, ".")
+	return "write " + first + ": {" + strings.Join(keys, ": {") + ": ..." + strings.Repeat("}", len(keys))
 }
 
 func below(n *document.Node, step any) *document.Node {

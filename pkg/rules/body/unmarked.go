@@ -17,6 +17,9 @@ func Unmarked(text string, scope *expression.Scope, wrong bool) bool {
 	if scope == nil || len(text) > longestUnmarked || strings.Contains(text, "${") {
 		return false
 	}
+	if inner := foreign.FindStringSubmatch(text); inner != nil {
+		text, wrong = inner[1], false
+	}
 	if !wrong && !suspicious(text) {
 		return false
 	}
@@ -32,11 +35,20 @@ var path = regexp.MustCompile(`(^|[^A-Za-z0-9_.#"'/-])(` +
 
 func suspicious(text string) bool { return path.MatchString(text) }
 
+// foreign is what other languages write instead of ${ }, around what begins with a name
+// that every rule has.
+var foreign = regexp.MustCompile(`(?:\{\{-?|\$\(|^\{)\s*((?:object|params|rule)[.\[][^{}()]*?)\s*(?:-?\}\}|\)|\}$)`)
+
 // Marked writes an expression as a template, in quotes for YAML.
 func Marked(text string) string {
+	if foreign.MatchString(text) {
+		text = foreign.ReplaceAllString(text, "$${$1}")
+	} else {
+		text = "${" + text + "}"
+	}
 	quote := `"`
 	if strings.Contains(text, quote) {
 		quote = "'"
 	}
-	return quote + "${" + text + "}" + quote
+	return quote + text + quote
 }

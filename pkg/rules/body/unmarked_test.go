@@ -44,6 +44,15 @@ func TestUnmarked(t *testing.T) {
 		{"Not an expression.", `object.spec.`, false},
 		{"In quotes it is a text.", `"object.spec.a"`, false},
 		{"Nothing.", ``, false},
+		{"As in Helm.", `{{ object.spec.a }}`, true},
+		{"As in a shell.", `$(object.spec.a)`, true},
+		{"Half of the braces.", `{object.spec.a}`, true},
+		{"Around a part of the text.", `a {{- params.team -}} b`, true},
+		{"A template of Helm is not for us.", `{{ .Values.a }}`, false},
+		{"Nor a command of a shell.", `$(kubectl get pods)`, false},
+		{"Nor JSON.", `{"object.spec.a": 1}`, false},
+		{"Nor a part in single braces.", `a {object.spec.a} b`, false},
+		{"What is in them has to be an expression.", `{{ object.spec. }}`, false},
 		{"A text that is too long to be an oversight.", `object.spec.a + ` + strings.Repeat(`"x" + `, 50) + `"y"`, false},
 	}
 	for _, tc := range tests {
@@ -80,6 +89,8 @@ func TestUnmarkedWrong(t *testing.T) {
 func TestMarked(t *testing.T) {
 	for text, want := range map[string]string{
 		`object.spec.a`:         `"${object.spec.a}"`,
+		`{{ object.spec.a }}`:   `"${object.spec.a}"`,
+		`$(object.spec.a)-b`:    `"${object.spec.a}-b"`,
 		`object.spec.a ?? "b"`:  `'${object.spec.a ?? "b"}'`,
 		`object.spec.a ?? 'it'`: `"${object.spec.a ?? 'it'}"`,
 	} {

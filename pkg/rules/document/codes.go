@@ -33,8 +33,10 @@ const (
 	CodeUnlimitedDelete Code = "unlimited-delete"
 	CodeLiteralNull     Code = "literal-null"
 	CodeMissingBraces   Code = "missing-braces"
+	CodeRestless        Code = "restless"
 	CodeCycle           Code = "cycle"
 	CodeUntyped         Code = "untyped"
+	CodeUnchecked       Code = "unchecked"
 )
 
 // Description is a row of the table of codes.
@@ -73,8 +75,10 @@ func Codes() []Description {
 		{CodeUnlimitedDelete, Warning, "A rule that deletes has no limits.", "Give it limits."},
 		{CodeLiteralNull, Warning, "A null in a patch is lost on its way into a cluster by client-side apply.", "Write \"${nil}\"."},
 		{CodeMissingBraces, Warning, "A text looks like an expression, and is written as it is.", "Write ${ } around it; where the text is meant, ${\"...\"}."},
-		{CodeCycle, Note, "Rules read what they write, in a circle. Most settle.", "See in a RuleTest that they do."},
+		{CodeRestless, Warning, "A rule changes a field each time that it is evaluated, and never stops.", "Give it a when that is false once the field is as it should be."},
+		{CodeCycle, Note, "Two rules each read what the other writes. Most settle.", "See in a RuleTest that they do."},
 		{CodeUntyped, Note, "No schema is known of a resource, so its fields are not checked.", "Give its CRD with --crds, or a cluster with --context."},
+		{CodeUnchecked, Note, "Something was not looked at: mistakes hide it, or it would take too long.", "Correct the mistakes; let fewer rules write the same fields."},
 	}
 }
 

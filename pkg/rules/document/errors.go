@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// Errors are the mistakes of one or more files.
+// Errors are the findings of one or more files: mistakes, and with them warnings and
+// notes.
 type Errors []*Error
 
-// Error returns one line for each mistake.
+// Error returns one line for each finding.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i, err := range e {
@@ -19,7 +20,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Render returns every mistake as [Error.Render] does, with an empty line
+// Render returns every finding as [Error.Render] does, with an empty line
 // between them.
 func (e Errors) Render() string {
 	blocks := make([]string, len(e))
@@ -40,7 +41,7 @@ func (e Errors) Of(severity Severity) Errors {
 	return out
 }
 
-// Unwrap lets errors.As find the single mistakes.
+// Unwrap lets errors.As find the single ones.
 func (e Errors) Unwrap() []error {
 	list := make([]error, len(e))
 	for i, err := range e {
@@ -49,7 +50,7 @@ func (e Errors) Unwrap() []error {
 	return list
 }
 
-// Err returns nil if there is no mistake, so that an empty list never becomes a
+// Err returns nil if there is no finding, so that an empty list never becomes a
 // non-nil error.
 func (e Errors) Err() error {
 	if len(e) == 0 {
@@ -58,30 +59,55 @@ func (e Errors) Err() error {
 	return e
 }
 
-// maxErrors is how many mistakes of a file are reported.
+// maxErrors is how many findings of one severity of a file are reported.
 const maxErrors = 100
 
-// Enough reports whether there are so many that more would be of no use. A
-// loop over a document that collects mistakes ends then: what a file may cost
-// is bounded, and each of them costs far more than the text it takes.
-func (e Errors) Enough() bool { return len(e) > maxErrors }
+// Enough reports whether there are so many mistakes that more would be of no use. A
+// loop over a document that collects them ends then: what a file may cost is bounded,
+// and each of them costs far more than the text it takes. Warnings and notes end
+// nothing, or the mistakes behind them would not be found; see [Errors.Bounded].
+func (e Errors) Enough() bool { return len(e) > maxErrors && e.EnoughOf(Mistake) }
 
-// Sorted returns the mistakes by file, line and column, each only once. Where a
-// file has too many, the last says so.
+// EnoughOf is [Errors.Enough] for one severity, for where nothing but that is collected.
+func (e Errors) EnoughOf(severity Severity) bool {
+	count := 0
+	for _, err := range e {
+		if err.Severity == severity {
+			count++
+		}
+	}
+	return count > maxErrors
+}
+
+// Bounded returns the findings or, once they are very many, what [Errors.Sorted] leaves
+// of them. A loop that goes on whatever the number of warnings keeps no more than that.
+func (e Errors) Bounded() Errors {
+	const many = 10 * maxErrors
+	if len(e) <= many {
+		return e
+	}
+	return e.Sorted()
+}
+
+// Sorted returns the findings by file, line and column, each only once. Where a file has
+// too many of one severity, the last of them says so. None of another severity gives way
+// for them: a mistake is never lost behind warnings.
 func (e Errors) Sorted() Errors {
 	sorted := slices.Clone(e)
-	slices.SortStableFunc(sorted, compare)
+	slices.SortStableFunc(sorted, func(a, b *Error) int { return cmp.Or(compare(a, b), cmp.Compare(a.Severity, b.Severity)) })
 	sorted = slices.CompactFunc(sorted, func(a, b *Error) bool { return compare(a, b) == 0 })
-	kept, ofFile := sorted[:0], 0
+	kept := sorted[:0]
+	ofFile := map[Severity]int{}
 	for i, err := range sorted {
 		if i == 0 || err.File != sorted[i-1].File {
-			ofFile = 0
+			clear(ofFile)
 		}
-		ofFile++
-		if ofFile > maxErrors+1 {
+		ofFile[err.Severity]++
+		count := ofFile[err.Severity]
+		if count > maxErrors+1 {
 			continue
 		}
-		if ofFile > maxErrors {
+		if count > maxErrors {
 			err = err.Redacted(fmt.Sprintf("more %ss follow", err.Severity)).Coded(CodeTooMany)
 			err.Hint = "correct the others first"
 		}
@@ -90,8 +116,8 @@ func (e Errors) Sorted() Errors {
 	return kept
 }
 
-// compare leaves the path out: a map and its first key start at the same place
-// and would report the same mistake twice.
+// compare leaves the path out: a map and its first key start at the same place and would
+// report the same twice.
 func compare(a, b *Error) int {
 	return cmp.Or(
 		cmp.Compare(a.File, b.File),

@@ -82,7 +82,7 @@ func habit(name string) string {
 		return "write false"
 	case "self", "this":
 		return "write object"
-	case "index":
+	case "index", "idx":
 		return "only an action with forEach has an index, and a predicate #index"
 	case "apiVersion", "kind", "metadata", "spec", "status":
 		return "write object." + name

@@ -212,7 +212,7 @@ func TestCompileErrors(t *testing.T) {
 		"nothing":            {"", "", "the expression is empty", ""},
 		"only a comment":     {"/* when */", "/* when */", "the expression is empty", ""},
 		"a missing operand":  {"1 +", "", "the expression ends too early, after +", ""},
-		"a missing branch":   {"true ? 1", "", "the expression ends too early, after 1", ""},
+		"a missing branch":   {"true ? 1", "", "the expression ends too early, after 1", "?: needs both branches: a > 1 ? x : y; a condition alone is joined with &&"},
 		"an if without else": {"if true { 1 }", "", "the expression ends too early, after }", "if needs both branches: if a > 1 { x } else { y }"},
 		"a missing bracket":  {"len(pods", "(", "the ( that starts here is not closed", ""},
 		"an extra bracket":   {"len(pods))", ")", "the ) closes nothing", ""},

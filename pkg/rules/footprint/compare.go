@@ -1,5 +1,10 @@
 package footprint
 
+import (
+	"hash/fnv"
+	"math"
+)
+
 // Covers reports whether whoever has the fields of t has all of other. It may
 // miss that it does, never that it does not.
 func (t *Tree) Covers(other *Tree) bool { return t.root.covers(&other.root) }
@@ -76,6 +81,32 @@ func (t *Tree) Overlap(other *Tree) []string {
 	return t.root.overlap(&other.root, nil).Paths()
 }
 
+// Mask says by its bits which fields near the top are in the tree: of two trees whose masks
+// have no bit in common, nothing overlaps.
+func (t *Tree) Mask() uint64 {
+	const anything = math.MaxUint64
+	if !t.root.keyed() {
+		return anything
+	}
+	var mask uint64
+	for key, field := range t.root.fields {
+		if !field.keyed() {
+			return anything
+		}
+		for below := range field.fields {
+			hash := fnv.New32a()
+			hash.Write([]byte(key + "\x00" + below))
+			mask |= 1 << (hash.Sum32() % 64)
+		}
+	}
+	return mask
+}
+
+// keyed reports whether only single keys of a field are in the tree.
+func (n *node) keyed() bool {
+	return len(n.fields) > 0 && n.how < Length && n.values == nil && n.items == nil && len(n.elements) == 0
+}
+
 // overlap returns the fields below path that are in both trees.
 func (n *node) overlap(other *node, path Path) *Tree {
 	common := &Tree{}
@@ -87,29 +118,41 @@ func (n *node) overlap(other *node, path Path) *Tree {
 		return common
 	}
 	for _, s := range n.steps() {
-		for _, o := range other.steps() {
-			if both, ok := s.meet(o); ok {
-				common.Merge(n.at(s).overlap(other.at(o), path.Then(both)))
+		for _, o := range other.meeting(s) {
+			both := s
+			if s.kind == toValues || s.kind == toItems {
+				both = o // Which says no less.
 			}
+			common.Merge(n.at(s).overlap(other.at(o), path.Then(both)))
 		}
 	}
 	return common
 }
 
-// meet returns the step to what both lead to.
-func (s Step) meet(other Step) (both Step, ok bool) {
-	switch {
-	case s.within(other):
-		return s, true
-	case other.within(s):
-		return other, true
-	default:
-		return Step{}, false
+// meeting returns the steps of n that can lead to what a step of another tree leads to.
+func (n *node) meeting(s Step) []Step {
+	if s.IntoList() {
+		return meeting(s, n.items != nil, n.elements, s.index, Items(), Index)
 	}
+	return meeting(s, n.values != nil, n.fields, s.key, Values(), Key)
 }
 
-func (s Step) within(other Step) bool {
-	return s == other || s.kind == toKey && other.kind == toValues || s.kind == toIndex && other.kind == toItems
+// meeting is for the entries of a map or a list: all is the step to all of them, where there
+// is one, and to leads to a single one.
+func meeting[K comparable](s Step, hasAll bool, single map[K]*node, key K, all Step, to func(K) Step) (met []Step) {
+	if hasAll {
+		met = append(met, all)
+	}
+	if s != all {
+		if single[key] != nil {
+			met = append(met, s)
+		}
+		return met
+	}
+	for key := range single {
+		met = append(met, to(key))
+	}
+	return met
 }
 
 // meetsHere reports whether a change of other's fields matters to n itself, not

@@ -52,6 +52,9 @@ func (f *Footprint) Of(resource schema.GroupVersionResource, name string) *Acces
 	return a
 }
 
+// Lookup returns the access to a resource, nil where there is none.
+func (f *Footprint) Lookup(resource schema.GroupVersionResource) *Access { return f.access[resource] }
+
 // Merge adds all of other.
 func (f *Footprint) Merge(other *Footprint) {
 	for resource, from := range other.access {
@@ -73,6 +76,21 @@ func (f *Footprint) All() []*Access {
 			cmp.Compare(a.Resource.Version, b.Resource.Version),
 		)
 	})
+}
+
+// Reading returns the accesses to which trees of reads belong, in their order. Trees of
+// another footprint are passed over.
+func (f *Footprint) Reading(trees []*Tree) (out []*Access) {
+	owners := make(map[*Tree]*Access, len(f.access))
+	for _, a := range f.access {
+		owners[&a.Reads] = a
+	}
+	for _, tree := range trees {
+		if owner := owners[tree]; owner != nil {
+			out = append(out, owner)
+		}
+	}
+	return out
 }
 
 // Allow adds a verb; subresource is "" for the resource itself.

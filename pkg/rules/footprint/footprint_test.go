@@ -115,3 +115,19 @@ func ExampleFootprint() {
 	//   writes:
 	//     status.phase
 }
+
+// TestReading finds the resource that a tree of reads belongs to.
+func TestReading(t *testing.T) {
+	f := rule()
+	pods, deployments := f.Lookup(podsResource), f.Lookup(deploymentsResource)
+	got := f.Reading([]*footprint.Tree{&deployments.Reads, {}, &pods.Reads, &pods.Writes})
+	if len(got) != 2 || got[0] != deployments || got[1] != pods {
+		t.Errorf("got %v", got)
+	}
+	if f.Lookup(schema.GroupVersionResource{Resource: "none"}) != nil || len(f.All()) != 2 {
+		t.Error("looking for a resource adds it")
+	}
+	if none := (&footprint.Footprint{}).Lookup(podsResource); none != nil {
+		t.Errorf("an empty footprint has %v", none)
+	}
+}

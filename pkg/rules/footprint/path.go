@@ -64,6 +64,17 @@ func Fields(keys ...string) Path {
 // IntoList reports whether the step leads nowhere but on a list.
 func (s Step) IntoList() bool { return s.kind == toIndex || s.kind == toItems }
 
+// Keys returns the keys of a path that goes through maps alone.
+func (p Path) Keys() (keys []string, through bool) {
+	for _, s := range p {
+		if s.kind != toKey {
+			return nil, false
+		}
+		keys = append(keys, s.key)
+	}
+	return keys, true
+}
+
 // Then returns the path with one more step. It shares nothing with p that a
 // later Then could change.
 func (p Path) Then(s Step) Path { return append(slices.Clip(p), s) }

@@ -3,6 +3,8 @@ package footprint_test
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -281,4 +283,47 @@ func asJSON(t *rapid.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestOverlapWide holds that two objects with very many fields are compared in passing.
+func TestOverlapWide(t *testing.T) {
+	a, b := &footprint.Tree{}, &footprint.Tree{}
+	const fields = 20_000
+	for i := range fields {
+		a.Add(footprint.Fields("spec", "a"+strconv.Itoa(i)), footprint.Value)
+		b.Add(footprint.Fields("spec", "b"+strconv.Itoa(i)), footprint.Value)
+	}
+	if got := a.Overlap(b); len(got) > 0 {
+		t.Errorf("they have %v in common", got[0])
+	}
+	b.Add(footprint.Fields("spec", "a7"), footprint.Value)
+	if got := a.Overlap(b); len(got) != 1 || got[0] != "spec.a7" {
+		t.Errorf("they have %v in common", got)
+	}
+}
+
+// TestMaskIsCertain holds that where masks have nothing in common, neither have the trees.
+func TestMaskIsCertain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := tree(drawReads(t, "a")...), tree(drawReads(t, "b")...)
+		if a.Mask()&b.Mask() == 0 && len(a.Overlap(b)) > 0 {
+			t.Fatalf("%v and %v have %v in common", a.Paths(), b.Paths(), a.Overlap(b))
+		}
+	})
+	a, b := tree(value("spec.a")), tree(value("spec.b"))
+	if a.Mask()&b.Mask() != 0 || a.Mask() == 0 {
+		t.Error("two fields have something in common, or one has nothing with itself")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	keys, through := footprint.Fields("a", "b.c").Keys()
+	if !through || !slices.Equal(keys, []string{"a", "b.c"}) {
+		t.Errorf("got %v", keys)
+	}
+	for _, step := range []footprint.Step{footprint.Items(), footprint.Values(), footprint.Index(0)} {
+		if keys, through := footprint.Fields("a").Then(step).Keys(); through {
+			t.Errorf("got %v", keys)
+		}
+	}
 }

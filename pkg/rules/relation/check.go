@@ -40,9 +40,21 @@ func (r *Relation) Check(c body.Context, s Surroundings) document.Errors {
 		return append(errs, r.checkOwner(c)...)
 	}
 	errs = append(errs, r.checkFields(s.Related)...)
-	errs = append(errs, r.chosen.check(c, r.form.place(r.chosen.node, s.Related))...)
+	errs = append(errs, r.wholeSelector(r.chosen.check(c, r.form.place(r.chosen.node, s.Related)))...)
 	if r.form.needed && len(errs) == 0 {
 		errs = r.checkPresent(c)
+	}
+	return errs
+}
+
+// wholeSelector says how to take all of a selector where only its labels are taken, which
+// may be absent.
+func (r *Relation) wholeSelector(errs document.Errors) document.Errors {
+	way, labels := strings.CutSuffix(r.chosen.node.Text(), ".matchLabels}")
+	for _, err := range errs {
+		if labels && err.Code == document.CodeMayBeAbsent && r.form.name == "matchLabels" {
+			err.Hint = `write selector: "` + way + `}", which takes all of it`
+		}
 	}
 	return errs
 }
@@ -146,4 +158,33 @@ func fieldsPlace(n *document.Node, related *schema.Resource) *schema.Type {
 		place.Map.Fields[entry.Key.Text()] = schema.Field{Type: at}
 	}
 	return place
+}
+
+func selectorPlace(*document.Node, *schema.Resource) *schema.Type { return selectorType }
+
+// selectorType is that of metav1.LabelSelector.
+var selectorType = &schema.Type{Kinds: value.Map | value.Nil, Map: &schema.Map{Fields: map[string]schema.Field{
+	"matchLabels": {Type: &schema.Type{Kinds: value.Map | value.Nil, Map: &schema.Map{Values: &schema.Type{Kinds: value.String}}}},
+	"matchExpressions": {Type: &schema.Type{Kinds: value.List | value.Nil, List: &schema.List{
+		Items: &schema.Type{Kinds: value.Map, Map: &schema.Map{Fields: map[string]schema.Field{
+			"key":      {Type: &schema.Type{Kinds: value.String}, Required: true},
+			"operator": {Type: &schema.Type{Kinds: value.String}, Required: true},
+			"values":   {Type: &schema.Type{Kinds: value.List | value.Nil, List: &schema.List{Items: &schema.Type{Kinds: value.String}}}},
+		}}},
+	}}},
+}}}
+
+// WrittenLabels returns the labels that the relation selects by, as far as they are
+// written out.
+func (r *Relation) WrittenLabels() map[string]string {
+	if r.form.name != "matchLabels" {
+		return nil
+	}
+	labels := map[string]string{}
+	for _, entry := range r.chosen.node.Entries() {
+		if text, is := entry.Value.Any().(string); is && !templated(entry.Key) && !templated(entry.Value) {
+			labels[entry.Key.Text()] = text
+		}
+	}
+	return labels
 }

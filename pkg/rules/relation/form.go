@@ -37,10 +37,21 @@ var forms = []form{
 	{name: "name", by: plan.ByName, takes: text, single: true, place: always(value.String | value.Nil), ask: askName},
 	{name: "names", by: plan.ByName, takes: listOrText, part: namePart, place: namesPlace, ask: askNames},
 	{name: "matchLabels", by: plan.ByLabels, takes: mapOrText, part: labelPart, place: labelsPlace, needed: true, ask: askMatchLabels},
-	{name: "selector", by: plan.ByLabels, takes: mapOrText, part: selectorPart, place: always(value.Map | value.Nil), ask: askSelector},
+	{name: "selector", by: plan.ByLabels, takes: mapOrText, part: selectorPart, place: selectorPlace, ask: askSelector},
 	{name: "matchFields", by: plan.ByFields, takes: mapOrText, part: fieldPart, place: fieldsPlace, needed: true, ask: askMatchFields},
 	{name: "ownedBy", by: plan.ByOwner, takes: text, bare: true, ask: askOwnedBy},
 	{name: "all", by: plan.ByAll, takes: []document.Kind{document.KindBool}, place: always(value.Bool), ask: askAll},
+}
+
+// Templates lists the fields of an entry of `with` that hold templates.
+func Templates() []string {
+	out := []string{"namespace"}
+	for _, f := range forms {
+		if !f.bare && slices.Contains(f.takes, document.KindString) {
+			out = append(out, f.name)
+		}
+	}
+	return out
 }
 
 var (

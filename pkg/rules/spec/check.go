@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // refusal is what is wrong with a text, and what to write instead.
@@ -116,4 +117,33 @@ func fieldSelector(text string) *refusal {
 		return &refusal{fmt.Sprintf("not a field selector: %v", err), "write it as kubectl does, such as metadata.name=basic"}
 	}
 	return nil
+}
+
+// selectorText says how to write a selector that is written as in other places.
+func selectorText(decode document.Decoder) document.Decoder {
+	return func(n *document.Node) document.Errors {
+		errs := decode(n)
+		entries := n.Entries()
+		if len(entries) == 0 || len(errs) != 1 {
+			return errs
+		}
+		if nested := n.Get("matchLabels").Entries(); len(nested) > 0 {
+			entries = nested
+		}
+		var all []string
+		for _, entry := range entries {
+			all = append(all, entry.Key.Text()+"="+entry.Value.Text())
+		}
+		errs[0].Hint = "write it as text: " + value.Excerpt(strings.Join(all, ","))
+		return errs
+	}
+}
+
+// hint replaces that of the error at a node, if there is one.
+func hint(errs document.Errors, at *document.Node, hint string) {
+	for _, err := range errs {
+		if p := at.Position(); err.Line == p.Line && err.Column == p.Column {
+			err.Hint = hint
+		}
+	}
 }

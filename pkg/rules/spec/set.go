@@ -19,6 +19,11 @@ func parseSet(n *document.Node, defaultNamespace string) (*Set, document.Errors)
 		document.Required("spec", s.parseSpec),
 		document.Optional("status", document.Raw(&ignored)), // Comes along from a cluster.
 	)
+	for _, name := range []string{"rules", "resources", "let", "params"} {
+		if key := n.Key(name); key != nil && n.Kind() == document.KindMap {
+			hint(errs, key, "put it under spec")
+		}
+	}
 	return s, append(errs, s.checkScope(defaultNamespace)...)
 }
 
@@ -92,7 +97,7 @@ func (s *Set) parseResource(entry document.Entry) document.Errors {
 		document.Required("version", checked(&r.GVR.Version, versionName)),
 		document.Required("resource", checked(&r.GVR.Resource, resourceName)),
 		document.Optional("namespaces", filled(document.List(&r.Namespaces, s.namespace))),
-		document.Optional("labelSelector", checked(&r.LabelSelector, labelSelector)),
+		document.Optional("labelSelector", selectorText(checked(&r.LabelSelector, labelSelector))),
 		document.Optional("fieldSelector", checked(&r.FieldSelector, fieldSelector)),
 	)
 	if !keyPattern.MatchString(r.Name) {

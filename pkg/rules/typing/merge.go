@@ -35,17 +35,18 @@ func (t Type) orEmptyMap() Type {
 
 // merged is Merge for types that are maps alone.
 func (m *merging) merged(base, over Type) Type {
-	b, o := base.entries(), over.entries()
+	one, other := base.expanded(), over.expanded()
 	switch {
-	case b.isEmpty():
+	case one.isEmpty():
 		return over
-	case o.isEmpty(), base.Equal(over):
+	case other.isEmpty(), base.Equal(over):
 		return base
 	}
-	m.entries -= 1 + len(b.fields) + len(o.fields)
+	m.entries -= 1 + one.width() + other.width()
 	if m.depth == 0 || m.entries < 0 {
 		return Of(value.Map)
 	}
+	b, o := one.entries(), other.entries()
 	m.depth--
 	defer func() { m.depth++ }()
 	all := entries{fields: map[string]entry{}, others: m.under(b.others, o.others)}
@@ -98,7 +99,18 @@ type entries struct {
 	others entry
 }
 
-func (e entries) isEmpty() bool { return len(e.fields) == 0 && e.others.value.None() }
+// width is how many fields are known by name, one that several maps have for each.
+func (t Type) width() int {
+	n := len(t.fields)
+	for _, p := range t.parts {
+		if p.schema.Map != nil {
+			n += len(p.schema.Map.Fields)
+		}
+	}
+	return n
+}
+
+func (t Type) isEmpty() bool { return t.width() == 0 && t.others().None() }
 
 func (e entries) of(key string) entry {
 	if known, is := e.fields[key]; is {
@@ -129,19 +141,25 @@ func (t Type) entries() entries {
 	for _, key := range m.Names() {
 		e.fields[key] = m.named(key)
 	}
-	if m.values != nil {
-		e.others.value = *m.values
+	e.others.value = m.others()
+	return e
+}
+
+// others is what a map has under keys that are not known by name.
+func (t Type) others() (values Type) {
+	if t.values != nil {
+		values = *t.values
 	}
-	for _, p := range m.parts {
+	for _, p := range t.parts {
 		switch below := p.schema.Map; {
 		case below == nil:
 		case below.Open:
-			e.others.value = unknown
+			return unknown
 		case below.Values != nil:
-			e.others.value = e.others.value.or(fromSchema(below.Values, inPart))
+			values = values.or(fromSchema(below.Values, inPart))
 		}
 	}
-	return e
+	return values
 }
 
 // named is the entry under a key. A map that an expression builds can hold nil, and

@@ -102,3 +102,24 @@ func TestEndlessSchemas(t *testing.T) {
 		t.Error("what is present far below is not there")
 	}
 }
+
+// TestWide holds that nobody looks at all of the fields of a schema that has thousands.
+func TestWide(t *testing.T) {
+	fields := map[string]schema.Field{}
+	for i := range 2000 {
+		fields[fmt.Sprintf("f%d", i)] = optional(textSchema)
+	}
+	wide := typing.From(required(mapOf(fields)))
+	for name, got := range map[string]typing.Type{
+		"values":  wide.Values(),
+		"merge":   typing.Merge(mapping("a", text), wide),
+		"over it": typing.Merge(wide, mapping("a", text)),
+	} {
+		if got.Names() != nil {
+			t.Errorf("%s: it has names", name)
+		}
+	}
+	if got := typing.Merge(typing.Map(nil), wide); !got.Equal(wide) {
+		t.Error("nothing is lost where there is nothing to merge")
+	}
+}

@@ -43,7 +43,7 @@ func (t Type) Slice() Type {
 const maxNesting = 8
 
 // Flat returns the type of any element of a list in which the lists, at any depth,
-// are replaced by their elements.
+// are replaced by their elements. What is nil is taken for a list without any.
 func (t Type) Flat() Type {
 	var flat Type
 	lists := t
@@ -52,7 +52,7 @@ func (t Type) Flat() Type {
 		if items.unknown {
 			return unknown
 		}
-		flat = flat.or(items.Only(^value.List))
+		flat = flat.or(items.Only(^(value.List | value.Nil)))
 		if lists = items.Only(value.List); lists.None() {
 			return flat
 		}

@@ -111,6 +111,9 @@ func (t Type) entry(key string) (Type, bool) {
 
 // Names lists the fields that are known by name, in order.
 func (t Type) Names() []string {
+	if p, single := t.part(); single {
+		return p.schema.Names() // They may be many.
+	}
 	names := slices.Collect(maps.Keys(t.fields))
 	if constant, is := t.composite(); is {
 		m, _ := constant.(map[string]any)

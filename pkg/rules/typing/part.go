@@ -70,6 +70,8 @@ func (p part) field(key string) (Type, bool) {
 func (p part) declared(key string) (f schema.Field, always bool) {
 	f, _ = p.schema.Field(key)
 	switch {
+	case p.place == inObject && key == "metadata" && f.Type.Known() && f.Type.Map != nil && f.Type.Map.NoNamespace:
+		return schema.Field{Type: schema.ClusterMetadata()}, true
 	case p.place == inObject && key == "metadata":
 		return schema.Field{Type: schema.Metadata()}, true
 	case p.whole() && (key == "apiVersion" || key == "kind"):
@@ -90,7 +92,7 @@ func (p part) readsEmpty(key string) bool {
 	case "spec", "status":
 		return p.whole()
 	case "labels", "annotations":
-		return p.schema == schema.Metadata()
+		return p.schema == schema.Metadata() || p.schema == schema.ClusterMetadata()
 	default:
 		return false
 	}
@@ -102,7 +104,7 @@ func (p part) values() Type {
 	switch {
 	case m == nil:
 		return Type{}
-	case m.Open:
+	case m.Open, len(m.Fields) > maxSize:
 		return unknown
 	}
 	var values Type

@@ -61,7 +61,7 @@ func flat(list []any) []any {
 	for _, v := range list {
 		if inner, is := v.([]any); is {
 			all = append(all, flat(inner)...)
-		} else {
+		} else if v != nil {
 			all = append(all, v)
 		}
 	}

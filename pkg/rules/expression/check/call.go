@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
@@ -20,16 +21,20 @@ func (c *checker) call(node ast.Node, k known) result {
 	}
 	call := &function.TypeCall{}
 	var each *predicate
+	given := make([]result, 0, len(nodes))
 	for i, argument := range nodes {
 		if f.Param(i).Predicate {
 			each = c.predicate(f, argument, call.Arguments[0], k)
 			continue
 		}
-		var t typing.Type
-		t, k = c.argument(f, i, argument, k)
-		call.Arguments = append(call.Arguments, t)
+		r, t := c.argument(f, i, argument, k)
+		k = r.yes
+		given, call.Arguments = append(given, r), append(call.Arguments, t)
 	}
 	c.elementsOf(f, nodes, call)
+	if f.Name == "labelsMatch" && len(nodes) == 2 {
+		c.selector(nodes[1], call.Arguments[1])
+	}
 	if each != nil {
 		each.join(call)
 	}
@@ -37,21 +42,27 @@ func (c *checker) call(node ast.Node, k known) result {
 	if p, is := c.callPlace(node); is && p.own {
 		t = k.own.Apply(p.root, t)
 	}
-	return c.called(f, nodes, call, gives(t, k))
+	r := c.called(f, nodes, call, gives(t, k))
+	r.made = c.madeBy(f, nodes, given)
+	return r
 }
 
 // argument checks an argument, whose type is unknown where it is not taken.
-func (c *checker) argument(f *function.Function, i int, node ast.Node, k known) (typing.Type, known) {
+func (c *checker) argument(f *function.Function, i int, node ast.Node, k known) (result, typing.Type) {
 	r := c.node(node, k)
 	kinds := f.Param(i).Kinds
 	after := r.after()
 	if kinds&value.Nil == 0 {
 		after = c.present(node, r.of)(after)
 	}
-	if c.wants(node, r.of, f.Name, kinds) {
-		return typing.Unknown(), after
+	if f.Name == "type" {
+		after = c.asks(node)(after)
 	}
-	return r.of, after
+	r.yes, r.no = after, after
+	if c.wants(node, r, f.Name, kinds) {
+		return r, typing.Unknown()
+	}
+	return r, r.of
 }
 
 // called adds what the result says of the list that a predicate was asked for.
@@ -85,6 +96,17 @@ func (c *checker) elementsOf(f *function.Function, nodes []ast.Node, call *funct
 	case items.CanBeNil():
 		c.report(mayBeAbsent, at.Errorf("%s wants %s, and elements may be nil", f.Name, kinds).WithHint("write filter(list, # != nil)"))
 	}
+}
+
+// selector reports a map of labels that is taken for a label selector.
+func (c *checker) selector(node ast.Node, given typing.Type) {
+	s := given.Schema()
+	if s == nil || s.Map == nil || s.Map.Open || len(s.Map.Fields) > 0 || !s.Map.Values.Known() || s.Map.Values.Kinds&(value.Map|value.List) != 0 {
+		return
+	}
+	o := c.operand(node)
+	c.report(typeMismatch, o.At.Errorf("labelsMatch wants a label selector, and %s is a map of plain labels", cmp.Or(o.Text, "this")).
+		WithHint("write {matchLabels: %s}", cmp.Or(o.Text, "x")))
 }
 
 // predicate is the expression for each element of a list.
@@ -122,7 +144,7 @@ func (p *predicate) check(item, accumulator typing.Type) result {
 		return p.boolean(p.body, p.known, p.function.Name)
 	default:
 		r := p.node(p.body, p.known)
-		p.wants(p.body, r.of, p.function.Name, kinds)
+		p.wants(p.body, r, p.function.Name, kinds)
 		return r
 	}
 }

@@ -41,21 +41,22 @@ func Condition(p *expression.Program, names Names, facts *typing.Facts) (*typing
 	return r.yes.names, c.sorted()
 }
 
-// Template is [Program] for a template. Its errors are placed in the whole text.
-func Template(t *expression.Template, names Names, facts *typing.Facts) (typing.Type, []*expression.Error) {
+// Template is [Program] for a template. Its errors are placed in the whole text, and so
+// is what it writes out.
+func Template(t *expression.Template, names Names, facts *typing.Facts) (Given, []*expression.Error) {
 	if text, constant := t.Constant(); constant {
-		return typing.Constant(text), nil
+		return Given{Type: typing.Constant(text)}, nil
 	}
 	parts, alone := t.Parts()
-	result := typing.Of(value.String)
+	result := Given{Type: typing.Of(value.String)}
 	var errs []*expression.Error
 	for _, part := range parts {
 		c := newChecker(part.Program, names)
 		r := c.node(c.tree.Node, known{names: facts})
 		if alone {
-			result = r.of
+			result = Given{Type: r.of, Written: listed(r.made, part.Offset)}
 		} else {
-			c.text(r.of)
+			c.text(r)
 		}
 		for _, err := range c.sorted() {
 			errs = append(errs, err.Shifted(part.Offset))
@@ -68,7 +69,8 @@ func Template(t *expression.Template, names Names, facts *typing.Facts) (typing.
 const inText = value.String | value.Number | value.Bool | value.Computed
 
 // text checks the value of an expression that stands inside a text.
-func (c *checker) text(t typing.Type) {
+func (c *checker) text(r result) {
+	t := r.of
 	const user = "the text around ${ }"
 	o := expression.Operand{At: c.tree.Whole(), Text: c.operand(c.tree.Node).Text}
 	kinds := t.Kinds() &^ value.Nil
@@ -85,6 +87,8 @@ func (c *checker) text(t typing.Type) {
 			WithHint("write toJSON(...) around it, or join(...) around a list of strings"))
 	case kinds&inText == 0:
 		c.report(typeMismatch, o.Wants(user, inText&^value.Computed, kinds))
+	default:
+		c.refusesBranch(r, user, inText&^value.Computed, among(inText))
 	}
 }
 

@@ -18,6 +18,9 @@ const (
 	notInEnum    = "not-in-enum"
 	mayBeAbsent  = "may-be-absent"
 	neverTrue    = "never-true"
+	missingField = "missing-field"
+	wrongFormat  = "wrong-format"
+	wrongScope   = "wrong-scope"
 )
 
 // checker follows the types through one tree.
@@ -29,7 +32,9 @@ type checker struct {
 	elements  []element
 	// silent is for what has been reported already, or elsewhere.
 	silent bool
-	run    *run
+	// asksNil says that it is of what is compared with nil.
+	asksNil bool
+	run     *run
 }
 
 // run is what a check shares with that of the definitions it looks into.
@@ -135,26 +140,27 @@ func (c *checker) pointer(n *ast.PointerNode, k known) typing.Type {
 // boolean checks a node that user wants to be a boolean.
 func (c *checker) boolean(node ast.Node, k known, user string) result {
 	r := c.node(node, k)
-	c.wants(node, r.of, user, value.Bool)
-	return r.where(c.present(node, r.of))
+	c.wants(node, r, user, value.Bool)
+	return r.where(c.present(node, r.of)).decided()
 }
 
 // wants reports a value that user does not take, and whether it did. What may be nil
 // is a mistake too unless user takes that.
-func (c *checker) wants(node ast.Node, t typing.Type, user string, kinds value.Kind) bool {
-	return c.refuses(node, t, user, kinds, kinds)
+func (c *checker) wants(node ast.Node, r result, user string, kinds value.Kind) bool {
+	return c.refuses(node, r, user, kinds, kinds)
 }
 
 // refuses is wants for a user of which messages do not name all that it takes.
-func (c *checker) refuses(node ast.Node, t typing.Type, user string, takes, named value.Kind) bool {
+func (c *checker) refuses(node ast.Node, r result, user string, takes, named value.Kind) bool {
+	t := r.of
 	have := t.Kinds() &^ value.Nil
 	switch {
 	case !t.Known():
-		return false
+		return c.refusesBranch(r, user, named, among(takes))
 	case have != 0 && have&takes == 0:
 		c.report(typeMismatch, c.operand(node).Wants(user, named, have))
 	case !t.CanBeNil() || takes&value.Nil != 0:
-		return false
+		return c.refusesBranch(r, user, named, among(takes))
 	case have == 0:
 		c.report(mayBeAbsent, c.operand(node).Wants(user, named, value.Nil))
 	default:

@@ -15,15 +15,28 @@ import (
 // equality checks == and !=, which fail for no kinds, but say the same for any values
 // if these can never be equal.
 func (c *checker) equality(n *ast.BinaryNode, k known) result {
-	left := c.node(n.Left, k)
-	right := c.node(n.Right, left.after())
-	if !c.neverEqual(n, n.Left, left.of, right.of) {
+	left := c.beside(n.Right).node(n.Left, k)
+	right := c.beside(n.Left).node(n.Right, left.after())
+	switch {
+	case c.convertsAny(n, left.of, right.of), c.comparesZero(n, n.Left, left, n.Right), c.comparesZero(n, n.Right, right, n.Left):
+	case !c.neverEqual(n, n.Left, left.of, right.of):
 		c.outsideEnum(n.Left, left.of, n.Right)
 		c.outsideEnum(n.Right, right.of, n.Left)
 	}
 	r := c.narrowed(n, left.of, right.of, gives(typing.Of(value.Bool), right.after()))
 	r = c.asCondition(n, n.Left, left, n.Right, r)
-	return c.asCondition(n, n.Right, right, n.Left, r)
+	r = c.asCondition(n, n.Right, right, n.Left, r)
+	return c.decide(n, left.of, right.of, r)
+}
+
+// beside is a checker of what is compared with another operand.
+func (c *checker) beside(other ast.Node) *checker {
+	if _, isNil := other.(*ast.NilNode); !isNil {
+		return c
+	}
+	asking := *c
+	asking.asksNil = true
+	return &asking
 }
 
 // asCondition is for x == true and the like, which say what x does.

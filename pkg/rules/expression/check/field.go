@@ -2,6 +2,8 @@ package check
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -37,6 +39,16 @@ func (w *walk) unknownField(i int, key string) *expression.Error {
 	return err.WithHint("%s", fieldHint(parent, key, w.on.Names()))
 }
 
+// noNamespace reports the namespace of an object of the cluster as a whole.
+func (w *walk) noNamespace(key string) bool {
+	s := w.on.Schema()
+	return key == "namespace" && s != nil && s.Map != nil && s.Map.NoNamespace
+}
+
+func (w *walk) clusterScoped(i int) *expression.Error {
+	return w.keySpan(i).Errorf("%s has no namespace, for its object is cluster-scoped", w.text(i)).WithHint("did you mean %s.name?", w.text(i))
+}
+
 // keySpan is the key of access i, which may be in brackets.
 func (w *walk) keySpan(i int) syntax.Span {
 	member, _ := w.accesses[i].(*ast.MemberNode)
@@ -55,18 +67,32 @@ func fieldHint(parent, key string, names []string) string {
 	return "it has " + strings.Join(names, ", ")
 }
 
-// sameWord finds a name that is written in another case or with other separators.
+// sameWord finds a name that is written in another case or with other separators. Of
+// very many it looks at the first.
 func sameWord(word string, names []string) string {
-	plain := func(s string) string {
-		return strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(s), "_", ""), "-", "")
-	}
-	wanted := plain(word)
-	for _, name := range names {
-		if plain(name) == wanted {
+	const most = 500
+	for _, name := range names[:min(len(names), most)] {
+		if sameLetters(word, name) {
 			return name
 		}
 	}
 	return ""
+}
+
+// sameLetters compares without case, hyphens and underscores.
+func sameLetters(a, b string) bool {
+	for {
+		a, b = strings.TrimLeft(a, "-_"), strings.TrimLeft(b, "-_")
+		if a == "" || b == "" {
+			return a == b
+		}
+		of, in := utf8.DecodeRuneInString(a)
+		other, at := utf8.DecodeRuneInString(b)
+		if unicode.ToLower(of) != unicode.ToLower(other) {
+			return false
+		}
+		a, b = a[in:], b[at:]
+	}
 }
 
 // oneDeeper finds the field of a map below which there is a field called key.
@@ -83,4 +109,37 @@ func oneDeeper(t typing.Type, key string) string {
 		}
 	}
 	return ""
+}
+
+func (w *walk) absent(i int) {
+	is := "may be"
+	if w.on.Kinds() == value.Nil {
+		is = "is"
+	}
+	parent, access := w.text(i), syntax.AccessText(w.accesses[i])
+	w.fail(mayBeAbsent, w.tree.Span(w.accesses[i]).Errorf("%s %s absent, so %s%s cannot be read", parent, is, parent, access).
+		WithHint("write %s%s, which is nil then%s", parent, syntax.Optional(access), w.orFalse(i)))
+}
+
+// orFalse adds to a hint what to write for a boolean, for which nil will not do.
+func (w *walk) orFalse(i int) string {
+	key, constant := keyOf(w.accesses[i])
+	if field, _ := w.on.NonNil().Field(key); !constant || i+1 < len(w.accesses) || field.Kinds()&^value.Nil != value.Bool {
+		return ""
+	}
+	return ", or (" + w.text(i+1) + " ?? false)"
+}
+
+func isLength(key string) bool { return key == "length" || key == "size" || key == "count" }
+
+func (w *walk) noField(i int, key string) *expression.Error {
+	parent, access, kinds := w.text(i), syntax.KeyText(key), w.on.Kinds()
+	err := w.tree.Span(w.accesses[i]).Errorf("%s is %s and has no field %q", parent, kinds, value.Excerpt(key))
+	switch {
+	case isLength(key) && kinds&(value.List|value.String) != 0:
+		return err.WithHint("write len(%s)", parent)
+	case kinds == value.List:
+		return err.WithHint("write map(%s, #%s) for all elements, or %s[0]%s for the first", parent, access, parent, syntax.Optional(access))
+	}
+	return err
 }

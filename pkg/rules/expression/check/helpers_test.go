@@ -42,6 +42,7 @@ func enum(values ...any) *schema.Type {
 
 func maybe(t *schema.Type) schema.Field  { return schema.Field{Type: t} }
 func must(t *schema.Type) schema.Field   { return schema.Field{Type: t, Required: true} }
+func unzero(t *schema.Type) schema.Field { return schema.Field{Type: t, ZeroIsAbsent: true} }
 func always(t *schema.Type) schema.Field { return schema.Field{Type: t, Always: true} }
 
 var conditions = listing(mapping(fields{
@@ -65,10 +66,10 @@ var container = mapping(fields{
 var pod = object(fields{
 	"spec": must(mapping(fields{
 		"containers": must(listing(container)), "initContainers": maybe(listing(container)),
-		"nodeName": maybe(text), "restartPolicy": always(enum("Always", "OnFailure", "Never")),
-		"priority": maybe(number), "hostNetwork": maybe(boolean), "nodeSelector": maybe(labels),
+		"nodeName": unzero(text), "restartPolicy": always(enum("Always", "OnFailure", "Never")),
+		"priority": maybe(number), "hostNetwork": unzero(boolean), "nodeSelector": maybe(labels),
 		"securityContext": maybe(mapping(fields{"runAsNonRoot": maybe(boolean)})),
-		"tolerations":     maybe(listing(mapping(fields{"key": maybe(text), "tolerationSeconds": maybe(number)}))),
+		"tolerations":     unzero(listing(mapping(fields{"key": maybe(text), "tolerationSeconds": maybe(number)}))),
 	})),
 	"status": maybe(mapping(fields{
 		"phase": maybe(enum("Pending", "Running", "Succeeded", "Failed", "Unknown")), "podIP": maybe(text),

@@ -1,6 +1,9 @@
 package check
 
-import "github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+import (
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+)
 
 // known is what is known where a node is evaluated.
 type known struct {
@@ -48,6 +51,9 @@ type result struct {
 	yes, no known
 	// quantity says that it can be a text of the schema that writes a quantity.
 	quantity bool
+	// zero is the one that is never stored of the field: absence is in its place.
+	zero value.Kind
+	made *made // nil where that is not written out
 }
 
 // gives is the result of a node that is no condition.

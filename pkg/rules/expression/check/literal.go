@@ -36,34 +36,43 @@ func (c *checker) literalType(node ast.Node, t typing.Type) typing.Type {
 
 func (c *checker) array(n *ast.ArrayNode, k known) result {
 	var items typing.Type
-	for _, element := range n.Nodes {
+	out := &made{}
+	for i, element := range n.Nodes {
 		r := c.node(element, k)
 		items, k = typing.Union(items, r.of), r.after()
+		out.entries = append(out.entries, entry{i, c.branch(element, r)})
 	}
-	return gives(typing.List(items), k)
+	r := gives(typing.List(items), k)
+	r.made = out
+	return r
 }
 
 func (c *checker) mapping(n *ast.MapNode, k known) result {
 	fields := map[string]typing.Type{}
 	var others []typing.Type
-	for _, entry := range n.Pairs {
-		pair, _ := entry.(*ast.PairNode)
+	out := &made{}
+	for _, one := range n.Pairs {
+		pair, _ := one.(*ast.PairNode)
 		key, constant := pair.Key.(*ast.StringNode)
 		if !constant {
 			r := c.node(pair.Key, k)
-			c.wants(pair.Key, r.of, "a map key", value.String)
+			c.wants(pair.Key, r, "a map key", value.String)
 			k = r.after()
 		}
 		r := c.node(pair.Value, k)
 		k = r.after()
 		if constant {
 			fields[key.Value] = r.of
+			out.entries = append(out.entries, entry{key.Value, c.branch(pair.Value, r)})
 		} else {
 			others = append(others, r.of)
+			out.open = true
 		}
 	}
 	for key, field := range fields {
 		fields[key] = typing.Union(append(others, field)...) // A key that is computed can be this one.
 	}
-	return gives(typing.Map(fields, others...), k)
+	r := gives(typing.Map(fields, others...), k)
+	r.made = out
+	return r
 }

@@ -17,13 +17,13 @@ func (c *checker) membership(n *ast.BinaryNode, k known) result {
 	right := c.node(n.Right, left.after())
 	r := gives(typing.Of(value.Bool), right.after())
 	if right.of.Known() {
-		c.checkContainer(n, left.of, right.of)
+		c.checkContainer(n, left, right.of)
 	}
 	r = c.narrowed(n, left.of, right.of, r)
-	return c.withMember(n, right.of, r)
+	return c.decide(n, left.of, right.of, c.withMember(n, right.of, r))
 }
 
-func (c *checker) checkContainer(n *ast.BinaryNode, left, right typing.Type) {
+func (c *checker) checkContainer(n *ast.BinaryNode, left result, right typing.Type) {
 	switch container := right.Kinds() &^ value.Nil; {
 	case container == 0:
 	case container&(value.List|value.Map) == 0:
@@ -37,7 +37,7 @@ func (c *checker) checkContainer(n *ast.BinaryNode, left, right typing.Type) {
 			c.checkKey(n, right)
 		}
 	case container == value.List:
-		c.checkElements(n, left, right)
+		c.checkElements(n, left.of, right)
 	}
 }
 
@@ -79,6 +79,10 @@ func (c *checker) checkElements(n *ast.BinaryNode, left, list typing.Type) {
 }
 
 func memberHint(n *ast.BinaryNode, left, items typing.Type) string {
+	name, found := items.Field("name")
+	if v, literal := syntax.Literal(n.Left); literal && found == typing.Found && name.Kinds()&left.Kinds() != 0 {
+		return fmt.Sprintf("write any(%s, .name == %s)", cmp.Or(syntax.Text(n.Right), "list"), constantText(v))
+	}
 	if array, is := n.Right.(*ast.ArrayNode); is && len(array.Nodes) > 0 {
 		return equalHint(syntax.Text(n.Left), left, array.Nodes[0], items.Kinds())
 	}

@@ -21,7 +21,11 @@ type letKey struct {
 // written out.
 func (c *checker) name(n *ast.IdentifierNode, k known) result {
 	if v := c.variable(n.Value); v != nil {
-		return c.again(v, k)
+		r := c.again(v, k)
+		if r.made != nil && c.asked(n, k) {
+			r.made = nil
+		}
+		return r
 	}
 	r := gives(c.named(n, k), k)
 	slot, _ := c.scope.Slot(n.Value)
@@ -37,8 +41,9 @@ func (c *checker) name(n *ast.IdentifierNode, k known) result {
 		c.run.lets[key] = meaning
 	}
 	r.yes.names, r.yes.never = meaning.yes.names, meaning.yes.never
-	r.quantity = meaning.quantity
+	r.quantity, r.zero = meaning.quantity, meaning.zero
 	r.no.names, r.no.never = meaning.no.names, meaning.no.never
+	r.made = c.ofName(n, meaning, k)
 	return r
 }
 

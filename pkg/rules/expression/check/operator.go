@@ -1,6 +1,10 @@
 package check
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
+
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -13,7 +17,7 @@ func (c *checker) unary(n *ast.UnaryNode, k known) result {
 	if n.Operator == "-" || n.Operator == "+" {
 		const signed = value.Number | value.Quantity | value.Duration
 		t := typing.Of(r.of.Kinds() & signed)
-		if !r.of.Known() || c.refuses(n.Node, r.of, n.Operator, signed, value.Number) {
+		if !r.of.Known() || c.refuses(n.Node, r, n.Operator, signed, value.Number) {
 			t = typing.Unknown()
 		}
 		return gives(c.literalType(n, t), c.present(n.Node, r.of)(r.after()))
@@ -29,10 +33,10 @@ func (c *checker) negation(n *ast.UnaryNode, r result) result {
 		c.report(typeMismatch, c.operand(n.Node).Wants(n.Operator, value.Bool, have).
 			WithHint("%s binds tighter than a comparison: write %s (a == b)", n.Operator, n.Operator))
 		t = typing.Unknown()
-	case c.wants(n.Node, r.of, n.Operator, value.Bool):
+	case c.wants(n.Node, r, n.Operator, value.Bool):
 		t = typing.Unknown()
 	}
-	r = r.where(c.present(n.Node, r.of))
+	r = r.where(c.present(n.Node, r.of)).decided()
 	return result{of: t, yes: r.no, no: r.yes}
 }
 
@@ -63,13 +67,13 @@ func (c *checker) operation(n *ast.BinaryNode, k known) result {
 	right := c.node(n.Right, left.after())
 	after := c.present(n.Right, right.of)(c.present(n.Left, left.of)(right.after()))
 	if !isOrdering(n.Operator) {
-		return gives(c.operate(n, left.of, right.of), after)
+		return gives(c.operate(n, left, right), after)
 	}
 	r := gives(typing.Unknown(), after)
 	if !c.comparesQuantity(n, left, right) {
-		r.of = c.operate(n, left.of, right.of)
+		r.of = c.operate(n, left, right)
 	}
-	return c.narrowed(n, left.of, right.of, r)
+	return c.decide(n, left.of, right.of, c.narrowed(n, left.of, right.of, r))
 }
 
 func isOrdering(operator string) bool {
@@ -82,25 +86,34 @@ func isOrdering(operator string) bool {
 }
 
 // operate returns what an operator gives, and reports operands that it does not take.
-func (c *checker) operate(n *ast.BinaryNode, left, right typing.Type) typing.Type {
+func (c *checker) operate(n *ast.BinaryNode, left, right result) typing.Type {
 	if outcomes[n.Operator] == nil {
 		return typing.Unknown()
 	}
-	l, r := presentKinds(left), presentKinds(right)
+	if c.convertsAny(n, left.of, right.of) {
+		return typing.Unknown()
+	}
+	l, r := presentKinds(left.of), presentKinds(right.of)
 	kinds := outcome(n.Operator, l, r)
 	if kinds == 0 {
 		c.report(typeMismatch, c.mismatch(n, l, r))
 		return typing.Unknown()
 	}
-	leftNil, rightNil := c.refusesNil(n, n.Left, left, right, false), c.refusesNil(n, n.Right, right, left, true)
+	leftNil, rightNil := c.refusesNil(n, n.Left, left.of, right.of, false), c.refusesNil(n, n.Right, right.of, left.of, true)
 	switch {
-	case leftNil || rightNil:
+	case leftNil || rightNil || c.refusesSide(n.Operator, left, r, false) || c.refusesSide(n.Operator, right, l, true):
 		return typing.Unknown()
 	case kinds == value.List:
 		return typing.List(typing.Of(value.Int))
 	default:
 		return typing.Of(kinds)
 	}
+}
+
+// refusesSide reports branches of an operand that never go with the other one, and
+// whether it did.
+func (c *checker) refusesSide(operator string, operand result, other value.Kind, right bool) bool {
+	return c.refusesBranch(operand, operator, wanted(operator, other, right), among(goesWith(operator, other, right)))
 }
 
 // presentKinds is what a value can be if it is there.
@@ -114,15 +127,34 @@ func presentKinds(t typing.Type) value.Kind {
 // refusesNil reports an operand that can be nil, and whether it did.
 func (c *checker) refusesNil(n *ast.BinaryNode, node ast.Node, t, other typing.Type, right bool) bool {
 	kinds := wanted(n.Operator, presentKinds(other), right)
+	if own := t.Kinds() &^ value.Nil; own != 0 && own&value.Computed == own && own&goesWith(n.Operator, presentKinds(other), right) != 0 {
+		kinds = own // Beside which the other is read as one.
+	}
 	switch {
 	case !t.CanBeNil():
 		return false
 	case t.Kinds() == value.Nil:
 		c.report(mayBeAbsent, c.operand(node).Wants(n.Operator, kinds, value.Nil))
 	default:
-		c.report(mayBeAbsent, c.operand(node).MayBeNil(n.Operator, kinds))
+		err := c.operand(node).MayBeNil(n.Operator, kinds)
+		if text := version(c.operand(node).Text); text != "" && isOrdering(n.Operator) && kinds == value.String {
+			err.Hint = fmt.Sprintf(`write semver(%s ?? "0.0.0"), since texts are compared letter by letter`, text)
+		}
+		if kinds == value.Quantity {
+			err.Hint = fmt.Sprintf(`?? gives a default: (%s ?? quantity("0"))`, cmp.Or(c.operand(node).Text, "x"))
+		}
+		c.report(mayBeAbsent, err)
 	}
 	return true
+}
+
+// version returns a path that most likely leads to a version, or "".
+func version(text string) string {
+	last := strings.ToLower(strings.TrimSuffix(text, `"]`))
+	if !strings.HasSuffix(last, "version") || strings.HasSuffix(text, "metadata.resourceVersion") {
+		return ""
+	}
+	return text
 }
 
 // wanted is what a message says that an operator wants beside the other operand: what
@@ -173,6 +205,9 @@ func (c *checker) mismatch(n *ast.BinaryNode, left, right value.Kind) *expressio
 		return sides.WithHint("write string(x) to join texts, or int(x) to add")
 	case n.Operator == "+", (left|right)&value.Computed != 0:
 		return sides
+	case isOrdering(n.Operator) && cmp.Or(version(l.Text), version(r.Text)) != "":
+		text := cmp.Or(version(l.Text), version(r.Text))
+		return sides.WithHint(`write semver(%s) %s semver("1.2.3") to compare versions, or int(x) around the text`, text, n.Operator)
 	case isOrdering(n.Operator):
 		return sides.WithHint("write int(x) or string(x) around one")
 	case left&value.Number == 0:

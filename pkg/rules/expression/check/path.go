@@ -57,6 +57,9 @@ func (c *checker) path(node ast.Node, k known, lenient bool) result {
 		t = t.Nilable()
 	}
 	r := gives(t, w.known)
+	if !w.wrong && len(accesses) > 0 {
+		r.zero = w.unstored()
+	}
 	r.quantity = t.Format() == schema.Quantity && t.Kinds()&value.String != 0
 	return r
 }
@@ -88,10 +91,10 @@ func (w *walk) step(i int) {
 		return
 	}
 	key, constant := keyOf(member)
-	var index typing.Type
+	var index result
 	if !constant {
-		r := w.node(member.Property, w.known)
-		w.known, index = r.after(), r.of
+		index = w.node(member.Property, w.known)
+		w.known = index.after()
 	}
 	if !w.goOn(i, w.lenient || member.Optional) {
 		return
@@ -152,16 +155,6 @@ func (w *walk) fail(code string, err *expression.Error) {
 	w.on, w.wrong = typing.Unknown(), true
 }
 
-func (w *walk) absent(i int) {
-	is := "may be"
-	if w.on.Kinds() == value.Nil {
-		is = "is"
-	}
-	parent, access := w.text(i), syntax.AccessText(w.accesses[i])
-	w.fail(mayBeAbsent, w.tree.Span(w.accesses[i]).Errorf("%s %s absent, so %s%s cannot be read", parent, is, parent, access).
-		WithHint("write %s%s, which is nil then", parent, syntax.Optional(access)))
-}
-
 // field reads a key that is known.
 func (w *walk) field(key string, i int, asks bool) {
 	if w.on.Kinds()&value.Map == 0 {
@@ -172,25 +165,18 @@ func (w *walk) field(key string, i int, asks bool) {
 	switch {
 	case found != typing.Lacking:
 		w.on = field
-	case asks && w.on.Schema() == nil:
-		w.on = typing.Of(value.Nil) // An expression has built it, and asks.
+	case asks && w.on.Schema() == nil, w.noNamespace(key) && (asks || w.asksNil):
+		w.on = typing.Of(value.Nil) // An expression has built it, or reads objects of both scopes, and asks.
+	case w.noNamespace(key):
+		w.fail(wrongScope, w.clusterScoped(i))
 	default:
 		w.fail(unknownField, w.unknownField(i, key))
 	}
 }
 
-func (w *walk) noField(i int, key string) *expression.Error {
-	parent, access, kinds := w.text(i), syntax.AccessText(w.accesses[i]), w.on.Kinds()
-	err := w.tree.Span(w.accesses[i]).Errorf("%s is %s and has no field %q", parent, kinds, value.Excerpt(key))
-	if kinds == value.List {
-		return err.WithHint("write map(%s, #%s) for all elements, or %s[0]?%s for the first", parent, access, parent, access)
-	}
-	return err
-}
-
 // element reads an element or key that an expression gives. Nothing is known of it
 // unless it is an integer that is written there.
-func (w *walk) element(i int, property ast.Node, index typing.Type) {
+func (w *walk) element(i int, property ast.Node, index result) {
 	at, kinds := w.tree.Span(w.accesses[i]), w.on.Kinds()
 	failed := false
 	switch {
@@ -224,7 +210,7 @@ func (w *walk) slice(i int) {
 		}
 		r := w.node(bound, w.known)
 		w.known = r.after()
-		w.wants(bound, r.of, "a bound of a slice", value.Int)
+		w.wants(bound, r, "a bound of a slice", value.Int)
 	}
 	w.above, w.located = typing.Unknown(), false
 	if !w.on.Known() || w.wrong || w.lenient && !w.goOn(i, true) {

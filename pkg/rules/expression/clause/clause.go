@@ -9,8 +9,7 @@ package clause
 
 import (
 	"slices"
-
-	"github.com/expr-lang/expr/ast"
+	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 )
@@ -20,17 +19,23 @@ type Names interface {
 	// Definition returns the expression of a let, nil for other names.
 	Definition(name string) *expression.Program
 	// Root returns how a name that is no let is called in all conditions that are to be
-	// compared: in two rules the same name may mean different things.
-	Root(name string) string
+	// compared: in two rules the same name may mean different things. stored says that
+	// it is what the cluster stores: an object, or a list of them.
+	Root(name string) (called string, stored bool)
 	// Constant returns the value of a name if it is known.
 	Constant(name string) (v any, known bool)
 }
 
 // Condition is a condition taken apart. It is immutable. The zero value always holds.
 type Condition struct {
-	// ways are the ways in which it can hold, nil for any. In each, all literals hold.
-	ways [][]literal
+	// ways are the ways in which it can hold, nil for any, and empty for none.
+	ways []way
+	// always is what is the same in all ways: where that differs, nothing else matters.
+	always way
 }
+
+// way is what has to be so, all at once, in the order of the terms. Each is there once.
+type way []literal
 
 // literal says which values a term can have.
 type literal struct {
@@ -38,203 +43,117 @@ type literal struct {
 	allowed values
 }
 
-// mostWays is how many ways a condition keeps apart. One that has more is taken to
-// hold always, which is careful.
-const mostWays = 16
+// mostWays is how many ways a condition keeps apart. Of one that has more some part is
+// taken to hold always, which is careful.
+const mostWays = 64
 
-// Of takes a condition apart.
-func Of(p *expression.Program, names Names) Condition {
-	r := &reader{names: names}
-	return Condition{ways: r.ways(p.Tree().Node, true)}
+// Of takes a condition apart, as far as the work goes.
+func Of(p *expression.Program, names Names, work *Work) Condition {
+	r := &reader{names: names, work: work, left: mostNodes, text: mostText}
+	return condition(r.ways(p.Tree().Node, true))
+}
+
+func condition(ways []way) Condition {
+	if len(ways) == 0 {
+		return Condition{ways: ways}
+	}
+	always := ways[0]
+	for _, other := range ways[1:] {
+		always = always.common(other)
+	}
+	return Condition{ways, always}
 }
 
 // And returns the condition that both hold.
-func And(a, b Condition) Condition { return Condition{ways: both(a.ways, b.ways)} }
+func And(a, b Condition, work *Work) Condition { return condition(both(a.ways, b.ways, work)) }
 
-// Exclusive reports whether it is certain that two conditions never hold at once.
-func Exclusive(a, b Condition) bool {
-	ways := both(a.ways, b.ways)
-	return ways != nil && !slices.ContainsFunc(ways, possible)
-}
-
-// possible reports whether no term would have to have two values at once.
-func possible(way []literal) bool {
-	terms := map[string]values{}
-	for _, l := range way {
-		before, found := terms[l.term]
-		if !found {
-			before = anything()
+// Exclusive reports whether it is certain that two conditions never hold at once. Once
+// the work is spent, nothing is certain any more.
+func Exclusive(a, b Condition, work *Work) bool {
+	never := func(c Condition) bool { return c.ways != nil && len(c.ways) == 0 }
+	if a.ways == nil || b.ways == nil {
+		return never(a) || never(b)
+	}
+	if _, possible := a.always.and(b.always, work); !possible {
+		return true
+	}
+	for _, one := range a.ways {
+		for _, other := range b.ways {
+			if _, possible := one.and(other, work); possible {
+				return false
+			}
 		}
-		now := before.and(l.allowed)
-		if now.empty() {
-			return false
-		}
-		terms[l.term] = now
 	}
 	return true
 }
 
-// both joins each way of the one with each of the other.
-func both(a, b [][]literal) [][]literal {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	var out [][]literal
-	for _, one := range a {
-		for _, other := range b {
-			out = append(out, slices.Concat(one, other))
+// common is what a part of a condition has left in both ways.
+func (w way) common(other way) (out way) {
+	for len(w) > 0 && len(other) > 0 {
+		switch order := strings.Compare(w[0].term, other[0].term); {
+		case order < 0:
+			w = w[1:]
+		case order > 0:
+			other = other[1:]
+		default:
+			if w[0].allowed.is(other[0].allowed) {
+				out = append(out, w[0])
+			}
+			w, other = w[1:], other[1:]
 		}
-	}
-	if len(out) > mostWays*mostWays {
-		return nil
 	}
 	return out
 }
 
-func either(a, b [][]literal) [][]literal {
+// and joins two ways, unless a term would have to have two values at once. Whatever is
+// not looked at for want of work is possible.
+func (w way) and(other way, work *Work) (joined way, possible bool) {
+	if !work.Spend(len(w) + len(other)) {
+		return w, true
+	}
+	joined = make(way, 0, len(w)+len(other))
+	for len(w) > 0 && len(other) > 0 {
+		switch order := strings.Compare(w[0].term, other[0].term); {
+		case order < 0:
+			joined, w = append(joined, w[0]), w[1:]
+		case order > 0:
+			joined, other = append(joined, other[0]), other[1:]
+		default:
+			allowed := w[0].allowed.and(other[0].allowed, work)
+			if allowed.empty(work) {
+				return nil, false
+			}
+			joined = append(joined, literal{w[0].term, allowed})
+			w, other = w[1:], other[1:]
+		}
+	}
+	return slices.Concat(joined, w, other), true
+}
+
+// both joins each way of the one with each of the other. Where these are too many, the
+// one alone stands for both.
+func both(a, b []way, work *Work) []way {
+	switch {
+	case a == nil:
+		return b
+	case b == nil, len(a)*len(b) > mostWays:
+		return a
+	}
+	out := make([]way, 0, len(a)*len(b))
+	for _, one := range a {
+		for _, other := range b {
+			if joined, possible := one.and(other, work); possible {
+				out = append(out, joined)
+			}
+		}
+	}
+	return out
+}
+
+// either is what holds where one of two does.
+func either(a, b []way) []way {
 	if a == nil || b == nil || len(a)+len(b) > mostWays {
 		return nil
 	}
-	return slices.Concat(a, b)
-}
-
-// reader takes trees apart.
-type reader struct {
-	names Names
-	// depth is how deep it is in nodes and in definitions; with work it bounds what is
-	// done. strange counts the terms that are like no other.
-	depth, work, strange int
-}
-
-const (
-	mostDepth = 100
-	mostWork  = 5_000
-)
-
-// ways returns how a node can be true, or can be false.
-func (r *reader) ways(node ast.Node, truth bool) [][]literal {
-	if r.work++; r.work > mostWork || r.depth > mostDepth {
-		return nil
-	}
-	r.depth++
-	defer func() { r.depth-- }()
-	switch n := node.(type) {
-	case *ast.UnaryNode:
-		if n.Operator == "!" || n.Operator == "not" {
-			return r.ways(n.Node, !truth)
-		}
-	case *ast.BinaryNode:
-		return r.binary(n, truth)
-	case *ast.IdentifierNode:
-		if p := r.names.Definition(n.Value); p != nil {
-			return r.ways(p.Tree().Node, truth)
-		}
-	}
-	return r.plain(node, truth)
-}
-
-func (r *reader) binary(n *ast.BinaryNode, truth bool) [][]literal {
-	switch n.Operator {
-	case "&&", "and":
-		if truth {
-			return both(r.ways(n.Left, truth), r.ways(n.Right, truth))
-		}
-		return either(r.ways(n.Left, truth), r.ways(n.Right, truth))
-	case "||", "or":
-		if truth {
-			return either(r.ways(n.Left, truth), r.ways(n.Right, truth))
-		}
-		return both(r.ways(n.Left, truth), r.ways(n.Right, truth))
-	case "in":
-		return r.membership(n, truth)
-	}
-	if ways := r.comparison(n, truth); ways != nil {
-		return ways
-	}
-	return r.plain(n, truth)
-}
-
-// plain takes a condition as a whole, whose value is true or false. Where a default
-// stands in for nil, nil has its value.
-func (r *reader) plain(node ast.Node, truth bool) [][]literal {
-	allowed := values{only: []any{truth}}
-	if coalesce, ok := r.resolve(node).(*ast.BinaryNode); ok && coalesce.Operator == "??" {
-		if otherwise, known := r.constant(coalesce.Right); known {
-			node, allowed.nothing = coalesce.Left, otherwise == truth
-		}
-	}
-	return [][]literal{{{r.term(node), allowed}}}
-}
-
-// resolve follows the names of lets.
-func (r *reader) resolve(node ast.Node) ast.Node {
-	for range mostDepth {
-		name, ok := node.(*ast.IdentifierNode)
-		if !ok {
-			break
-		}
-		p := r.names.Definition(name.Value)
-		if p == nil {
-			break
-		}
-		node = p.Tree().Node
-	}
-	return node
-}
-
-// comparison understands those with a constant.
-func (r *reader) comparison(n *ast.BinaryNode, truth bool) [][]literal {
-	operator, subject := n.Operator, n.Left
-	against, known := r.constant(n.Right)
-	if !known {
-		if against, known = r.constant(n.Left); !known {
-			return nil
-		}
-		operator, subject = mirrored(operator), n.Right
-	}
-	if !truth {
-		operator = negated(operator)
-	}
-	var otherwise any
-	if coalesce, ok := r.resolve(subject).(*ast.BinaryNode); ok && coalesce.Operator == "??" {
-		fallback, known := r.constant(coalesce.Right)
-		if !known {
-			return nil
-		}
-		subject, otherwise = coalesce.Left, fallback
-	}
-	allowed, ok := compared(operator, against)
-	if !ok {
-		return nil
-	}
-	if otherwise != nil {
-		allowed.nothing = allowed.has(otherwise)
-	}
-	return [][]literal{{{r.term(subject), allowed}}}
-}
-
-// membership understands a constant list, and a constant key of a map.
-func (r *reader) membership(n *ast.BinaryNode, truth bool) [][]literal {
-	if list, known := r.constant(n.Right); known {
-		all, isList := list.([]any)
-		if !isList {
-			return r.plain(n, truth)
-		}
-		allowed := values{only: slices.Clip(all)}
-		if !truth {
-			allowed = values{not: slices.Clip(all), nothing: true}
-		}
-		return [][]literal{{{r.term(n.Left), allowed}}}
-	}
-	if key, ok := n.Left.(*ast.StringNode); ok {
-		present := values{}
-		if !truth {
-			present = values{only: []any{}, nothing: true}
-		}
-		return [][]literal{{{r.term(n.Right) + field(key.Value), present}}}
-	}
-	return r.plain(n, truth)
+	return append(slices.Clip(a), b...)
 }

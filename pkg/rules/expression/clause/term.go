@@ -14,13 +14,24 @@ import (
 // term writes what a node computes so that the same computation has the same text:
 // definitions are written out, and whether a path may end early does not matter.
 func (r *reader) term(node ast.Node) string {
-	if r.work++; r.work > mostWork || r.depth > mostDepth {
+	if !r.enter() {
 		return r.unlike()
 	}
-	r.depth++
-	defer func() { r.depth-- }()
-	if v, known := r.constant(node); known {
-		return fmt.Sprintf("%#v", v)
+	defer r.leave()
+	return r.bounded(r.write(node))
+}
+
+// bounded gives up what would be too long.
+func (r *reader) bounded(text string) string {
+	if r.text -= len(text); r.text < 0 {
+		return r.unlike()
+	}
+	return text
+}
+
+func (r *reader) write(node ast.Node) string {
+	if v, known := r.constant(node); known && scalar(v) {
+		return literalText(v)
 	}
 	switch n := node.(type) {
 	case *ast.IdentifierNode:
@@ -34,6 +45,20 @@ func (r *reader) term(node ast.Node) string {
 	}
 }
 
+// literalText tells integers from floats, with which functions do other things.
+func literalText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strconv.Quote(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'e', -1, 64)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
 // compound writes what an operator or a function makes of other terms.
 func (r *reader) compound(node ast.Node) string {
 	switch n := node.(type) {
@@ -43,10 +68,9 @@ func (r *reader) compound(node ast.Node) string {
 		return r.list(n.Operator, n.Left, n.Right)
 	case *ast.ConditionalNode:
 		return r.list("if", n.Cond, n.Exp1, n.Exp2)
-	case *ast.BuiltinNode:
-		return r.list(n.Name, n.Arguments...)
-	case *ast.CallNode:
-		return r.list(n.Callee.String(), n.Arguments...)
+	case *ast.BuiltinNode, *ast.CallNode:
+		function, arguments := called(n)
+		return r.list(function, arguments...)
 	case *ast.PredicateNode:
 		return r.term(n.Node)
 	case *ast.ArrayNode:
@@ -66,7 +90,8 @@ func (r *reader) name(name string) string {
 	if p := r.names.Definition(name); p != nil {
 		return r.term(p.Tree().Node)
 	}
-	return r.names.Root(name)
+	called, _ := r.names.Root(name)
+	return called
 }
 
 func (r *reader) list(name string, nodes ...ast.Node) string {
@@ -74,15 +99,15 @@ func (r *reader) list(name string, nodes ...ast.Node) string {
 	for _, n := range nodes {
 		all = append(all, r.term(n))
 	}
-	return name + "(" + strings.Join(all, ", ") + ")"
+	return r.bounded(name + "(" + strings.Join(all, ", ") + ")")
 }
 
 func (r *reader) path(node ast.Node) string {
 	accesses, root := syntax.Spine(node)
 	var text strings.Builder
 	text.WriteString(r.term(root))
-	for _, accesse := range slices.Backward(accesses) {
-		switch n := accesse.(type) {
+	for _, access := range slices.Backward(accesses) {
+		switch n := access.(type) {
 		case *ast.MemberNode:
 			if key, ok := n.Property.(*ast.StringNode); ok {
 				text.WriteString(field(key.Value))
@@ -94,6 +119,36 @@ func (r *reader) path(node ast.Node) string {
 		}
 	}
 	return text.String()
+}
+
+// stored reports whether the value of a node is as the cluster stores it, or of a kind
+// that is stored: no quantity, no version, no duration and no moment.
+func (r *reader) stored(node ast.Node) bool {
+	if !r.enter() {
+		return false
+	}
+	defer r.leave()
+	switch n := r.resolve(node).(type) {
+	case *ast.IdentifierNode:
+		_, stored := r.names.Root(n.Value)
+		return stored
+	case *ast.MemberNode, *ast.ChainNode:
+		_, root := syntax.Spine(n)
+		return r.stored(root)
+	default:
+		function, _ := called(n)
+		return storing(function)
+	}
+}
+
+// storing reports whether a function returns numbers or texts, whatever it is given.
+func storing(function string) bool {
+	switch function {
+	case "len", "count", "int", "float", "string", "lower", "upper", "trim":
+		return true
+	default:
+		return false
+	}
 }
 
 func field(key string) string { return "." + strconv.Quote(key) }
@@ -113,7 +168,7 @@ func (r *reader) constant(node ast.Node) (v any, known bool) {
 }
 
 func (r *reader) constants(nodes []ast.Node) (any, bool) {
-	if r.work += len(nodes); r.work > mostWork {
+	if !r.work.Spend(len(nodes)) {
 		return nil, false
 	}
 	all := make([]any, 0, len(nodes))

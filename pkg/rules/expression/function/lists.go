@@ -62,7 +62,10 @@ func appendFlat(flat, list []any, b *value.Budget, depth int) ([]any, error) {
 	}
 	for _, element := range list {
 		inner, ok := element.([]any)
-		if !ok {
+		switch {
+		case element == nil:
+			continue // An absent list is an empty one.
+		case !ok:
 			flat = append(flat, element)
 			continue
 		}

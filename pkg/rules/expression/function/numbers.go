@@ -51,9 +51,19 @@ func toInt(_ *value.Budget, args []any) (any, error) {
 	}
 	i, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return nil, value.Faultf("%q is not a 64-bit integer", value.Excerpt(text))
+		fault := value.Faultf("%q is not a 64-bit integer", value.Excerpt(text))
+		if hasUnit(text) {
+			return nil, fault.WithHint("write quantity(...) for a quantity, or duration(...) for a duration")
+		}
+		return nil, fault
 	}
 	return i, nil
+}
+
+// hasUnit reports whether a text begins like a number and ends like 5Gi or 30s.
+func hasUnit(text string) bool {
+	trimmed := strings.TrimRight(text, "numkKMGTPEihsdw")
+	return trimmed != text && trimmed != "" && strings.Trim(trimmed, "+-.0123456789") == ""
 }
 
 func toFloat(b *value.Budget, args []any) (any, error) {

@@ -36,29 +36,40 @@ func missing(name string) *value.Fault {
 
 // habit knows what other languages call things.
 func habit(name string) *value.Fault {
-	fault := value.Faultf("there is no function %q", name)
-	switch name {
-	case "has":
-		return fault.WithHint("compare with nil, as in object.spec.x != nil")
-	case "size", "length":
-		return fault.WithHint("write len(x)")
-	case "exists":
-		return fault.WithHint("write any(list, condition)")
-	case "exists_one":
-		return fault.WithHint("write one(list, condition)")
-	case "Now":
+	if name == "Now" || name == "time_now" || name == "currentTime" {
 		return missing("now")
-	case "Hours", "Minutes", "Seconds", "getHours", "getMinutes", "getSeconds":
-		return fault.WithHint(`write duration(x) / "1h" for a number of hours`)
-	case "isURL", "getHost", "getPort":
-		return fault.WithHint("write url(text), which is a map")
-	case "isGreaterThan", "isLessThan", "compareTo":
-		return fault.WithHint("write a > b, with quantity(...), semver(...) or timestamp(...) around one")
-	case "toUpper", "upperAscii":
-		return fault.WithHint("write upper(text)")
-	case "toLower", "lowerAscii":
-		return fault.WithHint("write lower(text)")
-	default:
-		return nil
 	}
+	if hint := habits[name]; hint != "" {
+		return value.Faultf("there is no function %q", name).WithHint("%s", hint)
+	}
+	return nil
+}
+
+// habits are what to write instead.
+var habits = habitsOf(map[string][]string{
+	"compare with nil, as in object.spec.x != nil": {"has"},
+	"write len(x)":                                    {"size", "length"},
+	"write len(x) == 0":                               {"isEmpty", "is_empty", "empty"},
+	"write any(list, condition)":                      {"exists", "some"},
+	"write one(list, condition)":                      {"exists_one"},
+	`write duration(x) / "1h" for a number of hours`:  {"Hours", "Minutes", "Seconds", "getHours", "getMinutes", "getSeconds"},
+	"write url(text), which is a map":                 {"isURL", "getHost", "getPort"},
+	"write upper(text)":                               {"toUpper", "upperAscii", "to_upper"},
+	"write lower(text)":                               {"toLower", "lowerAscii", "to_lower"},
+	"write int(x)":                                    {"parseInt", "parse_int", "toInt", "to_int", "to_number", "atoi"},
+	"write float(x)":                                  {"parseFloat", "to_float", "double"},
+	`write "a " + string(x), or a template: "a ${x}"`: {"format", "printf", "sprintf"},
+	`write text matches "^a+$"`:                       {"regex_match", "regexMatch", "regex", "match", "re_match"},
+	"other objects are read by with, as in with: {config: {resource: configmaps, name: ...}}": {"lookup"},
+	"write a > b, with quantity(...), semver(...) or timestamp(...) around one":               {"isGreaterThan", "isLessThan", "compareTo"},
+})
+
+func habitsOf(hints map[string][]string) map[string]string {
+	out := map[string]string{}
+	for hint, names := range hints {
+		for _, name := range names {
+			out[name] = hint
+		}
+	}
+	return out
 }

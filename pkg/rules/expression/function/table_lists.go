@@ -36,8 +36,8 @@ var listRows = []Function{
 	},
 	{
 		Name: "flatten", call: flatten, flow: flowFlatten, types: typeFlatten, Params: []Param{takes("list", aList)}, Result: value.List,
-		Doc:     "The elements with every list among them, at any depth, replaced by its own.",
-		Example: Example{"flatten([1, [2, [3]]])", "[1,2,3]"},
+		Doc:     "The elements with every list among them, at any depth, replaced by its own; one that is absent has none.",
+		Example: Example{"flatten([1, [2, nil, [3]]])", "[1,2,3]"},
 	},
 	{
 		Name: "uniq", call: uniq, flow: flowOrdered, types: typeElements, Params: []Param{takes("list", aList)}, Result: value.List,

@@ -1,8 +1,8 @@
 package syntax
 
 import (
+	"cmp"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -87,7 +87,7 @@ func (s *source) parseError(failure *file.Error) error {
 	case strings.HasPrefix(message, "expected name"):
 		// The parser has moved on from the token that it means.
 		at = s.tokens[max(0, s.tokenAt(at.Offset)-1)].at
-		return at.Errorf("a field name is missing after the dot").WithHint(`write .name or ["any text"]`)
+		return s.missingName(at)
 	default:
 		return s.unexpected(at, failure.Message)
 	}
@@ -122,7 +122,7 @@ func (s *source) unexpected(at Span, message string) error {
 	if ended || i == len(s.tokens) {
 		return s.endsEarly()
 	}
-	if err := s.pitfall(i); err != nil {
+	if err := cmp.Or(s.pitfall(i), s.brackets(i), s.percent(i)); err != nil {
 		return err
 	}
 	t := s.tokens[i]
@@ -132,9 +132,11 @@ func (s *source) unexpected(at Span, message string) error {
 	case s.startsOperand(i):
 		return t.at.Errorf("a value is missing before %s", s.textOf(t.at))
 	case t.is(lexer.Operator), t.is(lexer.Bracket):
-		return t.at.Errorf("%s cannot stand here", s.textOf(t.at))
+		return t.at.Errorf("%s cannot stand here", s.textOf(t.at)).WithHint("%s", s.half())
 	case t.is(lexer.Identifier, "AND", "OR", "NOT", "IN"):
 		return t.at.Errorf("%s is no operator", t.Value).WithHint("write %s", strings.ToLower(t.Value))
+	case t.is(lexer.Identifier):
+		return s.misspeltOperator(i)
 	default:
 		return t.at.Errorf("an operator is missing between %s and %s", s.textOf(s.tokens[i-1].at), s.textOf(t.at))
 	}
@@ -143,8 +145,12 @@ func (s *source) unexpected(at Span, message string) error {
 func (s *source) endsEarly() error {
 	last := s.tokens[len(s.tokens)-1]
 	err := Span{last.at.End(), 0}.Errorf("the expression ends too early, after %s", s.textOf(last.at))
-	if slices.ContainsFunc(s.tokens, func(t token) bool { return t.is(lexer.Operator, "if") }) {
+	switch {
+	case s.percent(len(s.tokens)) != nil:
+		return s.percent(len(s.tokens))
+	case s.has("if"):
 		return err.WithHint("if needs both branches: if a > 1 { x } else { y }")
+	default:
+		return err.WithHint("%s", s.half())
 	}
-	return err
 }

@@ -65,8 +65,12 @@ func (s Shape) At(key any) Shape {
 }
 
 // below goes a step into each part, which is an error if it has the wrong kind,
-// so that its kind matters.
+// so that its kind matters. Of objects that are read as a whole nothing more can be read, so
+// that they are not followed any further.
 func (s Shape) below(step footprint.Step) []Shape {
+	if s.read && len(s.parts) > 0 {
+		return []Shape{Other()}
+	}
 	below := make([]Shape, 0, len(s.parts)+2)
 	for _, p := range s.parts {
 		if len(p.path) == 0 && step.IntoList() {

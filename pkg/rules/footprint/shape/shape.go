@@ -21,6 +21,8 @@ type Shape struct {
 	other bool
 	// size counts the shapes that it is made of.
 	size int
+	// read says that the parts are whole objects, all of which is read already.
+	read bool
 }
 
 // part is a field of an object whose reads go to a tree.
@@ -33,9 +35,16 @@ type part struct {
 // far below.
 const maxSize = 200
 
-// Object returns the shape of an object whose reads go to a tree. Objects of one
-// resource may share it.
-func Object(reads *footprint.Tree) Shape { return of(part{tree: reads}) }
+// Object returns the shape of an object whose reads go to a tree, or to several where it
+// can be of several resources. Objects of one resource may share it.
+func Object(reads ...*footprint.Tree) Shape {
+	s := Shape{parts: make([]part, len(reads)), size: len(reads), read: true}
+	for i, tree := range reads {
+		s.parts[i].tree = tree
+		s.read = s.read && tree.All()
+	}
+	return s
+}
 
 func of(p part) Shape { return Shape{parts: []part{p}, size: 1} }
 
@@ -62,6 +71,9 @@ func Map(fields map[string]Shape, values ...Shape) Shape {
 
 // Union returns the shape of what is one of several.
 func Union(shapes ...Shape) Shape {
+	if len(shapes) > 1 && !slices.ContainsFunc(shapes, func(s Shape) bool { return !s.plain() }) {
+		return unionOfParts(shapes)
+	}
 	var union Shape
 	for _, s := range shapes {
 		union = union.or(s)
@@ -69,16 +81,35 @@ func Union(shapes ...Shape) Shape {
 	return union
 }
 
+// plain reports whether the shape has parts alone, as what is below an object has.
+func (s Shape) plain() bool { return s.fields == nil && s.values == nil && s.items == nil }
+
+// unionOfParts is [Union] in one go, which matters where an object can be of many
+// resources: joined one by one, they would be copied each time.
+func unionOfParts(shapes []Shape) Shape {
+	var union Shape
+	for _, s := range shapes {
+		union.parts = joined(union.parts, s.parts)
+		union.other = union.other || s.other
+	}
+	return union.measured()
+}
+
+// joined adds the parts that are not there yet to those of a shape that is being made.
+func joined(parts, more []part) []part {
+	for _, p := range more {
+		if !slices.ContainsFunc(parts, p.equal) {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
 func (s Shape) or(t Shape) Shape {
 	if s.size == 0 {
 		return t
 	}
-	u := Shape{other: s.other || t.other, parts: slices.Clip(s.parts)}
-	for _, p := range t.parts {
-		if !slices.ContainsFunc(u.parts, p.equal) {
-			u.parts = append(u.parts, p)
-		}
-	}
+	u := Shape{other: s.other || t.other, parts: joined(slices.Clip(s.parts), t.parts)}
 	u.values, u.items = either(s.values, t.values), either(s.items, t.items)
 	if s.fields != nil || t.fields != nil {
 		u.fields = make(map[string]Shape, len(s.fields)+len(t.fields))

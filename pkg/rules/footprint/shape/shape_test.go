@@ -144,3 +144,46 @@ func TestTooLarge(t *testing.T) {
 		t.Error("a union with more counts as the same")
 	}
 }
+
+// TestManyObjects is about an object that can be of several resources.
+func TestManyObjects(t *testing.T) {
+	trees := make([]*footprint.Tree, 10)
+	for i := range trees {
+		trees[i] = &footprint.Tree{}
+	}
+	of := shape.Object(trees...)
+	of.Key("spec").Key("a").Read(footprint.Value)
+	for i, tree := range trees {
+		if diff := cmp.Diff([]string{"spec.a"}, tree.Paths()); diff != "" {
+			t.Errorf("%d (-want +got):\n%s", i, diff)
+		}
+	}
+	if got := of.Objects(); len(got) != len(trees) {
+		t.Errorf("it is one of %d", len(got))
+	}
+	if got := shape.Union(of, of, shape.Object(trees[0])).Objects(); len(got) != len(trees) {
+		t.Errorf("with itself it is one of %d", len(got))
+	}
+}
+
+// TestWholeObjects holds that objects that are read already are not followed, and stay targets.
+func TestWholeObjects(t *testing.T) {
+	whole, part := &footprint.Tree{}, &footprint.Tree{}
+	whole.Add(nil, footprint.Value)
+	object := shape.Object(whole)
+	if got := object.Objects(); len(got) != 1 {
+		t.Errorf("it is one of %d objects", len(got))
+	}
+	if got := object.Key("spec"); len(got.Objects()) > 0 || !got.Same(shape.Other()) {
+		t.Error("what is in it is followed")
+	}
+	shape.Object(whole, part).Key("spec").Read(footprint.Value)
+	if diff := cmp.Diff([]string{"spec"}, part.Paths()); diff != "" {
+		t.Errorf("beside it, another is not followed (-want +got):\n%s", diff)
+	}
+	writes := &footprint.Tree{}
+	object.Key("spec").Written(writes, footprint.Fields("a"))
+	if diff := cmp.Diff([]string{"a"}, writes.Paths()); diff != "" {
+		t.Errorf("what is written (-want +got):\n%s", diff)
+	}
+}

@@ -1,4 +1,4 @@
-package rules
+package doubt
 
 import (
 	"slices"
@@ -10,12 +10,12 @@ import (
 // overwritten warns of a field that every element of forEach sets on one object. Where
 // when asks for the element, it may be meant for one of them.
 func (t *trail) overwritten() (out document.Errors) {
-	for _, step := range t.rule.steps {
+	for i, step := range t.Steps {
 		loop := step.Loop()
 		if loop == nil || step.When() != nil && slices.ContainsFunc(step.When().Program().Names(), loop.InLoop) {
 			continue
 		}
-		for _, write := range step.Writes(t.traces) {
+		for _, write := range t.writes[i] {
 			if !loop.InLoop(write.Target) && slices.ContainsFunc(write.Names, loop.InLoop) && !write.Merges {
 				out = append(out, overwrites(write))
 				break

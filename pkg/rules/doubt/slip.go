@@ -1,31 +1,26 @@
-package rules
+package doubt
 
 import (
 	"strings"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
-
-// templates are the fields of actions and of with that hold templates.
-var templates = map[string][]string{
-	"with":   {"name", "names", "matchLabels", "matchFields", "selector", "namespace"},
-	"patch":  {"merge", "json", "apply"},
-	"apply":  {"manifest"},
-	"create": {"manifest"},
-	"event":  {"reason", "message", "action"},
-}
 
 // slips warns of what is written in templates and hardly ever meant.
 func (r *Rule) slips() document.Errors {
-	w := &slips{scope: r.names.scope}
-	for _, related := range r.source.With {
-		w.fields("with", related.Value)
+	w := &slips{scope: r.Names.Scope()}
+	for _, related := range r.Source.With {
+		for _, name := range relation.Templates() {
+			w.walk(related.Value.Get(name), false)
+		}
 	}
-	w.actions(r.source.Actions)
-	if r.source.OnDelete != nil {
-		w.actions(r.source.OnDelete.Actions)
+	w.actions(r.Source.Actions)
+	if r.Source.OnDelete != nil {
+		w.actions(r.Source.OnDelete.Actions)
 	}
 	return w.found
 }
@@ -49,16 +44,16 @@ func (w *slips) actions(nodes []*document.Node) {
 	}
 }
 
-// fields looks into the templates of an action or of with.
+// fields looks into the templates of an action.
 func (w *slips) fields(kind string, n *document.Node) {
-	for _, name := range templates[kind] {
+	for _, name := range action.Templates(kind) {
 		w.walk(n.Get(name), kind == "patch" && name != "apply")
 	}
 }
 
 // walk looks at all of a template. Where it is a patch, null means something.
 func (w *slips) walk(n *document.Node, patch bool) {
-	if w.found.Enough() {
+	if w.found.EnoughOf(document.Warning) {
 		return
 	}
 	switch n.Kind() {

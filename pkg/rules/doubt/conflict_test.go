@@ -1,4 +1,4 @@
-package rules_test
+package doubt_test
 
 import (
 	"fmt"
@@ -75,7 +75,7 @@ func TestConflicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rest := "  rules:\n" + tc.a.text("a") + tc.b.text("b")
 			var got []string
-			for _, err := range findings(t, []byte(typedHead+rest)) {
+			for _, err := range findings(t, head+rest) {
 				switch err.Code {
 				case document.CodeConflict:
 					_, message, _ := strings.Cut(err.Message, "may set ")
@@ -90,53 +90,6 @@ func TestConflicts(t *testing.T) {
 				t.Errorf("%s\n%s\nconflicts: %v, want %q", tc.reason, rest, got, tc.path)
 			}
 		})
-	}
-}
-
-// TestConflictOfSelections is about what two rules watch.
-func TestConflictOfSelections(t *testing.T) {
-	tests := []struct {
-		reason, a, b string
-		want         bool
-	}{
-		{"All and all.", ``, ``, true},
-		{"All and some.", ``, `labelSelector: a=b`, true},
-		{"The same.", `labelSelector: a=b`, `labelSelector: a=b`, true},
-		{"Two values of a label.", `labelSelector: a=b`, `labelSelector: a=c`, false},
-		{"Two labels.", `labelSelector: a=b`, `labelSelector: c=d`, true},
-		{"One of several values.", `labelSelector: "a in (b, c)"`, `labelSelector: "a in (c, d)"`, true},
-		{"None of several.", `labelSelector: "a in (b, c)"`, `labelSelector: "a in (d, e)"`, false},
-		{"There, and not there.", `labelSelector: a`, `labelSelector: "!a"`, false},
-		{"A value, and not there.", `labelSelector: "!a"`, `labelSelector: a==b`, false},
-		{"Not there, both.", `labelSelector: "!a"`, `labelSelector: "!a"`, true},
-		{"A value, and another.", `labelSelector: a=b`, `labelSelector: a!=b`, false},
-		{"A value, and any but others.", `labelSelector: a=b`, `labelSelector: "a notin (c, d)"`, true},
-		{"Some values, and none of them.", `labelSelector: "a notin (b, c, d)"`, `labelSelector: "a in (b, c)"`, false},
-		{"Some values, and not all of them excluded.", `labelSelector: "a in (b, e)"`, `labelSelector: "a notin (b, c)"`, true},
-		{"There, and any but one.", `labelSelector: a`, `labelSelector: a!=b`, true},
-		{"Not there, and any but one.", `labelSelector: "!a"`, `labelSelector: a!=b`, true},
-		{"One of two labels.", `labelSelector: "a=b,c=d"`, `labelSelector: "a=b,c=e"`, false},
-		{"Two namespaces.", `namespaces: [a]`, `namespaces: [b]`, false},
-		{"One namespace of several.", `namespaces: [a, b]`, `namespaces: [b, c]`, true},
-		{"A namespace and all.", `namespaces: [a]`, ``, true},
-		{"Two values of a field.", `fieldSelector: metadata.name=a`, `fieldSelector: metadata.name=b`, false},
-		{"One value of a field.", `fieldSelector: metadata.name=a`, `fieldSelector: "metadata.name==a"`, true},
-		{"A value of a field, and another.", `fieldSelector: metadata.name!=a`, `fieldSelector: metadata.name=a`, false},
-		{"Any but one, and any but another.", `fieldSelector: metadata.name!=a`, `fieldSelector: metadata.name!=b`, true},
-		{"Two fields.", `fieldSelector: metadata.name=a`, `fieldSelector: metadata.namespace=a`, true},
-		{"A label, and a field.", `labelSelector: a=b`, `fieldSelector: metadata.name=a`, true},
-	}
-	for _, tc := range tests {
-		text := "apiVersion: dyncontroller.dev/v1alpha1\nkind: ClusterRuleSet\nmetadata: {name: set}\nspec:\n  resources:\n"
-		for name, selection := range map[string]string{"a": tc.a, "b": tc.b} {
-			text += fmt.Sprintf("    %s: {version: v1, resource: pods, %s}\n", name, selection)
-		}
-		text = strings.ReplaceAll(text, ", }", "}") + "  rules:\n  - {name: a, watch: a, actions: [{patch: {merge: {metadata: {labels: {x: a}}}}}]}\n" +
-			"  - {name: b, watch: b, actions: [{patch: {merge: {metadata: {labels: {x: b}}}}}]}\n"
-		found := findings(t, []byte(text))
-		if got := len(found) > 0; got != tc.want || len(found.Of(document.Warning)) != len(found) {
-			t.Errorf("%s %q and %q: %t, want %t\n%s", tc.reason, tc.a, tc.b, got, tc.want, found.Render())
-		}
 	}
 }
 
@@ -172,21 +125,5 @@ func TestConflictOfFiles(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestConflictsBounded holds that very many rules that write one field are not compared one by one for ever.
-func TestConflictsBounded(t *testing.T) {
-	var text strings.Builder
-	text.WriteString(typedHead + "  rules:\n")
-	for i := range 1000 {
-		fmt.Fprintf(&text, "  - {name: r%d, watch: gateways, when: object.spec.replicas == %d, actions: [{patch: {merge: {spec: {step: %d}}}}]}\n", i, i, 5*i)
-	}
-	if got := findings(t, []byte(text.String())).Of(document.Warning); len(got) > 0 {
-		t.Errorf("they exclude each other, and this is said:\n%s", got.Render())
-	}
-	all := strings.ReplaceAll(text.String(), "when: object.spec.replicas == ", "when: object.spec.replicas != ")
-	if got := findings(t, []byte(all)).Of(document.Warning); len(got) == 0 || len(got) > 101 {
-		t.Errorf("%d conflicts are told of", len(got))
 	}
 }

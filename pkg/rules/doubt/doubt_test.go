@@ -1,4 +1,4 @@
-package rules_test
+package doubt_test
 
 import (
 	"fmt"

@@ -1,21 +1,21 @@
-package rules
+package plan
 
 import (
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
-
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// compatible reports whether an object can be in both of two selections of a resource.
-func compatible(a, b plan.Selection) bool {
-	if a.Namespace != "" && b.Namespace != "" && a.Namespace != b.Namespace {
+// Overlaps reports whether an object can be in both selections. It may miss that none can,
+// never that one can.
+func (s Selection) Overlaps(other Selection) bool {
+	if s.GVR != other.GVR || s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {
 		return false
 	}
-	return compatibleFields(a.FieldSelector, b.FieldSelector) && compatibleLabels(a.LabelSelector, b.LabelSelector)
+	return compatibleFields(s.FieldSelector, other.FieldSelector) && compatibleLabels(s.LabelSelector, other.LabelSelector)
 }
 
 func compatibleLabels(a, b string) bool {
@@ -72,12 +72,25 @@ func compatibleFields(a, b string) bool {
 	}
 	for _, r := range one.Requirements() {
 		for _, s := range other.Requirements() {
-			unlike := (r.Operator == selection.NotEquals) != (s.Operator == selection.NotEquals)
-			both := r.Operator != selection.NotEquals && s.Operator != selection.NotEquals
-			if r.Field == s.Field && (unlike && r.Value == s.Value || both && r.Value != s.Value) {
+			if r.Field == s.Field && fieldsApart(r, s) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// fieldsApart reports whether no value of a field satisfies both. Where nothing is stored,
+// the field of a built-in type is both empty and false.
+func fieldsApart(r, s fields.Requirement) bool {
+	none := func(v string) bool { return v == "" || v == strconv.FormatBool(false) }
+	same := r.Value == s.Value
+	switch excludes := r.Operator == selection.NotEquals; {
+	case excludes != (s.Operator == selection.NotEquals):
+		return same
+	case excludes:
+		return false
+	default:
+		return !same && (!none(r.Value) || !none(s.Value))
+	}
 }

@@ -1,0 +1,88 @@
+// Package doubt warns of what is suspicious of rules that are right one by one: rules
+// that are in each other's way, or never come to rest.
+//
+//	[]*Rule -> Of -> document.Errors, all of them warnings and notes
+//
+// It says nothing of what may well be meant, and gives up, and says so, where looking
+// closer would take too long.
+package doubt
+
+import (
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/clause"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+)
+
+// Rule is a compiled rule, as far as it matters here.
+type Rule struct {
+	ID     plan.Rule
+	Set    *spec.Set
+	Source *spec.Rule
+	Names  *names.Graph
+	When   *body.Expression // nil for always
+	Steps  []*action.Step   // those of the actions, in their order
+	// Selections are what it watches.
+	Selections []plan.Selection
+	// Constants are the values of the names that do not hang on the object.
+	Constants map[string]any
+	// Traces is what it reads and writes, drawn already.
+	Traces action.Traces
+}
+
+// audited reports whether the rule writes nothing.
+func (r *Rule) audited() bool {
+	return r.Source.Mode == spec.Audit || r.Source.Mode == "" && r.Set.Mode == spec.Audit
+}
+
+// What looking at all rules may take, in steps of some 100 ns. Thousands of rules that
+// have little in common take less.
+const (
+	mostAsked      = 100_000
+	leastCompared  = 500_000
+	comparedOfEach = 200 // rule
+	leastFed       = 200_000
+	fedOfEach      = 1_000
+)
+
+// Of returns what is suspicious of rules, which come in their order of precedence.
+func Of(all []*Rule) (out document.Errors) {
+	var active []*trail
+	asking := clause.NewWork(mostAsked)
+	for _, rule := range all {
+		if rule.Source.Suspend {
+			continue
+		}
+		t := newTrail(rule)
+		active = append(active, t)
+		out = append(out, rule.unlimited()...)
+		out = append(out, rule.pruneLoops(asking)...)
+		out = append(out, rule.slips()...)
+		out = append(out, t.overwritten()...).Bounded()
+	}
+	out = append(out, compare(active)...)
+	return append(out, cycles(active)...)
+}
+
+// trail is a rule and what it sets on objects, by its steps.
+type trail struct {
+	*Rule
+	writes [][]action.Write
+}
+
+func newTrail(rule *Rule) *trail {
+	t := &trail{Rule: rule, writes: make([][]action.Write, len(rule.Steps))}
+	for i, step := range rule.Steps {
+		t.writes[i] = step.Writes(rule.Traces)
+	}
+	return t
+}
+
+// gaveUp is the note that from a rule on something was not looked for any more.
+func gaveUp(at *Rule, what string) *document.Error {
+	return at.Source.Node().Get("name").Errorf("the less the rules before it have in common, the further is looked",
+		"from this rule on, %s are not looked for: there is too much to compare", what).Coded(document.CodeUnchecked).Note()
+}

@@ -1,0 +1,175 @@
+// Package names makes one graph of the names that a rule defines: those that its set
+// shares, and its own.
+//
+//	spec.Set -> OfSet -> Graph -> Extended(spec.Rule) -> Graph
+//
+// Names depend on each other in any order but a circle. Each has a slot, by which whoever
+// walks over expressions finds what it stands for: a value, a type, what it reads.
+package names
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+)
+
+// The slots of the names that every rule has. Those that it defines follow.
+const (
+	Object = iota
+	Rule
+	Params
+	firstDefined
+)
+
+// Graph is the names that a rule defines. They are evaluated when they are first used.
+// It is immutable.
+type Graph struct {
+	scope   *expression.Scope
+	defined []*Definition // by slot, counted from firstDefined
+}
+
+// Definition is a name of let or of with.
+type Definition struct {
+	Name    string
+	Node    *document.Node
+	Value   *body.Expression   // of let
+	Related *relation.Relation // of with
+}
+
+// Uses lists the names that must be known first.
+func (d *Definition) Uses() []string {
+	switch {
+	case d.Value != nil:
+		return d.Value.Program().Names()
+	case d.Related != nil:
+		return d.Related.Uses()
+	default:
+		return nil // It has an error.
+	}
+}
+
+// Scope is all names, for compiling what uses them.
+func (g *Graph) Scope() *expression.Scope { return g.scope }
+
+// Slots is how many slots there are, those that every rule has included.
+func (g *Graph) Slots() int { return firstDefined + len(g.defined) }
+
+// At returns the definition of a slot, nil for the names that every rule has, and for
+// those of forEach, whose slots follow.
+func (g *Graph) At(slot int) *Definition {
+	if slot < firstDefined || slot >= g.Slots() {
+		return nil
+	}
+	return g.defined[slot-firstDefined]
+}
+
+// Lookup is [Graph.At] by name.
+func (g *Graph) Lookup(name string) *Definition {
+	slot, known := g.scope.Slot(name)
+	if !known {
+		return nil
+	}
+	return g.At(slot)
+}
+
+// OfSet returns the names that all rules of a set share. They know nothing of a single
+// rule.
+func OfSet(set *spec.Set) (*Graph, document.Errors) {
+	hints := map[string]string{}
+	for _, resource := range set.Resources {
+		hints[resource.Name] = "object is the watched object; others get a name under with"
+	}
+	var params []string
+	for _, param := range set.Params {
+		params = append(params, param.Name)
+		hints[param.Name] = "write params." + param.Name
+	}
+	known := map[string][]string{"params": params, "rule": {"name", "set"}}
+	g := &Graph{scope: expression.NewScope("object", "rule", "params").WithFields(known).WithHints(ofRules(set, hints))}
+	kept, errs := g.declare(set.Let)
+	errs = append(errs, g.compileLets(kept)...)
+	g.scope = g.scope.WithHints(hints)
+	return g, append(errs, g.circles(g.defined)...)
+}
+
+// ofRules adds hints for names that only a rule has.
+func ofRules(set *spec.Set, hints map[string]string) map[string]string {
+	out := maps.Clone(hints)
+	for i := range set.Rules {
+		for _, d := range slices.Concat(set.Rules[i].With, set.Rules[i].Let) {
+			out[d.Name] = "a let of the set cannot see what a rule defines; move one of them"
+		}
+	}
+	return out
+}
+
+// Extended returns the names of a rule beside those of its set.
+func (g *Graph) Extended(rule *spec.Rule, declared relation.Declarations) (*Graph, document.Errors) {
+	out := &Graph{scope: g.scope, defined: slices.Clip(g.defined)}
+	with, errs := out.declare(rule.With)
+	lets, letErrs := out.declare(rule.Let)
+	errs = append(errs, letErrs...)
+	errs = append(errs, out.compileWith(with, declared)...)
+	errs = append(errs, out.compileLets(lets)...)
+	return out, append(errs, out.circles(out.defined[len(g.defined):])...)
+}
+
+// declare makes the names known before any of them is compiled, and returns those
+// that can be names.
+func (g *Graph) declare(all []spec.Definition) ([]*Definition, document.Errors) {
+	var errs document.Errors
+	var added []*Definition
+	var names []string
+	for _, written := range all {
+		wrong := body.CheckName(written.Key, g.scope)
+		if wrong == nil {
+			added = append(added, &Definition{Name: written.Name, Node: written.Value})
+		} else {
+			errs = append(errs, wrong)
+		}
+		if _, taken := g.scope.Slot(written.Name); !taken {
+			names = append(names, written.Name) // Whoever uses a wrong one is not to blame.
+		}
+	}
+	g.scope = g.scope.Extend(names...)
+	g.defined = append(g.defined, added...)
+	return added, errs
+}
+
+func (g *Graph) compileLets(lets []*Definition) document.Errors {
+	var errs document.Errors
+	for _, d := range lets {
+		value, letErrs := body.CompileExpression(d.Node, g.scope)
+		d.Value = value
+		if errs = append(errs, letErrs...); errs.Enough() {
+			break
+		}
+	}
+	return errs
+}
+
+func (g *Graph) compileWith(with []*Definition, declared relation.Declarations) document.Errors {
+	var errs document.Errors
+	for _, d := range with {
+		related, withErrs := relation.Compile(d.Name, d.Node, g.scope, declared)
+		errs = append(errs, withErrs...)
+		d.Related = related
+	}
+	return errs
+}
+
+// Related returns the entries of with, by name.
+func (g *Graph) Related() map[string]*relation.Relation {
+	out := map[string]*relation.Relation{}
+	for _, d := range g.defined {
+		if d.Related != nil {
+			out[d.Name] = d.Related
+		}
+	}
+	return out
+}
