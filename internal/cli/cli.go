@@ -77,7 +77,18 @@ func notYet(name string) *cobra.Command {
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {
+			if instead := meanwhile(name); instead != "" {
+				return failure{exitUsage, fmt.Errorf("%s is not supported yet; %s", name, instead)}
+			}
 			return failure{exitUsage, fmt.Errorf("%s is not supported yet", name)}
 		},
 	}
+}
+
+// meanwhile says what does some of the work of a command that is not built, or "".
+func meanwhile(command string) string {
+	return map[string]string{
+		"explain":   "eval shows why a rule acts or does not, and schema which fields rules have",
+		"functions": "see docs/reference/functions.md",
+	}[command]
 }

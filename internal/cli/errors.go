@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -95,8 +96,13 @@ func show(out io.Writer, err error) {
 // flagError words what pflag found.
 func flagError(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
-		return unknownFlag(command, unknown.GetSpecifiedName())
+	if errors.As(err, &unknown) {
+		switch name := unknown.GetSpecifiedName(); {
+		case strings.Contains(command.Use, "PATH...") && slices.Contains(flagsOfPaths(), name):
+			return fmt.Errorf("%s takes the PATH without a flag: %s rules/", command.Name(), command.CommandPath())
+		case unknown.GetSpecifiedShortnames() == "":
+			return unknownFlag(command, name)
+		}
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -104,6 +110,10 @@ func flagError(command *cobra.Command, err error) error {
 	}
 	return err
 }
+
+// flagsOfPaths lists what other commands, here and elsewhere, call the flag that names
+// files.
+func flagsOfPaths() []string { return []string{"f", "rules", "file", "filename"} }
 
 func unknownFlag(command *cobra.Command, name string) error {
 	if command.Name() == "run" && config.Unsupported(name) || slices.Contains(flagsNotYet(command.Name()), name) {

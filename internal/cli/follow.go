@@ -26,6 +26,9 @@ type clusterSchemas struct {
 	// logged of it.
 	trouble error
 	said    string
+	// heard says that the cluster has ever told something, and partly that it has told
+	// something besides the trouble.
+	heard, partly bool
 }
 
 func newClusterSchemas(target *cluster) *clusterSchemas {
@@ -50,8 +53,9 @@ func (s *clusterSchemas) Ask(ctx context.Context, wanted []apischema.GroupVersio
 	}
 	if said != nil {
 		s.known = schema.NewCatalog(served(said)...).Growing()
+		s.heard = true
 	}
-	s.trouble = err
+	s.trouble, s.partly = err, said != nil
 	s.report()
 	return s.known, news
 }
@@ -71,7 +75,19 @@ func (s *clusterSchemas) report() {
 		s.log.Info("the schemas of the cluster are known")
 	case s.trouble != nil && s.said != s.trouble.Error():
 		s.said = s.trouble.Error()
-		s.log.Warn("schemas of the cluster are not known, rules are not checked against them", "err", s.trouble)
+		s.warn()
+	}
+}
+
+// warn says what rules are checked against in spite of a trouble.
+func (s *clusterSchemas) warn() {
+	switch {
+	case s.partly:
+		s.log.Warn("some schemas of the cluster are not known, rules are not checked against these", "err", s.trouble)
+	case s.heard:
+		s.log.Warn("the cluster does not say its schemas, rules are checked against those that it said before", "err", s.trouble)
+	default:
+		s.log.Warn("the schemas of the cluster are not known, rules are checked against those of Kubernetes alone", "err", s.trouble)
 	}
 }
 

@@ -51,13 +51,13 @@ func TestClusterSchemas(t *testing.T) {
 		news    bool
 		logged  string // a part of the one new line, empty for none
 	}{
-		{"A server that does not answer says nothing.", []string{"/openapi/v3"}, false, false, false, "schemas of the cluster are not known"},
+		{"A server that does not answer says nothing.", []string{"/openapi/v3"}, false, false, false, "the schemas of the cluster are not known, rules are checked against those of Kubernetes alone"},
 		{"Again.", []string{"/openapi/v3"}, false, false, false, ""},
-		{"It says what it serves, and not yet how that looks.", []string{description}, true, false, true, "asking for the schema of example.com/v1"},
+		{"It says what it serves, and not yet how that looks.", []string{description}, true, false, true, "some schemas of the cluster are not known, rules are not checked against these"},
 		{"Again.", []string{description}, true, false, false, ""},
 		{"Now it does.", nil, true, true, true, "the schemas of the cluster are known"},
 		{"Nothing is new.", nil, true, true, false, ""},
-		{"It is away, and what was known counts.", []string{"/openapi/v3"}, true, true, false, "schemas of the cluster are not known"},
+		{"It is away, and what was known counts.", []string{"/openapi/v3"}, true, true, false, "the cluster does not say its schemas, rules are checked against those that it said before"},
 		{"It is back.", nil, true, true, false, "the schemas of the cluster are known"},
 	} {
 		refuse(step.refuses...)

@@ -10,20 +10,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The values of --output.
+// The values of --output of commands that do not show findings.
 const (
 	formatText = "text"
 	formatJSON = "json"
 )
 
-// format is the value of --output, which is text, JSON or one of some more.
+// format is the value of --output, one of several.
 type format struct {
-	text string
-	more []string
-	not  []string // known, but not built yet
+	text    string
+	choices []string
+	not     []string // known, but not built yet
 }
-
-func (f *format) choices() []string { return append([]string{formatText, formatJSON}, f.more...) }
 
 // String implements [pflag.Value].
 func (f *format) String() string { return f.text }
@@ -34,13 +32,13 @@ func (f *format) Type() string { return "FORMAT" }
 // Set implements [pflag.Value].
 func (f *format) Set(text string) error {
 	switch {
-	case slices.Contains(f.choices(), text):
+	case slices.Contains(f.choices, text):
 		f.text = text
 		return nil
 	case slices.Contains(f.not, text):
 		return fmt.Errorf("the format %s is not supported yet", text)
 	default:
-		return fmt.Errorf("want %s, have %q", strings.Join(f.choices(), " or "), text)
+		return fmt.Errorf("want %s, have %q", strings.Join(f.choices, " or "), text)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func newTest(p Process) *cobra.Command {
-	output := format{text: formatText, not: []string{"junit"}}
+	output := format{text: formatText, choices: []string{formatText, formatJSON}, not: []string{"junit"}}
 	var update, verbose bool
 	var only string
 	var crds *[]string
@@ -60,7 +60,7 @@ Exit code: 0 if every case passed, 1 if not, 2 if there is nothing to run.`,
 	command.Flags().StringVar(&only, "run", "", "run only the cases whose test/case matches `REGEXP`")
 	command.Flags().BoolVarP(&verbose, "verbose", "v", false, "show skipped cases, and whole diffs")
 	command.Flags().VarP(&output, "output", "o", "how the results are shown: text or json")
-	completeFlag(command, "output", output.choices())
+	completeFlag(command, "output", output.choices)
 	return command
 }
 

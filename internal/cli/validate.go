@@ -34,14 +34,15 @@ type validation struct {
 }
 
 func newValidate(p Process) *cobra.Command {
-	v := &validation{Process: p, output: format{text: findings.Text, more: []string{findings.SARIF, findings.GitHub}}}
+	v := &validation{Process: p, output: format{text: findings.Text, choices: findings.Formats()}}
 	command := &cobra.Command{
 		Use:   "validate PATH...",
 		Short: "Check rules, and show each mistake where it is",
 		Long: `Check rules, without a cluster unless one is named. Every mistake of every file
 is shown with its place, what is wrong, and what to write instead; of a file
 that is not YAML, the first. A PATH is a file, a directory (its *.yaml, *.yml
-and *.json) or - for the standard input.
+and *.json, not those of its folders) or - for the standard input. Tests among
+the rules are passed over: they are for test.
 
 Expressions and what is written are checked against the schemas of the objects:
 those of Kubernetes itself are known, those of custom resources are in the CRDs
@@ -72,7 +73,7 @@ cluster cannot be asked.`,
 	v.cluster = addClusterFlags(flags)
 	flags.BoolVar(&v.strict, "strict", false, "let a warning count as a mistake")
 	flags.VarP(&v.output, "output", "o", "how the findings are shown: text, json, sarif (2.1.0) or github (annotations of a workflow)")
-	completeFlag(command, "output", v.output.choices())
+	completeFlag(command, "output", v.output.choices)
 	return command
 }
 
@@ -96,6 +97,7 @@ func (v *validation) run(ctx context.Context) error {
 		return internal(err)
 	}
 	report := v.report(set, failed.Mistakes)
+	report.Tests = files.Tests()
 	if err := report.Write(v.Stdout, v.output.text); err != nil {
 		return internal(err)
 	}

@@ -29,6 +29,8 @@ type Report struct {
 	// be used, as far as mistakes go.
 	Rules  []string
 	Loaded bool
+	// Tests counts the tests that were passed over.
+	Tests int
 	// Strict makes a warning count as a mistake.
 	Strict bool
 	// Directory is where relative names of files begin. A tool that reads the report
@@ -119,6 +121,9 @@ func (r *Report) summary() string {
 	if r.Loaded && r.refused() {
 		line += "; --strict takes no warnings"
 	}
+	if r.Tests > 0 {
+		line += "; " + count(r.Tests, "test") + " not looked at"
+	}
 	return line + "\n"
 }
 
@@ -147,15 +152,18 @@ func (r *Report) file(found *document.Error) string {
 	return found.File
 }
 
-// sentence is the message of a finding in one line, with what to write instead.
-// What has no place in a file says what it is about.
+// sentence is the message of a finding in one line, with what it is about and what to
+// write instead. A tool that shows it shows the line, not the field.
 func (r *Report) sentence(found *document.Error) string {
-	parts := []string{found.Message}
+	out := found.Message
+	if found.Path != "" {
+		out = found.Path + ": " + out
+	}
 	if r.file(found) == "" && found.File != stdin && found.File != "" {
-		parts = []string{found.File + ": " + found.Message}
+		out = found.File + ": " + out
 	}
 	if found.Hint != "" {
-		parts = append(parts, found.Hint)
+		out += "; " + found.Hint
 	}
-	return strings.Join(parts, "; ")
+	return out
 }

@@ -53,8 +53,15 @@ func conditions(write func(g *generator, p place) draft) func(*generator, place)
 		if i < 0 || !isListOfMaps(g.places[i]) {
 			return draft{}
 		}
-		for _, key := range []string{"type", "status", "reason", "message", "lastTransitionTime"} {
-			field, found := g.places[i].typ.List.Items.Map.Fields[key]
+		all := g.places[i].typ.List.Items.Map.Fields
+		written := []string{"type", "status", "reason", "message", "lastTransitionTime"}
+		for key, field := range all {
+			if field.Required && !slices.Contains(written, key) {
+				return draft{}
+			}
+		}
+		for _, key := range written {
+			field, found := all[key]
 			if !found || kinds(field.Type) != value.String {
 				return draft{}
 			}

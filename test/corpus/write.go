@@ -39,7 +39,7 @@ var writeShapes = []shape{
 		return g.patched(p, "merge", `'${object.metadata.labels.env == "prod" ? "`+members[0]+`" : "`+members[1]+`"}'`)
 	}},
 	{name: "counts up", fits: both(writable, isInt), write: func(g *generator, p place) draft {
-		return g.patched(p, "merge", "'${("+p.read("object")+" ?? 0) + 1}'")
+		return g.patched(p, "merge", "'${("+p.read("object")+" ?? 0) + ("+p.read("object")+" == nil ? 1 : 0)}'")
 	}},
 	{name: "keeps or leaves out", fits: writable, write: func(g *generator, p place) draft {
 		return g.patched(p, "merge", "'${"+p.read("object")+" ?? omit()}'")
@@ -48,7 +48,7 @@ var writeShapes = []shape{
 		return g.patched(p, "merge", "'${object.metadata.name}-of-${rule.name}'")
 	}},
 	{name: "sets a flag", fits: both(writable, isBool), write: func(g *generator, p place) draft {
-		return g.patched(p, "merge", "'${!("+p.read("object")+" ?? false)}'")
+		return g.patched(p, "merge", "'${("+p.read("object")+" ?? false) || !(object.metadata.name startsWith \"x\")}'")
 	}},
 	{name: "writes a quantity", fits: both(writable, isQuantity), write: func(g *generator, p place) draft {
 		return g.patched(p, "merge", `'${quantity(`+p.read("object")+` ?? "1Gi") + "512Mi"}'`)

@@ -18,6 +18,7 @@ const (
 	Expression Kind = "expression" // The name "object" is an object near the limit of etcd.
 	Template   Kind = "template"   // Text with ${ } in it; object is the same.
 	Document   Kind = "document"   // A file of rules, which are evaluated on the same object.
+	Typed      Kind = "typed"      // A file of rules that are checked against [Schemas] before.
 )
 
 // Case is one input.

@@ -29,11 +29,12 @@ func TestCases(t *testing.T) {
 			count[c.Kind]++
 		}
 	}
-	const leastExpressions, leastDocuments = 80, 60
-	if count[hostile.Expression] < leastExpressions || count[hostile.Document] < leastDocuments || count[hostile.Template] == 0 {
+	const leastExpressions, leastDocuments, leastTyped = 80, 60, 9
+	if count[hostile.Expression] < leastExpressions || count[hostile.Document] < leastDocuments || count[hostile.Template] == 0 ||
+		count[hostile.Typed] < leastTyped {
 		t.Errorf("the corpus has only %v", count)
 	}
-	if len(count) != 3 || len(cases) == count[hostile.Expression]+count[hostile.Document]+count[hostile.Template] {
+	if len(count) != 4 || len(cases) == count[hostile.Expression]+count[hostile.Document]+count[hostile.Template]+count[hostile.Typed] {
 		t.Errorf("of the kinds %v one is unknown, or nothing is legitimate", count)
 	}
 	if _, err := hostile.Find("nothing"); err == nil {

@@ -1,5 +1,5 @@
 // Package hostile is the corpus of input that wants to exhaust the process: expressions, templates and rule documents,
-// and beside them heavy input that is legitimate. Each must be refused or stopped, or pass, within bounds of CPU time and
+// some of them checked against large schemas, and beside them heavy input that is legitimate. Each must be refused or stopped, or pass, within bounds of CPU time and
 // memory; its test measures that in a child process, the program in probe, which has no race detector and Go's default
 // settings, as a user's process has.
 //

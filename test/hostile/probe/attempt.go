@@ -3,12 +3,13 @@ package main
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/test/hostile"
 )
 
@@ -27,7 +28,7 @@ spec:
 `
 
 // load compiles a case. Of one that is refused it returns the reason instead.
-func load(kind hostile.Kind, text string) (evaluate func(object map[string]any) (failure string), refusal string) {
+func load(kind hostile.Kind, text string, known *schema.Catalog) (evaluate func(object map[string]any) (failure string), refusal string) {
 	switch kind {
 	case hostile.Expression:
 		program, err := expression.Compile(text, scope())
@@ -42,7 +43,7 @@ func load(kind hostile.Kind, text string) (evaluate func(object map[string]any) 
 		}
 		return func(object map[string]any) string { return finish(template.Eval, object) }, ""
 	default:
-		return loadDocument(text)
+		return loadDocument(text, known)
 	}
 }
 
@@ -74,17 +75,17 @@ func (o only) Value(int) (any, error) { return o.object, nil }
 func instant() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 // loadDocument renders the mistakes too, as they would be shown.
-func loadDocument(text string) (evaluate func(object map[string]any) (failure string), refusal string) {
-	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(text)}}, rules.Options{DefaultNamespace: "default"})
+func loadDocument(text string, known *schema.Catalog) (evaluate func(object map[string]any) (failure string), refusal string) {
+	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(text)}}, rules.Options{DefaultNamespace: "default", Schemas: known})
 	if len(errs) > 0 {
 		errs.Render()
-		return nil, errs[0].Error()
+		return nil, errs.Of(document.Mistake)[0].Error()
 	}
-	things := schema.GroupVersionResource{Group: "hostile.test", Version: "v1", Resource: "things"}
+	things := apischema.GroupVersionResource{Group: "hostile.test", Version: "v1", Resource: "things"}
 	return func(object map[string]any) string {
 		out := set.Evaluate(rules.Snapshot{
 			GVR: things, Object: object, SelectedBy: set.Selections(), Now: instant(), Explain: true,
-			Kinds: map[schema.GroupVersionResource]plan.Kind{things: {Name: "Thing", Namespaced: true}},
+			Kinds: map[apischema.GroupVersionResource]plan.Kind{things: {Name: "Thing", Namespaced: true}},
 		})
 		for _, decision := range out.Decisions {
 			if decision.Outcome.Troubled() {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/test/hostile"
 )
 
@@ -35,17 +36,21 @@ func run(args []string) error {
 		return err
 	}
 	object := hostile.Object()
-	result, err := measure(hostile.Document, harmless, object)
+	var known *schema.Catalog
+	if c.Kind == hostile.Typed {
+		known = hostile.Schemas()
+	}
+	result, err := measure(hostile.Document, harmless, object, known)
 	if err != nil {
 		return err
 	}
 	if result.Outcome != hostile.Passed {
 		return fmt.Errorf("the harmless rule was %s: %s", result.Outcome, result.Message)
 	}
-	if result, err = measure(c.Kind, text, object); err != nil {
+	if result, err = measure(c.Kind, text, object, known); err != nil {
 		return err
 	}
-	if c.Kind == hostile.Document {
+	if c.Kind == hostile.Document || c.Kind == hostile.Typed {
 		result.Message = cmp.Or(mistake(text), result.Message)
 	}
 	result.Message = hostile.Shorten(result.Message)
@@ -57,13 +62,13 @@ func run(args []string) error {
 
 // measure does with a case what the controller does with a file of rules and then with an object, which are two things:
 // a file is loaded once, and what is idle afterwards has it in memory.
-func measure(kind hostile.Kind, text string, object map[string]any) (hostile.Result, error) {
+func measure(kind hostile.Kind, text string, object map[string]any, known *schema.Catalog) (hostile.Result, error) {
 	result := hostile.Result{Outcome: hostile.Refused}
 	idle, err := settle()
 	if err != nil {
 		return result, err
 	}
-	evaluate, refusal := load(kind, text)
+	evaluate, refusal := load(kind, text, known)
 	if result.Load, err = idle.since(); err != nil {
 		return result, err
 	}
