@@ -95,11 +95,11 @@ func habit(name string) string {
 
 // visibleNames lists what an identifier could mean, inner names first.
 func (c *compiler) visibleNames() []string {
-	var names []string
+	names := make([]string, 0, len(c.locals)+c.scope.first+len(c.scope.names))
 	for _, l := range slices.Backward(c.locals) {
 		names = append(names, l.name)
 	}
-	return append(names, c.scope.Names()...)
+	return c.scope.appendNames(names)
 }
 
 // visible is whether a name means something already.

@@ -67,10 +67,14 @@ func (s *Scope) Slot(name string) (slot int, found bool) {
 
 // Names returns the names in the order of their slots.
 func (s *Scope) Names() []string {
-	if s.outer == nil {
-		return slices.Clone(s.names)
+	return s.appendNames(make([]string, 0, s.first+len(s.names)))
+}
+
+func (s *Scope) appendNames(out []string) []string {
+	if s.outer != nil {
+		out = s.outer.appendNames(out)
 	}
-	return append(s.outer.Names(), s.names...)
+	return append(out, s.names...)
 }
 
 // Reserved reports whether name belongs to the language, so that no let, with or
