@@ -43,6 +43,7 @@ func (b builder) apply(joined *batch, current map[string]any) *Operation {
 	}
 	rule := joined.wishes[0].Rule
 	operation.Body = body
+	operation.GivesUp = operation.Release == OrphanFields && givesUp(operation, current)
 	operation.Rules = []Rule{rule}
 	operation.Predicted = mergePatched(current, body)
 	operation.Changes = b.stored.effective(operation.Target, changes(rule, nil, current, operation.Predicted), current, operation.Predicted)
@@ -55,5 +56,12 @@ func (b *batch) applied() map[string]any {
 	for _, wish := range b.wishes {
 		body = mergePatched(body, wish.fields())
 	}
-	return body
+	return withoutEmptyMetadata(body)
+}
+
+// givesUp reports whether the manager has applied what the operation does not.
+// A cache keeps all of its own entries, so the snapshot says it.
+func givesUp(o *Operation, current map[string]any) bool {
+	_, less := kept(ownedFields(current, o.Manager, o.Subresource), o.Body)
+	return less
 }

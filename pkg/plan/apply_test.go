@@ -74,3 +74,85 @@ func TestApplyRelease(t *testing.T) {
 		})
 	}
 }
+
+// TestApplyGivesUp holds when an apply leaves fields behind that are to stay.
+func TestApplyGivesUp(t *testing.T) {
+	owning := func(fields string) string {
+		return `{metadata: {managedFields: [{manager: kubectl, operation: Update, fieldsV1: {"f:spec": {"f:z": {}}}}, ` +
+			`{manager: ` + rule("a").FieldManager() + `, operation: Apply, fieldsV1: ` + fields + `}]}, ` +
+			`spec: {a: 1, b: 1, list: [{name: x, v: 1}, {name: y, v: 1}], tags: [p, q]}}`
+	}
+	const ab = `{"f:spec": {"f:a": {}, "f:b": {}}}`
+	tests := map[string]struct {
+		reason  string
+		current string
+		body    string
+		release ReleasePolicy
+		want    bool
+	}{
+		"Less":         {"A field is not applied any more.", owning(ab), `{spec: {a: 1}}`, OrphanFields, true},
+		"LessAndOther": {"So it is where another changes.", owning(ab), `{spec: {a: 2}}`, OrphanFields, true},
+		"Removed":      {"The API server removes it.", owning(ab), `{spec: {a: 1}}`, RemoveFields, false},
+		"AllOurs":      {"What is all ours is applied as a whole.", owning(ab), `{spec: {a: 1}}`, "", false},
+		"Same":         {"All is applied still.", owning(ab), `{spec: {a: 2, b: 1}}`, OrphanFields, false},
+		"More":         {"More is no less.", owning(ab), `{spec: {a: 1, b: 1, c: 1}}`, OrphanFields, false},
+		"First":        {"Nothing was applied before.", `{spec: {a: 1}}`, `{spec: {a: 2}}`, OrphanFields, false},
+		"All":          {"Nothing is applied any more.", owning(ab), `{metadata: {}}`, OrphanFields, true},
+		"Element": {
+			"An element of a list that is merged by key is left.",
+			owning(`{"f:spec": {"f:list": {"k:{\"name\":\"x\"}": {".": {}, "f:name": {}}, "k:{\"name\":\"y\"}": {".": {}, "f:name": {}}}}}`),
+			`{spec: {list: [{name: y}]}}`, OrphanFields, true,
+		},
+		"FieldOfElement": {
+			"A field of an element is left.",
+			owning(`{"f:spec": {"f:list": {"k:{\"name\":\"x\"}": {".": {}, "f:name": {}, "f:v": {}}}}}`),
+			`{spec: {list: [{name: x}]}}`, OrphanFields, true,
+		},
+		"Elements": {
+			"All elements are kept.",
+			owning(`{"f:spec": {"f:list": {"k:{\"name\":\"x\"}": {".": {}, "f:name": {}}}}}`),
+			`{spec: {list: [{name: y}, {name: x, v: 2}]}}`, OrphanFields, false,
+		},
+		"Value": {
+			"A value of a set is left.",
+			owning(`{"f:spec": {"f:tags": {"v:\"p\"": {}, "v:\"q\"": {}}}}`), `{spec: {tags: [q]}}`, OrphanFields, true,
+		},
+		"Values": {
+			"All values are kept.",
+			owning(`{"f:spec": {"f:tags": {"v:\"p\"": {}}}}`), `{spec: {tags: [q, p]}}`, OrphanFields, false,
+		},
+		"Atomic": {
+			"What is owned as a whole is there as a whole.",
+			owning(`{"f:spec": {"f:tags": {}}}`), `{spec: {tags: [q]}}`, OrphanFields, false,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			wishes := cluster{"x": tc.current}.wishes(t, "a apply x "+tc.body)
+			wishes[0].Release = tc.release
+			operations := Build(wishes, Options{}).Operations
+			if len(operations) != 1 {
+				t.Fatalf("%s the operations are %v", tc.reason, written(t, operations))
+			}
+			if got := operations[0].GivesUp; got != tc.want {
+				t.Errorf("%s got %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestApplyNothing holds that a rule whose patch has become empty gives up what it
+// owns, once.
+func TestApplyNothing(t *testing.T) {
+	entry := `metadata: {managedFields: [{manager: ` + rule("a").FieldManager() + `, operation: Apply, fieldsV1: {"f:spec": {"f:a": {}}}}]}`
+	for _, body := range []string{`{}`, `{metadata: {}}`} {
+		built := Build(cluster{"x": `{` + entry + `, spec: {a: 1}}`}.wishes(t, "a apply x "+body), Options{})
+		if diff := cmp.Diff([]string{"apply x a {}"}, written(t, built.Operations)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", body, diff)
+		}
+		built = Build(cluster{"x": `{spec: {a: 1}}`}.wishes(t, "a apply x "+body), Options{})
+		if diff := cmp.Diff([]string(nil), written(t, built.Operations)); diff != "" {
+			t.Errorf("%s, given up (-want +got):\n%s", body, diff)
+		}
+	}
+}

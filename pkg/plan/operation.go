@@ -24,6 +24,9 @@ type Operation struct {
 	// Release says what becomes of fields that the manager owns and the body no
 	// longer has, of Apply only. Empty is as the API server does it: they go.
 	Release ReleasePolicy
+	// GivesUp says that the manager owns such fields and that they are to stay:
+	// what [GiveUp] returns for the object as it is live goes before the apply.
+	GivesUp bool
 	Rules   []Rule
 	Changes []Change // none for Delete
 	// Predicted is the object after the operation, as far as it can be known

@@ -11,15 +11,26 @@ import (
 // applied reports whether applying body under manager would change nothing:
 // every value is there and the manager owns these fields and no others. The
 // API server knows which lists are merged by key from the schema; here the
-// manager's own entry in managedFields says it.
+// manager's own entry in managedFields says it. Who applies nothing has none.
 func (s storage) applied(at place, current, body map[string]any, manager string) bool {
+	body = withoutEmptyMetadata(body)
 	fields := ownedFields(current, manager, at.subresource)
 	if fields == nil {
-		return false
+		return current != nil && len(body) == 0
 	}
 	after, _, owned := overlaidMap(fields, current, body)
 	object, _ := after.(map[string]any)
 	return owned && s.same(at.target, current, object)
+}
+
+// withoutEmptyMetadata leaves out of a body what every object has and nobody owns.
+func withoutEmptyMetadata(body map[string]any) map[string]any {
+	if metadata, isMap := body["metadata"].(map[string]any); !isMap || len(metadata) > 0 {
+		return body
+	}
+	out := maps.Clone(body)
+	delete(out, "metadata")
+	return out
 }
 
 // ownedFields returns the FieldsV1 tree of the manager's Apply entry, nil
@@ -150,8 +161,7 @@ func overlaidElement(fields map[string]any, key string, current, body []any) (i 
 	if i < 0 || j < 0 {
 		return 0, nil, false, false
 	}
-	want, _ := body[j].(map[string]any)
-	after, changed, owned = overlaidMap(fields, current[i], want)
+	after, changed, owned = overlaid(fields, current[i], body[j])
 	return i, after, changed, owned
 }
 

@@ -106,6 +106,30 @@ func TestApplied(t *testing.T) {
 			reason: "A map is no list.",
 			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: [1]}}`, body: `{spec: {a: {}}}`,
 		},
+		"NothingNeverApplied": {
+			reason:  "Who applies nothing owns nothing: there is no entry to wait for.",
+			current: `{spec: {a: 1}}`, body: `{}`, want: true,
+		},
+		"EmptyMetadataNeverApplied": {
+			reason:  "The metadata are there in any case, and nobody's.",
+			current: `{spec: {a: 1}}`, body: `{metadata: {}}`, want: true,
+		},
+		"NothingAppliedBefore": {
+			reason: "What is owned must be given up.",
+			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: 1}}`, body: `{metadata: {}}`,
+		},
+		"EmptySpecNeverApplied": {
+			reason:  "An empty map elsewhere is owned.",
+			current: `{spec: {}}`, body: `{spec: {}}`,
+		},
+		"NothingOfWhatIsNotThere": {
+			reason:  "An object that is not there is made by an apply, even of nothing.",
+			current: `null`, body: `{}`,
+		},
+		"EmptyMetadata": {
+			reason: "Beside other fields they do not count either.",
+			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: 1}}`, body: `{metadata: {}, spec: {a: 1}}`, want: true,
+		},
 		"ScalarForMap": {
 			reason: "The type changed; the tree still tells of the old one.",
 			fields: `{"f:spec": {"f:a": {"f:b": {}}}}`, current: `{spec: {a: {b: 1}}}`, body: `{spec: {a: 1}}`,

@@ -3,8 +3,10 @@ package plan
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // ReleasePolicy says what becomes of applied fields that a rule gives up.
@@ -31,28 +33,103 @@ func Release(rule Rule, owner types.UID, current map[string]any) []any {
 	return append(out, releaseMarks(rule, owner, current)...)
 }
 
-// releaseFields drops what the manager has applied. An empty list would mean
-// that managedFields are left alone; a list of one empty entry resets them.
+// GiveUp returns the RFC 6902 patch by which a manager gives up what it has
+// applied and body, which it is about to apply, does not have. The values stay,
+// where the apply alone would remove those that nobody else owns; what body has
+// stays the manager's. The patch is nil where there is nothing to give up.
+//
+// The object must be a whole one, as it is for [Release].
+func GiveUp(manager, subresource string, body, current map[string]any) []any {
+	return releaseEntries(manager, current, func(entry map[string]any) (map[string]any, bool) {
+		fields, _ := entry["fieldsV1"].(map[string]any)
+		if text(entry, "subresource") != subresource {
+			return fields, false
+		}
+		return kept(fields, body)
+	})
+}
+
+// releaseFields drops all that the manager has applied.
 func releaseFields(manager string, current map[string]any) []any {
+	return releaseEntries(manager, current, func(map[string]any) (map[string]any, bool) { return nil, true })
+}
+
+// releaseEntries replaces the fields of the manager's entries by what keep returns
+// for those of which it says that there is less, and drops what has none left. An
+// empty list of entries would leave those of a custom resource alone; a list of one
+// empty entry resets them always.
+func releaseEntries(manager string, current map[string]any, keep func(entry map[string]any) (fields map[string]any, less bool)) []any {
 	path := Path{"metadata", "managedFields"}
 	entries := elements(current, path...)
 	var out []any
+	left := len(entries)
 	for i, entry := range slices.Backward(entries) {
 		if !appliedBy(entry, manager) {
 			continue
 		}
+		fields, less := keep(entry)
+		if !less {
+			continue
+		}
 		at := path.child(strconv.Itoa(i))
-		out = append(out,
-			step("test", at.child("manager"), manager),
-			step("test", at.child("operation"), entry["operation"]),
-			removal(at))
+		out = append(out, step("test", at.child("manager"), manager), step("test", at.child("operation"), entry["operation"]))
+		if len(fields) > 0 {
+			out = append(out, step("replace", at.child("fieldsV1"), fields))
+			continue
+		}
+		out = append(out, removal(at))
+		left--
 	}
-	const stepsPerEntry = 3
-	if len(out) == 0 || len(out) < stepsPerEntry*len(entries) {
+	if len(out) == 0 || left > 0 {
 		return out
 	}
 	all, _ := lookup(current, path)
 	return []any{step("test", path, all), step("replace", path, []any{map[string]any{}})}
+}
+
+// kept cuts a FieldsV1 tree down to what who applies body owns still. It reports
+// whether that is less. The tree is not changed, but shared.
+func kept(fields map[string]any, body any) (out map[string]any, less bool) {
+	out = map[string]any{}
+	for name, value := range fields {
+		below, _ := value.(map[string]any)
+		next, there := itemOf(body, name)
+		if !there {
+			less = true
+			continue
+		}
+		cut, cuts := kept(below, next)
+		out[name] = cut
+		less = less || cuts
+	}
+	return out, less
+}
+
+// itemOf returns the item of body that a name in a FieldsV1 tree stands for: a field,
+// an element of a list that is merged by key, a value of a set, or body itself.
+func itemOf(body any, name string) (item any, there bool) {
+	kind, key, _ := strings.Cut(name, ":")
+	fields, _ := body.(map[string]any)
+	list, _ := body.([]any)
+	switch kind {
+	case ".":
+		return body, true
+	case "f":
+		item, there = fields[key]
+		return item, there
+	case "v":
+		return nil, holds(list, key)
+	case "k":
+		var pairs map[string]any
+		if err := utiljson.Unmarshal([]byte(key), &pairs); err != nil {
+			return nil, false
+		}
+		// What the body leaves out of the key, the API server has defaulted.
+		if i := element(list, pairs, true); i >= 0 {
+			return list[i], true
+		}
+	}
+	return nil, false
 }
 
 func releaseOwner(owner types.UID, current map[string]any) []any {

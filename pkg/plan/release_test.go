@@ -37,7 +37,7 @@ func TestRelease(t *testing.T) {
 				`{manager: OURS, operation: Update}, {manager: OTHER, operation: Apply}]}}`,
 		},
 		"OnlyFields": {
-			reason:  "An empty list would leave managedFields alone; one empty entry resets them.",
+			reason:  "An empty list would leave those of a custom resource alone; one empty entry resets them.",
 			current: `{metadata: {managedFields: [{manager: OURS, operation: Apply, fieldsV1: {"f:spec": {}}}]}, spec: {a: 1}}`,
 			want: `[{op: test, path: /metadata/managedFields, value: [{manager: OURS, operation: Apply, fieldsV1: {"f:spec": {}}}]},` +
 				`{op: replace, path: /metadata/managedFields, value: [{}]}]`,
@@ -152,6 +152,111 @@ func TestReleaseHitsNobodyElse(t *testing.T) {
 			steps := Release(rule("a"), "u-owner", decode[map[string]any](t, tc.planned))
 			if after, err := jsonPatched(decode[map[string]any](t, tc.live), steps); err == nil {
 				t.Errorf("%s it became %s", tc.reason, encode(t, after))
+			}
+		})
+	}
+}
+
+// TestGiveUp holds what a manager lets go of before it applies a body.
+func TestGiveUp(t *testing.T) {
+	const (
+		ports = `"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}, "f:name": {}}, "k:{\"port\":81,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}`
+		first = `{op: test, path: /metadata/managedFields/0/manager, value: ours}, {op: test, path: /metadata/managedFields/0/operation, value: Apply}, `
+	)
+	replaced := func(fields string) string {
+		return `[` + first + `{op: replace, path: /metadata/managedFields/0/fieldsV1, value: ` + fields + `}]`
+	}
+	tests := map[string]struct {
+		reason      string
+		fields      string // of our entry
+		subresource string // of the apply
+		alone       bool   // nobody else has an entry
+		body        string
+		want        string // the steps, empty for none
+	}{
+		"Nothing":     {reason: "All is applied still.", fields: `{"f:spec": {"f:a": {}}}`, body: `{spec: {a: 2, b: 1}}`},
+		"NoFields":    {reason: "An entry may have none.", fields: `{}`, body: `{}`},
+		"Odd":         {reason: "What is malformed is left as it is.", fields: `[x]`, body: `{}`},
+		"Subresource": {reason: "The entry is of another subresource.", fields: `{"f:spec": {"f:a": {}}}`, subresource: "status", body: `{}`},
+		"Field": {
+			reason: "A field goes, its neighbours stay ours.",
+			fields: `{"f:spec": {".": {}, "f:a": {}, "f:b": {"f:c": {}}}, "f:metadata": {"f:labels": {"f:x": {}}}}`,
+			body:   `{spec: {b: {c: 1}}}`,
+			want:   replaced(`{"f:spec": {".": {}, "f:b": {"f:c": {}}}}`),
+		},
+		"Keyed": {
+			reason: "An element goes, and a field of another.",
+			fields: `{"f:spec": {"f:ports": {` + ports + `}}}`,
+			body:   `{spec: {ports: [{port: 80}]}}`,
+			want:   replaced(`{"f:spec": {"f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}}}}`),
+		},
+		"KeyedAll": {
+			reason: "The list itself stays ours as long as it is applied.",
+			fields: `{"f:spec": {"f:ports": {` + ports + `}}}`,
+			body:   `{spec: {ports: []}}`,
+			want:   replaced(`{"f:spec": {"f:ports": {}}}`),
+		},
+		"Set": {
+			reason: "A value goes.",
+			fields: `{"f:metadata": {"f:finalizers": {".": {}, "v:\"x\"": {}, "v:\"y\"": {}}}}`,
+			body:   `{metadata: {finalizers: ["y"]}}`,
+			want:   replaced(`{"f:metadata": {"f:finalizers": {".": {}, "v:\"y\"": {}}}}`),
+		},
+		"OtherType": {
+			reason: "What was a map is applied as a scalar.",
+			fields: `{"f:spec": {"f:a": {"f:b": {}}}}`, body: `{spec: {a: 1}}`,
+			want: replaced(`{"f:spec": {"f:a": {}}}`),
+		},
+		"Unreadable": {
+			reason: "Names that are not understood are let go: the apply takes what it needs.",
+			fields: `{"f:spec": {"f:l": {"k:{": {}, "v:{": {}, "i:0": {}, "odd": {}}}}`, body: `{spec: {l: [1]}}`,
+			want: replaced(`{"f:spec": {"f:l": {}}}`),
+		},
+		"All": {
+			reason: "An entry without fields is none.",
+			fields: `{"f:spec": {"f:a": {}}}`, body: `{metadata: {labels: {x: "1"}}}`,
+			want: `[` + first + `{op: remove, path: /metadata/managedFields/0}]`,
+		},
+		"AllAlone": {
+			reason: "An empty list would leave those of a custom resource alone.",
+			fields: `{"f:spec": {"f:a": {}}}`, alone: true, body: `{}`,
+			want: `[{op: test, path: /metadata/managedFields, value: [{manager: ours, operation: Apply, fieldsV1: {"f:spec": {"f:a": {}}}}]},` +
+				`{op: replace, path: /metadata/managedFields, value: [{}]}]`,
+		},
+		"LessAlone": {
+			reason: "What is kept stays where it is.",
+			fields: `{"f:spec": {"f:a": {}, "f:b": {}}}`, alone: true, body: `{spec: {b: 1}}`,
+			want: replaced(`{"f:spec": {"f:b": {}}}`),
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			entries := `{manager: ours, operation: Apply, fieldsV1: ` + tc.fields + `}`
+			if !tc.alone {
+				entries += `, {manager: ours, operation: Update, fieldsV1: {"f:a": {}}}, {manager: theirs, operation: Apply, fieldsV1: {"f:a": {}}}`
+			}
+			current := decode[map[string]any](t, `{metadata: {managedFields: [`+entries+`]}}`)
+			before := encode(t, current)
+			body := decode[map[string]any](t, tc.body)
+			steps := GiveUp("ours", tc.subresource, body, current)
+			if after := encode(t, current); after != before {
+				t.Errorf("the object was changed from %s to %s", before, after)
+			}
+			if tc.want == "" {
+				if steps != nil {
+					t.Errorf("%s got %s", tc.reason, encode(t, steps))
+				}
+				return
+			}
+			if diff := cmp.Diff(decode[[]any](t, tc.want), steps); diff != "" {
+				t.Fatalf("%s\nsteps (-want +got):\n%s", tc.reason, diff)
+			}
+			after, err := jsonPatched(current, steps)
+			if err != nil {
+				t.Fatalf("the steps cannot be applied: %v", err)
+			}
+			if again := GiveUp("ours", tc.subresource, body, after); again != nil {
+				t.Errorf("%s there is more to give up: %s", tc.reason, encode(t, again))
 			}
 		})
 	}

@@ -15,10 +15,13 @@ import (
 // Selects reports whether the object, which is of the right resource, is among
 // the answers. What asks for nothing, such as no labels at all, has none.
 func (r Read) Selects(object map[string]any) bool {
-	if r.Namespace != "" && r.Namespace != text(object, "metadata", "namespace") || !r.matches(object) {
-		return false
-	}
-	return slices.ContainsFunc(r.From, func(s Selection) bool { return s.Admits(object) })
+	return r.Matches(object) && slices.ContainsFunc(r.From, func(s Selection) bool { return s.Admits(object) })
+}
+
+// Matches is Selects for an object of which the API server has said that it is
+// among what From selects.
+func (r Read) Matches(object map[string]any) bool {
+	return (r.Namespace == "" || r.Namespace == text(object, "metadata", "namespace")) && r.matches(object)
 }
 
 func (r Read) matches(object map[string]any) bool {

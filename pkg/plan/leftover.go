@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// LeftoverKind is a kind of thing that rules leave on objects.
+type LeftoverKind string
+
+// The kinds of leftovers.
+const (
+	LeftFinalizer LeftoverKind = "finalizer" // of onDelete with hold
+	LeftFields    LeftoverKind = "fields"    // that a patch applied
+	LeftChildren  LeftoverKind = "children"  // objects that were applied
+	LeftCreated   LeftoverKind = "created"   // objects that were created, which are never cleaned up
+)
+
+// Known reports whether there is such a kind.
+func (k LeftoverKind) Known() bool {
+	return k == LeftFinalizer || k == LeftFields || k == LeftChildren || k == LeftCreated
+}
+
+// Leftover is what a rule may leave on the objects of a resource. It is
+// comparable.
+type Leftover struct {
+	Rule      Rule
+	GVR       schema.GroupVersionResource
+	Namespace string // where the objects are; empty for everywhere, and for cluster-scoped ones
+	Kind      LeftoverKind
+	Release   ReleasePolicy // of fields, empty otherwise
+	Prune     bool          // of children: they go with the rule, others stay
+}
+
+// String says what is left, whose, and where.
+func (l Leftover) String() string {
+	text := fmt.Sprintf("%s of rule %s on %s", l.Kind, l.Rule, ResourceName(l.GVR))
+	if l.Namespace != "" {
+		text += " in namespace " + l.Namespace
+	}
+	return text
+}
+
+// Thing is what stays the same while a rule goes on leaving it: all but the
+// version of the resource, which has the same objects in each, and the policies.
+// Leftovers with the same thing are one.
+func (l Leftover) Thing() Leftover {
+	l.GVR.Version, l.Release, l.Prune = "", "", false
+	return l
+}
+
+// Covers reports whether what other may be on, l may be on too.
+func (l Leftover) Covers(other Leftover) bool {
+	thing, others := l.Thing(), other.Thing()
+	if thing.Namespace == "" {
+		others.Namespace = ""
+	}
+	return thing == others
+}
+
+// Meets reports whether both may be on one object.
+func (l Leftover) Meets(other Leftover) bool { return l.Covers(other) || other.Covers(l) }
+
+// Compare orders leftovers by set, rule, resource, namespace and kind.
+func (l Leftover) Compare(other Leftover) int {
+	return cmp.Or(
+		cmp.Compare(l.Rule.Set, other.Rule.Set),
+		cmp.Compare(l.Rule.Kind, other.Rule.Kind),
+		cmp.Compare(l.Rule.Namespace, other.Rule.Namespace),
+		cmp.Compare(l.Rule.Name, other.Rule.Name),
+		cmp.Compare(l.GVR.Group, other.GVR.Group),
+		cmp.Compare(l.GVR.Resource, other.GVR.Resource),
+		cmp.Compare(l.Namespace, other.Namespace),
+		cmp.Compare(l.Kind, other.Kind),
+		cmp.Compare(l.GVR.Version, other.GVR.Version),
+		cmp.Compare(l.Release, other.Release),
+	)
+}

@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func leftover(kind LeftoverKind, namespace string) Leftover {
+	gvr := schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"}
+	return Leftover{Rule: rule("a"), GVR: gvr, Namespace: namespace, Kind: kind}
+}
+
+func TestLeftoverCovers(t *testing.T) {
+	everywhere, here := leftover(LeftFinalizer, ""), leftover(LeftFinalizer, "here")
+	changed := func(change func(*Leftover)) Leftover {
+		l := everywhere
+		change(&l)
+		return l
+	}
+	tests := map[string]struct {
+		reason        string
+		a, b          Leftover
+		covers, meets bool
+	}{
+		"Same":       {"A thing covers itself.", everywhere, everywhere, true, true},
+		"Everywhere": {"Everywhere is here too.", everywhere, here, true, true},
+		"Here":       {"Here is not everywhere, but an object may be in both.", here, everywhere, false, true},
+		"Elsewhere":  {"No object is in two namespaces.", here, leftover(LeftFinalizer, "there"), false, false},
+		"Version": {
+			"Another version has the same objects.",
+			everywhere, changed(func(l *Leftover) { l.GVR.Version = "v1" }), true, true,
+		},
+		"Policy": {
+			"What is to become of it does not make it another thing.",
+			everywhere, changed(func(l *Leftover) { l.Prune, l.Release = true, RemoveFields }), true, true,
+		},
+		"Group":    {"Another group is another resource.", everywhere, changed(func(l *Leftover) { l.GVR.Group = "x" }), false, false},
+		"Resource": {"So is another resource.", everywhere, changed(func(l *Leftover) { l.GVR.Resource = "x" }), false, false},
+		"Kind":     {"A finalizer is no field.", everywhere, leftover(LeftFields, ""), false, false},
+		"Rule":     {"Another rule has its own.", everywhere, changed(func(l *Leftover) { l.Rule = rule("b") }), false, false},
+		"Set": {
+			"So has a rule of that name in another set.",
+			everywhere, changed(func(l *Leftover) { l.Rule.Set = "other" }), false, false,
+		},
+		"SetNamespace": {
+			"And in a set of that name in another namespace.",
+			everywhere, changed(func(l *Leftover) { l.Rule.Kind, l.Rule.Namespace = "RuleSet", "here" }), false, false,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.a.Covers(tc.b); got != tc.covers {
+				t.Errorf("%s Covers: got %v", tc.reason, got)
+			}
+			if a, b := tc.a.Meets(tc.b), tc.b.Meets(tc.a); a != tc.meets || b != tc.meets {
+				t.Errorf("%s Meets: got %v, and %v the other way round", tc.reason, a, b)
+			}
+		})
+	}
+}
+
+// TestLeftoverCompare holds that every field that tells two leftovers apart counts: what is
+// sorted is stored, and must not change without a reason.
+func TestLeftoverCompare(t *testing.T) {
+	base := Leftover{
+		Rule: Rule{Kind: "m", Namespace: "m", Set: "m", Name: "m"},
+		GVR:  schema.GroupVersionResource{Group: "m", Version: "m", Resource: "m"}, Namespace: "m", Kind: "m", Release: "m",
+	}
+	for i, change := range []func(l *Leftover, to string){
+		func(l *Leftover, to string) { l.Rule.Kind = to },
+		func(l *Leftover, to string) { l.Rule.Namespace = to },
+		func(l *Leftover, to string) { l.Rule.Set = to },
+		func(l *Leftover, to string) { l.Rule.Name = to },
+		func(l *Leftover, to string) { l.GVR.Group = to },
+		func(l *Leftover, to string) { l.GVR.Version = to },
+		func(l *Leftover, to string) { l.GVR.Resource = to },
+		func(l *Leftover, to string) { l.Namespace = to },
+		func(l *Leftover, to string) { l.Kind = LeftoverKind(to) },
+		func(l *Leftover, to string) { l.Release = ReleasePolicy(to) },
+	} {
+		less, more := base, base
+		change(&less, "a")
+		change(&more, "z")
+		list := []Leftover{more, base, less}
+		slices.SortFunc(list, Leftover.Compare)
+		if want := []Leftover{less, base, more}; !slices.Equal(list, want) {
+			t.Errorf("field %d is not compared: %v", i, list)
+		}
+	}
+}
+
+func TestLeftoverText(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		l      Leftover
+		want   string
+	}{
+		"Everywhere": {"Nothing is said of a namespace.", leftover(LeftFinalizer, ""), "finalizer of rule guardrails/a on tidbclusters.v1alpha1.pingcap.com"},
+		"Namespace":  {"It is said where.", leftover(LeftChildren, "db"), "children of rule guardrails/a on tidbclusters.v1alpha1.pingcap.com in namespace db"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.l.String(); got != tc.want {
+				t.Errorf("%s got %q", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestLeftoverKindKnown(t *testing.T) {
+	for kind, want := range map[LeftoverKind]bool{
+		LeftFinalizer: true, LeftFields: true, LeftChildren: true, LeftCreated: true, "": false, "status": false,
+	} {
+		if kind.Known() != want {
+			t.Errorf("%q: got %v", kind, !want)
+		}
+	}
+}
