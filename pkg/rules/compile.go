@@ -45,6 +45,7 @@ func Compile(sets []*spec.Set, options Options) (*Set, document.Errors) {
 	}
 	out := newSet(all)
 	out.warnings = errs.Sorted()
+	out.kinds = kindsOf(sets, options.Schemas)
 	if options.Schemas != nil {
 		out.canonical = options.Schemas.Canonical
 	}

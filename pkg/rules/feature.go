@@ -58,13 +58,23 @@ func (r *Rule) notCarried(options Options) document.Errors {
 	}
 	var errs document.Errors
 	told := map[Feature]bool{}
+	lacking, hint := options.lacking()
 	for _, u := range r.uses() {
 		if u.key != nil && !options.Carries(u.feature) && !told[u.feature] {
 			told[u.feature] = true
-			errs = append(errs, u.key.Errorf("remove it", "field %q is not supported yet, except by validate", string(u.feature)).Coded(document.CodeNotSupported))
+			errs = append(errs, u.key.Errorf(hint, "field %q is not supported yet%s", string(u.feature), lacking).Coded(document.CodeNotSupported))
 		}
 	}
 	return errs
+}
+
+// lacking says by whom a feature is not supported, and what to do about it. What only
+// some lack is not to be removed from a rule that others run.
+func (o Options) lacking() (by, hint string) {
+	if o.Runner == "" {
+		return ", except by validate", "remove it"
+	}
+	return " by " + o.Runner, "leave its file out there"
 }
 
 // NotCarried returns an error for each feature of each rule that whoever runs the

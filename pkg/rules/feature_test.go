@@ -66,6 +66,10 @@ r.yaml:22:16: spec.rules[1].actions[0].event: field "event" is not supported yet
 	if _, errs = rules.Load([]document.File{file}, rules.Options{Carries: none}); errs.Error() != want {
 		t.Errorf("errors (-want +got):\n%s", cmp.Diff(want, errs.Error()))
 	}
+	named := strings.NewReplacer(", except by validate", " by test and eval", "remove it", "leave its file out there").Replace(want)
+	if _, errs = rules.Load([]document.File{file}, rules.Options{Carries: none, Runner: "test and eval"}); errs.Error() != named {
+		t.Errorf("errors of who runs them (-want +got):\n%s", cmp.Diff(named, errs.Error()))
+	}
 	allButWith := func(feature rules.Feature) bool { return feature != rules.FeatureWith }
 	if errs := set.NotCarried(allButWith); len(errs) != 1 || !strings.Contains(errs.Error(), `"with" is not`) {
 		t.Errorf("want with alone refused, have %v", errs)

@@ -15,6 +15,9 @@ type Options struct {
 	// Carries reports whether whoever runs the rules has a feature; rules that use
 	// others are refused. Nil stands for all features, as for checking alone.
 	Carries func(Feature) bool
+	// Runner is who lacks what Carries refuses, in messages. Empty stands for everybody
+	// but those who only check.
+	Runner string
 	// Schemas say what the objects look like. Nil knows nothing, so nothing is checked
 	// that needs it.
 	Schemas *schema.Catalog

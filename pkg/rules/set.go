@@ -22,6 +22,8 @@ type Set struct {
 	rules      []*Rule
 	byGVR      map[schema.GroupVersionResource][]*Rule
 	selections []plan.Selection
+	related    []plan.Selection
+	kinds      map[schema.GroupVersionResource]plan.Kind
 	warnings   document.Errors
 	canonical  func(schema.GroupVersionResource, map[string]any) map[string]any // nil without schemas
 }
@@ -54,8 +56,14 @@ func newSet(all []*Rule) *Set {
 			cmp.Compare(a.ID.Namespace, b.ID.Namespace),
 		)
 	})
-	seen := map[plan.Selection]bool{}
+	seen, read := map[plan.Selection]bool{}, map[plan.Selection]bool{}
 	for _, rule := range out.rules {
+		for _, selection := range rule.reads() {
+			if !read[selection] {
+				read[selection] = true
+				out.related = append(out.related, selection)
+			}
+		}
 		for _, selection := range rule.selections {
 			if !seen[selection] {
 				seen[selection] = true

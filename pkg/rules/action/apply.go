@@ -263,6 +263,7 @@ func controllerOf(object map[string]any) map[string]any {
 func (a *apply) Footprint(t Traces) {
 	access := a.trace(t)
 	access.Allow("patch", "")
+	access.Allow("create", "") // The API server asks for it where an apply makes the object.
 	relation.ReadFootprint(t.Footprint, a.declaration)
 	access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
 	access.Reads.Add(footprint.Fields("metadata", "annotations", plan.AdoptedAnnotation), footprint.Value)
