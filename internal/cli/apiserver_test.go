@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // apiServer knows ConfigMaps, takes Events, and nothing else. It has what the
@@ -30,6 +31,8 @@ type apiServer struct {
 	requests []string // method and path of what changes something
 	refuse   string   // why patches are refused, empty to take them
 	status   int      // what /version answers
+	// unreadable is why an object cannot be read, by namespace/name.
+	unreadable map[string]string
 }
 
 // newAPIServer serves until the test ends.
@@ -44,6 +47,7 @@ func newAPIServer(t *testing.T) *apiServer {
 	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/configmaps", a.list)
 	mux.HandleFunc("PATCH /api/v1/namespaces/{namespace}/configmaps/{name}", a.patch)
 	mux.HandleFunc("POST /apis/events.k8s.io/v1/namespaces/{namespace}/events", a.create)
+	a.keepHouse(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		answerStatus(w, http.StatusNotFound, "the server could not find the requested resource")
 	})
@@ -151,7 +155,7 @@ func (a *apiServer) patch(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		a.t.Error(err)
 	}
-	after, err := jsonpatch.MergePatch(before, body)
+	after, err := patched(r.Header.Get("Content-Type"), before, body)
 	if err != nil {
 		a.t.Error(err)
 	}
@@ -163,6 +167,18 @@ func (a *apiServer) patch(w http.ResponseWriter, r *http.Request) {
 		object = a.store(object, "MODIFIED")
 	}
 	answerJSON(w, http.StatusOK, object)
+}
+
+// patched takes merge and JSON patches.
+func patched(kind string, before, body []byte) ([]byte, error) {
+	if kind != string(types.JSONPatchType) {
+		return jsonpatch.MergePatch(before, body)
+	}
+	steps, err := jsonpatch.DecodePatch(body)
+	if err != nil {
+		return nil, err
+	}
+	return steps.Apply(before)
 }
 
 // create takes an Event, which comes as protobuf and is not looked into.

@@ -26,7 +26,7 @@ func describeWrite(operation plan.Operation, class write.Class, body bool) strin
 	if operation.Subresource != "" {
 		kind += ", " + operation.Subresource
 	}
-	fmt.Fprintf(&b, "%s %s (%s)%s\n", verb(class), operation.Target, kind, remark(operation, class))
+	fmt.Fprintf(&b, "%s %s (%s)%s\n", verb(operation, class), operation.Target, kind, remark(operation, class))
 	secret := operation.Target.IsSecret()
 	for _, change := range operation.Changes {
 		fmt.Fprintf(&b, "  %s: %s: %s -> %s\n", change.Rule, change.Path, shown(change.Before, secret), shown(change.After, secret))
@@ -41,11 +41,19 @@ func describeWrite(operation plan.Operation, class write.Class, body bool) strin
 	return b.String()
 }
 
-func verb(class write.Class) string {
-	if class == write.Simulated || class == write.Audited {
-		return "would patch"
+// verb says what is done to the object. An apply to what has no uid makes it.
+func verb(operation plan.Operation, class write.Class) string {
+	would, did := "patch", "patched"
+	switch {
+	case operation.Type == plan.Delete:
+		would, did = "delete", "deleted"
+	case operation.Type == plan.Create, operation.Target.UID == "":
+		would, did = "create", "created"
 	}
-	return "patched"
+	if class == write.Simulated || class == write.Audited {
+		return "would " + would
+	}
+	return did
 }
 
 // remark says what is odd about an accepted write. Where a resource has the

@@ -16,8 +16,8 @@ func TestDescribeWrite(t *testing.T) {
 	t.Parallel()
 	first := plan.Rule{Set: "shop", Name: "first"}
 	second := plan.Rule{Set: "shop", Name: "second"}
-	widget := plan.Object{GVR: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}, Namespace: "a", Name: "w"}
-	secret := plan.Object{GVR: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespace: "a", Name: "s"}
+	widget := plan.Object{GVR: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}, Namespace: "a", Name: "w", UID: "u"}
+	secret := plan.Object{GVR: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespace: "a", Name: "s", UID: "u"}
 	cases := map[string]struct {
 		reason    string
 		operation plan.Operation
@@ -79,6 +79,35 @@ func TestDescribeWrite(t *testing.T) {
 			body:  true,
 			want: "would patch secrets a/s (json)\n  body: [{\"op\":\"add\",\"path\":\"/data/password\",\"value\":\"***\"},{\"from\":\"/data/b\",\"op\":\"move\",\"path\":\"/data/a\"}," +
 				"{\"op\":\"replace\",\"path\":\"/data\",\"value\":{\"op\":\"***\",\"path\":\"***\"}}]\n",
+		},
+		"a new object": {
+			reason: "An apply to what is not there makes it.",
+			operation: plan.Operation{Target: plan.Object{GVR: widget.GVR, Namespace: "a", Name: "w"}, Type: plan.Apply, Changes: []plan.Change{
+				{Rule: first, Path: plan.Path{"spec", "size"}, After: int64(3)},
+			}},
+			class: write.Written,
+			want:  "created widgets a/w (apply)\n  shop/first: spec.size: none -> 3\n",
+		},
+		"a new object in a dry run": {
+			reason: "It has the name that it would get.",
+			operation: plan.Operation{Target: plan.Object{GVR: widget.GVR, Namespace: "a", Name: "w-x7k2p"}, Type: plan.Create, Body: map[string]any{
+				"metadata": map[string]any{"name": "w-x7k2p"},
+			}},
+			class: write.Simulated,
+			body:  true,
+			want:  "would create widgets a/w-x7k2p (create)\n  body: {\"metadata\":{\"name\":\"w-x7k2p\"}}\n",
+		},
+		"a deletion": {
+			reason:    "There is nothing to show of it.",
+			operation: plan.Operation{Target: widget, Type: plan.Delete, Body: plan.Deletion{PropagationPolicy: "Background"}},
+			class:     write.Written,
+			want:      "deleted widgets a/w (delete)\n",
+		},
+		"a deletion in an audit": {
+			reason:    "It is not made either.",
+			operation: plan.Operation{Target: widget, Type: plan.Delete, Body: plan.Deletion{PropagationPolicy: "Background"}},
+			class:     write.Audited,
+			want:      "would delete widgets a/w (delete): in mode Audit, so not sent\n",
 		},
 		"status without its subresource": {
 			reason: "The commonest reason for a write without effect is told.",

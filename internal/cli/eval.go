@@ -13,7 +13,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -145,7 +144,7 @@ func (e *evaluation) load() (*rules.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.Carries, options.Schemas = engine.Carries, catalog(given)
+	options.Carries, options.Runner, options.Schemas = simulate.Carries, simulate.Runner, catalog(given)
 	return source.New(e.rules, e.Stdin, options).Load()
 }
 

@@ -17,9 +17,9 @@ import (
 type observers []engine.Observer
 
 // Evaluated implements [engine.Observer].
-func (o observers) Evaluated(decision plan.Decision) {
+func (o observers) Evaluated(key engine.Key, decision plan.Decision) {
 	for _, one := range o {
-		one.Evaluated(decision)
+		one.Evaluated(key, decision)
 	}
 }
 
@@ -110,6 +110,9 @@ func failureLines(report engine.Report) []string {
 	}
 	for _, status := range report.Unlisted {
 		out = append(out, fmt.Sprintf("failed listing %s: %v", status.Key, status.Err))
+	}
+	if report.Unkept != nil {
+		out = append(out, fmt.Sprintf("failed housekeeping: %v", report.Unkept))
 	}
 	for i := range out {
 		out[i] = printable(out[i])

@@ -15,7 +15,9 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -31,6 +33,11 @@ that are under way are finished then.
 The rules are read again when they change, all of them or none: while a file
 is wrong, the rules from before stay in effect, and the log says what is wrong.
 
+What rules leave behind (finalizers, applied fields, objects that they made) is
+cleaned up when they are removed from their set, even while nothing ran. It is
+recorded in a ConfigMap of the --instance, in the namespace of the process. What
+whole sets have left is only reported, unless there is --prune.
+
 Every setting is a flag, a variable (--kube-api-qps is
 DYNCONTROLLER_KUBE_API_QPS) and a key of the --config file (kube-api-qps: 50),
 in this order of precedence. Without a kubeconfig, the service account of the
@@ -38,13 +45,14 @@ pod is used.
 
 Exit code: 0 after an interrupt, or with --once when all has settled; 1 if the
 rules are wrong at the start, or with --once if a write failed, a rule could
-not be evaluated or a resource could not be listed; 2 for wrong usage; 3 if a
-server cannot listen or, with --once, the API server cannot be reached or an
-interrupt came first.`,
+not be evaluated, a resource could not be listed or something could not be
+recorded or cleaned up; 2 for wrong usage; 3 if a server cannot listen or, with
+--once, the API server cannot be reached or an interrupt came first.`,
 		Example: `  dyncontroller run --rules rules/
   dyncontroller run --rules rules/ --dry-run=server --once
   dyncontroller run -f guardrails.yaml -f labels.yaml --context staging -v 1
   dyncontroller run -f guardrails.yaml --param tidb-guardrails.minStores=5
+  dyncontroller run --rules rules/ --instance tidb --prune
   DYNCONTROLLER_WORKERS=16 dyncontroller run --config settings.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -113,17 +121,47 @@ func newSetup(target *cluster, settings config.Config, out io.Writer, log *slog.
 	if err != nil {
 		return nil, fmt.Errorf("making a client to watch with: %w", err)
 	}
+	reader, err := live.NewReader(target.config)
+	if err != nil {
+		return nil, err
+	}
 	s := &setup{cluster: target, settings: settings, out: out, log: log}
 	s.options = engine.Options{
 		Caches: func(handler informer.Handler) engine.Caches {
 			s.informers = informer.NewSet(client, handler, log)
 			return s.informers
 		},
+		Live:    reader,
 		Log:     log,
 		Clock:   clock.RealClock{},
 		Workers: settings.Workers,
 	}
-	return s, s.addWriter()
+	if err := s.addWriter(); err != nil {
+		return nil, err
+	}
+	return s, s.addHousekeeping(client, reader)
+}
+
+// addHousekeeping does nothing in a dry run, which leaves nothing behind.
+func (s *setup) addHousekeeping(client dynamic.Interface, reader *live.Reader) error {
+	if s.dryRun() {
+		return nil
+	}
+	book, err := newInventory(s.cluster, client, s.settings.Instance)
+	if err != nil {
+		return err
+	}
+	options := cleanup.Options{
+		Reader: newAfterlife(s.cluster, reader), Writer: s.options.Writer, Observe: logCleanup(s.log), Clock: s.options.Clock,
+	}
+	s.options.Housekeeping = engine.Housekeeping{
+		Inventory: book,
+		Sweep: func(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
+			return cleanup.Sweep(ctx, options, leftovers)
+		},
+		Prune: s.settings.Prune,
+	}
+	return nil
 }
 
 // addWriter chooses who carries out what the rules want.
@@ -177,7 +215,7 @@ func (s *setup) once(ctx context.Context, set *rules.Set) error {
 	switch {
 	case err != nil:
 		return internal(err)
-	case len(report.Failures)+len(report.Unlisted) > 0:
+	case len(report.Failures)+len(report.Unlisted) > 0, report.Unkept != nil:
 		return errFinding
 	default:
 		return nil

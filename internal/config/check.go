@@ -51,6 +51,13 @@ func namespace(text string) error {
 	return nil
 }
 
+func label(text string) error {
+	if wrong := validation.IsDNS1123Label(text); len(wrong) > 0 {
+		return fmt.Errorf("%q cannot be part of the name of a ConfigMap: %s", text, wrong[0])
+	}
+	return nil
+}
+
 // off is the address of a server that is turned off.
 const off = "0"
 

@@ -20,8 +20,12 @@ type Config struct {
 	Workers int // at least 1
 	DryRun  DryRun
 	Once    bool
-	Listen  Listen
-	Log     Log
+	// Instance names the inventory of what rules leave behind, and Prune has what
+	// whole sets left cleaned up when they are gone.
+	Instance string
+	Prune    bool
+	Listen   Listen
+	Log      Log
 }
 
 // Cluster says which API server to use, and how much of it.
@@ -54,6 +58,9 @@ const (
 	DryRunServer DryRun = "server"
 	DryRunClient DryRun = "client"
 )
+
+// DefaultInstance is the instance of a process that is given none.
+const DefaultInstance = "default"
 
 // NoLimit is the QPS and the Burst of a client that is not held back.
 const NoLimit = -1
@@ -97,9 +104,10 @@ func build(v *viper.Viper) (Config, error) {
 			QPS:        float32(v.GetFloat64("kube-api-qps")),
 			Burst:      v.GetInt("kube-api-burst"),
 		},
-		Workers: v.GetInt("workers"),
-		DryRun:  DryRun(v.GetString("dry-run")),
-		Once:    v.GetBool("once"),
+		Workers:  v.GetInt("workers"),
+		DryRun:   DryRun(v.GetString("dry-run")),
+		Once:     v.GetBool("once"),
+		Instance: v.GetString("instance"), Prune: v.GetBool("prune"),
 		Listen: Listen{
 			Metrics: address(v.GetString("metrics-bind-address")),
 			Health:  address(v.GetString("health-probe-bind-address")),

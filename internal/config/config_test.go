@@ -35,11 +35,12 @@ func load(t *testing.T, args, env []string, file string) (Config, error) {
 // defaults is what a user gets who only names rules.
 func defaults(change func(*Config)) Config {
 	c := Config{
-		Rules:   []string{"r.yaml"},
-		Cluster: Cluster{QPS: NoLimit, Burst: NoLimit},
-		Workers: 4,
-		DryRun:  DryRunNone,
-		Listen:  Listen{Metrics: "127.0.0.1:8080", Health: ":8081"},
+		Rules:    []string{"r.yaml"},
+		Cluster:  Cluster{QPS: NoLimit, Burst: NoLimit},
+		Workers:  4,
+		DryRun:   DryRunNone,
+		Instance: "default",
+		Listen:   Listen{Metrics: "127.0.0.1:8080", Health: ":8081"},
 	}
 	if change != nil {
 		change(&c)
@@ -67,17 +68,18 @@ func TestLoad(t *testing.T) {
 				"--rules", "a,b.yaml", "-f", "-", "--kubeconfig", "k", "--context", "c", "-n", "ns", "--workers", "7",
 				"--kube-api-qps", "2.5", "--kube-api-burst", "9", "--dry-run=server", "--once",
 				"--metrics-bind-address=0", "--health-probe-bind-address", "[::1]:0", "-v", "4", "--logging-format", "json",
-				"--param", "a.b=1", "--param=a.b.c=[x, \"y\"]",
+				"--param", "a.b=1", "--param=a.b.c=[x, \"y\"]", "--instance=blue", "--prune",
 			},
 			want: Config{
-				Rules:   []string{"a,b.yaml", "-"},
-				Params:  []rules.Param{{Set: "a", Name: "b", Value: "1"}, {Set: "a.b", Name: "c", Value: `[x, "y"]`}},
-				Cluster: Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
-				Workers: 7,
-				DryRun:  DryRunServer,
-				Once:    true,
-				Listen:  Listen{Health: "[::1]:0"},
-				Log:     Log{Verbosity: 4, JSON: true},
+				Rules:    []string{"a,b.yaml", "-"},
+				Params:   []rules.Param{{Set: "a", Name: "b", Value: "1"}, {Set: "a.b", Name: "c", Value: `[x, "y"]`}},
+				Cluster:  Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
+				Workers:  7,
+				DryRun:   DryRunServer,
+				Once:     true,
+				Instance: "blue", Prune: true,
+				Listen: Listen{Health: "[::1]:0"},
+				Log:    Log{Verbosity: 4, JSON: true},
 			},
 		},
 		"every variable": {
@@ -87,16 +89,18 @@ func TestLoad(t *testing.T) {
 				"DYNCONTROLLER_WORKERS=7", "DYNCONTROLLER_KUBE_API_QPS=2.5", "DYNCONTROLLER_KUBE_API_BURST=9",
 				"DYNCONTROLLER_DRY_RUN=client", "DYNCONTROLLER_ONCE=true", "DYNCONTROLLER_METRICS_BIND_ADDRESS=:1",
 				"DYNCONTROLLER_HEALTH_PROBE_BIND_ADDRESS=0", "DYNCONTROLLER_V=1", "DYNCONTROLLER_LOGGING_FORMAT=json",
+				"DYNCONTROLLER_INSTANCE=blue", "DYNCONTROLLER_PRUNE=true",
 			},
 			want: Config{
-				Rules:   []string{"a.yaml", "b c"},
-				Params:  []rules.Param{{Set: "a", Name: "b", Value: "x:y, z"}, {Set: "a", Name: "c"}},
-				Cluster: Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
-				Workers: 7,
-				DryRun:  DryRunClient,
-				Once:    true,
-				Listen:  Listen{Metrics: ":1"},
-				Log:     Log{Verbosity: 1, JSON: true},
+				Rules:    []string{"a.yaml", "b c"},
+				Params:   []rules.Param{{Set: "a", Name: "b", Value: "x:y, z"}, {Set: "a", Name: "c"}},
+				Cluster:  Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
+				Workers:  7,
+				DryRun:   DryRunClient,
+				Once:     true,
+				Instance: "blue", Prune: true,
+				Listen: Listen{Metrics: ":1"},
+				Log:    Log{Verbosity: 1, JSON: true},
 			},
 		},
 		"every key": {
@@ -116,16 +120,19 @@ metrics-bind-address: 0
 health-probe-bind-address: :1
 v: 1
 logging-format: json
+instance: blue
+prune: true
 `,
 			want: Config{
-				Rules:   []string{"/r/a.yaml", "-"},
-				Params:  []rules.Param{{Set: "a", Name: "Upper", Value: "B=C"}, {Set: "a", Name: "b", Value: "{x: 1}"}},
-				Cluster: Cluster{Kubeconfig: "/k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
-				Workers: 7,
-				DryRun:  DryRunClient,
-				Once:    true,
-				Listen:  Listen{Health: ":1"},
-				Log:     Log{Verbosity: 1, JSON: true},
+				Rules:    []string{"/r/a.yaml", "-"},
+				Params:   []rules.Param{{Set: "a", Name: "Upper", Value: "B=C"}, {Set: "a", Name: "b", Value: "{x: 1}"}},
+				Cluster:  Cluster{Kubeconfig: "/k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
+				Workers:  7,
+				DryRun:   DryRunClient,
+				Once:     true,
+				Instance: "blue", Prune: true,
+				Listen: Listen{Health: ":1"},
+				Log:    Log{Verbosity: 1, JSON: true},
 			},
 		},
 		"flag over all": {
@@ -217,7 +224,10 @@ func TestLoadMistakes(t *testing.T) {
 		"env not yet":    {reason: "Refused by name.", env: []string{"DYNCONTROLLER_LEADER_ELECT=true"}, want: []string{"DYNCONTROLLER_LEADER_ELECT is not supported yet"}},
 		"env misspelt":   {reason: "A typo is not ignored.", env: []string{"DYNCONTROLLER_WORKER=4"}, want: []string{"DYNCONTROLLER_WORKER is not a setting; did you mean DYNCONTROLLER_WORKERS?"}},
 		"env unknown":    {reason: "Nothing is near.", env: []string{"DYNCONTROLLER_XYZZY=4"}, want: []string{"DYNCONTROLLER_XYZZY is not a setting"}},
-		"key not yet":    {reason: "Refused by name.", file: "prune: true\n", want: []string{"1:1", `"prune" is not supported yet`}},
+		"key not yet":    {reason: "Refused by name.", file: "shards: 2\n", want: []string{"1:1", `"shards" is not supported yet`}},
+		"bad instance":   {reason: "No ConfigMap could have the name.", env: []string{"DYNCONTROLLER_INSTANCE=a.b"}, want: []string{`DYNCONTROLLER_INSTANCE: "a.b" cannot be part of the name of a ConfigMap`}},
+		"no instance":    {reason: "Two processes would share what has no name.", args: []string{"-f", "r"}, file: "instance: \"\"\n", want: []string{"1:11", "cannot be part of the name"}},
+		"long instance":  {reason: "A label has 63 characters.", file: "instance: " + strings.Repeat("x", 64) + "\n", want: []string{"1:11", "63"}},
 		"key misspelt":   {reason: "A typo is located and corrected.", file: "v: 1\nkube-api-qsp: 5\n", want: []string{"settings.yaml:2:1", `did you mean "kube-api-qps"?`}},
 		"bad param":      {reason: "It would replace nothing.", args: []string{"-f", "r", "--param", "minStores=5"}, want: []string{`--param: "minStores=5" is not of the form SET.NAME=VALUE`}},
 		"env bad param":  {reason: "The variable is named.", env: []string{"DYNCONTROLLER_PARAM=a.b=1\nc"}, want: []string{`DYNCONTROLLER_PARAM: "c" is not of the form`}},
@@ -289,6 +299,7 @@ func TestFlagMistakes(t *testing.T) {
 	for _, arg := range []string{
 		"--workers=0", "--kube-api-qps=NaN", "--kube-api-qps=-1", "--dry-run=yes", "--once=maybe", "-v=x",
 		"--metrics-bind-address=8080", "--health-probe-bind-address=:99999", "--logging-format=klog", "--namespace=A_b",
+		"--instance=A", "--instance=", "--prune=maybe",
 	} {
 		flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 		AddFlags(flags)

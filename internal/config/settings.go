@@ -30,6 +30,8 @@ func settings() []setting {
 		{name: "kubeconfig", kind: "FILE", usage: "the kubeconfig to use (default: $KUBECONFIG, ~/.kube/config, or the pod's service account)"},
 		{name: "context", kind: "NAME", usage: "the context of the kubeconfig (default: its current one)"},
 		{name: "namespace", short: "n", kind: "NAME", usage: "the namespace of a RuleSet that names none (default: that of the context)", check: namespace},
+		{name: "instance", fallback: DefaultInstance, kind: "NAME", usage: "whose inventory of what rules leave behind to keep; give processes with other rules other names", check: label},
+		{name: "prune", fallback: "false", kind: boolean, usage: "clean up after whole sets of the instance that are not among --rules any more; otherwise they are only reported", check: truth},
 		{name: "workers", fallback: "4", kind: "N", usage: "how many objects are worked on at the same time", check: atLeast(1)},
 		{name: "kube-api-qps", fallback: "0", kind: "N", usage: "requests per second to the API server; 0 for no limit", check: rate},
 		{name: "kube-api-burst", fallback: "0", kind: "N", usage: "requests at once before --kube-api-qps holds them back; 0 for the same number", check: atLeast(0)},
@@ -54,7 +56,7 @@ func LoggingFormats() []string { return []string{"text", "json"} }
 // yet.
 func unsupported() []string {
 	return []string{
-		"rules-from-cluster", "instance", "prune", "allow-sensitive", "shards",
+		"rules-from-cluster", "allow-sensitive", "shards",
 		"leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
 		"leader-elect-resource-lock", "leader-elect-resource-name", "leader-elect-resource-namespace",
 	}

@@ -117,7 +117,7 @@ func countInformers(informers func() []informer.Status, synced bool) prometheus.
 }
 
 // Evaluated implements [engine.Observer].
-func (m *Metrics) Evaluated(decision plan.Decision) {
+func (m *Metrics) Evaluated(_ engine.Key, decision plan.Decision) {
 	mode := spec.Enforce
 	if decision.Audited {
 		mode = spec.Audit

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -58,11 +59,11 @@ func TestMetrics(t *testing.T) {
 	rule := plan.Rule{Kind: "ClusterRuleSet", Set: "guardrails", Name: "odd"}
 	other := plan.Rule{Kind: "ClusterRuleSet", Set: "guardrails", Name: "even"}
 
-	m.Evaluated(plan.Decision{Rule: rule, Outcome: plan.Matched})
-	m.Evaluated(plan.Decision{Rule: rule, Outcome: plan.Matched})
-	m.Evaluated(plan.Decision{Rule: other, Outcome: plan.Failed, Err: errors.New("nil")})
-	m.Evaluated(plan.Decision{Rule: other, Outcome: plan.Waiting})
-	m.Evaluated(plan.Decision{Rule: rule, Outcome: plan.Refused, Audited: true})
+	m.Evaluated(engine.Key{}, plan.Decision{Rule: rule, Outcome: plan.Matched})
+	m.Evaluated(engine.Key{}, plan.Decision{Rule: rule, Outcome: plan.Matched})
+	m.Evaluated(engine.Key{}, plan.Decision{Rule: other, Outcome: plan.Failed, Err: errors.New("nil")})
+	m.Evaluated(engine.Key{}, plan.Decision{Rule: other, Outcome: plan.Waiting})
+	m.Evaluated(engine.Key{}, plan.Decision{Rule: rule, Outcome: plan.Refused, Audited: true})
 	gvr := schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"}
 	m.Wrote(plan.Operation{Target: plan.Object{GVR: gvr}}, write.OwnedByAnother)
 	m.Wrote(plan.Operation{Target: plan.Object{GVR: gvr}}, write.Audited)
@@ -104,7 +105,7 @@ func TestMetrics(t *testing.T) {
 func TestMetricsAreStandard(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics("v1.2.3", noInformers)
-	m.Evaluated(plan.Decision{})
+	m.Evaluated(engine.Key{}, plan.Decision{})
 	m.Wrote(plan.Operation{}, write.Written)
 	m.RulesChanged(1, nil)
 	_, body := get(t, m.Handler(), "/metrics")

@@ -24,7 +24,7 @@ func (e *Engine) audit(key Key, record *record, operations []plan.Operation) {
 			continue
 		}
 		e.options.Observer.Wrote(operation, write.Audited)
-		e.open.wrote(key, write.Audited)
+		e.open.wrote(write.Audited)
 		e.log(key).Info("would write", "rules", names(operation.Rules), "changes", names(operation.Changes),
 			"type", string(operation.Type), "subresource", operation.Subresource, "mode", string(spec.Audit))
 	}

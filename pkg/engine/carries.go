@@ -8,13 +8,13 @@ func Carries(feature rules.Feature) bool {
 	return map[rules.Feature]bool{
 		rules.FeaturePatch:    true,
 		rules.FeatureEvent:    true,
-		rules.FeatureWith:     false,
-		rules.FeatureOnDelete: false,
+		rules.FeatureWith:     true,
+		rules.FeatureOnDelete: true,
 		rules.FeatureLimits:   false,
-		rules.FeatureRelease:  false,
+		rules.FeatureRelease:  true,
 		rules.FeatureIdentity: false,
-		rules.FeatureApply:    false,
-		rules.FeatureCreate:   false,
-		rules.FeatureDelete:   false,
+		rules.FeatureApply:    true,
+		rules.FeatureCreate:   true,
+		rules.FeatureDelete:   true,
 	}[feature]
 }

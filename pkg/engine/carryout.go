@@ -2,9 +2,14 @@ package engine
 
 import (
 	"context"
-	"maps"
+	"fmt"
+	"runtime/debug"
 	"slices"
+	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -12,25 +17,35 @@ import (
 // attempt is the carrying out of one plan.
 type attempt struct {
 	engine *Engine
+	now    *active
 	key    Key
 	record *record
+	// asked is what the plan was decided by.
+	asked *source
 	// wrote are the rules of which something was written.
 	wrote map[plan.Rule]bool
 	// unfinished are the rules of which something was not: their Events wait.
 	unfinished map[plan.Rule]bool
 	// stopped says that the snapshot is no longer true.
 	stopped bool
-	// version is the resourceVersion after the last write, empty before.
-	version string
+	// latest has the objects written as they came back, by what the snapshot said of
+	// them, and surprising those that are not as predicted.
+	latest     map[plan.Object]plan.Object
+	surprising map[plan.Object]bool
+	// made are the objects that it has written itself, which contradict nothing.
+	made map[types.UID]bool
+	// batch is how many objects of a rule may be created at the same time.
+	batch   map[plan.Rule]int
 	outcome outcome
 }
 
 // carryOut sends the operations in order. A failed operation stops the later
 // ones of its rules; other rules go on.
-func (e *Engine) carryOut(ctx context.Context, key Key, record *record, decided plan.Plan) outcome {
+func (e *Engine) carryOut(ctx context.Context, now *active, key Key, record *record, decided plan.Plan, asked *source) outcome {
 	a := &attempt{
-		engine: e, key: key, record: record,
+		engine: e, now: now, key: key, record: record, asked: asked, made: map[types.UID]bool{},
 		wrote: map[plan.Rule]bool{}, unfinished: map[plan.Rule]bool{},
+		latest: map[plan.Object]plan.Object{}, surprising: map[plan.Object]bool{}, batch: map[plan.Rule]int{},
 		outcome: outcome{
 			looked: true, waits: slices.ContainsFunc(decided.Decisions, waits), troubles: troubled(decided.Decisions),
 		},
@@ -39,18 +54,19 @@ func (e *Engine) carryOut(ctx context.Context, key Key, record *record, decided 
 		a.outcome.lookAgainAt = decided.LookAgainAt
 	}
 	record.ineffective = decided.Suppressed
-	for _, operation := range decided.Operations {
-		if a.blocked(operation) {
-			a.leave(operation)
-			if a.outcome.hopeless {
-				a.split(operation)
-			}
-			continue
-		}
-		a.send(ctx, operation)
+	for rest := decided.Operations; len(rest) > 0; {
+		n := a.together(rest)
+		a.sendAll(ctx, rest[:n])
+		rest = rest[n:]
 	}
 	if len(decided.Operations) == 0 {
 		record.separate = false
+	}
+	if a.outcome.wrote {
+		e.open.round(key)
+	}
+	if unseen := e.awaiting(ctx, e.active.Load(), key, record); !unseen && a.outcome.state == waiting {
+		a.outcome.state = again // No cache has to show it, or it was quicker.
 	}
 	e.audit(key, record, decided.Audited)
 	a.notify(ctx, decided)
@@ -59,9 +75,55 @@ func (e *Engine) carryOut(ctx context.Context, key Key, record *record, decided 
 
 func waits(decision plan.Decision) bool { return decision.Outcome == plan.Waiting }
 
+// largestBatch bounds how many objects are created at the same time.
+const largestBatch = 16
+
+// together is how many of the operations are sent at the same time: the creations
+// of one rule, 1, then 2, 4 and so on, so that what is refused is refused a few times
+// only.
+func (a *attempt) together(operations []plan.Operation) int {
+	first := operations[0]
+	if first.Type != plan.Create {
+		return 1
+	}
+	rule := first.Rules[0]
+	size := max(1, a.batch[rule])
+	a.batch[rule] = min(2*size, largestBatch)
+	n := 1
+	for n < min(size, len(operations)) && operations[n].Type == plan.Create && operations[n].Rules[0] == rule {
+		n++
+	}
+	return n
+}
+
+// sendAll sends operations at the same time, and judges the answers in order.
+func (a *attempt) sendAll(ctx context.Context, operations []plan.Operation) {
+	var sent []sending
+	for _, operation := range operations {
+		if a.blocked(operation) {
+			a.leave(operation)
+			if a.outcome.hopeless {
+				a.split(operation)
+			}
+			continue
+		}
+		if a.engine.house != nil && a.engine.house.holdsBack(a.now, a.key, operation.Rules) {
+			a.leave(operation)
+			a.outcome = a.outcome.failed(trouble{operation.Rules, errUnrecorded}, false, 0)
+			a.split(operation) // The others leave nothing.
+			continue
+		}
+		sent = append(sent, a.ready(operation))
+	}
+	for i, result := range a.writeAll(ctx, sent) {
+		a.judge(ctx, sent[i], result)
+	}
+}
+
 // blocked reports whether an operation cannot be sent any more.
 func (a *attempt) blocked(operation plan.Operation) bool {
-	return a.stopped || slices.ContainsFunc(operation.Rules, func(rule plan.Rule) bool { return a.unfinished[rule] })
+	return a.stopped || a.surprising[operation.Target] ||
+		slices.ContainsFunc(operation.Rules, func(rule plan.Rule) bool { return a.unfinished[rule] })
 }
 
 // leave marks the rules of an operation that is not carried out.
@@ -80,88 +142,76 @@ func (a *attempt) split(operation plan.Operation) {
 	}
 }
 
-// refused judges a write that failed.
-func (a *attempt) refused(operation plan.Operation, result write.Result) {
-	hopeless := result.Class == write.Terminal || result.Class == write.OwnedByAnother
-	a.outcome = a.outcome.failed(trouble{operation.Rules, result.Err}, hopeless, result.RetryAfter)
-	a.leave(operation)
-	switch result.Class {
-	case write.Stale:
-		// The rest of the plan was made from the same snapshot. The caches are
-		// waited for, so that the same patch is not sent again.
-		a.stopped = true
-		a.record.wait(result.ResourceVersion, a.engine.options.Clock.Now())
-	case write.Ambiguous:
-		a.stopped = true
-	case write.Terminal, write.OwnedByAnother:
-		a.split(operation)
-	default:
-	}
+// sending is an operation as it is sent, and as it was planned.
+type sending struct {
+	plan.Operation
+	planned plan.Operation
+	// prefix is that of a name which we chose, empty otherwise.
+	prefix string
+	// reused says that the name was sent before, and that it is not known what became
+	// of that.
+	reused bool
 }
 
-// send writes one operation and judges the answer.
-func (a *attempt) send(ctx context.Context, operation plan.Operation) {
-	if a.version != "" {
-		operation.Target.ResourceVersion = a.version
+// ready binds an operation to the object as the last write of the plan left it, and
+// gives a new object a name where the API server would choose one.
+func (a *attempt) ready(operation plan.Operation) sending {
+	out := sending{Operation: operation, planned: operation}
+	if latest, written := a.latest[operation.Target]; written {
+		out.Target.UID, out.Target.ResourceVersion = latest.UID, latest.ResourceVersion
 	}
-	result := a.engine.options.Writer.Write(ctx, operation)
-	a.engine.options.Observer.Wrote(operation, result.Class)
-	a.engine.open.wrote(a.key, result.Class)
-	a.log(operation, result)
-	if result.Class.Failed() {
-		a.refused(operation, result)
-		return
-	}
-	for _, rule := range operation.Rules {
-		a.wrote[rule] = true
-	}
-	if result.Class == write.Simulated {
-		maps.Copy(a.record.ineffective, operation.All())
-		return
-	}
-	a.remember(operation, result)
-	if result.Class == write.Unchanged {
-		return
-	}
-	a.version = result.ResourceVersion
-	a.record.wait(result.ResourceVersion, a.engine.options.Clock.Now())
-	a.outcome.wrote = true
-	a.stopped = !operation.CameTrue(result.Object)
-	if a.outcome.state == settled {
-		a.outcome.state = waiting
-	}
-}
-
-// remember keeps what had no effect from being repeated.
-func (a *attempt) remember(operation plan.Operation, result write.Result) {
-	marks, unchanged := operation.Ineffective(result.Object)
-	if len(marks) == 0 {
-		return
-	}
-	maps.Copy(a.record.ineffective, marks)
-	a.engine.log(a.key).Warn("write had no effect and is not repeated",
-		"rules", names(operation.Rules), "changes", names(unchanged))
-}
-
-// log names rules and fields but not their values, which may be secret.
-func (a *attempt) log(operation plan.Operation, result write.Result) {
-	log := a.engine.log(a.key).With("rules", names(operation.Rules), "changes", names(operation.Changes))
-	switch {
-	case result.Class == write.Stale:
-		log.Debug("write was out of date", "err", result.Err)
-	case result.Class.Failed():
-		log.Warn("write failed", "class", string(result.Class), "err", result.Err)
-	case result.Class == write.Simulated:
-		log.Info("would write", "type", string(operation.Type), "subresource", operation.Subresource)
-	case result.Class == write.Written:
-		log.Info("wrote", "type", string(operation.Type), "subresource", operation.Subresource)
-	}
-}
-
-func names[T interface{ String() string }](list []T) []string {
-	out := make([]string, len(list))
-	for i, element := range list {
-		out[i] = element.String()
+	if out.prefix = generateName(operation); out.prefix != "" {
+		name := a.unresolved(out)
+		out.reused = name != ""
+		if !out.reused {
+			name = a.engine.options.Name(out.prefix)
+		}
+		out.Operation = called(out.Operation, name)
 	}
 	return out
+}
+
+// unresolved is a name that was sent before and that no cache shows: one that is there
+// was made, and counted by the rules.
+func (a *attempt) unresolved(sent sending) string {
+	for {
+		name := a.record.names.take(sent.prefix, sent.Operation)
+		if name == "" || !a.engine.has(a.now, called(sent.Operation, name).Target) {
+			return name
+		}
+	}
+}
+
+// has reports whether a cache shows an object of the name.
+func (e *Engine) has(now *active, object plan.Object) bool {
+	return slices.ContainsFunc(now.holding(object), func(cache informer.Key) bool {
+		return e.caches.View(cache, object.Namespace, object.Name).Object != nil
+	})
+}
+
+// writeAll sends operations at the same time.
+func (a *attempt) writeAll(ctx context.Context, sent []sending) []write.Result {
+	results := make([]write.Result, len(sent))
+	var writers sync.WaitGroup
+	for i, each := range sent {
+		writers.Go(func() { results[i] = a.write(ctx, each.Operation) })
+	}
+	writers.Wait()
+	return results
+}
+
+// write sends one operation, unless a live read contradicts what it was decided by. A
+// panic is one more way not to know what became of it; what is sent beside it counts.
+func (a *attempt) write(ctx context.Context, operation plan.Operation) (result write.Result) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err := fmt.Errorf("panic: %v", cause)
+			a.engine.log(a.key).Error("writing panicked", "err", err, "stack", string(debug.Stack()))
+			result = write.Result{Class: write.Ambiguous, Err: err}
+		}
+	}()
+	if contradicted := a.confirm(ctx, operation); contradicted != nil {
+		return *contradicted
+	}
+	return a.engine.options.Writer.Write(ctx, operation)
 }

@@ -2,54 +2,73 @@ package engine_test
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
-var widgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+// The resources of the cluster: what is watched, and what is made for it.
+var (
+	widgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+	gadgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
+	items   = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "items"}
+)
 
 // cluster is an API server and the caches of it, in memory. It exists to bring
 // about what a real one does rarely; what a real one answers is tested on a
 // real one.
 type cluster struct {
-	mu       sync.Mutex
-	handler  informer.Handler
-	stored   map[types.NamespacedName]map[string]any
-	cached   map[types.NamespacedName]map[string]any
-	version  int
+	mu      sync.Mutex
+	handler informer.Handler
+	stored  map[engine.Key]map[string]any
+	version int
+	// changedAt has the versions of the last changes.
+	changedAt map[engine.Key]int
+	// opaque has the API server give versions that cannot be compared.
+	opaque bool
+
+	caches   map[informer.Key]*cached
 	unsynced map[informer.Key]bool
+	// frozen are caches that see nothing until they are told to catch up.
+	frozen map[informer.Key]bool
 	// views replaces what a cache knows of every object.
 	views   map[informer.Key]map[string]any
 	wanted  []informer.Key
-	lagging bool // the caches see nothing of what is written
+	lagging bool // the caches see nothing of what the engine writes
+	// wantOK replaces the answer to Want.
+	wantOK func() error
+	// prepared are caches that have listed before they were wanted.
+	prepared map[informer.Key]bool
+
+	// gets counts live reads of single objects, and reads those of questions.
+	gets, reads int
+	liveOK      func() error
 
 	writes []plan.Operation
-	// answer replaces the answer to a write; nil means to write.
+	// answer replaces the answer to a write; nil means to write. after changes what
+	// was answered.
 	answer func(operation plan.Operation) *write.Result
+	after  func(operation plan.Operation, result write.Result) write.Result
 
 	events  []string
 	eventOK func() error
 	log     bytes.Buffer
 	seen    counts
+	// names are given to new objects, in order.
+	names []string
 }
 
 // counts implements [engine.Observer].
@@ -57,12 +76,21 @@ type counts struct {
 	engine.NopObserver
 	mu        sync.Mutex
 	evaluated int
+	byName    map[string]int // evaluations by the name of the object
 	audited   int
 	views     int // looks at a cache
 }
 
 // Evaluated implements [engine.Observer].
-func (c *counts) Evaluated(plan.Decision) { c.add(&c.evaluated) }
+func (c *counts) Evaluated(key engine.Key, _ plan.Decision) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.evaluated++
+	if c.byName == nil {
+		c.byName = map[string]int{}
+	}
+	c.byName[key.Name]++
+}
 
 // Wrote implements [engine.Observer].
 func (c *counts) Wrote(_ plan.Operation, class write.Class) {
@@ -84,12 +112,42 @@ func (c *counts) of(count *int) int {
 	return *count
 }
 
+// since returns how often which objects were evaluated since before, which is an
+// earlier answer.
+func (c *counts) since(before map[string]int) map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := map[string]int{}
+	for name, n := range c.byName {
+		if n > before[name] {
+			out[name] = n - before[name]
+		}
+	}
+	return out
+}
+
 func newCluster() *cluster {
 	return &cluster{
-		stored:   map[types.NamespacedName]map[string]any{},
-		cached:   map[types.NamespacedName]map[string]any{},
-		unsynced: map[informer.Key]bool{},
+		stored:    map[engine.Key]map[string]any{},
+		caches:    map[informer.Key]*cached{},
+		changedAt: map[engine.Key]int{},
+		unsynced:  map[informer.Key]bool{},
+		frozen:    map[informer.Key]bool{},
 	}
+}
+
+// next is the version of the next change, of an object; the lock is held.
+func (c *cluster) next(of engine.Key) string {
+	c.version++
+	c.changedAt[of] = c.version
+	return c.versionText(c.version)
+}
+
+func (c *cluster) versionText(version int) string {
+	if c.opaque {
+		return "v" + strconv.Itoa(version)
+	}
+	return strconv.Itoa(version)
 }
 
 // put stores an object as another client would.
@@ -97,165 +155,68 @@ func (c *cluster) put(t *testing.T, text string) {
 	t.Helper()
 	object := decode(t, text)
 	c.mu.Lock()
-	c.version++
 	u := unstructured.Unstructured{Object: object}
-	u.SetResourceVersion(strconv.Itoa(c.version))
+	key := keyOf(object)
+	u.SetResourceVersion(c.next(key))
 	if u.GetUID() == "" {
 		u.SetUID(types.UID("uid-of-" + u.GetName()))
 	}
-	key := nameOf(object)
 	c.stored[key] = object
 	c.mu.Unlock()
 	c.see(key)
 }
 
-func (c *cluster) remove(namespace, name string) {
-	key := types.NamespacedName{Namespace: namespace, Name: name}
+func (c *cluster) remove(name string) {
+	c.drop(engine.Key{GVR: widgets, Namespace: "ns", Name: name})
+}
+
+// drop deletes an object as another client would.
+func (c *cluster) drop(key engine.Key) {
 	c.mu.Lock()
-	c.version++
+	c.next(key)
 	delete(c.stored, key)
 	c.mu.Unlock()
 	c.see(key)
 }
 
-// see lets the caches catch up with one object.
-func (c *cluster) see(key types.NamespacedName) {
+// touch reports a change of the widget a, which is in the caches as it was.
+func (c *cluster) touch() {
+	key := engine.Key{GVR: widgets, Namespace: "ns", Name: "a"}
 	c.mu.Lock()
-	if object, ok := c.stored[key]; ok {
-		c.cached[key] = object
-	} else {
-		delete(c.cached, key)
+	var object map[string]any
+	for _, cache := range c.caches {
+		if found := cache.objects[key]; found != nil {
+			object = found
+		}
 	}
-	handler := c.handler
 	c.mu.Unlock()
-	if handler != nil {
-		handler.Changed(widgets, key.Namespace, key.Name)
-	}
+	c.handler.Changed(informer.Event{
+		Key: informer.Key{GVR: widgets}, Namespace: "ns", Name: key.Name, Before: object, After: object,
+	})
 }
 
 func (c *cluster) get(name string) map[string]any {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stored[types.NamespacedName{Namespace: "ns", Name: name}]
+	return c.of(engine.Key{GVR: widgets, Namespace: "ns", Name: name})
 }
 
-// Want implements [engine.Caches].
-func (c *cluster) Want(keys []informer.Key) error {
+func (c *cluster) of(key engine.Key) map[string]any {
 	c.mu.Lock()
-	c.wanted = keys
-	c.mu.Unlock()
-	for _, key := range keys {
-		if !c.unsynced[key] {
-			c.handler.Synced(key)
+	defer c.mu.Unlock()
+	return c.stored[key]
+}
+
+// list names what is stored of a resource, in order.
+func (c *cluster) list(gvr schema.GroupVersionResource) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for key := range c.stored {
+		if key.GVR == gvr {
+			out = append(out, key.Name)
 		}
 	}
-	return nil
-}
-
-// View implements [engine.Caches].
-func (c *cluster) View(key informer.Key, namespace, name string) informer.View {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seen.add(&c.seen.views)
-	view := informer.View{Synced: !c.unsynced[key]}
-	if object, ok := c.views[key]; ok {
-		if object != nil {
-			view.Object = &unstructured.Unstructured{Object: object}
-		}
-		return view
-	}
-	if object, ok := c.cached[types.NamespacedName{Namespace: namespace, Name: name}]; ok {
-		view.Object = &unstructured.Unstructured{Object: object}
-	}
-	return view
-}
-
-// Names implements [engine.Caches].
-func (c *cluster) Names(informer.Key) []types.NamespacedName {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var out []types.NamespacedName
-	for name := range c.cached {
-		out = append(out, name)
-	}
+	slices.Sort(out)
 	return out
-}
-
-// Stop implements [engine.Caches].
-func (c *cluster) Stop() {}
-
-var errRefused = errors.New("refused")
-
-// Write implements [engine.Writer]: guarded as the API server guards.
-func (c *cluster) Write(_ context.Context, operation plan.Operation) write.Result {
-	c.mu.Lock()
-	c.writes = append(c.writes, operation)
-	answer := c.answer
-	c.mu.Unlock()
-	if answer != nil {
-		if result := answer(operation); result != nil {
-			return *result
-		}
-	}
-	key := types.NamespacedName{Namespace: operation.Target.Namespace, Name: operation.Target.Name}
-	c.mu.Lock()
-	stored := c.stored[key]
-	if stored == nil || resourceVersion(stored) != operation.Target.ResourceVersion {
-		current := ""
-		if stored != nil {
-			current = resourceVersion(stored)
-		}
-		c.mu.Unlock()
-		return write.Result{Class: write.Stale, Err: errRefused, ResourceVersion: current}
-	}
-	c.version++
-	after := merged(stored, operation.Body)
-	(&unstructured.Unstructured{Object: after}).SetResourceVersion(strconv.Itoa(c.version))
-	c.stored[key] = after
-	lagging := c.lagging
-	c.mu.Unlock()
-	if !lagging {
-		c.see(key)
-	}
-	return write.Result{Class: write.Written, Object: after, ResourceVersion: resourceVersion(after)}
-}
-
-// merged applies a merge patch with the library of the API server.
-func merged(object map[string]any, patch any) map[string]any {
-	before, err := json.Marshal(object)
-	if err != nil {
-		panic(err)
-	}
-	change, err := json.Marshal(patch)
-	if err != nil {
-		panic(err)
-	}
-	data, err := jsonpatch.MergePatch(before, change)
-	if err != nil {
-		panic(err)
-	}
-	var after map[string]any
-	if err := utiljson.Unmarshal(data, &after); err != nil {
-		panic(err)
-	}
-	return after
-}
-
-// Record implements [engine.Recorder].
-func (c *cluster) Record(_ context.Context, event plan.Event, again bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.eventOK != nil {
-		if err := c.eventOK(); err != nil {
-			return err
-		}
-	}
-	text := event.Reason + " " + event.Message
-	if again {
-		text += " (again)"
-	}
-	c.events = append(c.events, text)
-	return nil
 }
 
 func (c *cluster) count() int {
@@ -264,58 +225,87 @@ func (c *cluster) count() int {
 	return len(c.writes)
 }
 
-// engine returns an engine on the cluster.
-func (c *cluster) engine() *engine.Engine {
-	return engine.New(engine.Options{
-		Caches: func(handler informer.Handler) engine.Caches {
-			c.handler = handler
-			return c
-		},
-		Writer:   c,
-		Recorder: c,
-		Observer: &c.seen,
-		Log:      slog.New(slog.NewTextHandler(&c.log, nil)),
-	})
+// sent counts the writes of a type.
+func (c *cluster) sent(kind plan.Type) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, operation := range c.writes {
+		if operation.Type == kind {
+			n++
+		}
+	}
+	return n
 }
 
-func nameOf(object map[string]any) types.NamespacedName {
+// locked calls do while nobody else looks at the cluster.
+func (c *cluster) locked(do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	do()
+}
+
+// engine returns an engine on the cluster.
+func (c *cluster) engine() *engine.Engine { return c.engineWith(engine.Housekeeping{}) }
+
+func (c *cluster) engineWith(house engine.Housekeeping) *engine.Engine {
+	options := engine.Options{
+		Caches: func(handler informer.Handler) engine.Caches {
+			c.handler = handler
+			return cachesOf{c}
+		},
+		Live:         c,
+		Writer:       c,
+		Recorder:     c,
+		Observer:     &c.seen,
+		Housekeeping: house,
+		Log:          slog.New(slog.NewTextHandler(lockedLog{c}, nil)),
+	}
+	if c.names != nil {
+		options.Name = c.nextName
+	}
+	return engine.New(options)
+}
+
+// nextName implements [engine.Options.Name].
+func (c *cluster) nextName(prefix string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.names) == 0 {
+		return engine.RandomName(prefix)
+	}
+	name := c.names[0]
+	c.names = c.names[1:]
+	return prefix + name
+}
+
+// lockedLog is written to by all workers.
+type lockedLog struct{ *cluster }
+
+func (l lockedLog) Write(data []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.Write(data)
+}
+
+// keyOf is the key of an object; one that does not say its kind is a widget.
+func keyOf(object map[string]any) engine.Key {
 	u := unstructured.Unstructured{Object: object}
-	return types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
+	key := engine.Key{GVR: widgets, Namespace: u.GetNamespace(), Name: u.GetName()}
+	if u.GetKind() != "" {
+		key.GVR, _ = meta.UnsafeGuessKindToResource(u.GroupVersionKind())
+	}
+	return key
+}
+
+func item(name string) engine.Key { return engine.Key{GVR: items, Namespace: "ns", Name: name} }
+
+func uidOf(object map[string]any) string {
+	return string((&unstructured.Unstructured{Object: object}).GetUID())
 }
 
 func resourceVersion(object map[string]any) string {
 	return (&unstructured.Unstructured{Object: object}).GetResourceVersion()
 }
 
-func decode(t *testing.T, text string) map[string]any {
-	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out map[string]any
-	if err := utiljson.Unmarshal(data, &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// load compiles rules, which are written without the head of their set.
-func load(t *testing.T, text string) *rules.Set {
-	t.Helper()
-	head := `
-apiVersion: dyncontroller.dev/v1alpha1
-kind: ClusterRuleSet
-metadata: {name: set}
-spec:
-  resources:
-    widgets: {group: example.com, version: v1, resource: widgets}
-    others: {group: example.com, version: v1, resource: widgets, labelSelector: other=yes}
-  rules:
-`
-	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(head + text)}}, rules.Options{})
-	if len(errs) > 0 {
-		t.Fatalf("loading the rules:\n%s", errs.Render())
-	}
-	return set
-}
+func keys[V any](m map[engine.Key]V) []engine.Key { return slices.Collect(maps.Keys(m)) }

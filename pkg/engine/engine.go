@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -10,10 +11,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/related"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -31,6 +34,9 @@ type Key struct {
 	GVR       schema.GroupVersionResource
 	Namespace string
 	Name      string
+	// UID is of an object that is gone, of which more than that may not be known. It is
+	// empty for whatever object has the name.
+	UID types.UID
 }
 
 // compare orders keys as reports list them.
@@ -39,6 +45,7 @@ func (k Key) compare(other Key) int {
 		cmp.Compare(plan.ResourceName(k.GVR), plan.ResourceName(other.GVR)),
 		cmp.Compare(k.Namespace, other.Namespace),
 		cmp.Compare(k.Name, other.Name),
+		cmp.Compare(k.UID, other.UID),
 	)
 }
 
@@ -56,7 +63,7 @@ type Recorder interface {
 // Observer is told what the engine does, for metrics. Its methods must return
 // quickly and are called by all workers at the same time.
 type Observer interface {
-	Evaluated(decision plan.Decision)
+	Evaluated(key Key, decision plan.Decision)
 	// Wrote is told of every operation that was sent, and of those that were not
 	// only because of a dry run or the mode of a rule.
 	Wrote(operation plan.Operation, class write.Class)
@@ -70,7 +77,7 @@ type Observer interface {
 type NopObserver struct{}
 
 // Evaluated implements [Observer].
-func (NopObserver) Evaluated(plan.Decision) {}
+func (NopObserver) Evaluated(Key, plan.Decision) {}
 
 // Wrote implements [Observer].
 func (NopObserver) Wrote(plan.Operation, write.Class) {}
@@ -81,14 +88,20 @@ func (NopObserver) Queued(int) {}
 // Recorded implements [Observer].
 func (NopObserver) Recorded(plan.Event, error) {}
 
-// Options are what an engine works with. Caches, Writer and Recorder are
+// Options are what an engine works with. Caches, Live, Writer and Recorder are
 // required.
 type Options struct {
 	// Caches makes the caches; it is given the handler that they must tell
 	// what happens.
 	Caches   func(informer.Handler) Caches
+	Live     Live
 	Writer   Writer
 	Recorder Recorder
+	// Housekeeping cleans up after rules that are gone; without an inventory, as in a
+	// dry run, nothing is recorded and nothing cleaned up.
+	Housekeeping Housekeeping
+	// Name makes the name of a new object from its generateName; default: [RandomName].
+	Name     func(prefix string) string
 	Observer Observer     // default: none
 	Log      *slog.Logger // default: none
 	Clock    clock.WithTicker
@@ -104,9 +117,14 @@ type Engine struct {
 	limiter workqueue.TypedRateLimiter[Key]
 	memory  memory
 	open    open
+	related *related.Index[Key]
+	waiters waiters
+	timers  timers
+	barrier *barrier
+	house   *housekeeper // nil where nothing is recorded
 
-	rules atomic.Pointer[rules.Set]
-	swap  sync.Mutex // one SetRules at a time
+	active atomic.Pointer[active]
+	swap   sync.Mutex // one SetRules at a time
 }
 
 // New returns an engine without rules.
@@ -123,14 +141,22 @@ func New(options Options) *Engine {
 	if options.Workers == 0 {
 		options.Workers = 4
 	}
+	if options.Name == nil {
+		options.Name = RandomName
+	}
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry)
 	e := &Engine{
 		options: options,
 		limiter: limiter,
+		related: related.NewIndex[Key](),
+		barrier: newBarrier(),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
 			workqueue.TypedRateLimitingQueueConfig[Key]{Clock: options.Clock}),
 	}
-	e.rules.Store(&rules.Set{})
+	e.active.Store(activate(&rules.Set{}))
+	if options.Housekeeping.Inventory != nil {
+		e.house = newHousekeeper(e)
+	}
 	e.caches = options.Caches(handler{e})
 	return e
 }
@@ -141,29 +167,30 @@ func New(options Options) *Engine {
 func (e *Engine) SetRules(set *rules.Set) error {
 	e.swap.Lock()
 	defer e.swap.Unlock()
-	keys := informersOf(set)
+	now := activate(set)
+	keys := now.caches()
+	before := e.active.Swap(now) // First, since the caches may tell something at once.
 	if err := e.caches.Want(keys); err != nil {
-		return fmt.Errorf("changing the rules: %w", err)
+		e.active.Store(before)
+		return fmt.Errorf("changing the rules: %w", errors.Join(err, e.caches.Want(before.caches())))
 	}
-	e.rules.Store(set)
 	for _, key := range keys {
-		e.enqueueAll(key)
+		if now.watched[key] {
+			e.enqueueAll(key)
+		}
+	}
+	for _, family := range now.families {
+		e.enqueueOrphans(family)
 	}
 	// What is remembered of objects that nobody watches any more is forgotten
 	// when they are looked at and not found.
 	for _, key := range e.memory.keys() {
 		e.enqueue(key)
 	}
-	return nil
-}
-
-// informersOf lists what the rules watch.
-func informersOf(set *rules.Set) []informer.Key {
-	var out []informer.Key
-	for _, selection := range set.Selections() {
-		out = append(out, informer.Key(selection))
+	if e.house != nil {
+		e.house.changed()
 	}
-	return out
+	return nil
 }
 
 // Run works until the context is done. Writes that are under way are finished.
@@ -172,6 +199,10 @@ func (e *Engine) Run(ctx context.Context) {
 	for range e.options.Workers {
 		workers.Go(func() { e.work(ctx) })
 	}
+	if e.house != nil {
+		workers.Go(func() { e.house.run(ctx) })
+	}
+	workers.Go(func() { e.timers.run(ctx, e.options.Clock, e.enqueueAfter) })
 	<-ctx.Done()
 	e.queue.ShutDown()
 	workers.Wait()
@@ -180,7 +211,7 @@ func (e *Engine) Run(ctx context.Context) {
 
 func (e *Engine) work(ctx context.Context) {
 	for {
-		key, shutdown := e.queue.Get()
+		key, done, shutdown := e.barrier.take(e.queue.Get)
 		if shutdown {
 			return
 		}
@@ -189,6 +220,7 @@ func (e *Engine) work(ctx context.Context) {
 			e.process(ctx, key)
 		}
 		e.queue.Done(key)
+		done()
 	}
 }
 
@@ -198,28 +230,16 @@ func (e *Engine) enqueue(key Key) {
 	e.options.Observer.Queued(e.queue.Len())
 }
 
+func (e *Engine) enqueueAfter(key Key, wait time.Duration) {
+	if wait == 0 {
+		e.enqueue(key)
+	} else {
+		e.queue.AddAfter(key, wait)
+	}
+}
+
 func (e *Engine) enqueueAll(key informer.Key) {
 	for _, name := range e.caches.Names(key) {
 		e.enqueue(Key{GVR: key.GVR, Namespace: name.Namespace, Name: name.Name})
 	}
-}
-
-// handler queues what the informers report.
-type handler struct{ engine *Engine }
-
-// Changed implements [informer.Handler].
-func (h handler) Changed(gvr schema.GroupVersionResource, namespace, name string) {
-	h.engine.enqueue(Key{GVR: gvr, Namespace: namespace, Name: name})
-}
-
-// Synced implements [informer.Handler]. Objects that were passed over while
-// the cache was incomplete are looked at now.
-func (h handler) Synced(key informer.Key) {
-	h.engine.enqueueAll(key)
-	h.engine.open.listed(key, nil)
-}
-
-// Troubled implements [informer.Handler].
-func (h handler) Troubled(key informer.Key, err error) {
-	h.engine.open.listed(key, err)
 }

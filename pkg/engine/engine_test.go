@@ -33,39 +33,9 @@ const (
     - patch: {merge: {metadata: {labels: {seen: "yes"}}}}
 `
 	small = `{metadata: {namespace: ns, name: a}, spec: {size: 1}}`
+	// smallOther is selected by both resources.
+	smallOther = `{metadata: {namespace: ns, name: a, labels: {other: "yes"}}, spec: {size: 1}}`
 )
-
-// run starts an engine in a bubble of virtual time and stops it at the end.
-func run(t *testing.T, c *cluster, text string, body func(t *testing.T, e *engine.Engine)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		set := load(t, text)
-		e := c.engine()
-		if err := e.SetRules(set); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		finished := make(chan struct{})
-		go func() {
-			defer close(finished)
-			e.Run(ctx)
-		}()
-		synctest.Wait()
-		body(t, e)
-		cancel()
-		<-finished
-	})
-}
-
-// pass lets virtual time go by; all goroutines run until they wait.
-func pass(d time.Duration) { <-time.After(d) }
-
-func spec(c *cluster, name string) map[string]any {
-	out, _ := c.get(name)["spec"].(map[string]any)
-	return out
-}
-
-func size(c *cluster, name string) any { return spec(c, name)["size"] }
 
 func TestSettles(t *testing.T) {
 	c := newCluster()
@@ -78,7 +48,7 @@ func TestSettles(t *testing.T) {
 			t.Errorf("want both rules in one write, have %d writes: %+v", len(c.writes), c.writes)
 		}
 		c.put(t, `{metadata: {namespace: ns, name: a, labels: {seen: "yes"}}, spec: {size: 3, unrelated: true}}`)
-		c.handler.Changed(widgets, "ns", "a")
+		c.touch()
 		if err := e.SetRules(load(t, atLeastThree+labelled)); err != nil {
 			t.Fatal(err)
 		}
@@ -95,13 +65,13 @@ func TestWaitsForItsOwnWrites(t *testing.T) {
 	c.put(t, small)
 	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
 		for range 10 {
-			c.handler.Changed(widgets, "ns", "a")
+			c.touch()
 			pass(time.Minute)
 		}
 		if c.count() != 1 {
 			t.Errorf("wrote %d times before the caches had seen the first write", c.count())
 		}
-		c.see(nameOf(c.get("a")))
+		c.see(keyOf(c.get("a")))
 		synctest.Wait()
 		if c.count() != 1 {
 			t.Errorf("wrote %d times although the first write had settled it", c.count())
@@ -184,7 +154,7 @@ func TestPanicIsContained(t *testing.T) {
 
 func TestUnsyncedIsNotEmpty(t *testing.T) {
 	c := newCluster()
-	c.put(t, small)
+	c.put(t, smallOther)
 	text := labelled + strings.ReplaceAll(atLeastThree, "watch: widgets", "watch: others")
 	selections := load(t, text).Selections()
 	others := informer.Key(selections[len(selections)-1])
@@ -381,6 +351,13 @@ func TestForgets(t *testing.T) {
 			t.Fatal(err)
 		}
 		pass(time.Second)
+		c.locked(func() { // As if it were restored from a backup.
+			key := engine.Key{GVR: widgets, Namespace: "ns", Name: "a"}
+			c.stored[key] = merged(c.stored[key], map[string]any{
+				"metadata": map[string]any{"resourceVersion": "1"}, "spec": map[string]any{"size": 1},
+			})
+			c.version = 1
+		})
 		if err := e.SetRules(load(t, atLeastThree)); err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func TestEpisodes(t *testing.T) {
 		synctest.Wait()
 		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 2}}`)
 		synctest.Wait()
-		c.remove("ns", "a")
+		c.remove("a")
 		synctest.Wait()
 		c.put(t, `{metadata: {namespace: ns, name: a, uid: another}, spec: {size: 1}}`)
 		synctest.Wait()
@@ -62,7 +62,7 @@ func TestEventIsRecordedOnceWhileARuleMatches(t *testing.T) {
 func TestRestartIsNoNewEpisode(t *testing.T) {
 	t.Run("SecondCache", func(t *testing.T) {
 		c := newCluster()
-		c.put(t, small)
+		c.put(t, smallOther)
 		text := labelled + strings.ReplaceAll(atLeastThree, "watch: widgets", "watch: others")
 		selections := load(t, text).Selections()
 		others := informer.Key(selections[len(selections)-1])
@@ -131,7 +131,7 @@ func TestRefusedEventsAreBounded(t *testing.T) {
 // for an object that is gone.
 func TestReloadKeepsPendingEvents(t *testing.T) {
 	c := newCluster()
-	c.put(t, small)
+	c.put(t, smallOther)
 	c.eventOK = func() error { return errRefused }
 	run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
 		changed := strings.ReplaceAll(atLeastThree, "watch: widgets", "watch: others")

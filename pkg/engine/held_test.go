@@ -48,7 +48,7 @@ func TestForHolds(t *testing.T) {
 			interrupt: func(t *testing.T, c *cluster) {
 				c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 2, other: 1}}`)
 				synctest.Wait()
-				c.handler.Changed(widgets, "ns", "a")
+				c.touch()
 			},
 			left: time.Minute,
 		},
@@ -80,7 +80,7 @@ func TestForHolds(t *testing.T) {
 		"GoneAndBack": {
 			reason: "An object that was gone starts again, even with its uid.",
 			interrupt: func(t *testing.T, c *cluster) {
-				c.remove("ns", "a")
+				c.remove("a")
 				synctest.Wait()
 				c.put(t, small)
 			},
@@ -234,7 +234,7 @@ func TestForAndSeveralCaches(t *testing.T) {
 						c.mu.Lock()
 						change()
 						c.mu.Unlock()
-						c.handler.Changed(widgets, "ns", "a")
+						c.touch()
 						synctest.Wait()
 					}
 					pass(4 * time.Minute)

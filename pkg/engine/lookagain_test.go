@@ -51,8 +51,8 @@ func TestLooksAgainAtTheInstant(t *testing.T) {
 				if c.count() != 1 {
 					t.Error("the rule did not act when its time had come")
 				}
-				if n, minutes := c.seen.of(&c.seen.evaluated), int(wait/time.Minute); n < minutes || n > minutes+3 {
-					t.Errorf("the rule was evaluated %d times in %d minutes, want once a minute", n, minutes)
+				if n := c.seen.of(&c.seen.evaluated); n > 3 {
+					t.Errorf("the rule was evaluated %d times, want once before, once then, and once for the write", n)
 				}
 			})
 		})
@@ -65,7 +65,7 @@ func TestLooksAgainAtTheInstant(t *testing.T) {
 func TestLooksAgainNoLongerThanNeeded(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *cluster, *engine.Engine){
 		"Over": func(*testing.T, *cluster, *engine.Engine) { pass(2 * time.Hour) },
-		"Gone": func(_ *testing.T, c *cluster, _ *engine.Engine) { c.remove("ns", "a") },
+		"Gone": func(_ *testing.T, c *cluster, _ *engine.Engine) { c.remove("a") },
 		"Reloaded": func(t *testing.T, _ *cluster, e *engine.Engine) {
 			if err := e.SetRules(load(t, labelled)); err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // memory is what the engine remembers of objects between evaluations. Losing
@@ -23,10 +24,15 @@ type memory struct {
 // to one worker at a time.
 type record struct {
 	uid types.UID
-	// written is the resourceVersion that the caches must reach before the
-	// object is evaluated again, and writtenAt is when it was learnt.
-	written   string
-	writtenAt time.Time
+	// looked are the rules that evaluated it last.
+	looked *rules.Set
+	// awaits is what the caches must show before the object is evaluated again, by the
+	// object that was written, and since is when the last of it was learnt.
+	awaits map[Key]await
+	since  time.Time
+	// names are those given to new objects of which it is not known whether they were
+	// made.
+	names unresolved
 	// held is since when rules with `for` hold.
 	held held
 	// ineffective is what the API server accepted and what changed nothing; it
@@ -46,13 +52,6 @@ type record struct {
 	reported map[plan.Rule]string
 	// silent is why Events could not be recorded, as it was logged.
 	silent string
-}
-
-// wait has the caches reach a version; an empty one changes nothing.
-func (r *record) wait(version string, now time.Time) {
-	if version != "" {
-		r.written, r.writtenAt = version, now
-	}
 }
 
 // of returns the record of the object, a new one where another object had the

@@ -10,11 +10,11 @@ func TestMemory(t *testing.T) {
 	var m memory
 	key := Key{Name: "a"}
 	first := m.of(key, types.UID("1"))
-	first.written = "7"
+	first.separate = true
 	if again := m.of(key, types.UID("1")); again != first {
 		t.Error("the record of an object was lost")
 	}
-	if other := m.of(key, types.UID("2")); other.written != "" {
+	if other := m.of(key, types.UID("2")); other.separate {
 		t.Error("another object of the same name has the record of the first")
 	}
 	if len(m.keys()) != 1 {

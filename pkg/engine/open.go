@@ -19,27 +19,30 @@ type open struct {
 	mu     sync.Mutex
 	idle   chan struct{} // closed when nothing is left; nil while no books are kept
 	caches map[informer.Key]int
+	house  bool        // there is housekeeping to do
 	keys   map[Key]int // counts how often the key was queued
 	// looks are the last evaluation of each object.
-	looks  map[Key]look
-	writes map[Key]int
+	looks  map[Key]left
+	rounds map[Key]int // of writes
 	report Report
 }
 
-// look is what is left undone of an object.
-type look struct {
+// left is what is left undone of an object.
+type left struct {
 	failures []Failure
 	waits    bool
 }
 
-// begin keeps books from now on. The caches are to be listed first.
-func (o *open) begin(caches []informer.Key) <-chan struct{} {
+// begin keeps books from now on. The caches are to be listed first, and with house,
+// the housekeeping done once.
+func (o *open) begin(caches []informer.Key, house bool) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.idle = make(chan struct{})
 	o.keys = map[Key]int{}
-	o.looks = map[Key]look{}
-	o.writes = map[Key]int{}
+	o.looks = map[Key]left{}
+	o.rounds = map[Key]int{}
+	o.house = house
 	o.caches = map[informer.Key]int{}
 	for _, key := range caches {
 		o.caches[key] = 0
@@ -85,7 +88,7 @@ func (o *open) done(key Key, count int, result outcome) {
 	}
 	delete(o.looks, key)
 	if result.looked || failures != nil {
-		o.looks[key] = look{failures, result.waits}
+		o.looks[key] = left{failures, result.waits}
 	}
 	delete(o.keys, key)
 	o.check()
@@ -110,6 +113,18 @@ func (o *open) listed(key informer.Key, err error) {
 	o.check()
 }
 
+// kept notes that the housekeeping is done, or why it cannot be.
+func (o *open) kept(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.idle == nil || !o.house {
+		return
+	}
+	o.report.Unkept = err
+	o.house = false
+	o.check()
+}
+
 // givesUp reports whether a settling engine leaves an object as it is. What was
 // written just now may still lead to something.
 func (o *open) givesUp(result outcome, tried int) bool {
@@ -118,25 +133,33 @@ func (o *open) givesUp(result outcome, tried int) bool {
 	return o.idle != nil && !result.wrote && (result.hopeless || tried+1 >= attempts)
 }
 
-// maxWrites is how often an object may be written while it settles. Rules that
+// maxRounds is how often an object may be written for while it settles. Rules that
 // undo themselves or each other would go on for ever.
-const maxWrites = 20
+const maxRounds = 20
 
-// unsettled reports whether an object has been written too often.
+// unsettled reports whether there have been too many rounds of writes for an object.
 func (o *open) unsettled(key Key) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.writes[key] >= maxWrites
+	return o.rounds[key] >= maxRounds
+}
+
+// round counts an evaluation that has changed something.
+func (o *open) round(key Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.idle != nil {
+		o.rounds[key]++
+	}
 }
 
 // wrote counts an answer.
-func (o *open) wrote(key Key, class write.Class) {
+func (o *open) wrote(class write.Class) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case o.idle == nil:
 	case class == write.Written:
-		o.writes[key]++
 		o.report.Written++
 	case class == write.Simulated:
 		o.report.Simulated++
@@ -161,7 +184,7 @@ func (o *open) summary() Report {
 }
 
 func (o *open) check() {
-	if len(o.keys) > 0 || len(o.caches) > 0 {
+	if len(o.keys) > 0 || len(o.caches) > 0 || o.house {
 		return
 	}
 	select {

@@ -12,6 +12,7 @@ type state uint8
 const (
 	settled state = iota // after the next event
 	waiting              // once the caches have seen what was written
+	again                // at once
 	retry                // after a while
 )
 

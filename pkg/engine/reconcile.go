@@ -15,28 +15,30 @@ import (
 
 // process looks at one object and decides when to look again.
 func (e *Engine) process(ctx context.Context, key Key) {
+	if key.isBarrier() {
+		e.barrier.pass(key)
+		return
+	}
 	count := e.open.count(key)
 	result := e.contained(ctx, key)
 	switch result.state {
 	case settled:
 		e.queue.Forget(key)
 		e.open.done(key, count, result)
-		e.lookAgain(key, result.lookAgainAt)
+		e.timers.set(key, result.lookAgainAt)
 	case waiting:
-		// The event that the caches wait for queues the key. Who settles does
-		// not wait for ever.
-		e.queue.Forget(key)
-		if e.open.keeping() {
-			e.queue.AddAfter(key, echoTimeout)
+		// The event that is waited for queues the key.
+		if result.looked { // Else it may be a failure that is to be tried again.
+			e.queue.Forget(key)
 		}
+		e.queue.AddAfter(key, recheck)
+	case again:
+		e.queue.Forget(key)
+		e.queue.Add(key)
 	case retry:
 		e.retry(key, result, count)
 	}
 }
-
-// echoTimeout is how long a settling engine waits for the caches to see a
-// write.
-const echoTimeout = time.Minute
 
 // retry waits longer with each failure, and at least as long as the API server
 // asked, but not past the moment at which other rules have something to do.
@@ -51,7 +53,7 @@ func (e *Engine) retry(key Key, result outcome, count int) {
 		delay = result.after
 	}
 	if !result.lookAgainAt.IsZero() {
-		delay = min(delay, e.until(result.lookAgainAt))
+		delay = min(delay, result.lookAgainAt.Sub(e.options.Clock.Now()))
 	}
 	e.queue.AddAfter(key, delay)
 }
@@ -71,52 +73,87 @@ func (e *Engine) contained(ctx context.Context, key Key) (result outcome) {
 // reconcile is one turn of the loop: snapshot, plan, write. One set of rules
 // is used throughout.
 func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
-	set := e.rules.Load()
-	snapshot, found, unsure := e.snapshot(set, key)
-	switch found {
-	case gone:
-		e.memory.forget(key)
-		return outcome{state: settled}
-	case unknown:
-		if record := e.memory.known(key); record != nil {
-			record.held = record.held.after(set, nil, unsure)
+	now := e.active.Load()
+	if key.UID != "" {
+		return e.reconcileGone(ctx, now, key)
+	}
+	record := e.memory.known(key)
+	if record != nil && e.awaiting(ctx, now, key, record) {
+		return e.await(now, key, record)
+	}
+	seen, err := e.seeLive(ctx, now, key, record)
+	switch {
+	case err != nil:
+		return outcome{}.failed(trouble{err: err}, false, 0)
+	case seen.found == gone:
+		return e.lost(now, key, record)
+	case seen.found == unknown:
+		if record != nil {
+			record.held = record.held.after(now.set, nil, seen.unsure)
 		}
 		return outcome{state: settled}
-	case present:
 	}
-	object := snapshot.Identity()
-	record := e.memory.of(key, object.UID)
-	if older(object.ResourceVersion, record.written) {
-		return e.await(record)
+	object := seen.Identity()
+	if record == nil || record.uid != object.UID {
+		e.succeed(now, key, record)
+		record = e.memory.of(key, object.UID)
 	}
-	snapshot.State = rules.State{
-		HeldSince: record.held.under(set), Separate: record.separate, Ineffective: record.ineffective,
+	result := e.evaluate(ctx, now, key, record, seen)
+	if seen.stray() && result.state == settled {
+		return e.leaveStray(key, seen, result)
 	}
-	decided := set.Evaluate(snapshot)
-	record.held = record.held.after(set, decided.Decisions, unsure)
-	e.report(key, record, decided.Decisions)
-	if len(decided.Operations) > 0 && e.open.unsettled(key) {
-		restless := fmt.Errorf("it does not settle: after %d writes its rules still want something else", maxWrites)
-		return outcome{looked: true}.failed(trouble{decided.Operations[0].Rules, restless}, true, 0)
-	}
-	return e.carryOut(ctx, key, record, decided)
+	return result
 }
 
-// await leaves an object alone until the caches have seen what was written to
-// it.
-func (e *Engine) await(record *record) outcome {
-	if e.open.keeping() && e.options.Clock.Since(record.writtenAt) >= echoTimeout {
-		silent := fmt.Errorf("the watch has not shown the last write for %s", echoTimeout)
-		return outcome{}.failed(trouble{err: silent}, true, 0)
+// evaluate asks the rules, and carries out what they want.
+func (e *Engine) evaluate(ctx context.Context, now *active, key Key, record *record, seen sight) outcome {
+	decided, asked := e.decide(now, key, record, seen)
+	if e.awaiting(ctx, now, key, record) { // A cache has become complete in the meantime.
+		return e.await(now, key, record)
 	}
-	return outcome{state: waiting}
+	if len(decided.Operations) > 0 && e.open.unsettled(key) {
+		restless := fmt.Errorf("it does not settle: after %d rounds of writes its rules still want something else", maxRounds)
+		return outcome{looked: true}.failed(trouble{decided.Operations[0].Rules, restless}, true, 0)
+	}
+	return e.carryOut(ctx, now, key, record, decided, asked)
+}
+
+// decide asks the rules, and returns what they want and what they asked.
+func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.Plan, *source) {
+	related := &source{engine: e, asker: key}
+	seen.Related = related
+	seen.State = rules.State{
+		HeldSince: record.held.under(now.set), Separate: record.separate, Ineffective: record.ineffective,
+	}
+	decided := now.set.Evaluate(seen.Snapshot)
+	related.done()
+	record.looked = now.set
+	e.barrier.looked(key)
+	record.held = record.held.after(now.set, decided.Decisions, seen.unsure)
+	e.report(key, record, decided.Decisions)
+	return decided, related
+}
+
+// forget drops all that is remembered of an object.
+func (e *Engine) forget(key Key) {
+	record := e.memory.known(key)
+	if record == nil {
+		return
+	}
+	for at := range record.awaits {
+		e.waiters.remove(at, key)
+	}
+	e.barrier.looked(key)
+	e.related.Forget(key)
+	e.timers.set(key, time.Time{})
+	e.memory.forget(key)
 }
 
 // report tells the observer every decision, and the log what is new about a
 // rule that could not act.
 func (e *Engine) report(key Key, record *record, decisions []plan.Decision) {
 	for _, decision := range decisions {
-		e.options.Observer.Evaluated(decision)
+		e.options.Observer.Evaluated(key, decision)
 		if !decision.Outcome.Troubled() {
 			delete(record.reported, decision.Rule)
 			continue

@@ -71,8 +71,10 @@ func TestStalePatchIsNotSentAgain(t *testing.T) {
 	c := newCluster()
 	c.put(t, small)
 	c.lagging = true
-	c.answer = func(plan.Operation) *write.Result {
-		return &write.Result{Class: write.Stale, Err: errRefused, ResourceVersion: "99"}
+	c.answer = func(o plan.Operation) *write.Result {
+		now := o.Target
+		now.ResourceVersion = "99"
+		return &write.Result{Class: write.Stale, Err: errRefused, Echo: &write.Echo{Object: now}}
 	}
 	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
 		pass(time.Hour)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -20,7 +19,7 @@ func asScale(c *cluster, where string) func(plan.Operation) *write.Result {
 		if o.Subresource != "scale" {
 			return nil
 		}
-		key := types.NamespacedName{Namespace: "ns", Name: "a"}
+		key := engine.Key{GVR: widgets, Namespace: "ns", Name: "a"}
 		body, _ := o.Body.(map[string]any)
 		wanted, _ := body["spec"].(map[string]any)
 		result := &write.Result{Class: write.Unchanged}
@@ -32,7 +31,9 @@ func asScale(c *cluster, where string) func(plan.Operation) *write.Result {
 			stored = merged(stored, map[string]any{"spec": map[string]any{where: wanted["replicas"]}})
 			(&unstructured.Unstructured{Object: stored}).SetResourceVersion(strconv.Itoa(c.version))
 			c.stored[key] = stored
-			result.Class, result.ResourceVersion = write.Written, strconv.Itoa(c.version)
+			result.Class = write.Written
+			result.Echo = &write.Echo{Object: o.Target}
+			result.Echo.Object.ResourceVersion = strconv.Itoa(c.version)
 		}
 		version := resourceVersion(stored)
 		c.mu.Unlock()

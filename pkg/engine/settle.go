@@ -18,6 +18,9 @@ type Report struct {
 	Waiting   int // objects of which a rule waits for time to pass
 	Failures  []Failure
 	Unlisted  []informer.Status // what could not be listed
+	// Unkept is why the housekeeping could not be done, nil where it was or there is
+	// none.
+	Unkept error
 }
 
 // Failure is something that could not be done about an object, with the rules
@@ -32,7 +35,7 @@ type Failure struct {
 // reports. What may get better by itself is tried a few times; no timer is
 // waited for. The error is that of the context, or of starting.
 func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
-	idle := e.open.begin(informersOf(set))
+	idle := e.open.begin(activate(set).caches(), e.house != nil)
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	if err := e.SetRules(set); err != nil {

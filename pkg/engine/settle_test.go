@@ -76,7 +76,7 @@ func TestSettle(t *testing.T) {
     watch: widgets
     actions: [{patch: {merge: {spec: {size: "${object.spec.size + 1}"}}}}]
 `,
-			want: "20 written, 0 simulated\na: it does not settle: after 20 writes its rules still want something else",
+			want: "20 written, 0 simulated\na: it does not settle: after 20 rounds of writes its rules still want something else",
 		},
 		"Overloaded": {
 			reason: "An API server that keeps asking for patience is not waited for for ever.", rules: atLeastThree, objects: 1,
@@ -169,7 +169,7 @@ func TestSettleWaitsForTheEcho(t *testing.T) {
 			}
 			go func() {
 				pass(5 * time.Millisecond)
-				c.see(nameOf(c.get("a")))
+				c.see(keyOf(c.get("a")))
 			}()
 			return nil
 		}

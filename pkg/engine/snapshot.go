@@ -1,21 +1,15 @@
 package engine
 
 import (
-	"k8s.io/apimachinery/pkg/types"
+	"context"
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
-
-// Caches is what the engine needs of [informer.Set].
-type Caches interface {
-	Want(keys []informer.Key) error
-	View(key informer.Key, namespace, name string) informer.View
-	Names(key informer.Key) []types.NamespacedName
-	Stop()
-}
 
 // presence is what the caches know of an object as a whole.
 type presence uint8
@@ -26,41 +20,98 @@ const (
 	present
 )
 
-// snapshot collects what the synced caches know of an object. Where several
-// hold it, all rules see the newest copy; rules of a cache that lags behind
-// are left out, since that copy may have left their selection, and so are
-// rules of a cache that is not synced: unsynced is not empty. Either queues
-// the object once it has caught up, and is unsure until then.
-func (e *Engine) snapshot(set *rules.Set, key Key) (snapshot rules.Snapshot, found presence, unsure []plan.Selection) {
-	snapshot = rules.Snapshot{GVR: key.GVR, Now: e.options.Clock.Now()}
+// sight is a snapshot with what is known about it.
+type sight struct {
+	rules.Snapshot
+	found presence
+	// unsure are the selections of which it is not known whether they hold the
+	// object.
+	unsure []plan.Selection
+}
+
+// see collects what the synced caches know of an object. Where several hold it,
+// all rules see the newest copy; rules of a cache that lags behind are left out,
+// since that copy may have left their selection, and so are rules of a cache that is
+// not synced: unsynced is not empty. Either queues the object once it has caught up,
+// and is unsure until then.
+func (e *Engine) see(now *active, key Key) sight {
+	s := sight{Snapshot: rules.Snapshot{
+		GVR: key.GVR, Kinds: now.set.Kinds(), Now: e.options.Clock.Now().Round(0), // Of the wall clock alone.
+	}}
+	var without []plan.Selection
 	version := ""
-	for _, selection := range set.Selections() {
-		if selection.GVR != key.GVR || selection.Namespace != "" && selection.Namespace != key.Namespace {
+	for _, cache := range now.of[key.GVR] {
+		if !now.watched[cache] || cache.Namespace != "" && cache.Namespace != key.Namespace {
 			continue
 		}
-		view := e.caches.View(informer.Key(selection), key.Namespace, key.Name)
+		selection := plan.Selection(cache)
+		view := e.caches.View(cache, key.Namespace, key.Name)
 		if !view.Synced {
-			found = max(found, unknown)
-			unsure = append(unsure, selection)
+			s.found = max(s.found, unknown)
+			s.unsure = append(s.unsure, selection)
 			continue
 		}
 		if view.Object == nil {
+			without = append(without, selection)
 			continue
 		}
 		other := view.Object.GetResourceVersion()
-		if found != present || older(version, other) {
-			found, version = present, other
-			unsure = append(unsure, snapshot.SelectedBy...)
-			snapshot.Object, snapshot.SelectedBy = view.Object.Object, nil
+		if s.found != present || older(version, other) {
+			s.found, version = present, other
+			s.unsure = append(s.unsure, s.SelectedBy...)
+			s.Object, s.SelectedBy = view.Object.Object, nil
 		}
 		if other == version {
-			snapshot.SelectedBy = append(snapshot.SelectedBy, selection)
+			s.SelectedBy = append(s.SelectedBy, selection)
 		} else {
-			unsure = append(unsure, selection)
+			s.unsure = append(s.unsure, selection)
 		}
 	}
-	return snapshot, found, unsure
+	e.leave(&s, without)
+	return s
 }
+
+// leave sorts the selections whose caches do not have the object into those that it
+// has surely left and those that lag behind.
+func (e *Engine) leave(s *sight, without []plan.Selection) {
+	if s.found != present {
+		return
+	}
+	for _, selection := range without {
+		if selection.Admits(s.Object) && older(e.caches.Version(informer.Key(selection)), versionOf(s.Object)) {
+			s.unsure = append(s.unsure, selection)
+		} else {
+			s.LeftBy = append(s.LeftBy, selection)
+		}
+	}
+}
+
+// seeLive is for an object that no cache has. One that was relabelled out of all
+// selections lives on, and may have something of ours that nothing but a live read
+// shows. It is gone where the object is, or has made room for another.
+func (e *Engine) seeLive(ctx context.Context, now *active, key Key, record *record) (sight, error) {
+	s := e.see(now, key)
+	if s.found != gone || !now.set.Holds(key.GVR) && !now.set.Prunes(key.GVR) {
+		return s, nil
+	}
+	live, err := e.options.Live.Get(ctx, key.GVR, key.Namespace, key.Name)
+	if err != nil {
+		return s, fmt.Errorf("reading what no cache has: %w", err)
+	}
+	if live == nil || record != nil && uidOf(live) != record.uid {
+		return s, nil
+	}
+	s.found, s.Object = present, live
+	for cache := range now.watched {
+		if cache.GVR == key.GVR {
+			e.leave(&s, []plan.Selection{plan.Selection(cache)})
+		}
+	}
+	return s, nil
+}
+
+// stray reports whether the object was read live, as no cache has it.
+func (s *sight) stray() bool { return s.found == present && s.SelectedBy == nil && s.unsure == nil }
 
 // older reports whether resourceVersion a comes before b. Where a server's
 // versions cannot be compared, nothing is older: the guards of the writes

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -42,7 +41,7 @@ func (t *Test) loadRules(files Files, schemas *schema.Catalog) document.Errors {
 		}
 		all = append(all, found...)
 	}
-	set, rulesErrs := rules.Load(all, rules.Options{DefaultNamespace: defaultNamespace, Carries: engine.Carries, Schemas: schemas})
+	set, rulesErrs := rules.Load(all, rules.Options{DefaultNamespace: defaultNamespace, Carries: Carries, Runner: Runner, Schemas: schemas})
 	t.set = set
 	return append(errs, rulesErrs.Of(document.Mistake)...)
 }

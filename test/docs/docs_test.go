@@ -26,6 +26,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/cli"
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -294,5 +295,32 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s: the link %q leads to no heading", p.path, link)
 			}
 		}
+	}
+}
+
+// TestExampleRulesRun says that run carries out all of the example rules, and that they
+// are right by the types of what they are about.
+func TestExampleRulesRun(t *testing.T) {
+	found, err := filepath.Glob(filepath.Join(root, "examples", "rules", "*", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, loaded := schemas(t), 0
+	for _, path := range found {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := document.File{Name: path, Data: data}
+		set, errs := rules.Load([]document.File{file}, rules.Options{DefaultNamespace: "default", Carries: engine.Carries, Schemas: known})
+		if wrong := errs.Of(document.Mistake); len(wrong) > 0 {
+			t.Errorf("%s", wrong.Render())
+		}
+		if set != nil && len(set.Rules()) > 0 {
+			loaded++
+		}
+	}
+	if loaded < 3 {
+		t.Errorf("there are rules in %d files", loaded)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -103,7 +104,7 @@ func TestFlags(t *testing.T) {
 // TestMetrics says that the guide knows the metrics that there are.
 func TestMetrics(t *testing.T) {
 	metrics := telemetry.NewMetrics("v0.0.0", func() []informer.Status { return nil })
-	metrics.Evaluated(plan.Decision{})
+	metrics.Evaluated(engine.Key{}, plan.Decision{})
 	metrics.Wrote(plan.Operation{}, write.Written)
 	metrics.RulesChanged(1, nil)
 	response := httptest.NewRecorder()

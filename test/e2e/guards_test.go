@@ -185,7 +185,7 @@ func TestServerDryRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := state(t, operation.Target)
-	if result := dryRun.Write(t.Context(), operation); result.Class != write.Simulated || result.ResourceVersion != "" {
+	if result := dryRun.Write(t.Context(), operation); result.Class != write.Simulated || result.Echo != nil {
 		t.Errorf("got %+v", result)
 	}
 	operation.Body = decode(t, k.invalid)

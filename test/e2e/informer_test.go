@@ -11,8 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // watcher collects what an informer set reports.
@@ -31,7 +34,7 @@ func (w *watcher) note(format string, args ...any) {
 	w.news <- struct{}{}
 }
 
-func (w *watcher) Changed(_ schema.GroupVersionResource, _, name string) { w.note("changed %s", name) }
+func (w *watcher) Changed(event informer.Event) { w.note("changed %s", event.Name) }
 
 func (w *watcher) Synced(key informer.Key) { w.note("synced %s", key.LabelSelector) }
 
@@ -174,4 +177,66 @@ func TestCacheKeepsOwnApplyOnly(t *testing.T) {
 	if len(entries) != 1 || entries[0].Manager != "dyncontroller/0123abcd" {
 		t.Errorf("the cache keeps %+v", entries)
 	}
+}
+
+// TestInformerReads holds that questions are answered from the caches, and that a cache that says that it has seen a write
+// shows it.
+func TestInformerReads(t *testing.T) {
+	namespace := cluster.Namespace(t)
+	red := informer.Key{GVR: configmaps, Namespace: namespace, LabelSelector: "color=red"}
+	all := informer.Key{GVR: configmaps}
+	w := newWatcher()
+	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler))
+	defer set.Stop()
+	if err := set.Want([]informer.Key{red, all}); err != nil {
+		t.Fatal(err)
+	}
+	w.await(t, "synced color=red")
+	w.await(t, "synced ")
+	if set.Version(red) == "" || set.Version(all) == "" {
+		t.Error("an empty cache that is synced does not say how far it has seen")
+	}
+	owner := create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}`)
+	made := create(t, configmaps, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, data: {size: big}, metadata: {name: made,
+		labels: {color: red}, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: %s, controller: true}]}}`, owner.GetUID()))
+	from := []plan.Selection{plan.Selection(red), plan.Selection(all)}
+	questions := []plan.Read{
+		{From: from, By: plan.ByName, Namespace: namespace, Names: []string{"made"}},
+		{From: from, By: plan.ByLabels, Namespace: namespace, Labels: "color=red,!shape"},
+		{From: from, By: plan.ByOwner, Owners: []types.UID{owner.GetUID()}},
+		{From: from, By: plan.ByFields, Namespace: namespace, Fields: []plan.FieldValue{{Path: plan.Path{"data", "size"}, Value: "big"}}},
+		{From: from[:1], By: plan.ByAll, Namespace: namespace},
+	}
+	answers := func(want int) {
+		t.Helper()
+		for _, q := range questions {
+			if found, err := set.Read(q); err != nil || len(found) != want {
+				t.Errorf("%s: found %v %v, want %d", q.Key(), found, err, want)
+			}
+		}
+	}
+	sees := func(key informer.Key, version string) {
+		t.Helper()
+		eventually(t, key.String()+" sees "+version, func() bool {
+			order, err := resourceversion.CompareResourceVersion(set.Version(key), version)
+			return err == nil && order >= 0
+		})
+	}
+	sees(red, made.GetResourceVersion())
+	sees(all, made.GetResourceVersion())
+	answers(1)
+
+	left := edit(t, configmaps, namespace, "made", `{"metadata":{"labels":{"color":"blue"},"ownerReferences":null},"data":null}`)
+	sees(red, left.GetResourceVersion())
+	sees(all, left.GetResourceVersion())
+	questions = questions[1:] // The name has stayed.
+	answers(0)
+
+	if err := client(t).Resource(configmaps).Namespace(namespace).Delete(t.Context(), "made", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the cache has seen more than the last version of what is deleted", func() bool {
+		order, err := resourceversion.CompareResourceVersion(set.Version(all), left.GetResourceVersion())
+		return err == nil && order > 0 && set.View(all, namespace, "made").Object == nil
+	})
 }

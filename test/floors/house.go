@@ -5,14 +5,15 @@ package floors
 func House() [][]string {
 	return [][]string{
 		{"./test/corpus", "./test/demo", "./test/docs", "./test/e2e", "./test/floors", "./test/hostile/probe"},
-		{"./test/controlplane", "./test/generate", "./test/hostile", "./test/schemas"},
+		{"./test/controlplane", "./test/generate", "./test/hostile", "./test/proxy", "./test/schemas"},
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},
 		{"./internal/config", "./internal/discovery", "./internal/findings", "./internal/source", "./internal/telemetry"},
 		{"./pkg/simulate"},
 		{"./pkg/simulate/golden"},
 		{"./pkg/engine"},
-		{"./pkg/engine/informer", "./pkg/engine/write"},
+		{"./pkg/engine/cleanup"},
+		{"./pkg/engine/informer", "./pkg/engine/inventory", "./pkg/engine/live", "./pkg/engine/related", "./pkg/engine/write"},
 		{"./pkg/rules", "./pkg/rules/editor"},
 		{"./pkg/rules/doubt"},
 		{"./pkg/rules/names"},

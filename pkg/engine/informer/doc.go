@@ -4,8 +4,10 @@
 // client-go factory cannot do that (kubernetes#79610, #138800).
 //
 //	Want(keys) -> kept, added, removed
-//	event      -> Handler.Changed(name of the object, never the object)
-//	View(key, name) -> what the cache knows, and how far it has seen
+//	event      -> Handler.Changed(name of the object, and what it was and is)
+//	View(key, name) -> what the cache knows
+//	Version(key)    -> how far it has seen
+//	Read(question)  -> what matches, through indexes that are made when first asked for
 //
 // It does not know rules, and it never writes.
 package informer

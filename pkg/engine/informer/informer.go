@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -44,13 +45,24 @@ func (k Key) String() string {
 // Handler is told what happens. Its methods must return quickly and may be
 // called at the same time.
 type Handler interface {
-	// Changed says that an object was added, changed or removed.
-	Changed(gvr schema.GroupVersionResource, namespace, name string)
+	// Changed says that an object was added, changed or removed. The cache shows it
+	// already.
+	Changed(event Event)
 	// Synced says that a cache has become complete.
 	Synced(key Key)
 	// Troubled says that a request to list or watch failed. It is repeated
 	// with every attempt.
 	Troubled(key Key, err error)
+}
+
+// Event is a change of one object in one cache.
+type Event struct {
+	Key             Key
+	Namespace, Name string
+	// Before and After are the object in the cache, nil where it was or is not there.
+	// They are shared, read only, and not to be kept: by the time that somebody looks
+	// at the object there may be a newer one.
+	Before, After map[string]any
 }
 
 // running is one informer and what is known of it.
@@ -60,15 +72,24 @@ type running struct {
 	handler  Handler
 	log      *slog.Logger
 	stop     context.CancelFunc
+	indexes  indexes
 
 	mu      sync.Mutex
 	trouble error // guarded by mu
 }
 
+// errNoVersions is told rather than waited for: without the feature a store does not
+// know how far it has seen, and whoever waits for its own writes would wait for ever.
+var errNoVersions = errors.New("client-go's feature " + string(features.AtomicFIFO) +
+	" is off: remove the environment variable KUBE_FEATURE_" + string(features.AtomicFIFO))
+
 // start runs a new informer until its stop function is called.
 //
 //nolint:forbidigo // An informer lives as long as it is wanted, longer than the call that wants it.
 func start(client dynamic.Interface, key Key, handler Handler, log *slog.Logger) (*running, error) {
+	if !features.FeatureGates().Enabled(features.AtomicFIFO) {
+		return nil, errNoVersions
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{key: key, handler: handler, log: log, stop: cancel}
 	tweak := func(options *metav1.ListOptions) {
@@ -76,7 +97,8 @@ func start(client dynamic.Interface, key Key, handler Handler, log *slog.Logger)
 		options.FieldSelector = key.FieldSelector
 	}
 	r.informer = dynamicinformer.NewFilteredDynamicInformer(
-		observed{client, r.answered}, key.GVR, key.Namespace, 0, nil, tweak).Informer()
+		observed{client, r.answered}, key.GVR, key.Namespace, 0,
+		cache.Indexers{}, tweak).Informer() // Not nil, which no index can be added to.
 	registration, err := r.prepare()
 	if err != nil {
 		cancel()
@@ -105,7 +127,7 @@ func (r *running) prepare() (cache.ResourceEventHandlerRegistration, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.informer.AddEventHandler(forward{gvr: r.key.GVR, handler: r.handler})
+	return r.informer.AddEventHandler(forward{key: r.key, handler: r.handler})
 }
 
 // answered is told how each request to list or watch went.
@@ -137,14 +159,14 @@ func (r *running) lastTrouble() error {
 	return r.trouble
 }
 
-// forward passes events on without their objects.
+// forward passes events on.
 type forward struct {
-	gvr     schema.GroupVersionResource
+	key     Key
 	handler Handler
 }
 
 // OnAdd implements [cache.ResourceEventHandler].
-func (f forward) OnAdd(object any, _ bool) { f.changed(object) }
+func (f forward) OnAdd(object any, _ bool) { f.changed(object, nil, fieldsOf(object)) }
 
 // OnUpdate drops what a resync or a relist repeats.
 func (f forward) OnUpdate(before, after any) {
@@ -153,26 +175,40 @@ func (f forward) OnUpdate(before, after any) {
 	if oldErr == nil && err == nil && old.GetResourceVersion() == object.GetResourceVersion() {
 		return
 	}
-	f.changed(after)
+	f.changed(after, fieldsOf(before), fieldsOf(after))
 }
 
 // OnDelete takes a tombstone for the object it stands for.
-func (f forward) OnDelete(object any) { f.changed(object) }
+func (f forward) OnDelete(object any) {
+	last := object
+	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		last = tombstone.Obj
+	}
+	f.changed(object, fieldsOf(last), nil)
+}
 
-func (f forward) changed(object any) {
+func (f forward) changed(object any, before, after map[string]any) {
 	name, err := cache.DeletionHandlingObjectToName(object)
 	if err != nil {
 		return // Not an object: the informer was made for unstructured objects only.
 	}
-	f.handler.Changed(f.gvr, name.Namespace, name.Name)
+	f.handler.Changed(Event{Key: f.key, Namespace: name.Namespace, Name: name.Name, Before: before, After: after})
+}
+
+func fieldsOf(object any) map[string]any {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	return u.Object
 }
 
 // errNotUnstructured cannot happen with a dynamic client.
 var errNotUnstructured = errors.New("the informer holds something other than an unstructured object")
 
-// keepOwnManagedFields drops the entries of other managers, often a third of
-// an object. Our own Apply entries stay, or a restart could not see that an
-// apply would change nothing.
+// keepOwnManagedFields empties the entries of other managers, often a third of an
+// object. Our own Apply entries stay, or a restart could not see that an apply would
+// change nothing, and they stay in their places, by which they are given up.
 func keepOwnManagedFields(object any) (any, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
@@ -183,19 +219,18 @@ func keepOwnManagedFields(object any) (any, error) {
 	if !ok {
 		return u, nil
 	}
-	var own []any
-	for _, element := range entries {
-		if entry, _ := element.(map[string]any); isOwnApply(entry) {
-			own = append(own, element)
+	last := -1
+	for i, element := range entries {
+		entry, _ := element.(map[string]any)
+		switch {
+		case isOwnApply(entry):
+			last = i
+		case len(entry) > 0:
+			entries[i] = map[string]any{}
 		}
 	}
-	if len(own) == len(entries) {
-		return u, nil
-	}
-	if own == nil {
+	if last < 0 {
 		delete(metadata, "managedFields")
-	} else {
-		metadata["managedFields"] = own
 	}
 	return u, nil
 }

@@ -14,8 +14,17 @@ import (
 // heard is a handler that notes what it is told.
 type heard []string
 
-func (h *heard) Changed(_ schema.GroupVersionResource, namespace, name string) {
-	*h = append(*h, namespace+"/"+name)
+func (h *heard) Changed(event Event) {
+	text := event.Namespace + "/" + event.Name
+	for _, at := range []struct {
+		word   string
+		object map[string]any
+	}{{"before", event.Before}, {"after", event.After}} {
+		if at.object != nil {
+			text += " " + at.word + " " + (&unstructured.Unstructured{Object: at.object}).GetResourceVersion()
+		}
+	}
+	*h = append(*h, text)
 }
 func (h *heard) Synced(Key)          {}
 func (h *heard) Troubled(Key, error) {}
@@ -34,12 +43,15 @@ func TestForward(t *testing.T) {
 		event  func(forward)
 		want   heard
 	}{
-		"Add":    {"An object is named, not passed on.", func(f forward) { f.OnAdd(object("1"), true) }, heard{"ns/a"}},
-		"Update": {"So is one that changed.", func(f forward) { f.OnUpdate(object("1"), object("2")) }, heard{"ns/a"}},
+		"Add":    {"A new object is there only after.", func(f forward) { f.OnAdd(object("1"), true) }, heard{"ns/a after 1"}},
+		"Update": {"So is one that changed.", func(f forward) { f.OnUpdate(object("1"), object("2")) }, heard{"ns/a before 1 after 2"}},
 		"Relist": {"The same version again is no news.", func(f forward) { f.OnUpdate(object("1"), object("1")) }, nil},
-		"Delete": {"And one that is gone.", func(f forward) { f.OnDelete(object("1")) }, heard{"ns/a"}},
+		"Delete": {"And one that is gone.", func(f forward) { f.OnDelete(object("1")) }, heard{"ns/a before 1"}},
 		"Tombstone": {"A deletion that was missed comes as a tombstone.", func(f forward) {
 			f.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: object("1")})
+		}, heard{"ns/a before 1"}},
+		"Unknown": {"Of a tombstone that knows only the name there is nothing to tell.", func(f forward) {
+			f.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a"})
 		}, heard{"ns/a"}},
 		"Nonsense": {"What is not an object is passed over.", func(f forward) { f.OnAdd("x", false) }, nil},
 	}
@@ -72,7 +84,7 @@ func TestKeepOwnManagedFields(t *testing.T) {
 	}{
 		"None":   {"Nothing to drop.", nil, nil},
 		"Others": {"What others manage is not needed.", others, nil},
-		"Ours":   {"What we applied is.", append(others, ours), []metav1.ManagedFieldsEntry{ours}},
+		"Ours":   {"What we applied is, in its place.", append(others, ours), []metav1.ManagedFieldsEntry{{}, {}, {}, {}, ours}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

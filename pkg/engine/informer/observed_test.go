@@ -16,8 +16,8 @@ import (
 // troubles passes on what is told of failures.
 type troubles chan error
 
-func (t troubles) Changed(schema.GroupVersionResource, string, string) {}
-func (t troubles) Synced(informer.Key)                                 {}
+func (t troubles) Changed(informer.Event) {}
+func (t troubles) Synced(informer.Key)    {}
 func (t troubles) Troubled(_ informer.Key, err error) {
 	select {
 	case t <- err:

@@ -79,12 +79,7 @@ func (s *Set) View(key Key, namespace, name string) View {
 	if r == nil {
 		return View{}
 	}
-	view := View{Synced: r.informer.HasSynced()}
-	object, exists, err := r.informer.GetIndexer().GetByKey(cache.NewObjectName(namespace, name).String())
-	if err == nil && exists {
-		view.Object, _ = object.(*unstructured.Unstructured)
-	}
-	return view
+	return View{Synced: r.informer.HasSynced(), Object: r.get(cache.NewObjectName(namespace, name))}
 }
 
 // Names lists the objects in a cache, in no order.

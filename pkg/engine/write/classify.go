@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // Class says what an answer means for the plan that the request was part of.
@@ -20,13 +22,16 @@ const (
 	// Written means that the object changed.
 	Written Class = "written"
 	// Unchanged means that the API server accepted the write and the object
-	// stayed as it was.
+	// stayed as it was, or that what was to be deleted was gone already.
 	Unchanged Class = "unchanged"
 	// Simulated means that a dry run would have written.
 	Simulated Class = "simulated"
 	// Audited means that a rule in mode Audit would have written: nothing was
 	// sent.
 	Audited Class = "audited"
+	// Taken means that an object of that name is there already, where a new one was
+	// to be made. It may be one that an earlier attempt has made.
+	Taken Class = "already there"
 	// Stale means that the snapshot is out of date: evaluate a fresh one.
 	Stale Class = "stale"
 	// OwnedByAnother means that another field manager owns an applied field.
@@ -61,6 +66,26 @@ func Classify(err error) Class {
 	return Ambiguous
 }
 
+// classify is [Classify] where the same answer means another thing for each kind of
+// request.
+func (r Request) classify(err error) Class {
+	class := Classify(err)
+	switch {
+	case !apierrors.IsNotFound(err):
+		return class
+	case r.Subresource != "":
+		// A custom resource without the subresource answers as if the object were
+		// missing. Where it is, the caches will say so.
+		return Terminal
+	case creates(r.Type, r.Target):
+		return Terminal // It is the namespace that is missing.
+	case class == Stale && r.Type == plan.Delete:
+		return Unchanged
+	default:
+		return class
+	}
+}
+
 // untypedApply begins the answer to an apply of a field that the schema does
 // not have, which comes as a 500 without a reason.
 const untypedApply = "failed to create typed patch object"
@@ -85,10 +110,16 @@ func classifyStatus(err error, status metav1.Status) Class {
 }
 
 func classifyConflict(err error) Class {
-	if apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) {
+	switch {
+	case apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
 		return OwnedByAnother
+	case !apierrors.IsAlreadyExists(err):
+		return Stale
 	}
-	return Stale
+	if _, later := apierrors.SuggestsClientDelay(err); later {
+		return Overloaded // No generated name was free: the next may be.
+	}
+	return Taken
 }
 
 // classifyNotFound tells a missing object from a missing resource, which no

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -52,6 +53,15 @@ func TestClassify(t *testing.T) {
 			"Another manager owns the field.",
 			apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict}}, "conflict"), write.OwnedByAnother,
 		},
+		"Taken": {"A name can be had once.", apierrors.NewAlreadyExists(resource, "a"), write.Taken},
+		"NoNameFree": {
+			"The API server chose names that were taken, and asks to try again.",
+			apierrors.NewGenerateNameConflict(resource, "a-x", 1), write.Overloaded,
+		},
+		"NamespaceGoing": {
+			"It says so for as long as that takes.",
+			namespaceGoing(resource), write.Terminal,
+		},
 		"TooManyRequests": {"Come back later.", apierrors.NewTooManyRequests("slow down", 1), write.Overloaded},
 		"InternalError":   {"It may have been stored before it failed.", apierrors.NewInternalError(errors.New("boom")), write.Ambiguous},
 		"UntypedApply": {
@@ -78,10 +88,16 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+func namespaceGoing(resource schema.GroupResource) error {
+	err := apierrors.NewForbidden(resource, "a", errors.New("the namespace is being terminated"))
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	return err
+}
+
 func TestFailed(t *testing.T) {
 	for class, want := range map[write.Class]bool{
-		write.Written: false, write.Unchanged: false, write.Simulated: false,
-		write.Stale: true, write.OwnedByAnother: true, write.Terminal: true,
+		write.Written: false, write.Unchanged: false, write.Simulated: false, write.Audited: false,
+		write.Taken: true, write.Stale: true, write.OwnedByAnother: true, write.Terminal: true,
 		write.Ambiguous: true, write.Overloaded: true, write.Unreachable: true,
 	} {
 		if got := class.Failed(); got != want {

@@ -2,20 +2,14 @@ package write
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// Timeout bounds one write.
+// Timeout bounds one write, with what is read for it.
 const Timeout = 30 * time.Second
 
 // Result is the answer to one operation.
@@ -25,29 +19,29 @@ type Result struct {
 	// RetryAfter is how long the API server asked to wait, zero where it did
 	// not say.
 	RetryAfter time.Duration
-	// Object is the object as the API server answered, nil where it did not.
+	// Object is the object as the API server answered, nil where it did not. Of
+	// [Taken] it is what has the name, nil where that cannot be told.
 	Object map[string]any
-	// ResourceVersion is what the caches must reach before the object may be
-	// evaluated again: that of the write or, after a stale one, of the object as
-	// it is now. It is empty where that is not known.
-	ResourceVersion string
+	// Echo is what the caches must show before the object that this was decided for
+	// is evaluated again, nil where there is nothing to wait for or that is not
+	// known. A failure may have one: of what the caches have missed, or of what was
+	// written before the operation failed.
+	Echo *Echo
 }
 
 // Client sends operations to the API server. It is safe for concurrent use.
 type Client struct {
-	dynamic dynamic.Interface
-	dryRun  []string
+	rest   rest.Interface
+	dryRun bool
 }
 
 // NewClient returns a client that writes with the rights of config.
 func NewClient(config *rest.Config) (*Client, error) {
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return hideRetryAfter{next} })
-	client, err := dynamic.NewForConfig(config)
+	client, err := newREST(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for writes: %w", err)
+		return nil, err
 	}
-	return &Client{dynamic: client}, nil
+	return &Client{rest: client}, nil
 }
 
 // NewServerDryRun returns a client whose writes the API server admits and
@@ -57,83 +51,87 @@ func NewServerDryRun(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client.dryRun = []string{metav1.DryRunAll}
+	client.dryRun = true
 	return client, nil
 }
 
-// Write sends one operation, once. The context's cancellation does not cut it
-// short: a write that has begun is finished, within [Timeout].
+// Write carries out one operation. Nothing of it is sent twice. The context's
+// cancellation does not cut it short: a write that has begun is finished, within
+// [Timeout].
 func (c *Client) Write(ctx context.Context, operation plan.Operation) Result {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Timeout)
+	defer cancel()
+	if operation.GivesUp {
+		return c.giveUp(ctx, operation)
+	}
+	return c.carryOut(ctx, operation)
+}
+
+// carryOut sends one request and judges the answer.
+func (c *Client) carryOut(ctx context.Context, operation plan.Operation) Result {
 	request, err := NewRequest(operation)
 	if err != nil {
 		return Result{Class: Terminal, Err: err}
 	}
-	data, err := request.Data()
+	prepared, err := c.prepare(request)
 	if err != nil {
 		return Result{Class: Terminal, Err: err}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Timeout)
-	defer cancel()
-	ctx, retryAfter := withRetryAfter(ctx)
-	options := metav1.PatchOptions{
-		FieldManager: request.Manager,
-		DryRun:       c.dryRun,
-		// A field unknown to the schema would be pruned and written again for
-		// ever; strict validation refuses it by name.
-		FieldValidation: metav1.FieldValidationStrict,
+	noting, retryAfter := withRetryAfter(ctx)
+	came, err := answer(prepared.Do(noting))
+	if err != nil {
+		return c.refused(ctx, request, err, *retryAfter)
 	}
-	if operation.Type == plan.Apply {
-		options.Force = &request.Force
-	}
+	return c.accepted(request, came)
+}
+
+func (c *Client) accepted(request Request, answer map[string]any) Result {
 	target := request.Target
-	answer, err := c.dynamic.Resource(target.GVR).Namespace(target.Namespace).
-		Patch(ctx, target.Name, request.PatchType, data, options, subresources(request.Subresource)...)
-	if err != nil {
-		result := refusal(request, err, *retryAfter)
-		if result.Class == Stale {
-			result.ResourceVersion = c.version(ctx, target)
-		}
-		return result
-	}
-	return c.result(target, answer)
-}
-
-// version asks what the caches have missed. Where that cannot be told, or the
-// object is gone, the caches are not waited for.
-func (c *Client) version(ctx context.Context, target plan.Object) string {
-	current, err := c.dynamic.Resource(target.GVR).Namespace(target.Namespace).Get(ctx, target.Name, metav1.GetOptions{})
-	if err != nil {
-		return ""
-	}
-	return current.GetResourceVersion()
-}
-
-func refusal(request Request, err error, retryAfter time.Duration) Result {
-	result := Result{Class: Classify(err), Err: &Error{Request: request, cause: err}, RetryAfter: retryAfter}
-	if request.Subresource != "" && apierrors.IsNotFound(err) {
-		// A custom resource without the subresource answers as if the object
-		// were missing. Where it is, the caches will say so.
-		result.Class = Terminal
-	}
-	return result
-}
-
-func (c *Client) result(target plan.Object, answer *unstructured.Unstructured) Result {
-	result := Result{Class: Written, Object: answer.Object, ResourceVersion: answer.GetResourceVersion()}
+	result := Result{Class: Written, Object: answer}
 	switch {
-	case len(c.dryRun) > 0:
-		result.Class, result.ResourceVersion = Simulated, ""
-	case result.ResourceVersion == target.ResourceVersion:
-		result.Class, result.ResourceVersion = Unchanged, ""
+	case c.dryRun:
+		result.Class = Simulated
+	case request.Type == plan.Delete:
+		result.Echo = going(target, answer)
+	case ended(target, answer):
+		result.Echo = gone(target)
+	case target.ResourceVersion != "" && target.ResourceVersion == version(answer):
+		result.Class = Unchanged
+	default:
+		result.Echo = echo(target, answer)
 	}
 	return result
 }
 
-func subresources(name string) []string {
-	if name == "" {
-		return nil
+func (c *Client) refused(ctx context.Context, request Request, err error, retryAfter time.Duration) Result {
+	result := Result{Class: request.classify(err), Err: &Error{Request: request, cause: err}, RetryAfter: retryAfter}
+	switch result.Class {
+	case Stale:
+		result.Echo, _ = c.missed(ctx, request.Target)
+	case Taken:
+		result.Echo, result.Object = c.missed(ctx, request.Target)
+	case Unchanged:
+		result.Echo, result.Err = gone(request.Target), nil
+	default:
 	}
-	return []string{name}
+	return result
+}
+
+// missed asks what the caches have missed of an object. Where that cannot be told,
+// or nothing has been missed, the caches are not waited for.
+func (c *Client) missed(ctx context.Context, target plan.Object) (*Echo, map[string]any) {
+	live, err := c.get(ctx, target)
+	absent := err != nil && Classify(err) == Stale
+	switch {
+	case absent && target.UID != "":
+		return gone(target), nil
+	case err != nil:
+		return nil, nil
+	case target.UID != "" && identity(target, live).UID != target.UID:
+		return gone(target), live
+	default:
+		return echo(target, live), live
+	}
 }
 
 // ClientDryRun sends nothing.

@@ -22,12 +22,8 @@ type Error struct {
 // repeats in its answer: it may repeat the whole object, and that may be a
 // Secret.
 func (e *Error) Error() string {
-	target := e.Request.Target.String()
-	if e.Request.Subresource == "" {
-		return fmt.Sprintf("writing %s: %s", target, e.reason())
-	}
-	text := fmt.Sprintf("writing %s of %s: %s", e.Request.Subresource, target, e.reason())
-	if apierrors.IsNotFound(e.cause) {
+	text := e.Request.doing() + ": " + e.reason()
+	if e.Request.Subresource != "" && apierrors.IsNotFound(e.cause) {
 		text += fmt.Sprintf(" (or it has no subresource %q)", e.Request.Subresource)
 	}
 	return text

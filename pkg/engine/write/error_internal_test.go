@@ -20,6 +20,8 @@ func TestErrorRepeatsNoValues(t *testing.T) {
 		reason      string
 		target      string // default: configmaps
 		subresource string
+		request     plan.Type // default: of a merge patch
+		absent      bool      // the request can only make the object
 		cause       error
 		want        string
 	}{
@@ -60,6 +62,37 @@ func TestErrorRepeatsNoValues(t *testing.T) {
 			cause:  apierrors.NewInternalError(errors.New("hunter2")),
 			want:   "writing secrets ns/s: refused as InternalError (500)",
 		},
+		"Create": {
+			reason:  "What was tried is said.",
+			request: plan.Create, absent: true,
+			cause: apierrors.NewAlreadyExists(resource, "s"),
+			want:  `creating configmaps ns/s: configmaps "s" already exists`,
+		},
+		"CreateInvalid": {
+			reason:  "A new object has values too.",
+			request: plan.Create, absent: true,
+			cause: apierrors.NewInvalid(kind, "s", field.ErrorList{field.Invalid(path, "hunter2", "too short")}),
+			want:  "creating configmaps ns/s: refused: data[password]: invalid value: too short",
+		},
+		"CreateSecret": {
+			reason:  "Of a new Secret nothing is repeated either.",
+			target:  "secrets",
+			request: plan.Create, absent: true,
+			cause: apierrors.NewBadRequest(`illegal base64 data in "hunter2"`),
+			want:  "creating secrets ns/s: refused as BadRequest (400)",
+		},
+		"ApplyNew": {
+			reason:  "An apply to what is not there makes it.",
+			request: plan.Apply, absent: true,
+			cause: apierrors.NewConflict(resource, "s", errors.New("it is there")),
+			want:  `creating configmaps ns/s: Operation cannot be fulfilled on configmaps "s": it is there`,
+		},
+		"Delete": {
+			reason:  "So it is of a deletion.",
+			request: plan.Delete,
+			cause:   apierrors.NewForbidden(resource, "s", errors.New("no")),
+			want:    `deleting configmaps ns/s: configmaps "s" is forbidden: no`,
+		},
 		"Network": {
 			reason: "What is not an answer is repeated as it is.",
 			cause:  errors.New("connection refused"),
@@ -68,8 +101,11 @@ func TestErrorRepeatsNoValues(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			target := plan.Object{GVR: schema.GroupVersionResource{Version: "v1", Resource: cmp.Or(tc.target, "configmaps")}, Namespace: "ns", Name: "s"}
-			err := &Error{Request: Request{Target: target, Subresource: tc.subresource}, cause: tc.cause}
+			target := plan.Object{GVR: schema.GroupVersionResource{Version: "v1", Resource: cmp.Or(tc.target, "configmaps")}, Namespace: "ns", Name: "s", UID: "u"}
+			if tc.absent {
+				target.UID = ""
+			}
+			err := &Error{Request: Request{Target: target, Subresource: tc.subresource, Type: cmp.Or(tc.request, plan.Merge)}, cause: tc.cause}
 			if got := err.Error(); got != tc.want {
 				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
 			}

@@ -18,6 +18,7 @@ var target = plan.Object{
 func TestNewRequest(t *testing.T) {
 	clusterScoped := target
 	clusterScoped.Namespace = ""
+	grace := int64(5)
 	tests := map[string]struct {
 		reason    string
 		operation plan.Operation
@@ -44,6 +45,46 @@ func TestNewRequest(t *testing.T) {
 			reason:    "A cluster-scoped object has no namespace, not an empty one.",
 			operation: plan.Operation{Target: clusterScoped, Type: plan.Apply, Body: map[string]any{}},
 			want:      `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","resourceVersion":"7","uid":"u"}}`,
+		},
+		"ApplyNew": {
+			reason:    "An apply to what is not there can only make it.",
+			operation: plan.Operation{Target: absent(target), Type: plan.Apply, Body: map[string]any{"spec": map[string]any{"a": int64(1)}}},
+			want: `{"apiVersion":"example.com/v1","kind":"Widget",` +
+				`"metadata":{"name":"a","namespace":"ns","resourceVersion":"1"},"spec":{"a":1}}`,
+		},
+		"Create": {
+			reason:    "A new object is sent as it is written: a create can do nothing else.",
+			operation: plan.Operation{Target: absent(target), Type: plan.Create, Body: map[string]any{"metadata": map[string]any{"name": "a"}}},
+			want:      `{"metadata":{"name":"a"}}`,
+		},
+		"CreateUnnamed": {
+			reason: "The API server may choose the name.",
+			operation: plan.Operation{
+				Target: plan.Object{GVR: target.GVR, Namespace: "ns"}, Type: plan.Create,
+				Body: map[string]any{"metadata": map[string]any{"generateName": "a-"}},
+			},
+			want: `{"metadata":{"generateName":"a-"}}`,
+		},
+		"Delete": {
+			reason:    "Both guards are preconditions; what is not given is the API server's choice.",
+			operation: plan.Operation{Target: target, Type: plan.Delete, Body: plan.Deletion{}},
+			want:      `{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"resourceVersion":"7","uid":"u"}}`,
+		},
+		"DeleteGracefully": {
+			reason:    "What is given is passed on, a grace of zero too.",
+			operation: plan.Operation{Target: target, Type: plan.Delete, Body: plan.Deletion{GracePeriodSeconds: &grace, PropagationPolicy: "Orphan"}},
+			want: `{"apiVersion":"v1","gracePeriodSeconds":5,"kind":"DeleteOptions",` +
+				`"preconditions":{"resourceVersion":"7","uid":"u"},"propagationPolicy":"Orphan"}`,
+		},
+		"DeleteAtOnce": {
+			reason:    "No grace is a grace.",
+			operation: plan.Operation{Target: target, Type: plan.Delete, Body: plan.Deletion{GracePeriodSeconds: new(int64)}},
+			want:      `{"apiVersion":"v1","gracePeriodSeconds":0,"kind":"DeleteOptions","preconditions":{"resourceVersion":"7","uid":"u"}}`,
+		},
+		"Confirmed": {
+			reason:    "What a live read must confirm is the engine's business.",
+			operation: plan.Operation{Target: target, Type: plan.Delete, Body: plan.Deletion{}, Confirm: []plan.Read{{By: plan.ByName}}},
+			want:      `{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"resourceVersion":"7","uid":"u"}}`,
 		},
 	}
 	for name, tc := range tests {
@@ -73,48 +114,94 @@ func TestNewRequestLeavesTheOperationAlone(t *testing.T) {
 	}
 }
 
-func TestNewRequestWantsGuards(t *testing.T) {
-	for name, change := range map[string]func(*plan.Object){
-		"NoUID":             func(o *plan.Object) { o.UID = "" },
-		"NoResourceVersion": func(o *plan.Object) { o.ResourceVersion = "" },
+// absent is the object before it is there.
+func absent(object plan.Object) plan.Object {
+	object.UID, object.ResourceVersion = "", ""
+	return object
+}
+
+// TestNewRequestForce holds that only what cannot take a field from anybody is forced
+// unasked.
+func TestNewRequestForce(t *testing.T) {
+	fields := map[string]any{"metadata": map[string]any{"name": "a"}}
+	for name, tc := range map[string]struct {
+		operation plan.Operation
+		want      bool
+	}{
+		"Asked":   {plan.Operation{Target: target, Type: plan.Apply, Force: true}, true},
+		"Unasked": {plan.Operation{Target: target, Type: plan.Apply}, false},
+		"New":     {plan.Operation{Target: absent(target), Type: plan.Apply}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			unguarded := target
-			change(&unguarded)
-			operation := plan.Operation{Target: unguarded, Type: plan.Merge, Body: map[string]any{}}
-			if _, err := write.NewRequest(operation); err == nil {
-				t.Error("an unguarded write was accepted")
-			}
-			if result := (write.ClientDryRun{}).Write(t.Context(), operation); result.Class != write.Terminal {
-				t.Errorf("a dry run of it is %s", result.Class)
+			tc.operation.Body = fields
+			request, err := write.NewRequest(tc.operation)
+			if err != nil || request.Force != tc.want {
+				t.Errorf("got %v (%v), want %v", request.Force, err, tc.want)
 			}
 		})
 	}
 }
 
-// TestNewRequestRefusesWhatItCannotDo holds that nothing else is done in place of
-// an operation that is not built.
-func TestNewRequestRefusesWhatItCannotDo(t *testing.T) {
-	fields := map[string]any{"spec": map[string]any{"a": int64(1)}}
+// TestNewRequestRefuses holds that nothing is sent without what guards it, and that
+// nothing else is done in place of an operation that cannot be.
+func TestNewRequestRefuses(t *testing.T) {
+	fields := map[string]any{"metadata": map[string]any{"name": "a"}}
+	half := func(change func(*plan.Object)) plan.Object {
+		object := target
+		change(&object)
+		return object
+	}
+	noUID := half(func(o *plan.Object) { o.UID = "" })
+	noVersion := half(func(o *plan.Object) { o.ResourceVersion = "" })
+	const unguarded = "the snapshot has no uid or no resourceVersion to guard the write"
 	for name, tc := range map[string]struct {
+		target    plan.Object
 		operation plan.Operation
 		want      string
 	}{
-		"Create":   {plan.Operation{Type: plan.Create, Body: fields}, `an operation of type "create" is not supported yet`},
-		"Delete":   {plan.Operation{Type: plan.Delete, Body: plan.Deletion{}}, `an operation of type "delete" is not supported yet`},
-		"Finalize": {plan.Operation{Type: plan.Finalize, Body: plan.Finalizer{Name: "f"}}, `an operation of type "finalizer" is not supported yet`},
-		"Unknown":  {plan.Operation{Type: "strategic", Body: fields}, `an operation of type "strategic" is unknown`},
-		"Confirm": {
-			plan.Operation{Type: plan.Apply, Body: fields, Confirm: []plan.Read{{By: plan.ByName}}},
-			"a write that a live read must confirm is not supported yet",
+		"NoUID":             {noUID, plan.Operation{Type: plan.Merge, Body: fields}, "writing widgets ns/a: " + unguarded},
+		"NoVersion":         {noVersion, plan.Operation{Type: plan.Merge, Body: fields}, "writing widgets ns/a: " + unguarded},
+		"NoVersionStatus":   {noVersion, plan.Operation{Type: plan.Merge, Body: fields, Subresource: "status"}, "writing status of widgets ns/a: " + unguarded},
+		"NoVersionApply":    {noVersion, plan.Operation{Type: plan.Apply, Body: fields}, "writing widgets ns/a: " + unguarded},
+		"NoVersionDelete":   {noVersion, plan.Operation{Type: plan.Delete, Body: plan.Deletion{}}, "deleting widgets ns/a: " + unguarded},
+		"AbsentDelete":      {absent(target), plan.Operation{Type: plan.Delete, Body: plan.Deletion{}}, "deleting widgets ns/a: " + unguarded},
+		"NoUIDApply":        {noUID, plan.Operation{Type: plan.Apply, Body: fields}, "creating widgets ns/a: the snapshot has the object, or has had it"},
+		"CreateWhatIsThere": {target, plan.Operation{Type: plan.Create, Body: fields}, "creating widgets ns/a: the snapshot has the object, or has had it"},
+		"ApplyUnnamed": {
+			plan.Object{GVR: target.GVR, Namespace: "ns"},
+			plan.Operation{Type: plan.Apply, Body: fields},
+			"creating widgets ns/(a new one): an apply needs the name of the object",
 		},
-		"WrongBody": {plan.Operation{Type: plan.JSON, Body: fields}, `a body of type map[string]interface {} is not a patch of type "json"`},
+		"OtherName": {
+			plan.Object{GVR: target.GVR, Namespace: "ns", Name: "b"},
+			plan.Operation{Type: plan.Create, Body: fields},
+			`creating widgets ns/b: the name in the manifest is "a", not "b"`,
+		},
+		"NameInManifestOnly": {
+			plan.Object{GVR: target.GVR, Namespace: "ns"},
+			plan.Operation{Type: plan.Create, Body: fields},
+			`creating widgets ns/(a new one): the name in the manifest is "a", not ""`,
+		},
+		"CreateSubresource": {absent(target), plan.Operation{Type: plan.Create, Body: fields, Subresource: "eviction"}, "creating widgets ns/a: only a patch of what is there can be of a subresource"},
+		"DeleteSubresource": {target, plan.Operation{Type: plan.Delete, Body: plan.Deletion{}, Subresource: "status"}, "deleting widgets ns/a: only a patch of what is there can be of a subresource"},
+		"ApplyNewSubresource": {
+			absent(target),
+			plan.Operation{Type: plan.Apply, Body: fields, Subresource: "status"},
+			"creating widgets ns/a: only a patch of what is there can be of a subresource",
+		},
+		"Finalize": {target, plan.Operation{Type: plan.Finalize, Body: plan.Finalizer{Name: "f"}}, `writing widgets ns/a: an operation of type "finalizer" cannot be sent`},
+		"Unknown":  {target, plan.Operation{Type: "strategic", Body: fields}, `writing widgets ns/a: an operation of type "strategic" cannot be sent`},
+		"WrongBody": {
+			target,
+			plan.Operation{Type: plan.JSON, Body: fields},
+			`writing widgets ns/a: a body of type map[string]interface {} is not that of an operation of type "json"`,
+		},
+		"NoDeletion": {target, plan.Operation{Type: plan.Delete}, `deleting widgets ns/a: a body of type <nil> is not that of an operation of type "delete"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tc.operation.Target = target
-			want := "writing widgets ns/a: " + tc.want
-			if _, err := write.NewRequest(tc.operation); err == nil || err.Error() != want {
-				t.Errorf("want the error %q, got %v", want, err)
+			tc.operation.Target = tc.target
+			if _, err := write.NewRequest(tc.operation); err == nil || err.Error() != tc.want {
+				t.Errorf("want the error %q, got %v", tc.want, err)
 			}
 			if result := (write.ClientDryRun{}).Write(t.Context(), tc.operation); result.Class != write.Terminal {
 				t.Errorf("a dry run of it is %s", result.Class)

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+// cleaning is a run of the command cleanup.
+type cleaning struct {
+	Process
+	cluster  config.Cluster
+	rules    []string
+	all      bool
+	dryRun   bool
+	instance string
+	shown    int // lines about objects
+}
+
+func newCleanup(p Process) *cobra.Command {
+	c := &cleaning{Process: p, cluster: config.Cluster{QPS: config.NoLimit, Burst: config.NoLimit}}
+	command := &cobra.Command{
+		Use:   "cleanup (--rules PATH... | --all)",
+		Short: "Remove from a cluster what rules have left that are gone",
+		Long: `Remove what rules of an instance have left in a cluster and that are not among
+--rules any more, whole sets included; or with --all, what any of its rules has
+left, as before dyncontroller is uninstalled. Stop the process of the instance
+first: it would put back what its rules want.
+
+Finalizers are taken off. Fields that a rule applied are given up: with
+"release: Orphan" their values stay, with "release: Remove" they go unless
+somebody else owns them too. Objects that a rule applied with "prune: true" are
+deleted, those that it adopted released. All other objects stay.
+
+What there may be is known from the inventory of the instance, a ConfigMap in
+the namespace of the context or of --namespace.
+
+Exit code: 0 if all is clean; 1 if the rules are wrong or something could not be
+cleaned up; 2 for wrong usage; 3 if the inventory cannot be read.`,
+		Example: `  dyncontroller cleanup --rules rules/ --dry-run
+  dyncontroller cleanup --rules rules/
+  dyncontroller cleanup --all --instance staging --namespace dyncontroller`,
+		Args: noArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return c.run(command.Context()) },
+	}
+	flags := command.Flags()
+	flags.StringArrayVarP(&c.rules, "rules", "f", nil, "`PATH` of the rules that stay: a file, a directory or - for standard input; may be repeated")
+	flags.BoolVar(&c.all, "all", false, "clean up after all rules of the instance")
+	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would be cleaned up; the API server checks it and stores nothing")
+	flags.StringVar(&c.instance, "instance", config.DefaultInstance, "`NAME` of the instance, as of run")
+	flags.StringVar(&c.cluster.Kubeconfig, "kubeconfig", "", "the kubeconfig `FILE` to use, as of run")
+	flags.StringVar(&c.cluster.Context, "context", "", "the context `NAME` of the kubeconfig")
+	flags.StringVarP(&c.cluster.Namespace, "namespace", "n", "", "the namespace `NAME` of the inventory, and of a RuleSet that names none")
+	return command
+}
+
+func (c *cleaning) run(ctx context.Context) error {
+	switch {
+	case c.all && len(c.rules) > 0:
+		return errors.New("--all cleans up after all rules, so none stay: leave out --all or --rules")
+	case !c.all && len(c.rules) == 0:
+		return errors.New("name the rules that stay with --rules, or clean up after all with --all")
+	}
+	target, err := connect(c.cluster, c.version())
+	if err != nil {
+		return failure{exitUsage, err}
+	}
+	current := &rules.Set{}
+	if !c.all {
+		files := source.New(c.rules, c.Stdin, rules.Options{DefaultNamespace: target.namespace, Carries: engine.Carries})
+		if current, err = files.Load(); err != nil {
+			return err
+		}
+	}
+	if err := target.reach(ctx); err != nil {
+		return internal(err)
+	}
+	return c.cleanUp(ctx, target, current)
+}
+
+// cleanUp does it, and drops from the inventory what is done.
+func (c *cleaning) cleanUp(ctx context.Context, target *cluster, current *rules.Set) error {
+	client, err := dynamic.NewForConfig(target.config)
+	if err != nil {
+		return internal(fmt.Errorf("making a client: %w", err))
+	}
+	store, err := newInventory(target, client, c.instance)
+	if err != nil {
+		return failure{exitUsage, err}
+	}
+	book, err := store.Load(ctx)
+	if err != nil {
+		return internal(err)
+	}
+	removed, gone := book.Stale(current.Leftovers(), identities(current))
+	options, err := c.options(target)
+	if err != nil {
+		return internal(err)
+	}
+	done, err := cleanup.Sweep(ctx, options, removed.With(gone.All()...).All())
+	if err = errors.Join(err, c.drop(ctx, store, done, current)); err != nil {
+		show(c.Stderr, err)
+		return errFinding
+	}
+	if c.shown == 0 {
+		c.print("nothing to clean up\n")
+	}
+	return nil
+}
+
+// drop takes from the inventory what is done, and leaves what current rules leave.
+func (c *cleaning) drop(ctx context.Context, store inventory.Store, done []plan.Leftover, current *rules.Set) error {
+	if len(done) == 0 || c.dryRun {
+		return nil
+	}
+	_, err := store.Update(ctx, func(b inventory.Book) inventory.Book {
+		return b.Without(done...).With(current.Leftovers()...)
+	})
+	return err
+}
+
+// print shows what was done to an object. Whoever reads this may have gone; the exit
+// code still tells.
+func (c *cleaning) print(text string) {
+	if text != "" {
+		c.shown++
+	}
+	_, _ = io.WriteString(c.Stdout, text)
+}
+
+// options are those of the sweep, which prints what it does.
+func (c *cleaning) options(target *cluster) (cleanup.Options, error) {
+	reader, err := live.NewReader(target.config)
+	if err != nil {
+		return cleanup.Options{}, err
+	}
+	newWriter := write.NewClient
+	if c.dryRun {
+		newWriter = write.NewServerDryRun
+	}
+	writer, err := newWriter(target.config)
+	if err != nil {
+		return cleanup.Options{}, err
+	}
+	return cleanup.Options{
+		Reader:  newAfterlife(target, reader),
+		Writer:  writer,
+		Observe: func(r cleanup.Report) { c.print(describeCleanup(r)) },
+	}, nil
+}

@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+// TestBarrierPassesInOrder holds that everything that was queued before the barrier's
+// key is in hand, or done, when that comes out of the queue.
+func TestBarrierPassesInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := workqueue.NewTyped[Key]()
+		b := newBarrier()
+		release := make(chan struct{})
+		for range 4 {
+			go func() {
+				for {
+					key, done, shutdown := b.take(queue.Get)
+					if shutdown {
+						return
+					}
+					if key.isBarrier() {
+						b.pass(key)
+					} else {
+						<-release
+					}
+					queue.Done(key)
+					done()
+				}
+			}()
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			queue.Add(objectNamed(name))
+		}
+		key, passed := b.arm()
+		queue.Add(key)
+		queue.Add(objectNamed("d"))
+		<-passed
+		synctest.Wait()
+		working := b.working()
+		if len(working) < 3 {
+			t.Errorf("%d keys are in hand, want the three that were queued before at least", len(working))
+		}
+		close(release)
+		for _, over := range working {
+			<-over
+		}
+		queue.ShutDown()
+		synctest.Wait()
+		if len(b.inHand) != 0 || len(b.passed) != 0 {
+			t.Errorf("%d in hand and %d armed in the end", len(b.inHand), len(b.passed))
+		}
+	})
+}
+
+func objectNamed(name string) Key {
+	key := Key{Name: name}
+	key.GVR.Resource = "widgets"
+	return key
+}
+
+// TestBarriersAreDistinct holds that one that is still in the queue says nothing of what
+// was queued after it.
+func TestBarriersAreDistinct(t *testing.T) {
+	b := newBarrier()
+	first, firstPassed := b.arm()
+	second, secondPassed := b.arm()
+	if first == second || !first.isBarrier() || objectNamed("a").isBarrier() {
+		t.Errorf("%v and %v", first, second)
+	}
+	b.pass(first)
+	<-firstPassed
+	select {
+	case <-secondPassed:
+		t.Error("the second passes with the first")
+	default:
+	}
+	b.pass(first) // Nobody waits any more.
+	b.pass(second)
+	<-secondPassed
+}
+
+func TestBarrierKnowsWhoIsLate(t *testing.T) {
+	b := newBarrier()
+	b.passOver(objectNamed("a"))
+	b.passOver(objectNamed("a"))
+	b.looked(objectNamed("b"))
+	if !b.isLate() {
+		t.Error("nobody is late")
+	}
+	b.looked(objectNamed("a"))
+	if b.isLate() {
+		t.Error("somebody is late")
+	}
+}
+
+func TestWaiters(t *testing.T) {
+	var w waiters
+	child, a, b := objectNamed("child"), objectNamed("a"), objectNamed("b")
+	w.remove(child, a) // Who does not wait.
+	w.add(child, a)
+	w.add(child, a)
+	w.add(child, b)
+	if got := w.at(child); len(got) != 2 {
+		t.Errorf("%v wait, want a and b", got)
+	}
+	w.remove(child, a)
+	if got := w.at(child); len(got) != 1 || got[0] != b {
+		t.Errorf("%v wait, want b", got)
+	}
+	w.remove(child, b)
+	if len(w.of) != 0 || w.at(child) != nil {
+		t.Errorf("left: %v", w.of)
+	}
+}

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+)
+
+// Caches is what the engine needs of [informer.Set].
+type Caches interface {
+	Seen
+	Want(keys []informer.Key) error
+	Stop()
+}
+
+// Seen is what caches show of the cluster.
+type Seen interface {
+	relation.Source
+	View(key informer.Key, namespace, name string) informer.View
+	Names(key informer.Key) []types.NamespacedName
+	// Version is the resourceVersion up to which a cache is complete, empty where it
+	// is not synced.
+	Version(key informer.Key) string
+}
+
+// Live reads from the API server itself, past the caches.
+type Live interface {
+	// Get returns nil where there is no such object.
+	Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error)
+	Read(ctx context.Context, q plan.Read) ([]map[string]any, error)
+	// List visits the objects of a selection; one may be visited twice.
+	List(ctx context.Context, from plan.Selection, visit func(object map[string]any) error) error
+}
+
+// active is a set of rules in effect, with the caches that it needs.
+type active struct {
+	set     *rules.Set
+	watched map[informer.Key]bool
+	// of lists the caches of each resource.
+	of map[schema.GroupVersionResource][]informer.Key
+	// stored lists them whatever the version in which they read it.
+	stored   map[schema.GroupResource][]informer.Key
+	families []rules.Family
+	// leftovers are what the rules may leave on objects.
+	leftovers []plan.Leftover
+}
+
+// activate works out which caches a set of rules needs: of what it watches, and of
+// what it reads.
+func activate(set *rules.Set) *active {
+	a := &active{
+		set: set, families: set.Families(), leftovers: set.Leftovers(),
+		watched: map[informer.Key]bool{}, of: map[schema.GroupVersionResource][]informer.Key{},
+		stored: map[schema.GroupResource][]informer.Key{},
+	}
+	seen := map[informer.Key]bool{}
+	add := func(selection plan.Selection) informer.Key {
+		key := informer.Key(selection)
+		if !seen[key] {
+			seen[key] = true
+			a.of[key.GVR] = append(a.of[key.GVR], key)
+			a.stored[key.GVR.GroupResource()] = append(a.stored[key.GVR.GroupResource()], key)
+		}
+		return key
+	}
+	for _, selection := range set.Selections() {
+		a.watched[add(selection)] = true
+	}
+	for _, selection := range set.Related() {
+		add(selection)
+	}
+	return a
+}
+
+// holding lists the caches that may have an object.
+func (a *active) holding(object plan.Object) []informer.Key {
+	all := a.stored[object.GVR.GroupResource()]
+	elsewhere := func(cache informer.Key) bool { return cache.Namespace != "" && cache.Namespace != object.Namespace }
+	if !slices.ContainsFunc(all, elsewhere) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), elsewhere)
+}
+
+// caches lists all of them, those that are watched first.
+func (a *active) caches() []informer.Key {
+	var watched, read []informer.Key
+	for _, keys := range a.of {
+		for _, key := range keys {
+			if a.watched[key] {
+				watched = append(watched, key)
+			} else {
+				read = append(read, key)
+			}
+		}
+	}
+	return append(watched, read...)
+}

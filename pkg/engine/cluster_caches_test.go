@@ -1,0 +1,288 @@
+package engine_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+)
+
+// cached is what one cache has seen.
+type cached struct {
+	key     informer.Key
+	objects map[engine.Key]map[string]any
+	// missed are the objects of which it has not seen the last change, with the version
+	// after which it has seen nothing.
+	missed map[engine.Key]int
+}
+
+// version is how far the cache has seen.
+func (k *cached) version(now int) int {
+	for _, version := range k.missed {
+		now = min(now, version)
+	}
+	return now
+}
+
+// see lets the caches catch up with one object, and tells of it.
+func (c *cluster) see(key engine.Key) {
+	c.mu.Lock()
+	wanted := slices.Clone(c.wanted)
+	c.mu.Unlock()
+	for _, cache := range wanted {
+		if cache.GVR == key.GVR && (cache.Namespace == "" || cache.Namespace == key.Namespace) {
+			c.seeIn(cache, key)
+		}
+	}
+}
+
+// seeIn lets one cache catch up, unless it is frozen.
+func (c *cluster) seeIn(at informer.Key, key engine.Key) {
+	c.mu.Lock()
+	cache := c.caches[at]
+	if c.frozen[at] || cache == nil {
+		c.miss(cache, key)
+		c.mu.Unlock()
+		return
+	}
+	delete(cache.missed, key)
+	before, after := cache.objects[key], c.stored[key]
+	if after != nil && plan.Selection(at).Admits(after) {
+		cache.objects[key] = after
+	} else {
+		after = nil
+		delete(cache.objects, key)
+	}
+	handler := c.handler
+	c.mu.Unlock()
+	if handler != nil && (before != nil || after != nil) {
+		handler.Changed(informer.Event{Key: at, Namespace: key.Namespace, Name: key.Name, Before: before, After: after})
+	}
+}
+
+// miss notes that a cache has not seen the last change; the lock is held.
+func (c *cluster) miss(cache *cached, key engine.Key) {
+	if cache != nil && cache.key.GVR == key.GVR {
+		if _, known := cache.missed[key]; !known {
+			cache.missed[key] = c.changedAt[key] - 1
+		}
+	}
+}
+
+// thaw lets a cache that was frozen catch up with everything.
+func (c *cluster) thaw(at informer.Key) {
+	c.mu.Lock()
+	delete(c.frozen, at)
+	c.mu.Unlock()
+	c.catchUp(at)
+}
+
+func (c *cluster) catchUp(at informer.Key) {
+	c.mu.Lock()
+	var missed []engine.Key
+	if cache := c.caches[at]; cache != nil {
+		missed = keys(cache.missed)
+	}
+	c.mu.Unlock()
+	for _, key := range missed {
+		c.seeIn(at, key)
+	}
+}
+
+// restart forgets what a process that has ended had in its caches.
+func (c *cluster) restart() { c.caches, c.wanted, c.handler = map[informer.Key]*cached{}, nil, nil }
+
+// sync has a cache become complete.
+func (c *cluster) sync(at informer.Key) {
+	c.locked(func() { delete(c.unsynced, at) })
+	c.handler.Synced(at)
+}
+
+// Want implements [engine.Caches].
+func (c *cluster) Want(wanted []informer.Key) error {
+	if c.wantOK != nil {
+		if err := c.wantOK(); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	var added []informer.Key
+	for _, key := range wanted {
+		if c.caches[key] == nil || !slices.Contains(c.wanted, key) || c.prepared[key] {
+			if !c.prepared[key] {
+				c.caches[key] = c.listed(key)
+			}
+			delete(c.prepared, key)
+			added = append(added, key)
+		}
+	}
+	c.wanted = wanted
+	unsynced := sets.KeySet(c.unsynced)
+	c.mu.Unlock()
+	for _, key := range added {
+		if !unsynced.Has(key) {
+			c.handler.Synced(key)
+		}
+	}
+	return nil
+}
+
+// prepare has the caches of a set list now, before it is loaded.
+func (c *cluster) prepare(selections ...[]plan.Selection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.prepared = map[informer.Key]bool{}
+	for _, selection := range slices.Concat(selections...) {
+		key := informer.Key(selection)
+		c.caches[key], c.prepared[key] = c.listed(key), true
+	}
+	c.wanted = slices.Collect(maps.Keys(c.prepared))
+}
+
+func (c *cluster) listed(at informer.Key) *cached {
+	out := &cached{key: at, objects: map[engine.Key]map[string]any{}, missed: map[engine.Key]int{}}
+	for key, object := range c.stored {
+		if key.GVR == at.GVR && plan.Selection(at).Admits(object) {
+			out.objects[key] = object
+		}
+	}
+	return out
+}
+
+// cachesOf are what [engine.Caches] is of a cluster, which itself reads live.
+type cachesOf struct{ *cluster }
+
+// View implements [engine.Caches].
+func (c cachesOf) View(key informer.Key, namespace, name string) informer.View {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen.add(&c.seen.views)
+	cache := c.caches[key]
+	if cache == nil || !slices.Contains(c.wanted, key) {
+		return informer.View{}
+	}
+	object := cache.objects[engine.Key{GVR: key.GVR, Namespace: namespace, Name: name}]
+	if replaced, ok := c.views[key]; ok {
+		object = replaced
+	}
+	view := informer.View{Synced: !c.unsynced[key]}
+	if object != nil {
+		view.Object = &unstructured.Unstructured{Object: object}
+	}
+	return view
+}
+
+// Names implements [engine.Caches].
+func (c cachesOf) Names(key informer.Key) []types.NamespacedName {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []types.NamespacedName
+	if cache := c.caches[key]; cache != nil {
+		for at := range cache.objects {
+			out = append(out, types.NamespacedName{Namespace: at.Namespace, Name: at.Name})
+		}
+	}
+	return out
+}
+
+// Version implements [engine.Caches].
+func (c cachesOf) Version(key informer.Key) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cache := c.caches[key]
+	if cache == nil || c.unsynced[key] || !slices.Contains(c.wanted, key) {
+		return ""
+	}
+	return c.versionText(cache.version(c.version))
+}
+
+// Read implements [engine.Caches].
+func (c cachesOf) Read(q plan.Read) ([]map[string]any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := map[engine.Key]map[string]any{}
+	for _, from := range q.From {
+		cache := c.caches[informer.Key(from)]
+		if cache == nil || c.unsynced[cache.key] || !slices.Contains(c.wanted, cache.key) {
+			return nil, relation.ErrNotSynced
+		}
+		for key, object := range cache.objects {
+			if q.Matches(object) {
+				found[key] = object
+			}
+		}
+	}
+	var out []map[string]any
+	for _, object := range found {
+		out = append(out, object)
+	}
+	return out, nil
+}
+
+// Stop implements [engine.Caches].
+func (c *cluster) Stop() {}
+
+// live counts a live read, and fails where it is to.
+func (c *cluster) live(count *int) error {
+	c.mu.Lock()
+	*count++
+	fails := c.liveOK
+	c.mu.Unlock()
+	if fails != nil {
+		return fails()
+	}
+	return nil
+}
+
+// Get implements [engine.Live].
+func (c *cluster) Get(_ context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error) {
+	if err := c.live(&c.gets); err != nil {
+		return nil, err
+	}
+	return c.of(engine.Key{GVR: gvr, Namespace: namespace, Name: name}), nil
+}
+
+// Read implements [engine.Live].
+func (c *cluster) Read(_ context.Context, q plan.Read) ([]map[string]any, error) {
+	if err := c.live(&c.reads); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.selected(q), nil
+}
+
+func (c *cluster) selected(q plan.Read) []map[string]any {
+	var out []map[string]any
+	for key, object := range c.stored {
+		if key.GVR == q.From[0].GVR && q.Selects(object) {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+// List implements [engine.Live].
+func (c *cluster) List(_ context.Context, from plan.Selection, visit func(map[string]any) error) error {
+	if err := c.live(&c.reads); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	found := c.selected(plan.Read{From: []plan.Selection{from}, By: plan.ByAll})
+	c.mu.Unlock()
+	for _, object := range found {
+		if err := visit(object); err != nil {
+			return err
+		}
+	}
+	return nil
+}

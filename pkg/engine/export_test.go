@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"maps"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// Remembered counts what the engine keeps of objects, without what it keeps none of.
+func (e *Engine) Remembered() map[string]int {
+	out := map[string]int{"records": len(e.memory.keys())}
+	for _, count := range []struct {
+		name string
+		of   func() int
+		lock interface {
+			Lock()
+			Unlock()
+		}
+	}{
+		{"waiters", func() int { return len(e.waiters.of) }, &e.waiters.mu},
+		{"moments", func() int { return len(e.timers.of) + len(e.timers.queue) }, &e.timers.mu},
+		{"late", func() int { return len(e.barrier.late) }, &e.barrier.mu},
+		{"in hand", func() int { return len(e.barrier.inHand) }, &e.barrier.mu},
+		{"barriers", func() int { return len(e.barrier.passed) }, &e.barrier.mu},
+	} {
+		count.lock.Lock()
+		out[count.name] = count.of()
+		count.lock.Unlock()
+	}
+	maps.DeleteFunc(out, func(_ string, n int) bool { return n == 0 })
+	return out
+}
+
+// Asking counts who asked anything of a selection.
+func (e *Engine) Asking(selection plan.Selection) int { return len(e.related.Asking(selection)) }

@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+// Housekeeping is how rules that are gone are cleaned up after.
+type Housekeeping struct {
+	// Inventory remembers what rules may have left on objects. A rule writes what has
+	// to be cleaned up only once it is recorded there.
+	Inventory inventory.Store
+	// Sweep cleans up, and returns what is done; see package cleanup.
+	Sweep func(ctx context.Context, leftovers []plan.Leftover) (done []plan.Leftover, err error)
+	// Prune cleans up after whole sets that are gone, which otherwise are only
+	// reported.
+	Prune bool
+}
+
+// The delays between attempts to tidy up.
+const (
+	firstTidy = time.Second
+	lastTidy  = 5 * time.Minute
+	// patience is the delay after which a settling engine tries no more.
+	patience = 4 * time.Second
+)
+
+// errUnrecorded keeps a rule from leaving what nobody would clean up.
+var errUnrecorded = errors.New("it waits until the inventory says what it leaves behind")
+
+// housekeeper does the housekeeping of an engine. It is safe for concurrent use.
+type housekeeper struct {
+	engine *Engine
+	news   chan struct{} // has a value when the rules have changed
+
+	mu       sync.Mutex
+	recorded map[plan.Leftover]bool // guarded by mu
+	waiting  map[Key]bool           // that wait for something to be recorded; guarded by mu
+	stop     context.CancelFunc     // ends what is under way; guarded by mu
+
+	searched map[plan.Rule][]plan.Selection // for strays; of the goroutine alone
+	told     string                         // of sets that are gone, likewise
+	said     string                         // what went wrong, likewise
+}
+
+func newHousekeeper(e *Engine) *housekeeper {
+	return &housekeeper{engine: e, news: make(chan struct{}, 1)}
+}
+
+// changed says that the rules have changed. What is under way begins anew, since a rule may
+// have come back.
+func (h *housekeeper) changed() {
+	h.mu.Lock()
+	if h.stop != nil {
+		h.stop()
+	}
+	h.mu.Unlock()
+	h.wake()
+}
+
+// wake has it look whether it can do more now.
+func (h *housekeeper) wake() {
+	select {
+	case h.news <- struct{}{}:
+	default:
+	}
+}
+
+// run keeps house until the context is done.
+func (h *housekeeper) run(ctx context.Context) {
+	delay := firstTidy
+	for {
+		var retry <-chan time.Time
+		err := h.tidy(ctx)
+		switch {
+		case err == nil:
+			delay, h.said = firstTidy, ""
+			h.engine.open.kept(nil)
+		case h.harmless(err):
+			h.say(err)
+			h.engine.open.kept(nil)
+		case ctx.Err() == nil:
+			if delay > firstTidy || !errors.Is(err, errIncomplete) { // Caches take a moment.
+				h.say(err)
+			}
+			if delay > patience || write.Classify(err) == write.Terminal {
+				h.engine.open.kept(err)
+			}
+			retry = h.engine.options.Clock.After(delay)
+			delay = min(2*delay, lastTidy)
+		}
+		select {
+		case <-h.news:
+			delay = firstTidy
+		case <-retry:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// harmless reports whether it does not matter that nothing is recorded: the rules
+// leave nothing, so whoever runs them need not have the rights.
+func (h *housekeeper) harmless(err error) bool {
+	return len(h.engine.active.Load().leftovers) == 0 && apierrors.IsForbidden(err)
+}
+
+// say logs what goes wrong, once for as long as it is the same.
+func (h *housekeeper) say(err error) {
+	if text := err.Error(); text != h.said && !errors.Is(err, context.Canceled) {
+		h.said = text
+		h.engine.options.Log.Warn("housekeeping is not done", "err", err)
+	}
+}
+
+// tidy records what the rules leave, looks for objects that have left a selection
+// unseen, and cleans up after what is gone.
+func (h *housekeeper) tidy(ctx context.Context) error {
+	ctx, stop := h.interruptible(ctx)
+	defer stop()
+	now := h.engine.active.Load()
+	book, err := h.record(ctx, now)
+	if err != nil {
+		return err
+	}
+	searched, strays := h.engine.enqueueStrays(ctx, now, h.searched)
+	h.searched = searched
+	removed, gone := book.Stale(now.leftovers, identities(now.set))
+	if h.engine.options.Housekeeping.Prune {
+		removed = removed.With(gone.All()...)
+	} else {
+		h.tell(gone)
+	}
+	return errors.Join(strays, h.cleanUp(ctx, removed.All()))
+}
+
+// interruptible is to be called before the rules are looked up, so that none can come
+// in between that the work is not interrupted for.
+func (h *housekeeper) interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stop = stop
+	return ctx, stop
+}
+
+func identities(set *rules.Set) []plan.Rule {
+	var out []plan.Rule
+	for _, rule := range set.Rules() {
+		out = append(out, rule.ID)
+	}
+	return out
+}
+
+// record writes down what the rules leave, and lets those go on that wait for it.
+func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, error) {
+	store := h.engine.options.Housekeeping.Inventory
+	book, err := store.Update(ctx, func(b inventory.Book) inventory.Book { return b.With(now.leftovers...) })
+	if err != nil {
+		return book, fmt.Errorf("recording what rules leave: %w", err)
+	}
+	h.mu.Lock()
+	h.recorded = map[plan.Leftover]bool{}
+	for _, leftover := range now.leftovers {
+		h.recorded[leftover] = true
+	}
+	waiting := slices.Collect(maps.Keys(h.waiting))
+	h.waiting = nil
+	h.mu.Unlock()
+	for _, key := range waiting {
+		h.engine.enqueue(key)
+	}
+	return book, nil
+}
+
+// tell logs which sets are gone that may have left something, once.
+func (h *housekeeper) tell(gone inventory.Book) {
+	var sets []string
+	for _, leftover := range gone.All() {
+		if name := leftover.Rule.Set; !slices.Contains(sets, name) {
+			sets = append(sets, name)
+		}
+	}
+	if told := fmt.Sprint(sets); told != h.told && len(sets) > 0 {
+		h.told = told
+		h.engine.options.Log.Warn("sets are gone that may have left something: run with --prune, or clean up", "sets", sets)
+	}
+}
+
+// cleanUp takes away what rules have left that are gone. The others go first: one of
+// them may be the same under another name, and take over what is there.
+func (h *housekeeper) cleanUp(ctx context.Context, leftovers []plan.Leftover) error {
+	if len(leftovers) == 0 {
+		return nil
+	}
+	if err := h.engine.lookedAtAll(ctx); err != nil {
+		return fmt.Errorf("cleaning up: %w", err)
+	}
+	done, err := h.engine.options.Housekeeping.Sweep(ctx, leftovers)
+	if len(done) == 0 {
+		return err
+	}
+	_, errRecord := h.engine.options.Housekeeping.Inventory.Update(context.WithoutCancel(ctx), func(b inventory.Book) inventory.Book {
+		return b.Without(done...).With(h.engine.active.Load().leftovers...)
+	})
+	return errors.Join(err, errRecord)
+}
+
+// holdsBack reports whether one of the rules would leave something that is not
+// recorded yet. The object is queued when it is.
+func (h *housekeeper) holdsBack(now *active, key Key, rules []plan.Rule) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, leftover := range now.leftovers {
+		if slices.Contains(rules, leftover.Rule) && !h.recorded[leftover] {
+			if h.waiting == nil {
+				h.waiting = map[Key]bool{}
+			}
+			h.waiting[key] = true
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,383 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+const (
+	holder = `
+  - name: holder
+    watch: others
+    onDelete: {actions: [{event: {reason: Bye, message: bye}}]}
+    actions: [{event: {reason: Hello, message: hello}}]
+`
+	heldText   = "finalizer of rule set/holder on widgets.v1.example.com"
+	prunedText = "children of rule set/pruned on items.v1.example.com"
+)
+
+// otherSet is another set that leaves something.
+func otherSet(t *testing.T) *rules.Set {
+	t.Helper()
+	return compile(t, rules.Options{}, strings.Replace(head, "name: set", "name: other", 1)+"  rules:\n"+holder)
+}
+
+// TestRecordsBeforeItLeaves holds that a rule writes what has to be cleaned up only once
+// it is recorded, and that others do not wait.
+func TestRecordsBeforeItLeaves(t *testing.T) {
+	c := newCluster()
+	c.put(t, parent)
+	s := &shelf{fails: errRefused}
+	c.answer = func(operation plan.Operation) *write.Result {
+		if operation.Rules[0].Name != "labelled" && len(s.all(t)) != 2 {
+			t.Errorf("it writes %v before that is recorded", operation.Changes)
+		}
+		return nil
+	}
+	runWith(t, c, s.house(false), families(t, labelled+holder+pruned), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		if n := c.count(); n != 1 || c.writes[0].Rules[0].Name != "labelled" {
+			t.Errorf("want just the rule to write that leaves nothing: %+v", c.writes)
+		}
+		if n := strings.Count(c.log.String(), "housekeeping is not done"); n != 1 {
+			t.Errorf("it was logged %d times:\n%s", n, c.log.String())
+		}
+		s.failing(nil)
+		pass(2 * time.Minute)
+		if len(c.list(items)) != 1 || !strings.Contains(string(encode(c.get("a"))), "dyncontroller.dev/set.holder") {
+			t.Error("the rules still wait, though it is recorded")
+		}
+		if diff := cmp.Diff([]string{heldText, prunedText}, s.all(t)); diff != "" {
+			t.Errorf("recorded (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestSweeps holds what is cleaned up at the start, and what only told.
+func TestSweeps(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		before []*rules.Set
+		now    *rules.Set
+		prune  bool
+		swept  []string
+		left   []string
+		told   bool
+	}{
+		"Nothing": {
+			reason: "The rules are as they were.",
+			before: []*rules.Set{families(t, holder+pruned)}, now: families(t, holder+pruned),
+			left: []string{heldText, prunedText},
+		},
+		"RuleGone": {
+			reason: "Its set is there.",
+			before: []*rules.Set{families(t, holder+pruned)}, now: families(t, pruned),
+			swept: []string{heldText}, left: []string{prunedText},
+		},
+		"AllRulesOfItGone": {
+			reason: "Its set is there as long as it has a rule that leaves nothing.",
+			before: []*rules.Set{families(t, holder+pruned)}, now: families(t, labelled),
+			swept: []string{heldText, prunedText},
+		},
+		"SetGone": {
+			reason: "It may have been moved, or be another instance's by now.",
+			before: []*rules.Set{families(t, pruned), otherSet(t)}, now: families(t, pruned),
+			left: []string{strings.Replace(heldText, "set/", "other/", 1), prunedText}, told: true,
+		},
+		"SetGoneAndPruned": {
+			reason: "Somebody has said so.",
+			before: []*rules.Set{families(t, pruned), otherSet(t)}, now: families(t, pruned), prune: true,
+			swept: []string{strings.Replace(heldText, "set/", "other/", 1)}, left: []string{prunedText},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, s := newCluster(), remembering(t, tc.before...)
+			runWith(t, c, s.house(tc.prune), tc.now, func(t *testing.T, e *engine.Engine) {
+				pass(time.Minute)
+				if diff := cmp.Diff([][]string{tc.swept, tc.left}, [][]string{s.asked(), s.all(t)}); diff != "" {
+					t.Errorf("%s\nswept and left (-want +got):\n%s", tc.reason, diff)
+				}
+				if err := e.SetRules(tc.now); err != nil {
+					t.Fatal(err)
+				}
+				pass(time.Hour)
+				if told := strings.Count(c.log.String(), "sets are gone"); told > 1 || (told == 1) != tc.told {
+					t.Errorf("%s\nit was told %d times:\n%s", tc.reason, told, c.log.String())
+				}
+				if diff := cmp.Diff(tc.swept, s.asked()); diff != "" {
+					t.Errorf("%s\nswept again (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// TestSweepWaits holds that nothing is cleaned up before all objects have been looked at
+// by the rules in effect: one of them may take it over.
+func TestSweepWaits(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		block  func(c *cluster)
+		free   func(c *cluster)
+	}{
+		"CacheOfTheWatched": {
+			reason: "An heir may be in a cache that is not complete.",
+			block:  func(c *cluster) { c.unsynced[otherWidgets] = true },
+			free:   func(c *cluster) { c.sync(otherWidgets) },
+		},
+		"CacheOfTheRelated": {
+			reason: "An heir reads a cache that is not complete, and does nothing before.",
+			block:  func(c *cluster) { c.unsynced[allItems] = true },
+			free:   func(c *cluster) { c.sync(allItems) },
+		},
+		"Worker": {
+			reason: "A worker has an object in hand.",
+			block: func(c *cluster) {
+				c.answer = func(plan.Operation) *write.Result {
+					pass(25 * time.Second)
+					return nil
+				}
+			},
+			free: func(*cluster) {},
+		},
+		"LastWrite": {
+			reason: "An object waits for what the rules before have written.",
+			block:  func(c *cluster) { c.lagging = true },
+			free: func(c *cluster) {
+				c.locked(func() { c.lagging = false })
+				for cache := range c.caches {
+					c.catchUp(cache)
+				}
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, s := newCluster(), &shelf{}
+			c.put(t, parent)
+			runWith(t, c, s.house(false), families(t, holder+labelled), func(t *testing.T, e *engine.Engine) {
+				synctest.Wait()
+				tc.block(c)
+				c.put(t, `{metadata: {namespace: ns, name: late, labels: {other: "yes"}}, spec: {size: 1}}`)
+				if name == "LastWrite" {
+					synctest.Wait()
+				}
+				if err := e.SetRules(families(t, labelled+pruned)); err != nil {
+					t.Fatal(err)
+				}
+				pass(20 * time.Second)
+				if swept := s.asked(); len(swept) > 0 {
+					t.Errorf("%s\nswept: %v", tc.reason, swept)
+				}
+				tc.free(c)
+				pass(10 * time.Minute)
+				if diff := cmp.Diff([]string{heldText}, s.asked()); diff != "" {
+					t.Errorf("%s\nswept in the end (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// TestSweepEndsWithAReload holds that a rule that comes back is not cleaned up after.
+func TestSweepEndsWithAReload(t *testing.T) {
+	c, s := newCluster(), remembering(t, families(t, holder+pruned))
+	var begun, ended atomic.Int32
+	s.during = func(ctx context.Context) error {
+		begun.Add(1)
+		<-ctx.Done()
+		ended.Add(1)
+		return ctx.Err()
+	}
+	runWith(t, c, s.house(false), families(t, pruned), func(t *testing.T, e *engine.Engine) {
+		pass(time.Minute)
+		if begun.Load() != 1 || ended.Load() != 0 {
+			t.Fatalf("%d sweeps, %d ended; want one under way", begun.Load(), ended.Load())
+		}
+		if err := e.SetRules(families(t, holder+pruned)); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Hour)
+		if begun.Load() != 1 || ended.Load() != 1 {
+			t.Errorf("%d sweeps, %d ended; want the one, ended", begun.Load(), ended.Load())
+		}
+		if diff := cmp.Diff([]string{heldText, prunedText}, s.all(t)); diff != "" {
+			t.Errorf("recorded (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestSweepFails holds that it is tried again.
+func TestSweepFails(t *testing.T) {
+	c, s := newCluster(), remembering(t, families(t, holder+pruned))
+	var tries atomic.Int32
+	s.during = func(context.Context) error {
+		if tries.Add(1) < 4 {
+			return errRefused
+		}
+		return nil
+	}
+	runWith(t, c, s.house(false), families(t, pruned), func(t *testing.T, _ *engine.Engine) {
+		pass(10 * time.Second)
+		if tries.Load() != 4 || !slices.Equal(s.asked(), []string{heldText}) {
+			t.Errorf("swept %v in %d tries", s.asked(), tries.Load())
+		}
+	})
+}
+
+// TestStrays holds that a finalizer is taken off an object that left its selection while
+// nobody watched, and that it is searched for once.
+func TestStrays(t *testing.T) {
+	finalizer := families(t, holder).Rules()[0].ID.Finalizer()
+	stray := `{metadata: {namespace: ns, name: stray, finalizers: [` + finalizer + `, theirs]}}`
+	freed := func(c *cluster) bool { return !strings.Contains(string(encode(c.get("stray"))), finalizer) }
+	for name, tc := range map[string]struct {
+		reason  string
+		arrange func(c *cluster)
+		then    func(t *testing.T, c *cluster, e *engine.Engine)
+		early   bool
+	}{
+		"AtTheStart": {
+			reason: "It is found by a live list.", arrange: func(*cluster) {}, then: func(*testing.T, *cluster, *engine.Engine) {}, early: true,
+		},
+		"NotComplete": {
+			reason:  "Before the cache is complete nobody knows that it is none of its objects.",
+			arrange: func(c *cluster) { c.unsynced[otherWidgets] = true },
+			then:    func(_ *testing.T, c *cluster, _ *engine.Engine) { c.sync(otherWidgets) },
+		},
+		"ListFails": {
+			reason:  "It is listed again.",
+			arrange: func(c *cluster) { c.liveOK = func() error { return errRefused } },
+			then:    func(_ *testing.T, c *cluster, _ *engine.Engine) { c.locked(func() { c.liveOK = nil }) },
+		},
+		"RuleComesLater": {
+			reason:  "A rule that comes back may have left something in the meantime.",
+			arrange: func(*cluster) {},
+			then: func(t *testing.T, c *cluster, e *engine.Engine) {
+				for _, text := range []string{labelled, holder} {
+					c.put(t, stray)
+					if err := e.SetRules(families(t, text)); err != nil {
+						t.Fatal(err)
+					}
+					pass(time.Second)
+				}
+			},
+			early: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, s := newCluster(), &shelf{}
+			c.put(t, stray)
+			tc.arrange(c)
+			runWith(t, c, s.house(false), families(t, holder), func(t *testing.T, e *engine.Engine) {
+				pass(time.Second)
+				if freed(c) != tc.early {
+					t.Errorf("%s\nat first: %v", tc.reason, c.get("stray"))
+				}
+				tc.then(t, c, e)
+				pass(10 * time.Minute)
+				if !freed(c) {
+					t.Errorf("%s\nin the end: %v", tc.reason, c.get("stray"))
+				}
+				reads := c.reads
+				pass(time.Hour)
+				if c.reads != reads {
+					t.Errorf("%s\nlisted %d times in a quiet hour", tc.reason, c.reads-reads)
+				}
+			})
+		})
+	}
+}
+
+// TestSettleKeepsHouse holds that --once cleans up before it ends, and says where it
+// could not.
+func TestSettleKeepsHouse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		arrange func(c *cluster, s *shelf)
+		swept   []string
+		unkept  bool
+	}{
+		"Done": {reason: "It does not end before.", arrange: func(*cluster, *shelf) {}, swept: []string{heldText}},
+		"LateCaches": {
+			reason: "One cache after the other becomes complete, which is no reason to give up.",
+			arrange: func(c *cluster, _ *shelf) {
+				late := []informer.Key{otherWidgets, allItems, allWidgets}
+				for i, cache := range late {
+					c.unsynced[cache] = true
+					time.AfterFunc(time.Duration(i+1)*700*time.Millisecond, func() { c.sync(cache) })
+				}
+			},
+			swept: []string{heldText},
+		},
+		"SweepFails": {
+			reason:  "It is tried for a while.",
+			arrange: func(_ *cluster, s *shelf) { s.during = func(context.Context) error { return errRefused } },
+			unkept:  true,
+		},
+		"StoreFails": {
+			reason:  "Nothing is cleaned up that is not recorded.",
+			arrange: func(_ *cluster, s *shelf) { s.fails = errRefused },
+			unkept:  true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s := newCluster(), remembering(t, families(t, holder+pruned))
+				c.put(t, parent)
+				tc.arrange(c, s)
+				report, err := c.engineWith(s.house(false)).Settle(t.Context(), families(t, pruned+labelled))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tc.swept, s.asked()); diff != "" || (report.Unkept != nil) != tc.unkept {
+					t.Errorf("%s\nunkept: %v; swept (-want +got):\n%s", tc.reason, report.Unkept, diff)
+				}
+			})
+		})
+	}
+}
+
+// TestSettleWithoutTheInventory holds that rules which leave nothing need no right to
+// the inventory, and that all others do.
+func TestSettleWithoutTheInventory(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "inventory", errRefused)
+	for name, tc := range map[string]struct {
+		reason string
+		text   string
+		unkept bool
+	}{
+		"Patches":    {"What a merge patch writes is never cleaned up.", labelled, false},
+		"Finalizers": {"A finalizer is.", holder, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s := newCluster(), &shelf{fails: forbidden}
+				c.put(t, parent)
+				report, err := c.engineWith(s.house(false)).Settle(t.Context(), families(t, tc.text))
+				if err != nil || (report.Unkept != nil) != tc.unkept {
+					t.Errorf("%s err %v, unkept: %v", tc.reason, err, report.Unkept)
+				}
+				if n := strings.Count(c.log.String(), "housekeeping is not done"); n != 1 {
+					t.Errorf("it was logged %d times:\n%s", n, c.log.String())
+				}
+			})
+		})
+	}
+}

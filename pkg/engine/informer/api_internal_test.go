@@ -1,0 +1,253 @@
+package informer
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/ptr"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+var widgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+
+// api lists and watches objects of one resource, with selectors, bookmarks and
+// streamed lists, as the API server does. A watch can be made to lag behind.
+type api struct {
+	dynamic.Interface
+	// plain refuses streamed lists.
+	plain bool
+
+	mu      sync.Mutex
+	version int
+	objects map[types.NamespacedName]*unstructured.Unstructured
+	log     []change
+	watches []*stream
+	holding map[Key]bool
+}
+
+// change is what happened to an object: before or after is nil where it was or is not
+// there.
+type change struct {
+	version       int
+	before, after *unstructured.Unstructured
+}
+
+// put creates or replaces an object, and returns its resourceVersion.
+func (a *api) put(object map[string]any) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.version++
+	u := &unstructured.Unstructured{Object: object}
+	u.SetResourceVersion(strconv.Itoa(a.version))
+	if a.objects == nil {
+		a.objects = map[types.NamespacedName]*unstructured.Unstructured{}
+	}
+	name := types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
+	a.tell(change{a.version, a.objects[name], u})
+	a.objects[name] = u
+	return u.GetResourceVersion()
+}
+
+// remove deletes an object if it is there.
+func (a *api) remove(name types.NamespacedName) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := a.objects[name]
+	if before == nil {
+		return
+	}
+	a.version++
+	delete(a.objects, name)
+	a.tell(change{a.version, before, nil})
+}
+
+func (a *api) tell(c change) {
+	a.log = append(a.log, c)
+	for _, s := range a.watches {
+		s.send(s.see(c))
+	}
+}
+
+// hold has the watches of a key lag behind, or catch up.
+func (a *api) hold(key Key, holding bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.holding == nil {
+		a.holding = map[Key]bool{}
+	}
+	a.holding[key] = holding
+	for _, s := range a.watches {
+		if s.key == key {
+			s.release()
+		}
+	}
+}
+
+// expire ends the watches of a key so that they cannot be resumed: what has happened
+// meanwhile shows in a new list only.
+func (a *api) expire(key Key) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range slices.Clone(a.watches) {
+		if s.key == key {
+			status := apierrors.NewResourceExpired("too old").Status()
+			s.held = nil
+			s.events <- watch.Event{Type: watch.Error, Object: &status}
+			a.watches = slices.DeleteFunc(a.watches, func(other *stream) bool { return other == s })
+		}
+	}
+}
+
+func (a *api) Resource(gvr schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return apiResource{api: a, key: Key{GVR: gvr}}
+}
+
+type apiResource struct {
+	dynamic.NamespaceableResourceInterface
+	api *api
+	key Key
+}
+
+func (r apiResource) Namespace(namespace string) dynamic.ResourceInterface {
+	r.key.Namespace = namespace
+	return r
+}
+
+func (r apiResource) keyOf(options metav1.ListOptions) Key {
+	r.key.LabelSelector, r.key.FieldSelector = options.LabelSelector, options.FieldSelector
+	return r.key
+}
+
+func (r apiResource) List(_ context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	r.api.mu.Lock()
+	defer r.api.mu.Unlock()
+	list := &unstructured.UnstructuredList{Object: map[string]any{}}
+	list.SetResourceVersion(strconv.Itoa(r.api.version))
+	for _, object := range r.api.objects {
+		if plan.Selection(r.keyOf(options)).Admits(object.Object) {
+			list.Items = append(list.Items, *object.DeepCopy())
+		}
+	}
+	return list, nil
+}
+
+func (r apiResource) Watch(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	r.api.mu.Lock()
+	defer r.api.mu.Unlock()
+	streamed := ptr.Deref(options.SendInitialEvents, false)
+	if streamed && r.api.plain {
+		return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "watch", widgets.GroupResource(), "", "", 0, true)
+	}
+	s := &stream{api: r.api, key: r.keyOf(options), events: make(chan watch.Event, 2*len(r.api.objects)+1000), stopped: make(chan struct{})}
+	if streamed {
+		for _, object := range r.api.objects {
+			if plan.Selection(s.key).Admits(object.Object) {
+				s.send(watch.Event{Type: watch.Added, Object: object.DeepCopy()})
+			}
+		}
+		s.send(bookmark(r.api.version, map[string]string{metav1.InitialEventsAnnotationKey: "true"}))
+	} else {
+		since, err := strconv.Atoi(options.ResourceVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range r.api.log {
+			if c.version > since {
+				s.send(s.see(c))
+			}
+		}
+	}
+	r.api.watches = append(r.api.watches, s)
+	return s, nil
+}
+
+// stream is a watch.
+type stream struct {
+	api     *api
+	key     Key
+	events  chan watch.Event
+	held    []watch.Event
+	stopped chan struct{}
+	once    sync.Once
+}
+
+func (s *stream) Stop()                          { s.once.Do(func() { close(s.stopped) }) }
+func (s *stream) ResultChan() <-chan watch.Event { return s.events }
+
+func (s *stream) send(event watch.Event) {
+	s.held = append(s.held, event)
+	s.release()
+}
+
+func (s *stream) release() {
+	if s.api.holding[s.key] {
+		return
+	}
+	for _, event := range s.held {
+		select {
+		case s.events <- event:
+		case <-s.stopped:
+		}
+	}
+	s.held = nil
+}
+
+// see is a change as the selection shows it: what leaves it is deleted, and what
+// never was in it is a bookmark.
+func (s *stream) see(c change) watch.Event {
+	selection := plan.Selection(s.key)
+	was := c.before != nil && selection.Admits(c.before.Object)
+	is := c.after != nil && selection.Admits(c.after.Object)
+	switch {
+	case is && was:
+		return watch.Event{Type: watch.Modified, Object: c.after.DeepCopy()}
+	case is:
+		return watch.Event{Type: watch.Added, Object: c.after.DeepCopy()}
+	case was:
+		last := c.before.DeepCopy()
+		last.SetResourceVersion(strconv.Itoa(c.version))
+		return watch.Event{Type: watch.Deleted, Object: last}
+	default:
+		return bookmark(c.version, nil)
+	}
+}
+
+func bookmark(version int, annotations map[string]string) watch.Event {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetResourceVersion(strconv.Itoa(version))
+	u.SetAnnotations(annotations)
+	return watch.Event{Type: watch.Bookmark, Object: u}
+}
+
+// deaf is a handler that nobody has to wait for, but for the first lists.
+type deaf struct{ synced chan Key }
+
+func (deaf) Changed(Event)       {}
+func (d deaf) Synced(key Key)    { d.synced <- key }
+func (deaf) Troubled(Key, error) {}
+
+// begin runs informers against an API, and stops them when the test ends. What it
+// returns besides tells when one has become complete.
+func begin(t testing.TB, client dynamic.Interface, keys ...Key) (*Set, <-chan Key) {
+	t.Helper()
+	handler := deaf{make(chan Key, len(keys))}
+	set := NewSet(client, handler, slog.New(slog.DiscardHandler))
+	t.Cleanup(set.Stop)
+	if err := set.Want(keys); err != nil {
+		t.Fatal(err)
+	}
+	return set, handler.synced
+}

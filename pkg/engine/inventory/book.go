@@ -1,0 +1,124 @@
+package inventory
+
+import (
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// Book is what sets may have left in the cluster: sorted, each once. It is
+// immutable; the zero value is empty.
+type Book struct{ leftovers []plan.Leftover }
+
+// NewBook returns a book of the leftovers. Of two that are the same thing it has the
+// first in order, and none that another covers.
+func NewBook(leftovers ...plan.Leftover) Book {
+	at := placesOf(leftovers)
+	sorted := slices.SortedStableFunc(slices.Values(leftovers), plan.Leftover.Compare)
+	sorted = slices.CompactFunc(sorted, func(a, b plan.Leftover) bool { return a.Thing() == b.Thing() })
+	return Book{slices.DeleteFunc(sorted, func(l plan.Leftover) bool { return l.Namespace != "" && at[everywhere(l)][""] })}
+}
+
+// All lists the leftovers in order.
+func (b Book) All() []plan.Leftover { return slices.Clone(b.leftovers) }
+
+// Equal reports whether two books say the same.
+func (b Book) Equal(other Book) bool { return slices.Equal(b.leftovers, other.leftovers) }
+
+// With returns the book with the leftovers. What a rule says of one now, its version
+// and its policy, counts wherever the rule has left it before.
+func (b Book) With(leftovers ...plan.Leftover) Book {
+	now := map[plan.Leftover]plan.Leftover{}
+	for _, l := range leftovers {
+		now[everywhere(l)] = l
+	}
+	all := slices.Clone(leftovers)
+	for _, l := range b.leftovers {
+		if said, found := now[everywhere(l)]; found {
+			said.Namespace = l.Namespace
+			l = said
+		}
+		all = append(all, l)
+	}
+	return NewBook(all...)
+}
+
+// Without returns the book without what has been cleaned up. A rule may have come
+// back in the meantime, so what rules leave now is to be added again in the same
+// update: b.Without(done...).With(current...).
+func (b Book) Without(done ...plan.Leftover) Book {
+	at := placesOf(done)
+	return Book{slices.DeleteFunc(b.All(), at.cover)}
+}
+
+// Stale returns what is in the book although no rule leaves it any more: of sets
+// that still exist, where a rule was removed or changed, and of sets that are gone
+// altogether. Current is what the rules leave now, and rules are all that exist,
+// among them those that leave nothing.
+//
+// What a rule still leaves on objects of the resource is not stale, whatever the
+// version or policy was that it was recorded with. Where a rule was everywhere and
+// now keeps to some namespaces, that stays in the book until the rule is gone.
+func (b Book) Stale(current []plan.Leftover, rules []plan.Rule) (removed, gone Book) {
+	at := placesOf(current)
+	sets := map[plan.Rule]bool{}
+	for _, rule := range rules {
+		sets[setOf(rule)] = true
+	}
+	for _, l := range b.leftovers {
+		switch {
+		case at.meet(l):
+		case sets[setOf(l.Rule)]:
+			removed.leftovers = append(removed.leftovers, l)
+		default:
+			gone.leftovers = append(gone.leftovers, l)
+		}
+	}
+	return removed, gone
+}
+
+// setOf stands for the set of a rule.
+func setOf(rule plan.Rule) plan.Rule {
+	rule.Name = ""
+	return rule
+}
+
+// places are the namespaces of leftovers, by what they are wherever they are.
+type places map[plan.Leftover]map[string]bool
+
+func placesOf(leftovers []plan.Leftover) places {
+	p := places{}
+	for _, l := range leftovers {
+		key := everywhere(l)
+		if p[key] == nil {
+			p[key] = map[string]bool{}
+		}
+		p[key][l.Namespace] = true
+	}
+	return p
+}
+
+func everywhere(l plan.Leftover) plan.Leftover {
+	l.Namespace = ""
+	return l.Thing()
+}
+
+// cover reports whether one of the leftovers covers l.
+func (p places) cover(l plan.Leftover) bool {
+	at := p[everywhere(l)]
+	return at[""] || at[l.Namespace]
+}
+
+// meet reports whether one of the leftovers may be on an object that l is on.
+func (p places) meet(l plan.Leftover) bool {
+	return p.cover(l) || l.Namespace == "" && len(p[everywhere(l)]) > 0
+}
+
+// sets splits the book by the id of the set.
+func (b Book) sets() map[string][]plan.Leftover {
+	out := map[string][]plan.Leftover{}
+	for _, l := range b.leftovers {
+		out[l.Rule.SetID()] = append(out[l.Rule.SetID()], l)
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+package inventory
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// formatVersion is of the stored form. A program refuses what a later one has
+// written: it would not know what to clean up.
+const formatVersion = 1
+
+// page is what is stored of a set.
+type page struct {
+	Version   int     `json:"version"`
+	Leftovers []entry `json:"leftovers"`
+}
+
+// entry is a leftover as it is stored.
+type entry struct {
+	SetKind      string             `json:"setKind"`
+	SetNamespace string             `json:"setNamespace,omitempty"`
+	Set          string             `json:"set"`
+	Rule         string             `json:"rule"`
+	Kind         plan.LeftoverKind  `json:"kind"`
+	Group        string             `json:"group,omitempty"`
+	Version      string             `json:"version"`
+	Resource     string             `json:"resource"`
+	Namespace    string             `json:"namespace,omitempty"`
+	Release      plan.ReleasePolicy `json:"release,omitempty"`
+	Prune        bool               `json:"prune,omitempty"`
+}
+
+func entryOf(l plan.Leftover) entry {
+	return entry{
+		SetKind: l.Rule.Kind, SetNamespace: l.Rule.Namespace, Set: l.Rule.Set, Rule: l.Rule.Name, Kind: l.Kind,
+		Group: l.GVR.Group, Version: l.GVR.Version, Resource: l.GVR.Resource, Namespace: l.Namespace,
+		Release: l.Release, Prune: l.Prune,
+	}
+}
+
+func (e entry) leftover() plan.Leftover {
+	return plan.Leftover{
+		Rule:      plan.Rule{Kind: e.SetKind, Namespace: e.SetNamespace, Set: e.Set, Name: e.Rule},
+		GVR:       schema.GroupVersionResource{Group: e.Group, Version: e.Version, Resource: e.Resource},
+		Namespace: e.Namespace, Kind: e.Kind, Release: e.Release, Prune: e.Prune,
+	}
+}
+
+// encode returns the text of each set, by its id. The same book has the same texts.
+func encode(b Book) (map[string]string, error) {
+	out := map[string]string{}
+	for id, leftovers := range b.sets() {
+		p := page{Version: formatVersion}
+		for _, l := range leftovers {
+			p.Leftovers = append(p.Leftovers, entryOf(l))
+		}
+		data, err := json.Marshal(p)
+		if err != nil {
+			return nil, fmt.Errorf("encoding what the set %s left: %w", id, err)
+		}
+		out[id] = string(data)
+	}
+	return out, nil
+}
+
+// decode reads what encode has written. It is an error not to understand a part:
+// what is not known cannot be cleaned up, and would be forgotten.
+func decode(texts map[string]string) (Book, error) {
+	var all []plan.Leftover
+	for _, id := range slices.Sorted(maps.Keys(texts)) {
+		leftovers, err := decodePage(id, texts[id])
+		if err != nil {
+			return Book{}, fmt.Errorf("key %q: %w", id, err)
+		}
+		all = append(all, leftovers...)
+	}
+	return NewBook(all...), nil
+}
+
+func decodePage(id, text string) ([]plan.Leftover, error) {
+	if len(text) > maxSize {
+		return nil, fmt.Errorf("it has %d bytes, more than the %d that a ConfigMap holds", len(text), maxSize)
+	}
+	var format struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal([]byte(text), &format); err != nil {
+		return nil, err
+	}
+	if format.Version != formatVersion {
+		return nil, fmt.Errorf("it is in format %d, and this program knows format %d", format.Version, formatVersion)
+	}
+	var p page
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&p); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more after the end")
+	}
+	out := make([]plan.Leftover, len(p.Leftovers))
+	for i, e := range p.Leftovers {
+		out[i] = e.leftover()
+		if err := e.check(id); err != nil {
+			return nil, fmt.Errorf("leftover %d: %w", i, err)
+		}
+	}
+	return out, nil
+}
+
+func (e entry) check(id string) error {
+	switch {
+	case e.leftover().Rule.SetID() != id:
+		return fmt.Errorf("it is of the set %q, which has another key", e.Set)
+	case e.SetKind == "" || e.Set == "" || e.Rule == "" || e.Version == "" || e.Resource == "":
+		return errors.New("it lacks the rule or the resource")
+	case !e.Kind.Known():
+		return fmt.Errorf("there is no kind %q", e.Kind)
+	case e.Release != "" && e.Release != plan.OrphanFields && e.Release != plan.RemoveFields:
+		return fmt.Errorf("there is no policy %q", e.Release)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"context"
+	"maps"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// judge draws the conclusions from an answer.
+func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) {
+	result = a.resolve(ctx, sent, result)
+	a.engine.options.Observer.Wrote(sent.Operation, result.Class)
+	a.engine.open.wrote(result.Class)
+	a.log(sent.Operation, result)
+	if result.Echo != nil {
+		a.expect(sent, result)
+	}
+	if result.Class.Failed() {
+		a.refused(sent.Operation, result)
+		return
+	}
+	for _, rule := range sent.Rules {
+		a.wrote[rule] = true
+	}
+	if result.Class == write.Simulated {
+		maps.Copy(a.record.ineffective, sent.planned.All()) // Without a name of our own.
+		return
+	}
+	a.remember(sent.Operation, result)
+	if result.Class == write.Unchanged {
+		return
+	}
+	a.outcome.wrote = true
+	a.chain(sent, result)
+	if a.outcome.state == settled {
+		a.outcome.state = waiting
+	}
+}
+
+// expect has the caches show what was written, or missed.
+func (a *attempt) expect(sent sending, result write.Result) {
+	expected := await{Echo: *result.Echo}
+	if keyOf(expected.Object) == keyOf(sent.Target) {
+		expected.before = sent.Target.ResourceVersion
+	}
+	a.engine.expect(a.now, a.key, a.record, expected, result.Object)
+	if !result.Class.Failed() {
+		a.made[expected.Object.UID] = true
+	}
+}
+
+// chain lets later operations on the same object go on from what came back, as long
+// as that is as predicted. The watched object is what most of the plan was decided by.
+// What is created is nobody's target yet.
+func (a *attempt) chain(sent sending, result write.Result) {
+	if sent.Type == plan.Create {
+		return
+	}
+	target := sent.planned.Target
+	if result.Echo != nil {
+		a.latest[target] = result.Echo.Object
+		a.surprising[target] = result.Echo.Gone // Nothing more can be written to it.
+	}
+	if !sent.CameTrue(result.Object) {
+		a.surprising[target] = true
+		a.stopped = a.stopped || keyOf(target) == a.key
+	}
+}
+
+// resolve finds out by reading what became of a write of which that is not known: it
+// may have happened. The caches have to show what is there now.
+func (a *attempt) resolve(ctx context.Context, sent sending, result write.Result) write.Result {
+	switch {
+	case result.Class == write.Taken && sent.reused && result.Object == nil:
+		a.record.names.keep(sent) // It may be ours.
+	case result.Class == write.Taken && sent.reused && a.isOurs(sent.Operation, result.Object):
+		result.Class, result.Err = write.Written, nil
+	case result.Class == write.Ambiguous:
+		return a.find(ctx, sent, result)
+	}
+	return result
+}
+
+func (a *attempt) find(ctx context.Context, sent sending, result write.Result) write.Result {
+	target := sent.Target
+	live, err := a.engine.options.Live.Get(ctx, target.GVR, target.Namespace, target.Name)
+	switch {
+	case err == nil && live != nil:
+		target.UID, target.ResourceVersion = uidOf(live), versionOf(live)
+		result.Echo, result.Object = &write.Echo{Object: target}, live
+	case sent.prefix != "":
+		a.record.names.keep(sent) // It may still be made, so no other name is tried.
+	case err == nil && target.UID != "":
+		target.ResourceVersion = ""
+		result.Echo = &write.Echo{Object: target, Gone: true}
+	}
+	return result
+}
+
+// refused judges a write that failed.
+func (a *attempt) refused(operation plan.Operation, result write.Result) {
+	hopeless := result.Class == write.Terminal || result.Class == write.OwnedByAnother
+	a.outcome = a.outcome.failed(trouble{operation.Rules, result.Err}, hopeless, result.RetryAfter)
+	a.leave(operation)
+	switch result.Class {
+	case write.Stale, write.Ambiguous:
+		// The rest of the plan was made from the same snapshot. The caches are waited
+		// for, so that the same write is not sent again.
+		a.stopped = true
+	case write.Terminal, write.OwnedByAnother:
+		a.split(operation)
+	default:
+	}
+}
+
+// remember keeps what had no effect from being repeated.
+func (a *attempt) remember(operation plan.Operation, result write.Result) {
+	marks, unchanged := operation.Ineffective(result.Object)
+	if len(marks) == 0 {
+		return
+	}
+	maps.Copy(a.record.ineffective, marks)
+	a.engine.log(a.key).Warn("write had no effect and is not repeated",
+		"rules", names(operation.Rules), "changes", names(unchanged))
+}
+
+// log names rules and fields but not their values, which may be secret.
+func (a *attempt) log(operation plan.Operation, result write.Result) {
+	log := a.engine.log(a.key).With("rules", names(operation.Rules), "changes", names(operation.Changes))
+	switch {
+	case result.Class == write.Stale:
+		log.Debug("write was out of date", "err", result.Err)
+	case result.Class.Failed():
+		log.Warn("write failed", "class", string(result.Class), "err", result.Err)
+	case result.Class == write.Simulated:
+		log.Info("would write", "type", string(operation.Type), "target", operation.Target.String(), "subresource", operation.Subresource)
+	case result.Class == write.Written:
+		log.Info("wrote", "type", string(operation.Type), "target", operation.Target.String(), "subresource", operation.Subresource)
+	}
+}
+
+func names[T interface{ String() string }](list []T) []string {
+	out := make([]string, len(list))
+	for i, element := range list {
+		out[i] = element.String()
+	}
+	return out
+}

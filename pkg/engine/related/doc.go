@@ -1,0 +1,17 @@
+// Package related is the reverse index from objects to those whose evaluation
+// asked for them: of an event it tells which watched objects must be evaluated
+// again.
+//
+//	Ask(asker, question)      before the question is answered from a cache
+//	Keep(asker, questions)    when the evaluation has ended
+//	Concerned(event)       -> who asked what the object answers, or answered
+//
+// A question that nothing answered is kept like any other, so that an object
+// that appears later is noticed. What an event costs depends on the object and on
+// the questions that concern it, and not on how many others there are: questions
+// lie at places, such as "name x in namespace a" or "label app=web in any
+// namespace", and an object is looked for at those places alone that it can be at.
+// What lies there is a guess; [plan.Read.Matches] decides.
+//
+// The package knows neither rules nor caches.
+package related

@@ -1,0 +1,90 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+// shelf is an inventory that can fail, and a sweep that notes what it is asked for.
+type shelf struct {
+	inventory.Memory
+	mu    sync.Mutex
+	fails error
+	swept []string
+	// during is called by each sweep, with what ends it early.
+	during func(ctx context.Context) error
+}
+
+func (s *shelf) Update(ctx context.Context, change func(inventory.Book) inventory.Book) (inventory.Book, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails != nil {
+		return inventory.Book{}, s.fails
+	}
+	return s.Memory.Update(ctx, change)
+}
+
+func (s *shelf) failing(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = err
+}
+
+func (s *shelf) sweep(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
+	if s.during != nil {
+		if err := s.during(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, leftover := range leftovers {
+		s.swept = append(s.swept, leftover.String())
+	}
+	return leftovers, nil
+}
+
+// asked lists what was to be cleaned up.
+func (s *shelf) asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.swept)
+}
+
+func (s *shelf) house(prune bool) engine.Housekeeping {
+	return engine.Housekeeping{Inventory: s, Sweep: s.sweep, Prune: prune}
+}
+
+// all lists what is recorded.
+func (s *shelf) all(t *testing.T) []string {
+	t.Helper()
+	book, err := s.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, leftover := range book.All() {
+		out = append(out, leftover.String())
+	}
+	return out
+}
+
+// remembering is a shelf on which earlier rules have left something.
+func remembering(t *testing.T, sets ...*rules.Set) *shelf {
+	t.Helper()
+	s := &shelf{}
+	for _, set := range sets {
+		_, err := s.Update(t.Context(), func(book inventory.Book) inventory.Book { return book.With(set.Leftovers()...) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}

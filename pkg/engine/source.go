@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// source answers the questions of one evaluation from the caches, each question
+// the same way throughout. It implements [relation.Source].
+type source struct {
+	engine  *Engine
+	asker   Key
+	answers map[string]answer
+	asked   []plan.Read
+}
+
+type answer struct {
+	objects []map[string]any
+	err     error
+}
+
+// Read notes who asks before it looks: a change that comes between the two would
+// concern nobody otherwise.
+func (s *source) Read(q plan.Read) ([]map[string]any, error) {
+	key := q.Key()
+	if known, ok := s.answers[key]; ok {
+		return known.objects, known.err
+	}
+	s.engine.related.Ask(s.asker, q)
+	var found answer
+	found.objects, found.err = s.engine.caches.Read(q)
+	if s.answers == nil {
+		s.answers = map[string]answer{}
+	}
+	s.answers[key] = found
+	s.asked = append(s.asked, q)
+	return found.objects, found.err
+}
+
+// found are the uids that the evaluation was decided by. What was not asked in these
+// words are the names among others of which there was nothing.
+func (s *source) found(q plan.Read) []types.UID { return uids(s.answers[q.Key()].objects) }
+
+// done forgets what the asker asked in earlier evaluations only.
+func (s *source) done() { s.engine.related.Keep(s.asker, s.asked) }
+
+// whole reports whether every question had an answer.
+func (s *source) whole() bool {
+	for _, known := range s.answers {
+		if known.err != nil {
+			return false
+		}
+	}
+	return true
+}
