@@ -249,6 +249,11 @@ func record(t *testing.T, server *apiServer, leftovers ...plan.Leftover) {
 }
 
 // TestRunCleansUp holds that run cleans up after a rule that is gone, and after a set
+// forbidden has the API server refuse the inventory.
+func forbidden(a *apiServer) {
+	a.unreadable = map[string]string{"default/dyncontroller-inventory-default": "you may not"}
+}
+
 // only where it is told to.
 func TestRunCleansUp(t *testing.T) {
 	t.Parallel()
@@ -267,11 +272,12 @@ func TestRunCleansUp(t *testing.T) {
 		"instance": {reason: "Another instance knows nothing of it.", rules: elsewhere, args: []string{"--prune", "--instance=blue"}, held: true},
 		"dry run":  {reason: "Nothing is written at all.", rules: idle, args: []string{"--dry-run=server"}, held: true},
 		"forbidden": {
-			reason: "It is a failure of the run.", rules: idle, held: true, code: exitFinding,
-			change: func(a *apiServer) {
-				a.unreadable = map[string]string{"default/dyncontroller-inventory-default": "you may not"}
-			},
-			stderr: "you may not",
+			reason: "It is a failure of the run, since the rules leave something.", rules: holding, held: true, code: exitFinding,
+			change: forbidden, stderr: "you may not",
+		},
+		"forbidden, leaves nothing": {
+			reason: "Rules that leave nothing need no inventory.", rules: idle, held: true,
+			change: forbidden, stderr: "you may not",
 		},
 	}
 	for name, tc := range cases {
