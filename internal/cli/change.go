@@ -70,6 +70,9 @@ func remark(operation plan.Operation, class write.Class) string {
 	if aboutStatus && operation.Subresource == "" {
 		return ": accepted, but nothing changed; a status may need subresource: status"
 	}
+	if operation.Type == plan.Delete {
+		return ": it was gone already"
+	}
 	return ": accepted, but nothing changed"
 }
 

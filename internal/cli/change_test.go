@@ -52,6 +52,12 @@ func TestDescribeWrite(t *testing.T) {
 			class:     write.Unchanged,
 			want:      "patched widgets a/w (json): accepted, but nothing changed\n",
 		},
+		"a deletion without effect": {
+			reason:    "Somebody else was faster.",
+			operation: plan.Operation{Target: widget, Type: plan.Delete, Body: plan.Deletion{}},
+			class:     write.Unchanged,
+			want:      "deleted widgets a/w (delete): it was gone already\n",
+		},
 		"an audit": {
 			reason:    "It reads as a dry run, and says that the rules are why.",
 			operation: plan.Operation{Target: widget, Type: plan.Merge},

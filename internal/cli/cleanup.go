@@ -116,7 +116,11 @@ func (c *cleaning) cleanUp(ctx context.Context, target *cluster, current *rules.
 		show(c.Stderr, err)
 		return errFinding
 	}
-	if c.shown == 0 {
+	switch {
+	case c.shown > 0:
+	case len(book.All()) == 0:
+		c.print(fmt.Sprintf("nothing to clean up: %s is missing or empty; see that --instance and --namespace are those of run\n", store))
+	default:
 		c.print("nothing to clean up\n")
 	}
 	return nil

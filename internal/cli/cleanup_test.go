@@ -67,6 +67,7 @@ func TestCleanup(t *testing.T) {
 	const (
 		taken  = "took a finalizer off configmaps default/a (shop/hold)\n"
 		none   = "nothing to clean up\n"
+		where  = " is missing or empty; see that --instance and --namespace are those of run\n"
 		object = "PATCH /api/v1/namespaces/default/configmaps/a"
 		book   = "PUT /api/v1/namespaces/default/configmaps/dyncontroller-inventory-"
 	)
@@ -91,9 +92,9 @@ func TestCleanup(t *testing.T) {
 			stdout: "would take a finalizer off configmaps default/a (shop/hold)\n", requests: []string{object}, held: true,
 		},
 		"an instance":         {reason: "Each has an inventory of its own.", instance: "blue", args: []string{"--instance", "blue"}, stdout: taken, requests: []string{object, book + "blue"}},
-		"another instance":    {reason: "It is not this one's to clean up.", instance: "blue", stdout: none, held: true},
-		"another namespace":   {reason: "The inventory is in that of the process.", args: []string{"-n", "shop"}, stdout: none, held: true},
-		"another namespace 2": {reason: "The context says which, too.", args: []string{"--context", "shop"}, stdout: none, held: true},
+		"another instance":    {reason: "It is not this one's to clean up.", instance: "blue", stdout: "nothing to clean up: ConfigMap default/dyncontroller-inventory-default" + where, held: true},
+		"another namespace":   {reason: "The inventory is in that of the process.", args: []string{"-n", "shop"}, stdout: "nothing to clean up: ConfigMap shop/dyncontroller-inventory-default" + where, held: true},
+		"another namespace 2": {reason: "The context says which, too.", args: []string{"--context", "shop"}, stdout: "nothing to clean up: ConfigMap shop/dyncontroller-inventory-default" + where, held: true},
 		"the object is gone": {
 			reason: "There is nothing to write, and nothing to remember.", change: func(a *apiServer) { delete(a.objects, "default/a") },
 			stdout: none, requests: []string{book + "default"},
@@ -171,7 +172,7 @@ func TestCleanup(t *testing.T) {
 func TestCleanupIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	server := settle(t)
-	for i, want := range []string{"took a finalizer off configmaps default/a (shop/hold)\n", "nothing to clean up\n"} {
+	for i, want := range []string{"took a finalizer off configmaps default/a (shop/hold)\n", "nothing to clean up: ConfigMap default/dyncontroller-inventory-default is missing or empty; see that --instance and --namespace are those of run\n"} {
 		code, stdout, stderr := invoke(t, "cleanup", "--all", "--kubeconfig", server.kubeconfig())
 		if code != exitClean || stdout != want {
 			t.Errorf("cleanup %d: want %q, got %d: %q\n%s", i, want, code, stdout, stderr)
