@@ -138,10 +138,7 @@ func (e *Engine) reached(ctx context.Context, cache informer.Key, view informer.
 }
 
 // await leaves an object alone until the caches have seen what was written for it.
-func (e *Engine) await(now *active, key Key, record *record) outcome {
-	if record.looked != now.set {
-		e.barrier.passOver(key)
-	}
+func (e *Engine) await(record *record) outcome {
 	if e.open.keeping() && e.options.Clock.Since(record.since) >= echoTimeout {
 		return outcome{}.failed(trouble{err: errSilent}, true, 0)
 	}

@@ -2,19 +2,14 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
-)
 
-// Why it cannot be said yet that all objects have been looked at.
-var (
-	errIncomplete = errors.New("a cache of what rules watch or read is not complete")
-	errLate       = errors.New("an object waits for its last write to be seen before its rules look at it")
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // barrier is how it is known that what was queued has been done. It is safe for
@@ -28,13 +23,14 @@ type barrier struct {
 	inHand map[chan struct{}]bool        // closed when a worker is done with its key; guarded by mu
 	armed  int                           // how often; guarded by mu
 	passed map[types.UID]chan<- struct{} // by the key that comes out of the queue; guarded by mu
-	late   map[Key]bool                  // that the rules in effect have not looked at; guarded by mu
+	late   map[Key][]plan.Rule           // see passOver; guarded by mu
+	sought map[Key]bool                  // of those late, that somebody waits for; guarded by mu
 }
 
 func newBarrier() *barrier {
 	return &barrier{
 		turn: make(chan struct{}, 1), inHand: map[chan struct{}]bool{},
-		passed: map[types.UID]chan<- struct{}{}, late: map[Key]bool{},
+		passed: map[types.UID]chan<- struct{}{}, late: map[Key][]plan.Rule{},
 	}
 }
 
@@ -82,30 +78,51 @@ func (b *barrier) pass(key Key) {
 	delete(b.passed, key.UID)
 }
 
-// passOver notes an object that the rules in effect have still to look at.
-func (b *barrier) passOver(key Key) {
+// passOver notes an object that the rules in effect have still to look at, or have not
+// done with: these, or any of them where none is named. It reports whether somebody
+// who waits may find out more now.
+func (b *barrier) passOver(key Key, rules []plan.Rule) (freed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.late[key] = true
+	before, known := b.late[key]
+	b.late[key] = rules
+	return (!known || !slices.Equal(before, rules)) && b.free(key)
 }
 
-// looked notes that they have, or that it is gone.
-func (b *barrier) looked(key Key) {
+// looked notes that they have done with it, or that it is gone, and reports the same.
+func (b *barrier) looked(key Key) (freed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.late, key)
+	return b.free(key)
+}
+
+// free is for an object of which there is news; the lock is held.
+func (b *barrier) free(key Key) bool {
+	if !b.sought[key] {
+		return false
+	}
+	delete(b.sought, key)
+	return len(b.sought) == 0
+}
+
+// seek asks of all objects that are late whether they are in the way. Who asks hears of
+// it when there is news of each that is.
+func (b *barrier) seek(inTheWay func(key Key, rules []plan.Rule) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sought = map[Key]bool{}
+	for key, rules := range b.late {
+		if inTheWay(key, rules) {
+			b.sought[key] = true
+		}
+	}
 }
 
 func (b *barrier) working() []chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Collect(maps.Keys(b.inHand))
-}
-
-func (b *barrier) isLate() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.late) > 0
 }
 
 // swapped returns once all objects are queued that rules which are about to take effect
@@ -115,25 +132,28 @@ func (e *Engine) swapped() {
 	defer e.swap.Unlock()
 }
 
-// lookedAtAll returns once each object that the rules watch has been looked at by
-// them, and no worker has older rules in hand.
+// lookedAtAll returns once each object that was queued when the rules took effect, or
+// since, has been in the hands of a worker with these rules, and no worker has older
+// ones in hand. What a worker has in hand is queued again when it is done, so that is
+// waited for first.
 func (e *Engine) lookedAtAll(ctx context.Context) error {
-	if slices.ContainsFunc(e.active.Load().caches(), e.incomplete) {
-		return errIncomplete
-	}
 	e.swapped()
+	if err := waitAll(ctx, e.barrier.working()); err != nil {
+		return err
+	}
 	key, passed := e.barrier.arm()
 	e.queue.Add(key)
 	if err := wait(ctx, passed); err != nil {
 		return err
 	}
-	for _, over := range e.barrier.working() {
+	return waitAll(ctx, e.barrier.working())
+}
+
+func waitAll(ctx context.Context, all []chan struct{}) error {
+	for _, over := range all {
 		if err := wait(ctx, over); err != nil {
 			return err
 		}
-	}
-	if e.barrier.isLate() {
-		return errLate
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // TestBarrierPassesInOrder holds that everything that was queued before the barrier's
@@ -84,15 +86,35 @@ func TestBarriersAreDistinct(t *testing.T) {
 
 func TestBarrierKnowsWhoIsLate(t *testing.T) {
 	b := newBarrier()
-	b.passOver(objectNamed("a"))
-	b.passOver(objectNamed("a"))
-	b.looked(objectNamed("b"))
-	if !b.isLate() {
-		t.Error("nobody is late")
+	a, other := objectNamed("a"), objectNamed("b")
+	rule := []plan.Rule{{Set: "set", Name: "rule"}}
+	inTheWay := 0
+	all := func(Key, []plan.Rule) bool { inTheWay++; return true }
+	for _, step := range []struct {
+		reason string
+		do     func() bool
+		freed  bool
+	}{
+		{"Nobody waits.", func() bool { return b.passOver(a, rule) }, false},
+		{"It is in the way.", func() bool { b.seek(all); return false }, false},
+		{"It is as it was.", func() bool { return b.passOver(a, rule) }, false},
+		{"Nobody waits for the other.", func() bool { return b.looked(other) }, false},
+		{"It owes something else.", func() bool { return b.passOver(a, nil) }, true},
+		{"Whoever wants to know must ask again.", func() bool { return b.looked(a) }, false},
+		{"Two are in the way.", func() bool {
+			b.passOver(a, nil)
+			b.passOver(other, nil)
+			b.seek(all)
+			return b.looked(a)
+		}, false},
+		{"The last is done.", func() bool { return b.looked(other) }, true},
+	} {
+		if freed := step.do(); freed != step.freed {
+			t.Errorf("%s freed: %v", step.reason, freed)
+		}
 	}
-	b.looked(objectNamed("a"))
-	if b.isLate() {
-		t.Error("somebody is late")
+	if b.seek(all); inTheWay != 3 {
+		t.Errorf("%d were in the way, want one and then two", inTheWay)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -151,6 +150,8 @@ type sending struct {
 	// reused says that the name was sent before, and that it is not known what became
 	// of that.
 	reused bool
+	// answer is there where it is not sent at all.
+	answer *write.Result
 }
 
 // ready binds an operation to the object as the last write of the plan left it, and
@@ -161,32 +162,17 @@ func (a *attempt) ready(operation plan.Operation) sending {
 		out.Target.UID, out.Target.ResourceVersion = latest.UID, latest.ResourceVersion
 	}
 	if out.prefix = generateName(operation); out.prefix != "" {
-		name := a.unresolved(out)
-		out.reused = name != ""
-		if !out.reused {
+		name, there := a.unresolved(out)
+		out.reused = name != "" && there == nil
+		if name == "" {
 			name = a.engine.options.Name(out.prefix)
 		}
 		out.Operation = called(out.Operation, name)
-	}
-	return out
-}
-
-// unresolved is a name that was sent before and that no cache shows: one that is there
-// was made, and counted by the rules.
-func (a *attempt) unresolved(sent sending) string {
-	for {
-		name := a.record.names.take(sent.prefix, sent.Operation)
-		if name == "" || !a.engine.has(a.now, called(sent.Operation, name).Target) {
-			return name
+		if there != nil {
+			out.answer = come(out.Target, there)
 		}
 	}
-}
-
-// has reports whether a cache shows an object of the name.
-func (e *Engine) has(now *active, object plan.Object) bool {
-	return slices.ContainsFunc(now.holding(object), func(cache informer.Key) bool {
-		return e.caches.View(cache, object.Namespace, object.Name).Object != nil
-	})
+	return out
 }
 
 // writeAll sends operations at the same time.
@@ -194,15 +180,15 @@ func (a *attempt) writeAll(ctx context.Context, sent []sending) []write.Result {
 	results := make([]write.Result, len(sent))
 	var writers sync.WaitGroup
 	for i, each := range sent {
-		writers.Go(func() { results[i] = a.write(ctx, each.Operation) })
+		writers.Go(func() { results[i] = a.write(ctx, each) })
 	}
 	writers.Wait()
 	return results
 }
 
-// write sends one operation, unless a live read contradicts what it was decided by. A
+// write sends one operation, unless a cache or a live read contradicts what it was decided by. A
 // panic is one more way not to know what became of it; what is sent beside it counts.
-func (a *attempt) write(ctx context.Context, operation plan.Operation) (result write.Result) {
+func (a *attempt) write(ctx context.Context, sent sending) (result write.Result) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err := fmt.Errorf("panic: %v", cause)
@@ -210,8 +196,11 @@ func (a *attempt) write(ctx context.Context, operation plan.Operation) (result w
 			result = write.Result{Class: write.Ambiguous, Err: err}
 		}
 	}()
-	if contradicted := a.confirm(ctx, operation); contradicted != nil {
+	if sent.answer != nil {
+		return *sent.answer
+	}
+	if contradicted := a.confirm(ctx, sent.Operation); contradicted != nil {
 		return *contradicted
 	}
-	return a.engine.options.Writer.Write(ctx, operation)
+	return a.engine.options.Writer.Write(ctx, sent.Operation)
 }

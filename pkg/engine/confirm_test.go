@@ -180,3 +180,47 @@ func TestConfirmLooksAtTheSnapshot(t *testing.T) {
 		}
 	})
 }
+
+// TestWrittenWithoutEcho holds that a write of which nothing tells when the caches have
+// seen it is not sent again and again until they have, nor anything on top of it.
+func TestWrittenWithoutEcho(t *testing.T) {
+	const twice = `
+  - name: twice
+    watch: widgets
+    when: object.spec.size < 3
+    actions:
+    - patch: {merge: {spec: {size: 3}}}
+    - patch: {subresource: status, merge: {status: {grown: true}}}
+`
+	for name, tc := range map[string]struct {
+		reason, rules string
+	}{
+		"One":  {"It is tried again as after a failure.", atLeastThree},
+		"Next": {"What comes next would be refused, for it is of the version before.", twice},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			c.answer = func(operation plan.Operation) *write.Result {
+				return &write.Result{Class: write.Written, Object: operation.Predicted}
+			}
+			run(t, c, tc.rules, func(t *testing.T, e *engine.Engine) {
+				pass(time.Hour)
+				if n := c.count(); n < 2 || n > 30 {
+					t.Errorf("%s\n%d writes in an hour", tc.reason, n)
+				}
+				for _, operation := range c.writes {
+					if operation.Subresource != "" {
+						t.Errorf("%s\nsent %s to the status", tc.reason, operation.Type)
+					}
+				}
+				before := c.count()
+				c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 3}}`)
+				pass(time.Hour)
+				if n := c.count() - before; n > 0 || e.Remembered()["waiters"] > 0 {
+					t.Errorf("%s\n%d writes after it was seen, remembered %v", tc.reason, n, e.Remembered())
+				}
+			})
+		})
+	}
+}

@@ -121,6 +121,7 @@ type Engine struct {
 	waiters waiters
 	timers  timers
 	barrier *barrier
+	told    told
 	house   *housekeeper // nil where nothing is recorded
 
 	active atomic.Pointer[active]
@@ -169,6 +170,11 @@ func (e *Engine) SetRules(set *rules.Set) error {
 	defer e.swap.Unlock()
 	now := activate(set)
 	keys := now.caches()
+	if e.house != nil {
+		e.house.halt()
+		defer e.house.resume()
+	}
+	e.told.keep(e.active.Load().caches())
 	before := e.active.Swap(now) // First, since the caches may tell something at once.
 	if err := e.caches.Want(keys); err != nil {
 		e.active.Store(before)
@@ -186,9 +192,6 @@ func (e *Engine) SetRules(set *rules.Set) error {
 	// when they are looked at and not found.
 	for _, key := range e.memory.keys() {
 		e.enqueue(key)
-	}
-	if e.house != nil {
-		e.house.changed()
 	}
 	return nil
 }

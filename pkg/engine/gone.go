@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -57,20 +58,21 @@ func (e *Engine) leaveStray(key Key, seen sight, result outcome) outcome {
 func (e *Engine) reconcileGone(ctx context.Context, now *active, key Key) outcome {
 	record := e.memory.of(key, key.UID)
 	if e.awaiting(ctx, now, key, record) {
-		return e.await(now, key, record)
+		return e.await(record)
 	}
-	questions := parentQuestions(now.families, key)
-	if gone, err := none(questions, e.caches.Read); err != nil || !gone {
+	families := familiesOf(now.families, key)
+	if gone, err := e.nowhere(families, key); err != nil || !gone {
 		e.forget(key) // Unsynced is not gone: once the caches are complete, it is queued again.
 		return outcome{state: settled}
 	}
 	decided, asked := e.decide(now, key, record, e.seeGone(now, key))
 	if len(decided.Operations) > 0 {
-		surely, err := e.surelyGone(ctx, questions, key)
+		living, err := e.living(ctx, families, key)
 		if err != nil {
 			return outcome{}.failed(trouble{decided.Operations[0].Rules, err}, false, 0)
 		}
-		if !surely {
+		if living.Name != "" { // It is for the rules to say what becomes of its children.
+			e.enqueue(living)
 			decided = plan.Plan{}
 		}
 	}
@@ -93,46 +95,82 @@ func (e *Engine) seeGone(now *active, key Key) sight {
 	}}
 }
 
-// surelyGone asks the API server whether the object is gone: a cache may not have
-// seen yet that it is there, and what is deleted cannot be taken back.
-func (e *Engine) surelyGone(ctx context.Context, questions []plan.Read, key Key) (bool, error) {
+// living asks the API server for the object of a uid, and returns its key by name, or
+// none where it is gone: what is deleted cannot be taken back. A cache may not have
+// seen yet that it is there, and none has what left all selections while nobody
+// watched, though its children stay until it is gone.
+func (e *Engine) living(ctx context.Context, families []rules.Family, key Key) (Key, error) {
 	if key.Name == "" {
-		return none(questions, func(q plan.Read) ([]map[string]any, error) { return e.options.Live.Read(ctx, q) })
+		return e.livingAnywhere(ctx, families, key.UID)
 	}
 	live, err := e.options.Live.Get(ctx, key.GVR, key.Namespace, key.Name)
 	if err != nil {
-		return false, fmt.Errorf("confirming that it is gone: %w", err)
+		return Key{}, fmt.Errorf("confirming that it is gone: %w", err)
 	}
-	return uidOf(live) != key.UID, nil
+	if uidOf(live) != key.UID {
+		return Key{}, nil
+	}
+	key.UID = ""
+	return key, nil
 }
 
-// parentQuestions ask for the object of a uid, of all kinds that a rule which prunes
-// for the key's resource watches.
-func parentQuestions(families []rules.Family, key Key) []plan.Read {
-	var out []plan.Read
+// errFound ends a list.
+var errFound = errors.New("found")
+
+// livingAnywhere looks for a uid among all objects that may have been parents.
+func (e *Engine) livingAnywhere(ctx context.Context, families []rules.Family, uid types.UID) (Key, error) {
+	var found Key
+	listed := map[plan.Selection]bool{}
 	for _, family := range families {
-		if !slices.ContainsFunc(family.Parents, func(s plan.Selection) bool { return s.GVR == key.GVR }) {
-			continue
-		}
-		for _, part := range byResource(family.Parents) {
-			out = append(out, plan.Read{
-				From: part, By: plan.ByFields,
-				Fields: []plan.FieldValue{{Path: plan.Path{"metadata", "uid"}, Value: string(key.UID)}},
+		for _, everything := range family.Everything() {
+			if listed[everything] {
+				continue
+			}
+			listed[everything] = true
+			err := e.options.Live.List(ctx, everything, func(object map[string]any) error {
+				if uidOf(object) != uid {
+					return nil
+				}
+				found = named(everything.GVR, object)
+				return errFound
 			})
+			if errors.Is(err, errFound) {
+				return found, nil
+			}
+			if err != nil {
+				return Key{}, fmt.Errorf("confirming that the object of which there are children is gone: %w", err)
+			}
+		}
+	}
+	return Key{}, nil
+}
+
+// familiesOf are those whose parents may be of the key's resource.
+func familiesOf(families []rules.Family, key Key) []rules.Family {
+	var out []rules.Family
+	for _, family := range families {
+		if slices.ContainsFunc(family.Parents, func(s plan.Selection) bool { return s.GVR == key.GVR }) {
+			out = append(out, family)
 		}
 	}
 	return out
 }
 
-// none reports whether all questions find nothing.
-func none(questions []plan.Read, read func(plan.Read) ([]map[string]any, error)) (bool, error) {
-	for _, q := range questions {
-		found, err := read(q)
-		if err != nil {
-			return false, fmt.Errorf("looking for the object of which there are children: %w", err)
-		}
-		if len(found) > 0 {
-			return false, nil
+// nowhere reports whether no cache has the object of the key's uid among the parents of
+// the families, of whatever kind.
+func (e *Engine) nowhere(families []rules.Family, key Key) (bool, error) {
+	for _, family := range families {
+		for _, part := range byResource(family.Parents) {
+			found, err := e.caches.Read(plan.Read{
+				From: part, By: plan.ByFields,
+				Fields: []plan.FieldValue{{Path: plan.Path{"metadata", "uid"}, Value: string(key.UID)}},
+			})
+			if err != nil {
+				return false, fmt.Errorf("looking for the object of which there are children: %w", err)
+			}
+			if len(found) > 0 {
+				return false, nil
+			}
 		}
 	}
 	return true, nil
@@ -151,13 +189,13 @@ func byResource(all []plan.Selection) map[schema.GroupVersionResource][]plan.Sel
 // caches that would show it are complete.
 func (e *Engine) enqueueOrphans(family rules.Family) {
 	for _, selection := range slices.Concat(family.Parents, family.Children) {
-		if e.incomplete(informer.Key(selection)) {
+		if e.untold(informer.Key(selection)) {
 			return
 		}
 	}
 	for uid := range e.parentsOf(family) {
 		key := Key{GVR: family.Parents[0].GVR, UID: uid}
-		if gone, err := none(parentQuestions([]rules.Family{family}, key), e.caches.Read); gone && err == nil {
+		if gone, err := e.nowhere([]rules.Family{family}, key); gone && err == nil {
 			e.enqueue(key)
 		}
 	}
@@ -166,8 +204,6 @@ func (e *Engine) enqueueOrphans(family rules.Family) {
 func isOf(family rules.Family, cache informer.Key) bool {
 	return slices.Contains(family.Parents, plan.Selection(cache)) || slices.Contains(family.Children, plan.Selection(cache))
 }
-
-func (e *Engine) incomplete(cache informer.Key) bool { return e.caches.Version(cache) == "" }
 
 // parentsOf lists the uids that the children of a family name.
 func (e *Engine) parentsOf(family rules.Family) map[types.UID]bool {

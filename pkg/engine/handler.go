@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+	"sync"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -52,6 +56,7 @@ func (h handler) Synced(key informer.Key) {
 	for _, asker := range e.related.Asking(plan.Selection(key)) {
 		e.enqueue(asker)
 	}
+	e.told.add(key)
 	for _, family := range now.families {
 		if isOf(family, key) {
 			e.enqueueOrphans(family)
@@ -61,6 +66,42 @@ func (h handler) Synced(key informer.Key) {
 		e.house.wake()
 	}
 	e.open.listed(key, nil)
+}
+
+// told are the caches of which all objects have been queued that they had when they
+// became complete. Their stores are complete before that. The zero value has none. It
+// is safe for concurrent use.
+type told struct {
+	mu sync.Mutex
+	of map[informer.Key]bool // guarded by mu
+}
+
+func (t *told) add(key informer.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == nil {
+		t.of = map[informer.Key]bool{}
+	}
+	t.of[key] = true
+}
+
+func (t *told) has(key informer.Key) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.of[key]
+}
+
+// keep forgets all caches but these: one that is wanted again begins anew.
+func (t *told) keep(keys []informer.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.of, func(key informer.Key, _ bool) bool { return !slices.Contains(keys, key) })
+}
+
+// untold reports whether objects of a cache may still have to be queued for the first
+// time.
+func (e *Engine) untold(cache informer.Key) bool {
+	return !e.told.has(cache) || !e.caches.View(cache, "", "").Synced
 }
 
 // Troubled implements [informer.Handler].

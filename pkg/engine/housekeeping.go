@@ -49,6 +49,7 @@ type housekeeper struct {
 	recorded map[plan.Leftover]bool // guarded by mu
 	waiting  map[Key]bool           // that wait for something to be recorded; guarded by mu
 	stop     context.CancelFunc     // ends what is under way; guarded by mu
+	halted   bool                   // the rules are about to change; guarded by mu
 
 	searched map[plan.Rule][]plan.Selection // for strays; of the goroutine alone
 	told     string                         // of sets that are gone, likewise
@@ -59,13 +60,21 @@ func newHousekeeper(e *Engine) *housekeeper {
 	return &housekeeper{engine: e, news: make(chan struct{}, 1)}
 }
 
-// changed says that the rules have changed. What is under way begins anew, since a rule may
-// have come back.
-func (h *housekeeper) changed() {
+// halt says that the rules are about to change. What is under way ends before they
+// take effect, since a rule may have come back.
+func (h *housekeeper) halt() {
 	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.halted = true
 	if h.stop != nil {
 		h.stop()
 	}
+}
+
+// resume lets it begin anew, with the rules that there are now.
+func (h *housekeeper) resume() {
+	h.mu.Lock()
+	h.halted = false
 	h.mu.Unlock()
 	h.wake()
 }
@@ -92,8 +101,12 @@ func (h *housekeeper) run(ctx context.Context) {
 			h.say(err)
 			h.engine.open.kept(nil)
 		case ctx.Err() == nil:
-			if delay > firstTidy || !errors.Is(err, errIncomplete) { // Caches take a moment.
+			unready := errors.Is(err, errIncomplete) || errors.Is(err, errLate)
+			if delay > firstTidy || !unready { // Caches take a moment.
 				h.say(err)
+			}
+			if unready && h.engine.open.busy() {
+				delay = firstTidy // A list may take long, and is given up elsewhere.
 			}
 			if delay > patience || write.Classify(err) == write.Terminal {
 				h.engine.open.kept(err)
@@ -130,6 +143,9 @@ func (h *housekeeper) say(err error) {
 func (h *housekeeper) tidy(ctx context.Context) error {
 	ctx, stop := h.interruptible(ctx)
 	defer stop()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	now := h.engine.active.Load()
 	book, err := h.record(ctx, now)
 	if err != nil {
@@ -143,7 +159,7 @@ func (h *housekeeper) tidy(ctx context.Context) error {
 	} else {
 		h.tell(gone)
 	}
-	return errors.Join(strays, h.cleanUp(ctx, removed.All()))
+	return errors.Join(strays, h.cleanUp(ctx, now, removed.All()))
 }
 
 // interruptible is to be called before the rules are looked up, so that none can come
@@ -153,6 +169,9 @@ func (h *housekeeper) interruptible(ctx context.Context) (context.Context, conte
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stop = stop
+	if h.halted {
+		stop()
+	}
 	return ctx, stop
 }
 
@@ -197,25 +216,6 @@ func (h *housekeeper) tell(gone inventory.Book) {
 		h.told = told
 		h.engine.options.Log.Warn("sets are gone that may have left something: run with --prune, or clean up", "sets", sets)
 	}
-}
-
-// cleanUp takes away what rules have left that are gone. The others go first: one of
-// them may be the same under another name, and take over what is there.
-func (h *housekeeper) cleanUp(ctx context.Context, leftovers []plan.Leftover) error {
-	if len(leftovers) == 0 {
-		return nil
-	}
-	if err := h.engine.lookedAtAll(ctx); err != nil {
-		return fmt.Errorf("cleaning up: %w", err)
-	}
-	done, err := h.engine.options.Housekeeping.Sweep(ctx, leftovers)
-	if len(done) == 0 {
-		return err
-	}
-	_, errRecord := h.engine.options.Housekeeping.Inventory.Update(context.WithoutCancel(ctx), func(b inventory.Book) inventory.Book {
-		return b.Without(done...).With(h.engine.active.Load().leftovers...)
-	})
-	return errors.Join(err, errRecord)
 }
 
 // holdsBack reports whether one of the rules would leave something that is not

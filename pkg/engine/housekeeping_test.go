@@ -128,73 +128,6 @@ func TestSweeps(t *testing.T) {
 	}
 }
 
-// TestSweepWaits holds that nothing is cleaned up before all objects have been looked at
-// by the rules in effect: one of them may take it over.
-func TestSweepWaits(t *testing.T) {
-	tests := map[string]struct {
-		reason string
-		block  func(c *cluster)
-		free   func(c *cluster)
-	}{
-		"CacheOfTheWatched": {
-			reason: "An heir may be in a cache that is not complete.",
-			block:  func(c *cluster) { c.unsynced[otherWidgets] = true },
-			free:   func(c *cluster) { c.sync(otherWidgets) },
-		},
-		"CacheOfTheRelated": {
-			reason: "An heir reads a cache that is not complete, and does nothing before.",
-			block:  func(c *cluster) { c.unsynced[allItems] = true },
-			free:   func(c *cluster) { c.sync(allItems) },
-		},
-		"Worker": {
-			reason: "A worker has an object in hand.",
-			block: func(c *cluster) {
-				c.answer = func(plan.Operation) *write.Result {
-					pass(25 * time.Second)
-					return nil
-				}
-			},
-			free: func(*cluster) {},
-		},
-		"LastWrite": {
-			reason: "An object waits for what the rules before have written.",
-			block:  func(c *cluster) { c.lagging = true },
-			free: func(c *cluster) {
-				c.locked(func() { c.lagging = false })
-				for cache := range c.caches {
-					c.catchUp(cache)
-				}
-			},
-		},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			c, s := newCluster(), &shelf{}
-			c.put(t, parent)
-			runWith(t, c, s.house(false), families(t, holder+labelled), func(t *testing.T, e *engine.Engine) {
-				synctest.Wait()
-				tc.block(c)
-				c.put(t, `{metadata: {namespace: ns, name: late, labels: {other: "yes"}}, spec: {size: 1}}`)
-				if name == "LastWrite" {
-					synctest.Wait()
-				}
-				if err := e.SetRules(families(t, labelled+pruned)); err != nil {
-					t.Fatal(err)
-				}
-				pass(20 * time.Second)
-				if swept := s.asked(); len(swept) > 0 {
-					t.Errorf("%s\nswept: %v", tc.reason, swept)
-				}
-				tc.free(c)
-				pass(10 * time.Minute)
-				if diff := cmp.Diff([]string{heldText}, s.asked()); diff != "" {
-					t.Errorf("%s\nswept in the end (-want +got):\n%s", tc.reason, diff)
-				}
-			})
-		})
-	}
-}
-
 // TestSweepEndsWithAReload holds that a rule that comes back is not cleaned up after.
 func TestSweepEndsWithAReload(t *testing.T) {
 	c, s := newCluster(), remembering(t, families(t, holder+pruned))
@@ -219,6 +152,36 @@ func TestSweepEndsWithAReload(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{heldText, prunedText}, s.all(t)); diff != "" {
 			t.Errorf("recorded (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestSweepEndsBeforeTheReload holds that it ends before the rule that came back writes.
+func TestSweepEndsBeforeTheReload(t *testing.T) {
+	c, s := newCluster(), remembering(t, families(t, holder+pruned))
+	c.put(t, parent)
+	var begun atomic.Int32
+	s.during = func(ctx context.Context) error {
+		begun.Add(1)
+		<-ctx.Done()
+		if text := string(encode(c.get("a"))); strings.Contains(text, "dyncontroller.dev/set.holder") {
+			t.Errorf("the rule that came back has written already:\n%s", text)
+		}
+		return ctx.Err()
+	}
+	runWith(t, c, s.house(false), families(t, labelled+pruned), func(t *testing.T, e *engine.Engine) {
+		pass(time.Second)
+		c.wantOK = func() error { // The new rules are in effect.
+			go c.touch()
+			pass(10 * time.Second)
+			return nil
+		}
+		if err := e.SetRules(families(t, labelled+holder+pruned)); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if begun.Load() != 1 || !strings.Contains(string(encode(c.get("a"))), "dyncontroller.dev/set.holder") {
+			t.Errorf("%d sweeps began, want one, and then the rule:\n%s", begun.Load(), encode(c.get("a")))
 		}
 	})
 }
@@ -323,6 +286,14 @@ func TestSettleKeepsHouse(t *testing.T) {
 					c.unsynced[cache] = true
 					time.AfterFunc(time.Duration(i+1)*700*time.Millisecond, func() { c.sync(cache) })
 				}
+			},
+			swept: []string{heldText},
+		},
+		"SlowList": {
+			reason: "A list that takes long is given up where it is made.",
+			arrange: func(c *cluster, _ *shelf) {
+				c.unsynced[otherWidgets] = true
+				time.AfterFunc(20*time.Second, func() { c.sync(otherWidgets) })
 			},
 			swept: []string{heldText},
 		},

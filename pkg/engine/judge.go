@@ -34,7 +34,12 @@ func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) 
 	}
 	a.outcome.wrote = true
 	a.chain(sent, result)
-	if a.outcome.state == settled {
+	switch {
+	case result.Echo == nil:
+		// Nothing tells when the caches have seen it, and until then it might be
+		// written again and again.
+		a.outcome.state, a.outcome.hopeless = retry, false
+	case a.outcome.state == settled:
 		a.outcome.state = waiting
 	}
 }
@@ -59,9 +64,9 @@ func (a *attempt) chain(sent sending, result write.Result) {
 		return
 	}
 	target := sent.planned.Target
+	a.surprising[target] = result.Echo == nil || result.Echo.Gone // Nothing more can be written to it.
 	if result.Echo != nil {
 		a.latest[target] = result.Echo.Object
-		a.surprising[target] = result.Echo.Gone // Nothing more can be written to it.
 	}
 	if !sent.CameTrue(result.Object) {
 		a.surprising[target] = true
@@ -73,12 +78,19 @@ func (a *attempt) chain(sent sending, result write.Result) {
 // may have happened. The caches have to show what is there now.
 func (a *attempt) resolve(ctx context.Context, sent sending, result write.Result) write.Result {
 	switch {
-	case result.Class == write.Taken && sent.reused && result.Object == nil:
-		a.record.names.keep(sent) // It may be ours.
-	case result.Class == write.Taken && sent.reused && a.isOurs(sent.Operation, result.Object):
-		result.Class, result.Err = write.Written, nil
 	case result.Class == write.Ambiguous:
 		return a.find(ctx, sent, result)
+	case result.Class == write.Taken && sent.reused && a.isOurs(sent.Operation, result.Object):
+		result.Class, result.Err = write.Written, nil
+	}
+	strangers := result.Class == write.Taken && result.Object != nil
+	switch {
+	case sent.reused && result.Class.Failed() && !strangers:
+		// What was sent first may have made it, or may do so yet: this answer tells
+		// nothing of that.
+		a.record.names.keep(sent)
+	case sent.prefix != "" && result.Class == write.Written && result.Echo == nil:
+		a.record.names.keep(sent) // Nothing keeps the rules from wanting it again.
 	}
 	return result
 }

@@ -24,8 +24,12 @@ type memory struct {
 // to one worker at a time.
 type record struct {
 	uid types.UID
-	// looked are the rules that evaluated it last.
+	// looked are the rules that had done with it last: nothing was left to do, to wait
+	// for or to be tried again.
 	looked *rules.Set
+	// waiting are the rules that waited for time to pass, or for a cache, when it was
+	// evaluated last.
+	waiting []plan.Rule
 	// awaits is what the caches must show before the object is evaluated again, by the
 	// object that was written, and since is when the last of it was learnt.
 	awaits map[Key]await

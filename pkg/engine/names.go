@@ -1,14 +1,19 @@
 package engine
 
 import (
+	"errors"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
+
+// errCome is why an object is not made under a name that was sent before.
+var errCome = errors.New("what was to be made has turned up since, so it is decided anew")
 
 // randomLength is how many characters the API server adds to a generateName.
 const randomLength = 5
@@ -80,6 +85,40 @@ func (n *unresolved) keep(sent sending) {
 	}
 	purpose := purposeOf(sent.Operation, sent.prefix)
 	(*n)[purpose] = append((*n)[purpose], sent.Target.Name)
+}
+
+// unresolved takes a name that was sent before and that no cache shows, empty where
+// there is none. A name that the plan was decided by was made, and has been counted. Of
+// one that a cache has come to show since, the object is returned with it.
+func (a *attempt) unresolved(sent sending) (name string, there map[string]any) {
+	for {
+		name = a.record.names.take(sent.prefix, sent.Operation)
+		if name == "" {
+			return "", nil
+		}
+		there = a.engine.cached(a.now, called(sent.Operation, name).Target)
+		if there == nil || !a.asked.showed(uidOf(there)) {
+			return name, there
+		}
+	}
+}
+
+// cached is the object of the name as a cache shows it, nil where none does.
+func (e *Engine) cached(now *active, object plan.Object) map[string]any {
+	for _, cache := range now.holding(object) {
+		if found := e.caches.View(cache, object.Namespace, object.Name).Object; found != nil {
+			return found.Object
+		}
+	}
+	return nil
+}
+
+// come is the answer to a creation that was decided on before what it is to make was
+// seen to be there. All caches have to show it first: it is not known whether the rules
+// ask for it, and nothing keeps them from making another one after that.
+func come(target plan.Object, there map[string]any) *write.Result {
+	target.UID, target.ResourceVersion = uidOf(there), versionOf(there)
+	return &write.Result{Class: write.Stale, Err: errCome, Echo: &write.Echo{Object: target}, Object: there}
 }
 
 // isOurs reports whether an object is one that the rule made for the watched one.

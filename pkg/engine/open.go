@@ -113,11 +113,19 @@ func (o *open) listed(key informer.Key, err error) {
 	o.check()
 }
 
-// kept notes that the housekeeping is done, or why it cannot be.
+// busy reports whether a settling engine has still to list or to look at something.
+func (o *open) busy() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.keys) > 0 || len(o.caches) > 0
+}
+
+// kept notes that the housekeeping is done, or why it cannot be, which counts until it
+// can.
 func (o *open) kept(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.idle == nil || !o.house {
+	if o.idle == nil {
 		return
 	}
 	o.report.Unkept = err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -50,4 +51,21 @@ func (o outcome) failed(t trouble, hopeless bool, after time.Duration) outcome {
 	o.after = max(o.after, after)
 	o.troubles = append(o.troubles, t)
 	return o
+}
+
+// owed are the rules that have not done yet what they want of the object, among them
+// those that wait for something, and whether there are any. Where it is not known
+// which, none is named.
+func (o outcome) owed(waiting []plan.Rule) (rules []plan.Rule, owe bool) {
+	if o.state != settled && (o.state != retry || !o.hopeless || o.wrote) {
+		return nil, true
+	}
+	rules = slices.Clone(waiting)
+	for _, t := range o.troubles {
+		if len(t.rules) == 0 {
+			return nil, true
+		}
+		rules = append(rules, t.rules...)
+	}
+	return rules, len(rules) > 0
 }

@@ -19,8 +19,9 @@ func (e *Engine) process(ctx context.Context, key Key) {
 		e.barrier.pass(key)
 		return
 	}
-	count := e.open.count(key)
+	count, now := e.open.count(key), e.active.Load()
 	result := e.contained(ctx, key)
+	e.conclude(now, key, result)
 	switch result.state {
 	case settled:
 		e.queue.Forget(key)
@@ -37,6 +38,30 @@ func (e *Engine) process(ctx context.Context, key Key) {
 		e.queue.Add(key)
 	case retry:
 		e.retry(key, result, count)
+	}
+}
+
+// conclude notes whether the rules have done with an object, for who waits for that.
+// Once they have, they have taken over what others left on it.
+func (e *Engine) conclude(now *active, key Key, result outcome) {
+	record := e.memory.known(key)
+	var waiting []plan.Rule
+	if record != nil {
+		waiting = record.waiting
+	}
+	rules, owe := result.owed(waiting)
+	freed := false
+	switch {
+	case !owe:
+		if record != nil {
+			record.looked = now.set
+		}
+		freed = e.barrier.looked(key)
+	case record == nil || record.looked != now.set:
+		freed = e.barrier.passOver(key, rules)
+	}
+	if freed && e.house != nil {
+		e.house.wake()
 	}
 }
 
@@ -79,7 +104,7 @@ func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
 	}
 	record := e.memory.known(key)
 	if record != nil && e.awaiting(ctx, now, key, record) {
-		return e.await(now, key, record)
+		return e.await(record)
 	}
 	seen, err := e.seeLive(ctx, now, key, record)
 	switch {
@@ -109,7 +134,7 @@ func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
 func (e *Engine) evaluate(ctx context.Context, now *active, key Key, record *record, seen sight) outcome {
 	decided, asked := e.decide(now, key, record, seen)
 	if e.awaiting(ctx, now, key, record) { // A cache has become complete in the meantime.
-		return e.await(now, key, record)
+		return e.await(record)
 	}
 	if len(decided.Operations) > 0 && e.open.unsettled(key) {
 		restless := fmt.Errorf("it does not settle: after %d rounds of writes its rules still want something else", maxRounds)
@@ -127,8 +152,12 @@ func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.
 	}
 	decided := now.set.Evaluate(seen.Snapshot)
 	related.done()
-	record.looked = now.set
-	e.barrier.looked(key)
+	record.waiting = nil
+	for _, decision := range decided.Decisions {
+		if waits(decision) || decision.Outcome == plan.Skipped && !related.whole() {
+			record.waiting = append(record.waiting, decision.Rule)
+		}
+	}
 	record.held = record.held.after(now.set, decided.Decisions, seen.unsure)
 	e.report(key, record, decided.Decisions)
 	return decided, related
@@ -143,7 +172,6 @@ func (e *Engine) forget(key Key) {
 	for at := range record.awaits {
 		e.waiters.remove(at, key)
 	}
-	e.barrier.looked(key)
 	e.related.Forget(key)
 	e.timers.set(key, time.Time{})
 	e.memory.forget(key)

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -41,6 +43,16 @@ func (s *source) Read(q plan.Read) ([]map[string]any, error) {
 // found are the uids that the evaluation was decided by. What was not asked in these
 // words are the names among others of which there was nothing.
 func (s *source) found(q plan.Read) []types.UID { return uids(s.answers[q.Key()].objects) }
+
+// showed reports whether an object was among the answers.
+func (s *source) showed(uid types.UID) bool {
+	for _, known := range s.answers {
+		if slices.ContainsFunc(known.objects, func(object map[string]any) bool { return uidOf(object) == uid }) {
+			return true
+		}
+	}
+	return false
+}
 
 // done forgets what the asker asked in earlier evaluations only.
 func (s *source) done() { s.engine.related.Keep(s.asker, s.asked) }

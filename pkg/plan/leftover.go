@@ -51,18 +51,6 @@ func (l Leftover) Thing() Leftover {
 	return l
 }
 
-// Covers reports whether what other may be on, l may be on too.
-func (l Leftover) Covers(other Leftover) bool {
-	thing, others := l.Thing(), other.Thing()
-	if thing.Namespace == "" {
-		others.Namespace = ""
-	}
-	return thing == others
-}
-
-// Meets reports whether both may be on one object.
-func (l Leftover) Meets(other Leftover) bool { return l.Covers(other) || other.Covers(l) }
-
 // Compare orders leftovers by set, rule, resource, namespace and kind.
 func (l Leftover) Compare(other Leftover) int {
 	return cmp.Or(

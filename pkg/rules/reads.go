@@ -37,6 +37,10 @@ type Family struct {
 	Children []plan.Selection
 }
 
+// Everything is where parents may be that the rule does not select any more: all
+// objects of each resource that it watches.
+func (f Family) Everything() []plan.Selection { return unfiltered(f.Rule, f.Parents) }
+
 // Families lists what rules prune, in their order.
 func (s *Set) Families() []Family {
 	var out []Family
@@ -106,13 +110,17 @@ func (s *Set) Holding() []Holder {
 // Everything is what the rule would select without selectors, for each resource of
 // which it does not select that.
 func (h Holder) Everything() []plan.Selection {
+	return slices.DeleteFunc(unfiltered(h.Rule, h.Selections), func(all plan.Selection) bool {
+		return slices.Contains(h.Selections, all)
+	})
+}
+
+// unfiltered is what a rule would select without selectors, each resource once.
+func unfiltered(rule plan.Rule, selections []plan.Selection) []plan.Selection {
 	var out []plan.Selection
-	for _, selection := range h.Selections {
-		all := plan.Selection{GVR: selection.GVR}
-		if h.Rule.Namespace != "" {
-			all.Namespace = h.Rule.Namespace
-		}
-		if !slices.Contains(h.Selections, all) && !slices.Contains(out, all) {
+	for _, selection := range selections {
+		all := plan.Selection{GVR: selection.GVR, Namespace: rule.Namespace}
+		if !slices.Contains(out, all) {
 			out = append(out, all)
 		}
 	}

@@ -115,7 +115,7 @@ func (c *cluster) List(_ context.Context, s plan.Selection, visit func(map[strin
 		}
 	}
 	if s.GVR != c.served {
-		return notFound("")
+		return notFound()
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.objects)) {
 		object := c.objects[key]
@@ -132,16 +132,16 @@ func (c *cluster) List(_ context.Context, s plan.Selection, visit func(map[strin
 	return nil
 }
 
-func notFound(name string) error { return apierrors.NewNotFound(widgets.GroupResource(), name) }
+func notFound() error { return apierrors.NewNotFound(widgets.GroupResource(), "") }
 
-// Get implements cleanup.Reader.
+// Get implements cleanup.Reader. What is not there is nil, as live.Reader answers.
 func (c *cluster) Get(_ context.Context, of plan.Object) (map[string]any, error) {
 	object := c.objects[of.Namespace+"/"+of.Name]
 	switch {
 	case c.getErr != nil:
 		return nil, c.getErr
 	case object == nil:
-		return nil, notFound(of.Name)
+		return nil, nil
 	}
 	return (&unstructured.Unstructured{Object: object}).DeepCopy().Object, nil
 }

@@ -67,6 +67,17 @@ func TestSweepWhereItFails(t *testing.T) {
 			},
 			done: true, sent: []string{"merge x: ambiguous", "merge xx: written"},
 		},
+		"CommittedAndGone": {
+			reason: "The answer was lost, and the object went with its finalizer.",
+			answer: func(c *cluster, n int, o plan.Operation) *write.Result {
+				if n > 0 {
+					return nil
+				}
+				delete(c.objects, "ns/"+o.Target.Name)
+				return refused(write.Ambiguous, "EOF")
+			},
+			done: true, sent: []string{"merge x: ambiguous", "merge xx: written"},
+		},
 		"NotCommitted": {
 			reason: "It did not, so it is sent again.",
 			answer: func(_ *cluster, n int, _ plan.Operation) *write.Result {
@@ -182,7 +193,7 @@ func TestSweepWhereItCannotLook(t *testing.T) {
 		},
 		"ServedButNotFound": {
 			"It is served, and yet not found.", finalizer,
-			func(c *cluster) { c.listErr = func() error { return notFound("") } }, false,
+			func(c *cluster) { c.listErr = func() error { return notFound() } }, false,
 			"cleaning up widgets.v1.example.com in all namespaces: it is served, but", nil,
 		},
 		"Forbidden": {
@@ -232,7 +243,7 @@ func (c clusterScoped) Served(context.Context, schema.GroupResource) (cleanup.Re
 // resource without one, is not stuck with it.
 func TestSweepOfClusterScoped(t *testing.T) {
 	c := newCluster(t)
-	c.listErr = func() error { return notFound("") }
+	c.listErr = func() error { return notFound() }
 	options := c.options()
 	options.Reader = clusterScoped{c}
 	if done, err := cleanup.Sweep(t.Context(), options, []plan.Leftover{in("ns", finalizer)}); err != nil || len(done) != 1 {

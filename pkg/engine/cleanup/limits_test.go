@@ -178,7 +178,7 @@ func (s stream) List(_ context.Context, _ plan.Selection, visit func(map[string]
 }
 
 // Get implements cleanup.Reader.
-func (s stream) Get(context.Context, plan.Object) (map[string]any, error) { return nil, notFound("") }
+func (s stream) Get(context.Context, plan.Object) (map[string]any, error) { return nil, nil }
 
 // Served implements cleanup.Reader.
 func (s stream) Served(context.Context, schema.GroupResource) (cleanup.Resource, bool, error) {

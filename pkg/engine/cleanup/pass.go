@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -151,10 +149,10 @@ func (p *pass) judge(ctx context.Context, operation plan.Operation, result write
 func (p *pass) look(ctx context.Context, target plan.Object, cause error) next {
 	object, err := p.Reader.Get(ctx, target)
 	switch {
-	case apierrors.IsNotFound(err):
-		return next{verdict: gone}
 	case err != nil:
 		return next{verdict: refused, cause: errors.Join(cause, fmt.Errorf("reading %s again: %w", target, err))}
+	case object == nil:
+		return next{verdict: gone}
 	default:
 		return next{object: object, cause: cause}
 	}

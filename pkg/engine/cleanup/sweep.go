@@ -20,7 +20,8 @@ type Reader interface {
 	// List calls visit for each object of the selection, whole and page by page. It
 	// ends with the first error of visit.
 	List(ctx context.Context, selection plan.Selection, visit func(map[string]any) error) error
-	// Get returns the object of that resource, namespace and name, whatever its uid.
+	// Get returns the object of that resource, namespace and name, whatever its uid. It
+	// is nil where there is none, which is no error.
 	Get(ctx context.Context, object plan.Object) (map[string]any, error)
 	// Served returns how a resource is served now, and whether it is at all. What
 	// cannot be told for certain, because a part of discovery fails, is an error.

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+func TestHeirsInclude(t *testing.T) {
+	one, other := plan.Rule{Set: "set", Name: "one"}, plan.Rule{Set: "set", Name: "other"}
+	elsewhere := Key{Name: "a"}
+	elsewhere.GVR.Resource = "gadgets"
+	for name, tc := range map[string]struct {
+		reason string
+		kind   plan.LeftoverKind
+		key    Key
+		late   []plan.Rule
+		want   bool
+	}{
+		"Any":       {"It may be one of them.", plan.LeftChildren, objectNamed("a"), nil, true},
+		"AnyFields": {"The same holds for fields.", plan.LeftFields, objectNamed("a"), nil, true},
+		"Elsewhere": {"None of them watches that.", plan.LeftChildren, elsewhere, nil, false},
+		"One":       {"It has not got the children yet.", plan.LeftChildren, objectNamed("a"), []plan.Rule{other, one}, true},
+		"Other":     {"The other can take over nothing.", plan.LeftFinalizer, objectNamed("a"), []plan.Rule{other}, false},
+		"Fields":    {"It may be refused them because they are not given up.", plan.LeftFields, objectNamed("a"), []plan.Rule{one}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := heirs{
+				kind: tc.kind, rules: []plan.Rule{one},
+				resources: map[schema.GroupVersionResource]bool{objectNamed("").GVR: true},
+			}
+			if got := h.include(tc.key, tc.late); got != tc.want {
+				t.Errorf("%s\ngot %v", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestOwed holds when rules have done with an object.
+func TestOwed(t *testing.T) {
+	rule := []plan.Rule{{Set: "set", Name: "rule"}}
+	for name, tc := range map[string]struct {
+		reason  string
+		outcome outcome
+		waiting []plan.Rule
+		rules   int
+		owe     bool
+	}{
+		"Settled":  {reason: "Nothing is left to do.", outcome: outcome{state: settled}},
+		"Written":  {reason: "The caches have not shown it.", outcome: outcome{state: waiting}, owe: true},
+		"Retried":  {reason: "Nobody knows what else was left.", outcome: outcome{}.failed(trouble{rule, errLate}, false, 0), owe: true},
+		"Refused":  {reason: "The others have had their turn.", outcome: outcome{}.failed(trouble{rule, errLate}, true, 0), rules: 1, owe: true},
+		"Unknown":  {reason: "It is not known whose it is.", outcome: outcome{}.failed(trouble{err: errLate}, true, 0), owe: true},
+		"Surprise": {reason: "The rest may have been left.", outcome: outcome{wrote: true}.failed(trouble{rule, errLate}, true, 0), owe: true},
+		"Waiting":  {reason: "It will want something.", outcome: outcome{state: settled}, waiting: rule, rules: 1, owe: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if rules, owe := tc.outcome.owed(tc.waiting); len(rules) != tc.rules || owe != tc.owe {
+				t.Errorf("%s\n%v, owed: %v", tc.reason, rules, owe)
+			}
+		})
+	}
+}

@@ -1,0 +1,198 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+)
+
+// twoParents watches two kinds.
+const twoParents = `
+  - name: children
+    watch: widgets,gadgets
+    actions: [{apply: {resource: items, owned: false, prune: true, manifest: {metadata: {name: "${object.metadata.name}-child"}}}}]
+`
+
+const gadget = `{apiVersion: example.com/v1, kind: Gadget, metadata: {namespace: ns, name: g}}`
+
+// TestOrphans holds that the children of what went while nobody looked are pruned at the
+// start, once it is certain that it is gone.
+func TestOrphans(t *testing.T) {
+	tests := map[string]struct {
+		reason  string
+		arrange func(t *testing.T, c *cluster)
+		then    func(c *cluster)
+		before  []string // children before that
+		want    []string
+	}{
+		"NoneGone": {reason: "All are wanted.", before: []string{"a-child", "g-child"}, want: []string{"a-child", "g-child"}},
+		"FirstKind": {
+			reason: "The parent was of the kind that is watched first.",
+			arrange: func(_ *testing.T, c *cluster) {
+				c.remove("a")
+			},
+			before: []string{"g-child"}, want: []string{"g-child"},
+		},
+		"SecondKind": {
+			reason: "The parent was of the other kind.",
+			arrange: func(_ *testing.T, c *cluster) {
+				c.drop(engine.Key{GVR: gadgets, Namespace: "ns", Name: "g"})
+			},
+			before: []string{"a-child"}, want: []string{"a-child"},
+		},
+		"ParentsNotComplete": {
+			reason: "A parent may be in the cache that is not complete.",
+			arrange: func(_ *testing.T, c *cluster) {
+				c.remove("a")
+				c.unsynced[informer.Key{GVR: gadgets}] = true
+			},
+			then:   func(c *cluster) { c.sync(informer.Key{GVR: gadgets}) },
+			before: []string{"a-child", "g-child"}, want: []string{"g-child"},
+		},
+		"ChildrenNotComplete": {
+			reason: "Nothing is known of children.",
+			arrange: func(_ *testing.T, c *cluster) {
+				c.remove("a")
+				c.unsynced[allItems] = true
+			},
+			then:   func(c *cluster) { c.sync(allItems) },
+			before: []string{"a-child", "g-child"}, want: []string{"g-child"},
+		},
+		"CacheLacksTheParent": {
+			reason: "The API server has it.",
+			arrange: func(t *testing.T, c *cluster) {
+				c.frozen[allWidgets] = true
+				c.remove("a")
+				c.prepare(families(t, twoParents).Selections(), families(t, twoParents).Related())
+				c.put(t, small)
+			},
+			then:   func(c *cluster) { c.thaw(allWidgets) },
+			before: []string{"a-child", "g-child"}, want: []string{"a-child", "g-child"},
+		},
+		"LiveReadFails": {
+			reason: "It is asked until there is an answer.",
+			arrange: func(_ *testing.T, c *cluster) {
+				c.remove("a")
+				c.liveOK = func() error { return errRefused }
+			},
+			then:   func(c *cluster) { c.locked(func() { c.liveOK = nil }) },
+			before: []string{"a-child", "g-child"}, want: []string{"g-child"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			c.put(t, gadget)
+			synctest.Test(t, func(t *testing.T) { // The process before.
+				stop := start(t, c.engine(), families(t, twoParents))
+				synctest.Wait()
+				stop()
+			})
+			c.restart()
+			if tc.arrange != nil {
+				tc.arrange(t, c)
+			}
+			writes := c.count()
+			runWith(t, c, engine.Housekeeping{}, families(t, twoParents), func(t *testing.T, _ *engine.Engine) {
+				pass(time.Second)
+				if diff := cmp.Diff(tc.before, c.list(items)); diff != "" {
+					t.Errorf("%s\nchildren at first (-want +got):\n%s", tc.reason, diff)
+				}
+				if tc.then != nil {
+					tc.then(c)
+				}
+				pass(10 * time.Minute)
+				if diff := cmp.Diff(tc.want, c.list(items)); diff != "" {
+					t.Errorf("%s\nchildren (-want +got):\n%s", tc.reason, diff)
+				}
+				if n := c.count() - writes; n != 2-len(tc.want) {
+					t.Errorf("%s\n%d writes: %+v", tc.reason, n, c.writes[writes:])
+				}
+			})
+		})
+	}
+}
+
+// TestOrphansOfStrays holds what becomes of the children of what left the selection of
+// their rule while nobody looked.
+func TestOrphansOfStrays(t *testing.T) {
+	const dying = `{metadata: {namespace: ns, name: a, finalizers: [theirs], deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {size: 1}}`
+	tests := map[string]struct {
+		reason string
+		now    string // what the parent is at the start
+		then   func(c *cluster)
+		before []string // children before that
+		want   []string
+	}{
+		"Living":    {reason: "The rule wants nothing for it any more.", now: small, want: nil},
+		"MadeAgain": {reason: "It is another object.", now: strings.Replace(fmt.Sprintf(reborn, 1), "labels", "annotations", 1), want: nil},
+		"Dying":     {reason: "Until it is gone, its child stays.", now: dying, before: []string{"a-child"}, want: []string{"a-child"}},
+		"DyingAndGone": {
+			reason: "No cache tells when it is gone; the engine looks.", now: dying,
+			then:   func(c *cluster) { c.remove("a") },
+			before: []string{"a-child"}, want: nil,
+		},
+		"DyingAndMadeAgain": {
+			reason: "The other one does not keep the child.", now: dying,
+			then:   func(c *cluster) { c.put(t, fmt.Sprintf(reborn, 0)) },
+			before: []string{"a-child"}, want: nil,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, parent)
+			synctest.Test(t, func(t *testing.T) { // The process before.
+				stop := start(t, c.engine(), families(t, pruned))
+				synctest.Wait()
+				stop()
+			})
+			c.restart()
+			c.put(t, tc.now)
+			runWith(t, c, engine.Housekeeping{}, families(t, pruned), func(t *testing.T, _ *engine.Engine) {
+				pass(time.Minute)
+				if diff := cmp.Diff(tc.before, c.list(items)); diff != "" {
+					t.Errorf("%s\nchildren at first (-want +got):\n%s", tc.reason, diff)
+				}
+				if tc.then != nil {
+					tc.then(c)
+				}
+				pass(10 * time.Minute)
+				if diff := cmp.Diff(tc.want, c.list(items)); diff != "" {
+					t.Errorf("%s\nchildren (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// TestStraysOfManyRules holds that rules that hold objects of one resource share a list
+// of it, and that each finds its own.
+func TestStraysOfManyRules(t *testing.T) {
+	set := families(t, holder+strings.Replace(holder, "name: holder", "name: second", 1))
+	c, s := newCluster(), &shelf{}
+	var names []string
+	for i, rule := range set.Rules() {
+		names = append(names, fmt.Sprintf("stray-%d", i))
+		c.put(t, fmt.Sprintf("{metadata: {namespace: ns, name: %s, finalizers: [%s, theirs]}}", names[i], rule.ID.Finalizer()))
+	}
+	runWith(t, c, s.house(false), set, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		for _, name := range names {
+			if text := string(encode(c.get(name))); strings.Contains(text, "dyncontroller") || !strings.Contains(text, "theirs") {
+				t.Errorf("it is held still: %s", text)
+			}
+		}
+		if len(names) != 2 || c.reads != 1 {
+			t.Errorf("%d lists for %d rules", c.reads, len(names))
+		}
+	})
+}
