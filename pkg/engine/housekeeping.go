@@ -101,16 +101,7 @@ func (h *housekeeper) run(ctx context.Context) {
 			h.say(err)
 			h.engine.open.kept(nil)
 		case ctx.Err() == nil:
-			unready := errors.Is(err, errIncomplete) || errors.Is(err, errLate)
-			if delay > firstTidy || !unready { // Caches take a moment.
-				h.say(err)
-			}
-			if unready && h.engine.open.busy() {
-				delay = firstTidy // A list may take long, and is given up elsewhere.
-			}
-			if delay > patience || write.Classify(err) == write.Terminal {
-				h.engine.open.kept(err)
-			}
+			delay = h.undone(err, delay)
 			retry = h.engine.options.Clock.After(delay)
 			delay = min(2*delay, lastTidy)
 		}
@@ -122,6 +113,22 @@ func (h *housekeeper) run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// undone tells what could not be done, and returns how long to wait before it is tried
+// again.
+func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
+	unready := errors.Is(err, errIncomplete) || errors.Is(err, errLate)
+	if delay > firstTidy || !unready { // Caches take a moment.
+		h.say(err)
+	}
+	if unready && h.engine.open.busy() {
+		delay = firstTidy // A list may take long, and is given up elsewhere.
+	}
+	if delay > patience || write.Classify(err) == write.Terminal {
+		h.engine.open.kept(err)
+	}
+	return delay
 }
 
 // harmless reports whether it does not matter that nothing is recorded: the rules
