@@ -186,8 +186,9 @@ func (a *attempt) writeAll(ctx context.Context, sent []sending) []write.Result {
 	return results
 }
 
-// write sends one operation, unless a cache or a live read contradicts what it was decided by. A
-// panic is one more way not to know what became of it; what is sent beside it counts.
+// write sends one operation, unless a cache or a live read contradicts what it was
+// decided by. A panic is one more way not to know what became of it; what is sent
+// beside it counts.
 func (a *attempt) write(ctx context.Context, sent sending) (result write.Result) {
 	defer func() {
 		if cause := recover(); cause != nil {
