@@ -106,7 +106,7 @@ func (c *cleaning) cleanUp(ctx context.Context, target *cluster, current *rules.
 	if err != nil {
 		return internal(err)
 	}
-	removed, gone := book.Stale(current.Leftovers(), identities(current))
+	removed, gone := book.Stale(current.Leftovers(), current.IDs())
 	options, err := c.options(target)
 	if err != nil {
 		return internal(err)

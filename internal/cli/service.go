@@ -182,7 +182,7 @@ type difference struct {
 
 // compare takes nil for no rules.
 func compare(before, after *rules.Set) difference {
-	old, now := identities(before), identities(after)
+	old, now := before.IDs(), after.IDs()
 	var out difference
 	for _, rule := range now {
 		if slices.Contains(old, rule) {
@@ -195,17 +195,6 @@ func compare(before, after *rules.Set) difference {
 		if !slices.Contains(now, rule) {
 			out.removed = append(out.removed, rule)
 		}
-	}
-	return out
-}
-
-func identities(set *rules.Set) []plan.Rule {
-	if set == nil {
-		return nil
-	}
-	var out []plan.Rule
-	for _, rule := range set.Rules() {
-		out = append(out, rule.ID)
 	}
 	return out
 }

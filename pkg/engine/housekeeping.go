@@ -14,7 +14,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // Housekeeping is how rules that are gone are cleaned up after.
@@ -160,7 +159,7 @@ func (h *housekeeper) tidy(ctx context.Context) error {
 	}
 	searched, strays := h.engine.enqueueStrays(ctx, now, h.searched)
 	h.searched = searched
-	removed, gone := book.Stale(now.leftovers, identities(now.set))
+	removed, gone := book.Stale(now.leftovers, now.set.IDs())
 	if h.engine.options.Housekeeping.Prune {
 		removed = removed.With(gone.All()...)
 	} else {
@@ -180,14 +179,6 @@ func (h *housekeeper) interruptible(ctx context.Context) (context.Context, conte
 		stop()
 	}
 	return ctx, stop
-}
-
-func identities(set *rules.Set) []plan.Rule {
-	var out []plan.Rule
-	for _, rule := range set.Rules() {
-		out = append(out, rule.ID)
-	}
-	return out
 }
 
 // record writes down what the rules leave, and lets those go on that wait for it.

@@ -81,6 +81,18 @@ func newSet(all []*Rule) *Set {
 // namespace, and within a set as written.
 func (s *Set) Rules() []*Rule { return slices.Clone(s.rules) }
 
+// IDs names the rules in the same order. A nil set has none.
+func (s *Set) IDs() []plan.Rule {
+	if s == nil {
+		return nil
+	}
+	out := make([]plan.Rule, len(s.rules))
+	for i, rule := range s.rules {
+		out[i] = rule.ID
+	}
+	return out
+}
+
 // Selections lists what the rules watch, each once. The slice is shared: read
 // only.
 func (s *Set) Selections() []plan.Selection { return s.selections }

@@ -136,8 +136,8 @@ func TestOrderOfRules(t *testing.T) {
 	}
 	for range files {
 		var got []string
-		for _, rule := range newStage(t, files).set.Rules() {
-			got = append(got, rule.ID.Name)
+		for _, id := range newStage(t, files).set.IDs() {
+			got = append(got, id.Name)
 		}
 		if diff := cmp.Diff("az b ba bz z x c", strings.Join(got, " ")); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
