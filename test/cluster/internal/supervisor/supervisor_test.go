@@ -20,6 +20,7 @@ const sleeper = `echo life $$; exec sleep 1000`
 
 func newSupervisor(t *testing.T) *Supervisor {
 	t.Helper()
+	t.TempDir() // Made first, it is removed last: components write to theirs until they are stopped.
 	s := New(slog.New(slog.DiscardHandler), []string{"GREETING=hello"})
 	t.Cleanup(s.Stop)
 	return s
