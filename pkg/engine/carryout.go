@@ -152,6 +152,8 @@ type sending struct {
 	reused bool
 	// answer is there where it is not sent at all.
 	answer *write.Result
+	// kept says that it was not sent, because what is there is to be left alone.
+	kept bool
 }
 
 // ready binds an operation to the object as the last write of the plan left it, and
@@ -179,8 +181,8 @@ func (a *attempt) ready(operation plan.Operation) sending {
 func (a *attempt) writeAll(ctx context.Context, sent []sending) []write.Result {
 	results := make([]write.Result, len(sent))
 	var writers sync.WaitGroup
-	for i, each := range sent {
-		writers.Go(func() { results[i] = a.write(ctx, each) })
+	for i := range sent {
+		writers.Go(func() { results[i] = a.write(ctx, &sent[i]) })
 	}
 	writers.Wait()
 	return results
@@ -189,7 +191,7 @@ func (a *attempt) writeAll(ctx context.Context, sent []sending) []write.Result {
 // write sends one operation, unless a cache or a live read contradicts what it was
 // decided by. A panic is one more way not to know what became of it; what is sent
 // beside it counts.
-func (a *attempt) write(ctx context.Context, sent sending) (result write.Result) {
+func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err := fmt.Errorf("panic: %v", cause)
@@ -202,6 +204,9 @@ func (a *attempt) write(ctx context.Context, sent sending) (result write.Result)
 	}
 	if contradicted := a.confirm(ctx, sent.Operation); contradicted != nil {
 		return *contradicted
+	}
+	if met := a.meet(ctx, sent); met != nil {
+		return *met
 	}
 	return a.engine.options.Writer.Write(ctx, sent.Operation)
 }

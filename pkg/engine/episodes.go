@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -70,6 +71,26 @@ func (a *attempt) begin(rule plan.Rule, events []plan.Event) {
 		}
 	}
 	a.record.episodes[rule] = current
+	a.bound(rule)
+}
+
+// interject begins the episode of an Event beside those of its rule, which go on, and
+// reports whether it is a new one.
+func (a *attempt) interject(event plan.Event) bool {
+	previous, known := a.record.episodes[event.Rule]
+	if previous[episodeOf(event)] {
+		return false
+	}
+	current := map[episode]bool{episodeOf(event): true}
+	maps.Copy(current, previous)
+	a.record.episodes[event.Rule] = current
+	a.record.unrecorded = append(a.record.unrecorded, pending{event: event, again: known})
+	a.bound(event.Rule)
+	return true
+}
+
+// bound drops the oldest Events where there are too many.
+func (a *attempt) bound(rule plan.Rule) {
 	if tooMany := len(a.record.unrecorded) - maxPending; tooMany > 0 {
 		a.engine.log(a.key).Warn("events are dropped", "rule", rule.String(), "count", tooMany)
 		a.record.unrecorded = a.record.unrecorded[tooMany:]

@@ -10,10 +10,16 @@ import (
 
 // judge draws the conclusions from an answer.
 func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) {
+	if sent.kept {
+		a.keep()
+		return
+	}
 	result = a.resolve(ctx, sent, result)
 	a.engine.options.Observer.Wrote(sent.Operation, result.Class)
 	a.engine.open.wrote(result.Class)
-	a.log(sent.Operation, result)
+	if !a.foreseen(result.Err) {
+		a.log(sent.Operation, result)
+	}
 	if result.Echo != nil {
 		a.expect(sent, result)
 	}

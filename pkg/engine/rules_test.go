@@ -48,6 +48,7 @@ func families(t *testing.T, text string) *rules.Set {
 	return compile(t, rules.Options{Schemas: types.NewCatalog(kinds{})}, head+`    gadgets: {group: example.com, version: v1, resource: gadgets}
     items: {group: example.com, version: v1, resource: items}
     tagged: {group: example.com, version: v1, resource: items, labelSelector: tag=yes}
+    calm: {group: example.com, version: v1, resource: items, labelSelector: stormy!=yes}
   rules:
 `+text)
 }

@@ -1,6 +1,11 @@
 package plan
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // accumulate repeats in later applies of a manager what it applied before: it
 // would take it back otherwise.
@@ -32,6 +37,9 @@ func (b builder) apply(joined *batch, current map[string]any) *Operation {
 	body := joined.applied()
 	for _, wish := range joined.wishes {
 		operation.Force = operation.Force || wish.Force
+		if operation.Unseen == nil || operation.Unseen.Event == nil {
+			operation.Unseen = cmp.Or(wish.Unseen, operation.Unseen)
+		}
 		if operation.Release != OrphanFields && wish.Release != "" {
 			operation.Release = wish.Release // Once a field is orphaned it cannot go with another.
 		}
@@ -48,6 +56,22 @@ func (b builder) apply(joined *batch, current map[string]any) *Operation {
 	operation.Predicted = mergePatched(current, body)
 	operation.Changes = b.stored.effective(operation.Target, changes(rule, nil, current, operation.Predicted), current, operation.Predicted)
 	return b.unlessKnown(operation)
+}
+
+// Over turns an apply that was to make its target to an object that turned out to have
+// the name. One that was adopted stays marked so: without the mark it would be deleted
+// where it is to be released.
+func (o Operation) Over(current map[string]any) Operation {
+	body, _ := o.Body.(map[string]any)
+	if text(current, "metadata", "annotations", AdoptedAnnotation) != "" {
+		body = mergePatched(body, nested(Path{"metadata", "annotations", AdoptedAnnotation}, "true"))
+	}
+	o.Body = body
+	o.Target.UID = types.UID(text(current, "metadata", "uid"))
+	o.Target.ResourceVersion = text(current, "metadata", "resourceVersion")
+	o.Predicted = mergePatched(current, body)
+	o.Changes = changes(o.Rules[0], nil, current, o.Predicted)
+	return o
 }
 
 // applied is the body of all that is applied together.

@@ -156,3 +156,52 @@ func TestApplyNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestOver holds what becomes of an apply that was to make an object where it is there.
+func TestOver(t *testing.T) {
+	tests := map[string]struct {
+		reason, current string
+		want            string
+		predicted       string
+	}{
+		"Ours": {
+			reason: "What else it has stays.", current: `{metadata: {uid: u, resourceVersion: "7", labels: {other: "1"}}, data: {a: "0"}}`,
+			want:      `{"data":{"a":"1"}}`,
+			predicted: `{"data":{"a":"1"},"metadata":{"labels":{"other":"1"},"resourceVersion":"7","uid":"u"}}`,
+		},
+		"Adopted": {
+			reason: "The mark would be given up if it were not applied again.", current: `{metadata: {uid: u, resourceVersion: "7", annotations: {dyncontroller.dev/adopted: "true"}}}`,
+			want:      `{"data":{"a":"1"},"metadata":{"annotations":{"dyncontroller.dev/adopted":"true"}}}`,
+			predicted: `{"data":{"a":"1"},"metadata":{"annotations":{"dyncontroller.dev/adopted":"true"},"resourceVersion":"7","uid":"u"}}`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			planned := Build(cluster{}.wishes(t, `a apply x {data: {a: "1"}}`), Options{}).Operations[0]
+			over := planned.Over(decode[map[string]any](t, tc.current))
+			if diff := cmp.Diff([]string{tc.want, tc.predicted}, []string{encode(t, over.Body), encode(t, over.Predicted)}); diff != "" {
+				t.Errorf("%s\nbody and prediction (-want +got):\n%s", tc.reason, diff)
+			}
+			if over.Target.UID != "u" || over.Target.ResourceVersion != "7" || len(over.Changes) == 0 {
+				t.Errorf("%s\nit is not guarded by what is there: %+v", tc.reason, over)
+			}
+			if planned.Target.UID != "" || encode(t, planned.Body) != `{"data":{"a":"1"}}` {
+				t.Errorf("%s\nthe plan has changed: %+v", tc.reason, planned)
+			}
+		})
+	}
+}
+
+// TestApplyUnseen holds that of two applies to an object the one that tells prevails.
+func TestApplyUnseen(t *testing.T) {
+	silent, told := &Unseen{}, &Unseen{Event: &Event{}}
+	for _, order := range [][]*Unseen{{silent, told}, {told, silent}, {nil, told}, {told, nil}} {
+		wishes := cluster{}.wishes(t, `a apply x {a: 1}`, `a apply x {b: 1}`)
+		for i := range wishes {
+			wishes[i].Unseen = order[i]
+		}
+		if got := Build(wishes, Options{}).Operations[0].Unseen; got != told {
+			t.Errorf("%v came to %v", order, got)
+		}
+	}
+}

@@ -22,6 +22,17 @@ type Wish struct {
 	// Confirm are the look-ups that led here and must be confirmed by a live
 	// read.
 	Confirm []Read
+	// Unseen is there of an apply that is to make its target where it was looked for
+	// among what selectors select only.
+	Unseen *Unseen
+}
+
+// Unseen is how an object that the rules do not see may have the name of one that is to
+// be made: to the API server it is there, whatever a selection leaves out.
+type Unseen struct {
+	From []Selection // where it was looked for
+	// Event is told where there is such an object. Nil leaves it alone without a word.
+	Event *Event
 }
 
 // Deletion says how an object is to go. The API server's defaults stand for

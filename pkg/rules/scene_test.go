@@ -142,5 +142,8 @@ func toldOperation(t *testing.T, o plan.Operation) string {
 	for _, read := range o.Confirm {
 		text += " if there is no " + strings.Join(read.Names, ",")
 	}
+	if o.Unseen != nil {
+		text += " or tell: " + o.Unseen.Event.Message
+	}
 	return text
 }

@@ -65,7 +65,25 @@ func (t *turn) run() plan.Decision {
 		decision.Outcome, decision.Reason, decision.Err = plan.Failed, err.Error(), err
 	}
 	t.confirm()
+	t.hide()
 	return decision
+}
+
+// hide keeps what the rule has seen of a Secret out of what may be told about its
+// wishes later.
+func (t *turn) hide() {
+	if !t.secret() {
+		return
+	}
+	for i := range t.action.Wishes {
+		wish := &t.action.Wishes[i]
+		if wish.Unseen == nil || wish.Unseen.Event == nil {
+			continue
+		}
+		event := *wish.Unseen.Event
+		event.Message = errSecret.Error()
+		wish.Unseen = &plan.Unseen{From: wish.Unseen.From, Event: &event}
+	}
 }
 
 func (t *turn) decide() (plan.Decision, error) {

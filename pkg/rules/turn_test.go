@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 const finalizer = "dyncontroller.dev/set.r-abfcec68"
@@ -295,6 +297,25 @@ read pods by all `,
 			want: "r refused: rules.yaml:17:74: spec.rules[0].actions[0].apply.manifest.metadata.name: the rule has seen a Secret, and the reason may tell a value of it\n" +
 				"event on tidbclusters db/basic: NotOurs the rule has seen a Secret, and the reason may tell a value of it\n" +
 				"read secrets by name s\nread configmaps by name hunter2",
+		},
+		"a refusal to come of a rule that read a Secret": {
+			reason: "Nor is it told where the refusal shows when it is written only.",
+			scene: scene{
+				rules: `
+    marked: {version: v1, resource: configmaps, labelSelector: mark=yes}
+  rules:
+  - name: r
+    watch: tidbclusters
+    with: {s: {resource: secrets, name: s}}
+    when: s != nil
+    actions: [{apply: {resource: marked, manifest: {metadata: {name: "${fromBase64(s.data.name)}", labels: {mark: "yes"}}}}}]`,
+				object:  `{}`,
+				secrets: []string{`{metadata: {name: s}, data: {name: aHVudGVyMg==}}`},
+			},
+			want: "r matched\n" + `apply configmaps db/hunter2 {"metadata":{"labels":{"dyncontroller.dev/owner-uid":"u-basic","dyncontroller.dev/rule":"r",` +
+				`"dyncontroller.dev/set":"` + plan.Rule{Kind: "ClusterRuleSet", Set: "set"}.SetID() + `","mark":"yes"},` +
+				`"ownerReferences":[{"apiVersion":"pingcap.com/v1alpha1","blockOwnerDeletion":true,"controller":true,"kind":"TidbCluster","name":"basic","uid":"u-basic"}]}}` +
+				" or tell: the rule has seen a Secret, and the reason may tell a value of it\nread secrets by name s\nread configmaps by name hunter2",
 		},
 		"a loser that read a Secret": {
 			reason: "The path of the conflict may hold a value.",

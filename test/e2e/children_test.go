@@ -43,13 +43,18 @@ type family struct {
 
 func newFamily(t *testing.T, options string, prepare func(namespace string)) family {
 	t.Helper()
+	return newFamilyOf(t, strings.Replace(childRules, "OPTIONS", options, 1), prepare)
+}
+
+func newFamilyOf(t *testing.T, rules string, prepare func(namespace string)) family {
+	t.Helper()
 	f := family{namespace: cluster.Namespace(t)}
 	f.rule = plan.Rule{Kind: "RuleSet", Namespace: f.namespace, Set: "children", Name: "child"}
 	tidbCluster(t, f.namespace, "db", "")
 	if prepare != nil {
 		prepare(f.namespace)
 	}
-	start(t, "--rules", rulesFile(t, f.namespace, strings.Replace(childRules, "OPTIONS", options, 1)))
+	start(t, "--rules", rulesFile(t, f.namespace, rules))
 	return f
 }
 
@@ -144,13 +149,13 @@ func TestChildren(t *testing.T) {
 	t.Run("ForeignIsRefused", func(t *testing.T) {
 		f := newFamily(t, "prune: true", theirsIsThere(t))
 		before := get(t, configmaps, f.namespace, "db-child").GetResourceVersion()
-		eventually(t, "an Event says so", func() bool { return len(f.events(t, "NotOurs")) == 1 })
+		eventually(t, "an Event says so", func() bool { return len(f.refusals(t)) == 1 })
 		f.wants(t, "no")
 		f.seen(t, "refused")
 		if after := get(t, configmaps, f.namespace, "db-child").GetResourceVersion(); after != before {
 			t.Errorf("it was %s, is %s", before, after)
 		}
-		if events := f.events(t, "NotOurs"); len(events) != 1 || events[0] != "Warning TidbCluster/db" {
+		if events := f.refusals(t); len(events) != 1 || events[0] != "Warning TidbCluster/db" {
 			t.Errorf("events: %v", events)
 		}
 	})
@@ -161,7 +166,7 @@ func TestChildren(t *testing.T) {
 		if after := get(t, configmaps, f.namespace, "db-child").GetResourceVersion(); after != before {
 			t.Errorf("it was %s, is %s", before, after)
 		}
-		if events := f.events(t, "NotOurs"); len(events) > 0 {
+		if events := f.refusals(t); len(events) > 0 {
 			t.Errorf("it is not silent: %v", events)
 		}
 		deleteObject(t, configmaps, f.namespace, "db-child")
@@ -203,12 +208,12 @@ func TestChildren(t *testing.T) {
 	})
 }
 
-// events are what was recorded for a reason: the type, and what it is about.
-func (f family) events(t *testing.T, reason string) []string {
+// refusals are the Events that say that a child is not ours: their type, and what they are about.
+func (f family) refusals(t *testing.T) []string {
 	t.Helper()
 	var out []string
 	for _, event := range listEvents(t, f.namespace) {
-		if event.Reason == reason {
+		if event.Reason == "NotOurs" {
 			out = append(out, event.Type+" "+event.Regarding.Kind+"/"+event.Regarding.Name)
 		}
 	}

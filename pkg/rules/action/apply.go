@@ -99,7 +99,9 @@ func (a *apply) Evaluate(e *Evaluation) error {
 		return err
 	}
 	wish := plan.Wish{Rule: e.Rule, Target: want.object, Type: plan.Apply, Force: true}
-	if len(found) > 0 {
+	if len(found) == 0 {
+		wish.Unseen = a.unseen(e, want.object)
+	} else {
 		wish.Target, wish.Current, _ = e.Related.Origin(found[0])
 		if a.existing == keepExisting || plan.BeingDeleted(wish.Current) {
 			return nil // What is going is looked at again when it is gone.
@@ -116,94 +118,18 @@ func (a *apply) Evaluate(e *Evaluation) error {
 	return nil
 }
 
-// claim refuses an object that is not this rule set's to write, or marks it as
-// adopted.
-func (a *apply) claim(e *Evaluation, want *wanted, wish *plan.Wish, question plan.Read) error {
-	if err := a.checkController(e, wish); err != nil {
-		return err
+// unseen says how an object may have the name that the look-up does not show, nil where
+// it shows all.
+func (a *apply) unseen(e *Evaluation, object plan.Object) *plan.Unseen {
+	out := &plan.Unseen{From: a.declaration.Selections}
+	if slices.ContainsFunc(out.From, func(s plan.Selection) bool { return s.LabelSelector == "" && s.FieldSelector == "" }) {
+		return nil // All selections of a declaration have the same selectors.
 	}
-	current := wish.Current
-	made := labelOf(current, plan.LabelSet) == e.Rule.SetID()
-	switch {
-	case made && labelOf(current, plan.LabelOwnerUID) == string(e.Object.UID):
-	case made:
-		if err := a.checkAbandoned(e, wish); err != nil {
-			return err
-		}
-		wish.Confirm = []plan.Read{question}
-	case a.adopt:
-		wish.Confirm = []plan.Read{question}
-	default:
-		return a.refuse(e, "write another name, or adopt: true to take it over",
-			"%s is there already, and was not made by the set %s", wish.Target, e.Rule.Set)
-	}
-	if !made || metadataText(current, "annotations", plan.AdoptedAnnotation) != "" {
-		metadata := copied(want.fields, "metadata")
-		annotations := copied(metadata, "annotations")
-		annotations[plan.AdoptedAnnotation] = "true"
-		metadata["annotations"] = annotations
-		want.fields["metadata"] = metadata
-	}
-	return nil
-}
-
-// checkController refuses to be the second controller of an object.
-func (a *apply) checkController(e *Evaluation, wish *plan.Wish) error {
-	controller := controllerOf(wish.Current)
-	if !a.owned || controller == nil || controller["uid"] == string(e.Object.UID) {
-		return nil
-	}
-	return a.refuse(e, "write owned: false, or another name", "%s is controlled by the %v %v",
-		wish.Target, controller["kind"], controller["name"])
-}
-
-// checkAbandoned refuses what was made for another object that is there still: the
-// two would take it from each other in turn. A watched object that was made anew
-// finds the child of the old one.
-func (a *apply) checkAbandoned(e *Evaluation, wish *plan.Wish) error {
-	rule, uid := labelOf(wish.Current, plan.LabelRule), labelOf(wish.Current, plan.LabelOwnerUID)
-	gone := rule == e.Rule.Name && len(a.watched) > 0 // What another rule watches is not known here.
-	for _, watched := range a.watched {
-		found, err := e.read(a.node, plan.Read{
-			From: watched, By: plan.ByFields, Fields: []plan.FieldValue{{Path: plan.Path{"metadata", "uid"}, Value: uid}},
-		})
-		if err != nil {
-			return err
-		}
-		gone = gone && len(found) == 0
-	}
-	if gone {
-		return nil
-	}
-	return a.refuse(e, "give each a name of its own",
-		"%s was made by the rule %s for another object, of the uid %q", wish.Target, rule, uid)
-}
-
-// byResource splits selections so that each part is one question.
-func byResource(all []plan.Selection) [][]plan.Selection {
-	var out [][]plan.Selection
-	for _, selection := range all {
-		i := slices.IndexFunc(out, func(part []plan.Selection) bool { return part[0].GVR == selection.GVR })
-		if i < 0 {
-			out = append(out, []plan.Selection{selection})
-		} else {
-			out[i] = append(out[i], selection)
-		}
+	if a.existing != keepExisting {
+		out.Event = a.refusal(e, "write another name, or widen what is selected",
+			"%s is there already, and is not among what resources.%s selects", object, a.declaration.Name).Event
 	}
 	return out
-}
-
-// refuse tells the users of the watched object why it lacks a child.
-func (a *apply) refuse(e *Evaluation, hint, format string, args ...any) error {
-	wrong := manifest{node: a.node}.at("metadata", "name").Errorf(hint, format, args...)
-	return &Refusal{Err: wrong, Event: &plan.Event{
-		Rule:      e.Rule,
-		Regarding: e.Object,
-		Type:      "Warning",
-		Reason:    "NotOurs",
-		Action:    "Apply",
-		Message:   wrong.Message + "; " + hint,
-	}}
 }
 
 // checkSelected refuses an object that the rules would not see: it would look
@@ -243,20 +169,6 @@ func withoutIdentity(object any) map[string]any {
 	delete(metadata, "namespace")
 	out["metadata"] = metadata
 	return out
-}
-
-// controllerOf returns the reference to the object's controller, nil where it has
-// none.
-func controllerOf(object map[string]any) map[string]any {
-	metadata, _ := object["metadata"].(map[string]any)
-	references, _ := metadata["ownerReferences"].([]any)
-	for _, element := range references {
-		reference, _ := element.(map[string]any)
-		if controls, _ := reference["controller"].(bool); controls {
-			return reference
-		}
-	}
-	return nil
 }
 
 // Footprint implements [Action].

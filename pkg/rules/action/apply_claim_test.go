@@ -17,6 +17,13 @@ kind: TidbCluster
 metadata: {name: other, namespace: elsewhere, uid: u-2, resourceVersion: "8"}
 `
 
+func unseenText(u plan.Unseen) string {
+	if u.Event == nil {
+		return ""
+	}
+	return eventText(*u.Event)
+}
+
 // TestApplyClaim is about what is there already.
 func TestApplyClaim(t *testing.T) {
 	tests := map[string]scenario{
@@ -37,6 +44,17 @@ func TestApplyClaim(t *testing.T) {
 			action: `apply: {resource: pods, adopt: true, manifest: {metadata: {name: p-0, labels: {app: web}}}}`,
 			others: twoPods,
 			err:    `a.yaml:1:48: apply.manifest: pods tidb/p-0 would not be among what resources.pods selects, so no rule would see it; give it the labels and fields that the selectors there want, or widen them`,
+		},
+		"Unseen": {
+			reason: "What has the name and is not selected would be in the way.",
+			action: `apply: {resource: pods, manifest: {metadata: {name: p-9, labels: {app: db}}}}`,
+			want: `apply pods tidb/p-9 force unseen (event tidbclusters tidb/basic Warning NotOurs Apply: pods tidb/p-9 is there already, and is not among what resources.pods selects; write another name, or widen what is selected)` +
+				` {"metadata":{"labels":{"app":"db","ours":true},"ownerReferences":"basic"}}`,
+		},
+		"UnseenKept": {
+			reason: "With Keep, nobody is told.",
+			action: `apply: {resource: pods, existing: Keep, manifest: {metadata: {name: p-9, labels: {app: db}}}}`,
+			want:   `apply pods tidb/p-9 force unseen () {"metadata":{"labels":{"app":"db","ours":true},"ownerReferences":"basic"}}`,
 		},
 		"Foreign": {
 			reason: "What another made is left alone, and the users of the watched object are told.",

@@ -194,7 +194,8 @@ func TestApply(t *testing.T) {
 		"Selected": {
 			reason: "What it selects is seen.",
 			action: `apply: {resource: pods, manifest: {metadata: {name: x, labels: {app: db}}}}`,
-			want:   `apply pods tidb/x force {"metadata":{"labels":{"app":"db","ours":true},"ownerReferences":"basic"}}`,
+			want: `apply pods tidb/x force unseen (event tidbclusters tidb/basic Warning NotOurs Apply: pods tidb/x is there already, and is not among what resources.pods selects; write another name, or widen what is selected)` +
+				` {"metadata":{"labels":{"app":"db","ours":true},"ownerReferences":"basic"}}`,
 		},
 		"Itself": {
 			reason: "A rule does not own what it watches.",

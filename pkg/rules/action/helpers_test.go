@@ -259,6 +259,9 @@ func outcome(t testing.TB, e *action.Evaluation, err error) string {
 		if len(w.Confirm) > 0 {
 			b.WriteString(" confirm")
 		}
+		if w.Unseen != nil {
+			fmt.Fprintf(&b, " unseen (%s)", unseenText(*w.Unseen))
+		}
 		if (w.Current != nil) != (w.Target.UID != "") {
 			t.Error("a wish about an object that exists has not got it as it is")
 		}

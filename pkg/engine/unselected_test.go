@@ -1,0 +1,281 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// makes makes an item of a selector, as OPTIONS say, and tells it.
+const makes = `
+  - name: makes
+    watch: widgets
+    actions:
+    - apply: {resource: RESOURCE, owned: false, OPTIONS, manifest: {metadata: {name: child, labels: {tag: "yes"}}, spec: {of: "${object.metadata.name}"}}}
+    - event: {reason: Made, message: it is there}
+`
+
+func making(resource, options string) string {
+	return strings.NewReplacer("RESOURCE", resource, "OPTIONS", options).Replace(makes)
+}
+
+const notSelected = "NotOurs items ns/child is there already, and is not among what resources.%s selects; " +
+	"write another name, or widen what is selected"
+
+// hiddenChild is an item that no selector shows, made by the rule for the widget a.
+func hiddenChild(more string) string {
+	set := plan.Rule{Kind: "ClusterRuleSet", Set: "set"}.SetID()
+	return newItem("child", fmt.Sprintf(`labels: {dyncontroller.dev/set: %s, dyncontroller.dev/rule: makes, dyncontroller.dev/owner-uid: uid-of-a%s`, set, more))
+}
+
+// TestUnselected holds what becomes of an apply where an object that no selection shows
+// has the name, while another rule goes on.
+func TestUnselected(t *testing.T) {
+	const untouched = "of <nil>, tag <nil>, adopted <nil>"
+	refused := []string{fmt.Sprintf(notSelected, "tagged")}
+	tests := map[string]struct {
+		reason            string
+		resource, options string
+		there             string
+		writes            int // to items, in an hour
+		events            []string
+		logged            int // lines about a rule that did not act
+		child             string
+	}{
+		"Refused": {
+			reason: "It is somebody else's, and told once.", resource: "tagged", options: "prune: true",
+			there: newItem("child", ""), events: refused, logged: 1, child: untouched,
+		},
+		"AdoptIsRefused": {
+			reason: "What is taken over must be seen.", resource: "tagged", options: "adopt: true",
+			there: newItem("child", ""), events: refused, logged: 1, child: untouched,
+		},
+		"OfAnotherOwner": {
+			reason: "The rule made it for another object.", resource: "tagged", options: "prune: true",
+			there: strings.ReplaceAll(hiddenChild("}"), "uid-of-a", "uid-of-b"), events: refused, logged: 1, child: untouched,
+		},
+		"Kept": {
+			reason: "Whatever exists is left alone, silently.", resource: "tagged", options: "existing: Keep",
+			there: newItem("child", ""), events: []string{"Made it is there"}, child: untouched,
+		},
+		"OursIsKept": {
+			reason: "Our own too.", resource: "tagged", options: "existing: Keep",
+			there: hiddenChild("}"), events: []string{"Made it is there"}, child: untouched,
+		},
+		"Healed": {
+			reason: "Somebody took a label away from our own.", resource: "tagged", options: "prune: true",
+			there: hiddenChild("}"), writes: 1, events: []string{"Made it is there"}, child: "of a, tag yes, adopted <nil>",
+		},
+		"HealedAdopted": {
+			reason: "It stays marked as adopted, so that it is not deleted some day.", resource: "tagged", options: "prune: true",
+			there: hiddenChild(`}, annotations: {dyncontroller.dev/adopted: "true"}`), writes: 1, events: []string{"Made it is there"}, child: "of a, tag yes, adopted true",
+		},
+		"CannotBeHealed": {
+			reason: "What hides it is nothing that the rule writes.", resource: "calm", options: "prune: true",
+			there: hiddenChild(`, stormy: "yes"}`), events: []string{fmt.Sprintf(notSelected, "calm")}, logged: 1, child: untouched,
+		},
+		"Nothing": {
+			reason: "There is none.", resource: "tagged", options: "prune: true",
+			writes: 1, events: []string{"Made it is there"}, child: "of a, tag yes, adopted <nil>",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			if tc.there != "" {
+				c.put(t, tc.there)
+			}
+			runWith(t, c, engine.Housekeeping{}, families(t, making(tc.resource, tc.options)+labelled), func(t *testing.T, _ *engine.Engine) {
+				pass(time.Hour)
+				if n := c.writesTo(item("child")); n != tc.writes {
+					t.Errorf("%s\n%d writes to it, want %d", tc.reason, n, tc.writes)
+				}
+				if got := at(c.get("a"), "metadata", "labels", "seen"); got != "yes" {
+					t.Errorf("%s\nthe other rule did not act", tc.reason)
+				}
+				if diff := cmp.Diff(tc.events, c.events); diff != "" {
+					t.Errorf("%s\nevents (-want +got):\n%s", tc.reason, diff)
+				}
+				if n := strings.Count(c.log.String(), "level=WARN"); n != tc.logged {
+					t.Errorf("%s\n%d warnings, want %d:\n%s", tc.reason, n, tc.logged, c.log.String())
+				}
+				child := c.of(item("child"))
+				is := fmt.Sprintf("of %v, tag %v, adopted %v", at(child, "spec", "of"), at(child, "metadata", "labels", "tag"),
+					at(child, "metadata", "annotations", plan.AdoptedAnnotation))
+				if is != tc.child {
+					t.Errorf("%s\nit is %s, want %s", tc.reason, is, tc.child)
+				}
+			})
+		})
+	}
+}
+
+// at is the value at a path of an object, nil where there is none.
+func at(object map[string]any, path ...string) any {
+	value, _, _ := unstructured.NestedFieldNoCopy(object, path...)
+	return value
+}
+
+// writesTo counts the writes to an object.
+func (c *cluster) writesTo(key engine.Key) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, operation := range c.writes {
+		if target := operation.Target; target.GVR == key.GVR && target.Name == key.Name {
+			n++
+		}
+	}
+	return n
+}
+
+// TestUnselectedPasses holds that what was in the way is in the way no longer once it is
+// gone, though no event tells that, and what is told of it.
+func TestUnselectedPasses(t *testing.T) {
+	refused := fmt.Sprintf(notSelected, "tagged")
+	const made = "Made it is there"
+	going := newItem("child", `deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [theirs]`)
+	tests := map[string]struct {
+		reason  string
+		options string
+		there   string
+		events  []string // in the end
+	}{
+		"Refused":   {"It is looked at again, slowly.", "prune: true", newItem("child", ""), []string{refused, made + " (again)"}},
+		"Kept":      {"So is what is kept.", "existing: Keep", newItem("child", ""), []string{made}},
+		"Going":     {"It takes time, and is no refusal.", "prune: true", going, []string{made}},
+		"KeptGoing": {"It is made when it is gone.", "existing: Keep", going, []string{made}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			c.put(t, tc.there)
+			runWith(t, c, engine.Housekeeping{}, families(t, making("tagged", tc.options)), func(t *testing.T, _ *engine.Engine) {
+				pass(time.Hour)
+				if n := c.writesTo(item("child")); n > 0 {
+					t.Errorf("%s\n%d writes to it while it was there", tc.reason, n)
+				}
+				if n := c.gets; n > 40 {
+					t.Errorf("%s\n%d live reads in an hour", tc.reason, n)
+				}
+				c.drop(item("child"))
+				pass(6 * time.Minute)
+				if got := at(c.of(item("child")), "spec", "of"); got != "a" {
+					t.Errorf("%s\nit was not made", tc.reason)
+				}
+				if diff := cmp.Diff(tc.events, c.events); diff != "" {
+					t.Errorf("%s\nevents (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// TestUnselectedEpisodes holds that a refusal begins an episode and ends none: what the
+// rule told before is not told again when it comes back, and it is told anew if it does.
+func TestUnselectedEpisodes(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	const rules = `
+  - name: makes
+    watch: widgets
+    actions:
+    - event: {reason: Seen, message: m}
+    - apply: {resource: tagged, owned: false, manifest: {metadata: {name: child, labels: {tag: "yes"}}}}
+`
+	refused := fmt.Sprintf(notSelected, "tagged")
+	runWith(t, c, engine.Housekeeping{}, families(t, rules), func(t *testing.T, _ *engine.Engine) {
+		for range 2 {
+			c.put(t, newItem("child", ""))
+			pass(time.Hour)
+			c.drop(item("child"))
+			pass(time.Hour)
+		}
+		want := []string{"Seen m", refused + " (again)", refused + " (again)"}
+		if diff := cmp.Diff(want, c.events); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestUnselectedIsRead holds that nothing is made, or told, where it cannot be read what
+// has the name, and that who sees everything does not ask.
+func TestUnselectedIsRead(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.liveOK = func() error { return errRefused }
+	runWith(t, c, engine.Housekeeping{}, families(t, making("tagged", "prune: true")), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		if n := c.count(); n > 0 || len(c.events) > 0 {
+			t.Errorf("%d writes, events %v", n, c.events)
+		}
+		c.locked(func() { c.liveOK = nil })
+		pass(time.Hour)
+		if n := c.count(); n != 1 || c.gets == 0 {
+			t.Errorf("%d writes and %d reads", n, c.gets)
+		}
+	})
+	c = newCluster()
+	c.put(t, small)
+	runWith(t, c, engine.Housekeeping{}, families(t, making("items", "prune: true")), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		if n := c.count(); n != 1 || c.gets > 0 {
+			t.Errorf("%d writes and %d reads of what the look-up would have shown", n, c.gets)
+		}
+	})
+}
+
+// TestUnselectedOrLate holds that what a cache has not shown yet is not taken for what no
+// selection shows.
+func TestUnselectedOrLate(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	set := families(t, making("tagged", "prune: true"))
+	synctest.Test(t, func(t *testing.T) {
+		e := c.engine()
+		c.prepare(set.Selections(), set.Related())
+		c.frozen[taggedItems] = true
+		c.lateItem(t, "child", tagged)
+		stop := start(t, e, set)
+		defer stop()
+		pass(time.Minute)
+		if c.count() > 0 || len(c.events) > 0 {
+			t.Errorf("%d writes, events %v", c.count(), c.events)
+		}
+		c.thaw(taggedItems)
+		pass(time.Minute)
+		want := []string{"NotOurs items ns/child is there already, and was not made by the set set; write another name, or adopt: true to take it over"}
+		if diff := cmp.Diff(want, c.events); diff != "" || c.count() > 0 {
+			t.Errorf("%d writes, events (-want +got):\n%s", c.count(), diff)
+		}
+	})
+}
+
+// TestUnselectedSettles holds that who settles counts a refusal as a failure, and what is
+// kept as done.
+func TestUnselectedSettles(t *testing.T) {
+	for options, want := range map[string]int{"prune: true": 1, "existing: Keep": 0} {
+		t.Run(options, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			c.put(t, newItem("child", ""))
+			set := families(t, making("tagged", options))
+			synctest.Test(t, func(t *testing.T) {
+				report, err := c.engine().Settle(t.Context(), set)
+				if err != nil || len(report.Failures) != want || report.Written > 0 {
+					t.Errorf("%+v, %v; want %d failures", report, err, want)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package action
+
+import (
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// claim refuses an object that is not this rule set's to write, or marks it as
+// adopted.
+func (a *apply) claim(e *Evaluation, want *wanted, wish *plan.Wish, question plan.Read) error {
+	if err := a.checkController(e, wish); err != nil {
+		return err
+	}
+	current := wish.Current
+	made := labelOf(current, plan.LabelSet) == e.Rule.SetID()
+	switch {
+	case made && labelOf(current, plan.LabelOwnerUID) == string(e.Object.UID):
+	case made:
+		if err := a.checkAbandoned(e, wish); err != nil {
+			return err
+		}
+		wish.Confirm = []plan.Read{question}
+	case a.adopt:
+		wish.Confirm = []plan.Read{question}
+	default:
+		return a.refuse(e, "write another name, or adopt: true to take it over",
+			"%s is there already, and was not made by the set %s", wish.Target, e.Rule.Set)
+	}
+	if !made || metadataText(current, "annotations", plan.AdoptedAnnotation) != "" {
+		metadata := copied(want.fields, "metadata")
+		annotations := copied(metadata, "annotations")
+		annotations[plan.AdoptedAnnotation] = "true"
+		metadata["annotations"] = annotations
+		want.fields["metadata"] = metadata
+	}
+	return nil
+}
+
+// checkController refuses to be the second controller of an object.
+func (a *apply) checkController(e *Evaluation, wish *plan.Wish) error {
+	controller := controllerOf(wish.Current)
+	if !a.owned || controller == nil || controller["uid"] == string(e.Object.UID) {
+		return nil
+	}
+	return a.refuse(e, "write owned: false, or another name", "%s is controlled by the %v %v",
+		wish.Target, controller["kind"], controller["name"])
+}
+
+// checkAbandoned refuses what was made for another object that is there still: the
+// two would take it from each other in turn. A watched object that was made anew
+// finds the child of the old one.
+func (a *apply) checkAbandoned(e *Evaluation, wish *plan.Wish) error {
+	rule, uid := labelOf(wish.Current, plan.LabelRule), labelOf(wish.Current, plan.LabelOwnerUID)
+	gone := rule == e.Rule.Name && len(a.watched) > 0 // What another rule watches is not known here.
+	for _, watched := range a.watched {
+		found, err := e.read(a.node, plan.Read{
+			From: watched, By: plan.ByFields, Fields: []plan.FieldValue{{Path: plan.Path{"metadata", "uid"}, Value: uid}},
+		})
+		if err != nil {
+			return err
+		}
+		gone = gone && len(found) == 0
+	}
+	if gone {
+		return nil
+	}
+	return a.refuse(e, "give each a name of its own",
+		"%s was made by the rule %s for another object, of the uid %q", wish.Target, rule, uid)
+}
+
+// byResource splits selections so that each part is one question.
+func byResource(all []plan.Selection) [][]plan.Selection {
+	var out [][]plan.Selection
+	for _, selection := range all {
+		i := slices.IndexFunc(out, func(part []plan.Selection) bool { return part[0].GVR == selection.GVR })
+		if i < 0 {
+			out = append(out, []plan.Selection{selection})
+		} else {
+			out[i] = append(out[i], selection)
+		}
+	}
+	return out
+}
+
+// refuse tells the users of the watched object why it lacks a child.
+func (a *apply) refuse(e *Evaluation, hint, format string, args ...any) error {
+	return a.refusal(e, hint, format, args...)
+}
+
+// refusal is what refuse returns, and what is told of the same where it shows later.
+func (a *apply) refusal(e *Evaluation, hint, format string, args ...any) *Refusal {
+	wrong := manifest{node: a.node}.at("metadata", "name").Errorf(hint, format, args...)
+	return &Refusal{Err: wrong, Event: &plan.Event{
+		Rule:      e.Rule,
+		Regarding: e.Object,
+		Type:      "Warning",
+		Reason:    "NotOurs",
+		Action:    "Apply",
+		Message:   wrong.Message + "; " + hint,
+	}}
+}
+
+// controllerOf returns the reference to the object's controller, nil where it has
+// none.
+func controllerOf(object map[string]any) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	references, _ := metadata["ownerReferences"].([]any)
+	for _, element := range references {
+		reference, _ := element.(map[string]any)
+		if controls, _ := reference["controller"].(bool); controls {
+			return reference
+		}
+	}
+	return nil
+}
