@@ -178,7 +178,7 @@ func TestSweepWaitsForHeirsOnly(t *testing.T) {
 func TestSweepWaitsForWhatIsQueuedAgain(t *testing.T) {
 	c, s := newCluster(), &shelf{}
 	c.put(t, parent)
-	runWith(t, c, s.house(false), families(t, pruned+labelled), func(t *testing.T, e *engine.Engine) {
+	runWith(t, c, s.house(false), families(t, pruned), func(t *testing.T, e *engine.Engine) {
 		pass(time.Minute)
 		c.locked(func() {
 			c.answer = func(operation plan.Operation) *write.Result {
