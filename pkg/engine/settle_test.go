@@ -233,3 +233,42 @@ func TestSettleReportsWhatCannotBeListed(t *testing.T) {
 		}
 	})
 }
+
+// TestSettleWaitsToCleanUp holds that who settles does not give the housekeeping up while
+// there is something to list or to look at, however long that takes.
+func TestSettleWaitsToCleanUp(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		delay  func(c *cluster)
+	}{
+		"List": {"A long list is given up elsewhere.", func(c *cluster) {
+			c.unsynced[otherWidgets] = true
+			time.AfterFunc(10*time.Minute, func() { c.sync(otherWidgets) })
+		}},
+		"Object": {"So is what is tried again.", func(c *cluster) {
+			tries := 0
+			c.answer = from("heir", func() *write.Result {
+				if tries++; tries > 2 {
+					return nil
+				}
+				return &write.Result{Class: write.Overloaded, Err: errRefused, RetryAfter: time.Minute}
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster()
+				c.put(t, parent)
+				s := remembering(t, families(t, pruned))
+				tc.delay(c)
+				report, err := c.engineWith(s.house(false)).Settle(t.Context(), families(t, heir))
+				if err != nil || report.Unkept != nil || len(report.Failures) > 0 {
+					t.Errorf("%s\nerr %v, report %+v", tc.reason, err, report)
+				}
+				if diff := cmp.Diff([]string{prunedText}, s.asked()); diff != "" {
+					t.Errorf("%s\nswept (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
