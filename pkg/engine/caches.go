@@ -50,6 +50,8 @@ type active struct {
 	families []rules.Family
 	// leftovers are what the rules may leave on objects.
 	leftovers []plan.Leftover
+	// census has what was found out of parents that nobody watches.
+	census *census
 }
 
 // activate works out which caches a set of rules needs: of what it watches, and of
@@ -58,7 +60,7 @@ func activate(set *rules.Set) *active {
 	a := &active{
 		set: set, families: set.Families(), leftovers: set.Leftovers(),
 		watched: map[informer.Key]bool{}, of: map[schema.GroupVersionResource][]informer.Key{},
-		stored: map[schema.GroupResource][]informer.Key{},
+		stored: map[schema.GroupResource][]informer.Key{}, census: newCensus(),
 	}
 	seen := map[informer.Key]bool{}
 	add := func(selection plan.Selection) informer.Key {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -67,7 +66,7 @@ func (e *Engine) reconcileGone(ctx context.Context, now *active, key Key) outcom
 	}
 	decided, asked := e.decide(now, key, record, e.seeGone(now, key))
 	if len(decided.Operations) > 0 {
-		living, err := e.living(ctx, families, key)
+		living, err := e.living(ctx, now, families, key)
 		if err != nil {
 			return outcome{}.failed(trouble{decided.Operations[0].Rules, err}, false, 0)
 		}
@@ -99,9 +98,9 @@ func (e *Engine) seeGone(now *active, key Key) sight {
 // none where it is gone: what is deleted cannot be taken back. A cache may not have
 // seen yet that it is there, and none has what left all selections while nobody
 // watched, though its children stay until it is gone.
-func (e *Engine) living(ctx context.Context, families []rules.Family, key Key) (Key, error) {
+func (e *Engine) living(ctx context.Context, now *active, families []rules.Family, key Key) (Key, error) {
 	if key.Name == "" {
-		return e.livingAnywhere(ctx, families, key.UID)
+		return e.livingAnywhere(ctx, now, families, key)
 	}
 	live, err := e.options.Live.Get(ctx, key.GVR, key.Namespace, key.Name)
 	if err != nil {
@@ -112,37 +111,6 @@ func (e *Engine) living(ctx context.Context, families []rules.Family, key Key) (
 	}
 	key.UID = ""
 	return key, nil
-}
-
-// errFound ends a list.
-var errFound = errors.New("found")
-
-// livingAnywhere looks for a uid among all objects that may have been parents.
-func (e *Engine) livingAnywhere(ctx context.Context, families []rules.Family, uid types.UID) (Key, error) {
-	var found Key
-	listed := map[plan.Selection]bool{}
-	for _, family := range families {
-		for _, everything := range family.Everything() {
-			if listed[everything] {
-				continue
-			}
-			listed[everything] = true
-			err := e.options.Live.List(ctx, everything, func(object map[string]any) error {
-				if uidOf(object) != uid {
-					return nil
-				}
-				found = named(everything.GVR, object)
-				return errFound
-			})
-			if errors.Is(err, errFound) {
-				return found, nil
-			}
-			if err != nil {
-				return Key{}, fmt.Errorf("confirming that the object of which there are children is gone: %w", err)
-			}
-		}
-	}
-	return Key{}, nil
 }
 
 // familiesOf are those whose parents may be of the key's resource.
@@ -193,11 +161,17 @@ func (e *Engine) enqueueOrphans(family rules.Family) {
 			return
 		}
 	}
+	var orphans []Key
+	census := e.active.Load().census
 	for uid := range e.parentsOf(family) {
 		key := Key{GVR: family.Parents[0].GVR, UID: uid}
 		if gone, err := e.nowhere([]rules.Family{family}, key); gone && err == nil {
-			e.enqueue(key)
+			orphans = append(orphans, key)
+			census.ask(key)
 		}
+	}
+	for _, key := range orphans { // Once all are asked about, so that they share a list.
+		e.enqueue(key)
 	}
 }
 

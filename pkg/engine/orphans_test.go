@@ -196,3 +196,31 @@ func TestStraysOfManyRules(t *testing.T) {
 		}
 	})
 }
+
+// TestOrphansShareAList holds that it takes one list of everything to know of all orphans
+// of a start that their parents are gone.
+func TestOrphansShareAList(t *testing.T) {
+	const parents = 50
+	c := newCluster()
+	for i := range parents {
+		c.put(t, fmt.Sprintf("{metadata: {namespace: ns, name: p-%d}, spec: {size: 1}}", i))
+	}
+	synctest.Test(t, func(t *testing.T) { // The process before.
+		stop := start(t, c.engine(), families(t, twoParents))
+		synctest.Wait()
+		stop()
+	})
+	c.restart()
+	for i := range parents - 1 {
+		c.remove(fmt.Sprintf("p-%d", i))
+	}
+	runWith(t, c, engine.Housekeeping{}, families(t, twoParents), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		if diff := cmp.Diff([]string{fmt.Sprintf("p-%d-child", parents-1)}, c.list(items)); diff != "" {
+			t.Errorf("children (-want +got):\n%s", diff)
+		}
+		if c.reads > 2 {
+			t.Errorf("%d lists of two kinds of parents", c.reads)
+		}
+	})
+}
