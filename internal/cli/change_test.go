@@ -162,10 +162,10 @@ func TestDescribeReport(t *testing.T) {
 	again := engine.Failure{Key: key, Rules: []plan.Rule{{Set: "s", Name: "r"}}, Err: errTest("no\x1b")}
 	report := engine.Report{Objects: 1, Written: 1, Simulated: 2, Failures: []engine.Failure{again, again, {Key: key, Err: errTest("refused")}}}
 	want := "failed pods a/p: refused\nfailed pods a/p: s/r: no\ufffd\n"
-	if diff := cmp.Diff(want+"1 write, 2 failures\n", describeReport(report, false)); diff != "" {
+	if diff := cmp.Diff(want+"1 write, 2 failures\n", describeReport(report, 0, false)); diff != "" {
 		t.Errorf("the same failure is shown once\n-want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(want+"2 writes (dry run, nothing is stored), 2 failures\n", describeReport(report, true)); diff != "" {
+	if diff := cmp.Diff(want+"2 writes (dry run, nothing is stored), 2 failures\n", describeReport(report, 0, true)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -173,19 +173,22 @@ func TestDescribeReport(t *testing.T) {
 func TestDescribeReportOfWhatIsNotDone(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		report engine.Report
-		dryRun bool
-		want   string
+		report  engine.Report
+		cleaned int
+		dryRun  bool
+		want    string
 	}{
 		"audited":         {report: engine.Report{Objects: 1, Audited: 2}, want: "0 writes, 2 in mode Audit not made, 0 failures\n"},
 		"audited dry run": {report: engine.Report{Objects: 1, Simulated: 1, Audited: 2}, dryRun: true, want: "1 write (dry run, nothing is stored), 2 in mode Audit not made, 0 failures\n"},
 		"waiting":         {report: engine.Report{Objects: 3, Waiting: 2}, want: "0 writes, 0 failures\n2 objects not waited for: a rule with \"for\" acts only once its condition has held for so long\n"},
+		"deleted":         {report: engine.Report{Written: 1}, want: "1 write, 0 failures\n"},
+		"cleaned up":      {report: engine.Report{}, cleaned: 2, want: "0 writes, 0 failures\n2 cleanups after rules that are gone\n"},
 		"nothing":         {report: engine.Report{}, want: "0 writes, 0 failures\nno object is selected: check the namespaces and selectors of the rules\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tc.want, describeReport(tc.report, tc.dryRun)); diff != "" {
+			if diff := cmp.Diff(tc.want, describeReport(tc.report, tc.cleaned, tc.dryRun)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

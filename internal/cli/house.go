@@ -49,19 +49,17 @@ func (a afterlife) Served(ctx context.Context, of apischema.GroupResource) (clea
 }
 
 // logCleanup logs what is cleaned up. Somebody else who was faster is no trouble.
-func logCleanup(log *slog.Logger) func(cleanup.Report) {
-	return func(r cleanup.Report) {
-		target := r.Operation.Target
-		log := log.With("gvr", plan.ResourceName(target.GVR), "namespace", target.Namespace, "name", target.Name,
-			"rule", r.Leftover.Rule.String(), "what", string(r.Leftover.Kind))
-		switch {
-		case r.Result.Class == write.Stale:
-			log.Debug("cleaning up was out of date", "err", r.Result.Err)
-		case r.Result.Class.Failed():
-			log.Warn("not cleaned up", "class", string(r.Result.Class), "err", r.Result.Err)
-		default:
-			log.Info("cleaned up")
-		}
+func logCleanup(log *slog.Logger, r cleanup.Report) {
+	target := r.Operation.Target
+	log = log.With("gvr", plan.ResourceName(target.GVR), "namespace", target.Namespace, "name", target.Name,
+		"rule", r.Leftover.Rule.String(), "what", string(r.Leftover.Kind))
+	switch {
+	case r.Result.Class == write.Stale:
+		log.Debug("cleaning up was out of date", "err", r.Result.Err)
+	case r.Result.Class.Failed():
+		log.Warn("not cleaned up", "class", string(r.Result.Class), "err", r.Result.Err)
+	default:
+		log.Info("cleaned up")
 	}
 }
 

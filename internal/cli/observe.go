@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -50,6 +51,25 @@ type printer struct {
 	mu   sync.Mutex
 	out  io.Writer
 	body bool // show what is sent too
+	// cleaned counts what was cleaned up, guarded by mu.
+	cleaned int
+}
+
+// cleanedUp prints and counts what is cleaned up after rules that are gone.
+func (p *printer) cleanedUp(r cleanup.Report) {
+	if r.Result.Class.Failed() {
+		return
+	}
+	p.print(describeCleanup(r))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cleaned++
+}
+
+func (p *printer) cleanups() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cleaned
 }
 
 // Wrote implements [engine.Observer].
@@ -73,8 +93,8 @@ func (p *printer) print(text string) {
 	_, _ = io.WriteString(p.out, text)
 }
 
-// describeReport sums up what settling came to.
-func describeReport(report engine.Report, dryRun bool) string {
+// describeReport sums up what settling came to, with how much was cleaned up.
+func describeReport(report engine.Report, cleaned int, dryRun bool) string {
 	var b strings.Builder
 	failures := failureLines(report)
 	for _, line := range failures {
@@ -88,10 +108,15 @@ func describeReport(report engine.Report, dryRun bool) string {
 		written += fmt.Sprintf(", %d in mode Audit not made", report.Audited)
 	}
 	fmt.Fprintf(&b, "%s, %s\n", written, count(len(failures), "failure"))
+	if cleaned > 0 {
+		fmt.Fprintf(&b, "%s after rules that are gone\n", count(cleaned, "cleanup"))
+	}
 	if report.Waiting > 0 {
 		fmt.Fprintf(&b, "%s not waited for: a rule with \"for\" acts only once its condition has held for so long\n", count(report.Waiting, "object"))
 	}
-	if report.Objects == 0 && len(failures) == 0 {
+	// What the only write was to may be gone, by a rule that deleted it.
+	acted := report.Written+report.Simulated+report.Audited+cleaned > 0
+	if report.Objects == 0 && len(failures) == 0 && !acted {
 		fmt.Fprintln(&b, "no object is selected: check the namespaces and selectors of the rules")
 	}
 	return b.String()

@@ -113,6 +113,7 @@ type setup struct {
 	log       *slog.Logger
 	options   engine.Options
 	informers *informer.Set
+	show      *printer
 }
 
 // newSetup leaves only the observer to be added.
@@ -152,7 +153,7 @@ func (s *setup) addHousekeeping(client dynamic.Interface, reader *live.Reader) e
 		return err
 	}
 	options := cleanup.Options{
-		Reader: newAfterlife(s.cluster, reader), Writer: s.options.Writer, Observe: logCleanup(s.log), Clock: s.options.Clock,
+		Reader: newAfterlife(s.cluster, reader), Writer: s.options.Writer, Observe: s.observeCleanup, Clock: s.options.Clock,
 	}
 	s.options.Housekeeping = engine.Housekeeping{
 		Inventory: book,
@@ -162,6 +163,14 @@ func (s *setup) addHousekeeping(client dynamic.Interface, reader *live.Reader) e
 		Prune: s.settings.Prune,
 	}
 	return nil
+}
+
+// observeCleanup logs what is cleaned up, and shows it where the writes are shown.
+func (s *setup) observeCleanup(r cleanup.Report) {
+	logCleanup(s.log, r)
+	if s.settings.Once {
+		s.show.cleanedUp(r)
+	}
 }
 
 // addWriter chooses who carries out what the rules want.
@@ -178,6 +187,7 @@ func (s *setup) addWriter() (err error) {
 		return fmt.Errorf("preparing to write: %w", err)
 	}
 	show := &printer{out: s.out, body: s.dryRun()}
+	s.show = show
 	if s.dryRun() || s.settings.Once {
 		s.options.Observer = show
 	}
@@ -209,7 +219,7 @@ func (s *setup) once(ctx context.Context, set *rules.Set) error {
 		return internal(err)
 	}
 	report, err := engine.New(s.options).Settle(ctx, set)
-	if _, err := io.WriteString(s.out, describeReport(report, s.dryRun())); err != nil {
+	if _, err := io.WriteString(s.out, describeReport(report, s.show.cleanups(), s.dryRun())); err != nil {
 		return internal(fmt.Errorf("writing the report: %w", err))
 	}
 	switch {
