@@ -25,7 +25,7 @@ func (e *Engine) audit(key Key, record *record, operations []plan.Operation) {
 		}
 		e.options.Observer.Wrote(operation, write.Audited)
 		e.open.wrote(write.Audited)
-		e.log(key).Info("would write", "rules", names(operation.Rules), "changes", names(operation.Changes),
+		e.log(key).With(asked(operation)...).Info("would write",
 			"type", string(operation.Type), "subresource", operation.Subresource, "mode", string(spec.Audit))
 	}
 }

@@ -141,12 +141,12 @@ func (a *attempt) remember(operation plan.Operation, result write.Result) {
 	}
 	maps.Copy(a.record.ineffective, marks)
 	a.engine.log(a.key).Warn("write had no effect and is not repeated",
-		"rules", names(operation.Rules), "changes", names(unchanged))
+		"rules", names(operation.Rules), "changes", changed(operation.Rules, unchanged))
 }
 
 // log names rules and fields but not their values, which may be secret.
 func (a *attempt) log(operation plan.Operation, result write.Result) {
-	log := a.engine.log(a.key).With("rules", names(operation.Rules), "changes", names(operation.Changes))
+	log := a.engine.log(a.key).With(asked(operation)...)
 	switch {
 	case result.Class == write.Stale:
 		log.Debug("write was out of date", "err", result.Err)
@@ -157,6 +157,27 @@ func (a *attempt) log(operation plan.Operation, result write.Result) {
 	case result.Class == write.Written:
 		log.Info("wrote", "type", string(operation.Type), "target", operation.Target.String(), "subresource", operation.Subresource)
 	}
+}
+
+// asked says for the log whose an operation is, and of what. A deletion has no changes.
+func asked(operation plan.Operation) []any {
+	out := []any{"rules", names(operation.Rules)}
+	if len(operation.Changes) > 0 {
+		out = append(out, "changes", changed(operation.Rules, operation.Changes))
+	}
+	return out
+}
+
+// changed names the fields of an operation, each with its rule where there are several.
+func changed(rules []plan.Rule, changes []plan.Change) []string {
+	if len(rules) > 1 {
+		return names(changes)
+	}
+	out := make([]string, len(changes))
+	for i, change := range changes {
+		out[i] = change.Path.String()
+	}
+	return out
 }
 
 func names[T interface{ String() string }](list []T) []string {

@@ -254,7 +254,7 @@ func TestUnselectedOrLate(t *testing.T) {
 		}
 		c.thaw(taggedItems)
 		pass(time.Minute)
-		want := []string{"NotOurs items ns/child is there already, and was not made by the set set; write another name, or adopt: true to take it over"}
+		want := []string{"NotOurs items ns/child is there already, and was not made by the ClusterRuleSet set; write another name, or adopt: true to take it over"}
 		if diff := cmp.Diff(want, c.events); diff != "" || c.count() > 0 {
 			t.Errorf("%d writes, events (-want +got):\n%s", c.count(), diff)
 		}

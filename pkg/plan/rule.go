@@ -28,6 +28,14 @@ type Rule struct {
 // String returns "set/rule", the form users type and read.
 func (r Rule) String() string { return r.Set + "/" + r.Name }
 
+// SetName names the set of the rule apart from others of the same name.
+func (r Rule) SetName() string {
+	if r.Namespace == "" {
+		return r.Kind + " " + r.Set
+	}
+	return r.Kind + " " + r.Namespace + "/" + r.Set
+}
+
 // ID is short, stable over restarts and distinct for rules of the same name in
 // different sets or namespaces.
 func (r Rule) ID() string {

@@ -100,3 +100,14 @@ func TestRuleNamesValid(t *testing.T) {
 		}
 	}
 }
+
+func TestSetName(t *testing.T) {
+	for want, rule := range map[string]Rule{
+		"ClusterRuleSet s": {Kind: "ClusterRuleSet", Set: "s", Name: "r"},
+		"RuleSet a/s":      {Kind: "RuleSet", Namespace: "a", Set: "s", Name: "r"},
+	} {
+		if got := rule.SetName(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -138,7 +138,7 @@ func TestPruneThroughRules(t *testing.T) {
 			reason: "Nor does a rule prune that is refused a child: what comes later was not asked for.",
 			change: func(s *stage) { s.spec()["children"] = []any{"foreign", "c"} }, left: "foreign a b",
 			first: `parent refused: 0.yaml:18:72: spec.rules[0].actions[1].apply.manifest.metadata.name: ` +
-				`configmaps db/foreign is there already, and was not made by the set family; write another name, or adopt: true to take it over`,
+				`configmaps db/foreign is there already, and was not made by the ClusterRuleSet family; write another name, or adopt: true to take it over`,
 		},
 	}
 	for name, tc := range tests {
@@ -249,7 +249,7 @@ func TestChildOfAnotherSet(t *testing.T) {
 	other := newStage(t, []string{again})
 	other.objects = s.objects
 	p := other.evaluate()
-	if d := p.Decisions[0]; d.Outcome != plan.Refused || !strings.Contains(d.Reason, "not made by the set family-2") {
+	if d := p.Decisions[0]; d.Outcome != plan.Refused || !strings.Contains(d.Reason, "not made by the ClusterRuleSet family-2") {
 		t.Errorf("%s: %s", d.Outcome, d.Reason)
 	}
 	delete(other.spec(), "children")

@@ -60,8 +60,8 @@ func TestApplyClaim(t *testing.T) {
 			reason: "What another made is left alone, and the users of the watched object are told.",
 			action: applied + `}`,
 			others: foreign,
-			want:   `refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x is there already, and was not made by the set guard; write another name, or adopt: true to take it over`,
-			err:    `a.yaml:1:59: apply.manifest.metadata.name: configmaps tidb/basic-x is there already, and was not made by the set guard; write another name, or adopt: true to take it over`,
+			want:   `refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x is there already, and was not made by the ClusterRuleSet guard; write another name, or adopt: true to take it over`,
+			err:    `a.yaml:1:59: apply.manifest.metadata.name: configmaps tidb/basic-x is there already, and was not made by the ClusterRuleSet guard; write another name, or adopt: true to take it over`,
 		},
 		"Adopted": {
 			reason: "Where it may be adopted it is marked, after a live look.",
@@ -172,9 +172,9 @@ func TestApplyClaim(t *testing.T) {
 			others: foreign,
 			want: `
 apply configmaps tidb/basic-a force {"data":{"at":0},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}
-refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x is there already, and was not made by the set guard; write another name, or adopt: true to take it over
+refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x is there already, and was not made by the ClusterRuleSet guard; write another name, or adopt: true to take it over
 `,
-			err: `a.yaml:2:59: apply.manifest.metadata.name: configmaps tidb/basic-x is there already, and was not made by the set guard; write another name, or adopt: true to take it over`,
+			err: `a.yaml:2:59: apply.manifest.metadata.name: configmaps tidb/basic-x is there already, and was not made by the ClusterRuleSet guard; write another name, or adopt: true to take it over`,
 		},
 	}
 	for name, tc := range tests {

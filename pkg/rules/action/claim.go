@@ -25,7 +25,7 @@ func (a *apply) claim(e *Evaluation, want *wanted, wish *plan.Wish, question pla
 		wish.Confirm = []plan.Read{question}
 	default:
 		return a.refuse(e, "write another name, or adopt: true to take it over",
-			"%s is there already, and was not made by the set %s", wish.Target, e.Rule.Set)
+			"%s is there already, and was not made by the %s", wish.Target, e.Rule.SetName())
 	}
 	if !made || metadataText(current, "annotations", plan.AdoptedAnnotation) != "" {
 		metadata := copied(want.fields, "metadata")
