@@ -22,7 +22,7 @@ type record struct {
 	Rules     []string `json:"rules"`
 	Rule      string   `json:"rule"`
 	Reason    string   `json:"reason"`
-	// Changes are "set/rule: field".
+	// Changes are "set/rule: field", or "field" where there is one rule.
 	Changes []string `json:"changes"`
 }
 
@@ -75,7 +75,10 @@ func (r record) shown() []string {
 func (r record) changed() []change {
 	var out []change
 	for _, text := range r.Changes {
-		rule, field, _ := strings.Cut(text, ": ")
+		rule, field, several := strings.Cut(text, ": ")
+		if !several && len(r.Rules) == 1 {
+			rule, field = r.Rules[0], text
+		}
 		out = append(out, change{rule: withoutSet(rule), field: field})
 	}
 	return out

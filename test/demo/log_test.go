@@ -28,6 +28,12 @@ func TestParseRecord(t *testing.T) {
 			},
 			"wrote basic: spec.pd.replicas by pd-quorum, metadata.labels.team by team-label",
 		},
+		"one rule": {
+			"Of one rule, the changes do not name it again.",
+			`{"level":"INFO","msg":"wrote","name":"basic","rules":["s/zone"],"changes":["spec.topologySpreadConstraints"]}`,
+			record{Level: "INFO", Message: "wrote", Name: "basic", Rules: []string{"s/zone"}, Changes: []string{"spec.topologySpreadConstraints"}},
+			"wrote basic: spec.topologySpreadConstraints by zone",
+		},
 		"ownership": {
 			"An apply may change no value.", `{"level":"INFO","msg":"wrote","name":"basic","rules":["s/zone"],"changes":[]}`,
 			record{Level: "INFO", Message: "wrote", Name: "basic", Rules: []string{"s/zone"}, Changes: []string{}},
