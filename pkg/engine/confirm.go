@@ -83,7 +83,7 @@ func lacking(objects, others []map[string]any) map[string]any {
 
 func objectOf(q plan.Read, object map[string]any) plan.Object {
 	return plan.Object{
-		GVR: q.From[0].GVR, Namespace: textOf(object, "namespace"), Name: textOf(object, "name"),
+		GVR: q.From[0].GVR, Namespace: plan.Text(object, "metadata", "namespace"), Name: plan.Text(object, "metadata", "name"),
 		UID: uidOf(object), ResourceVersion: versionOf(object),
 	}
 }

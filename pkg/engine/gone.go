@@ -189,7 +189,7 @@ func (e *Engine) parentsOf(family rules.Family) map[types.UID]bool {
 			continue // A cache is not complete any more, and will be again.
 		}
 		for _, child := range children {
-			if uid := labelOf(child, plan.LabelOwnerUID); uid != "" {
+			if uid := plan.Label(child, plan.LabelOwnerUID); uid != "" {
 				out[types.UID(uid)] = true
 			}
 		}

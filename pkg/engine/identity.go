@@ -19,21 +19,10 @@ func (k Key) ofAnyVersion() Key {
 	return k
 }
 
-func versionOf(object map[string]any) string { return textOf(object, "resourceVersion") }
-
-func uidOf(object map[string]any) types.UID { return types.UID(textOf(object, "uid")) }
-
-// textOf is a text of an object's metadata.
-func textOf(object map[string]any, field string) string {
-	metadata, _ := object["metadata"].(map[string]any)
-	text, _ := metadata[field].(string)
-	return text
+func versionOf(object map[string]any) string {
+	return plan.Text(object, "metadata", "resourceVersion")
 }
 
-// labelOf is a label of an object.
-func labelOf(object map[string]any, label string) string {
-	metadata, _ := object["metadata"].(map[string]any)
-	labels, _ := metadata["labels"].(map[string]any)
-	text, _ := labels[label].(string)
-	return text
+func uidOf(object map[string]any) types.UID {
+	return types.UID(plan.Text(object, "metadata", "uid"))
 }

@@ -32,10 +32,10 @@ func generateName(operation plan.Operation) string {
 		return ""
 	}
 	fields, _ := operation.Body.(map[string]any)
-	if textOf(fields, "name") != "" {
+	if plan.Text(fields, "metadata", "name") != "" {
 		return ""
 	}
-	return textOf(fields, "generateName")
+	return plan.Text(fields, "metadata", "generateName")
 }
 
 // called returns the operation under a name.
@@ -124,6 +124,6 @@ func come(target plan.Object, there map[string]any) *write.Result {
 // isOurs reports whether an object is one that the rule made for the watched one.
 func (a *attempt) isOurs(operation plan.Operation, object map[string]any) bool {
 	rule := operation.Rules[0]
-	return labelOf(object, plan.LabelSet) == rule.SetID() && labelOf(object, plan.LabelRule) == rule.Name &&
-		labelOf(object, plan.LabelOwnerUID) == string(a.record.uid)
+	return plan.Label(object, plan.LabelSet) == rule.SetID() && plan.Label(object, plan.LabelRule) == rule.Name &&
+		plan.Label(object, plan.LabelOwnerUID) == string(a.record.uid)
 }

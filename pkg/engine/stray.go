@@ -71,5 +71,5 @@ func (e *Engine) straysOf(ctx context.Context, now *active, everything plan.Sele
 
 // named is the key of an object that was read live.
 func named(gvr schema.GroupVersionResource, object map[string]any) Key {
-	return Key{GVR: gvr, Namespace: textOf(object, "namespace"), Name: textOf(object, "name")}
+	return Key{GVR: gvr, Namespace: plan.Text(object, "metadata", "namespace"), Name: plan.Text(object, "metadata", "name")}
 }

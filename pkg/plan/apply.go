@@ -63,12 +63,12 @@ func (b builder) apply(joined *batch, current map[string]any) *Operation {
 // where it is to be released.
 func (o Operation) Over(current map[string]any) Operation {
 	body, _ := o.Body.(map[string]any)
-	if text(current, "metadata", "annotations", AdoptedAnnotation) != "" {
+	if Annotation(current, AdoptedAnnotation) != "" {
 		body = mergePatched(body, nested(Path{"metadata", "annotations", AdoptedAnnotation}, "true"))
 	}
 	o.Body = body
-	o.Target.UID = types.UID(text(current, "metadata", "uid"))
-	o.Target.ResourceVersion = text(current, "metadata", "resourceVersion")
+	o.Target.UID = types.UID(Text(current, "metadata", "uid"))
+	o.Target.ResourceVersion = Text(current, "metadata", "resourceVersion")
 	o.Predicted = mergePatched(current, body)
 	o.Changes = changes(o.Rules[0], nil, current, o.Predicted)
 	return o

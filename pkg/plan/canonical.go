@@ -54,8 +54,8 @@ func (s storage) effective(of Object, changed []Change, before, after map[string
 func differing(changed []Change, was, is map[string]any) []Change {
 	var kept []Change
 	for _, change := range changed {
-		old, existed := lookup(was, change.Path)
-		value, exists := lookup(is, change.Path)
+		old, existed := Lookup(was, change.Path)
+		value, exists := Lookup(is, change.Path)
 		if existed != exists || !equal(old, value) {
 			kept = append(kept, change)
 		}

@@ -39,11 +39,11 @@ func (l Leftover) CleanUp(object map[string]any) *Operation {
 func (l Leftover) target(object map[string]any) Object {
 	return Object{
 		GVR:             l.GVR,
-		Kind:            text(object, "kind"),
-		Namespace:       text(object, "metadata", "namespace"),
-		Name:            text(object, "metadata", "name"),
-		UID:             types.UID(text(object, "metadata", "uid")),
-		ResourceVersion: text(object, "metadata", "resourceVersion"),
+		Kind:            Text(object, "kind"),
+		Namespace:       Text(object, "metadata", "namespace"),
+		Name:            Text(object, "metadata", "name"),
+		UID:             types.UID(Text(object, "metadata", "uid")),
+		ResourceVersion: Text(object, "metadata", "resourceVersion"),
 	}
 }
 
@@ -62,7 +62,7 @@ func (l Leftover) giveUpFields(object map[string]any) *Wish {
 		return nil
 	}
 	return &Wish{
-		Type: Apply, Subresource: text(entries[at], "subresource"), Body: map[string]any{}, Force: true, Release: RemoveFields,
+		Type: Apply, Subresource: Text(entries[at], "subresource"), Body: map[string]any{}, Force: true, Release: RemoveFields,
 	}
 }
 
@@ -70,16 +70,15 @@ func (l Leftover) giveUpFields(object map[string]any) *Wish {
 // that another rule of the set has taken over only the ownership of fields is left
 // to be given up, or the other rule could not take a field back.
 func (l Leftover) giveUpChild(object map[string]any) *Wish {
-	label := func(key string) string { return text(object, "metadata", "labels", key) }
 	switch {
 	case !l.made(object):
 		return nil
-	case label(LabelSet) != l.Rule.SetID() || label(LabelRule) != l.Rule.Name:
+	case Label(object, LabelSet) != l.Rule.SetID() || Label(object, LabelRule) != l.Rule.Name:
 		return releasing(releaseFields(l.Rule.FieldManager(), object))
 	case !l.Prune:
 		return nil
-	case text(object, "metadata", "annotations", AdoptedAnnotation) != "":
-		return releasing(Release(l.Rule, types.UID(label(LabelOwnerUID)), object))
+	case Annotation(object, AdoptedAnnotation) != "":
+		return releasing(Release(l.Rule, types.UID(Label(object, LabelOwnerUID)), object))
 	default:
 		return &Wish{Type: Delete, Body: Deletion{PropagationPolicy: "Background"}}
 	}
@@ -89,7 +88,7 @@ func (l Leftover) giveUpChild(object map[string]any) *Wish {
 // applied the mark of its set, which no patch may write. What a rule created has
 // the mark too, but did not get it by an apply.
 func (l Leftover) made(object map[string]any) bool {
-	_, marked := lookup(ownedFields(object, l.Rule.FieldManager(), ""), Path{"f:metadata", "f:labels", "f:" + LabelSet})
+	_, marked := Lookup(ownedFields(object, l.Rule.FieldManager(), ""), Path{"f:metadata", "f:labels", "f:" + LabelSet})
 	return marked
 }
 

@@ -208,7 +208,7 @@ func cleansUp(t *rapid.T) {
 // foreign is what of an object is not the rule's.
 func foreign(t *rapid.T, object map[string]any) []string {
 	out := []string{encode(t, object["spec"])}
-	list, _ := lookup(object, finalizersPath)
+	list, _ := Lookup(object, finalizersPath)
 	names, _ := list.([]any)
 	for _, name := range names {
 		if name != rule("a").Finalizer() {
@@ -220,8 +220,8 @@ func foreign(t *rapid.T, object map[string]any) []string {
 			out = append(out, encode(t, entry))
 		}
 	}
-	ours := text(object, "metadata", "labels", LabelRule) == "a" && text(object, "metadata", "labels", LabelSet) == rule("a").SetID()
-	found, _ := lookup(object, Path{"metadata", "labels"})
+	ours := Label(object, LabelRule) == "a" && Label(object, LabelSet) == rule("a").SetID()
+	found, _ := Lookup(object, Path{"metadata", "labels"})
 	labels, _ := found.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if !ours || !strings.HasPrefix(key, "dyncontroller.dev/") {

@@ -89,7 +89,7 @@ func agree(a claim, below Path, b claim) bool {
 	case a.merged && b.member && !b.absent:
 		return true // The API server merges finalizers as a set.
 	}
-	left, leftOK := lookup(a.value, below)
+	left, leftOK := Lookup(a.value, below)
 	if b.member {
 		left, leftOK = memberAt(a.value, below)
 	}
@@ -104,7 +104,7 @@ func memberAt(value any, path Path) (found any, ok bool) {
 		return value, true
 	}
 	name := path[len(path)-1]
-	parent, _ := lookup(value, path[:len(path)-1])
+	parent, _ := Lookup(value, path[:len(path)-1])
 	list, _ := parent.([]any)
 	return name, slices.Contains(list, any(name))
 }

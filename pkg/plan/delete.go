@@ -18,7 +18,7 @@ func (w Wish) deletesLiving() bool { return w.Type == Delete && !BeingDeleted(w.
 // BeingDeleted reports whether an object is on its way: it is there until its
 // finalizers are gone.
 func BeingDeleted(object map[string]any) bool {
-	at, _ := lookup(object, Path{"metadata", "deletionTimestamp"})
+	at, _ := Lookup(object, Path{"metadata", "deletionTimestamp"})
 	return at != nil
 }
 
@@ -28,7 +28,7 @@ func (d Deletion) changes(object map[string]any) bool {
 	if !BeingDeleted(object) {
 		return true
 	}
-	left, _ := lookup(object, Path{"metadata", "deletionGracePeriodSeconds"})
+	left, _ := Lookup(object, Path{"metadata", "deletionGracePeriodSeconds"})
 	_, seconds, _ := number(left)
 	return d.GracePeriodSeconds != nil && seconds != nil && *d.GracePeriodSeconds < *seconds
 }

@@ -25,7 +25,7 @@ func (f Finalizer) claim() claim {
 // the others where they are. No finalizers are no list, as the API server
 // stores them.
 func (f Finalizer) applyTo(current map[string]any) map[string]any {
-	found, _ := lookup(current, finalizersPath)
+	found, _ := Lookup(current, finalizersPath)
 	list, _ := found.([]any)
 	has := slices.Contains(list, any(f.Name))
 	switch {

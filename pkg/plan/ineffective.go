@@ -55,20 +55,20 @@ func (o Operation) Ineffective(object map[string]any) (Marks, []Change) {
 	marks := Marks{}
 	var unchanged []Change
 	if o.isWhole() {
-		version := text(object, "metadata", "resourceVersion")
+		version := Text(object, "metadata", "resourceVersion")
 		if o.Type == Apply && version == o.Target.ResourceVersion {
 			return Marks{o.wholeMark(): true}, o.Changes
 		}
 		return marks, nil
 	}
 	if o.answeredByAnother(object) {
-		if text(object, "metadata", "resourceVersion") == o.Target.ResourceVersion {
+		if Text(object, "metadata", "resourceVersion") == o.Target.ResourceVersion {
 			return o.All(), o.Changes
 		}
 		return marks, nil
 	}
 	for _, change := range o.Changes {
-		value, found := lookup(object, change.Path)
+		value, found := Lookup(object, change.Path)
 		if found == change.existed && equal(value, change.Before) {
 			marks[change.mark(place{o.Target, o.Subresource})] = true
 			unchanged = append(unchanged, change)

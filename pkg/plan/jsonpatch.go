@@ -149,7 +149,7 @@ func (o jsonOperation) claims(current map[string]any) []claim {
 // move, that is the list. A parent that is not there yet may become a list.
 func placeOf(current map[string]any, path Path, moves bool) claim {
 	parent, last := path[:len(path)-1], path[len(path)-1]
-	value, _ := lookup(current, parent)
+	value, _ := Lookup(current, parent)
 	_, isMap := value.(map[string]any)
 	if moves && !isMap && (last == "-" || isIndex(last)) {
 		return claim{path: parent, opaque: true}

@@ -37,7 +37,7 @@ func withoutEmptyMetadata(body map[string]any) map[string]any {
 // where it has none.
 func ownedFields(current map[string]any, manager, subresource string) map[string]any {
 	for _, entry := range elements(current, "metadata", "managedFields") {
-		if !appliedBy(entry, manager) || text(entry, "subresource") != subresource {
+		if !appliedBy(entry, manager) || Text(entry, "subresource") != subresource {
 			continue
 		}
 		fields, _ := entry["fieldsV1"].(map[string]any)

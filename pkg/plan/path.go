@@ -93,14 +93,3 @@ func isName(step string) bool {
 	}
 	return step != ""
 }
-
-// LookupPointer returns the value that a JSON pointer leads to, nil where there
-// is none.
-func LookupPointer(value any, pointer string) any {
-	path, ok := parsePointer(pointer)
-	if !ok {
-		return nil
-	}
-	found, _ := lookup(value, path)
-	return found
-}

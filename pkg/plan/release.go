@@ -42,7 +42,7 @@ func Release(rule Rule, owner types.UID, current map[string]any) []any {
 func GiveUp(manager, subresource string, body, current map[string]any) []any {
 	return releaseEntries(manager, current, func(entry map[string]any) (map[string]any, bool) {
 		fields, _ := entry["fieldsV1"].(map[string]any)
-		if text(entry, "subresource") != subresource {
+		if Text(entry, "subresource") != subresource {
 			return fields, false
 		}
 		return kept(fields, body)
@@ -83,7 +83,7 @@ func releaseEntries(manager string, current map[string]any, keep func(entry map[
 	if len(out) == 0 || left > 0 {
 		return out
 	}
-	all, _ := lookup(current, path)
+	all, _ := Lookup(current, path)
 	return []any{step("test", path, all), step("replace", path, []any{map[string]any{}})}
 }
 
@@ -139,7 +139,7 @@ func releaseOwner(owner types.UID, current map[string]any) []any {
 	path := Path{"metadata", "ownerReferences"}
 	var out []any
 	for i, reference := range slices.Backward(elements(current, path...)) {
-		if isController(reference) && text(reference, "uid") == string(owner) {
+		if isController(reference) && Text(reference, "uid") == string(owner) {
 			at := path.child(strconv.Itoa(i))
 			out = append(out, step("test", at.child("uid"), string(owner)), removal(at))
 		}
@@ -149,8 +149,8 @@ func releaseOwner(owner types.UID, current map[string]any) []any {
 
 // releaseMarks leaves the marks of another rule, or for another owner, alone.
 func releaseMarks(rule Rule, owner types.UID, current map[string]any) []any {
-	label := func(key string) string { return text(current, "metadata", "labels", key) }
-	if label(LabelSet) != rule.SetID() || label(LabelRule) != rule.Name || owner != "" && label(LabelOwnerUID) != string(owner) {
+	if Label(current, LabelSet) != rule.SetID() || Label(current, LabelRule) != rule.Name ||
+		owner != "" && Label(current, LabelOwnerUID) != string(owner) {
 		return nil
 	}
 	var out []any
@@ -160,7 +160,7 @@ func releaseMarks(rule Rule, owner types.UID, current map[string]any) []any {
 		{"metadata", "labels", LabelRule},
 		{"metadata", "labels", LabelSet},
 	} {
-		if _, there := lookup(current, at); there {
+		if _, there := Lookup(current, at); there {
 			out = append(out, removal(at))
 		}
 	}

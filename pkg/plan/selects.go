@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Selects reports whether the object, which is of the right resource, is among
@@ -21,7 +20,7 @@ func (r Read) Selects(object map[string]any) bool {
 // Matches is Selects for an object of which the API server has said that it is
 // among what From selects.
 func (r Read) Matches(object map[string]any) bool {
-	return (r.Namespace == "" || r.Namespace == text(object, "metadata", "namespace")) && r.matches(object)
+	return (r.Namespace == "" || r.Namespace == Text(object, "metadata", "namespace")) && r.matches(object)
 }
 
 func (r Read) matches(object map[string]any) bool {
@@ -29,13 +28,13 @@ func (r Read) matches(object map[string]any) bool {
 	case ByAll:
 		return true
 	case ByName:
-		return slices.Contains(r.Names, text(object, "metadata", "name"))
+		return slices.Contains(r.Names, Text(object, "metadata", "name"))
 	case ByLabels:
 		return r.Labels != "" && matchesLabels(r.Labels, object)
 	case ByFields:
 		return len(r.Fields) > 0 && !slices.ContainsFunc(r.Fields, func(field FieldValue) bool { return !field.holds(object) })
 	case ByOwner:
-		uid := controllerUID(object)
+		uid := ControllerUID(object)
 		return uid != "" && slices.Contains(r.Owners, uid)
 	default:
 		return false
@@ -43,7 +42,7 @@ func (r Read) matches(object map[string]any) bool {
 }
 
 func (f FieldValue) holds(object map[string]any) bool {
-	value, exists := lookup(object, f.Path)
+	value, exists := Lookup(object, f.Path)
 	return exists && equal(value, f.Value)
 }
 
@@ -51,7 +50,7 @@ func (f FieldValue) holds(object map[string]any) bool {
 // has the object, which is of the right resource. A selector that the API
 // server would refuse admits nothing.
 func (s Selection) Admits(object map[string]any) bool {
-	return (s.Namespace == "" || s.Namespace == text(object, "metadata", "namespace")) &&
+	return (s.Namespace == "" || s.Namespace == Text(object, "metadata", "namespace")) &&
 		matchesLabels(s.LabelSelector, object) && s.matchesFields(object)
 }
 
@@ -63,11 +62,11 @@ func matchesLabels(selector string, object map[string]any) bool {
 	if err != nil {
 		return false
 	}
-	found, _ := lookup(object, Path{"metadata", "labels"})
+	found, _ := Lookup(object, Path{"metadata", "labels"})
 	given, _ := found.(map[string]any)
 	have := make(labels.Set, len(given))
 	for key := range given {
-		have[key] = text(given, key)
+		have[key] = Text(given, key)
 	}
 	return parsed.Matches(have)
 }
@@ -92,45 +91,11 @@ func (s Selection) matchesFields(object map[string]any) bool {
 // scalarText is empty for what is absent and for what is not a scalar, which
 // no selector can name.
 func scalarText(object map[string]any, field string) string {
-	value, _ := lookup(object, strings.Split(field, "."))
+	value, _ := Lookup(object, strings.Split(field, "."))
 	switch value := value.(type) {
 	case nil, map[string]any, []any:
 		return ""
 	default:
 		return fmt.Sprint(value)
 	}
-}
-
-// controllerUID is the uid of the object's controller, empty where it has none.
-func controllerUID(object map[string]any) types.UID {
-	for _, reference := range elements(object, "metadata", "ownerReferences") {
-		if isController(reference) {
-			return types.UID(text(reference, "uid"))
-		}
-	}
-	return ""
-}
-
-func isController(reference map[string]any) bool {
-	controls, _ := reference["controller"].(bool)
-	return controls
-}
-
-// text is the string at a path, empty where there is none.
-func text(object map[string]any, path ...string) string {
-	value, _ := lookup(object, path)
-	found, _ := value.(string)
-	return found
-}
-
-// elements are the maps of a list at a path; what is no map is nil, so that the
-// indexes are those of the list.
-func elements(object map[string]any, path ...string) []map[string]any {
-	value, _ := lookup(object, path)
-	list, _ := value.([]any)
-	out := make([]map[string]any, len(list))
-	for i, element := range list {
-		out[i], _ = element.(map[string]any)
-	}
-	return out
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 )
 
 // Wish is what one action of one rule wants of one object.
@@ -145,27 +144,6 @@ func typeName(value any) string {
 	default:
 		return fmt.Sprintf("%T", value)
 	}
-}
-
-// lookup follows a path through maps and lists.
-func lookup(value any, path Path) (found any, ok bool) {
-	for _, step := range path {
-		switch at := value.(type) {
-		case map[string]any:
-			if value, ok = at[step]; !ok {
-				return nil, false
-			}
-		case []any:
-			index, err := strconv.Atoi(step)
-			if err != nil || index < 0 || index >= len(at) {
-				return nil, false
-			}
-			value = at[index]
-		default:
-			return nil, false
-		}
-	}
-	return value, true
 }
 
 // applyTo returns the object with the wish, which joins others in an update.

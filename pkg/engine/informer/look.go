@@ -8,34 +8,10 @@ import (
 
 // What is looked up here is what [plan.Read.Matches] looks at.
 
-// at follows a path through maps and lists.
-func at(object any, path plan.Path) (value any, ok bool) {
-	value = object
-	for _, step := range path {
-		switch inside := value.(type) {
-		case map[string]any:
-			if value, ok = inside[step]; !ok {
-				return nil, false
-			}
-		case []any:
-			index, err := strconv.Atoi(step)
-			if err != nil || index < 0 || index >= len(inside) {
-				return nil, false
-			}
-			value = inside[index]
-		default:
-			return nil, false
-		}
-	}
-	return value, true
-}
-
 // textAt is empty where there is no text.
 func textAt(path ...string) func(map[string]any) (string, bool) {
 	return func(object map[string]any) (string, bool) {
-		value, _ := at(object, path)
-		text, _ := value.(string)
-		return text, true
+		return plan.Text(object, path...), true
 	}
 }
 
@@ -81,21 +57,13 @@ func hasLabel(key string) func(map[string]any) (string, bool) {
 }
 
 func labelsOf(object map[string]any) map[string]any {
-	value, _ := at(object, plan.Path{"metadata", "labels"})
+	value, _ := plan.Lookup(object, plan.Path{"metadata", "labels"})
 	given, _ := value.(map[string]any)
 	return given
 }
 
 // controller is the uid of the object's controller.
 func controller(object map[string]any) (uid string, ok bool) {
-	value, _ := at(object, plan.Path{"metadata", "ownerReferences"})
-	references, _ := value.([]any)
-	for _, element := range references {
-		reference, _ := element.(map[string]any)
-		if controls, _ := reference["controller"].(bool); controls {
-			uid, ok = reference["uid"].(string)
-			return uid, ok
-		}
-	}
-	return "", false
+	uid = string(plan.ControllerUID(object))
+	return uid, uid != ""
 }

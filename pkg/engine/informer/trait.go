@@ -140,7 +140,7 @@ func ofFields(fields []plan.FieldValue) []trait {
 		traits[i] = trait{
 			name: "field " + strconv.Quote(path.Pointer()),
 			of: func(object map[string]any) (string, bool) {
-				value, ok := at(object, path)
+				value, ok := plan.Lookup(object, path)
 				return scalar(value), ok
 			},
 			values: []string{scalar(field.Value)},

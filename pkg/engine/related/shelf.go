@@ -70,8 +70,7 @@ func (s *shelf[K]) answered(h hasher, object map[string]any, found *set[*questio
 // visit goes to each place that the object is at. It reads the object as
 // [plan.Read.Matches] does.
 func (s *shelf[K]) visit(object map[string]any, look func(place)) {
-	metadata, _ := object["metadata"].(map[string]any)
-	own := textOf(metadata, "namespace")
+	own := plan.Text(object, "metadata", "namespace")
 	everywhere := func(p place) {
 		look(p)
 		if own != "" {
@@ -80,12 +79,12 @@ func (s *shelf[K]) visit(object map[string]any, look func(place)) {
 		}
 	}
 	everywhere(place{by: plan.ByAll})
-	everywhere(place{by: plan.ByName, kind: text, value: textOf(metadata, "name")})
-	if uid := controllerOf(metadata); uid != "" {
-		everywhere(place{by: plan.ByOwner, kind: text, value: uid})
+	everywhere(place{by: plan.ByName, kind: text, value: plan.Text(object, "metadata", "name")})
+	if uid := plan.ControllerUID(object); uid != "" {
+		everywhere(place{by: plan.ByOwner, kind: text, value: string(uid)})
 	}
 	if s.labels > 0 {
-		visitLabels(metadata, everywhere)
+		visitLabels(object, everywhere)
 	}
 	s.paths.walk(object, func(pointer string, value any) {
 		kind, written := kindOf(value)
@@ -93,28 +92,12 @@ func (s *shelf[K]) visit(object map[string]any, look func(place)) {
 	})
 }
 
-func visitLabels(metadata map[string]any, look func(place)) {
+func visitLabels(object map[string]any, look func(place)) {
 	look(place{by: plan.ByLabels})
-	labels, _ := metadata["labels"].(map[string]any)
+	found, _ := plan.Lookup(object, plan.Path{"metadata", "labels"})
+	labels, _ := found.(map[string]any)
 	for key := range labels {
 		look(place{by: plan.ByLabels, key: key, kind: present})
-		look(place{by: plan.ByLabels, key: key, kind: text, value: textOf(labels, key)})
+		look(place{by: plan.ByLabels, key: key, kind: text, value: plan.Text(labels, key)})
 	}
-}
-
-// controllerOf is the uid of the controller, empty where there is none.
-func controllerOf(metadata map[string]any) string {
-	references, _ := metadata["ownerReferences"].([]any)
-	for _, element := range references {
-		reference, _ := element.(map[string]any)
-		if controls, _ := reference["controller"].(bool); controls {
-			return textOf(reference, "uid")
-		}
-	}
-	return ""
-}
-
-func textOf(from map[string]any, key string) string {
-	text, _ := from[key].(string)
-	return text
 }

@@ -187,18 +187,6 @@ func locate(n *document.Node, err error) *document.Error {
 	return body.Locate(n, err)
 }
 
-func labelOf(object map[string]any, key string) string {
-	return metadataText(object, "labels", key)
-}
-
-// metadataText returns a text of a map in metadata, such as that of a label.
-func metadataText(object map[string]any, field, key string) string {
-	metadata, _ := object["metadata"].(map[string]any)
-	fields, _ := metadata[field].(map[string]any)
-	text, _ := fields[key].(string)
-	return text
-}
-
 // trace adds what making a child takes.
 func (c *child) trace(t Traces) *footprint.Access {
 	access := t.access(c.declaration.GVR)

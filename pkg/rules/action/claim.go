@@ -13,9 +13,9 @@ func (a *apply) claim(e *Evaluation, want *wanted, wish *plan.Wish, question pla
 		return err
 	}
 	current := wish.Current
-	made := labelOf(current, plan.LabelSet) == e.Rule.SetID()
+	made := plan.Label(current, plan.LabelSet) == e.Rule.SetID()
 	switch {
-	case made && labelOf(current, plan.LabelOwnerUID) == string(e.Object.UID):
+	case made && plan.Label(current, plan.LabelOwnerUID) == string(e.Object.UID):
 	case made:
 		if err := a.checkAbandoned(e, wish); err != nil {
 			return err
@@ -27,7 +27,7 @@ func (a *apply) claim(e *Evaluation, want *wanted, wish *plan.Wish, question pla
 		return a.refuse(e, "write another name, or adopt: true to take it over",
 			"%s is there already, and was not made by the %s", wish.Target, e.Rule.SetName())
 	}
-	if !made || metadataText(current, "annotations", plan.AdoptedAnnotation) != "" {
+	if !made || plan.Annotation(current, plan.AdoptedAnnotation) != "" {
 		metadata := copied(want.fields, "metadata")
 		annotations := copied(metadata, "annotations")
 		annotations[plan.AdoptedAnnotation] = "true"
@@ -51,7 +51,7 @@ func (a *apply) checkController(e *Evaluation, wish *plan.Wish) error {
 // two would take it from each other in turn. A watched object that was made anew
 // finds the child of the old one.
 func (a *apply) checkAbandoned(e *Evaluation, wish *plan.Wish) error {
-	rule, uid := labelOf(wish.Current, plan.LabelRule), labelOf(wish.Current, plan.LabelOwnerUID)
+	rule, uid := plan.Label(wish.Current, plan.LabelRule), plan.Label(wish.Current, plan.LabelOwnerUID)
 	gone := rule == e.Rule.Name && len(a.watched) > 0 // What another rule watches is not known here.
 	for _, watched := range a.watched {
 		found, err := e.read(a.node, plan.Read{

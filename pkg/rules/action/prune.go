@@ -24,7 +24,7 @@ func Prune(e *Evaluation, of *relation.Declaration) error {
 			continue
 		}
 		wish := plan.Wish{Rule: e.Rule, Target: object, Current: current}
-		if metadataText(current, "annotations", plan.AdoptedAnnotation) == "" {
+		if plan.Annotation(current, plan.AdoptedAnnotation) == "" {
 			wish.Type, wish.Body = plan.Delete, plan.Deletion{PropagationPolicy: string(background)}
 		} else {
 			wish.Type, wish.Body = plan.JSON, plan.Release(e.Rule, e.Object.UID, current)

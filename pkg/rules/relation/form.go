@@ -183,7 +183,7 @@ func askOwnedBy(q *plan.Read, v any) (bool, *mistake) {
 		if !ok {
 			return false, mistakef("", "ownedBy takes an object or a list of objects, have %s", value.KindOf(owner))
 		}
-		uid := textOf(metadataOf(object), "uid")
+		uid := plan.Text(object, "metadata", "uid")
 		if uid == "" {
 			return false, mistakef("", "ownedBy takes objects of the cluster, have one without metadata.uid")
 		}

@@ -96,18 +96,7 @@ func (i identity) compare(other identity) int {
 }
 
 func identityOf(object map[string]any) identity {
-	metadata := metadataOf(object)
-	return identity{textOf(metadata, "namespace"), textOf(metadata, "name")}
-}
-
-func metadataOf(object map[string]any) map[string]any {
-	metadata, _ := object["metadata"].(map[string]any)
-	return metadata
-}
-
-func textOf(from map[string]any, key string) string {
-	text, _ := from[key].(string)
-	return text
+	return identity{plan.Text(object, "metadata", "namespace"), plan.Text(object, "metadata", "name")}
 }
 
 // ordered returns the objects by namespace and name. An object that several

@@ -84,14 +84,13 @@ func (r *Reader) Origin(v any) (object plan.Object, current map[string]any, foun
 		})
 		if there && same(candidate, a.objects[i]) {
 			gvr := a.read.From[0].GVR
-			metadata := metadataOf(candidate)
 			return plan.Object{
 				GVR:             gvr,
 				Kind:            r.Kinds[gvr].Name,
 				Namespace:       wanted.namespace,
 				Name:            wanted.name,
-				UID:             types.UID(textOf(metadata, "uid")),
-				ResourceVersion: textOf(metadata, "resourceVersion"),
+				UID:             types.UID(plan.Text(candidate, "metadata", "uid")),
+				ResourceVersion: plan.Text(candidate, "metadata", "resourceVersion"),
 			}, candidate, true
 		}
 	}
