@@ -345,6 +345,9 @@ func TestSettleWithoutTheInventory(t *testing.T) {
 				if err != nil || (report.Unkept != nil) != tc.unkept {
 					t.Errorf("%s err %v, unkept: %v", tc.reason, err, report.Unkept)
 				}
+				if len(report.Failures) > 0 {
+					t.Errorf("%s\nwhat waits for the inventory is told besides why it cannot be written: %v", tc.reason, report.Failures)
+				}
 				if n := strings.Count(c.log.String(), "housekeeping is not done"); n != 1 {
 					t.Errorf("it was logged %d times:\n%s", n, c.log.String())
 				}

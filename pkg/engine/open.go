@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -183,7 +184,11 @@ func (o *open) summary() Report {
 	out := o.report
 	out.Objects = len(o.looks)
 	for _, key := range slices.SortedFunc(maps.Keys(o.looks), Key.compare) {
-		out.Failures = append(out.Failures, o.looks[key].failures...)
+		for _, failure := range o.looks[key].failures {
+			if out.Unkept == nil || !errors.Is(failure.Err, errUnrecorded) { // Unkept says why it waits.
+				out.Failures = append(out.Failures, failure)
+			}
+		}
 		if o.looks[key].waits {
 			out.Waiting++
 		}
