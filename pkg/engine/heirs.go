@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -74,23 +76,47 @@ func (e *Engine) withoutHeirs(ctx context.Context, now *active, leftovers []plan
 	if err := e.lookedAtAll(ctx); err != nil {
 		return nil, err
 	}
-	held := map[plan.Leftover]bool{}
-	e.barrier.seek(func(key Key, rules []plan.Rule) bool {
-		inTheWay := false
-		for leftover, heirs := range of {
-			if heirs.include(key, rules) {
-				held[leftover], inTheWay = true, true
-			}
-		}
-		return inTheWay
-	})
-	if len(held) > 0 {
-		errs = append(errs, errLate)
+	held, err := e.late(of)
+	if err != nil {
+		errs = append(errs, err)
 	}
 	return slices.DeleteFunc(slices.Clone(leftovers), func(l plan.Leftover) bool {
 		_, known := of[l]
 		return !known || held[l]
 	}), errors.Join(errs...)
+}
+
+// late are the leftovers that an heir may still take over. The error names one of the
+// objects that are waited for, and the heirs that have not done with it where it is known
+// which those are.
+func (e *Engine) late(of map[plan.Leftover]heirs) (held map[plan.Leftover]bool, err error) {
+	held = map[plan.Leftover]bool{}
+	var first Key // It would be another each time otherwise, and logged each time.
+	e.barrier.seek(func(key Key, rules []plan.Rule) bool {
+		var waited []plan.Rule
+		inTheWay := false
+		for leftover, heirs := range of {
+			if heirs.include(key, rules) {
+				held[leftover], inTheWay = true, true
+				waited = append(waited, heirs.rules...)
+			}
+		}
+		if inTheWay && (err == nil || key.compare(first) < 0) {
+			late := slices.DeleteFunc(slices.Clone(rules), func(rule plan.Rule) bool { return !slices.Contains(waited, rule) })
+			first, err = key, fmt.Errorf("%w: %s", errLate, described(key, late))
+		}
+		return inTheWay
+	})
+	return held, err
+}
+
+func described(key Key, rules []plan.Rule) string {
+	// Of what is gone the name may not be known.
+	object := plan.Object{GVR: key.GVR, Namespace: key.Namespace, Name: cmp.Or(key.Name, string(key.UID))}.String()
+	if len(rules) == 0 {
+		return object
+	}
+	return fmt.Sprintf("%s (%s)", object, strings.Join(names(rules), ", "))
 }
 
 // cleanUp takes away what rules have left that are gone. The others go first, as they
