@@ -21,6 +21,8 @@ type attempt struct {
 	record *record
 	// asked is what the plan was decided by.
 	asked *source
+	// tried is what was known to have no effect before.
+	tried plan.Marks
 	// wrote are the rules of which something was written.
 	wrote map[plan.Rule]bool
 	// unfinished are the rules of which something was not: their Events wait.
@@ -42,7 +44,7 @@ type attempt struct {
 // ones of its rules; other rules go on.
 func (e *Engine) carryOut(ctx context.Context, now *active, key Key, record *record, decided plan.Plan, asked *source) outcome {
 	a := &attempt{
-		engine: e, now: now, key: key, record: record, asked: asked, made: map[types.UID]bool{},
+		engine: e, now: now, key: key, record: record, asked: asked, tried: record.ineffective, made: map[types.UID]bool{},
 		wrote: map[plan.Rule]bool{}, unfinished: map[plan.Rule]bool{},
 		latest: map[plan.Object]plan.Object{}, surprising: map[plan.Object]bool{}, batch: map[plan.Rule]int{},
 		outcome: outcome{
@@ -152,8 +154,10 @@ type sending struct {
 	reused bool
 	// answer is there where it is not sent at all.
 	answer *write.Result
-	// kept says that it was not sent, because what is there is to be left alone.
-	kept bool
+	// kept says that it was not sent, because what is there is to be left alone, or is
+	// known to stay as it is, by these marks.
+	kept  bool
+	known plan.Marks
 }
 
 // ready binds an operation to the object as the last write of the plan left it, and

@@ -11,6 +11,7 @@ import (
 // judge draws the conclusions from an answer.
 func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) {
 	if sent.kept {
+		maps.Copy(a.record.ineffective, sent.known)
 		a.keep()
 		return
 	}
@@ -34,7 +35,7 @@ func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) 
 		maps.Copy(a.record.ineffective, sent.planned.All()) // Without a name of our own.
 		return
 	}
-	a.remember(sent.Operation, result)
+	a.remember(sent, result)
 	if result.Class == write.Unchanged {
 		return
 	}
@@ -134,14 +135,17 @@ func (a *attempt) refused(operation plan.Operation, result write.Result) {
 }
 
 // remember keeps what had no effect from being repeated.
-func (a *attempt) remember(operation plan.Operation, result write.Result) {
-	marks, unchanged := operation.Ineffective(result.Object)
+func (a *attempt) remember(sent sending, result write.Result) {
+	marks, unchanged := sent.hides(result.Object)
+	if len(marks) == 0 {
+		marks, unchanged = sent.Ineffective(result.Object)
+	}
 	if len(marks) == 0 {
 		return
 	}
 	maps.Copy(a.record.ineffective, marks)
 	a.engine.log(a.key).Warn("write had no effect and is not repeated",
-		"rules", names(operation.Rules), "changes", changed(operation.Rules, unchanged))
+		"rules", names(sent.Rules), "changes", changed(sent.Rules, unchanged))
 }
 
 // log names rules and fields but not their values, which may be secret.

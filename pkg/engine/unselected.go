@@ -56,10 +56,27 @@ func (a *attempt) meet(ctx context.Context, sent *sending) *write.Result {
 		return &write.Result{}
 	}
 	if over := sent.Over(there); a.isOurs(over, there) && sees(sent.Unseen, over.Predicted) {
+		if marks := over.All(); a.tried.Has(marks) {
+			sent.kept, sent.known = true, marks
+			return &write.Result{}
+		}
 		sent.Operation = over
 		return nil
 	}
 	return &write.Result{Class: write.Terminal, Err: &unselectedError{*sent.Unseen.Event}}
+}
+
+// hides returns what would be sent again over an object that has come back without what
+// makes it seen, as where admission has taken that off, and the fields that are in vain.
+func (sent sending) hides(object map[string]any) (plan.Marks, []plan.Change) {
+	if sent.Unseen == nil || object == nil || sees(sent.Unseen, object) {
+		return nil, nil
+	}
+	over := sent.planned.Over(object)
+	if !sees(sent.Unseen, over.Predicted) {
+		return nil, nil
+	}
+	return over.All(), over.Changes
 }
 
 // sees reports whether the rules find an object where they have looked for it.

@@ -2,12 +2,15 @@ package engine_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // TestUnselectedPasses holds that what was in the way is in the way no longer once it is
@@ -78,4 +81,58 @@ func TestUnselectedEpisodes(t *testing.T) {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestUnselectedStaysHidden holds that what admission takes off again, and the rule does
+// not see without it, is not given back each time that the rule is evaluated; and that
+// such an object is made anew once it is gone.
+func TestUnselectedStaysHidden(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		there   string
+		changes bool // by the first write, apart from the label
+	}{
+		"Changed":   {"The write did something else.", hiddenChild("}"), true},
+		"Unchanged": {"The write did nothing at all.", hiddenChild("}"), false},
+		"Made":      {"It has never had what it is selected by.", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			if tc.there != "" {
+				c.put(t, tc.there)
+			}
+			c.answer = func(operation plan.Operation) *write.Result {
+				if operation.Type != plan.Apply {
+					return nil
+				}
+				if !tc.changes {
+					there := c.of(item("child"))
+					return &write.Result{Class: write.Unchanged, Object: there, Echo: echo(operation.Target, there, false)}
+				}
+				operation.Body = merged(operation.Body.(map[string]any), map[string]any{"metadata": map[string]any{"labels": map[string]any{"tag": nil}}})
+				result := c.carryOut(operation)
+				return &result
+			}
+			runWith(t, c, engine.Housekeeping{}, families(t, making("tagged", "prune: true")), func(t *testing.T, _ *engine.Engine) {
+				for i := range 5 {
+					pass(time.Hour)
+					c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: a, annotations: {turn: "%d"}}, spec: {size: 1}}`, i))
+				}
+				pass(time.Hour)
+				if n := c.writesTo(item("child")); n != 1 {
+					t.Errorf("%s\n%d writes to it, want 1", tc.reason, n)
+				}
+				if n := strings.Count(c.log.String(), "write had no effect and is not repeated"); n != 1 {
+					t.Errorf("%s\nlogged %d times:\n%s", tc.reason, n, c.log.String())
+				}
+				c.locked(func() { c.answer = nil })
+				c.drop(item("child"))
+				pass(6 * time.Minute)
+				if got := at(c.of(item("child")), "metadata", "labels", "tag"); got != "yes" {
+					t.Errorf("%s\nit was not made anew", tc.reason)
+				}
+			})
+		})
+	}
 }

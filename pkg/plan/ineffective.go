@@ -15,6 +15,16 @@ type Mark [sha256.Size]byte
 // Marks is a set of them.
 type Marks map[Mark]bool
 
+// Has reports whether all the others are among them.
+func (m Marks) Has(others Marks) bool {
+	for mark := range others {
+		if !m[mark] {
+			return false
+		}
+	}
+	return true
+}
+
 func markOf(parts ...any) Mark {
 	// All of it came from JSON, so it can be encoded, with keys in order.
 	data, _ := json.Marshal(parts)
