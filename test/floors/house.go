@@ -96,7 +96,7 @@ func Bans() []Ban {
 		{
 			Why:  "only tests import it",
 			Who:  []string{"./cmd/...", "./internal/...", "./pkg/..."},
-			What: []string{"testing/...", "github.com/google/go-cmp/...", "github.com/santhosh-tekuri/jsonschema/...", "k8s.io/client-go/openapi/openapitest/...", "github.com/rogpeppe/go-internal/...", "go.uber.org/goleak/..."},
+			What: []string{"testing/...", "github.com/google/go-cmp/...", "github.com/santhosh-tekuri/jsonschema/...", "k8s.io/client-go/openapi/openapitest/...", "github.com/rogpeppe/go-internal/...", "go.uber.org/goleak/...", "github.com/joshdk/go-junit/..."},
 		},
 	}
 }

@@ -15,7 +15,9 @@ type Definition struct {
 	Group, Plural, Kind string
 	Other               []string // in the singular and short names
 	Namespaced          bool
-	versions            []version
+	// Document is the whole of it as it was read, of any version of its API. It is read only.
+	Document map[string]any
+	versions []version
 }
 
 // version is one that the API server serves.
@@ -55,6 +57,7 @@ func define(o object) (*Definition, *document.Error) {
 		Kind:       text(names, "kind"),
 		Other:      otherNames(names),
 		Namespaced: scope != "Cluster", // v1beta1 need not say.
+		Document:   o.value,
 		versions:   versionsOf(spec, number == "v1beta1"),
 	}, nil
 }
