@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -19,6 +20,8 @@ const recheck = 5 * time.Second
 
 // echoTimeout is how long a settling engine waits for the caches to see a write.
 const echoTimeout = time.Minute
+
+var errUnseen = errors.New("the caches do not show the last write")
 
 var errSilent = fmt.Errorf("the watch has not shown the last write for %s", echoTimeout)
 
@@ -137,8 +140,12 @@ func (e *Engine) reached(ctx context.Context, cache informer.Key, view informer.
 	}
 }
 
-// await leaves an object alone until the caches have seen what was written for it.
+// await leaves an object alone until the caches have seen what was written for it. No
+// time passes for who drives the engine, so a few turns count.
 func (e *Engine) await(record *record) outcome {
+	if e.driven() {
+		return outcome{}.failed(trouble{err: errUnseen}, false, 0)
+	}
 	if e.open.keeping() && e.options.Clock.Since(record.since) >= echoTimeout {
 		return outcome{}.failed(trouble{err: errSilent}, true, 0)
 	}

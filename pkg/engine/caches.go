@@ -43,6 +43,7 @@ type Live interface {
 type active struct {
 	set     *rules.Set
 	watched map[informer.Key]bool
+	all     []informer.Key // those that are watched first
 	// of lists the caches of each resource.
 	of map[schema.GroupVersionResource][]informer.Key
 	// stored lists them whatever the version in which they read it.
@@ -67,6 +68,7 @@ func activate(set *rules.Set) *active {
 		key := informer.Key(selection)
 		if !seen[key] {
 			seen[key] = true
+			a.all = append(a.all, key)
 			a.of[key.GVR] = append(a.of[key.GVR], key)
 			a.stored[key.GVR.GroupResource()] = append(a.stored[key.GVR.GroupResource()], key)
 		}
@@ -92,16 +94,4 @@ func (a *active) holding(object plan.Object) []informer.Key {
 }
 
 // caches lists all of them, those that are watched first.
-func (a *active) caches() []informer.Key {
-	var watched, read []informer.Key
-	for _, keys := range a.of {
-		for _, key := range keys {
-			if a.watched[key] {
-				watched = append(watched, key)
-			} else {
-				read = append(read, key)
-			}
-		}
-	}
-	return append(watched, read...)
-}
+func (a *active) caches() []informer.Key { return slices.Clone(a.all) }

@@ -49,10 +49,8 @@ func (e *Engine) carryOut(ctx context.Context, now *active, key Key, record *rec
 		latest: map[plan.Object]plan.Object{}, surprising: map[plan.Object]bool{}, batch: map[plan.Rule]int{},
 		outcome: outcome{
 			looked: true, waits: slices.ContainsFunc(decided.Decisions, waits), troubles: troubled(decided.Decisions),
+			lookAgainAt: decided.LookAgainAt,
 		},
-	}
-	if !e.open.keeping() { // Who settles waits for no timer.
-		a.outcome.lookAgainAt = decided.LookAgainAt
 	}
 	record.ineffective = decided.Suppressed
 	for rest := decided.Operations; len(rest) > 0; {
@@ -181,9 +179,16 @@ func (a *attempt) ready(operation plan.Operation) sending {
 	return out
 }
 
-// writeAll sends operations at the same time.
+// writeAll sends operations at the same time, or in their order where somebody drives
+// the engine.
 func (a *attempt) writeAll(ctx context.Context, sent []sending) []write.Result {
 	results := make([]write.Result, len(sent))
+	if a.engine.driven() {
+		for i := range sent {
+			results[i] = a.write(ctx, &sent[i])
+		}
+		return results
+	}
 	var writers sync.WaitGroup
 	for i := range sent {
 		writers.Go(func() { results[i] = a.write(ctx, &sent[i]) })

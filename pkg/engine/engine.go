@@ -106,14 +106,24 @@ type Options struct {
 	Log      *slog.Logger // default: none
 	Clock    clock.WithTicker
 	Workers  int // default: 4
+	// Queue says in which order keys are looked at, by somebody who drives the engine with
+	// [Engine.Start]; Run and Settle need the default. The engine is then predictable in
+	// the rest, too: what is queued together is queued in the order of the keys, and what
+	// a rule creates is sent one after the other. Get must not block: it says that there is
+	// nothing as if the queue were shut down.
+	Queue workqueue.TypedDelayingInterface[Key]
+	// Explain gives the decisions of rules that did not match a reason, which costs time.
+	Explain bool
+	// Looked is told of each evaluation, by all workers at the same time; default: none.
+	Looked func(rules.Snapshot, []plan.Decision)
 }
 
 // Engine runs one set of rules at a time. Its methods are safe for concurrent
-// use; Run or Settle is called once.
+// use, but for those of a caller who drives it; Run, Settle or Start is called once.
 type Engine struct {
 	options Options
 	caches  Caches
-	queue   workqueue.TypedRateLimitingInterface[Key]
+	queue   workqueue.TypedDelayingInterface[Key]
 	limiter workqueue.TypedRateLimiter[Key]
 	memory  memory
 	open    open
@@ -145,14 +155,15 @@ func New(options Options) *Engine {
 	if options.Name == nil {
 		options.Name = RandomName
 	}
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry)
 	e := &Engine{
 		options: options,
-		limiter: limiter,
+		limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry),
 		related: related.NewIndex[Key](),
 		barrier: newBarrier(),
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
-			workqueue.TypedRateLimitingQueueConfig[Key]{Clock: options.Clock}),
+		queue:   options.Queue,
+	}
+	if e.queue == nil {
+		e.queue = workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Clock: options.Clock})
 	}
 	e.active.Store(activate(&rules.Set{}))
 	if options.Housekeeping.Inventory != nil {
@@ -190,9 +201,7 @@ func (e *Engine) SetRules(set *rules.Set) error {
 	}
 	// What is remembered of objects that nobody watches any more is forgotten
 	// when they are looked at and not found.
-	for _, key := range e.memory.keys() {
-		e.enqueue(key)
-	}
+	e.enqueueEach(e.memory.keys())
 	return nil
 }
 
@@ -205,7 +214,9 @@ func (e *Engine) Run(ctx context.Context) {
 	if e.house != nil {
 		workers.Go(func() { e.house.run(ctx) })
 	}
-	workers.Go(func() { e.timers.run(ctx, e.options.Clock, e.enqueueAfter) })
+	if !e.open.keeping() { // Who settles waits for no timer.
+		workers.Go(func() { e.timers.run(ctx, e.options.Clock, e.enqueueAfter) })
+	}
 	<-ctx.Done()
 	e.queue.ShutDown()
 	workers.Wait()
@@ -224,25 +235,5 @@ func (e *Engine) work(ctx context.Context) {
 		}
 		e.queue.Done(key)
 		done()
-	}
-}
-
-func (e *Engine) enqueue(key Key) {
-	e.open.add(key)
-	e.queue.Add(key)
-	e.options.Observer.Queued(e.queue.Len())
-}
-
-func (e *Engine) enqueueAfter(key Key, wait time.Duration) {
-	if wait == 0 {
-		e.enqueue(key)
-	} else {
-		e.queue.AddAfter(key, wait)
-	}
-}
-
-func (e *Engine) enqueueAll(key informer.Key) {
-	for _, name := range e.caches.Names(key) {
-		e.enqueue(Key{GVR: key.GVR, Namespace: name.Namespace, Name: name.Name})
 	}
 }

@@ -163,7 +163,7 @@ func (e *Engine) enqueueOrphans(family rules.Family) {
 	}
 	var orphans []Key
 	census := e.active.Load().census
-	for uid := range e.parentsOf(family) {
+	for _, uid := range inOrder(e.parentsOf(family)) {
 		key := Key{GVR: family.Parents[0].GVR, UID: uid}
 		if gone, err := e.nowhere([]rules.Family{family}, key); gone && err == nil {
 			orphans = append(orphans, key)

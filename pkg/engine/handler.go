@@ -28,12 +28,8 @@ func (h handler) Changed(event informer.Event) {
 			e.enqueue(gone)
 		}
 	}
-	for _, key := range e.related.Concerned(plan.Selection(event.Key), event.Before, event.After) {
-		e.enqueue(key)
-	}
-	for _, key := range e.waiters.at(object.ofAnyVersion()) {
-		e.enqueue(key)
-	}
+	e.enqueueEach(e.related.Concerned(plan.Selection(event.Key), event.Before, event.After))
+	e.enqueueEach(e.waiters.at(object.ofAnyVersion()))
 }
 
 // replaced is the uid of the object that the cache does not have any more, empty
@@ -53,9 +49,7 @@ func (h handler) Synced(key informer.Key) {
 	if now.watched[key] {
 		e.enqueueAll(key)
 	}
-	for _, asker := range e.related.Asking(plan.Selection(key)) {
-		e.enqueue(asker)
-	}
+	e.enqueueEach(e.related.Asking(plan.Selection(key)))
 	e.told.add(key)
 	for _, family := range now.families {
 		if isOf(family, key) {

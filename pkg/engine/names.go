@@ -15,14 +15,17 @@ import (
 // errCome is why an object is not made under a name that was sent before.
 var errCome = errors.New("what was to be made has turned up since, so it is decided anew")
 
-// randomLength is how many characters the API server adds to a generateName.
-const randomLength = 5
+// RandomLength is how many characters the API server adds to a generateName.
+const RandomLength = 5
 
 // RandomName makes a name as the API server does of a generateName. The engine
 // chooses it, so that a request whose answer was lost can be sent again without
 // making a second object.
-func RandomName(prefix string) string {
-	return prefix[:min(len(prefix), validation.DNS1123LabelMaxLength-randomLength)] + rand.String(randomLength)
+func RandomName(prefix string) string { return Named(prefix, rand.String(RandomLength)) }
+
+// Named is the name of a generateName with what is added to it, which may cut it short.
+func Named(prefix, added string) string {
+	return prefix[:min(len(prefix), validation.DNS1123LabelMaxLength-RandomLength)] + added
 }
 
 // generateName is the beginning of the name that a new object asks for, empty where

@@ -26,6 +26,8 @@ type open struct {
 	looks  map[Key]left
 	rounds map[Key]int // of writes
 	report Report
+	// faults are why caches could not be listed when that was tried last.
+	faults map[informer.Key]error
 }
 
 // left is what is left undone of an object.
@@ -43,6 +45,7 @@ func (o *open) begin(caches []informer.Key, house bool) <-chan struct{} {
 	o.keys = map[Key]int{}
 	o.looks = map[Key]left{}
 	o.rounds = map[Key]int{}
+	o.faults = map[informer.Key]error{}
 	o.house = house
 	o.caches = map[informer.Key]int{}
 	for _, key := range caches {
@@ -50,6 +53,13 @@ func (o *open) begin(caches []informer.Key, house bool) <-chan struct{} {
 	}
 	o.check()
 	return o.idle
+}
+
+// renew begins the books of another round. Work that is under way stays.
+func (o *open) renew() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.looks, o.rounds, o.report = map[Key]left{}, map[Key]int{}, Report{}
 }
 
 // keeping reports whether books are kept.
@@ -99,6 +109,9 @@ func (o *open) done(key Key, count int, result outcome) {
 func (o *open) listed(key informer.Key, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.idle != nil {
+		o.faults[key] = err
+	}
 	tried, waiting := o.caches[key]
 	if !waiting {
 		return
@@ -112,6 +125,13 @@ func (o *open) listed(key informer.Key, err error) {
 	}
 	delete(o.caches, key)
 	o.check()
+}
+
+// fault is why a cache could not be listed, nil where it was, or where nothing is known.
+func (o *open) fault(key informer.Key) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.faults[key]
 }
 
 // busy reports whether a settling engine has still to list or to look at something.

@@ -24,17 +24,17 @@ func (e *Engine) process(ctx context.Context, key Key) {
 	e.conclude(now, key, result)
 	switch result.state {
 	case settled:
-		e.queue.Forget(key)
+		e.limiter.Forget(key)
 		e.open.done(key, count, result)
 		e.timers.set(key, result.lookAgainAt)
 	case waiting:
 		// The event that is waited for queues the key.
 		if result.looked { // Else it may be a failure that is to be tried again.
-			e.queue.Forget(key)
+			e.limiter.Forget(key)
 		}
 		e.queue.AddAfter(key, recheck)
 	case again:
-		e.queue.Forget(key)
+		e.limiter.Forget(key)
 		e.queue.Add(key)
 	case retry:
 		e.retry(key, result, count)
@@ -69,15 +69,18 @@ func (e *Engine) conclude(now *active, key Key, result outcome) {
 // asked, but not past the moment at which other rules have something to do.
 func (e *Engine) retry(key Key, result outcome, count int) {
 	if e.open.givesUp(result, e.limiter.NumRequeues(key)) {
-		e.queue.Forget(key)
+		e.limiter.Forget(key)
 		e.open.done(key, count, result)
+		if e.driven() {
+			e.postpone(key, result)
+		}
 		return
 	}
 	delay := max(result.after, e.limiter.When(key))
 	if result.split {
 		delay = result.after
 	}
-	if !result.lookAgainAt.IsZero() {
+	if !result.lookAgainAt.IsZero() && !e.open.keeping() {
 		delay = min(delay, result.lookAgainAt.Sub(e.options.Clock.Now()))
 	}
 	e.queue.AddAfter(key, delay)
@@ -137,7 +140,7 @@ func (e *Engine) evaluate(ctx context.Context, now *active, key Key, record *rec
 		return e.await(record)
 	}
 	if len(decided.Operations) > 0 && e.open.unsettled(key) {
-		restless := fmt.Errorf("it does not settle: after %d rounds of writes its rules still want something else", maxRounds)
+		restless := fmt.Errorf("%w: after %d rounds of writes its rules still want something else", ErrRestless, maxRounds)
 		return outcome{looked: true}.failed(trouble{decided.Operations[0].Rules, restless}, true, 0)
 	}
 	return e.carryOut(ctx, now, key, record, decided, asked)
@@ -146,12 +149,15 @@ func (e *Engine) evaluate(ctx context.Context, now *active, key Key, record *rec
 // decide asks the rules, and returns what they want and what they asked.
 func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.Plan, *source) {
 	related := &source{engine: e, asker: key}
-	seen.Related = related
+	seen.Related, seen.Explain = related, e.options.Explain
 	seen.State = rules.State{
 		HeldSince: record.held.under(now.set), Separate: record.separate, Ineffective: record.ineffective,
 	}
 	decided := now.set.Evaluate(seen.Snapshot)
 	related.done()
+	if e.options.Looked != nil {
+		e.options.Looked(seen.Snapshot, decided.Decisions)
+	}
 	record.waiting = nil
 	for _, decision := range decided.Decisions {
 		if waits(decision) || decision.Outcome == plan.Skipped && !related.whole() {

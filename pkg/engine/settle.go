@@ -35,6 +35,9 @@ type Failure struct {
 // reports. What may get better by itself is tried a few times; no timer is
 // waited for. The error is that of the context, or of starting.
 func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
+	if e.driven() {
+		return Report{}, errDriven
+	}
 	idle := e.open.begin(activate(set).caches(), e.house != nil)
 	running, stop := context.WithCancel(ctx)
 	defer stop()

@@ -102,8 +102,8 @@ func (e *Engine) seeLive(ctx context.Context, now *active, key Key, record *reco
 		return s, nil
 	}
 	s.found, s.Object = present, live
-	for cache := range now.watched {
-		if cache.GVR == key.GVR {
+	for _, cache := range now.of[key.GVR] {
+		if now.watched[cache] {
 			e.leave(&s, []plan.Selection{plan.Selection(cache)})
 		}
 	}

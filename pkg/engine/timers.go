@@ -109,6 +109,16 @@ func (t *timers) next(now time.Time) (keys []Key, late []time.Duration, nap time
 	return keys, late, nap, t.news
 }
 
+// earliest is when the next is due, zero for never.
+func (t *timers) earliest() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) == 0 {
+		return time.Time{}
+	}
+	return t.queue[0].at
+}
+
 // moments implement [heap.Interface], the earliest first.
 type moments []*moment
 

@@ -11,6 +11,7 @@ func House() [][]string {
 		{"./internal/config", "./internal/discovery", "./internal/findings", "./internal/source", "./internal/telemetry"},
 		{"./pkg/simulate"},
 		{"./pkg/simulate/golden"},
+		{"./pkg/simulate/queue"},
 		{"./pkg/engine"},
 		{"./pkg/engine/cleanup"},
 		{"./pkg/engine/informer", "./pkg/engine/inventory", "./pkg/engine/live", "./pkg/engine/related", "./pkg/engine/write"},

@@ -206,18 +206,25 @@ func fieldsOf(object any) map[string]any {
 // errNotUnstructured cannot happen with a dynamic client.
 var errNotUnstructured = errors.New("the informer holds something other than an unstructured object")
 
-// keepOwnManagedFields empties the entries of other managers, often a third of an
-// object. Our own Apply entries stay, or a restart could not see that an apply would
-// change nothing, and they stay in their places, by which they are given up.
+// keepOwnManagedFields is a [cache.TransformFunc].
 func keepOwnManagedFields(object any) (any, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		return nil, errNotUnstructured
 	}
-	metadata, _ := u.Object["metadata"].(map[string]any)
+	Trim(u)
+	return u, nil
+}
+
+// Trim takes from an object what caches do not hold of it: the entries of other field
+// managers, often a third of an object, are emptied. Our own Apply entries stay, or a
+// restart could not see that an apply would change nothing, and they stay in their
+// places, by which they are given up.
+func Trim(object *unstructured.Unstructured) {
+	metadata, _ := object.Object["metadata"].(map[string]any)
 	entries, ok := metadata["managedFields"].([]any)
 	if !ok {
-		return u, nil
+		return
 	}
 	last := -1
 	for i, element := range entries {
@@ -232,5 +239,4 @@ func keepOwnManagedFields(object any) (any, error) {
 	if last < 0 {
 		delete(metadata, "managedFields")
 	}
-	return u, nil
 }

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+// Why an engine cannot be driven, or only that.
+var (
+	errNoQueue = errors.New("an engine can only be driven with a queue that does not block")
+	errDriven  = errors.New("an engine with a queue of the caller's is driven by the caller")
+	errHouse   = errors.New("housekeeping cannot be driven: it has a goroutine of its own")
+)
+
+// spareTurns is how many turns [Engine.Drain] takes beyond those that the objects in the
+// queue may need. Rules that go on making new objects would go on for ever.
+const spareTurns = 1000
+
+// driven reports whether somebody drives the engine, who wants it to be predictable.
+func (e *Engine) driven() bool { return e.options.Queue != nil }
+
+// Start loads rules into an engine that is driven by its caller: one with
+// [Options.Queue] and without housekeeping. What happens is up to Drain and Wake, and
+// all of it happens in the caller's goroutine. The caches must tell what they see before
+// a write returns, or before Drain is called; later sets of rules are loaded with
+// SetRules. The caller stops the caches in the end; nothing else has to be stopped.
+func (e *Engine) Start(set *rules.Set) error {
+	switch {
+	case !e.driven():
+		return errNoQueue
+	case e.house != nil:
+		return errHouse
+	}
+	e.open.begin(nil, false)
+	return e.SetRules(set)
+}
+
+// Drain takes one turn of the loop after the other until the queue is empty, and reports
+// on these turns alone: an object counts that was looked at, and its failures are those
+// of the last look. What may get better by itself is tried a few times, and an object
+// may be written for in so many rounds, as in [Engine.Settle]; the next Drain counts
+// anew. The error is that of the context, or tells of rules that make new objects
+// without end; the report is then of what has been done, and the queue has the rest.
+func (e *Engine) Drain(ctx context.Context) (Report, error) {
+	e.open.renew()
+	err := e.turns(ctx, spareTurns+maxRounds*e.queue.Len())
+	report := e.open.summary()
+	report.Unlisted = e.unlisted()
+	return report, err
+}
+
+// Look takes one turn of the loop for an object, whatever is queued.
+func (e *Engine) Look(ctx context.Context, key Key) {
+	e.open.renew()
+	e.process(ctx, key)
+}
+
+// turns takes as many turns as there is work for, up to a limit.
+func (e *Engine) turns(ctx context.Context, most int) error {
+	for turn := 0; ; turn++ {
+		if ctx.Err() != nil {
+			return fmt.Errorf("settling: %w", context.Cause(ctx))
+		}
+		key, empty := e.queue.Get()
+		if empty {
+			return nil
+		}
+		if turn == most {
+			e.queue.Add(key)
+			e.queue.Done(key)
+			next := plan.Object{GVR: key.GVR, Namespace: key.Namespace, Name: key.Name}
+			return fmt.Errorf("the rules do not come to rest: after %d turns %s is still to be looked at", most, next)
+		}
+		e.options.Observer.Queued(e.queue.Len())
+		e.process(ctx, key)
+		e.queue.Done(key)
+	}
+}
+
+// unlisted are the caches that are not complete.
+func (e *Engine) unlisted() []informer.Status {
+	var out []informer.Status
+	for _, key := range e.active.Load().caches() {
+		if !e.caches.View(key, "", "").Synced {
+			out = append(out, informer.Status{Key: key, Err: e.open.fault(key)})
+		}
+	}
+	return out
+}
+
+// Wake queues the objects of which time alone has changed what the rules want, by the
+// engine's clock, and returns when it will do so next: the zero time is never. An object
+// that was given up is among them once it would have been tried again at the latest.
+func (e *Engine) Wake() (next time.Time) {
+	keys, _, _, _ := e.timers.next(e.options.Clock.Now())
+	e.enqueueEach(keys)
+	return e.timers.earliest()
+}
+
+// postpone sets the moment of an object that is given up: an engine that runs for ever
+// would try it again after that time at the latest.
+func (e *Engine) postpone(key Key, result outcome) {
+	at := e.options.Clock.Now().Add(lastRetry)
+	if !result.lookAgainAt.IsZero() && result.lookAgainAt.Before(at) {
+		at = result.lookAgainAt
+	}
+	e.timers.set(key, at)
+}

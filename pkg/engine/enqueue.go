@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+)
+
+func (e *Engine) enqueue(key Key) {
+	e.open.add(key)
+	e.queue.Add(key)
+	e.options.Observer.Queued(e.queue.Len())
+}
+
+func (e *Engine) enqueueAfter(key Key, wait time.Duration) {
+	if wait == 0 {
+		e.enqueue(key)
+	} else {
+		e.queue.AddAfter(key, wait)
+	}
+}
+
+// enqueueEach queues keys that are in no order, which it may sort.
+func (e *Engine) enqueueEach(keys []Key) {
+	if e.driven() {
+		slices.SortFunc(keys, Key.compare)
+	}
+	for _, key := range keys {
+		e.enqueue(key)
+	}
+}
+
+func (e *Engine) enqueueAll(key informer.Key) {
+	names := e.caches.Names(key)
+	if e.driven() {
+		slices.SortFunc(names, func(a, b types.NamespacedName) int {
+			return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		})
+	}
+	for _, name := range names {
+		e.enqueue(Key{GVR: key.GVR, Namespace: name.Namespace, Name: name.Name})
+	}
+}
+
+// inOrder lists the elements of a set, of which the order shows.
+func inOrder[T cmp.Ordered](set map[T]bool) []T { return slices.Sorted(maps.Keys(set)) }

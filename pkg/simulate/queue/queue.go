@@ -1,0 +1,187 @@
+// Package queue has a work queue for one goroutine, which says what comes next by what
+// was added alone: not by a clock, and not by how goroutines take turns.
+package queue
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Order is the order in which what is ready comes out.
+type Order uint8
+
+// The orders. What settles to the same in both is unlikely to depend on the order.
+const (
+	FIFO     Order = iota
+	Reversed       // the last first
+)
+
+// Queue implements [workqueue.TypedDelayingInterface] without a clock. An item is
+// in it once, and while it is processed an Add queues it again for when it is done, as
+// client-go has it. What is added with a delay is behind everything that is ready: it
+// becomes ready when nothing else is, the shortest delay first, however long that is. To
+// delay what is ready changes nothing, and what is added without a delay is delayed no
+// more.
+//
+// Nothing blocks, and no goroutine is started. A Queue is safe for concurrent use,
+// though only one goroutine gets what is in a predictable order.
+type Queue[T comparable] struct {
+	order Order
+
+	mu      sync.Mutex
+	ready   []T            // in the order of adding; guarded by mu
+	delayed []delayed[T]   // in the order of coming out; guarded by mu
+	delays  map[T]struct{} // the items of delayed; guarded by mu
+	dirty   sets.Set[T]    // those ready, and those to be so once they are done; guarded by mu
+	taken   sets.Set[T]    // those that are processed; guarded by mu
+	down    bool           // guarded by mu
+	chose   bool           // guarded by mu
+}
+
+type delayed[T comparable] struct {
+	item T
+	wait time.Duration
+}
+
+// New returns an empty queue.
+func New[T comparable](order Order) *Queue[T] {
+	return &Queue[T]{order: order, delays: map[T]struct{}{}, dirty: sets.Set[T]{}, taken: sets.Set[T]{}}
+}
+
+var _ workqueue.TypedDelayingInterface[int] = (*Queue[int])(nil)
+
+// Add makes the item ready, or queues it again for when it is done.
+func (q *Queue[T]) Add(item T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.add(item)
+}
+
+// add is Add; the lock is held.
+func (q *Queue[T]) add(item T) {
+	if q.down {
+		return
+	}
+	q.hurry(item)
+	if q.dirty.Has(item) {
+		return
+	}
+	q.dirty.Insert(item)
+	if !q.taken.Has(item) {
+		q.ready = append(q.ready, item)
+	}
+}
+
+// AddAfter puts the item behind everything that is ready. Of two delays the shorter
+// counts; one that is not positive is none.
+func (q *Queue[T]) AddAfter(item T, wait time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case wait <= 0:
+		q.add(item)
+		return
+	case q.down || q.dirty.Has(item):
+		return
+	}
+	if _, known := q.delays[item]; known {
+		at := slices.IndexFunc(q.delayed, func(d delayed[T]) bool { return d.item == item })
+		if q.delayed[at].wait <= wait {
+			return
+		}
+		q.hurry(item)
+	}
+	at, _ := slices.BinarySearchFunc(q.delayed, wait, func(d delayed[T], wait time.Duration) int {
+		q.chose = q.chose || d.wait == wait
+		if d.wait < wait || d.wait == wait && q.order == FIFO {
+			return -1
+		}
+		return 1
+	})
+	q.delayed = slices.Insert(q.delayed, at, delayed[T]{item, wait})
+	q.delays[item] = struct{}{}
+}
+
+// hurry takes the item from those that are delayed; the lock is held.
+func (q *Queue[T]) hurry(item T) {
+	if _, known := q.delays[item]; known {
+		delete(q.delays, item)
+		q.delayed = slices.DeleteFunc(q.delayed, func(d delayed[T]) bool { return d.item == item })
+	}
+}
+
+// Get returns what comes next, for which Done has to be called, or says that there is
+// nothing, as a queue does that is shut down. More may be added after that.
+func (q *Queue[T]) Get() (item T, nothing bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.ready) == 0 && len(q.delayed) > 0 {
+		q.add(q.delayed[0].item)
+	}
+	last := len(q.ready) - 1
+	q.chose = q.chose || last > 0
+	switch {
+	case last < 0:
+		return item, true
+	case q.order == Reversed:
+		item, q.ready = q.ready[last], q.ready[:last]
+	default:
+		item, q.ready = q.ready[0], q.ready[1:]
+	}
+	q.dirty.Delete(item)
+	q.taken.Insert(item)
+	return item, false
+}
+
+// Done ends the processing of the item, which is ready if it was added meanwhile.
+func (q *Queue[T]) Done(item T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.taken.Has(item) {
+		return
+	}
+	q.taken.Delete(item)
+	if q.dirty.Has(item) {
+		q.ready = append(q.ready, item)
+	}
+}
+
+// Len counts what is ready, without what is delayed.
+func (q *Queue[T]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.ready)
+}
+
+// Chose reports whether the order has made a difference to anything that came out: if
+// not, the other order gives the same.
+func (q *Queue[T]) Chose() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.chose
+}
+
+// ShutDown has the queue ignore what is added from now on, and forget what is delayed.
+// What is ready still comes out.
+func (q *Queue[T]) ShutDown() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.down = true
+	q.delayed = nil
+	clear(q.delays)
+}
+
+// ShutDownWithDrain is ShutDown: it does not wait either, since who would have to
+// process the rest is who calls it.
+func (q *Queue[T]) ShutDownWithDrain() { q.ShutDown() }
+
+// ShuttingDown reports whether it was shut down.
+func (q *Queue[T]) ShuttingDown() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.down
+}
