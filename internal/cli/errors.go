@@ -40,12 +40,19 @@ func (f failure) Error() string { return f.err.Error() }
 // Unwrap returns the cause.
 func (f failure) Unwrap() error { return f.err }
 
+// told is a failure that the user has been told of.
+type told struct{ code int }
+
+// Error implements error.
+func (told) Error() string { return "the last run failed" }
+
 func internal(err error) error { return failure{exitInternal, err} }
 
 // report shows an error, and returns the exit code that it stands for.
 func report(out io.Writer, command *cobra.Command, err error) int {
 	var wrongRules *source.Error
 	var failed failure
+	var known told
 	switch {
 	case err == nil:
 		return exitClean
@@ -53,6 +60,8 @@ func report(out io.Writer, command *cobra.Command, err error) int {
 		return exitFinding
 	case errors.As(err, &wrongRules):
 		return reportRules(out, wrongRules)
+	case errors.As(err, &known):
+		return known.code
 	case errors.As(err, &failed):
 		show(out, failed.err)
 		return failed.code
@@ -116,7 +125,7 @@ func flagError(command *cobra.Command, err error) error {
 func flagsOfPaths() []string { return []string{"f", "rules", "file", "filename"} }
 
 func unknownFlag(command *cobra.Command, name string) error {
-	if command.Name() == "run" && config.Unsupported(name) || slices.Contains(flagsNotYet(command.Name()), name) {
+	if command.Name() == "run" && config.Unsupported(name) {
 		return fmt.Errorf("--%s is not supported yet", name)
 	}
 	var known []string
@@ -125,13 +134,4 @@ func unknownFlag(command *cobra.Command, name string) error {
 		return fmt.Errorf("%s has no flag --%s; did you mean --%s?", command.Name(), name, near)
 	}
 	return fmt.Errorf("%s has no flag --%s", command.Name(), name)
-}
-
-// flagsNotYet lists the flags of a command that are part of the design but not
-// built. Those of run are settings: see package config.
-func flagsNotYet(command string) []string {
-	return map[string][]string{
-		"test": {"watch", "coverage", "param"},
-		"eval": {"related"},
-	}[command]
 }

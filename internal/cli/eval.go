@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,9 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
 )
 
 // evaluation is what eval was asked for.
@@ -27,6 +30,7 @@ type evaluation struct {
 	crds       *[]string
 	expression string
 	object     string
+	related    []string
 	now        instant
 }
 
@@ -58,8 +62,9 @@ func newEval(p Process) *cobra.Command {
 		Use:   "eval (--rules PATH | --expression EXPR) --object FILE",
 		Short: "Show what rules, or one expression, make of an object in a file",
 		Long: `Evaluate rules on objects in a file, without a cluster, and show as YAML which
-rules matched and why not, what they would write, which events they would
-record, and what the object would look like then. Values of Secrets are masked.
+rules matched and why not, clause by clause, what they write, which events they
+record, and what the objects look like then. The cluster is simulated: it has
+the object and those of --related. Values of Secrets are masked.
 
 The rules are checked as by validate, with the CRDs of --crds; what is doubtful
 about them is on the standard error.
@@ -69,8 +74,9 @@ Or evaluate one expression and show its value as JSON: its one name is object.
 The instant is now, or --now. A rule with "for" waits: how long its condition
 has held already is nothing that a file says.
 
-Exit code: 0; 1 if a rule or the expression failed, or a rule was withheld or
-refused; 2 for wrong usage, also if no rule watches the object.`,
+Exit code: 0; 1 if a rule or the expression failed, a rule was withheld or
+refused, or the API server would refuse a write; 2 for wrong usage, also if no
+rule watches the object.`,
 		Example: `  dyncontroller eval --rules rules/ --object pod.yaml
   kubectl get pod web -o yaml | dyncontroller eval --rules rules/ --object -
   dyncontroller eval --rules rules/ --param web.minReplicas=5 --object pod.yaml
@@ -80,7 +86,7 @@ refused; 2 for wrong usage, also if no rule watches the object.`,
 			if e.now.IsZero() {
 				e.now.Time = clock.RealClock{}.Now()
 			}
-			return e.run(command.Flags().Changed("expression"))
+			return e.run(command.Context(), command.Flags().Changed("expression"))
 		},
 	}
 	flags := command.Flags()
@@ -89,14 +95,16 @@ refused; 2 for wrong usage, also if no rule watches the object.`,
 	e.crds = addCRDsFlag(flags)
 	flags.StringVar(&e.expression, "expression", "", "`EXPR` to evaluate instead of rules")
 	flags.StringVar(&e.object, "object", "", "`FILE` with the object, as YAML or JSON; - for standard input")
+	flags.StringArrayVar(&e.related, "related", nil, "`FILE` with other objects of the cluster, which the rules may read; may be repeated")
 	flags.Var(&e.now, "now", "the instant of the evaluation, as RFC 3339 (default: now)")
 	return command
 }
 
-func (e *evaluation) run(one bool) error {
+func (e *evaluation) run(ctx context.Context, one bool) error {
 	if err := e.check(one); err != nil {
 		return err
 	}
+	e.silence()
 	file, err := source.ReadFile(e.object, e.Stdin)
 	if err != nil {
 		return failure{exitUsage, err}
@@ -108,12 +116,36 @@ func (e *evaluation) run(one bool) error {
 	if one {
 		return e.evaluateExpression(objects)
 	}
-	set, err := e.load()
+	related, err := e.readRelated()
 	if err != nil {
 		return err
 	}
-	io.WriteString(e.Stderr, set.Warnings().Of(document.Warning).Render())
-	return e.evaluateRules(set, objects)
+	evaluation := simulate.Evaluation{Related: related, Now: e.now.Time}
+	if evaluation.Definitions, err = e.readCRDs(*e.crds, slices.Concat(e.rules, e.related, []string{e.object})); err != nil {
+		return err
+	}
+	if evaluation.Rules, err = e.load(simulate.Schemas(evaluation.Definitions, slices.Concat(objects, related))); err != nil {
+		return err
+	}
+	io.WriteString(e.Stderr, evaluation.Rules.Warnings().Of(document.Warning).Render())
+	return e.evaluateRules(ctx, evaluation, objects)
+}
+
+// readRelated reads the other objects of the cluster.
+func (e *evaluation) readRelated() ([]map[string]any, error) {
+	var out []map[string]any
+	for _, path := range e.related {
+		file, err := source.ReadFile(path, e.Stdin)
+		if err != nil {
+			return nil, failure{exitUsage, err}
+		}
+		objects, mistakes := simulate.ParseObjects(file)
+		if len(mistakes) > 0 {
+			return nil, failure{exitFinding, mistakes}
+		}
+		out = append(out, objects...)
+	}
+	return out, nil
 }
 
 // check refuses flags that do not go together. one says that there is an expression.
@@ -127,36 +159,40 @@ func (e *evaluation) check(one bool) error {
 		return errors.New("--crds is of --rules; an expression is not checked against schemas")
 	case e.object == "":
 		return errors.New("eval needs an object: name a file, or -, with --object")
-	case e.object == source.Stdin && slices.Contains(e.rules, source.Stdin):
-		return errors.New("rules and object cannot both be read from standard input")
+	case one && len(e.related) > 0:
+		return errors.New("--related is of --rules; the one name of an expression is object")
+	case twice(source.Stdin, slices.Concat(e.rules, e.related, []string{e.object})):
+		return errors.New("only one of --rules, --object and --related can be read from standard input")
 	default:
 		return nil
 	}
 }
 
+func twice(path string, all []string) bool {
+	first := slices.Index(all, path)
+	return first >= 0 && slices.Contains(all[first+1:], path)
+}
+
 // load compiles the rules as validate checks them.
-func (e *evaluation) load() (*rules.Set, error) {
+func (e *evaluation) load(schemas *schema.Catalog) (*rules.Set, error) {
 	options, err := offline(*e.params)
 	if err != nil {
 		return nil, err
 	}
-	given, err := e.definitions(*e.crds, slices.Concat(e.rules, []string{e.object}))
-	if err != nil {
-		return nil, err
-	}
-	options.Carries, options.Runner, options.Schemas = simulate.Carries, simulate.Runner, catalog(given)
+	options.Carries, options.Runner, options.Schemas = simulate.Carries, simulate.Runner, schemas
 	return source.New(e.rules, e.Stdin, options).Load()
 }
 
 // evaluateRules shows one YAML document for each object.
-func (e *evaluation) evaluateRules(set *rules.Set, objects []map[string]any) error {
+func (e *evaluation) evaluateRules(ctx context.Context, evaluation simulate.Evaluation, objects []map[string]any) error {
 	var result error
 	for i, object := range objects {
-		decided, err := simulate.Evaluate(set, object, e.now.Time)
+		evaluation.Object = object
+		outcome, err := evaluation.Run(ctx)
 		if err != nil {
 			return failure{exitUsage, err}
 		}
-		text, err := decided.YAML()
+		text, err := outcome.YAML()
 		if err != nil {
 			return internal(err)
 		}
@@ -166,7 +202,7 @@ func (e *evaluation) evaluateRules(set *rules.Set, objects []map[string]any) err
 		if _, err := e.Stdout.Write(text); err != nil {
 			return internal(fmt.Errorf("writing the result: %w", err))
 		}
-		if e.showFailures(decided) {
+		if e.showFailures(outcome) {
 			result = errFinding
 		}
 	}
@@ -174,15 +210,15 @@ func (e *evaluation) evaluateRules(set *rules.Set, objects []map[string]any) err
 }
 
 // showFailures adds to the reasons in the result where in the rules they are.
-func (e *evaluation) showFailures(decided simulate.Decided) (found bool) {
-	for _, decision := range decided.Decisions {
+func (e *evaluation) showFailures(outcome simulate.Outcome) (found bool) {
+	for _, decision := range outcome.Decisions {
 		found = found || decision.Outcome.Troubled()
 		var placed *document.Error
 		if errors.As(decision.Err, &placed) {
 			io.WriteString(e.Stderr, placed.Render())
 		}
 	}
-	return found
+	return found || slices.ContainsFunc(outcome.Writes, func(w scenario.Write) bool { return w.Failed })
 }
 
 // evaluateExpression shows one value for each object.

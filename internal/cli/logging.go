@@ -51,6 +51,14 @@ func KubernetesLog(log *slog.Logger, verbosity int) {
 	klog.SetSlogLogger(log)
 }
 
+// silence keeps the API server's code in a simulated cluster from logging what it
+// answers: its answers are what is shown.
+func (p Process) silence() {
+	if p.KubernetesLog != nil {
+		p.KubernetesLog(slog.New(slog.DiscardHandler), 0)
+	}
+}
+
 // leveled is a handler that several loggers share, each with its level.
 type leveled struct {
 	slog.Handler

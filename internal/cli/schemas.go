@@ -29,6 +29,12 @@ func addCRDsFlag(flags *pflag.FlagSet) *[]string {
 // definitions reads the values of --crds. taken are the paths that the command
 // reads besides: there is one standard input.
 func (p Process) definitions(paths, taken []string) (schema.Source, error) {
+	found, err := p.readCRDs(paths, taken)
+	return crd.NewSource(found), err
+}
+
+// readCRDs does the same for who needs them as they are written.
+func (p Process) readCRDs(paths, taken []string) ([]*crd.Definition, error) {
 	all := slices.Concat(paths, taken)
 	isStdin := func(path string) bool { return path == source.Stdin }
 	if first := slices.IndexFunc(paths, isStdin); first >= 0 && slices.ContainsFunc(all[first+1:], isStdin) {
@@ -38,7 +44,7 @@ func (p Process) definitions(paths, taken []string) (schema.Source, error) {
 	if err != nil {
 		return nil, failure{exitUsage, err}
 	}
-	return crd.NewSource(definitions), nil
+	return definitions, nil
 }
 
 // catalog knows what was given, and what Kubernetes itself has.

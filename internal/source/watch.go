@@ -42,7 +42,7 @@ func (f *Files) Watch(ctx context.Context, clock clock.WithTicker, log *slog.Log
 	defer pause.stop()
 	for {
 		contents := f.read()
-		for directories.watch(contents) {
+		for directories.watch(wantedDirectories(contents)) {
 			contents = f.read()
 		}
 		f.look(ctx, contents, changed)
@@ -151,13 +151,13 @@ func newDirectories(log *slog.Logger) *directories {
 	return &directories{log: log, watcher: watcher, events: watcher.Events, errors: watcher.Errors}
 }
 
-// watch goes over to the directories in which a change of the contents shows.
-// It reports whether one is new: what changed there before is not known.
-func (d *directories) watch(contents []content) (news bool) {
+// watch goes over to the directories that are wanted. It reports whether one is
+// new: what changed there before is not known.
+func (d *directories) watch(wanted []string) (news bool) {
 	if d.watcher == nil {
 		return false
 	}
-	wanted, watched := wantedDirectories(contents), d.watcher.WatchList()
+	watched := d.watcher.WatchList()
 	for _, directory := range watched {
 		if !slices.Contains(wanted, directory) {
 			// It may be gone, and with it the watch.
@@ -172,7 +172,7 @@ func (d *directories) watch(contents []content) (news bool) {
 	return news
 }
 
-// wantedDirectories are those of the paths, and those that links lead to, as
+// wantedDirectories are those in which a change of the contents shows: of the paths, and those that links lead to, as
 // in a mounted ConfigMap.
 func wantedDirectories(contents []content) []string {
 	var out []string

@@ -1,13 +1,15 @@
-// Package simulate evaluates rules without a cluster: the cases of RuleTest
-// documents against goldens, and single objects.
+// Package simulate runs rules without a cluster: the cases of RuleTest documents against
+// goldens, and single looks at single objects.
 //
-//	RuleTest -> Load -> Test -> Run -> Result per case -> Report
-//	                     \-> objects -> Evaluate -> Decided -> golden
+//	RuleTest -> Load -> Test -> Run -> Story per case -> golden -> Result -> Report
+//	rules, object, related -> Evaluation -> Outcome
 //
-// Rules are compiled and evaluated, and requests are guarded, by the code that
-// the controller runs. A case is one evaluation of each of its objects; nothing
-// is stored, so no rule sees what another one wrote.
+// What happens is told by a scenario.Scenario: the controller's own engine on a
+// simulated cluster. Each case runs until the rules rest, and again after each of its
+// steps; where the order in which objects are looked at can matter, all of it runs once
+// more in the reverse order. What a real cluster could not have stored is refused before
+// anything is run.
 //
-// The package has no network and no clock, and reads and writes files only
-// through [Files]. It does not check objects against a schema.
+// The package has no network and no clock, and reads and writes files only through
+// [Files].
 package simulate

@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"time"
@@ -32,28 +33,35 @@ metadata: {name: basic, namespace: tidb, uid: 5f0c, resourceVersion: "7"}
 spec: {pd: {replicas: 4}}
 `
 
-// One object is evaluated, as the command eval does.
-func ExampleEvaluate() {
-	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(guardrails)}}, rules.Options{})
-	if err := errs.Err(); err != nil {
-		fmt.Println(err)
-		return
-	}
+// Rules look at one object once, as the command eval has them.
+func ExampleEvaluation_Run() {
 	objects, errs := simulate.ParseObjects(document.File{Name: "cluster.yaml", Data: []byte(cluster)})
 	if err := errs.Err(); err != nil {
 		fmt.Println(err)
 		return
 	}
-	decided, err := simulate.Evaluate(set, objects[0], time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
+	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(guardrails)}},
+		rules.Options{Schemas: simulate.Schemas(nil, objects)})
+	if err := errs.Of(document.Mistake).Err(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	outcome, err := simulate.Evaluation{
+		Rules: set, Object: objects[0], Now: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
+	}.Run(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, w := range decided.Writes {
+	for _, w := range outcome.Writes {
 		fmt.Println(w.Rules, w.Type, w.Object, w.Body)
 	}
+	for _, changed := range outcome.Objects {
+		fmt.Println(changed.Object, changed.Now["spec"])
+	}
 	// Output:
-	// [tidb-guardrails/pd-quorum] merge tidbclusters tidb/basic map[metadata:map[resourceVersion:7 uid:5f0c] spec:map[pd:map[replicas:5]]]
+	// [tidb-guardrails/pd-quorum] merge tidbclusters tidb/basic map[metadata:map[resourceVersion:(as read) uid:(as read)] spec:map[pd:map[replicas:5]]]
+	// tidbclusters tidb/basic map[pd:map[replicas:5]]
 }
 
 // Tests are run, as the command test does. Here the files are in memory.
@@ -74,16 +82,27 @@ spec:
 		"golden/an-even-pd-becomes-odd.yaml": `
 decisions:
 - {object: tidbclusters tidb/basic, rule: tidb-guardrails/pd-quorum, outcome: matched}
+- object: tidbclusters tidb/basic
+  rule: tidb-guardrails/pd-quorum
+  outcome: not matched
+  reason: object.spec.pd.replicas % 2 == 0 is false; object.spec.pd.replicas is 5
 writes:
 - object: tidbclusters tidb/basic
   rules: [tidb-guardrails/pd-quorum]
   type: merge
   manager: dyncontroller
-  body: {metadata: {uid: 5f0c, resourceVersion: "7"}, spec: {pd: {replicas: 6}}}
+  body: {metadata: {uid: (as read), resourceVersion: (as read)}, spec: {pd: {replicas: 6}}}
 events: []
+objects:
+- object: tidbclusters tidb/basic
+  now:
+    apiVersion: pingcap.com/v1alpha1
+    kind: TidbCluster
+    metadata: {name: basic, namespace: tidb, generation: 2, creationTimestamp: "2026-01-01T00:00:00Z"}
+    spec: {pd: {replicas: 6}}
 `,
 	})
-	report, err := simulate.Run([]string{"test.yaml"}, simulate.Options{Files: files})
+	report, err := simulate.Run(context.Background(), []string{"test.yaml"}, simulate.Options{Files: files})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -94,6 +113,7 @@ events: []
 	// Output:
 	// FAIL  pd-quorum/an even PD becomes odd
 	//   golden/an-even-pd-becomes-odd.yaml
+	//     objects[0].now.spec.pd.replicas: want 6, have 5
 	//     writes[0].body.spec.pd.replicas: want 6, have 5
 	//
 	// want is what the golden says, have is what the rules do now; --update makes it the golden

@@ -1,28 +1,33 @@
 package simulate
 
 import (
+	"slices"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // defaultNamespace is that of a RuleSet under test that names none.
 const defaultNamespace = "default"
 
-// Load reads the RuleTests in a file and compiles their rules, without schemas. It
-// finds all errors of all files that they name, but for objects and goldens,
-// which are for the cases to read. A file that holds only rule sets has no
-// tests, which is no error.
+// Load reads the RuleTests in a file and compiles their rules, with the definitions of
+// custom resources that they name. It finds all errors of all files that they name, but
+// for objects and goldens, which are for the cases to read. A file that holds only rule
+// sets has no tests, which is no error.
 func Load(path string, files Files) ([]*Test, document.Errors) { return load(path, files, nil) }
 
-func load(path string, files Files, schemas *schema.Catalog) ([]*Test, document.Errors) {
+func load(path string, files Files, given []*crd.Definition) ([]*Test, document.Errors) {
 	data, err := files.ReadFile(path)
 	if err != nil {
 		return nil, document.Errors{{File: path, Message: "cannot read the file: " + cause(err).Error()}}
 	}
 	tests, errs := parse(document.File{Name: path, Data: data})
 	for _, test := range tests {
-		errs = append(errs, test.loadRules(files, schemas)...)
+		errs = append(errs, test.load(files, given)...)
 	}
 	if len(errs) > 0 {
 		return nil, errs.Sorted()
@@ -30,9 +35,11 @@ func load(path string, files Files, schemas *schema.Catalog) ([]*Test, document.
 	return tests, nil
 }
 
-func (t *Test) loadRules(files Files, schemas *schema.Catalog) document.Errors {
+// load reads what the test names but for what its cases do.
+func (t *Test) load(files Files, given []*crd.Definition) document.Errors {
+	own, errs := t.readCRDs(files)
+	t.defined = slices.Concat(own.found, given)
 	var all []document.File
-	var errs document.Errors
 	for _, named := range t.rules {
 		found, wrong := named.readAll(files)
 		if wrong != nil {
@@ -41,7 +48,19 @@ func (t *Test) loadRules(files Files, schemas *schema.Catalog) document.Errors {
 		}
 		all = append(all, found...)
 	}
-	set, rulesErrs := rules.Load(all, rules.Options{DefaultNamespace: defaultNamespace, Carries: Carries, Runner: Runner, Schemas: schemas})
-	t.set = set
+	t.known = schema.NewCatalog(crd.NewSource(t.defined), builtin.Source())
+	options := rules.Options{DefaultNamespace: defaultNamespace, Carries: Carries, Runner: Runner}
+	sets, wrong := spec.Parse(all, defaultNamespace)
+	if len(wrong) == 0 { // What is wrong with them is told where they are compiled.
+		var unresolved document.Errors
+		options.Params, unresolved = t.resolve(sets)
+		errs = append(errs, unresolved...)
+	}
+	guesser := guesser{t.known, t.objects(files)}
+	options.Schemas = schema.NewCatalog(crd.NewSource(t.defined), builtin.Source(), guesser)
+	set, rulesErrs := rules.Load(all, options)
+	if t.set = set; set != nil {
+		t.guesses = guesser.among(set)
+	}
 	return append(errs, rulesErrs.Of(document.Mistake)...)
 }

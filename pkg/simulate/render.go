@@ -22,6 +22,9 @@ func (r Report) WriteText(w io.Writer, verbose bool) error {
 	if r.Count(Fail) > 0 {
 		out.WriteString("\nwant is what the golden says, have is what the rules do now; --update makes it the golden\n")
 	}
+	if r.Coverage != nil {
+		out.WriteString("\n" + r.Coverage.Text())
+	}
 	out.WriteString("\n" + r.Summary() + "\n")
 	if _, err := io.WriteString(w, out.String()); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
@@ -39,21 +42,46 @@ func (r Result) writeText(out *strings.Builder, verbose bool) {
 		out.WriteString(" (wrote " + r.Golden + ")")
 	}
 	out.WriteString("\n")
+	r.explain(out, verbose)
+}
+
+func (r Result) explain(out *strings.Builder, verbose bool) {
 	if r.Status == Fail {
 		out.WriteString("  " + r.Golden + "\n")
-		shown := r.Differences
-		if !verbose {
-			shown = shown[:min(len(shown), mostDifferences)]
-		}
-		indent(out, "    ", strings.Join(shown, "\n"))
-		if more := len(r.Differences) - len(shown); more > 0 {
-			fmt.Fprintf(out, "    and %d more\n", more)
-		}
-		if verbose {
-			indent(out, "    ", r.Diff)
-		}
+		r.writeDifferences(out, verbose)
 	}
 	indent(out, "  ", r.Errors.Render())
+	section(out, "it goes round in a circle:", r.Cycle)
+	section(out, "with the queue reversed, it ends differently:", r.Order)
+}
+
+func (r Result) writeDifferences(out *strings.Builder, verbose bool) {
+	shown := r.Differences
+	if !verbose {
+		shown = shown[:min(len(shown), mostDifferences)]
+	}
+	indent(out, "    ", strings.Join(shown, "\n"))
+	if more := len(r.Differences) - len(shown); more > 0 {
+		fmt.Fprintf(out, "    and %d more\n", more)
+	}
+	if verbose {
+		indent(out, "    ", r.Diff)
+	}
+}
+
+// Explanation is what the verbose report says below the line of the case, empty for
+// one that passed.
+func (r Result) Explanation() string {
+	var out strings.Builder
+	r.explain(&out, true)
+	return out.String()
+}
+
+func section(out *strings.Builder, title string, lines []string) {
+	if len(lines) > 0 {
+		indent(out, "  ", title)
+		indent(out, "    ", strings.Join(lines, "\n"))
+	}
 }
 
 // indent leaves empty lines empty.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/coverage"
 )
 
 // Status is what became of a case.
@@ -28,7 +29,13 @@ type Result struct {
 	// Differences are those of a failed case, a line for each field.
 	Differences []string `json:"differences,omitempty"`
 	// Diff shows the same as a unified diff of the golden.
-	Diff   string          `json:"diff,omitempty"`
+	Diff string `json:"diff,omitempty"`
+	// Cycle is the path of a case that does not settle, in lines to be shown as they
+	// are: rule, write, rule, write.
+	Cycle []string `json:"cycle,omitempty"`
+	// Order is what comes out differently with the queue reversed, a line for each
+	// difference.
+	Order  []string        `json:"order,omitempty"`
 	Errors document.Errors `json:"errors,omitempty"`
 }
 
@@ -38,6 +45,8 @@ type Report struct {
 	Results []Result `json:"results"`
 	// Warnings are about the rules, whatever becomes of the cases.
 	Warnings document.Errors `json:"-"`
+	// Coverage says which rules the cases exercise, nil where nobody asked.
+	Coverage *coverage.Report `json:"coverage,omitempty"`
 }
 
 // Count says how many results have the status.
@@ -51,8 +60,11 @@ func (r Report) Count(status Status) int {
 	return n
 }
 
-// Passed reports whether every case that was to be run has passed.
-func (r Report) Passed() bool { return r.Count(Fail)+r.Count(Error) == 0 }
+// Passed reports whether every case that was to be run has passed and, where that was
+// asked for, every rule is exercised.
+func (r Report) Passed() bool {
+	return r.Count(Fail)+r.Count(Error) == 0 && (r.Coverage == nil || len(r.Coverage.Errors()) == 0)
+}
 
 // Summary counts the results in one line.
 func (r Report) Summary() string {

@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-	"unicode"
-
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -22,9 +19,16 @@ type Test struct {
 	Name  string
 	Cases []*Case
 
-	rules []place
-	now   time.Time
-	set   *rules.Set
+	rules  []place
+	crds   []place
+	params []constant
+	now    time.Time
+	set    *rules.Set
+	known  *schema.Catalog
+	// defined are the custom resources, and guesses what is taken to be defined beside
+	// them.
+	defined []*crd.Definition
+	guesses []guess
 }
 
 // Case is one case of a test: objects, and what the rules want of them.
@@ -32,6 +36,8 @@ type Case struct {
 	Name string
 	// Golden is the path of the file that says what the rules want.
 	Golden string
+	// Steps are what happens once the rules have settled, in order.
+	Steps []Step
 
 	objects []place
 	node    *document.Node // its golden if it names one, else its name
@@ -86,8 +92,8 @@ func (t *Test) decode(n *document.Node) document.Errors {
 			document.Required("rules", t.places(&t.rules)),
 			document.Optional("now", t.decodeNow),
 			document.Required("cases", t.decodeCases),
-			document.Unsupported("crds"),
-			document.Unsupported("params"),
+			document.Optional("crds", t.places(&t.crds)),
+			document.Optional("params", t.decodeParams),
 		)),
 	)
 	for _, c := range t.Cases {
@@ -95,6 +101,7 @@ func (t *Test) decode(n *document.Node) document.Errors {
 			errs = append(errs, c.node.Errorf("give the golden a file of its own",
 				"%s is read by the test, so it cannot be a golden", c.Golden))
 		}
+		errs = append(errs, c.checkClock(t.now)...)
 	}
 	return errs
 }
@@ -133,7 +140,7 @@ func (t *Test) decodeCase(c *Case, n *document.Node) document.Errors {
 		document.Required("name", checked(&c.Name, caseName)),
 		document.Required("objects", t.places(&c.objects)),
 		document.Optional("golden", t.decodeGolden(c)),
-		document.Unsupported("steps"),
+		document.Optional("steps", t.decodeSteps(&c.Steps)),
 	)
 	if c.Golden == "" && c.Name != "" {
 		c.node = n.Get("name")
@@ -159,84 +166,11 @@ func (t *Test) isInput(c *Case) bool {
 	if c.Golden == filepath.Clean(t.File) {
 		return true
 	}
-	return slices.ContainsFunc(slices.Concat(t.rules, c.objects), func(input place) bool { return input.path == c.Golden })
-}
-
-// places takes a list of paths that is not empty.
-func (t *Test) places(into *[]place) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		elements, errs := filled(n)
-		for _, element := range elements {
-			var path string
-			errs = append(errs, checked(&path, nonEmpty)(element)...)
-			if path != "" {
-				*into = append(*into, place{path: beside(t.File, path), node: element})
-			}
+	inputs := slices.Concat(t.rules, t.crds, c.objects)
+	for _, step := range c.Steps {
+		if step.Apply != nil {
+			inputs = append(inputs, step.Apply.files...)
 		}
-		return errs
 	}
-}
-
-// filled refuses a list in which there is nothing to test.
-func filled(n *document.Node) ([]*document.Node, document.Errors) {
-	if err := n.Expect(document.KindList); err != nil {
-		return nil, document.Errors{err}
-	}
-	elements := n.Elements()
-	if n.Kind() == document.KindList && len(elements) == 0 {
-		return nil, document.Errors{n.Errorf("add one", "the list is empty")}
-	}
-	return elements, nil
-}
-
-// checked takes a string that passes a check; into is set only then.
-func checked(into *string, check func(string) error) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		var text string
-		if errs := document.String(&text)(n); len(errs) > 0 || n.Kind() != document.KindString {
-			return errs
-		}
-		if err := check(text); err != nil {
-			return document.Errors{n.Errorf("", "%v", err)}
-		}
-		*into = text
-		return nil
-	}
-}
-
-func anything(*document.Node) document.Errors { return nil }
-
-func subdomain(text string) error {
-	if wrong := validation.IsDNS1123Subdomain(text); len(wrong) > 0 {
-		return fmt.Errorf("%q is not a name that Kubernetes takes: %s", text, wrong[0])
-	}
-	return nil
-}
-
-func nonEmpty(text string) error {
-	if strings.TrimSpace(text) == "" {
-		return fmt.Errorf("want a path, have %q", text)
-	}
-	return nil
-}
-
-// caseName keeps reports to one line for each case.
-func caseName(text string) error {
-	const longest = 120
-	switch {
-	case strings.TrimSpace(text) == "":
-		return fmt.Errorf("a case needs a name, have %q", text)
-	case strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) || len(text) > longest:
-		return fmt.Errorf("the name of a case is one line of at most %d bytes", longest)
-	case slug(text) == "":
-		return fmt.Errorf("the name of a case has a letter or a digit, have %q", text)
-	default:
-		return nil
-	}
-}
-
-// slug makes a name of a file out of that of a case.
-func slug(name string) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	return strings.Join(words, "-")
+	return slices.ContainsFunc(inputs, func(input place) bool { return input.path == c.Golden })
 }

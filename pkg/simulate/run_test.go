@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -21,10 +22,24 @@ import (
 
 var update = flag.Bool("update", false, "write the expected reports anew")
 
-// memory is a file system in memory that notes what is written.
+// memory is a file system in memory that notes what is written. Several cases use it at
+// the same time.
 type memory struct {
 	fstest.MapFS
+	mu    sync.Mutex
 	wrote map[string]string
+}
+
+func (m *memory) ReadFile(path string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.MapFS.ReadFile(path)
+}
+
+func (m *memory) ReadDir(path string) ([]fs.DirEntry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.MapFS.ReadDir(path)
 }
 
 func newMemory(files map[string]string) *memory {
@@ -36,6 +51,8 @@ func newMemory(files map[string]string) *memory {
 }
 
 func (m *memory) WriteFile(path string, data []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.MapFS[path] = &fstest.MapFile{Data: data}
 	m.wrote[path] = string(data)
 	return nil
@@ -91,7 +108,7 @@ func runArchive(t *testing.T, comment string, files *memory) map[string]string {
 	if settings["only"] != "" {
 		options.Only = regexp.MustCompile(settings["only"])
 	}
-	report, err := simulate.Run(strings.Fields(settings["paths"]), options)
+	report, err := simulate.Run(t.Context(), strings.Fields(settings["paths"]), options)
 	got := map[string]string{}
 	if err != nil {
 		got["error"] = err.Error() + "\n"
@@ -140,13 +157,13 @@ func TestUpdatedGoldensPass(t *testing.T) {
 			for _, file := range archive.Files {
 				files.MapFS[file.Name] = &fstest.MapFile{Data: file.Data}
 			}
-			first, _ := simulate.Run([]string{"."}, simulate.Options{Files: files, Update: true})
+			first, _ := simulate.Run(t.Context(), []string{"."}, simulate.Options{Files: files, Update: true})
 			wrote := maps.Clone(files.wrote)
-			second, _ := simulate.Run([]string{"."}, simulate.Options{Files: files})
+			second, _ := simulate.Run(t.Context(), []string{"."}, simulate.Options{Files: files})
 			if second.Count(simulate.Fail) > 0 || second.Count(simulate.Pass) != first.Count(simulate.Pass) {
 				t.Errorf("after an update: %s, then: %s", first.Summary(), second.Summary())
 			}
-			_, _ = simulate.Run([]string{"."}, simulate.Options{Files: files, Update: true})
+			_, _ = simulate.Run(t.Context(), []string{"."}, simulate.Options{Files: files, Update: true})
 			if diff := cmp.Diff(wrote, files.wrote); diff != "" {
 				t.Errorf("a second update writes something else (-first +second):\n%s", diff)
 			}
@@ -156,7 +173,7 @@ func TestUpdatedGoldensPass(t *testing.T) {
 
 func TestUpdateIsRefusedInCI(t *testing.T) {
 	files := newMemory(map[string]string{"test.yaml": ""})
-	_, err := simulate.Run([]string{"test.yaml"}, simulate.Options{Files: files, Update: true, CI: true})
+	_, err := simulate.Run(t.Context(), []string{"test.yaml"}, simulate.Options{Files: files, Update: true, CI: true})
 	if !errors.Is(err, simulate.ErrUpdateInCI) {
 		t.Errorf("have %v", err)
 	}
@@ -225,7 +242,7 @@ func TestFilesThatCannotBeUsedAreErrors(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			test.files.memory = passing(t)
-			report, err := simulate.Run([]string{"test.yaml"}, simulate.Options{Files: test.files, Update: test.update})
+			report, err := simulate.Run(t.Context(), []string{"test.yaml"}, simulate.Options{Files: test.files, Update: test.update})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -242,7 +259,7 @@ func TestFilesThatCannotBeUsedAreErrors(t *testing.T) {
 
 func TestDirectoriesThatCannotBeReadAreErrors(t *testing.T) {
 	files := denied{memory: passing(t), read: "rules.yaml"}
-	if _, err := simulate.Run([]string{"."}, simulate.Options{Files: files}); !errors.Is(err, fs.ErrPermission) {
+	if _, err := simulate.Run(t.Context(), []string{"."}, simulate.Options{Files: files}); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("have %v", err)
 	}
 }

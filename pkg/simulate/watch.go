@@ -27,33 +27,25 @@ type unwatchedError struct {
 // Error implements error.
 func (e *unwatchedError) Error() string { return e.message + "; " + e.hint }
 
-// watched finds the resource of an object and the selections that hold it.
-// There is always at least one.
-func watched(set *rules.Set, content map[string]any) (schema.GroupVersionResource, []plan.Selection, error) {
-	kind := kindOf(content)
-	resource, err := resourceOf(kind, set.Selections())
+// watched finds the resource of an object that a selection holds, and says else why none
+// does.
+func watched(set *rules.Set, content map[string]any) (schema.GroupVersionResource, error) {
+	resource, err := resourceOf(kindOf(content), set.Selections())
 	if err != nil {
-		return resource, nil, err
+		return resource, err
 	}
-	var holding, others []plan.Selection
+	var others []plan.Selection
 	for _, s := range set.Selections() {
 		if s.GVR != resource {
 			continue
 		}
 		held, err := holds(s, content)
-		if err != nil {
-			return resource, nil, err
+		if err != nil || held {
+			return resource, err
 		}
-		if held {
-			holding = append(holding, s)
-		} else {
-			others = append(others, s)
-		}
+		others = append(others, s)
 	}
-	if len(holding) == 0 {
-		return resource, nil, unselected(content, others)
-	}
-	return resource, holding, nil
+	return resource, unselected(content, others)
 }
 
 func unselected(content map[string]any, selections []plan.Selection) *unwatchedError {

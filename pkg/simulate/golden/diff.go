@@ -3,6 +3,7 @@ package golden
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -12,79 +13,101 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// longest is how many characters of a value a difference shows.
-const longest = 100
+// How many characters of a value a difference shows: of each of two, and of one alone.
+const (
+	longest      = 100
+	longestAlone = 160
+)
 
 // Diff lists the fields in which two trees differ, a line for each, in order
 // of their paths. It is empty where they are the same: 1 and 1.0 are, an
-// absent key and a null are not.
-func Diff(want, have any) []string {
-	return differences(nil, nil, want, have)
+// absent key and a null are not. Elements of lists that tell what they are about are
+// compared with those about the same; an index is that of the element in want, or in have
+// where only that has it.
+func Diff(want, have any) []string { return Compare(want, have, "want", "have") }
+
+// Compare does the same with other words for the two.
+func Compare(one, other any, oneIs, otherIs string) []string {
+	c := comparison{one: oneIs, other: otherIs}
+	c.values(nil, one, other)
+	return c.lines
 }
 
-func differences(out []string, path plan.Path, want, have any) []string {
+// comparison is one walk over two trees.
+type comparison struct {
+	one, other string
+	lines      []string
+}
+
+func (c *comparison) values(path plan.Path, want, have any) {
 	switch want := want.(type) {
 	case map[string]any:
 		if have, ok := have.(map[string]any); ok {
-			return mapDifferences(out, path, want, have)
+			c.maps(path, want, have)
+			return
 		}
 	case []any:
 		if have, ok := have.([]any); ok {
-			return listDifferences(out, path, want, have)
+			c.lists(path, want, have)
+			return
 		}
 	default:
 		if same(want, have) {
-			return out
+			return
 		}
 	}
 	left, right := apart(show(want), show(have))
-	return append(out, line(path, left, right))
+	c.line(path, left, right)
 }
 
-func mapDifferences(out []string, path plan.Path, want, have map[string]any) []string {
+func (c *comparison) maps(path plan.Path, want, have map[string]any) {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(want)), maps.Keys(have))
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
 		left, wanted := want[key]
 		right, exists := have[key]
-		out = maybeAbsent(out, child(path, key), left, wanted, right, exists)
+		c.maybeAbsent(child(path, key), left, wanted, right, exists)
 	}
-	return out
 }
 
-func listDifferences(out []string, path plan.Path, want, have []any) []string {
-	for i := range max(len(want), len(have)) {
+func (c *comparison) lists(path plan.Path, want, have []any) {
+	for _, p := range align(want, have) {
 		var left, right any
-		wanted, exists := i < len(want), i < len(have)
-		if wanted {
-			left = want[i]
+		at := p.want
+		if p.want >= 0 {
+			left = want[p.want]
+		} else {
+			at = p.have
 		}
-		if exists {
-			right = have[i]
+		if p.have >= 0 {
+			right = have[p.have]
 		}
-		out = maybeAbsent(out, child(path, strconv.Itoa(i)), left, wanted, right, exists)
+		c.maybeAbsent(child(path, strconv.Itoa(at)), left, p.want >= 0, right, p.have >= 0)
 	}
-	return out
 }
 
-func maybeAbsent(out []string, path plan.Path, want any, wanted bool, have any, exists bool) []string {
+func (c *comparison) maybeAbsent(path plan.Path, want any, wanted bool, have any, exists bool) {
+	wantList, _ := want.([]any)
+	haveList, _ := have.([]any)
 	switch {
-	case !exists:
-		return append(out, line(path, cut(show(want)), "nothing"))
-	case !wanted:
-		return append(out, line(path, "nothing", cut(show(have))))
+	case wanted && exists:
+		c.values(path, want, have)
+	case len(wantList)+len(haveList) > 0:
+		c.lists(path, wantList, haveList) // Each element says more than the beginning of all.
+	case wanted:
+		c.line(path, cut(show(want), longestAlone), "nothing")
 	default:
-		return differences(out, path, want, have)
+		c.line(path, "nothing", cut(show(have), longestAlone))
 	}
+}
+
+func (c *comparison) line(path plan.Path, want, have string) {
+	c.lines = append(c.lines, fmt.Sprintf("%s: %s %s, %s %s", cmp.Or(path.String(), "(the whole)"), c.one, want, c.other, have))
 }
 
 // child does not share memory with its siblings.
 func child(path plan.Path, step string) plan.Path {
 	return append(slices.Clip(path), step)
-}
-
-func line(path plan.Path, want, have string) string {
-	return cmp.Or(path.String(), "(the whole)") + ": want " + want + ", have " + have
 }
 
 // same compares scalars. Large integers are never rounded.
@@ -111,11 +134,29 @@ func sameNumber(i int64, f float64) bool {
 	return f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64 && int64(f) == i
 }
 
-// show writes a value in one line that a terminal shows as it is.
+// show writes a value in one line that a terminal shows as it is, what it is about first.
 func show(value any) string {
 	if text, ok := value.(string); ok {
 		return strconv.Quote(text)
 	}
+	first := identity(value)
+	if len(first) == 0 {
+		return encoded(value)
+	}
+	fields, _ := value.(map[string]any)
+	rest := maps.Clone(fields)
+	var parts []string
+	for _, key := range first {
+		parts = append(parts, encoded(key)+":"+encoded(fields[key]))
+		delete(rest, key)
+	}
+	if len(rest) > 0 {
+		parts = append(parts, strings.TrimSuffix(strings.TrimPrefix(encoded(rest), "{"), "}"))
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+func encoded(value any) string {
 	var out strings.Builder
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
@@ -136,12 +177,12 @@ func apart(a, b string) (left, right string) {
 		a = "..." + strings.ToValidUTF8(a[common-before:], "")
 		b = "..." + strings.ToValidUTF8(b[common-before:], "")
 	}
-	return cut(a), cut(b)
+	return cut(a, longest), cut(b, longest)
 }
 
-func cut(text string) string {
-	if runes := []rune(text); len(runes) > longest {
-		return string(runes[:longest]) + "..."
+func cut(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "..."
 	}
 	return text
 }

@@ -1,52 +1,49 @@
-package simulate
+package scenario
 
 import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // shortestSecret is how long a value must be to be looked for in other text.
 // Shorter ones are found everywhere and hardly secret.
 const shortestSecret = 4
 
+// shortestInKey is the same for the keys of maps.
+const shortestInKey = 10
+
 // lastApplied is where kubectl keeps a copy of the whole object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// mask hides the values of a Secret wherever they are shown: its own data, and
-// text that a rule made of them.
+// secrets are the objects of which the values must not be shown.
+var secrets = schema.GroupResource{Resource: "secrets"}
+
+// mask hides the values of Secrets wherever they are shown: their own data, and text that
+// a rule made of them.
 type mask struct {
-	values       []string
-	fingerprints bool
+	values map[string]bool
 }
 
-// newMask knows the values of the Secret and those that are written to it.
-func newMask(content map[string]any, writes []Write, fingerprints bool) *mask {
-	m := &mask{fingerprints: fingerprints}
-	m.collectObject(content)
-	for _, w := range writes {
-		switch body := w.Body.(type) {
-		case map[string]any:
-			m.collectObject(body)
-		case []any:
-			for _, step := range body {
-				if field, value := written(step); isData(field) {
-					m.collect(value)
-				}
+// learn takes the values of a Secret, or of a body that is written to one.
+func (m *mask) learn(secret any) {
+	switch body := secret.(type) {
+	case map[string]any:
+		for key, value := range body {
+			if isData(key) {
+				m.collect(value)
 			}
 		}
-	}
-	m.values = slices.DeleteFunc(m.values, func(value string) bool { return len(value) < shortestSecret })
-	return m
-}
-
-func (m *mask) collectObject(content map[string]any) {
-	for key, value := range content {
-		if isData(key) {
-			m.collect(value)
+	case []any:
+		for _, step := range body {
+			if field, value := written(step); isData(field) {
+				m.collect(value)
+			}
 		}
 	}
 }
@@ -60,11 +57,22 @@ func (m *mask) collect(value any) {
 			m.collect(element)
 		}
 	case string:
-		m.values = append(m.values, value, base64.StdEncoding.EncodeToString([]byte(value)))
+		m.add(value)
+		m.add(base64.StdEncoding.EncodeToString([]byte(value)))
 		if decoded, err := base64.StdEncoding.DecodeString(value); err == nil {
-			m.values = append(m.values, string(decoded))
+			m.add(string(decoded))
 		}
 	}
+}
+
+func (m *mask) add(value string) {
+	if len(value) < shortestSecret {
+		return
+	}
+	if m.values == nil {
+		m.values = map[string]bool{}
+	}
+	m.values[value] = true
 }
 
 // isData tells the two fields that hold the values of a Secret.
@@ -74,30 +82,58 @@ func isData(key string) bool { return key == "data" || key == "stringData" }
 // object. No rule may write the object as a whole.
 func written(step any) (field string, value any) {
 	fields, _ := step.(map[string]any)
-	field, _, _ = strings.Cut(strings.TrimPrefix(stringAt(fields, "path"), "/"), "/")
+	at, _ := fields["path"].(string)
+	field, _, _ = strings.Cut(strings.TrimPrefix(at, "/"), "/")
 	return field, fields["value"]
 }
 
-func (m *mask) hide(d *Decided) {
-	for i := range d.Decisions {
-		decision := &d.Decisions[i]
+// hide masks what is shown of a phase.
+func (m *mask) hide(p *Phase) {
+	for i := range p.Decisions {
+		decision := &p.Decisions[i]
 		if hidden := m.text(decision.Reason); hidden != decision.Reason {
 			decision.Reason, decision.Err = hidden, nil
 		}
 	}
-	for _, writes := range [][]Write{d.Writes, d.Audited} {
+	for _, writes := range [][]Write{p.Writes, p.Audited} {
 		for i := range writes {
-			writes[i].Body = m.body(writes[i].Body)
+			w := &writes[i]
+			w.Body, w.Answer = m.body(w.Object, w.Body), m.text(w.Answer)
 		}
 	}
-	for i := range d.Events {
-		event := &d.Events[i]
+	for i := range p.Events {
+		event := &p.Events[i]
 		event.Reason, event.Action, event.Message = m.text(event.Reason), m.text(event.Action), m.text(event.Message)
 	}
-	d.Object = m.object(d.Object)
+	for i := range p.Objects {
+		object := &p.Objects[i]
+		object.Now, _ = m.body(object.Object, object.Now).(map[string]any)
+	}
 }
 
-func (m *mask) body(body any) any {
+// path hides what the path of a cycle tells.
+func (m *mask) path(e *RestlessError) {
+	for i, step := range e.Path {
+		e.Path[i] = m.text(step)
+	}
+}
+
+// error hides what an error tells, which is then all that is left of it.
+func (m *mask) error(err error) error {
+	if err == nil {
+		return nil
+	}
+	if told := err.Error(); m.text(told) != told {
+		return errors.New(m.text(told))
+	}
+	return err
+}
+
+// body hides what is in an object of the name, or in a body that is written to it.
+func (m *mask) body(name string, body any) any {
+	if !isSecret(name) {
+		return m.other(body)
+	}
 	steps, ok := body.([]any)
 	if !ok {
 		content, _ := body.(map[string]any)
@@ -109,6 +145,10 @@ func (m *mask) body(body any) any {
 	}
 	return out
 }
+
+// isSecret goes by the form of [plan.Object.String]: no other resource has this name in
+// the groups that a simulated cluster has by itself, and to mask too much does no harm.
+func isSecret(name string) bool { return strings.HasPrefix(name, "secrets ") }
 
 // step hides the value of one step of a JSON patch.
 func (m *mask) step(step any) any {
@@ -166,9 +206,10 @@ func (m *mask) other(value any) any {
 	case map[string]any:
 		out := make(map[string]any, len(value))
 		for key, element := range value {
-			out[key] = m.other(element)
+			shown := m.key(key)
+			out[shown] = m.other(element)
 			if text, ok := element.(string); ok && key == lastApplied {
-				out[key] = m.masked(text)
+				out[shown] = m.masked(text)
 			}
 		}
 		return out
@@ -179,18 +220,28 @@ func (m *mask) other(value any) any {
 
 // text hides the whole of a text that holds a secret value.
 func (m *mask) text(text string) string {
-	if slices.ContainsFunc(m.values, func(value string) bool { return strings.Contains(text, value) }) {
-		return m.masked(text)
+	for value := range m.values {
+		if strings.Contains(text, value) {
+			return m.masked(text)
+		}
 	}
 	return text
 }
 
-// masked stands for a value. A fingerprint tells values apart, but also lets a
-// guess be confirmed: it is for goldens, whose fixtures are no secret.
-func (m *mask) masked(value string) string {
-	if !m.fingerprints {
-		return "(masked)"
+// key hides a key that holds a secret value, unless that is short: words such as name
+// and admin are values of many a Secret, and an object without its keys says nothing.
+func (m *mask) key(key string) string {
+	for value := range m.values {
+		if len(value) >= shortestInKey && strings.Contains(key, value) {
+			return m.masked(key)
+		}
 	}
+	return key
+}
+
+// masked stands for a value. The fingerprint tells values apart, and lets a guess be
+// confirmed: the fixtures of tests are no secret.
+func (m *mask) masked(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return "(masked " + hex.EncodeToString(sum[:4]) + ")"
 }

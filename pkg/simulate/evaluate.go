@@ -1,0 +1,125 @@
+package simulate
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
+)
+
+// Evaluation is one look of rules at one object, in a cluster of its own.
+type Evaluation struct {
+	Rules       *rules.Set
+	Definitions []*crd.Definition
+	Object      map[string]any
+	// Related are the other objects in the cluster.
+	Related []map[string]any
+	Now     time.Time
+}
+
+// Schemas are what is known of the resources that rules name, for [rules.Options]: what
+// is defined, what Kubernetes itself has, and guesses by the objects.
+func Schemas(definitions []*crd.Definition, objects []map[string]any) *schema.Catalog {
+	given := crd.NewSource(definitions)
+	known := schema.NewCatalog(given, builtin.Source())
+	return schema.NewCatalog(given, builtin.Source(), guesser{known, objects})
+}
+
+// Outcome is what an evaluation came to.
+type Outcome struct {
+	scenario.Phase
+}
+
+// YAML writes the outcome as YAML, in order.
+func (o Outcome) YAML() ([]byte, error) { return golden.Encode(o) }
+
+// Run asks the rules once, and carries out what they want. It is an error if no rule
+// watches the object.
+func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
+	server, all, err := e.cluster()
+	if err != nil {
+		return Outcome{}, err
+	}
+	resource, err := watched(e.Rules, all[0])
+	if err != nil {
+		return Outcome{}, err
+	}
+	var clauses map[plan.Rule][]scenario.Clause
+	s, err := scenario.Start(ctx, scenario.Setup{
+		Rules: e.Rules, Server: server, Now: e.Now, Order: queue.FIFO, Objects: all,
+		Looked: func(snapshot rules.Snapshot, _ []plan.Decision) { clauses = judged(e.Rules, snapshot) },
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	metadata := mapAt(all[0], "metadata")
+	if err := s.Look(ctx, resource, stringAt(metadata, "namespace"), stringAt(metadata, "name")); err != nil {
+		return Outcome{}, err
+	}
+	phase := s.Phases()[0]
+	for i := range phase.Decisions {
+		phase.Decisions[i].Clauses = clauses[phase.Decisions[i].Of]
+	}
+	return Outcome{phase}, nil
+}
+
+// cluster returns a server that knows all objects, and these as they are in a cluster:
+// the one that is evaluated is the first.
+func (e Evaluation) cluster() (*apiserver.Server, []map[string]any, error) {
+	given := append([]map[string]any{e.Object}, e.Related...)
+	guesser := guesser{schema.NewCatalog(crd.NewSource(e.Definitions), builtin.Source()), given}
+	definitions, err := withGuesses(e.Definitions, guesser.among(e.Rules), func(g guess) bool { return writesStatus(e.Rules, g) })
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err := serving(definitions)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := make([]map[string]any, len(given))
+	for i, content := range given {
+		o := object{content: maps.Clone(content)}
+		if resource, known := server.OfKind(kindOf(content)); known {
+			if err := o.settle(resource); err != nil {
+				return nil, nil, err
+			}
+		} else if _, err := resourceOf(kindOf(content), slices.Concat(e.Rules.Selections(), e.Rules.Related())); err != nil {
+			return nil, nil, err
+		}
+		all[i] = o.content
+	}
+	return server, all, nil
+}
+
+// judged are the clauses of each rule that was asked for its `when`, in the order written.
+func judged(set *rules.Set, snapshot rules.Snapshot) map[plan.Rule][]scenario.Clause {
+	holds := map[plan.Rule]map[int]bool{}
+	for _, judgement := range set.Judge(snapshot) {
+		holds[judgement.Rule] = judgement.Holds
+	}
+	out := map[plan.Rule][]scenario.Clause{}
+	for _, rule := range set.Rules() {
+		for _, clause := range rule.Clauses() {
+			if held, looked := holds[rule.ID][clause.Offset]; looked {
+				out[rule.ID] = append(out[rule.ID], scenario.Clause{Clause: clause.Text, Holds: held})
+			}
+		}
+	}
+	return out
+}
+
+// EvaluateExpression returns the value of one expression on an object, which gets what
+// every stored object has. Its errors are those of [rules.EvaluateExpression].
+func EvaluateExpression(text string, content map[string]any, now time.Time) (any, error) {
+	return rules.EvaluateExpression(text, stored(content, 1, now), now)
+}

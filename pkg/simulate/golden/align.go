@@ -1,0 +1,135 @@
+package golden
+
+import (
+	"slices"
+	"strings"
+)
+
+// mostCells bounds the work of finding out what was added to a list and what removed.
+const mostCells = 1 << 22
+
+// pair is an element of each of two lists that are about the same thing, or of one of
+// them alone: then the index in the other is -1.
+type pair struct{ want, have int }
+
+// align pairs the elements of two lists: by what they are about if all of them tell, so
+// that one more does not shift all others, and else by their indexes.
+func align(want, have []any) []pair {
+	left, named := identities(want)
+	right, alsoNamed := identities(have)
+	start := 0
+	for start < min(len(want), len(have)) && named && alsoNamed && left[start] == right[start] {
+		start++
+	}
+	var out []pair
+	for i := range start {
+		out = append(out, pair{i, i})
+	}
+	if !named || !alsoNamed || (len(want)-start)*(len(have)-start) > mostCells {
+		return append(out, byIndex(start, len(want), len(have))...)
+	}
+	for _, p := range common(left[start:], right[start:]) {
+		if p.want >= 0 {
+			p.want += start
+		}
+		if p.have >= 0 {
+			p.have += start
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func byIndex(start, want, have int) []pair {
+	var out []pair
+	for i := start; i < max(want, have); i++ {
+		p := pair{i, i}
+		if i >= want {
+			p.want = -1
+		}
+		if i >= have {
+			p.have = -1
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// common pairs a longest common subsequence, in order, with the rest between.
+func common(left, right []string) []pair {
+	lengths := commonLengths(left, right)
+	var out []pair
+	i, j := 0, 0
+	for i < len(left) && j < len(right) {
+		switch {
+		case left[i] == right[j]:
+			out = append(out, pair{i, j})
+			i, j = i+1, j+1
+		case lengths[i+1][j] >= lengths[i][j+1]:
+			out = append(out, pair{i, -1})
+			i++
+		default:
+			out = append(out, pair{-1, j})
+			j++
+		}
+	}
+	for ; i < len(left); i++ {
+		out = append(out, pair{i, -1})
+	}
+	for ; j < len(right); j++ {
+		out = append(out, pair{-1, j})
+	}
+	return out
+}
+
+// commonLengths has, for each two of their ends, how many elements these have in common.
+func commonLengths(left, right []string) [][]int {
+	out := make([][]int, len(left)+1)
+	for i := range out {
+		out[i] = make([]int, len(right)+1)
+	}
+	for i, one := range slices.Backward(left) {
+		for j, other := range slices.Backward(right) {
+			if one == other {
+				out[i][j] = out[i+1][j+1] + 1
+			} else {
+				out[i][j] = max(out[i+1][j], out[i][j+1])
+			}
+		}
+	}
+	return out
+}
+
+// identities says of each element what it is about, if all of them tell.
+func identities(list []any) (out []string, all bool) {
+	for _, element := range list {
+		of := identity(element)
+		if len(of) == 0 {
+			return nil, false
+		}
+		var text strings.Builder
+		fields, _ := element.(map[string]any)
+		for _, key := range of {
+			value, _ := fields[key].(string)
+			text.WriteString(key + " " + value + "\n")
+		}
+		out = append(out, text.String())
+	}
+	return out, true
+}
+
+// identity lists the keys by which a map tells what it is about, none for anything else.
+func identity(element any) []string {
+	fields, _ := element.(map[string]any)
+	for _, keys := range [][]string{{"object", "rule"}, {"object"}, {"step"}, {"name"}, {"type"}} {
+		for i, key := range keys {
+			if text, is := fields[key].(string); !is || text == "" {
+				break
+			}
+			if i == len(keys)-1 {
+				return keys
+			}
+		}
+	}
+	return nil
+}

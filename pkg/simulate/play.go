@@ -1,0 +1,194 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
+)
+
+// Story is what happens in a case: until the rules have settled, and then after each
+// step.
+type Story struct {
+	scenario.Phase
+	Steps []Chapter `json:"steps,omitempty"`
+}
+
+// Chapter is what happens after a step.
+type Chapter struct {
+	Step string `json:"step"`
+	scenario.Phase
+}
+
+// YAML writes the story as YAML, in order.
+func (s Story) YAML() ([]byte, error) { return golden.Encode(s) }
+
+// looked is told of each evaluation.
+type looked func(rules.Snapshot, []plan.Decision)
+
+// decides reports whether a rule looked at an object.
+func (s Story) decides() bool {
+	return len(s.Decisions) > 0 || slices.ContainsFunc(s.Steps, func(c Chapter) bool { return len(c.Decisions) > 0 })
+}
+
+// play is a case that is ready to be run.
+type play struct {
+	entrance
+	test    *Test
+	of      *Case
+	files   Files
+	objects []object
+	looked  looked
+}
+
+// ending is what a run of a case came to.
+type ending struct {
+	story Story
+	state scenario.State
+	// ordered says that the order of the queue may have made a difference.
+	ordered bool
+}
+
+// stepError is of a step that could not be carried out, or after which the rules do not
+// settle.
+type stepError struct {
+	step Step
+	err  error
+}
+
+// Error implements error.
+func (e *stepError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *stepError) Unwrap() error { return e.err }
+
+// run plays the case in an order.
+func (p play) run(ctx context.Context, order queue.Order) (ending, error) {
+	setup := scenario.Setup{Rules: p.set, Server: p.server, Now: p.test.now, Order: order, Objects: contents(p.objects), Looked: p.looked}
+	s, err := scenario.Start(ctx, setup)
+	if err != nil {
+		return ending{}, err
+	}
+	if err := s.Settle(ctx); err != nil {
+		return ending{}, err
+	}
+	for _, step := range p.of.Steps {
+		if err := p.take(ctx, s, step); err != nil {
+			return ending{}, &stepError{step, err}
+		}
+		if err := s.Settle(ctx); err != nil {
+			return ending{}, &stepError{step, err}
+		}
+	}
+	out := ending{state: s.State(), ordered: s.Ordered()}
+	phases := s.Phases()
+	out.story.Phase = phases[0]
+	for i, step := range p.of.Steps {
+		out.story.Steps = append(out.story.Steps, Chapter{Step: step.String(), Phase: phases[i+1]})
+	}
+	return out, nil
+}
+
+// take carries out a step.
+func (p play) take(ctx context.Context, s *scenario.Scenario, step Step) error {
+	switch {
+	case step.Apply != nil:
+		return p.apply(ctx, s, step.Apply)
+	case step.Patch != nil:
+		body, err := p.bodyOf(step.Patch)
+		if err != nil {
+			return err
+		}
+		at, err := p.locate(s, step.Patch.Object)
+		if err != nil {
+			return err
+		}
+		return s.Patch(ctx, at, step.Patch.Subresource, step.Patch.Type, body)
+	case step.Delete != nil:
+		at, err := p.locate(s, step.Delete.Object)
+		if err != nil {
+			return err
+		}
+		return s.Delete(ctx, at)
+	default:
+		return s.Advance(ctx, step.Advance)
+	}
+}
+
+// apply brings objects into the cluster, which has to take each of them.
+func (p play) apply(ctx context.Context, s *scenario.Scenario, step *Apply) error {
+	objects, errs := readObjects(step.files, p.files)
+	if len(errs) == 0 {
+		errs = p.admit(objects)
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	for _, o := range objects {
+		if err := s.Apply(ctx, o.content); err != nil {
+			return document.Errors{o.node.Errorf("", "%v", err)}
+		}
+	}
+	return nil
+}
+
+// bodyOf is the body of a patch as it is sent. One that is applied says what it is of.
+func (p play) bodyOf(patch *Patch) ([]byte, error) {
+	body := patch.Body
+	if fields, is := body.(map[string]any); is && patch.Type == types.ApplyPatchType {
+		resource, _ := p.server.Of(p.versioned(patch.Resource))
+		body = withKind(fields, resource.Kind)
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the patch: %w", err)
+	}
+	return data, nil
+}
+
+func withKind(fields map[string]any, kind schema.GroupVersionKind) map[string]any {
+	out := map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind}
+	maps.Copy(out, fields)
+	return out
+}
+
+// locate finds the object that a step names: without a namespace, it is the one of that
+// name in the cluster, or in the default namespace where there is none.
+func (p play) locate(s *scenario.Scenario, o Object) (cluster.Name, error) {
+	at := cluster.Name{GVR: p.versioned(o.Resource), Namespace: o.Namespace, Name: o.Name}
+	resource, known := p.server.Of(at.GVR)
+	if !known || !resource.Namespaced || at.Namespace != "" {
+		return at, nil
+	}
+	switch found := s.Namespaces(at.GVR.GroupResource(), o.Name); len(found) {
+	case 0:
+		at.Namespace = defaultNamespace
+	case 1:
+		at.Namespace = found[0]
+	default:
+		return at, document.Errors{o.node.Errorf("write namespace: "+found[0], "there is a %s %s in the namespaces %s",
+			o.written, o.Name, strings.Join(found, " and "))}
+	}
+	return at, nil
+}
+
+// versioned gives a resource that a step names without one a version.
+func (p play) versioned(gvr schema.GroupVersionResource) schema.GroupVersionResource {
+	if gvr.Version != "" {
+		return gvr
+	}
+	return p.server.Preferred(gvr.GroupResource())
+}

@@ -1,0 +1,89 @@
+package scenario
+
+import (
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+)
+
+// Phase is what happened between two moments at which the rules had settled, in order
+// and in the form that is shown. The values of Secrets are masked.
+type Phase struct {
+	// Decisions are those of each evaluation, without those that say the same of a rule
+	// and an object as the one before.
+	Decisions []Decision `json:"decisions"`
+	Writes    []Write    `json:"writes"`
+	// Audited are the writes of rules in mode Audit, which are not made.
+	Audited []Write `json:"audited,omitempty"`
+	Events  []Event `json:"events"`
+	// Objects are those that are new, or not as they were, by their names.
+	Objects []Changed `json:"objects,omitempty"`
+	// LookAgainAt is when what was decided last changes with time alone.
+	LookAgainAt []Look `json:"lookAgainAt,omitempty"`
+}
+
+// Decision is what became of one rule on one object.
+type Decision struct {
+	Object  string       `json:"object"`
+	Rule    string       `json:"rule"`
+	Outcome plan.Outcome `json:"outcome"`
+	Mode    spec.Mode    `json:"mode,omitempty"` // empty for Enforce
+	Reason  string       `json:"reason,omitempty"`
+	// Err is why a rule failed, with its place in the rules where it has one.
+	// Reason says the same without the place, which changes with every edit.
+	Err error `json:"-"`
+	// Of is the rule itself.
+	Of plan.Rule `json:"-"`
+	// Clauses are the conditions in the `when` of the rule that were looked at, where
+	// that was asked for.
+	Clauses []Clause `json:"clauses,omitempty"`
+}
+
+// Clause is a condition and whether it held.
+type Clause struct {
+	Clause string `json:"clause"`
+	Holds  bool   `json:"holds"`
+}
+
+// Write is a request as it was sent. The uid and the resourceVersion that guard it are
+// not the same in every cluster: a word stands for them.
+type Write struct {
+	Object      string    `json:"object"`
+	Rules       []string  `json:"rules"`
+	Type        plan.Type `json:"type"`
+	Subresource string    `json:"subresource,omitempty"`
+	Manager     string    `json:"manager,omitempty"`
+	Force       bool      `json:"force,omitempty"`
+	Body        any       `json:"body,omitempty"`
+	// Answer is what the API server said, empty where it did what was asked.
+	Answer string `json:"answer,omitempty"`
+	// Failed says that it did not.
+	Failed bool `json:"-"`
+}
+
+// Event is a Kubernetes Event that follows the writes of its rule.
+type Event struct {
+	Object  string `json:"object"`
+	Rule    string `json:"rule"`
+	Type    string `json:"type"`
+	Reason  string `json:"reason"`
+	Action  string `json:"action"`
+	Message string `json:"message"`
+	// Again says that it ended an episode before: its series counts one more.
+	Again bool `json:"again,omitempty"`
+}
+
+// Look is the earliest instant at which the rules may want something else of an
+// object although nothing has changed.
+type Look struct {
+	Object string `json:"object"`
+	At     string `json:"at"` // RFC 3339
+}
+
+// Changed is an object after a phase.
+type Changed struct {
+	Object string `json:"object"`
+	// Gone says that it is not there any more.
+	Gone bool `json:"gone,omitempty"`
+	// Now is the object without managedFields, uid and resourceVersion.
+	Now map[string]any `json:"now,omitempty"`
+}

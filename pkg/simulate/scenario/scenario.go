@@ -1,0 +1,196 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
+)
+
+// Setup is what a scenario begins with.
+type Setup struct {
+	Rules  *rules.Set
+	Server *apiserver.Server
+	Now    time.Time
+	// Order is that in which objects are looked at.
+	Order queue.Order
+	// Objects are those in the cluster, as they are stored.
+	Objects []map[string]any
+	// Looked is told of each evaluation, nil for nobody.
+	Looked func(rules.Snapshot, []plan.Decision)
+}
+
+// Scenario is a cluster on which rules work. It is for one goroutine.
+type Scenario struct {
+	cluster *cluster.Cluster
+	engine  *engine.Engine
+	history *history
+	queue   *queue.Queue[engine.Key]
+	secrets *mask
+	before  objects
+	phases  []Phase
+	// moments bounds how often time is stopped at within one step.
+	moments int
+}
+
+// mostMoments is enough for a rule that looks again every minute of a week. One that does
+// so after every moment would make a test as long as the time that it is about.
+const mostMoments = 10_000
+
+// Start puts the objects into a cluster and loads the rules. Nothing is decided before
+// [Scenario.Settle].
+func Start(ctx context.Context, s Setup) (*Scenario, error) {
+	c, err := cluster.New(s.Server, s.Now)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range s.Objects {
+		if err := c.Put(object); err != nil {
+			return nil, err
+		}
+	}
+	hidden := &mask{}
+	out := &Scenario{cluster: c, history: newHistory(c, hidden), secrets: hidden, moments: mostMoments, queue: queue.New[engine.Key](s.Order)}
+	names := namer{}
+	out.engine = engine.New(engine.Options{
+		Caches: c.Caches, Live: c.Live(), Writer: out.history, Recorder: out.history, Observer: out.history,
+		Name: names.next, Clock: c.Clock(), Workers: 1, Queue: out.queue, Explain: true, Looked: s.Looked,
+	})
+	if out.before, err = out.objects(ctx); err != nil {
+		return nil, err
+	}
+	if err := out.history.learn(ctx); err != nil {
+		return nil, err
+	}
+	if err := out.engine.Start(s.Rules); err != nil {
+		return nil, fmt.Errorf("loading the rules: %w", err)
+	}
+	return out, nil
+}
+
+// Ordered reports whether anything depended on the order in which objects are looked at:
+// where there was never more than one to choose from, it did not.
+func (s *Scenario) Ordered() bool { return s.queue.Chose() }
+
+// Settle lets the rules and the cluster act until neither has anything left to do now,
+// which ends a phase. The error says that they do not come to rest: it is a
+// [*RestlessError] where it is known how.
+func (s *Scenario) Settle(ctx context.Context) error {
+	if err := s.rest(ctx); err != nil {
+		return s.failed(s.history.restless(err))
+	}
+	return s.end(ctx)
+}
+
+// Look has the rules look at one object, once, which is a phase of its own.
+func (s *Scenario) Look(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error {
+	s.engine.Look(ctx, engine.Key{GVR: resource, Namespace: namespace, Name: name})
+	return s.end(ctx)
+}
+
+// failed has an error tell nothing of a Secret.
+func (s *Scenario) failed(err error) error {
+	if restless, is := errors.AsType[*RestlessError](err); is {
+		s.secrets.path(restless)
+		return restless
+	}
+	return s.secrets.error(err)
+}
+
+// rest settles what there is to do now.
+func (s *Scenario) rest(ctx context.Context) error {
+	for {
+		s.engine.Wake()
+		report, err := s.engine.Drain(ctx)
+		if err != nil {
+			return err
+		}
+		for _, status := range report.Unlisted {
+			return fmt.Errorf("listing %s: %w", status.Key, status.Err)
+		}
+		for _, failure := range report.Failures {
+			if errors.Is(failure.Err, engine.ErrRestless) {
+				return fmt.Errorf("%s: %w", nameOf(failure.Key), failure.Err)
+			}
+		}
+		changed, err := s.cluster.Collect(ctx)
+		if err != nil || !changed {
+			return err
+		}
+	}
+}
+
+// Advance lets time go on, and the rules and the cluster act at each moment at which
+// they have something to do.
+func (s *Scenario) Advance(ctx context.Context, by time.Duration) error {
+	clock := s.cluster.Clock()
+	end := clock.Now().Add(by)
+	for range s.moments {
+		next, err := s.next(ctx)
+		if err != nil {
+			return err
+		}
+		if next.IsZero() || next.After(end) {
+			clock.SetTime(end)
+			return nil
+		}
+		if next.After(clock.Now()) {
+			clock.SetTime(next)
+		}
+		if err := s.rest(ctx); err != nil {
+			return s.failed(s.history.restless(err))
+		}
+	}
+	return fmt.Errorf("the rules look again at more than %d moments in one step", s.moments)
+}
+
+// next is the next moment at which time alone changes something, zero for never.
+func (s *Scenario) next(ctx context.Context) (time.Time, error) {
+	next := s.engine.Wake()
+	end, err := s.cluster.NextEnd(ctx)
+	if next.IsZero() || !end.IsZero() && end.Before(next) {
+		next = end
+	}
+	return next, err
+}
+
+// Apply makes an object be as given. The error is that of the API server.
+func (s *Scenario) Apply(ctx context.Context, object map[string]any) error {
+	if kind, _ := object["kind"].(string); kind == "Secret" {
+		s.secrets.learn(object)
+	}
+	return s.changed(ctx, s.cluster.Apply(ctx, object))
+}
+
+// Patch changes an object. The error is that of the API server.
+func (s *Scenario) Patch(ctx context.Context, at cluster.Name, subresource string, kind types.PatchType, body []byte) error {
+	if at.GVR.GroupResource() == secrets {
+		s.secrets.learn(decoded(body))
+	}
+	return s.changed(ctx, s.cluster.Patch(ctx, at, subresource, kind, body))
+}
+
+// Namespaces are those that have an object of the name, in order.
+func (s *Scenario) Namespaces(resource schema.GroupResource, name string) []string {
+	return s.cluster.Namespaces(resource, name)
+}
+
+// Delete deletes an object. The error is that of the API server.
+func (s *Scenario) Delete(ctx context.Context, at cluster.Name) error {
+	return s.changed(ctx, s.cluster.Delete(ctx, at))
+}
+
+// changed ends a change from outside.
+func (s *Scenario) changed(ctx context.Context, err error) error {
+	return s.failed(errors.Join(err, s.history.learn(ctx)))
+}
