@@ -1,0 +1,181 @@
+package mutation
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing/fstest"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate"
+)
+
+// Verdict is what the cases of an example say to a mutant.
+type Verdict int
+
+const (
+	// Survived means that every case passes.
+	Survived Verdict = iota
+	// Reworded means that only the reason differs for which a rule does not act, such as the text of a condition. The
+	// case fails, but not because of what the rules do.
+	Reworded
+	// Caught means that a case fails because the rules decide, write or say something else, or cannot be judged.
+	Caught
+	// Refused means that the mutant does not compile.
+	Refused
+)
+
+// Example is a folder with rules and their tests. It is safe for concurrent use.
+type Example struct {
+	// Rules are its files of rules, in order.
+	Rules []string
+	files fstest.MapFS
+}
+
+// Read reads an example. Its paths are those in the file system.
+func Read(from fs.FS) (*Example, error) {
+	e := &Example{files: fstest.MapFS{}}
+	err := fs.WalkDir(from, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(from, path)
+		if err != nil {
+			return fmt.Errorf("reading an example: %w", err)
+		}
+		e.files[path] = &fstest.MapFile{Data: data}
+		documents, _ := document.Parse(document.File{Name: path, Data: data})
+		if slices.ContainsFunc(documents, isRules) {
+			e.Rules = append(e.Rules, path)
+		}
+		return nil
+	})
+	return e, err
+}
+
+func isRules(n *document.Node) bool {
+	kind := n.Get("kind").Text()
+	return kind == spec.KindRuleSet || kind == spec.KindClusterRuleSet
+}
+
+// File is a file of the example.
+func (e *Example) File(path string) document.File {
+	return document.File{Name: path, Data: e.files[path].Data}
+}
+
+// Run runs the cases of the example with one of its files replaced.
+func (e *Example) Run(ctx context.Context, path string, data []byte) (simulate.Report, error) {
+	report, err := simulate.Run(ctx, []string{"."}, simulate.Options{Files: e.with(path, data)})
+	if err != nil {
+		return report, fmt.Errorf("running the cases: %w", err)
+	}
+	return report, nil
+}
+
+// Try runs the cases of the example with a mutant in the place of a file.
+func (e *Example) Try(ctx context.Context, path string, m Mutant) (Verdict, error) {
+	files := e.with(path, m.Data)
+	report, err := simulate.Run(ctx, []string{"."}, simulate.Options{Files: files, Update: true})
+	if err != nil {
+		return Survived, fmt.Errorf("running the cases on the mutant %s: %w", m, err)
+	}
+	verdict := Survived
+	for _, result := range report.Results {
+		switch {
+		case result.Status == simulate.Error && result.Name == "":
+			return Refused, nil
+		case result.Status == simulate.Error:
+			verdict = Caught
+		case result.Updated && verdict != Caught:
+			same, err := sameActs(e.files[result.Golden].Data, files.now[result.Golden].Data)
+			if err != nil {
+				return Survived, err
+			}
+			verdict = Caught
+			if same {
+				verdict = Reworded
+			}
+		}
+	}
+	return verdict, nil
+}
+
+// sameActs compares goldens without the reasons for which rules do not act.
+func sameActs(one, two []byte) (bool, error) {
+	a, errA := acts(one)
+	b, errB := acts(two)
+	for _, err := range []error{errA, errB} {
+		if err != nil {
+			return false, fmt.Errorf("reading a golden: %w", err)
+		}
+	}
+	return reflect.DeepEqual(a, b), nil
+}
+
+func acts(golden []byte) (any, error) {
+	var tree any
+	if err := yaml.Unmarshal(golden, &tree); err != nil {
+		return nil, err
+	}
+	return unreasoned(tree), nil
+}
+
+// unreasoned removes the reason of each decision that a rule does not match.
+func unreasoned(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		if v["outcome"] == "not matched" {
+			delete(v, "reason")
+		}
+		for key := range v {
+			v[key] = unreasoned(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = unreasoned(v[i])
+		}
+	}
+	return value
+}
+
+func (e *Example) with(path string, data []byte) *overlay {
+	out := &overlay{now: fstest.MapFS{}}
+	maps.Copy(out.now, e.files)
+	if path != "" {
+		out.now[path] = &fstest.MapFile{Data: data}
+	}
+	return out
+}
+
+// overlay implements [simulate.Files] in memory.
+type overlay struct {
+	mu  sync.Mutex
+	now fstest.MapFS // guarded by mu while cases run
+}
+
+func (o *overlay) ReadFile(path string) ([]byte, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.now.ReadFile(path)
+}
+
+func (o *overlay) ReadDir(path string) ([]fs.DirEntry, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.now.ReadDir(strings.TrimSuffix(path, "/"))
+}
+
+func (o *overlay) WriteFile(path string, data []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now[path] = &fstest.MapFile{Data: data}
+	return nil
+}
