@@ -20,7 +20,7 @@ CLUSTER_SOURCES   := test/cluster/go.mod test/cluster/go.sum \
 RACE ?= $(if $(shell command -v $$(go env CC)),-race)
 
 # The tests that start bin/cluster.
-E2E := ./test/controlplane/... ./test/demo/... ./test/e2e/...
+E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2e/...
 
 .PHONY: help build cluster test unit e2e bench fuzz demo demo-notice lint fix verify generate clean
 
@@ -38,8 +38,11 @@ bin/cluster: $(CLUSTER_SOURCES)
 
 test: unit e2e ## Run all tests: unit, golden and end-to-end
 
+# The mutation check runs thousands of cases of the examples, with the detector for minutes. What runs them has tests of
+# its own.
 unit: ## Run the tests that need no control plane
-	go test $(RACE) $$(go list ./... | grep -vxF "$$(go list $(E2E))")
+	go test $(RACE) $$(go list ./... | grep -vxF "$$(go list $(E2E) ./test/mutation)")
+	go test ./test/mutation
 	cd test/cluster && go test $(RACE) ./internal/... ./progress/...
 
 # With the detectors, client-go panics where an object of a cache is changed, and where a streamed list differs from a

@@ -4,7 +4,7 @@ package floors
 // from its neighbours.
 func House() [][]string {
 	return [][]string{
-		{"./test/corpus", "./test/demo", "./test/docs", "./test/e2e", "./test/floors", "./test/hostile/probe", "./test/mutation"},
+		{"./test/corpus", "./test/demo", "./test/differential", "./test/docs", "./test/e2e", "./test/floors", "./test/hostile/probe", "./test/mutation"},
 		{"./test/controlplane", "./test/generate", "./test/hostile", "./test/proxy", "./test/schemas"},
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},
