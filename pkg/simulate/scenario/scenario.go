@@ -107,9 +107,12 @@ func (s *Scenario) failed(err error) error {
 	return s.secrets.error(err)
 }
 
+// mostRounds is how often rules and the rest of the cluster may answer each other.
+const mostRounds = 50
+
 // rest settles what there is to do now.
 func (s *Scenario) rest(ctx context.Context) error {
-	for {
+	for range mostRounds {
 		s.engine.Wake()
 		report, err := s.engine.Drain(ctx)
 		if err != nil {
@@ -128,6 +131,7 @@ func (s *Scenario) rest(ctx context.Context) error {
 			return err
 		}
 	}
+	return fmt.Errorf("%w: the rules and the garbage collector undo each other", engine.ErrRestless)
 }
 
 // Advance lets time go on, and the rules and the cluster act at each moment at which
