@@ -47,6 +47,9 @@ func language() node {
 		"let":             mapOf(name(), expression()),
 		"test":            test(),
 		"case":            testCase(),
+		"step":            step(),
+		"stepPatch":       stepPatch(),
+		"stepOperation":   stepOperation(),
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	ruled      = named + "spec:\n  " + pods + "\n  rules: [{name: r, watch: pods, with: {list: {resource: pods, all: true}}, "
 	tested     = "apiVersion: dyncontroller.dev/v1alpha1\nkind: RuleTest\n"
 	testedName = tested + "metadata: {name: t}\n"
+	stepped    = testedName + "spec: {rules: [r.yaml], cases: [{name: c, objects: [o.yaml], steps: ["
 )
 
 // maps in documents, with a hole for what is written in them.
@@ -46,6 +47,9 @@ var places = map[string]struct {
 	"event":              {"event", ruled + "actions: [{event: %s}]}]\n"},
 	"test":               {"test", testedName + "spec: %s\n"},
 	"case":               {"case", testedName + "spec: {rules: [r.yaml], cases: [%s]}\n"},
+	"step":               {"step", stepped + "%s]}]}\n"},
+	"patch of a step":    {"stepPatch", stepped + "{patch: %s}]}]}\n"},
+	"operation":          {"stepOperation", stepped + "{patch: {resource: pods, name: p, json: [%s]}}]}]}\n"},
 }
 
 // said are the mistakes that are told of a text.
