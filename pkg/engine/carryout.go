@@ -169,7 +169,7 @@ func (a *attempt) ready(operation plan.Operation) sending {
 		name, there := a.unresolved(out)
 		out.reused = name != "" && there == nil
 		if name == "" {
-			name = a.engine.options.Name(out.prefix)
+			name = a.engine.options.Name(a.key, out.prefix)
 		}
 		out.Operation = called(out.Operation, name)
 		if there != nil {

@@ -268,11 +268,11 @@ func (c *cluster) engineWith(house engine.Housekeeping) *engine.Engine {
 }
 
 // nextName implements [engine.Options.Name].
-func (c *cluster) nextName(prefix string) string {
+func (c *cluster) nextName(asker engine.Key, prefix string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.names) == 0 {
-		return engine.RandomName(prefix)
+		return engine.RandomName(asker, prefix)
 	}
 	name := c.names[0]
 	c.names = c.names[1:]

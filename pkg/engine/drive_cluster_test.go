@@ -41,7 +41,7 @@ func (d *driver) options(order workqueue.TypedDelayingInterface[engine.Key]) eng
 			return cachesOf{d.cluster}
 		},
 		Live: d.cluster, Writer: d.cluster, Recorder: d.cluster, Observer: d, Clock: d.clock, Queue: order,
-		Name: func(prefix string) string {
+		Name: func(_ engine.Key, prefix string) string {
 			d.version++
 			return fmt.Sprintf("%s%d", prefix, d.version)
 		},

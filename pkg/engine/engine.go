@@ -100,8 +100,9 @@ type Options struct {
 	// Housekeeping cleans up after rules that are gone; without an inventory, as in a
 	// dry run, nothing is recorded and nothing cleaned up.
 	Housekeeping Housekeeping
-	// Name makes the name of a new object from its generateName; default: [RandomName].
-	Name     func(prefix string) string
+	// Name makes the name of a new object from its generateName, for the watched object
+	// that asks for it; default: [RandomName].
+	Name     func(asker Key, prefix string) string
 	Observer Observer     // default: none
 	Log      *slog.Logger // default: none
 	Clock    clock.WithTicker

@@ -21,7 +21,7 @@ const RandomLength = 5
 // RandomName makes a name as the API server does of a generateName. The engine
 // chooses it, so that a request whose answer was lost can be sent again without
 // making a second object.
-func RandomName(prefix string) string { return Named(prefix, rand.String(RandomLength)) }
+func RandomName(_ Key, prefix string) string { return Named(prefix, rand.String(RandomLength)) }
 
 // Named is the name of a generateName with what is added to it, which may cut it short.
 func Named(prefix, added string) string {

@@ -15,11 +15,11 @@ import (
 
 func TestRandomName(t *testing.T) {
 	for _, prefix := range []string{"a-", "", strings.Repeat("x", 58), strings.Repeat("x", 253)} {
-		name := engine.RandomName(prefix)
+		name := engine.RandomName(engine.Key{}, prefix)
 		if len(name) > validation.DNS1123LabelMaxLength || !strings.HasPrefix(name, prefix[:min(len(prefix), 58)]) {
 			t.Errorf("%q becomes %q", prefix, name)
 		}
-		if name == engine.RandomName(prefix) {
+		if name == engine.RandomName(engine.Key{}, prefix) {
 			t.Errorf("%q becomes %q twice", prefix, name)
 		}
 	}

@@ -43,7 +43,7 @@ func (e entrance) admit(objects []object) document.Errors {
 
 // settle puts the object where its resource says that it is.
 func (o object) settle(resource apiserver.Resource) error {
-	metadata := mapAt(o.content, "metadata")
+	metadata := metadataOf(o.content)
 	namespace := stringAt(metadata, "namespace")
 	if !resource.Namespaced && namespace != "" {
 		return fmt.Errorf("%s are in no namespace, have %q", resource.GVR.Resource, namespace)

@@ -4,43 +4,54 @@ import (
 	"path/filepath"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 )
 
-// definitionsOf is what files say about custom resources.
-type definitionsOf struct {
-	files []document.File
-	found []*crd.Definition
-}
-
 // readCRDs reads the files that the test names, and those in the directories that
 // it names, with all their folders but hidden ones. Each place must hold a
 // CustomResourceDefinition.
-func (t *Test) readCRDs(files Files) (definitionsOf, document.Errors) {
-	var out definitionsOf
+func (t *Test) readCRDs(files Files) ([]*crd.Definition, document.Errors) {
+	var out []*crd.Definition
 	var errs document.Errors
+	first := map[schema.GroupResource]string{} // the file that defines it
 	for _, named := range t.crds {
 		found, wrong := named.readTree(files)
 		if wrong != nil {
 			errs = append(errs, wrong)
 			continue
 		}
-		before := len(out.found)
+		before := len(out)
 		for _, file := range found {
 			definitions, err := crd.Read(file.Name, file.Data)
 			if err != nil {
 				errs = append(errs, located(named, err)...)
 				continue
 			}
-			out.found = append(out.found, definitions...)
+			errs = append(errs, named.twice(first, file.Name, definitions)...)
+			out = append(out, definitions...)
 		}
-		if len(out.found) == before && len(errs) == 0 {
+		if len(out) == before && len(errs) == 0 {
 			errs = append(errs, named.node.Errorf("", "%s holds no CustomResourceDefinition", named.path))
 		}
-		out.files = append(out.files, found...)
 	}
 	return out, errs
+}
+
+// twice refuses what is defined before: a cluster has one definition of a resource.
+func (p place) twice(first map[schema.GroupResource]string, file string, definitions []*crd.Definition) document.Errors {
+	var errs document.Errors
+	for _, d := range definitions {
+		resource := resourceDefined(d)
+		if before, defined := first[resource]; defined {
+			errs = append(errs, p.node.Errorf("keep one of them", "%s is defined twice, in %s and in %s", resource.String(), before, file))
+			continue
+		}
+		first[resource] = file
+	}
+	return errs
 }
 
 // located keeps the places that errors have.

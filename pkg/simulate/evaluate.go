@@ -62,7 +62,7 @@ func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	metadata := mapAt(all[0], "metadata")
+	metadata := metadataOf(all[0])
 	if err := s.Look(ctx, resource, stringAt(metadata, "namespace"), stringAt(metadata, "name")); err != nil {
 		return Outcome{}, err
 	}

@@ -48,7 +48,7 @@ func (r *run) tell(ctx context.Context, p pending, result *Result) (Story, docum
 	if err != nil {
 		return Story{}, p.of.failed(fmt.Errorf("with the queue reversed: %w", err), result)
 	}
-	return end.story, p.of.sameEnd(end.state, other.state, result)
+	return end.story, p.of.sameStates(end.states, other.states, result)
 }
 
 // prepare reads the objects of a case, and finds a server for them.
@@ -99,18 +99,25 @@ func unconcerned(objects []object, set *rules.Set, c *Case) document.Errors {
 	return errs
 }
 
-// sameEnd refuses rules that come to something else when objects are looked at in
-// another order.
-func (c *Case) sameEnd(end, other scenario.State, result *Result) document.Errors {
-	one, errOne := golden.Tree(end)
-	two, errTwo := golden.Tree(other)
-	if err := errors.Join(errOne, errTwo); err != nil {
-		return document.Errors{c.node.Errorf("", "%v", err)}
+// sameStates refuses rules that come to something else when objects are looked at in
+// another order, at the first step after which that shows.
+func (c *Case) sameStates(ends, others []scenario.State, result *Result) document.Errors {
+	for i, end := range ends {
+		one, errOne := golden.Tree(end)
+		two, errTwo := golden.Tree(others[i])
+		if err := errors.Join(errOne, errTwo); err != nil {
+			return document.Errors{c.node.Errorf("", "%v", err)}
+		}
+		if result.Order = golden.Compare(one, two, "in order", "reversed"); len(result.Order) == 0 {
+			continue
+		}
+		at := c.node
+		if i > 0 {
+			at = c.Steps[i-1].Node
+		}
+		return document.Errors{at.Errorf("", "the end depends on the order in which objects are looked at")}
 	}
-	if result.Order = golden.Compare(one, two, "in order", "reversed"); len(result.Order) == 0 {
-		return nil
-	}
-	return document.Errors{c.node.Errorf("", "the end depends on the order in which objects are looked at")}
+	return nil
 }
 
 // located points at what an object says it is.

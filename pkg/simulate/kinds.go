@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -30,7 +31,7 @@ func (g guesser) Resource(gvr apischema.GroupVersionResource) *schema.Resource {
 	if g.known.Resource(gvr) != nil || g.known.Missing(gvr) {
 		return nil
 	}
-	out := g.guess(gvr)
+	out := g.guess(gvr.GroupResource())
 	return &schema.Resource{GroupVersionResource: gvr, Kind: out.kind, Namespaced: out.namespaced, Type: schema.Open()}
 }
 
@@ -40,31 +41,43 @@ func (guesser) Resources() []schema.Name { return nil }
 // Whole implements [schema.Source].
 func (guesser) Whole(string) bool { return false }
 
-// guess is what a resource is taken to be.
+// guess is what a resource is taken to be. All its versions are alike.
 type guess struct {
-	apischema.GroupVersionResource
+	apischema.GroupResource
 	kind       string
 	namespaced bool
+	versions   []string // that the rules name, the stored one first
 	selectable []string // the fields that the rules select by
 }
 
 // among are the guesses that a set of rules needs, in order.
 func (g guesser) among(set *rules.Set) []guess {
-	selected := map[apischema.GroupVersionResource][]string{}
+	found := map[apischema.GroupResource]guess{}
 	for _, selection := range slices.Concat(set.Selections(), set.Related()) {
-		if g.known.Resource(selection.GVR) == nil {
-			selected[selection.GVR] = append(selected[selection.GVR], fieldsOf(selection.FieldSelector)...)
+		if g.known.Resource(selection.GVR) != nil {
+			continue
 		}
+		at := selection.GVR.GroupResource()
+		guessed, seen := found[at]
+		if !seen {
+			guessed = g.guess(at)
+		}
+		guessed.versions = append(guessed.versions, selection.GVR.Version)
+		guessed.selectable = append(guessed.selectable, fieldsOf(selection.FieldSelector)...)
+		found[at] = guessed
 	}
-	var out []guess
-	for _, gvr := range slices.SortedFunc(maps.Keys(selected), compareResources) {
-		guessed := g.guess(gvr)
-		slices.Sort(selected[gvr])
-		guessed.selectable = slices.Compact(selected[gvr])
-		out = append(out, guessed)
+	out := slices.SortedFunc(maps.Values(found), func(a, b guess) int { return strings.Compare(a.String(), b.String()) })
+	for i := range out {
+		slices.SortFunc(out[i].versions, preferred)
+		out[i].versions = slices.Compact(out[i].versions)
+		slices.Sort(out[i].selectable)
+		out[i].selectable = slices.Compact(out[i].selectable)
 	}
 	return out
 }
+
+// preferred puts the version first that an API server prefers.
+func preferred(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) }
 
 // fieldsOf are the fields of a selector that a definition must name: all resources can be
 // selected by their metadata.
@@ -82,24 +95,20 @@ func fieldsOf(selector string) []string {
 	return out
 }
 
-func compareResources(a, b apischema.GroupVersionResource) int {
-	return strings.Compare(a.String(), b.String())
-}
-
 // guess goes by the objects that may be of the resource: one with a namespace says that
 // all have one.
-func (g guesser) guess(gvr apischema.GroupVersionResource) guess {
-	singular := strings.TrimSuffix(gvr.Resource, "s")
+func (g guesser) guess(at apischema.GroupResource) guess {
+	singular := strings.TrimSuffix(at.Resource, "s")
 	first := min(1, len(singular))
-	out := guess{GroupVersionResource: gvr, kind: strings.ToUpper(singular[:first]) + singular[first:]}
+	out := guess{GroupResource: at, kind: strings.ToUpper(singular[:first]) + singular[first:]}
 	found := false
 	for _, o := range g.objects {
 		kind := kindOf(o)
-		if kind.GroupVersion() != gvr.GroupVersion() || !slices.Contains(plurals(kind), gvr.Resource) {
+		if kind.Group != at.Group || !slices.Contains(plurals(kind), at.Resource) {
 			continue
 		}
 		found, out.kind = true, kind.Kind
-		out.namespaced = out.namespaced || stringAt(mapAt(o, "metadata"), "namespace") != ""
+		out.namespaced = out.namespaced || stringAt(metadataOf(o), "namespace") != ""
 	}
 	out.namespaced = out.namespaced || !found
 	return out
@@ -132,36 +141,45 @@ func contents(objects []object) []map[string]any {
 // definition is what would define a resource as it is guessed. It has the subresource
 // status if something writes that.
 func (g guess) definition(status bool) (*crd.Definition, error) {
-	version := map[string]any{
-		"name": g.Version, "served": true, "storage": true,
-		"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-	}
-	if status {
-		version["subresources"] = map[string]any{"status": map[string]any{}}
-	}
-	for _, field := range g.selectable {
-		known, _ := version["selectableFields"].([]any)
-		version["selectableFields"] = append(known, map[string]any{"jsonPath": "." + field})
+	versions := make([]any, len(g.versions))
+	for i, name := range g.versions {
+		versions[i] = g.version(name, i == 0, status)
 	}
 	scope := "Cluster"
 	if g.namespaced {
 		scope = "Namespaced"
 	}
-	_, singular := meta.UnsafeGuessKindToResource(g.GroupVersion().WithKind(g.kind))
+	_, singular := meta.UnsafeGuessKindToResource(g.WithVersion(g.versions[0]).GroupVersion().WithKind(g.kind))
 	data, err := json.Marshal(map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": g.GroupResource().String()},
+		"metadata": map[string]any{"name": g.String()},
 		"spec": map[string]any{
-			"group": g.Group, "scope": scope, "versions": []any{version},
+			"group": g.Group, "scope": scope, "versions": versions,
 			"names": map[string]any{"plural": g.Resource, "singular": singular.Resource, "kind": g.kind, "listKind": g.kind + "List"},
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("defining %s: %w", g.GroupResource(), err)
+		return nil, fmt.Errorf("defining %s: %w", g, err)
 	}
-	found, err := crd.Read("what is guessed of "+g.GroupResource().String(), data)
+	found, err := crd.Read("what is guessed of "+g.String(), data)
 	if err != nil {
-		return nil, fmt.Errorf("defining %s: %w", g.GroupResource(), err)
+		return nil, fmt.Errorf("defining %s: %w", g, err)
 	}
 	return found[0], nil
+}
+
+// version is what the definition says of one of its versions.
+func (g guess) version(name string, stored, status bool) map[string]any {
+	out := map[string]any{
+		"name": name, "served": true, "storage": stored,
+		"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+	}
+	if status {
+		out["subresources"] = map[string]any{"status": map[string]any{}}
+	}
+	for _, field := range g.selectable {
+		known, _ := out["selectableFields"].([]any)
+		out["selectableFields"] = append(known, map[string]any{"jsonPath": "." + field})
+	}
+	return out
 }

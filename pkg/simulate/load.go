@@ -3,6 +3,8 @@ package simulate
 import (
 	"slices"
 
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -38,7 +40,7 @@ func load(path string, files Files, given []*crd.Definition) ([]*Test, document.
 // load reads what the test names but for what its cases do.
 func (t *Test) load(files Files, given []*crd.Definition) document.Errors {
 	own, errs := t.readCRDs(files)
-	t.defined = slices.Concat(own.found, given)
+	t.defined = slices.Concat(own, without(own, given))
 	var all []document.File
 	for _, named := range t.rules {
 		found, wrong := named.readAll(files)
@@ -63,4 +65,16 @@ func (t *Test) load(files Files, given []*crd.Definition) document.Errors {
 		t.guesses = guesser.among(set)
 	}
 	return append(errs, rulesErrs.Of(document.Mistake)...)
+}
+
+// without leaves out what the test itself defines: which of two definitions is meant must
+// be the same wherever they are used.
+func without(own, given []*crd.Definition) []*crd.Definition {
+	return slices.DeleteFunc(slices.Clone(given), func(d *crd.Definition) bool {
+		return slices.ContainsFunc(own, func(of *crd.Definition) bool { return resourceDefined(of) == resourceDefined(d) })
+	})
+}
+
+func resourceDefined(d *crd.Definition) apischema.GroupResource {
+	return apischema.GroupResource{Group: d.Group, Resource: d.Plural}
 }

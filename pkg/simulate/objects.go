@@ -131,7 +131,7 @@ func text(n *document.Node, name string, required bool) document.Errors {
 // The object itself is not changed.
 func stored(content map[string]any, version int, now time.Time) map[string]any {
 	out := maps.Clone(content)
-	metadata := maps.Clone(mapAt(content, "metadata"))
+	metadata := maps.Clone(metadataOf(content))
 	if metadata == nil {
 		metadata = map[string]any{}
 	}
@@ -151,7 +151,7 @@ func stored(content map[string]any, version int, now time.Time) map[string]any {
 // identityOf is the same for two objects that a cluster cannot both have.
 func identityOf(content map[string]any) string {
 	kind := kindOf(content)
-	metadata := mapAt(content, "metadata")
+	metadata := metadataOf(content)
 	return strings.Join([]string{kind.Group, kind.Kind, stringAt(metadata, "namespace"), stringAt(metadata, "name")}, "/")
 }
 
@@ -160,9 +160,9 @@ func kindOf(content map[string]any) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(stringAt(content, "apiVersion"), stringAt(content, "kind"))
 }
 
-func mapAt(m map[string]any, key string) map[string]any {
-	value, _ := m[key].(map[string]any)
-	return value
+func metadataOf(content map[string]any) map[string]any {
+	metadata, _ := content["metadata"].(map[string]any)
+	return metadata
 }
 
 func stringAt(m map[string]any, key string) string {

@@ -57,7 +57,8 @@ type play struct {
 // ending is what a run of a case came to.
 type ending struct {
 	story Story
-	state scenario.State
+	// states are those after each phase.
+	states []scenario.State
 	// ordered says that the order of the queue may have made a difference.
 	ordered bool
 }
@@ -93,7 +94,7 @@ func (p play) run(ctx context.Context, order queue.Order) (ending, error) {
 			return ending{}, &stepError{step, err}
 		}
 	}
-	out := ending{state: s.State(), ordered: s.Ordered()}
+	out := ending{states: s.States(), ordered: s.Ordered()}
 	phases := s.Phases()
 	out.story.Phase = phases[0]
 	for i, step := range p.of.Steps {
@@ -108,15 +109,7 @@ func (p play) take(ctx context.Context, s *scenario.Scenario, step Step) error {
 	case step.Apply != nil:
 		return p.apply(ctx, s, step.Apply)
 	case step.Patch != nil:
-		body, err := p.bodyOf(step.Patch)
-		if err != nil {
-			return err
-		}
-		at, err := p.locate(s, step.Patch.Object)
-		if err != nil {
-			return err
-		}
-		return s.Patch(ctx, at, step.Patch.Subresource, step.Patch.Type, body)
+		return p.patch(ctx, s, step)
 	case step.Delete != nil:
 		at, err := p.locate(s, step.Delete.Object)
 		if err != nil {
@@ -126,6 +119,31 @@ func (p play) take(ctx context.Context, s *scenario.Scenario, step Step) error {
 	default:
 		return s.Advance(ctx, step.Advance)
 	}
+}
+
+// patch changes an object. A patch that changes nothing is misspelt, or of the wrong
+// subresource: what the API server does not know, it drops.
+func (p play) patch(ctx context.Context, s *scenario.Scenario, step Step) error {
+	body, err := p.bodyOf(step.Patch)
+	if err != nil {
+		return err
+	}
+	at, err := p.locate(s, step.Patch.Object)
+	if err != nil {
+		return err
+	}
+	before := s.Version()
+	if err := s.Patch(ctx, at, step.Patch.Subresource, step.Patch.Type, body); err != nil {
+		return err
+	}
+	if s.Version() != before {
+		return nil
+	}
+	hint := "see whether all fields are spelt right; what is there already needs no step"
+	if resource, _ := p.server.Of(at.GVR); resource.Status && step.Patch.Subresource == "" {
+		hint += "; the status is changed with subresource: status"
+	}
+	return document.Errors{step.Node.Errorf(hint, "the patch changes nothing")}
 }
 
 // apply brings objects into the cluster, which has to take each of them.

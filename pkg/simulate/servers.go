@@ -84,15 +84,17 @@ const status = "status"
 // writesStatus reports whether the rules write the status of a resource apart from the
 // rest: then it must be a subresource.
 func writesStatus(set *rules.Set, g guess) bool {
-	access := set.Footprint().Lookup(g.GroupVersionResource)
-	return access != nil && slices.Contains(access.Verbs(), footprint.Verb{Name: "patch", Subresource: status})
+	return slices.ContainsFunc(g.versions, func(version string) bool {
+		access := set.Footprint().Lookup(g.WithVersion(version))
+		return access != nil && slices.Contains(access.Verbs(), footprint.Verb{Name: "patch", Subresource: status})
+	})
 }
 
 // writesStatus reports the same of the steps.
 func (t *Test) writesStatus(g guess) bool {
 	for _, c := range t.Cases {
 		for _, step := range c.Steps {
-			if step.Patch != nil && step.Patch.Subresource == status && step.Patch.Resource.GroupResource() == g.GroupResource() {
+			if step.Patch != nil && step.Patch.Subresource == status && step.Patch.Resource.GroupResource() == g.GroupResource {
 				return true
 			}
 		}

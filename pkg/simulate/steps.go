@@ -22,8 +22,9 @@ type Step struct {
 	Node *document.Node
 }
 
-// Apply brings the objects of files into the cluster: one that is not there is
-// created, one that is has the fields of the file merged into it.
+// Apply brings the objects of files into the cluster, by server-side apply: one that is not
+// there is created, and of one that is, what an earlier step applied and this one does not
+// have goes.
 type Apply struct{ files []place }
 
 // Objects reads the objects. What cannot be read is told where the file is named.

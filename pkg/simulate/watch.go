@@ -3,14 +3,10 @@ package simulate
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -39,9 +35,8 @@ func watched(set *rules.Set, content map[string]any) (schema.GroupVersionResourc
 		if s.GVR != resource {
 			continue
 		}
-		held, err := holds(s, content)
-		if err != nil || held {
-			return resource, err
+		if s.Admits(content) {
+			return resource, nil
 		}
 		others = append(others, s)
 	}
@@ -49,7 +44,7 @@ func watched(set *rules.Set, content map[string]any) (schema.GroupVersionResourc
 }
 
 func unselected(content map[string]any, selections []plan.Selection) *unwatchedError {
-	metadata := mapAt(content, "metadata")
+	metadata := metadataOf(content)
 	namespace := stringAt(metadata, "namespace")
 	where := inNamespace(namespace)
 	var all []string
@@ -137,55 +132,4 @@ func inNamespace(namespace string) string {
 		return ""
 	}
 	return fmt.Sprintf(" in namespace %q", namespace)
-}
-
-// holds answers what the API server would: whether a list of the selection has
-// the object.
-func holds(s plan.Selection, content map[string]any) (bool, error) {
-	metadata := mapAt(content, "metadata")
-	if s.Namespace != "" && s.Namespace != stringAt(metadata, "namespace") {
-		return false, nil
-	}
-	byLabel, err := labels.Parse(s.LabelSelector)
-	if err != nil {
-		return false, fmt.Errorf("label selector %q: %w", s.LabelSelector, err)
-	}
-	byField, err := fields.ParseSelector(s.FieldSelector)
-	if err != nil {
-		return false, fmt.Errorf("field selector %q: %w", s.FieldSelector, err)
-	}
-	have := labels.Set{}
-	for key := range mapAt(metadata, "labels") {
-		have[key] = stringAt(mapAt(metadata, "labels"), key)
-	}
-	return byLabel.Matches(have) && holdsFields(byField, s.GVR.Group, content), nil
-}
-
-func holdsFields(selector fields.Selector, group string, content map[string]any) bool {
-	for _, requirement := range selector.Requirements() {
-		have := fieldValue(content, requirement.Field)
-		if have == "" && group == "" && requirement.Value == strconv.FormatBool(false) {
-			have = requirement.Value // Kubernetes' own types have false where nothing is stored.
-		}
-		if (have == requirement.Value) != (requirement.Operator != selection.NotEquals) {
-			return false
-		}
-	}
-	return true
-}
-
-// fieldValue is empty for what is not there and for what is not a scalar, which
-// no selector can name.
-func fieldValue(content map[string]any, path string) string {
-	var at any = content
-	for step := range strings.SplitSeq(path, ".") {
-		parent, _ := at.(map[string]any)
-		at = parent[step]
-	}
-	switch value := at.(type) {
-	case nil, map[string]any, []any:
-		return ""
-	default:
-		return fmt.Sprint(value)
-	}
 }

@@ -57,10 +57,10 @@ func (w *written) Write(ctx context.Context, o plan.Operation) write.Result {
 }
 
 // names are those of new objects, the same on both sides.
-func names(run string) func(string) string {
+func names(run string) func(engine.Key, string) string {
 	var mu sync.Mutex
 	made := 0
-	return func(prefix string) string {
+	return func(_ engine.Key, prefix string) string {
 		mu.Lock()
 		defer mu.Unlock()
 		made++

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -38,6 +39,8 @@ type Cluster struct {
 	view     view
 	// found are the uids of all objects that were put there.
 	found map[types.UID]bool
+	// strangers are the owners that objects from outside name: a test need not have them.
+	strangers map[types.UID]bool
 }
 
 var (
@@ -49,7 +52,7 @@ var (
 func New(server *apiserver.Server, now time.Time) (*Cluster, error) {
 	clock := clocktesting.NewFakeClock(now)
 	world := storage.NewWorld(clock)
-	c := &Cluster{server: server, world: world, clock: clock, found: map[types.UID]bool{}, view: newView()}
+	c := &Cluster{server: server, world: world, clock: clock, found: map[types.UID]bool{}, strangers: map[types.UID]bool{}, view: newView()}
 	c.wire = &wire{next: server.Transport(world)}
 	config := &rest.Config{Host: "http://simulated", Transport: c.wire, QPS: -1}
 	var err error
@@ -118,5 +121,13 @@ func (c *Cluster) Put(object map[string]any) error {
 	}
 	c.world.Put(at, data)
 	c.found[types.UID(textOf(complete, "uid"))] = true
+	c.trust(object)
 	return nil
+}
+
+// trust takes it that the owners are somewhere that an object from outside names.
+func (c *Cluster) trust(object map[string]any) {
+	for _, r := range (&unstructured.Unstructured{Object: object}).GetOwnerReferences() {
+		c.strangers[r.UID] = true
+	}
 }

@@ -43,9 +43,10 @@ func (c *Cluster) ownerOf(dependent Object, r metav1.OwnerReference, all populat
 	}
 	found, there := all.by[r.UID]
 	switch {
-	case !there && !c.hasBeen(r.UID):
+	case !there && c.strangers[r.UID] && !c.hasBeen(r.UID):
 		return ownerIs
-	case !there, found.GetNamespace() != "" && found.GetNamespace() != dependent.GetNamespace():
+	case !there, found.GetName() != r.Name, err == nil && found.GVR.GroupResource() != resource.GVR.GroupResource(),
+		found.GetNamespace() != "" && found.GetNamespace() != dependent.GetNamespace():
 		return ownerGone
 	case waitsForDependents(found):
 		return ownerWaits

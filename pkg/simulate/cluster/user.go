@@ -29,6 +29,7 @@ func (c *Cluster) Apply(ctx context.Context, object map[string]any) error {
 	if err != nil {
 		return err
 	}
+	c.trust(object)
 	body, err := json.Marshal(unstampedBy(object))
 	if err != nil {
 		return fmt.Errorf("encoding an object: %w", err)
@@ -66,6 +67,9 @@ func (c *Cluster) patch(ctx context.Context, at Name, subresource string, kind t
 	return err
 }
 
+// Version changes with every change of an object.
+func (c *Cluster) Version() uint64 { return c.world.Version() }
+
 // Namespaces are those that have an object of the name, in order.
 func (c *Cluster) Namespaces(resource schema.GroupResource, name string) []string {
 	var out []string
@@ -77,10 +81,12 @@ func (c *Cluster) Namespaces(resource schema.GroupResource, name string) []strin
 	return out
 }
 
-// Delete deletes an object in the background. The error is that of the API server.
+// Delete deletes an object as kubectl does, in the background: kinds that would leave what
+// belongs to them do not. The error is that of the API server.
 func (c *Cluster) Delete(ctx context.Context, at Name) error {
 	defer c.tell()
-	return c.user.Resource(at.GVR).Namespace(at.Namespace).Delete(ctx, at.Name, metav1.DeleteOptions{})
+	background := metav1.DeletePropagationBackground
+	return c.user.Resource(at.GVR).Namespace(at.Namespace).Delete(ctx, at.Name, metav1.DeleteOptions{PropagationPolicy: &background})
 }
 
 // Get returns nil where there is no such object.

@@ -16,8 +16,11 @@ type Order uint8
 
 // The orders. What settles to the same in both is unlikely to depend on the order.
 const (
-	FIFO     Order = iota
-	Reversed       // the last first
+	FIFO Order = iota
+	// Reversed is the last first, of what is there together: what is added meanwhile waits
+	// until all of that has come out. As a stack it would give one that each of the others
+	// adds a turn after each of them, and those at the bottom none before that ends.
+	Reversed
 )
 
 // Queue implements [workqueue.TypedDelayingInterface] without a clock. An item is
@@ -34,6 +37,7 @@ type Queue[T comparable] struct {
 
 	mu      sync.Mutex
 	ready   []T            // in the order of adding; guarded by mu
+	batch   int            // how many of ready come before the rest, if reversed; guarded by mu
 	delayed []delayed[T]   // in the order of coming out; guarded by mu
 	delays  map[T]struct{} // the items of delayed; guarded by mu
 	dirty   sets.Set[T]    // those ready, and those to be so once they are done; guarded by mu
@@ -122,19 +126,30 @@ func (q *Queue[T]) Get() (item T, nothing bool) {
 	for len(q.ready) == 0 && len(q.delayed) > 0 {
 		q.add(q.delayed[0].item)
 	}
-	last := len(q.ready) - 1
-	q.chose = q.chose || last > 0
-	switch {
-	case last < 0:
+	if len(q.ready) == 0 {
 		return item, true
-	case q.order == Reversed:
-		item, q.ready = q.ready[last], q.ready[:last]
-	default:
-		item, q.ready = q.ready[0], q.ready[1:]
 	}
+	q.chose = q.chose || len(q.ready) > 1 // A batch of which one has come out has chosen before.
+	item = q.next()
 	q.dirty.Delete(item)
 	q.taken.Insert(item)
 	return item, false
+}
+
+// next takes the item from those that are ready, of which there is one; the lock is held.
+func (q *Queue[T]) next() T {
+	if q.order == FIFO {
+		item := q.ready[0]
+		q.ready = q.ready[1:]
+		return item
+	}
+	if q.batch == 0 {
+		q.batch = len(q.ready)
+	}
+	q.batch--
+	item := q.ready[q.batch]
+	q.ready = slices.Delete(q.ready, q.batch, q.batch+1)
+	return item
 }
 
 // Done ends the processing of the item, which is ready if it was added meanwhile.

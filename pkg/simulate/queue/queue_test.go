@@ -58,6 +58,7 @@ func TestOrder(t *testing.T) {
 		"EmptyIsOpen": {"More may be added when it was empty.", "? a ? -a ?", ". a .", ". a ."},
 		"WhileTaken":  {"What is processed is not given out again before it is done.", "a ? a ? -a ?", "a . a", "a . a"},
 		"Again":       {"What was added while it was processed comes behind what is ready.", "a ? a b -a ? ?", "a b a", "a a b"},
+		"Meanwhile":   {"What is added meanwhile comes behind what was there before it.", "a b c ? d e ? ? ? ? ?", "a b c d e .", "c b a e d ."},
 		"DoneTwice":   {"What is not processed cannot be done.", "a -a ? -a -a ?", "a .", "a ."},
 
 		"Delayed":      {"What is delayed comes when nothing else is ready.", "a@1 b ? -b ? ?", "b a .", "b a ."},
@@ -211,28 +212,4 @@ func Example() {
 	// Output:
 	// now
 	// later
-}
-
-func TestChose(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason, script string
-		want           bool
-	}{
-		"Empty":   {"There is nothing to choose from.", "?", false},
-		"One":     {"Nor is there of one, as often as it comes.", "a ? a -a ? -a a@3 ?", false},
-		"Two":     {"Either of two may come first.", "a b ?", true},
-		"Waiting": {"Two that are never taken out make no difference yet.", "a b", false},
-		"Delays":  {"The shorter delay comes first in any order.", "a@1 b@2 ? -a ?", false},
-		"Ties":    {"Of two that are the same the order decides.", "a@1 b@1", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, order := range []queue.Order{queue.FIFO, queue.Reversed} {
-				q := queue.New[string](order)
-				play(q, tc.script)
-				if q.Chose() != tc.want {
-					t.Errorf("%s have %t", tc.reason, q.Chose())
-				}
-			}
-		})
-	}
 }

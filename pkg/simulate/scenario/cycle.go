@@ -1,8 +1,12 @@
 package scenario
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -26,6 +30,15 @@ type move struct {
 	by, what string
 	// fields are what a round has in common with the next, in which values may differ.
 	fields string
+	// values are what is written, as a whole: a secret value is not found in a part of it.
+	values []field
+}
+
+// field is a field with what it was and what it is to be, where that may be shown.
+type field struct {
+	path          string
+	hidden        bool
+	before, after any
 }
 
 // moveOf names rules, object and fields, with what is written where that is no secret.
@@ -34,38 +47,92 @@ func moveOf(operation plan.Operation) move {
 	for i, rule := range operation.Rules {
 		rules[i] = rule.String()
 	}
-	var changes, paths []string
+	out := move{by: strings.Join(rules, ", "), what: string(operation.Type) + " " + operation.Target.String()}
+	if operation.Subresource != "" {
+		out.what += " (" + operation.Subresource + ")"
+	}
+	var paths []string
 	for _, change := range operation.Changes {
-		text := change.Path.String()
-		paths = append(paths, text)
-		if !operation.Target.IsSecret() {
-			text += fmt.Sprintf(": %s -> %s", brief(change.Before), brief(change.After))
+		one := field{path: change.Path.String(), hidden: operation.Target.IsSecret()}
+		if !one.hidden {
+			one.before, one.after = change.Before, change.After
+		}
+		paths = append(paths, one.path)
+		out.values = append(out.values, one)
+	}
+	out.fields = strings.Join(append(paths, out.what), " ")
+	return out
+}
+
+// shown is the move in one line.
+func (m move) shown(hidden *mask) string {
+	var changes []string
+	for _, one := range m.values {
+		text := one.path
+		if !one.hidden {
+			text += ": " + brief(hidden, one.before) + " -> " + brief(hidden, one.after)
 		}
 		changes = append(changes, text)
 	}
-	what := string(operation.Type) + " " + operation.Target.String()
-	if operation.Subresource != "" {
-		what += " (" + operation.Subresource + ")"
+	if len(changes) == 0 {
+		return m.what
 	}
-	paths = append(paths, what)
-	if len(changes) > 0 {
-		what += ": " + strings.Join(changes, ", ")
-	}
-	return move{by: strings.Join(rules, ", "), what: what, fields: strings.Join(paths, " ")}
+	return m.what + ": " + strings.Join(changes, ", ")
 }
 
-// longestValue is how much of a value is shown in a path.
+// longestValue is how much of a value is shown in a path, in bytes of JSON.
 const longestValue = 60
 
-func brief(value any) string {
+// brief is the beginning of a value. It is masked before it is cut.
+func brief(hidden *mask, value any) string {
 	if value == nil {
 		return "nothing"
 	}
-	text := fmt.Sprint(value)
+	text := hidden.text(compact(hidden.other(value)))
 	if len(text) > longestValue {
-		text = text[:longestValue] + "..."
+		text = strings.ToValidUTF8(text[:longestValue], "") + "..."
 	}
 	return text
+}
+
+// compact is a value as JSON in one line, in which characters of HTML are as they are.
+func compact(value any) string {
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return strconv.Quote(fmt.Sprint(value)) // No object holds such a value.
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// spellings are a value as it is, and as it is between the quotes of JSON, of JSON for
+// HTML, and of Go.
+func spellings(value string) []string {
+	html, _ := json.Marshal(value) //nolint:errchkjson // A string is always JSON.
+	out := []string{value}
+	for _, quoted := range []string{compact(value), string(html), strconv.Quote(value)} {
+		out = append(out, quoted[1:len(quoted)-1])
+	}
+	return out
+}
+
+// path hides what else the path of a cycle tells, such as names.
+func (m *mask) path(e *RestlessError) {
+	for i, step := range e.Path {
+		e.Path[i] = m.text(step)
+	}
+}
+
+// error hides what an error tells, which is then all that is left of it.
+func (m *mask) error(err error) error {
+	if err == nil {
+		return nil
+	}
+	if told := err.Error(); m.text(told) != told {
+		return errors.New(m.text(told))
+	}
+	return err
 }
 
 // restless tells the path of a cycle, if the last writes are one.
@@ -76,7 +143,7 @@ func (h *history) restless(err error) error {
 	}
 	out := &RestlessError{err: err}
 	for _, m := range round {
-		out.Path = append(out.Path, m.by, "  "+m.what)
+		out.Path = append(out.Path, m.by, "  "+m.shown(h.secrets))
 	}
 	return out
 }
@@ -98,6 +165,6 @@ func period(moves []move) []move {
 	return nil
 }
 
-func (m move) equals(other move) bool { return m == other }
+func (m move) equals(other move) bool { return reflect.DeepEqual(m, other) }
 
 func (m move) repeats(other move) bool { return m.by == other.by && m.fields == other.fields }

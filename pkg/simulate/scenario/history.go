@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
@@ -28,6 +29,8 @@ type history struct {
 	phase Phase
 	// events are all that there were.
 	events map[string]bool
+	// explained are the errors that a decision, an answer or an Event tells of.
+	explained map[string]bool
 }
 
 // said is of what a decision is.
@@ -37,7 +40,7 @@ type said struct {
 }
 
 func newHistory(c *cluster.Cluster, secrets *mask) *history {
-	h := &history{cluster: c, secrets: secrets, said: map[said]Decision{}, events: map[string]bool{}}
+	h := &history{cluster: c, secrets: secrets, said: map[said]Decision{}, events: map[string]bool{}, explained: map[string]bool{}}
 	h.take()
 	return h
 }
@@ -75,6 +78,10 @@ func (h *history) Evaluated(key engine.Key, d plan.Decision) {
 	if d.Audited {
 		decision.Mode = spec.Audit
 	}
+	h.explained[d.Reason] = true
+	if d.Err != nil {
+		h.explained[d.Err.Error()] = true
+	}
 	of := said{key, d.Rule}
 	before, known := h.said[of]
 	h.said[of] = decision
@@ -88,6 +95,9 @@ func (h *history) Write(ctx context.Context, operation plan.Operation) write.Res
 	h.cluster.Requests() // Those of the cluster itself.
 	result := h.cluster.Write(ctx, operation)
 	h.moves = append(h.moves, moveOf(operation))
+	if result.Err != nil {
+		h.explained[result.Err.Error()] = true
+	}
 	for _, request := range h.cluster.Requests() {
 		if operation.Target.IsSecret() {
 			h.secrets.learn(decoded(request.Body))
@@ -111,18 +121,39 @@ func (h *history) Wrote(operation plan.Operation, class write.Class) {
 // may never have been told: the requests say whether there was one before.
 func (h *history) Record(ctx context.Context, e plan.Event, again bool) error {
 	h.cluster.Requests() // Those of the cluster itself.
+	event := Event{Object: e.Regarding.String(), Rule: e.Rule.String(), Type: e.Type, Reason: e.Reason, Action: e.Action, Message: e.Message}
+	h.explained[e.Message] = true
 	if err := h.cluster.Record(ctx, e, again); err != nil {
+		event.Answer = err.Error()
+		h.explained[event.Answer] = true
+		if !slices.Contains(h.phase.Events, event) { // It is tried again a few times.
+			h.phase.Events = append(h.phase.Events, event)
+		}
 		return err
 	}
-	again = false
 	for _, request := range h.cluster.Requests() {
-		again = request.Method != http.MethodPost
+		event.Again = request.Method != http.MethodPost
 	}
-	h.phase.Events = append(h.phase.Events, Event{
-		Object: e.Regarding.String(), Rule: e.Rule.String(), Type: e.Type, Reason: e.Reason, Action: e.Action, Message: e.Message, Again: again,
-	})
+	h.phase.Events = append(h.phase.Events, event)
 	h.events[strings.Join([]string{e.Regarding.String(), e.Rule.String(), e.Type, e.Reason}, " ")] = true
 	return nil
+}
+
+// failed notes what the engine could not do, unless something else tells of it.
+func (h *history) failed(f engine.Failure) {
+	if h.explained[f.Err.Error()] {
+		return
+	}
+	out := Failure{Object: nameOf(f.Key), Error: f.Err.Error()}
+	for _, rule := range f.Rules {
+		out.Rules = append(out.Rules, rule.String())
+	}
+	for _, known := range h.phase.Failures {
+		if known.Object == out.Object && known.Error == out.Error {
+			return
+		}
+	}
+	h.phase.Failures = append(h.phase.Failures, out)
 }
 
 // reason leaves out where a failed rule is written: the same failure is the

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -14,6 +13,9 @@ import (
 // shortestSecret is how long a value must be to be looked for in other text.
 // Shorter ones are found everywhere and hardly secret.
 const shortestSecret = 4
+
+// shortestLine is the same for a line of a value: many files have the same short ones.
+const shortestLine = 8
 
 // shortestInKey is the same for the keys of maps.
 const shortestInKey = 10
@@ -65,14 +67,35 @@ func (m *mask) collect(value any) {
 	}
 }
 
+// add takes a value as a whole, and each line of it.
 func (m *mask) add(value string) {
-	if len(value) < shortestSecret {
+	m.look(value)
+	for line := range strings.SplitSeq(value, "\n") {
+		if line = strings.TrimSpace(line); len(line) >= shortestLine {
+			m.look(line)
+		}
+	}
+}
+
+// look has a text be looked for in all spellings. What is in JSON, or in quotes, may be so
+// twice: a reason quotes a text that a rule made with toJSON.
+func (m *mask) look(text string) {
+	if len(text) < shortestSecret || isFrame(text) {
 		return
 	}
 	if m.values == nil {
 		m.values = map[string]bool{}
 	}
-	m.values[value] = true
+	for _, once := range spellings(text) {
+		for _, twice := range spellings(once) {
+			m.values[twice] = true
+		}
+	}
+}
+
+// isFrame tells the first and last line of PEM, which keys and public certificates share.
+func isFrame(line string) bool {
+	return strings.HasSuffix(line, "-----") && (strings.HasPrefix(line, "-----BEGIN ") || strings.HasPrefix(line, "-----END "))
 }
 
 // isData tells the two fields that hold the values of a Secret.
@@ -109,24 +132,6 @@ func (m *mask) hide(p *Phase) {
 		object := &p.Objects[i]
 		object.Now, _ = m.body(object.Object, object.Now).(map[string]any)
 	}
-}
-
-// path hides what the path of a cycle tells.
-func (m *mask) path(e *RestlessError) {
-	for i, step := range e.Path {
-		e.Path[i] = m.text(step)
-	}
-}
-
-// error hides what an error tells, which is then all that is left of it.
-func (m *mask) error(err error) error {
-	if err == nil {
-		return nil
-	}
-	if told := err.Error(); m.text(told) != told {
-		return errors.New(m.text(told))
-	}
-	return err
 }
 
 // body hides what is in an object of the name, or in a body that is written to it.

@@ -8,15 +8,22 @@ import (
 )
 
 // namer makes the names of new objects: as long as those of a cluster, and the same
-// every time.
-type namer map[string]int
+// every time. It counts for each asker alone, so that a name does not depend on the order
+// in which others ask.
+type namer map[request]int
+
+// request is what names are asked for. It has no uid, since that of an object may depend
+// on the order.
+type request struct{ group, resource, namespace, name, prefix string }
 
 // letters are those of generated names.
 const letters = "bcdfghjklmnpqrstvwxz2456789"
 
-func (n namer) next(prefix string) string {
-	n[prefix]++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", prefix, n[prefix]))
+// next implements [engine.Options.Name].
+func (n namer) next(asker engine.Key, prefix string) string {
+	asked := request{asker.GVR.Group, asker.GVR.Resource, asker.Namespace, asker.Name, prefix}
+	n[asked]++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d", asked, n[asked]))
 	suffix := make([]byte, engine.RandomLength)
 	for i := range suffix {
 		suffix[i] = letters[int(sum[i])%len(letters)]

@@ -77,6 +77,7 @@ func (s *Scenario) end(ctx context.Context) error {
 		phase.LookAgainAt = append(phase.LookAgainAt, Look{Object: nameOf(due.Key), At: due.At.UTC().Format(time.RFC3339Nano)})
 	}
 	s.phases = append(s.phases, phase)
+	s.states = append(s.states, state{now, slices.Sorted(maps.Keys(s.history.events))})
 	return nil
 }
 
@@ -88,18 +89,38 @@ func (s *Scenario) Phases() []Phase {
 	s.phases = nil
 	for i := range out {
 		s.secrets.hide(&out[i])
+		for j := range out[i].Events {
+			out[i].Events[j].Answer = s.secrets.text(out[i].Events[j].Answer)
+		}
+		for j := range out[i].Failures {
+			out[i].Failures[j].Error = s.secrets.text(out[i].Failures[j].Error)
+		}
 	}
 	return out
 }
 
-// State is what all objects are in the end, by name, and which Events there were. It has
-// what must not depend on the order in which objects are looked at.
+// State is what all objects are at the end of a phase, by name, and which Events there
+// were until then. It has what must not depend on the order in which objects are looked at.
 type State map[string]any
 
-// State of the cluster at the end of the last phase.
-func (s *Scenario) State() State {
+// state is the same with what is not shown.
+type state struct {
+	objects objects
+	events  []string
+}
+
+// States are those at the end of each phase.
+func (s *Scenario) States() []State {
+	out := make([]State, len(s.states))
+	for i, is := range s.states {
+		out[i] = s.shownState(is)
+	}
+	return out
+}
+
+func (s *Scenario) shownState(is state) State {
 	out := State{}
-	for name, object := range s.before {
+	for name, object := range is.objects {
 		fields := maps.Clone(object)
 		metadata, _ := fields["metadata"].(map[string]any)
 		metadata = maps.Clone(metadata)
@@ -107,6 +128,10 @@ func (s *Scenario) State() State {
 		fields["metadata"] = metadata
 		out[name] = s.secrets.body(name, fields)
 	}
-	out["Events"] = slices.Sorted(maps.Keys(s.history.events))
+	events := make([]string, len(is.events))
+	for i, event := range is.events {
+		events[i] = s.secrets.text(event)
+	}
+	out["Events"] = events
 	return out
 }

@@ -17,6 +17,9 @@ type Phase struct {
 	Events  []Event `json:"events"`
 	// Objects are those that are new, or not as they were, by their names.
 	Objects []Changed `json:"objects,omitempty"`
+	// Failures are what could not be done besides, which neither a decision nor an answer
+	// says.
+	Failures []Failure `json:"failures,omitempty"`
 	// LookAgainAt is when what was decided last changes with time alone.
 	LookAgainAt []Look `json:"lookAgainAt,omitempty"`
 }
@@ -68,8 +71,17 @@ type Event struct {
 	Reason  string `json:"reason"`
 	Action  string `json:"action"`
 	Message string `json:"message"`
+	// Answer is why it could not be recorded, empty where it was.
+	Answer string `json:"answer,omitempty"`
 	// Again says that it ended an episode before: its series counts one more.
 	Again bool `json:"again,omitempty"`
+}
+
+// Failure is what kept rules from something.
+type Failure struct {
+	Object string   `json:"object"`
+	Rules  []string `json:"rules,omitempty"`
+	Error  string   `json:"error"`
 }
 
 // Look is the earliest instant at which the rules may want something else of an

@@ -39,13 +39,14 @@ type Scenario struct {
 	secrets *mask
 	before  objects
 	phases  []Phase
+	states  []state
 	// moments bounds how often time is stopped at within one step.
 	moments int
 }
 
-// mostMoments is enough for a rule that looks again every minute of a week. One that does
+// mostMoments is enough for a rule that looks again every minute of a month. One that does
 // so after every moment would make a test as long as the time that it is about.
-const mostMoments = 10_000
+const mostMoments = 50_000
 
 // Start puts the objects into a cluster and loads the rules. Nothing is decided before
 // [Scenario.Settle].
@@ -125,6 +126,7 @@ func (s *Scenario) rest(ctx context.Context) error {
 			if errors.Is(failure.Err, engine.ErrRestless) {
 				return fmt.Errorf("%s: %w", nameOf(failure.Key), failure.Err)
 			}
+			s.history.failed(failure)
 		}
 		changed, err := s.cluster.Collect(ctx)
 		if err != nil || !changed {
@@ -155,7 +157,11 @@ func (s *Scenario) Advance(ctx context.Context, by time.Duration) error {
 			return s.failed(s.history.restless(err))
 		}
 	}
-	return fmt.Errorf("the rules look again at more than %d moments in one step", s.moments)
+	last := "what is being deleted"
+	if due := s.engine.Due(); len(due) > 0 {
+		last = nameOf(due[0].Key)
+	}
+	return fmt.Errorf("the rules look again at more than %d moments in one step, next at %s", s.moments, last)
 }
 
 // next is the next moment at which time alone changes something, zero for never.
@@ -183,6 +189,9 @@ func (s *Scenario) Patch(ctx context.Context, at cluster.Name, subresource strin
 	}
 	return s.changed(ctx, s.cluster.Patch(ctx, at, subresource, kind, body))
 }
+
+// Version changes with every change of an object.
+func (s *Scenario) Version() uint64 { return s.cluster.Version() }
 
 // Namespaces are those that have an object of the name, in order.
 func (s *Scenario) Namespaces(resource schema.GroupResource, name string) []string {

@@ -123,7 +123,7 @@ func TestStateDoesNotDependOnHowItCameAbout(t *testing.T) {
 		if err := s.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		states[order] = shown(t, s.State())
+		states[order] = shown(t, s.States())
 	}
 	if diff := cmp.Diff(states[queue.FIFO], states[queue.Reversed]); diff != "" {
 		t.Errorf("(-in order +reversed):\n%s", diff)
