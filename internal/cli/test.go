@@ -41,8 +41,10 @@ func newTest(p Process) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "test PATH...",
 		Short: "Run the tests of rules, without a cluster",
-		Long: `Run the cases of RuleTest documents: evaluate the rules on the objects of each
-case, and compare what they decide, write and record with its golden file.
+		Long: `Run the cases of RuleTest documents: have the rules act on a simulated cluster
+with the objects of each case, until nothing changes any more and again after
+each of its steps, and compare what they decide, write and record, and what the
+objects look like then, with its golden file.
 A PATH is a file, or a directory, which is searched with all its folders.
 
 A case without a golden is an error until --update has written one: read it
