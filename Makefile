@@ -101,7 +101,7 @@ verify: ## Check that go.mod and go.sum of every module are tidy
 	cd test/cluster && go mod tidy -diff
 	cd tools && go mod tidy -diff
 
-generate: ## Write docs/reference and the schemas of built-in kinds anew
+generate: ## Write docs/reference, deploy/crds and the schemas of built-in kinds anew
 	go test ./test/docs -run TestReference -update
 	cd test/cluster && go run -trimpath ./builtin ../../pkg/rules/schema/builtin/data
 

@@ -1,0 +1,82 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Status is what the controller tells of a set.
+type Status struct {
+	// ObservedGeneration is the generation of the set that the status is about.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Conditions are Ready, and, only while they are true, Reconciling and Stalled.
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Rules tells of each rule that is in effect.
+	// +listType=map
+	// +listMapKey=name
+	Rules []RuleStatus `json:"rules,omitempty"`
+	// Inventory is what rules of the set may have left in the cluster, and what is cleaned
+	// up after they are gone.
+	// +listType=atomic
+	Inventory []Leftover `json:"inventory,omitempty"`
+}
+
+// RuleStatus is what the controller tells of a rule.
+type RuleStatus struct {
+	// Name is that of the rule.
+	Name string `json:"name"`
+	// Matched is the number of objects for which the rule's condition holds now.
+	Matched int64 `json:"matched"`
+	// Writes is the number of requests that changed something, since the process that
+	// reports leads.
+	Writes int64 `json:"writes"`
+	// Errors is the number of objects on which the rule fails now.
+	Errors int64 `json:"errors"`
+	// LastError is what one of them failed with.
+	LastError string `json:"lastError,omitempty"`
+	// Missing are the permissions that the rule needs and its ServiceAccount lacks.
+	// +listType=atomic
+	Missing []Permission `json:"missing,omitempty"`
+}
+
+// Permission is a right, as RBAC names it.
+type Permission struct {
+	// Verb is get, list, watch, create, update, patch or delete.
+	Verb string `json:"verb"`
+	// Group is the API group, empty for the core group.
+	Group string `json:"group,omitempty"`
+	// Resource is the plural resource.
+	Resource string `json:"resource"`
+	// Subresource is empty for the resource itself.
+	Subresource string `json:"subresource,omitempty"`
+	// Namespace is empty for all of them, and for cluster-scoped resources.
+	Namespace string `json:"namespace,omitempty"`
+	// Name is empty for every object.
+	Name string `json:"name,omitempty"`
+}
+
+// Leftover is what a rule may have left on objects of a resource.
+type Leftover struct {
+	// Rule is the name of the rule.
+	Rule string `json:"rule"`
+	// Kind is what was left: finalizer, fields, children or created.
+	Kind string `json:"kind"`
+	// Group is the API group of the objects, empty for the core group.
+	Group string `json:"group,omitempty"`
+	// Version is the API version of the objects.
+	Version string `json:"version"`
+	// Resource is the plural resource of the objects.
+	Resource string `json:"resource"`
+	// Namespace is where they are, empty for every namespace and for cluster-scoped
+	// resources.
+	Namespace string `json:"namespace,omitempty"`
+	// Release says what becomes of fields: Orphan or Remove.
+	Release string `json:"release,omitempty"`
+	// Prune says that children are deleted.
+	Prune bool `json:"prune,omitempty"`
+	// ServiceAccount is the identity that left it, and cleans it up.
+	ServiceAccount string `json:"serviceAccount,omitempty"`
+	// ServiceAccountNamespace is the namespace of the ServiceAccount.
+	ServiceAccountNamespace string `json:"serviceAccountNamespace,omitempty"`
+}
