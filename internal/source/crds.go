@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 )
 
 // maxDefinitions is above what the reader of CRDs takes, so that it says what is
@@ -20,7 +21,8 @@ const maxDefinitions = 17 << 20
 // A path is a file, a directory or "-" for stdin. Of a directory, the files named
 // *.yaml, *.yml and *.json belong to it, and those of its folders, but no names that
 // start with a dot. Objects of other kinds are passed over; a path without any
-// definition is an error. It finds all errors, which are joined.
+// definition is an error, and so is one that an API server would refuse. It finds all
+// errors, which are joined.
 func ReadCRDs(paths []string, stdin io.Reader) ([]*crd.Definition, error) {
 	var all []*crd.Definition
 	var errs []error
@@ -95,5 +97,5 @@ func readDefinitions(name string, from io.Reader) ([]*crd.Definition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading CRDs: %w", err)
 	}
-	return crd.Read(name, data)
+	return crd.Read(name, data, apiserver.Refused)
 }

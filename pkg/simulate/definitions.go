@@ -8,11 +8,12 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 )
 
 // readCRDs reads the files that the test names, and those in the directories that
 // it names, with all their folders but hidden ones. Each place must hold a
-// CustomResourceDefinition.
+// CustomResourceDefinition, which an API server takes.
 func (t *Test) readCRDs(files Files) ([]*crd.Definition, document.Errors) {
 	var out []*crd.Definition
 	var errs document.Errors
@@ -25,7 +26,7 @@ func (t *Test) readCRDs(files Files) ([]*crd.Definition, document.Errors) {
 		}
 		before := len(out)
 		for _, file := range found {
-			definitions, err := crd.Read(file.Name, file.Data)
+			definitions, err := crd.Read(file.Name, file.Data, apiserver.Refused)
 			if err != nil {
 				errs = append(errs, located(named, err)...)
 				continue

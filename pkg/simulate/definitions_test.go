@@ -16,7 +16,7 @@ func (readOnly) WriteFile(string, []byte) error { return fs.ErrPermission }
 
 func TestReadCRDs(t *testing.T) {
 	const crd = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: as.x.y}," +
-		" spec: {group: x.y, scope: Namespaced, names: {plural: as, kind: A}, versions: [{name: v1, served: true, storage: true}]}}"
+		" spec: {group: x.y, scope: Namespaced, names: {plural: as, kind: A}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}"
 	other := strings.ReplaceAll(crd, "as", "bs")
 	all := map[string]string{
 		"tests/a.yaml": crd, "tests/pod.yaml": "kind: Pod", "tests/bad.yaml": "a: [",

@@ -14,8 +14,8 @@ import (
 const header = "# written by: dyncontroller test --update\n"
 
 // compare judges what happened by the golden of the case, or makes it the
-// golden. A golden that says the same in other words is left as it is.
-func (c *Case) compare(story Story, result *Result, options Options) document.Errors {
+// golden, unless it is shared. A golden that says the same in other words is left as it is.
+func (c *Case) compare(story Story, result *Result, options Options, shared document.Errors) document.Errors {
 	encoded, err := story.YAML()
 	if err != nil {
 		return document.Errors{c.node.Errorf("", "%v", err)}
@@ -38,7 +38,7 @@ func (c *Case) compare(story Story, result *Result, options Options) document.Er
 	case !missing && len(errs)+len(lines) == 0:
 		result.Status = Pass
 	case options.Update:
-		return c.update(text, result, options.Files)
+		return c.update(text, result, options.Files, shared)
 	case len(errs) > 0:
 		return errs
 	default:
@@ -60,7 +60,10 @@ func differences(file document.File, story Story) ([]string, document.Errors) {
 	return golden.Diff(want, have), nil
 }
 
-func (c *Case) update(text string, result *Result, files Files) document.Errors {
+func (c *Case) update(text string, result *Result, files Files, shared document.Errors) document.Errors {
+	if len(shared) > 0 {
+		return shared
+	}
 	if err := files.WriteFile(c.Golden, []byte(text)); err != nil {
 		return document.Errors{c.node.Errorf("", "cannot write the golden %q: %v", c.Golden, cause(err))}
 	}

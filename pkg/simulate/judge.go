@@ -17,7 +17,8 @@ func (r *run) judge(ctx context.Context, p pending) {
 	result := &r.report.Results[p.result]
 	story, errs := r.tell(ctx, p, result)
 	if len(errs) == 0 {
-		errs = p.of.compare(story, result, r.Options)
+		result.EvaluationsFailed, result.WritesRefused = story.failed()
+		errs = p.of.compare(story, result, r.Options, r.owners.shared(owner{p.test, p.of}))
 	}
 	if len(errs) > 0 {
 		result.Status, result.Errors = Error, errs.Sorted()

@@ -18,8 +18,9 @@ const defaultNamespace = "default"
 
 // Load reads the RuleTests in a file and compiles their rules, with the definitions of
 // custom resources that they name. It finds all errors of all files that they name, but
-// for objects and goldens, which are for the cases to read. A file that holds only rule
-// sets has no tests, which is no error.
+// for objects and goldens, which are for the cases to read. The tests are those without
+// any: one that is broken does not keep the others from being run. A file that holds only
+// rule sets has no tests, which is no error.
 func Load(path string, files Files) ([]*Test, document.Errors) { return load(path, files, nil) }
 
 func load(path string, files Files, given []*crd.Definition) ([]*Test, document.Errors) {
@@ -27,14 +28,16 @@ func load(path string, files Files, given []*crd.Definition) ([]*Test, document.
 	if err != nil {
 		return nil, document.Errors{{File: path, Message: "cannot read the file: " + cause(err).Error()}}
 	}
-	tests, errs := parse(document.File{Name: path, Data: data})
-	for _, test := range tests {
-		errs = append(errs, test.load(files, given)...)
+	all, errs := parse(document.File{Name: path, Data: data})
+	var tests []*Test
+	for _, test := range all {
+		wrong := test.load(files, given)
+		errs = append(errs, wrong...)
+		if !test.broken && len(wrong) == 0 {
+			tests = append(tests, test)
+		}
 	}
-	if len(errs) > 0 {
-		return nil, errs.Sorted()
-	}
-	return tests, nil
+	return tests, errs.Sorted()
 }
 
 // load reads what the test names but for what its cases do.
@@ -63,8 +66,19 @@ func (t *Test) load(files Files, given []*crd.Definition) document.Errors {
 	set, rulesErrs := rules.Load(all, options)
 	if t.set = set; set != nil {
 		t.guesses = guesser.among(set)
+		errs = append(errs, t.oneIdentity(set)...)
 	}
 	return append(errs, rulesErrs.Of(document.Mistake)...)
+}
+
+// oneIdentity refuses rules that are not evaluated together where they run: a test has
+// one engine.
+func (t *Test) oneIdentity(set *rules.Set) document.Errors {
+	if len(set.Identities()) < 2 {
+		return nil
+	}
+	return document.Errors{t.rules[len(t.rules)-1].node.Errorf("make a test of each",
+		"the rules of the test act as several ServiceAccounts, and each acts on its own")}
 }
 
 // without leaves out what the test itself defines: which of two definitions is meant must

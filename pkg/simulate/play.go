@@ -44,6 +44,27 @@ func (s Story) decides() bool {
 	return len(s.Decisions) > 0 || slices.ContainsFunc(s.Steps, func(c Chapter) bool { return len(c.Decisions) > 0 })
 }
 
+// failed counts what did not work in it.
+func (s Story) failed() (evaluations, writes int) {
+	phases := []scenario.Phase{s.Phase}
+	for _, chapter := range s.Steps {
+		phases = append(phases, chapter.Phase)
+	}
+	for _, phase := range phases {
+		for _, decision := range phase.Decisions {
+			if decision.Outcome == plan.Failed {
+				evaluations++
+			}
+		}
+		for _, write := range phase.Writes {
+			if write.Failed {
+				writes++
+			}
+		}
+	}
+	return evaluations, writes
+}
+
 // play is a case that is ready to be run.
 type play struct {
 	entrance

@@ -38,11 +38,34 @@ func (r Result) writeText(out *strings.Builder, verbose bool) {
 		name = r.File
 	}
 	fmt.Fprintf(out, "%-5s %s", strings.ToUpper(string(r.Status)), name)
-	if r.Updated {
-		out.WriteString(" (wrote " + r.Golden + ")")
+	if remarks := r.Remarks(); len(remarks) > 0 {
+		out.WriteString(" (" + strings.Join(remarks, ", ") + ")")
 	}
 	out.WriteString("\n")
 	r.explain(out, verbose)
+}
+
+// Remarks are what is to be known of a case although it passed: that its golden is new,
+// that evaluations failed, that writes were refused.
+func (r Result) Remarks() []string {
+	var out []string
+	if r.Updated {
+		out = append(out, "wrote "+r.Golden)
+	}
+	if r.Status == Pass && r.EvaluationsFailed > 0 {
+		out = append(out, counted(r.EvaluationsFailed, "evaluation")+" failed")
+	}
+	if r.Status == Pass && r.WritesRefused > 0 {
+		out = append(out, counted(r.WritesRefused, "write")+" refused")
+	}
+	return out
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func (r Result) explain(out *strings.Builder, verbose bool) {

@@ -26,6 +26,10 @@ type Result struct {
 	Golden string `json:"golden,omitempty"`
 	// Updated says that the golden was written.
 	Updated bool `json:"updated,omitempty"`
+	// EvaluationsFailed and WritesRefused are how many of each there were, in the golden
+	// too: a case may want them.
+	EvaluationsFailed int `json:"evaluationsFailed,omitempty"`
+	WritesRefused     int `json:"writesRefused,omitempty"`
 	// Differences are those of a failed case, a line for each field.
 	Differences []string `json:"differences,omitempty"`
 	// Diff shows the same as a unified diff of the golden.
@@ -35,8 +39,9 @@ type Result struct {
 	Cycle []string `json:"cycle,omitempty"`
 	// Order is what comes out differently with the queue reversed, a line for each
 	// difference.
-	Order  []string        `json:"order,omitempty"`
-	Errors document.Errors `json:"errors,omitempty"`
+	Order []string `json:"order,omitempty"`
+	// Errors are what is wrong with it. In JSON, each is as `validate -o json` has it.
+	Errors document.Errors `json:"-"`
 }
 
 // Report is the outcome of all that was run, in the order of the files and of

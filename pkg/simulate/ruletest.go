@@ -24,6 +24,8 @@ type Test struct {
 	params []constant
 	now    time.Time
 	set    *rules.Set
+	// broken says that something is wrong with the document itself.
+	broken bool
 	known  *schema.Catalog
 	// defined are the custom resources, and guesses what is taken to be defined beside
 	// them.
@@ -50,10 +52,11 @@ const goldenFolder = "golden"
 // on when it was made.
 func defaultNow() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
-// parse reads the RuleTests in a file. It passes over rule sets, so that a file
-// may hold both.
+// parse reads the RuleTests in a file, those that are broken too. It passes over rule
+// sets, so that a file may hold both.
 func parse(file document.File) ([]*Test, document.Errors) {
 	documents, errs := document.Parse(file)
+	spoiled := spoiledBy(errs, documents, file.Data)
 	var tests []*Test
 	for _, n := range documents {
 		switch kind := n.Get("kind"); {
@@ -61,7 +64,9 @@ func parse(file document.File) ([]*Test, document.Errors) {
 			errs = append(errs, n.Errorf("write kind: "+spec.KindRuleTest, "the document has no kind"))
 		case kind.Text() == spec.KindRuleTest:
 			test := &Test{File: file.Name, now: defaultNow()}
-			errs = append(errs, test.decode(n)...)
+			wrong := test.decode(n)
+			test.broken = spoiled[n] || len(wrong) > 0
+			errs = append(errs, wrong...)
 			tests = append(tests, test)
 		case kind.Text() != spec.KindRuleSet && kind.Text() != spec.KindClusterRuleSet:
 			errs = append(errs, wrongKind(n)...)

@@ -41,7 +41,7 @@ func Run(ctx context.Context, paths []string, options Options) (Report, error) {
 	if options.Update && options.CI {
 		return Report{}, ErrUpdateInCI
 	}
-	r := &run{Options: options}
+	r := &run{Options: options, owners: owners{}}
 	seen := map[string]bool{}
 	for _, path := range paths {
 		found, named, err := discover(options.Files, path)
@@ -56,7 +56,7 @@ func Run(ctx context.Context, paths []string, options Options) (Report, error) {
 			r.load(file, named)
 			if directory := filepath.Dir(file); !seen[directory] {
 				seen[directory] = true
-				r.report.Results = append(r.report.Results, checkGoldens(directory, options.Files)...)
+				r.checkGoldens(directory)
 			}
 		}
 	}
@@ -72,6 +72,7 @@ func Run(ctx context.Context, paths []string, options Options) (Report, error) {
 type run struct {
 	Options
 	servers servers
+	owners  owners
 	cases   []pending
 	report  Report
 }
@@ -96,7 +97,8 @@ func (r Report) check(paths []string, options Options) error {
 	}
 }
 
-// load reads the tests in a file. One that was named must have some.
+// load reads the tests in a file. One that was named must have some. What is wrong with
+// one of them is told, and the others are run.
 func (r *run) load(path string, named bool) {
 	tests, errs := load(path, r.Files, r.Definitions)
 	if named && len(tests) == 0 && len(errs) == 0 {
@@ -104,12 +106,12 @@ func (r *run) load(path string, named bool) {
 	}
 	if len(errs) > 0 {
 		r.report.Results = append(r.report.Results, Result{File: path, Status: Error, Errors: errs})
-		return
 	}
 	for _, test := range tests {
 		r.Coverage.Rules(test.set)
 		r.report.Warnings = append(r.report.Warnings, test.set.Warnings().Of(document.Warning)...)
 		for _, c := range test.Cases {
+			r.owners.add(owner{test, c})
 			result := Result{File: test.File, Name: test.Name + "/" + c.Name, Status: Skip, Golden: c.Golden}
 			if r.Only == nil || r.Only.MatchString(result.Name) {
 				r.cases = append(r.cases, pending{test, c, len(r.report.Results)})

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
@@ -13,24 +14,41 @@ import (
 
 // Definition reads a CustomResourceDefinition of any version that API servers have had.
 func Definition(document map[string]any) (*apiextensionsv1.CustomResourceDefinition, error) {
-	data, err := json.Marshal(document)
+	read, err := definitionOf(document)
 	if err != nil {
-		return nil, fmt.Errorf("encoding a CustomResourceDefinition: %w", err)
-	}
-	scheme := runtime.NewScheme()
-	install.Install(scheme)
-	read, _, err := serializer.NewCodecFactory(scheme).UniversalDeserializer().Decode(data, nil, nil)
-	if err != nil {
-		return nil, fmt.Errorf("reading a CustomResourceDefinition: %w", err)
-	}
-	scheme.Default(read) // What v1beta1 leaves out does not mean what it means in v1.
-	var internal apiextensions.CustomResourceDefinition
-	if err := scheme.Convert(read, &internal, nil); err != nil {
-		return nil, fmt.Errorf("converting a CustomResourceDefinition: %w", err)
+		return nil, err
 	}
 	out := &apiextensionsv1.CustomResourceDefinition{}
-	if err := scheme.Convert(&internal, out, nil); err != nil {
+	if err := scheme().Convert(read, out, nil); err != nil {
 		return nil, fmt.Errorf("converting a CustomResourceDefinition: %w", err)
 	}
 	return out, nil
 }
+
+// definitionOf reads it as an API server has it in memory.
+func definitionOf(document map[string]any) (*apiextensions.CustomResourceDefinition, error) {
+	data, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a CustomResourceDefinition: %w", err)
+	}
+	read, _, err := codecs().UniversalDeserializer().Decode(data, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("reading a CustomResourceDefinition: %w", err)
+	}
+	scheme().Default(read) // What v1beta1 leaves out does not mean what it means in v1.
+	out := &apiextensions.CustomResourceDefinition{}
+	if err := scheme().Convert(read, out, nil); err != nil {
+		return nil, fmt.Errorf("converting a CustomResourceDefinition: %w", err)
+	}
+	return out, nil
+}
+
+// scheme knows definitions of all versions. It does not change.
+var scheme = sync.OnceValue(func() *runtime.Scheme {
+	known := runtime.NewScheme()
+	install.Install(known)
+	return known
+})
+
+// codecs reads definitions of all versions.
+var codecs = sync.OnceValue(func() serializer.CodecFactory { return serializer.NewCodecFactory(scheme()) })

@@ -12,9 +12,9 @@
 //
 // Known differences from kube-apiserver 1.37, besides those of the package builtin:
 //
-//   - Definitions are accepted that a real server would refuse for less than that it
-//     cannot serve them: what is wrong in one of their validation rules is told about the
-//     objects.
+//   - A [Server] accepts definitions that a real one would refuse for less than that it
+//     cannot serve them. [Refused] tells what a real one says of them, but for those that
+//     would take too long to check.
 //   - Conversion webhooks are not asked: all versions of a resource have the same fields.
 //     Nor are any other webhooks, or policies.
 //   - There is no discovery, and nothing can be watched. Lists have no pages.

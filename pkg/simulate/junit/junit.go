@@ -117,8 +117,8 @@ func caseOf(r simulate.Result) testcase {
 		out.Skipped = &outcome{Message: "the case was not to be run"}
 	case simulate.Pass:
 	}
-	if r.Updated {
-		out.Out = &text{"wrote " + clean(r.Golden)}
+	if remarks := r.Remarks(); len(remarks) > 0 {
+		out.Out = &text{clean(strings.Join(remarks, ", "))}
 	}
 	return out
 }

@@ -305,3 +305,17 @@ func TestWriteReportsAFailedWrite(t *testing.T) {
 		t.Errorf("have %v", err)
 	}
 }
+
+// TestRemarks says that what a case hides by passing is in the report.
+func TestRemarks(t *testing.T) {
+	report := simulate.Report{Results: []simulate.Result{
+		{File: "a.yaml", Name: "a/b", Status: simulate.Pass, Updated: true, Golden: "c.yaml", EvaluationsFailed: 1, WritesRefused: 2},
+	}}
+	var out strings.Builder
+	if err := junit.Write(&out, report); err != nil {
+		t.Fatal(err)
+	}
+	if want := "<![CDATA[wrote c.yaml, 1 evaluation failed, 2 writes refused]]>"; !strings.Contains(out.String(), want) {
+		t.Errorf("want %s, have %s", want, out.String())
+	}
+}

@@ -19,9 +19,9 @@ import (
 const maxSize = 16 << 20
 
 // Read returns the CustomResourceDefinitions of a file, in YAML or JSON, of one or
-// several documents. Objects of other kinds are passed over. The error is
-// [document.Errors].
-func Read(name string, data []byte) ([]*Definition, error) {
+// several documents. Objects of other kinds are passed over. What the checks find wrong
+// with a definition is located in the file. The error is [document.Errors].
+func Read(name string, data []byte, checks ...Check) ([]*Definition, error) {
 	if err := checkSize(data); err != nil {
 		err.File = name
 		return nil, document.Errors{err}
@@ -33,7 +33,8 @@ func Read(name string, data []byte) ([]*Definition, error) {
 	}
 	var definitions []*Definition
 	var mistakes document.Errors
-	for _, o := range objects {
+	faults := make([][]Fault, len(objects))
+	for i, o := range objects {
 		definition, err := define(o)
 		switch {
 		case err != nil:
@@ -41,8 +42,12 @@ func Read(name string, data []byte) ([]*Definition, error) {
 			mistakes = append(mistakes, err)
 		case definition != nil:
 			definitions = append(definitions, definition)
+			for _, check := range checks {
+				faults[i] = append(faults[i], check(definition.Document)...)
+			}
 		}
 	}
+	mistakes = append(mistakes, locate(name, data, faults, objects)...)
 	if len(mistakes) > 0 {
 		return nil, mistakes.Sorted()
 	}
