@@ -44,7 +44,7 @@ func Compile(sets []*spec.Set, options Options) (*Set, document.Errors) {
 		return nil, errs.Sorted()
 	}
 	out := newSet(all)
-	out.warnings = errs.Sorted()
+	out.warnings = append(errs, sensitiveNotes(all, options)...).Sorted()
 	out.kinds = kindsOf(sets, options.Schemas)
 	if options.Schemas != nil {
 		out.canonical = options.Schemas.Canonical
@@ -89,6 +89,7 @@ func compileSet(set *spec.Set, options Options) (all []*Rule, errs document.Erro
 			checked = false
 		} else if sound {
 			ruleErrs = rule.check(options.Schemas, declared) // Of what compiles, to the end.
+			ruleErrs = append(ruleErrs, rule.refuseSensitive(options)...)
 		}
 		errs = append(errs, ruleErrs...)
 		errs = append(errs, rule.notCarried(options)...).Bounded()

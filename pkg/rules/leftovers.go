@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 )
 
 // Leftovers lists what the rules may leave on objects, known from the rules
@@ -25,7 +24,7 @@ func (s *Set) Leftovers() []plan.Leftover {
 func (r *Rule) leftovers() []plan.Leftover {
 	found := map[plan.Leftover]plan.Leftover{}
 	for _, leftover := range r.leaves() {
-		leftover.Rule = r.ID
+		leftover.Rule, leftover.Account = r.ID, r.Identity()
 		for _, leftover.Namespace = range r.namespaces(leftover.GVR) {
 			if before, twice := found[leftover.Thing()]; twice {
 				leftover = both(before, leftover)
@@ -42,12 +41,7 @@ func (r *Rule) leftovers() []plan.Leftover {
 
 // leaves is what the parts of the rule leave, without the rule and the namespace.
 func (r *Rule) leaves() (out []plan.Leftover) {
-	footing := r.footing()
-	t := action.Traces{Footprint: footing.out, Shapes: footing, Watched: r.watchedResources()}
-	steps := r.steps
-	if r.onDelete != nil {
-		steps = slices.Concat(steps, r.onDelete.steps)
-	}
+	steps, t := r.traced()
 	if r.holds() {
 		for _, gvr := range t.Watched {
 			out = append(out, plan.Leftover{GVR: gvr, Kind: plan.LeftFinalizer})

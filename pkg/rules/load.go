@@ -18,6 +18,10 @@ type Options struct {
 	// Runner is who lacks what Carries refuses, in messages. Empty stands for everybody
 	// but those who only check.
 	Runner string
+	// Sensitive reports whether rules may write a kind of [SensitiveKinds]; those that
+	// write another one are refused. Nil allows all and has a note of each, as for
+	// checking alone.
+	Sensitive func(kind string) bool
 	// Schemas say what the objects look like. Nil knows nothing, so nothing is checked
 	// that needs it.
 	Schemas *schema.Catalog

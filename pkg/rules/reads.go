@@ -63,11 +63,7 @@ func (r *Rule) reads() []plan.Selection {
 	for _, name := range slices.Sorted(maps.Keys(related)) {
 		out = append(out, related[name].Declaration().Selections...)
 	}
-	steps := r.steps
-	if r.onDelete != nil {
-		steps = slices.Concat(steps, r.onDelete.steps)
-	}
-	for _, step := range steps {
+	for _, step := range r.allSteps() {
 		if of, _ := step.Applies(); of != nil {
 			out = append(out, of.Selections...)
 		}

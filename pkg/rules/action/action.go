@@ -27,8 +27,10 @@ type Action interface {
 	Evaluate(e *Evaluation) error
 	// Check returns what the schemas show to be wrong with the action.
 	Check(c Checking) document.Errors
-	// Footprint adds what the action can read and write.
+	// Footprint adds the fields that the action can read and write.
 	Footprint(t Traces)
+	// Requests lists what the action can send, each once.
+	Requests(t Traces) []Request
 }
 
 // Env is what an action may refer to.

@@ -174,12 +174,7 @@ func withoutIdentity(object any) map[string]any {
 // Footprint implements [Action].
 func (a *apply) Footprint(t Traces) {
 	access := a.trace(t)
-	access.Allow("patch", "")
-	access.Allow("create", "") // The API server asks for it where an apply makes the object.
 	relation.ReadFootprint(t.Footprint, a.declaration)
 	access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
 	access.Reads.Add(footprint.Fields("metadata", "annotations", plan.AdoptedAnnotation), footprint.Value)
-	if a.prune {
-		access.Allow("delete", "")
-	}
 }

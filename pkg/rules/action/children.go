@@ -190,16 +190,12 @@ func locate(n *document.Node, err error) *document.Error {
 // trace adds what making a child takes.
 func (c *child) trace(t Traces) *footprint.Access {
 	access := t.access(c.declaration.GVR)
-	access.Allow("create", "")
 	c.body.Written(t.Shapes, &access.Writes)
 	for _, label := range []string{plan.LabelSet, plan.LabelRule, plan.LabelOwnerUID} {
 		access.Writes.Add(footprint.Fields("metadata", "labels", label), footprint.Value)
 	}
 	if c.owned {
 		access.Writes.Add(footprint.Fields("metadata", "ownerReferences"), footprint.Value)
-		for _, gvr := range t.Watched {
-			t.access(gvr).Allow("update", "finalizers") // For blockOwnerDeletion.
-		}
 	}
 	return access
 }

@@ -116,7 +116,6 @@ func (r *removal) evalGrace(e *Evaluation) (*int64, error) {
 func (r *removal) Footprint(t Traces) {
 	t.value(r.grace)
 	for _, access := range t.targets(&r.target) {
-		access.Allow("delete", "")
 		access.Reads.Add(footprint.Fields("metadata", "deletionGracePeriodSeconds"), footprint.Value)
 	}
 }

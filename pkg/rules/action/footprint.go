@@ -27,6 +27,9 @@ func (s *Step) Footprint(t Traces) {
 		s.when.Program().Shape(t.Shapes).Read(footprint.Value)
 	}
 	s.action.Footprint(t)
+	for _, r := range s.action.Requests(t) {
+		t.access(r.Resource).Allow(r.Name, r.Subresource)
+	}
 }
 
 // loopShapes is [loop] for shapes.

@@ -293,11 +293,6 @@ func (p *patch) Footprint(t Traces) {
 		p.body.Written(t.Shapes, &writes)
 	}
 	for _, access := range t.targets(&p.target) {
-		access.Allow("patch", p.subresource)
-		if p.kind == plan.Apply && p.release == plan.OrphanFields {
-			access.Allow("get", "") // What is given up is found in managedFields, and dropped there.
-			access.Allow("patch", "")
-		}
 		access.Reads.Merge(&reads)
 		access.Writes.Merge(&writes)
 	}

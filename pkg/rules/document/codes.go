@@ -37,6 +37,7 @@ const (
 	CodeCycle           Code = "cycle"
 	CodeUntyped         Code = "untyped"
 	CodeUnchecked       Code = "unchecked"
+	CodeSensitive       Code = "sensitive"
 )
 
 // Description is a row of the table of codes.
@@ -69,6 +70,7 @@ func Codes() []Description {
 		{CodeNotWatchable, Mistake, "A resource that rules watch or read can be neither listed nor watched.", "Watch another one."},
 		{CodeWrongScope, Mistake, "A resource of the cluster is taken for one of a namespace, or the reverse.", "Leave the namespace out, or use a ClusterRuleSet."},
 		{CodeSubresource, Mistake, "A field is written where the API server ignores it, such as status without its subresource.", "Name the subresource, or leave it out."},
+		{CodeSensitive, Mistake, "Objects are written by which one gains rights or brings a cluster down, and that is not allowed.", "Do without, or run with --allow-sensitive."},
 		{CodeAtomicList, Warning, "Server-side apply replaces the whole list, with what others wrote into it.", "Write the list with merge or json, or own all of it."},
 		{CodeConflict, Warning, "Two rules can write different values to the same field.", "Make their conditions exclude each other, or make them one rule."},
 		{CodePruneLoop, Warning, "Whether something is pruned depends on the very thing.", "Let when depend on other objects."},
