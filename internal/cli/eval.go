@@ -14,6 +14,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -70,6 +71,7 @@ The rules are checked as by validate, with the CRDs of --crds; what is doubtful
 about them is on the standard error.
 
 Or evaluate one expression and show its value as JSON: its one name is object.
+If that is a Secret, its values are masked here too.
 
 The instant is now, or --now. A rule with "for" waits: how long its condition
 has held already is nothing that a file says.
@@ -224,11 +226,15 @@ func (e *evaluation) showFailures(outcome simulate.Outcome) (found bool) {
 // evaluateExpression shows one value for each object.
 func (e *evaluation) evaluateExpression(objects []map[string]any) error {
 	for _, object := range objects {
+		secrets := redact.New(redact.Fingerprint)
+		if redact.IsSecret(object) {
+			secrets.Learn(object)
+		}
 		value, err := simulate.EvaluateExpression(e.expression, object, e.now.Time)
 		if err != nil {
-			return failure{exitFinding, pointedAt(e.expression, err)}
+			return failure{exitFinding, pointedAt(e.expression, secrets.Error(err))}
 		}
-		if err := writeJSON(e.Stdout, value); err != nil {
+		if err := writeJSON(e.Stdout, secrets.Tree(value)); err != nil {
 			return err
 		}
 	}

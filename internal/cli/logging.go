@@ -16,6 +16,10 @@ import (
 // for more than warnings and errors.
 const kubernetesVerbosity = 4
 
+// mostKubernetesVerbosity is the last one: with the next, the client logs what it sends and
+// receives, Secrets and all.
+const mostKubernetesVerbosity = 7
+
 // newLoggers returns a logger for us and one for the Kubernetes client. They
 // share a writer, and lines of theirs do not mix.
 func newLoggers(out io.Writer, c config.Log) (ours, kubernetes *slog.Logger) {
@@ -38,7 +42,7 @@ func verbosityOfKubernetes(c config.Log) int {
 	if c.Verbosity < kubernetesVerbosity {
 		return 0
 	}
-	return c.Verbosity
+	return min(c.Verbosity, mostKubernetesVerbosity)
 }
 
 // KubernetesLog has the Kubernetes client log to log, for the whole process. It

@@ -18,11 +18,14 @@ func TestLoggers(t *testing.T) {
 		verbosity int
 		want      string // the messages that are logged
 	}{
-		"-v 0": {reason: "What an operator wants.", verbosity: 0, want: "info k0"},
-		"-v 1": {reason: "Our debugging, but not that of the Kubernetes client.", verbosity: 1, want: "info debug k0"},
-		"-v 3": {reason: "Still not.", verbosity: 3, want: "info debug k0"},
-		"-v 4": {reason: "From here on, the client's too.", verbosity: 4, want: "info debug k0 k4"},
-		"-v 6": {reason: "As far as was asked for.", verbosity: 6, want: "info debug k0 k4 k6"},
+		"-v 0":  {reason: "What an operator wants.", verbosity: 0, want: "info k0"},
+		"-v 1":  {reason: "Our debugging, but not that of the Kubernetes client.", verbosity: 1, want: "info debug k0"},
+		"-v 3":  {reason: "Still not.", verbosity: 3, want: "info debug k0"},
+		"-v 4":  {reason: "From here on, the client's too.", verbosity: 4, want: "info debug k0 k4"},
+		"-v 6":  {reason: "As far as was asked for.", verbosity: 6, want: "info debug k0 k4 k6"},
+		"-v 7":  {reason: "Headers.", verbosity: 7, want: "info debug k0 k4 k6 k7"},
+		"-v 8":  {reason: "The client would log the bodies of Secrets.", verbosity: 8, want: "info debug k0 k4 k6 k7"},
+		"-v 99": {reason: "However much is asked for.", verbosity: 99, want: "info debug k0 k4 k6 k7"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -37,6 +40,8 @@ func TestLoggers(t *testing.T) {
 				client.V(4).Info("k4")
 				client.V(6).Info("k6")
 				client.V(7).Info("k7")
+				client.V(8).Info("k8")
+				client.V(10).Info("k10")
 				if got := strings.Join(messages(t, out.String(), inJSON), " "); got != tc.want {
 					t.Errorf("%s\nJSON %v: want %q, got %q", tc.reason, inJSON, tc.want, got)
 				}

@@ -8,7 +8,7 @@ import (
 
 // audit tells what audited rules would write, each change once for as long as
 // they want it.
-func (e *Engine) audit(key Key, record *record, operations []plan.Operation) {
+func (e *Engine) audit(key Key, record *record, operations []plan.Operation, hidden *masker) {
 	told := record.audited
 	record.audited = nil
 	for _, operation := range operations {
@@ -23,9 +23,10 @@ func (e *Engine) audit(key Key, record *record, operations []plan.Operation) {
 		if !news {
 			continue
 		}
-		e.options.Observer.Wrote(operation, write.Audited)
+		shown := hidden.operation(operation)
+		e.options.Observer.Wrote(shown, write.Audited)
 		e.open.wrote(write.Audited)
-		e.log(key).With(asked(operation)...).Info("would write",
+		e.log(key).With(asked(shown)...).Info("would write",
 			"type", string(operation.Type), "subresource", operation.Subresource, "mode", string(spec.Audit))
 	}
 }

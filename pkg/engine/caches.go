@@ -16,7 +16,11 @@ import (
 // Caches is what the engine needs of [informer.Set].
 type Caches interface {
 	Seen
+	// Want runs exactly these caches, but for those that are denied.
 	Want(keys []informer.Key) error
+	// Deny drops those of the wanted caches that are denied, and runs the others. When it
+	// returns nothing of what was dropped is shown, nor told to be complete.
+	Deny(denied map[informer.Key]error) error
 	Stop()
 }
 
@@ -92,6 +96,9 @@ func (a *active) holding(object plan.Object) []informer.Key {
 	}
 	return slices.DeleteFunc(slices.Clone(all), elsewhere)
 }
+
+// wants reports whether a cache is needed.
+func (a *active) wants(cache informer.Key) bool { return slices.Contains(a.of[cache.GVR], cache) }
 
 // caches lists all of them, those that are watched first.
 func (a *active) caches() []informer.Key { return slices.Clone(a.all) }

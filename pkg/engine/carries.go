@@ -12,7 +12,7 @@ func Carries(feature rules.Feature) bool {
 		rules.FeatureOnDelete: true,
 		rules.FeatureLimits:   false,
 		rules.FeatureRelease:  true,
-		rules.FeatureIdentity: false,
+		rules.FeatureIdentity: true,
 		rules.FeatureApply:    true,
 		rules.FeatureCreate:   true,
 		rules.FeatureDelete:   true,

@@ -8,16 +8,16 @@ import (
 )
 
 // TestCarries holds that a feature is refused unless the table says otherwise: nobody
-// counts limits, and all is done with the rights of the process.
+// counts limits.
 func TestCarries(t *testing.T) {
-	for _, feature := range []rules.Feature{rules.FeatureLimits, rules.FeatureIdentity, "one that is yet to come"} {
+	for _, feature := range []rules.Feature{rules.FeatureLimits, "one that is yet to come"} {
 		if engine.Carries(feature) {
 			t.Errorf("%s is carried out", feature)
 		}
 	}
 	for _, feature := range []rules.Feature{
 		rules.FeaturePatch, rules.FeatureEvent, rules.FeatureWith, rules.FeatureOnDelete, rules.FeatureRelease,
-		rules.FeatureApply, rules.FeatureCreate, rules.FeatureDelete,
+		rules.FeatureApply, rules.FeatureCreate, rules.FeatureDelete, rules.FeatureIdentity,
 	} {
 		if !engine.Carries(feature) {
 			t.Errorf("%s is not carried out", feature)

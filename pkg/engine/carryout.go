@@ -25,8 +25,10 @@ type attempt struct {
 	tried plan.Marks
 	// wrote are the rules of which something was written.
 	wrote map[plan.Rule]bool
-	// unfinished are the rules of which something was not: their Events wait.
+	// unfinished are the rules of which something was not: their Events wait. undone is
+	// what was not.
 	unfinished map[plan.Rule]bool
+	undone     []plan.Operation
 	// stopped says that the snapshot is no longer true.
 	stopped bool
 	// latest has the objects written as they came back, by what the snapshot said of
@@ -67,7 +69,7 @@ func (e *Engine) carryOut(ctx context.Context, now *active, key Key, record *rec
 	if unseen := e.awaiting(ctx, e.active.Load(), key, record); !unseen && a.outcome.state == waiting {
 		a.outcome.state = again // No cache has to show it, or it was quicker.
 	}
-	e.audit(key, record, decided.Audited)
+	e.audit(key, record, decided.Audited, asked.hidden)
 	a.notify(ctx, decided)
 	return a.outcome
 }
@@ -127,6 +129,7 @@ func (a *attempt) blocked(operation plan.Operation) bool {
 
 // leave marks the rules of an operation that is not carried out.
 func (a *attempt) leave(operation plan.Operation) {
+	a.undone = append(a.undone, operation)
 	for _, rule := range operation.Rules {
 		a.unfinished[rule] = true
 	}
@@ -161,6 +164,11 @@ type sending struct {
 // ready binds an operation to the object as the last write of the plan left it, and
 // gives a new object a name where the API server would choose one.
 func (a *attempt) ready(operation plan.Operation) sending {
+	for _, undone := range a.undone {
+		if keyOf(undone.Target) == keyOf(operation.Target) {
+			operation = operation.Without(undone)
+		}
+	}
 	out := sending{Operation: operation, planned: operation}
 	if latest, written := a.latest[operation.Target]; written {
 		out.Target.UID, out.Target.ResourceVersion = latest.UID, latest.ResourceVersion
@@ -203,7 +211,7 @@ func (a *attempt) writeAll(ctx context.Context, sent []sending) []write.Result {
 func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err := fmt.Errorf("panic: %v", cause)
+			err := a.asked.hidden.error(fmt.Errorf("panic: %v", cause))
 			a.engine.log(a.key).Error("writing panicked", "err", err, "stack", string(debug.Stack()))
 			result = write.Result{Class: write.Ambiguous, Err: err}
 		}

@@ -99,7 +99,9 @@ func (c *cluster) catchUp(at informer.Key) {
 }
 
 // restart forgets what a process that has ended had in its caches.
-func (c *cluster) restart() { c.caches, c.wanted, c.handler = map[informer.Key]*cached{}, nil, nil }
+func (c *cluster) restart() {
+	c.caches, c.wanted, c.asked, c.handler = map[informer.Key]*cached{}, nil, nil, nil
+}
 
 // sync has a cache become complete.
 func (c *cluster) sync(at informer.Key) {
@@ -114,7 +116,29 @@ func (c *cluster) Want(wanted []informer.Key) error {
 			return err
 		}
 	}
+	c.locked(func() { c.asked = wanted })
+	c.adjust()
+	return nil
+}
+
+// Deny implements [engine.Caches].
+func (c *cluster) Deny(denied map[informer.Key]error) error {
+	c.locked(func() { c.denied = denied })
+	c.adjust()
+	if c.denyOK != nil {
+		return c.denyOK()
+	}
+	return nil
+}
+
+// adjust runs the caches that are asked for and not denied. One that is complete at
+// once is told.
+func (c *cluster) adjust() {
 	c.mu.Lock()
+	wanted := slices.DeleteFunc(slices.Clone(c.asked), func(key informer.Key) bool {
+		_, denied := c.denied[key]
+		return denied
+	})
 	var added []informer.Key
 	for _, key := range wanted {
 		if c.caches[key] == nil || !slices.Contains(c.wanted, key) || c.prepared[key] {
@@ -126,6 +150,7 @@ func (c *cluster) Want(wanted []informer.Key) error {
 		}
 	}
 	c.wanted = wanted
+	c.started = append(c.started, added...)
 	unsynced := sets.KeySet(c.unsynced)
 	c.mu.Unlock()
 	for _, key := range added {
@@ -133,7 +158,6 @@ func (c *cluster) Want(wanted []informer.Key) error {
 			c.handler.Synced(key)
 		}
 	}
-	return nil
 }
 
 // prepare has the caches of a set list now, before it is loaded.
@@ -186,7 +210,7 @@ func (c cachesOf) Names(key informer.Key) []types.NamespacedName {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []types.NamespacedName
-	if cache := c.caches[key]; cache != nil {
+	if cache := c.caches[key]; cache != nil && slices.Contains(c.wanted, key) {
 		for at := range cache.objects {
 			out = append(out, types.NamespacedName{Namespace: at.Namespace, Name: at.Name})
 		}

@@ -48,8 +48,11 @@ type cluster struct {
 	views   map[informer.Key]map[string]any
 	wanted  []informer.Key
 	lagging bool // the caches see nothing of what the engine writes
-	// wantOK replaces the answer to Want.
-	wantOK func() error
+	// asked are wanted but for what is denied, and started has each start of a cache.
+	asked, started []informer.Key
+	denied         map[informer.Key]error
+	// wantOK and denyOK replace the answers to Want and Deny.
+	wantOK, denyOK func() error
 	// prepared are caches that have listed before they were wanted.
 	prepared map[informer.Key]bool
 

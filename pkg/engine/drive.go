@@ -37,6 +37,7 @@ func (e *Engine) Start(set *rules.Set) error {
 	case e.house != nil:
 		return errHouse
 	}
+	e.wake()
 	e.open.begin(nil, false)
 	return e.SetRules(set)
 }

@@ -115,12 +115,23 @@ type Options struct {
 	Queue workqueue.TypedDelayingInterface[Key]
 	// Explain gives the decisions of rules that did not match a reason, which costs time.
 	Explain bool
+	// Unmasked gives the Observer, the Recorder and reports the values of Secrets as they
+	// are, to somebody who masks them.
+	Unmasked bool
 	// Looked is told of each evaluation, by all workers at the same time; default: none.
 	Looked func(rules.Snapshot, []plan.Decision)
+	// Concluded is told what could not be done about an object each time that its rules
+	// have been evaluated, or could not be, and Forgot when nothing is remembered of it
+	// any more; by all workers at the same time. Default: none.
+	Concluded func(Key, []Failure)
+	Forgot    func(Key)
 }
 
 // Engine runs one set of rules at a time. Its methods are safe for concurrent
 // use, but for those of a caller who drives it; Run, Settle or Start is called once.
+//
+// Until then the caches of the rules are kept, and nothing is queued: a process that
+// only stands by needs no more memory than the objects take.
 type Engine struct {
 	options Options
 	caches  Caches
@@ -136,7 +147,9 @@ type Engine struct {
 	house   *housekeeper // nil where nothing is recorded
 
 	active atomic.Pointer[active]
-	swap   sync.Mutex // one SetRules at a time
+	awake  atomic.Bool            // somebody works on what is queued, or is about to
+	swap   sync.Mutex             // one change of the rules or of what is denied at a time
+	denied map[informer.Key]error // guarded by swap
 }
 
 // New returns an engine without rules.
@@ -192,6 +205,7 @@ func (e *Engine) SetRules(set *rules.Set) error {
 		e.active.Store(before)
 		return fmt.Errorf("changing the rules: %w", errors.Join(err, e.caches.Want(before.caches())))
 	}
+	e.refuse(now)
 	for _, key := range keys {
 		if now.watched[key] {
 			e.enqueueAll(key)
@@ -206,8 +220,10 @@ func (e *Engine) SetRules(set *rules.Set) error {
 	return nil
 }
 
-// Run works until the context is done. Writes that are under way are finished.
+// Run works until the context is done, and stops the caches. Writes that are under way
+// are finished. With a context that is done already, it ends an engine that never worked.
 func (e *Engine) Run(ctx context.Context) {
+	e.wake()
 	var workers sync.WaitGroup
 	for range e.options.Workers {
 		workers.Go(func() { e.work(ctx) })

@@ -12,7 +12,28 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 )
 
+// wake has everything looked at that the caches hold by now, and all that they tell from
+// now on. Before that nothing is queued: the names of objects that have gone would pile
+// up where nobody works on them.
+func (e *Engine) wake() {
+	if e.awake.Swap(true) {
+		return
+	}
+	now := e.active.Load()
+	for _, key := range now.all {
+		if now.watched[key] {
+			e.enqueueAll(key)
+		}
+	}
+	for _, family := range now.families {
+		e.enqueueOrphans(family)
+	}
+}
+
 func (e *Engine) enqueue(key Key) {
+	if !e.awake.Load() {
+		return
+	}
 	e.open.add(key)
 	e.queue.Add(key)
 	e.options.Observer.Queued(e.queue.Len())

@@ -27,6 +27,7 @@ func (e *Engine) Remembered() map[string]int {
 		out[count.name] = count.of()
 		count.lock.Unlock()
 	}
+	out["queued"] = e.queue.Len()
 	maps.DeleteFunc(out, func(_ string, n int) bool { return n == 0 })
 	return out
 }

@@ -50,6 +50,9 @@ func (h handler) Synced(key informer.Key) {
 		e.enqueueAll(key)
 	}
 	e.enqueueEach(e.related.Asking(plan.Selection(key)))
+	if e.told.renewed(key) {
+		e.lookAgain(key)
+	}
 	e.told.add(key)
 	for _, family := range now.families {
 		if isOf(family, key) {
@@ -68,6 +71,8 @@ func (h handler) Synced(key informer.Key) {
 type told struct {
 	mu sync.Mutex
 	of map[informer.Key]bool // guarded by mu
+	// anew are those that had been denied, and are not complete again yet.
+	anew map[informer.Key]bool // guarded by mu
 }
 
 func (t *told) add(key informer.Key) {
@@ -89,7 +94,48 @@ func (t *told) has(key informer.Key) bool {
 func (t *told) keep(keys []informer.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	maps.DeleteFunc(t.of, func(key informer.Key, _ bool) bool { return !slices.Contains(keys, key) })
+	for _, of := range []map[informer.Key]bool{t.of, t.anew} {
+		maps.DeleteFunc(of, func(key informer.Key, _ bool) bool { return !slices.Contains(keys, key) })
+	}
+}
+
+// drop forgets caches that are denied.
+func (t *told) drop(keys map[informer.Key]error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range keys {
+		delete(t.of, key)
+		delete(t.anew, key)
+	}
+}
+
+// renew notes that a cache begins anew which had been denied.
+func (t *told) renew(key informer.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.anew == nil {
+		t.anew = map[informer.Key]bool{}
+	}
+	t.anew[key] = true
+}
+
+// renewed reports that once, when the cache is complete.
+func (t *told) renewed(key informer.Key) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	anew := t.anew[key]
+	delete(t.anew, key)
+	return anew
+}
+
+// lookAgain is for a cache that is complete after it had been denied. What happened
+// meanwhile was told by no event: known objects may be gone, or not be selected any
+// more, and what nobody remembers is searched for.
+func (e *Engine) lookAgain(cache informer.Key) {
+	e.enqueueEach(slices.DeleteFunc(e.memory.keys(), func(key Key) bool { return key.GVR != cache.GVR }))
+	if e.house != nil {
+		e.house.searchAgain()
+	}
 }
 
 // untold reports whether objects of a cache may still have to be queued for the first

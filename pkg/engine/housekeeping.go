@@ -23,9 +23,10 @@ type Housekeeping struct {
 	Inventory inventory.Store
 	// Sweep cleans up, and returns what is done; see package cleanup.
 	Sweep func(ctx context.Context, leftovers []plan.Leftover) (done []plan.Leftover, err error)
-	// Prune cleans up after whole sets that are gone, which otherwise are only
-	// reported.
-	Prune bool
+	// Prune reports whether to clean up after a whole set that is gone, which otherwise
+	// is only reported. It is asked with the set of a rule: the name is empty. A set that
+	// somebody else runs must not be among them. Nil is for never.
+	Prune func(set plan.Rule) bool
 }
 
 // The delays between attempts to tidy up.
@@ -49,6 +50,7 @@ type housekeeper struct {
 	waiting  map[Key]bool           // that wait for something to be recorded; guarded by mu
 	stop     context.CancelFunc     // ends what is under way; guarded by mu
 	halted   bool                   // the rules are about to change; guarded by mu
+	anew     bool                   // strays are to be searched for again; guarded by mu
 
 	searched map[plan.Rule][]plan.Selection // for strays; of the goroutine alone
 	told     string                         // of sets that are gone, likewise
@@ -68,6 +70,13 @@ func (h *housekeeper) halt() {
 	if h.stop != nil {
 		h.stop()
 	}
+}
+
+// searchAgain has it look again for objects that have left a selection unseen.
+func (h *housekeeper) searchAgain() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.anew = true
 }
 
 // resume lets it begin anew, with the rules that there are now.
@@ -153,19 +162,24 @@ func (h *housekeeper) tidy(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	now := h.engine.active.Load()
-	book, err := h.record(ctx, now)
-	if err != nil {
-		return err
+	book, partly := h.record(ctx, now)
+	if _, rest := errors.AsType[*inventory.PartialError](partly); partly != nil && !rest {
+		return partly
 	}
-	searched, strays := h.engine.enqueueStrays(ctx, now, h.searched)
+	searched, strays := h.engine.enqueueStrays(ctx, now, h.known())
 	h.searched = searched
 	removed, gone := book.Stale(now.leftovers, now.set.IDs())
-	if h.engine.options.Housekeeping.Prune {
-		removed = removed.With(gone.All()...)
-	} else {
-		h.tell(gone)
+	return errors.Join(partly, strays, h.cleanUp(ctx, now, slices.Concat(removed.All(), h.pruned(gone))))
+}
+
+// known is what has been searched for strays.
+func (h *housekeeper) known() map[plan.Rule][]plan.Selection {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.anew {
+		h.anew, h.searched = false, nil
 	}
-	return errors.Join(strays, h.cleanUp(ctx, now, removed.All()))
+	return h.searched
 }
 
 // interruptible is to be called before the rules are looked up, so that none can come
@@ -181,16 +195,20 @@ func (h *housekeeper) interruptible(ctx context.Context) (context.Context, conte
 	return ctx, stop
 }
 
-// record writes down what the rules leave, and lets those go on that wait for it.
+// record writes down what the rules leave, and lets those go on that wait for it. Where
+// only a part can be written, the others do not go on, and the error says so.
 func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, error) {
 	store := h.engine.options.Housekeeping.Inventory
 	book, err := store.Update(ctx, func(b inventory.Book) inventory.Book { return b.With(now.leftovers...) })
 	if err != nil {
-		return book, fmt.Errorf("recording what rules leave: %w", err)
+		err = fmt.Errorf("recording what rules leave: %w", err)
+		if _, partly := errors.AsType[*inventory.PartialError](err); !partly {
+			return book, err
+		}
 	}
 	h.mu.Lock()
 	h.recorded = map[plan.Leftover]bool{}
-	for _, leftover := range now.leftovers {
+	for _, leftover := range book.Covered(now.leftovers) {
 		h.recorded[leftover] = true
 	}
 	waiting := slices.Collect(maps.Keys(h.waiting))
@@ -199,21 +217,7 @@ func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, 
 	for _, key := range waiting {
 		h.engine.enqueue(key)
 	}
-	return book, nil
-}
-
-// tell logs which sets are gone that may have left something, once.
-func (h *housekeeper) tell(gone inventory.Book) {
-	var sets []string
-	for _, leftover := range gone.All() {
-		if name := leftover.Rule.Set; !slices.Contains(sets, name) {
-			sets = append(sets, name)
-		}
-	}
-	if told := fmt.Sprint(sets); told != h.told && len(sets) > 0 {
-		h.told = told
-		h.engine.options.Log.Warn("sets are gone that may have left something: run with --prune, or clean up", "sets", sets)
-	}
+	return book, err
 }
 
 // holdsBack reports whether one of the rules would leave something that is not

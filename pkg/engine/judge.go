@@ -16,10 +16,12 @@ func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) 
 		return
 	}
 	result = a.resolve(ctx, sent, result)
-	a.engine.options.Observer.Wrote(sent.Operation, result.Class)
+	result.Err = a.asked.hidden.error(result.Err)
+	told := a.asked.hidden.operation(sent.Operation)
+	a.engine.options.Observer.Wrote(told, result.Class)
 	a.engine.open.wrote(result.Class)
 	if !a.foreseen(result.Err) {
-		a.log(sent.Operation, result)
+		a.log(told, result)
 	}
 	if result.Echo != nil {
 		a.expect(sent, result)
@@ -145,7 +147,7 @@ func (a *attempt) remember(sent sending, result write.Result) {
 	}
 	maps.Copy(a.record.ineffective, marks)
 	a.engine.log(a.key).Warn("write had no effect and is not repeated",
-		"rules", names(sent.Rules), "changes", changed(sent.Rules, unchanged))
+		"rules", names(sent.Rules), "changes", changed(sent.Rules, a.asked.hidden.changes(unchanged)))
 }
 
 // log names rules and fields but not their values, which may be secret.

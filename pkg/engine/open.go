@@ -93,10 +93,7 @@ func (o *open) done(key Key, count int, result outcome) {
 	if o.idle == nil || o.keys[key] != count {
 		return
 	}
-	var failures []Failure
-	for _, t := range result.troubles {
-		failures = append(failures, Failure{Key: key, Rules: t.rules, Err: t.err})
-	}
+	failures := result.failures(key)
 	delete(o.looks, key)
 	if result.looked || failures != nil {
 		o.looks[key] = left{failures, result.waits}

@@ -69,3 +69,12 @@ func (o outcome) owed(waiting []plan.Rule) (rules []plan.Rule, owe bool) {
 	}
 	return rules, len(rules) > 0
 }
+
+// failures are the troubles of an object, for who is told of them.
+func (o outcome) failures(key Key) []Failure {
+	var out []Failure
+	for _, t := range o.troubles {
+		out = append(out, Failure{Key: key, Rules: t.rules, Err: t.err})
+	}
+	return out
+}

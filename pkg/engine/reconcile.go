@@ -22,6 +22,9 @@ func (e *Engine) process(ctx context.Context, key Key) {
 	count, now := e.open.count(key), e.active.Load()
 	result := e.contained(ctx, key)
 	e.conclude(now, key, result)
+	if e.options.Concluded != nil && (result.looked || result.troubles != nil) {
+		e.options.Concluded(key, result.failures(key))
+	}
 	switch result.state {
 	case settled:
 		e.limiter.Forget(key)
@@ -149,12 +152,19 @@ func (e *Engine) evaluate(ctx context.Context, now *active, key Key, record *rec
 // decide asks the rules, and returns what they want and what they asked.
 func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.Plan, *source) {
 	related := &source{engine: e, asker: key}
+	defer func() {
+		if cause := recover(); cause != nil {
+			panic(related.harmless(cause, seen))
+		}
+	}()
 	seen.Related, seen.Explain = related, e.options.Explain
 	seen.State = rules.State{
 		HeldSince: record.held.under(now.set), Separate: record.separate, Ineffective: record.ineffective,
 	}
 	decided := now.set.Evaluate(seen.Snapshot)
 	related.done()
+	related.hidden = related.masker(seen, decided)
+	related.hidden.plan(&decided)
 	if e.options.Looked != nil {
 		e.options.Looked(seen.Snapshot, decided.Decisions)
 	}
@@ -181,6 +191,9 @@ func (e *Engine) forget(key Key) {
 	e.related.Forget(key)
 	e.timers.set(key, time.Time{})
 	e.memory.forget(key)
+	if e.options.Forgot != nil {
+		e.options.Forgot(key)
+	}
 }
 
 // report tells the observer every decision, and the log what is new about a

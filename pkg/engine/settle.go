@@ -38,6 +38,7 @@ func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
 	if e.driven() {
 		return Report{}, errDriven
 	}
+	e.wake()
 	idle := e.open.begin(activate(set).caches(), e.house != nil)
 	running, stop := context.WithCancel(ctx)
 	defer stop()

@@ -59,7 +59,7 @@ func (s *shelf) asked() []string {
 }
 
 func (s *shelf) house(prune bool) engine.Housekeeping {
-	return engine.Housekeeping{Inventory: s, Sweep: s.sweep, Prune: prune}
+	return engine.Housekeeping{Inventory: s, Sweep: s.sweep, Prune: func(plan.Rule) bool { return prune }}
 }
 
 // all lists what is recorded.

@@ -78,7 +78,9 @@ func (e *Engine) leave(s *sight, without []plan.Selection) {
 		return
 	}
 	for _, selection := range without {
-		if selection.Admits(s.Object) && older(e.caches.Version(informer.Key(selection)), versionOf(s.Object)) {
+		// One that does not say how far it has seen has been dropped in the meantime.
+		version := e.caches.Version(informer.Key(selection))
+		if selection.Admits(s.Object) && (version == "" || older(version, versionOf(s.Object))) {
 			s.unsure = append(s.unsure, selection)
 		} else {
 			s.LeftBy = append(s.LeftBy, selection)

@@ -15,6 +15,8 @@ type source struct {
 	asker   Key
 	answers map[string]answer
 	asked   []plan.Read
+	// hidden is what must not be told of the evaluation, once that is over.
+	hidden *masker
 }
 
 type answer struct {

@@ -88,7 +88,7 @@ func sees(unseen *plan.Unseen, object map[string]any) bool {
 // pass, or what is told as the refusal of a rule is, once an episode.
 func (a *attempt) foreseen(err error) bool {
 	if unselected, is := errors.AsType[*unselectedError](err); is {
-		if event := unselected.event; a.interject(event) {
+		if event := a.asked.hidden.event(unselected.event); a.interject(event) {
 			a.engine.log(a.key).Warn("rule did not act",
 				"rule", event.Rule.String(), "outcome", string(plan.Refused), "reason", event.Message)
 		}

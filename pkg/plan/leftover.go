@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // LeftoverKind is a kind of thing that rules leave on objects.
@@ -32,6 +33,9 @@ type Leftover struct {
 	Kind      LeftoverKind
 	Release   ReleasePolicy // of fields, empty otherwise
 	Prune     bool          // of children: they go with the rule, others stay
+	// Account is the ServiceAccount that the rule acts as, and cleans up as; empty for the
+	// process's own.
+	Account types.NamespacedName
 }
 
 // String says what is left, whose, and where.
@@ -44,10 +48,11 @@ func (l Leftover) String() string {
 }
 
 // Thing is what stays the same while a rule goes on leaving it: all but the
-// version of the resource, which has the same objects in each, and the policies.
+// version of the resource, which has the same objects in each, the policies, and
+// the account, which may be another one by now.
 // Leftovers with the same thing are one.
 func (l Leftover) Thing() Leftover {
-	l.GVR.Version, l.Release, l.Prune = "", "", false
+	l.GVR.Version, l.Release, l.Prune, l.Account = "", "", false, types.NamespacedName{}
 	return l
 }
 
@@ -64,5 +69,7 @@ func (l Leftover) Compare(other Leftover) int {
 		cmp.Compare(l.Kind, other.Kind),
 		cmp.Compare(l.GVR.Version, other.GVR.Version),
 		cmp.Compare(l.Release, other.Release),
+		cmp.Compare(l.Account.Namespace, other.Account.Namespace),
+		cmp.Compare(l.Account.Name, other.Account.Name),
 	)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func leftover(kind LeftoverKind, namespace string) Leftover {
@@ -22,6 +23,7 @@ func TestLeftoverThing(t *testing.T) {
 		"Same":     {"A thing is itself.", func(*Leftover) {}, true},
 		"Version":  {"Another version has the same objects.", func(l *Leftover) { l.GVR.Version = "v1" }, true},
 		"Policy":   {"What is to become of it does not make it another thing.", func(l *Leftover) { l.Prune, l.Release = true, RemoveFields }, true},
+		"Account":  {"A set may act as another account by now.", func(l *Leftover) { l.Account.Name = "bot" }, true},
 		"Where":    {"In a namespace is not everywhere.", func(l *Leftover) { l.Namespace = "here" }, false},
 		"Group":    {"Another group is another resource.", func(l *Leftover) { l.GVR.Group = "x" }, false},
 		"Resource": {"So is another resource.", func(l *Leftover) { l.GVR.Resource = "x" }, false},
@@ -50,6 +52,7 @@ func TestLeftoverCompare(t *testing.T) {
 	base := Leftover{
 		Rule: Rule{Kind: "m", Namespace: "m", Set: "m", Name: "m"},
 		GVR:  schema.GroupVersionResource{Group: "m", Version: "m", Resource: "m"}, Namespace: "m", Kind: "m", Release: "m",
+		Account: types.NamespacedName{Namespace: "m", Name: "m"},
 	}
 	for i, change := range []func(l *Leftover, to string){
 		func(l *Leftover, to string) { l.Rule.Kind = to },
@@ -62,6 +65,8 @@ func TestLeftoverCompare(t *testing.T) {
 		func(l *Leftover, to string) { l.Namespace = to },
 		func(l *Leftover, to string) { l.Kind = LeftoverKind(to) },
 		func(l *Leftover, to string) { l.Release = ReleasePolicy(to) },
+		func(l *Leftover, to string) { l.Account.Namespace = to },
+		func(l *Leftover, to string) { l.Account.Name = to },
 	} {
 		less, more := base, base
 		change(&less, "a")

@@ -4,6 +4,7 @@
 // client-go factory cannot do that (kubernetes#79610, #138800).
 //
 //	Want(keys) -> kept, added, removed
+//	Deny(keys) -> dropped until they are not denied any more
 //	event      -> Handler.Changed(name of the object, and what it was and is)
 //	View(key, name) -> what the cache knows
 //	Version(key)    -> how far it has seen

@@ -76,6 +76,9 @@ type running struct {
 
 	mu      sync.Mutex
 	trouble error // guarded by mu
+
+	telling sync.Mutex // held while the handler is told that it is complete
+	ended   bool       // guarded by telling
 }
 
 // errNoVersions is told rather than waited for: without the feature a store does not
@@ -110,11 +113,28 @@ func start(client dynamic.Interface, key Key, handler Handler, log *slog.Logger)
 		// object of the first list.
 		select {
 		case <-registration.HasSyncedChecker().Done():
-			handler.Synced(key)
+			r.tell()
 		case <-ctx.Done():
 		}
 	}()
 	return r, nil
+}
+
+// tell says that the informer is complete, unless it has ended.
+func (r *running) tell() {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	if !r.ended {
+		r.handler.Synced(r.key)
+	}
+}
+
+// end stops the informer. When it returns, nobody is told any more that it is complete.
+func (r *running) end() {
+	r.stop()
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	r.ended = true
 }
 
 func (r *running) prepare() (cache.ResourceEventHandlerRegistration, error) {

@@ -22,7 +22,11 @@ type Set struct {
 	handler Handler
 	log     *slog.Logger
 
+	change sync.Mutex // one change at a time
+
 	mu      sync.RWMutex
+	wanted  []Key            // guarded by mu
+	denied  map[Key]error    // guarded by mu
 	running map[Key]*running // guarded by mu
 }
 
@@ -31,20 +35,41 @@ func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger) *Set {
 	return &Set{client: client, handler: handler, log: log, running: map[Key]*running{}}
 }
 
-// Want starts and stops informers until exactly the wanted ones run; the
-// others go on undisturbed. Those that stop are not waited for: client-go
-// sleeps through its back-off before it sees that it is to end.
+// Want starts and stops informers until exactly the wanted ones run that are not denied;
+// the others go on undisturbed. What those that stop have cached is not shown any more.
+// They are not waited for, since client-go sleeps through its back-off before it sees
+// that it is to end, but when Want returns the handler is not told any more that one of
+// them is complete. So a handler that is told that must not call Want or Deny.
 func (s *Set) Want(keys []Key) error {
+	s.change.Lock()
+	defer s.change.Unlock()
+	s.mu.Lock()
+	s.wanted = slices.Clone(keys)
+	s.mu.Unlock()
+	return s.adjust()
+}
+
+// Deny says which informers must not run although they are wanted, and why. It takes the
+// place of what was denied before, and starts and stops as Want does.
+func (s *Set) Deny(denied map[Key]error) error {
+	s.change.Lock()
+	defer s.change.Unlock()
+	s.mu.Lock()
+	s.denied = maps.Clone(denied)
+	s.mu.Unlock()
+	return s.adjust()
+}
+
+// adjust starts and stops what has to be. Those that stop are told to without the lock:
+// one may be telling that it is complete, to somebody who looks into the caches then.
+func (s *Set) adjust() error {
+	for _, r := range s.drop() {
+		r.end()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key, r := range s.running {
-		if !slices.Contains(keys, key) {
-			r.stop()
-			delete(s.running, key)
-		}
-	}
-	for _, key := range keys {
-		if s.running[key] != nil {
+	for _, key := range s.wanted {
+		if s.running[key] != nil || s.isDenied(key) {
 			continue
 		}
 		r, err := start(s.client, key, s.handler, s.log)
@@ -54,6 +79,26 @@ func (s *Set) Want(keys []Key) error {
 		s.running[key] = r
 	}
 	return nil
+}
+
+// drop takes out those that are not to run any more.
+func (s *Set) drop() []*running {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*running
+	for key, r := range s.running {
+		if !slices.Contains(s.wanted, key) || s.isDenied(key) {
+			delete(s.running, key)
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// isDenied is for who holds the lock.
+func (s *Set) isDenied(key Key) bool {
+	_, denied := s.denied[key]
+	return denied
 }
 
 // Stop ends all informers.
@@ -104,16 +149,22 @@ func (s *Set) Names(key Key) []types.NamespacedName {
 type Status struct {
 	Key    Key
 	Synced bool
-	Err    error // why it cannot list or watch now, nil where it can
+	Err    error // why it cannot list or watch now, or is denied; nil where it can
 }
 
-// Status lists the informers in a stable order.
+// Status lists the informers that run, and those that would if they were not denied, in
+// a stable order.
 func (s *Set) Status() []Status {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	out := make([]Status, 0, len(s.running))
 	for key, r := range maps.All(s.running) {
 		out = append(out, Status{Key: key, Synced: r.informer.HasSynced(), Err: r.lastTrouble()})
+	}
+	for _, key := range s.wanted {
+		if err, denied := s.denied[key]; denied {
+			out = append(out, Status{Key: key, Err: err})
+		}
 	}
 	slices.SortFunc(out, func(a, b Status) int { return strings.Compare(a.Key.String(), b.Key.String()) })
 	return out

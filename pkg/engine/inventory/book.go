@@ -77,6 +77,24 @@ func (b Book) Stale(current []plan.Leftover, rules []plan.Rule) (removed, gone B
 	return removed, gone
 }
 
+// Covered returns those of the leftovers that the book has, wherever it has them.
+func (b Book) Covered(leftovers []plan.Leftover) []plan.Leftover {
+	at := placesOf(b.leftovers)
+	return slices.DeleteFunc(slices.Clone(leftovers), func(l plan.Leftover) bool { return !at.cover(l) })
+}
+
+// split is the part of a book that is somebody's, and the rest.
+func (b Book) split(mine func(plan.Leftover) bool) (own, others Book) {
+	for _, l := range b.leftovers {
+		if mine(l) {
+			own.leftovers = append(own.leftovers, l)
+		} else {
+			others.leftovers = append(others.leftovers, l)
+		}
+	}
+	return own, others
+}
+
 // setOf stands for the set of a rule.
 func setOf(rule plan.Rule) plan.Rule {
 	rule.Name = ""

@@ -5,6 +5,11 @@
 //	rules.Set.Leftovers -> Book.With -> Store     before the first write
 //	Store -> Book.Stale -> cleanup.Sweep -> Book.Without -> Store
 //
+// A book is kept in a ConfigMap, or in the status of the sets that are objects, each of
+// which has its own part:
+//
+//	Join(Object for each set, Scope(ConfigMap, of one account))
+//
 // A book only grows until something has been cleaned up. It does not say what is
 // on which object: that is found by looking.
 package inventory

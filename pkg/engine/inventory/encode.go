@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -37,6 +38,9 @@ type entry struct {
 	Namespace    string             `json:"namespace,omitempty"`
 	Release      plan.ReleasePolicy `json:"release,omitempty"`
 	Prune        bool               `json:"prune,omitempty"`
+
+	ServiceAccount          string `json:"serviceAccount,omitempty"`
+	ServiceAccountNamespace string `json:"serviceAccountNamespace,omitempty"`
 }
 
 func entryOf(l plan.Leftover) entry {
@@ -44,6 +48,7 @@ func entryOf(l plan.Leftover) entry {
 		SetKind: l.Rule.Kind, SetNamespace: l.Rule.Namespace, Set: l.Rule.Set, Rule: l.Rule.Name, Kind: l.Kind,
 		Group: l.GVR.Group, Version: l.GVR.Version, Resource: l.GVR.Resource, Namespace: l.Namespace,
 		Release: l.Release, Prune: l.Prune,
+		ServiceAccount: l.Account.Name, ServiceAccountNamespace: l.Account.Namespace,
 	}
 }
 
@@ -52,6 +57,7 @@ func (e entry) leftover() plan.Leftover {
 		Rule:      plan.Rule{Kind: e.SetKind, Namespace: e.SetNamespace, Set: e.Set, Name: e.Rule},
 		GVR:       schema.GroupVersionResource{Group: e.Group, Version: e.Version, Resource: e.Resource},
 		Namespace: e.Namespace, Kind: e.Kind, Release: e.Release, Prune: e.Prune,
+		Account: types.NamespacedName{Namespace: e.ServiceAccountNamespace, Name: e.ServiceAccount},
 	}
 }
 
@@ -128,6 +134,8 @@ func (e entry) check(id string) error {
 		return fmt.Errorf("there is no kind %q", e.Kind)
 	case e.Release != "" && e.Release != plan.OrphanFields && e.Release != plan.RemoveFields:
 		return fmt.Errorf("there is no policy %q", e.Release)
+	case (e.ServiceAccount == "") != (e.ServiceAccountNamespace == ""):
+		return errors.New("it has half the name of a ServiceAccount")
 	default:
 		return nil
 	}

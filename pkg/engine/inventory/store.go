@@ -11,7 +11,8 @@ type Store interface {
 	Load(ctx context.Context) (Book, error)
 	// Update stores what change makes of the book, and returns that. Change may be
 	// called several times, each time with the newest book, and must do nothing
-	// else. Where it changes nothing, nothing is written.
+	// else. Where it changes nothing, nothing is written. With a [PartialError] the book
+	// is what is stored now.
 	Update(ctx context.Context, change func(Book) Book) (Book, error)
 }
 

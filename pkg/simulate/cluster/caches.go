@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,6 +33,8 @@ type stock map[types.NamespacedName]*unstructured.Unstructured
 
 var _ engine.Caches = (*caches)(nil)
 
+var errDenied = errors.New("a simulated cluster denies no cache")
+
 func newCaches(c *Cluster) *caches { return &caches{cluster: c, of: map[informer.Key]stock{}} }
 
 // Want implements [engine.Caches]. What is wanted is complete when it returns.
@@ -47,6 +50,14 @@ func (c *caches) Want(keys []informer.Key) error {
 		}
 		c.of[key] = held
 		c.handler.Synced(key)
+	}
+	return nil
+}
+
+// Deny implements [engine.Caches]. Nobody is denied anything here.
+func (c *caches) Deny(denied map[informer.Key]error) error {
+	if len(denied) > 0 {
+		return errDenied
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -88,7 +87,7 @@ func brief(hidden *mask, value any) string {
 	if value == nil {
 		return "nothing"
 	}
-	text := hidden.text(compact(hidden.other(value)))
+	text := hidden.text(compact(hidden.values.Tree(value)))
 	if len(text) > longestValue {
 		text = strings.ToValidUTF8(text[:longestValue], "") + "..."
 	}
@@ -104,35 +103,6 @@ func compact(value any) string {
 		return strconv.Quote(fmt.Sprint(value)) // No object holds such a value.
 	}
 	return strings.TrimSuffix(out.String(), "\n")
-}
-
-// spellings are a value as it is, and as it is between the quotes of JSON, of JSON for
-// HTML, and of Go.
-func spellings(value string) []string {
-	html, _ := json.Marshal(value) //nolint:errchkjson // A string is always JSON.
-	out := []string{value}
-	for _, quoted := range []string{compact(value), string(html), strconv.Quote(value)} {
-		out = append(out, quoted[1:len(quoted)-1])
-	}
-	return out
-}
-
-// path hides what else the path of a cycle tells, such as names.
-func (m *mask) path(e *RestlessError) {
-	for i, step := range e.Path {
-		e.Path[i] = m.text(step)
-	}
-}
-
-// error hides what an error tells, which is then all that is left of it.
-func (m *mask) error(err error) error {
-	if err == nil {
-		return nil
-	}
-	if told := err.Error(); m.text(told) != told {
-		return errors.New(m.text(told))
-	}
-	return err
 }
 
 // restless tells the path of a cycle, if the last writes are one.

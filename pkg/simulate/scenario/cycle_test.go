@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
 )
 
 func TestPeriod(t *testing.T) {
@@ -48,9 +49,9 @@ func TestPeriod(t *testing.T) {
 // for in all of what is written, before that is cut.
 func TestShownMoves(t *testing.T) {
 	long := strings.Repeat("secret-", 20)
-	hidden := &mask{}
+	hidden := newMask()
 	hidden.learn(map[string]any{"stringData": map[string]any{"long": long, "number": "12345678"}})
-	masked := `"` + hidden.masked(long) + `"`
+	masked := `"` + redact.Fingerprint(long) + `"`
 	tests := map[string]struct {
 		reason, resource string
 		before, after    any
@@ -60,7 +61,7 @@ func TestShownMoves(t *testing.T) {
 		"lines":    {"a step is one line", "configmaps", "a\nb", map[string]any{"<c>": []any{1.0, true}}, `: "a\nb" -> {"<c>":[1,true]}`},
 		"secret":   {"a value that is cut is no less secret", "configmaps", long, nil, ": " + masked + " -> nothing"},
 		"within":   {"deep down too", "configmaps", nil, map[string]any{"a": long}, `: nothing -> {"a":` + masked + "}"},
-		"number":   {"and where it is no text", "configmaps", nil, int64(12345678), ": nothing -> " + hidden.masked("12345678")},
+		"number":   {"and where it is no text", "configmaps", nil, int64(12345678), ": nothing -> " + redact.Fingerprint("12345678")},
 		"cut":      {"long values are cut", "configmaps", nil, strings.Repeat("x", 100), `: nothing -> "` + strings.Repeat("x", 59) + "..."},
 		"runes":    {"and no character is", "configmaps", nil, strings.Repeat("é", 100), `: nothing -> "` + strings.Repeat("é", 29) + "..."},
 		"a Secret": {"of which only the field is shown", "secrets", "a", "b", ""},

@@ -60,12 +60,13 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 			return nil, err
 		}
 	}
-	hidden := &mask{}
+	hidden := newMask()
 	out := &Scenario{cluster: c, history: newHistory(c, hidden), secrets: hidden, moments: mostMoments, queue: queue.New[engine.Key](s.Order)}
 	names := namer{}
 	out.engine = engine.New(engine.Options{
 		Caches: c.Caches, Live: c.Live(), Writer: out.history, Recorder: out.history, Observer: out.history,
 		Name: names.next, Clock: c.Clock(), Workers: 1, Queue: out.queue, Explain: true, Looked: s.Looked,
+		Unmasked: true, // Fingerprints stand for values here.
 	})
 	if out.before, err = out.objects(ctx); err != nil {
 		return nil, err

@@ -1,0 +1,211 @@
+package informer
+
+import (
+	"errors"
+	"log/slog"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+)
+
+var errNoRight = errors.New("may not list widgets")
+
+// told notes which caches have become complete. It is safe for concurrent use.
+type told struct {
+	mu   sync.Mutex
+	keys []string
+	// during is called while it is told.
+	during func()
+}
+
+func (*told) Changed(Event)       {}
+func (*told) Troubled(Key, error) {}
+
+func (t *told) Synced(key Key) {
+	if t.during != nil {
+		t.during()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.keys = append(t.keys, key.String())
+}
+
+// since returns what was told in the meantime, in order.
+func (t *told) since() []string {
+	synctest.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer func() { t.keys = nil }()
+	return slices.Sorted(slices.Values(t.keys))
+}
+
+// streams counts the watches that are open on a key.
+func (a *api) streams(key Key) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := 0
+	for _, s := range a.watches {
+		select {
+		case <-s.stopped:
+		default:
+			if s.key == key {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// shows is what a set shows of a cache.
+type shows struct {
+	Synced, Object bool
+	Names          int
+	Version        bool
+	Answers        bool
+}
+
+func look(set *Set, key Key) shows {
+	view := set.View(key, "a", "x")
+	_, err := set.Read(plan.Read{From: []plan.Selection{plan.Selection(key)}, By: plan.ByAll})
+	if err != nil && !errors.Is(err, relation.ErrNotSynced) {
+		panic(err)
+	}
+	return shows{view.Synced, view.Object != nil, len(set.Names(key)), set.Version(key) != "", err == nil}
+}
+
+// TestDeny holds that nothing is shown of a cache that is denied, that the others are
+// left alone, and that it begins anew.
+func TestDeny(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, handler := &api{}, &told{}
+		server.put(widget("a", "x", labelled("color", "red")))
+		red := Key{GVR: widgets, LabelSelector: "color=red"}
+		set := NewSet(server, handler, slog.New(slog.DiscardHandler))
+		defer set.Stop()
+		deny := func(denied map[Key]error) {
+			t.Helper()
+			if err := set.Deny(denied); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expect := func(reason string, key Key, want shows, synced ...string) {
+			t.Helper()
+			if diff := cmp.Diff(want, look(set, key)); diff != "" {
+				t.Errorf("%s: it shows (-want +got):\n%s", reason, diff)
+			}
+			if diff := cmp.Diff(synced, handler.since()); diff != "" {
+				t.Errorf("%s: told to be complete (-want +got):\n%s", reason, diff)
+			}
+		}
+		nothing, all := shows{}, shows{true, true, 1, true, true}
+		deny(map[Key]error{red: errNoRight})
+		if err := set.Want([]Key{everywhere, red}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		expect("denied before it is wanted", red, nothing, everywhere.String())
+		expect("not denied", everywhere, all)
+		deny(nil)
+		synctest.Wait()
+		expect("denied no more", red, all, red.String())
+
+		deny(map[Key]error{red: errNoRight})
+		expect("denied at once", red, nothing)
+		status := []Status{{Key: everywhere, Synced: true}, {Key: red, Err: errNoRight}}
+		if got := set.Status(); !slices.Equal(got, status) {
+			t.Errorf("the status is %v, want %v", got, status)
+		}
+		server.put(widget("a", "y", labelled("color", "red")))
+		synctest.Wait()
+		expect("what happens meanwhile", red, nothing)
+		if n, others := server.streams(red), server.streams(everywhere); n != 0 || others != 1 {
+			t.Errorf("%d watches of what is denied, %d of the other", n, others)
+		}
+		deny(map[Key]error{red: errors.New("may not watch")})
+		expect("denied for another reason", red, nothing)
+
+		if err := set.Want([]Key{red}); err != nil {
+			t.Fatal(err)
+		}
+		expect("wanted still", red, nothing)
+		deny(map[Key]error{everywhere: errNoRight})
+		synctest.Wait()
+		expect("it begins anew", red, shows{true, true, 2, true, true}, red.String())
+		if got := set.Status(); len(got) != 1 {
+			t.Errorf("what nobody wants is not listed: %v", got)
+		}
+	})
+}
+
+// TestDenyWhileTelling holds that what is dropped is not told to be complete after Deny
+// has returned.
+func TestDenyWhileTelling(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	handler := &told{during: func() {
+		close(begun)
+		<-goOn
+	}}
+	set := NewSet(&api{}, handler, slog.New(slog.DiscardHandler))
+	defer set.Stop()
+	if err := set.Want([]Key{everywhere}); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	denied := make(chan int)
+	go func() {
+		if err := set.Deny(map[Key]error{everywhere: errNoRight}); err != nil {
+			t.Error(err)
+		}
+		handler.mu.Lock()
+		defer handler.mu.Unlock()
+		denied <- len(handler.keys)
+	}()
+	for set.View(everywhere, "a", "x").Synced { // It is not shown any more before that.
+		runtime.Gosched()
+	}
+	close(goOn)
+	if told := <-denied; told != 1 {
+		t.Errorf("when it returned, it had been told %d times", told)
+	}
+}
+
+// TestDenyRaces lets changes of what is wanted and denied race with what is told.
+func TestDenyRaces(t *testing.T) {
+	server, handler := &api{}, &told{}
+	server.put(widget("a", "x"))
+	set := NewSet(server, handler, slog.New(slog.DiscardHandler))
+	handler.during = func() { look(set, everywhere) }
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for i := range 100 {
+				var err error
+				switch i % 4 {
+				case 0:
+					err = set.Want([]Key{everywhere})
+				case 1:
+					err = set.Deny(map[Key]error{everywhere: errNoRight})
+				case 2:
+					err = set.Deny(nil)
+				default:
+					set.Status()
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	set.Stop()
+	if got := look(set, everywhere); got != (shows{}) || len(set.Status()) != 0 {
+		t.Errorf("after the end it shows %v", got)
+	}
+}

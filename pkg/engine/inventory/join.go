@@ -1,0 +1,137 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// Parts are the stores that keep a book together.
+type Parts struct {
+	// Sets have what their own set has left, by the set: the name of the rule is empty.
+	Sets map[plan.Rule]Store
+	// Rest has what is left of all other sets.
+	Rest Store
+}
+
+// PartialError says that parts of a book are not stored, or cannot be read. The others
+// are.
+type PartialError struct{ Err error }
+
+// Error implements error.
+func (e *PartialError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the errors of the parts.
+func (e *PartialError) Unwrap() error { return e.Err }
+
+// Join returns the store that the parts make together. They are asked for each time, as
+// they may be others by then. What is left of a set moves with it from one part to
+// another.
+//
+// A part that fails does not keep the others from being stored: the error is then a
+// [PartialError], unless all fail. A change is made set by set, so what it makes of one must not depend
+// on what another has left.
+func Join(parts func() Parts) Store { return joined{parts} }
+
+type joined struct{ parts func() Parts }
+
+// Load implements [Store]. It returns what can be read, with a [PartialError] where that
+// is not all.
+func (j joined) Load(ctx context.Context) (Book, error) {
+	parts := j.parts()
+	all, failed := parts.Rest.Load(ctx)
+	var errs []error
+	if failed != nil {
+		errs = append(errs, failed)
+	}
+	for _, set := range parts.sets() {
+		book, err := parts.Sets[set].Load(ctx)
+		if err != nil {
+			errs = append(errs, inSet(set, err))
+			continue
+		}
+		all = all.With(book.leftovers...)
+	}
+	return all, partial(errs, len(parts.Sets)+1)
+}
+
+// Update implements [Store]. The rest comes last: what a set takes over from there is
+// given up when the set has it.
+func (j joined) Update(ctx context.Context, change func(Book) Book) (Book, error) {
+	u := update{parts: j.parts(), change: change, failed: map[plan.Rule]bool{}}
+	var err error
+	if u.rest, err = u.parts.Rest.Load(ctx); err != nil {
+		u.errs = append(u.errs, err)
+	}
+	for _, set := range u.parts.sets() {
+		u.set(ctx, set)
+	}
+	if err == nil { // It would fail again.
+		u.others(ctx)
+	}
+	return u.stored, partial(u.errs, len(u.parts.Sets)+1)
+}
+
+// update is one change of all parts.
+type update struct {
+	parts  Parts
+	change func(Book) Book
+	rest   Book // as it was read
+	failed map[plan.Rule]bool
+	stored Book
+	errs   []error
+}
+
+// set changes the part of a set. Where it fails, what it had is stored still.
+func (u *update) set(ctx context.Context, set plan.Rule) {
+	is := func(l plan.Leftover) bool { return setOf(l.Rule) == set }
+	before, _ := u.rest.split(is)
+	var had Book
+	book, err := u.parts.Sets[set].Update(ctx, func(b Book) Book {
+		had = b
+		own, _ := u.change(before.With(b.leftovers...)).split(is)
+		return own
+	})
+	if err != nil {
+		u.errs, u.failed[set] = append(u.errs, inSet(set, err)), true
+		book = before.With(had.leftovers...)
+	}
+	u.stored = u.stored.With(book.leftovers...)
+}
+
+// others changes the rest, which keeps what a set could not take over.
+func (u *update) others(ctx context.Context) {
+	kept := func(l plan.Leftover) bool { return u.failed[setOf(l.Rule)] }
+	elsewhere := func(l plan.Leftover) bool { return u.parts.Sets[setOf(l.Rule)] != nil }
+	book, err := u.parts.Rest.Update(ctx, func(b Book) Book {
+		_, own := u.change(b).split(elsewhere)
+		keeping, _ := b.split(kept)
+		return own.With(keeping.leftovers...)
+	})
+	if err != nil {
+		u.errs = append(u.errs, err)
+		book = u.rest
+	}
+	u.stored = u.stored.With(book.leftovers...)
+}
+
+// sets are those that have a part of their own, in order.
+func (p Parts) sets() []plan.Rule {
+	return slices.SortedFunc(maps.Keys(p.Sets), func(a, b plan.Rule) int {
+		return plan.Leftover{Rule: a}.Compare(plan.Leftover{Rule: b})
+	})
+}
+
+func inSet(set plan.Rule, err error) error { return fmt.Errorf("of %s: %w", set.SetName(), err) }
+
+// partial is the error of as many parts as there are, of which some have failed.
+func partial(errs []error, parts int) error {
+	if len(errs) == 0 || len(errs) == parts {
+		return errors.Join(errs...)
+	}
+	return &PartialError{errors.Join(errs...)}
+}

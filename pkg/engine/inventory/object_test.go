@@ -1,0 +1,212 @@
+package inventory_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+)
+
+const theirs = "example.com/theirs"
+
+// TestObject holds what becomes of a set and of its finalizers with each change.
+func TestObject(t *testing.T) {
+	const one, two = "s/a finalizer pods.v1", "s/b children pods.v1 x prune"
+	drop := func(b inventory.Book) inventory.Book { return b.Without(b.All()...) }
+	tests := map[string]struct {
+		reason     string
+		before     []string
+		arrange    func(*sets)
+		change     func(inventory.Book) inventory.Book
+		want       []string // finalizers and leftovers; nil for no object
+		writes     []string
+		gone, fail bool
+	}{
+		"Nothing": {reason: "A set that leaves nothing needs no finalizer.", change: adding(), want: []string{theirs}},
+		"First": {
+			reason: "The finalizer comes before what it is for.", change: adding(one, two),
+			want: []string{theirs, v1alpha1.Finalizer, one, two}, writes: []string{"finalizers", "status"},
+		},
+		"Unchanged": {
+			reason: "What is stored is not written again.", before: []string{one}, change: adding(one),
+			want: []string{theirs, v1alpha1.Finalizer, one},
+		},
+		"More": {
+			reason: "The finalizer is there.", before: []string{one}, change: adding(two),
+			want: []string{theirs, v1alpha1.Finalizer, one, two}, writes: []string{"status"},
+		},
+		"FinalizerTakenOff": {
+			reason: "Somebody took it off.", before: []string{one}, change: adding(one),
+			arrange: func(s *sets) { s.edit(func(o object) { o.SetFinalizers(nil) }) },
+			want:    []string{v1alpha1.Finalizer, one}, writes: []string{"finalizers"},
+		},
+		"Emptied": {
+			reason: "It goes after what it was for.", before: []string{one}, change: drop,
+			want: []string{theirs}, writes: []string{"status", "finalizers"},
+		},
+		"EmptyWithFinalizer": {
+			reason: "One that was forgotten goes too.", change: adding(),
+			arrange: func(s *sets) { s.edit(func(o object) { o.SetFinalizers([]string{v1alpha1.Finalizer, theirs}) }) },
+			want:    []string{theirs}, writes: []string{"finalizers"},
+		},
+		"DeletedAndKept": {
+			reason: "It waits until it is clean.", before: []string{one, two}, arrange: (*sets).delete,
+			change: func(b inventory.Book) inventory.Book { return b.Without(leftovers(two)...) },
+			want:   []string{theirs, v1alpha1.Finalizer, one}, writes: []string{"status"},
+		},
+		"DeletedAndClean": {
+			reason: "Then it is let go.", before: []string{one}, change: drop,
+			arrange: func(s *sets) {
+				s.edit(func(o object) { o.SetFinalizers([]string{v1alpha1.Finalizer}) })
+				s.delete()
+			},
+			writes: []string{"status", "finalizers"},
+		},
+		"DeletedEmpty": {
+			reason: "So it is by a change that changes nothing.", change: adding(),
+			arrange: func(s *sets) {
+				s.edit(func(o object) { o.SetFinalizers([]string{v1alpha1.Finalizer}) })
+				s.delete()
+			},
+			writes: []string{"finalizers"},
+		},
+		"DeletedNotHeld": {
+			reason: "What is about to go cannot note any more.", change: adding(one), arrange: (*sets).delete,
+			want: []string{theirs}, gone: true, fail: true,
+		},
+		"Gone":    {reason: "Nothing is left.", before: []string{one}, arrange: (*sets).drop, change: drop},
+		"Missing": {reason: "There is nothing to note it on.", arrange: (*sets).drop, change: adding(one), gone: true, fail: true},
+		"OfAnother": {
+			reason: "Another set has its own.", change: adding("other/a finalizer pods.v1"), want: []string{theirs}, fail: true,
+		},
+		"Conflict": {
+			reason: "Somebody was faster: it begins with what is there now.", before: []string{one}, change: adding(two),
+			arrange: func(s *sets) {
+				s.meantime = func() { mustUpdate(t, s.store(), adding("s/c fields pods.v1 Orphan")) }
+			},
+			want: []string{theirs, v1alpha1.Finalizer, one, two, "s/c fields pods.v1 Orphan"}, writes: []string{"status", "status"},
+		},
+		"DeletedMeanwhile": {
+			reason: "It is seen that it is gone.", change: adding(one), arrange: func(s *sets) { s.meantime = s.drop },
+			gone: true, fail: true,
+		},
+		"RecreatedMeanwhile": {
+			reason: "The new one is noted on.", change: adding(one),
+			arrange: func(s *sets) { s.meantime = s.recreate },
+			want:    []string{v1alpha1.Finalizer, one}, writes: []string{"finalizers", "status"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSets()
+			if tc.before != nil {
+				mustUpdate(t, s.store(), adding(tc.before...))
+			}
+			s.writes = nil
+			if tc.arrange != nil {
+				tc.arrange(s)
+			}
+			book, err := s.store().Update(t.Context(), tc.change)
+			_, gone := errors.AsType[*inventory.GoneError](err)
+			if gone != tc.gone || (err != nil) != tc.fail {
+				t.Fatalf("%s\nthe error is %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, s.state(t)); diff != "" {
+				t.Errorf("%s\nfinalizers and leftovers (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.writes, s.writes); diff != "" {
+				t.Errorf("%s\nwrites (-want +got):\n%s", tc.reason, diff)
+			}
+			if err == nil && !book.Equal(mustLoad(t, s.store())) {
+				t.Errorf("%s\nreturned was %v", tc.reason, shown(book))
+			}
+			if status := s.status("conditions"); s.there() && tc.want != nil && name != "RecreatedMeanwhile" && status == nil {
+				t.Errorf("%s\nthe rest of the status is lost", tc.reason)
+			}
+		})
+	}
+}
+
+// TestObjectForm holds what is stored, which later versions must understand.
+func TestObjectForm(t *testing.T) {
+	s := newSets()
+	mustUpdate(t, s.store(), with(as("bot", leftover("s/a fields pods.v1 x Remove"))...))
+	want := []any{map[string]any{
+		"rule": "a", "kind": "fields", "group": "example.com", "version": "v1", "resource": "pods", "namespace": "x",
+		"release": "Remove", "serviceAccount": "bot", "serviceAccountNamespace": "ns",
+	}}
+	if diff := cmp.Diff(any(want), s.status("inventory")); diff != "" {
+		t.Errorf("status.inventory (-want +got):\n%s", diff)
+	}
+	if got := mustLoad(t, s.store()).All(); len(got) != 1 || got[0].Account.Name != "bot" || got[0].Account.Namespace != "ns" {
+		t.Errorf("it reads as %v", got)
+	}
+}
+
+// TestObjectUnreadable holds that what is not understood is not forgotten.
+func TestObjectUnreadable(t *testing.T) {
+	for name, stored := range map[string]any{
+		"NoList":       "x",
+		"NoEntry":      []any{"x"},
+		"Unknown":      []any{map[string]any{"rule": "a", "kind": "finalizer", "version": "v1", "resource": "pods", "more": true}},
+		"UnknownKind":  []any{map[string]any{"rule": "a", "kind": "status", "version": "v1", "resource": "pods"}},
+		"Incomplete":   []any{map[string]any{"rule": "a", "kind": "finalizer", "version": "v1"}},
+		"HalfAnAcount": []any{map[string]any{"rule": "a", "kind": "finalizer", "version": "v1", "resource": "pods", "serviceAccount": "x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSets()
+			s.edit(func(o object) { o.Object["status"] = map[string]any{"inventory": stored} })
+			s.writes = nil
+			_, err := s.store().Update(t.Context(), func(inventory.Book) inventory.Book { return inventory.Book{} })
+			if err == nil || !strings.Contains(err.Error(), "ClusterRuleSet s: status.inventory") || len(s.writes) > 0 {
+				t.Errorf("after %v got %v", s.writes, err)
+			}
+		})
+	}
+}
+
+// TestObjectTooLarge holds that a set which leaves too much is told, and that it can be
+// cleaned up.
+func TestObjectTooLarge(t *testing.T) {
+	s := newSets()
+	var lines []string
+	for i := range 20000 {
+		lines = append(lines, fmt.Sprintf("s/r%d finalizer pods.v1 %s", i, strings.Repeat("n", 60)))
+	}
+	if _, err := s.store().Update(t.Context(), adding(lines...)); err == nil || !strings.Contains(err.Error(), "status.inventory") {
+		t.Fatalf("got %v", err)
+	}
+	mustUpdate(t, s.store(), adding(lines[:9000]...))
+	book := mustUpdate(t, s.store(), func(b inventory.Book) inventory.Book { return b.Without(leftovers(lines[1:]...)...) })
+	if len(book.All()) != 1 {
+		t.Errorf("left are %d", len(book.All()))
+	}
+}
+
+// TestObjectFails holds that the error of the API server is passed on, and that somebody
+// who is always faster is not followed for ever.
+func TestObjectFails(t *testing.T) {
+	for name, failure := range map[string]error{
+		"Refused": errors.New("refused"), "Conflict": apierrors.NewConflict(v1alpha1.ClusterRuleSets().GroupResource(), "s", errors.New("modified")),
+	} {
+		s := newSets()
+		s.fail = failure
+		if _, err := s.store().Update(t.Context(), adding("s/a finalizer pods.v1")); !errors.Is(err, failure) {
+			t.Errorf("%s: %v", name, err)
+		}
+		s.unreadable = failure
+		if _, err := s.store().Load(t.Context()); !errors.Is(err, failure) {
+			t.Errorf("%s: loading: %v", name, err)
+		}
+	}
+	if slices.Contains(newSets().finalizers(), v1alpha1.Finalizer) {
+		t.Error("the tests begin with the finalizer")
+	}
+}

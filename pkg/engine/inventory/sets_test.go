@@ -1,0 +1,162 @@
+package inventory_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+)
+
+type object = *unstructured.Unstructured
+
+// sets are the ClusterRuleSets of an API server, of which there is one, with finalizers,
+// a status of its own and optimistic locking.
+type sets struct {
+	mu         sync.Mutex
+	stored     object // nil where there is none
+	version    int
+	writes     []string
+	meantime   func() // runs once, after the next read
+	fail       error  // of each write
+	unreadable error
+}
+
+func newSets() *sets {
+	s := &sets{}
+	s.recreate()
+	s.edit(func(o object) {
+		o.SetFinalizers([]string{theirs})
+		o.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready"}}}
+	})
+	s.writes = nil
+	return s
+}
+
+func (s *sets) store() *inventory.Object { return inventory.NewObject(s, setNamed("s")) }
+
+// recreate stores another object of the name.
+func (s *sets) recreate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stored = &unstructured.Unstructured{Object: map[string]any{}}
+	s.stored.SetName("s")
+	s.version++
+	s.stored.SetUID(types.UID("uid-" + strconv.Itoa(s.version)))
+	s.stored.SetResourceVersion(strconv.Itoa(s.version))
+}
+
+// edit changes the object as somebody else would.
+func (s *sets) edit(change func(object)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	change(s.stored)
+	s.stored.SetResourceVersion(strconv.Itoa(s.version))
+}
+
+func (s *sets) delete() {
+	now := metav1.Unix(0, 0)
+	s.edit(func(o object) { o.SetDeletionTimestamp(&now) })
+}
+
+func (s *sets) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stored = nil
+}
+
+func (s *sets) there() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stored != nil
+}
+
+func (s *sets) finalizers() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stored.GetFinalizers()
+}
+
+func (s *sets) status(field string) any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stored == nil {
+		return nil
+	}
+	value, _, _ := unstructured.NestedFieldCopy(s.stored.Object, "status", field)
+	return value
+}
+
+// state is the finalizers and the leftovers of the object.
+func (s *sets) state(t *testing.T) []string {
+	t.Helper()
+	if !s.there() {
+		return nil
+	}
+	return slices.Concat(s.finalizers(), shown(mustLoad(t, s.store())))
+}
+
+func (s *sets) notFound() error {
+	return apierrors.NewNotFound(v1alpha1.ClusterRuleSets().GroupResource(), "s")
+}
+
+// Get implements inventory.ObjectClient.
+func (s *sets) Get(context.Context, string, metav1.GetOptions, ...string) (object, error) {
+	s.mu.Lock()
+	found, meantime := s.stored.DeepCopy(), s.meantime
+	s.meantime = nil
+	s.mu.Unlock()
+	if meantime != nil {
+		meantime()
+	}
+	switch {
+	case s.unreadable != nil:
+		return nil, s.unreadable
+	case found == nil:
+		return nil, s.notFound()
+	}
+	return found, nil
+}
+
+// Patch implements inventory.ObjectClient.
+func (s *sets) Patch(_ context.Context, _ string, _ types.PatchType, data []byte, _ metav1.PatchOptions, subresources ...string) (object, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var patch unstructured.Unstructured
+	if err := json.Unmarshal(data, &patch.Object); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.fail != nil:
+		return nil, s.fail
+	case s.stored == nil:
+		return nil, s.notFound()
+	case patch.GetResourceVersion() != s.stored.GetResourceVersion() || patch.GetUID() != s.stored.GetUID():
+		return nil, apierrors.NewConflict(v1alpha1.ClusterRuleSets().GroupResource(), "s", errors.New("it was modified"))
+	}
+	s.version++
+	s.stored.SetResourceVersion(strconv.Itoa(s.version))
+	if slices.Equal(subresources, []string{"status"}) {
+		s.writes = append(s.writes, "status")
+		list, _, _ := unstructured.NestedFieldCopy(patch.Object, "status", "inventory")
+		return s.stored.DeepCopy(), unstructured.SetNestedField(s.stored.Object, list, "status", "inventory")
+	}
+	s.writes = append(s.writes, "finalizers")
+	s.stored.SetFinalizers(patch.GetFinalizers())
+	patched := s.stored.DeepCopy()
+	if s.stored.GetDeletionTimestamp() != nil && len(s.stored.GetFinalizers()) == 0 {
+		s.stored = nil
+	}
+	return patched, nil
+}

@@ -1,0 +1,134 @@
+package redact
+
+import "fmt"
+
+// Body masks an object as it is stored, or a body that is written to one: a map, or the
+// steps of a JSON patch. Of a Secret, it masks all values whether they were learned or not,
+// and tells which there are. What names an object is left alone. The body is not changed.
+func (v *Values) Body(secret bool, body any) any {
+	switch body := body.(type) {
+	case map[string]any:
+		return v.object(secret, body)
+	case []any:
+		out := make([]any, len(body))
+		for i, step := range body {
+			out[i] = v.step(secret, step)
+		}
+		return out
+	default:
+		return v.Tree(body)
+	}
+}
+
+// Tree masks the values in all texts of a value as JSON has it, which is not changed. A
+// Secret in it is masked as [Values.Body] does.
+func (v *Values) Tree(value any) any {
+	switch value := value.(type) {
+	case string:
+		return v.Text(value)
+	case []any:
+		out := make([]any, len(value))
+		for i, element := range value {
+			out[i] = v.Tree(element)
+		}
+		return out
+	case map[string]any:
+		if IsSecret(value) {
+			return v.object(true, value)
+		}
+		return v.fields(value)
+	default:
+		return value
+	}
+}
+
+// IsSecret reports whether an object says that it is a Secret.
+func IsSecret(object map[string]any) bool {
+	return object["kind"] == "Secret" && object["apiVersion"] == "v1"
+}
+
+// step masks a step of a JSON patch.
+func (v *Values) step(secret bool, step any) any {
+	fields, ok := step.(map[string]any)
+	if !ok {
+		return v.Tree(step)
+	}
+	out := make(map[string]any, len(fields))
+	for key, value := range fields {
+		text, isText := value.(string)
+		switch {
+		case key == "op":
+			out[key] = value
+		case isText && (key == "path" || key == "from"):
+			out[key] = v.Name(text)
+		default:
+			out[key] = v.Tree(value)
+		}
+	}
+	if field, value := written(step); secret && isData(field) {
+		out["value"] = v.data(value)
+	}
+	if _, there := fields["value"]; !there {
+		delete(out, "value")
+	}
+	return out
+}
+
+// object masks an object, or the fields that are to be written to one.
+func (v *Values) object(secret bool, content map[string]any) map[string]any {
+	out := make(map[string]any, len(content))
+	for key, value := range content {
+		metadata, isMap := value.(map[string]any)
+		switch {
+		case secret && isData(key):
+			out[key] = v.data(value)
+		case key == "apiVersion", key == "kind":
+			out[key] = value
+		case key == "metadata" && isMap:
+			out[key] = v.metadata(metadata)
+		default:
+			out[v.Name(key)] = v.Tree(value)
+		}
+	}
+	return out
+}
+
+// metadata leaves names alone: they are shown with every object.
+func (v *Values) metadata(content map[string]any) map[string]any {
+	out := v.fields(content)
+	for _, key := range []string{"name", "namespace"} {
+		if value, there := content[key]; there {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func (v *Values) fields(content map[string]any) map[string]any {
+	out := make(map[string]any, len(content))
+	for key, value := range content {
+		shown := v.Name(key)
+		out[shown] = v.Tree(value)
+		if text, ok := value.(string); ok && key == lastApplied {
+			out[shown] = v.Mask(text)
+		}
+	}
+	return out
+}
+
+// data masks every value but not which ones there are. A null says that one is to be
+// removed.
+func (v *Values) data(value any) any {
+	switch value := value.(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for key, element := range value {
+			out[key] = v.data(element)
+		}
+		return out
+	default:
+		return v.Mask(fmt.Sprint(value))
+	}
+}

@@ -1,0 +1,249 @@
+package redact_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
+)
+
+// learned are values of a Secret whose data are given as they are read.
+func learned(values ...string) *redact.Values {
+	data := map[string]any{}
+	for i, value := range values {
+		data[strconv.Itoa(i)] = base64.StdEncoding.EncodeToString([]byte(value))
+	}
+	out := &redact.Values{}
+	out.Learn(map[string]any{"apiVersion": "v1", "kind": "Secret", "data": data})
+	return out
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	const key = "-----BEGIN KEY-----\nfirst-of-secret\r\n  second-of-secret\n-----END KEY-----\n"
+	cases := map[string]struct {
+		reason string
+		values []string
+		text   string
+		want   string
+	}{
+		"none":         {"There is nothing to look for.", nil, "a text", "a text"},
+		"as it is":     {"The rest stays.", []string{"hunter2"}, "it is hunter2, twice: hunter2", "it is (masked), twice: (masked)"},
+		"encoded":      {"As a Secret has it.", []string{"hunter2"}, "it is aHVudGVyMg==", "it is (masked)"},
+		"alone":        {"Nothing but the value.", []string{"hunter2"}, "hunter2", "(masked)"},
+		"side by side": {"Each is one.", []string{"hunter2"}, "hunter2hunter2", "(masked)(masked)"},
+		"short":        {"Three bytes are found everywhere.", []string{"abc"}, "abc", "abc"},
+		"four":         {"Four are a PIN.", []string{"4711"}, "is 4711", "is (masked)"},
+		"longest":      {"What one begins with is not left over.", []string{"hunt", "hunter2", "hunter2-x"}, "hunter2-y", "(masked)-y"},
+		"overlap":      {"No tail of another is left.", []string{"abcdef", "defghi"}, "-abcdefghi-", "-(masked)-"},
+		"chain":        {"Nor of several.", []string{"abcd", "defg", "ghij"}, "abcdefghij", "(masked)"},
+		"within":       {"One in another.", []string{"abcdefgh", "cdef"}, "abcdefgh cdef", "(masked) (masked)"},
+		"JSON":         {"Quoted.", []string{"a\"b\\c\n<d>"}, `{"a":"a\"b\\c\n<d>"}`, `{"a":"(masked)"}`},
+		"HTML":         {"As Go quotes by itself.", []string{"a<b>c&d"}, `a\u003cb\u003ec\u0026d`, `(masked)`},
+		"twice":        {"JSON in JSON.", []string{`pa"ss`}, `"{\"a\":\"pa\\\"ss\"}"`, `"{\"a\":\"(masked)\"}"`},
+		"Go":           {"As %q has it.", []string{"\x07bell"}, `want "\abell"`, `want "(masked)"`},
+		"YAML":         {"As toYAML quotes.", []string{"'it's"}, "a: '''it''s'", "a: '(masked)'"},
+		"line":         {"Each line of a key.", []string{key}, "it has first-of-secret and second-of-secret", "it has (masked) and (masked)"},
+		"frame":        {"What all keys begin with is none.", []string{key}, "-----BEGIN KEY-----", "-----BEGIN KEY-----"},
+		"short line":   {"A short line is in every file.", []string{"a: 1\nb: 234\n"}, "with b: 234", "with b: 234"},
+		"trimmed":      {"A tool ended it with a line break.", []string{"pass\n"}, "pass", "(masked)"},
+		"setting":      {"A file of settings.", []string{"USER=me\nPASSWORD=\"hunter2-hunter2\"\n"}, "hunter2-hunter2", "(masked)"},
+		"YAML file":    {"Another one.", []string{"a:\n  password: hunter2-hunter2\n"}, "is hunter2-hunter2", "is (masked)"},
+		"JSON file":    {"Logins of registries.", []string{`{"auths":{"a":[{"password":"hunter2-hunter2"}]}}`}, "hunter2-hunter2", "(masked)"},
+		"no JSON":      {"It only begins so.", []string{`{"auths`}, `{"auths`, "(masked)"},
+		"word":         {"Words that are everywhere.", []string{"true", "null", "none"}, "true null none", "true null none"},
+		"not UTF-8":    {"Bytes are bytes.", []string{"\xff\xfe\xfd\xfc"}, "a\xff\xfe\xfd\xfcb", "a(masked)b"},
+		"cut":          {"What is there in part is not the value.", []string{"hunter2-hunter2"}, "hunter2", "hunter2"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := learned(tc.values...).Text(tc.text); got != tc.want {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestLearn(t *testing.T) {
+	t.Parallel()
+	patch := func(op, path string, value any) any {
+		return []any{map[string]any{"op": op, "path": path, "value": value}}
+	}
+	cases := map[string]struct {
+		reason string
+		secret any
+		text   string
+		want   bool
+	}{
+		"stringData":   {"It is written plain.", map[string]any{"stringData": map[string]any{"a": "hunter2"}}, "aHVudGVyMg==", true},
+		"no base64":    {"What the API server refuses is no less secret.", map[string]any{"data": map[string]any{"a": "hunter2!"}}, "hunter2!", true},
+		"type":         {"The rest is none.", map[string]any{"type": "Opaque"}, "Opaque", false},
+		"not a map":    {"Nothing is ruled out.", map[string]any{"data": []any{"hunter2"}, "stringData": nil}, "hunter2", false},
+		"null":         {"A value is removed.", map[string]any{"data": map[string]any{"a": nil}}, "null", false},
+		"step":         {"A JSON patch.", patch("add", "/data/a", "aHVudGVyMg=="), "hunter2", true},
+		"whole field":  {"It may write all.", patch("add", "/stringData", map[string]any{"a": "hunter2"}), "hunter2", true},
+		"another step": {"Or something else.", patch("add", "/metadata/labels/a", "hunter2"), "hunter2", false},
+		"no step":      {"Nothing is ruled out.", []any{"data", nil, map[string]any{"path": 1}}, "data", false},
+		"nothing":      {"Nor this.", nil, "null", false},
+		"copy": {"kubectl keeps what was before.", map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+			"kubectl.kubernetes.io/last-applied-configuration": `{"data":{"a":"aHVudGVyMg=="}}`,
+		}}}, "hunter2", true},
+		"no copy": {"It may be anything.", map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+			"kubectl.kubernetes.io/last-applied-configuration": `{"data":`,
+		}}}, "data", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var values redact.Values
+			values.Learn(tc.secret)
+			if got := values.Text(tc.text) != tc.text; got != tc.want {
+				t.Errorf("%s\nmasked: %v", tc.reason, got)
+			}
+			if values.Empty() == tc.want {
+				t.Errorf("%s\nempty: %v", tc.reason, values.Empty())
+			}
+		})
+	}
+}
+
+func TestLearnField(t *testing.T) {
+	t.Parallel()
+	var values redact.Values
+	values.LearnField("data", "aHVudGVyMg==")
+	values.LearnField("stringData", map[string]any{"a": "swordfish"})
+	values.LearnField("type", "Opaque")
+	if got, want := values.Text("hunter2 swordfish Opaque"), "(masked) (masked) Opaque"; got != want {
+		t.Errorf("want %q, got %q", want, got)
+	}
+}
+
+func TestExcept(t *testing.T) {
+	t.Parallel()
+	values := learned("nginx", "nginx-password")
+	values.Except("nginx")
+	values.Except("nginx", "other")
+	if got, want := values.Text("pod nginx: nginx-password"), "pod nginx: (masked)"; got != want {
+		t.Errorf("want %q, got %q", want, got)
+	}
+}
+
+func TestName(t *testing.T) {
+	t.Parallel()
+	values := learned("admin", "hunter2-hunter2")
+	for name, want := range map[string]string{"admin": "admin", "administrator-x": "administrator-x", "a-hunter2-hunter2": "a-(masked)"} {
+		if got := values.Name(name); got != want {
+			t.Errorf("want %q, got %q", want, got)
+		}
+	}
+}
+
+// TestLearnsAfterAnAnswer says that what is learned later is masked too.
+func TestLearnsAfterAnAnswer(t *testing.T) {
+	t.Parallel()
+	values := learned("hunter2")
+	values.Text("hunter2")
+	values.Learn(map[string]any{"stringData": map[string]any{"a": "swordfish"}})
+	if got := values.Text("hunter2 swordfish"); got != "(masked) (masked)" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestStandIns(t *testing.T) {
+	t.Parallel()
+	var zero redact.Values
+	for name, tc := range map[string]struct {
+		reason    string
+		one, same string
+	}{
+		"zero":        {"It tells nothing.", zero.Mask("a"), zero.Mask("b")},
+		"plain":       {"Nor is this.", redact.New(redact.Plain).Mask("a"), "(masked)"},
+		"fingerprint": {"It is the same for the same value.", redact.New(redact.Fingerprint).Mask("aHVudGVyMg=="), "(masked b073aefd)"},
+	} {
+		if tc.one != tc.same {
+			t.Errorf("%s: %s have %q and %q", name, tc.reason, tc.one, tc.same)
+		}
+	}
+	if redact.Fingerprint("a") == redact.Fingerprint("b") {
+		t.Error("a fingerprint does not tell values apart")
+	}
+}
+
+// TestTooMuch says that what cannot be looked for in a bounded time is not shown at all.
+func TestTooMuch(t *testing.T) {
+	t.Parallel()
+	t.Run("values", func(t *testing.T) {
+		t.Parallel()
+		var lines strings.Builder
+		for i := range 300_000 {
+			fmt.Fprintf(&lines, "a-line-%d\n", i)
+		}
+		values := learned(lines.String())
+		if got := values.Text("harmless"); got != "(masked)" || values.Empty() {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("work", func(t *testing.T) {
+		t.Parallel()
+		long := strings.Repeat("a", 1<<20)
+		if got := learned(long + "b").Text(long); got != "(masked)" {
+			t.Errorf("a text of %d bytes came back", len(got))
+		}
+	})
+}
+
+// FuzzText says that nothing of a value is left between what stands for values, in whatever
+// spelling it was there.
+func FuzzText(f *testing.F) {
+	f.Add("hunter2", "swordfish", "it is %s, and ", "not hunter2swordfish")
+	f.Add("abcdef", "defghi", "abcdefghi", "")
+	f.Add("pa\"ss\\word\n<'>", "\x07\xff  line-of-it\n", "{\"a\":\"", "\"}")
+	f.Add("masked", "(masked)", "d)", "(mask")
+	f.Add("{\"password\":\"hunter2-hunter2\"}", "a: hunter2-hunter2", "hunter2-", "hunter2")
+	f.Fuzz(func(t *testing.T, one, other, before, after string) {
+		values := learned(one, other)
+		var all []string
+		for _, value := range []string{one, other} {
+			for _, spelled := range spelled(value) {
+				all = append(all, spelled, spelled+before, after+spelled)
+			}
+		}
+		text := before + strings.Join(all, "") + after
+		parts := strings.Split(values.Text(text), "(masked)")
+		for _, value := range []string{one, other} {
+			if len(value) < 4 || value == "true" || value == "null" || value == "none" || value == "false" || strings.Contains(value, "-----") {
+				continue
+			}
+			for _, spelling := range spelled(value) {
+				if strings.Contains("(masked)", spelling) || strings.Contains(spelling, "(masked)") {
+					continue // It tells nothing, or is not found where parts begin and end.
+				}
+				for _, part := range parts {
+					if strings.Contains(part, spelling) {
+						t.Errorf("%q is left in %q", spelling, part)
+					}
+				}
+			}
+		}
+		values.Name(text)
+		values.Tree(map[string]any{"kind": "Secret", before: text})
+	})
+}
+
+// spelled is a value as rules and errors write it.
+func spelled(value string) []string {
+	once := func(value string) []string {
+		inJSON, _ := json.Marshal(value)
+		return []string{value, string(inJSON[1 : len(inJSON)-1]), strings.Trim(strconv.Quote(value), `"`)}
+	}
+	out := []string{base64.StdEncoding.EncodeToString([]byte(value))}
+	for _, text := range once(value)[:2] {
+		out = append(out, once(text)[:2]...)
+	}
+	return out
+}
