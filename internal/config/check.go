@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 func atLeast(least int) func(string) error {
@@ -56,6 +59,56 @@ func label(text string) error {
 		return fmt.Errorf("%q cannot be part of the name of a ConfigMap: %s", text, wrong[0])
 	}
 	return nil
+}
+
+func objectName(text string) error {
+	if wrong := validation.IsDNS1123Subdomain(text); len(wrong) > 0 {
+		return fmt.Errorf("%q cannot name an object: %s", text, wrong[0])
+	}
+	return nil
+}
+
+func positive(text string) error {
+	if d, err := time.ParseDuration(text); err != nil || d <= 0 {
+		return fmt.Errorf("want a duration above 0 such as 2s, have %q", text)
+	}
+	return nil
+}
+
+// wholeSeconds is for what a Lease holds as a number of seconds.
+func wholeSeconds(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 || d%time.Second != 0 || d > math.MaxInt32*time.Second {
+		return fmt.Errorf("want a duration of whole seconds above 0 such as 15s, have %q", text)
+	}
+	return nil
+}
+
+// sensitive checks a list with commas.
+func sensitive(text string) error {
+	known := SensitiveKinds()
+	for _, kind := range list(text) {
+		if slices.Contains(known, kind) {
+			continue
+		}
+		if near := document.Suggest(kind, known); near != "" {
+			return fmt.Errorf("%q is no sensitive kind; did you mean %q?", kind, near)
+		}
+		return fmt.Errorf("%q is no sensitive kind; those are %s", kind, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+// list takes a list with commas apart, each element once, in their order. It is
+// nil for none.
+func list(text string) []string {
+	var out []string
+	for element := range strings.SplitSeq(text, ",") {
+		if element = strings.TrimSpace(element); element != "" && !slices.Contains(out, element) {
+			out = append(out, element)
+		}
+	}
+	return out
 }
 
 // off is the address of a server that is turned off.

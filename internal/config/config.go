@@ -14,16 +14,23 @@ import (
 
 // Config is what `run` was asked to do. It is valid as a whole.
 type Config struct {
-	Rules   []string // paths, "-" for standard input; at least one
-	Params  []rules.Param
-	Cluster Cluster
-	Workers int // at least 1
-	DryRun  DryRun
-	Once    bool
+	// Rules are paths, "-" for standard input. FromCluster has the sets of the
+	// cluster run as well. There is at least one of both.
+	Rules       []string
+	FromCluster bool
+	Params      []rules.Param
+	// Sensitive lists what rules that name it may write: some of [SensitiveKinds],
+	// each once.
+	Sensitive []string
+	Cluster   Cluster
+	Workers   int // at least 1
+	DryRun    DryRun
+	Once      bool
 	// Instance names the inventory of what rules leave behind, and Prune has what
 	// whole sets left cleaned up when they are gone.
 	Instance string
 	Prune    bool
+	Election Election
 	Listen   Listen
 	Log      Log
 }
@@ -96,7 +103,9 @@ func Load(flags *pflag.FlagSet, env []string) (Config, error) {
 // concerns several.
 func build(v *viper.Viper) (Config, error) {
 	c := Config{
-		Rules: v.GetStringSlice(rulesFlag),
+		Rules:       v.GetStringSlice(rulesFlag),
+		FromCluster: v.GetBool("rules-from-cluster"),
+		Sensitive:   list(v.GetString("allow-sensitive")),
 		Cluster: Cluster{
 			Kubeconfig: v.GetString("kubeconfig"),
 			Context:    v.GetString("context"),
@@ -108,6 +117,7 @@ func build(v *viper.Viper) (Config, error) {
 		DryRun:   DryRun(v.GetString("dry-run")),
 		Once:     v.GetBool("once"),
 		Instance: v.GetString("instance"), Prune: v.GetBool("prune"),
+		Election: election(v),
 		Listen: Listen{
 			Metrics: address(v.GetString("metrics-bind-address")),
 			Health:  address(v.GetString("health-probe-bind-address")),
@@ -121,13 +131,25 @@ func build(v *viper.Viper) (Config, error) {
 	if err := c.Cluster.limit(); err != nil {
 		return Config{}, err
 	}
-	if len(c.Rules) == 0 {
-		return Config{}, errors.New("there are no rules to run; name a file, a directory or - with --rules")
-	}
-	if c.Listen.Metrics != "" && c.Listen.Metrics == c.Listen.Health && !anyPort(c.Listen.Health) {
-		return Config{}, fmt.Errorf("--metrics-bind-address and --health-probe-bind-address are both %q; give each its own, or turn one off with 0", c.Listen.Health)
+	if err := c.check(); err != nil {
+		return Config{}, err
 	}
 	return c, nil
+}
+
+// check finds settings that do not go together.
+func (c Config) check() error {
+	switch {
+	case len(c.Rules) == 0 && !c.FromCluster:
+		return errors.New("there are no rules to run; name a file, a directory or - with --rules, or run those of the cluster with --rules-from-cluster")
+	case c.Listen.Metrics != "" && c.Listen.Metrics == c.Listen.Health && !anyPort(c.Listen.Health):
+		return fmt.Errorf("--metrics-bind-address and --health-probe-bind-address are both %q; give each its own, or turn one off with 0", c.Listen.Health)
+	case c.Election.Enabled && c.Once:
+		return errors.New("--once settles what can settle now and waits for nobody, so it cannot wait for a lease; leave one of --once and --leader-elect out")
+	case c.Election.Enabled && c.DryRun != DryRunNone:
+		return fmt.Errorf("--dry-run=%s changes nothing, so it cannot take a lease from those who do; leave one of --dry-run and --leader-elect out", c.DryRun)
+	}
+	return c.Election.check()
 }
 
 // ParseParams reads the values of --param.

@@ -40,6 +40,7 @@ func defaults(change func(*Config)) Config {
 		Workers:  4,
 		DryRun:   DryRunNone,
 		Instance: "default",
+		Election: electionDefaults(nil),
 		Listen:   Listen{Metrics: "127.0.0.1:8080", Health: ":8081"},
 	}
 	if change != nil {
@@ -78,8 +79,9 @@ func TestLoad(t *testing.T) {
 				DryRun:   DryRunServer,
 				Once:     true,
 				Instance: "blue", Prune: true,
-				Listen: Listen{Health: "[::1]:0"},
-				Log:    Log{Verbosity: 4, JSON: true},
+				Election: electionDefaults(nil),
+				Listen:   Listen{Health: "[::1]:0"},
+				Log:      Log{Verbosity: 4, JSON: true},
 			},
 		},
 		"every variable": {
@@ -99,8 +101,9 @@ func TestLoad(t *testing.T) {
 				DryRun:   DryRunClient,
 				Once:     true,
 				Instance: "blue", Prune: true,
-				Listen: Listen{Metrics: ":1"},
-				Log:    Log{Verbosity: 1, JSON: true},
+				Election: electionDefaults(nil),
+				Listen:   Listen{Metrics: ":1"},
+				Log:      Log{Verbosity: 1, JSON: true},
 			},
 		},
 		"every key": {
@@ -131,8 +134,9 @@ prune: true
 				DryRun:   DryRunClient,
 				Once:     true,
 				Instance: "blue", Prune: true,
-				Listen: Listen{Health: ":1"},
-				Log:    Log{Verbosity: 1, JSON: true},
+				Election: electionDefaults(nil),
+				Listen:   Listen{Health: ":1"},
+				Log:      Log{Verbosity: 1, JSON: true},
 			},
 		},
 		"flag over all": {
@@ -216,12 +220,12 @@ func TestLoadMistakes(t *testing.T) {
 		file   string
 		want   []string // parts of the error
 	}{
-		"no rules":       {reason: "Without rules there is nothing to do.", want: []string{"no rules", "--rules"}},
+		"no rules":       {reason: "Without rules there is nothing to do.", want: []string{"there are no rules to run; name a file, a directory or - with --rules, or run those of the cluster with --rules-from-cluster"}},
 		"burst alone":    {reason: "It would be ignored.", args: []string{"-f", "r", "--kube-api-burst=5"}, want: []string{"without --kube-api-qps"}},
 		"same address":   {reason: "The second could not listen.", args: []string{"-f", "r", "--metrics-bind-address=:8081"}, want: []string{`both ":8081"`}},
 		"missing file":   {reason: "The file was asked for.", env: []string{"DYNCONTROLLER_CONFIG=/nowhere/c.yaml"}, want: []string{"reading --config", "/nowhere/c.yaml"}},
 		"bad variable":   {reason: "The variable is named.", env: []string{"DYNCONTROLLER_WORKERS=many"}, want: []string{`DYNCONTROLLER_WORKERS: want a whole number, at least 1, have "many"`}},
-		"env not yet":    {reason: "Refused by name.", env: []string{"DYNCONTROLLER_LEADER_ELECT=true"}, want: []string{"DYNCONTROLLER_LEADER_ELECT is not supported yet"}},
+		"env not yet":    {reason: "Refused by name.", env: []string{"DYNCONTROLLER_SHARDS=2"}, want: []string{"DYNCONTROLLER_SHARDS is not supported yet"}},
 		"env misspelt":   {reason: "A typo is not ignored.", env: []string{"DYNCONTROLLER_WORKER=4"}, want: []string{"DYNCONTROLLER_WORKER is not a setting; did you mean DYNCONTROLLER_WORKERS?"}},
 		"env unknown":    {reason: "Nothing is near.", env: []string{"DYNCONTROLLER_XYZZY=4"}, want: []string{"DYNCONTROLLER_XYZZY is not a setting"}},
 		"key not yet":    {reason: "Refused by name.", file: "shards: 2\n", want: []string{"1:1", `"shards" is not supported yet`}},
@@ -313,7 +317,7 @@ func TestFlagMistakes(t *testing.T) {
 
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
-	if !Unsupported("leader-elect") || Unsupported("workers") || Unsupported("nonsense") {
+	if !Unsupported("shards") || Unsupported("workers") || Unsupported("nonsense") {
 		t.Error("only what is part of the language and not built is unsupported")
 	}
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)

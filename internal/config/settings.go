@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -35,11 +36,20 @@ func settings() []setting {
 		{name: "workers", fallback: "4", kind: "N", usage: "how many objects are worked on at the same time", check: atLeast(1)},
 		{name: "kube-api-qps", fallback: "0", kind: "N", usage: "requests per second to the API server; 0 for no limit", check: rate},
 		{name: "kube-api-burst", fallback: "0", kind: "N", usage: "requests at once before --kube-api-qps holds them back; 0 for the same number", check: atLeast(0)},
+		{name: "rules-from-cluster", fallback: "false", kind: boolean, usage: "run the RuleSets and ClusterRuleSets of the cluster too, each as the service account that it names", check: truth},
+		{name: "allow-sensitive", kind: "KINDS", usage: "what rules that name it may write, comma-separated: " + strings.Join(SensitiveKinds(), ", "), check: sensitive},
 		{name: "dry-run", fallback: string(DryRunNone), kind: "WHO", usage: "none to write; server to have the API server check writes without storing them; client to send nothing", check: oneOf(DryRuns()...)},
 		{name: "once", fallback: "false", kind: boolean, usage: "settle what can settle now, report, exit; opens no port", check: truth},
+		{name: "leader-elect", fallback: "false", kind: boolean, usage: "run the rules only while holding a Lease, so that of several replicas one does", check: truth},
+		{name: "leader-elect-lease-duration", fallback: "15s", kind: duration, usage: "how long the others wait for a leader that does not renew the lease; whole seconds", check: wholeSeconds},
+		{name: "leader-elect-renew-deadline", fallback: "10s", kind: duration, usage: "how long a leader goes on writing after it last renewed the lease", check: positive},
+		{name: "leader-elect-retry-period", fallback: "2s", kind: duration, usage: "how long to wait between renewals, and after one that failed", check: positive},
+		{name: "leader-elect-resource-lock", fallback: leases, kind: "KIND", usage: "what is locked: leases", check: oneOf(leases)},
+		{name: "leader-elect-resource-name", fallback: "dyncontroller", kind: "NAME", usage: "the name of the Lease; give processes with other rules other names", check: objectName},
+		{name: "leader-elect-resource-namespace", kind: "NAME", usage: "the namespace of the Lease (default: that of the process)", check: namespace},
 		{name: "metrics-bind-address", fallback: "127.0.0.1:8080", kind: "ADDRESS", usage: "where /metrics is served; 0 for nowhere", check: bindAddress},
 		{name: "health-probe-bind-address", fallback: ":8081", kind: "ADDRESS", usage: "where /healthz, /livez and /readyz are served; 0 for nowhere", check: bindAddress},
-		{name: "v", short: "v", fallback: "0", kind: "N", usage: "how much is logged: 1 for debugging, 4 and up for the Kubernetes client too", check: atLeast(0)},
+		{name: "v", short: "v", fallback: "0", kind: "N", usage: "how much is logged: 1 for debugging, 4 to 7 for the Kubernetes client too", check: atLeast(0)},
 		{name: "logging-format", fallback: "text", kind: "FORMAT", usage: "how logs are written: text or json", check: oneOf(LoggingFormats()...)},
 	}
 }
@@ -52,14 +62,15 @@ func DryRuns() []string {
 // LoggingFormats lists the values of --logging-format.
 func LoggingFormats() []string { return []string{"text", "json"} }
 
+// SensitiveKinds lists what --allow-sensitive may name.
+func SensitiveKinds() []string {
+	return []string{"rbac", "webhooks", "crds", "apiservices", "secrets", "tokens", "certificates", "rules", "leases"}
+}
+
 // unsupported lists the settings that are part of the language but not built
 // yet.
 func unsupported() []string {
-	return []string{
-		"rules-from-cluster", "allow-sensitive", "shards",
-		"leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
-		"leader-elect-resource-lock", "leader-elect-resource-name", "leader-elect-resource-namespace",
-	}
+	return []string{"shards"}
 }
 
 // Unsupported reports whether the setting is known but not built yet, so that
@@ -98,6 +109,13 @@ func AddParamFlag(flags *pflag.FlagSet) *[]string {
 // boolean is the kind of a setting that is turned on by its name alone. The
 // word is pflag's.
 const boolean = "bool"
+
+// duration is the kind of a setting that is a length of time. The word is
+// pflag's.
+const duration = "duration"
+
+// leases is the one kind of lock.
+const leases = "leases"
 
 // value is a setting as a flag: text that has been checked.
 type value struct {

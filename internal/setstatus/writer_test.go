@@ -1,0 +1,251 @@
+package setstatus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+)
+
+// pass lets time of the bubble pass.
+func pass(d time.Duration) { <-time.After(d) }
+
+// sent is what has been sent since the last time, once all is quiet for a while.
+func (c *cluster) sent(while time.Duration) []string {
+	pass(while)
+	synctest.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.patches
+	c.patches = nil
+	return out
+}
+
+func (c *cluster) expect(while time.Duration, reason string, want ...string) {
+	c.t.Helper()
+	if got := c.sent(while); !slices.Equal(got, want) {
+		c.t.Errorf("%s\nwant %q, got %q", reason, want, got)
+	}
+}
+
+// write runs a writer until the test ends.
+func (c *cluster) write(t *testing.T) (*Writer, *bytes.Buffer) {
+	var log bytes.Buffer
+	w := NewWriter(c, c.snapshot, clock.RealClock{}, slog.New(slog.NewTextHandler(&log, nil)))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return w, &log
+}
+
+var (
+	guard   = Set{"RuleSet", "shop", "guard"}
+	overall = Set{"ClusterRuleSet", "", "overall"}
+)
+
+const soon = 250 * time.Millisecond
+
+func TestWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, guard, overall)
+		c.objects[guard].Object["status"] = map[string]any{"inventory": []any{map[string]any{"rule": "a"}}, "later": "kept"}
+		w, log := c.write(t)
+		c.expect(0, "What has no status gets one.", "guard conditions,observedGeneration,rules", "overall conditions,observedGeneration,rules")
+		if status := c.objects[guard].Object["status"].(map[string]any); status["inventory"] == nil || status["later"] != "kept" {
+			t.Errorf("what is not ours is lost: %v", status)
+		}
+		c.expect(time.Hour, "A quiet cluster has no writes.")
+		for range 100 {
+			w.Nudge()
+		}
+		c.expect(time.Minute, "Nor has it any for nothing.")
+
+		c.want(guard, func(in *Input) { in.Caches = unsyncedPods() })
+		w.Nudge()
+		c.expect(100*time.Millisecond, "A burst is waited for.")
+		c.expect(soon, "Conditions are told at once.", "guard conditions")
+		c.want(guard, func(in *Input) { in.Caches = nil })
+		w.Nudge()
+		c.expect(soon, "And again at once.", "guard conditions")
+		c.want(guard, func(in *Input) { in.Rules = nil })
+		w.Nudge()
+		c.expect(soon, "What is not there any more goes.", "guard conditions,rules")
+		if log.Len() > 0 {
+			t.Errorf("nothing was to be told: %s", log)
+		}
+	})
+}
+
+func unsyncedPods() []informer.Status { return []informer.Status{{Key: informer.Key{GVR: pods}}} }
+
+func TestWriterCounters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, guard)
+		w, _ := c.write(t)
+		c.sent(time.Minute)
+		count := func() {
+			c.want(guard, func(in *Input) { in.Rules[0].Matched++ })
+			w.Nudge()
+		}
+		count()
+		c.expect(soon, "The first is told.", "guard rules")
+		for range 90 {
+			count()
+			pass(100 * time.Millisecond)
+		}
+		c.expect(0, "More have to wait, for ten seconds.")
+		c.expect(2*time.Second, "Then they are one write.", "guard rules")
+		count()
+		c.want(guard, func(in *Input) { in.NotRecorded = errors.New("no") })
+		w.Nudge()
+		c.expect(soon, "They come along with what is urgent.", "guard conditions,rules")
+		c.want(guard, func(in *Input) { in.Rules[0].Errors++ })
+		c.expect(21*time.Second, "Nobody has to say that they change.", "guard rules")
+	})
+}
+
+// TestWriterLags holds that what it has written counts although the snapshot does not
+// show it yet.
+func TestWriterLags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, guard)
+		old := c.objects[guard]
+		c.do(func() { c.lag[guard] = old })
+		w, log := c.write(t)
+		c.expect(0, "It is written.", "guard conditions,observedGeneration,rules")
+		w.Nudge()
+		c.expect(time.Minute, "It is known to be written.")
+		c.want(guard, func(in *Input) { in.Generation = 2 })
+		w.Nudge()
+		c.expect(soon, "The next write goes on from the last.", "guard conditions,observedGeneration")
+		c.do(func() { // Somebody else writes, and all is seen.
+			delete(c.lag, guard)
+			c.objects[guard] = c.objects[guard].DeepCopy()
+			c.version++
+			c.objects[guard].SetResourceVersion(strconv.Itoa(c.version))
+			delete(c.objects[guard].Object["status"].(map[string]any), "conditions")
+		})
+		w.Nudge()
+		c.expect(soon, "What somebody takes away comes back.", "guard conditions")
+		c.do(func() { // Somebody else writes, and it is not seen yet.
+			c.lag[guard] = c.objects[guard]
+			c.objects[guard] = c.objects[guard].DeepCopy()
+			c.version++
+			c.objects[guard].SetResourceVersion(strconv.Itoa(c.version))
+		})
+		c.want(guard, func(in *Input) { in.Generation = 3 })
+		w.Nudge()
+		c.expect(soon, "A newer object is not overwritten.", "guard fails")
+		c.do(func() { delete(c.lag, guard) })
+		c.expect(2*time.Second, "It is tried again soon.", "guard conditions,observedGeneration")
+		if log.Len() > 0 {
+			t.Errorf("a conflict is no news: %s", log)
+		}
+	})
+}
+
+func TestWriterFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, guard, overall)
+		c.fails[guard] = errors.New("connection refused")
+		w, log := c.write(t)
+		c.expect(0, "One does not hold up the other.", "guard fails", "overall conditions,observedGeneration,rules")
+		for range 600 {
+			w.Nudge()
+			pass(time.Second)
+		}
+		if got := len(c.sent(0)); got < 12 || got > 20 {
+			t.Errorf("%d attempts in ten minutes", got)
+		}
+		if got := strings.Count(log.String(), "cannot write the status of a set"); got != 1 || !strings.Contains(log.String(), "connection refused") {
+			t.Errorf("it is logged %d times:\n%s", got, log)
+		}
+		c.do(func() { c.fails[guard] = errors.New("etcd is slow") })
+		c.sent(2 * time.Minute)
+		if got := strings.Count(log.String(), "cannot write"); got != 2 {
+			t.Errorf("another cause is news, it is logged %d times:\n%s", got, log)
+		}
+		c.do(func() { delete(c.fails, guard) })
+		c.expect(time.Minute, "It recovers.", "guard conditions,observedGeneration,rules")
+	})
+}
+
+func TestWriterGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, guard)
+		w, log := c.write(t)
+		c.sent(time.Minute)
+		c.do(func() {
+			c.lag[guard] = c.objects[guard]
+			delete(c.objects, guard)
+		})
+		c.want(guard, func(in *Input) { in.Generation = 2 })
+		w.Nudge()
+		c.expect(soon, "It is gone, but nobody has told.", "guard fails")
+		c.create(guard, "v")
+		c.do(func() { delete(c.lag, guard) })
+		c.expect(2*time.Second, "Another of the name is another.", "guard conditions,observedGeneration,rules")
+		c.do(func() { delete(c.wanted, guard) })
+		w.Nudge()
+		c.expect(time.Minute, "What is not wanted is left alone.")
+		if len(w.known) > 0 || log.Len() > 0 {
+			t.Errorf("it remembers %v, and tells %s", w.known, log)
+		}
+	})
+}
+
+// TestWriterPruned holds that what an old CRD does not store is not sent for ever.
+func TestWriterPruned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, guard)
+		c.prunes = "rules"
+		w, _ := c.write(t)
+		c.expect(time.Minute, "It is tried once more.", "guard conditions,observedGeneration,rules", "guard rules for nothing")
+		w.Nudge()
+		c.expect(time.Hour, "Then it is known.")
+		c.want(guard, func(in *Input) { in.Generation = 2 })
+		w.Nudge()
+		c.expect(time.Minute, "Something else is sent.", "guard conditions,observedGeneration,rules", "guard rules for nothing")
+	})
+}
+
+// TestWriterLeadsAgain holds that who leads anew trusts nothing but what is there.
+func TestWriterLeadsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, guard)
+		w := NewWriter(c, c.snapshot, clock.RealClock{}, slog.New(slog.DiscardHandler))
+		for _, want := range [][]string{{"guard conditions,observedGeneration,rules"}, nil, {"guard rules"}} {
+			ctx, cancel := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { w.Run(ctx) })
+			c.expect(time.Second, "It writes what differs.", want...)
+			cancel()
+			running.Wait()
+			w.Nudge()
+			c.expect(time.Minute, "Nothing is written while somebody else leads.")
+			if want == nil {
+				c.do(func() {
+					delete(c.objects[guard].Object["status"].(map[string]any), "rules")
+				})
+			}
+		}
+	})
+}

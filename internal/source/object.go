@@ -1,0 +1,90 @@
+package source
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+)
+
+// Object is a set object as the cluster has it.
+type Object struct {
+	Key
+	UID             types.UID
+	ResourceVersion string
+	Generation      int64
+	// Deleting says that it has a deletionTimestamp, and Finalizer that our finalizer
+	// is on it.
+	Deleting, Finalizer bool
+	// Status is what it has, with the inventory: empty where it cannot be read.
+	Status v1alpha1.Status
+	// Annotations are shared: read only.
+	Annotations map[string]string
+	// Document is what the object says, to be compiled as a file is. It has nothing but
+	// apiVersion, kind, name, namespace and spec, and is the same for the same of these,
+	// byte for byte. The name of the file is that of the set, "RuleSet shop/guard"; its
+	// lines mean nothing to anybody, so a mistake is shown by its path.
+	Document document.File
+}
+
+// objectOf reads an object. It keeps nothing of it that may be changed.
+func objectOf(kind string, u *unstructured.Unstructured) Object {
+	key := Key{Kind: kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+	return Object{
+		Key: key, UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(),
+		Deleting:  u.GetDeletionTimestamp() != nil,
+		Finalizer: slices.Contains(u.GetFinalizers(), v1alpha1.Finalizer),
+		Status:    statusOf(u), Annotations: u.GetAnnotations(),
+		Document: DocumentOf(key, u.Object),
+	}
+}
+
+func statusOf(u *unstructured.Unstructured) v1alpha1.Status {
+	fields, _ := u.Object["status"].(map[string]any)
+	var out v1alpha1.Status
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &out); err != nil {
+		return v1alpha1.Status{}
+	}
+	return out
+}
+
+// DocumentOf returns the document of a set object. What the object says is compiled as
+// if it had been written to a file: numbers keep their types, and every text is within
+// quotes, so that none reads as something else.
+func DocumentOf(key Key, object map[string]any) document.File {
+	metadata := map[string]any{"name": key.Name}
+	if key.Namespace != "" {
+		metadata["namespace"] = key.Namespace
+	}
+	fields := []field{{"apiVersion", spec.APIVersion}, {"kind", key.Kind}, {"metadata", metadata}}
+	if said, there := object["spec"]; there {
+		fields = append(fields, field{"spec", said})
+	}
+	return document.File{Name: key.String(), Data: encode(fields)}
+}
+
+// matters reports whether a change is more than what a status tells.
+func matters(before, after map[string]any) bool {
+	if before == nil || after == nil {
+		return true
+	}
+	return !reflect.DeepEqual(essence(before), essence(after))
+}
+
+// essence is an object without what a status tells, and without the marks that every
+// write leaves. What it says is a matter of its generation.
+func essence(object map[string]any) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	delete(metadata, "resourceVersion")
+	delete(metadata, "managedFields")
+	status, _ := object["status"].(map[string]any)
+	return map[string]any{"metadata": metadata, "inventory": status["inventory"]}
+}
