@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
@@ -98,7 +99,7 @@ func (c *cleaning) cleanUp(ctx context.Context, target *cluster, current *rules.
 	if err != nil {
 		return internal(fmt.Errorf("making a client: %w", err))
 	}
-	store, err := newInventory(target, client, c.instance)
+	store, err := operator.NewInventory(client, target.namespace, c.instance)
 	if err != nil {
 		return failure{exitUsage, err}
 	}
@@ -161,7 +162,7 @@ func (c *cleaning) options(target *cluster) (cleanup.Options, error) {
 		return cleanup.Options{}, err
 	}
 	return cleanup.Options{
-		Reader:  newAfterlife(target, reader),
+		Reader:  operator.NewAfterlife(reader, target.discovery),
 		Writer:  writer,
 		Observe: func(r cleanup.Report) { c.print(describeCleanup(r)) },
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -240,7 +241,7 @@ func record(t *testing.T, server *apiServer, leftovers ...plan.Leftover) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := newInventory(target, client, config.DefaultInstance)
+	store, err := operator.NewInventory(client, target.namespace, config.DefaultInstance)
 	if err != nil {
 		t.Fatal(err)
 	}

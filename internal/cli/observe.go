@@ -14,37 +14,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// observers tells several what the engine does.
-type observers []engine.Observer
-
-// Evaluated implements [engine.Observer].
-func (o observers) Evaluated(key engine.Key, decision plan.Decision) {
-	for _, one := range o {
-		one.Evaluated(key, decision)
-	}
-}
-
-// Wrote implements [engine.Observer].
-func (o observers) Wrote(operation plan.Operation, class write.Class) {
-	for _, one := range o {
-		one.Wrote(operation, class)
-	}
-}
-
-// Queued implements [engine.Observer].
-func (o observers) Queued(length int) {
-	for _, one := range o {
-		one.Queued(length)
-	}
-}
-
-// Recorded implements [engine.Observer].
-func (o observers) Recorded(event plan.Event, err error) {
-	for _, one := range o {
-		one.Recorded(event, err)
-	}
-}
-
 // printer prints what is written as it happens. It is safe for concurrent use.
 type printer struct {
 	engine.NopObserver

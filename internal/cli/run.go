@@ -7,18 +7,17 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/election"
+	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -84,124 +83,84 @@ func (p Process) run(ctx context.Context, settings config.Config) error {
 	if err != nil {
 		return failure{exitUsage, err}
 	}
-	files := source.New(settings.Rules, p.Stdin, rules.Options{
-		DefaultNamespace: target.namespace, Params: settings.Params, Carries: engine.Carries, Schemas: offlineSchemas(),
-	})
-	schemas := newClusterSchemas(target)
-	set, err := files.LoadAsking(ctx, schemas)
+	r := newRunner(target, settings, p, log)
+	set, err := r.load(ctx)
 	if err != nil {
 		return err
 	}
-	schemas.logTo(log)
-	logFindings(log, set)
-	setup, err := newSetup(target, settings, p.Stdout, log)
+	if settings.Once {
+		return r.once(ctx, set)
+	}
+	s, err := newService(r)
 	if err != nil {
 		return internal(err)
 	}
-	if settings.Once {
-		return setup.once(ctx, set)
-	}
-	s := newService(setup, files, p.version())
 	return s.run(ctx, set)
 }
 
-// setup is an engine that is not running, and what it works with.
-type setup struct {
-	cluster   *cluster
-	settings  config.Config
-	out       io.Writer
-	log       *slog.Logger
-	options   engine.Options
-	informers *informer.Set
-	show      *printer
+// runner is what a run works with, with or without --once.
+type runner struct {
+	cluster  *cluster
+	settings config.Config
+	version  string
+	out      io.Writer
+	log      *slog.Logger
+	files    *source.Files // nil for none
+	show     *printer
+	fence    *election.Fence // nil without an election
+	options  operator.Options
 }
 
-// newSetup leaves only the observer to be added.
-func newSetup(target *cluster, settings config.Config, out io.Writer, log *slog.Logger) (*setup, error) {
-	client, err := dynamic.NewForConfig(target.config)
-	if err != nil {
-		return nil, fmt.Errorf("making a client to watch with: %w", err)
+// newRunner prepares an operator, of which only observers may be added.
+func newRunner(target *cluster, settings config.Config, p Process, log *slog.Logger) *runner {
+	r := &runner{cluster: target, settings: settings, out: p.Stdout, log: log, version: p.version()}
+	options := rules.Options{
+		DefaultNamespace: target.namespace, Params: settings.Params, Carries: engine.Carries, Schemas: offlineSchemas(),
+		Sensitive: func(kind string) bool { return slices.Contains(settings.Sensitive, kind) },
 	}
-	reader, err := live.NewReader(target.config)
+	if len(settings.Rules) > 0 {
+		r.files = source.New(settings.Rules, p.Stdin, options)
+	}
+	options.Params = nil // A set object is changed where it is.
+	r.show = &printer{out: r.out, body: r.dryRun()}
+	if settings.Election.Enabled {
+		r.fence = election.NewFence(settings.Election.Renew)
+	}
+	r.options = operator.Options{
+		Cluster:  operator.Cluster{Config: target.config, Namespace: target.namespace, Discovery: target.discovery},
+		Settings: settings, Fence: r.fence, Rules: options, Recorder: r.show, Cleaned: r.cleaned,
+		Instance: instance(), Log: log, Clock: clock.RealClock{},
+	}
+	if r.dryRun() || settings.Once {
+		r.options.Observers = append(r.options.Observers, r.show)
+	}
+	return r
+}
+
+// load reads the rules of files, by what the cluster says of their objects.
+func (r *runner) load(ctx context.Context) (*rules.Set, error) {
+	if r.files == nil {
+		return &rules.Set{}, nil
+	}
+	schemas := newClusterSchemas(r.cluster)
+	set, err := r.files.LoadAsking(ctx, schemas)
 	if err != nil {
 		return nil, err
 	}
-	s := &setup{cluster: target, settings: settings, out: out, log: log}
-	s.options = engine.Options{
-		Caches: func(handler informer.Handler) engine.Caches {
-			s.informers = informer.NewSet(client, handler, log)
-			return s.informers
-		},
-		Live:    reader,
-		Log:     log,
-		Clock:   clock.RealClock{},
-		Workers: settings.Workers,
-	}
-	if err := s.addWriter(); err != nil {
-		return nil, err
-	}
-	return s, s.addHousekeeping(client, reader)
+	schemas.logTo(r.log)
+	logFindings(r.log, set)
+	return set, nil
 }
 
-// addHousekeeping does nothing in a dry run, which leaves nothing behind.
-func (s *setup) addHousekeeping(client dynamic.Interface, reader *live.Reader) error {
-	if s.dryRun() {
-		return nil
-	}
-	book, err := newInventory(s.cluster, client, s.settings.Instance)
-	if err != nil {
-		return err
-	}
-	options := cleanup.Options{
-		Reader: newAfterlife(s.cluster, reader), Writer: s.options.Writer, Observe: s.observeCleanup, Clock: s.options.Clock,
-	}
-	s.options.Housekeeping = engine.Housekeeping{
-		Inventory: book,
-		Sweep: func(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
-			return cleanup.Sweep(ctx, options, leftovers)
-		},
-		Prune: s.settings.Prune,
-	}
-	return nil
-}
-
-// observeCleanup logs what is cleaned up, and shows it where the writes are shown.
-func (s *setup) observeCleanup(r cleanup.Report) {
-	logCleanup(s.log, r)
-	if s.settings.Once {
-		s.show.cleanedUp(r)
+// cleaned logs what is cleaned up, and shows it where the writes are shown.
+func (r *runner) cleaned(report cleanup.Report) {
+	logCleanup(r.log, report)
+	if r.settings.Once {
+		r.show.cleanedUp(report)
 	}
 }
 
-// addWriter chooses who carries out what the rules want.
-func (s *setup) addWriter() (err error) {
-	switch s.settings.DryRun {
-	case config.DryRunClient:
-		s.options.Writer = write.ClientDryRun{}
-	case config.DryRunServer:
-		s.options.Writer, err = write.NewServerDryRun(s.cluster.config)
-	default:
-		s.options.Writer, err = write.NewClient(s.cluster.config)
-	}
-	if err != nil {
-		return fmt.Errorf("preparing to write: %w", err)
-	}
-	show := &printer{out: s.out, body: s.dryRun()}
-	s.show = show
-	if s.dryRun() || s.settings.Once {
-		s.options.Observer = show
-	}
-	if s.dryRun() {
-		s.options.Recorder = show
-		return nil
-	}
-	if s.options.Recorder, err = write.NewRecorder(s.cluster.config, instance(), s.options.Clock); err != nil {
-		return fmt.Errorf("preparing to record events: %w", err)
-	}
-	return nil
-}
-
-func (s *setup) dryRun() bool { return s.settings.DryRun != config.DryRunNone }
+func (r *runner) dryRun() bool { return r.settings.DryRun != config.DryRunNone }
 
 // instance names this process in Events.
 func instance() string {
@@ -210,24 +169,4 @@ func instance() string {
 		host = ""
 	}
 	return plan.FieldManager + "-" + cmp.Or(host, "unknown")
-}
-
-// once settles what can settle now. Each write is shown when it is made, and
-// the sum at the end.
-func (s *setup) once(ctx context.Context, set *rules.Set) error {
-	if err := s.cluster.reach(ctx); err != nil {
-		return internal(err)
-	}
-	report, err := engine.New(s.options).Settle(ctx, set)
-	if _, err := io.WriteString(s.out, describeReport(report, s.show.cleanups(), s.dryRun())); err != nil {
-		return internal(fmt.Errorf("writing the report: %w", err))
-	}
-	switch {
-	case err != nil:
-		return internal(err)
-	case len(report.Failures)+len(report.Unlisted) > 0, report.Unkept != nil:
-		return errFinding
-	default:
-		return nil
-	}
 }

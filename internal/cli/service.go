@@ -8,26 +8,27 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dyncontroller/dyncontroller/internal/election"
+	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
-// service is `run` without --once: an engine whose rules change, and the
-// servers that tell how it is doing.
+// service is `run` without --once: rules that change, and the servers that tell how
+// they are doing.
 type service struct {
-	*setup
-	files   *source.Files
-	engine  *engine.Engine
-	metrics *telemetry.Metrics
-	version string
+	*runner
+	operator *operator.Operator
+	objects  *source.Objects     // nil for none
+	election *election.Candidate // nil for none
+	metrics  *telemetry.Metrics
 
 	mu sync.Mutex
-	// active are the rules in effect, nil before there are any; guarded by mu.
+	// active are the rules of files in effect, nil before there are any; guarded by mu.
 	active *rules.Set
 	// trouble is why the rules on disk are not in effect, or if they are unfit, why they
 	// do not fit the schemas of the cluster; guarded by mu.
@@ -35,16 +36,32 @@ type service struct {
 	unfit   bool
 }
 
-func newService(setup *setup, files *source.Files, version string) *service {
-	s := &service{setup: setup, files: files, version: version}
-	s.metrics = telemetry.NewMetrics(version, func() []informer.Status { return s.informers.Status() })
-	all := observers{s.metrics}
-	if s.options.Observer != nil {
-		all = append(all, s.options.Observer)
+func newService(r *runner) (*service, error) {
+	s := &service{runner: r}
+	s.metrics = telemetry.NewMetrics(r.version, s.informers)
+	r.options.Observers = append(r.options.Observers, s.metrics)
+	var err error
+	if s.operator, err = operator.New(r.options); err != nil {
+		return nil, err
 	}
-	s.options.Observer = all
-	s.engine = engine.New(s.options)
-	return s
+	if r.settings.FromCluster {
+		if s.objects, err = newObjects(r.cluster, r.log); err != nil {
+			return nil, err
+		}
+	}
+	if r.settings.Election.Enabled {
+		s.election, err = newCandidate(r)
+	}
+	return s, err
+}
+
+// informers are the states of all caches.
+func (s *service) informers() []informer.Status {
+	var out []informer.Status
+	for _, cache := range s.operator.Caches() {
+		out = append(out, cache.Status)
+	}
+	return out
 }
 
 // run works until the context is done.
@@ -63,19 +80,58 @@ func (s *service) run(ctx context.Context, set *rules.Set) error {
 	if _, err := s.activate(set); err != nil {
 		return internal(err)
 	}
-	// Rules must not change any more once the engine stops.
-	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		defer cancel()
-		s.files.Watch(ctx, s.options.Clock, s.log, s.reloaded)
-		s.log.Info("stopping")
-	})
-	s.engine.Run(working)
-	watch.Wait()
+	if err := s.work(ctx); err != nil {
+		return internal(err)
+	}
 	s.log.Info("stopped")
 	return nil
+}
+
+// work keeps the rules up to date, and the cluster as they say.
+func (s *service) work(ctx context.Context) error {
+	// Rules must not change any more once the engines stop.
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	changing, stop := context.WithCancel(ctx)
+	defer stop()
+	var sources, caches sync.WaitGroup
+	caches.Go(func() { s.operator.Run(working) })
+	if s.files != nil {
+		sources.Go(func() { s.files.Watch(changing, s.options.Clock, s.log, s.reloaded) })
+	}
+	if s.objects != nil {
+		sources.Go(func() { s.followObjects(changing) })
+	}
+	leading, leave := context.WithCancel(working)
+	go func() {
+		<-changing.Done()
+		sources.Wait()
+		s.log.Info("stopping")
+		leave()
+	}()
+	err := s.election.Run(leading, func(ctx context.Context) error {
+		s.operator.Lead(ctx)
+		return nil
+	})
+	stop()
+	sources.Wait()
+	cancel()
+	caches.Wait()
+	return err
+}
+
+// followObjects keeps the rules of set objects in effect.
+func (s *service) followObjects(ctx context.Context) {
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if err := s.objects.Run(ctx); err != nil {
+			s.log.Error("rule sets in the cluster are not followed", "err", err)
+		}
+	})
+	schemas := newClusterSchemas(s.cluster)
+	schemas.logTo(s.log)
+	s.operator.Follow(ctx, s.objects, schemas)
+	watching.Wait()
 }
 
 // listen starts the servers; stop is never nil.
@@ -110,10 +166,10 @@ func (s *service) listen(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// activate puts rules into effect, and returns how they differ from those
+// activate puts rules of files into effect, and returns how they differ from those
 // before.
 func (s *service) activate(set *rules.Set) (difference, error) {
-	if err := s.engine.SetRules(set); err != nil {
+	if err := s.operator.SetFiles(set); err != nil {
 		return difference{}, err
 	}
 	s.mu.Lock()

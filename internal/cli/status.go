@@ -3,18 +3,56 @@ package cli
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 )
 
-// checks is what readiness depends on: rules are in effect, and of every
-// informer it is known how it is doing.
+// checks is what readiness depends on: rules are in effect, and of every cache it is
+// known how it is doing. A process that waits for the lease is as ready as one that has
+// it.
 func (s *service) checks() []telemetry.Check {
-	out := []telemetry.Check{s.checkRules()}
-	for _, status := range s.informers.Status() {
-		out = append(out, checkInformer(status))
+	var out []telemetry.Check
+	if s.files != nil {
+		out = append(out, s.checkRules())
+	}
+	if s.objects != nil {
+		out = append(out, s.checkObjects())
+	}
+	if s.election != nil {
+		out = append(out, s.checkElection())
+	}
+	for _, cache := range s.operator.Caches() {
+		out = append(out, checkCache(cache))
 	}
 	return out
+}
+
+// checkObjects tells of set objects as a whole: each has a status of its own.
+func (s *service) checkObjects() telemetry.Check {
+	check := telemetry.Check{Name: "rule sets in the cluster"}
+	trouble := s.objects.Trouble()
+	switch {
+	case trouble != nil:
+		check.State, check.Detail = telemetry.Degraded, trouble.Error()
+	case !s.objects.Synced():
+		check.Detail = "listing"
+	default:
+		check.State, check.Detail = telemetry.Ready, count(len(s.objects.List()), "set")
+	}
+	return check
+}
+
+func (s *service) checkElection() telemetry.Check {
+	check := telemetry.Check{Name: "election", State: telemetry.Ready, Detail: "leading"}
+	if !s.election.IsLeader() {
+		check.Detail = "waiting for the lease"
+		if holder := s.election.Holder(); holder != "" {
+			check.Detail += ", which " + holder + " has"
+		}
+	}
+	return check
 }
 
 func (s *service) checkRules() telemetry.Check {
@@ -44,17 +82,20 @@ func (s *service) checkRules() telemetry.Check {
 	return check
 }
 
-// checkInformer counts a failure that is known as ready: it holds back only the
-// rules that need the informer.
-func checkInformer(status informer.Status) telemetry.Check {
-	check := telemetry.Check{Name: "informer " + status.Key.String()}
+// checkCache counts a failure that is known as ready: it holds back only the rules that
+// need the cache.
+func checkCache(cache operator.Cache) telemetry.Check {
+	check := telemetry.Check{Name: "informer " + cache.Key.String()}
+	if cache.Account != (types.NamespacedName{}) {
+		check.Name += " as " + cache.Account.String()
+	}
 	switch {
-	case status.Synced && status.Err == nil:
+	case cache.Synced && cache.Err == nil:
 		check.State, check.Detail = telemetry.Ready, "synced"
-	case status.Synced:
-		check.State, check.Detail = telemetry.Degraded, "synced, and cut off since: "+status.Err.Error()
-	case status.Err != nil:
-		check.State, check.Detail = telemetry.Degraded, status.Err.Error()
+	case cache.Synced:
+		check.State, check.Detail = telemetry.Degraded, "synced, and cut off since: "+cache.Err.Error()
+	case cache.Err != nil:
+		check.State, check.Detail = telemetry.Degraded, cache.Err.Error()
 	default:
 		check.Detail = "listing"
 	}

@@ -4,31 +4,38 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
-func TestCheckInformer(t *testing.T) {
+func TestCheckCache(t *testing.T) {
 	t.Parallel()
 	key := informer.Key{Namespace: "shop"}
 	key.GVR.Resource, key.GVR.Version = "pods", "v1"
 	cases := map[string]struct {
 		reason string
 		status informer.Status
+		as     types.NamespacedName
 		want   telemetry.Check
 	}{
 		"listing": {reason: "Nothing is known yet.", want: telemetry.Check{State: telemetry.NotReady, Detail: "listing"}},
 		"synced":  {reason: "All is well.", status: informer.Status{Synced: true}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
 		"failing": {reason: "What is known holds up only its own rules.", status: informer.Status{Err: errTest("forbidden")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "forbidden"}},
 		"cut off": {reason: "The cache is complete, and out of date.", status: informer.Status{Synced: true, Err: errTest("gone")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "synced, and cut off since: gone"}},
+		"tenant":  {reason: "Two identities have a cache each of the same.", status: informer.Status{Synced: true}, as: types.NamespacedName{Namespace: "shop", Name: "bot"}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.status.Key, tc.want.Name = key, "informer pods.v1 -n shop"
-			if diff := cmp.Diff(tc.want, checkInformer(tc.status)); diff != "" {
+			if tc.as.Name != "" {
+				tc.want.Name += " as shop/bot"
+			}
+			if diff := cmp.Diff(tc.want, checkCache(operator.Cache{Account: tc.as, Status: tc.status})); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
 			}
 		})

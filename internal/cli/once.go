@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/dyncontroller/dyncontroller/internal/operator"
+	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+// once settles what can settle now. Each write is shown when it is made, and the sum at
+// the end.
+func (r *runner) once(ctx context.Context, set *rules.Set) error {
+	if err := r.cluster.reach(ctx); err != nil {
+		return internal(err)
+	}
+	o, err := operator.New(r.options)
+	if err != nil {
+		return internal(err)
+	}
+	refused, err := r.gather(ctx, o, set)
+	if err != nil {
+		return internal(err)
+	}
+	settled, err := o.Settle(ctx)
+	report := joined(settled)
+	if _, err := io.WriteString(r.out, describeReport(report, r.show.cleanups(), r.dryRun())); err != nil {
+		return internal(fmt.Errorf("writing the report: %w", err))
+	}
+	switch {
+	case err != nil:
+		return internal(err)
+	case len(report.Failures)+len(report.Unlisted)+refused > 0, report.Unkept != nil:
+		return errFinding
+	default:
+		return nil
+	}
+}
+
+// gather gives the operator its rules, and returns how many set objects are refused.
+func (r *runner) gather(ctx context.Context, o *operator.Operator, set *rules.Set) (refused int, err error) {
+	var objects []source.Object
+	if r.settings.FromCluster {
+		if objects, err = r.listObjects(ctx); err != nil {
+			return 0, err
+		}
+	}
+	wrong := o.Take(ctx, set, objects, newClusterSchemas(r.cluster))
+	for _, err := range wrong {
+		r.log.Error("rules are wrong", "err", err)
+	}
+	return len(wrong), nil
+}
+
+// listObjects returns the set objects that there are now.
+func (r *runner) listObjects(ctx context.Context) ([]source.Object, error) {
+	objects, err := newObjects(r.cluster, r.log)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(ctx, askTimeout)
+	defer stop()
+	failed := make(chan error, 1)
+	go func() { failed <- objects.Run(ctx) }()
+	for !objects.Synced() {
+		if err := objects.Trouble(); err != nil {
+			return nil, err
+		}
+		select {
+		case <-objects.Changed():
+		case err := <-failed:
+			return nil, cmp.Or(err, fmt.Errorf("listing the rule sets in the cluster: %w", context.Cause(ctx)))
+		}
+	}
+	return objects.List(), nil
+}
+
+// joined adds up what settling came to for each identity.
+func joined(all []operator.Settlement) engine.Report {
+	var out engine.Report
+	for _, one := range all {
+		out.Objects += one.Objects
+		out.Written += one.Written
+		out.Simulated += one.Simulated
+		out.Audited += one.Audited
+		out.Waiting += one.Waiting
+		out.Failures = append(out.Failures, one.Failures...)
+		out.Unlisted = append(out.Unlisted, one.Unlisted...)
+		out.Unkept = errors.Join(out.Unkept, one.Unkept, one.Refused)
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+)
+
+// schemaLook is how often it is asked whether the schemas of the cluster have changed.
+const schemaLook = 10 * time.Second
+
+// object is a set object, and what became of it. It is immutable.
+type object struct {
+	source.Object
+	// good is the newest version that could be compiled, nil where there was none.
+	good *rules.Set
+	// mistakes are those of the present version, or why it does not fit the schemas any
+	// more. With warnings.
+	mistakes document.Errors
+}
+
+// refused reports whether the present version is not in effect.
+func (s *object) refused() bool { return len(s.mistakes.Of(document.Mistake)) > 0 }
+
+// effective are the rules of the object that are to be in effect, nil for none.
+func (s *object) effective() *rules.Set {
+	if s.Deleting {
+		return nil
+	}
+	return s.good
+}
+
+// Follow keeps the rules of set objects in effect until the context is done.
+func (o *Operator) Follow(ctx context.Context, objects *source.Objects, schemas source.Schemas) {
+	ticker := o.options.Clock.NewTicker(schemaLook)
+	defer ticker.Stop()
+	for {
+		if objects.Synced() {
+			o.SetObjects(ctx, objects.List(), schemas)
+		}
+		select {
+		case <-objects.Changed():
+		case <-ticker.C():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// SetObjects replaces the rules that come from set objects. One that is wrong is
+// refused, and changes nothing: what it said before stays in effect. What cannot be put
+// into effect is logged and tried again with the next change.
+func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas source.Schemas) {
+	known, news := schemas.Ask(ctx, named(all))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.objects
+	o.take(all, known, news)
+	if !news && maps.EqualFunc(before, o.objects, sameRules) {
+		o.changed()
+		return
+	}
+	if err := o.regroup(); err != nil {
+		o.options.Log.Error("rules of set objects could not be put into effect", "err", err)
+	}
+}
+
+// take judges set objects. The lock is held.
+func (o *Operator) take(all []source.Object, known *schema.Catalog, news bool) {
+	before := o.objects
+	o.objects = make(map[source.Key]*object, len(all))
+	for _, one := range all {
+		o.objects[one.Key] = o.compiled(one, before[one.Key], known, news)
+	}
+}
+
+// sameRules reports whether nothing has changed that an engine must know.
+func sameRules(a, b *object) bool {
+	return a.effective() == b.effective() && a.Deleting == b.Deleting && a.UID == b.UID && slices.Equal(a.accounts(), b.accounts())
+}
+
+// compiled judges a set object, unless that is known.
+func (o *Operator) compiled(one source.Object, before *object, known *schema.Catalog, news bool) *object {
+	same := before != nil && before.UID == one.UID
+	if same && before.Generation == one.Generation && !news {
+		return &object{one, before.good, before.mistakes}
+	}
+	out := &object{Object: one}
+	options := o.options.Rules
+	options.Schemas = known
+	set, mistakes := rules.Load([]document.File{one.Document}, options)
+	if mistakes = append(mistakes, o.unfit(one)...); len(mistakes.Of(document.Mistake)) == 0 {
+		out.good, out.mistakes = set, set.Warnings()
+		return out
+	}
+	out.mistakes = mistakes
+	if same {
+		out.good = before.good
+	}
+	if !same || before.Generation != one.Generation || !before.refused() {
+		o.options.Log.Warn("a rule set is refused, its status says why", "set", one.Key.String(), "err", mistakes.Of(document.Mistake)[0].Message)
+	}
+	return out
+}
+
+// unfit are the mistakes that only matter in a cluster. The lock is held.
+func (o *Operator) unfit(one source.Object) document.Errors {
+	sets, _ := spec.Parse([]document.File{one.Document}, one.Key.Namespace)
+	var out document.Errors
+	for _, set := range sets {
+		if set.Identity == (types.NamespacedName{}) && !set.Faulty() {
+			out = append(out, set.Node().Get("spec").Errorf("name one: it is who reads and writes",
+				"a %s in the cluster must have a serviceAccountName", set.Kind))
+		}
+	}
+	for _, rule := range o.rules.IDs() {
+		if keyOf(rule) == one.Key {
+			return append(out, &document.Error{
+				File: one.Document.Name, Message: fmt.Sprintf("a file that dyncontroller runs has the same %s", one.Key.Kind),
+				Hint: "rename one of them, or take away the file",
+			})
+		}
+	}
+	return out
+}
+
+// named lists the resources that set objects name, each once.
+func named(all []source.Object) []apischema.GroupVersionResource {
+	out := map[apischema.GroupVersionResource]bool{}
+	for _, one := range all {
+		sets, _ := spec.Parse([]document.File{one.Document}, one.Key.Namespace)
+		for _, set := range sets {
+			for _, resource := range set.Resources {
+				out[resource.GVR] = true
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(out), func(a, b apischema.GroupVersionResource) int {
+		return cmp.Compare(a.String(), b.String())
+	})
+}
+
+// inOrder lists the set objects by name. The lock is held.
+func (o *Operator) inOrder() []*object {
+	return slices.SortedFunc(maps.Values(o.objects), func(a, b *object) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace))
+	})
+}

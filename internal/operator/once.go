@@ -1,0 +1,131 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/internal/access"
+	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
+
+// maxSettles is how often an identity gets to settle because of what another wrote.
+const maxSettles = 20
+
+// Settlement is what settling came to for one identity.
+type Settlement struct {
+	Account types.NamespacedName // empty for the process's own
+	engine.Report
+	// Refused is why nothing could be done as the account, nil where it could.
+	Refused error
+}
+
+// Take says which rules there are: of files, and of set objects. It returns why set
+// objects are refused. It takes the place of SetFiles and Follow for who settles.
+func (o *Operator) Take(ctx context.Context, set *rules.Set, objects []source.Object, schemas source.Schemas) []error {
+	var known *schema.Catalog
+	if len(objects) > 0 {
+		known, _ = schemas.Ask(ctx, named(objects))
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rules = set
+	o.take(objects, known, false)
+	var refused []error
+	for _, one := range o.inOrder() {
+		if one.refused() {
+			refused = append(refused, &RefusedError{one.Key, one.mistakes.Of(document.Mistake)})
+		}
+	}
+	return refused
+}
+
+// RefusedError is why a set object is not in effect.
+type RefusedError struct {
+	Set      source.Key
+	Mistakes document.Errors
+}
+
+// Error names the set and where in it the mistakes are.
+func (e *RefusedError) Error() string {
+	lines := []string{e.Set.String() + " is refused"}
+	for _, mistake := range e.Mistakes {
+		line := mistake.Path + ": " + mistake.Message
+		if mistake.Hint != "" {
+			line += "; " + mistake.Hint
+		}
+		lines = append(lines, strings.TrimPrefix(line, ": "))
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// Settle lets all rules act until nothing is left that can be done now, one identity
+// after the other, and again where another has written since. It takes the place of Run
+// and Lead, and is called once.
+func (o *Operator) Settle(ctx context.Context) ([]Settlement, error) {
+	o.mu.Lock()
+	all := o.joined()
+	accounts := o.accounts(all)
+	o.mu.Unlock()
+	out := make([]Settlement, len(accounts))
+	settled := make([]int, len(accounts)) // when, in writes of all
+	total := 0
+	for round := range maxSettles {
+		quiet := true
+		for i, account := range accounts {
+			if round > 0 && settled[i] == total {
+				continue
+			}
+			now, err := o.settle(ctx, account, all.Of(account))
+			total += now.Written
+			quiet = quiet && now.Written == 0
+			now.Written += out[i].Written
+			out[i], settled[i] = now, total
+			if err != nil {
+				return out, err
+			}
+		}
+		if quiet || len(accounts) == 1 {
+			break
+		}
+	}
+	return out, nil
+}
+
+// settle runs an engine of its own each time: one settles once.
+func (o *Operator) settle(ctx context.Context, account types.NamespacedName, set *rules.Set) (Settlement, error) {
+	out := Settlement{Account: account}
+	t, err := o.newTenant(account)
+	if err != nil {
+		return out, err
+	}
+	if err := t.admit(ctx, set); err != nil {
+		out.Refused = fmt.Errorf("acting as %s: %w", accountName(account), err)
+		t.close()
+		return out, nil
+	}
+	out.Report, err = t.engine.Settle(ctx, set)
+	return out, err
+}
+
+// admit asks once what the account may do. That the process's own rights cannot be
+// asked for does not matter: the API server refuses what it may not do.
+func (t *tenant) admit(ctx context.Context, set *rules.Set) error {
+	t.set, t.needs = set, set.Needs() // Nobody else has the tenant.
+	found, err := t.reviewer.Review(ctx, permissionsOf(t.needs))
+	switch {
+	case err == nil:
+		t.judge(access.Verdict{Known: true, Account: found.Account, UID: found.UID, Missing: found.Missing})
+		return found.Account
+	case t.account == (types.NamespacedName{}):
+		return nil
+	default:
+		return err
+	}
+}

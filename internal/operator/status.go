@@ -1,0 +1,127 @@
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/internal/setstatus"
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+// updates lists the set objects, with what their statuses are to say.
+func (o *Operator) updates() []setstatus.Update {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var out []setstatus.Update
+	for _, set := range o.inOrder() {
+		if set.Deleting && !set.Finalizer {
+			continue // It is about to go.
+		}
+		tenants := o.tenantsOf(set)
+		out = append(out, setstatus.Update{
+			Set: setstatus.Set(set.Key), UID: set.UID, ResourceVersion: set.ResourceVersion, Status: set.Status,
+			Compose: func(previous v1alpha1.Status) v1alpha1.Status { return o.compose(set, tenants, previous) },
+		})
+	}
+	return out
+}
+
+// tenantsOf are those that run the rules of a set, or clean up after it. The lock is
+// held.
+func (o *Operator) tenantsOf(set *object) []*tenant {
+	var out []*tenant
+	for _, account := range set.accounts() {
+		if t := o.tenants[account]; t != nil {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// compose says how a set is doing.
+func (o *Operator) compose(set *object, tenants []*tenant, previous v1alpha1.Status) v1alpha1.Status {
+	in := setstatus.Input{
+		Generation: set.Generation, Previous: previous, Now: o.options.Clock.Now(),
+		LastGood: set.refused() && set.good != nil, Deleting: set.Deleting,
+		Warnings: len(set.mistakes.Of(document.Warning)),
+	}
+	in.Mistakes, in.NotAllowed = sensitive(set.mistakes)
+	for _, t := range tenants {
+		in.Account = t.account
+		in.NotRecorded, in.NotCleaned = t.book.troubles(set.Key)
+		t.fill(&in, set.effective())
+	}
+	return setstatus.Compose(in)
+}
+
+// sensitive tells what an administrator may allow from what is wrong. Where there are
+// both, all of it is to be corrected.
+func sensitive(all document.Errors) (mistakes document.Errors, notAllowed error) {
+	var texts []error
+	for _, mistake := range all.Of(document.Mistake) {
+		if mistake.Code != document.CodeSensitive {
+			return all, nil
+		}
+		texts = append(texts, fmt.Errorf("%s: %s; %s", mistake.Path, mistake.Message, mistake.Hint))
+	}
+	return nil, errors.Join(texts...)
+}
+
+// fill adds what the tenant knows of a set, of which it runs the rules, or cleans up
+// after where there are none.
+func (t *tenant) fill(in *setstatus.Input, set *rules.Set) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	in.NoAccount = t.verdict.Account
+	in.Unreviewed = t.gate.err() != nil && t.verdict.Account == nil
+	if set == nil {
+		return
+	}
+	for _, need := range t.needs {
+		if slices.Contains(t.verdict.Missing, need.Permission) {
+			in.Missing = append(in.Missing, need)
+		}
+	}
+	in.Caches = t.statusOf(slices.Concat(set.Selections(), set.Related()))
+	for _, id := range set.IDs() {
+		in.Rules = append(in.Rules, setstatus.Rule{ID: id, Counts: t.tally.Counts(id)})
+	}
+}
+
+// statusOf is the state of the caches of a set, but for those that are denied because of
+// what is told already.
+func (t *tenant) statusOf(selections []plan.Selection) []informer.Status {
+	if t.gate.err() != nil {
+		return nil
+	}
+	var out []informer.Status
+	for _, status := range t.informers.Status() {
+		missing := func(p plan.Permission) bool { return reads(p, status.Key) }
+		if slices.Contains(selections, plan.Selection(status.Key)) && !slices.ContainsFunc(t.verdict.Missing, missing) {
+			out = append(out, status)
+		}
+	}
+	return out
+}
+
+// accounts are who runs the rules of a set, or cleans up after them.
+func (s *object) accounts() []types.NamespacedName {
+	if set := s.effective(); set != nil {
+		return set.Identities()
+	}
+	var out []types.NamespacedName
+	for _, left := range s.Status.Inventory {
+		account := types.NamespacedName{Namespace: left.ServiceAccountNamespace, Name: left.ServiceAccount}
+		if s.Deleting && !slices.Contains(out, account) {
+			out = append(out, account)
+		}
+	}
+	return out
+}

@@ -1,0 +1,316 @@
+package tenants
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/dyncontroller/dyncontroller/test/controlplane"
+)
+
+// tricky has values that a way through YAML, JSON, kubectl and an API server may change.
+const tricky = `apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleSet
+metadata: {name: tricky}
+spec:
+  serviceAccountName: bot
+  params:
+    big: 9007199254740993
+    nested: [[1, [2, "3"]], [], {a: [{b: null}]}]
+    words: ["no", "on", "1e3", "012", "~", "null", "0x1F", "1_000", "2026-01-01", ""]
+    tidy: |
+      first
+        second # not a comment
+
+      last
+  resources:
+    tidbclusters: {group: pingcap.com, version: v1alpha1, resource: tidbclusters}
+    configmaps: {version: v1, resource: configmaps, labelSelector: tricky}
+  rules:
+  - name: zulu
+    watch: tidbclusters
+    let:
+      b: a + 1
+      a: params.big
+    actions:
+    - patch:
+        merge:
+          metadata: {annotations: {gone: "${nil}", "no": "no", "1e3": "012"}, labels: {yes-label: "on"}}
+          spec:
+            tidb:
+              config:
+                big: "${params.big}"
+                sum: "${b}"
+                literal: 9223372036854775807
+                small: -9007199254740993
+                float: 1.5
+                nested: [[1, [2, "3"]], [], {a: [{b: c}]}]
+                given: "${params.nested}"
+                words: "${params.words}"
+                own: ["no", "1e3", "012", "~", ""]
+                text: |
+                  one
+                    two: three
+
+                  $${not} a template
+                folded: >-
+                  a b
+                  c
+                "on": true
+                "012": {"1e3": false}
+                mixed: "${params.big}-${join(params.words, '|')}"
+                dropped: "${omit()}"
+  - name: alpha
+    watch: tidbclusters
+    actions:
+    - apply:
+        resource: configmaps
+        manifest:
+          metadata: {name: "${object.metadata.name}-tricky", labels: {tricky: "012"}}
+          data:
+            tidy: "${params.tidy}"
+            words: "${toJSON(params.words)}"
+            all: "${toJSON(params)}"
+            multi: "a\tb\r\nc\u00e9 \"q\""
+        prune: true
+    - event: {type: Warning, reason: Tricky, message: "no: ${params.big}"}
+`
+
+const trickyObject = `apiVersion: pingcap.com/v1alpha1
+kind: TidbCluster
+metadata: {name: tricky, namespace: shop, annotations: {gone: "1"}}
+spec: {version: v8.5.5, tidb: {replicas: 1}}
+`
+
+// boss is a ServiceAccount that may do everything.
+const boss = `apiVersion: v1
+kind: ServiceAccount
+metadata: {name: bot, namespace: NAMESPACE}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: boss-NAMESPACE}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: bot, namespace: NAMESPACE}]
+`
+
+var (
+	tidbclusters = schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"}
+	pods         = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+)
+
+// TestSameAsFileAndObject holds that a document does the same from a file and from the
+// cluster: the same requests to equal objects, down to the last byte of their bodies.
+func TestSameAsFileAndObject(t *testing.T) {
+	on := alone(t)
+	examples := filepath.Join("..", "..", "examples", "rules")
+	cases := map[string]struct {
+		document string
+		objects  []string
+		kind     string
+		writes   int // at least
+	}{
+		"tricky": {tricky, []string{trickyObject}, "ruleset/tricky", 3},
+		"guardrails": {
+			example(t, examples, "tidbcluster", "tidb-guardrails.yaml"), []string{
+				read(t, examples, "tidbcluster", "fixtures", "all-wrong.yaml"), read(t, examples, "tidbcluster", "fixtures", "components-move.yaml"),
+				read(t, examples, "tidbcluster", "fixtures", "tagged.yaml"), read(t, examples, "tidbcluster", "fixtures", "right.yaml"),
+			}, "clusterruleset/tidb-guardrails", 10,
+		},
+		"connection": {
+			example(t, examples, "connection-config", "connection-config.yaml"), []string{
+				read(t, examples, "connection-config", "fixtures", "cluster.yaml"), read(t, examples, "connection-config", "fixtures", "web.yaml"),
+			}, "clusterruleset/connection-config", 2,
+		},
+		"failed pods": {
+			example(t, examples, "failed-pods", "failed-pods.yaml"), []string{
+				read(t, examples, "failed-pods", "fixtures", "cluster.yaml"), read(t, examples, "failed-pods", "fixtures", "evicted.yaml"),
+			}, "clusterruleset/failed-pods", 2,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "rules.yaml")
+			if err := os.WriteFile(path, []byte(c.document), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			namespace, err := on.CreateNamespace(t.Context(), "shop")
+			if err != nil {
+				t.Fatal(err)
+			}
+			apply(t, on, namespace, boss)
+			home := sameHome{t: t, on: on, namespace: namespace, path: path, objects: c.objects}
+			defer home.wipe() // The next document may be about the same kinds.
+			file := home.asFile()
+			if len(file) < c.writes {
+				t.Errorf("there are %d writes, want %d", len(file), c.writes)
+			}
+			home.wipe()
+			object := home.asObject(c.kind, len(file))
+			if diff := cmp.Diff(file, object); diff != "" {
+				t.Errorf("as an object it does something else than as a file (-file +object):\n%s", diff)
+			}
+			t.Logf("%d equal writes", len(file))
+		})
+	}
+}
+
+// alone is a control plane for one test, with the kinds that rules here are about.
+func alone(t *testing.T) *controlplane.ControlPlane {
+	t.Helper()
+	on, err := controlplane.Start(t.Context(), controlplane.Options{ControllerManager: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := on.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := install(t.Context(), on); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client(t, on).Resource(namespaces).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "rules"},
+	}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, on, "rules", boss)
+	return on
+}
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// example is an example, with the identity that a set in the cluster must have.
+func example(t *testing.T, path ...string) string {
+	t.Helper()
+	text := read(t, path...)
+	if strings.Count(text, "\nspec:\n") != 1 {
+		t.Fatalf("%s is not one set", path)
+	}
+	return strings.Replace(text, "\nspec:\n", "\nspec:\n  serviceAccountName: bot\n  serviceAccountNamespace: rules\n", 1)
+}
+
+// sameHome runs a document in one of its homes, each time with new objects that are
+// equal.
+type sameHome struct {
+	t         *testing.T
+	on        *controlplane.ControlPlane
+	namespace string
+	path      string
+	objects   []string
+}
+
+// asFile settles the document as a file, and returns what was written.
+func (h sameHome) asFile() []string {
+	h.t.Helper()
+	r := h.prepare()
+	p := launch(h.t, "run", "--kubeconfig", r.kubeconfig, "--rules", h.path, "--once")
+	if code := p.code(); code != 0 {
+		h.t.Errorf("it ended with %d:\n%s", code, p.output)
+	}
+	return r.writes(h.t)
+}
+
+// asObject runs the document as an object until there are as many writes, and again to
+// settle whatever else it may want.
+func (h sameHome) asObject(name string, writes int) []string {
+	h.t.Helper()
+	r := h.prepare()
+	kubectl(h.t, h.on, "apply", "-n", h.namespace, "-f", h.path)
+	p := launch(h.t, "run", "--kubeconfig", r.kubeconfig, "--rules-from-cluster", "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
+	h.t.Cleanup(func() {
+		p.stop(h.t)
+		if h.t.Failed() {
+			h.t.Logf("as an object:\n%s\nwrites:\n%s", p.output, strings.Join(r.writes(h.t), "\n"))
+		}
+	})
+	kubectl(h.t, h.on, "wait", "--for=condition=Ready", "--timeout=2m", "-n", h.namespace, name)
+	eventually(h.t, "as many writes as of the file", func() bool { return len(r.writes(h.t)) >= writes })
+	p.stop(h.t)
+	settled := launch(h.t, "run", "--kubeconfig", r.kubeconfig, "--rules-from-cluster", "--once")
+	if code := settled.code(); code != 0 {
+		h.t.Errorf("it ended with %d:\n%s", code, settled.output)
+	}
+	out := r.writes(h.t)
+	kubectl(h.t, h.on, "delete", "-n", h.namespace, name, "--wait=false")
+	// Nobody is there to clean up, and the next document does not care.
+	kubectl(h.t, h.on, "patch", "-n", h.namespace, name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	return out
+}
+
+// prepare makes the objects, and the way on which requests are recorded.
+func (h sameHome) prepare() *tape {
+	h.t.Helper()
+	for _, text := range h.objects {
+		for document := range strings.SplitSeq(text, "\n---\n") {
+			h.create(h.namespace, document)
+		}
+	}
+	return record(h.t, h.on, h.namespace)
+}
+
+// wipe deletes all that was made, without what keeps it and what is remembered of it.
+func (h sameHome) wipe() {
+	h.t.Helper()
+	kubectl(h.t, h.on, "delete", "tidbclusters,pods,configmaps,events", "--all", "-n", h.namespace, "--wait=false")
+	of := client(h.t, h.on).Resource(tidbclusters).Namespace(h.namespace)
+	eventually(h.t, "everything is gone", func() bool {
+		list, err := of.List(h.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for _, held := range list.Items {
+			_, err := of.Patch(h.t.Context(), held.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				h.t.Fatal(err)
+			}
+		}
+		return len(list.Items) == 0
+	})
+}
+
+// create makes an object with its status, as a fixture has it.
+func (h sameHome) create(namespace, document string) {
+	h.t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+		h.t.Fatal(err)
+	}
+	of := map[string]schema.GroupVersionResource{"TidbCluster": tidbclusters, "Pod": pods}[object.GetKind()]
+	object.SetNamespace(namespace)
+	status, has := object.Object["status"]
+	made, err := client(h.t, h.on).Resource(of).Namespace(namespace).Create(h.t.Context(), object, metav1.CreateOptions{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if !has {
+		return
+	}
+	patch, err := json.Marshal(map[string]any{"status": status})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	_, err = client(h.t, h.on).Resource(of).Namespace(namespace).
+		Patch(h.t.Context(), made.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
