@@ -50,11 +50,15 @@ func NewWatcher(asker Asker, clock clock.Clock, changed func(Verdict)) *Watcher 
 	return &Watcher{asker: asker, clock: clock, changed: changed, needed: make(chan struct{}, 1), told: make(chan struct{}, 1)}
 }
 
-// Need replaces the permissions that are asked for, and has them asked for at once.
+// Need replaces the permissions that are asked for, and has them asked for at once. Where
+// they are the same, nothing happens.
 func (w *Watcher) Need(permissions []plan.Permission) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	if slices.Equal(w.permissions, permissions) {
+		return
+	}
 	w.permissions = slices.Clone(permissions)
-	w.mu.Unlock()
 	signal(w.needed)
 }
 
@@ -74,15 +78,17 @@ func (w *Watcher) Run(ctx context.Context) {
 	var verdict Verdict
 	var last types.UID
 	first := true
+	answered := w.clock.Now()
 	for ctx.Err() == nil {
 		began := w.clock.Now()
-		finding, interrupted, err := w.look(ctx)
+		finding, interrupted, err := w.look(ctx, began.Sub(answered) < calm)
 		if ctx.Err() != nil {
 			return
 		}
 		if interrupted {
 			continue
 		}
+		answered = w.clock.Now()
 		next := verdict.after(finding, err, last)
 		if next.UID != "" {
 			last = next.UID
@@ -95,8 +101,10 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// look asks once. It is interrupted where other permissions are needed meanwhile.
-func (w *Watcher) look(ctx context.Context) (found Finding, interrupted bool, err error) {
+// look asks once. It is interrupted where other permissions are needed meanwhile, unless
+// the last answer is from long ago: who needs others all the time must not keep rights
+// that were taken away.
+func (w *Watcher) look(ctx context.Context, interruptible bool) (found Finding, interrupted bool, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	drain(w.needed)
@@ -109,6 +117,10 @@ func (w *Watcher) look(ctx context.Context) (found Finding, interrupted bool, er
 		err error
 	}
 	answers := make(chan answer, 1)
+	var needed <-chan struct{} // Never.
+	if interruptible {
+		needed = w.needed
+	}
 	go func() {
 		found, err := w.asker.Review(ctx, permissions)
 		answers <- answer{found, err}
@@ -116,7 +128,7 @@ func (w *Watcher) look(ctx context.Context) (found Finding, interrupted bool, er
 	select {
 	case a := <-answers:
 		return a.Finding, false, a.err
-	case <-w.needed:
+	case <-needed:
 		stop()
 		<-answers
 		return Finding{}, true, nil

@@ -272,6 +272,46 @@ func TestNeed(t *testing.T) {
 	})
 }
 
+// TestNeedTheSame holds that to need what is needed already is no news: sets of others
+// change all the time, and a look must come to its end.
+func TestNeedTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{finding: access.Finding{UID: "u-1"}, takes: 3 * time.Second}
+		w := watch(t, d)
+		needs := []plan.Permission{right("get", "pods"), right("list", "pods")}
+		for range 20 {
+			w.Need(needs)
+			w.after(time.Second)
+		}
+		if diff := cmp.Diff([]string{"0s", "0s get list"}, d.log()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		if diff := cmp.Diff("u-1 known", w.verdicts()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+// TestNeedAllTheTime holds that nobody keeps a right by needing others all the time.
+func TestNeedAllTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lacks := []plan.Permission{right("list", "pods")}
+		d := &desk{finding: access.Finding{UID: "u-1"}}
+		w := watch(t, d)
+		d.set(access.Finding{UID: "u-1", Missing: lacks}, nil)
+		d.mu.Lock()
+		d.takes = 3 * time.Second
+		d.mu.Unlock()
+		for i := range 60 {
+			w.Need([]plan.Permission{right("list", "pods"), right("get", strings.Repeat("s", i+1))})
+			w.after(time.Second)
+		}
+		if diff := cmp.Diff("u-1 known\nu-1 known lacks list", w.verdicts()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
 // TestNeedFromChanged holds that whoever is told may change what is asked for.
 func TestNeedFromChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
