@@ -48,10 +48,14 @@ func (a *attempt) notify(ctx context.Context, decided plan.Plan) {
 }
 
 // concluded reports whether this attempt says how a rule's episodes go on. What a
-// rule wanted before it was refused stands.
+// rule wanted before it was refused stands. One that waits for a cache, as after a
+// restart, was not asked.
 func (a *attempt) concluded(decision plan.Decision) bool {
 	rule := decision.Rule
 	decided := !decision.Outcome.Troubled() || decision.Outcome == plan.Refused
+	if decision.Outcome == plan.Skipped && !a.asked.whole() {
+		decided = false
+	}
 	return decided && !a.unfinished[rule] && (!a.stopped || a.wrote[rule])
 }
 

@@ -15,10 +15,10 @@ func TestConcluded(t *testing.T) {
 		plan.Withheld: false, plan.Failed: false,
 	} {
 		decision := plan.Decision{Rule: rule, Outcome: outcome}
-		if got := (&attempt{}).concluded(decision); got != want {
+		if got := (&attempt{asked: &source{}}).concluded(decision); got != want {
 			t.Errorf("%s concludes: %t", outcome, got)
 		}
-		if (&attempt{unfinished: map[plan.Rule]bool{rule: true}}).concluded(decision) {
+		if (&attempt{asked: &source{}, unfinished: map[plan.Rule]bool{rule: true}}).concluded(decision) {
 			t.Errorf("%s concludes although a write of the rule failed", outcome)
 		}
 	}

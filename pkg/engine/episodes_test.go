@@ -78,6 +78,29 @@ func TestRestartIsNoNewEpisode(t *testing.T) {
 			}
 		})
 	})
+	t.Run("RelatedCache", func(t *testing.T) {
+		c := newCluster()
+		c.put(t, small)
+		c.unsynced[allItems] = true
+		const few = `
+  - name: few
+    watch: widgets
+    with: {every: {resource: items, all: true}}
+    when: len(every) < 3
+    actions: [{event: {reason: Few, message: "there are ${len(every)}"}}]
+`
+		runWith(t, c, engine.Housekeeping{}, families(t, labelled+few), func(t *testing.T, _ *engine.Engine) {
+			synctest.Wait()
+			c.mu.Lock()
+			delete(c.unsynced, allItems)
+			c.mu.Unlock()
+			c.handler.Synced(allItems)
+			synctest.Wait()
+			if diff := cmp.Diff([]string{"Few there are 0"}, c.events); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	})
 	t.Run("AfterARefusal", func(t *testing.T) {
 		c := newCluster()
 		c.put(t, small)

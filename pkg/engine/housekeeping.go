@@ -140,9 +140,11 @@ func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
 }
 
 // harmless reports whether it does not matter that nothing is recorded: the rules
-// leave nothing, so whoever runs them need not have the rights.
+// leave nothing, so whoever runs them need not have the rights. What is not cleaned up
+// does matter.
 func (h *housekeeper) harmless(err error) bool {
-	return len(h.engine.active.Load().leftovers) == 0 && apierrors.IsForbidden(err)
+	_, unclean := errors.AsType[uncleanError](err)
+	return !unclean && len(h.engine.active.Load().leftovers) == 0 && apierrors.IsForbidden(err)
 }
 
 // say logs what goes wrong, once for as long as it is the same.
@@ -169,8 +171,18 @@ func (h *housekeeper) tidy(ctx context.Context) error {
 	searched, strays := h.engine.enqueueStrays(ctx, now, h.known())
 	h.searched = searched
 	removed, gone := book.Stale(now.leftovers, now.set.IDs())
-	return errors.Join(partly, strays, h.cleanUp(ctx, now, slices.Concat(removed.All(), h.pruned(gone))))
+	err := h.cleanUp(ctx, now, slices.Concat(removed.All(), h.pruned(gone)))
+	if err != nil {
+		err = uncleanError{err}
+	}
+	return errors.Join(partly, strays, err)
 }
+
+// uncleanError is why rules that are gone are not cleaned up after.
+type uncleanError struct{ error }
+
+// Unwrap gives the cause.
+func (e uncleanError) Unwrap() error { return e.error }
 
 // known is what has been searched for strays.
 func (h *housekeeper) known() map[plan.Rule][]plan.Selection {

@@ -188,20 +188,30 @@ func TestSweepEndsBeforeTheReload(t *testing.T) {
 
 // TestSweepFails holds that it is tried again.
 func TestSweepFails(t *testing.T) {
-	c, s := newCluster(), remembering(t, families(t, holder+pruned))
-	var tries atomic.Int32
-	s.during = func(context.Context) error {
-		if tries.Add(1) < 4 {
-			return errRefused
-		}
-		return nil
+	for name, c := range map[string]struct {
+		reason, rules string
+		err           error
+	}{
+		"refused":   {"Any failure may pass.", pruned, errRefused},
+		"forbidden": {"A right may be given back, whatever the other rules leave.", labelled, apierrors.NewForbidden(schema.GroupResource{}, "", errRefused)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := remembering(t, families(t, holder+c.rules))
+			var tries atomic.Int32
+			s.during = func(context.Context) error {
+				if tries.Add(1) < 4 {
+					return c.err
+				}
+				return nil
+			}
+			runWith(t, newCluster(), s.house(false), families(t, c.rules), func(t *testing.T, _ *engine.Engine) {
+				pass(10 * time.Second)
+				if tries.Load() != 4 || !slices.Equal(s.asked(), []string{heldText}) {
+					t.Errorf("swept %v in %d tries: %s", s.asked(), tries.Load(), c.reason)
+				}
+			})
+		})
 	}
-	runWith(t, c, s.house(false), families(t, pruned), func(t *testing.T, _ *engine.Engine) {
-		pass(10 * time.Second)
-		if tries.Load() != 4 || !slices.Equal(s.asked(), []string{heldText}) {
-			t.Errorf("swept %v in %d tries", s.asked(), tries.Load())
-		}
-	})
 }
 
 // TestStrays holds that a finalizer is taken off an object that left its selection while

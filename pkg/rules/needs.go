@@ -52,7 +52,10 @@ type needs struct {
 func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.Permission]bool {
 	n := &needs{rule: r, kinds: kinds, reads: slices.Concat(r.selections, r.reads()), found: map[plan.Permission]bool{}}
 	for _, selection := range n.reads {
-		n.add(selection, "get", "list", "watch")
+		n.add(selection, "list", "watch")
+	}
+	for _, selection := range r.selections {
+		n.add(selection, "get") // To be certain that an object is gone, for whichever rule.
 	}
 	n.holding()
 	if !r.suspended() && !r.audited() {
@@ -62,14 +65,33 @@ func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.P
 	return n.found
 }
 
-// sending adds what the actions send.
+// sending adds what the actions send, and what it takes to confirm what they were
+// decided by.
 func (n *needs) sending() {
 	steps, t := n.rule.traced()
+	final := false
 	for _, step := range steps {
 		for _, request := range step.Requests(t) {
+			final = final || request.Resource == request.About && (request.Name == "create" || request.Name == "delete")
 			for _, selection := range n.about(request) {
 				n.send(request, selection)
 			}
+		}
+	}
+	if final {
+		n.confirming()
+	}
+}
+
+// confirming adds what it takes to ask once more for names that were not found, as is
+// done before something is made or deleted.
+func (n *needs) confirming() {
+	for _, related := range n.rule.names.Related() {
+		if !related.ByName() {
+			continue
+		}
+		for _, selection := range related.Declaration().Selections {
+			n.add(selection, "get")
 		}
 	}
 }
@@ -89,6 +111,12 @@ func (n *needs) about(request action.Request) []plan.Selection {
 func (n *needs) send(request action.Request, on plan.Selection) {
 	permission := n.permission(on)
 	permission.Verb, permission.Subresource = request.Name, request.Subresource
+	if request.Nameless {
+		permission.Name = ""
+	}
+	if request.Resource == request.About && request.Writes() {
+		n.add(on, "get") // Where the answer was lost, it is looked for.
+	}
 	if request.Resource != request.About {
 		permission.Name = "" // It is the name of another object.
 		permission.Resource = request.Resource.GroupResource()

@@ -71,12 +71,25 @@ func TestNeeds(t *testing.T) {
 		},
 		"unused with": {
 			"A cache is kept of all that is declared by with.", `watch: nodes, with: {more: {resource: pods, all: true, namespace: "*"}}, actions: [` + merge + `]`,
-			[]string{"get,list,patch,watch nodes cluster-wide", "get,list,watch pods cluster-wide"},
+			[]string{"get,list,patch,watch nodes cluster-wide", "list,watch pods cluster-wide"},
+		},
+		"named": {
+			"What a cache does not have is asked for once more by its name", `watch: nodes, with: {a: {resource: configmaps, name: a, namespace: a}, b: {resource: here, all: true, namespace: a}}, when: a == nil && len(b) == 0, actions: [{delete: {}}]`,
+			[]string{
+				"get,list,watch configmaps in namespace a", "delete,get,list,watch nodes cluster-wide",
+				"list,watch pods in namespace a", "list,watch pods in namespace b",
+			},
+		},
+		"named, and nothing final": {
+			"where that cannot be taken back.", `watch: nodes, with: {a: {resource: configmaps, name: a, namespace: a}}, when: a == nil, actions: [` + merge + `, ` + event + `]`,
+			[]string{
+				"list,watch configmaps in namespace a", "get,list,patch,watch nodes cluster-wide", "create,get,update events.events.k8s.io in namespace default",
+			},
 		},
 		"own target": {
 			"The watched object is where the watched ones are, not wherever one may look.",
 			`watch: here, with: {more: {resource: pods, all: true, namespace: "*"}}, when: len(more) > 1, actions: [{delete: {}}]`,
-			[]string{"get,list,watch pods cluster-wide", "delete,get,list,watch pods in namespace a", "delete,get,list,watch pods in namespace b"},
+			[]string{"list,watch pods cluster-wide", "delete,get,list,watch pods in namespace a", "delete,get,list,watch pods in namespace b"},
 		},
 		"other target": {
 			"Another can be whatever is read.",
@@ -151,9 +164,18 @@ func TestNeeds(t *testing.T) {
 			},
 		},
 		"create": {
-			"What is created stays.",
+			"What is created stays. It is sent without its name, so it cannot be allowed for one.",
 			`watch: nodes, with: {made: {resource: one, all: true, namespace: a}}, actions: [{create: {in: made, owned: false, manifest: {metadata: {name: settings, namespace: a}}}}]`,
-			[]string{`create,get,list,watch configmaps "settings" in namespace a`, "get,list,watch nodes cluster-wide"},
+			[]string{
+				"create configmaps in namespace a", `get,list,watch configmaps "settings" in namespace a`, "get,list,watch nodes cluster-wide",
+			},
+		},
+		"apply one": {
+			"What is applied is sent with its name; labels find it later.",
+			`watch: nodes, actions: [{apply: {resource: one, existing: Keep, owned: false, manifest: {metadata: {name: settings, namespace: a}}}}]`,
+			[]string{
+				"get,list configmaps in namespace a", `create,get,list,patch,watch configmaps "settings" in namespace a`, "get,list,watch nodes cluster-wide",
+			},
 		},
 		"hold": {
 			"What left the selection with a finalizer on is looked for.", `watch: here, onDelete: {actions: [{delete: {}}]}`,

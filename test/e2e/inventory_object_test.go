@@ -76,11 +76,14 @@ func mustJSON(t *testing.T, object *unstructured.Unstructured) []byte {
 }
 
 func (s *shelved) leftover(name string) plan.Leftover {
-	rule := s.set
+	rule, home := s.set, s.set.Namespace
 	rule.Name = name
+	if home == "" {
+		home = "default"
+	}
 	return plan.Leftover{
 		Rule: rule, GVR: tidbclusters, Namespace: s.set.Namespace, Kind: plan.LeftFields, Release: plan.RemoveFields,
-		Account: types.NamespacedName{Namespace: "default", Name: "rules"},
+		Account: types.NamespacedName{Namespace: home, Name: "rules"},
 	}
 }
 

@@ -80,3 +80,11 @@ type Leftover struct {
 	// ServiceAccountNamespace is the namespace of the ServiceAccount.
 	ServiceAccountNamespace string `json:"serviceAccountNamespace,omitempty"`
 }
+
+// Within reports whether a set of a namespace can have left it, which is empty for a
+// ClusterRuleSet. A RuleSet leaves its namespace neither to write nor as whom, so what
+// says so is a forgery: whoever may write the status of a set in one namespace would gain
+// the rights of a ServiceAccount in another.
+func (l Leftover) Within(namespace string) bool {
+	return namespace == "" || l.Namespace == namespace && l.ServiceAccount != "" && l.ServiceAccountNamespace == namespace
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 const theirs = "example.com/theirs"
@@ -167,6 +168,34 @@ func TestObjectUnreadable(t *testing.T) {
 			_, err := s.store().Update(t.Context(), func(inventory.Book) inventory.Book { return inventory.Book{} })
 			if err == nil || !strings.Contains(err.Error(), "ClusterRuleSet s: status.inventory") || len(s.writes) > 0 {
 				t.Errorf("after %v got %v", s.writes, err)
+			}
+		})
+	}
+}
+
+// TestObjectForged holds that a set of one namespace cannot be made to clean up in another
+// one, or as somebody of another one, by what is in its status.
+func TestObjectForged(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		left   map[string]any
+		want   bool
+	}{
+		"Own":              {"What it has left.", map[string]any{"namespace": "shop", "serviceAccount": "bot", "serviceAccountNamespace": "shop"}, true},
+		"Elsewhere":        {"It never was there.", map[string]any{"namespace": "bank", "serviceAccount": "bot", "serviceAccountNamespace": "shop"}, false},
+		"Everywhere":       {"Nor everywhere.", map[string]any{"serviceAccount": "bot", "serviceAccountNamespace": "shop"}, false},
+		"SomebodyElse":     {"Nor as that one.", map[string]any{"namespace": "shop", "serviceAccount": "bot", "serviceAccountNamespace": "bank"}, false},
+		"TheProcessItself": {"Nor as dyncontroller.", map[string]any{"namespace": "shop"}, false},
+		"Nameless":         {"Nor as nobody.", map[string]any{"namespace": "shop", "serviceAccountNamespace": "shop"}, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			tc.left["rule"], tc.left["kind"], tc.left["version"], tc.left["resource"] = "a", "children", "v1", "pods"
+			s := newSets()
+			s.edit(func(o object) { o.Object["status"] = map[string]any{"inventory": []any{tc.left}} })
+			store := inventory.NewObject(s, plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: "s"})
+			if got := len(mustLoad(t, store).All()); (got == 1) != tc.want {
+				t.Errorf("%s %d leftovers are read", tc.reason, got)
 			}
 		})
 	}

@@ -26,7 +26,8 @@ func encodeStatus(b Book) []v1alpha1.Leftover {
 }
 
 // decodeStatus reads what encodeStatus has written. It is an error not to understand a
-// part: what is not known cannot be cleaned up, and would be forgotten.
+// part: what is not known cannot be cleaned up, and would be forgotten. What the set
+// cannot have left is not in the book.
 func decodeStatus(set plan.Rule, list any) (Book, error) {
 	data, err := json.Marshal(list)
 	if err != nil {
@@ -38,12 +39,16 @@ func decodeStatus(set plan.Rule, list any) (Book, error) {
 	if err := decoder.Decode(&stored); err != nil {
 		return Book{}, err
 	}
-	all := make([]plan.Leftover, len(stored))
+	var all []plan.Leftover
 	for i, s := range stored {
-		all[i] = leftoverOf(set, s)
-		if err := entryOf(all[i]).check(set.SetID()); err != nil {
+		if !s.Within(set.Namespace) {
+			continue
+		}
+		left := leftoverOf(set, s)
+		if err := entryOf(left).check(set.SetID()); err != nil {
 			return Book{}, fmt.Errorf("leftover %d: %w", i, err)
 		}
+		all = append(all, left)
 	}
 	return NewBook(all...), nil
 }

@@ -19,6 +19,9 @@ type Request struct {
 	About schema.GroupVersionResource
 	// Watched says that the object is one that the rule watches.
 	Watched bool
+	// Nameless says that the API server is not told the name of the object, so that the
+	// request cannot be allowed for one name.
+	Nameless bool
 	// From are the selections that have the object, where it is not watched; nil for any
 	// of About that the rule reads.
 	From []plan.Selection
@@ -86,7 +89,11 @@ func (c *child) requests(t Traces, verbs ...string) (out []Request) {
 }
 
 // Requests implements [Action].
-func (c *create) Requests(t Traces) []Request { return c.requests(t, "create") }
+func (c *create) Requests(t Traces) []Request {
+	out := c.requests(t, "create")
+	out[0].Nameless = true
+	return out
+}
 
 // Requests implements [Action]. The API server asks for the right to create where an
 // apply makes the object. Of an object that is not ours an Event tells.
