@@ -54,8 +54,8 @@ or with run --dry-run=client on a cluster, and put them into effect with run.`,
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(p), newValidate(p), newTest(p), newEval(p), newSchema(p), newCleanup(p), newVersion(p))
-	for _, name := range []string{"explain", "diff", "rbac", "graph", "init", "functions"} {
+	root.AddCommand(newRun(p), newValidate(p), newTest(p), newEval(p), newSchema(p), newRBAC(p), newCleanup(p), newVersion(p))
+	for _, name := range []string{"explain", "diff", "graph", "init", "functions"} {
 		root.AddCommand(notYet(name))
 	}
 	root.InitDefaultCompletionCmd()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,6 +118,7 @@ func (v *validation) files(ctx context.Context) (*source.Files, error) {
 	if err != nil {
 		return nil, err
 	}
+	options.DefaultNamespace = cmp.Or(v.cluster.Namespace, options.DefaultNamespace)
 	given, err := v.definitions(*v.crds, v.paths)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	dns "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/rbac"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+// authorization is a run of the command rbac. It checks rules as validate does.
+type authorization struct {
+	validation
+	account account
+}
+
+// account is the value of --service-account, empty where it is not given.
+type account struct{ types.NamespacedName }
+
+// String implements [pflag.Value].
+func (a *account) String() string {
+	if a.Name == "" {
+		return ""
+	}
+	return a.NamespacedName.String()
+}
+
+// Type implements [pflag.Value].
+func (a *account) Type() string { return "NAMESPACE/NAME" }
+
+// Set implements [pflag.Value].
+func (a *account) Set(text string) error {
+	namespace, name, parted := strings.Cut(text, "/")
+	if !parted {
+		return fmt.Errorf("want NAMESPACE/NAME, have %q", text)
+	}
+	if wrong := slices.Concat(dns.IsDNS1123Label(namespace), dns.IsDNS1123Subdomain(name)); len(wrong) > 0 {
+		return fmt.Errorf("%q cannot name a ServiceAccount: %s", text, wrong[0])
+	}
+	a.NamespacedName = types.NamespacedName{Namespace: namespace, Name: name}
+	return nil
+}
+
+func newRBAC(p Process) *cobra.Command {
+	a := &authorization{validation: validation{Process: p}}
+	command := &cobra.Command{
+		Use:   "rbac PATH...",
+		Short: "Print the least roles that rules need",
+		Long: `Print the roles that rules need to do all that they may come to do, and to clean
+up after themselves, and nothing else, as YAML: a ClusterRole for what is needed
+in the whole cluster, a Role for each namespace that a right is bound to, and
+their bindings to the ServiceAccount of each set. Comments name the rules that
+need the verbs. Rights are added to what the account has otherwise. A PATH is as
+of validate.
+
+A set that names no ServiceAccount acts as the process itself. Its roles are bound
+to that of --service-account, and without it to none.
+
+Whether a resource has namespaces is known of those of Kubernetes itself, of custom
+resources from the CRDs that --crds names, or from the cluster of --kubeconfig or
+--context. What is not known is taken to have them.
+
+Exit code: 0 if the roles are printed, 1 if there is a mistake in the rules, 2 if a
+PATH cannot be read or holds nothing of its kind, 3 if the cluster cannot be asked.`,
+		Example: `  dyncontroller rbac rules/ --crds crds/
+  dyncontroller rbac rules/ --service-account dyncontroller/rules > rbac.yaml
+  dyncontroller rbac rules/ --context staging --namespace shop
+  dyncontroller rbac rules/ | kubectl auth reconcile -f -`,
+		Args: paths,
+		RunE: func(command *cobra.Command, args []string) error {
+			a.paths = args
+			return a.run(command.Context())
+		},
+	}
+	flags := command.Flags()
+	a.params = config.AddParamFlag(flags)
+	a.crds = addCRDsFlag(flags)
+	a.cluster = addClusterFlags(flags)
+	flags.StringVarP(&a.cluster.Namespace, "namespace", "n", "", "the namespace `NAME` of a RuleSet that names none, otherwise that of the context, or default")
+	flags.Var(&a.account, "service-account", "the ServiceAccount of sets that name none")
+	return command
+}
+
+func (a *authorization) run(ctx context.Context) error {
+	files, err := a.files(ctx)
+	if err != nil {
+		return err
+	}
+	set, err := files.Load()
+	if err != nil {
+		return err
+	}
+	a.remark(set)
+	if _, err := io.WriteString(a.Stdout, rbac.YAML(a.grants(set))); err != nil {
+		return internal(fmt.Errorf("writing the roles: %w", err))
+	}
+	return nil
+}
+
+// grants are what each account needs, once.
+func (a *authorization) grants(set *rules.Set) []rbac.Grant {
+	needs := map[types.NamespacedName][]rules.Need{}
+	for _, identity := range set.Identities() {
+		of := identity
+		if of.Name == "" {
+			of = a.account.NamespacedName
+		}
+		needs[of] = append(needs[of], set.Of(identity).Needs()...)
+	}
+	var out []rbac.Grant
+	for of, all := range needs {
+		out = append(out, rbac.Grant{Account: of, Needs: all})
+	}
+	return out
+}
+
+// remark says what whoever uses the roles has to know.
+func (a *authorization) remark(set *rules.Set) {
+	nameless := set.Of(types.NamespacedName{})
+	switch {
+	case a.account.Name == "" && len(nameless.Rules()) > 0:
+		fmt.Fprintf(a.Stderr, "dyncontroller: no ServiceAccount is named by %s, so their roles are bound to none; name one with --service-account\n", setsOf(nameless))
+	case a.account.Name != "" && len(nameless.Rules()) == 0:
+		fmt.Fprintln(a.Stderr, "dyncontroller: every set names its ServiceAccount, so --service-account is not used")
+	}
+	for _, resource := range scopeless(set) {
+		fmt.Fprintf(a.Stderr, "dyncontroller: whether %s have namespaces is not known; give their CRD with --crds, or a cluster with --context\n", resource)
+	}
+}
+
+// setsOf names the sets that have rules.
+func setsOf(set *rules.Set) string {
+	var out []string
+	for _, rule := range set.IDs() {
+		if name := rule.SetName(); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// scopeless names the resources that rules use and of which nothing is known, in order.
+func scopeless(set *rules.Set) []string {
+	known, out := set.Kinds(), map[string]bool{}
+	for _, selection := range slices.Concat(set.Selections(), set.Related()) {
+		if _, knows := known[selection.GVR]; !knows {
+			out[plan.ResourceName(selection.GVR)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(out))
+}
