@@ -20,7 +20,7 @@ CLUSTER_SOURCES   := test/cluster/go.mod test/cluster/go.sum \
 RACE ?= $(if $(shell command -v $$(go env CC)),-race)
 
 # The tests that start bin/cluster.
-E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2e/...
+E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2e/... ./test/tenants/...
 
 .PHONY: help build cluster test unit e2e bench fuzz demo demo-notice lint fix verify generate clean
 
@@ -49,7 +49,8 @@ unit: ## Run the tests that need no control plane
 # plain one. They log, which the demo would show.
 e2e: bin/cluster ## Run the tests on the real control plane
 	cd test/cluster && go test -trimpath ./builtin
-	go test $(RACE) -count=1 -timeout 20m $(filter-out ./test/e2e/...,$(E2E))
+	go test $(RACE) -count=1 -timeout 20m $(filter-out ./test/e2e/... ./test/tenants/...,$(E2E))
+	go test $(RACE) -count=1 -timeout 20m ./test/tenants/...
 	KUBE_CACHE_MUTATION_DETECTOR=true KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true \
 		go test $(RACE) -count=1 -timeout 20m ./test/e2e/...
 
@@ -100,6 +101,7 @@ verify: ## Check that go.mod and go.sum of every module are tidy
 	go mod tidy -diff
 	cd test/cluster && go mod tidy -diff
 	cd tools && go mod tidy -diff
+	cd tools/generate && go mod tidy -diff
 
 generate: ## Write docs/reference, deploy/crds and the schemas of built-in kinds anew
 	go test ./test/docs -run TestReference -update

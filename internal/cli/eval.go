@@ -226,7 +226,7 @@ func (e *evaluation) showFailures(outcome simulate.Outcome) (found bool) {
 // evaluateExpression shows one value for each object.
 func (e *evaluation) evaluateExpression(objects []map[string]any) error {
 	for _, object := range objects {
-		secrets := redact.New(redact.Fingerprint)
+		secrets := redact.New(redact.Plain)
 		if redact.IsSecret(object) {
 			secrets.Learn(object)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
@@ -64,9 +65,11 @@ func (r *runner) listObjects(ctx context.Context) ([]source.Object, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithTimeout(ctx, askTimeout)
-	defer stop()
 	failed := make(chan error, 1)
-	go func() { failed <- objects.Run(ctx) }()
+	var watching sync.WaitGroup
+	watching.Go(func() { failed <- objects.Run(ctx) })
+	defer watching.Wait()
+	defer stop()
 	for !objects.Synced() {
 		if err := objects.Trouble(); err != nil {
 			return nil, err

@@ -22,11 +22,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
-func newRun(p Process) *cobra.Command {
-	command := &cobra.Command{
-		Use:   "run --rules PATH...",
-		Short: "Keep a cluster as the rules say",
-		Long: `Watch what the rules name, and write what they want, until interrupted. Writes
+const runHelp = `Watch what the rules name, and write what they want, until interrupted. Writes
 that are under way are finished then.
 
 The rules are read again when they change, all of them or none: while a file
@@ -37,6 +33,12 @@ cleaned up when they are removed from their set, even while nothing ran. It is
 recorded in a ConfigMap of the --instance, in the namespace of the process. What
 whole sets have left is only reported, unless there is --prune.
 
+With --rules-from-cluster, the RuleSets and ClusterRuleSets of the cluster are
+run too, each as the service account that it names. One that is wrong is refused
+in its status, and what it said before stays in effect. What one has left is
+recorded in its status, and cleaned up when it is deleted. With --leader-elect,
+one of several replicas works at a time; the others keep their caches warm.
+
 Every setting is a flag, a variable (--kube-api-qps is
 DYNCONTROLLER_KUBE_API_QPS) and a key of the --config file (kube-api-qps: 50),
 in this order of precedence. Without a kubeconfig, the service account of the
@@ -46,7 +48,13 @@ Exit code: 0 after an interrupt, or with --once when all has settled; 1 if the
 rules are wrong at the start, or with --once if a write failed, a rule could
 not be evaluated, a resource could not be listed or something could not be
 recorded or cleaned up; 2 for wrong usage; 3 if a server cannot listen or, with
---once, the API server cannot be reached or an interrupt came first.`,
+--once, the API server cannot be reached or an interrupt came first.`
+
+func newRun(p Process) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "run --rules PATH...",
+		Short: "Keep a cluster as the rules say",
+		Long:  runHelp,
 		Example: `  dyncontroller run --rules rules/
   dyncontroller run --rules rules/ --dry-run=server --once
   dyncontroller run -f guardrails.yaml -f labels.yaml --context staging -v 1

@@ -34,12 +34,15 @@ type service struct {
 	// do not fit the schemas of the cluster; guarded by mu.
 	trouble error
 	unfit   bool
+
+	counted *rules.Set // all rules in effect; only of [service.count]
 }
 
 func newService(r *runner) (*service, error) {
 	s := &service{runner: r}
 	s.metrics = telemetry.NewMetrics(r.version, s.informers)
 	r.options.Observers = append(r.options.Observers, s.metrics)
+	r.options.Changed = s.count
 	var err error
 	if s.operator, err = operator.New(r.options); err != nil {
 		return nil, err
@@ -103,12 +106,12 @@ func (s *service) work(ctx context.Context) error {
 		sources.Go(func() { s.followObjects(changing) })
 	}
 	leading, leave := context.WithCancel(working)
-	go func() {
+	caches.Go(func() {
+		defer leave()
 		<-changing.Done()
 		sources.Wait()
 		s.log.Info("stopping")
-		leave()
-	}()
+	})
 	err := s.election.Run(leading, func(ctx context.Context) error {
 		s.operator.Lead(ctx)
 		return nil
@@ -176,8 +179,14 @@ func (s *service) activate(set *rules.Set) (difference, error) {
 	defer s.mu.Unlock()
 	changed := compare(s.active, set)
 	s.active, s.trouble, s.unfit = set, nil, false
-	s.metrics.RulesChanged(len(set.Rules()), changed.removed)
 	return changed, nil
+}
+
+// count tells the metrics which rules are in effect, those of set objects included. It is
+// called by one at a time.
+func (s *service) count(all *rules.Set) {
+	s.metrics.RulesChanged(len(all.Rules()), compare(s.counted, all).removed)
+	s.counted = all
 }
 
 // reloaded takes what has become of files that changed, or of the schemas of the

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
@@ -86,7 +87,7 @@ func wholeSeconds(text string) error {
 
 // sensitive checks a list with commas.
 func sensitive(text string) error {
-	known := SensitiveKinds()
+	known := rules.SensitiveKinds()
 	for _, kind := range list(text) {
 		if slices.Contains(known, kind) {
 			continue

@@ -19,7 +19,7 @@ type Config struct {
 	Rules       []string
 	FromCluster bool
 	Params      []rules.Param
-	// Sensitive lists what rules that name it may write: some of [SensitiveKinds],
+	// Sensitive lists what rules that name it may write: some of [rules.SensitiveKinds],
 	// each once.
 	Sensitive []string
 	Cluster   Cluster
@@ -142,6 +142,8 @@ func (c Config) check() error {
 	switch {
 	case len(c.Rules) == 0 && !c.FromCluster:
 		return errors.New("there are no rules to run; name a file, a directory or - with --rules, or run those of the cluster with --rules-from-cluster")
+	case len(c.Rules) == 0 && len(c.Params) > 0:
+		return errors.New("--param replaces constants of sets in files, and there is no --rules; a set in the cluster is changed where it is")
 	case c.Listen.Metrics != "" && c.Listen.Metrics == c.Listen.Health && !anyPort(c.Listen.Health):
 		return fmt.Errorf("--metrics-bind-address and --health-probe-bind-address are both %q; give each its own, or turn one off with 0", c.Listen.Health)
 	case c.Election.Enabled && c.Once:

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 func electionDefaults(change func(*Election)) Election {
@@ -125,8 +127,8 @@ func TestFromCluster(t *testing.T) {
 		"all that is sensitive": {
 			reason: "Each name that is documented is known.",
 			args:   []string{"-f", "r.yaml"},
-			file:   "allow-sensitive: rbac,webhooks,crds,apiservices,secrets,tokens,certificates,rules,leases\n",
-			want:   defaults(func(c *Config) { c.Sensitive = SensitiveKinds() }),
+			file:   "allow-sensitive: apiservices,certificates,crds,leases,rbac,rules,secrets,tokens,webhooks\n",
+			want:   defaults(func(c *Config) { c.Sensitive = rules.SensitiveKinds() }),
 		},
 		"nothing sensitive": {
 			reason: "An empty list takes back what the variable says.",
@@ -213,7 +215,7 @@ func TestValues(t *testing.T) {
 		"--leader-elect-resource-name=":             `"" cannot name an object: `,
 		"--leader-elect-resource-namespace=a.b":     `"a.b" cannot name a namespace: `,
 		"--allow-sensitive=rbac,secret":             `"secret" is no sensitive kind; did you mean "secrets"?`,
-		"--allow-sensitive=everything":              `"everything" is no sensitive kind; those are rbac, webhooks, crds, apiservices, secrets, tokens, certificates, rules, leases`,
+		"--allow-sensitive=everything":              `"everything" is no sensitive kind; those are apiservices, certificates, crds, leases, rbac, rules, secrets, tokens, webhooks`,
 		"--leader-elect-resource-namespace=a,b c\n": `cannot name a namespace: `,
 	}
 	for arg, want := range cases {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // The flags that are not rows of the table: where the file is cannot be said
@@ -37,7 +39,7 @@ func settings() []setting {
 		{name: "kube-api-qps", fallback: "0", kind: "N", usage: "requests per second to the API server; 0 for no limit", check: rate},
 		{name: "kube-api-burst", fallback: "0", kind: "N", usage: "requests at once before --kube-api-qps holds them back; 0 for the same number", check: atLeast(0)},
 		{name: "rules-from-cluster", fallback: "false", kind: boolean, usage: "run the RuleSets and ClusterRuleSets of the cluster too, each as the service account that it names", check: truth},
-		{name: "allow-sensitive", kind: "KINDS", usage: "what rules that name it may write, comma-separated: " + strings.Join(SensitiveKinds(), ", "), check: sensitive},
+		{name: "allow-sensitive", kind: "KINDS", usage: "what rules that name it may write, comma-separated: " + strings.Join(rules.SensitiveKinds(), ", "), check: sensitive},
 		{name: "dry-run", fallback: string(DryRunNone), kind: "WHO", usage: "none to write; server to have the API server check writes without storing them; client to send nothing", check: oneOf(DryRuns()...)},
 		{name: "once", fallback: "false", kind: boolean, usage: "settle what can settle now, report, exit; opens no port", check: truth},
 		{name: "leader-elect", fallback: "false", kind: boolean, usage: "run the rules only while holding a Lease, so that of several replicas one does", check: truth},
@@ -61,11 +63,6 @@ func DryRuns() []string {
 
 // LoggingFormats lists the values of --logging-format.
 func LoggingFormats() []string { return []string{"text", "json"} }
-
-// SensitiveKinds lists what --allow-sensitive may name.
-func SensitiveKinds() []string {
-	return []string{"rbac", "webhooks", "crds", "apiservices", "secrets", "tokens", "certificates", "rules", "leases"}
-}
 
 // unsupported lists the settings that are part of the language but not built
 // yet.
@@ -103,7 +100,7 @@ func AddFlags(flags *pflag.FlagSet) {
 // AddParamFlag adds --param, which several commands have. Its values are for
 // [ParseParams].
 func AddParamFlag(flags *pflag.FlagSet) *[]string {
-	return flags.StringArray(paramFlag, nil, "replace a constant of a set of rules: `SET.NAME=VALUE`, where VALUE is YAML or, in place of a text, the text itself; may be repeated")
+	return flags.StringArray(paramFlag, nil, "replace a constant of a set of rules in a file: `SET.NAME=VALUE`, where VALUE is YAML or, in place of a text, the text itself; may be repeated")
 }
 
 // boolean is the kind of a setting that is turned on by its name alone. The

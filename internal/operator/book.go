@@ -6,11 +6,14 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -42,14 +45,39 @@ func (o *Operator) parts(t *tenant, b *book) inventory.Parts {
 			sets[ruleOf(key)] = noting{o.inventoryOf(key), b, key}
 		}
 	}
-	owners := o.owners()
-	return inventory.Parts{Sets: sets, Rest: inventory.Scope(o.files, func(l plan.Leftover) bool {
-		account, known := owners[setOf(l.Rule)]
-		if !known {
-			account = l.Account
+	mine := o.ownership(t.account)
+	return inventory.Parts{Sets: sets, Rest: inventory.Scope(o.files, mine)}
+}
+
+// ownership tells which leftovers of sets in files an account looks after: those of its
+// sets, whoever left them, and those that it left for sets that are gone. A set that is
+// only not in effect is not gone: what it has left is left alone, and nobody tells of
+// it. The lock is held.
+func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) bool {
+	owners := map[plan.Rule]types.NamespacedName{}
+	own := func(set *rules.Set) {
+		for _, rule := range set.Rules() {
+			owners[setOf(rule.ID)] = rule.Identity()
 		}
-		return account == t.account
-	})}
+	}
+	own(o.rules)
+	resting := map[plan.Rule]bool{}
+	for key, set := range o.objects {
+		switch {
+		case set.effective() != nil:
+			own(set.effective())
+		case !set.Deleting:
+			resting[ruleOf(key)] = true
+		}
+	}
+	unknown := o.options.Settings.FromCluster && !o.listed
+	return func(l plan.Leftover) bool {
+		set := setOf(l.Rule)
+		if owner, known := owners[set]; known {
+			return owner == account
+		}
+		return !unknown && !resting[set] && l.Account == account
+	}
 }
 
 // inventoryOf is what a set object may have left.

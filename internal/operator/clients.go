@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -26,6 +27,7 @@ func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 		tally: setstatus.NewTally(), log: o.options.Log, judged: o.changed,
 	}
 	t.book = o.newBook(t)
+	t.queue = &observers{all: append([]engine.Observer{t.tally}, o.options.Observers...), total: &o.queued}
 	if account != (types.NamespacedName{}) {
 		t.gate.set(errUnreviewed)
 		t.log = t.log.With("account", account.String())
@@ -39,7 +41,7 @@ func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 	if t.reviewer, err = access.NewReviewer(o.options.Cluster.Config, account); err != nil {
 		return nil, fmt.Errorf("preparing to ask what %s may do: %w", accountName(account), err)
 	}
-	t.access = access.NewWatcher(t.reviewer, o.options.Clock, t.judge)
+	t.access = access.NewWatcher(t, o.options.Clock, t.judge)
 	t.engine = engine.New(options)
 	return t, nil
 }
@@ -60,7 +62,7 @@ func (o *Operator) engineOptions(t *tenant, as *rest.Config) (engine.Options, er
 			return t.informers
 		},
 		Live:      reader,
-		Observer:  &observers{all: append([]engine.Observer{t.tally}, o.options.Observers...), total: &o.queued},
+		Observer:  t.queue,
 		Looked:    t.tally.Looked,
 		Concluded: t.concluded,
 		Forgot:    t.tally.Forgot,
@@ -103,12 +105,17 @@ func (o *Operator) housekeeping(t *tenant, reader *live.Reader, writer engine.Wr
 	options := cleanup.Options{
 		Reader: NewAfterlife(reader, o.options.Cluster.Discovery), Writer: writer, Observe: o.cleaned, Clock: o.options.Clock,
 	}
+	t.sweep = func(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
+		done, err := t.book.sweep(ctx, options, leftovers)
+		if apierrors.IsForbidden(err) {
+			t.access.Look() // The account may have lost the right, or be gone.
+		}
+		return done, err
+	}
 	return engine.Housekeeping{
 		Inventory: t.book,
-		Sweep: func(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
-			return t.book.sweep(ctx, options, leftovers)
-		},
-		Prune: o.prunes,
+		Sweep:     t.sweep,
+		Prune:     o.prunes,
 	}
 }
 

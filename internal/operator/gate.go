@@ -5,10 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// gate lets the requests of a tenant pass, or none of them and says why. It is shut
-// at first. It is safe for concurrent use.
+// gate lets the requests of a tenant pass, or none of them and says why. It is safe for
+// concurrent use.
 type gate struct{ shut atomic.Pointer[error] }
 
+// newGate returns a gate that is shut because of err, or open with nil.
 func newGate(err error) *gate {
 	g := &gate{}
 	g.set(err)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -24,11 +25,17 @@ const schemaLook = 10 * time.Second
 // object is a set object, and what became of it. It is immutable.
 type object struct {
 	source.Object
-	// good is the newest version that could be compiled, nil where there was none.
+	// built is the present version compiled, nil where it has mistakes of its own, and
+	// found what compiling it told.
+	built *rules.Set
+	found document.Errors
+	// good is the newest version that was accepted, nil where there was none.
 	good *rules.Set
 	// mistakes are those of the present version, or why it does not fit the schemas any
 	// more. With warnings.
 	mistakes document.Errors
+	// taken says that a file has the same set, which then is the one that counts.
+	taken bool
 }
 
 // refused reports whether the present version is not in effect.
@@ -36,7 +43,7 @@ func (s *object) refused() bool { return len(s.mistakes.Of(document.Mistake)) > 
 
 // effective are the rules of the object that are to be in effect, nil for none.
 func (s *object) effective() *rules.Set {
-	if s.Deleting {
+	if s.Deleting || s.taken {
 		return nil
 	}
 	return s.good
@@ -66,13 +73,15 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 	known, news := schemas.Ask(ctx, named(all))
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	before := o.objects
+	before, first := o.objects, !o.listed
+	o.listed = true
 	o.take(all, known, news)
-	if !news && maps.EqualFunc(before, o.objects, sameRules) {
+	if !first && !news && !o.undone && maps.EqualFunc(before, o.objects, sameRules) {
 		o.changed()
 		return
 	}
-	if err := o.regroup(); err != nil {
+	err := o.regroup()
+	if o.undone = err != nil; err != nil {
 		o.options.Log.Error("rules of set objects could not be put into effect", "err", err)
 	}
 }
@@ -82,7 +91,16 @@ func (o *Operator) take(all []source.Object, known *schema.Catalog, news bool) {
 	before := o.objects
 	o.objects = make(map[source.Key]*object, len(all))
 	for _, one := range all {
-		o.objects[one.Key] = o.compiled(one, before[one.Key], known, news)
+		o.objects[one.Key] = o.judged(one, before[one.Key], known, news)
+	}
+}
+
+// retake judges set objects again by what files there are now. The lock is held.
+func (o *Operator) retake() {
+	before := o.objects
+	o.objects = make(map[source.Key]*object, len(before))
+	for key, one := range before {
+		o.objects[key] = o.judged(one.Object, one, nil, false)
 	}
 }
 
@@ -91,33 +109,46 @@ func sameRules(a, b *object) bool {
 	return a.effective() == b.effective() && a.Deleting == b.Deleting && a.UID == b.UID && slices.Equal(a.accounts(), b.accounts())
 }
 
-// compiled judges a set object, unless that is known.
-func (o *Operator) compiled(one source.Object, before *object, known *schema.Catalog, news bool) *object {
-	same := before != nil && before.UID == one.UID
-	if same && before.Generation == one.Generation && !news {
-		return &object{one, before.good, before.mistakes}
+// judged decides about a set object, which is compiled unless that is known.
+func (o *Operator) judged(one source.Object, before *object, known *schema.Catalog, news bool) *object {
+	if before != nil && before.UID != one.UID {
+		before = nil
 	}
-	out := &object{Object: one}
-	options := o.options.Rules
-	options.Schemas = known
-	set, mistakes := rules.Load([]document.File{one.Document}, options)
-	if mistakes = append(mistakes, o.unfit(one)...); len(mistakes.Of(document.Mistake)) == 0 {
-		out.good, out.mistakes = set, set.Warnings()
-		return out
+	out := &object{Object: one, taken: o.inFiles(one.Key)}
+	if before != nil && before.Generation == one.Generation && !news {
+		out.built, out.found = before.built, before.found
+	} else {
+		out.built, out.found = o.compiled(one, known)
 	}
-	out.mistakes = mistakes
-	if same {
+	out.mistakes = append(slices.Clone(out.found), out.misplaced()...)
+	switch {
+	case !out.refused():
+		out.good = out.built
+	case before != nil:
 		out.good = before.good
 	}
-	if !same || before.Generation != one.Generation || !before.refused() {
-		o.options.Log.Warn("a rule set is refused, its status says why", "set", one.Key.String(), "err", mistakes.Of(document.Mistake)[0].Message)
+	if out.refused() && (before == nil || before.Generation != one.Generation || !before.refused()) {
+		o.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", out.mistakes.Of(document.Mistake)[0].Message)
 	}
 	return out
 }
 
-// unfit are the mistakes that only matter in a cluster. The lock is held.
-func (o *Operator) unfit(one source.Object) document.Errors {
-	sets, _ := spec.Parse([]document.File{one.Document}, one.Key.Namespace)
+// compiled returns no set where there are mistakes, and what is doubtful where there are
+// none.
+func (o *Operator) compiled(one source.Object, known *schema.Catalog) (*rules.Set, document.Errors) {
+	options := o.options.Rules
+	options.Schemas = known
+	set, mistakes := rules.Load([]document.File{one.Document}, options)
+	if mistakes = append(mistakes, nameless(one)...); len(mistakes.Of(document.Mistake)) > 0 {
+		return nil, mistakes
+	}
+	return set, set.Warnings()
+}
+
+// nameless is the mistake of a set that does not say who acts. Only a file may leave
+// that out.
+func nameless(one source.Object) document.Errors {
+	sets, _ := spec.Parse([]document.File{one.Document}, one.Namespace)
 	var out document.Errors
 	for _, set := range sets {
 		if set.Identity == (types.NamespacedName{}) && !set.Faulty() {
@@ -125,22 +156,37 @@ func (o *Operator) unfit(one source.Object) document.Errors {
 				"a %s in the cluster must have a serviceAccountName", set.Kind))
 		}
 	}
-	for _, rule := range o.rules.IDs() {
-		if keyOf(rule) == one.Key {
-			return append(out, &document.Error{
-				File: one.Document.Name, Message: fmt.Sprintf("a file that dyncontroller runs has the same %s", one.Key.Kind),
-				Hint: "rename one of them, or take away the file",
-			})
-		}
+	return out
+}
+
+// misplaced are the mistakes that are not of what the set says.
+func (s *object) misplaced() document.Errors {
+	var out document.Errors
+	if s.LostNull != "" {
+		out = append(out, &document.Error{
+			File: s.Document.Name, Path: s.LostNull, Message: "a null was lost on its way into the cluster",
+			Hint: "apply with --server-side, or write ${nil} in a body",
+		})
+	}
+	if s.taken {
+		out = append(out, &document.Error{
+			File: s.Document.Name, Message: fmt.Sprintf("a file that dyncontroller runs has the same %s", s.Kind),
+			Hint: "rename one of them, or take away the file",
+		})
 	}
 	return out
+}
+
+// inFiles reports whether a file has the set. The lock is held.
+func (o *Operator) inFiles(set source.Key) bool {
+	return slices.ContainsFunc(o.rules.IDs(), func(rule plan.Rule) bool { return keyOf(rule) == set })
 }
 
 // named lists the resources that set objects name, each once.
 func named(all []source.Object) []apischema.GroupVersionResource {
 	out := map[apischema.GroupVersionResource]bool{}
 	for _, one := range all {
-		sets, _ := spec.Parse([]document.File{one.Document}, one.Key.Namespace)
+		sets, _ := spec.Parse([]document.File{one.Document}, one.Namespace)
 		for _, set := range sets {
 			for _, resource := range set.Resources {
 				out[resource.GVR] = true

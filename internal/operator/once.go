@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -35,7 +36,7 @@ func (o *Operator) Take(ctx context.Context, set *rules.Set, objects []source.Ob
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.rules = set
+	o.rules, o.listed = set, true
 	o.take(objects, known, false)
 	var refused []error
 	for _, one := range o.inOrder() {
@@ -69,7 +70,12 @@ func (e *RefusedError) Error() string {
 // after the other, and again where another has written since. It takes the place of Run
 // and Lead, and is called once.
 func (o *Operator) Settle(ctx context.Context) ([]Settlement, error) {
+	var orphans map[types.NamespacedName]bool
+	if o.options.holdsFiles() {
+		orphans, _ = o.orphans(ctx) // The housekeeping says what is wrong.
+	}
 	o.mu.Lock()
+	maps.Copy(o.left, orphans)
 	all := o.joined()
 	accounts := o.accounts(all)
 	o.mu.Unlock()
@@ -121,11 +127,23 @@ func (t *tenant) admit(ctx context.Context, set *rules.Set) error {
 	found, err := t.reviewer.Review(ctx, permissionsOf(t.needs))
 	switch {
 	case err == nil:
-		t.judge(access.Verdict{Known: true, Account: found.Account, UID: found.UID, Missing: found.Missing})
+		t.begin(access.Verdict{Known: true, Account: found.Account, UID: found.UID, Missing: found.Missing})
 		return found.Account
 	case t.account == (types.NamespacedName{}):
 		return nil
 	default:
 		return err
 	}
+}
+
+// begin takes the first verdict of a tenant whose rules are yet to come: the caches must
+// not run before the engine settles, which waits to be told that they are complete.
+func (t *tenant) begin(verdict access.Verdict) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.verdict = verdict
+	if t.account != (types.NamespacedName{}) {
+		t.gate.set(shutBy(verdict))
+	}
+	t.apply(t.denied())
 }

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +16,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
@@ -32,6 +32,8 @@ type Operator struct {
 	objects map[source.Key]*object           // guarded by mu
 	left    map[types.NamespacedName]bool    // accounts of sets in files that may be gone; guarded by mu
 	tenants map[types.NamespacedName]*tenant // guarded by mu
+	listed  bool                             // the set objects are known; guarded by mu
+	undone  bool                             // not all tenants have what they should; guarded by mu
 	news    chan struct{}                    // closed when there are other tenants; guarded by mu
 
 	statuses *setstatus.Writer
@@ -44,15 +46,7 @@ func New(options Options) (*Operator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	files, err := NewInventory(client, options.Cluster.Namespace, options.Settings.Instance)
-	if err != nil {
-		return nil, err
-	}
-	reader, err := dynamic.NewForConfig(options.Cluster.Config)
-	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
-	}
-	known, err := NewInventory(reader, options.Cluster.Namespace, options.Settings.Instance)
+	files, known, err := inventories(&options, client)
 	if err != nil {
 		return nil, err
 	}
@@ -65,49 +59,43 @@ func New(options Options) (*Operator, error) {
 	return o, nil
 }
 
+// inventories are what the sets in files have left, and the same to be read while somebody
+// else leads. A process without files needs no right to read the ConfigMap.
+func inventories(options *Options, client dynamic.Interface) (files, known inventory.Store, err error) {
+	if !options.holdsFiles() {
+		none := &inventory.Memory{}
+		return none, none, nil
+	}
+	cluster := options.Cluster
+	if files, err = NewInventory(client, cluster.Namespace, options.Settings.Instance); err != nil {
+		return nil, nil, err
+	}
+	reader, err := dynamic.NewForConfig(cluster.Config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a client: %w", err)
+	}
+	known, err = NewInventory(reader, cluster.Namespace, options.Settings.Instance)
+	return files, known, err
+}
+
 // SetFiles replaces the rules that come from files, as a whole. Where that fails, those
 // from before stay in effect.
 func (o *Operator) SetFiles(set *rules.Set) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	before := o.rules
+	before, objects := o.rules, o.objects
+	if o.options.holdsFiles() { // They may have left something as who they were.
+		for _, account := range before.Identities() {
+			o.left[account] = true
+		}
+	}
 	o.rules = set
+	o.retake()
 	if err := o.regroup(); err != nil {
-		o.rules = before
-		return fmt.Errorf("changing the rules: %w", err)
+		o.rules, o.objects = before, objects
+		return fmt.Errorf("changing the rules: %w", errors.Join(err, o.regroup()))
 	}
 	return nil
-}
-
-// regroup gives each tenant the rules of its identity. The lock is held.
-func (o *Operator) regroup() error {
-	all := o.joined()
-	wanted := o.accounts(all)
-	for _, account := range wanted {
-		if o.tenants[account] != nil {
-			continue
-		}
-		t, err := o.newTenant(account)
-		if err != nil {
-			return err
-		}
-		o.tenants[account] = t
-	}
-	var failed error
-	for _, t := range o.sorted() {
-		set := all.Of(t.account)
-		if failed = t.setRules(set); failed != nil {
-			break
-		}
-		if !slices.Contains(wanted, t.account) {
-			delete(o.tenants, t.account)
-			close(t.gone)
-		}
-	}
-	close(o.news)
-	o.news = make(chan struct{})
-	o.changed()
-	return failed
 }
 
 // joined are all rules that are to be in effect. The lock is held.
@@ -135,16 +123,6 @@ func (o *Operator) accounts(all *rules.Set) []types.NamespacedName {
 		}
 	}
 	return slices.SortedFunc(maps.Keys(out), byName)
-}
-
-// owners are the identities of the sets in effect, by the set, and nobody for set
-// objects that are not. The lock is held.
-func (o *Operator) owners() map[plan.Rule]types.NamespacedName {
-	out := map[plan.Rule]types.NamespacedName{}
-	for _, rule := range o.joined().Rules() {
-		out[setOf(rule.ID)] = rule.Identity()
-	}
-	return out
 }
 
 // sorted lists the tenants in order. The lock is held.

@@ -35,6 +35,9 @@ type Options struct {
 	Recorder engine.Recorder
 	// Cleaned is told what is cleaned up after rules that are gone; nil for nobody.
 	Cleaned func(cleanup.Report)
+	// Changed is told of all rules that are in effect, each time that there may be others;
+	// nil for nobody. It must not call the operator.
+	Changed func(*rules.Set)
 	// Instance names this process in Events.
 	Instance string
 	Log      *slog.Logger

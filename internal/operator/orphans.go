@@ -2,6 +2,8 @@ package operator
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -15,12 +17,8 @@ const orphansAgain = 15 * time.Second
 // knows, or the context is done.
 func (o *Operator) findOrphans(ctx context.Context) {
 	for o.options.holdsFiles() {
-		book, err := o.known.Load(ctx)
+		accounts, err := o.orphans(ctx)
 		if err == nil {
-			accounts := map[types.NamespacedName]bool{}
-			for _, left := range book.All() {
-				accounts[left.Account] = true
-			}
 			o.adopt(accounts)
 			return
 		}
@@ -32,12 +30,26 @@ func (o *Operator) findOrphans(ctx context.Context) {
 	}
 }
 
+// orphans are the accounts that have left something for sets in files.
+func (o *Operator) orphans(ctx context.Context) (map[types.NamespacedName]bool, error) {
+	book, err := o.known.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("looking who has left something: %w", err)
+	}
+	accounts := map[types.NamespacedName]bool{}
+	for _, left := range book.All() {
+		accounts[left.Account] = true
+	}
+	return accounts, nil
+}
+
 // adopt has a tenant for each of the accounts.
 func (o *Operator) adopt(accounts map[types.NamespacedName]bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.left = accounts
+	maps.Copy(o.left, accounts)
 	if err := o.regroup(); err != nil {
+		o.undone = true
 		o.options.Log.Error("what rules have left that are gone is not looked after", "err", err)
 	}
 }

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,13 +50,17 @@ func (o *Operator) tenantsOf(set *object) []*tenant {
 func (o *Operator) compose(set *object, tenants []*tenant, previous v1alpha1.Status) v1alpha1.Status {
 	in := setstatus.Input{
 		Generation: set.Generation, Previous: previous, Now: o.options.Clock.Now(),
-		LastGood: set.refused() && set.good != nil, Deleting: set.Deleting,
+		LastGood: set.refused() && set.effective() != nil, Deleting: set.Deleting,
 		Warnings: len(set.mistakes.Of(document.Warning)),
 	}
 	in.Mistakes, in.NotAllowed = sensitive(set.mistakes)
-	for _, t := range tenants {
+	// Rules that nobody could be found to run are not in effect.
+	in.Unreviewed = len(tenants) < len(set.accounts())
+	for _, t := range tenants { // Several only clean up, and each may be what keeps it.
 		in.Account = t.account
-		in.NotRecorded, in.NotCleaned = t.book.troubles(set.Key)
+		unkept, uncleaned := t.book.troubles(set.Key)
+		in.NotRecorded = errors.Join(in.NotRecorded, unkept)
+		in.NotCleaned = errors.Join(in.NotCleaned, uncleaned)
 		t.fill(&in, set.effective())
 	}
 	return setstatus.Compose(in)
@@ -79,18 +84,22 @@ func sensitive(all document.Errors) (mistakes document.Errors, notAllowed error)
 func (t *tenant) fill(in *setstatus.Input, set *rules.Set) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	in.NoAccount = t.verdict.Account
-	in.Unreviewed = t.gate.err() != nil && t.verdict.Account == nil
+	in.NoAccount = cmp.Or(in.NoAccount, t.verdict.Account)
+	in.Unreviewed = in.Unreviewed || t.gate.err() != nil && t.verdict.Account == nil
 	if set == nil {
 		return
 	}
+	ids := set.IDs()
 	for _, need := range t.needs {
-		if slices.Contains(t.verdict.Missing, need.Permission) {
+		missing, known := t.reviewed[need.Permission]
+		if missing {
 			in.Missing = append(in.Missing, need)
 		}
+		ours := func(rule plan.Rule) bool { return slices.Contains(ids, rule) }
+		in.Unreviewed = in.Unreviewed || !known && slices.ContainsFunc(need.Rules, ours)
 	}
 	in.Caches = t.statusOf(slices.Concat(set.Selections(), set.Related()))
-	for _, id := range set.IDs() {
+	for _, id := range ids {
 		in.Rules = append(in.Rules, setstatus.Rule{ID: id, Counts: t.tally.Counts(id)})
 	}
 }
@@ -103,8 +112,8 @@ func (t *tenant) statusOf(selections []plan.Selection) []informer.Status {
 	}
 	var out []informer.Status
 	for _, status := range t.informers.Status() {
-		missing := func(p plan.Permission) bool { return reads(p, status.Key) }
-		if slices.Contains(selections, plan.Selection(status.Key)) && !slices.ContainsFunc(t.verdict.Missing, missing) {
+		missing := func(p plan.Permission) bool { return reads(p, status.Key) && t.reviewed[p] }
+		if slices.Contains(selections, plan.Selection(status.Key)) && !slices.ContainsFunc(permissionsOf(t.needs), missing) {
 			out = append(out, status)
 		}
 	}
@@ -119,7 +128,7 @@ func (s *object) accounts() []types.NamespacedName {
 	var out []types.NamespacedName
 	for _, left := range s.Status.Inventory {
 		account := types.NamespacedName{Namespace: left.ServiceAccountNamespace, Name: left.ServiceAccount}
-		if s.Deleting && !slices.Contains(out, account) {
+		if s.Deleting && !s.taken && left.Within(s.Namespace) && !slices.Contains(out, account) {
 			out = append(out, account)
 		}
 	}

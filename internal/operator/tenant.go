@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,26 +29,41 @@ type tenant struct {
 	account   types.NamespacedName // empty for the process's own
 	engine    *engine.Engine
 	informers *informer.Set
-	reviewer  *access.Reviewer
+	reviewer  access.Asker
 	access    *access.Watcher
 	gate      *gate
 	tally     *setstatus.Tally
+	queue     *observers
 	book      *book
 	log       *slog.Logger
 	judged    func() // tells that there is a new verdict
+	// sweep cleans up as the tenant; nil in a dry run.
+	sweep func(context.Context, []plan.Leftover) ([]plan.Leftover, error)
 
+	given  *given        // nil for nothing yet; guarded by the lock of the operator
 	gone   chan struct{} // closed when nobody needs it any more
-	worked sync.Once     // the engine has run, or will not
+	worked atomic.Bool   // the engine runs, or will not any more
 
-	mu      sync.Mutex
-	set     *rules.Set     // in effect; guarded by mu
-	needs   []rules.Need   // of set; guarded by mu
-	verdict access.Verdict // guarded by mu
+	mu       sync.Mutex
+	set      *rules.Set               // in effect; guarded by mu
+	needs    []rules.Need             // of set; guarded by mu
+	verdict  access.Verdict           // what the engine goes by; guarded by mu
+	reviewed map[plan.Permission]bool // what was asked for, and is missing or not; guarded by mu
+	ended    bool                     // the engine has run; guarded by mu
 }
 
-// work runs the engine until the context is done.
+// work runs the engine until the context is done. It is run once: somebody who comes
+// later does not wait for it.
 func (t *tenant) work(ctx context.Context) {
-	t.worked.Do(func() { t.engine.Run(ctx) })
+	if !t.worked.CompareAndSwap(false, true) {
+		return
+	}
+	t.engine.Run(ctx)
+	t.queue.Queued(0)
+	t.mu.Lock()
+	t.ended = true
+	t.mu.Unlock()
+	t.informers.Stop() // What a new verdict may have started meanwhile.
 }
 
 // concluded is told what could not be done. Who is refused a request may have lost the
@@ -90,6 +106,9 @@ func permissionsOf(needs []rules.Need) []plan.Permission {
 func (t *tenant) swap(set *rules.Set, needs []rules.Need) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.ended {
+		return nil // There is nobody left to carry them out.
+	}
 	before := t.set
 	t.set = set
 	t.tally.Follow(set.IDs())
@@ -109,24 +128,49 @@ func (t *tenant) swap(set *rules.Set, needs []rules.Need) error {
 func (t *tenant) judge(verdict access.Verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before := t.verdict
+	before, shut := t.verdict, t.gate.err() != nil
 	t.verdict = verdict
 	t.say(before)
 	if t.account != (types.NamespacedName{}) {
 		t.gate.set(shutBy(verdict))
 	}
-	if verdict.Recreated {
+	if !t.ended {
+		t.obey(before, shut)
+	}
+	t.judged()
+}
+
+// obey has the engine go by a new verdict. The lock is held.
+func (t *tenant) obey(before access.Verdict, shut bool) {
+	if t.verdict.Recreated {
 		// What was read belongs to another account of the same name.
 		t.apply(t.refused(errUnreviewed))
 	}
 	t.apply(t.denied())
-	if t.regained(before) && t.set != nil {
+	if t.set != nil && t.regained(before, shut) {
 		// What was refused is tried again at once.
 		if err := t.engine.SetRules(t.set); err != nil {
 			t.log.Error("rules that may act again do not", "err", err)
 		}
 	}
+}
+
+// Review implements [access.Asker]. It notes what the account lacks of what it was asked
+// for, as a watcher is not told of an answer that is the same as before: until then it
+// is not known of rules that are new.
+func (t *tenant) Review(ctx context.Context, permissions []plan.Permission) (access.Finding, error) {
+	found, err := t.reviewer.Review(ctx, permissions)
+	if err != nil {
+		return found, err //nolint:wrapcheck // It says what was asked.
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reviewed = make(map[plan.Permission]bool, len(permissions))
+	for _, permission := range permissions {
+		t.reviewed[permission] = slices.Contains(found.Missing, permission)
+	}
 	t.judged()
+	return found, nil
 }
 
 // known is what is known of the account.
@@ -148,13 +192,14 @@ func shutBy(verdict access.Verdict) error {
 	}
 }
 
-// regained reports whether the account may do something again that it could not.
-func (t *tenant) regained(before access.Verdict) bool {
-	if before.Account != nil && t.verdict.Account == nil {
-		return true
+// regained reports whether the account may do something again that it could not, as
+// when the gate was shut.
+func (t *tenant) regained(before access.Verdict, shut bool) bool {
+	if t.gate.err() != nil {
+		return false
 	}
 	lost := func(p plan.Permission) bool { return !slices.Contains(t.verdict.Missing, p) }
-	return t.verdict.Account == nil && slices.ContainsFunc(before.Missing, lost)
+	return shut || slices.ContainsFunc(before.Missing, lost)
 }
 
 // apply has the engine do without caches, where nobody else can be told of an error.
@@ -162,51 +207,6 @@ func (t *tenant) apply(denied map[informer.Key]error) {
 	if err := t.engine.Deny(denied); err != nil {
 		t.log.Error("caches could not be changed", "err", err)
 	}
-}
-
-// denied are the caches of the rules that may not be had, and why.
-func (t *tenant) denied() map[informer.Key]error {
-	if err := t.gate.err(); err != nil {
-		return t.refused(err)
-	}
-	out := map[informer.Key]error{}
-	for _, key := range t.caches() {
-		for _, missing := range t.verdict.Missing {
-			if reads(missing, key) {
-				out[key] = fmt.Errorf("%s may not %s", accountName(t.account), missing)
-				break
-			}
-		}
-	}
-	return out
-}
-
-// refused denies all caches.
-func (t *tenant) refused(err error) map[informer.Key]error {
-	out := map[informer.Key]error{}
-	for _, key := range t.caches() {
-		out[key] = err
-	}
-	return out
-}
-
-// caches are those that the rules want.
-func (t *tenant) caches() []informer.Key {
-	if t.set == nil {
-		return nil
-	}
-	all := map[informer.Key]bool{}
-	for _, selection := range slices.Concat(t.set.Selections(), t.set.Related()) {
-		all[informer.Key(selection)] = true
-	}
-	return slices.Collect(maps.Keys(all))
-}
-
-// reads reports whether a cache cannot be filled, or kept, without a permission.
-func reads(p plan.Permission, key informer.Key) bool {
-	return (p.Verb == "list" || p.Verb == "watch") && p.Subresource == "" &&
-		p.Resource == key.GVR.GroupResource() && p.Namespace == key.Namespace &&
-		(p.Name == "" || key.FieldSelector == "metadata.name="+p.Name)
 }
 
 // say logs what has become of the rights, where that is news.
@@ -221,13 +221,22 @@ func (t *tenant) say(before access.Verdict) {
 		}
 	case !slices.Equal(now.Missing, before.Missing):
 		if len(now.Missing) > 0 {
-			t.log.Warn("permissions are missing", "permissions", now.Missing)
+			t.log.Warn("permissions are missing", "permissions", sentence(now.Missing))
 		} else {
 			t.log.Info("no permission is missing any more")
 		}
 	case text(now.Unknown) != text(before.Unknown) && now.Unknown != nil:
 		t.log.Warn("cannot ask what rules may do", "err", now.Unknown)
 	}
+}
+
+// sentence lists permissions for people.
+func sentence(all []plan.Permission) string {
+	texts := make([]string, len(all))
+	for i, permission := range all {
+		texts[i] = permission.String()
+	}
+	return strings.Join(texts, ", ")
 }
 
 func text(err error) string {

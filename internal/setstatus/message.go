@@ -1,6 +1,7 @@
 package setstatus
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -61,6 +62,16 @@ func text(err error) string {
 		return ""
 	}
 	return bounded(strings.Join(strings.Fields(err.Error()), " "), longestError)
+}
+
+// unplaced is the message of an error without the lines of a file that nobody has seen.
+func unplaced(err error) string {
+	placed, is := errors.AsType[*document.Error](err)
+	if !is {
+		return err.Error()
+	}
+	bare := document.Error{Path: placed.Path, Message: placed.Message, Hint: placed.Hint}
+	return strings.Replace(err.Error(), placed.Error(), bare.Error(), 1)
 }
 
 // count is a number of things.

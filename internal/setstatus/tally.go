@@ -108,7 +108,7 @@ func (t *Tally) Concluded(key engine.Key, failures []engine.Failure) {
 			return // No rule has come to look, so nothing is known that was not before.
 		}
 		for _, rule := range failure.Rules {
-			texts[rule] = bounded(failure.Err.Error(), longestError)
+			texts[rule] = bounded(unplaced(failure.Err), longestError)
 		}
 	}
 	var all []plan.Rule

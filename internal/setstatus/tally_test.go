@@ -17,6 +17,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 var (
@@ -63,6 +64,14 @@ func TestTally(t *testing.T) {
 				}
 			},
 			a: Counts{Matched: 4},
+		},
+		"where": {
+			reason: "Who sees the object does not see the lines that it was read as.",
+			do: func(tally *Tally) {
+				wrong := &document.Error{File: "RuleSet shop/guard", Line: 30, Column: 28, Path: "spec.rules[0].when", Message: "no", Hint: "yes"}
+				tally.Concluded(pod("x"), []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: fmt.Errorf("trying: %w", wrong)}})
+			},
+			a: Counts{Errors: 1, LastError: "trying: spec.rules[0].when: no; yes"},
 		},
 		"again": {
 			reason: "An object counts once, however often it is looked at.",

@@ -27,6 +27,9 @@ type Object struct {
 	Status v1alpha1.Status
 	// Annotations are shared: read only.
 	Annotations map[string]string
+	// LostNull is where the author wrote a null that the object does not have, such as
+	// "spec.rules[0].when"; empty for nowhere.
+	LostNull string
 	// Document is what the object says, to be compiled as a file is. It has nothing but
 	// apiVersion, kind, name, namespace and spec, and is the same for the same of these,
 	// byte for byte. The name of the file is that of the set, "RuleSet shop/guard"; its
@@ -41,7 +44,7 @@ func objectOf(kind string, u *unstructured.Unstructured) Object {
 		Key: key, UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(),
 		Deleting:  u.GetDeletionTimestamp() != nil,
 		Finalizer: slices.Contains(u.GetFinalizers(), v1alpha1.Finalizer),
-		Status:    statusOf(u), Annotations: u.GetAnnotations(),
+		Status:    statusOf(u), Annotations: u.GetAnnotations(), LostNull: lostNull(u),
 		Document: DocumentOf(key, u.Object),
 	}
 }

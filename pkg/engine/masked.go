@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -15,6 +16,9 @@ type masker struct {
 	mu     sync.Mutex
 	learn  func(*redact.Values) // nil once it was called
 	values redact.Values
+	// blind says that a Secret that rules asked for could not be read yet, so that what
+	// they fail with may be a copy of one that cannot be told from other text.
+	blind bool
 }
 
 // masker returns what hides the values that the evaluation has to do with.
@@ -27,10 +31,13 @@ func (s *source) masker(seen sight, decided plan.Plan) *masker {
 		read = append(read, seen.Object)
 	}
 	written := append(toSecrets(decided.Operations), toSecrets(decided.Audited)...)
-	if len(read)+len(written) == 0 {
+	blind := s.blind()
+	if len(read)+len(written) == 0 && !blind {
 		return nil
 	}
-	return newMasker(s.asker, read, written, decided.Operations)
+	out := newMasker(s.asker, read, written, decided.Operations)
+	out.blind = blind
+	return out
 }
 
 // newMasker is apart from where it turns out that there is nothing to hide, so that this
@@ -73,6 +80,11 @@ func (s *source) secrets() []map[string]any {
 	return out
 }
 
+// blind reports whether a question about Secrets had no answer.
+func (s *source) blind() bool {
+	return slices.ContainsFunc(s.asked, func(q plan.Read) bool { return q.IsSecret() && s.answers[q.Key()].err != nil })
+}
+
 func toSecrets(operations []plan.Operation) []plan.Operation {
 	var out []plan.Operation
 	for _, operation := range operations {
@@ -101,13 +113,21 @@ func (m *masker) known() *redact.Values {
 	return &m.values
 }
 
+// reasons hides them in what rules fail with.
+func (m *masker) reasons() *redact.Values {
+	if m.blind {
+		return redact.Everything(nil)
+	}
+	return m.known()
+}
+
 func (m *masker) error(err error) error {
 	if m == nil || err == nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.known().Error(err)
+	return m.reasons().Error(err)
 }
 
 // plan masks decisions and Events before anything is made of them: an Event is named by
@@ -120,11 +140,15 @@ func (m *masker) plan(decided *plan.Plan) {
 	defer m.mu.Unlock()
 	for i := range decided.Decisions {
 		d := &decided.Decisions[i]
+		hide := m.known()
+		if d.Outcome.Troubled() {
+			hide = m.reasons()
+		}
 		if d.Reason != "" {
-			d.Reason = m.known().Text(d.Reason)
+			d.Reason = hide.Text(d.Reason)
 		}
 		if d.Err != nil {
-			d.Err = m.known().Error(d.Err)
+			d.Err = hide.Error(d.Err)
 		}
 	}
 	for i := range decided.Events {

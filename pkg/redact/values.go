@@ -38,6 +38,12 @@ type Values struct {
 // New returns values for which others stand: see [Plain] and [Fingerprint].
 func New(standIn func(value string) string) *Values { return &Values{standIn: standIn} }
 
+// Everything returns values of which nothing is known, so that any text may be one: it is
+// masked whole.
+func Everything(standIn func(value string) string) *Values {
+	return &Values{standIn: standIn, tooMuch: true}
+}
+
 // Learn takes the values of a Secret, or of a body that is written to one: a map, or the
 // steps of a JSON patch. Anything else has none.
 func (v *Values) Learn(secret any) {

@@ -16,11 +16,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 )
 
@@ -98,7 +100,7 @@ func TestFlags(t *testing.T) {
 	config.AddFlags(flags)
 	var want []string
 	flags.VisitAll(func(f *pflag.Flag) { want = append(want, "--"+f.Name) })
-	checkColumn(t, "flag", want)
+	checkColumn(t, "running.md", "flag", want)
 }
 
 // TestMetrics says that the guide knows the metrics that there are.
@@ -113,14 +115,25 @@ func TestMetrics(t *testing.T) {
 	for _, match := range regexp.MustCompile(`(?m)^# TYPE (dyncontroller_\w+)`).FindAllStringSubmatch(response.Body.String(), -1) {
 		want = append(want, match[1])
 	}
-	checkColumn(t, "metric", want)
+	checkColumn(t, "running.md", "metric", want)
 }
 
-// checkColumn compares names with the first column of a table in running.md.
-func checkColumn(t *testing.T, header string, want []string) {
+// TestReasons says that the guide knows the reasons of conditions.
+func TestReasons(t *testing.T) {
+	checkColumn(t, "clusters.md", "reason", []string{
+		setstatus.Running, setstatus.Refused, setstatus.NotAllowed, setstatus.NoServiceAccount, setstatus.Degraded,
+		setstatus.Unreachable, setstatus.NotRecorded, setstatus.Syncing, setstatus.CleaningUp,
+	})
+}
+
+// TestSensitiveKinds says that the guide knows what --allow-sensitive takes.
+func TestSensitiveKinds(t *testing.T) { checkColumn(t, "clusters.md", "name", rules.SensitiveKinds()) }
+
+// checkColumn compares names with the first column of a table in a page of the guide.
+func checkColumn(t *testing.T, page, header string, want []string) {
 	t.Helper()
 	var got []string
-	for _, table := range guide(t, "running.md").tables {
+	for _, table := range guide(t, page).tables {
 		if table.rows[0][0] != header {
 			continue
 		}
@@ -133,7 +146,7 @@ func checkColumn(t *testing.T, header string, want []string) {
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the column %q of docs/guide/running.md (-want +got):\n%s", header, diff)
+		t.Errorf("the column %q of docs/guide/%s (-want +got):\n%s", header, page, diff)
 	}
 }
 

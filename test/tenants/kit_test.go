@@ -24,7 +24,6 @@ var (
 	events          = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
 	roles           = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}
 	clusterRoles    = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
-	clusterBindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
 	ruleSets        = v1alpha1.RuleSets()
 	clusterRuleSets = v1alpha1.ClusterRuleSets()
 )

@@ -157,11 +157,14 @@ spec:
 
 const source = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace: NAMESPACE, labels: {role: source}}\ndata: {own: x}\n"
 
-// holder is the finalizer of the rule hold begins like this.
+// holder is how the finalizer of the rule hold begins.
 const holder = "dyncontroller.dev/keeper.hold-"
 
 // janitor may do all that the set keeper needs.
-var janitor = []string{editor, `{apiGroups: [events.k8s.io], resources: [events], verbs: [create, get, patch]}`}
+var janitor = []string{
+	editor, `{apiGroups: [""], resources: [configmaps/finalizers], verbs: [update]}`,
+	`{apiGroups: [events.k8s.io], resources: [events], verbs: [create, get, update]}`,
+}
 
 // keep puts the set keeper to work, and waits until it has left all it can leave.
 func keep(t *testing.T, on *plane, namespace string) {

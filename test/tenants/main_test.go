@@ -42,7 +42,11 @@ func run(m *testing.M) int {
 	if err != nil {
 		return failed(err)
 	}
-	defer os.RemoveAll(directory)
+	defer func() {
+		if err := os.RemoveAll(directory); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
 	ctx := context.Background()
 	if binary, err = build(ctx, directory); err != nil {
 		return failed(err)

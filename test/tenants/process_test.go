@@ -58,7 +58,7 @@ func start(t *testing.T, on *controlplane.ControlPlane, arguments ...string) *pr
 // launch runs dyncontroller with nothing but these arguments.
 func launch(t *testing.T, arguments ...string) *process {
 	t.Helper()
-	//nolint:noctx // It is stopped by a signal, as a kubelet does, or not at all.
+
 	p := &process{command: exec.Command(binary, arguments...), output: &buffer{}, ended: make(chan struct{})}
 	p.command.Stdout, p.command.Stderr = p.output, p.output
 	if err := p.command.Start(); err != nil {

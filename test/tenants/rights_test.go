@@ -107,19 +107,16 @@ spec:
     actions:
     - patch: {merge: {metadata: {labels: {visited: "${object.metadata.annotations.color}"}}}}
 `)
-	gone(t, clusterRuleSets, "", s.home)
+	gone(t, "clusterruleset", s.home)
 }
 
-// gone deletes an object at the end of the test, before the process ends.
-func gone(t *testing.T, gvr schema.GroupVersionResource, namespace, name string) {
+// gone deletes a cluster-scoped object at the end of the test.
+func gone(t *testing.T, kind, name string) {
 	t.Helper()
 	t.Cleanup(func() {
-		arguments := []string{"delete", "--wait=false", gvr.GroupResource().String(), name}
-		if namespace != "" {
-			arguments = append(arguments, "-n", namespace)
-		}
-		if out, err := cluster.Kubectl(context.WithoutCancel(t.Context()), arguments...); err != nil {
-			t.Errorf("deleting %s %s: %v\n%s", gvr.Resource, name, err, out)
+		out, err := cluster.Kubectl(context.WithoutCancel(t.Context()), "delete", "--wait=false", kind, name)
+		if err != nil {
+			t.Errorf("deleting %s %s: %v\n%s", kind, name, err, out)
 		}
 	})
 }

@@ -46,7 +46,7 @@ func TestReadTakenAway(t *testing.T) {
 	apply(t, cluster, s.mine, role("bot", may("get, list, watch, patch")))
 	s.painted(t, "black")
 	t.Logf("recovered %s after the right was given back", time.Since(given).Round(time.Millisecond))
-	if state := s.process.cache(t, "configmaps -n "+s.mine, s.mine+"/bot"); state != "[+]synced" {
+	if state := s.process.cache(t, "configmaps.v1 -n "+s.mine, s.mine+"/bot"); state != "[+]synced" {
 		t.Errorf("the cache is %q", state)
 	}
 	s.undisturbed(t, taken)
@@ -56,11 +56,11 @@ func TestReadTakenAway(t *testing.T) {
 func (s town) isDropped(t *testing.T) {
 	t.Helper()
 	for _, one := range []struct{ selection, account, want string }{
-		{"configmaps -n " + s.mine, s.mine + "/bot", "[!]ServiceAccount " + s.mine + "/bot may not list configmaps in namespace " + s.mine},
-		{"limitranges -n " + s.mine, s.mine + "/bot", "[+]synced"},
-		{"configmaps -n " + s.theirs, s.theirs + "/bot", "[+]synced"},
-		{"configmaps -n " + s.mine, s.home + "/bot", "[+]synced"},
-		{"configmaps -n " + s.theirs, s.home + "/bot", "[+]synced"},
+		{"configmaps.v1 -n " + s.mine, s.mine + "/bot", "[!]ServiceAccount " + s.mine + "/bot may not list configmaps in namespace " + s.mine},
+		{"limitranges.v1 -n " + s.mine, s.mine + "/bot", "[+]synced"},
+		{"configmaps.v1 -n " + s.theirs, s.theirs + "/bot", "[+]synced"},
+		{"configmaps.v1 -n " + s.mine, s.home + "/bot", "[+]synced"},
+		{"configmaps.v1 -n " + s.theirs, s.home + "/bot", "[+]synced"},
 	} {
 		if got := s.process.cache(t, one.selection, one.account); got != one.want {
 			t.Errorf("the cache of %s as %s is %q, want %q", one.selection, one.account, got, one.want)

@@ -1,0 +1,55 @@
+package operator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// denied are the caches of the rules that may not be had, and why.
+func (t *tenant) denied() map[informer.Key]error {
+	if err := t.gate.err(); err != nil {
+		return t.refused(err)
+	}
+	out := map[informer.Key]error{}
+	for _, key := range t.caches() {
+		for _, missing := range t.verdict.Missing {
+			if reads(missing, key) {
+				out[key] = fmt.Errorf("%s may not %s", accountName(t.account), missing)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// refused denies all caches.
+func (t *tenant) refused(err error) map[informer.Key]error {
+	out := map[informer.Key]error{}
+	for _, key := range t.caches() {
+		out[key] = err
+	}
+	return out
+}
+
+// caches are those that the rules want.
+func (t *tenant) caches() []informer.Key {
+	if t.set == nil {
+		return nil
+	}
+	all := map[informer.Key]bool{}
+	for _, selection := range slices.Concat(t.set.Selections(), t.set.Related()) {
+		all[informer.Key(selection)] = true
+	}
+	return slices.Collect(maps.Keys(all))
+}
+
+// reads reports whether a cache cannot be filled, or kept, without a permission.
+func reads(p plan.Permission, key informer.Key) bool {
+	return (p.Verb == "list" || p.Verb == "watch") && p.Subresource == "" &&
+		p.Resource == key.GVR.GroupResource() && p.Namespace == key.Namespace &&
+		(p.Name == "" || key.FieldSelector == "metadata.name="+p.Name)
+}

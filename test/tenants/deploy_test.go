@@ -1,0 +1,259 @@
+package tenants
+
+import (
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/dyncontroller/dyncontroller/test/controlplane"
+)
+
+const (
+	system = "dyncontroller-system"
+	itself = "system:serviceaccount:dyncontroller-system:dyncontroller"
+)
+
+var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+
+// TestDeploy holds that deploy/ is all that it takes: with the rights there, and no others,
+// two replicas do everything there is to do for sets; none of the rights is one too many.
+func TestDeploy(t *testing.T) {
+	on := deployed(t)
+	first := replica(t, on)
+	says := func(p *process, message string) {
+		t.Helper()
+		eventually(t, message, func() bool { return strings.Contains(p.output.String(), `"msg":"`+message+`"`) })
+	}
+	says(first, "leading")
+	second := replica(t, on)
+	says(second, "waiting for the lease")
+
+	namespace := on.Namespace(t)
+	tenant(t, on, namespace)
+	served(t, on, namespace)
+	first.stop(t)
+	says(second, "leading")
+	deleted(t, on, namespace)
+	kubectl(t, on, "delete", "clusterruleset", "painter", "--timeout=2m")
+	for _, r := range requests(t, time.Time{}) {
+		if r.as() == itself && r.ResponseStatus.Code == http.StatusForbidden {
+			t.Errorf("the controller may not %s %s", r.Verb, r.RequestURI)
+		}
+	}
+
+	unimpersonated(t, on)
+	abandoned(t, on, namespace)
+	unused(t, granted(t, on))
+}
+
+// bare is a control plane of its own, with an audit log and nothing of ours.
+func bare(t *testing.T) *plane {
+	t.Helper()
+	before := audits
+	options, err := audited(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := controlplane.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		audits = before
+		if err := on.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return on
+}
+
+// deployed is one with all of deploy/base.
+func deployed(t *testing.T) *plane {
+	t.Helper()
+	on := bare(t)
+	kubectl(t, on, "apply", "-k", "../../deploy/base")
+	kubectl(t, on, "wait", "--for=condition=Established", "--timeout=1m", "crd/rulesets.dyncontroller.dev", "crd/clusterrulesets.dyncontroller.dev")
+	kubectl(t, on, "apply", "--dry-run=server", "-k", "../../deploy/base")
+	// The namespace admits restricted Pods alone, and there is nothing to run them.
+	eventually(t, "the Pods of the Deployment", func() bool { return len(items(t, on, pods, system)) == 2 })
+	return on
+}
+
+func items(t *testing.T, on *plane, gvr schema.GroupVersionResource, namespace string) []unstructured.Unstructured {
+	t.Helper()
+	list, err := client(t, on).Resource(gvr).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+// replica runs what a Pod of the Deployment does, with a token of its ServiceAccount.
+func replica(t *testing.T, on *plane) *process {
+	t.Helper()
+	containers, _ := field(get(t, on, deployments, system, "dyncontroller"), "spec", "template", "spec", "containers").([]any)
+	container, _ := containers[0].(map[string]any)
+	words, _ := container["args"].([]any)
+	var arguments []string
+	for _, word := range words {
+		arguments = append(arguments, word.(string))
+	}
+	p := launch(t, append(arguments, "--kubeconfig", credentials(t, on), "--metrics-bind-address", "0", "--health-probe-bind-address", "0")...)
+	t.Cleanup(func() {
+		p.stop(t)
+		if t.Failed() {
+			t.Log(p.output)
+		}
+	})
+	return p
+}
+
+// credentials is a kubeconfig with nothing but a token of the controller.
+func credentials(t *testing.T, on *plane) string {
+	t.Helper()
+	config := on.RESTConfig()
+	token := strings.TrimSpace(kubectl(t, on, "create", "token", "dyncontroller", "-n", system, "--duration=1h"))
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	err := clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"it": {Server: config.Host, CertificateAuthority: config.CAFile, CertificateAuthorityData: config.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"it": {Token: token}},
+		Contexts:       map[string]*clientcmdapi.Context{"it": {Cluster: "it", AuthInfo: "it", Namespace: system}},
+		CurrentContext: "it",
+	}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// tenant is what an administrator does for a namespace, and what its sets need.
+func tenant(t *testing.T, on *plane, namespace string) {
+	t.Helper()
+	account(t, on, namespace, "rules", janitor...)
+	kubectl(t, on, "apply", "-n", namespace, "-f", "../../deploy/tenant")
+}
+
+// served puts a RuleSet and a ClusterRuleSet to work that leave all they can leave.
+func served(t *testing.T, on *plane, namespace string) {
+	t.Helper()
+	kubectl(t, on, "create", "clusterrole", "painter", "--verb=get,list,watch,patch", "--resource=configmaps")
+	kubectl(t, on, "create", "clusterrolebinding", "painter", "--clusterrole=painter", "--serviceaccount="+namespace+":rules")
+	apply(t, on, namespace, strings.Replace(source, "NAME,", "a,", 1))
+	apply(t, on, namespace, strings.Replace(keeper, "serviceAccountName: bot", "serviceAccountName: rules", 1))
+	apply(t, on, namespace, `apiVersion: dyncontroller.dev/v1alpha1
+kind: ClusterRuleSet
+metadata: {name: painter}
+spec:
+  serviceAccountName: rules
+  serviceAccountNamespace: NAMESPACE
+  resources:
+    configmaps: {version: v1, resource: configmaps, labelSelector: role=child}
+  rules:
+  - name: paint
+    watch: configmaps
+    actions:
+    - patch: {apply: {data: {painted: "yes"}}}
+`)
+	kubectl(t, on, "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/keeper", "clusterruleset/painter")
+	eventually(t, "the sets have left all", func() bool {
+		return traces(t, on, namespace) == allTraces && field(get(t, on, configmaps, namespace, "a-child"), "data", "painted") == "yes"
+	})
+}
+
+// unimpersonated holds what a set says in a namespace for which nobody has applied
+// deploy/tenant, and that applying it is enough.
+func unimpersonated(t *testing.T, on *plane) {
+	t.Helper()
+	namespace := on.Namespace(t)
+	account(t, on, namespace, "bot", editor)
+	account(t, on, namespace, "rules", editor)
+	apply(t, on, namespace, strings.Replace(guard, "serviceAccountName: bot", "serviceAccountName: rules", 1))
+	eventually(t, "the set says what is missing", func() bool {
+		_, reason, message := condition(t, on, ruleSets, namespace, "guard", "Ready")
+		return reason == "NoServiceAccount" &&
+			strings.Contains(message, `it lacks the verb impersonate on serviceaccounts "rules" in namespace `+namespace)
+	})
+	kubectl(t, on, "apply", "-n", namespace, "-f", "../../deploy/tenant")
+	kubectl(t, on, "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
+
+	other := strings.NewReplacer("name: guard", "name: other").Replace(guard)
+	apply(t, on, namespace, other)
+	eventually(t, "another account of the namespace is still out of reach", func() bool {
+		_, reason, _ := condition(t, on, ruleSets, namespace, "other", "Ready")
+		return reason == "NoServiceAccount"
+	})
+}
+
+// abandoned deletes a namespace with a set that nobody can clean up after.
+func abandoned(t *testing.T, on *plane, namespace string) {
+	t.Helper()
+	kubectl(t, on, "delete", "configmap", "--all", "-n", namespace)
+	apply(t, on, namespace, strings.Replace(source, "NAME,", "a,", 1))
+	apply(t, on, namespace, strings.Replace(keeper, "serviceAccountName: bot", "serviceAccountName: rules", 1))
+	eventually(t, "the set has left all", func() bool { return traces(t, on, namespace) == allTraces })
+	kubectl(t, on, "delete", "rolebinding", "rules", "-n", namespace)
+	kubectl(t, on, "delete", "namespace", namespace, "--wait=false")
+	within(t, 2*time.Minute, "the set is let go of", func() bool { return get(t, on, ruleSets, namespace, "keeper") == nil })
+	// The controller itself has no right to take a finalizer off what the rules held.
+	if get(t, on, configmaps, namespace, "a") != nil {
+		edit(t, on, configmaps, namespace, "a", `{"metadata": {"finalizers": null}}`)
+	}
+	within(t, 2*time.Minute, "the namespace is gone", func() bool { return get(t, on, namespaces, "", namespace) == nil })
+}
+
+// granted are the rights of the controller itself.
+func granted(t *testing.T, on *plane) (out []rbacv1.PolicyRule) {
+	t.Helper()
+	for _, role := range []*unstructured.Unstructured{
+		get(t, on, clusterRoles, "", "dyncontroller"), get(t, on, roles, system, "dyncontroller-lease"),
+	} {
+		var typed rbacv1.ClusterRole // A Role has the same rules.
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(role.Object, &typed); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, typed.Rules...)
+	}
+	return out
+}
+
+// unused reports rights that the controller has, and did not need for anything.
+func unused(t *testing.T, rules []rbacv1.PolicyRule) {
+	t.Helper()
+	used := map[string]bool{}
+	for _, r := range requests(t, time.Time{}) {
+		if r.as() == itself && r.granted() {
+			resource := r.ObjectRef.Resource
+			if r.ObjectRef.Subresource != "" {
+				resource += "/" + r.ObjectRef.Subresource
+			}
+			used[r.Verb+" "+r.ObjectRef.APIGroup+" "+resource] = true
+			if r.Verb == "watch" && r.ObjectRef.Name == "" {
+				// A watch begins with what there is, but an API server without that is asked for a list.
+				used["list "+r.ObjectRef.APIGroup+" "+resource] = true
+			}
+		}
+	}
+	for _, rule := range rules {
+		if slices.Contains(slices.Concat(rule.Verbs, rule.Resources, rule.APIGroups), "*") {
+			t.Errorf("%v has a wildcard", rule)
+		}
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				if !used[verb+" "+rule.APIGroups[0]+" "+resource] {
+					t.Errorf("nothing needs to %s %s", verb, resource)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package tenants
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTenantsStayApart holds that no author of a RuleSet reaches out of the namespace of
+// the set: not where its account has all rights that there are, so that the language
+// holds it back, and not where it has the least. A ClusterRuleSet has its way in both
+// namespaces at once, and lends nobody its rights.
+func TestTenantsStayApart(t *testing.T) {
+	for name, all := range map[string]bool{"all rights": true, "least rights": false} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, all)
+			defer h.leave(t)
+			h.try(t)
+			h.prune(t)
+			h.wardened(t)
+			h.unchanged(t)
+			h.empty(t)
+			h.audit(t)
+		})
+	}
+}
+
+// try has both tenants try everything at once, and waits for what becomes of it.
+func (h *house) try(t *testing.T) {
+	t.Helper()
+	all := attempts()
+	for _, of := range h.pairs() {
+		var taken []string
+		for name, one := range all {
+			text := of.in(one.document(name))
+			if one.outcome != forbidden {
+				taken = append(taken, text)
+				continue
+			}
+			if message := rejected(t, text); !strings.Contains(message, of.in(one.says)) {
+				t.Errorf("%s: %s the API server says %q", name, one.reason, message)
+			}
+		}
+		apply(t, cluster, of.mine, strings.Join(taken, "---\n"))
+		eventually(t, "the mayfly is held", func() bool {
+			return len(get(t, cluster, configmaps, of.mine, "mayfly").GetFinalizers()) > 0
+		})
+		kubectl(t, cluster, "delete", "configmap", "mayfly", "-n", of.mine, "--wait=false")
+	}
+	for _, of := range h.pairs() {
+		for name, one := range all {
+			if one.outcome == forbidden {
+				continue
+			}
+			want, said := of.in(one.says), ""
+			within(t, 2*time.Minute, name+" has ended somehow", func() bool {
+				said = ending(t, of.mine, name, one.outcome)
+				return said != ""
+			})
+			if diff := cmp.Diff(want, said); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", name, one.reason, diff)
+			}
+		}
+	}
+	t.Logf("%d attempts by each of two tenants", len(all))
+}
+
+// rejected applies a set that the API server does not take, and returns why.
+func rejected(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "set.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cluster.Kubectl(t.Context(), "create", "-f", path)
+	if err == nil {
+		t.Errorf("the API server has taken:\n%s", text)
+	}
+	return out + fmt.Sprint(err)
+}
+
+// ending is what has become of an attempt, empty if that is not known yet.
+func ending(t *testing.T, namespace, name string, is outcome) string {
+	t.Helper()
+	_, reason, message := condition(t, cluster, ruleSets, namespace, name, "Ready")
+	switch {
+	case reason != "" && reason == map[outcome]string{misfit: "Refused", homeless: "NoServiceAccount"}[is]:
+		return message
+	case reason == "Refused", is == misfit && reason == "Running":
+		return "not so, but " + reason + ": " + message
+	case is == stayed:
+		return told(t, namespace, name)
+	case is == fails:
+		all, _ := field(get(t, cluster, ruleSets, namespace, name), "status", "rules").([]any)
+		if len(all) == 1 {
+			said, _ := all[0].(map[string]any)["lastError"].(string)
+			return said
+		}
+	}
+	return ""
+}
+
+// told is what a set has said in an Event, empty if nothing.
+func told(t *testing.T, namespace, set string) string {
+	t.Helper()
+	notes := kubectl(t, cluster, "get", "events.events.k8s.io", "-n", namespace, "-o", "jsonpath={range .items[*]}{.note}{'\\n'}{end}")
+	for note := range strings.Lines(notes) {
+		if rest, of := strings.CutPrefix(strings.TrimSpace(note), set+": "); of {
+			return rest
+		}
+	}
+	return ""
+}
+
+// wardened holds that the ClusterRuleSet works in both namespaces, by what tenants do not
+// see.
+func (h *house) wardened(t *testing.T) {
+	t.Helper()
+	for _, namespace := range []string{h.a, h.b} {
+		eventually(t, "the ClusterRuleSet works in "+namespace, func() bool {
+			sealed := fmt.Sprintf("%x", sha256.Sum256([]byte(namespace)))
+			return get(t, cluster, configmaps, namespace, "seed").GetAnnotations()["sealed"] == sealed
+		})
+	}
+}
+
+// unchanged holds that there is nothing that the other put there, or changed or took.
+func (h *house) unchanged(t *testing.T) {
+	t.Helper()
+	for _, namespace := range []string{h.a, h.b} {
+		treasure := get(t, cluster, configmaps, namespace, "treasure")
+		if treasure == nil || string(treasure.GetUID()) != h.uids[namespace] || treasure.GetResourceVersion() != h.treasures[namespace] {
+			t.Errorf("the treasure of %s was touched: %v", namespace, treasure)
+		}
+		for _, name := range []string{"planted", "mine"} {
+			if get(t, cluster, configmaps, namespace, name) != nil {
+				t.Errorf("there is %s in %s", name, namespace)
+			}
+		}
+		for _, one := range h.pairs() {
+			notes := kubectl(t, cluster, "get", "events.events.k8s.io", "-n", one.mine, "-o", "jsonpath={.items[*].note}")
+			for _, part := range []string{one.other, "gotcha"} {
+				if strings.Contains(notes, part) {
+					t.Errorf("Events in %s tell of %s:\n%s", one.mine, part, notes)
+				}
+			}
+		}
+	}
+}
+
+// empty deletes all sets, so that what they do as they go is seen too.
+func (h *house) empty(t *testing.T) {
+	t.Helper()
+	for _, namespace := range []string{h.a, h.b} {
+		kubectl(t, cluster, "delete", "rulesets", "--all", "-n", namespace, "--timeout=2m")
+	}
+}
+
+// audit holds that the API server was asked for nothing that is elsewhere: whatever it
+// would have answered.
+func (h *house) audit(t *testing.T) {
+	t.Helper()
+	asked := map[string]int{}
+	for _, r := range requests(t, h.since) {
+		who := strings.Split(r.as(), ":")
+		tenant := len(who) == 4 && slices.Contains([]string{h.a, h.b}, who[2])
+		switch {
+		case r.ObjectRef.Resource == "selfsubjectaccessreviews":
+			// A question, which is of no namespace.
+		case tenant:
+			if asked[r.as()]++; r.ObjectRef.Namespace != who[2] || who[3] != "bot" {
+				t.Errorf("%s left its namespace: %s %s", r.as(), r.Verb, r.RequestURI)
+			}
+		case r.ImpersonatedUser.Username == "" && strings.HasPrefix(r.UserAgent, "dyncontroller") && r.writes():
+			if asked["itself"]++; r.ObjectRef.APIGroup != "dyncontroller.dev" && r.ObjectRef.Resource != "leases" {
+				t.Errorf("it wrote as itself: %s %s", r.Verb, r.RequestURI)
+			}
+		}
+	}
+	for _, who := range []string{"system:serviceaccount:" + h.a + ":bot", "system:serviceaccount:" + h.b + ":bot", "itself"} {
+		if asked[who] == 0 {
+			t.Errorf("nothing was asked for by %s, so nothing is shown", who)
+		}
+	}
+	t.Logf("requests: %v", asked)
+}
