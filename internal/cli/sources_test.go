@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/dyncontroller/dyncontroller/internal/election"
+	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 )
@@ -54,7 +55,7 @@ func TestCheckObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &service{objects: source.NewObjects(client, slog.New(slog.DiscardHandler))}
+	s := &service{operator: &operator.Operator{}, objects: source.NewObjects(client, slog.New(slog.DiscardHandler))}
 	want := telemetry.Check{Name: "rule sets in the cluster", Detail: "listing"}
 	if diff := cmp.Diff(want, s.checkObjects()); diff != "" {
 		t.Errorf("before anything is known (-want +got):\n%s", diff)

@@ -36,7 +36,7 @@ func (s *service) checkObjects() telemetry.Check {
 	switch {
 	case trouble != nil:
 		check.State, check.Detail = telemetry.Degraded, trouble.Error()
-	case !s.objects.Synced():
+	case !s.operator.Listed():
 		check.Detail = "listing"
 	default:
 		check.State, check.Detail = telemetry.Ready, count(len(s.objects.List()), "set")
@@ -92,6 +92,8 @@ func checkCache(cache operator.Cache) telemetry.Check {
 	switch {
 	case cache.Synced && cache.Err == nil:
 		check.State, check.Detail = telemetry.Ready, "synced"
+	case cache.Err == operator.ErrUnreviewed: //nolint:errorlint // Wrapped, it has a cause that may last.
+		check.Detail = cache.Err.Error()
 	case cache.Synced:
 		check.State, check.Detail = telemetry.Degraded, "synced, and cut off since: "+cache.Err.Error()
 	case cache.Err != nil:

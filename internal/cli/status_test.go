@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,6 +27,8 @@ func TestCheckCache(t *testing.T) {
 		"synced":  {reason: "All is well.", status: informer.Status{Synced: true}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
 		"failing": {reason: "What is known holds up only its own rules.", status: informer.Status{Err: errTest("forbidden")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "forbidden"}},
 		"cut off": {reason: "The cache is complete, and out of date.", status: informer.Status{Synced: true, Err: errTest("gone")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "synced, and cut off since: gone"}},
+		"asking":  {reason: "A standby is not ready before it may fill its caches.", status: informer.Status{Err: operator.ErrUnreviewed}, want: telemetry.Check{State: telemetry.NotReady, Detail: operator.ErrUnreviewed.Error()}},
+		"cannot":  {reason: "That it cannot be asked may last, and holds up only its own rules.", status: informer.Status{Err: fmt.Errorf("%w: %w", operator.ErrUnreviewed, errTest("no answer"))}, want: telemetry.Check{State: telemetry.Degraded, Detail: operator.ErrUnreviewed.Error() + ": no answer"}},
 		"tenant":  {reason: "Two identities have a cache each of the same.", status: informer.Status{Synced: true}, as: types.NamespacedName{Namespace: "shop", Name: "bot"}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
 	}
 	for name, tc := range cases {

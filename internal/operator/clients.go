@@ -29,7 +29,7 @@ func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 	t.book = o.newBook(t)
 	t.queue = &observers{all: append([]engine.Observer{t.tally}, o.options.Observers...), total: &o.queued}
 	if account != (types.NamespacedName{}) {
-		t.gate.set(errUnreviewed)
+		t.gate.set(ErrUnreviewed)
 		t.log = t.log.With("account", account.String())
 	}
 	as := access.Impersonate(o.options.Cluster.Config, account)

@@ -53,8 +53,8 @@ func TestDenied(t *testing.T) {
 		want    string
 	}{
 		"none":      {reason: "It may read."},
-		"shut":      {reason: "Nothing may be sent.", shut: errUnreviewed, want: errUnreviewed.Error()},
-		"both":      {reason: "The gate goes before.", shut: errUnreviewed, missing: []plan.Permission{list}, want: errUnreviewed.Error()},
+		"shut":      {reason: "Nothing may be sent.", shut: ErrUnreviewed, want: ErrUnreviewed.Error()},
+		"both":      {reason: "The gate goes before.", shut: ErrUnreviewed, missing: []plan.Permission{list}, want: ErrUnreviewed.Error()},
 		"missing":   {reason: "It may not list.", missing: []plan.Permission{elsewhere, list}, want: "ServiceAccount shop/ann may not list configmaps in namespace shop"},
 		"elsewhere": {reason: "It is about another cache.", missing: []plan.Permission{elsewhere}},
 	}
@@ -66,7 +66,7 @@ func TestDenied(t *testing.T) {
 			t.Errorf("%s: %s got %v", name, tc.reason, got)
 		}
 	}
-	if got := (&tenant{gate: newGate(errUnreviewed)}).denied(); len(got) > 0 {
+	if got := (&tenant{gate: newGate(ErrUnreviewed)}).denied(); len(got) > 0 {
 		t.Errorf("without rules there are no caches, got %v", got)
 	}
 }

@@ -143,6 +143,14 @@ func (o *Operator) changed() {
 	}
 }
 
+// Listed reports whether the set objects that there were at the start are known, and
+// have their caches.
+func (o *Operator) Listed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.listed
+}
+
 // Cache is the state of one cache, and whose it is.
 type Cache struct {
 	Account types.NamespacedName // empty for the process's own

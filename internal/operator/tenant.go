@@ -21,8 +21,9 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
-// errUnreviewed shuts a gate until it is known what an account may do.
-var errUnreviewed = errors.New("it is not known yet what the ServiceAccount may do")
+// ErrUnreviewed is why caches are not filled yet: it is being asked what an account may
+// do. Where that cannot be asked, it is wrapped together with the cause.
+var ErrUnreviewed = errors.New("it is not known yet what the ServiceAccount may do")
 
 // tenant runs the rules of one identity.
 type tenant struct {
@@ -144,7 +145,7 @@ func (t *tenant) judge(verdict access.Verdict) {
 func (t *tenant) obey(before access.Verdict, shut bool) {
 	if t.verdict.Recreated {
 		// What was read belongs to another account of the same name.
-		t.apply(t.refused(errUnreviewed))
+		t.apply(t.refused(ErrUnreviewed))
 	}
 	t.apply(t.denied())
 	if t.set != nil && t.regained(before, shut) {
@@ -185,8 +186,10 @@ func shutBy(verdict access.Verdict) error {
 	switch {
 	case verdict.Account != nil:
 		return verdict.Account
+	case !verdict.Known && verdict.Unknown != nil:
+		return fmt.Errorf("%w: %w", ErrUnreviewed, verdict.Unknown)
 	case !verdict.Known:
-		return errUnreviewed
+		return ErrUnreviewed
 	default:
 		return nil
 	}

@@ -281,11 +281,11 @@ func TestShutBy(t *testing.T) {
 		verdict access.Verdict
 		want    error
 	}{
-		"nothing known": {access.Verdict{}, errUnreviewed},
+		"nothing known": {access.Verdict{}, ErrUnreviewed},
 		"there":         {access.Verdict{Known: true}, nil},
 		"gone":          {access.Verdict{Known: true, Account: gone}, gone},
 		"unknown since": {access.Verdict{Known: true, Unknown: gone}, nil},
-		"replaced":      {access.Verdict{Unknown: gone, Recreated: true}, errUnreviewed},
+		"replaced":      {access.Verdict{Unknown: gone, Recreated: true}, ErrUnreviewed},
 	}
 	for name, tc := range cases {
 		if got := shutBy(tc.verdict); !errors.Is(got, tc.want) {

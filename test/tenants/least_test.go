@@ -38,7 +38,8 @@ func TestLeast(t *testing.T) {
 		for name, one := range leasts(t) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				one.try(t)
+				namespace := cluster.Namespace(t)
+				one.about(namespace).try(t, namespace)
 			})
 		}
 	})
@@ -51,9 +52,7 @@ func (l least) about(namespace string) least {
 	return out
 }
 
-func (l least) try(t *testing.T) {
-	namespace := cluster.Namespace(t)
-	l = l.about(namespace)
+func (l least) try(t *testing.T, namespace string) {
 	printed := l.printed(t)
 	apply(t, cluster, namespace, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: bot, namespace: NAMESPACE}\n")
 	printed.grant(t, namespace, printed.sample()[0])
