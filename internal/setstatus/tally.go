@@ -1,6 +1,7 @@
 package setstatus
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
@@ -95,13 +96,14 @@ func (t *Tally) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 }
 
 // Concluded is told what could not be done for an object, each time that rules have
-// looked at it. What is only out of date is tried again at once, and does not count.
+// looked at it. What is only out of date is tried again at once, and does not count; nor
+// does waiting for the inventory, of which the status has a condition.
 func (t *Tally) Concluded(key engine.Key, failures []engine.Failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	texts := map[plan.Rule]string{}
 	for _, failure := range failures {
-		if failure.Err == nil || write.Classify(failure.Err) == write.Stale {
+		if failure.Err == nil || write.Classify(failure.Err) == write.Stale || errors.Is(failure.Err, engine.ErrUnrecorded) {
 			continue
 		}
 		if len(failure.Rules) == 0 {

@@ -175,6 +175,13 @@ func TestTally(t *testing.T) {
 				tally.Concluded(pod("x"), []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: stale}, {Rules: []plan.Rule{ruleA}}})
 			},
 		},
+		"unrecorded": {
+			reason: "It waits for the inventory, and the condition says what is wrong with that.",
+			do: func(tally *Tally) {
+				err := fmt.Errorf("no: %w", engine.ErrUnrecorded)
+				tally.Concluded(pod("x"), []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: err}})
+			},
+		},
 		"nobody's": {
 			reason: "Where the object could not be read, rules have not looked.",
 			do: func(tally *Tally) {

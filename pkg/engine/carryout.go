@@ -110,7 +110,7 @@ func (a *attempt) sendAll(ctx context.Context, operations []plan.Operation) {
 		}
 		if a.engine.house != nil && a.engine.house.holdsBack(a.now, a.key, operation.Rules) {
 			a.leave(operation)
-			a.outcome = a.outcome.failed(trouble{operation.Rules, errUnrecorded}, false, 0)
+			a.outcome = a.outcome.failed(trouble{operation.Rules, ErrUnrecorded}, false, 0)
 			a.split(operation) // The others leave nothing.
 			continue
 		}

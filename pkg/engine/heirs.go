@@ -24,6 +24,7 @@ var (
 // heirs are the rules that may take over what a rule has left that is gone: those that
 // leave the like on the same resource. One of them may be the same under another name.
 type heirs struct {
+	set       plan.Rule // whose leftover it is; the name is empty
 	kind      plan.LeftoverKind
 	rules     []plan.Rule
 	caches    []informer.Key // of what they watch
@@ -31,7 +32,7 @@ type heirs struct {
 }
 
 func (a *active) heirs(of plan.Leftover) heirs {
-	out := heirs{kind: of.Kind, resources: map[schema.GroupVersionResource]bool{}}
+	out := heirs{set: setOf(of.Rule), kind: of.Kind, resources: map[schema.GroupVersionResource]bool{}}
 	for _, like := range a.leftovers {
 		if like.Kind == of.Kind && like.GVR.GroupResource() == of.GVR.GroupResource() && !slices.Contains(out.rules, like.Rule) {
 			out.rules = append(out.rules, like.Rule)
@@ -49,12 +50,20 @@ func (a *active) heirs(of plan.Leftover) heirs {
 
 // include reports whether one of them may still have to do with an object that is
 // late. One that was refused fields may get them only once they are given up, so it
-// is not waited for.
+// is not waited for. Nor is one of another set that fails: a set that is deleted would
+// stay for as long as anybody else has trouble.
 func (h heirs) include(key Key, late []plan.Rule) bool {
 	if len(late) == 0 {
 		return h.resources[key.GVR]
 	}
-	return h.kind != plan.LeftFields && slices.ContainsFunc(late, func(rule plan.Rule) bool { return slices.Contains(h.rules, rule) })
+	awaited := func(rule plan.Rule) bool { return setOf(rule) == h.set && slices.Contains(h.rules, rule) }
+	return h.kind != plan.LeftFields && slices.ContainsFunc(late, awaited)
+}
+
+// setOf stands for the set of a rule.
+func setOf(rule plan.Rule) plan.Rule {
+	rule.Name = ""
+	return rule
 }
 
 // withoutHeirs returns which leftovers nobody takes over any more: all heirs have done

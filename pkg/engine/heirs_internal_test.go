@@ -9,7 +9,7 @@ import (
 )
 
 func TestHeirsInclude(t *testing.T) {
-	one, other := plan.Rule{Set: "set", Name: "one"}, plan.Rule{Set: "set", Name: "other"}
+	one, other, foreign := plan.Rule{Set: "set", Name: "one"}, plan.Rule{Set: "set", Name: "other"}, plan.Rule{Set: "another", Name: "one"}
 	elsewhere := Key{Name: "a"}
 	elsewhere.GVR.Resource = "gadgets"
 	for name, tc := range map[string]struct {
@@ -24,11 +24,12 @@ func TestHeirsInclude(t *testing.T) {
 		"Elsewhere": {"None of them watches that.", plan.LeftChildren, elsewhere, nil, false},
 		"One":       {"It has not got the children yet.", plan.LeftChildren, objectNamed("a"), []plan.Rule{other, one}, true},
 		"Other":     {"The other can take over nothing.", plan.LeftFinalizer, objectNamed("a"), []plan.Rule{other}, false},
+		"Foreign":   {"A set that is deleted does not wait for trouble of others.", plan.LeftChildren, objectNamed("a"), []plan.Rule{foreign}, false},
 		"Fields":    {"It may be refused them because they are not given up.", plan.LeftFields, objectNamed("a"), []plan.Rule{one}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := heirs{
-				kind: tc.kind, rules: []plan.Rule{one},
+				set: plan.Rule{Set: "set"}, kind: tc.kind, rules: []plan.Rule{one, foreign},
 				resources: map[schema.GroupVersionResource]bool{objectNamed("").GVR: true},
 			}
 			if got := h.include(tc.key, tc.late); got != tc.want {

@@ -37,8 +37,9 @@ const (
 	patience = 4 * time.Second
 )
 
-// errUnrecorded keeps a rule from leaving what nobody would clean up.
-var errUnrecorded = errors.New("it waits until the inventory says what it leaves behind")
+// ErrUnrecorded keeps a rule from leaving what nobody would clean up. It passes once the
+// inventory is written.
+var ErrUnrecorded = errors.New("it waits until the inventory says what it leaves behind")
 
 // housekeeper does the housekeeping of an engine. It is safe for concurrent use.
 type housekeeper struct {

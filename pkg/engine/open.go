@@ -202,7 +202,7 @@ func (o *open) summary() Report {
 	out.Objects = len(o.looks)
 	for _, key := range slices.SortedFunc(maps.Keys(o.looks), Key.compare) {
 		for _, failure := range o.looks[key].failures {
-			if out.Unkept == nil || !errors.Is(failure.Err, errUnrecorded) { // Unkept says why it waits.
+			if out.Unkept == nil || !errors.Is(failure.Err, ErrUnrecorded) { // Unkept says why it waits.
 				out.Failures = append(out.Failures, failure)
 			}
 		}
