@@ -46,13 +46,13 @@ func (o *Operator) parts(t *tenant, b *book) inventory.Parts {
 		}
 	}
 	mine := o.ownership(t.account)
-	return inventory.Parts{Sets: sets, Rest: inventory.Scope(o.files, mine)}
+	return inventory.Parts{Sets: sets, Rest: inventory.Scope(o.files, mine), Account: t.account}
 }
 
 // ownership tells which leftovers of sets in files an account looks after: those of its
-// sets, whoever left them, and those that it left for sets that are gone. A set that is
-// only not in effect is not gone: what it has left is left alone, and nobody tells of
-// it. The lock is held.
+// sets, whoever left them, and those that it left for sets that are gone. A set of which
+// there is an object is not gone, whether that is in effect or being deleted: whoever
+// may make and delete objects does not decide about files. The lock is held.
 func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) bool {
 	owners := map[plan.Rule]types.NamespacedName{}
 	own := func(set *rules.Set) {
@@ -63,10 +63,9 @@ func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) b
 	own(o.rules)
 	resting := map[plan.Rule]bool{}
 	for key, set := range o.objects {
-		switch {
-		case set.effective() != nil:
+		if set.effective() != nil {
 			own(set.effective())
-		case !set.Deleting:
+		} else {
 			resting[ruleOf(key)] = true
 		}
 	}

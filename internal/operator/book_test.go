@@ -77,10 +77,10 @@ func TestOwnership(t *testing.T) {
 		want      map[string][]string
 	}{
 		"listed": {
-			reason: "Who runs a set looks after it; what it left for a set that is gone is for who left it. A refused set is not gone.",
+			reason: "Who runs a set looks after it; what it left for a set that is gone is for who left it. A set with an object is not gone, refused or deleted.",
 			want: map[string][]string{
 				"":    {"file.before ann", "file.now", "gone.a"},
-				"ann": {"deleted.a ann", "gone.b ann"},
+				"ann": {"gone.b ann"},
 				"bob": {"object.a ann"},
 			},
 		},

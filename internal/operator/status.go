@@ -120,6 +120,10 @@ func (t *tenant) statusOf(selections []plan.Selection) []informer.Status {
 	return out
 }
 
+// maxAccounts is for how many identities a set that is being deleted is cleaned up at a
+// time: each takes an engine. Those that are done make room for others.
+const maxAccounts = 8
+
 // accounts are who runs the rules of a set, or cleans up after them.
 func (s *object) accounts() []types.NamespacedName {
 	if set := s.effective(); set != nil {
@@ -128,7 +132,7 @@ func (s *object) accounts() []types.NamespacedName {
 	var out []types.NamespacedName
 	for _, left := range s.Status.Inventory {
 		account := types.NamespacedName{Namespace: left.ServiceAccountNamespace, Name: left.ServiceAccount}
-		if s.Deleting && !s.taken && left.Within(s.Namespace) && !slices.Contains(out, account) {
+		if s.Deleting && !s.taken && left.Within(s.Namespace) && !slices.Contains(out, account) && len(out) < maxAccounts {
 			out = append(out, account)
 		}
 	}

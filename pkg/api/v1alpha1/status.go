@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Status is what the controller tells of a set.
@@ -82,9 +83,15 @@ type Leftover struct {
 }
 
 // Within reports whether a set of a namespace can have left it, which is empty for a
-// ClusterRuleSet. A RuleSet leaves its namespace neither to write nor as whom, so what
-// says so is a forgery: whoever may write the status of a set in one namespace would gain
-// the rights of a ServiceAccount in another.
+// ClusterRuleSet. A set in the cluster acts as a ServiceAccount, and a RuleSet leaves its
+// namespace neither to write nor as whom, so what says otherwise is a forgery: whoever
+// may write the status of a set would gain the rights of somebody else.
 func (l Leftover) Within(namespace string) bool {
-	return namespace == "" || l.Namespace == namespace && l.ServiceAccount != "" && l.ServiceAccountNamespace == namespace
+	if !isName(l.ServiceAccount) || !isName(l.ServiceAccountNamespace) {
+		return false
+	}
+	return namespace == "" || l.Namespace == namespace && l.ServiceAccountNamespace == namespace
 }
+
+// isName reports whether an object can have the name.
+func isName(text string) bool { return len(validation.IsDNS1123Subdomain(text)) == 0 }

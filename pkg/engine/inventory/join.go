@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -16,6 +18,9 @@ type Parts struct {
 	Sets map[plan.Rule]Store
 	// Rest has what is left of all other sets.
 	Rest Store
+	// Account is who runs the sets. It takes over what passes from Rest to one of them: as
+	// whom that was left, a process itself maybe, is not for the set to say.
+	Account types.NamespacedName
 }
 
 // PartialError says that parts of a book are not stored, or cannot be read. The others
@@ -90,6 +95,10 @@ type update struct {
 func (u *update) set(ctx context.Context, set plan.Rule) {
 	is := func(l plan.Leftover) bool { return setOf(l.Rule) == set }
 	before, _ := u.rest.split(is)
+	before.leftovers = before.All() // They are not the rest's any more.
+	for i := range before.leftovers {
+		before.leftovers[i].Account = u.parts.Account
+	}
 	var had Book
 	book, err := u.parts.Sets[set].Update(ctx, func(b Book) Book {
 		had = b

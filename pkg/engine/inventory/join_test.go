@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -176,5 +177,24 @@ func TestJoinAsksForItsParts(t *testing.T) {
 	mustUpdate(t, store, adding())
 	if len(mustLoad(t, p.s).All()) != 1 || len(mustLoad(t, p.rest).All()) != 0 {
 		t.Errorf("the set has %v, the rest %v", shown(mustLoad(t, p.s)), shown(mustLoad(t, p.rest)))
+	}
+}
+
+// TestJoinStamps holds that what passes from the rest to a set is left to who runs the
+// set: the account it was left as is lost with the part that it is taken from.
+func TestJoinStamps(t *testing.T) {
+	p := newParts(t, nil, nil, []string{"s/a finalizer pods.v1", "other/a finalizer pods.v1"})
+	bot := types.NamespacedName{Namespace: "ns", Name: "bot"}
+	store := inventory.Join(func() inventory.Parts {
+		return inventory.Parts{Sets: map[plan.Rule]inventory.Store{setNamed("s"): p.s}, Rest: p.rest, Account: bot}
+	})
+	mustUpdate(t, store, adding())
+	for name, at := range map[string]struct {
+		store inventory.Store
+		want  types.NamespacedName
+	}{"the set": {p.s, bot}, "the rest": {p.rest, types.NamespacedName{}}} {
+		if all := mustLoad(t, at.store).All(); len(all) != 1 || all[0].Account != at.want {
+			t.Errorf("%s has %v", name, all)
+		}
 	}
 }

@@ -30,21 +30,21 @@ func TestObject(t *testing.T) {
 		writes     []string
 		gone, fail bool
 	}{
-		"Nothing": {reason: "A set that leaves nothing needs no finalizer.", change: adding(), want: []string{theirs}},
+		"Nothing": {reason: "A set that leaves nothing needs no finalizer.", change: acting(), want: []string{theirs}},
 		"First": {
-			reason: "The finalizer comes before what it is for.", change: adding(one, two),
+			reason: "The finalizer comes before what it is for.", change: acting(one, two),
 			want: []string{theirs, v1alpha1.Finalizer, one, two}, writes: []string{"finalizers", "status"},
 		},
 		"Unchanged": {
-			reason: "What is stored is not written again.", before: []string{one}, change: adding(one),
+			reason: "What is stored is not written again.", before: []string{one}, change: acting(one),
 			want: []string{theirs, v1alpha1.Finalizer, one},
 		},
 		"More": {
-			reason: "The finalizer is there.", before: []string{one}, change: adding(two),
+			reason: "The finalizer is there.", before: []string{one}, change: acting(two),
 			want: []string{theirs, v1alpha1.Finalizer, one, two}, writes: []string{"status"},
 		},
 		"FinalizerTakenOff": {
-			reason: "Somebody took it off.", before: []string{one}, change: adding(one),
+			reason: "Somebody took it off.", before: []string{one}, change: acting(one),
 			arrange: func(s *sets) { s.edit(func(o object) { o.SetFinalizers(nil) }) },
 			want:    []string{v1alpha1.Finalizer, one}, writes: []string{"finalizers"},
 		},
@@ -53,7 +53,7 @@ func TestObject(t *testing.T) {
 			want: []string{theirs}, writes: []string{"status", "finalizers"},
 		},
 		"EmptyWithFinalizer": {
-			reason: "One that was forgotten goes too.", change: adding(),
+			reason: "One that was forgotten goes too.", change: acting(),
 			arrange: func(s *sets) { s.edit(func(o object) { o.SetFinalizers([]string{v1alpha1.Finalizer, theirs}) }) },
 			want:    []string{theirs}, writes: []string{"finalizers"},
 		},
@@ -71,7 +71,7 @@ func TestObject(t *testing.T) {
 			writes: []string{"status", "finalizers"},
 		},
 		"DeletedEmpty": {
-			reason: "So it is by a change that changes nothing.", change: adding(),
+			reason: "So it is by a change that changes nothing.", change: acting(),
 			arrange: func(s *sets) {
 				s.edit(func(o object) { o.SetFinalizers([]string{v1alpha1.Finalizer}) })
 				s.delete()
@@ -79,27 +79,27 @@ func TestObject(t *testing.T) {
 			writes: []string{"finalizers"},
 		},
 		"DeletedNotHeld": {
-			reason: "What is about to go cannot note any more.", change: adding(one), arrange: (*sets).delete,
+			reason: "What is about to go cannot note any more.", change: acting(one), arrange: (*sets).delete,
 			want: []string{theirs}, gone: true, fail: true,
 		},
 		"Gone":    {reason: "Nothing is left.", before: []string{one}, arrange: (*sets).drop, change: drop},
-		"Missing": {reason: "There is nothing to note it on.", arrange: (*sets).drop, change: adding(one), gone: true, fail: true},
+		"Missing": {reason: "There is nothing to note it on.", arrange: (*sets).drop, change: acting(one), gone: true, fail: true},
 		"OfAnother": {
-			reason: "Another set has its own.", change: adding("other/a finalizer pods.v1"), want: []string{theirs}, fail: true,
+			reason: "Another set has its own.", change: acting("other/a finalizer pods.v1"), want: []string{theirs}, fail: true,
 		},
 		"Conflict": {
-			reason: "Somebody was faster: it begins with what is there now.", before: []string{one}, change: adding(two),
+			reason: "Somebody was faster: it begins with what is there now.", before: []string{one}, change: acting(two),
 			arrange: func(s *sets) {
-				s.meantime = func() { mustUpdate(t, s.store(), adding("s/c fields pods.v1 Orphan")) }
+				s.meantime = func() { mustUpdate(t, s.store(), acting("s/c fields pods.v1 Orphan")) }
 			},
 			want: []string{theirs, v1alpha1.Finalizer, one, two, "s/c fields pods.v1 Orphan"}, writes: []string{"status", "status"},
 		},
 		"DeletedMeanwhile": {
-			reason: "It is seen that it is gone.", change: adding(one), arrange: func(s *sets) { s.meantime = s.drop },
+			reason: "It is seen that it is gone.", change: acting(one), arrange: func(s *sets) { s.meantime = s.drop },
 			gone: true, fail: true,
 		},
 		"RecreatedMeanwhile": {
-			reason: "The new one is noted on.", change: adding(one),
+			reason: "The new one is noted on.", change: acting(one),
 			arrange: func(s *sets) { s.meantime = s.recreate },
 			want:    []string{v1alpha1.Finalizer, one}, writes: []string{"finalizers", "status"},
 		},
@@ -108,7 +108,7 @@ func TestObject(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSets()
 			if tc.before != nil {
-				mustUpdate(t, s.store(), adding(tc.before...))
+				mustUpdate(t, s.store(), acting(tc.before...))
 			}
 			s.writes = nil
 			if tc.arrange != nil {
@@ -154,12 +154,11 @@ func TestObjectForm(t *testing.T) {
 // TestObjectUnreadable holds that what is not understood is not forgotten.
 func TestObjectUnreadable(t *testing.T) {
 	for name, stored := range map[string]any{
-		"NoList":       "x",
-		"NoEntry":      []any{"x"},
-		"Unknown":      []any{map[string]any{"rule": "a", "kind": "finalizer", "version": "v1", "resource": "pods", "more": true}},
-		"UnknownKind":  []any{map[string]any{"rule": "a", "kind": "status", "version": "v1", "resource": "pods"}},
-		"Incomplete":   []any{map[string]any{"rule": "a", "kind": "finalizer", "version": "v1"}},
-		"HalfAnAcount": []any{map[string]any{"rule": "a", "kind": "finalizer", "version": "v1", "resource": "pods", "serviceAccount": "x"}},
+		"NoList":      "x",
+		"NoEntry":     []any{"x"},
+		"Unknown":     []any{map[string]any{"rule": "a", "kind": "finalizer", "version": "v1", "resource": "pods", "more": true}},
+		"UnknownKind": []any{map[string]any{"rule": "a", "kind": "status", "version": "v1", "resource": "pods", "serviceAccount": "bot", "serviceAccountNamespace": "ns"}},
+		"Incomplete":  []any{map[string]any{"rule": "a", "kind": "finalizer", "version": "v1", "serviceAccount": "bot", "serviceAccountNamespace": "ns"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSets()
@@ -181,6 +180,7 @@ func TestObjectForged(t *testing.T) {
 		left   map[string]any
 		want   bool
 	}{
+		"Unnamable":        {"Nobody has such a name, so nobody could ever clean up.", map[string]any{"namespace": "shop", "serviceAccount": "a/b", "serviceAccountNamespace": "shop"}, false},
 		"Own":              {"What it has left.", map[string]any{"namespace": "shop", "serviceAccount": "bot", "serviceAccountNamespace": "shop"}, true},
 		"Elsewhere":        {"It never was there.", map[string]any{"namespace": "bank", "serviceAccount": "bot", "serviceAccountNamespace": "shop"}, false},
 		"Everywhere":       {"Nor everywhere.", map[string]any{"serviceAccount": "bot", "serviceAccountNamespace": "shop"}, false},
@@ -201,6 +201,28 @@ func TestObjectForged(t *testing.T) {
 	}
 }
 
+// TestObjectForgedByAdministrators holds the same of a ClusterRuleSet, which acts wherever
+// its account may, but never as dyncontroller.
+func TestObjectForgedByAdministrators(t *testing.T) {
+	for name, tc := range map[string]struct {
+		left map[string]any
+		want bool
+	}{
+		"Anywhere":         {map[string]any{"namespace": "bank", "serviceAccount": "bot", "serviceAccountNamespace": "shop"}, true},
+		"TheProcessItself": {map[string]any{"namespace": "bank"}, false},
+		"Half":             {map[string]any{"namespace": "bank", "serviceAccount": "bot"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.left["rule"], tc.left["kind"], tc.left["version"], tc.left["resource"] = "a", "children", "v1", "pods"
+			s := newSets()
+			s.edit(func(o object) { o.Object["status"] = map[string]any{"inventory": []any{tc.left}} })
+			if got := len(mustLoad(t, s.store()).All()); (got == 1) != tc.want {
+				t.Errorf("%d leftovers are read", got)
+			}
+		})
+	}
+}
+
 // TestObjectTooLarge holds that a set which leaves too much is told, and that it can be
 // cleaned up.
 func TestObjectTooLarge(t *testing.T) {
@@ -209,10 +231,10 @@ func TestObjectTooLarge(t *testing.T) {
 	for i := range 20000 {
 		lines = append(lines, fmt.Sprintf("s/r%d finalizer pods.v1 %s", i, strings.Repeat("n", 60)))
 	}
-	if _, err := s.store().Update(t.Context(), adding(lines...)); err == nil || !strings.Contains(err.Error(), "status.inventory") {
+	if _, err := s.store().Update(t.Context(), acting(lines...)); err == nil || !strings.Contains(err.Error(), "status.inventory") {
 		t.Fatalf("got %v", err)
 	}
-	mustUpdate(t, s.store(), adding(lines[:9000]...))
+	mustUpdate(t, s.store(), acting(lines[:6000]...))
 	book := mustUpdate(t, s.store(), func(b inventory.Book) inventory.Book { return b.Without(leftovers(lines[1:]...)...) })
 	if len(book.All()) != 1 {
 		t.Errorf("left are %d", len(book.All()))
@@ -227,7 +249,7 @@ func TestObjectFails(t *testing.T) {
 	} {
 		s := newSets()
 		s.fail = failure
-		if _, err := s.store().Update(t.Context(), adding("s/a finalizer pods.v1")); !errors.Is(err, failure) {
+		if _, err := s.store().Update(t.Context(), acting("s/a finalizer pods.v1")); !errors.Is(err, failure) {
 			t.Errorf("%s: %v", name, err)
 		}
 		s.unreadable = failure

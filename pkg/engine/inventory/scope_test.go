@@ -27,6 +27,11 @@ func with(all ...plan.Leftover) func(inventory.Book) inventory.Book {
 	return func(b inventory.Book) inventory.Book { return b.With(all...) }
 }
 
+// acting adds leftovers of a set in the cluster, which always acts as somebody.
+func acting(lines ...string) func(inventory.Book) inventory.Book {
+	return with(as("bot", leftovers(lines...)...)...)
+}
+
 // TestScope holds that two who share a book see their own part of it.
 func TestScope(t *testing.T) {
 	var whole inventory.Memory
