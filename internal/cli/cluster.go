@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
@@ -52,11 +53,21 @@ func connect(c config.Cluster, version string) (*cluster, error) {
 	}
 	out.origin = origin(raw, cmp.Or(c.Context, raw.CurrentContext))
 	out.config.UserAgent = "dyncontroller/" + version
-	out.config.QPS, out.config.Burst = c.QPS, c.Burst
+	limit(out.config, c)
 	if out.discovery, err = discovery.NewDiscoveryClientForConfig(out.config); err != nil {
 		return nil, fmt.Errorf("using the %s: %w", out.origin, err)
 	}
 	return out, nil
+}
+
+// limit bounds the rate of requests. A client without a limiter makes one of its own, and
+// there are several for each identity; one that is in the configuration goes along with
+// all copies of it, and bounds the process.
+func limit(client *rest.Config, c config.Cluster) {
+	client.QPS, client.Burst = c.QPS, c.Burst
+	if c.QPS > 0 {
+		client.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(c.QPS, c.Burst)
+	}
 }
 
 // noCluster says what to do about it.

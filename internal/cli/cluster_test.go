@@ -9,9 +9,17 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/util/flowcontrol"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/election"
 )
 
 func TestConnect(t *testing.T) {
@@ -43,6 +51,62 @@ func TestConnect(t *testing.T) {
 				t.Errorf("the client has our name and our limits, got %q %v %d", got.config.UserAgent, got.config.QPS, got.config.Burst)
 			}
 		})
+	}
+}
+
+// TestSourcesShareTheLimit holds that --kube-api-qps bounds the process, however many
+// clients it has and whoever they act as, and that there is no bound without it.
+func TestSourcesShareTheLimit(t *testing.T) {
+	t.Parallel()
+	path := kubeconfig(t, "http://127.0.0.1:1")
+	target, err := connect(config.Cluster{Kubeconfig: path, QPS: 5, Burst: 7}, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := target.config.RateLimiter
+	if shared == nil || shared.QPS() != 5 {
+		t.Fatalf("the process has no limit of its own: %v", shared)
+	}
+	taken := 0
+	for taken < 100 && shared.TryAccept() {
+		taken++
+	}
+	if taken < 7 || taken == 100 {
+		t.Errorf("want a burst of 7, got %d", taken)
+	}
+	if target.discovery.RESTClient().GetRateLimiter() != shared {
+		t.Error("discovery has a limit of its own")
+	}
+	for _, name := range []string{"", "a", "b"} {
+		as := access.Impersonate(target.config, types.NamespacedName{Namespace: "shop", Name: name})
+		typed, err := typedauthorizationv1.NewForConfig(as)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if typed.RESTClient().GetRateLimiter() != shared {
+			t.Errorf("%q has a limit of its own", name)
+		}
+		as.RateLimiter = flowcontrol.NewFakeNeverRateLimiter()
+		client, err := dynamic.NewForConfig((*election.Fence)(nil).Guard(as))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Get(t.Context(), "a", metav1.GetOptions{})
+		if err == nil || !strings.Contains(err.Error(), "can not be accept") {
+			t.Errorf("the dynamic client of %q does not ask the limiter of its configuration: %v", name, err)
+		}
+	}
+}
+
+// TestSourcesWithoutLimit holds that there is none where none is set.
+func TestSourcesWithoutLimit(t *testing.T) {
+	t.Parallel()
+	free, err := connect(config.Cluster{Kubeconfig: kubeconfig(t, "http://127.0.0.1:1"), QPS: config.NoLimit, Burst: config.NoLimit}, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if free.config.RateLimiter != nil || free.discovery.RESTClient().GetRateLimiter() != nil {
+		t.Error("there is a limit where none is set")
 	}
 }
 

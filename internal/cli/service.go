@@ -26,6 +26,7 @@ type service struct {
 	objects  *source.Objects     // nil for none
 	election *election.Candidate // nil for none
 	metrics  *telemetry.Metrics
+	startup  startup
 
 	mu sync.Mutex
 	// active are the rules of files in effect, nil before there are any; guarded by mu.
@@ -149,12 +150,16 @@ func (s *service) listen(ctx context.Context) (stop func(), err error) {
 	}
 	metrics := http.NewServeMux()
 	metrics.Handle("GET /metrics", s.metrics.Handler())
+	checks := s.publicChecks
+	if telemetry.Loopback(s.settings.Listen.Health) {
+		checks = s.checks
+	}
 	for _, endpoint := range []struct {
 		name, flag, address string
 		handler             http.Handler
 	}{
 		{"metrics", "--metrics-bind-address", s.settings.Listen.Metrics, metrics},
-		{"health", "--health-probe-bind-address", s.settings.Listen.Health, telemetry.Health(s.checks)},
+		{"health", "--health-probe-bind-address", s.settings.Listen.Health, telemetry.Health(checks)},
 	} {
 		if endpoint.address == "" {
 			continue

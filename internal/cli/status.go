@@ -2,6 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -9,24 +12,100 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 )
 
-// checks is what readiness depends on: rules are in effect, and of every cache it is
-// known how it is doing. A process that waits for the lease is as ready as one that has
-// it.
+// checks is what readiness depends on: rules are in effect, and of every cache of the
+// start it is known how it is doing. A process that waits for the lease is as ready as one
+// that has it.
 func (s *service) checks() []telemetry.Check {
-	var out []telemetry.Check
+	process, caches := s.states()
+	return slices.Concat(process, caches)
+}
+
+// publicChecks is what may be told of [service.checks] to whoever can reach the port.
+func (s *service) publicChecks() []telemetry.Check {
+	return brief(s.states())
+}
+
+// states are the checks that concern the process, and those of caches.
+func (s *service) states() (process, caches []telemetry.Check) {
 	if s.files != nil {
-		out = append(out, s.checkRules())
+		process = append(process, s.checkRules())
 	}
 	if s.objects != nil {
-		out = append(out, s.checkObjects())
+		process = append(process, s.checkObjects())
 	}
 	if s.election != nil {
-		out = append(out, s.checkElection())
+		process = append(process, s.checkElection())
 	}
+	// Rules that are in effect have their caches, so they come first.
 	for _, cache := range s.operator.Caches() {
-		out = append(out, checkCache(cache))
+		caches = append(caches, checkCache(cache))
 	}
+	return process, s.startup.settle(process, caches)
+}
+
+// startup knows for which caches readiness still waits: those that there are when the
+// rules are first known. Readiness is about the start. Caches come and go with every set
+// that changes, so one that waited for all of them could be kept from being ready by any
+// tenant, with all its replicas at once. It is safe for concurrent use; the zero value has
+// seen nothing.
+type startup struct {
+	mu      sync.Mutex
+	known   bool            // the rules were known once
+	awaited map[string]bool // by the names of their checks
+}
+
+// settle takes the checks of one moment, and returns those of the caches with what is not
+// waited for degraded. Once nothing is waited for, this stays so.
+func (s *startup) settle(process, caches []telemetry.Check) []telemetry.Check {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known && slices.ContainsFunc(process, notReady) {
+		return caches
+	}
+	still := map[string]bool{}
+	out := slices.Clone(caches)
+	for i, cache := range out {
+		switch {
+		case !notReady(cache):
+		case !s.known || s.awaited[cache.Name]:
+			still[cache.Name] = true
+		default:
+			out[i].State = telemetry.Degraded
+		}
+	}
+	s.known, s.awaited = true, still
 	return out
+}
+
+func notReady(c telemetry.Check) bool { return c.State == telemetry.NotReady }
+
+// brief names the checks of the process, and counts caches: names of tenants, what they
+// select and why something fails are nobody else's business.
+func brief(process, caches []telemetry.Check) []telemetry.Check {
+	var out []telemetry.Check
+	for _, check := range process {
+		out = append(out, telemetry.Check{Name: check.Name, State: check.State})
+	}
+	if len(caches) == 0 {
+		return out
+	}
+	all := telemetry.Check{Name: count(len(caches), "cache"), State: telemetry.Ready}
+	counts := map[telemetry.State]int{}
+	for _, cache := range caches {
+		counts[cache.State]++
+		all.State = min(all.State, cache.State) // The worst comes first.
+	}
+	var parts []string
+	for _, part := range []struct {
+		state telemetry.State
+		word  string
+	}{{telemetry.Ready, "synced"}, {telemetry.Degraded, "degraded"}, {telemetry.NotReady, "listing"}} {
+		if n := counts[part.state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, part.word))
+		}
+	}
+	all.Detail = strings.Join(parts, ", ")
+	return append(out, all)
 }
 
 // checkObjects tells of set objects as a whole: each has a status of its own.
@@ -83,7 +162,8 @@ func (s *service) checkRules() telemetry.Check {
 }
 
 // checkCache counts a failure that is known as ready: it holds back only the rules that
-// need the cache.
+// need the cache. Whether one that is listing or not reviewed yet holds back the process
+// is for [startup] to say.
 func checkCache(cache operator.Cache) telemetry.Check {
 	check := telemetry.Check{Name: "informer " + cache.Key.String()}
 	if cache.Account != (types.NamespacedName{}) {

@@ -2,11 +2,17 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
+	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -20,16 +26,20 @@ func TestCheckCache(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		status informer.Status
+		late   bool
 		as     types.NamespacedName
 		want   telemetry.Check
 	}{
-		"listing": {reason: "Nothing is known yet.", want: telemetry.Check{State: telemetry.NotReady, Detail: "listing"}},
-		"synced":  {reason: "All is well.", status: informer.Status{Synced: true}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
-		"failing": {reason: "What is known holds up only its own rules.", status: informer.Status{Err: errTest("forbidden")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "forbidden"}},
-		"cut off": {reason: "The cache is complete, and out of date.", status: informer.Status{Synced: true, Err: errTest("gone")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "synced, and cut off since: gone"}},
-		"asking":  {reason: "A standby is not ready before it may fill its caches.", status: informer.Status{Err: operator.ErrUnreviewed}, want: telemetry.Check{State: telemetry.NotReady, Detail: operator.ErrUnreviewed.Error()}},
-		"cannot":  {reason: "That it cannot be asked may last, and holds up only its own rules.", status: informer.Status{Err: fmt.Errorf("%w: %w", operator.ErrUnreviewed, errTest("no answer"))}, want: telemetry.Check{State: telemetry.Degraded, Detail: operator.ErrUnreviewed.Error() + ": no answer"}},
-		"tenant":  {reason: "Two identities have a cache each of the same.", status: informer.Status{Synced: true}, as: types.NamespacedName{Namespace: "shop", Name: "bot"}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
+		"listing":      {reason: "Nothing is known yet.", want: telemetry.Check{State: telemetry.NotReady, Detail: "listing"}},
+		"late":         {reason: "A set that changes takes nobody else's readiness.", late: true, want: telemetry.Check{State: telemetry.Degraded, Detail: "listing"}},
+		"late, asking": {reason: "Nor does an account that comes and goes.", late: true, status: informer.Status{Err: operator.ErrUnreviewed}, want: telemetry.Check{State: telemetry.Degraded, Detail: operator.ErrUnreviewed.Error()}},
+		"late, synced": {reason: "All is well.", late: true, status: informer.Status{Synced: true}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
+		"synced":       {reason: "All is well.", status: informer.Status{Synced: true}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
+		"failing":      {reason: "What is known holds up only its own rules.", status: informer.Status{Err: errTest("forbidden")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "forbidden"}},
+		"cut off":      {reason: "The cache is complete, and out of date.", status: informer.Status{Synced: true, Err: errTest("gone")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "synced, and cut off since: gone"}},
+		"asking":       {reason: "A standby is not ready before it may fill its caches.", status: informer.Status{Err: operator.ErrUnreviewed}, want: telemetry.Check{State: telemetry.NotReady, Detail: operator.ErrUnreviewed.Error()}},
+		"cannot":       {reason: "That it cannot be asked may last, and holds up only its own rules.", status: informer.Status{Err: fmt.Errorf("%w: %w", operator.ErrUnreviewed, errTest("no answer"))}, want: telemetry.Check{State: telemetry.Degraded, Detail: operator.ErrUnreviewed.Error() + ": no answer"}},
+		"tenant":       {reason: "Two identities have a cache each of the same.", status: informer.Status{Synced: true}, as: types.NamespacedName{Namespace: "shop", Name: "bot"}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -38,10 +48,146 @@ func TestCheckCache(t *testing.T) {
 			if tc.as.Name != "" {
 				tc.want.Name += " as shop/bot"
 			}
-			if diff := cmp.Diff(tc.want, checkCache(operator.Cache{Account: tc.as, Status: tc.status})); diff != "" {
+			got := []telemetry.Check{checkCache(operator.Cache{Account: tc.as, Status: tc.status})}
+			if tc.late {
+				// Everything was known once.
+				s := &startup{}
+				s.settle(nil, nil)
+				got = s.settle(nil, got)
+			}
+			if diff := cmp.Diff([]telemetry.Check{tc.want}, got); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestReadyStaysReady holds that readiness waits for the caches that there were when the
+// rules were known, and for no others: or who changes a set could keep all replicas from
+// being ready, from the start or later.
+func TestReadyStaysReady(t *testing.T) {
+	t.Parallel()
+	check := func(name string, state telemetry.State) telemetry.Check {
+		return telemetry.Check{Name: name, State: state}
+	}
+	const not, degraded, ready = telemetry.NotReady, telemetry.Degraded, telemetry.Ready
+	var s startup
+	for _, step := range []struct {
+		reason  string
+		process telemetry.State
+		caches  []telemetry.Check
+		want    []telemetry.State
+	}{
+		{"Which caches there will be is not known.", not, nil, nil},
+		{"It still is not.", not, []telemetry.Check{check("a", ready), check("z", not)}, []telemetry.State{ready, not}},
+		{"Those are the caches of the start.", degraded, []telemetry.Check{check("a", not), check("b", not), check("c", degraded)}, []telemetry.State{not, not, degraded}},
+		{"A set has changed since: another cache does not count.", ready, []telemetry.Check{check("a", not), check("d", not)}, []telemetry.State{not, degraded}},
+		{"What is gone is not waited for, nor when it comes back.", ready, []telemetry.Check{check("a", not), check("b", not)}, []telemetry.State{not, degraded}},
+		{"The last one is known.", ready, []telemetry.Check{check("a", degraded), check("e", not)}, []telemetry.State{degraded, degraded}},
+		{"Once is enough.", ready, []telemetry.Check{check("a", not), check("e", not)}, []telemetry.State{degraded, degraded}},
+		{"Rules that are not known would be told by their own check.", not, []telemetry.Check{check("a", not)}, []telemetry.State{degraded}},
+	} {
+		var got []telemetry.State
+		for _, c := range s.settle([]telemetry.Check{check("rules", step.process)}, step.caches) {
+			got = append(got, c.State)
+		}
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("%s\n-want +got:\n%s", step.reason, diff)
+		}
+	}
+}
+
+// TestCheckBrief holds that who can merely reach the port is told of no tenant.
+func TestCheckBrief(t *testing.T) {
+	t.Parallel()
+	process := []telemetry.Check{
+		{Name: "rules", State: telemetry.Degraded, Detail: "tenant"}, {Name: "election", State: telemetry.Ready, Detail: "tenant has it"},
+	}
+	cache := func(state telemetry.State) telemetry.Check {
+		return telemetry.Check{Name: "informer pods.v1 as tenant/bot", State: state, Detail: "tenant may not"}
+	}
+	const not, degraded, ready = telemetry.NotReady, telemetry.Degraded, telemetry.Ready
+	cases := map[string]struct {
+		reason string
+		caches []telemetry.Check
+		want   []string
+	}{
+		"none":     {reason: "There is nothing to count."},
+		"all well": {reason: "One number is enough.", caches: []telemetry.Check{cache(ready), cache(ready)}, want: []string{"[+]2 caches: 2 synced"}},
+		"degraded": {reason: "The mark is that of the worst.", caches: []telemetry.Check{cache(ready), cache(degraded), cache(ready)}, want: []string{"[!]3 caches: 2 synced, 1 degraded"}},
+		"starting": {reason: "What readiness waits for is told.", caches: []telemetry.Check{cache(not), cache(degraded), cache(ready)}, want: []string{"[-]3 caches: 1 synced, 1 degraded, 1 listing"}},
+		"one":      {reason: "A single one.", caches: []telemetry.Check{cache(not)}, want: []string{"[-]1 cache: 1 listing"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, check := range brief(process, tc.caches) {
+				got = append(got, check.String())
+			}
+			if diff := cmp.Diff(append([]string{"[!]rules", "[+]election"}, tc.want...), got); diff != "" {
+				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+	if process[0].Detail == "" {
+		t.Error("the checks themselves were changed")
+	}
+}
+
+// TestReadyToAnybody sees what a process says on a port that others can reach.
+func TestReadyToAnybody(t *testing.T) {
+	t.Parallel()
+	server := newAPIServer(t)
+	server.set(func(a *apiServer) { a.status = http.StatusServiceUnavailable })
+	r := start(t, "-f", ruleFile(t, colors("blue")), "--kubeconfig", server.kubeconfig(), "--health-probe-bind-address=:0")
+	r.says("waiting for the API server")
+	code, body := r.get("health", "/readyz")
+	if want := "[-]rules\nnot ready\n"; code != http.StatusServiceUnavailable || body != want {
+		t.Errorf("before the API server answers: want %q, got %d %q", want, code, body)
+	}
+	server.set(func(a *apiServer) { a.status = http.StatusOK })
+	r.says("the API server answers")
+	r.ready()
+	code, body = r.get("health", "/readyz?verbose")
+	if want := "[+]rules\n[+]1 cache: 1 synced\nok\n"; code != http.StatusOK || body != want {
+		t.Errorf("then: want %q, got %d %q", want, code, body)
+	}
+	r.finish()
+}
+
+// TestCheckDeployment holds that the Deployment of deploy/base opens no port but that of
+// the probes, as long as the metrics take no credentials.
+func TestCheckDeployment(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../deploy/base/deployment.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var deployment appsv1.Deployment
+	if err := yaml.UnmarshalStrict(data, &deployment); err != nil {
+		t.Fatal(err)
+	}
+	pod := deployment.Spec.Template
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	config.AddFlags(flags)
+	if err := flags.Parse(pod.Spec.Containers[0].Args[1:]); err != nil {
+		t.Fatal(err)
+	}
+	settings, err := config.Load(flags, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !telemetry.Loopback(settings.Listen.Metrics) {
+		t.Errorf("the metrics are open to everybody on %q", settings.Listen.Metrics)
+	}
+	for _, port := range pod.Spec.Containers[0].Ports {
+		if port.Name != "health" {
+			t.Errorf("port %d (%s) is announced", port.ContainerPort, port.Name)
+		}
+	}
+	for name := range pod.Annotations {
+		t.Errorf("the Pods have the annotation %q", name)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // State is how something that readiness depends on is doing.
 type State uint8
 
-// The states. Something degraded is known and waited for, and holds up only
+// The states, the worst first. Something degraded is known and waited for, and holds up only
 // what needs it.
 const (
 	NotReady State = iota
@@ -37,7 +37,8 @@ func (c Check) String() string {
 
 // Health serves probes: /healthz and /livez answer as long as the process does,
 // /readyz once no check is NotReady. With ?verbose, or when not ready, it lists
-// the checks. They are asked at every probe, by several goroutines.
+// the checks, to whoever asks: on a port that others can reach, see [Loopback], they
+// should tell no secrets. They are asked at every probe, by several goroutines.
 func Health(checks func() []Check) http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/healthz", "/livez"} {
