@@ -100,10 +100,12 @@ func (o *Operator) addWriter(options *engine.Options, as *rest.Config) (err erro
 	return nil
 }
 
-// housekeeping cleans up as the tenant, and keeps its books as the process.
+// housekeeping cleans up as the tenant what rules may write, and keeps its books as the
+// process.
 func (o *Operator) housekeeping(t *tenant, reader *live.Reader, writer engine.Writer) engine.Housekeeping {
 	options := cleanup.Options{
-		Reader: NewAfterlife(reader, o.options.Cluster.Discovery), Writer: writer, Observe: o.cleaned, Clock: o.options.Clock,
+		Reader: permitted{NewAfterlife(reader, o.options.Cluster.Discovery), o.options.Settings.Sensitive},
+		Writer: writer, Observe: o.cleaned, Clock: o.options.Clock,
 	}
 	t.sweep = func(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
 		done, err := t.book.sweep(ctx, options, leftovers)

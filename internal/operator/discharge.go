@@ -17,28 +17,50 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// dischargeAgain is how long after an error it is tried again to let go of a set.
-const dischargeAgain = 5 * time.Second
-
 // discharge lets go of sets that are being deleted and that no tenant looks after: those
 // that have left nothing, and those of which nobody can clean up any more. It goes on
 // until the context is done.
 func (o *Operator) discharge(ctx context.Context) {
+	tries := patience{}
 	for {
 		var retry <-chan time.Time
-		for _, set := range o.deleting() {
-			if err := o.letGo(ctx, set); err != nil && ctx.Err() == nil {
-				o.options.Log.Warn("cannot let go of a set", "set", set.String(), "err", err)
-				retry = o.options.Clock.After(dischargeAgain)
-			}
+		if next := o.letAllGo(ctx, tries); !next.IsZero() {
+			retry = o.options.Clock.After(next.Sub(o.options.Clock.Now()))
 		}
 		select {
-		case <-o.leaving:
+		case <-o.leaving: // Somebody has news, which may be about other sets.
 		case <-retry:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// letAllGo tries to let go of the sets that are due, and returns when the next will be,
+// zero for never.
+func (o *Operator) letAllGo(ctx context.Context, tries patience) (next time.Time) {
+	sets := o.deleting()
+	tries.keep(sets)
+	for _, set := range sets {
+		if o.lookedAfter(set) {
+			delete(tries, set.Key)
+			continue
+		}
+		tried := tries.of(set)
+		if tried.due(o.options.Clock.Now()) {
+			err := o.letGo(ctx, set)
+			if ctx.Err() != nil {
+				return time.Time{}
+			}
+			if tried.take(o.options.Clock.Now(), err) {
+				o.options.Log.Warn("cannot let go of a set", "set", set.String(), "err", err)
+			}
+		}
+		if next.IsZero() || tried.next.Before(next) {
+			next = tried.next
+		}
+	}
+	return next
 }
 
 // deleting lists the sets that wait for us.
@@ -54,39 +76,56 @@ func (o *Operator) deleting() []*object {
 	return out
 }
 
-// letGo takes our finalizer off a set, if nothing is left to be done.
+// letGo takes our finalizer off a set that nobody looks after, if nothing is left to be
+// done, or its namespace goes.
 func (o *Operator) letGo(ctx context.Context, set *object) error {
 	store := o.inventoryOf(set.Key)
 	if set.taken {
-		return o.handOver(ctx, store)
+		return o.handOver(ctx, set, store)
 	}
 	if len(set.accounts()) == 0 {
 		_, err := store.Update(ctx, func(b inventory.Book) inventory.Book { return b })
 		return err
 	}
-	given, err := o.abandoned(ctx, set)
-	if err != nil || !given {
+	if goes, err := o.going(ctx, set.Namespace); err != nil || !goes {
 		return err
 	}
-	if err := o.unhold(ctx, store); apierrors.IsForbidden(err) {
-		o.options.Log.Warn("finalizers of a set that is given up stay", "set", set.String(), "err", err)
-	} else if err != nil {
-		return err
+	return o.giveUp(ctx, set, store)
+}
+
+// giveUp lets go of a set after which nobody can clean up any more.
+func (o *Operator) giveUp(ctx context.Context, set *object, store *inventory.Object) error {
+	held := o.unhold(ctx, store)
+	if held != nil && (!apierrors.IsForbidden(held) || errors.Is(held, errSensitive)) {
+		return held
 	}
-	_, err = store.Update(ctx, func(inventory.Book) inventory.Book { return inventory.Book{} })
-	if err == nil {
-		o.options.Log.Warn("a set is given up with its namespace, without its ServiceAccount nothing can be cleaned up",
-			"set", set.String(), "left", len(set.Status.Inventory))
+	if _, err := store.Update(ctx, func(inventory.Book) inventory.Book { return inventory.Book{} }); err != nil {
+		return fmt.Errorf("giving a set up: %w", err)
 	}
-	return err
+	if held != nil {
+		o.options.Log.Warn("finalizers of a set that is given up stay", "set", set.String(), "err", held)
+	}
+	o.options.Log.Warn("a set is given up with its namespace, without its ServiceAccount nothing can be cleaned up",
+		"set", set.String(), "left", len(set.Status.Inventory))
+	return nil
 }
 
 // handOver has the file that has the same set look after what the object has left: who
-// runs the file cleans up what it does not want.
-func (o *Operator) handOver(ctx context.Context, store *inventory.Object) error {
+// runs the file cleans up what it does not want. Where that is the process itself it does
+// not take the word of a status for anything: what the file wants is noted by it anyway,
+// and the rest stays.
+func (o *Operator) handOver(ctx context.Context, set *object, store *inventory.Object) error {
 	left, err := store.Load(ctx)
 	if err != nil {
 		return fmt.Errorf("handing a set over to its file: %w", err)
+	}
+	o.mu.Lock()
+	owner := owners(o.rules)[set.Key]
+	o.mu.Unlock()
+	if owner == (types.NamespacedName{}) {
+		o.options.Log.Warn("what a set has left stays, its file acts as dyncontroller itself", "set", set.String(), "left", len(left.All()))
+		_, err = store.Update(ctx, func(inventory.Book) inventory.Book { return inventory.Book{} })
+		return err
 	}
 	if _, err = o.files.Update(ctx, func(b inventory.Book) inventory.Book { return left.With(b.All()...) }); err != nil {
 		return fmt.Errorf("handing a set over to its file: %w", err)
@@ -115,24 +154,29 @@ func (o *Operator) unhold(ctx context.Context, store *inventory.Object) error {
 // namespaces are asked whether they are going.
 var namespaces = apischema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
-// abandoned reports whether the namespace of a set is being deleted, and its
-// ServiceAccount is gone already: nobody will ever clean up, and the namespace would
-// wait for it.
-func (o *Operator) abandoned(ctx context.Context, set *object) (bool, error) {
+// lookedAfter reports whether there is somebody, or may be, who cleans up after a set.
+// Nobody is asked for it.
+func (o *Operator) lookedAfter(set *object) bool {
+	if set.taken || len(set.accounts()) == 0 {
+		return false
+	}
 	o.mu.Lock()
 	tenants := o.tenantsOf(set)
 	o.mu.Unlock()
 	if len(tenants) < len(set.accounts()) {
-		return false, nil // They are yet to come.
+		return true // They are yet to come.
 	}
-	for _, t := range tenants {
-		if t.account.Namespace != set.Namespace || !errors.Is(t.known().Account, access.ErrNoAccount) {
-			return false, nil
-		}
-	}
-	found, err := o.client.Resource(namespaces).Get(ctx, set.Namespace, metav1.GetOptions{})
+	return slices.ContainsFunc(tenants, func(t *tenant) bool {
+		return t.account.Namespace != set.Namespace || !errors.Is(t.known().Account, access.ErrNoAccount)
+	})
+}
+
+// going reports whether a namespace is being deleted. Where the ServiceAccounts of a set
+// are gone already nobody will ever clean up then, and the namespace would wait for it.
+func (o *Operator) going(ctx context.Context, namespace string) (bool, error) {
+	found, err := o.client.Resource(namespaces).Get(ctx, namespace, metav1.GetOptions{})
 	switch {
-	case set.Namespace == "" || apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("asking whether the namespace is being deleted: %w", err)

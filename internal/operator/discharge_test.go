@@ -106,7 +106,7 @@ func TestDischargeAgain(t *testing.T) {
 			t.Errorf("it is not told:\n%s", k.log)
 		}
 		k.set(func(w *world) { delete(w.fails, "PATCH rulesets") })
-		k.pass(dischargeAgain)
+		k.pass(dischargeSoonest)
 		if k.field("rulesets", "shop", "old") != nil {
 			t.Error("it is not tried again")
 		}
@@ -137,6 +137,31 @@ func TestHandOver(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"both.keep-ann ann"}, k.leavings()); diff != "" {
 			t.Errorf("what it has left (-want +got):\n%s", diff)
+		}
+		stop()
+	})
+}
+
+// TestHandOverNothing holds that the process itself does not clean up by what the status of
+// a set says: whoever may write that would have its rights.
+func TestHandOverNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.account("shop", "ann")
+		k.files(keeps("both", "", "now"))
+		set := leaving(asObject(t, keeps("both", "ann", "before")), "ann")
+		k.store(set, hold)
+		stop := k.stand()
+		k.setObjects(set)
+		k.pass(moment)
+		if err := k.letGo(t.Context(), k.object(set)); err != nil {
+			t.Fatal(err)
+		}
+		if k.field("rulesets", "shop", "both") != nil {
+			t.Error("it is not let go")
+		}
+		if diff := cmp.Diff([]string{}, k.leavings()); diff != "" {
+			t.Errorf("what is noted of files (-want +got):\n%s", diff)
 		}
 		stop()
 	})

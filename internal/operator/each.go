@@ -20,6 +20,7 @@ func (o *Operator) Run(ctx context.Context) {
 func (o *Operator) Lead(ctx context.Context) {
 	var others sync.WaitGroup
 	if !o.options.dryRun() {
+		others.Go(func() { o.findOrphans(ctx) }) // Who led before may have left others.
 		others.Go(func() { o.statuses.Run(ctx) })
 		others.Go(func() { o.discharge(ctx) })
 	}

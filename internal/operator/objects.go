@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -25,10 +24,8 @@ const schemaLook = 10 * time.Second
 // object is a set object, and what became of it. It is immutable.
 type object struct {
 	source.Object
-	// built is the present version compiled, nil where it has mistakes of its own, and
-	// found what compiling it told.
-	built *rules.Set
-	found document.Errors
+	// Of the present version.
+	compilation
 	// good is the newest version that was accepted, nil where there was none.
 	good *rules.Set
 	// mistakes are those of the present version, or why it does not fit the schemas any
@@ -76,7 +73,7 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 	before, first := o.objects, !o.listed
 	o.listed = true
 	o.take(all, known, news)
-	if !first && !news && !o.undone && maps.EqualFunc(before, o.objects, sameRules) {
+	if !first && !o.undone && maps.EqualFunc(before, o.objects, sameRules) {
 		o.changed()
 		return
 	}
@@ -88,19 +85,21 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 
 // take judges set objects. The lock is held.
 func (o *Operator) take(all []source.Object, known *schema.Catalog, news bool) {
-	before := o.objects
+	before, now, files := o.objects, newViews(known), owners(o.rules)
 	o.objects = make(map[source.Key]*object, len(all))
 	for _, one := range all {
-		o.objects[one.Key] = o.judged(one, before[one.Key], known, news)
+		_, taken := files[one.Key]
+		o.objects[one.Key] = o.judged(one, before[one.Key], taken, o.verdict(one, before[one.Key], now, news))
 	}
 }
 
 // retake judges set objects again by what files there are now. The lock is held.
 func (o *Operator) retake() {
-	before := o.objects
+	before, files := o.objects, owners(o.rules)
 	o.objects = make(map[source.Key]*object, len(before))
 	for key, one := range before {
-		o.objects[key] = o.judged(one.Object, one, nil, false)
+		_, taken := files[key]
+		o.objects[key] = o.judged(one.Object, one, taken, one.compilation)
 	}
 }
 
@@ -109,17 +108,24 @@ func sameRules(a, b *object) bool {
 	return a.effective() == b.effective() && a.Deleting == b.Deleting && a.UID == b.UID && slices.Equal(a.accounts(), b.accounts())
 }
 
-// judged decides about a set object, which is compiled unless that is known.
-func (o *Operator) judged(one source.Object, before *object, known *schema.Catalog, news bool) *object {
+// verdict is what compiling a set object tells, which is done unless that is known.
+func (o *Operator) verdict(one source.Object, before *object, now *views, news bool) compilation {
+	switch {
+	case before == nil || before.UID != one.UID || before.Generation != one.Generation:
+		return o.compiled(one, now)
+	case news:
+		return o.recompiled(one, before.compilation, now)
+	default:
+		return before.compilation
+	}
+}
+
+// judged decides about a set object, of which a file may have the same.
+func (o *Operator) judged(one source.Object, before *object, taken bool, present compilation) *object {
 	if before != nil && before.UID != one.UID {
 		before = nil
 	}
-	out := &object{Object: one, taken: o.inFiles(one.Key)}
-	if before != nil && before.Generation == one.Generation && !news {
-		out.built, out.found = before.built, before.found
-	} else {
-		out.built, out.found = o.compiled(one, known)
-	}
+	out := &object{Object: one, compilation: present, taken: taken}
 	out.mistakes = append(slices.Clone(out.found), out.misplaced()...)
 	switch {
 	case !out.refused():
@@ -131,18 +137,6 @@ func (o *Operator) judged(one source.Object, before *object, known *schema.Catal
 		o.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", out.mistakes.Of(document.Mistake)[0].Message)
 	}
 	return out
-}
-
-// compiled returns no set where there are mistakes, and what is doubtful where there are
-// none.
-func (o *Operator) compiled(one source.Object, known *schema.Catalog) (*rules.Set, document.Errors) {
-	options := o.options.Rules
-	options.Schemas = known
-	set, mistakes := rules.Load([]document.File{one.Document}, options)
-	if mistakes = append(mistakes, nameless(one)...); len(mistakes.Of(document.Mistake)) > 0 {
-		return nil, mistakes
-	}
-	return set, set.Warnings()
 }
 
 // nameless is the mistake of a set that does not say who acts. Only a file may leave
@@ -177,9 +171,13 @@ func (s *object) misplaced() document.Errors {
 	return out
 }
 
-// inFiles reports whether a file has the set. The lock is held.
-func (o *Operator) inFiles(set source.Key) bool {
-	return slices.ContainsFunc(o.rules.IDs(), func(rule plan.Rule) bool { return keyOf(rule) == set })
+// owners are the sets of rules, and who acts for each.
+func owners(set *rules.Set) map[source.Key]types.NamespacedName {
+	out := map[source.Key]types.NamespacedName{}
+	for _, rule := range set.Rules() {
+		out[keyOf(rule.ID)] = rule.Identity()
+	}
+	return out
 }
 
 // named lists the resources that set objects name, each once.

@@ -14,7 +14,7 @@ const orphansAgain = 15 * time.Second
 
 // findOrphans looks for what sets in files have left as identities that no set has any
 // more, so that there is somebody to clean up, or to tell of it. It tries until it
-// knows, or the context is done.
+// knows, or the context is done. While somebody else leads there may come others.
 func (o *Operator) findOrphans(ctx context.Context) {
 	for o.options.holdsFiles() {
 		accounts, err := o.orphans(ctx)

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,47 +12,55 @@ import (
 )
 
 // regroup gives each tenant the rules of its identity. A tenant of which nothing has
-// changed is left alone, so that nobody is disturbed by the changes of others. The lock
-// is held.
+// changed is left alone, so that nobody is disturbed by the changes of others, nor by
+// what goes wrong with them. Files are in effect as a whole or not at all: where a tenant
+// of theirs cannot be had, all stays as it was. The lock is held.
 func (o *Operator) regroup() error {
 	all := o.joined()
 	wanted := o.accounts(all)
 	defer o.announce()
-	if err := o.hire(wanted); err != nil {
+	err := o.hire(wanted)
+	if err != nil && !o.manned() {
 		return err
 	}
+	concerns := o.concerns()
 	for _, t := range o.sorted() {
-		if err := t.take(all.Of(t.account), o.concerns(t)); err != nil {
-			return err
-		}
+		err = errors.Join(err, t.take(all.Of(t.account), concerns.of(t.account)))
 	}
 	o.dismiss(wanted)
 	if o.options.Changed != nil {
 		o.options.Changed(all)
 	}
-	return nil
+	return err
 }
 
-// hire makes the tenants that are missing. The lock is held.
+// hire makes the tenants that are missing, as many as can be had. The lock is held.
 func (o *Operator) hire(wanted []types.NamespacedName) error {
+	var errs []error
 	for _, account := range wanted {
 		if o.tenants[account] != nil {
 			continue
 		}
 		t, err := o.newTenant(account)
 		if err != nil {
-			return err
+			errs = append(errs, fmt.Errorf("running rules as %s: %w", accountName(account), err))
+			continue
 		}
 		o.tenants[account] = t
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// manned reports whether there are tenants for all rules of files. The lock is held.
+func (o *Operator) manned() bool {
+	return !slices.ContainsFunc(o.rules.Identities(), func(account types.NamespacedName) bool { return o.tenants[account] == nil })
 }
 
 // dismiss ends the tenants that nobody needs any more, which have no rules by now. The
-// lock is held.
+// wanted ones are in order. The lock is held.
 func (o *Operator) dismiss(wanted []types.NamespacedName) {
 	for _, t := range o.sorted() {
-		if !slices.Contains(wanted, t.account) {
+		if _, found := slices.BinarySearchFunc(wanted, t.account, byName); !found {
 			delete(o.tenants, t.account)
 			close(t.gone)
 			t.close()
@@ -66,17 +75,39 @@ func (o *Operator) announce() {
 	o.changed()
 }
 
-// concerns tells apart what a tenant has to look after besides its rules: what set
-// objects may have left. The lock is held.
-func (o *Operator) concerns(t *tenant) string {
-	var out strings.Builder
-	fmt.Fprintln(&out, o.listed)
+// concerns tell apart what tenants have to look after besides their rules: what set
+// objects may have left.
+type concerns struct {
+	all string                                    // of everybody
+	by  map[types.NamespacedName]*strings.Builder // of each
+}
+
+// of is what concerns an account.
+func (c concerns) of(account types.NamespacedName) string {
+	if own := c.by[account]; own != nil {
+		return c.all + own.String()
+	}
+	return c.all
+}
+
+// concerns are those of all tenants. A set that a file has as well concerns who acts for
+// the file. The lock is held.
+func (o *Operator) concerns() concerns {
+	out := concerns{fmt.Sprintln(o.listed), map[types.NamespacedName]*strings.Builder{}}
+	files := owners(o.rules)
 	for _, set := range o.inOrder() {
-		if set.taken || slices.Contains(set.accounts(), t.account) {
-			fmt.Fprintln(&out, set.Key, set.UID, set.Deleting, set.taken)
+		whose := set.accounts()
+		if set.taken {
+			whose = append(whose, files[set.Key])
+		}
+		for _, account := range whose {
+			if out.by[account] == nil {
+				out.by[account] = &strings.Builder{}
+			}
+			fmt.Fprintln(out.by[account], set.Key, set.UID, set.Deleting, set.taken)
 		}
 	}
-	return out.String()
+	return out
 }
 
 // given is what a tenant was told to do last.

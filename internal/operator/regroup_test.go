@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
@@ -93,7 +94,7 @@ func TestConcerns(t *testing.T) {
 		of := func() string {
 			k.mu2().Lock()
 			defer k.mu2().Unlock()
-			return k.concerns(k.tenants[shop("ann")])
+			return k.concerns().of(shop("ann"))
 		}
 		before := of()
 		for _, step := range []struct {
@@ -207,4 +208,106 @@ func (k *kit) putSet(text string) {
 	metadata := fields["metadata"].(map[string]any)
 	metadata["generation"], metadata["uid"] = 1, string(set.UID)
 	k.put("rulesets", fields)
+}
+
+// TestFailureOfOthers holds that a tenant which cannot be had keeps nobody else from
+// what they are to do.
+func TestFailureOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		k := newKit(t, func(o *Options) {
+			o.Changed = func(all *rules.Set) {
+				told = nil
+				for _, id := range all.IDs() {
+					told = append(told, id.String())
+				}
+			}
+		})
+		for _, name := range []string{"ann", "bob", "zoe"} {
+			k.account("shop", name)
+		}
+		k.configMap("shop", "a", nil)
+		defer k.start()()
+		ann, zoe := asObject(t, paints("anns", "ann", "red")), asObject(t, paints("zoes", "zoe", "red"))
+		k.setObjects(ann, zoe)
+		cluster := k.options.Cluster.Config
+		broken := *cluster
+		broken.Host = "http://[::1" // No client can be made of it.
+		k.options.Cluster.Config = &broken
+		bob, carl := asObject(t, paints("bobs", "bob", "red")), asObject(t, paints("carls", "carl", "red"))
+		zoe = edited(t, zoe, paints("zoes", "zoe", "blue"))
+		k.setObjects(bob, carl, zoe)
+		k.pass(20 * time.Second)
+		if got := k.field("configmaps", "shop", "a", "data", "zoes"); got != "blue" {
+			t.Errorf("the rules of another tenant are not in effect: %v", got)
+		}
+		if diff := cmp.Diff([]string{"/", "shop/zoe"}, k.names()); diff != "" {
+			t.Errorf("tenants (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"bobs/paint", "carls/paint", "zoes/paint"}, told); diff != "" {
+			t.Errorf("it is not told (-want +got):\n%s", diff)
+		}
+		for _, who := range []string{"shop/bob", "shop/carl"} {
+			if !k.log.says(who) {
+				t.Errorf("the log does not name %s:\n%s", who, k.log)
+			}
+		}
+		k.options.Cluster.Config = cluster
+		k.setObjects(bob, carl, zoe)
+		k.pass(20 * time.Second)
+		if got := k.field("configmaps", "shop", "a", "data", "bobs"); got != "red" {
+			t.Errorf("it is not tried again: %v", got)
+		}
+	})
+}
+
+// TestFilesAreWhole holds that nobody gets the rules of files when a tenant of theirs
+// cannot be had.
+func TestFilesAreWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.configMap("shop", "a", nil)
+		defer k.start()()
+		k.files(paints("own", "", "red"))
+		k.pass(moment)
+		before := k.tenant(types.NamespacedName{}).given
+		broken := *k.options.Cluster.Config
+		broken.Host = "http://[::1"
+		k.options.Cluster.Config = &broken
+		if err := k.SetFiles(load(t, paints("own", "", "blue"), paints("other", "carl", "x"))); err == nil {
+			t.Fatal("it cannot be")
+		}
+		if k.tenant(types.NamespacedName{}).given != before {
+			t.Error("a tenant was given rules that are not to be in effect")
+		}
+	})
+}
+
+// TestConcernsOfTaken holds that a set which a file has as well concerns the tenant of
+// the file alone.
+func TestConcernsOfTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		defer k.stand()()
+		k.files(paints("both", "owner", "red"))
+		ann := asObject(t, paints("anns", "ann", "red"))
+		both := asObject(t, paints("both", "bob", "red"))
+		k.setObjects(ann)
+		of := func() map[types.NamespacedName]string {
+			k.mu2().Lock()
+			defer k.mu2().Unlock()
+			all := k.concerns()
+			return map[types.NamespacedName]string{shop("ann"): all.of(shop("ann")), shop("owner"): all.of(shop("owner")), {}: all.of(types.NamespacedName{})}
+		}
+		before := of()
+		for _, set := range []source.Object{both, leaving(both, "ann", "owner")} {
+			k.setObjects(ann, set)
+			after := of()
+			for account, text := range after {
+				if disturbed := text != before[account]; disturbed != (account == shop("owner")) {
+					t.Errorf("%s, deleting %v: %q, before %q", account, set.Deleting, text, before[account])
+				}
+			}
+		}
+	})
 }

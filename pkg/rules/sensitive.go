@@ -43,6 +43,10 @@ func SensitiveKinds() []string {
 	return out
 }
 
+// SensitiveKind names the kind of [SensitiveKinds] that the objects of a resource are of,
+// in whatever version, "" for none.
+func SensitiveKind(of schema.GroupResource) string { return sensitiveKind(of, "") }
+
 // sensitiveKind names the kind that a subresource of a resource is of, "" for none.
 func sensitiveKind(of schema.GroupResource, subresource string) string {
 	at := slices.IndexFunc(sensitiveKinds, func(kind sensitive) bool {
