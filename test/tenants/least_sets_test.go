@@ -91,9 +91,22 @@ func guarded(t *testing.T, namespace string) {
 	}
 	eventually(t, "it is mended", mended)
 	counted(t, namespace, "EvenPD", false)
+	eventually(t, "it is seen that it is mended, which ends the episode", func() bool { return matched(t, "tidb-guardrails", "pd-quorum") == int64(0) })
 	edit(t, cluster, tidbclusters, namespace, "all-wrong", `{"spec": {"pd": {"replicas": 2}}}`)
 	eventually(t, "it is mended again", mended)
 	counted(t, namespace, "EvenPD", true)
+}
+
+// matched is for how many objects a rule of a ClusterRuleSet matches, by its status.
+func matched(t *testing.T, set, rule string) any {
+	t.Helper()
+	all, _ := field(get(t, cluster, clusterRuleSets, "", set), "status", "rules").([]any)
+	for _, element := range all {
+		if fields, _ := element.(map[string]any); fields["name"] == rule {
+			return fields["matched"]
+		}
+	}
+	return nil
 }
 
 func guardedLeft(t *testing.T, namespace string) string {
