@@ -164,6 +164,7 @@ func TestStoredDifferently(t *testing.T) {
 func patchesOf(t *testing.T, gvr apischema.GroupVersionResource, args ...string) int {
 	t.Helper()
 	before := requests(t)
+	args = append([]string{"--allow-sensitive=leases,secrets"}, args...)
 	if output, code := once(t, args...); code != 0 {
 		t.Fatalf("ended with %d:\n%s", code, output)
 	}
