@@ -112,9 +112,10 @@ func (k *kit) stand() (stop func()) {
 	}
 }
 
-// pass lets time go by.
+// pass lets time go by on the clock of the operator, which is that of a bubble and so no
+// real one, and returns once everybody waits for something.
 func (k *kit) pass(d time.Duration) {
-	time.Sleep(d) //nolint:forbidigo // It is the time of a bubble.
+	<-k.options.Clock.After(d)
 	synctest.Wait()
 }
 
