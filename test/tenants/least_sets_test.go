@@ -2,6 +2,7 @@ package tenants
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,22 +92,23 @@ func guarded(t *testing.T, namespace string) {
 	}
 	eventually(t, "it is mended", mended)
 	counted(t, namespace, "EvenPD", false)
-	eventually(t, "it is seen that it is mended, which ends the episode", func() bool { return matched(t, "tidb-guardrails", "pd-quorum") == int64(0) })
+	eventually(t, "the rule has seen that it is mended, which ends the episode", mendedBy(t, "tidb-guardrails", "pd-quorum"))
 	edit(t, cluster, tidbclusters, namespace, "all-wrong", `{"spec": {"pd": {"replicas": 2}}}`)
 	eventually(t, "it is mended again", mended)
 	counted(t, namespace, "EvenPD", true)
 }
 
-// matched is for how many objects a rule of a ClusterRuleSet matches, by its status.
-func matched(t *testing.T, set, rule string) any {
-	t.Helper()
-	all, _ := field(get(t, cluster, clusterRuleSets, "", set), "status", "rules").([]any)
-	for _, element := range all {
-		if fields, _ := element.(map[string]any); fields["name"] == rule {
-			return fields["matched"]
-		}
+// mendedBy reports whether the status of a ClusterRuleSet has a rule that has written, and
+// matches nothing since.
+func mendedBy(t *testing.T, set, rule string) func() bool {
+	return func() bool {
+		all, _ := field(get(t, cluster, clusterRuleSets, "", set), "status", "rules").([]any)
+		return slices.ContainsFunc(all, func(element any) bool {
+			fields, _ := element.(map[string]any)
+			writes, _ := fields["writes"].(int64)
+			return fields["name"] == rule && writes > 0 && fields["matched"] == int64(0)
+		})
 	}
-	return nil
 }
 
 func guardedLeft(t *testing.T, namespace string) string {

@@ -73,6 +73,7 @@ func newTown(t *testing.T) town {
 	apply(t, cluster, out.mine, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: NAMESPACE, annotations: {color: red}}\nspec: {limits: []}\n")
 	out.process = start(t, cluster, "--health-probe-bind-address", "127.0.0.1:0")
 	out.settle(t)
+	kubectl(t, cluster, "wait", "--for=condition=Ready", "--timeout=2m", "-n", out.mine, "ruleset/other") // From here on it stays so.
 	out.paint(t, "blue")
 	out.others(t, "blue")
 	out.painted(t, "blue")
