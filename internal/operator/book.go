@@ -14,7 +14,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // book is what a tenant may have left: of a set object in its status, of sets in files
@@ -57,7 +56,7 @@ func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) b
 	owners := map[plan.Rule]types.NamespacedName{}
 	own := func(set *rules.Set) {
 		for _, rule := range set.Rules() {
-			owners[setOf(rule.ID)] = rule.Identity()
+			owners[rule.ID.OfSet()] = rule.Identity()
 		}
 	}
 	own(o.rules)
@@ -71,7 +70,7 @@ func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) b
 	}
 	unknown := o.options.Settings.FromCluster && !o.listed
 	return func(l plan.Leftover) bool {
-		set := setOf(l.Rule)
+		set := l.Rule.OfSet()
 		if owner, known := owners[set]; known {
 			return owner == account
 		}
@@ -81,22 +80,12 @@ func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) b
 
 // inventoryOf is what a set object may have left.
 func (o *Operator) inventoryOf(key source.Key) *inventory.Object {
-	of := v1alpha1.RuleSets()
-	if key.Kind == spec.KindClusterRuleSet {
-		of = v1alpha1.ClusterRuleSets()
-	}
-	return inventory.NewObject(o.client.Resource(of).Namespace(key.Namespace), ruleOf(key))
+	return inventory.NewObject(o.client.Resource(v1alpha1.ResourceOf(key.Kind)).Namespace(key.Namespace), ruleOf(key))
 }
 
 // ruleOf stands for a set, as a rule without a name.
 func ruleOf(key source.Key) plan.Rule {
 	return plan.Rule{Kind: key.Kind, Namespace: key.Namespace, Set: key.Name}
-}
-
-// setOf is the same of a rule.
-func setOf(rule plan.Rule) plan.Rule {
-	rule.Name = ""
-	return rule
 }
 
 func keyOf(rule plan.Rule) source.Key {
@@ -137,10 +126,10 @@ func (b *book) troubles(set source.Key) (unkept, unswept error) {
 // sweep cleans up set by set, so that it is known which of them it fails for.
 func (b *book) sweep(ctx context.Context, options cleanup.Options, leftovers []plan.Leftover) (done []plan.Leftover, err error) {
 	for len(leftovers) > 0 {
-		set := setOf(leftovers[0].Rule)
+		set := leftovers[0].Rule.OfSet()
 		var of, others []plan.Leftover
 		for _, l := range leftovers {
-			if setOf(l.Rule) == set {
+			if l.Rule.OfSet() == set {
 				of = append(of, l)
 			} else {
 				others = append(others, l)

@@ -91,7 +91,7 @@ func (c *cluster) snapshot() []Update {
 			continue
 		}
 		out = append(out, Update{
-			Set: set, UID: seen.GetUID(), ResourceVersion: seen.GetResourceVersion(), Status: statusOf(seen),
+			Set: set, UID: seen.GetUID(), ResourceVersion: seen.GetResourceVersion(), Status: v1alpha1.StatusOf(seen),
 			Compose: func(previous v1alpha1.Status) v1alpha1.Status {
 				in.Previous, in.Now = previous, time.Now()
 				return Compose(in)

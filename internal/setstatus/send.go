@@ -8,13 +8,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // longestWrite is how long one request may take, so that others get their turn.
@@ -62,7 +59,7 @@ func (w *Writer) look(ctx context.Context, update Update) time.Duration {
 		return known.delay
 	}
 	*known = state{
-		uid: update.UID, wrote: now, version: answer.GetResourceVersion(), status: statusOf(answer),
+		uid: update.UID, wrote: now, version: answer.GetResourceVersion(), status: v1alpha1.StatusOf(answer),
 		sent: want, void: answer.GetResourceVersion() == version,
 	}
 	return period
@@ -76,7 +73,7 @@ func (w *Writer) send(ctx context.Context, update Update, version string, have, 
 	ctx, cancel := context.WithTimeout(ctx, longestWrite)
 	defer cancel()
 	options := metav1.PatchOptions{FieldManager: plan.FieldManager}
-	answer, err := w.client.Resource(resourceOf(update.Set)).Namespace(update.Set.Namespace).
+	answer, err := w.client.Resource(v1alpha1.ResourceOf(update.Set.Kind)).Namespace(update.Set.Namespace).
 		Patch(ctx, update.Set.Name, types.MergePatchType, body, options, "status")
 	if err != nil {
 		return nil, fmt.Errorf("patching the status: %w", err)
@@ -91,28 +88,10 @@ func (w *Writer) failed(ctx context.Context, update Update, known *state, err er
 	if !known.failed(now, err.Error()) || ctx.Err() != nil {
 		return
 	}
-	log := w.log.With("gvr", plan.ResourceName(resourceOf(update.Set)), "namespace", update.Set.Namespace, "name", update.Set.Name)
+	log := w.log.With("gvr", plan.ResourceName(v1alpha1.ResourceOf(update.Set.Kind)), "namespace", update.Set.Namespace, "name", update.Set.Name)
 	if gone {
 		log.Debug("the status of a set is not written: it has changed", "err", err)
 		return
 	}
 	log.Warn("cannot write the status of a set", "err", err)
-}
-
-func resourceOf(set Set) schema.GroupVersionResource {
-	if set.Kind == spec.KindClusterRuleSet {
-		return v1alpha1.ClusterRuleSets()
-	}
-	return v1alpha1.RuleSets()
-}
-
-// statusOf returns the status of a set object, an empty one where it has none or one
-// that cannot be read.
-func statusOf(object *unstructured.Unstructured) v1alpha1.Status {
-	fields, _ := object.Object["status"].(map[string]any)
-	var out v1alpha1.Status
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &out); err != nil {
-		return v1alpha1.Status{}
-	}
-	return out
 }

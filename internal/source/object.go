@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
@@ -44,18 +43,9 @@ func objectOf(kind string, u *unstructured.Unstructured) Object {
 		Key: key, UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(),
 		Deleting:  u.GetDeletionTimestamp() != nil,
 		Finalizer: slices.Contains(u.GetFinalizers(), v1alpha1.Finalizer),
-		Status:    statusOf(u), Annotations: u.GetAnnotations(), LostNull: lostNull(u),
+		Status:    v1alpha1.StatusOf(u), Annotations: u.GetAnnotations(), LostNull: lostNull(u),
 		Document: DocumentOf(key, u.Object),
 	}
-}
-
-func statusOf(u *unstructured.Unstructured) v1alpha1.Status {
-	fields, _ := u.Object["status"].(map[string]any)
-	var out v1alpha1.Status
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &out); err != nil {
-		return v1alpha1.Status{}
-	}
-	return out
 }
 
 // DocumentOf returns the document of a set object. What the object says is compiled as

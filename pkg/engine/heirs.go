@@ -32,7 +32,7 @@ type heirs struct {
 }
 
 func (a *active) heirs(of plan.Leftover) heirs {
-	out := heirs{set: setOf(of.Rule), kind: of.Kind, resources: map[schema.GroupVersionResource]bool{}}
+	out := heirs{set: of.Rule.OfSet(), kind: of.Kind, resources: map[schema.GroupVersionResource]bool{}}
 	for _, like := range a.leftovers {
 		if like.Kind == of.Kind && like.GVR.GroupResource() == of.GVR.GroupResource() && !slices.Contains(out.rules, like.Rule) {
 			out.rules = append(out.rules, like.Rule)
@@ -56,14 +56,8 @@ func (h heirs) include(key Key, late []plan.Rule) bool {
 	if len(late) == 0 {
 		return h.resources[key.GVR]
 	}
-	awaited := func(rule plan.Rule) bool { return setOf(rule) == h.set && slices.Contains(h.rules, rule) }
+	awaited := func(rule plan.Rule) bool { return rule.OfSet() == h.set && slices.Contains(h.rules, rule) }
 	return h.kind != plan.LeftFields && slices.ContainsFunc(late, awaited)
-}
-
-// setOf stands for the set of a rule.
-func setOf(rule plan.Rule) plan.Rule {
-	rule.Name = ""
-	return rule
 }
 
 // withoutHeirs returns which leftovers nobody takes over any more: all heirs have done

@@ -12,9 +12,7 @@ import (
 func (h *housekeeper) pruned(gone inventory.Book) []plan.Leftover {
 	var out, rest []plan.Leftover
 	for _, leftover := range gone.All() {
-		set := leftover.Rule
-		set.Name = ""
-		if prune := h.engine.options.Housekeeping.Prune; prune != nil && prune(set) {
+		if prune := h.engine.options.Housekeeping.Prune; prune != nil && prune(leftover.Rule.OfSet()) {
 			out = append(out, leftover)
 		} else {
 			rest = append(rest, leftover)

@@ -28,6 +28,12 @@ type Rule struct {
 // String returns "set/rule", the form users type and read.
 func (r Rule) String() string { return r.Set + "/" + r.Name }
 
+// OfSet stands for the set of the rule: it has no name of its own.
+func (r Rule) OfSet() Rule {
+	r.Name = ""
+	return r
+}
+
 // SetName names the set of the rule apart from others of the same name.
 func (r Rule) SetName() string {
 	if r.Namespace == "" {

@@ -111,3 +111,16 @@ func TestSetName(t *testing.T) {
 		}
 	}
 }
+
+// TestOfSet holds that the rules of a set stand for the same, and those of others do not.
+func TestOfSet(t *testing.T) {
+	one := Rule{Kind: "RuleSet", Namespace: "shop", Set: "guard", Name: "one"}
+	other := one
+	other.Name = "other"
+	if one.OfSet() != other.OfSet() || one.OfSet().SetName() != "RuleSet shop/guard" {
+		t.Errorf("got %v and %v", one.OfSet(), other.OfSet())
+	}
+	if other.Namespace = "bank"; one.OfSet() == other.OfSet() {
+		t.Error("sets of two namespaces are one")
+	}
+}

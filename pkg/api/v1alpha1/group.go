@@ -26,3 +26,11 @@ func RuleSets() schema.GroupVersionResource {
 func ClusterRuleSets() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: Group, Version: Version, Resource: "clusterrulesets"}
 }
+
+// ResourceOf returns the resource of a kind of sets, RuleSet or ClusterRuleSet.
+func ResourceOf(kind string) schema.GroupVersionResource {
+	if kind == "ClusterRuleSet" {
+		return ClusterRuleSets()
+	}
+	return RuleSets()
+}

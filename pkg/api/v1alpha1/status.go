@@ -2,6 +2,8 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -21,6 +23,17 @@ type Status struct {
 	// up after they are gone.
 	// +listType=atomic
 	Inventory []Leftover `json:"inventory,omitempty"`
+}
+
+// StatusOf returns the status of a set object, an empty one where it has none or one that
+// cannot be read.
+func StatusOf(object *unstructured.Unstructured) Status {
+	fields, _ := object.Object["status"].(map[string]any)
+	var out Status
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &out); err != nil {
+		return Status{}
+	}
+	return out
 }
 
 // RuleStatus is what the controller tells of a rule.

@@ -63,12 +63,12 @@ func (b Book) Stale(current []plan.Leftover, rules []plan.Rule) (removed, gone B
 	at := placesOf(current)
 	sets := map[plan.Rule]bool{}
 	for _, rule := range rules {
-		sets[setOf(rule)] = true
+		sets[rule.OfSet()] = true
 	}
 	for _, l := range b.leftovers {
 		switch {
 		case at.meet(l):
-		case sets[setOf(l.Rule)]:
+		case sets[l.Rule.OfSet()]:
 			removed.leftovers = append(removed.leftovers, l)
 		default:
 			gone.leftovers = append(gone.leftovers, l)
@@ -93,12 +93,6 @@ func (b Book) split(mine func(plan.Leftover) bool) (own, others Book) {
 		}
 	}
 	return own, others
-}
-
-// setOf stands for the set of a rule.
-func setOf(rule plan.Rule) plan.Rule {
-	rule.Name = ""
-	return rule
 }
 
 // places are the namespaces of leftovers, by what they are wherever they are.

@@ -93,7 +93,7 @@ type update struct {
 
 // set changes the part of a set. Where it fails, what it had is stored still.
 func (u *update) set(ctx context.Context, set plan.Rule) {
-	is := func(l plan.Leftover) bool { return setOf(l.Rule) == set }
+	is := func(l plan.Leftover) bool { return l.Rule.OfSet() == set }
 	before, _ := u.rest.split(is)
 	before.leftovers = before.All() // They are not the rest's any more.
 	for i := range before.leftovers {
@@ -114,8 +114,8 @@ func (u *update) set(ctx context.Context, set plan.Rule) {
 
 // others changes the rest, which keeps what a set could not take over.
 func (u *update) others(ctx context.Context) {
-	kept := func(l plan.Leftover) bool { return u.failed[setOf(l.Rule)] }
-	elsewhere := func(l plan.Leftover) bool { return u.parts.Sets[setOf(l.Rule)] != nil }
+	kept := func(l plan.Leftover) bool { return u.failed[l.Rule.OfSet()] }
+	elsewhere := func(l plan.Leftover) bool { return u.parts.Sets[l.Rule.OfSet()] != nil }
 	book, err := u.parts.Rest.Update(ctx, func(b Book) Book {
 		_, own := u.change(b).split(elsewhere)
 		keeping, _ := b.split(kept)

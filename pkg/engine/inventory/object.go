@@ -40,7 +40,7 @@ type Object struct {
 
 // NewObject returns the store of a set, which is a rule without a name.
 func NewObject(client ObjectClient, set plan.Rule) *Object {
-	return &Object{client: client, set: setOf(set)}
+	return &Object{client: client, set: set.OfSet()}
 }
 
 // String names the object.
@@ -109,7 +109,7 @@ func (o *Object) try(ctx context.Context, change func(Book) Book) (Book, error) 
 // check holds that everything is of the set.
 func (o *Object) check(book Book) error {
 	for _, l := range book.leftovers {
-		if setOf(l.Rule) != o.set {
+		if l.Rule.OfSet() != o.set {
 			return fmt.Errorf("writing the inventory of %s: %s is of %s", o, l, l.Rule.SetName())
 		}
 	}
