@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 
 	"github.com/dyncontroller/dyncontroller/internal/election"
@@ -13,7 +12,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -242,29 +240,4 @@ func mistakes(err error) []error {
 		return only.Unwrap()
 	}
 	return []error{err}
-}
-
-// difference is how two sets of rules differ, by the names of the rules.
-type difference struct {
-	added, removed []plan.Rule
-	kept           int
-}
-
-// compare takes nil for no rules.
-func compare(before, after *rules.Set) difference {
-	old, now := before.IDs(), after.IDs()
-	var out difference
-	for _, rule := range now {
-		if slices.Contains(old, rule) {
-			out.kept++
-			continue
-		}
-		out.added = append(out.added, rule)
-	}
-	for _, rule := range old {
-		if !slices.Contains(now, rule) {
-			out.removed = append(out.removed, rule)
-		}
-	}
-	return out
 }
