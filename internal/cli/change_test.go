@@ -162,10 +162,10 @@ func TestDescribeReport(t *testing.T) {
 	again := engine.Failure{Key: key, Rules: []plan.Rule{{Set: "s", Name: "r"}}, Err: errTest("no\x1b")}
 	report := engine.Report{Objects: 1, Written: 1, Simulated: 2, Failures: []engine.Failure{again, again, {Key: key, Err: errTest("refused")}}}
 	want := "failed pods a/p: refused\nfailed pods a/p: s/r: no\ufffd\n"
-	if diff := cmp.Diff(want+"1 write, 2 failures\n", describeReport(report, 0, false)); diff != "" {
+	if diff := cmp.Diff(want+"1 write, 2 failures\n", describeReport(report, nil, 0, false)); diff != "" {
 		t.Errorf("the same failure is shown once\n-want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(want+"2 writes (dry run, nothing is stored), 2 failures\n", describeReport(report, 0, true)); diff != "" {
+	if diff := cmp.Diff(want+"2 writes (dry run, nothing is stored), 2 failures\n", describeReport(report, nil, 0, true)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -174,6 +174,7 @@ func TestDescribeReportOfWhatIsNotDone(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		report  engine.Report
+		refused []error
 		cleaned int
 		dryRun  bool
 		want    string
@@ -183,12 +184,13 @@ func TestDescribeReportOfWhatIsNotDone(t *testing.T) {
 		"waiting":         {report: engine.Report{Objects: 3, Waiting: 2}, want: "0 writes, 0 failures\n2 objects not waited for: a rule with \"for\" acts only once its condition has held for so long\n"},
 		"deleted":         {report: engine.Report{Written: 1}, want: "1 write, 0 failures\n"},
 		"cleaned up":      {report: engine.Report{}, cleaned: 2, want: "0 writes, 0 failures\n2 cleanups after rules that are gone\n"},
+		"refused":         {report: engine.Report{Objects: 1}, refused: []error{errTest("acting as ServiceAccount a/b: there is none")}, want: "failed acting as ServiceAccount a/b: there is none\n0 writes, 1 failure\n"},
 		"nothing":         {report: engine.Report{}, want: "0 writes, 0 failures\nno object is selected: check the namespaces and selectors of the rules\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tc.want, describeReport(tc.report, tc.cleaned, tc.dryRun)); diff != "" {
+			if diff := cmp.Diff(tc.want, describeReport(tc.report, tc.refused, tc.cleaned, tc.dryRun)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

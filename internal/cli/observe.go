@@ -62,10 +62,11 @@ func (p *printer) print(text string) {
 	_, _ = io.WriteString(p.out, text)
 }
 
-// describeReport sums up what settling came to, with how much was cleaned up.
-func describeReport(report engine.Report, cleaned int, dryRun bool) string {
+// describeReport sums up what settling came to, with what was not even begun and why, and
+// how much was cleaned up.
+func describeReport(report engine.Report, refused []error, cleaned int, dryRun bool) string {
 	var b strings.Builder
-	failures := failureLines(report)
+	failures := failureLines(report, refused)
 	for _, line := range failures {
 		fmt.Fprintln(&b, line)
 	}
@@ -92,7 +93,7 @@ func describeReport(report engine.Report, cleaned int, dryRun bool) string {
 }
 
 // failureLines has each failure once, however often it was tried.
-func failureLines(report engine.Report) []string {
+func failureLines(report engine.Report, refused []error) []string {
 	var out []string
 	for _, failure := range report.Failures {
 		object := plan.Object{GVR: failure.Key.GVR, Namespace: failure.Key.Namespace, Name: failure.Key.Name}
@@ -104,6 +105,9 @@ func failureLines(report engine.Report) []string {
 	}
 	for _, status := range report.Unlisted {
 		out = append(out, fmt.Sprintf("failed listing %s: %v", status.Key, status.Err))
+	}
+	for _, err := range refused {
+		out = append(out, fmt.Sprintf("failed %v", err))
 	}
 	if report.Unkept != nil {
 		out = append(out, fmt.Sprintf("failed housekeeping: %v", report.Unkept))

@@ -29,33 +29,33 @@ func (r *runner) once(ctx context.Context, set *rules.Set) error {
 		return internal(err)
 	}
 	settled, err := o.Settle(ctx)
-	report := joined(settled)
-	if _, err := io.WriteString(r.out, describeReport(report, r.show.cleanups(), r.dryRun())); err != nil {
+	report, idle := joined(settled)
+	refused = append(refused, idle...)
+	if _, err := io.WriteString(r.out, describeReport(report, refused, r.show.cleanups(), r.dryRun())); err != nil {
 		return internal(fmt.Errorf("writing the report: %w", err))
 	}
 	switch {
 	case err != nil:
 		return internal(err)
-	case len(report.Failures)+len(report.Unlisted)+refused > 0, report.Unkept != nil:
+	case len(report.Failures)+len(report.Unlisted)+len(refused) > 0, report.Unkept != nil:
 		return errFinding
 	default:
 		return nil
 	}
 }
 
-// gather gives the operator its rules, and returns how many set objects are refused.
-func (r *runner) gather(ctx context.Context, o *operator.Operator, set *rules.Set) (refused int, err error) {
+// gather gives the operator its rules, and returns why set objects are refused.
+func (r *runner) gather(ctx context.Context, o *operator.Operator, set *rules.Set) (refused []error, err error) {
 	var objects []source.Object
 	if r.settings.FromCluster {
 		if objects, err = r.listObjects(ctx); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	wrong := o.Take(ctx, set, objects, newClusterSchemas(r.cluster))
-	for _, err := range wrong {
-		r.log.Error("rules are wrong", "err", err)
+	for _, err := range o.Take(ctx, set, objects, newClusterSchemas(r.cluster)) {
+		refused = append(refused, fmt.Errorf("running %w", err))
 	}
-	return len(wrong), nil
+	return refused, nil
 }
 
 // listObjects returns the set objects that there are now.
@@ -83,9 +83,9 @@ func (r *runner) listObjects(ctx context.Context) ([]source.Object, error) {
 	return objects.List(), nil
 }
 
-// joined adds up what settling came to for each identity.
-func joined(all []operator.Settlement) engine.Report {
-	var out engine.Report
+// joined adds up what settling came to for each identity, and returns why nothing could be
+// done as some of them.
+func joined(all []operator.Settlement) (out engine.Report, refused []error) {
 	for _, one := range all {
 		out.Objects += one.Objects
 		out.Written += one.Written
@@ -94,7 +94,10 @@ func joined(all []operator.Settlement) engine.Report {
 		out.Waiting += one.Waiting
 		out.Failures = append(out.Failures, one.Failures...)
 		out.Unlisted = append(out.Unlisted, one.Unlisted...)
-		out.Unkept = errors.Join(out.Unkept, one.Unkept, one.Refused)
+		out.Unkept = errors.Join(out.Unkept, one.Unkept)
+		if one.Refused != nil {
+			refused = append(refused, one.Refused)
+		}
 	}
-	return out
+	return out, refused
 }

@@ -47,12 +47,13 @@ pod is used.
 Exit code: 0 after an interrupt, or with --once when all has settled; 1 if the
 rules are wrong at the start, or with --once if a write failed, a rule could
 not be evaluated, a resource could not be listed or something could not be
-recorded or cleaned up; 2 for wrong usage; 3 if a server cannot listen or, with
---once, the API server cannot be reached or an interrupt came first.`
+recorded or cleaned up; 2 for wrong usage; 3 if a server cannot listen, the lease
+of a leader is lost or, with --once, the API server cannot be reached or an
+interrupt came first.`
 
 func newRun(p Process) *cobra.Command {
 	command := &cobra.Command{
-		Use:   "run --rules PATH...",
+		Use:   "run [--rules PATH]... [--rules-from-cluster]",
 		Short: "Keep a cluster as the rules say",
 		Long:  runHelp,
 		Example: `  dyncontroller run --rules rules/
@@ -60,6 +61,7 @@ func newRun(p Process) *cobra.Command {
   dyncontroller run -f guardrails.yaml -f labels.yaml --context staging -v 1
   dyncontroller run -f guardrails.yaml --param tidb-guardrails.minStores=5
   dyncontroller run --rules rules/ --instance tidb --prune
+  dyncontroller run --rules-from-cluster --leader-elect
   DYNCONTROLLER_WORKERS=16 dyncontroller run --config settings.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -55,7 +55,7 @@ type RefusedError struct {
 
 // Error names the set and where in it the mistakes are.
 func (e *RefusedError) Error() string {
-	lines := []string{e.Set.String() + " is refused"}
+	lines := []string{e.Set.String() + ": it is refused"}
 	for _, mistake := range e.Mistakes {
 		line := mistake.Path + ": " + mistake.Message
 		if mistake.Hint != "" {

@@ -192,8 +192,8 @@ func TestTake(t *testing.T) {
 			got = append(got, err.Error())
 		}
 		want := []string{
-			"RuleSet shop/file is refused\n  a file that dyncontroller runs has the same RuleSet; rename one of them, or take away the file",
-			"RuleSet shop/lost is refused\n  spec.rules[0].when: a null was lost on its way into the cluster; apply with --server-side, or write ${nil} in a body",
+			"RuleSet shop/file: it is refused\n  a file that dyncontroller runs has the same RuleSet; rename one of them, or take away the file",
+			"RuleSet shop/lost: it is refused\n  spec.rules[0].when: a null was lost on its way into the cluster; apply with --server-side, or write ${nil} in a body",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
@@ -206,7 +206,7 @@ func TestRefusedError(t *testing.T) {
 		Set:      source.Key{Kind: spec.KindClusterRuleSet, Name: "guard"},
 		Mistakes: document.Errors{{Path: "spec", Message: "one"}, {Message: "two", Hint: "do"}},
 	}
-	const want = "ClusterRuleSet guard is refused\n  spec: one\n  two; do"
+	const want = "ClusterRuleSet guard: it is refused\n  spec: one\n  two; do"
 	if got := err.Error(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -47,7 +47,7 @@ func TestOnceWithSets(t *testing.T) {
 
 	blue("b")
 	apply(t, on, namespace, strings.NewReplacer("name: guard", "name: wrong", "object.data?", "objekt.data?").Replace(guard))
-	once(1, "RuleSet "+namespace+"/wrong is refused", "spec.rules[0].when", "did you mean")
+	once(1, "RuleSet "+namespace+"/wrong: it is refused", "spec.rules[0].when", "did you mean")
 	if color("b") != "blue" {
 		t.Error("a set that is wrong keeps another from acting")
 	}
