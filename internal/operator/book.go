@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // book is what a tenant may have left: of a set object in its status, of sets in files
@@ -53,25 +53,19 @@ func (o *Operator) parts(t *tenant, b *book) inventory.Parts {
 // there is an object is not gone, whether that is in effect or being deleted: whoever
 // may make and delete objects does not decide about files. The lock is held.
 func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) bool {
-	owners := map[plan.Rule]types.NamespacedName{}
-	own := func(set *rules.Set) {
-		for _, rule := range set.Rules() {
-			owners[rule.ID.OfSet()] = rule.Identity()
-		}
-	}
-	own(o.rules)
-	resting := map[plan.Rule]bool{}
+	runs := owners(o.rules)
+	resting := map[source.Key]bool{}
 	for key, set := range o.objects {
 		if set.effective() != nil {
-			own(set.effective())
+			maps.Copy(runs, owners(set.effective()))
 		} else {
-			resting[ruleOf(key)] = true
+			resting[key] = true
 		}
 	}
 	unknown := o.options.Settings.FromCluster && !o.listed
 	return func(l plan.Leftover) bool {
-		set := l.Rule.OfSet()
-		if owner, known := owners[set]; known {
+		set := keyOf(l.Rule)
+		if owner, known := runs[set]; known {
 			return owner == account
 		}
 		return !unknown && !resting[set] && l.Account == account

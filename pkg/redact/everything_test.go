@@ -1,0 +1,21 @@
+package redact
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestEverything holds that nothing is shown where it is not known what must not be, and
+// that an error stays what it is.
+func TestEverything(t *testing.T) {
+	hidden, cause := Everything(nil), errors.New("it is canary, or not")
+	if got := hidden.Text(cause.Error()); got != Plain("") {
+		t.Errorf("it shows %q", got)
+	}
+	if err := hidden.Error(cause); err.Error() != Plain("") || !errors.Is(err, cause) {
+		t.Errorf("the error is %v", err)
+	}
+	if hidden.Empty() {
+		t.Error("it says that there is nothing to hide")
+	}
+}
