@@ -2,6 +2,7 @@ package operator
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -42,5 +43,19 @@ func (o *observers) Queued(length int) {
 func (o *observers) Recorded(event plan.Event, err error) {
 	for _, one := range o.all {
 		one.Recorded(event, err)
+	}
+}
+
+// Settled implements [engine.Observer].
+func (o *observers) Settled(key engine.Key, took time.Duration) {
+	for _, one := range o.all {
+		one.Settled(key, took)
+	}
+}
+
+// Spared implements [engine.Observer].
+func (o *observers) Spared(key engine.Key, changes int) {
+	for _, one := range o.all {
+		one.Spared(key, changes)
 	}
 }

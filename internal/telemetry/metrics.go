@@ -3,6 +3,7 @@ package telemetry
 import (
 	"net/http"
 	"runtime"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -28,6 +29,8 @@ type Metrics struct {
 	reloads      *prometheus.CounterVec
 	rules        *prometheus.GaugeVec
 	build        *prometheus.GaugeVec
+	spared       *prometheus.CounterVec
+	settling     *prometheus.HistogramVec
 	queueLength  prometheus.Gauge
 	reloadFailed prometheus.Gauge
 }
@@ -71,6 +74,8 @@ func (m *Metrics) table(informers func() []informer.Status) []prometheus.Collect
 		counters(&m.writes, "writes_total", "Operations on objects, by what the API server answered or why they were not sent.", "group", "resource", "class"),
 		counters(&m.events, "events_total", "Attempts to record an Event.", "result"),
 		counters(&m.reloads, "rules_reload_total", "Attempts to load rules that had changed.", "result"),
+		counters(&m.spared, "noops_avoided_total", "Changes that rules wanted and that were not sent, as they are known to have no effect.", "group", "resource"),
+		histograms(&m.settling, "settle_duration_seconds", "From the first change of an object, or of what its rules read, until its rules had done with it.", "group", "resource"),
 		gauges(&m.rules, "rules", "Rules in effect.", "state"),
 		gauges(&m.build, "build_info", "Always 1; the labels say what runs.", "version", "go_version"),
 		gauge(&m.queueLength, "queue_length", "Objects that wait for a worker."),
@@ -82,6 +87,15 @@ func (m *Metrics) table(informers func() []informer.Status) []prometheus.Collect
 
 func counters(into **prometheus.CounterVec, name, help string, labels ...string) prometheus.Collector {
 	*into = prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+	return *into
+}
+
+// settleBuckets reach from a write without a wait to an object that is tried again for
+// some minutes, in seconds.
+func settleBuckets() []float64 { return prometheus.ExponentialBucketsRange(0.002, 600, 18) }
+
+func histograms(into **prometheus.HistogramVec, name, help string, labels ...string) prometheus.Collector {
+	*into = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: settleBuckets()}, labels)
 	return *into
 }
 
@@ -129,6 +143,16 @@ func (m *Metrics) Evaluated(_ engine.Key, decision plan.Decision) {
 func (m *Metrics) Wrote(operation plan.Operation, class write.Class) {
 	gvr := operation.Target.GVR
 	m.writes.WithLabelValues(gvr.Group, gvr.Resource, string(class)).Inc()
+}
+
+// Settled implements [engine.Observer].
+func (m *Metrics) Settled(key engine.Key, took time.Duration) {
+	m.settling.WithLabelValues(key.GVR.Group, key.GVR.Resource).Observe(took.Seconds())
+}
+
+// Spared implements [engine.Observer].
+func (m *Metrics) Spared(key engine.Key, changes int) {
+	m.spared.WithLabelValues(key.GVR.Group, key.GVR.Resource).Add(float64(changes))
 }
 
 // Queued implements [engine.Observer].

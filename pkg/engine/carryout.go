@@ -108,10 +108,8 @@ func (a *attempt) sendAll(ctx context.Context, operations []plan.Operation) {
 			}
 			continue
 		}
-		if a.engine.house != nil && a.engine.house.holdsBack(a.now, a.key, operation.Rules) {
-			a.leave(operation)
-			a.outcome = a.outcome.failed(trouble{operation.Rules, ErrUnrecorded}, false, 0)
-			a.split(operation) // The others leave nothing.
+		if obstacle := a.obstacle(operation); obstacle != nil {
+			a.putOff(operation, obstacle)
 			continue
 		}
 		sent = append(sent, a.ready(operation))
@@ -132,15 +130,6 @@ func (a *attempt) leave(operation plan.Operation) {
 	a.undone = append(a.undone, operation)
 	for _, rule := range operation.Rules {
 		a.unfinished[rule] = true
-	}
-}
-
-// split has each rule sent on its own from now on, where one of several may
-// have been refused, or held back, for another.
-func (a *attempt) split(operation plan.Operation) {
-	if len(operation.Rules) > 1 && !a.record.separate {
-		a.record.separate = true
-		a.outcome.split, a.outcome.hopeless = true, false
 	}
 }
 

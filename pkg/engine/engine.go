@@ -3,8 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -59,34 +57,6 @@ type Writer interface {
 type Recorder interface {
 	Record(ctx context.Context, event plan.Event, again bool) error
 }
-
-// Observer is told what the engine does, for metrics. Its methods must return
-// quickly and are called by all workers at the same time.
-type Observer interface {
-	Evaluated(key Key, decision plan.Decision)
-	// Wrote is told of every operation that was sent, and of those that were not
-	// only because of a dry run or the mode of a rule.
-	Wrote(operation plan.Operation, class write.Class)
-	Queued(length int)
-	// Recorded is told of every attempt to record an Event; err is nil where
-	// it succeeded.
-	Recorded(event plan.Event, err error)
-}
-
-// NopObserver ignores everything.
-type NopObserver struct{}
-
-// Evaluated implements [Observer].
-func (NopObserver) Evaluated(Key, plan.Decision) {}
-
-// Wrote implements [Observer].
-func (NopObserver) Wrote(plan.Operation, write.Class) {}
-
-// Queued implements [Observer].
-func (NopObserver) Queued(int) {}
-
-// Recorded implements [Observer].
-func (NopObserver) Recorded(plan.Event, error) {}
 
 // Options are what an engine works with. Caches, Live, Writer and Recorder are
 // required.
@@ -185,39 +155,6 @@ func New(options Options) *Engine {
 	}
 	e.caches = options.Caches(handler{e})
 	return e
-}
-
-// SetRules replaces the rules as a whole. Informers that both sets want are
-// left alone. Objects are looked at again, since the new rules may want
-// something else of them.
-func (e *Engine) SetRules(set *rules.Set) error {
-	e.swap.Lock()
-	defer e.swap.Unlock()
-	now := activate(set)
-	keys := now.caches()
-	if e.house != nil {
-		e.house.halt()
-		defer e.house.resume()
-	}
-	e.told.keep(e.active.Load().caches())
-	before := e.active.Swap(now) // First, since the caches may tell something at once.
-	if err := e.caches.Want(keys); err != nil {
-		e.active.Store(before)
-		return fmt.Errorf("changing the rules: %w", errors.Join(err, e.caches.Want(before.caches())))
-	}
-	e.refuse(now)
-	for _, key := range keys {
-		if now.watched[key] {
-			e.enqueueAll(key)
-		}
-	}
-	for _, family := range now.families {
-		e.enqueueOrphans(family)
-	}
-	// What is remembered of objects that nobody watches any more is forgotten
-	// when they are looked at and not found.
-	e.enqueueEach(e.memory.keys())
-	return nil
 }
 
 // Run works until the context is done, and stops the caches. Writes that are under way

@@ -53,6 +53,16 @@ func (o outcome) failed(t trouble, hopeless bool, after time.Duration) outcome {
 	return o
 }
 
+// later adds what is put off until a moment, or until something changes where that is
+// zero.
+func (o outcome) later(t trouble, until time.Time) outcome {
+	if !until.IsZero() && (o.lookAgainAt.IsZero() || until.Before(o.lookAgainAt)) {
+		o.lookAgainAt = until
+	}
+	o.troubles = append(o.troubles, t)
+	return o
+}
+
 // owed are the rules that have not done yet what they want of the object, among them
 // those that wait for something, and whether there are any. Where it is not known
 // which, none is named.
