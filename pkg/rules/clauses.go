@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"strings"
-
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -46,7 +44,7 @@ func (r *Rule) Clauses() []Clause {
 	var out []Clause
 	for _, c := range r.when.Program().Clauses() {
 		out = append(out, Clause{
-			Text: strings.Join(strings.Fields(c.Source), " "), Offset: c.Offset,
+			Text: oneLine(c.Source), Offset: c.Offset,
 			At: r.when.Node().ErrorAt(c.Offset, len(c.Source), "", "").Note(),
 		})
 	}
@@ -70,7 +68,7 @@ func (s *Set) Judge(snapshot Snapshot) []Judgement {
 		clauses, _ := rule.when.Program().Judge(&e.turn.expressions)
 		judgement := Judgement{Rule: rule.ID, Holds: map[int]bool{}}
 		for _, clause := range clauses {
-			judgement.Holds[clause.Offset] = clause.Holds
+			judgement.Holds[clause.Offset] = clause.Holds()
 		}
 		out = append(out, judgement)
 		e.others += e.turn.reader.Size()

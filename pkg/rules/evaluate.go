@@ -10,14 +10,19 @@ import (
 // Evaluate asks every rule that watches the object what it wants, and joins
 // the wishes into one plan. It is pure: the same snapshot gives the same plan.
 func (s *Set) Evaluate(snapshot Snapshot) plan.Plan {
-	e := &evaluation{set: s, snapshot: &snapshot, object: snapshot.Identity(), instant: expression.NewInstant(snapshot.Now)}
-	e.budget = expression.NewLazyBudget(e.size)
+	e := s.evaluation(&snapshot)
 	for _, rule := range s.byGVR[snapshot.GVR] {
 		if rule.concerns(&snapshot) {
 			e.add(rule)
 		}
 	}
 	return e.plan()
+}
+
+func (s *Set) evaluation(snapshot *Snapshot) *evaluation {
+	e := &evaluation{set: s, snapshot: snapshot, object: snapshot.Identity(), instant: expression.NewInstant(snapshot.Now)}
+	e.budget = expression.NewLazyBudget(e.size)
+	return e
 }
 
 // evaluation is all rules looking at one object.
@@ -39,6 +44,8 @@ type evaluation struct {
 	decisions       []plan.Decision
 	reads           []plan.Read
 	secret          map[plan.Rule]bool
+
+	told *explanation // nil for nobody
 }
 
 // concerns reports whether the rule has a say about the object: it selects it, or
@@ -71,6 +78,9 @@ func (e *evaluation) add(rule *Rule) {
 	t := rule.begin(e)
 	e.turn = t
 	defer func() { e.others += t.reader.Size() }()
+	if e.told != nil {
+		defer e.told.keep(t)
+	}
 	e.decisions = append(e.decisions, t.run())
 	if rule.audited() {
 		e.audited = append(e.audited, t.action.Wishes...)

@@ -50,7 +50,7 @@ type needs struct {
 }
 
 func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.Permission]bool {
-	n := &needs{rule: r, kinds: kinds, reads: slices.Concat(r.selections, r.reads()), found: map[plan.Permission]bool{}}
+	n := &needs{rule: r, kinds: kinds, reads: r.Reads(), found: map[plan.Permission]bool{}}
 	for _, selection := range n.reads {
 		n.add(selection, "list", "watch")
 	}

@@ -87,7 +87,7 @@ func (t *turn) buryHeld() (plan.Decision, error) {
 	err := t.act(r.onDelete.steps)
 	done := true
 	if err == nil && r.onDelete.done != nil {
-		done, err = r.onDelete.done.EvalBool(&t.expressions)
+		done, err = t.ask(r.onDelete.done)
 	}
 	if err == nil && done {
 		t.letGo()

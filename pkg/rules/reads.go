@@ -56,6 +56,9 @@ func (s *Set) Families() []Family {
 	return out
 }
 
+// Reads lists the selections of all that a rule watches or reads; one may come twice.
+func (r *Rule) Reads() []plan.Selection { return slices.Concat(r.selections, r.reads()) }
+
 // reads lists the selections of all that a rule reads but does not watch.
 func (r *Rule) reads() []plan.Selection {
 	var out []plan.Selection

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
@@ -22,6 +23,7 @@ type turn struct {
 	action      action.Evaluation
 	// freed takes finalizers off, which audited rules do too.
 	freed []plan.Wish
+	told  *explanation // nil for nobody
 }
 
 // begin prepares a turn: all of one piece, since most turns end without a match.
@@ -37,6 +39,10 @@ func (r *Rule) begin(e *evaluation) *turn {
 	t.names = values{rule: r, object: s.Object, expressions: &t.expressions, reader: &t.reader, spare: &e.memos}
 	t.action = action.Evaluation{
 		Rule: r.ID, Object: object, Current: s.Object, Expressions: &t.expressions, Related: &t.reader,
+	}
+	if e.told != nil && e.told.rule == r {
+		t.told = e.told
+		t.expressions.Instant = expression.NewInstant(e.instant.Now()) // Of its own.
 	}
 	return t
 }
@@ -148,7 +154,15 @@ func (t *turn) matches() (bool, error) {
 	if t.rule.when == nil {
 		return true, nil
 	}
-	return t.rule.when.EvalBool(&t.expressions)
+	return t.ask(t.rule.when)
+}
+
+// ask evaluates a condition of the rule.
+func (t *turn) ask(condition *body.Expression) (bool, error) {
+	if t.told != nil {
+		return t.told.ask(t, condition)
+	}
+	return condition.EvalBool(&t.expressions)
 }
 
 // wait tells whether `when` has held for long enough.
@@ -165,6 +179,9 @@ func (t *turn) wait(decision plan.Decision) (plan.Decision, error) {
 	decision.HeldSince = since
 	if until := since.Add(long); now.Before(until) {
 		t.expressions.Instant.ChangesAt(until)
+		if t.told != nil {
+			t.told.moment(t, "its condition has held for long enough")
+		}
 		decision.Outcome = plan.Waiting
 		decision.Reason = "when holds since " + since.UTC().Format(time.RFC3339)
 		if t.rule.hold.computed == nil || !t.secret() {
@@ -175,6 +192,9 @@ func (t *turn) wait(decision plan.Decision) (plan.Decision, error) {
 }
 
 func (t *turn) act(steps []*action.Step) error {
+	if t.told != nil {
+		return t.told.act(t, steps)
+	}
 	for _, step := range steps {
 		if err := step.Evaluate(&t.action); err != nil {
 			return err

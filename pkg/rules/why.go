@@ -16,16 +16,16 @@ const longestValue = 60
 // whyNot names the clause of `when` that is false, with the values it read
 // unless they are secret.
 func (r *Rule) whyNot(e *expression.Evaluation, secret bool) string {
-	clauses, err := r.when.Program().Explain(e)
-	if err != nil || len(clauses) == 0 {
+	whole, err := r.when.Program().Explain(e)
+	if err != nil {
 		return ""
 	}
-	last := clauses[len(clauses)-1]
-	reason := strings.Join(strings.Fields(last.Source), " ") + " is false"
+	last := whole.Deciding()
+	reason := oneLine(last.Source) + " is false"
 	if secret {
 		return reason
 	}
-	for i, read := range last.Reads {
+	for i, read := range last.AllReads() {
 		separator := ", "
 		if i == 0 {
 			separator = "; "
@@ -34,6 +34,9 @@ func (r *Rule) whyNot(e *expression.Evaluation, secret bool) string {
 	}
 	return reason
 }
+
+// oneLine is an expression without line breaks.
+func oneLine(source string) string { return strings.Join(strings.Fields(source), " ") }
 
 func shown(v any) string {
 	if v == nil {

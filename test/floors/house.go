@@ -33,7 +33,7 @@ func House() [][]string {
 		{"./pkg/rules/typing"},
 		{"./pkg/rules/schema", "./pkg/rules/footprint/shape"},
 		{"./pkg/rules/document", "./pkg/rules/expression/value"},
-		{"./pkg/rules/footprint"},
+		{"./pkg/rules/footprint", "./pkg/rules/trace"},
 		{"./pkg/plan"},
 		{"./pkg/api/v1alpha1", "./pkg/redact"},
 	}

@@ -74,7 +74,7 @@ func TestJudge(t *testing.T) {
 			e := &Evaluation{Names: names}
 			judged, err := program.Judge(e)
 			for _, clause := range judged {
-				if clause.Holds {
+				if clause.Holds() {
 					holds = append(holds, clause.Source)
 				} else {
 					fails = append(fails, clause.Source)

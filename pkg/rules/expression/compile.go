@@ -46,7 +46,9 @@ type compiler struct {
 	// next is the first free place, most the largest it ever was.
 	next, most int
 	nodes      int
-	tracing    bool
+	// tracing has paths and names tell what they read; clauses counts conditions.
+	tracing bool
+	clauses int
 }
 
 // reserve returns the first of n places; release gives back all from there.
@@ -174,7 +176,12 @@ func (c *compiler) conditional(n *ast.ConditionalNode, branch func(ast.Node) (co
 	if err != nil {
 		return code{}, err
 	}
-	return code{at: condition.at, eval: func(e *Evaluation) (any, error) {
+	return code{at: condition.at, eval: chosen(condition, yes, no)}, nil
+}
+
+// chosen evaluates a condition, and then one of two branches.
+func chosen(condition, yes, no code) evaluator {
+	return func(e *Evaluation) (any, error) {
 		ok, err := condition.boolean(e, "a condition")
 		if err != nil {
 			return nil, err
@@ -183,5 +190,5 @@ func (c *compiler) conditional(n *ast.ConditionalNode, branch func(ast.Node) (co
 			return yes.eval(e)
 		}
 		return no.eval(e)
-	}}, nil
+	}
 }

@@ -63,9 +63,9 @@ func ExampleProgram_Explain() {
 		return
 	}
 	names := cluster{"spec": map[string]any{"replicas": int64(4), "paused": false}}
-	clauses, err := p.Explain(&expression.Evaluation{Names: names})
-	for _, c := range clauses {
-		fmt.Println(c.Holds, c.Source, c.Reads)
+	whole, err := p.Explain(&expression.Evaluation{Names: names})
+	for _, c := range whole.Clauses {
+		fmt.Println(c.Verdict, c.Source, c.Reads)
 	}
 	fmt.Println(err)
 	// Output:

@@ -2,124 +2,255 @@ package expression
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
+// outline writes a clause in a line, and those that it is made of below it.
+func outline(c Clause) string {
+	var out strings.Builder
+	c.outline(&out, "")
+	return out.String()
+}
+
+func (c Clause) outline(out *strings.Builder, margin string) {
+	fmt.Fprintf(out, "%s%s", margin, c.Verdict)
+	if c.Operator != "" {
+		fmt.Fprintf(out, " %s", c.Operator)
+	}
+	fmt.Fprintf(out, " @%d `%s`", c.Offset, c.Source)
+	for _, read := range c.Reads {
+		fmt.Fprintf(out, " %s=%v", read.Path, read.Value)
+	}
+	if c.Err != nil {
+		fmt.Fprintf(out, " ! %s", c.Err)
+	}
+	out.WriteString("\n")
+	for _, part := range c.Clauses {
+		part.outline(out, margin+"  ")
+	}
+}
+
 func TestExplain(t *testing.T) {
-	names := env{"object": sample(), "replicas": int64(3), "absent": nil, "xs": []any{int64(1)}}
-	yes := func(source string, offset int, reads ...Read) Clause {
-		return Clause{Source: source, Offset: offset, Holds: true, Reads: reads}
-	}
-	no := func(source string, offset int, reads ...Read) Clause {
-		return Clause{Source: source, Offset: offset, Reads: reads}
-	}
-	replicas := Read{"replicas", int64(3)}
+	names := env{"object": sample(), "replicas": int64(3), "absent": nil, "xs": []any{int64(1)}, "yes": true, "no": false}
 	tests := map[string]struct {
-		source string
-		want   []Clause
-		err    string
+		reason, source string
+		want           string
+		err            string
 	}{
 		"one clause": {
-			"replicas == 4", []Clause{no("replicas == 4", 0, replicas)}, "",
+			"What is not joined is one clause.", "replicas == 4",
+			"false @0 `replicas == 4` replicas=3\n", "",
 		},
-		"the first false one decides": {
-			"replicas > 1 && replicas > 3 && replicas > 2",
-			[]Clause{yes("replicas > 1", 0, replicas), no("replicas > 3", 16, replicas)},
-			"",
+		"and": {
+			"The first false one decides.", "replicas > 1 && replicas > 3 && replicas > 2",
+			"false && @0 `replicas > 1 && replicas > 3 && replicas > 2`\n" +
+				"  true @0 `replicas > 1` replicas=3\n" +
+				"  false @16 `replicas > 3` replicas=3\n" +
+				"  not asked @32 `replicas > 2`\n", "",
 		},
-		"all hold": {
-			"replicas > 1 and not (replicas > 3)",
-			[]Clause{yes("replicas > 1", 0, replicas), yes("not (replicas > 3)", 17, replicas)},
-			"",
+		"or": {
+			"The first true one decides.", "replicas > 3 || replicas > 1 || replicas > 2",
+			"true || @0 `replicas > 3 || replicas > 1 || replicas > 2`\n" +
+				"  false @0 `replicas > 3` replicas=3\n" +
+				"  true @16 `replicas > 1` replicas=3\n" +
+				"  not asked @32 `replicas > 2`\n", "",
 		},
-		"paths and their values": {
-			`object.spec.pd.replicas == replicas && object.spec.tidb?.replicas != nil`,
-			[]Clause{
-				yes("object.spec.pd.replicas == replicas", 0, Read{"object.spec.pd.replicas", int64(3)}, replicas),
-				no("object.spec.tidb?.replicas != nil", 39, Read{"object.spec.tidb?.replicas", nil}),
-			},
-			"",
+		"words": {
+			"Operators may be words.", "replicas > 1 and not (replicas > 3) or no",
+			"true || @0 `replicas > 1 and not (replicas > 3) or no`\n" +
+				"  true && @0 `replicas > 1 and not (replicas > 3)`\n" +
+				"    true @0 `replicas > 1` replicas=3\n" +
+				"    true ! @17 `not (replicas > 3)`\n" +
+				"      false @21 `(replicas > 3)` replicas=3\n" +
+				"  not asked @39 `no`\n", "",
 		},
-		"a path is read once": {
-			"replicas > 1 || replicas > 2", []Clause{yes("replicas > 1 || replicas > 2", 0, replicas)}, "",
+		"mixed": {
+			"Parentheses group.", "(no || replicas > 1) && (yes && no) && yes",
+			"false && @0 `(no || replicas > 1) && (yes && no) && yes`\n" +
+				"  true || @0 `(no || replicas > 1)`\n" +
+				"    false @1 `no` no=false\n" +
+				"    true @7 `replicas > 1` replicas=3\n" +
+				"  true @25 `yes` yes=true\n" +
+				"  false @32 `no` no=false\n" +
+				"  not asked @39 `yes`\n", "",
 		},
-		"parentheses around several": {
-			"(replicas > 1 && (replicas) > 3)",
-			[]Clause{yes("replicas > 1", 1, replicas), no("(replicas) > 3", 17, replicas)},
-			"",
+		"not": {
+			"A negation is opened.", "!yes && !(no && yes)",
+			"false && @0 `!yes && !(no && yes)`\n" +
+				"  false ! @0 `!yes`\n" +
+				"    true @1 `yes` yes=true\n" +
+				"  not asked ! @8 `!(no && yes)`\n" +
+				"    not asked && @9 `(no && yes)`\n" +
+				"      not asked @10 `no`\n" +
+				"      not asked @16 `yes`\n", "",
 		},
-		"parentheses of a clause": {
-			"(replicas > 1 || true) && ((replicas > 3))",
-			[]Clause{yes("(replicas > 1 || true)", 0, replicas), no("((replicas > 3))", 26, replicas)},
-			"",
+		"not of a group": {
+			"To the bottom.", "!(yes && !(no || !yes))",
+			"false ! @0 `!(yes && !(no || !yes))`\n" +
+				"  true && @1 `(yes && !(no || !yes))`\n" +
+				"    true @2 `yes` yes=true\n" +
+				"    true ! @9 `!(no || !yes)`\n" +
+				"      false || @10 `(no || !yes)`\n" +
+				"        false @11 `no` no=false\n" +
+				"        false ! @17 `!yes`\n" +
+				"          true @18 `yes` yes=true\n", "",
 		},
-		"behind a let": {
-			"let x = replicas; let y = x; y > 1 && y > 3",
-			[]Clause{yes("y > 1", 29, replicas, Read{"x", int64(3)}, Read{"y", int64(3)}), no("y > 3", 38, Read{"y", int64(3)})},
-			"",
+		"choice": {
+			"Of two branches one is asked for.", "replicas > 1 ? no || yes : yes",
+			"true ?: @0 `replicas > 1 ? no || yes : yes`\n" +
+				"  true @0 `replicas > 1` replicas=3\n" +
+				"  true || @15 `no || yes`\n" +
+				"    false @15 `no` no=false\n" +
+				"    true @21 `yes` yes=true\n" +
+				"  not asked @27 `yes`\n", "",
 		},
-		"a chained comparison is one clause": {
-			"1 < replicas < 3 && true", []Clause{no("1 < replicas < 3", 0, replicas)}, "",
-		},
-		"predicates say what list they are about": {
-			"any(xs, # > 1) && true", []Clause{no("any(xs, # > 1)", 0, Read{"xs", []any{int64(1)}})}, "",
-		},
-		"pipes": {
-			"true && (xs | len()) > 1", []Clause{yes("true", 0), no("(xs | len()) > 1", 8, Read{"xs", []any{int64(1)}})}, "",
-		},
-		"a pipe takes all before it": {
-			"len(xs) > 1 | string() == \"true\"", []Clause{no("len(xs) > 1 | string() == \"true\"", 0, Read{"xs", []any{int64(1)}})}, "",
+		"choice of choices": {
+			"Choices nest.", "(no ? yes : replicas > 1) ? (yes) : (no ? yes : no)",
+			"true ?: @0 `(no ? yes : replicas > 1) ? (yes) : (no ? yes : no)`\n" +
+				"  true ?: @0 `(no ? yes : replicas > 1)`\n" +
+				"    false @1 `no` no=false\n" +
+				"    not asked @6 `yes`\n" +
+				"    true @12 `replicas > 1` replicas=3\n" +
+				"  true @28 `(yes)` yes=true\n" +
+				"  not asked ?: @36 `(no ? yes : no)`\n" +
+				"    not asked @37 `no`\n" +
+				"    not asked @42 `yes`\n" +
+				"    not asked @48 `no`\n", "",
 		},
 		"if": {
-			"true && (if replicas > 1 {false} else {true})",
-			[]Clause{yes("true", 0), no("(if replicas > 1 {false} else {true})", 8, replicas)},
-			"",
+			"An if is a choice.", "yes && (if replicas > 1 {no && yes} else {yes})",
+			"false && @0 `yes && (if replicas > 1 {no && yes} else {yes})`\n" +
+				"  true @0 `yes` yes=true\n" +
+				"  false ?: @7 `(if replicas > 1 {no && yes} else {yes})`\n" +
+				"    true @11 `replicas > 1` replicas=3\n" +
+				"    false && @25 `no && yes`\n" +
+				"      false @25 `no` no=false\n" +
+				"      not asked @31 `yes`\n" +
+				"    not asked @42 `yes`\n", "",
 		},
-		"minus, slices, calls and literals": {
-			"-replicas < 0 && xs[:1] == [1] && len(xs) == 1 && true not in [true] && -1 != object.a?.b",
-			[]Clause{
-				yes("-replicas < 0", 0, replicas),
-				yes("xs[:1] == [1]", 17, Read{"xs[...]", []any{int64(1)}}),
-				yes("len(xs) == 1", 34, Read{"xs", []any{int64(1)}}),
-				no("true not in [true]", 50),
-			},
-			"",
+		"else if": {
+			"It may go on.", "if no {yes} else if replicas > 1 {no || no} else {yes}",
+			"false ?: @0 `if no {yes} else if replicas > 1 {no || no} else {yes}`\n" +
+				"  false @3 `no` no=false\n" +
+				"  not asked @7 `yes`\n" +
+				"  false ?: @17 `if replicas > 1 {no || no} else {yes}`\n" +
+				"    true @20 `replicas > 1` replicas=3\n" +
+				"    false || @34 `no || no`\n" +
+				"      false @34 `no` no=false\n" +
+				"      false @40 `no` no=false\n" +
+				"    not asked @50 `yes`\n", "",
 		},
-		"comments are no part": {
-			"/* a */ replicas > 3 // b\n&& true", []Clause{no("replicas > 3", 8, replicas)}, "",
+		"paths": {
+			"Each path has its value, absent ones too.", "object.spec.pd.replicas == replicas && object.spec.tidb?.replicas != nil",
+			"false && @0 `object.spec.pd.replicas == replicas && object.spec.tidb?.replicas != nil`\n" +
+				"  true @0 `object.spec.pd.replicas == replicas` object.spec.pd.replicas=3 replicas=3\n" +
+				"  false @39 `object.spec.tidb?.replicas != nil` object.spec.tidb?.replicas=<nil>\n", "",
 		},
-		"an error is in the last clause": {
-			"replicas > 1 && replicas > absent && true",
-			[]Clause{yes("replicas > 1", 0, replicas), no("replicas > absent", 16, replicas, Read{"absent", nil})},
-			"absent is absent, and > wants a number; ?? gives a default: (absent ?? 0)",
+		"once": {
+			"A path is told once.", "replicas > 1 && replicas - replicas == 1",
+			"false && @0 `replicas > 1 && replicas - replicas == 1`\n" +
+				"  true @0 `replicas > 1` replicas=3\n" +
+				"  false @16 `replicas - replicas == 1` replicas=3\n", "",
+		},
+		"own parentheses": {
+			"They belong to the clause.", "(replicas > 1 && ((replicas) > 3))",
+			"false && @0 `(replicas > 1 && ((replicas) > 3))`\n" +
+				"  true @1 `replicas > 1` replicas=3\n" +
+				"  false @17 `((replicas) > 3)` replicas=3\n", "",
+		},
+		"let": {
+			"What a variable read is told with what comes first.", "let x = replicas; let y = x; y > 1 && y > 3",
+			"false && @29 `y > 1 && y > 3`\n" +
+				"  true @29 `y > 1` replicas=3 x=3 y=3\n" +
+				"  false @38 `y > 3` y=3\n", "",
+		},
+		"inner let": {
+			"In parentheses too.", "(let x = replicas; x > 1 || x > 3) && no",
+			"false && @0 `(let x = replicas; x > 1 || x > 3) && no`\n" +
+				"  true || @19 `x > 1 || x > 3`\n" +
+				"    true @19 `x > 1` replicas=3 x=3\n" +
+				"    not asked @28 `x > 3`\n" +
+				"  false @38 `no` no=false\n", "",
+		},
+		"comparisons": {
+			"A chain of comparisons is one clause.", "1 < replicas < 3 && true",
+			"false && @0 `1 < replicas < 3 && true`\n" +
+				"  false @0 `1 < replicas < 3` replicas=3\n" +
+				"  not asked @20 `true`\n", "",
+		},
+		"predicate": {
+			"A predicate is a part of its clause, and reads the same for every element.", "any(xs, # > 1 && # < 3) || len(filter(xs, !(# > 1))) > 1",
+			"false || @0 `any(xs, # > 1 && # < 3) || len(filter(xs, !(# > 1))) > 1`\n" +
+				"  false @0 `any(xs, # > 1 && # < 3)` xs=[1]\n" +
+				"  false @27 `len(filter(xs, !(# > 1))) > 1` xs=[1]\n", "",
+		},
+		"pipe": {
+			"Pipes are within a clause.", "true && (xs | len()) > 1",
+			"false && @0 `true && (xs | len()) > 1`\n" +
+				"  true @0 `true`\n" +
+				"  false @8 `(xs | len()) > 1` xs=[1]\n", "",
+		},
+		"not in": {
+			"An operator of two words negates nothing.", "-replicas < 0 && xs[:1] == [1] && true not in [true]",
+			"false && @0 `-replicas < 0 && xs[:1] == [1] && true not in [true]`\n" +
+				"  true @0 `-replicas < 0` replicas=3\n" +
+				"  true @17 `xs[:1] == [1]` xs[...]=[1]\n" +
+				"  false @34 `true not in [true]`\n", "",
+		},
+		"comments": {
+			"Comments are no part.", "/* a */ replicas > 3 // b\n&& true",
+			"false && @8 `replicas > 3 // b\n" +
+				"&& true`\n" +
+				"  false @8 `replicas > 3` replicas=3\n" +
+				"  not asked @29 `true`\n", "",
+		},
+		"error": {
+			"An error is told where it comes from.", "replicas > 1 && (no || !(replicas > absent)) && true",
+			"error && @0 `replicas > 1 && (no || !(replicas > absent)) && true`\n" +
+				"  true @0 `replicas > 1` replicas=3\n" +
+				"  error || @16 `(no || !(replicas > absent))`\n" +
+				"    false @17 `no` no=false\n" +
+				"    error ! @23 `!(replicas > absent)`\n" +
+				"      error @24 `(replicas > absent)` replicas=3 absent=<nil> ! absent is absent, and > wants a number; ?? gives a default: (absent ?? 0)\n" +
+				"  not asked @48 `true`\n", "absent is absent, and > wants a number; ?? gives a default: (absent ?? 0)",
 		},
 		"not a boolean": {
-			"replicas > 1 && replicas",
-			[]Clause{yes("replicas > 1", 0, replicas), no("replicas", 16, replicas)},
-			"&& wants a boolean, and replicas is an integer",
+			"So is what is no condition.", "replicas > 1 && replicas",
+			"error && @0 `replicas > 1 && replicas`\n" +
+				"  true @0 `replicas > 1` replicas=3\n" +
+				"  error @16 `replicas` replicas=3 ! && wants a boolean, and replicas is an integer\n", "&& wants a boolean, and replicas is an integer",
+		},
+		"whole": {
+			"Nor is all of it.", "replicas",
+			"error @0 `replicas` replicas=3 ! a condition wants a boolean, and replicas is an integer\n", "a condition wants a boolean, and replicas is an integer",
+		},
+		"coalesce": {
+			"A default is a part of its clause.", "(object.spec.paused ?? yes) && no",
+			"false && @0 `(object.spec.paused ?? yes) && no`\n" +
+				"  false @0 `(object.spec.paused ?? yes)` object.spec.paused=false\n" +
+				"  not asked @31 `no`\n", "",
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, err := Compile(tt.source, names.scope())
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := compiled(t, tt.source, names.scope())
 			e := &Evaluation{Names: names}
 			got, err := p.Explain(e)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("%s: (-want +got)\n%s", tt.source, diff)
+			if diff := cmp.Diff(tt.want, outline(got)); diff != "" {
+				t.Errorf("%s %s: (-want +got)\n%s", tt.reason, tt.source, diff)
 			}
 			if message := errorText(err); message != tt.err {
 				t.Errorf("%s: error %q, want %q", tt.source, message, tt.err)
 			}
-			if tt.err == "" {
-				want := tt.want[len(tt.want)-1].Holds
-				if result, err := p.EvalBool(e); err != nil || result != want {
-					t.Errorf("%s = %v, %v, but explained as %v", tt.source, result, err, want)
-				}
+			if result, err := p.EvalBool(e); errorText(err) != tt.err || result != got.Holds() {
+				t.Errorf("%s = %v, %v, but explained as %v", tt.source, result, err, got.Verdict)
+			}
+			if e.trace != nil {
+				t.Error("the evaluation is still being traced")
 			}
 		})
 	}
@@ -139,15 +270,12 @@ func TestExplainInside(t *testing.T) {
 	names := &lazy{programs: map[int]*Program{}, values: map[int]any{1: int64(1)}}
 	names.programs[0] = compiled(t, "b + 1", scope)
 	names.evaluation = &Evaluation{Names: names}
-	clauses, err := compiled(t, "a > 1 && a > 2", scope).Explain(names.evaluation)
+	whole, err := compiled(t, "a > 1 && a > 2", scope).Explain(names.evaluation)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Clause{
-		{Source: "a > 1", Holds: true, Reads: []Read{{"a", int64(2)}}},
-		{Source: "a > 2", Offset: 9, Reads: []Read{{"a", int64(2)}}},
-	}
-	if diff := cmp.Diff(want, clauses); diff != "" {
+	const want = "false && @0 `a > 1 && a > 2`\n  true @0 `a > 1` a=2\n  false @9 `a > 2` a=2\n"
+	if diff := cmp.Diff(want, outline(whole)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 	"github.com/dyncontroller/dyncontroller/test/generate"
 	"github.com/dyncontroller/dyncontroller/test/hostile"
 )
@@ -234,23 +235,36 @@ func outcome(p *Program, names Names) (any, error) {
 // explained compares Explain with EvalBool.
 func explained(t rapid.TB, p *Program, names Names, failed error) {
 	want, wantErr := p.EvalBool(&Evaluation{Names: names, Budget: NewBudget(0), Instant: newYear()})
-	clauses, err := p.Explain(&Evaluation{Names: names, Budget: NewBudget(0), Instant: newYear()})
+	whole, err := p.Explain(&Evaluation{Names: names, Budget: NewBudget(0), Instant: newYear()})
 	if (err == nil) != (wantErr == nil) {
 		t.Errorf("%s explained with %v, evaluated with %v", p.Source(), err, wantErr)
 	}
 	if err != nil || failed != nil {
 		return
 	}
-	if len(clauses) == 0 {
-		t.Fatalf("%s has no clause", p.Source())
+	if whole.Holds() != want {
+		t.Errorf("%s explained as %v, evaluated to %v", p.Source(), whole.Verdict, want)
 	}
-	if got := clauses[len(clauses)-1].Holds; got != want {
-		t.Errorf("%s explained as %v, evaluated to %v", p.Source(), got, want)
+	placed(t, p, whole)
+}
+
+// placed holds that every part of a condition is where it says, and adds up.
+func placed(t rapid.TB, p *Program, c Clause) {
+	if p.Source()[c.Offset:c.Offset+len(c.Source)] != c.Source {
+		t.Errorf("clause %q is not at %d of %s", c.Source, c.Offset, p.Source())
 	}
-	for _, c := range clauses {
-		if p.Source()[c.Offset:c.Offset+len(c.Source)] != c.Source {
-			t.Errorf("clause %q is not at %d of %s", c.Source, c.Offset, p.Source())
+	for _, part := range c.Clauses {
+		placed(t, p, part)
+		if c.Verdict == trace.NotAsked && part.Verdict != trace.NotAsked {
+			t.Errorf("%q was not asked for, but its part %q was %s", c.Source, part.Source, part.Verdict)
 		}
+		if c.Operator == trace.Not && c.Verdict != trace.NotAsked && c.Holds() == part.Holds() {
+			t.Errorf("%q is as %q, and should be the other", c.Source, part.Source)
+		}
+	}
+	last := c.Deciding()
+	if c.Operator == trace.And && c.Verdict != trace.NotAsked && last.Holds() != c.Holds() {
+		t.Errorf("%q was %s, decided by %q, which was %s", c.Source, c.Verdict, last.Source, last.Verdict)
 	}
 }
 

@@ -68,7 +68,7 @@ type Evaluation struct {
 	// start at base and end before top.
 	stack     []any
 	base, top int
-	trace     *trace
+	trace     *tracing
 }
 
 // Program is a compiled expression. It is immutable and safe for concurrent use.
@@ -89,12 +89,8 @@ func Compile(text string, scope *Scope) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compile(tree, scope, false)
-}
-
-func compile(tree *syntax.Tree, scope *Scope, tracing bool) (*Program, error) {
-	c := &compiler{tree: tree, scope: scope, tracing: tracing}
-	root, err := c.top(tree.Node)
+	c := &compiler{tree: tree, scope: scope}
+	root, err := c.compile(tree.Node)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package spec
 import (
 	"cmp"
 	"strings"
+	"unicode"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -34,14 +35,25 @@ func (s *Set) parseMetadata(n *document.Node) document.Errors {
 		document.Required("name", checked(&s.Name, subdomain)),
 		document.Optional("namespace", checked(&s.Namespace, label)),
 	}
-	var ignored *document.Node
+	var ignored, annotations *document.Node
+	written = append(written, document.Optional("annotations", document.Raw(&annotations)))
 	for _, name := range []string{
-		"labels", "annotations", "uid", "resourceVersion", "generation",
+		"labels", "uid", "resourceVersion", "generation",
 		"creationTimestamp", "managedFields", "finalizers", "ownerReferences",
 	} {
 		written = append(written, document.Optional(name, document.Raw(&ignored)))
 	}
-	return n.Decode(written...)
+	errs := n.Decode(written...)
+	s.Resume = Resumed(annotations.Get(ResumeAnnotation).Text())
+	return errs
+}
+
+// ResumeAnnotation names rules of a set that are to go on after a pause.
+const ResumeAnnotation = "dyncontroller.dev/resume"
+
+// Resumed reads the annotation: names with commas between them.
+func Resumed(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
 // checkScope fills in the namespace that kubectl would use.

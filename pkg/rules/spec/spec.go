@@ -43,6 +43,8 @@ type Set struct {
 	Let       []Definition
 	Resources []Resource
 	Rules     []Rule
+	// Resume are the names that [ResumeAnnotation] gives.
+	Resume []string
 
 	node   *document.Node
 	faulty bool

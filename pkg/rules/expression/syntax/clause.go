@@ -16,6 +16,12 @@ func (t *Tree) Conjunction(node ast.Node) (n *ast.BinaryNode, is bool) {
 	return n, text == "&&" || text == "and"
 }
 
+// Negates reports whether a node is the negation of a condition, and not a part of an
+// operator such as `not in`.
+func (t *Tree) Negates(n *ast.UnaryNode) bool {
+	return (n.Operator == "!" || n.Operator == "not") && t.Span(n).Offset < t.start(n.Node)
+}
+
 // Clause finds the text of a node that ends before the token at a byte offset: with
 // the parentheses that are its own and without those around several clauses.
 func (t *Tree) Clause(node ast.Node, end int) Span {
@@ -50,6 +56,8 @@ func (t *Tree) start(node ast.Node) int {
 		return t.start(n.Node)
 	case *ast.ConditionalNode:
 		return t.startOf(n)
+	case *ast.VariableDeclaratorNode:
+		return t.startOfLet(at)
 	case *ast.BuiltinNode:
 		return t.startOfCall(at, n.Arguments)
 	case *ast.CallNode:
@@ -63,6 +71,14 @@ func (t *Tree) start(node ast.Node) int {
 func (t *Tree) startOf(n *ast.ConditionalNode) int {
 	at := t.start(n.Cond)
 	if i := t.source.tokenAt(at); !n.Ternary && i > 0 {
+		return t.source.tokens[i-1].at.Offset
+	}
+	return at
+}
+
+// startOfLet finds let before the name that it introduces.
+func (t *Tree) startOfLet(at int) int {
+	if i := t.source.tokenAt(at); i > 0 && t.source.tokens[i-1].Value == "let" {
 		return t.source.tokens[i-1].at.Offset
 	}
 	return at
