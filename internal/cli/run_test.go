@@ -142,7 +142,7 @@ func TestOnce(t *testing.T) {
 			rules:  colors("blue") + missing,
 			code:   exitFinding,
 			stdout: "patched configmaps default/a (merge)\n  shop/color: data.color: \"red\" -> \"blue\"\n" +
-				"failed listing widgets.v1.example.com -n default: the server could not find the requested resource\n1 write, 1 failure\n",
+				"failed listing widgets.v1.example.com -n default: the API server has no resource widgets.v1.example.com whose objects have namespaces: the server could not find the requested resource\n1 write, 1 failure\n",
 			requests: []string{
 				"PATCH /api/v1/namespaces/default/configmaps/a", "POST /apis/events.k8s.io/v1/namespaces/default/events",
 			},
@@ -227,7 +227,8 @@ func TestRunKeepsObjects(t *testing.T) {
 	r.ready()
 	_, body := r.get("health", "/readyz?verbose")
 	want := "[+]rules: 2 rules in effect\n[+]informer configmaps.v1 -n default: synced\n" +
-		"[!]informer widgets.v1.example.com -n default: the server could not find the requested resource\nok\n"
+		"[!]informer widgets.v1.example.com -n default: the API server has no resource widgets.v1.example.com whose objects have namespaces: " +
+		"the server could not find the requested resource; rules wait for it: shop/missing\nok\n"
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -25,6 +24,7 @@ type service struct {
 	election *election.Candidate // nil for none
 	metrics  *telemetry.Metrics
 	startup  startup
+	waiting  waiting
 
 	mu sync.Mutex
 	// active are the rules of files in effect, nil before there are any; guarded by mu.
@@ -39,7 +39,7 @@ type service struct {
 
 func newService(r *runner) (*service, error) {
 	s := &service{runner: r}
-	s.metrics = telemetry.NewMetrics(r.version, s.informers)
+	s.metrics = telemetry.NewMetrics(r.version, func() telemetry.Snapshot { return s.operator.Measure() })
 	r.options.Observers = append(r.options.Observers, s.metrics)
 	r.options.Changed = s.count
 	var err error
@@ -55,15 +55,6 @@ func newService(r *runner) (*service, error) {
 		s.election, err = newCandidate(r)
 	}
 	return s, err
-}
-
-// informers are the states of all caches.
-func (s *service) informers() []informer.Status {
-	var out []informer.Status
-	for _, cache := range s.operator.Caches() {
-		out = append(out, cache.Status)
-	}
-	return out
 }
 
 // run works until the context is done.
@@ -146,8 +137,7 @@ func (s *service) listen(ctx context.Context) (stop func(), err error) {
 			}
 		}
 	}
-	metrics := http.NewServeMux()
-	metrics.Handle("GET /metrics", s.metrics.Handler())
+	metrics := metricsHandler(s.settings.Listen.Metrics, s.metrics.Handler(), s.operator.Recorded)
 	checks := s.publicChecks
 	if telemetry.Loopback(s.settings.Listen.Health) {
 		checks = s.checks
@@ -185,11 +175,12 @@ func (s *service) activate(set *rules.Set) (difference, error) {
 	return changed, nil
 }
 
-// count tells the metrics which rules are in effect, those of set objects included. It is
-// called by one at a time.
+// count tells the metrics which rules are not in effect any more, those of set objects
+// included. It is called by one at a time.
 func (s *service) count(all *rules.Set) {
-	s.metrics.RulesChanged(len(all.Rules()), compare(s.counted, all).removed)
+	s.metrics.RulesRemoved(compare(s.counted, all).removed)
 	s.counted = all
+	s.waiting.all.Store(all)
 }
 
 // reloaded takes what has become of files that changed, or of the schemas of the

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -38,10 +39,14 @@ func (s *service) states() (process, caches []telemetry.Check) {
 	}
 	// Rules that are in effect have their caches, so they come first.
 	for _, cache := range s.operator.Caches() {
-		caches = append(caches, checkCache(cache))
+		caches = append(caches, checkCache(cache, s.waiting.on(cache)))
 	}
-	return process, s.startup.settle(process, caches)
+	return process, s.startup.settle(s.options.Clock.Now(), process, caches)
 }
+
+// startPatience is how long readiness waits for caches once the rules are known. One whose
+// first list gets no answer keeps its own rules waiting, and nobody else.
+const startPatience = 30 * time.Second
 
 // startup knows for which caches readiness still waits: those that there are when the
 // rules are first known. Readiness is about the start. Caches come and go with every set
@@ -50,30 +55,35 @@ func (s *service) states() (process, caches []telemetry.Check) {
 // seen nothing.
 type startup struct {
 	mu      sync.Mutex
-	known   bool            // the rules were known once
+	known   time.Time       // when the rules were known first, zero before
 	awaited map[string]bool // by the names of their checks
 }
 
 // settle takes the checks of one moment, and returns those of the caches with what is not
 // waited for degraded. Once nothing is waited for, this stays so.
-func (s *startup) settle(process, caches []telemetry.Check) []telemetry.Check {
+func (s *startup) settle(now time.Time, process, caches []telemetry.Check) []telemetry.Check {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.known && slices.ContainsFunc(process, notReady) {
-		return caches
+	first := s.known.IsZero()
+	if first {
+		if slices.ContainsFunc(process, notReady) {
+			return caches
+		}
+		s.known = now
 	}
+	late := now.Sub(s.known) >= startPatience
 	still := map[string]bool{}
 	out := slices.Clone(caches)
 	for i, cache := range out {
 		switch {
 		case !notReady(cache):
-		case !s.known || s.awaited[cache.Name]:
+		case first || !late && s.awaited[cache.Name]:
 			still[cache.Name] = true
 		default:
 			out[i].State = telemetry.Degraded
 		}
 	}
-	s.known, s.awaited = true, still
+	s.awaited = still
 	return out
 }
 
@@ -162,9 +172,9 @@ func (s *service) checkRules() telemetry.Check {
 }
 
 // checkCache counts a failure that is known as ready: it holds back only the rules that
-// need the cache. Whether one that is listing or not reviewed yet holds back the process
-// is for [startup] to say.
-func checkCache(cache operator.Cache) telemetry.Check {
+// need the cache, which are named. Whether one that is listing or not reviewed yet holds
+// back the process is for [startup] to say.
+func checkCache(cache operator.Cache, rules []string) telemetry.Check {
 	check := telemetry.Check{Name: "informer " + cache.Key.String()}
 	if cache.Account != (types.NamespacedName{}) {
 		check.Name += " as " + cache.Account.String()
@@ -172,14 +182,19 @@ func checkCache(cache operator.Cache) telemetry.Check {
 	switch {
 	case cache.Synced && cache.Err == nil:
 		check.State, check.Detail = telemetry.Ready, "synced"
-	case cache.Err == operator.ErrUnreviewed: //nolint:errorlint // Wrapped, it has a cause that may last.
-		check.Detail = cache.Err.Error()
+		return check
 	case cache.Synced:
 		check.State, check.Detail = telemetry.Degraded, "synced, and cut off since: "+cache.Err.Error()
+		return check
+	case cache.Err == operator.ErrUnreviewed: //nolint:errorlint // Wrapped, it has a cause that may last.
+		check.Detail = cache.Err.Error()
 	case cache.Err != nil:
 		check.State, check.Detail = telemetry.Degraded, cache.Err.Error()
 	default:
 		check.Detail = "listing"
+	}
+	if len(rules) > 0 {
+		check.Detail += "; rules wait for it: " + strings.Join(rules, ", ")
 	}
 	return check
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -19,6 +20,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
 func TestCheckCache(t *testing.T) {
 	t.Parallel()
 	key := informer.Key{Namespace: "shop"}
@@ -28,6 +31,7 @@ func TestCheckCache(t *testing.T) {
 		status informer.Status
 		late   bool
 		as     types.NamespacedName
+		rules  []string
 		want   telemetry.Check
 	}{
 		"listing":      {reason: "Nothing is known yet.", want: telemetry.Check{State: telemetry.NotReady, Detail: "listing"}},
@@ -39,7 +43,15 @@ func TestCheckCache(t *testing.T) {
 		"cut off":      {reason: "The cache is complete, and out of date.", status: informer.Status{Synced: true, Err: errTest("gone")}, want: telemetry.Check{State: telemetry.Degraded, Detail: "synced, and cut off since: gone"}},
 		"asking":       {reason: "A standby is not ready before it may fill its caches.", status: informer.Status{Err: operator.ErrUnreviewed}, want: telemetry.Check{State: telemetry.NotReady, Detail: operator.ErrUnreviewed.Error()}},
 		"cannot":       {reason: "That it cannot be asked may last, and holds up only its own rules.", status: informer.Status{Err: fmt.Errorf("%w: %w", operator.ErrUnreviewed, errTest("no answer"))}, want: telemetry.Check{State: telemetry.Degraded, Detail: operator.ErrUnreviewed.Error() + ": no answer"}},
-		"tenant":       {reason: "Two identities have a cache each of the same.", status: informer.Status{Synced: true}, as: types.NamespacedName{Namespace: "shop", Name: "bot"}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
+		"rules": {
+			reason: "Who waits for it is told.", status: informer.Status{Err: errTest("no such resource")}, rules: []string{"a/b", "and 7 more"},
+			want: telemetry.Check{State: telemetry.Degraded, Detail: "no such resource; rules wait for it: a/b, and 7 more"},
+		},
+		"rules, listing": {
+			reason: "At the start too.", rules: []string{"a/b"},
+			want: telemetry.Check{State: telemetry.NotReady, Detail: "listing; rules wait for it: a/b"},
+		},
+		"tenant": {reason: "Two identities have a cache each of the same.", status: informer.Status{Synced: true}, as: types.NamespacedName{Namespace: "shop", Name: "bot"}, want: telemetry.Check{State: telemetry.Ready, Detail: "synced"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -48,12 +60,12 @@ func TestCheckCache(t *testing.T) {
 			if tc.as.Name != "" {
 				tc.want.Name += " as shop/bot"
 			}
-			got := []telemetry.Check{checkCache(operator.Cache{Account: tc.as, Status: tc.status})}
+			got := []telemetry.Check{checkCache(operator.Cache{Account: tc.as, Status: tc.status}, tc.rules)}
 			if tc.late {
 				// Everything was known once.
 				s := &startup{}
-				s.settle(nil, nil)
-				got = s.settle(nil, got)
+				s.settle(noon, nil, nil)
+				got = s.settle(noon, nil, got)
 			}
 			if diff := cmp.Diff([]telemetry.Check{tc.want}, got); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
@@ -72,6 +84,7 @@ func TestReadyStaysReady(t *testing.T) {
 	}
 	const not, degraded, ready = telemetry.NotReady, telemetry.Degraded, telemetry.Ready
 	var s startup
+	now := noon
 	for _, step := range []struct {
 		reason  string
 		process telemetry.State
@@ -88,11 +101,39 @@ func TestReadyStaysReady(t *testing.T) {
 		{"Rules that are not known would be told by their own check.", not, []telemetry.Check{check("a", not)}, []telemetry.State{degraded}},
 	} {
 		var got []telemetry.State
-		for _, c := range s.settle([]telemetry.Check{check("rules", step.process)}, step.caches) {
+		now = now.Add(4 * time.Second)
+		for _, c := range s.settle(now, []telemetry.Check{check("rules", step.process)}, step.caches) {
 			got = append(got, c.State)
 		}
 		if diff := cmp.Diff(step.want, got); diff != "" {
 			t.Errorf("%s\n-want +got:\n%s", step.reason, diff)
+		}
+	}
+}
+
+// TestReadyIsNotHeldUp holds that readiness waits for a cache that is listing, and not for
+// ever: the API server may never answer of one resource.
+func TestReadyIsNotHeldUp(t *testing.T) {
+	t.Parallel()
+	var s startup
+	settle := func(after time.Duration, process telemetry.State) telemetry.State {
+		return s.settle(noon.Add(after), []telemetry.Check{{Name: "rules", State: process}}, []telemetry.Check{{Name: "slow"}, {Name: "good", State: telemetry.Ready}})[0].State
+	}
+	const hour = time.Hour
+	for _, step := range []struct {
+		reason  string
+		after   time.Duration
+		process telemetry.State
+		want    telemetry.State
+	}{
+		{"It counts from when the rules are known.", 0, telemetry.NotReady, telemetry.NotReady},
+		{"They are.", hour, telemetry.Ready, telemetry.NotReady},
+		{"A list takes a moment.", hour + startPatience - 1, telemetry.Ready, telemetry.NotReady},
+		{"Whoever has not answered by now may never do.", hour + startPatience, telemetry.Ready, telemetry.Degraded},
+		{"This stays so.", hour, telemetry.Ready, telemetry.Degraded},
+	} {
+		if got := settle(step.after, step.process); got != step.want {
+			t.Errorf("%s It is %d, want %d", step.reason, got, step.want)
 		}
 	}
 }

@@ -5,11 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	clientopenapi "k8s.io/client-go/openapi"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/openapi"
 )
 
@@ -22,6 +28,10 @@ func Ask(ctx context.Context, server Server, wanted []apischema.GroupVersionReso
 	return said, err
 }
 
+// patience is how long a description may take. One that does not come takes no time from
+// the others.
+const patience = 5 * time.Second
+
 // Follower asks one server again and again. It asks little where nothing has changed:
 // the index of descriptions says so, by the addresses in it. It is not for concurrent
 // use.
@@ -32,17 +42,22 @@ type Follower struct {
 	// seen are the addresses of the descriptions that said is made of.
 	seen addresses
 	// settled says that the same addresses mean that all is as it was.
-	settled bool
+	settled  bool
+	patience time.Duration
 }
 
 // addresses say where descriptions are. The address of one that changes is another.
 type addresses map[apischema.GroupVersion]string
 
 // Follow returns a follower that has asked nothing yet.
-func Follow(server Server) *Follower { return &Follower{server: server} }
+func Follow(server Server) *Follower { return &Follower{server: server, patience: patience} }
 
 // Ask is like [Ask], and reports whether the answer is another one than before, as the
-// first one is.
+// first one is. What an API server that is away served before it still serves, as far as
+// is known.
+//
+// Which resources there are and what they look like the server finds out one after the
+// other, so after news it is asked for both once more.
 func (f *Follower) Ask(ctx context.Context, wanted []apischema.GroupVersionResource) (said *Source, news bool, err error) {
 	index, err := f.index(ctx, wanted)
 	if err != nil {
@@ -55,10 +70,32 @@ func (f *Follower) Ask(ctx context.Context, wanted []apischema.GroupVersionResou
 	if err != nil {
 		return nil, false, err
 	}
-	seen, settled, err := f.describe(ctx, said, index, wanted)
+	seen := f.keep(said, wanted)
+	settled, err := f.describe(ctx, said, seen, index, wanted)
 	news = f.said == nil || !maps.Equal(f.seen, seen) || !servesAlike(f.said, said, wanted)
-	f.said, f.seen, f.settled = said, seen, settled
+	f.said, f.seen, f.settled = said, seen, settled && !news
 	return said, news, err
+}
+
+// keep has what is away be as it was, and returns where the descriptions of that were.
+func (f *Follower) keep(said *Source, wanted []apischema.GroupVersionResource) addresses {
+	seen := addresses{}
+	if f.said == nil {
+		return seen
+	}
+	for _, gvr := range wanted {
+		gv, before := gvr.GroupVersion(), f.said.resources[gvr]
+		if before == nil || !said.away[gv] || said.resources[gvr] != nil {
+			continue
+		}
+		said.resources[gvr] = before
+		said.names = append(said.names, name(gvr, before.APIResource))
+		if document := f.said.documents[gv]; document != nil {
+			said.documents[gv], seen[gv] = document, f.seen[gv]
+		}
+	}
+	slices.SortFunc(said.names, schema.CompareNames)
+	return seen
 }
 
 // descriptions are what can be fetched, by group and version.
@@ -100,31 +137,52 @@ func pathOf(gv apischema.GroupVersion) string {
 }
 
 // describe fetches the descriptions of what is wanted and served, but for those that
-// it has. It returns where they are, and whether they are all that can be had: the
-// index may know a resource before it is served.
+// it has, and adds where they are. It returns whether they are all that can be had: the
+// index may know a resource before it is served, and what is away may come back.
 func (f *Follower) describe(
-	ctx context.Context, said *Source, index descriptions, wanted []apischema.GroupVersionResource,
-) (seen addresses, settled bool, err error) {
-	seen, settled = addresses{}, true
-	var errs []error
+	ctx context.Context, said *Source, seen addresses, index descriptions, wanted []apischema.GroupVersionResource,
+) (settled bool, err error) {
+	missing := descriptions{}
+	settled = true
 	for _, gvr := range wanted {
 		gv := gvr.GroupVersion()
 		one := index[gv]
 		switch {
-		case one == nil || said.documents[gv] != nil:
-			continue
-		case said.resources[gvr] == nil:
+		case said.away[gv], one != nil && said.resources[gvr] == nil:
 			settled = false
-			continue
+		case one != nil:
+			missing[gv] = one
 		}
-		document, err := f.fetch(ctx, gv, one)
-		if err != nil {
-			errs, settled = append(errs, err), false
-			continue
-		}
-		said.documents[gv], seen[gv] = document, one.ServerRelativeURL()
 	}
-	return seen, settled, errors.Join(errs...)
+	err = f.fetchAll(ctx, said, seen, missing)
+	return settled && err == nil, err
+}
+
+// fetchAll fetches descriptions at the same time, since one that takes long must not keep
+// the others from coming.
+func (f *Follower) fetchAll(ctx context.Context, said *Source, seen addresses, missing descriptions) error {
+	ctx, cancel := context.WithTimeout(ctx, f.patience)
+	defer cancel()
+	var (
+		all  sync.WaitGroup
+		mu   sync.Mutex
+		errs []error
+	)
+	for gv, one := range missing {
+		all.Go(func() {
+			document, err := f.fetch(ctx, gv, one)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+				return
+			}
+			said.documents[gv], seen[gv] = document, one.ServerRelativeURL()
+		})
+	}
+	all.Wait()
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) }) // The same read alike.
+	return errors.Join(errs...)
 }
 
 func (f *Follower) fetch(ctx context.Context, gv apischema.GroupVersion, from clientopenapi.GroupVersionWithContext) (*openapi.Document, error) {
@@ -142,10 +200,10 @@ func (f *Follower) fetch(ctx context.Context, gv apischema.GroupVersion, from cl
 	return document, nil
 }
 
-// servesAlike reports whether the same of what is wanted is served.
+// servesAlike reports whether the same of what is wanted is served, in the same way.
 func servesAlike(before, after *Source, wanted []apischema.GroupVersionResource) bool {
 	for _, gvr := range wanted {
-		if (before.resources[gvr] == nil) != (after.resources[gvr] == nil) {
+		if !reflect.DeepEqual(before.resources[gvr], after.resources[gvr]) {
 			return false
 		}
 	}

@@ -123,6 +123,9 @@ func TestFollow(t *testing.T) {
 			if _, news, err := follower.Ask(t.Context(), wanted); !news {
 				t.Errorf("the first answer is news: %v", err)
 			}
+			if _, news, _ := follower.Ask(t.Context(), wanted); news {
+				t.Error("the same is news")
+			}
 			server.change(func(a *apiServer) {
 				if tc.change != nil {
 					tc.change(a)

@@ -28,8 +28,8 @@ type Source struct {
 	resources map[apischema.GroupVersionResource]*served
 	names     []schema.Name
 	documents map[apischema.GroupVersion]*openapi.Document
-	partial   map[string]bool // the groups of which the server could not say all
-	made      sync.Map        // of *schema.Resource by GroupVersionResource
+	away      map[apischema.GroupVersion]bool // of which the server could not say what it serves
+	made      sync.Map                        // of *schema.Resource by GroupVersionResource
 }
 
 // served is a resource, and which subresources it has.
@@ -43,7 +43,7 @@ func resources(ctx context.Context, server Server) (*Source, error) {
 	s := &Source{
 		resources: map[apischema.GroupVersionResource]*served{},
 		documents: map[apischema.GroupVersion]*openapi.Document{},
-		partial:   map[string]bool{},
+		away:      map[apischema.GroupVersion]bool{},
 	}
 	_, lists, err := server.ServerGroupsAndResourcesWithContext(ctx)
 	failed, some := discovery.GroupDiscoveryFailedErrorGroups(err)
@@ -51,7 +51,7 @@ func resources(ctx context.Context, server Server) (*Source, error) {
 		return nil, fmt.Errorf("asking for the resources of the API server: %w", err)
 	}
 	for gv := range failed {
-		s.partial[gv.Group] = true
+		s.away[gv] = true
 	}
 	for _, list := range lists {
 		if err := s.add(list); err != nil {
@@ -130,4 +130,11 @@ func (s *Source) Resources() []schema.Name { return slices.Clone(s.names) }
 
 // Whole implements [schema.Source]: the server knows all that it serves, unless a
 // part of it is away.
-func (s *Source) Whole(group string) bool { return !s.partial[group] }
+func (s *Source) Whole(group string) bool {
+	for gv := range s.away {
+		if gv.Group == group {
+			return false
+		}
+	}
+	return true
+}

@@ -38,6 +38,7 @@ type apiServer struct {
 	away    string            // a group whose own server is away
 	absent  string            // a group that it neither serves nor describes
 	novel   bool              // it serves novelties of apps/v1
+	wide    bool              // its deployments have no namespaces
 	hashes  map[string]string // of descriptions by path, 1 for others
 	refuses map[string]int    // status by path
 	hangs   map[string]bool   // paths that are not answered
@@ -118,7 +119,7 @@ func (a *apiServer) lists() map[string]metav1.APIResourceList {
 			{Name: "nodes", Kind: "Node", Verbs: all},
 		}},
 		"apis/apps/v1": {GroupVersion: "apps/v1", APIResources: []metav1.APIResource{
-			{Name: "deployments", Kind: "Deployment", Namespaced: true, Verbs: all},
+			{Name: "deployments", Kind: "Deployment", Namespaced: !a.wide, Verbs: all},
 			{Name: "deployments/scale", Group: "autoscaling", Version: "v1", Kind: "Scale", Namespaced: true, Verbs: []string{"get", "patch"}},
 		}},
 		"apis/metrics.k8s.io/v1beta1": {GroupVersion: "metrics.k8s.io/v1beta1", APIResources: []metav1.APIResource{

@@ -15,6 +15,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -74,6 +75,14 @@ func (o *Operator) engineOptions(t *tenant, as *rest.Config) (engine.Options, er
 		return engine.Options{}, err
 	}
 	if !o.options.dryRun() { // Which leaves nothing behind.
+		options.Paused = func(pause limit.Pause) {
+			o.notices.pause(pause)
+			o.statuses.Nudge()
+		}
+		options.Resumed = func(rule plan.Rule) {
+			o.notices.resume(rule)
+			o.statuses.Nudge()
+		}
 		options.Housekeeping = o.housekeeping(t, reader, options.Writer)
 	}
 	return options, nil

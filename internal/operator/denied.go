@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // denied are the caches of the rules that may not be had, and why.
@@ -35,14 +36,17 @@ func (t *tenant) refused(err error) map[informer.Key]error {
 	return out
 }
 
-// caches are those that the rules want.
+// caches are those that the rules want, and those that stay in effect until the others
+// have their caches.
 func (t *tenant) caches() []informer.Key {
 	if t.set == nil {
 		return nil
 	}
 	all := map[informer.Key]bool{}
-	for _, selection := range slices.Concat(t.set.Selections(), t.set.Related()) {
-		all[informer.Key(selection)] = true
+	for _, set := range []*rules.Set{t.set, t.engine.Rules()} {
+		for _, selection := range slices.Concat(set.Selections(), set.Related()) {
+			all[informer.Key(selection)] = true
+		}
 	}
 	return slices.Collect(maps.Keys(all))
 }

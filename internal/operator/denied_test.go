@@ -6,6 +6,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -59,7 +60,10 @@ func TestDenied(t *testing.T) {
 		"elsewhere": {reason: "It is about another cache.", missing: []plan.Permission{elsewhere}},
 	}
 	for name, tc := range cases {
-		one := &tenant{account: shop("ann"), gate: newGate(tc.shut), set: load(t, paints("color", "ann", "x")), verdict: access.Verdict{Missing: tc.missing}}
+		one := &tenant{
+			account: shop("ann"), gate: newGate(tc.shut), set: load(t, paints("color", "ann", "x")), verdict: access.Verdict{Missing: tc.missing},
+			engine: engine.New(engine.Options{Caches: func(informer.Handler) engine.Caches { return nil }}), // In effect are no rules.
+		}
 		got := one.denied()
 		key := informer.Key{GVR: apischema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "shop"}
 		if text(got[key]) != tc.want || len(got) > 1 {

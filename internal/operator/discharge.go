@@ -127,7 +127,7 @@ func (o *Operator) handOver(ctx context.Context, set *object, store *inventory.O
 		_, err = store.Update(ctx, func(inventory.Book) inventory.Book { return inventory.Book{} })
 		return err
 	}
-	if _, err = o.files.Update(ctx, func(b inventory.Book) inventory.Book { return left.With(b.All()...) }); err != nil {
+	if _, err = o.files.Update(ctx, func(b inventory.Book) inventory.Book { return left.And(b) }); err != nil {
 		return fmt.Errorf("handing a set over to its file: %w", err)
 	}
 	_, err = store.Update(ctx, func(b inventory.Book) inventory.Book { return b.Without(left.All()...) })

@@ -23,6 +23,7 @@ func (o *Operator) Lead(ctx context.Context) {
 		others.Go(func() { o.findOrphans(ctx) }) // Who led before may have left others.
 		others.Go(func() { o.statuses.Run(ctx) })
 		others.Go(func() { o.discharge(ctx) })
+		others.Go(func() { o.serve(ctx) })
 	}
 	o.each(ctx, func(ctx context.Context, t *tenant) { t.work(ctx) })
 	others.Wait()

@@ -74,6 +74,7 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 	o.listed = true
 	o.take(all, known, news)
 	if !first && !o.undone && maps.EqualFunc(before, o.objects, sameRules) {
+		o.ask()
 		o.changed()
 		return
 	}

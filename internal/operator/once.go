@@ -116,7 +116,11 @@ func (o *Operator) settle(ctx context.Context, account types.NamespacedName, set
 		t.close()
 		return out, nil
 	}
+	t.engine.Resume(o.askedNow())
 	out.Report, err = t.engine.Settle(ctx, set)
+	if told := o.giveNotice(ctx); told != nil {
+		o.options.Log.Warn("a rule set was not told of a pause, or of its end", "err", told)
+	}
 	return out, err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -37,7 +38,9 @@ type Operator struct {
 	news    chan struct{}                    // closed when there are other tenants; guarded by mu
 
 	statuses *setstatus.Writer
-	leaving  chan struct{} // has a value when sets may have to be let go of
+	notices  *notices
+	events   engine.Recorder // as the process, of pauses
+	leaving  chan struct{}   // has a value when sets may have to be let go of
 }
 
 // New returns an operator without rules.
@@ -54,6 +57,10 @@ func New(options Options) (*Operator, error) {
 		options: options, client: client, files: files, known: known,
 		rules: &rules.Set{}, objects: map[source.Key]*object{}, left: map[types.NamespacedName]bool{},
 		tenants: map[types.NamespacedName]*tenant{}, news: make(chan struct{}), leaving: make(chan struct{}, 1),
+	}
+	o.notices = newNotices()
+	if o.events, err = newEvents(&options); err != nil {
+		return nil, err
 	}
 	o.statuses = setstatus.NewWriter(client, o.updates, options.Clock, options.Log)
 	return o, nil

@@ -24,6 +24,7 @@ func (o *Operator) regroup() error {
 		return err
 	}
 	concerns := o.concerns()
+	o.ask()
 	for _, t := range o.sorted() {
 		err = errors.Join(err, t.take(all.Of(t.account), concerns.of(t.account)))
 	}

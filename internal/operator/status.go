@@ -10,6 +10,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -98,10 +99,27 @@ func (t *tenant) fill(in *setstatus.Input, set *rules.Set) {
 		ours := func(rule plan.Rule) bool { return slices.Contains(ids, rule) }
 		in.Unreviewed = in.Unreviewed || !known && slices.ContainsFunc(need.Rules, ours)
 	}
-	in.Caches = t.statusOf(slices.Concat(set.Selections(), set.Related()))
-	for _, id := range ids {
-		in.Rules = append(in.Rules, setstatus.Rule{ID: id, Counts: t.tally.Counts(id)})
+	for _, pause := range t.engine.Paused() {
+		if slices.Contains(ids, pause.Rule) {
+			in.Paused = append(in.Paused, pause)
+		}
 	}
+	in.Caches = t.statusOf(slices.Concat(set.Selections(), set.Related()))
+	quarantined, contested := t.engine.QuarantinedObjects(), contestedObjects(t.engine.Contests())
+	for _, id := range ids {
+		in.Rules = append(in.Rules, setstatus.Rule{
+			ID: id, Counts: t.tally.Counts(id), Quarantined: int64(quarantined[id]), Contested: contested[id],
+		})
+	}
+}
+
+// contestedObjects counts the objects that rules fight over.
+func contestedObjects(contests []contest.Contest) map[plan.Rule]int64 {
+	out := map[plan.Rule]int64{}
+	for _, c := range contests {
+		out[c.Rule]++
+	}
+	return out
 }
 
 // statusOf is the state of the caches of a set, but for those that are denied because of

@@ -41,6 +41,7 @@ type tenant struct {
 	sweep func(context.Context, []plan.Leftover) ([]plan.Leftover, error)
 
 	given  *given        // nil for nothing yet; guarded by the lock of the operator
+	asked  []plan.Rule   // to resume; nil for not yet; guarded by the lock of the operator
 	gone   chan struct{} // closed when nobody needs it any more
 	worked atomic.Bool   // the engine runs, or will not any more
 

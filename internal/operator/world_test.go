@@ -293,8 +293,6 @@ func (w *world) put(resource string, object map[string]any) {
 }
 
 // remove takes an object away, whatever its finalizers.
-//
-//nolint:unparam // It reads as what it is about.
 func (w *world) remove(resource, namespace, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -302,12 +300,10 @@ func (w *world) remove(resource, namespace, name string) {
 	w.drop(at, w.objects[at.key()])
 }
 
-//nolint:unparam // It reads as what it is about.
 func (w *world) configMap(namespace, name string, data map[string]any) {
 	w.put("configmaps", under(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": data}, namespace, name))
 }
 
-//nolint:unparam // It reads as what it is about.
 func (w *world) account(namespace, name string) {
 	w.put("serviceaccounts", under(map[string]any{"apiVersion": "v1", "kind": "ServiceAccount"}, namespace, name))
 }
@@ -338,8 +334,6 @@ func (w *world) set(change func(*world)) {
 }
 
 // field returns a part of an object, nil where there is none.
-//
-//nolint:unparam // It reads as what it is about.
 func (w *world) field(resource, namespace, name string, path ...string) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

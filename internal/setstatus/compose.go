@@ -9,6 +9,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -39,6 +40,8 @@ const (
 	NotRecorded = "NotRecorded"
 	// Syncing means that caches are being filled.
 	Syncing = "Syncing"
+	// Paused means that rules have passed their limits.
+	Paused = "Paused"
 	// CleaningUp means that the set is being deleted.
 	CleaningUp = "CleaningUp"
 )
@@ -68,6 +71,8 @@ type Input struct {
 	Missing []rules.Need
 	// Caches are those that rules of the set read.
 	Caches []informer.Status
+	// Paused are the rules of the set that have passed their limits.
+	Paused []limit.Pause
 	// NotRecorded is why the inventory of the set could not be written.
 	NotRecorded error
 	// Deleting says that the set is being deleted, and NotCleaned what keeps what its
@@ -85,10 +90,12 @@ type Input struct {
 type Rule struct {
 	ID plan.Rule
 	Counts
+	Quarantined int64 // objects that are only tried now and then
+	Contested   int64 // objects on which somebody undoes what the rule does
 }
 
-// Compose returns what the status of a set is to say. It is pure. The inventory is
-// that of the previous status, and so is the time of a condition whose status is the
+// Compose returns what the status of a set is to say. It is pure. The inventory
+// and the pauses are those of the previous status, and so is the time of a condition whose status is the
 // same.
 func Compose(in Input) v1alpha1.Status {
 	missing := missingOf(in)
@@ -96,6 +103,7 @@ func Compose(in Input) v1alpha1.Status {
 	out := v1alpha1.Status{
 		ObservedGeneration: in.Generation,
 		Inventory:          in.Previous.Inventory,
+		Paused:             in.Previous.Paused,
 		Rules:              ruleStatuses(in.Rules, missing),
 	}
 	for _, condition := range conditions(in, found) {
@@ -122,7 +130,7 @@ func ruleStatuses(all []Rule, missing []rules.Need) []v1alpha1.RuleStatus {
 	for _, rule := range all {
 		status := v1alpha1.RuleStatus{
 			Name: rule.ID.Name, Matched: rule.Matched, Writes: rule.Writes, Errors: rule.Errors,
-			LastError: bounded(rule.LastError, longestError),
+			LastError: bounded(rule.LastError, longestError), Quarantined: rule.Quarantined, Contested: rule.Contested,
 		}
 		for _, need := range missing {
 			if needs(need, rule.ID) {

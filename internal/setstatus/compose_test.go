@@ -15,6 +15,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -34,7 +35,7 @@ func mistake(path, message, hint string) *document.Error {
 func good() Input {
 	return Input{
 		Generation: 4, Now: noon, Account: types.NamespacedName{Namespace: "shop", Name: "bot"},
-		Rules:  []Rule{{ID: ruleA, Counts: Counts{Matched: 3, Writes: 2, Errors: 1, LastError: "no"}}, {ID: ruleB}},
+		Rules:  []Rule{{ID: ruleA, Counts: Counts{Matched: 3, Writes: 2, Errors: 1, LastError: "no"}, Quarantined: 1, Contested: 2}, {ID: ruleB}},
 		Caches: []informer.Status{{Key: informer.Key{GVR: pods, Namespace: "shop"}, Synced: true}},
 	}
 }
@@ -47,6 +48,9 @@ func shown(status v1alpha1.Status) []string {
 	}
 	return out
 }
+
+const pausedText = "it has written for 3 of 30 objects in 10m, its limit is 10%; look at what it did, then " +
+	"annotate RuleSet shop/guard with dyncontroller.dev/resume=a, or change the rule"
 
 func TestComposeConditions(t *testing.T) {
 	unsynced := func(err error) []informer.Status {
@@ -105,6 +109,16 @@ func TestComposeConditions(t *testing.T) {
 			want: []string{
 				"Ready=False NoServiceAccount: ServiceAccount shop/bot does not exist",
 				"Stalled=True NoServiceAccount: ServiceAccount shop/bot does not exist",
+			}, kind: "Failed",
+		},
+		"paused": {
+			reason: "Somebody has to look, and is told what to do then.",
+			change: func(in *Input) {
+				in.Paused = []limit.Pause{{Rule: ruleA, Objects: 3, Of: 30, Limit: "10%", Per: "10m"}}
+			},
+			want: []string{
+				"Ready=False Paused: rule a is paused: " + pausedText,
+				"Stalled=True Paused: rule a is paused: " + pausedText,
 			}, kind: "Failed",
 		},
 		"permissions": {
@@ -258,14 +272,16 @@ func TestComposeRules(t *testing.T) {
 	in := good()
 	in.Missing = []rules.Need{need("list", ruleB)}
 	in.Previous.Inventory = []v1alpha1.Leftover{{Rule: "a", Kind: "Child"}}
+	in.Previous.Paused = []v1alpha1.Pause{{Rule: "a"}}
 	in.Previous.Rules = []v1alpha1.RuleStatus{{Name: "gone"}}
 	got := Compose(in)
 	got.Conditions = nil
 	want := v1alpha1.Status{
 		ObservedGeneration: 4,
 		Inventory:          []v1alpha1.Leftover{{Rule: "a", Kind: "Child"}},
+		Paused:             []v1alpha1.Pause{{Rule: "a"}},
 		Rules: []v1alpha1.RuleStatus{
-			{Name: "a", Matched: 3, Writes: 2, Errors: 1, LastError: "no"},
+			{Name: "a", Matched: 3, Writes: 2, Errors: 1, LastError: "no", Quarantined: 1, Contested: 2},
 			{Name: "b", Missing: []v1alpha1.Permission{{Verb: "list", Resource: "pods", Namespace: "shop"}}},
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
@@ -35,6 +36,7 @@ func problems(in Input, missing []rules.Need) []problem {
 	add(in.NotAllowed != nil, NotAllowed, false, text(in.NotAllowed))
 	add(in.NoAccount != nil, NoServiceAccount, false, text(in.NoAccount))
 	add(len(missing) > 0, Degraded, false, lacks(in, missing)...)
+	add(len(in.Paused) > 0, Paused, false, pauses(in.Paused)...)
 	for _, passes := range []bool{false, true} {
 		lines := unreachable(in.Caches, passes)
 		add(len(lines) > 0, Unreachable, passes, lines...)
@@ -86,6 +88,15 @@ func summary(kind string, status metav1.ConditionStatus, found []problem) metav1
 		lines = append(lines, one.lines...)
 	}
 	return metav1.Condition{Type: kind, Status: status, Reason: found[0].reason, Message: message(lines)}
+}
+
+// pauses says of each paused rule why, and what to do.
+func pauses(all []limit.Pause) []string {
+	var lines []string
+	for _, pause := range all {
+		lines = append(lines, fmt.Sprintf("rule %s is paused: %s", pause.Rule.Name, pause))
+	}
+	return most(lines)
 }
 
 // effect says what runs.

@@ -10,7 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 )
 
-// difference is how much two statuses differ, but for their inventories.
+// difference is how much two statuses differ, but for what the inventory keeps.
 type difference uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 
 // compare tells nothing that is absent from something empty.
 func compare(a, b v1alpha1.Status) difference {
-	a.Inventory, b.Inventory = nil, nil
+	a, b = told(a), told(b)
 	if apiequality.Semantic.DeepEqual(a, b) {
 		return none
 	}
@@ -32,16 +32,23 @@ func compare(a, b v1alpha1.Status) difference {
 	return whole
 }
 
+// told is a status without what the inventory keeps: that is for others to write.
+func told(status v1alpha1.Status) v1alpha1.Status {
+	status.Inventory, status.Paused = nil, nil
+	return status
+}
+
 func uncounted(all []v1alpha1.RuleStatus) []v1alpha1.RuleStatus {
 	out := slices.Clone(all)
 	for i := range out {
 		out[i].Matched, out[i].Writes, out[i].Errors, out[i].LastError = 0, 0, 0, ""
+		out[i].Quarantined, out[i].Contested = 0, 0
 	}
 	return out
 }
 
 // patch returns the merge patch that makes the status of an update be what is wanted,
-// on nothing but the version of the object that it was decided by. The inventory and
+// on nothing but the version of the object that it was decided by. What the inventory keeps and
 // what else a newer program may have written stay as they are.
 func patch(uid, version string, have, want v1alpha1.Status) ([]byte, error) {
 	before, err := fields(have)
@@ -68,10 +75,9 @@ func patch(uid, version string, have, want v1alpha1.Status) ([]byte, error) {
 	})
 }
 
-// fields are those of a status, as JSON has them, without the inventory.
+// fields are those of a status, as JSON has them, without what the inventory keeps.
 func fields(status v1alpha1.Status) (map[string]any, error) {
-	status.Inventory = nil
-	data, err := json.Marshal(status)
+	data, err := json.Marshal(told(status))
 	if err != nil {
 		return nil, fmt.Errorf("encoding a status: %w", err)
 	}

@@ -97,13 +97,13 @@ func (t *Tally) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 
 // Concluded is told what could not be done for an object, each time that rules have
 // looked at it. What is only out of date is tried again at once, and does not count; nor
-// does waiting for the inventory, of which the status has a condition.
+// does waiting for other writes, or for the inventory, of which the status has a condition.
 func (t *Tally) Concluded(key engine.Key, failures []engine.Failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	texts := map[plan.Rule]string{}
 	for _, failure := range failures {
-		if failure.Err == nil || write.Classify(failure.Err) == write.Stale || errors.Is(failure.Err, engine.ErrUnrecorded) {
+		if failure.Err == nil || write.Classify(failure.Err) == write.Stale || passes(failure.Err) {
 			continue
 		}
 		if len(failure.Rules) == 0 {
@@ -125,6 +125,10 @@ func (t *Tally) Concluded(key engine.Key, failures []engine.Failure) {
 		}
 		return before
 	}, all)
+}
+
+func passes(err error) bool {
+	return errors.Is(err, engine.ErrUnrecorded) || errors.Is(err, engine.ErrBusy)
 }
 
 // Forgot is told that the engine remembers nothing of an object any more.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -181,6 +182,19 @@ func TestTally(t *testing.T) {
 				err := fmt.Errorf("no: %w", engine.ErrUnrecorded)
 				tally.Concluded(pod("x"), []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: err}})
 			},
+		},
+		"busy": {
+			reason: "It waits for a moment, for other writes.",
+			do: func(tally *Tally) {
+				tally.Concluded(pod("x"), []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: engine.ErrBusy}})
+			},
+		},
+		"paused": {
+			reason: "What a paused rule does not do is undone until somebody has looked.",
+			do: func(tally *Tally) {
+				tally.Concluded(pod("x"), []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: &limit.PausedError{}}})
+			},
+			a: Counts{Errors: 1, LastError: (&limit.PausedError{}).Error()},
 		},
 		"nobody's": {
 			reason: "Where the object could not be read, rules have not looked.",

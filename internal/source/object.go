@@ -71,13 +71,13 @@ func matters(before, after map[string]any) bool {
 	return !reflect.DeepEqual(essence(before), essence(after))
 }
 
-// essence is an object without what a status tells, and without the marks that every
-// write leaves. What it says is a matter of its generation.
+// essence is an object without what a status tells, but for what the inventory keeps there,
+// and without the marks that every write leaves. What it says is a matter of its generation.
 func essence(object map[string]any) map[string]any {
 	metadata, _ := object["metadata"].(map[string]any)
 	metadata = maps.Clone(metadata)
 	delete(metadata, "resourceVersion")
 	delete(metadata, "managedFields")
 	status, _ := object["status"].(map[string]any)
-	return map[string]any{"metadata": metadata, "inventory": status["inventory"]}
+	return map[string]any{"metadata": metadata, "inventory": status["inventory"], "paused": status["paused"]}
 }

@@ -34,7 +34,7 @@ type Objects struct {
 func NewObjects(client dynamic.Interface, log *slog.Logger) *Objects {
 	o := &Objects{log: log, news: make(chan struct{}, 1), said: map[informer.Key]string{}}
 	// What goes wrong is told here, with what to do about it.
-	o.informers = informer.NewSet(client, told{o}, slog.New(slog.DiscardHandler))
+	o.informers = informer.NewSet(client, told{o}, slog.New(slog.DiscardHandler)).Lasting()
 	return o
 }
 
@@ -55,7 +55,7 @@ func (o *Objects) Run(ctx context.Context) error {
 // be one value.
 //
 // What does not count is a change of no more than what a status tells, but for its
-// inventory: the echo of our own writes makes no work.
+// inventory and its pauses: the echo of our own writes makes no work.
 func (o *Objects) Changed() <-chan struct{} { return o.news }
 
 // Synced reports whether both kinds have been listed: only then does it mean that a set

@@ -163,10 +163,12 @@ func TestWatchAsks(t *testing.T) {
 	if !fake.HasWaiters() {
 		t.Error("nothing waits for the clock")
 	}
+	fake.Step(quiet)
+	<-asked // The directory is watched from now on.
 	fake.Step(poll)
 	<-asked
 	cancel()
-	if told := <-done; told != 2 {
+	if told := <-done; told != 3 {
 		t.Errorf("told %d times", told)
 	}
 }

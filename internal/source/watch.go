@@ -19,6 +19,10 @@ const (
 	quiet = 100 * time.Millisecond
 	// longest bounds the wait in a directory that never comes to rest.
 	longest = time.Second
+	// calm and latest are the same for rule files that are written in place: half of
+	// one may read as one with fewer rules.
+	calm   = time.Second
+	latest = 10 * time.Second
 	// poll finds what no notification tells: network file systems, links far
 	// away, a queue of the kernel that overflowed.
 	poll = 10 * time.Second
@@ -27,7 +31,8 @@ const (
 // Watch reads the files again whenever they may have changed, until the context
 // is done. If they have, it calls changed with the new set, or with the error
 // of [Files.Load]. It starts with a look, since a change may have come between
-// Load and Watch.
+// Load and Watch. Contents count once they have been read twice and were the same, or
+// a file that is just being put in place of another would be taken for gone.
 //
 // It asks the schemas too, and calls changed where they have news. Where rules that
 // were right do not fit them, there is an error and a set: the same rules, by what
@@ -38,14 +43,20 @@ func (f *Files) Watch(ctx context.Context, clock clock.WithTicker, log *slog.Log
 	defer directories.close()
 	ticker := clock.NewTicker(poll)
 	defer ticker.Stop()
-	pause := debounce{clock: clock}
+	pause := debounce{clock: clock, careful: true}
 	defer pause.stop()
+	before := f.seen
 	for {
 		contents := f.read()
-		for directories.watch(wantedDirectories(contents)) {
-			contents = f.read()
+		now := f.outlined(contents).of
+		steady := !directories.watch(wantedDirectories(contents)) && now == before
+		if !steady {
+			pause.event(quiet, longest)
 		}
-		f.look(ctx, contents, changed)
+		if steady || now == f.seen {
+			f.look(ctx, contents, changed)
+		}
+		before = now
 		if !wait(ctx, directories, ticker.C(), &pause) {
 			return
 		}
@@ -81,16 +92,22 @@ func wait(ctx context.Context, directories *directories, tick <-chan time.Time, 
 		select {
 		case <-ctx.Done():
 			return false
-		case <-directories.events:
-			pause.event()
+		case event := <-directories.events:
+			if pause.careful && event.Has(fsnotify.Write) && isRuleFile(filepath.Base(event.Name)) {
+				pause.event(calm, latest)
+			} else {
+				pause.event(quiet, longest)
+			}
 		case err := <-directories.errors:
 			directories.log.Warn("some changes of rule files may have been missed", "err", err)
-			pause.event()
+			pause.event(quiet, longest)
 		case <-pause.over():
 			pause.stop()
 			return true
 		case <-tick:
-			return true
+			if pause.over() == nil { // Something is under way otherwise.
+				return true
+			}
 		}
 	}
 }
@@ -98,23 +115,29 @@ func wait(ctx context.Context, directories *directories, tick <-chan time.Time, 
 // debounce turns a burst of events into one. The zero value with a clock waits
 // for the first event.
 type debounce struct {
-	clock clock.WithTicker
-	first time.Time
-	timer clock.Timer
+	clock   clock.WithTicker
+	careful bool // of rule files that are being written
+	first   time.Time
+	until   time.Time // the burst that began with the first event is over
+	timer   clock.Timer
 }
 
-// event starts the wait, or prolongs it up to its limit.
-func (d *debounce) event() {
+// event starts the wait, or prolongs it: there must be rest for a while, unless the burst
+// has lasted for too long. What another event has asked for is not cut short.
+func (d *debounce) event(rest, most time.Duration) {
 	now := d.clock.Now()
 	if d.timer == nil {
-		d.first = now
-		d.timer = d.clock.NewTimer(quiet)
+		d.first, d.until = now, now
+	}
+	over := now.Add(rest)
+	if end := d.first.Add(most); end.Before(over) {
+		over = end
+	}
+	if !over.After(d.until) {
 		return
 	}
-	if left := d.first.Add(longest).Sub(now); left > 0 {
-		d.timer.Stop()
-		d.timer = d.clock.NewTimer(min(quiet, left))
-	}
+	d.stop()
+	d.until, d.timer = over, d.clock.NewTimer(over.Sub(now))
 }
 
 // over is ready once the burst is.

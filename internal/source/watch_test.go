@@ -262,9 +262,10 @@ func TestDebounce(t *testing.T) {
 	if over() {
 		t.Error("nothing has begun")
 	}
-	pause.event()
+	event := func() { pause.event(quiet, longest) }
+	event()
 	fake.Step(quiet - 1)
-	pause.event()
+	event()
 	fake.Step(quiet - 1)
 	if over() {
 		t.Error("an event within the pause prolongs it")
@@ -276,7 +277,7 @@ func TestDebounce(t *testing.T) {
 	pause.stop()
 
 	start := fake.Now()
-	for pause.event(); !over(); pause.event() {
+	for event(); !over(); event() {
 		fake.Step(quiet / 2)
 		if fake.Since(start) > longest {
 			t.Fatal("a directory that never rests is read all the same")

@@ -2,5 +2,6 @@
 // [Health] for probes, and the [Server] that both are served by.
 //
 // It implements the small interfaces that the packages below declare, and is
-// told what happens; it decides nothing. There is no global registry.
+// told what happens; it decides nothing. Our own metrics have no global registry; those of
+// the Kubernetes client have one, since it counts for the whole process.
 package telemetry

@@ -25,7 +25,7 @@ func TestAuditWritesNothing(t *testing.T) {
 	c.put(t, small)
 	run(t, c, audited+labelled, func(t *testing.T, _ *engine.Engine) {
 		for i := range 10 {
-			c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: a}, spec: {size: 1, unrelated: %d}}`, i))
+			c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: a, labels: {seen: "yes"}}, spec: {size: 1, unrelated: %d}}`, i))
 			synctest.Wait()
 		}
 		if got := size(c, "a"); got != int64(1) || len(c.events) > 0 {

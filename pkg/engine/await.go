@@ -42,6 +42,7 @@ type await struct {
 func (e *Engine) expect(now *active, key Key, record *record, a await, fields map[string]any) {
 	at := keyOf(a.Object).ofAnyVersion()
 	e.waiters.add(at, key)
+	e.news.wrote(key, version{at, a.Object.ResourceVersion})
 	for _, cache := range now.holding(a.Object) {
 		held := e.caches.View(cache, a.Object.Namespace, a.Object.Name).Object != nil
 		if !held && (fields == nil || !plan.Selection(cache).Admits(fields)) {
@@ -144,10 +145,10 @@ func (e *Engine) reached(ctx context.Context, cache informer.Key, view informer.
 // time passes for who drives the engine, so a few turns count.
 func (e *Engine) await(record *record) outcome {
 	if e.driven() {
-		return outcome{}.failed(trouble{err: errUnseen}, false, 0)
+		return outcome{}.failed(trouble{err: errUnseen}, false)
 	}
 	if e.open.keeping() && e.options.Clock.Since(record.since) >= echoTimeout {
-		return outcome{}.failed(trouble{err: errSilent}, true, 0)
+		return outcome{}.failed(trouble{err: errSilent}, true)
 	}
 	return outcome{state: waiting}
 }

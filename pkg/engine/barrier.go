@@ -141,10 +141,14 @@ func (e *Engine) lookedAtAll(ctx context.Context) error {
 	if err := waitAll(ctx, e.barrier.working()); err != nil {
 		return err
 	}
-	key, passed := e.barrier.arm()
-	e.queue.Add(key)
-	if err := wait(ctx, passed); err != nil {
-		return err
+	// What waits may overtake the first key, and is then before the second.
+	for _, hurry := range []func(Key){func(Key) {}, e.hurry} {
+		key, passed := e.barrier.arm()
+		hurry(key)
+		e.queue.Add(key)
+		if err := wait(ctx, passed); err != nil {
+			return err
+		}
 	}
 	return waitAll(ctx, e.barrier.working())
 }

@@ -50,11 +50,15 @@ type active struct {
 	all     []informer.Key // those that are watched first
 	// of lists the caches of each resource.
 	of map[schema.GroupVersionResource][]informer.Key
-	// stored lists them whatever the version in which they read it.
+	// stored lists them whatever the version in which they read it, and those that are
+	// filled beside them for rules to come: what is written must be seen there too.
 	stored   map[schema.GroupResource][]informer.Key
 	families []rules.Family
 	// leftovers are what the rules may leave on objects.
 	leftovers []plan.Leftover
+	// limits are the rules that have limits, and sets those that there are.
+	limits map[plan.Rule]*rules.Rule
+	sets   map[plan.Rule]bool
 	// census has what was found out of parents that nobody watches.
 	census *census
 }
@@ -67,6 +71,7 @@ func activate(set *rules.Set) *active {
 		watched: map[informer.Key]bool{}, of: map[schema.GroupVersionResource][]informer.Key{},
 		stored: map[schema.GroupResource][]informer.Key{}, census: newCensus(),
 	}
+	a.limits, a.sets = limitsOf(set)
 	seen := map[informer.Key]bool{}
 	add := func(selection plan.Selection) informer.Key {
 		key := informer.Key(selection)
@@ -95,6 +100,17 @@ func (a *active) holding(object plan.Object) []informer.Key {
 		return all
 	}
 	return slices.DeleteFunc(slices.Clone(all), elsewhere)
+}
+
+// beside returns the same with caches that other rules wait for.
+func (a *active) beside(others []informer.Key) *active {
+	out := *a
+	out.stored = map[schema.GroupResource][]informer.Key{}
+	for _, key := range slices.Concat(a.all, others) {
+		of := key.GVR.GroupResource()
+		out.stored[of] = append(out.stored[of], key)
+	}
+	return &out
 }
 
 // wants reports whether a cache is needed.

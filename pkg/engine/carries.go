@@ -10,7 +10,7 @@ func Carries(feature rules.Feature) bool {
 		rules.FeatureEvent:    true,
 		rules.FeatureWith:     true,
 		rules.FeatureOnDelete: true,
-		rules.FeatureLimits:   false,
+		rules.FeatureLimits:   true,
 		rules.FeatureRelease:  true,
 		rules.FeatureIdentity: true,
 		rules.FeatureApply:    true,

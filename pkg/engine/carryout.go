@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -38,7 +39,11 @@ type attempt struct {
 	// made are the objects that it has written itself, which contradict nothing.
 	made map[types.UID]bool
 	// batch is how many objects of a rule may be created at the same time.
-	batch   map[plan.Rule]int
+	batch map[plan.Rule]int
+	// claimed is how many writes under way count for the limits of a rule.
+	claimed map[plan.Rule]int
+	// basis is what the plan was decided by, where it writes something.
+	basis   contest.Basis
 	outcome outcome
 }
 
@@ -55,6 +60,10 @@ func (e *Engine) carryOut(ctx context.Context, now *active, key Key, record *rec
 		},
 	}
 	record.ineffective = decided.Suppressed
+	if len(decided.Operations) > 0 {
+		a.basis = a.decidedBy(decided.LookAgainAt) // Before anything is written.
+	}
+	defer a.settleAccounts()
 	for rest := decided.Operations; len(rest) > 0; {
 		n := a.together(rest)
 		a.sendAll(ctx, rest[:n])
@@ -70,6 +79,8 @@ func (e *Engine) carryOut(ctx context.Context, now *active, key Key, record *rec
 		a.outcome.state = again // No cache has to show it, or it was quicker.
 	}
 	e.audit(key, record, decided.Audited, asked.hidden)
+	a.isolate(decided)
+	a.tellContests()
 	a.notify(ctx, decided)
 	return a.outcome
 }
@@ -148,6 +159,10 @@ type sending struct {
 	// known to stay as it is, by these marks.
 	kept  bool
 	known plan.Marks
+	// competes says that contests know of it, and live is the target as it was just before,
+	// where somebody may undo what is written.
+	competes bool
+	live     map[string]any
 }
 
 // ready binds an operation to the object as the last write of the plan left it, and
@@ -214,5 +229,6 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 	if met := a.meet(ctx, sent); met != nil {
 		return *met
 	}
+	a.compete(ctx, sent)
 	return a.engine.options.Writer.Write(ctx, sent.Operation)
 }

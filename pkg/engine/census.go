@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/crew"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -79,12 +80,11 @@ func (c *census) answer(of schema.GroupVersionResource, wanted map[types.UID]boo
 // have been parents, and for whatever else is asked about at the same time.
 func (e *Engine) livingAnywhere(ctx context.Context, now *active, families []rules.Family, key Key) (Key, error) {
 	c := now.census
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-ctx.Done():
-		return Key{}, context.Cause(ctx)
+	err := c.wait(ctx, key)
+	if err != nil {
+		return Key{}, err
 	}
+	defer func() { <-c.turn }()
 	if living, known := c.take(key); known {
 		return living, nil
 	}
@@ -97,6 +97,18 @@ func (e *Engine) livingAnywhere(ctx context.Context, now *active, families []rul
 	c.answer(key.GVR, wanted, living)
 	found, _ := c.take(key)
 	return found, nil
+}
+
+// wait returns when it is the turn of who asks about an object.
+func (c *census) wait(ctx context.Context, key Key) (err error) {
+	crew.Call(ctx, crew.Purpose{GVR: key.GVR}, func() {
+		select {
+		case c.turn <- struct{}{}:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	})
+	return err
 }
 
 // errFound ends a list.

@@ -72,6 +72,8 @@ type cluster struct {
 	seen    counts
 	// names are given to new objects, in order.
 	names []string
+	// tune changes the options of engines.
+	tune func(*engine.Options)
 }
 
 // counts implements [engine.Observer].
@@ -82,6 +84,9 @@ type counts struct {
 	byName    map[string]int // evaluations by the name of the object
 	audited   int
 	views     int // looks at a cache
+	// took is how long objects took to settle, and spared how many changes were not sent.
+	took   []string
+	spared int
 }
 
 // Evaluated implements [engine.Observer].
@@ -266,6 +271,9 @@ func (c *cluster) engineWith(house engine.Housekeeping) *engine.Engine {
 	}
 	if c.names != nil {
 		options.Name = c.nextName
+	}
+	if c.tune != nil {
+		c.tune(&options)
 	}
 	return engine.New(options)
 }

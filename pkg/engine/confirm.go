@@ -22,7 +22,7 @@ func (a *attempt) confirm(ctx context.Context, operation plan.Operation) *write.
 		live, err := a.engine.options.Live.Read(ctx, q)
 		if err != nil {
 			err = fmt.Errorf("confirming what %s of %s was decided by: %w", operation.Type, operation.Target, err)
-			return &write.Result{Class: write.Classify(err), Err: err}
+			return unconfirmed(err)
 		}
 		others := slices.DeleteFunc(slices.Clone(live), func(object map[string]any) bool { return a.made[uidOf(object)] })
 		if !slices.Equal(uids(others), a.asked.found(q)) {

@@ -42,6 +42,9 @@ func (e *Engine) Deny(denied map[informer.Key]error) error {
 	}
 	err := e.caches.Deny(e.denied)
 	e.told.drop(dropped)
+	for key := range dropped {
+		e.next.without(key)
+	}
 	e.refuse(wanted)
 	if err != nil {
 		return fmt.Errorf("denying caches: %w", err)

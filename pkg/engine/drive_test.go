@@ -24,7 +24,7 @@ const (
     watch: widgets
     actions: [{patch: {merge: {spec: {size: "${object.spec.size + 1}"}}}}]
 `
-	unsettled = "\na: it does not settle: after 20 rounds of writes its rules still want something else"
+	unsettled = "\na: it does not settle: after 20 rounds of writes its rules still want something else: spec.size of widgets.example.com ns/a: rule set/counts undoes itself"
 )
 
 // TestDrain holds what rounds come to, each of them after a step.

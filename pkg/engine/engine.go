@@ -13,7 +13,11 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/crew"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/lane"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/related"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -26,6 +30,9 @@ const (
 	firstRetry = 50 * time.Millisecond
 	lastRetry  = 5 * time.Minute
 )
+
+// queueName is that of the queues of all engines in the metrics of a process.
+const queueName = "objects"
 
 // Key names the object that a worker looks at. It is comparable.
 type Key struct {
@@ -95,6 +102,11 @@ type Options struct {
 	// any more; by all workers at the same time. Default: none.
 	Concluded func(Key, []Failure)
 	Forgot    func(Key)
+	// Paused is told of each rule that pauses because of its limits, and Resumed of one
+	// that does not any more, once nothing says so that is stored. They must not call the
+	// engine. Default: none.
+	Paused  func(limit.Pause)
+	Resumed func(plan.Rule)
 }
 
 // Engine runs one set of rules at a time. Its methods are safe for concurrent
@@ -106,6 +118,8 @@ type Engine struct {
 	options Options
 	caches  Caches
 	queue   workqueue.TypedDelayingInterface[Key]
+	lanes   *lane.Queue[Key] // of the queue, nil where it is the caller's
+	crew    *crew.Crew
 	limiter workqueue.TypedRateLimiter[Key]
 	memory  memory
 	open    open
@@ -114,12 +128,19 @@ type Engine struct {
 	timers  timers
 	barrier *barrier
 	told    told
+	news    news
 	house   *housekeeper // nil where nothing is recorded
+	limited *limited
+
+	quarantine *quarantine
+	contests   *contest.Tracker
 
 	active atomic.Pointer[active]
 	awake  atomic.Bool            // somebody works on what is queued, or is about to
+	next   *beside                // rules that wait for their caches
 	swap   sync.Mutex             // one change of the rules or of what is denied at a time
 	denied map[informer.Key]error // guarded by swap
+	wanted []informer.Key         // the caches that run, but for those denied; guarded by swap
 }
 
 // New returns an engine without rules.
@@ -140,16 +161,27 @@ func New(options Options) *Engine {
 		options.Name = RandomName
 	}
 	e := &Engine{
-		options: options,
+		crew:    crew.New(options.Workers, options.Clock),
 		limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry),
 		related: related.NewIndex[Key](),
 		barrier: newBarrier(),
+		next:    newBeside(),
 		queue:   options.Queue,
+
+		quarantine: newQuarantine(),
+		contests:   contest.NewTracker(options.Clock),
 	}
+	e.options = attend(e, options)
 	if e.queue == nil {
-		e.queue = workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Clock: options.Clock})
+		e.lanes = lane.New[Key]()
+		e.queue = workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
+			Name: queueName, Clock: options.Clock,
+			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: queueName, Clock: options.Clock, Queue: e.lanes}),
+		})
 	}
 	e.active.Store(activate(&rules.Set{}))
+	e.limited = newLimited(e)
+	e.open.more = e.limited.Unsaved
 	if options.Housekeeping.Inventory != nil {
 		e.house = newHousekeeper(e)
 	}
@@ -162,9 +194,8 @@ func New(options Options) *Engine {
 func (e *Engine) Run(ctx context.Context) {
 	e.wake()
 	var workers sync.WaitGroup
-	for range e.options.Workers {
-		workers.Go(func() { e.work(ctx) })
-	}
+	workers.Go(func() { e.crew.Run(ctx, e.turn) })
+	workers.Go(func() { e.followRules(ctx) })
 	if e.house != nil {
 		workers.Go(func() { e.house.run(ctx) })
 	}
@@ -177,17 +208,17 @@ func (e *Engine) Run(ctx context.Context) {
 	e.caches.Stop()
 }
 
-func (e *Engine) work(ctx context.Context) {
-	for {
-		key, done, shutdown := e.barrier.take(e.queue.Get)
-		if shutdown {
-			return
-		}
-		e.options.Observer.Queued(e.queue.Len())
-		if ctx.Err() == nil {
-			e.process(ctx, key)
-		}
-		e.queue.Done(key)
-		done()
+// turn takes the next object, and reports whether there is one.
+func (e *Engine) turn(ctx context.Context) bool {
+	key, done, shutdown := e.barrier.take(e.queue.Get)
+	if shutdown {
+		return false
 	}
+	e.options.Observer.Queued(e.queue.Len())
+	if ctx.Err() == nil {
+		e.process(ctx, key)
+	}
+	e.queue.Done(key)
+	done()
+	return true
 }

@@ -261,8 +261,8 @@ func TestFailedActionStopsTheRule(t *testing.T) {
 	}
 	run(t, c, twoSteps, func(t *testing.T, _ *engine.Engine) {
 		pass(time.Minute)
-		if got := spec(c, "a")["b"]; got != nil || len(c.events) > 0 {
-			t.Errorf("the rule went on after its first action had failed: b is %v, events %v", got, c.events)
+		if got := spec(c, "a")["b"]; got != nil || len(c.wished()) > 0 {
+			t.Errorf("the rule went on after its first action had failed: b is %v, events %v", got, c.wished())
 		}
 	})
 }

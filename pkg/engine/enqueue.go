@@ -39,8 +39,29 @@ func (e *Engine) enqueue(key Key) {
 	e.options.Observer.Queued(e.queue.Len())
 }
 
+// hurry has an object that is queued next go before what is only looked at once more.
+func (e *Engine) hurry(key Key) {
+	if e.lanes != nil && e.awake.Load() {
+		e.lanes.Hurry(key)
+	}
+}
+
+// changed queues objects in no order to which a change matters. fresh says that it is
+// one just now.
+func (e *Engine) changed(keys []Key, to version, fresh bool) {
+	if fresh && e.awake.Load() {
+		at := e.options.Clock.Now()
+		for _, key := range keys {
+			e.news.begin(key, beginning{at, to})
+			e.hurry(key)
+		}
+	}
+	e.enqueueEach(keys)
+}
+
 func (e *Engine) enqueueAfter(key Key, wait time.Duration) {
 	if wait == 0 {
+		e.hurry(key)
 		e.enqueue(key)
 	} else {
 		e.queue.AddAfter(key, wait)

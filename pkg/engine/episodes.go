@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -22,6 +23,8 @@ func episodeOf(event plan.Event) episode {
 type pending struct {
 	event plan.Event
 	again bool
+	// aside says that no rule asked for it: who may not record it need not.
+	aside bool
 }
 
 // maxPending bounds the Events of one object that are still to be recorded.
@@ -29,15 +32,16 @@ const maxPending = 20
 
 // notify records the Events of the rules whose writes have succeeded, once an
 // episode. An episode ends when its rule is evaluated and no longer wants the
-// Event.
+// Event; those of a paused rule go on as they were, unless it has just written.
 func (a *attempt) notify(ctx context.Context, decided plan.Plan) {
 	for _, decision := range decided.Decisions {
-		if a.concluded(decision) {
+		_, paused := a.engine.limited.Paused(decision.Rule)
+		if (!paused || a.wrote[decision.Rule]) && a.concluded(decision) {
 			a.begin(decision.Rule, decided.Events)
 		}
 	}
 	if err := a.engine.recordPending(ctx, a.record); err != nil {
-		a.outcome = a.outcome.failed(trouble{err: err}, false, 0)
+		a.outcome = a.outcome.failed(trouble{err: err}, false)
 		if text := err.Error(); text != a.record.silent {
 			a.record.silent = text
 			a.engine.log(a.key).Warn("events were not recorded", "err", err)
@@ -107,7 +111,7 @@ func (e *Engine) recordPending(ctx context.Context, record *record) error {
 		next := record.unrecorded[0]
 		err := e.options.Recorder.Record(ctx, next.event, next.again)
 		e.options.Observer.Recorded(next.event, err)
-		if err != nil {
+		if err != nil && (!next.aside || write.Classify(err) != write.Terminal) {
 			return err
 		}
 		record.unrecorded = record.unrecorded[1:]

@@ -19,6 +19,8 @@ func (e *Engine) Remembered() map[string]int {
 	}{
 		{"waiters", func() int { return len(e.waiters.of) }, &e.waiters.mu},
 		{"moments", func() int { return len(e.timers.of) + len(e.timers.queue) }, &e.timers.mu},
+		{"news", func() int { return len(e.news.since) + len(e.news.own) }, &e.news.mu},
+		{"trials", func() int { return len(e.quarantine.of) + len(e.quarantine.counts) }, &e.quarantine.mu},
 		{"late", func() int { return len(e.barrier.late) }, &e.barrier.mu},
 		{"in hand", func() int { return len(e.barrier.inHand) }, &e.barrier.mu},
 		{"barriers", func() int { return len(e.barrier.passed) }, &e.barrier.mu},

@@ -68,7 +68,7 @@ func (e *Engine) reconcileGone(ctx context.Context, now *active, key Key) outcom
 	if len(decided.Operations) > 0 {
 		living, err := e.living(ctx, now, families, key)
 		if err != nil {
-			return outcome{}.failed(trouble{decided.Operations[0].Rules, err}, false, 0)
+			return outcome{}.unread(trouble{decided.Operations[0].Rules, err})
 		}
 		if living.Name != "" { // It is for the rules to say what becomes of its children.
 			e.enqueue(living)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -20,16 +21,18 @@ func (h handler) Changed(event informer.Event) {
 	e := h.engine
 	now := e.active.Load()
 	object := Key{GVR: event.Key.GVR, Namespace: event.Namespace, Name: event.Name}
+	to := version{object.ofAnyVersion(), versionOf(event.After)}
+	fresh := e.told.has(event.Key) // Otherwise it is among those that are listed first.
 	if now.watched[event.Key] {
-		e.enqueue(object)
+		e.changed([]Key{object}, to, fresh)
 		if uid := replaced(event); uid != "" && now.set.Prunes(object.GVR) {
 			gone := object
 			gone.UID = uid
-			e.enqueue(gone)
+			e.changed([]Key{gone}, to, fresh)
 		}
 	}
-	e.enqueueEach(e.related.Concerned(plan.Selection(event.Key), event.Before, event.After))
-	e.enqueueEach(e.waiters.at(object.ofAnyVersion()))
+	e.changed(e.related.Concerned(plan.Selection(event.Key), event.Before, event.After), to, fresh)
+	e.changed(e.waiters.at(object.ofAnyVersion()), to, fresh)
 }
 
 // replaced is the uid of the object that the cache does not have any more, empty
@@ -50,11 +53,12 @@ func (h handler) Synced(key informer.Key) {
 		e.enqueueAll(key)
 	}
 	e.enqueueEach(e.related.Asking(plan.Selection(key)))
-	if e.told.renewed(key) {
+	if e.told.renewed(key) || e.told.has(key) { // It has begun anew.
 		e.lookAgain(key)
 	}
 	e.told.add(key)
-	for _, family := range now.families {
+	// Rules that have taken effect meanwhile may have been told that it is not complete.
+	for _, family := range e.active.Load().families {
 		if isOf(family, key) {
 			e.enqueueOrphans(family)
 		}
@@ -63,6 +67,7 @@ func (h handler) Synced(key informer.Key) {
 		e.house.wake()
 	}
 	e.open.listed(key, nil)
+	e.next.without(key)
 }
 
 // told are the caches of which all objects have been queued that they had when they
@@ -128,7 +133,7 @@ func (t *told) renewed(key informer.Key) bool {
 	return anew
 }
 
-// lookAgain is for a cache that is complete after it had been denied. What happened
+// lookAgain is for a cache that is complete after it had been denied, or out of date. What happened
 // meanwhile was told by no event: known objects may be gone, or not be selected any
 // more, and what nobody remembers is searched for.
 func (e *Engine) lookAgain(cache informer.Key) {
@@ -145,4 +150,9 @@ func (e *Engine) untold(cache informer.Key) bool {
 }
 
 // Troubled implements [informer.Handler].
-func (h handler) Troubled(key informer.Key, err error) { h.engine.open.listed(key, err) }
+func (h handler) Troubled(key informer.Key, err error) {
+	h.engine.open.listed(key, err)
+	if write.Classify(err) == write.Terminal {
+		h.engine.next.without(key)
+	}
+}

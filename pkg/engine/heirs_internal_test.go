@@ -51,10 +51,10 @@ func TestOwed(t *testing.T) {
 	}{
 		"Settled":  {reason: "Nothing is left to do.", outcome: outcome{state: settled}},
 		"Written":  {reason: "The caches have not shown it.", outcome: outcome{state: waiting}, owe: true},
-		"Retried":  {reason: "Nobody knows what else was left.", outcome: outcome{}.failed(trouble{rule, errLate}, false, 0), owe: true},
-		"Refused":  {reason: "The others have had their turn.", outcome: outcome{}.failed(trouble{rule, errLate}, true, 0), rules: 1, owe: true},
-		"Unknown":  {reason: "It is not known whose it is.", outcome: outcome{}.failed(trouble{err: errLate}, true, 0), owe: true},
-		"Surprise": {reason: "The rest may have been left.", outcome: outcome{wrote: true}.failed(trouble{rule, errLate}, true, 0), owe: true},
+		"Retried":  {reason: "Nobody knows what else was left.", outcome: outcome{}.failed(trouble{rule, errLate}, false), owe: true},
+		"Refused":  {reason: "The others have had their turn.", outcome: outcome{}.failed(trouble{rule, errLate}, true), rules: 1, owe: true},
+		"Unknown":  {reason: "It is not known whose it is.", outcome: outcome{}.failed(trouble{err: errLate}, true), owe: true},
+		"Surprise": {reason: "The rest may have been left.", outcome: outcome{wrote: true}.failed(trouble{rule, errLate}, true), owe: true},
 		"Waiting":  {reason: "It will want something.", outcome: outcome{state: settled}, waiting: rule, rules: 1, owe: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -141,11 +141,12 @@ func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
 }
 
 // harmless reports whether it does not matter that nothing is recorded: the rules
-// leave nothing, so whoever runs them need not have the rights. What is not cleaned up
+// leave nothing, and none can be paused, so whoever runs them need not have the rights. What is not cleaned up
 // does matter.
 func (h *housekeeper) harmless(err error) bool {
 	_, unclean := errors.AsType[uncleanError](err)
-	return !unclean && len(h.engine.active.Load().leftovers) == 0 && apierrors.IsForbidden(err)
+	now := h.engine.active.Load()
+	return !unclean && len(now.leftovers)+len(now.limits) == 0 && apierrors.IsForbidden(err)
 }
 
 // say logs what goes wrong, once for as long as it is the same.
@@ -211,14 +212,18 @@ func (h *housekeeper) interruptible(ctx context.Context) (context.Context, conte
 // record writes down what the rules leave, and lets those go on that wait for it. Where
 // only a part can be written, the others do not go on, and the error says so.
 func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, error) {
-	store := h.engine.options.Housekeeping.Inventory
-	book, err := store.Update(ctx, func(b inventory.Book) inventory.Book { return b.With(now.leftovers...) })
+	limits, house := h.engine.limited, h.engine.options.Housekeeping
+	version := limits.Version()
+	book, err := house.Inventory.Update(ctx, func(b inventory.Book) inventory.Book {
+		return limits.note(b.With(now.leftovers...), now, house.Prune)
+	})
 	if err != nil {
 		err = fmt.Errorf("recording what rules leave: %w", err)
 		if _, partly := errors.AsType[*inventory.PartialError](err); !partly {
 			return book, err
 		}
 	}
+	limits.learn(book, now, err, version)
 	h.mu.Lock()
 	h.recorded = map[plan.Leftover]bool{}
 	for _, leftover := range book.Covered(now.leftovers) {

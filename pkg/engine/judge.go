@@ -12,13 +12,17 @@ import (
 func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) {
 	if sent.kept {
 		maps.Copy(a.record.ineffective, sent.known)
+		a.account(sent.planned, write.Unchanged)
 		a.keep()
 		return
 	}
 	result = a.resolve(ctx, sent, result)
+	a.account(sent.planned, result.Class)
 	result.Err = a.asked.hidden.error(result.Err)
 	told := a.asked.hidden.operation(sent.Operation)
+	a.contend(sent, told, result)
 	a.engine.options.Observer.Wrote(told, result.Class)
+	a.record.recorded.wrote(a.engine.options.Clock.Now(), sent.Rules, result.Class)
 	a.engine.open.wrote(result.Class)
 	if !a.foreseen(result.Err) {
 		a.log(told, result)
@@ -122,8 +126,7 @@ func (a *attempt) find(ctx context.Context, sent sending, result write.Result) w
 
 // refused judges a write that failed.
 func (a *attempt) refused(operation plan.Operation, result write.Result) {
-	hopeless := result.Class == write.Terminal || result.Class == write.OwnedByAnother
-	a.outcome = a.outcome.failed(trouble{operation.Rules, result.Err}, hopeless, result.RetryAfter)
+	a.outcome = a.outcome.refused(trouble{operation.Rules, result.Err}, result.Class, result.RetryAfter)
 	a.leave(operation)
 	switch result.Class {
 	case write.Stale, write.Ambiguous:
@@ -142,7 +145,7 @@ func (a *attempt) remember(sent sending, result write.Result) {
 	if len(marks) == 0 {
 		marks, unchanged = sent.Ineffective(result.Object)
 	}
-	if len(marks) == 0 {
+	if len(marks) == 0 || a.undoneAtOnce(sent, result, unchanged) {
 		return
 	}
 	maps.Copy(a.record.ineffective, marks)

@@ -56,6 +56,8 @@ type record struct {
 	reported map[plan.Rule]string
 	// silent is why Events could not be recorded, as it was logged.
 	silent string
+	// recorded is for who asks.
+	recorded recorded
 }
 
 // of returns the record of the object, a new one where another object had the

@@ -19,6 +19,10 @@ type obstacle struct {
 func (a *attempt) obstacle(operation plan.Operation) *obstacle {
 	for _, find := range []func(plan.Operation) *obstacle{
 		a.unrecorded,
+		a.slowedDown,
+		a.quarantined,
+		a.crowded,
+		a.beyondLimits, // The last: what it grants counts.
 	} {
 		if found := find(operation); found != nil {
 			return found
@@ -41,7 +45,7 @@ func (a *attempt) putOff(operation plan.Operation, because *obstacle) {
 	a.leave(operation)
 	trouble := trouble{operation.Rules, because.err}
 	if because.retry {
-		a.outcome = a.outcome.failed(trouble, false, 0)
+		a.outcome = a.outcome.heldBack(trouble)
 	} else {
 		a.outcome = a.outcome.later(trouble, because.until)
 	}

@@ -21,6 +21,7 @@ type open struct {
 	idle   chan struct{} // closed when nothing is left; nil while no books are kept
 	caches map[informer.Key]int
 	house  bool        // there is housekeeping to do
+	more   func() bool // reports whether there has come more; immutable
 	keys   map[Key]int // counts how often the key was queued
 	// looks are the last evaluation of each object.
 	looks  map[Key]left
@@ -138,12 +139,19 @@ func (o *open) busy() bool {
 	return len(o.keys) > 0 || len(o.caches) > 0
 }
 
-// kept notes that the housekeeping is done, or why it cannot be, which counts until it
-// can.
+// keepHouse notes that there is more housekeeping to do.
+func (o *open) keepHouse() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.house = o.house || o.idle != nil
+}
+
+// kept notes that the housekeeping is done, unless there has come more, or why it cannot
+// be, which counts until it can.
 func (o *open) kept(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.idle == nil {
+	if o.idle == nil || err == nil && o.more != nil && o.more() {
 		return
 	}
 	o.report.Unkept = err

@@ -1,9 +1,14 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/crew"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -34,8 +39,10 @@ type outcome struct {
 	looked, waits bool
 	// lookAgainAt is when time alone changes what the rules want, zero for never.
 	lookAgainAt time.Time
-	// troubles are what could not be done, each with the rules concerned.
+	// troubles are what could not be done, each with the rules concerned, and setbacks
+	// those among them that were tried.
 	troubles []trouble
+	setbacks []setback
 }
 
 // trouble is one thing that could not be done.
@@ -44,13 +51,66 @@ type trouble struct {
 	err   error
 }
 
+// setback is something that failed.
+type setback struct {
+	trouble
+	hopeless bool
+	// passes says that it is not for the object that it failed, so that it is tried
+	// again as soon as that makes sense.
+	passes bool
+	// futile says that trying again does not help before something changes.
+	futile bool
+	after  time.Duration // what the API server asked for
+}
+
 // failed adds a failure; a retry that may help one of several is worth while.
-func (o outcome) failed(t trouble, hopeless bool, after time.Duration) outcome {
-	o.hopeless = hopeless && (o.hopeless || o.state != retry)
+func (o outcome) failed(t trouble, hopeless bool) outcome {
+	return o.setBack(setback{trouble: t, hopeless: hopeless})
+}
+
+// refused adds what was answered to a write.
+func (o outcome) refused(t trouble, class write.Class, after time.Duration) outcome {
+	return o.setBack(setback{
+		trouble: t, after: after,
+		hopeless: class == write.Terminal || class == write.OwnedByAnother,
+		passes:   class == write.Stale || class == write.Overloaded || class == write.Unreachable,
+	})
+}
+
+// unread adds a live read that failed. One that is not allowed may be, later.
+func (o outcome) unread(t trouble) outcome {
+	class := write.Classify(t.err)
+	return o.setBack(setback{
+		trouble: t, after: suggestedDelay(t.err),
+		passes: class == write.Overloaded || class == write.Unreachable || errors.Is(t.err, crew.ErrCrowded),
+	})
+}
+
+// heldBack adds what was not even tried, and is tried again like what failed.
+func (o outcome) heldBack(t trouble) outcome { return o.setBack(setback{trouble: t, passes: true}) }
+
+func (o outcome) setBack(s setback) outcome {
+	o.hopeless = s.hopeless && (o.hopeless || o.state != retry)
 	o.state = retry
-	o.after = max(o.after, after)
-	o.troubles = append(o.troubles, t)
+	o.after = max(o.after, s.after)
+	o.troubles, o.setbacks = append(o.troubles, s.trouble), append(o.setbacks, s)
 	return o
+}
+
+// unconfirmed is the answer to a write that is not sent, as what it was decided by could
+// not be read.
+func unconfirmed(err error) *write.Result {
+	result := &write.Result{Class: write.Classify(err), Err: err, RetryAfter: suggestedDelay(err)}
+	if errors.Is(err, crew.ErrCrowded) {
+		result.Class = write.Overloaded
+	}
+	return result
+}
+
+// suggestedDelay is how long the API server asked to wait, zero where it did not.
+func suggestedDelay(err error) time.Duration {
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	return time.Duration(seconds) * time.Second
 }
 
 // later adds what is put off until a moment, or until something changes where that is

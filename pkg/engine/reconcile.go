@@ -19,9 +19,16 @@ func (e *Engine) process(ctx context.Context, key Key) {
 		e.barrier.pass(key)
 		return
 	}
-	count, now := e.open.count(key), e.active.Load()
+	now := e.active.Load()
+	if e.resting(key) {
+		e.conclude(now, key, outcome{state: retry})
+		return
+	}
+	count, change := e.open.count(key), e.news.take(key)
 	result := e.contained(ctx, key)
+	result = e.setBack(key, result)
 	e.conclude(now, key, result)
+	e.tellSettled(key, result, change)
 	if e.options.Concluded != nil && (result.looked || result.troubles != nil) {
 		e.options.Concluded(key, result.failures(key))
 	}
@@ -30,6 +37,7 @@ func (e *Engine) process(ctx context.Context, key Key) {
 		e.limiter.Forget(key)
 		e.open.done(key, count, result)
 		e.timers.set(key, result.lookAgainAt)
+		e.lookAgainSlowly(key)
 	case waiting:
 		// The event that is waited for queues the key.
 		if result.looked { // Else it may be a failure that is to be tried again.
@@ -38,6 +46,7 @@ func (e *Engine) process(ctx context.Context, key Key) {
 		e.queue.AddAfter(key, recheck)
 	case again:
 		e.limiter.Forget(key)
+		e.hurry(key)
 		e.queue.Add(key)
 	case retry:
 		e.retry(key, result, count)
@@ -51,6 +60,7 @@ func (e *Engine) conclude(now *active, key Key, result outcome) {
 	var waiting []plan.Rule
 	if record != nil {
 		waiting = record.waiting
+		record.recorded.conclude(result)
 	}
 	rules, owe := result.owed(waiting)
 	freed := false
@@ -95,7 +105,7 @@ func (e *Engine) contained(ctx context.Context, key Key) (result outcome) {
 		if cause := recover(); cause != nil {
 			err := fmt.Errorf("panic: %v", cause)
 			e.log(key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
-			result = outcome{state: retry, troubles: []trouble{{err: err}}}
+			result = outcome{}.failed(trouble{err: err}, false)
 		}
 	}()
 	return e.reconcile(ctx, key)
@@ -115,7 +125,7 @@ func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
 	seen, err := e.seeLive(ctx, now, key, record)
 	switch {
 	case err != nil:
-		return outcome{}.failed(trouble{err: err}, false, 0)
+		return outcome{}.unread(trouble{err: err})
 	case seen.found == gone:
 		return e.lost(now, key, record)
 	case seen.found == unknown:
@@ -143,15 +153,14 @@ func (e *Engine) evaluate(ctx context.Context, now *active, key Key, record *rec
 		return e.await(record)
 	}
 	if len(decided.Operations) > 0 && e.open.unsettled(key) {
-		restless := fmt.Errorf("%w: after %d rounds of writes its rules still want something else", ErrRestless, maxRounds)
-		return outcome{looked: true}.failed(trouble{decided.Operations[0].Rules, restless}, true, 0)
+		return outcome{looked: true}.failed(trouble{decided.Operations[0].Rules, e.restless(decided.Operations)}, true)
 	}
 	return e.carryOut(ctx, now, key, record, decided, asked)
 }
 
 // decide asks the rules, and returns what they want and what they asked.
 func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.Plan, *source) {
-	related := &source{engine: e, asker: key}
+	related := &source{engine: e, asker: key, watched: seen.Object}
 	defer func() {
 		if cause := recover(); cause != nil {
 			panic(related.harmless(cause, seen))
@@ -165,6 +174,9 @@ func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.
 	related.done()
 	related.hidden = related.masker(seen, decided)
 	related.hidden.plan(&decided)
+	if n := len(decided.Suppressed); n > 0 {
+		e.options.Observer.Spared(key, n)
+	}
 	if e.options.Looked != nil {
 		e.options.Looked(seen.Snapshot, decided.Decisions)
 	}
@@ -175,6 +187,7 @@ func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.
 		}
 	}
 	record.held = record.held.after(now.set, decided.Decisions, seen.unsure)
+	record.recorded.decide(seen.Now, decided, len(seen.unsure) > 0)
 	e.report(key, record, decided.Decisions)
 	return decided, related
 }
@@ -191,6 +204,9 @@ func (e *Engine) forget(key Key) {
 	e.related.Forget(key)
 	e.timers.set(key, time.Time{})
 	e.memory.forget(key)
+	if key.UID == "" {
+		e.contests.Gone(contestant(key))
+	}
 	if e.options.Forgot != nil {
 		e.options.Forgot(key)
 	}

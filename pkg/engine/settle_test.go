@@ -76,7 +76,7 @@ func TestSettle(t *testing.T) {
     watch: widgets
     actions: [{patch: {merge: {spec: {size: "${object.spec.size + 1}"}}}}]
 `,
-			want: "20 written, 0 simulated\na: it does not settle: after 20 rounds of writes its rules still want something else",
+			want: "20 written, 0 simulated\na: it does not settle: after 20 rounds of writes its rules still want something else: spec.size of widgets.example.com ns/a: rule set/counts undoes itself",
 		},
 		"Overloaded": {
 			reason: "An API server that keeps asking for patience is not waited for for ever.", rules: atLeastThree, objects: 1,

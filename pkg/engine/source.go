@@ -13,6 +13,7 @@ import (
 type source struct {
 	engine  *Engine
 	asker   Key
+	watched map[string]any // the object of the asker, nil where it is gone
 	answers map[string]answer
 	asked   []plan.Read
 	// hidden is what must not be told of the evaluation, once that is over.

@@ -43,7 +43,7 @@ func (a *attempt) meet(ctx context.Context, sent *sending) *write.Result {
 	switch {
 	case err != nil:
 		err = fmt.Errorf("looking for %s among what is not selected: %w", target, err)
-		return &write.Result{Class: write.Classify(err), Err: err}
+		return unconfirmed(err)
 	case there == nil:
 		return nil
 	case sees(sent.Unseen, there):

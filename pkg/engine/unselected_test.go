@@ -146,8 +146,8 @@ func TestUnselectedIsRead(t *testing.T) {
 	c.liveOK = func() error { return errRefused }
 	runWith(t, c, engine.Housekeeping{}, families(t, making("tagged", "prune: true")), func(t *testing.T, _ *engine.Engine) {
 		pass(time.Minute)
-		if n := c.count(); n > 0 || len(c.events) > 0 {
-			t.Errorf("%d writes, events %v", n, c.events)
+		if n := c.count(); n > 0 || len(c.wished()) > 0 {
+			t.Errorf("%d writes, events %v", n, c.wished())
 		}
 		c.locked(func() { c.liveOK = nil })
 		pass(time.Hour)

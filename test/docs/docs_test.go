@@ -3,7 +3,7 @@
 // A yaml block is read as what it is: rules must load, by the types of built-in
 // kinds and of TidbClusters too, tests must parse, settings must be valid. If its first line is "# FILE.yaml", commands on the
 // page can use it. A block that is "yaml wrong" must be refused. In a console
-// block, "$ dyncontroller validate|test|eval|rbac|version ..." is run, and what
+// block, "$ dyncontroller validate|test|eval|explain|rbac|version ..." is run, and what
 // follows is what it must print; a line "..." stands for any lines, and
 // "; echo $?" shows an exit code that is not 0. In a table, an expression
 // beside a value must have it.
@@ -158,7 +158,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-var offline = regexp.MustCompile(`^dyncontroller (validate|test|eval|rbac|version)\b`)
+var offline = regexp.MustCompile(`^dyncontroller (validate|test|eval|explain [a-z-]+ --rules|rbac|version)\b`)
 
 // command is a line that a user types, and what is printed then.
 type command struct{ line, output string }

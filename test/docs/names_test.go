@@ -3,8 +3,6 @@ package docs_test
 import (
 	"bytes"
 	"flag"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,22 +15,22 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
-	"github.com/dyncontroller/dyncontroller/internal/telemetry"
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 )
 
 var update = flag.Bool("update", false, "write docs/reference")
 
-// TestReference holds the generated reference, which has a row for each
-// function of the language.
+// TestReference holds the generated references: of the functions of the language, and of
+// the metrics.
 func TestReference(t *testing.T) {
-	path := filepath.Join(root, "docs", "reference", "functions.md")
-	want := reference()
+	for file, want := range map[string]string{"functions.md": functionsReference(), "metrics.md": metricsReference()} {
+		t.Run(file, func(t *testing.T) { checkReference(t, filepath.Join(root, "docs", "reference", file), want) })
+	}
+}
+
+func checkReference(t *testing.T, path, want string) {
+	t.Helper()
 	if *update {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("-update is not for CI")
@@ -50,7 +48,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-func reference() string {
+func functionsReference() string {
 	var b strings.Builder
 	b.WriteString(`# Functions
 
@@ -101,21 +99,6 @@ func TestFlags(t *testing.T) {
 	var want []string
 	flags.VisitAll(func(f *pflag.Flag) { want = append(want, "--"+f.Name) })
 	checkColumn(t, "running.md", "flag", want)
-}
-
-// TestMetrics says that the guide knows the metrics that there are.
-func TestMetrics(t *testing.T) {
-	metrics := telemetry.NewMetrics("v0.0.0", func() []informer.Status { return nil })
-	metrics.Evaluated(engine.Key{}, plan.Decision{})
-	metrics.Wrote(plan.Operation{}, write.Written)
-	metrics.RulesChanged(1, nil)
-	response := httptest.NewRecorder()
-	metrics.Handler().ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
-	var want []string
-	for _, match := range regexp.MustCompile(`(?m)^# TYPE (dyncontroller_\w+)`).FindAllStringSubmatch(response.Body.String(), -1) {
-		want = append(want, match[1])
-	}
-	checkColumn(t, "running.md", "metric", want)
 }
 
 // TestReasons says that the guide knows the reasons of conditions.

@@ -64,6 +64,24 @@ func (e *evaluations) since(earlier map[string]int) map[string]int {
 // which they were queued, so once an object is evaluated, those that were queued before it have been.
 func runEngine(t *testing.T, text string, observer engine.Observer) {
 	t.Helper()
+	engineOf(t, text, engine.Options{Observer: observer, Workers: 1})
+}
+
+// engineOf does the same with options, of which the rest is filled in.
+func engineOf(t *testing.T, text string, options engine.Options) *engine.Engine {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	e, running := runEngineUntil(ctx, t, text, options)
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	return e
+}
+
+// runEngineUntil does the same until the context is done.
+func runEngineUntil(ctx context.Context, t *testing.T, text string, options engine.Options) (*engine.Engine, *sync.WaitGroup) {
+	t.Helper()
 	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(text)}},
 		rules.Options{Schemas: schema.NewCatalog(builtin.Source())})
 	if len(errs) > 0 {
@@ -77,26 +95,16 @@ func runEngine(t *testing.T, text string, observer engine.Observer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := engine.New(engine.Options{
-		Live: reader,
-		Caches: func(handler informer.Handler) engine.Caches {
-			return informer.NewSet(client(t), handler, slog.New(slog.DiscardHandler))
-		},
-		Writer:   writer(t),
-		Recorder: recorder,
-		Observer: observer,
-		Workers:  1,
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
+	options.Live, options.Writer, options.Recorder = reader, writer(t), recorder
+	options.Caches = func(handler informer.Handler) engine.Caches {
+		return informer.NewSet(client(t), handler, slog.New(slog.DiscardHandler))
+	}
+	e, running := engine.New(options), &sync.WaitGroup{}
 	running.Go(func() { e.Run(ctx) })
-	t.Cleanup(func() {
-		cancel()
-		running.Wait()
-	})
 	if err := e.SetRules(set); err != nil {
 		t.Fatal(err)
 	}
+	return e, running
 }
 
 // observe runs rules and counts what they evaluate.

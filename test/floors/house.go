@@ -20,6 +20,7 @@ func House() [][]string {
 		{"./pkg/engine"},
 		{"./pkg/engine/cleanup"},
 		{"./pkg/engine/contest", "./pkg/engine/crew", "./pkg/engine/informer", "./pkg/engine/inventory", "./pkg/engine/lane", "./pkg/engine/live", "./pkg/engine/related", "./pkg/engine/write"},
+		{"./pkg/engine/limit"},
 		{"./pkg/rules", "./pkg/rules/editor"},
 		{"./pkg/rules/doubt"},
 		{"./pkg/rules/names"},

@@ -56,7 +56,7 @@ func TestReadTakenAway(t *testing.T) {
 func (s town) isDropped(t *testing.T) {
 	t.Helper()
 	for _, one := range []struct{ selection, account, want string }{
-		{"configmaps.v1 -n " + s.mine, s.mine + "/bot", "[!]ServiceAccount " + s.mine + "/bot may not list configmaps in namespace " + s.mine},
+		{"configmaps.v1 -n " + s.mine, s.mine + "/bot", "[!]ServiceAccount " + s.mine + "/bot may not list configmaps in namespace " + s.mine + "; rules wait for it: guard/color, guard/say"},
 		{"limitranges.v1 -n " + s.mine, s.mine + "/bot", "[+]synced"},
 		{"configmaps.v1 -n " + s.theirs, s.theirs + "/bot", "[+]synced"},
 		{"configmaps.v1 -n " + s.mine, s.home + "/bot", "[+]synced"},

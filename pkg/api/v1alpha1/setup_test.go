@@ -84,7 +84,10 @@ func stored(t testing.TB, set map[string]any) (map[string]any, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := decoded(t, data)
+	var out map[string]any
+	if err := utiljson.Unmarshal(data, &out); err != nil {
+		t.Fatal(err)
+	}
 	if answer.StatusCode != http.StatusCreated {
 		message, _ := out["message"].(string)
 		return nil, message

@@ -23,6 +23,11 @@ type Status struct {
 	// up after they are gone.
 	// +listType=atomic
 	Inventory []Leftover `json:"inventory,omitempty"`
+	// Paused are the rules that have passed their limits. They write nothing until they
+	// change, or the set is annotated dyncontroller.dev/resume with their names.
+	// +listType=map
+	// +listMapKey=rule
+	Paused []Pause `json:"paused,omitempty"`
 }
 
 // StatusOf returns the status of a set object, an empty one where it has none or one that
@@ -49,9 +54,35 @@ type RuleStatus struct {
 	Errors int64 `json:"errors"`
 	// LastError is what one of them failed with.
 	LastError string `json:"lastError,omitempty"`
+	// Quarantined is the number of objects that the rule only tries now and then, as it
+	// keeps failing on them.
+	Quarantined int64 `json:"quarantined,omitempty"`
+	// Contested is the number of objects on which somebody undoes what the rule does, where
+	// it is slowed down. LastError names who.
+	Contested int64 `json:"contested,omitempty"`
 	// Missing are the permissions that the rule needs and its ServiceAccount lacks.
 	// +listType=atomic
 	Missing []Permission `json:"missing,omitempty"`
+}
+
+// Pause is of a rule that has passed its limits.
+type Pause struct {
+	// Rule is the name of the rule.
+	Rule string `json:"rule"`
+	// Since is when it paused.
+	Since metav1.Time `json:"since"`
+	// Objects is for how many objects it had written within the window.
+	Objects int64 `json:"objects"`
+	// Of is how many it watched.
+	Of int64 `json:"of"`
+	// Limit is maxObjects of its limits.
+	Limit string `json:"limit"`
+	// Per is the window of its limits.
+	Per string `json:"per"`
+	// Digest tells the rule that paused from what it is once it has changed.
+	Digest string `json:"digest"`
+	// Asked says that the annotation was there already, which does not count.
+	Asked bool `json:"asked,omitempty"`
 }
 
 // Permission is a right, as RBAC names it.

@@ -36,6 +36,8 @@ type api struct {
 	log     []change
 	watches []*stream
 	holding map[Key]bool
+	refuses map[string]error // by verb, and whatever the resource
+	asked   map[string]int   // by verb
 }
 
 // change is what happened to an object: before or after is nil where it was or is not
@@ -96,6 +98,29 @@ func (a *api) hold(key Key, holding bool) {
 	}
 }
 
+// refuse has it answer requests with an error from now on; nil is for none.
+func (a *api) refuse(list, watch error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refuses, a.asked = map[string]error{"list": list, "watch": watch}, map[string]int{}
+}
+
+// requests is how many there were since it was last told what to refuse.
+func (a *api) requests(verb string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked[verb]
+}
+
+// ask counts a request, for who holds the lock.
+func (a *api) ask(verb string) error {
+	if a.asked == nil {
+		a.asked = map[string]int{}
+	}
+	a.asked[verb]++
+	return a.refuses[verb]
+}
+
 // expire ends the watches of a key so that they cannot be resumed: what has happened
 // meanwhile shows in a new list only.
 func (a *api) expire(key Key) {
@@ -134,6 +159,9 @@ func (r apiResource) keyOf(options metav1.ListOptions) Key {
 func (r apiResource) List(_ context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	r.api.mu.Lock()
 	defer r.api.mu.Unlock()
+	if err := r.api.ask("list"); err != nil {
+		return nil, err
+	}
 	list := &unstructured.UnstructuredList{Object: map[string]any{}}
 	list.SetResourceVersion(strconv.Itoa(r.api.version))
 	for _, object := range r.api.objects {
@@ -147,6 +175,9 @@ func (r apiResource) List(_ context.Context, options metav1.ListOptions) (*unstr
 func (r apiResource) Watch(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	r.api.mu.Lock()
 	defer r.api.mu.Unlock()
+	if err := r.api.ask("watch"); err != nil {
+		return nil, err
+	}
 	streamed := ptr.Deref(options.SendInitialEvents, false)
 	if streamed && r.api.plain {
 		return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "watch", widgets.GroupResource(), "", "", 0, true)

@@ -8,14 +8,15 @@ import (
 	"strings"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -48,7 +49,8 @@ type Handler interface {
 	// Changed says that an object was added, changed or removed. The cache shows it
 	// already.
 	Changed(event Event)
-	// Synced says that a cache has become complete.
+	// Synced says that a cache has become complete. One that could not be kept up to date
+	// begins anew, and is told of again; what has gone meanwhile is told by nothing else.
 	Synced(key Key)
 	// Troubled says that a request to list or watch failed. It is repeated
 	// with every attempt.
@@ -73,9 +75,9 @@ type running struct {
 	log      *slog.Logger
 	stop     context.CancelFunc
 	indexes  indexes
-
-	mu      sync.Mutex
-	trouble error // guarded by mu
+	load     *load
+	trouble  trouble
+	outdated func() // has another informer begin anew in its place
 
 	telling sync.Mutex // held while the handler is told that it is complete
 	ended   bool       // guarded by telling
@@ -86,21 +88,25 @@ type running struct {
 var errNoVersions = errors.New("client-go's feature " + string(features.AtomicFIFO) +
 	" is off: remove the environment variable KUBE_FEATURE_" + string(features.AtomicFIFO))
 
-// start runs a new informer until its stop function is called.
+// start runs a new informer until its stop function is called. It goes on with the trouble
+// of the one in whose place it begins, if any; outdated is called when another has to
+// begin in its own.
 //
 //nolint:forbidigo // An informer lives as long as it is wanted, longer than the call that wants it.
-func start(client dynamic.Interface, key Key, handler Handler, log *slog.Logger) (*running, error) {
+func (s *Set) start(key Key, before *trouble, outdated func(*running)) (*running, error) {
 	if !features.FeatureGates().Enabled(features.AtomicFIFO) {
 		return nil, errNoVersions
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{key: key, handler: handler, log: log, stop: cancel}
+	r := &running{key: key, handler: s.handler, log: s.log, stop: cancel, load: newLoad(clock.RealClock{})}
+	r.trouble.goOn(before)
+	r.outdated = func() { outdated(r) }
 	tweak := func(options *metav1.ListOptions) {
 		options.LabelSelector = key.LabelSelector
 		options.FieldSelector = key.FieldSelector
 	}
 	r.informer = dynamicinformer.NewFilteredDynamicInformer(
-		observed{client, r.answered}, key.GVR, key.Namespace, 0,
+		observed{s.client, r.asked, r.answered, r.heard}, key.GVR, key.Namespace, 0,
 		cache.Indexers{}, tweak).Informer() // Not nil, which no index can be added to.
 	registration, err := r.prepare()
 	if err != nil {
@@ -147,15 +153,19 @@ func (r *running) prepare() (cache.ResourceEventHandlerRegistration, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.informer.AddEventHandler(forward{key: r.key, handler: r.handler})
+	return r.informer.AddEventHandler(forward{key: r.key, handler: r.handler, load: r.load})
 }
 
 // answered is told how each request to list or watch went.
 func (r *running) answered(err error) {
+	if err == nil {
+		r.load.hear()
+	}
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	if r.setTrouble(err) {
+	err = r.key.explain(err)
+	if r.trouble.note(err) {
 		r.log.Warn("cannot list or watch", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", err)
 	}
 	if err != nil {
@@ -163,30 +173,38 @@ func (r *running) answered(err error) {
 	}
 }
 
-// setTrouble reports whether the error reads differently from the last one, so
-// that a lasting failure is logged once.
-func (r *running) setTrouble(err error) (news bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	news = err != nil && (r.trouble == nil || r.trouble.Error() != err.Error())
-	r.trouble = err
-	return news
+// asked is told the same after it, and whether it was a list.
+func (r *running) asked(list bool, err error) {
+	if r.trouble.outdates(list, err) && r.informer.HasSynced() {
+		r.outdated()
+	}
 }
 
-func (r *running) lastTrouble() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.trouble
+// hasNoResource reports whether there has never been anything to list.
+func (r *running) hasNoResource() bool {
+	return !r.informer.HasSynced() && apierrors.IsNotFound(r.trouble.last())
 }
 
-// forward passes events on.
+// heard is told that the API server has sent something that is no error.
+func (r *running) heard() {
+	r.load.hear()
+	if r.trouble.over() {
+		r.log.Info("can list and watch again", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String())
+	}
+}
+
+// forward passes events on, and counts what there is.
 type forward struct {
 	key     Key
 	handler Handler
+	load    *load
 }
 
 // OnAdd implements [cache.ResourceEventHandler].
-func (f forward) OnAdd(object any, _ bool) { f.changed(object, nil, fieldsOf(object)) }
+func (f forward) OnAdd(object any, _ bool) {
+	f.load.add(1)
+	f.changed(object, nil, fieldsOf(object))
+}
 
 // OnUpdate drops what a resync or a relist repeats.
 func (f forward) OnUpdate(before, after any) {
@@ -204,6 +222,7 @@ func (f forward) OnDelete(object any) {
 	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		last = tombstone.Obj
 	}
+	f.load.add(-1)
 	f.changed(object, fieldsOf(last), nil)
 }
 
@@ -212,6 +231,7 @@ func (f forward) changed(object any, before, after map[string]any) {
 	if err != nil {
 		return // Not an object: the informer was made for unstructured objects only.
 	}
+	f.load.replace(before, after)
 	f.handler.Changed(Event{Key: f.key, Namespace: name.Namespace, Name: name.Name, Before: before, After: after})
 }
 

@@ -22,6 +22,8 @@ type Set struct {
 	handler Handler
 	log     *slog.Logger
 
+	lasting bool
+
 	change sync.Mutex // one change at a time
 
 	mu      sync.RWMutex
@@ -33,6 +35,14 @@ type Set struct {
 // NewSet returns a set with no informers.
 func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger) *Set {
 	return &Set{client: client, handler: handler, log: log, running: map[Key]*running{}}
+}
+
+// Lasting has a set that has no informers yet show what a cache had last, and call it
+// synced, when the API server does not list it any more. It is for who rather goes by what
+// was than by nothing. It returns the set.
+func (s *Set) Lasting() *Set {
+	s.lasting = true
+	return s
 }
 
 // Want starts and stops informers until exactly the wanted ones run that are not denied;
@@ -63,8 +73,10 @@ func (s *Set) Deny(denied map[Key]error) error {
 // adjust starts and stops what has to be. Those that stop are told to without the lock:
 // one may be telling that it is complete, to somebody who looks into the caches then.
 func (s *Set) adjust() error {
+	before := map[Key]*trouble{}
 	for _, r := range s.drop() {
 		r.end()
+		before[r.key] = &r.trouble
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,22 +84,54 @@ func (s *Set) adjust() error {
 		if s.running[key] != nil || s.isDenied(key) {
 			continue
 		}
-		r, err := start(s.client, key, s.handler, s.log)
-		if err != nil {
-			return fmt.Errorf("starting an informer: %w", err)
+		if err := s.begin(key, before[key]); err != nil {
+			return err
 		}
-		s.running[key] = r
 	}
 	return nil
 }
 
-// drop takes out those that are not to run any more.
+// begin starts one; for who holds the lock.
+func (s *Set) begin(key Key, before *trouble) error {
+	r, err := s.start(key, before, s.renew)
+	if err != nil {
+		return fmt.Errorf("starting an informer: %w", err)
+	}
+	s.running[key] = r
+	return nil
+}
+
+// renew has an informer begin anew that is known to be out of date, unless it has ended:
+// what it shows is not to be believed any more, and may never be right again.
+func (s *Set) renew(old *running) {
+	s.change.Lock()
+	defer s.change.Unlock()
+	s.mu.Lock()
+	running := s.running[old.key] == old && !s.lasting
+	if running {
+		delete(s.running, old.key)
+	}
+	s.mu.Unlock()
+	if !running {
+		return
+	}
+	old.end() // Without the lock, as in adjust.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.begin(old.key, &old.trouble); err != nil {
+		s.log.Error("an informer does not begin anew", "informer", old.key.String(), "err", err)
+	}
+}
+
+// drop takes out those that are not to run any more, and those to begin anew: who wants
+// other caches may know that a resource has come, of which its own informer would hear
+// after its back-off only.
 func (s *Set) drop() []*running {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []*running
 	for key, r := range s.running {
-		if !slices.Contains(s.wanted, key) || s.isDenied(key) {
+		if !slices.Contains(s.wanted, key) || s.isDenied(key) || r.hasNoResource() {
 			delete(s.running, key)
 			out = append(out, r)
 		}
@@ -159,7 +203,7 @@ func (s *Set) Status() []Status {
 	defer s.mu.RUnlock()
 	out := make([]Status, 0, len(s.running))
 	for key, r := range maps.All(s.running) {
-		out = append(out, Status{Key: key, Synced: r.informer.HasSynced(), Err: r.lastTrouble()})
+		out = append(out, Status{Key: key, Synced: r.informer.HasSynced(), Err: r.trouble.last()})
 	}
 	for _, key := range s.wanted {
 		if err, denied := s.denied[key]; denied {

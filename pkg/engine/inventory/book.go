@@ -3,12 +3,16 @@ package inventory
 import (
 	"slices"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// Book is what sets may have left in the cluster: sorted, each once. It is
-// immutable; the zero value is empty.
-type Book struct{ leftovers []plan.Leftover }
+// Book is what sets may have left in the cluster, and which of their rules are paused:
+// sorted, each once. It is immutable; the zero value is empty.
+type Book struct {
+	leftovers []plan.Leftover
+	pauses    []limit.Pause
+}
 
 // NewBook returns a book of the leftovers. Of two that are the same thing it has the
 // first in order, and none that another covers.
@@ -16,14 +20,38 @@ func NewBook(leftovers ...plan.Leftover) Book {
 	at := placesOf(leftovers)
 	sorted := slices.SortedStableFunc(slices.Values(leftovers), plan.Leftover.Compare)
 	sorted = slices.CompactFunc(sorted, func(a, b plan.Leftover) bool { return a.Thing() == b.Thing() })
-	return Book{slices.DeleteFunc(sorted, func(l plan.Leftover) bool { return l.Namespace != "" && at[everywhere(l)][""] })}
+	covered := func(l plan.Leftover) bool { return l.Namespace != "" && at[everywhere(l)][""] }
+	return Book{leftovers: slices.DeleteFunc(sorted, covered)}
+}
+
+// Pauses lists the rules that are paused, in order.
+func (b Book) Pauses() []limit.Pause { return slices.Clone(b.pauses) }
+
+// Pausing returns the book with just these pauses, of which it has one for each rule.
+func (b Book) Pausing(pauses ...limit.Pause) Book {
+	b.pauses = limit.Sorted(pauses)
+	return b
+}
+
+// And returns the book with all that another says. What the other says of a rule counts.
+func (b Book) And(other Book) Book {
+	return b.With(other.leftovers...).Pausing(slices.Concat(other.pauses, b.pauses)...)
 }
 
 // All lists the leftovers in order.
 func (b Book) All() []plan.Leftover { return slices.Clone(b.leftovers) }
 
 // Equal reports whether two books say the same.
-func (b Book) Equal(other Book) bool { return slices.Equal(b.leftovers, other.leftovers) }
+func (b Book) Equal(other Book) bool {
+	return slices.Equal(b.leftovers, other.leftovers) && slices.EqualFunc(b.pauses, other.pauses, samePause)
+}
+
+// samePause takes an instant for what it is, wherever it is told.
+func samePause(a, b limit.Pause) bool {
+	same := a.Since.Equal(b.Since)
+	a.Since = b.Since
+	return same && a == b
+}
 
 // With returns the book with the leftovers. What a rule says of one now, its version
 // and its policy, counts wherever the rule has left it before.
@@ -40,7 +68,7 @@ func (b Book) With(leftovers ...plan.Leftover) Book {
 		}
 		all = append(all, l)
 	}
-	return NewBook(all...)
+	return NewBook(all...).Pausing(b.pauses...)
 }
 
 // Without returns the book without what has been cleaned up. A rule may have come
@@ -48,7 +76,7 @@ func (b Book) With(leftovers ...plan.Leftover) Book {
 // update: b.Without(done...).With(current...).
 func (b Book) Without(done ...plan.Leftover) Book {
 	at := placesOf(done)
-	return Book{slices.DeleteFunc(b.All(), at.cover)}
+	return Book{slices.DeleteFunc(b.All(), at.cover), b.pauses}
 }
 
 // Stale returns what is in the book although no rule leaves it any more: of sets
@@ -83,8 +111,16 @@ func (b Book) Covered(leftovers []plan.Leftover) []plan.Leftover {
 	return slices.DeleteFunc(slices.Clone(leftovers), func(l plan.Leftover) bool { return !at.cover(l) })
 }
 
-// split is the part of a book that is somebody's, and the rest.
+// split is the part of a book that is somebody's, and the rest. A pause is whose a
+// leftover of the process itself would be.
 func (b Book) split(mine func(plan.Leftover) bool) (own, others Book) {
+	for _, p := range b.pauses {
+		if mine(plan.Leftover{Rule: p.Rule}) {
+			own.pauses = append(own.pauses, p)
+		} else {
+			others.pauses = append(others.pauses, p)
+		}
+	}
 	for _, l := range b.leftovers {
 		if mine(l) {
 			own.leftovers = append(own.leftovers, l)
@@ -127,10 +163,17 @@ func (p places) meet(l plan.Leftover) bool {
 }
 
 // sets splits the book by the id of the set.
-func (b Book) sets() map[string][]plan.Leftover {
-	out := map[string][]plan.Leftover{}
+func (b Book) sets() map[string]Book {
+	out := map[string]Book{}
 	for _, l := range b.leftovers {
-		out[l.Rule.SetID()] = append(out[l.Rule.SetID()], l)
+		of := out[l.Rule.SetID()]
+		of.leftovers = append(of.leftovers, l)
+		out[l.Rule.SetID()] = of
+	}
+	for _, p := range b.pauses {
+		of := out[p.Rule.SetID()]
+		of.pauses = append(of.pauses, p)
+		out[p.Rule.SetID()] = of
 	}
 	return out
 }

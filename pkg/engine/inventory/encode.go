@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -23,6 +25,15 @@ const formatVersion = 1
 type page struct {
 	Version   int     `json:"version"`
 	Leftovers []entry `json:"leftovers"`
+	Paused    []pause `json:"paused,omitempty"`
+}
+
+// pause is a pause as it is stored.
+type pause struct {
+	SetKind      string `json:"setKind"`
+	SetNamespace string `json:"setNamespace,omitempty"`
+	Set          string `json:"set"`
+	v1alpha1.Pause
 }
 
 // entry is a leftover as it is stored.
@@ -64,10 +75,14 @@ func (e entry) leftover() plan.Leftover {
 // encode returns the text of each set, by its id. The same book has the same texts.
 func encode(b Book) (map[string]string, error) {
 	out := map[string]string{}
-	for id, leftovers := range b.sets() {
-		p := page{Version: formatVersion}
-		for _, l := range leftovers {
+	for id, of := range b.sets() {
+		p := page{Version: formatVersion, Leftovers: []entry{}}
+		for _, l := range of.leftovers {
 			p.Leftovers = append(p.Leftovers, entryOf(l))
+		}
+		for _, one := range of.pauses {
+			set := one.Rule.OfSet()
+			p.Paused = append(p.Paused, pause{SetKind: set.Kind, SetNamespace: set.Namespace, Set: set.Set, Pause: encodePause(one)})
 		}
 		data, err := json.Marshal(p)
 		if err != nil {
@@ -82,46 +97,55 @@ func encode(b Book) (map[string]string, error) {
 // what is not known cannot be cleaned up, and would be forgotten.
 func decode(texts map[string]string) (Book, error) {
 	var all []plan.Leftover
+	var pauses []limit.Pause
 	for _, id := range slices.Sorted(maps.Keys(texts)) {
-		leftovers, err := decodePage(id, texts[id])
+		p, err := decodePage(id, texts[id])
 		if err != nil {
 			return Book{}, fmt.Errorf("key %q: %w", id, err)
 		}
-		all = append(all, leftovers...)
+		for _, e := range p.Leftovers {
+			all = append(all, e.leftover())
+		}
+		for _, one := range p.Paused {
+			pauses = append(pauses, decodePause(one.set(), one.Pause))
+		}
 	}
-	return NewBook(all...), nil
+	return NewBook(all...).Pausing(pauses...), nil
 }
 
-func decodePage(id, text string) ([]plan.Leftover, error) {
+func decodePage(id, text string) (page, error) {
+	var p page
 	if len(text) > maxSize {
-		return nil, fmt.Errorf("it has %d bytes, more than the %d that a ConfigMap holds", len(text), maxSize)
+		return p, fmt.Errorf("it has %d bytes, more than the %d that a ConfigMap holds", len(text), maxSize)
 	}
 	var format struct {
 		Version int `json:"version"`
 	}
 	if err := json.Unmarshal([]byte(text), &format); err != nil {
-		return nil, err
+		return p, err
 	}
 	if format.Version != formatVersion {
-		return nil, fmt.Errorf("it is in format %d, and this program knows format %d", format.Version, formatVersion)
+		return p, fmt.Errorf("it is in format %d, and this program knows format %d", format.Version, formatVersion)
 	}
-	var p page
 	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&p); err != nil {
-		return nil, err
+		return p, err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is more after the end")
+		return p, errors.New("there is more after the end")
 	}
-	out := make([]plan.Leftover, len(p.Leftovers))
 	for i, e := range p.Leftovers {
-		out[i] = e.leftover()
 		if err := e.check(id); err != nil {
-			return nil, fmt.Errorf("leftover %d: %w", i, err)
+			return p, fmt.Errorf("leftover %d: %w", i, err)
 		}
 	}
-	return out, nil
+	for i, one := range p.Paused {
+		if err := checkPause(id, one.set(), one.Pause); err != nil {
+			return p, fmt.Errorf("pause %d: %w", i, err)
+		}
+	}
+	return p, nil
 }
 
 func (e entry) check(id string) error {

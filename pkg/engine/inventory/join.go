@@ -25,13 +25,31 @@ type Parts struct {
 
 // PartialError says that parts of a book are not stored, or cannot be read. The others
 // are.
-type PartialError struct{ Err error }
+type PartialError struct {
+	Err error
+	// of are the sets that have a part of their own, and failed those among them of which
+	// nothing is known; rest says that nothing is known of all others.
+	of, failed map[plan.Rule]bool
+	rest       bool
+}
 
 // Error implements error.
 func (e *PartialError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the errors of the parts.
 func (e *PartialError) Unwrap() error { return e.Err }
+
+// Lacks reports whether it is not known what is stored of a set. No error lacks nothing.
+func (e *PartialError) Lacks(set plan.Rule) bool {
+	switch {
+	case e == nil:
+		return false
+	case e.of[set]:
+		return e.failed[set]
+	default:
+		return e.rest
+	}
+}
 
 // Join returns the store that the parts make together. They are asked for each time, as
 // they may be others by then. What is left of a set moves with it from one part to
@@ -53,15 +71,16 @@ func (j joined) Load(ctx context.Context) (Book, error) {
 	if failed != nil {
 		errs = append(errs, failed)
 	}
+	lost := map[plan.Rule]bool{}
 	for _, set := range parts.sets() {
 		book, err := parts.Sets[set].Load(ctx)
 		if err != nil {
-			errs = append(errs, inSet(set, err))
+			errs, lost[set] = append(errs, inSet(set, err)), true
 			continue
 		}
-		all = all.With(book.leftovers...)
+		all = all.And(book)
 	}
-	return all, partial(errs, len(parts.Sets)+1)
+	return all, parts.partial(errs, lost, failed != nil)
 }
 
 // Update implements [Store]. The rest comes last: what a set takes over from there is
@@ -76,9 +95,9 @@ func (j joined) Update(ctx context.Context, change func(Book) Book) (Book, error
 		u.set(ctx, set)
 	}
 	if err == nil { // It would fail again.
-		u.others(ctx)
+		err = u.others(ctx)
 	}
-	return u.stored, partial(u.errs, len(u.parts.Sets)+1)
+	return u.stored, u.parts.partial(u.errs, u.failed, err != nil)
 }
 
 // update is one change of all parts.
@@ -102,30 +121,31 @@ func (u *update) set(ctx context.Context, set plan.Rule) {
 	var had Book
 	book, err := u.parts.Sets[set].Update(ctx, func(b Book) Book {
 		had = b
-		own, _ := u.change(before.With(b.leftovers...)).split(is)
+		own, _ := u.change(before.And(b)).split(is)
 		return own
 	})
 	if err != nil {
 		u.errs, u.failed[set] = append(u.errs, inSet(set, err)), true
-		book = before.With(had.leftovers...)
+		book = before.And(had)
 	}
-	u.stored = u.stored.With(book.leftovers...)
+	u.stored = u.stored.And(book)
 }
 
 // others changes the rest, which keeps what a set could not take over.
-func (u *update) others(ctx context.Context) {
+func (u *update) others(ctx context.Context) error {
 	kept := func(l plan.Leftover) bool { return u.failed[l.Rule.OfSet()] }
 	elsewhere := func(l plan.Leftover) bool { return u.parts.Sets[l.Rule.OfSet()] != nil }
 	book, err := u.parts.Rest.Update(ctx, func(b Book) Book {
 		_, own := u.change(b).split(elsewhere)
 		keeping, _ := b.split(kept)
-		return own.With(keeping.leftovers...)
+		return own.And(keeping)
 	})
 	if err != nil {
 		u.errs = append(u.errs, err)
 		book = u.rest
 	}
-	u.stored = u.stored.With(book.leftovers...)
+	u.stored = u.stored.And(book)
+	return err
 }
 
 // sets are those that have a part of their own, in order.
@@ -137,10 +157,14 @@ func (p Parts) sets() []plan.Rule {
 
 func inSet(set plan.Rule, err error) error { return fmt.Errorf("of %s: %w", set.SetName(), err) }
 
-// partial is the error of as many parts as there are, of which some have failed.
-func partial(errs []error, parts int) error {
-	if len(errs) == 0 || len(errs) == parts {
+// partial is the error of the parts of which some have failed.
+func (p Parts) partial(errs []error, failed map[plan.Rule]bool, rest bool) error {
+	if len(errs) == 0 || len(errs) == len(p.Sets)+1 {
 		return errors.Join(errs...)
 	}
-	return &PartialError{errors.Join(errs...)}
+	of := make(map[plan.Rule]bool, len(p.Sets))
+	for set := range p.Sets {
+		of[set] = true
+	}
+	return &PartialError{Err: errors.Join(errs...), of: of, failed: failed, rest: rest}
 }

@@ -28,7 +28,7 @@ type ObjectClient interface {
 }
 
 // Object is a [Store] in the status of the object that a set is, for what this set has
-// left. While there is something, [v1alpha1.Finalizer] keeps the object from being gone
+// left, and which of its rules are paused. While there is something, [v1alpha1.Finalizer] keeps the object from being gone
 // before it is cleaned up; a set that has left nothing has no such finalizer. Any Update
 // sees to that, also one that changes nothing.
 //
@@ -113,6 +113,11 @@ func (o *Object) check(book Book) error {
 			return fmt.Errorf("writing the inventory of %s: %s is of %s", o, l, l.Rule.SetName())
 		}
 	}
+	for _, p := range book.pauses {
+		if p.Rule.OfSet() != o.set {
+			return fmt.Errorf("writing the inventory of %s: the pause of %s is of %s", o, p.Rule, p.Rule.SetName())
+		}
+	}
 	return nil
 }
 
@@ -133,7 +138,15 @@ func (o *Object) read(ctx context.Context) (*unstructured.Unstructured, Book, er
 	if err != nil {
 		return nil, Book{}, o.unreadable(err)
 	}
-	return stored, book, nil
+	if list, _, err = unstructured.NestedFieldNoCopy(stored.Object, "status", "paused"); err != nil {
+		return nil, Book{}, o.unreadable(err)
+	}
+	pauses, err := decodePaused(o.set, list)
+	if err != nil {
+		return nil, Book{}, fmt.Errorf("reading the inventory of %s: status.paused: %w; it says which rules are paused: "+
+			"use the version that wrote it, or restore it", o, err)
+	}
+	return stored, book.Pausing(pauses...), nil
 }
 
 func (o *Object) unreadable(err error) error {
@@ -167,11 +180,12 @@ func (o *Object) release(ctx context.Context, stored *unstructured.Unstructured)
 
 // store replaces the inventory in the status; other fields are left as they are.
 func (o *Object) store(ctx context.Context, stored *unstructured.Unstructured, book Book) (*unstructured.Unstructured, error) {
-	inventory := encodeStatus(book)
+	inventory, paused := encodeStatus(book), encodePaused(book)
 	before, _, _ := unstructured.NestedMap(stored.Object, "status")
 	delete(before, "inventory")
+	delete(before, "paused")
 	whole := maps.Clone(stored.Object)
-	whole["status"] = []any{before, inventory}
+	whole["status"] = []any{before, inventory, paused}
 	data, err := utiljson.Marshal(whole)
 	if err != nil {
 		return nil, fmt.Errorf("writing the inventory of %s: %w", o, err)
@@ -180,7 +194,7 @@ func (o *Object) store(ctx context.Context, stored *unstructured.Unstructured, b
 		return nil, fmt.Errorf("writing the inventory of %s: status.inventory: with the %d things that it lists the object would have "+
 			"%d bytes, and may have %d: have fewer rules in a set", o, len(inventory), len(data), maxObject)
 	}
-	return o.patch(ctx, stored, map[string]any{}, map[string]any{"inventory": inventory})
+	return o.patch(ctx, stored, map[string]any{}, map[string]any{"inventory": inventory, "paused": paused})
 }
 
 // patch changes the object that was read, and no other version of it: its metadata, or

@@ -28,7 +28,7 @@ func (s scope) Update(ctx context.Context, change func(Book) Book) (Book, error)
 	return s.own(s.store.Update(ctx, func(whole Book) Book {
 		own, others := whole.split(s.mine)
 		own, _ = change(own).split(s.mine)
-		return others.With(own.leftovers...)
+		return others.And(own)
 	}))
 }
 

@@ -149,8 +149,18 @@ func (s *sets) Patch(_ context.Context, _ string, _ types.PatchType, data []byte
 	s.stored.SetResourceVersion(strconv.Itoa(s.version))
 	if slices.Equal(subresources, []string{"status"}) {
 		s.writes = append(s.writes, "status")
-		list, _, _ := unstructured.NestedFieldCopy(patch.Object, "status", "inventory")
-		return s.stored.DeepCopy(), unstructured.SetNestedField(s.stored.Object, list, "status", "inventory")
+		for _, field := range []string{"inventory", "paused"} {
+			list, sent, _ := unstructured.NestedFieldCopy(patch.Object, "status", field)
+			switch {
+			case sent && list == nil:
+				unstructured.RemoveNestedField(s.stored.Object, "status", field)
+			case sent:
+				if err := unstructured.SetNestedField(s.stored.Object, list, "status", field); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return s.stored.DeepCopy(), nil
 	}
 	s.writes = append(s.writes, "finalizers")
 	s.stored.SetFinalizers(patch.GetFinalizers())

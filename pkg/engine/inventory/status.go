@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -25,18 +26,47 @@ func encodeStatus(b Book) []v1alpha1.Leftover {
 	return out
 }
 
+// encodePaused returns the pauses of a book as they are in a status, nil for none.
+func encodePaused(b Book) []v1alpha1.Pause {
+	var out []v1alpha1.Pause
+	for _, p := range b.pauses {
+		out = append(out, encodePause(p))
+	}
+	return out
+}
+
+// decodePaused reads what encodePaused has written.
+func decodePaused(set plan.Rule, list any) ([]limit.Pause, error) {
+	var stored []v1alpha1.Pause
+	if err := decodeList(list, &stored); err != nil {
+		return nil, err
+	}
+	var out []limit.Pause
+	for i, p := range stored {
+		if err := checkPause(set.SetID(), set, p); err != nil {
+			return nil, fmt.Errorf("pause %d: %w", i, err)
+		}
+		out = append(out, decodePause(set, p))
+	}
+	return out, nil
+}
+
+func decodeList(list, into any) error {
+	data, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
+}
+
 // decodeStatus reads what encodeStatus has written. It is an error not to understand a
 // part: what is not known cannot be cleaned up, and would be forgotten. What the set
 // cannot have left is not in the book.
 func decodeStatus(set plan.Rule, list any) (Book, error) {
-	data, err := json.Marshal(list)
-	if err != nil {
-		return Book{}, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
 	var stored []v1alpha1.Leftover
-	if err := decoder.Decode(&stored); err != nil {
+	if err := decodeList(list, &stored); err != nil {
 		return Book{}, err
 	}
 	var all []plan.Leftover

@@ -1,0 +1,141 @@
+package operator
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/internal/telemetry"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+var configmaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+
+// inMode is the text of a set whose rules are in another mode, or suspended.
+func inMode(text, mode string) string {
+	return strings.Replace(text, "    watch:", "    "+mode+"\n    watch:", 1)
+}
+
+// TestMeasure holds that the rules of all tenants are measured, each once, for as long as
+// they are there.
+func TestMeasure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		if got := k.Measure(); len(got.Rules)+len(got.Caches)+len(got.Loads) > 0 {
+			t.Errorf("nothing is there yet, have %+v", got)
+		}
+		k.account("shop", "ann")
+		k.configMap("shop", "a", nil)
+		k.configMap("shop", "b", nil)
+		k.files(paints("own", "", "red"), inMode(paints("audited", "", "red"), "mode: Audit"), inMode(paints("resting", "", "red"), "suspend: true"))
+		defer k.start()()
+		k.setObjects(asObject(t, inMode(paints("anns", "ann", "red"), "mode: Audit")))
+		k.pass(20 * time.Second)
+		expect := func(reason string, want ...telemetry.Rule) {
+			t.Helper()
+			if diff := cmp.Diff(want, k.Measure().Rules); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", reason, diff)
+			}
+		}
+		rule := func(set string, standing telemetry.Standing, matched int64) telemetry.Rule {
+			return telemetry.Rule{ID: plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: set, Name: "paint"}, Standing: standing, Matched: matched}
+		}
+		expect("A rule that acts has nothing left to do, an audited one matches on.",
+			rule("audited", telemetry.Audited, 2), rule("own", telemetry.Active, 0), rule("resting", telemetry.Suspended, 0),
+			rule("anns", telemetry.Audited, 2))
+
+		k.remove("configmaps", "shop", "a")
+		k.pass(moment)
+		expect("What is gone does not match.",
+			rule("audited", telemetry.Audited, 1), rule("own", telemetry.Active, 0), rule("resting", telemetry.Suspended, 0),
+			rule("anns", telemetry.Audited, 1))
+
+		measured := k.Measure()
+		if len(measured.Caches) != 2 || len(measured.Loads) != 2 || measured.Loads[0].Objects != 1 || measured.Loads[1].Objects != 1 {
+			t.Errorf("each tenant has a cache of one object, have %+v, %+v", measured.Caches, measured.Loads)
+		}
+
+		k.files(paints("own", "", "red"))
+		k.setObjects()
+		k.pass(moment)
+		expect("Rules that are gone are not measured.", rule("own", telemetry.Active, 0))
+	})
+}
+
+// TestRecorded holds that what all tenants know of an object is told.
+func TestRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.account("shop", "ann")
+		k.configMap("shop", "a", nil)
+		k.files(paints("own", "", "red"))
+		defer k.start()()
+		k.setObjects(asObject(t, paints("anns", "ann", "red")))
+		k.pass(20 * time.Second)
+		key := engine.Key{GVR: configmaps, Namespace: "shop", Name: "a"}
+		got := k.Recorded(key)
+		var rules []string
+		for _, record := range got.Records {
+			if record.Outcome != plan.Unmatched || record.WrittenAt.IsZero() {
+				t.Errorf("it has written, and has nothing left to do: %+v", record)
+			}
+			rules = append(rules, record.Rule.String())
+		}
+		if diff := cmp.Diff([]string{"own/paint", "anns/paint"}, rules); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		key.Name = "unknown"
+		none := k.Recorded(key)
+		if diff := cmp.Diff("configmaps shop/unknown", none.Object.String()); diff != "" || len(none.Records) > 0 {
+			t.Errorf("nothing is known of it, have %+v", none)
+		}
+	})
+}
+
+// TestMeasureFailing holds that a rule says on how many objects it fails.
+func TestMeasureFailing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.configMap("shop", "a", nil)
+		k.configMap("shop", "b", nil)
+		k.files(paints("own", "", "red"))
+		k.deny("patch configmaps")
+		k.set(func(w *world) { w.fails["PATCH configmaps"] = 403 })
+		defer k.start()()
+		k.pass(20 * time.Second)
+		want := []telemetry.Rule{{
+			ID:       plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: "own", Name: "paint"},
+			Standing: telemetry.Active, Matched: 2, Failing: 2, Quarantined: 2,
+		}}
+		if diff := cmp.Diff(want, k.Measure().Rules); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+func TestRivals(t *testing.T) {
+	t.Parallel()
+	one, two := plan.Rule{Set: "s", Name: "one"}, plan.Rule{Set: "s", Name: "two"}
+	of := func(rule plan.Rule, rival contest.Rival) contest.Contest {
+		return contest.Contest{Rule: rule, Rival: rival}
+	}
+	got := rivals([]contest.Contest{
+		of(one, contest.Rival{Kind: contest.Rule, Rule: two}), of(two, contest.Rival{Kind: contest.Rule, Rule: one}),
+		of(one, contest.Rival{Kind: contest.Rule, Rule: two}), of(one, contest.Rival{Kind: contest.Manager, Manager: "kubectl-edit"}),
+		of(one, contest.Rival{Kind: contest.Itself}), of(one, contest.Rival{Kind: contest.OtherIdentity}),
+		of(one, contest.Rival{Kind: contest.Admission}), of(one, contest.Rival{Kind: contest.Unknown}),
+	})
+	want := map[plan.Rule]map[string]int64{
+		one: {"s/two": 2, "kubectl-edit": 1, "itself": 1, "another identity": 1, "admission": 1, "unknown": 1},
+		two: {"s/one": 1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

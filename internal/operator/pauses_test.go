@@ -1,0 +1,229 @@
+package operator
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+)
+
+// cautious is [paints] for a quarter of the objects in ten minutes.
+func cautious(account, color string) string {
+	return strings.Replace(paints("color", account, color), "    watch:", "    limits: {maxObjects: 25%}\n    watch:", 1)
+}
+
+// configMaps puts as many into the world, which has no Events.
+func (k *kit) configMaps(n int) {
+	k.set(func(w *world) { w.fails["GET events"] = http.StatusNotFound })
+	for i := range n {
+		k.configMap("shop", fmt.Sprint("c", i), map[string]any{})
+	}
+}
+
+// allPainted counts those of a color.
+func (k *kit) allPainted(n int, color string) (count int) {
+	for i := range n {
+		if k.field("configmaps", "shop", fmt.Sprint("c", i), "data", "color") == color {
+			count++
+		}
+	}
+	return count
+}
+
+// resuming is a set object that is asked to resume, in the world as well.
+func (k *kit) resuming(set source.Object, names string) source.Object {
+	k.set(func(w *world) {
+		object := w.objects["rulesets/shop/"+set.Name]
+		metadata, _ := object["metadata"].(map[string]any)
+		metadata["annotations"] = map[string]any{spec.ResumeAnnotation: names, "theirs": "kept"}
+	})
+	set.Annotations = map[string]string{spec.ResumeAnnotation: names}
+	return set
+}
+
+// TestPauseOfAnObject holds the whole way of a set object: the status, the Event, the
+// annotation, and what becomes of that.
+func TestPauseOfAnObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.account("shop", "ann")
+		k.configMaps(4)
+		set := asObject(t, cautious("ann", "red"))
+		k.store(set)
+		k.setObjects(set)
+		stop := k.start()
+		k.pass(time.Minute)
+		if n := k.allPainted(4, "red"); n != 1 {
+			t.Errorf("%d are painted, want 1", n)
+		}
+		if got := k.status(set); got != "Ready=False Paused, Stalled=True Paused" {
+			t.Errorf("the status is %s", got)
+		}
+		paused, _ := k.field("rulesets", "shop", "color", "status", "paused").([]any)
+		if len(paused) != 1 {
+			t.Fatalf("stored: %v", paused)
+		}
+		if diff := cmp.Diff([]string{"POST events/shop"}, k.recorded()); diff != "" {
+			t.Errorf("events by the process (-want +got):\n%s", diff)
+		}
+		k.setObjects(k.resuming(set, "other, paint"))
+		k.pass(time.Minute)
+		if n := k.allPainted(4, "red"); n != 2 {
+			t.Errorf("%d are painted, want another one", n)
+		}
+		want := map[string]any{spec.ResumeAnnotation: "other", "theirs": "kept"}
+		if diff := cmp.Diff(want, k.field("rulesets", "shop", "color", "metadata", "annotations")); diff != "" {
+			t.Errorf("annotations (-want +got):\n%s", diff)
+		}
+		k.setObjects(k.resuming(set, "paint")) // It is asked for anew before the operator knew better.
+		k.pass(time.Minute)
+		if n := k.allPainted(4, "red"); n != 2 {
+			t.Errorf("%d are painted: what was asked for before it paused again counts", n)
+		}
+		stop()
+	})
+}
+
+// recorded lists the requests for new Events.
+func (k *kit) recorded() []string {
+	return slices.DeleteFunc(k.sent(), func(line string) bool { return !strings.Contains(line, "POST events") })
+}
+
+// TestAnnotationIsTakenOffAtLast holds that it is tried again.
+func TestAnnotationIsTakenOffAtLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.account("shop", "ann")
+		k.configMaps(2)
+		set := asObject(t, cautious("ann", "red"))
+		k.store(set)
+		k.setObjects(set)
+		stop := k.start()
+		k.pass(time.Minute)
+		k.set(func(w *world) { w.fails["GET rulesets"] = http.StatusInternalServerError })
+		asked := k.resuming(set, "paint")
+		k.setObjects(asked)
+		k.pass(time.Minute)
+		k.set(func(w *world) { delete(w.fails, "GET rulesets") })
+		k.pass(10 * time.Minute)
+		if got := k.field("rulesets", "shop", "color", "metadata", "annotations", spec.ResumeAnnotation); got != nil {
+			t.Errorf("the annotation is %v", got)
+		}
+		if n := k.allPainted(2, "red"); n != 2 {
+			t.Errorf("%d are painted", n)
+		}
+		stop()
+	})
+}
+
+// TestPauseOutlivesTheProcess holds that the next one knows.
+func TestPauseOutlivesTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.account("shop", "ann")
+		k.configMaps(3)
+		set := asObject(t, cautious("ann", "red"))
+		k.store(set)
+		k.setObjects(set)
+		stop := k.start()
+		k.pass(time.Minute)
+		stop()
+		next, err := New(k.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.Operator = next
+		k.setObjects(set)
+		stop = k.start()
+		k.pass(time.Hour)
+		if n := k.allPainted(3, "red"); n != 1 {
+			t.Errorf("%d are painted, want none more", n)
+		}
+		if got := k.status(set); got != "Ready=False Paused, Stalled=True Paused" {
+			t.Errorf("the status is %s", got)
+		}
+		stop()
+	})
+}
+
+// TestPauseOfAFile holds that it is stored with the instance, and shown by nobody's Event.
+func TestPauseOfAFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.configMaps(3)
+		k.files(cautious("", "red"))
+		stop := k.start()
+		k.pass(time.Minute)
+		if n := k.allPainted(3, "red"); n != 1 {
+			t.Errorf("%d are painted, want 1", n)
+		}
+		stored := fmt.Sprint(k.field("configmaps", "system", "dyncontroller-inventory-default", "data"))
+		if !strings.Contains(stored, `"paused":[{`) || len(k.recorded()) > 0 {
+			t.Errorf("stored %s, events %v", stored, k.recorded())
+		}
+		k.files(strings.Replace(cautious("", "red"), "namespace: shop}",
+			"namespace: shop, annotations: {dyncontroller.dev/resume: paint}}", 1))
+		k.pass(time.Minute)
+		if n := k.allPainted(3, "red"); n != 2 {
+			t.Errorf("%d are painted, want another one", n)
+		}
+		stop()
+	})
+}
+
+// TestDuplicateNamesInAnAnnotation holds that they are one, in order, and that a set that
+// is not in effect asks for nothing.
+func TestDuplicateNamesInAnAnnotation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		good, bad := asObject(t, paints("color", "ann", "red")), asObject(t, strings.Replace(paints("bad", "ann", "red"), "watch: configmaps", "watch: maps", 1))
+		good.Annotations = map[string]string{spec.ResumeAnnotation: "b,a , b"}
+		bad.Annotations = map[string]string{spec.ResumeAnnotation: "c"}
+		k.setObjects(good, bad)
+		var got []string
+		for _, rule := range k.askedNow() {
+			got = append(got, rule.String())
+		}
+		if diff := cmp.Diff([]string{"color/a", "color/b"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		k.start()()
+	})
+}
+
+// TestEventThatCannotBeRecorded holds that it is tried again, ever more slowly, and told
+// once; and that what is forbidden is left at that: the status tells it, too.
+func TestEventThatCannotBeRecorded(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status, least, most int
+	}{"broken": {http.StatusInternalServerError, 5, 20}, "forbidden": {http.StatusForbidden, 1, 1}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, nil)
+				k.account("shop", "ann")
+				k.configMaps(3)
+				k.set(func(w *world) { w.fails["POST events"] = tc.status })
+				set := asObject(t, cautious("ann", "red"))
+				k.store(set)
+				k.setObjects(set)
+				stop := k.start()
+				k.pass(15 * time.Minute)
+				if n := len(k.recorded()); n < tc.least || n > tc.most {
+					t.Errorf("tried %d times, want %d to %d", n, tc.least, tc.most)
+				}
+				if n := strings.Count(k.log.String(), "was not told of a pause"); n != 1 {
+					t.Errorf("told %d times", n)
+				}
+				stop()
+			})
+		})
+	}
+}

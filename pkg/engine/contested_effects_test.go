@@ -1,0 +1,227 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// TestContestLeavesOthersAlone holds that what is slowed down is the rule, in the object:
+// not other rules there, nor the rule elsewhere.
+func TestContestLeavesOthersAlone(t *testing.T) {
+	c, r := newCluster(), &rival{}
+	c.put(t, small)
+	r.script(t, c)
+	run(t, c, atLeastThree+labelled, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Second)
+		r.stop()
+		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1}}`)
+		c.put(t, `{metadata: {namespace: ns, name: b}, spec: {size: 1}}`)
+		synctest.Wait()
+		labels, _ := c.get("a")["metadata"].(map[string]any)["labels"].(map[string]any)
+		if labels["seen"] != "yes" || size(c, "a") != int64(1) {
+			t.Errorf("want the label at once, and the size later: %v", c.get("a"))
+		}
+		if size(c, "b") != int64(3) {
+			t.Errorf("want no other object to wait: %v", c.get("b"))
+		}
+		pass(contest.Interval)
+		if size(c, "a") != int64(3) {
+			t.Errorf("want the size in the end: %v", c.get("a"))
+		}
+	})
+}
+
+// TestContestIsTrouble holds that a rule which is slowed down is in trouble for as long as
+// it wants to write, as a typed error says.
+func TestContestIsTrouble(t *testing.T) {
+	c, r := newCluster(), &rival{}
+	c.put(t, small)
+	r.script(t, c)
+	var mu sync.Mutex
+	var last []engine.Failure
+	c.tune = func(options *engine.Options) {
+		options.Concluded = func(_ engine.Key, failures []engine.Failure) {
+			mu.Lock()
+			defer mu.Unlock()
+			last = failures
+		}
+	}
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		troubled := func() (out []string) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, failure := range last {
+				if err, is := errors.AsType[*contest.Error](failure.Err); is {
+					out = append(out, err.Contest.Rule.Name)
+				}
+			}
+			return out
+		}
+		if diff := cmp.Diff([]string{"at-least-three"}, troubled()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		r.stop()
+		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 4}}`)
+		synctest.Wait()
+		if got := troubled(); got != nil {
+			t.Errorf("in trouble although nothing is wanted: %v", got)
+		}
+	})
+}
+
+// TestContestIsForgotten holds that rules which have changed begin anew, and others do not.
+func TestContestIsForgotten(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		after  string
+		want   int
+	}{
+		"Same":    {reason: "The same rule is slowed down as before.", after: atLeastThree + labelled, want: 1},
+		"Changed": {reason: "A rule that has changed may do better.", after: strings.ReplaceAll(atLeastThree, "size: 3", "size: 4")},
+		"Gone":    {reason: "One that is gone writes nothing.", after: labelled},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, r := newCluster(), &rival{}
+			c.put(t, small)
+			r.script(t, c)
+			run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
+				r.stop()
+				if n := len(e.Contests()); n != 1 {
+					t.Fatalf("%d contests before", n)
+				}
+				if err := e.SetRules(load(t, tc.after)); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if n := len(e.Contests()); n != tc.want {
+					t.Errorf("%s %d contests", tc.reason, n)
+				}
+			})
+		})
+	}
+}
+
+// TestContestOfAnObjectThatIsGone holds that nothing is kept of it.
+func TestContestOfAnObjectThatIsGone(t *testing.T) {
+	c, r := newCluster(), &rival{}
+	c.put(t, small)
+	r.script(t, c)
+	run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
+		c.remove("a")
+		synctest.Wait()
+		if got := e.Contests(); len(got) > 0 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// TestNoContest holds that rules which do what they are for are not slowed down.
+func TestNoContest(t *testing.T) {
+	const size = `{metadata: {namespace: ns, name: a}, spec: {size: %d}, status: {phase: %q}}`
+	tests := map[string]struct {
+		reason string
+		rules  string
+		edit   func(i int) string
+	}{
+		"Normaliser": {
+			reason: "Each new value is corrected.",
+			rules: `
+  - name: even
+    watch: widgets
+    when: object.spec.size % 2 != 0
+    actions: [{patch: {merge: {spec: {size: "${object.spec.size + 1}"}}}}]
+`,
+			edit: func(i int) string { return fmt.Sprintf(size, 2*i+1, "") },
+		},
+		"InTurn": {
+			reason: "Two rules follow what a controller says.",
+			rules: `
+  - name: ready
+    watch: widgets
+    when: object.status.phase == "Ready"
+    actions: [{patch: {merge: {metadata: {labels: {ready: "yes"}}}}}]
+  - name: unready
+    watch: widgets
+    when: object.status.phase != "Ready"
+    actions: [{patch: {merge: {metadata: {labels: {ready: "no"}}}}}]
+`,
+			edit: func(i int) string {
+				phase, before := []string{"Ready", "Failed"}[i%2], []string{"no", "yes"}[i%2]
+				return fmt.Sprintf(`{metadata: {namespace: ns, name: a, labels: {ready: %q}}, spec: {size: 1}, status: {phase: %s}}`, before, phase)
+			},
+		},
+		"Ramp": {
+			reason: "A rule takes a few steps each time.",
+			rules: `
+  - name: ramp
+    watch: widgets
+    when: object.spec.size % 5 != 0
+    actions: [{patch: {merge: {spec: {size: "${object.spec.size + 1}"}}}}]
+`,
+			edit: func(i int) string { return fmt.Sprintf(size, 5*i+1, "") },
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			run(t, c, tc.rules, func(t *testing.T, e *engine.Engine) {
+				for i := range 30 {
+					before := c.count()
+					c.put(t, tc.edit(i))
+					synctest.Wait()
+					if c.count() == before {
+						t.Fatalf("%s nothing was written in round %d", tc.reason, i)
+					}
+					pass(time.Second)
+				}
+				if got := e.Contests(); len(got) > 0 {
+					t.Errorf("%s %v", tc.reason, got)
+				}
+			})
+		})
+	}
+}
+
+// TestContestTellsNoValues holds that what is told of a contest has names and paths only.
+func TestContestTellsNoValues(t *testing.T) {
+	c, r := newCluster(), &rival{}
+	c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, text: canary}}`)
+	c.after = func(_ plan.Operation, result write.Result) write.Result {
+		if r.acts() {
+			c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, text: canary}}`)
+		}
+		return result
+	}
+	run(t, c, `
+  - name: words
+    watch: widgets
+    when: object.spec.text == "canary"
+    actions: [{patch: {merge: {spec: {text: "parrot"}}}}]
+`, func(t *testing.T, e *engine.Engine) {
+		data, err := json.Marshal(e.Contests())
+		if err != nil || len(e.Contests()) != 1 {
+			t.Fatalf("err %v, contests %v", err, e.Contests())
+		}
+		told := strings.Join(slices.Concat(contests(c), []string{string(data), c.log.String()}), "\n")
+		for _, value := range []string{"canary", "parrot"} {
+			if strings.Contains(told, value) {
+				t.Errorf("%q is in:\n%s", value, told)
+			}
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package informer
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// patience is after how many refusals in a row that may pass by themselves a cache is out
+// of date.
+const patience = 3
+
+// maxSaid is how much is logged of one trouble.
+const maxSaid = 8
+
+// trouble is how the requests of an informer go. It is safe for concurrent use; the zero
+// value has none.
+type trouble struct {
+	mu      sync.Mutex
+	err     error    // of the last request; guarded by mu
+	refused int      // how many requests in a row; guarded by mu
+	said    []string // what was logged of a trouble that is not over; guarded by mu
+}
+
+// goOn takes over a trouble that is not over; nil is none.
+func (t *trouble) goOn(before *trouble) {
+	if before == nil {
+		return
+	}
+	before.mu.Lock()
+	defer before.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err, t.said = before.err, slices.Clone(before.said)
+}
+
+// note takes how a request went, and reports whether that is to be logged. Each reason is
+// once for as long as the trouble lasts: a list that succeeds says nothing of the watch
+// after it, and a watch may end as soon as it began.
+func (t *trouble) note(err error) (news bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = err
+	if err == nil || len(t.said) >= maxSaid || slices.Contains(t.said, reasonOf(err)) {
+		return false
+	}
+	t.said = append(t.said, reasonOf(err))
+	return true
+}
+
+// outdates takes how a list or a watch went, and reports whether what is cached is known
+// to be out of date since. A connection that breaks does not say so, nor does a server that
+// has too much to do, nor a watch alone that is not to be had: a list follows it.
+func (t *trouble) outdates(list bool, err error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil || !refuses(err) {
+		t.refused = 0
+		return false
+	}
+	t.refused++
+	return t.refused >= patience || list && lasts(err) || isUncached(err)
+}
+
+// over is told that a watch tells something, and reports whether that is the end of a
+// trouble that was logged.
+func (t *trouble) over() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := len(t.said) > 0
+	t.said = nil
+	return was
+}
+
+func (t *trouble) last() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+// isUncached reports whether the API server cannot read the objects of a resource, as when
+// a conversion webhook is down. It calls that too many requests, and client-go has tried
+// for ten seconds when it tells.
+func isUncached(err error) bool {
+	return apierrors.IsTooManyRequests(err) && strings.Contains(err.Error(), "storage is (re)initializing")
+}
+
+// refuses reports whether the API server has answered, and will not list or watch. That
+// it does not remember so old a version is answered by a new list.
+func refuses(err error) bool {
+	var status apierrors.APIStatus
+	switch {
+	case !errors.As(err, &status) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+		return false
+	case status.Status().Code == http.StatusTooManyRequests:
+		return isUncached(err)
+	default:
+		return true
+	}
+}
+
+// lasts reports whether an answer is the same until somebody does something.
+func lasts(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) ||
+		apierrors.IsMethodNotSupported(err) || apierrors.IsBadRequest(err)
+}
+
+// reasonOf is what an error says but for what is another each time: the address of the
+// request, which has its parameters, and numbers such as ports.
+func reasonOf(err error) string {
+	text := err.Error()
+	if request, is := errors.AsType[*url.Error](err); is {
+		text = request.Err.Error()
+	}
+	if connection, is := errors.AsType[*net.OpError](err); is {
+		text = connection.Op + " " + connection.Err.Error()
+	}
+	digit := func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}
+	return strings.Map(digit, text)
+}
+
+// explain says of a resource that is not there what that means: the API server says the
+// same of one that nobody has, of a version that is not served, and of objects that have
+// no namespaces.
+func (k Key) explain(err error) error {
+	switch {
+	case err == nil || !apierrors.IsNotFound(err):
+		return err
+	case k.Namespace != "":
+		return fmt.Errorf("the API server has no resource %s whose objects have namespaces: %w", plan.ResourceName(k.GVR), err)
+	default:
+		return fmt.Errorf("the API server has no resource %s: %w", plan.ResourceName(k.GVR), err)
+	}
+}

@@ -1,0 +1,225 @@
+package inventory_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// pauseOf is a pause of the rule "set/rule" of a ClusterRuleSet.
+func pauseOf(text string) limit.Pause {
+	rule := leftover(text + " finalizer pods.v1").Rule
+	return limit.Pause{Rule: rule, Digest: "d", Since: noon, Objects: 3, Of: 30, Limit: "10%", Per: "10m"}
+}
+
+func pausesOf(texts ...string) []limit.Pause {
+	var out []limit.Pause
+	for _, text := range texts {
+		out = append(out, pauseOf(text))
+	}
+	return out
+}
+
+// paused names the rules that a book says to be paused.
+func paused(b inventory.Book) []string {
+	var out []string
+	for _, p := range b.Pauses() {
+		out = append(out, p.Rule.String())
+	}
+	return out
+}
+
+func TestBookOfPauses(t *testing.T) {
+	base := inventory.NewBook(leftovers("s/a finalizer pods.v1")...).Pausing(pausesOf("s/b", "s/a")...)
+	later := pauseOf("s/a")
+	later.Since = noon.Add(time.Hour)
+	tests := map[string]struct {
+		reason string
+		book   inventory.Book
+		want   []string
+	}{
+		"Sorted":  {"The order is that of the book.", base, []string{"s/a", "s/b"}},
+		"With":    {"What is left besides is another matter.", base.With(leftovers("s/c finalizer pods.v1")...), []string{"s/a", "s/b"}},
+		"Without": {"So is what has been cleaned up.", base.Without(leftovers("s/a finalizer pods.v1")...), []string{"s/a", "s/b"}},
+		"Pausing": {"It has just those that it is given.", base.Pausing(pausesOf("s/c")...), []string{"s/c"}},
+		"None":    {"Which may be none.", base.Pausing(), nil},
+		"And":     {"Two books have those of both, each once.", base.And(inventory.Book{}.Pausing(pausesOf("s/c", "s/a")...)), []string{"s/a", "s/b", "s/c"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, paused(tc.book)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	if got := base.And(inventory.Book{}.Pausing(later)).Pauses()[0]; got != later {
+		t.Errorf("got %+v, want what the other book says", got)
+	}
+	if base.Equal(base.Pausing(later, pauseOf("s/b"))) || base.Equal(base.Pausing()) {
+		t.Error("books with other pauses are equal")
+	}
+	far := pauseOf("s/a")
+	far.Since = far.Since.In(time.FixedZone("far", 3600))
+	if !base.Equal(base.Pausing(far, pauseOf("s/b"))) {
+		t.Error("an instant is another one where it is told in another zone")
+	}
+}
+
+// TestPausesInConfigMap holds that they come back as they were, beside what is left.
+func TestPausesInConfigMap(t *testing.T) {
+	client := newClient()
+	store := newStore(t, client)
+	want := inventory.NewBook(leftovers("s/a finalizer pods.v1")...).Pausing(pausesOf("s/a", "t/b")...)
+	if _, err := store.Update(t.Context(), func(inventory.Book) inventory.Book { return want }); err != nil {
+		t.Fatal(err)
+	}
+	got, err := newStore(t, client).Load(t.Context())
+	if err != nil || !got.Equal(want) {
+		t.Errorf("err %v, got %+v, want %+v", err, got, want)
+	}
+	if diff := cmp.Diff(want.Pauses(), got.Pauses()); diff != "" {
+		t.Errorf("pauses (-want +got):\n%s", diff)
+	}
+}
+
+// TestPausesInAnObject holds the same of a status, and that a pause alone holds no object:
+// it is gone with its set.
+func TestPausesInAnObject(t *testing.T) {
+	client := newSets()
+	pause := pauseOf("s/a")
+	pause.Asked = true
+	book := mustUpdate(t, client.store(), func(b inventory.Book) inventory.Book { return b.Pausing(pause) })
+	if diff := cmp.Diff([]limit.Pause{pause}, book.Pauses()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := client.finalizers(); slices.Contains(got, v1alpha1.Finalizer) {
+		t.Errorf("the finalizers are %v", got)
+	}
+	if diff := cmp.Diff([]limit.Pause{pause}, mustLoad(t, client.store()).Pauses()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	mustUpdate(t, client.store(), func(b inventory.Book) inventory.Book { return b.Pausing() })
+	if got := client.status("paused"); got != nil {
+		t.Errorf("the status is %v", got)
+	}
+	other := func(b inventory.Book) inventory.Book { return b.Pausing(pauseOf("other/a")) }
+	if _, err := client.store().Update(t.Context(), other); err == nil {
+		t.Error("a pause of another set is taken")
+	}
+	client.drop()
+	if _, err := client.store().Update(t.Context(), func(b inventory.Book) inventory.Book { return b.Pausing(pause) }); err != nil {
+		t.Errorf("a set that is gone needs no pause: %v", err)
+	}
+}
+
+// TestPausesThatCannotBeRead holds that who cannot tell what is paused says so, and where.
+func TestPausesThatCannotBeRead(t *testing.T) {
+	for name, text := range map[string]string{
+		"no rule":   `[{"digest":"d","since":"2026-01-01T12:00:00Z","objects":1,"of":1,"limit":"1","per":"1m"}]`,
+		"no digest": `[{"rule":"a","since":"2026-01-01T12:00:00Z","objects":1,"of":1,"limit":"1","per":"1m"}]`,
+		"newer":     `[{"rule":"a","digest":"d","until":"2026-01-01T12:00:00Z"}]`,
+		"no list":   `{"rule":"a"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var list any
+			if err := json.Unmarshal([]byte(text), &list); err != nil {
+				t.Fatal(err)
+			}
+			client := newSets()
+			client.edit(func(o object) { o.Object["status"] = map[string]any{"paused": list} })
+			if _, err := client.store().Load(t.Context()); err == nil || !strings.Contains(err.Error(), "status.paused") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestPausesInParts holds that each set has its own, that those of a set move with it, and
+// that somebody else's are left alone.
+func TestPausesInParts(t *testing.T) {
+	set, rest := &inventory.Memory{}, &inventory.Memory{}
+	before := inventory.Book{}.Pausing(pausesOf("own/a", "file/b", "theirs/c")...)
+	mustUpdate(t, rest, func(inventory.Book) inventory.Book { return before })
+	mine := func(l plan.Leftover) bool { return l.Rule.Set != "theirs" }
+	joined := inventory.Join(func() inventory.Parts {
+		return inventory.Parts{
+			Sets: map[plan.Rule]inventory.Store{leftover("own/a finalizer pods.v1").Rule.OfSet(): set},
+			Rest: inventory.Scope(rest, mine),
+		}
+	})
+	got, err := joined.Update(t.Context(), func(b inventory.Book) inventory.Book { return b })
+	if diff := cmp.Diff([]string{"file/b", "own/a"}, paused(got)); err != nil || diff != "" {
+		t.Errorf("err %v (-want +got):\n%s", err, diff)
+	}
+	for name, tc := range map[string]struct {
+		store inventory.Store
+		want  []string
+	}{"set": {set, []string{"own/a"}}, "rest": {rest, []string{"file/b", "theirs/c"}}} {
+		if book, err := tc.store.Load(t.Context()); err != nil || cmp.Diff(tc.want, paused(book)) != "" {
+			t.Errorf("%s: err %v, got %v, want %v", name, err, paused(book), tc.want)
+		}
+	}
+	loaded, err := joined.Load(t.Context())
+	if diff := cmp.Diff([]string{"file/b", "own/a"}, paused(loaded)); err != nil || diff != "" {
+		t.Errorf("err %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// failing is a store that fails.
+type failing struct{}
+
+func (failing) Load(context.Context) (inventory.Book, error) {
+	return inventory.Book{}, errors.New("it fails")
+}
+
+func (failing) Update(context.Context, func(inventory.Book) inventory.Book) (inventory.Book, error) {
+	return inventory.Book{}, errors.New("it fails")
+}
+
+// TestLacks holds of which sets nothing is known when a part fails.
+func TestLacks(t *testing.T) {
+	own, other, file := plan.Rule{Set: "own"}, plan.Rule{Set: "other"}, plan.Rule{Set: "file"}
+	tests := map[string]struct {
+		reason    string
+		own, rest inventory.Store
+		lacks     []plan.Rule
+	}{
+		"Set":  {reason: "A set that fails says nothing of others.", own: failing{}, rest: &inventory.Memory{}, lacks: []plan.Rule{own}},
+		"Rest": {reason: "The rest is of all that have no part.", own: &inventory.Memory{}, rest: failing{}, lacks: []plan.Rule{file}},
+		"Fine": {reason: "Nothing is lacking.", own: &inventory.Memory{}, rest: &inventory.Memory{}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			store := inventory.Join(func() inventory.Parts {
+				return inventory.Parts{Sets: map[plan.Rule]inventory.Store{own: tc.own, other: &inventory.Memory{}}, Rest: tc.rest}
+			})
+			_, loading := store.Load(t.Context())
+			_, updating := store.Update(t.Context(), func(b inventory.Book) inventory.Book { return b })
+			for _, err := range []error{loading, updating} {
+				partial, _ := errors.AsType[*inventory.PartialError](err)
+				var got []plan.Rule
+				for _, set := range []plan.Rule{own, other, file} {
+					if partial.Lacks(set) {
+						got = append(got, set)
+					}
+				}
+				if diff := cmp.Diff(tc.lacks, got); diff != "" {
+					t.Errorf("%s %v (-want +got):\n%s", tc.reason, err, diff)
+				}
+			}
+		})
+	}
+}

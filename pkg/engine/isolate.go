@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// reasonQuarantined is of the Event that tells of a rule in quarantine.
+const reasonQuarantined = "Quarantined"
+
+// quarantined keeps a rule from failing again too soon. Others go on.
+func (a *attempt) quarantined(operation plan.Operation) *obstacle {
+	if !a.engine.quarantine.has(a.key) {
+		return nil
+	}
+	for _, rule := range operation.Rules {
+		if held, err := a.engine.quarantine.holds(a.key, rule, a.saw(nil), a.engine.options.Clock.Now()); held {
+			return &obstacle{err: err} // The quarantine says when it is looked at again.
+		}
+	}
+	return nil
+}
+
+// saw is what the attempt was decided by, with the versions of what it has written
+// itself.
+func (a *attempt) saw(written map[types.UID]string) grounds {
+	objects := []map[string]any{a.asked.watched}
+	for _, known := range a.asked.answers {
+		objects = append(objects, known.objects...)
+	}
+	return grounds{a.engine.quarantine.sum(objects, written), a.now.set}
+}
+
+// written are the versions of objects that the attempt has changed.
+func (a *attempt) written() map[types.UID]string {
+	out := map[types.UID]string{}
+	for _, object := range a.latest {
+		out[object.UID] = object.ResourceVersion
+	}
+	return out
+}
+
+// isolate puts rules in quarantine that keep failing, and lets go those that do not any
+// more. Who settles gives up instead.
+func (a *attempt) isolate(decided plan.Plan) {
+	q := a.engine.quarantine
+	setbacks := append(unevaluated(decided.Decisions), a.outcome.setbacks...)
+	if a.engine.open.keeping() || len(setbacks) == 0 && !q.has(a.key) {
+		return
+	}
+	saw := a.saw(a.written())
+	if len(a.latest) > 0 {
+		q.echo(a.key, a.saw(nil), saw)
+	}
+	for _, s := range setbacks {
+		if a.outcome.split && len(s.rules) > 1 {
+			continue // It is not known yet whose fault it is.
+		}
+		for _, rule := range s.rules {
+			if q.fail(a.key, rule, s, saw, a.engine.options.Clock.Now()) {
+				a.tellIsolated(rule, s.err)
+			}
+		}
+	}
+	a.letGo(decided.Decisions)
+	if a.onlyIsolated(setbacks) {
+		a.outcome.state = settled // The quarantine says when it is looked at again.
+	}
+}
+
+// unevaluated are the rules that cannot be evaluated. They are functions of what they
+// see, so that is what has to change.
+func unevaluated(decisions []plan.Decision) []setback {
+	var out []setback
+	for _, t := range troubled(slices.DeleteFunc(slices.Clone(decisions), func(d plan.Decision) bool { return d.Outcome != plan.Failed })) {
+		out = append(out, setback{trouble: t, hopeless: true, futile: true})
+	}
+	return out
+}
+
+// letGo forgets the rules that have come to an end, or have nothing to do with the object
+// any more.
+func (a *attempt) letGo(decisions []plan.Decision) {
+	stays := map[plan.Rule]bool{}
+	for _, t := range a.outcome.troubles {
+		for _, rule := range t.rules {
+			stays[rule] = true
+		}
+	}
+	for _, decision := range decisions {
+		if !a.concluded(decision) {
+			stays[decision.Rule] = true
+		}
+	}
+	a.engine.release(a.key, func(rule plan.Rule) bool { return !stays[rule] })
+}
+
+// release takes rules out of quarantine.
+func (e *Engine) release(key Key, done func(plan.Rule) bool) {
+	for _, rule := range e.quarantine.free(key, done) {
+		e.log(key).Info("out of quarantine", "rule", nameOf(rule))
+	}
+}
+
+// onlyIsolated reports whether nothing is to be tried again but what is in quarantine.
+// What was written besides has still to be seen.
+func (a *attempt) onlyIsolated(setbacks []setback) bool {
+	return a.outcome.state == retry && !a.outcome.wrote && !a.outcome.split &&
+		!slices.ContainsFunc(setbacks, func(s setback) bool {
+			return s.passes || slices.ContainsFunc(s.rules, func(rule plan.Rule) bool {
+				return !a.engine.quarantine.isolated(a.key, rule)
+			})
+		})
+}
+
+// tellIsolated says so once a quarantine, and on the object unless that has been told of
+// already, or is gone.
+func (a *attempt) tellIsolated(rule plan.Rule, err error) {
+	if a.foreseen(err) {
+		return
+	}
+	a.engine.logIsolated(a.key, rule, err)
+	if a.key.UID != "" {
+		return
+	}
+	_, again := a.record.episodes[rule] // It has come to an end since it began to fail before.
+	a.record.unrecorded = append(a.record.unrecorded, pending{again: again, aside: true, event: plan.Event{
+		Rule: rule, Type: corev1.EventTypeWarning, Reason: reasonQuarantined, Action: reasonQuarantined,
+		Regarding: plan.Object{
+			GVR: a.key.GVR, Kind: a.now.set.Kinds()[a.key.GVR].Name,
+			Namespace: a.key.Namespace, Name: a.key.Name, UID: a.record.uid,
+		},
+		Message: fmt.Sprintf("rule %s keeps failing and is tried again slowly: %v", rule, err),
+	}})
+	a.bound(rule)
+}
+
+func (e *Engine) logIsolated(key Key, rule plan.Rule, err error) {
+	e.log(key).Warn("keeps failing and is in quarantine", "rule", nameOf(rule), "err", err)
+}
+
+// nameOf is empty for all rules.
+func nameOf(rule plan.Rule) string {
+	if rule == (plan.Rule{}) {
+		return ""
+	}
+	return rule.String()
+}
+
+// setBack is for a turn in which no rule was asked. Where it failed before that, the object
+// is put in quarantine as a whole, and where there is none any more it is forgotten there.
+func (e *Engine) setBack(key Key, result outcome) outcome {
+	if result.troubles == nil && e.memory.known(key) == nil {
+		e.release(key, func(plan.Rule) bool { return true })
+	}
+	if result.looked || e.open.keeping() {
+		return result
+	}
+	isolated := false
+	for _, s := range result.setbacks {
+		if e.quarantine.fail(key, plan.Rule{}, s, grounds{}, e.options.Clock.Now()) {
+			e.logIsolated(key, plan.Rule{}, s.err)
+		}
+		isolated = e.quarantine.isolated(key, plan.Rule{}) && !s.passes
+	}
+	if isolated && !result.wrote {
+		result.state = settled // The quarantine says when it is looked at again.
+	}
+	return result
+}
+
+// resting reports whether an object is left alone for now that could not be looked at,
+// and has it looked at when that is over.
+func (e *Engine) resting(key Key) bool {
+	wait := e.quarantine.rests(key, e.options.Clock.Now())
+	if wait <= 0 {
+		return false
+	}
+	e.queue.AddAfter(key, wait)
+	return true
+}
+
+// lookAgainSlowly has an object looked at when a rule is to be tried again that was put
+// off.
+func (e *Engine) lookAgainSlowly(key Key) {
+	now := e.options.Clock.Now()
+	if next := e.quarantine.next(key, now); !next.IsZero() {
+		e.queue.AddAfter(key, max(next.Sub(now), time.Nanosecond))
+	}
+}

@@ -1,0 +1,9 @@
+// Package limit holds rules to their blast radius: it counts for how many objects a rule
+// has written within its sliding window, and pauses a rule that is about to pass its
+// limit.
+//
+//	Follow -> Reserve -> a write -> Settle
+//
+// A pause outlives the process: somebody keeps it, and has it learnt when the next one
+// starts. What was counted does not.
+package limit

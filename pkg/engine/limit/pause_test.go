@@ -1,0 +1,98 @@
+package limit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+)
+
+func TestMost(t *testing.T) {
+	tests := map[string]struct {
+		reason  string
+		limits  spec.Limits
+		watched int
+		want    int
+	}{
+		"Number":       {"A number is what it is.", spec.Limits{Objects: 5}, 2, 5},
+		"Share":        {"A share is of the objects there are.", spec.Limits{Percent: 10}, 100, 10},
+		"RoundedDown":  {"It is never more than the share.", spec.Limits{Percent: 10}, 109, 10},
+		"AtLeastOne":   {"A rule that may do nothing would be suspended.", spec.Limits{Percent: 10}, 9, 1},
+		"OfNothing":    {"Also where there is nothing left, as a rule deletes.", spec.Limits{Percent: 10}, 0, 1},
+		"Inexact":      {"4.35 percent of 10,000 is 435, whatever a float64 makes of it.", spec.Limits{Percent: 4.35}, 10_000, 435},
+		"InexactSmall": {"So is 0.1 percent.", spec.Limits{Percent: 0.1}, 3000, 3},
+		"Half":         {"And half of an odd number.", spec.Limits{Percent: 50}, 3, 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := limit.Most(tc.limits, tc.watched); got != tc.want {
+				t.Errorf("%s got %d, want %d", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestPauseText(t *testing.T) {
+	cluster := plan.Rule{Kind: "ClusterRuleSet", Set: "tidb-guardrails", Name: "pd-quorum"}
+	tests := map[string]struct {
+		reason string
+		pause  limit.Pause
+		want   string
+	}{
+		"Annotate": {
+			reason: "It says what happened and exactly what to do.",
+			pause:  limit.Pause{Rule: cluster, Objects: 10, Of: 100, Limit: "10%", Per: "10m"},
+			want: "it has written for 10 of 100 objects in 10m, its limit is 10%; look at what it did, then " +
+				"annotate ClusterRuleSet tidb-guardrails with dyncontroller.dev/resume=pd-quorum, or change the rule",
+		},
+		"Anew": {
+			reason: "An annotation from before is no consent.",
+			pause: limit.Pause{
+				Rule:    plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: "guard", Name: "one"},
+				Objects: 3, Of: 3, Limit: "3", Per: "1h30m", Asked: true,
+			},
+			want: "it has written for 3 of 3 objects in 1h30m, its limit is 3; look at what it did, then " +
+				"take the annotation dyncontroller.dev/resume=one off RuleSet shop/guard and put it on again, or change the rule",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.pause.String()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			err := &limit.PausedError{Pause: tc.pause}
+			if want := "the rule is paused: " + tc.want; err.Error() != want {
+				t.Errorf("the error is %q, want %q", err, want)
+			}
+		})
+	}
+}
+
+// TestWrittenLimit holds that a pause says the limit as the rule has it.
+func TestWrittenLimit(t *testing.T) {
+	for _, tc := range []struct {
+		limits spec.Limits
+		limit  string
+		per    string
+	}{
+		{spec.Limits{Percent: 12.5, Per: 10 * time.Minute}, "12.5%", "10m"},
+		{spec.Limits{Objects: 1, Per: time.Hour}, "1", "1h"},
+		{spec.Limits{Objects: 1, Per: 36*time.Hour + 30*time.Minute}, "1", "36h30m"},
+		{spec.Limits{Objects: 1, Per: 90 * time.Second}, "1", "1m30s"},
+		{spec.Limits{Objects: 1, Per: 10 * time.Second}, "1", "10s"},
+		{spec.Limits{Objects: 1, Per: 500 * time.Millisecond}, "1", "500ms"},
+	} {
+		w := newWorld(limit.Rule{ID: one, Digest: "a", Limits: tc.limits})
+		w.objects[one] = 1
+		w.write(t, one, "a")
+		w.reserve(one, "b")
+		got, paused := w.Paused(one)
+		if !paused || got.Limit != tc.limit || got.Per != tc.per {
+			t.Errorf("paused %v with %q in %q, want %q in %q", paused, got.Limit, got.Per, tc.limit, tc.per)
+		}
+	}
+}

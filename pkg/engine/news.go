@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// news is since when rules have not done with an object of which something has changed,
+// for those objects. The zero value has none. It is safe for concurrent use.
+type news struct {
+	mu    sync.Mutex
+	since map[Key]beginning // guarded by mu
+	// own is what was written for an object, until its rules want no more of it; guarded
+	// by mu.
+	own map[Key][]version
+}
+
+// beginning is the first change of an object, or of what its rules read.
+type beginning struct {
+	at time.Time
+	version
+}
+
+// version is one state of an object. It is comparable.
+type version struct {
+	object   Key // of any version of its resource
+	resource string
+}
+
+// begin notes that rules have something to look at; the first one counts, and what was
+// written for them does not.
+func (n *news) begin(key Key, first beginning) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.since == nil {
+		n.since = map[Key]beginning{}
+	}
+	known, begun := n.since[key]
+	if (!begun || first.at.Before(known.at)) && !slices.Contains(n.own[key], first.version) {
+		n.since[key] = first
+	}
+}
+
+// wrote notes what was written for an object. Its echo may have come already.
+func (n *news) wrote(key Key, written version) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.own == nil {
+		n.own = map[Key][]version{}
+	}
+	n.own[key] = append(n.own[key], written)
+	if n.since[key].version == written {
+		delete(n.since, key)
+	}
+}
+
+// done forgets what was written.
+func (n *news) done(key Key) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.own, key)
+}
+
+// take returns the first change of an object that is looked at now. Changes from now on
+// are others, unless it begins again.
+func (n *news) take(key Key) beginning {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	first := n.since[key]
+	delete(n.since, key)
+	return first
+}
+
+// tellSettled tells how long an object took that had changed, once its rules have done
+// with it.
+func (e *Engine) tellSettled(key Key, result outcome, first beginning) {
+	if result.state == settled || result.looked && !result.wrote {
+		e.news.done(key)
+	}
+	switch {
+	case first.at.IsZero():
+	case result.state != settled || len(result.troubles) > 0:
+		e.news.begin(key, first)
+	case result.looked:
+		e.options.Observer.Settled(key, e.options.Clock.Since(first.at))
+	}
+}
