@@ -16,8 +16,8 @@ import (
 )
 
 // cautious is [paints] for a quarter of the objects in ten minutes.
-func cautious(account, color string) string {
-	return strings.Replace(paints("color", account, color), "    watch:", "    limits: {maxObjects: 25%}\n    watch:", 1)
+func cautious(account string) string {
+	return strings.Replace(paints("color", account, "red"), "    watch:", "    limits: {maxObjects: 25%}\n    watch:", 1)
 }
 
 // configMaps puts as many into the world, which has no Events.
@@ -28,10 +28,10 @@ func (k *kit) configMaps(n int) {
 	}
 }
 
-// allPainted counts those of a color.
-func (k *kit) allPainted(n int, color string) (count int) {
+// countRed counts those that the rule has made red.
+func (k *kit) countRed(n int) (count int) {
 	for i := range n {
-		if k.field("configmaps", "shop", fmt.Sprint("c", i), "data", "color") == color {
+		if k.field("configmaps", "shop", fmt.Sprint("c", i), "data", "color") == "red" {
 			count++
 		}
 	}
@@ -56,12 +56,12 @@ func TestPauseOfAnObject(t *testing.T) {
 		k := newKit(t, nil)
 		k.account("shop", "ann")
 		k.configMaps(4)
-		set := asObject(t, cautious("ann", "red"))
+		set := asObject(t, cautious("ann"))
 		k.store(set)
 		k.setObjects(set)
 		stop := k.start()
 		k.pass(time.Minute)
-		if n := k.allPainted(4, "red"); n != 1 {
+		if n := k.countRed(4); n != 1 {
 			t.Errorf("%d are painted, want 1", n)
 		}
 		if got := k.status(set); got != "Ready=False Paused, Stalled=True Paused" {
@@ -76,7 +76,7 @@ func TestPauseOfAnObject(t *testing.T) {
 		}
 		k.setObjects(k.resuming(set, "other, paint"))
 		k.pass(time.Minute)
-		if n := k.allPainted(4, "red"); n != 2 {
+		if n := k.countRed(4); n != 2 {
 			t.Errorf("%d are painted, want another one", n)
 		}
 		want := map[string]any{spec.ResumeAnnotation: "other", "theirs": "kept"}
@@ -85,7 +85,7 @@ func TestPauseOfAnObject(t *testing.T) {
 		}
 		k.setObjects(k.resuming(set, "paint")) // It is asked for anew before the operator knew better.
 		k.pass(time.Minute)
-		if n := k.allPainted(4, "red"); n != 2 {
+		if n := k.countRed(4); n != 2 {
 			t.Errorf("%d are painted: what was asked for before it paused again counts", n)
 		}
 		stop()
@@ -103,7 +103,7 @@ func TestAnnotationIsTakenOffAtLast(t *testing.T) {
 		k := newKit(t, nil)
 		k.account("shop", "ann")
 		k.configMaps(2)
-		set := asObject(t, cautious("ann", "red"))
+		set := asObject(t, cautious("ann"))
 		k.store(set)
 		k.setObjects(set)
 		stop := k.start()
@@ -117,7 +117,7 @@ func TestAnnotationIsTakenOffAtLast(t *testing.T) {
 		if got := k.field("rulesets", "shop", "color", "metadata", "annotations", spec.ResumeAnnotation); got != nil {
 			t.Errorf("the annotation is %v", got)
 		}
-		if n := k.allPainted(2, "red"); n != 2 {
+		if n := k.countRed(2); n != 2 {
 			t.Errorf("%d are painted", n)
 		}
 		stop()
@@ -130,7 +130,7 @@ func TestPauseOutlivesTheProcess(t *testing.T) {
 		k := newKit(t, nil)
 		k.account("shop", "ann")
 		k.configMaps(3)
-		set := asObject(t, cautious("ann", "red"))
+		set := asObject(t, cautious("ann"))
 		k.store(set)
 		k.setObjects(set)
 		stop := k.start()
@@ -144,7 +144,7 @@ func TestPauseOutlivesTheProcess(t *testing.T) {
 		k.setObjects(set)
 		stop = k.start()
 		k.pass(time.Hour)
-		if n := k.allPainted(3, "red"); n != 1 {
+		if n := k.countRed(3); n != 1 {
 			t.Errorf("%d are painted, want none more", n)
 		}
 		if got := k.status(set); got != "Ready=False Paused, Stalled=True Paused" {
@@ -159,20 +159,20 @@ func TestPauseOfAFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, nil)
 		k.configMaps(3)
-		k.files(cautious("", "red"))
+		k.files(cautious(""))
 		stop := k.start()
 		k.pass(time.Minute)
-		if n := k.allPainted(3, "red"); n != 1 {
+		if n := k.countRed(3); n != 1 {
 			t.Errorf("%d are painted, want 1", n)
 		}
 		stored := fmt.Sprint(k.field("configmaps", "system", "dyncontroller-inventory-default", "data"))
 		if !strings.Contains(stored, `"paused":[{`) || len(k.recorded()) > 0 {
 			t.Errorf("stored %s, events %v", stored, k.recorded())
 		}
-		k.files(strings.Replace(cautious("", "red"), "namespace: shop}",
+		k.files(strings.Replace(cautious(""), "namespace: shop}",
 			"namespace: shop, annotations: {dyncontroller.dev/resume: paint}}", 1))
 		k.pass(time.Minute)
-		if n := k.allPainted(3, "red"); n != 2 {
+		if n := k.countRed(3); n != 2 {
 			t.Errorf("%d are painted, want another one", n)
 		}
 		stop()
@@ -211,7 +211,7 @@ func TestEventThatCannotBeRecorded(t *testing.T) {
 				k.account("shop", "ann")
 				k.configMaps(3)
 				k.set(func(w *world) { w.fails["POST events"] = tc.status })
-				set := asObject(t, cautious("ann", "red"))
+				set := asObject(t, cautious("ann"))
 				k.store(set)
 				k.setObjects(set)
 				stop := k.start()

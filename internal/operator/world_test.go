@@ -293,6 +293,8 @@ func (w *world) put(resource string, object map[string]any) {
 }
 
 // remove takes an object away, whatever its finalizers.
+//
+//nolint:unparam // It reads as what it is about.
 func (w *world) remove(resource, namespace, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -300,10 +302,12 @@ func (w *world) remove(resource, namespace, name string) {
 	w.drop(at, w.objects[at.key()])
 }
 
+//nolint:unparam // It reads as what it is about.
 func (w *world) configMap(namespace, name string, data map[string]any) {
 	w.put("configmaps", under(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": data}, namespace, name))
 }
 
+//nolint:unparam // It reads as what it is about.
 func (w *world) account(namespace, name string) {
 	w.put("serviceaccounts", under(map[string]any{"apiVersion": "v1", "kind": "ServiceAccount"}, namespace, name))
 }

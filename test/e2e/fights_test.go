@@ -117,7 +117,7 @@ spec:
 const keepsOne = fightHead + `
   - name: keeps-one
     watch: maps
-    when: object.data.size != "1"
+    when: object.data?.size != "1"
     actions: [{patch: {merge: {data: {size: "1"}}}}]
 `
 
@@ -128,11 +128,11 @@ func TestFightOfTwoRules(t *testing.T) {
 	f := begin(t, namespace, fightHead+`
   - name: up
     watch: maps
-    when: object.data.size != "1"
+    when: object.data?.size != "1"
     actions: [{patch: {merge: {data: {size: "1"}}}}]
   - name: down
     watch: maps
-    when: object.data.size == "1"
+    when: object.data?.size == "1"
     actions: [{patch: {merge: {data: {size: "2"}}}}]
 `)
 	f.expectNamed(2, "fight/up", "fight/down", "data.size", "contested")
@@ -147,14 +147,14 @@ func TestFightAcrossObjects(t *testing.T) {
 	f := begin(t, namespace, fightHead+`
   - name: here
     watch: maps
-    when: object.data.size != "1"
+    when: object.data?.size != "1"
     actions: [{patch: {merge: {data: {size: "1"}}}}]
   - name: there
     watch: sources
     with:
       other: {resource: maps, name: contested}
-    when: other?.data?.size != object.data.size
-    actions: [{patch: {target: other, merge: {data: {size: "${object.data.size}"}}}}]
+    when: other != nil && other.data?.size != object.data?.size
+    actions: [{patch: {target: other, merge: {data: {size: "${object.data?.size ?? '0'}"}}}}]
 `)
 	f.expectNamed(2, "fight/here", "fight/there", "data.size", "contested")
 	f.expectSlow()
@@ -167,7 +167,7 @@ func TestFightWithItself(t *testing.T) {
 	f := begin(t, namespace, fightHead+`
   - name: counts
     watch: maps
-    actions: [{patch: {merge: {data: {size: "${string(int(object.data.size) + 1)}"}}}}]
+    actions: [{patch: {merge: {data: {size: "${string(int(object.data?.size ?? '0') + 1)}"}}}}]
 `)
 	f.expectNamed(1, "fight/counts", "itself", "data.size", "contested")
 	f.expectSlow()
