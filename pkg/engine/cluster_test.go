@@ -275,7 +275,9 @@ func (c *cluster) engineWith(house engine.Housekeeping) *engine.Engine {
 	if c.tune != nil {
 		c.tune(&options)
 	}
-	return engine.New(options)
+	e := engine.New(options)
+	e.RetryTogether()
+	return e
 }
 
 // nextName implements [engine.Options.Name].

@@ -36,3 +36,9 @@ func (e *Engine) Remembered() map[string]int {
 
 // Asking counts who asked anything of a selection.
 func (e *Engine) Asking(selection plan.Selection) int { return len(e.related.Asking(selection)) }
+
+// RetryTogether has what begins to fail together be tried again together, after times that
+// can be told.
+func (e *Engine) RetryTogether() {
+	e.quarantine.spread = func(Key, plan.Rule, int) float64 { return 0 }
+}

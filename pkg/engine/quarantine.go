@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"cmp"
 	"hash/maphash"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,43 +13,19 @@ import (
 )
 
 const (
-	// respite is how long a rule in quarantine waits for its first retry; for one of the
-	// last it waits for lastRetry. It is also how long after an attempt a change of what the
+	// respite is how long a rule in quarantine waits for its first retry at most; for one of
+	// the last it waits for lastRetry. It is also how long after an attempt a change of what the
 	// rule sees is followed by the next one, at least: an object that changes all the time
 	// would have it fail all the time.
 	respite = 10 * time.Second
 )
 
-// Quarantined is a rule that keeps failing for an object. It is tried again slowly, and
-// sooner when there is a change of the object, of what the rule reads of others, or of
-// the rules.
-type Quarantined struct {
-	Key   Key
-	Rules []plan.Rule // none where the object could not be looked at by any
-	Err   error       // of the last attempt
-	Since time.Time   // of the first failure
-	// Attempts are those that failed since.
-	Attempts int
-	// Next is when it is tried again at the latest. It is zero for a rule that cannot be
-	// evaluated: it does not get better with time.
-	Next time.Time
-}
-
-// Quarantined lists what keeps failing, in the order of the objects and rules.
-func (e *Engine) Quarantined() []Quarantined { return e.quarantine.list() }
-
-// QuarantinedObjects counts the objects for which each rule is in quarantine. The zero
-// rule stands for those that could not be looked at.
-func (e *Engine) QuarantinedObjects() map[plan.Rule]int {
-	e.quarantine.mu.Lock()
-	defer e.quarantine.mu.Unlock()
-	return maps.Clone(e.quarantine.counts)
-}
-
 // quarantine is what is known of rules that fail for an object. The zero rule stands for
 // all of them, where they were not even asked. It is safe for concurrent use.
 type quarantine struct {
 	seed maphash.Seed
+	// spread is by how much of half its time a retry comes sooner, from 0 to 1.
+	spread func(key Key, rule plan.Rule, tried int) float64
 
 	mu     sync.Mutex
 	of     map[Key]map[plan.Rule]*trial // guarded by mu
@@ -78,7 +52,21 @@ type grounds struct {
 }
 
 func newQuarantine() *quarantine {
-	return &quarantine{seed: maphash.MakeSeed(), of: map[Key]map[plan.Rule]*trial{}, counts: map[plan.Rule]int{}}
+	q := &quarantine{seed: maphash.MakeSeed(), of: map[Key]map[plan.Rule]*trial{}, counts: map[plan.Rule]int{}}
+	q.spread = q.scatter
+	return q
+}
+
+// scatter differs from one object and rule to the next, so that what begins to fail
+// together is not tried again together.
+func (q *quarantine) scatter(key Key, rule plan.Rule, tried int) float64 {
+	const fine = 1 << 20
+	sum := maphash.Comparable(q.seed, struct {
+		key   Key
+		rule  plan.Rule
+		tried int
+	}{key, rule, tried})
+	return float64(sum%fine) / fine
 }
 
 // fail notes a failed attempt, and reports whether it is the one too many.
@@ -104,12 +92,12 @@ func (q *quarantine) fail(key Key, rule plan.Rule, s setback, saw grounds, now t
 		t.isolated, isolated = true, true
 		q.counts[rule]++
 	}
-	t.next = t.nextTry(s, now)
+	t.next = t.nextTry(s, now, q.spread(key, rule, t.slow))
 	return isolated
 }
 
 // nextTry is when to try again what has just failed.
-func (t *trial) nextTry(s setback, now time.Time) time.Time {
+func (t *trial) nextTry(s setback, now time.Time, spread float64) time.Time {
 	switch {
 	case s.futile:
 		return time.Time{}
@@ -118,10 +106,8 @@ func (t *trial) nextTry(s setback, now time.Time) time.Time {
 	case !t.isolated || s.passes:
 		return now.Add(s.after)
 	}
-	wait := lastRetry
-	if t.slow < 16 { // Beyond that it is longer anyway.
-		wait = min(respite<<t.slow, lastRetry)
-	}
+	wait := min(respite<<min(t.slow, 16), lastRetry)
+	wait -= time.Duration(float64(wait/2) * spread)
 	t.slow++
 	return now.Add(max(wait, s.after))
 }
@@ -227,37 +213,6 @@ func (q *quarantine) isolated(key Key, rule plan.Rule) bool {
 	defer q.mu.Unlock()
 	t := q.of[key][rule]
 	return t != nil && t.isolated
-}
-
-func compareRules(a, b plan.Rule) int {
-	return cmp.Or(
-		cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Set, b.Set), cmp.Compare(a.Name, b.Name),
-	)
-}
-
-func (q *quarantine) list() []Quarantined {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var out []Quarantined
-	for key, trials := range q.of {
-		for rule, t := range trials {
-			if !t.isolated {
-				continue
-			}
-			one := Quarantined{Key: key, Err: t.err, Since: t.since, Attempts: t.attempts, Next: t.next}
-			if rule != (plan.Rule{}) {
-				one.Rules = []plan.Rule{rule}
-			}
-			out = append(out, one)
-		}
-	}
-	slices.SortFunc(out, func(a, b Quarantined) int {
-		if order := a.Key.compare(b.Key); order != 0 {
-			return order
-		}
-		return slices.CompareFunc(a.Rules, b.Rules, compareRules)
-	})
-	return out
 }
 
 // sum tells objects from what they were before: of the same it is the same, in whatever
