@@ -21,7 +21,7 @@ import (
 const establishTimeout = time.Minute
 
 // InstallCRDs creates the CustomResourceDefinitions of YAML files, or updates them, and returns when the API server
-// serves every version of each and discovery lists it.
+// serves every version of each, discovery lists it and its schema is published.
 func (c *ControlPlane) InstallCRDs(ctx context.Context, files ...string) error {
 	var crds []*unstructured.Unstructured
 	for _, file := range files {
@@ -123,12 +123,17 @@ func served(crd *unstructured.Unstructured) ([]schema.GroupVersionResource, erro
 	return resources, nil
 }
 
-// listed says whether discovery lists a resource and a list of it is answered; neither implies the other.
+// listed says whether discovery lists a resource, its group and version are described, and a list of it is answered; none
+// of these implies another.
 func (c *ControlPlane) listed(ctx context.Context, resource schema.GroupVersionResource) bool {
 	known, err := c.discovery.ServerResourcesForGroupVersion(resource.GroupVersion().String())
 	if err != nil || !slices.ContainsFunc(known.APIResources, func(r metav1.APIResource) bool {
 		return r.Name == resource.Resource
 	}) {
+		return false
+	}
+	described, err := c.discovery.OpenAPIV3().Paths()
+	if err != nil || described["apis/"+resource.GroupVersion().String()] == nil {
 		return false
 	}
 	_, err = c.dynamic.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
