@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/crew"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -128,7 +129,8 @@ func (t *Tally) Concluded(key engine.Key, failures []engine.Failure) {
 }
 
 func passes(err error) bool {
-	return errors.Is(err, engine.ErrUnrecorded) || errors.Is(err, engine.ErrBusy)
+	waits := func(why error) bool { return errors.Is(err, why) }
+	return slices.ContainsFunc([]error{engine.ErrUnrecorded, engine.ErrBusy, engine.ErrUncounted, crew.ErrCrowded}, waits)
 }
 
 // Forgot is told that the engine remembers nothing of an object any more.

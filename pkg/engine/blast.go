@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -153,7 +152,7 @@ func (a *attempt) held(rule plan.Rule, answer limit.Answer) *obstacle {
 }
 
 // account notes what became of an operation that was sent.
-func (a *attempt) account(operation plan.Operation, class write.Class) {
+func (a *attempt) account(operation plan.Operation, effective bool) {
 	var counted []plan.Rule
 	for _, rule := range operation.Rules {
 		if a.claimed[rule] > 0 && concernOf(operation, rule) == counts {
@@ -162,7 +161,7 @@ func (a *attempt) account(operation plan.Operation, class write.Class) {
 		}
 	}
 	if len(counted) > 0 {
-		a.engine.limited.Settle(counted, a.record.uid, class == write.Written || class == write.Ambiguous)
+		a.engine.limited.Settle(counted, a.record.uid, effective)
 		a.engine.limited.free()
 	}
 }

@@ -34,7 +34,7 @@ func (a *attempt) saw(written map[types.UID]string) grounds {
 	for _, known := range a.asked.answers {
 		objects = append(objects, known.objects...)
 	}
-	return grounds{a.engine.quarantine.sum(objects, written), a.now.set}
+	return grounds{a.engine.quarantine.sum(objects, written), a.now}
 }
 
 // written are the versions of objects that the attempt has changed.
@@ -63,7 +63,7 @@ func (a *attempt) isolate(decided plan.Plan) {
 			continue // It is not known yet whose fault it is.
 		}
 		for _, rule := range s.rules {
-			if q.fail(a.key, rule, s, saw, a.engine.options.Clock.Now()) {
+			if q.fail(a.key, rule, s, saw, a.engine.options.Clock.Now()) && !s.futile {
 				a.tellIsolated(rule, s.err)
 			}
 		}
@@ -75,7 +75,8 @@ func (a *attempt) isolate(decided plan.Plan) {
 }
 
 // unevaluated are the rules that cannot be evaluated. They are functions of what they
-// see, so that is what has to change.
+// see, so that is what has to change. They are told of as decisions are: a rule that is
+// wrong may fail for all objects at once, and an Event of each would be too much.
 func unevaluated(decisions []plan.Decision) []setback {
 	var out []setback
 	for _, t := range troubled(slices.DeleteFunc(slices.Clone(decisions), func(d plan.Decision) bool { return d.Outcome != plan.Failed })) {

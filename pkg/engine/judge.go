@@ -12,12 +12,12 @@ import (
 func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) {
 	if sent.kept {
 		maps.Copy(a.record.ineffective, sent.known)
-		a.account(sent.planned, write.Unchanged)
+		a.account(sent.planned, false)
 		a.keep()
 		return
 	}
-	result = a.resolve(ctx, sent, result)
-	a.account(sent.planned, result.Class)
+	result, effective := a.resolve(ctx, sent, result)
+	a.account(sent.planned, effective)
 	result.Err = a.asked.hidden.error(result.Err)
 	told := a.asked.hidden.operation(sent.Operation)
 	a.contend(sent, told, result)
@@ -88,8 +88,9 @@ func (a *attempt) chain(sent sending, result write.Result) {
 }
 
 // resolve finds out by reading what became of a write of which that is not known: it
-// may have happened. The caches have to show what is there now.
-func (a *attempt) resolve(ctx context.Context, sent sending, result write.Result) write.Result {
+// may have happened. The caches have to show what is there now. It reports whether the
+// write has changed something, as far as can be found out.
+func (a *attempt) resolve(ctx context.Context, sent sending, result write.Result) (resolved write.Result, effective bool) {
 	switch {
 	case result.Class == write.Ambiguous:
 		return a.find(ctx, sent, result)
@@ -105,12 +106,13 @@ func (a *attempt) resolve(ctx context.Context, sent sending, result write.Result
 	case sent.prefix != "" && result.Class == write.Written && result.Echo == nil:
 		a.record.names.keep(sent) // Nothing keeps the rules from wanting it again.
 	}
-	return result
+	return result, result.Class == write.Written
 }
 
-func (a *attempt) find(ctx context.Context, sent sending, result write.Result) write.Result {
+func (a *attempt) find(ctx context.Context, sent sending, result write.Result) (found write.Result, effective bool) {
 	target := sent.Target
 	live, err := a.engine.options.Live.Get(ctx, target.GVR, target.Namespace, target.Name)
+	effective = err != nil || uidOf(live) != target.UID || versionOf(live) != target.ResourceVersion
 	switch {
 	case err == nil && live != nil:
 		target.UID, target.ResourceVersion = uidOf(live), versionOf(live)
@@ -121,7 +123,7 @@ func (a *attempt) find(ctx context.Context, sent sending, result write.Result) w
 		target.ResourceVersion = ""
 		result.Echo = &write.Echo{Object: target, Gone: true}
 	}
-	return result
+	return result, effective
 }
 
 // refused judges a write that failed.

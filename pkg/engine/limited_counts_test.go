@@ -18,17 +18,22 @@ func TestIneffectiveWritesDoNotCount(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		result write.Result
+		blind  bool // live reads fail
 		paused bool
 	}{
-		"Unchanged": {"The API server took it, and nothing changed.", write.Result{Class: write.Unchanged}, false},
-		"Refused":   {"It never happened.", write.Result{Class: write.Terminal, Err: errRefused}, false},
-		"Stale":     {"Nor did what is out of date.", write.Result{Class: write.Stale, Err: errRefused}, false},
-		"Ambiguous": {"It may have.", write.Result{Class: write.Ambiguous, Err: errRefused}, true},
+		"Unchanged": {"The API server took it, and nothing changed.", write.Result{Class: write.Unchanged}, false, false},
+		"Refused":   {"It never happened.", write.Result{Class: write.Terminal, Err: errRefused}, false, false},
+		"Stale":     {"Nor did what is out of date.", write.Result{Class: write.Stale, Err: errRefused}, false, false},
+		"Ambiguous": {"It may have, but a live read shows that it did not.", write.Result{Class: write.Ambiguous, Err: errRefused}, false, false},
+		"Unknown":   {"It may have, and nobody can tell.", write.Result{Class: write.Ambiguous, Err: errRefused}, true, true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster()
 			c.putMany(t, 6)
+			if tc.blind {
+				c.liveOK = func() error { return errRefused }
+			}
 			c.answer = func(operation plan.Operation) *write.Result {
 				result := tc.result
 				result.Object = c.get(operation.Target.Name)

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"errors"
+	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -73,7 +75,7 @@ func (o outcome) refused(t trouble, class write.Class, after time.Duration) outc
 	return o.setBack(setback{
 		trouble: t, after: after,
 		hopeless: class == write.Terminal || class == write.OwnedByAnother,
-		passes:   class == write.Stale || class == write.Overloaded || class == write.Unreachable,
+		passes:   class == write.Stale || passes(class, t.err),
 	})
 }
 
@@ -82,8 +84,22 @@ func (o outcome) unread(t trouble) outcome {
 	class := write.Classify(t.err)
 	return o.setBack(setback{
 		trouble: t, after: suggestedDelay(t.err),
-		passes: class == write.Overloaded || class == write.Unreachable || errors.Is(t.err, crew.ErrCrowded),
+		passes: passes(class, t.err) || errors.Is(t.err, crew.ErrCrowded),
 	})
+}
+
+// passes reports whether it is for the API server, or what is before it, that something
+// failed. A 500 is not: a webhook that fails for one object is answered so.
+func passes(class write.Class, err error) bool {
+	if class == write.Overloaded || class == write.Unreachable {
+		return true
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return slices.Contains([]int32{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Status().Code)
+	}
+	_, unanswered := errors.AsType[*url.Error](err)
+	return unanswered
 }
 
 // heldBack adds what was not even tried, and is tried again like what failed.

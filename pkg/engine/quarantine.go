@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 const (
@@ -48,7 +47,7 @@ type trial struct {
 // grounds is what an attempt was decided by. It is comparable.
 type grounds struct {
 	objects uint64
-	rules   *rules.Set
+	rules   *active // Another one, too, where the same are put into effect again.
 }
 
 func newQuarantine() *quarantine {

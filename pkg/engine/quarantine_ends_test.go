@@ -93,8 +93,8 @@ func TestUnevaluated(t *testing.T) {
 		if got := c.seen.of(&c.seen.evaluated); got != evaluated {
 			t.Errorf("it was evaluated %d times more although nothing has changed", got-evaluated)
 		}
-		if len(c.events) != 1 || !isolation(c.events[0]) {
-			t.Errorf("events %v", c.events)
+		if len(c.events) > 0 {
+			t.Errorf("events %v: such a rule may fail for all objects at once", c.events)
 		}
 		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 4}}`)
 		pass(time.Second)

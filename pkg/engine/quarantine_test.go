@@ -173,10 +173,16 @@ func TestReleasedByChange(t *testing.T) {
     actions: [{patch: {merge: {spec: {found: "${found?.spec.size ?? 0}"}}}}]
 `
 	fixed := strings.ReplaceAll(reads, "?? 0", "?? 1")
+	same := families(t, reads)
 	tests := map[string]struct {
 		reason string
 		change func(t *testing.T, c *cluster, e *engine.Engine)
 	}{
+		"Again": {"Somebody who has regained a right has the same rules take effect again.", func(t *testing.T, _ *cluster, e *engine.Engine) {
+			if err := e.SetRules(same); err != nil {
+				t.Fatal(err)
+			}
+		}},
 		"Object": {"It may have been for the object.", func(t *testing.T, c *cluster, _ *engine.Engine) {
 			c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 2}}`)
 		}},
@@ -194,7 +200,7 @@ func TestReleasedByChange(t *testing.T) {
 			c := newCluster()
 			c.put(t, small)
 			r := refuse(c, "reads", write.Terminal)
-			runWith(t, c, engine.Housekeeping{}, families(t, reads), func(t *testing.T, e *engine.Engine) {
+			runWith(t, c, engine.Housekeeping{}, same, func(t *testing.T, e *engine.Engine) {
 				pass(2 * time.Hour)
 				pass(time.Minute) // Since the last retry, some time.
 				r.since()
