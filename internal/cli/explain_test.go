@@ -193,3 +193,72 @@ func errorOf(err error) string {
 	}
 	return err.Error()
 }
+
+const secretRules = `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: ClusterRuleSet
+metadata: {name: guard}
+spec:
+  resources:
+    pods: {version: v1, resource: pods}
+    configmaps: {version: v1, resource: configmaps}
+    secrets: {version: v1, resource: secrets}
+  rules:
+  - name: r
+    watch: pods
+    with:
+      login: {resource: secrets, name: login}
+      cm: {resource: configmaps, name: "${token}"}
+      cms: {resource: configmaps, matchLabels: {app: "${token[2:9]}"}}
+    let: {token: "login?.data?.token == nil ? '' : fromBase64(login.data.token)"}
+    when: cm?.metadata?.labels != nil && len(cms) == 1
+    actions:
+    - apply: {resource: configmaps, manifest: {metadata: {name: "x-${token[2:9]}"}, data: {a: b}}}
+    - patch: {target: cm, merge: {data: {a: c}}}
+    - forEach: {c: "${[{'kind': 'X', 'metadata': {'name': token[2:9]}}]}"}
+      event: {reason: R, message: a}
+`
+
+const secretRelated = `
+{apiVersion: v1, kind: Secret, metadata: {name: login, namespace: shop}, data: {token: Y2FuYXJ5LWluLWEtbWluZQ==}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: canary-in-a-mine, namespace: shop, labels: {app: nary-in}}, data: {a: b}}
+`
+
+// TestExplainSecrets holds that names tell nothing of a Secret, in the tree and as JSON.
+func TestExplainSecrets(t *testing.T) {
+	folder := t.TempDir()
+	for file, text := range map[string]string{
+		"rules.yaml": secretRules, "related.yaml": secretRelated,
+		"pod.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, uid: u-1}, spec: {containers: [{name: c, image: i}]}}",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for format, want := range map[string][]string{
+		"tree": {
+			"result  matched\n", "cm: configmaps.v1 by name (masked): 1 found (", "cms: configmaps.v1 by labels (masked): 1 found (", "cm?.metadata?.labels is (masked)\n",
+			"    apply configmaps shop/(masked)\n", "    merge configmaps shop/(masked)\n", "for each c: 1", "would be sent\n  apply configmaps shop/(masked)",
+		},
+		"json": {`"outcome": "matched"`, `"by": "name (masked)"`, `"object": "configmaps shop/(masked)"`},
+	} {
+		t.Run(format, func(t *testing.T) {
+			code, stdout, stderr := invoke(t, "explain", "r", "--rules", filepath.Join(folder, "rules.yaml"), "--object", filepath.Join(folder, "pod.yaml"),
+				"--related", filepath.Join(folder, "related.yaml"), "--now", "2026-01-01T12:00:00Z", "-o", format)
+			if code != exitClean {
+				t.Errorf("it ends with %d: %s", code, stderr)
+			}
+			for _, part := range want {
+				if !strings.Contains(stdout, part) {
+					t.Errorf("nothing is said of %q:\n%s", part, stdout)
+				}
+			}
+			for _, part := range []string{"canary", "nary", "mine", "Y2FuYXJ5"} {
+				if strings.Contains(stdout+stderr, part) {
+					t.Errorf("%q is told:\n%s%s", part, stdout, stderr)
+				}
+			}
+		})
+	}
+}

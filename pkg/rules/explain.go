@@ -119,6 +119,8 @@ type explanation struct {
 	next    *trace.Next     // nil where the rule does not look again
 	tells   map[int]bool    // whether a name comes from a Secret, as far as it was asked
 	opened  map[string]bool // names of let whose definition has been told
+	// unnamed are the objects whose names the rule has from a Secret.
+	unnamed map[plan.Object]bool
 }
 
 // keep remembers what a turn has come to, before the next rule has its own.
@@ -145,7 +147,8 @@ func (x *explanation) tell(out *trace.Trace, decided plan.Plan) {
 	s := x.showing()
 	at := slices.IndexFunc(decided.Decisions, func(d plan.Decision) bool { return d.Rule == x.rule.ID })
 	decision := decided.Decisions[at]
-	out.Requests = x.requests(decided)
+	x.unname()
+	out.Requests = x.requests(s, decided)
 	out.Decision = trace.Decision{
 		Outcome: decision.Outcome, Reason: s.text(decision.Reason), Audited: decision.Audited,
 		Settled: decision.Outcome == plan.Matched && len(out.Requests) == 0 && !x.records(),
@@ -167,7 +170,7 @@ func (x *explanation) records() bool {
 }
 
 // requests are the operations that the rule takes part in.
-func (x *explanation) requests(decided plan.Plan) []trace.Request {
+func (x *explanation) requests(s *showing, decided plan.Plan) []trace.Request {
 	var out []trace.Request
 	add := func(all []plan.Operation, audited bool) {
 		for _, o := range all {
@@ -175,7 +178,7 @@ func (x *explanation) requests(decided plan.Plan) []trace.Request {
 				continue
 			}
 			request := trace.Request{
-				Type: o.Type, Object: o.Target.String(), Subresource: o.Subresource, Manager: o.Manager, Force: o.Force, Audited: audited,
+				Type: o.Type, Object: s.object(o.Target), Subresource: o.Subresource, Manager: o.Manager, Force: o.Force, Audited: audited,
 			}
 			for _, rule := range o.Rules {
 				request.Rules = append(request.Rules, rule.String())

@@ -27,18 +27,23 @@ func (x *explanation) besides(s *showing) []trace.Action {
 			out = append(out, trace.Action{Kind: kind, Reached: true, Count: 1, Turns: []trace.Turn{{Wants: wants}}})
 		}
 	}
-	pruned := slices.Clone(x.turn.action.Wishes)
-	for _, step := range x.steps {
-		pruned = without(pruned, step.rest)
-		for _, turn := range step.turns {
-			pruned = without(pruned, turn.wishes)
-		}
-	}
-	for _, wish := range slices.Concat(pruned, x.turn.freed) {
+	for _, wish := range slices.Concat(x.unasked(), x.turn.freed) {
 		if wish.Type == plan.Finalize {
 			add("finalizer", wish)
 		} else {
 			add("prune", wish)
+		}
+	}
+	return out
+}
+
+// unasked are the wishes that no action has.
+func (x *explanation) unasked() []plan.Wish {
+	out := slices.Clone(x.turn.action.Wishes)
+	for _, step := range x.steps {
+		out = without(out, step.rest)
+		for _, turn := range step.turns {
+			out = without(out, turn.wishes)
 		}
 	}
 	return out
@@ -64,7 +69,7 @@ func (s *showing) action(step toldStep) trace.Action {
 	for _, turn := range step.turns {
 		told := trace.Turn{Error: s.error(turn.err)}
 		if out.ForEach != "" {
-			element := s.element(turn.element, step.secret)
+			element := s.element(turn.element, step)
 			told.Element = &element
 		}
 		if turn.when != nil {
@@ -85,18 +90,20 @@ func (s *showing) action(step toldStep) trace.Action {
 	return out
 }
 
-// element names an object, and shows anything else.
-func (s *showing) element(v any, secret bool) trace.Value {
+// element names an object, and shows anything else. What an expression made of a Secret
+// may look like an object.
+func (s *showing) element(v any, step toldStep) trace.Value {
 	object, isMap := v.(map[string]any)
-	if isMap && plan.Text(object, "kind") != "" && plan.Text(object, "metadata", "name") != "" {
-		return trace.Value{Summary: s.text(plan.Text(object, "kind") + " " + nameOfObject(object))}
+	loop := step.step.Loop()
+	if hidden := step.secret && s.foundBySecret(loop.Name, loop); !hidden && isMap && plan.Text(object, "kind") != "" && plan.Text(object, "metadata", "name") != "" {
+		return trace.Value{Summary: s.text(plan.Text(object, "kind")) + " " + s.related(object)}
 	}
-	return s.within(v, secret)
+	return s.within(v, step.secret)
 }
 
 func (s *showing) event(e plan.Event, secret bool) trace.Event {
 	out := trace.Event{
-		Object: s.text(e.Regarding.String()), Type: e.Type, Reason: s.text(e.Reason), Message: s.text(e.Message),
+		Object: s.object(e.Regarding), Type: e.Type, Reason: s.text(e.Reason), Message: s.text(e.Message),
 	}
 	if secret {
 		out.Reason, out.Message = trace.Masked, trace.Masked
@@ -110,7 +117,7 @@ func (s *showing) wants(wishes []plan.Wish, written *document.Node) []trace.Want
 	var out []trace.Want
 	for _, wish := range wishes {
 		built := plan.Build([]plan.Wish{wish}, plan.Options{Canonical: s.evaluation.set.canonical})
-		want := trace.Want{Type: wish.Type, Object: s.text(wish.Target.String()), Subresource: wish.Subresource}
+		want := trace.Want{Type: wish.Type, Object: s.object(wish.Target), Subresource: wish.Subresource}
 		want.Already = len(built.Operations) == 0 && len(built.Decisions) == 0
 		for _, operation := range built.Operations {
 			want.Count += len(operation.Changes)

@@ -148,7 +148,7 @@ func (x *explanation) looked(s *showing, d *names.Definition, told *trace.Lookup
 	if err != nil || q == nil {
 		return
 	}
-	secret := x.useSecret(d.Related.Uses())
+	secret := x.asksSecret(d)
 	told.By = s.text(question(*q))
 	if secret {
 		told.By = string(q.By) + " " + trace.Masked
@@ -158,11 +158,14 @@ func (x *explanation) looked(s *showing, d *names.Definition, told *trace.Lookup
 		return
 	}
 	told.Count = len(found)
+	if secret {
+		return // The names are what was asked for.
+	}
 	for _, object := range found[:min(len(found), mostFound)] {
-		told.Found = append(told.Found, nameOfObject(object))
+		told.Found = append(told.Found, s.related(object))
 	}
 	for _, name := range q.Names {
-		if !secret && !slices.ContainsFunc(found, func(o map[string]any) bool { return plan.Text(o, "metadata", "name") == name }) {
+		if !slices.ContainsFunc(found, func(o map[string]any) bool { return plan.Text(o, "metadata", "name") == name }) {
 			told.Missing = append(told.Missing, s.text(name))
 		}
 	}

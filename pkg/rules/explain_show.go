@@ -54,7 +54,7 @@ func (x *explanation) tellsSecret(slot int) bool {
 		tells = plan.Object{GVR: x.evaluation.snapshot.GVR}.IsSecret()
 	case d == nil: // Of forEach, whose list is watched, or params and rule.
 	case d.Related != nil:
-		tells = plan.Object{GVR: d.Related.Declaration().GVR}.IsSecret()
+		tells = plan.Object{GVR: d.Related.Declaration().GVR}.IsSecret() || x.asksSecret(d)
 	default:
 		tells = x.useSecret(d.Uses())
 	}
@@ -125,7 +125,7 @@ func (s *showing) read(r expression.Read) trace.Read {
 }
 
 // hides reports whether a path leads to what may tell of a Secret. What names a Secret is
-// shown with every object.
+// shown with every object, unless it was found by what comes from one.
 func (s *showing) hides(path string) bool {
 	end := strings.IndexAny(path, ".?[(")
 	if end < 0 {
@@ -140,7 +140,7 @@ func (s *showing) hides(path string) bool {
 	}
 	rest := strings.TrimPrefix(strings.TrimPrefix(path[end:], "?"), ".")
 	d := s.rule.names.At(slot)
-	isObject := slot == names.Object || d != nil && d.Related != nil
+	isObject := slot == names.Object || d != nil && d.Related != nil && !s.asksSecret(d)
 	for _, open := range []string{"metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp", "type"} {
 		if below, is := strings.CutPrefix(rest, open); isObject && is && (below == "" || strings.ContainsAny(below[:1], ".?[")) {
 			return false

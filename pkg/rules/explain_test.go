@@ -68,8 +68,11 @@ func agrees(t *testing.T, told trace.Trace, id plan.Rule, decided plan.Plan) {
 			want = append(want, string(o.Type)+" "+o.Target.String())
 		}
 	}
-	for _, r := range told.Requests {
+	for i, r := range told.Requests {
 		got = append(got, string(r.Type)+" "+r.Object)
+		if before, _, masked := strings.Cut(got[i], trace.Masked); masked && i < len(want) && strings.HasPrefix(want[i], before) {
+			want[i] = got[i]
+		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s: requests (-planned +explained):\n%s", id, diff)
@@ -294,14 +297,20 @@ func TestExplainSecrets(t *testing.T) {
 				t.Fatal(err)
 			}
 			shown += string(data)
-			for _, part := range []string{"canary", "anary", "nary", "cana", "mine", "Y2FuYXJ5"} {
-				if strings.Contains(shown, part) {
-					t.Errorf("%q is told:\n%s", part, shown)
-				}
-			}
+			tellsNothing(t, shown)
 			if !strings.Contains(shown, trace.Masked) && name != "Fails" {
 				t.Errorf("nothing is masked:\n%s", shown)
 			}
 		})
+	}
+}
+
+// tellsNothing holds that no part of the Secret "canary-in-a-mine" is in a text.
+func tellsNothing(t *testing.T, shown string) {
+	t.Helper()
+	for _, part := range []string{"canary", "anary", "nary", "cana", "mine", "Y2FuYXJ5"} {
+		if strings.Contains(shown, part) {
+			t.Errorf("%q is told:\n%s", part, shown)
+		}
 	}
 }

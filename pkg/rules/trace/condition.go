@@ -66,7 +66,8 @@ type Lookup struct {
 	// empty where there was nothing to look for, as for a name that is nil.
 	Resource string `json:"resource"`
 	By       string `json:"by,omitempty"`
-	// Found are the objects, as namespace/name, the first ones of Count.
+	// Found are the objects, as namespace/name, the first ones of Count. There are none
+	// where they would tell of a Secret.
 	Found []string `json:"found,omitempty"`
 	Count int      `json:"count"`
 	// Missing are the names that no object has.

@@ -97,6 +97,8 @@ func (l Lookup) text() string {
 	switch {
 	case l.Count == 0:
 		out += "none"
+	case len(l.Found) == 0:
+		out += fmt.Sprintf("%d found", l.Count)
 	case l.Count > len(l.Found):
 		out += fmt.Sprintf("%d, first %s", l.Count, strings.Join(l.Found, ", "))
 	default:

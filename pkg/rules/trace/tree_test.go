@@ -58,6 +58,7 @@ func whole() trace.Trace {
 				{Name: "b", Resource: "pods.v1", Asked: true, By: "name x, y", Found: []string{"shop/x"}, Missing: []string{"y"}, Count: 1},
 				{Name: "c", Resource: "pods.v1", Asked: true, By: "all", Found: []string{"shop/p"}, Count: 9},
 				{Name: "d", Resource: "pods.v1", Asked: true, By: "name z in shop", Missing: []string{"z"}},
+				{Name: "h", Resource: "pods.v1", Asked: true, By: "name (masked)", Count: 2},
 				{Name: "e", Resource: "pods.v1", Asked: true},
 				{Name: "f", Resource: "pods.v1", Asked: true, Error: "forbidden"},
 				{Name: "g", Resource: "pods.v1", At: trace.Place{Line: 4, Column: 7}},

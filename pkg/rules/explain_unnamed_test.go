@@ -1,0 +1,203 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+)
+
+// TestExplainSecretNames holds that names and labels tell nothing of a Secret, and that
+// names which have nothing to do with it are told.
+func TestExplainSecretNames(t *testing.T) {
+	const (
+		living = `{metadata: {name: basic, namespace: db, uid: u-basic}, spec: {size: 1, names: [a]}}`
+		login  = `{metadata: {name: login, namespace: db}, data: {token: Y2FuYXJ5LWluLWEtbWluZQ==}}`
+		whole  = `{metadata: {name: canary-in-a-mine, namespace: db, uid: m-1, labels: {app: nary-in}}, data: {a: b, "nary": x}}`
+		other  = `{metadata: {name: other, namespace: db, uid: m-2, labels: {app: web}}, data: {a: b}}`
+		far    = `{metadata: {name: far, namespace: db, uid: m-3}, data: {a: b}}`
+		token  = "let: {token: \"fromBase64(login?.data?.token ?? '')\"}"
+		named  = `manifest: {metadata: {name: "x-${token[2:9]}"}, data: {a: b}}`
+	)
+	maker := plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "r"}
+	made := fmt.Sprintf(`{metadata: {name: x-nary-in, namespace: db, uid: m-4, labels: {%s: %s, %s: r, %s: u-basic},
+		managedFields: [{manager: %s, operation: Apply, fieldsV1: {"f:data": {"f:a": {}}}}]}, data: {a: b}}`,
+		plan.LabelSet, maker.SetID(), plan.LabelRule, plan.LabelOwnerUID, maker.FieldManager())
+	tests := map[string]struct {
+		reason string
+		maps   []string
+		with   string
+		rule   string   // the rest of the rule
+		want   []string // parts of the tree
+	}{
+		"Applied": {
+			reason: "A name that is made of a Secret.",
+			rule:   "actions: [{apply: {resource: configmaps, " + named + "}}]",
+			want:   []string{"    apply configmaps db/(masked)\n", "would be sent\n  apply configmaps db/(masked), as "},
+		},
+		"AppliedForEach": {
+			reason: "A name that is made of what comes from one.",
+			rule:   `actions: [{forEach: {part: "${[token[2:9]]}"}, apply: {resource: configmaps, manifest: {metadata: {name: "x-${part}"}}}}]`,
+			want:   []string{"apply configmaps db/(masked)\n", "would be sent\n  apply configmaps db/(masked)"},
+		},
+		"AppliedWhole": {
+			reason: "A manifest of which nobody knows before what is in it.",
+			rule:   `actions: [{apply: {resource: configmaps, manifest: {metadata: "${{'name': 'x-' + token[2:9]}}", data: {a: b}}}}]`,
+			want:   []string{"apply configmaps db/(masked)\n"},
+		},
+		"AppliedFar": {
+			reason: "A namespace may tell as much.",
+			rule:   `actions: [{apply: {resource: configmaps, owned: false, manifest: {metadata: {name: x, namespace: "${token[2:9]}"}, data: {a: b}}}}]`,
+			want:   []string{"apply configmaps (masked)/(masked)\n"},
+		},
+		"AppliedPlain": {
+			reason: "What is written into an object does not name it.",
+			rule:   `actions: [{apply: {resource: configmaps, manifest: {metadata: {name: "x-${object.metadata.name}"}, data: {a: "${token[2:9]}"}}}}]`,
+			want:   []string{"    apply configmaps db/x-basic\n", "would be sent\n  apply configmaps db/x-basic", "data.a: absent -> (masked)"},
+		},
+		"Created": {
+			reason: "So of what is created.",
+			with:   ", maps: {resource: configmaps, matchLabels: {app: new}}",
+			rule:   `actions: [{create: {in: maps, manifest: {metadata: {name: "x-${token[2:9]}", labels: {app: new}}}}}]`,
+			want:   []string{"    create configmaps db/(masked)\n", "would be sent\n  create configmaps db/(masked)"},
+		},
+		"Pruned": {
+			reason: "What was named by it before.", maps: []string{made},
+			rule: "when: object.spec.size > 1 && token != ''\n    actions: [{apply: {resource: configmaps, prune: true, " + named + "}}]",
+			want: []string{"  prune\n    delete configmaps db/(masked)\n", "would be sent\n  delete configmaps db/(masked)"},
+		},
+		"Found": {
+			reason: "A look-up by a name that is a Secret, and what was found.",
+			with:   `, cm: {resource: configmaps, name: "${token}"}`,
+			rule: `when: cm?.metadata?.name != "x" && cm?.metadata?.labels != nil && cm?.data?.a == "b"
+    actions: [{patch: {target: cm, merge: {data: {a: c}}}}, {event: {target: cm, reason: R, message: a}}]`,
+			want: []string{
+				"cm: configmaps.v1 by name (masked): 1 found (", "cm?.metadata?.labels is (masked)\n", "    merge configmaps db/(masked)\n",
+				"about configmaps db/(masked)", "would be sent\n  merge configmaps db/(masked)",
+			},
+		},
+		"Selected": {
+			reason: "One by labels, of which all are told to have them.",
+			with:   `, cms: {resource: configmaps, matchLabels: {app: "${token[2:9]}"}}`,
+			rule: `when: len(cms) == 1 && cms[0].metadata.labels.app != "x"
+    actions: [{forEach: {cm: "${cms}"}, when: cm.metadata.labels.app != "x", delete: {target: cm}}]`,
+			want: []string{"cms: configmaps.v1 by labels (masked): 1 found (", "delete, for each cm", "    delete configmaps db/(masked)\n"},
+		},
+		"SelectedBehind": {
+			reason: "What is found by what was found.",
+			with:   `, cm: {resource: configmaps, name: "${token}"}, next: {resource: configmaps, names: "${[cm?.metadata?.name]}"}`,
+			rule:   "when: next != nil\n    actions: [{patch: {target: next, merge: {data: {a: c}}}}]",
+			want:   []string{"next: configmaps.v1 by name (masked): 1 found (", "    merge configmaps db/(masked)\n"},
+		},
+		"Filtered": {
+			reason: "What a Secret selects of what is known.",
+			with:   ", maps: {resource: configmaps, all: true}",
+			rule:   `actions: [{forEach: {cm: "${filter(maps, .metadata.labels.app == token[2:9])}"}, patch: {target: cm, merge: {data: {a: c}}}}]`,
+			want:   []string{"    (masked)\n", "    merge configmaps db/(masked)\n"},
+		},
+		"Listed": {
+			reason: "What is among others that are known.", maps: []string{made},
+			with: ", maps: {resource: configmaps, all: true}",
+			rule: "actions: [{apply: {resource: configmaps, " + named + "}}, {forEach: {cm: \"${maps}\"}, event: {target: cm, reason: R, message: a}}]",
+			want: []string{"by all in db: db/(masked), db/far, db/other, db/(masked) (", "    ConfigMap db/(masked)\n", "    ConfigMap db/other\n", "about configmaps db/other"},
+		},
+		"Element": {
+			reason: "What is made to look like an object.",
+			rule:   `actions: [{forEach: {c: "${[{'kind': 'X', 'metadata': {'name': token[2:9]}}]}"}, event: {reason: R, message: a}}]`,
+			want:   []string{"event, for each c", "    (masked)\n"},
+		},
+		"Secrets": {
+			reason: "Secrets have names that may be told.",
+			with:   ", every: {resource: secrets, all: true}",
+			rule:   `actions: [{forEach: {s: "${ every }"}, patch: {target: s, merge: {metadata: {labels: {a: b}}}}}]`,
+			want:   []string{"every: secrets.v1 by all in db: db/login (", "    Secret db/login\n", "merge secrets db/login\n", "would be sent\n  merge secrets db/login"},
+		},
+		"Plain": {
+			reason: "What has nothing to do with a Secret, beside what has.",
+			with:   `, cm: {resource: configmaps, name: other}, web: {resource: configmaps, matchLabels: {app: web}}`,
+			rule: `when: cm?.metadata?.labels?.app == "web" && token != "x"
+    actions:
+    - {patch: {target: cm, merge: {data: {a: "${token[2:9]}"}}}}
+    - {forEach: {w: "${web}"}, event: {target: w, reason: R, message: a}}
+    - {forEach: {part: "${object.spec.names}"}, apply: {resource: configmaps, manifest: {metadata: {name: "x-${part}-${index}"}, data: {a: b}}}}
+    - {patch: {merge: {spec: {token: "${token}"}}}}`,
+			want: []string{
+				"cm: configmaps.v1 by name other in db: db/other (", "cm?.metadata?.labels?.app is \"web\"", "    merge configmaps db/other\n", "    ConfigMap db/other\n",
+				"about configmaps db/other", "    apply configmaps db/x-a-0\n", "    merge tidbclusters db/basic\n", "\n  merge configmaps db/other", "\n  apply configmaps db/x-a-0",
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			all := scene{
+				rules:  "\n  rules:\n  - name: r\n    watch: tidbclusters\n    with: {login: {resource: secrets, name: login}" + tc.with + "}\n    " + token + "\n    " + tc.rule + "\n",
+				object: living, maps: append(tc.maps, whole, other, far), secrets: []string{login},
+			}.explained(t, nil)
+			tree := all["r"].Tree()
+			for _, part := range tc.want {
+				if !strings.Contains(tree, part) {
+					t.Errorf("%s\nthe tree lacks %q:\n%s", tc.reason, part, tree)
+				}
+			}
+			data, err := json.Marshal(all["r"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			tellsNothing(t, tree+string(data))
+		})
+	}
+}
+
+// TestExplainWatchedSecret holds that what is named by the name of a Secret is told, and what
+// is named by its values is not.
+func TestExplainWatchedSecret(t *testing.T) {
+	set := mustLoad(t, world+`
+  rules:
+  - name: named
+    watch: secrets
+    with:
+      cm: {resource: configmaps, name: "${object.metadata.name}"}
+      web: {resource: configmaps, matchLabels: {app: "${object.metadata.name}"}}
+    when: cm?.metadata?.labels?.app == "login" && len(web) == 1
+    actions:
+    - {patch: {target: cm, merge: {data: {a: "${object.data.token}"}}}}
+    - {apply: {resource: configmaps, manifest: {metadata: {name: "${object.metadata.name}-copy"}, data: {a: b}}}}
+  - name: valued
+    watch: secrets
+    with: {cm: {resource: configmaps, name: "${fromBase64(object.data.token)}"}}
+    when: cm?.metadata?.labels?.app == "nary-in"
+    actions: [{patch: {target: cm, merge: {data: {a: c}}}}]
+`)
+	related := relation.Objects{configMaps: objects(t, "ConfigMap", []string{
+		`{metadata: {name: login, namespace: db, uid: m-1, labels: {app: login}}, data: {a: b}}`,
+		`{metadata: {name: canary-in-a-mine, namespace: db, uid: m-2, labels: {app: nary-in}}, data: {a: b}}`,
+	})}
+	snapshot := rules.Snapshot{
+		GVR: secrets, SelectedBy: set.Selections(), Now: noon, Related: related,
+		Kinds:  map[schema.GroupVersionResource]plan.Kind{configMaps: {Name: "ConfigMap", Namespaced: true}, secrets: {Name: "Secret", Namespaced: true}},
+		Object: named(t, "Secret", `{metadata: {name: login, namespace: db, uid: s-1}, data: {token: Y2FuYXJ5LWluLWEtbWluZQ==}}`),
+	}
+	for name, want := range map[string][]string{
+		"named": {
+			"cm: configmaps.v1 by name login in db: db/login (", "labels?.app is \"login\"", "    merge configmaps db/login\n", "    apply configmaps db/login-copy\n",
+			"\n  merge configmaps db/login,", "\n  apply configmaps db/login-copy",
+		},
+		"valued": {"cm: configmaps.v1 by name (masked): 1 found (", "labels?.app is (masked)", "    merge configmaps db/(masked)\n", "\n  merge configmaps db/(masked)"},
+	} {
+		tree := set.Explain(snapshot, plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: name}).Tree()
+		for _, part := range want {
+			if !strings.Contains(tree, part) {
+				t.Errorf("the tree lacks %q:\n%s", part, tree)
+			}
+		}
+		if name == "named" {
+			tellsNothing(t, tree)
+		}
+	}
+}
