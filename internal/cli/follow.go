@@ -19,6 +19,11 @@ import (
 type clusterSchemas struct {
 	follower *discovery.Follower
 	known    *schema.Catalog
+	// learn is told what the cluster says whenever it is asked, nil for nobody. It said
+	// last what is answered, nil for nothing yet, of the resources in asked.
+	learn    func(said schema.Source, wanted []apischema.GroupVersionResource)
+	answered schema.Source
+	asked    []apischema.GroupVersionResource
 	// log is nil until there are rules to run: of what is refused there is enough to
 	// say.
 	log *slog.Logger
@@ -54,10 +59,22 @@ func (s *clusterSchemas) Ask(ctx context.Context, wanted []apischema.GroupVersio
 	if said != nil {
 		s.known = schema.NewCatalog(served(said)...).Growing()
 		s.heard = true
+		s.answered, s.asked = said, wanted
+		if s.learn != nil { // With or without news: it may be the first time that one of these is asked about.
+			s.learn(said, wanted)
+		}
 	}
 	s.trouble, s.partly = err, said != nil
 	s.report()
 	return s.known, news
+}
+
+// teach has somebody learn what the cluster says from now on, and what it said last.
+func (s *clusterSchemas) teach(learn func(said schema.Source, wanted []apischema.GroupVersionResource)) {
+	s.learn = learn
+	if s.answered != nil {
+		learn(s.answered, s.asked)
+	}
 }
 
 // logTo says where trouble is to be logged from now on, and with it what there is.

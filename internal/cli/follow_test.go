@@ -2,16 +2,19 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 var shops = apischema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "shops"}
@@ -98,6 +101,77 @@ func TestClusterSchemasEnd(t *testing.T) {
 	}
 	if text := log.String(); strings.Count(text, "\n") != 1 {
 		t.Errorf("got %s", text)
+	}
+}
+
+// TestClusterSchemasTeach holds who is told what: all that the cluster says, news or not,
+// and what it has said before somebody wants to know.
+func TestClusterSchemasTeach(t *testing.T) {
+	t.Parallel()
+	server := &shopServer{}
+	s := following(t, server.kubeconfig(t))
+	var learned []string
+	learn := func(said schema.Source, wanted []apischema.GroupVersionResource) {
+		for _, gvr := range wanted {
+			learned = append(learned, fmt.Sprint(gvr.Resource, " known: ", said.Resource(gvr) != nil && said.Resource(gvr).Type.Known()))
+		}
+	}
+	others := shops.GroupVersion().WithResource("others")
+	for _, step := range []struct {
+		reason  string
+		do      func()
+		learned []string
+	}{
+		{"Nothing has been said.", func() { s.teach(learn) }, nil},
+		{"The cluster says something.", func() { s.Ask(t.Context(), []apischema.GroupVersionResource{shops}) }, []string{"shops known: true"}},
+		{"It is asked for more.", func() { s.Ask(t.Context(), []apischema.GroupVersionResource{shops, others}) }, []string{"shops known: true", "others known: false"}},
+		{"Somebody else wants to know.", func() { s.teach(learn) }, []string{"shops known: true", "others known: false"}},
+		{"It says nothing.", func() {
+			server.mu.Lock()
+			server.refused = map[string]int{"/openapi/v3": http.StatusServiceUnavailable}
+			server.mu.Unlock()
+			s.Ask(t.Context(), []apischema.GroupVersionResource{shops})
+		}, nil},
+	} {
+		learned = nil
+		step.do()
+		if diff := cmp.Diff(step.learned, learned); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.reason, diff)
+		}
+	}
+}
+
+// TestServiceLearns holds that the caches follow the schemas by which files were loaded, from
+// the first one on.
+func TestServiceLearns(t *testing.T) {
+	t.Parallel()
+	var log output
+	server := &shopServer{}
+	target, err := connect(config.Cluster{Kubeconfig: server.kubeconfig(t), QPS: config.NoLimit}, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := config.Config{Rules: []string{shopRules(t, "shops", "replicas")}, Instance: "default", Workers: 1, DryRun: config.DryRunClient}
+	r := newRunner(target, settings, Process{Stdout: &log}, slog.New(slog.NewTextHandler(&log, nil)))
+	if _, err := r.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newService(r); err != nil {
+		t.Fatal(err)
+	}
+	const index, description = "/openapi/v3", "/openapi/v3/apis/example.com/v1"
+	own := shopAnswers()
+	server.mu.Lock()
+	server.answers = map[string]string{
+		index:       strings.Replace(own[index], "hash=1", "hash=2", 1),
+		description: strings.Replace(own[description], `"properties": {"replicas"`, `"properties": {"size": {"type": "integer"}, "replicas"`, 1),
+	}
+	server.mu.Unlock()
+	for range 2 {
+		r.schemas.Ask(t.Context(), []apischema.GroupVersionResource{shops})
+	}
+	if n := strings.Count(log.String(), `msg="the schema has changed, the caches are filled anew" gvr=shops.v1.example.com`); n != 1 {
+		t.Errorf("it is told %d times, want once:\n%s", n, &log)
 	}
 }
 

@@ -115,7 +115,8 @@ type runner struct {
 	version  string
 	out      io.Writer
 	log      *slog.Logger
-	files    *source.Files // nil for none
+	files    *source.Files   // nil for none
+	schemas  *clusterSchemas // that files are loaded by; nil before they are
 	show     *printer
 	fence    *election.Fence // nil without an election
 	options  operator.Options
@@ -152,12 +153,12 @@ func (r *runner) load(ctx context.Context) (*rules.Set, error) {
 	if r.files == nil {
 		return &rules.Set{}, nil
 	}
-	schemas := newClusterSchemas(r.cluster)
-	set, err := r.files.LoadAsking(ctx, schemas)
+	r.schemas = newClusterSchemas(r.cluster)
+	set, err := r.files.LoadAsking(ctx, r.schemas)
 	if err != nil {
 		return nil, err
 	}
-	schemas.logTo(r.log)
+	r.schemas.logTo(r.log)
 	logFindings(r.log, set)
 	return set, nil
 }

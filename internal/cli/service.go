@@ -46,6 +46,9 @@ func newService(r *runner) (*service, error) {
 	if s.operator, err = operator.New(r.options); err != nil {
 		return nil, err
 	}
+	if r.schemas != nil {
+		r.schemas.teach(s.operator.Learn)
+	}
 	if r.settings.FromCluster {
 		if s.objects, err = newObjects(r.cluster, r.log); err != nil {
 			return nil, err
@@ -122,6 +125,7 @@ func (s *service) followObjects(ctx context.Context) {
 		}
 	})
 	schemas := newClusterSchemas(s.cluster)
+	schemas.teach(s.operator.Learn)
 	schemas.logTo(s.log)
 	s.operator.Follow(ctx, s.objects, schemas)
 	watching.Wait()

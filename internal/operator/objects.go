@@ -192,10 +192,10 @@ func named(all []source.Object) []apischema.GroupVersionResource {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(out), func(a, b apischema.GroupVersionResource) int {
-		return cmp.Compare(a.String(), b.String())
-	})
+	return slices.SortedFunc(maps.Keys(out), byResource)
 }
+
+func byResource(a, b apischema.GroupVersionResource) int { return cmp.Compare(a.String(), b.String()) }
 
 // inOrder lists the set objects by name. The lock is held.
 func (o *Operator) inOrder() []*object {

@@ -27,6 +27,7 @@ type Operator struct {
 	files   inventory.Store   // of the sets in files, of all tenants
 	known   inventory.Store   // the same, to be read while somebody else leads
 	queued  atomic.Int64      // objects that wait for a worker, of all tenants
+	learned learned
 
 	mu      sync.Mutex
 	rules   *rules.Set                       // of files; guarded by mu

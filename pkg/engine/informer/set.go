@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
@@ -99,6 +100,25 @@ func (s *Set) begin(key Key, before *trouble) error {
 	}
 	s.running[key] = r
 	return nil
+}
+
+// Renew has the informers of a resource begin anew, the others go on undisturbed. It is
+// for who knows that the API server shows other objects than before though nobody has
+// written them, as by another schema, which no watch tells of. What is cached is not shown
+// any more. A lasting set goes on as it is. As for Want, a handler that is told that a
+// cache is complete must not call it.
+func (s *Set) Renew(gvr schema.GroupVersionResource) {
+	s.mu.RLock()
+	var all []*running
+	for key, r := range s.running {
+		if key.GVR == gvr {
+			all = append(all, r)
+		}
+	}
+	s.mu.RUnlock()
+	for _, r := range all {
+		s.renew(r)
+	}
 }
 
 // renew has an informer begin anew that is known to be out of date, unless it has ended:
