@@ -117,7 +117,7 @@ func TestExplainRulesFromCluster(t *testing.T) {
 	for _, named := range []*strings.Replacer{
 		strings.NewReplacer("NAME", "good", "RULE", "works", "WATCH", "configmaps"), strings.NewReplacer("NAME", "bad", "RULE", "wrong", "WATCH", "configmps"),
 	} {
-		create(t, v1alpha1.RuleSets(), namespace, named.Replace(set))
+		keep(t, v1alpha1.RuleSets(), namespace, decode(t, named.Replace(set)))
 	}
 	stdout, stderr, code := explain(t, namespace, "", namespace+"/good/works", "configmaps/web")
 	if code != 0 || !strings.Contains(stdout, "result  not matched: object.data?.a == '1' is false") {

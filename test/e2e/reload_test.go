@@ -66,7 +66,8 @@ spec:
 %s`, namespace, version, part, mode, part, extra)
 }
 
-// listings counts the requests that fill a cache of ConfigMaps, by selector.
+// listings counts the requests that fill a cache of ConfigMaps, by selector. The detector of inconsistencies asks for the
+// list of an exact version besides, and fills none.
 type listings struct {
 	next   http.RoundTripper
 	mu     *sync.Mutex
@@ -76,7 +77,8 @@ type listings struct {
 // RoundTrip implements [http.RoundTripper].
 func (l listings) RoundTrip(r *http.Request) (*http.Response, error) {
 	query := r.URL.Query()
-	first := query.Get("watch") == "" || query.Get("sendInitialEvents") == "true"
+	exact := query.Get("resourceVersionMatch") == string(metav1.ResourceVersionMatchExact)
+	first := query.Get("watch") == "" && !exact || query.Get("sendInitialEvents") == "true"
 	if r.Method == http.MethodGet && first && strings.HasSuffix(r.URL.Path, "/configmaps") {
 		l.mu.Lock()
 		l.counts[query.Get("labelSelector")]++
