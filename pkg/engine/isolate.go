@@ -137,7 +137,7 @@ func (a *attempt) tellIsolated(rule plan.Rule, err error) {
 			GVR: a.key.GVR, Kind: a.now.set.Kinds()[a.key.GVR].Name,
 			Namespace: a.key.Namespace, Name: a.key.Name, UID: a.record.uid,
 		},
-		Message: fmt.Sprintf("rule %s keeps failing and is tried again slowly: %v", rule, err),
+		Message: fmt.Sprintf("rule %s keeps failing and is tried again slowly; the log says why", rule), // Which may name what is not the reader's.
 	}})
 	a.bound(rule)
 }
