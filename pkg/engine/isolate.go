@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -137,9 +139,18 @@ func (a *attempt) tellIsolated(rule plan.Rule, err error) {
 			GVR: a.key.GVR, Kind: a.now.set.Kinds()[a.key.GVR].Name,
 			Namespace: a.key.Namespace, Name: a.key.Name, UID: a.record.uid,
 		},
-		Message: fmt.Sprintf("rule %s keeps failing and is tried again slowly; the log says why", rule), // Which may name what is not the reader's.
+		Message: fmt.Sprintf("rule %s keeps failing%s and is tried again slowly; the log says why", rule, kindOf(err)),
 	}})
 	a.bound(rule)
+}
+
+// kindOf says for an Event what kind of an error it is. The whole text may name what is none of
+// the business of who reads Events, such as another namespace that the rule has asked about.
+func kindOf(err error) string {
+	if reason := apierrors.ReasonForError(err); reason != metav1.StatusReasonUnknown {
+		return fmt.Sprintf(" (%s)", reason)
+	}
+	return ""
 }
 
 func (e *Engine) logIsolated(key Key, rule plan.Rule, err error) {
