@@ -52,6 +52,7 @@ func TestDeploy(t *testing.T) {
 		}
 	}
 
+	pausedTwice(t, on)
 	unimpersonated(t, on)
 	abandoned(t, on, namespace)
 	unused(t, granted(t, on))
@@ -193,6 +194,27 @@ func unimpersonated(t *testing.T, on *plane) {
 		_, reason, _ := condition(t, on, ruleSets, namespace, "other", "Ready")
 		return reason == "NoServiceAccount"
 	})
+}
+
+// pausedTwice has a rule pass its limits twice, of which an Event of the set tells: the second
+// time it is the same one again.
+func pausedTwice(t *testing.T, on *plane) {
+	t.Helper()
+	namespace := on.Namespace(t)
+	account(t, on, namespace, "rules", editor)
+	kubectl(t, on, "apply", "-n", namespace, "-f", "../../deploy/tenant")
+	names := blues(t, on, namespace, "a", "b", "c")
+	edit(t, on, configmaps, namespace, "c", `{"data": {"color": "red"}}`)
+	apply(t, on, namespace, strings.Replace(careful, "serviceAccountName: bot", "serviceAccountName: rules", 1))
+	paused := func() bool { return len(pauses(t, on, namespace)) == 1 }
+	eventually(t, "the rule is paused", paused)
+	kubectl(t, on, "annotate", "ruleset", "guard", "-n", namespace, "dyncontroller.dev/resume=color")
+	eventually(t, "it has resumed, and the annotation is gone", func() bool {
+		return labels(t, on, namespace, names) == 2 && !paused() && get(t, on, ruleSets, namespace, "guard").GetAnnotations()["dyncontroller.dev/resume"] == ""
+	})
+	edit(t, on, configmaps, namespace, "c", `{"data": {"color": "blue"}}`)
+	eventually(t, "it is paused again", paused)
+	counted(t, on, namespace, "Paused", true)
 }
 
 // abandoned deletes a namespace with a set that nobody can clean up after.

@@ -101,14 +101,14 @@ func worked(t *testing.T, namespace string) {
 	for _, again := range []bool{false, true} {
 		apply(t, cluster, namespace, doomedTemplate)
 		eventually(t, "it is gone", func() bool { return get(t, cluster, podtemplates, namespace, "a") == nil })
-		counted(t, namespace, "Doomed", again)
+		counted(t, cluster, namespace, "Doomed", again)
 	}
 	apply(t, cluster, namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: NAMESPACE, labels: {role: source}}\n")
 	eventually(t, "it has a finalizer and a child", func() bool {
 		return len(get(t, cluster, configmaps, namespace, "b").GetFinalizers()) > 0 && get(t, cluster, limitranges, namespace, "b") != nil
 	})
 	kubectl(t, cluster, "delete", "configmap", "b", "-n", namespace, "--wait=false")
-	counted(t, namespace, "Leaving", false)
+	counted(t, cluster, namespace, "Leaving", false)
 	edit(t, cluster, configmaps, namespace, "b", `{"data": {"free": "yes"}}`)
 	eventually(t, "what was held and its child are gone", func() bool {
 		return get(t, cluster, configmaps, namespace, "b") == nil && get(t, cluster, limitranges, namespace, "b") == nil

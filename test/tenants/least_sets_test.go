@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -64,14 +63,10 @@ func fixture(t *testing.T, namespace string, path ...string) {
 }
 
 // counted waits until an Event of the reason, or of any, was told, or told again.
-func counted(t *testing.T, namespace, reason string, again bool) {
+func counted(t *testing.T, on *plane, namespace, reason string, again bool) {
 	t.Helper()
 	eventually(t, "the Event "+reason, func() bool {
-		list, err := client(t, cluster).Resource(events).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, event := range list.Items {
+		for _, event := range items(t, on, events, namespace) {
 			if (reason == "" || event.Object["reason"] == reason) && (!again || event.Object["series"] != nil) {
 				return true
 			}
@@ -91,11 +86,11 @@ func guarded(t *testing.T, namespace string) {
 			field(object, "spec", "version") == "v8.5.5" && owned(object)
 	}
 	eventually(t, "it is mended", mended)
-	counted(t, namespace, "EvenPD", false)
+	counted(t, cluster, namespace, "EvenPD", false)
 	eventually(t, "the rule has seen that it is mended, which ends the episode", mendedBy(t, "tidb-guardrails", "pd-quorum"))
 	edit(t, cluster, tidbclusters, namespace, "all-wrong", `{"spec": {"pd": {"replicas": 2}}}`)
 	eventually(t, "it is mended again", mended)
-	counted(t, namespace, "EvenPD", true)
+	counted(t, cluster, namespace, "EvenPD", true)
 }
 
 // mendedBy reports whether the status of a ClusterRuleSet has a rule that has written, and
@@ -137,7 +132,7 @@ func connected(t *testing.T, namespace string) {
 		exists(false)
 		apply(t, cluster, namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: orders-connection, namespace: NAMESPACE}\n")
 		edit(t, cluster, tidbclusters, namespace, "orders", `{"spec": {"tidb": {"replicas": 1}}}`)
-		counted(t, namespace, "", again) // That it is not its own.
+		counted(t, cluster, namespace, "", again) // That it is not its own.
 		kubectl(t, cluster, "delete", "configmap", "orders-connection", "-n", namespace)
 	}
 	edit(t, cluster, tidbclusters, namespace, "orders", `{"metadata": {"labels": {"a": "b"}}}`)
@@ -145,7 +140,7 @@ func connected(t *testing.T, namespace string) {
 
 	fixture(t, namespace, "connection-config", "fixtures", "web.yaml")
 	kubectl(t, cluster, "delete", "tidbcluster", "orders", "-n", namespace, "--wait=false")
-	counted(t, namespace, "InUse", false)
+	counted(t, cluster, namespace, "InUse", false)
 	kubectl(t, cluster, "delete", "pod", "web", "-n", namespace, "--force")
 	eventually(t, "the cluster that nobody uses is gone", func() bool { return get(t, cluster, tidbclusters, namespace, "orders") == nil })
 	exists(false)
@@ -173,6 +168,6 @@ func swept(t *testing.T, namespace string) {
 	for _, again := range []bool{false, true} {
 		fixture(t, namespace, "failed-pods", "fixtures", "evicted.yaml")
 		eventually(t, "the Pod is deleted", func() bool { return get(t, cluster, pods, namespace, "orders-discovery-5f6c") == nil })
-		counted(t, namespace, "FailedPods", again)
+		counted(t, cluster, namespace, "FailedPods", again)
 	}
 }

@@ -9,11 +9,27 @@ import (
 // careful is [guard] for one object in ten minutes.
 var careful = strings.Replace(guard, "    watch:", "    limits: {maxObjects: 1}\n    watch:", 1)
 
-// labels counts the ConfigMaps that the set guard has labelled.
-func labels(t *testing.T, namespace string, names []string) (count int) {
+// blues makes ConfigMaps that the set guard wants to label.
+func blues(t *testing.T, on *plane, namespace string, names ...string) []string {
 	t.Helper()
 	for _, name := range names {
-		if field(get(t, cluster, configmaps, namespace, name), "metadata", "labels", "color") == "blue" {
+		apply(t, on, namespace, strings.NewReplacer("NAMESPACE", namespace, "NAME", name, "COLOR", "blue").Replace(blue))
+	}
+	return names
+}
+
+// pauses are those that the status of the set guard has.
+func pauses(t *testing.T, on *plane, namespace string) []any {
+	t.Helper()
+	list, _ := field(get(t, on, ruleSets, namespace, "guard"), "status", "paused").([]any)
+	return list
+}
+
+// labels counts the ConfigMaps that the set guard has labelled.
+func labels(t *testing.T, on *plane, namespace string, names []string) (count int) {
+	t.Helper()
+	for _, name := range names {
+		if field(get(t, on, configmaps, namespace, name), "metadata", "labels", "color") == "blue" {
 			count++
 		}
 	}
@@ -25,12 +41,7 @@ func labels(t *testing.T, namespace string, names []string) (count int) {
 func TestLimitOfASet(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	account(t, cluster, namespace, "bot", editor)
-	var names []string
-	for i := range 3 {
-		name := fmt.Sprint("cm-", i)
-		names = append(names, name)
-		apply(t, cluster, namespace, strings.NewReplacer("NAMESPACE", namespace, "NAME", name, "COLOR", "blue").Replace(blue))
-	}
+	names := blues(t, cluster, namespace, "cm-0", "cm-1", "cm-2")
 	p := start(t, cluster)
 	apply(t, cluster, namespace, careful)
 	paused := func() bool {
@@ -38,14 +49,12 @@ func TestLimitOfASet(t *testing.T) {
 		return status == "True" && reason == "Paused"
 	}
 	stored := func() []any {
-		list, _ := field(get(t, cluster, ruleSets, namespace, "guard"), "status", "paused").([]any)
-		return list
+		t.Helper()
+		return pauses(t, cluster, namespace)
 	}
 	eventually(t, "it is paused, and that is stored", func() bool { return paused() && len(stored()) == 1 })
-	eventually(t, "an Event tells it", func() bool {
-		return strings.Contains(kubectl(t, cluster, "events", "-n", namespace, "--for", "ruleset/guard"), "Paused")
-	})
-	if n := labels(t, namespace, names); n != 1 {
+	counted(t, cluster, namespace, "Paused", false)
+	if n := labels(t, cluster, namespace, names); n != 1 {
 		t.Errorf("%d are labelled, want 1", n)
 	}
 	_, _, message := condition(t, cluster, ruleSets, namespace, "guard", "Ready")
@@ -57,25 +66,24 @@ func TestLimitOfASet(t *testing.T) {
 	start(t, cluster)
 	rule := fmt.Sprint(stored()[0].(map[string]any)["rule"])
 	since := stored()[0].(map[string]any)["since"]
-	apply(t, cluster, namespace, strings.NewReplacer("NAMESPACE", namespace, "NAME", "late", "COLOR", "blue").Replace(blue))
-	names = append(names, "late")
+	names = append(names, blues(t, cluster, namespace, "late")...)
 	eventually(t, "the new process has looked, and says that it is paused", func() bool {
 		list, _ := field(get(t, cluster, ruleSets, namespace, "guard"), "status", "rules").([]any)
 		return paused() && len(list) == 1 && fmt.Sprint(list[0].(map[string]any)["errors"]) == "3"
 	})
-	if n := labels(t, namespace, names); n != 1 || stored()[0].(map[string]any)["since"] != since {
+	if n := labels(t, cluster, namespace, names); n != 1 || stored()[0].(map[string]any)["since"] != since {
 		t.Errorf("after a restart %d are labelled, paused %v, want it as before, since %v", n, stored(), since)
 	}
 
 	kubectl(t, cluster, "annotate", "ruleset", "guard", "-n", namespace, "dyncontroller.dev/resume="+rule)
 	eventually(t, "one more is labelled, and the annotation is gone", func() bool {
 		set := get(t, cluster, ruleSets, namespace, "guard")
-		return labels(t, namespace, names) == 2 && set.GetAnnotations()["dyncontroller.dev/resume"] == ""
+		return labels(t, cluster, namespace, names) == 2 && set.GetAnnotations()["dyncontroller.dev/resume"] == ""
 	})
 	eventually(t, "it is paused again", func() bool { return paused() && len(stored()) == 1 && stored()[0].(map[string]any)["since"] != since })
 
 	apply(t, cluster, namespace, strings.Replace(careful, "maxObjects: 1", `maxObjects: "100%"`, 1))
 	kubectl(t, cluster, "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
-	eventually(t, "all are labelled", func() bool { return labels(t, namespace, names) == len(names) && len(stored()) == 0 })
+	eventually(t, "all are labelled", func() bool { return labels(t, cluster, namespace, names) == len(names) && len(stored()) == 0 })
 	quiet(t, namespace)
 }
