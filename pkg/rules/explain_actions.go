@@ -146,7 +146,9 @@ func (s *showing) change(wish plan.Wish, change plan.Change, written *document.N
 		Path: path.String(), Before: s.within(change.Before, secret), After: s.within(change.After, secret),
 	}
 	if change.Before != nil {
-		out.Owners = owners(wish.Current, change.Path)
+		for _, manager := range plan.Managers(wish.Current, change.Path) {
+			out.Owners = append(out.Owners, trace.Owner(manager))
+		}
 	}
 	return out
 }

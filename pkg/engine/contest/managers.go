@@ -11,23 +11,16 @@ import (
 // several, the one that has written last. Of the object as a whole it is who was there
 // first, and has made it.
 func managerOf(object map[string]any, path plan.Path) Rival {
-	metadata, _ := object["metadata"].(map[string]any)
-	entries, _ := metadata["managedFields"].([]any)
 	var name string
 	var at time.Time
-	for _, item := range entries {
-		entry, _ := item.(map[string]any)
-		fields, _ := entry["fieldsV1"].(map[string]any)
-		if !owns(fields, path) {
-			continue
-		}
-		written := timeOf(entry)
+	for _, manager := range plan.Managers(object, path) {
+		written := timeOf(manager)
 		better := written.After(at)
 		if len(path) == 0 {
 			better = written.Before(at)
 		}
 		if name == "" || better {
-			name, at = plan.Text(entry, "manager"), written
+			name, at = manager.Name, written
 		}
 	}
 	switch {
@@ -42,26 +35,10 @@ func managerOf(object map[string]any, path plan.Path) Rival {
 }
 
 // timeOf is zero where an entry has none.
-func timeOf(entry map[string]any) time.Time {
-	at, err := time.Parse(time.RFC3339, plan.Text(entry, "time"))
+func timeOf(manager plan.Manager) time.Time {
+	at, err := time.Parse(time.RFC3339, manager.Time)
 	if err != nil {
 		return time.Time{}
 	}
 	return at
-}
-
-// owns reports whether a tree of fieldsV1 has a field. One without children is owned with
-// all that is in it, and an ancestor of what is asked for is not.
-func owns(fields map[string]any, path plan.Path) bool {
-	if fields == nil {
-		return false
-	}
-	for i, step := range path {
-		below, isMap := fields["f:"+step].(map[string]any)
-		if !isMap {
-			return i > 0 && len(fields) == 0
-		}
-		fields = below
-	}
-	return true
 }

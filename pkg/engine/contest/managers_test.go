@@ -38,6 +38,14 @@ func TestManagerOf(t *testing.T) {
 			object: managed(1, nil, "x", m{"manager": 1, "fieldsV1": "x"}, m{"fieldsV1": m{"f:spec": 1}}, owner("x", "never", m{"f:spec": m{"f:replicas": 1}})),
 			path:   replicas, want: Rival{Kind: Unknown},
 		},
+		"Element": {
+			reason: "Who owns an element of a list is named, too.",
+			object: m{
+				"spec":     m{"list": []any{m{"name": "a", "image": "i"}}},
+				"metadata": m{"managedFields": []any{owner("x", early, spec(m{"f:list": m{`k:{"name":"a"}`: m{"f:image": m{}}}}))}},
+			},
+			path: plan.Path{"spec", "list", "0", "image"}, want: Rival{Kind: Manager, Manager: "x"},
+		},
 		"NoList": {reason: "Nor this.", object: map[string]any{"metadata": map[string]any{"managedFields": "x"}}, path: replicas, want: Rival{Kind: Unknown}},
 	}
 	for name, tc := range tests {

@@ -51,7 +51,7 @@ type Change struct {
 
 // Owner is a field manager that set a field, as managedFields says.
 type Owner struct {
-	Manager     string `json:"manager"`
+	Name        string `json:"manager"`
 	Operation   string `json:"operation"` // Apply or Update
 	Subresource string `json:"subresource,omitempty"`
 	Time        string `json:"time,omitempty"` // RFC 3339

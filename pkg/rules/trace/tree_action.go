@@ -77,7 +77,7 @@ func (c Change) text() string {
 	out := fmt.Sprintf("%s -> %s", c.Before, c.After)
 	var owners []string
 	for _, o := range c.Owners {
-		text := o.Manager
+		text := o.Name
 		if o.Operation == "Apply" {
 			text += " (applied)"
 		}

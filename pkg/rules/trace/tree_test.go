@@ -69,7 +69,7 @@ func whole() trace.Trace {
 				Element: &element, When: &trace.Clause{Source: "pod != nil", Verdict: trace.True},
 				Wants: []trace.Want{
 					{Type: plan.Merge, Object: "pods shop/p", Subresource: "status", Count: 3, Changes: []trace.Change{
-						{Path: "spec.x", Before: text("a"), After: trace.MaskedValue(), Owners: []trace.Owner{{Manager: "kubectl", Operation: "Update"}, {Manager: "flux", Operation: "Apply"}}},
+						{Path: "spec.x", Before: text("a"), After: trace.MaskedValue(), Owners: []trace.Owner{{Name: "kubectl", Operation: "Update"}, {Name: "flux", Operation: "Apply"}}},
 					}},
 					{Type: plan.Apply, Object: "configmaps shop/c", Already: true},
 				},

@@ -1,15 +1,13 @@
-package rules
+package plan
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-func TestOwners(t *testing.T) {
+func TestManagers(t *testing.T) {
 	const managed = `{"metadata": {"managedFields": [
 		{"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:spec": {"f:replicas": {}, "f:template": {".": {}, "f:x": {}}}}},
 		{"manager": "flux", "operation": "Apply", "fieldsV1": {"f:spec": {"f:replicas": {}, "f:atomic": {},
@@ -21,22 +19,22 @@ func TestOwners(t *testing.T) {
 			"set": ["one", "two"], "ports": [{"port": 80, "name": "web"}], "old": [1, 2], "odd": [{"name": {"x": 1}}]}, "status": {"phase": "x"}}`
 	tests := map[string]struct {
 		reason string
-		path   plan.Path
+		path   Path
 		want   []string
 	}{
-		"Both":       {"A field that two have set.", plan.Path{"spec", "replicas"}, []string{"kubectl", "flux"}},
-		"Within":     {"What is below a field that is owned as a whole.", plan.Path{"spec", "atomic", "a", "b"}, []string{"flux"}},
-		"Above":      {"What has owned fields below it.", plan.Path{"spec", "template"}, []string{"kubectl"}},
-		"Beside":     {"What is beside an owned field is nobody's.", plan.Path{"spec", "template", "y"}, nil},
-		"Element":    {"An element of a list by its key.", plan.Path{"spec", "list", "1", "image"}, []string{"flux"}},
-		"Other":      {"And another one.", plan.Path{"spec", "list", "0", "image"}, nil},
-		"Number":     {"A key may be a number.", plan.Path{"spec", "ports", "0", "name"}, []string{"flux"}},
-		"Value":      {"A value of a set.", plan.Path{"spec", "set", "1"}, []string{"flux"}},
-		"OtherValue": {"And another one.", plan.Path{"spec", "set", "0"}, nil},
-		"Index":      {"An element by its place.", plan.Path{"spec", "old", "1"}, []string{"flux"}},
-		"Status":     {"Of a subresource.", plan.Path{"status", "phase"}, []string{"kubelet"}},
-		"Absent":     {"What is not there is nobody's.", plan.Path{"spec", "nothing"}, nil},
-		"Odd":        {"What has no key has none.", plan.Path{"spec", "odd", "0"}, nil},
+		"Both":       {"A field that two have set.", Path{"spec", "replicas"}, []string{"kubectl", "flux"}},
+		"Within":     {"What is below a field that is owned as a whole.", Path{"spec", "atomic", "a", "b"}, []string{"flux"}},
+		"Above":      {"What has owned fields below it.", Path{"spec", "template"}, []string{"kubectl"}},
+		"Beside":     {"What is beside an owned field is nobody's.", Path{"spec", "template", "y"}, nil},
+		"Element":    {"An element of a list by its key.", Path{"spec", "list", "1", "image"}, []string{"flux"}},
+		"Other":      {"And another one.", Path{"spec", "list", "0", "image"}, nil},
+		"Number":     {"A key may be a number.", Path{"spec", "ports", "0", "name"}, []string{"flux"}},
+		"Value":      {"A value of a set.", Path{"spec", "set", "1"}, []string{"flux"}},
+		"OtherValue": {"And another one.", Path{"spec", "set", "0"}, nil},
+		"Index":      {"An element by its place.", Path{"spec", "old", "1"}, []string{"flux"}},
+		"Status":     {"Of a subresource.", Path{"status", "phase"}, []string{"kubelet"}},
+		"Absent":     {"What is not there is nobody's.", Path{"spec", "nothing"}, nil},
+		"Odd":        {"What has no key has none.", Path{"spec", "odd", "0"}, nil},
 	}
 	var object map[string]any
 	if err := utiljson.Unmarshal([]byte(managed), &object); err != nil {
@@ -45,15 +43,15 @@ func TestOwners(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, owner := range owners(object, tc.path) {
-				got = append(got, owner.Manager)
+			for _, owner := range Managers(object, tc.path) {
+				got = append(got, owner.Name)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +have):\n%s", tc.reason, diff)
 			}
 		})
 	}
-	if got := owners(nil, plan.Path{"a"}); got != nil {
+	if got := Managers(nil, Path{"a"}); got != nil {
 		t.Errorf("nothing is owned by %v", got)
 	}
 }

@@ -1,28 +1,30 @@
-package rules
+package plan
 
 import (
 	"strconv"
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
-// owners lists the field managers that own what is at a path of the object, or something
-// below it, as its managedFields say.
-func owners(object map[string]any, path plan.Path) []trace.Owner {
-	found, _ := plan.Lookup(object, plan.Path{"metadata", "managedFields"})
-	entries, _ := found.([]any)
-	var out []trace.Owner
-	for _, element := range entries {
-		entry, _ := element.(map[string]any)
+// Manager is a field manager as an entry of managedFields names it (KEP-555).
+type Manager struct {
+	Name        string
+	Operation   string // Update or Apply
+	Subresource string // empty for none
+	Time        string // RFC 3339, of its last write; may be empty
+}
+
+// Managers lists the field managers that own what is at a path of the object, or something
+// below it, as its managedFields say. Of an empty path these are all.
+func Managers(object map[string]any, path Path) []Manager {
+	var out []Manager
+	for _, entry := range elements(object, "metadata", "managedFields") {
 		fields, _ := entry["fieldsV1"].(map[string]any)
 		if len(fields) > 0 && owns(fields, object, path) {
-			out = append(out, trace.Owner{
-				Manager: plan.Text(entry, "manager"), Operation: plan.Text(entry, "operation"),
-				Subresource: plan.Text(entry, "subresource"), Time: plan.Text(entry, "time"),
+			out = append(out, Manager{
+				Name: Text(entry, "manager"), Operation: Text(entry, "operation"),
+				Subresource: Text(entry, "subresource"), Time: Text(entry, "time"),
 			})
 		}
 	}
@@ -31,14 +33,14 @@ func owners(object map[string]any, path plan.Path) []trace.Owner {
 
 // owns follows a path through a tree of FieldsV1, beside the value that it is about. What
 // has nothing below it in the tree is owned as a whole.
-func owns(fields map[string]any, value any, path plan.Path) bool {
+func owns(fields map[string]any, value any, path Path) bool {
 	if len(path) == 0 || len(fields) == 0 {
 		return true
 	}
-	at, _ := plan.Lookup(value, path[:1])
+	at, _ := Lookup(value, path[:1])
 	for name, below := range fields {
-		tree, _ := below.(map[string]any)
-		if leads(name, path[0], value, at) && owns(tree, at, path[1:]) {
+		tree, isTree := below.(map[string]any)
+		if isTree && leads(name, path[0], value, at) && owns(tree, at, path[1:]) {
 			return true
 		}
 	}
@@ -51,8 +53,8 @@ func leads(name, step string, within, at any) bool {
 	kind, key, _ := strings.Cut(name, ":")
 	switch kind {
 	case "f":
-		_, isMap := within.(map[string]any)
-		return key == step && isMap
+		_, isList := within.([]any)
+		return key == step && !isList
 	case "i":
 		return key == step
 	}
