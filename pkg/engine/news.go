@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// maxOwn bounds what is remembered of the writes for one object. Of a rule that follows a
+// source that is always ahead, there would be ever more.
+const maxOwn = 16
+
 // news is since when rules have not done with an object of which something has changed,
 // for those objects. The zero value has none. It is safe for concurrent use.
 type news struct {
@@ -49,7 +53,8 @@ func (n *news) wrote(key Key, written version) {
 	if n.own == nil {
 		n.own = map[Key][]version{}
 	}
-	n.own[key] = append(n.own[key], written)
+	own := append(n.own[key], written)
+	n.own[key] = own[max(0, len(own)-maxOwn):]
 	if n.since[key].version == written {
 		delete(n.since, key)
 	}
