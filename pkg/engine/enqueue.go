@@ -68,6 +68,14 @@ func (e *Engine) enqueueAfter(key Key, wait time.Duration) {
 	}
 }
 
+// lookAgainIn has an object looked at when something is to be tried again that was put off,
+// unless that is zero. What is queued for sooner stays.
+func (e *Engine) lookAgainIn(key Key, until time.Time) {
+	if !until.IsZero() {
+		e.queue.AddAfter(key, max(until.Sub(e.options.Clock.Now()), time.Nanosecond))
+	}
+}
+
 // enqueueEach queues keys that are in no order, which it may sort.
 func (e *Engine) enqueueEach(keys []Key) {
 	if e.driven() {

@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -201,8 +200,5 @@ func (e *Engine) resting(key Key) bool {
 // lookAgainSlowly has an object looked at when a rule is to be tried again that was put
 // off.
 func (e *Engine) lookAgainSlowly(key Key) {
-	now := e.options.Clock.Now()
-	if next := e.quarantine.next(key, now); !next.IsZero() {
-		e.queue.AddAfter(key, max(next.Sub(now), time.Nanosecond))
-	}
+	e.lookAgainIn(key, e.quarantine.next(key, e.options.Clock.Now()))
 }

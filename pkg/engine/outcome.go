@@ -41,6 +41,9 @@ type outcome struct {
 	looked, waits bool
 	// lookAgainAt is when time alone changes what the rules want, zero for never.
 	lookAgainAt time.Time
+	// putOffUntil is when to try again what is put off, zero for never. It is a moment of the
+	// process, which setting the clock does not move.
+	putOffUntil time.Time
 	// troubles are what could not be done, each with the rules concerned, and setbacks
 	// those among them that were tried.
 	troubles []trouble
@@ -132,8 +135,8 @@ func suggestedDelay(err error) time.Duration {
 // later adds what is put off until a moment, or until something changes where that is
 // zero.
 func (o outcome) later(t trouble, until time.Time) outcome {
-	if !until.IsZero() && (o.lookAgainAt.IsZero() || until.Before(o.lookAgainAt)) {
-		o.lookAgainAt = until
+	if !until.IsZero() && (o.putOffUntil.IsZero() || until.Before(o.putOffUntil)) {
+		o.putOffUntil = until
 	}
 	o.troubles = append(o.troubles, t)
 	return o

@@ -38,6 +38,7 @@ func (e *Engine) process(ctx context.Context, key Key) {
 		e.open.done(key, count, result)
 		e.timers.set(key, result.lookAgainAt)
 		e.lookAgainSlowly(key)
+		e.lookAgainIn(key, result.putOffUntil)
 	case waiting:
 		// The event that is waited for queues the key.
 		if result.looked { // Else it may be a failure that is to be tried again.
@@ -97,6 +98,7 @@ func (e *Engine) retry(key Key, result outcome, count int) {
 		delay = min(delay, result.lookAgainAt.Sub(e.options.Clock.Now()))
 	}
 	e.queue.AddAfter(key, delay)
+	e.lookAgainIn(key, result.putOffUntil)
 }
 
 // contained turns a panic into a failure of this object alone.
