@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -154,18 +152,7 @@ func (a *attempt) tellContests() {
 		}
 		err := &contest.Error{Contest: c}
 		a.engine.log(a.key).Warn("what a rule writes is undone again and again", "rule", c.Rule.String(), "err", err)
-		if a.key.UID != "" {
-			continue // There is nothing to tell it on.
-		}
-		_, again := a.record.episodes[c.Rule]
-		a.record.unrecorded = append(a.record.unrecorded, pending{again: again, aside: true, event: plan.Event{
-			Rule: c.Rule, Type: corev1.EventTypeWarning, Reason: reasonContested, Action: reasonContested, Message: err.Error(),
-			Regarding: plan.Object{
-				GVR: a.key.GVR, Kind: a.now.set.Kinds()[a.key.GVR].Name,
-				Namespace: a.key.Namespace, Name: a.key.Name, UID: a.record.uid,
-			},
-		}})
-		a.bound(c.Rule)
+		a.warn(c.Rule, reasonContested, err.Error())
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -95,6 +97,23 @@ func (a *attempt) interject(event plan.Event) bool {
 	a.record.unrecorded = append(a.record.unrecorded, pending{event: event, again: known})
 	a.bound(event.Rule)
 	return true
+}
+
+// warn has an Event recorded beside those that the rule asks for, which says of the watched
+// object how the rule fares. One that is gone has none.
+func (a *attempt) warn(rule plan.Rule, reason, message string) {
+	if a.key.UID != "" {
+		return
+	}
+	_, again := a.record.episodes[rule] // What is told may have come to an end before.
+	a.record.unrecorded = append(a.record.unrecorded, pending{again: again, aside: true, event: plan.Event{
+		Rule: rule, Type: corev1.EventTypeWarning, Reason: reason, Action: reason, Message: message,
+		Regarding: plan.Object{
+			GVR: a.key.GVR, Kind: a.now.set.Kinds()[a.key.GVR].Name,
+			Namespace: a.key.Namespace, Name: a.key.Name, UID: a.record.uid,
+		},
+	}})
+	a.bound(rule)
 }
 
 // bound drops the oldest Events where there are too many.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -128,19 +127,7 @@ func (a *attempt) tellIsolated(rule plan.Rule, err error) {
 		return
 	}
 	a.engine.logIsolated(a.key, rule, err)
-	if a.key.UID != "" {
-		return
-	}
-	_, again := a.record.episodes[rule] // It has come to an end since it began to fail before.
-	a.record.unrecorded = append(a.record.unrecorded, pending{again: again, aside: true, event: plan.Event{
-		Rule: rule, Type: corev1.EventTypeWarning, Reason: reasonQuarantined, Action: reasonQuarantined,
-		Regarding: plan.Object{
-			GVR: a.key.GVR, Kind: a.now.set.Kinds()[a.key.GVR].Name,
-			Namespace: a.key.Namespace, Name: a.key.Name, UID: a.record.uid,
-		},
-		Message: fmt.Sprintf("rule %s keeps failing%s and is tried again slowly; the log says why", rule, kindOf(err)),
-	}})
-	a.bound(rule)
+	a.warn(rule, reasonQuarantined, fmt.Sprintf("rule %s keeps failing%s and is tried again slowly; the log says why", rule, kindOf(err)))
 }
 
 // kindOf says for an Event what kind of an error it is. The whole text may name what is none of
