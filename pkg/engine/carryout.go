@@ -30,6 +30,8 @@ type attempt struct {
 	// what was not.
 	unfinished map[plan.Rule]bool
 	undone     []plan.Operation
+	// doubtful is what was sent, and may have been carried out or not.
+	doubtful []plan.Operation
 	// stopped says that the snapshot is no longer true.
 	stopped bool
 	// latest has the objects written as they came back, by what the snapshot said of

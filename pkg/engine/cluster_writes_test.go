@@ -112,8 +112,8 @@ func (c *cluster) made(key engine.Key, operation plan.Operation, stored map[stri
 		metadata["uid"] = "uid-" + c.versionText(c.version)
 		stored = map[string]any{"apiVersion": operation.Target.GVR.GroupVersion().String(), "kind": operation.Target.Kind}
 	}
-	if operation.Type == plan.Apply {
-		metadata["managedFields"] = []any{applied(operation)}
+	if operation.Type == plan.Apply || operation.Type == plan.Merge {
+		metadata["managedFields"] = []any{managed(operation)}
 	}
 	if operation.Type == plan.Delete {
 		body = map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}}
@@ -124,11 +124,15 @@ func (c *cluster) made(key engine.Key, operation plan.Operation, stored map[stri
 	return merged(merged(stored, body), map[string]any{"metadata": metadata})
 }
 
-// applied is the entry of managedFields that an apply leaves, as far as it is needed:
+// managed is the entry of managedFields that a write leaves, as far as it is needed:
 // fields are owned one by one, and lists as wholes.
-func applied(operation plan.Operation) map[string]any {
+func managed(operation plan.Operation) map[string]any {
 	fields, _ := operation.Body.(map[string]any)
-	return map[string]any{"manager": operation.Manager, "operation": "Apply", "fieldsV1": owned(fields)}
+	verb := "Update"
+	if operation.Type == plan.Apply {
+		verb = "Apply"
+	}
+	return map[string]any{"manager": operation.Manager, "operation": verb, "fieldsV1": owned(fields)}
 }
 
 func owned(fields map[string]any) map[string]any {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,6 +28,9 @@ type pending struct {
 	again bool
 	// aside says that no rule asked for it: who may not record it need not.
 	aside bool
+	// provided are writes that may have been carried out: there is nothing to tell of if they
+	// were not.
+	provided []plan.Operation
 }
 
 // maxPending bounds the Events of one object that are still to be recorded.
@@ -40,6 +44,8 @@ func (a *attempt) notify(ctx context.Context, decided plan.Plan) {
 		_, paused := a.engine.limited.Paused(decision.Rule)
 		if (!paused || a.wrote[decision.Rule]) && a.concluded(decision) {
 			a.begin(decision.Rule, decided.Events)
+		} else if doubtful := a.inDoubt(decision.Rule); doubtful != nil {
+			a.beginIf(doubtful, decision.Rule, decided.Events)
 		}
 	}
 	if err := a.engine.recordPending(ctx, a.record); err != nil {
@@ -67,15 +73,16 @@ func (a *attempt) concluded(decision plan.Decision) bool {
 
 // begin compares the Events that a rule wants with those of its episodes.
 func (a *attempt) begin(rule plan.Rule, events []plan.Event) {
+	events = slices.DeleteFunc(slices.Clone(events), func(event plan.Event) bool { return event.Rule != rule })
+	current := map[episode]bool{}
+	for _, event := range events {
+		current[episodeOf(event)] = true
+	}
+	a.ascertain(rule, current)
 	// Before its first evaluation it is not known whether an earlier process
 	// recorded this very episode.
 	previous, known := a.record.episodes[rule]
-	current := map[episode]bool{}
 	for _, event := range events {
-		if event.Rule != rule {
-			continue
-		}
-		current[episodeOf(event)] = true
 		if !previous[episodeOf(event)] {
 			a.record.unrecorded = append(a.record.unrecorded, pending{event: event, again: known})
 		}
@@ -128,6 +135,14 @@ func (a *attempt) bound(rule plan.Rule) {
 func (e *Engine) recordPending(ctx context.Context, record *record) error {
 	for len(record.unrecorded) > 0 {
 		next := record.unrecorded[0]
+		switch landed, err := e.landed(ctx, next.provided); {
+		case err != nil:
+			return err
+		case !landed:
+			record.unrecorded = record.unrecorded[1:]
+			record.retract(next)
+			continue
+		}
 		err := e.options.Recorder.Record(ctx, next.event, next.again)
 		e.options.Observer.Recorded(next.event, err)
 		if err != nil && (!next.aside || write.Classify(err) != write.Terminal) {

@@ -114,6 +114,12 @@ func (a *attempt) find(ctx context.Context, sent sending, result write.Result) (
 	live, err := a.engine.options.Live.Get(ctx, target.GVR, target.Namespace, target.Name)
 	effective = err != nil || uidOf(live) != target.UID || versionOf(live) != target.ResourceVersion
 	switch {
+	case err != nil:
+		a.doubtful = append(a.doubtful, sent.Operation)
+	case sent.Landed(live):
+		result.Class, result.Err = write.Written, nil
+	}
+	switch {
 	case err == nil && live != nil:
 		target.UID, target.ResourceVersion = uidOf(live), versionOf(live)
 		result.Echo, result.Object = &write.Echo{Object: target}, live

@@ -187,7 +187,7 @@ func TestStraysOfManyRules(t *testing.T) {
 	runWith(t, c, s.house(false), set, func(t *testing.T, _ *engine.Engine) {
 		pass(time.Minute)
 		for _, name := range names {
-			if text := string(encode(c.get(name))); strings.Contains(text, "dyncontroller") || !strings.Contains(text, "theirs") {
+			if text := string(encode(c.get(name))); strings.Contains(text, "dyncontroller.dev/") || !strings.Contains(text, "theirs") {
 				t.Errorf("it is held still: %s", text)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -40,10 +41,15 @@ func startEngine(t *testing.T, text string, wrap func(http.RoundTripper) http.Ro
 	if err != nil {
 		t.Fatal(err)
 	}
+	reader, err := live.NewReader(cluster.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
 	e := engine.New(engine.Options{
 		Caches: func(handler informer.Handler) engine.Caches {
 			return informer.NewSet(client(t), handler, slog.New(slog.DiscardHandler))
 		},
+		Live:     reader,
 		Writer:   writer,
 		Recorder: recorder,
 	})
@@ -168,7 +174,7 @@ func countRepaired(t *testing.T, namespace string) int {
 }
 
 // TestLostAnswer holds that a write that was stored, but whose answer never
-// came, is neither lost nor doubled.
+// came, is neither lost nor doubled, and told of.
 func TestLostAnswer(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
@@ -190,4 +196,5 @@ func TestLostAnswer(t *testing.T) {
 	if patches != 1 {
 		t.Errorf("the object was written %d times, want once", patches)
 	}
+	eventually(t, "the events are there", func() bool { return len(listEvents(t, namespace)) == 3 })
 }
