@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -25,7 +26,7 @@ func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) 
 	a.record.recorded.wrote(a.engine.options.Clock.Now(), sent.Rules, result.Class)
 	a.engine.open.wrote(result.Class)
 	if !a.foreseen(result.Err) {
-		a.log(told, result)
+		a.log(ctx, told, result)
 	}
 	if result.Echo != nil {
 		a.expect(sent, result)
@@ -36,6 +37,7 @@ func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) 
 	}
 	for _, rule := range sent.Rules {
 		a.wrote[rule] = true
+		delete(a.record.refused, rule)
 	}
 	if result.Class == write.Simulated {
 		maps.Copy(a.record.ineffective, sent.planned.All()) // Without a name of our own.
@@ -162,18 +164,34 @@ func (a *attempt) remember(sent sending, result write.Result) {
 }
 
 // log names rules and fields but not their values, which may be secret.
-func (a *attempt) log(operation plan.Operation, result write.Result) {
+func (a *attempt) log(ctx context.Context, operation plan.Operation, result write.Result) {
 	log := a.engine.log(a.key).With(asked(operation)...)
 	switch {
 	case result.Class == write.Stale:
 		log.Debug("write was out of date", "err", result.Err)
 	case result.Class.Failed():
-		log.Warn("write failed", "class", string(result.Class), "err", result.Err)
+		log.Log(ctx, a.record.loudness(operation.Rules, result.Err), "write failed", "class", string(result.Class), "err", result.Err)
 	case result.Class == write.Simulated:
 		log.Info("would write", "type", string(operation.Type), "target", operation.Target.String(), "subresource", operation.Subresource)
 	case result.Class == write.Written:
 		log.Info("wrote", "type", string(operation.Type), "target", operation.Target.String(), "subresource", operation.Subresource)
 	}
+}
+
+// loudness is how a refusal is logged: loud once, until it is another one or a write of the
+// rule succeeds. What is tried again and again need not say so each time.
+func (r *record) loudness(rules []plan.Rule, err error) slog.Level {
+	level, text := slog.LevelDebug, brief(err.Error())
+	for _, rule := range rules {
+		if r.refused[rule] != text {
+			level = slog.LevelWarn
+		}
+		if r.refused == nil {
+			r.refused = map[plan.Rule]string{}
+		}
+		r.refused[rule] = text
+	}
+	return level
 }
 
 // asked says for the log whose an operation is, and of what. A deletion has no changes.

@@ -54,6 +54,8 @@ type record struct {
 	unrecorded []pending
 	// reported is what was logged of each rule, so that it is logged once.
 	reported map[plan.Rule]string
+	// refused is why a write of a rule failed, as it was logged.
+	refused map[plan.Rule]string
 	// silent is why Events could not be recorded, as it was logged.
 	silent string
 	// recorded is for who asks.

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -103,4 +104,40 @@ func TestOverloadDoesNotSplit(t *testing.T) {
 			t.Errorf("wrote %d times, want the joined request twice", c.count())
 		}
 	})
+}
+
+// TestRefusalsAreLoggedOnce holds that the log does not say the same of an object again and
+// again, and does say it where it is news.
+func TestRefusalsAreLoggedOnce(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		errs   []error // of the writes in turn; the last one stays
+		want   int
+	}{
+		"Same":      {"What is tried for an hour is said once.", []error{errRefused}, 1},
+		"Other":     {"Another refusal is news.", []error{errRefused, errRefused, errors.New("other")}, 2},
+		"Recovered": {"So is the same one after a write that succeeded.", []error{errRefused, nil, errRefused}, 2},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			c.answer = func(plan.Operation) *write.Result {
+				err := tc.errs[0]
+				tc.errs = tc.errs[min(1, len(tc.errs)-1):]
+				if err == nil {
+					return nil
+				}
+				return &write.Result{Class: write.Terminal, Err: err}
+			}
+			run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+				pass(time.Minute)
+				c.put(t, small)
+				pass(time.Hour)
+				if got := c.logged(`level=WARN msg="write failed"`); got != tc.want {
+					t.Errorf("%s It was said %d times, want %d:\n%s", tc.reason, got, tc.want, c.log.String())
+				}
+			})
+		})
+	}
 }
