@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/dyncontroller/dyncontroller/internal/cli"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
@@ -168,7 +166,6 @@ spec:
 // that have it go every way that it can.
 func TestExplainSecrets(t *testing.T) {
 	namespace := cluster.Namespace(t)
-	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	create(t, secrets, namespace, canarySecret)
 	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: told, labels: {told: 'yes'}}, data: {copy: it is canary-in-a-mine}}")
 	path := rulesFile(t, namespace, tellsSecrets+`

@@ -134,11 +134,18 @@ var servingAt = regexp.MustCompile(`what=(health|metrics) address=(\S+)`)
 // says is what a process answers, empty where it does not serve yet, or is not ready.
 func (p *process) says(t *testing.T, what, path string) string {
 	t.Helper()
+	if address := p.address(what); address != "" {
+		return answerOf(t, "http://"+address+path)
+	}
+	return ""
+}
+
+// address is where a process serves something, empty where it does not yet.
+func (p *process) address(what string) string {
 	for _, found := range servingAt.FindAllStringSubmatch(p.output.String(), -1) {
-		if found[1] != what {
-			continue
+		if found[1] == what {
+			return found[2]
 		}
-		return answerOf(t, "http://"+found[2]+path)
 	}
 	return ""
 }

@@ -28,6 +28,8 @@ var (
 	services        = schema.GroupVersionResource{Version: "v1", Resource: "services"}
 	autoscalers     = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 	configmaps      = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	secrets         = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	limitRanges     = schema.GroupVersionResource{Version: "v1", Resource: "limitranges"}
 	events          = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
 	serviceaccounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 	definitions     = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // canaries are the values of a Secret: nothing but the rules and the API server may have them. One is of two lines.
@@ -98,7 +97,7 @@ func TestSecretsAreToldNowhere(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			namespace := cluster.Namespace(t)
-			create(t, schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, namespace, canarySecret)
+			create(t, secrets, namespace, canarySecret)
 			create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: told, labels: {told: 'yes'}}, data: {}}")
 			output := tell(t, binary, namespace, tc.ends, tc.args)
 			for _, want := range tc.told {

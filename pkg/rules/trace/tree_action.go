@@ -132,7 +132,8 @@ func (r Record) lines() []string {
 	add(t.Paused != "", "paused: %s", t.Paused)
 	add(t.Contest != "", "contested: %s", t.Contest)
 	add(t.Quarantined, "quarantined: it is tried only now and then")
-	add(t.Failure != "", "failed %d times: %s", max(t.Attempts, 1), t.Failure)
+	add(t.Failure != "" && t.Attempts <= 1, "failed: %s", t.Failure)
+	add(t.Failure != "" && t.Attempts > 1, "failed %d times: %s", t.Attempts, t.Failure)
 	add(!t.Next.IsZero(), "tried again at %s", moment(t.Next))
 	add(!r.LookAgainAt.IsZero(), "looks again at %s", moment(r.LookAgainAt))
 	return out

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,5 +167,16 @@ func TestMemory(t *testing.T) {
 	}
 	if got := memory.Of(plan.Rule{Name: "r"}); got != nil {
 		t.Errorf("of another set it remembers %v", got)
+	}
+}
+
+// TestFailure holds that a first failure is not counted.
+func TestFailure(t *testing.T) {
+	for attempts, want := range map[int]string{0: "  failed: refused\n", 1: "  failed: refused\n", 2: "  failed 2 times: refused\n"} {
+		told := whole()
+		told.Controller.Records = []trace.Record{{Rule: told.Rule, Trouble: trace.Trouble{Failure: "refused", Attempts: attempts}}}
+		if tree := told.Tree(); !strings.Contains(tree, want) {
+			t.Errorf("of %d attempts nothing is said like %q:\n%s", attempts, want, tree)
+		}
 	}
 }
