@@ -13,21 +13,37 @@ import (
 
 // Measure is how all tenants are doing, for metrics.
 func (o *Operator) Measure() telemetry.Snapshot {
-	tenants, _ := o.present()
 	var out telemetry.Snapshot
-	for _, t := range tenants {
-		out.Caches = append(out.Caches, t.informers.Status()...)
-		out.Loads = append(out.Loads, t.informers.Loads()...)
-		out.Rules = append(out.Rules, t.measure()...)
+	for _, one := range o.assigned() {
+		out.Caches = append(out.Caches, one.tenant.informers.Status()...)
+		out.Loads = append(out.Loads, one.tenant.informers.Loads()...)
+		out.Rules = append(out.Rules, one.tenant.measure(one.set)...)
+	}
+	return out
+}
+
+// assigned is a tenant with the rules that it has; nil for none yet.
+type assigned struct {
+	tenant *tenant
+	set    *rules.Set
+}
+
+// assigned lists the tenants in order, all as of one moment: a rule that passes from one to
+// another is not with both of them, nor with none.
+func (o *Operator) assigned() []assigned {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var out []assigned
+	for _, t := range o.sorted() {
+		t.mu.Lock()
+		out = append(out, assigned{t, t.set})
+		t.mu.Unlock()
 	}
 	return out
 }
 
 // measure is how the rules of a tenant are doing.
-func (t *tenant) measure() []telemetry.Rule {
-	t.mu.Lock()
-	set := t.set
-	t.mu.Unlock()
+func (t *tenant) measure(set *rules.Set) []telemetry.Rule {
 	if set == nil {
 		return nil
 	}

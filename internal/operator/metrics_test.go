@@ -13,6 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 var configmaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
@@ -65,6 +66,38 @@ func TestMeasure(t *testing.T) {
 		k.setObjects()
 		k.pass(moment)
 		expect("Rules that are gone are not measured.", rule("own", telemetry.Active, 0))
+	})
+}
+
+// TestMeasureMoves holds that a rule which passes from one identity to another is measured
+// all the while, and once: what is counted of a rule goes when it is not.
+func TestMeasureMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		whose := []*rules.Set{load(t, paints("own", "ann", "red")), load(t, paints("own", "bob", "red"))}
+		if err := k.SetFiles(whose[0]); err != nil {
+			t.Fatal(err)
+		}
+		defer k.start()()
+		moved := make(chan struct{})
+		go func() {
+			defer close(moved)
+			for i := range 200 {
+				if err := k.SetFiles(whose[i%2]); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		for moving := true; moving; {
+			select {
+			case <-moved:
+				moving = false
+			default:
+			}
+			if got := k.Measure().Rules; len(got) != 1 || got[0].ID.Set != "own" {
+				t.Fatalf("want the one rule, have %+v", got)
+			}
+		}
 	})
 }
 
