@@ -3,14 +3,17 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
@@ -64,6 +67,27 @@ func TestMetricsHandler(t *testing.T) {
 				t.Errorf("%s\nhave %s, %v", tc.reason, recorder.Body, err)
 			}
 		})
+	}
+}
+
+// TestCountsForWhoAsks holds that nothing is counted where nobody can ask: it would grow with
+// every rule that ever was.
+func TestCountsForWhoAsks(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"", "127.0.0.1:8080"} {
+		target, err := connect(config.Cluster{Kubeconfig: newAPIServer(t).kubeconfig(), QPS: config.NoLimit}, "v1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings := config.Config{FromCluster: true, Instance: "default", Workers: 1, Listen: config.Listen{Metrics: address}}
+		r := newRunner(target, settings, Process{Stdout: &output{}}, slog.New(slog.DiscardHandler))
+		s, err := newService(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := slices.Contains(r.options.Observers, engine.Observer(s.metrics)), address != ""; got != want {
+			t.Errorf("metrics at %q: counted is %t, want %t", address, got, want)
+		}
 	}
 }
 

@@ -33,15 +33,15 @@ type service struct {
 	// do not fit the schemas of the cluster; guarded by mu.
 	trouble error
 	unfit   bool
-
-	counted *rules.Set // all rules in effect; only of [service.count]
 }
 
 func newService(r *runner) (*service, error) {
 	s := &service{runner: r}
 	s.metrics = telemetry.NewMetrics(r.version, func() telemetry.Snapshot { return s.operator.Measure() })
-	r.options.Observers = append(r.options.Observers, s.metrics)
-	r.options.Changed = s.count
+	if r.settings.Listen.Metrics != "" { // What is counted of rules that are gone is dropped when it is asked for.
+		r.options.Observers = append(r.options.Observers, s.metrics)
+	}
+	r.options.Changed = s.waiting.all.Store
 	var err error
 	if s.operator, err = operator.New(r.options); err != nil {
 		return nil, err
@@ -177,14 +177,6 @@ func (s *service) activate(set *rules.Set) (difference, error) {
 	changed := compare(s.active, set)
 	s.active, s.trouble, s.unfit = set, nil, false
 	return changed, nil
-}
-
-// count tells the metrics which rules are not in effect any more, those of set objects
-// included. It is called by one at a time.
-func (s *service) count(all *rules.Set) {
-	s.metrics.RulesRemoved(compare(s.counted, all).removed)
-	s.counted = all
-	s.waiting.all.Store(all)
 }
 
 // reloaded takes what has become of files that changed, or of the schemas of the

@@ -23,7 +23,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	rows     []Description
 
-	evaluations  *prometheus.CounterVec
+	evaluations  evaluations
 	writes       *prometheus.CounterVec
 	events       *prometheus.CounterVec
 	reloads      *prometheus.CounterVec
@@ -36,7 +36,8 @@ type Metrics struct {
 
 var _ engine.Observer = (*Metrics)(nil)
 
-// NewMetrics returns metrics of a build. Ask is called at every scrape.
+// NewMetrics returns metrics of a build. Ask is called at every scrape; what was counted of
+// rules that are not in its answer is dropped.
 func NewMetrics(version string, ask func() Snapshot) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.registry.MustRegister(
@@ -48,7 +49,7 @@ func NewMetrics(version string, ask func() Snapshot) *Metrics {
 	all.states()
 	m.rows = all.describe()
 	m.registry.MustRegister(all.collectors...)
-	m.registry.MustRegister(collector{all.pulled, ask})
+	m.registry.MustRegister(collector{all.pulled, &m.evaluations, ask})
 	m.build.WithLabelValues(version, runtime.Version()).Set(1)
 	// Both results exist from the start, so that a rate sees the first one.
 	for _, result := range []string{success, failure} {
@@ -73,7 +74,7 @@ func resultOf(err error) string {
 
 // fill has one row for each metric that is told of what happens.
 func (m *Metrics) fill(t *table) {
-	t.counters(&m.evaluations, "evaluations_total", "Evaluations of a rule on an object.", identify("outcome", "mode")...)
+	t.evaluations(&m.evaluations, "evaluations_total", "Evaluations of a rule on an object.", identify("outcome", "mode")...)
 	t.counters(&m.writes, "writes_total", "Operations on objects, by what the API server answered or why they were not sent.", "group", "resource", "class")
 	t.counters(&m.spared, "noops_avoided_total", "Changes that rules wanted and that were not sent, as they are known to have no effect.", "group", "resource")
 	t.histograms(&m.settling, "settle_duration_seconds", "From the first change of an object, or of what its rules read, until its rules had done with it.", "group", "resource")
@@ -89,7 +90,7 @@ func (m *Metrics) Descriptions() []Description { return slices.Clone(m.rows) }
 
 // Evaluated implements [engine.Observer].
 func (m *Metrics) Evaluated(_ engine.Key, decision plan.Decision) {
-	m.evaluations.WithLabelValues(append(labelsOf(decision.Rule), string(decision.Outcome), modeOf(decision.Audited))...).Inc()
+	m.evaluations.add(series(append(labelsOf(decision.Rule), string(decision.Outcome), modeOf(decision.Audited))))
 }
 
 // Wrote implements [engine.Observer].
@@ -113,18 +114,6 @@ func (m *Metrics) Queued(length int) { m.queueLength.Set(float64(length)) }
 
 // Recorded implements [engine.Observer].
 func (m *Metrics) Recorded(_ plan.Event, err error) { m.events.WithLabelValues(resultOf(err)).Inc() }
-
-// RulesRemoved says which rules are not there any more. What was counted of them is
-// dropped, or every rule that ever was would be scraped for ever.
-func (m *Metrics) RulesRemoved(rules []plan.Rule) {
-	for _, rule := range rules {
-		labels := prometheus.Labels{}
-		for i, value := range labelsOf(rule) {
-			labels[identify()[i]] = value
-		}
-		m.evaluations.DeletePartialMatch(labels)
-	}
-}
 
 // Reloaded counts an attempt to load rules that had changed.
 func (m *Metrics) Reloaded(err error) {

@@ -33,7 +33,8 @@ const (
 
 func standings() []Standing { return []Standing{Active, Audited, Suspended, Paused} }
 
-// Rule is how one rule is doing; each is there once.
+// Rule is how one rule is doing. One that passes from one identity to another may be there
+// twice, and of each number the greater holds.
 type Rule struct {
 	ID       plan.Rule
 	Standing Standing

@@ -128,11 +128,71 @@ func TestSnapshotIsAskedForOnce(t *testing.T) {
 	}
 }
 
-// TestBrokenSnapshot holds that what contradicts itself does not take the rest along.
+// TestRuleOfTwo holds that there are never two series with the same labels, which would
+// make a scrape fail: a rule may be known twice while it passes from one identity to another.
+func TestRuleOfTwo(t *testing.T) {
+	t.Parallel()
+	id := ruleOf("a", "b")
+	cases := map[string]struct {
+		reason string
+		rules  []Rule
+		want   []string
+	}{
+		"twice the same": {
+			"It looks at the same objects, which are not two of each.",
+			[]Rule{
+				{ID: id, Standing: Active, Matched: 3, Failing: 2, Quarantined: 1, Contested: map[string]int64{"kubectl": 4}},
+				{ID: id, Standing: Active, Matched: 3, Failing: 2, Quarantined: 1, Contested: map[string]int64{"kubectl": 4}},
+			},
+			[]string{
+				`contested_objects{rival="kubectl"} 4`, `quarantined_objects{} 1`, `rule_failing{} 2`, `rule_matched{mode="Enforce"} 3`, `rule_paused{} 0`,
+			},
+		},
+		"one has just begun": {
+			"The one that knows more is believed, whichever it is.",
+			[]Rule{{ID: id, Standing: Active, Matched: 1, Failing: 5}, {ID: id, Standing: Paused, Matched: 7}},
+			[]string{`quarantined_objects{} 0`, `rule_failing{} 5`, `rule_matched{mode="Enforce"} 7`, `rule_paused{} 1`},
+		},
+		"other modes": {
+			"These are told apart by a label.",
+			[]Rule{{ID: id, Standing: Audited, Matched: 2}, {ID: id, Standing: Active, Matched: 1}},
+			[]string{`quarantined_objects{} 0`, `rule_failing{} 0`, `rule_matched{mode="Audit"} 2`, `rule_matched{mode="Enforce"} 1`, `rule_paused{} 0`},
+		},
+		"no namespace either": {
+			"The kind is no label.",
+			[]Rule{{ID: id, Standing: Active, Matched: 2}, {ID: plan.Rule{Kind: "RuleSet", Set: "a", Name: "b"}, Standing: Active, Matched: 1}},
+			[]string{`quarantined_objects{} 0`, `rule_failing{} 0`, `rule_matched{mode="Enforce"} 2`, `rule_paused{} 0`},
+		},
+		"names that are told alike": {
+			"What is not a character is replaced.",
+			[]Rule{{ID: id, Standing: Active, Contested: map[string]int64{"a\xff": 1, "a\xfe": 2}}},
+			[]string{`contested_objects{rival="a�"} 2`, `quarantined_objects{} 0`, `rule_failing{} 0`, `rule_matched{mode="Enforce"} 0`, `rule_paused{} 0`},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := NewMetrics("v1", func() Snapshot { return Snapshot{Rules: tc.rules} })
+			if _, err := m.registry.Gather(); err != nil {
+				t.Errorf("%s\n%v", tc.reason, err)
+			}
+			var got []string
+			for _, line := range samples(t, m) {
+				if name, rest, is := strings.Cut(line, `rule="b",set="a",set_namespace=""`); is {
+					got = append(got, strings.Replace(strings.TrimPrefix(name, namespace+"_")+rest, `",}`, `"}`, 1))
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestBrokenSnapshot holds that what cannot be asked does not take the rest along.
 func TestBrokenSnapshot(t *testing.T) {
 	t.Parallel()
-	twice := Snapshot{Rules: []Rule{{ID: ruleOf("a", "b")}, {ID: ruleOf("a", "b")}}}
-	m := NewMetrics("v1", func() Snapshot { return twice })
+	m := NewMetrics("v1", func() Snapshot { panic("broken") })
 	m.Queued(3)
 	expectSamples(t, m, `dyncontroller_queue_length 3`)
 }

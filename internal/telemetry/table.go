@@ -32,8 +32,18 @@ type pulled struct {
 type emit func(value float64, labels ...string)
 
 func (t *table) counters(into **prometheus.CounterVec, name, help string, labels ...string) {
-	*into = prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+	*into = newCounters(name, help, labels)
 	t.add("counter", name, help, labels, *into)
+}
+
+// evaluations are collected together with what is pulled.
+func (t *table) evaluations(into *evaluations, name, help string, labels ...string) {
+	into.CounterVec = newCounters(name, help, labels)
+	t.describes("counter", name, help, labels)
+}
+
+func newCounters(name, help string, labels []string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
 }
 
 // settleBuckets reach from a write without a wait to an object that is tried again for
@@ -57,12 +67,16 @@ func (t *table) gauge(into *prometheus.Gauge, name, help string) {
 
 func (t *table) pull(name, help string, read func(Snapshot, emit), labels ...string) {
 	t.pulled = append(t.pulled, pulled{prometheus.NewDesc(namespace+"_"+name, help, labels, nil), read})
-	t.rows = append(t.rows, Description{Name: namespace + "_" + name, Kind: "gauge", Labels: labels, Help: help})
+	t.describes("gauge", name, help, labels)
 }
 
 func (t *table) add(kind, name, help string, labels []string, c prometheus.Collector) {
-	t.rows = append(t.rows, Description{Name: namespace + "_" + name, Kind: kind, Labels: labels, Help: help})
+	t.describes(kind, name, help, labels)
 	t.collectors = append(t.collectors, c)
+}
+
+func (t *table) describes(kind, name, help string, labels []string) {
+	t.rows = append(t.rows, Description{Name: namespace + "_" + name, Kind: kind, Labels: labels, Help: help})
 }
 
 // describe lists the metrics by name.
@@ -72,12 +86,14 @@ func (t *table) describe() []Description {
 
 // collector asks once for all that is pulled at a scrape.
 type collector struct {
-	pulled []pulled
-	ask    func() Snapshot
+	pulled      []pulled
+	evaluations *evaluations
+	ask         func() Snapshot
 }
 
 // Describe implements [prometheus.Collector].
 func (c collector) Describe(descs chan<- *prometheus.Desc) {
+	c.evaluations.Describe(descs)
 	for _, p := range c.pulled {
 		descs <- p.desc
 	}
@@ -85,13 +101,38 @@ func (c collector) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (c collector) Collect(metrics chan<- prometheus.Metric) {
-	state := c.ask()
+	state := c.evaluations.sweep(c.ask)
+	c.evaluations.Collect(metrics)
 	for _, p := range c.pulled {
-		p.read(state, func(value float64, labels ...string) {
-			for i := range labels {
-				labels[i] = strings.ToValidUTF8(labels[i], "�") // Others may be refused together with it.
-			}
-			metrics <- prometheus.MustNewConstMetric(p.desc, prometheus.GaugeValue, value, labels...)
-		})
+		for _, one := range p.samples(state) {
+			metrics <- prometheus.MustNewConstMetric(p.desc, prometheus.GaugeValue, one.value, one.labels...)
+		}
 	}
+}
+
+// sample is one series of a gauge.
+type sample struct {
+	value  float64
+	labels []string
+}
+
+// samples reads a gauge. Labels are there once, or the scrape would fail: of several values,
+// as of a rule that passes from one identity to another, the greatest holds, since what
+// they count are the same objects.
+func (p pulled) samples(state Snapshot) []sample {
+	var out []sample
+	at := map[string]int{}
+	p.read(state, func(value float64, labels ...string) {
+		for i := range labels {
+			labels[i] = strings.ToValidUTF8(labels[i], "�") // Others may be refused together with it.
+		}
+		key := strings.Join(labels, "\xff") // Which no label has now.
+		if i, twice := at[key]; twice {
+			out[i].value = max(out[i].value, value)
+			return
+		}
+		at[key] = len(out)
+		out = append(out, sample{value, labels})
+	})
+	return out
 }
