@@ -18,6 +18,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/lane"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/quarantine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/related"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -28,7 +29,7 @@ import (
 // capped, without end.
 const (
 	firstRetry = 50 * time.Millisecond
-	lastRetry  = 5 * time.Minute
+	lastRetry  = quarantine.LastRetry
 )
 
 // queueName is that of the queues of all engines in the metrics of a process.
@@ -132,7 +133,7 @@ type Engine struct {
 	house   *housekeeper // nil where nothing is recorded
 	limited *limited
 
-	quarantine *quarantine
+	quarantine *quarantine.Ward[Key, *active]
 	contests   *contest.Tracker
 
 	active atomic.Pointer[active]
@@ -168,7 +169,7 @@ func New(options Options) *Engine {
 		next:    newBeside(),
 		queue:   options.Queue,
 
-		quarantine: newQuarantine(),
+		quarantine: quarantine.New[Key, *active](options.Clock, quarantine.Scatter[Key]()),
 		contests:   contest.NewTracker(options.Clock),
 	}
 	e.options = attend(e, options)

@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/quarantine"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -20,7 +21,6 @@ func (e *Engine) Remembered() map[string]int {
 		{"waiters", func() int { return len(e.waiters.of) }, &e.waiters.mu},
 		{"moments", func() int { return len(e.timers.of) + len(e.timers.queue) }, &e.timers.mu},
 		{"news", func() int { return len(e.news.since) + len(e.news.own) }, &e.news.mu},
-		{"trials", func() int { return len(e.quarantine.of) + len(e.quarantine.counts) }, &e.quarantine.mu},
 		{"late", func() int { return len(e.barrier.late) }, &e.barrier.mu},
 		{"in hand", func() int { return len(e.barrier.inHand) }, &e.barrier.mu},
 		{"barriers", func() int { return len(e.barrier.passed) }, &e.barrier.mu},
@@ -30,6 +30,7 @@ func (e *Engine) Remembered() map[string]int {
 		count.lock.Unlock()
 	}
 	out["queued"] = e.queue.Len()
+	out["trials"] = e.quarantine.Len() + len(e.quarantine.Counts())
 	maps.DeleteFunc(out, func(_ string, n int) bool { return n == 0 })
 	return out
 }
@@ -40,5 +41,5 @@ func (e *Engine) Asking(selection plan.Selection) int { return len(e.related.Ask
 // RetryTogether has what begins to fail together be tried again together, after times that
 // can be told.
 func (e *Engine) RetryTogether() {
-	e.quarantine.spread = func(Key, plan.Rule, int) float64 { return 0 }
+	e.quarantine = quarantine.New[Key, *active](e.options.Clock, func(Key, plan.Rule, int) float64 { return 0 })
 }

@@ -8,19 +8,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/quarantine"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // reasonQuarantined is of the Event that tells of a rule in quarantine.
 const reasonQuarantined = "Quarantined"
 
+// Quarantined lists the rules that keep failing, in the order of the objects and rules.
+func (e *Engine) Quarantined() []quarantine.Case[Key] { return e.quarantine.List(Key.compare) }
+
+// QuarantinedObjects counts the objects for which each rule is in quarantine. The zero
+// rule stands for those that could not be looked at.
+func (e *Engine) QuarantinedObjects() map[plan.Rule]int { return e.quarantine.Counts() }
+
 // quarantined keeps a rule from failing again too soon. Others go on.
 func (a *attempt) quarantined(operation plan.Operation) *obstacle {
-	if !a.engine.quarantine.has(a.key) {
+	if !a.engine.quarantine.Has(a.key) {
 		return nil
 	}
 	for _, rule := range operation.Rules {
-		if held, err := a.engine.quarantine.holds(a.key, rule, a.saw(nil), a.engine.options.Clock.Now()); held {
+		if held, err := a.engine.quarantine.Holds(a.key, rule, a.saw(nil)); held {
 			return &obstacle{err: err} // The quarantine says when it is looked at again.
 		}
 	}
@@ -29,12 +37,23 @@ func (a *attempt) quarantined(operation plan.Operation) *obstacle {
 
 // saw is what the attempt was decided by, with the versions of what it has written
 // itself.
-func (a *attempt) saw(written map[types.UID]string) grounds {
-	objects := []map[string]any{a.asked.watched}
-	for _, known := range a.asked.answers {
-		objects = append(objects, known.objects...)
+func (a *attempt) saw(written map[types.UID]string) quarantine.Grounds[*active] {
+	var seen []quarantine.Object
+	add := func(object map[string]any) {
+		uid := uidOf(object)
+		version, changed := written[uid]
+		if !changed {
+			version = versionOf(object)
+		}
+		seen = append(seen, quarantine.Object{UID: uid, Version: version})
 	}
-	return grounds{a.engine.quarantine.sum(objects, written), a.now}
+	add(a.asked.watched)
+	for _, known := range a.asked.answers {
+		for _, object := range known.objects {
+			add(object)
+		}
+	}
+	return a.engine.quarantine.Grounds(seen, a.now)
 }
 
 // written are the versions of objects that the attempt has changed.
@@ -51,20 +70,20 @@ func (a *attempt) written() map[types.UID]string {
 func (a *attempt) isolate(decided plan.Plan) {
 	q := a.engine.quarantine
 	setbacks := append(unevaluated(decided.Decisions), a.outcome.setbacks...)
-	if a.engine.open.keeping() || len(setbacks) == 0 && !q.has(a.key) {
+	if a.engine.open.keeping() || len(setbacks) == 0 && !q.Has(a.key) {
 		return
 	}
 	saw := a.saw(a.written())
 	if len(a.latest) > 0 {
-		q.echo(a.key, a.saw(nil), saw)
+		q.Echo(a.key, a.saw(nil), saw)
 	}
 	for _, s := range setbacks {
 		if a.outcome.split && len(s.rules) > 1 {
 			continue // It is not known yet whose fault it is.
 		}
 		for _, rule := range s.rules {
-			if q.fail(a.key, rule, s, saw, a.engine.options.Clock.Now()) && !s.futile {
-				a.tellIsolated(rule, s.err)
+			if q.Fail(a.key, rule, s.Setback, saw) && !s.Futile {
+				a.tellIsolated(rule, s.Err)
 			}
 		}
 	}
@@ -80,7 +99,7 @@ func (a *attempt) isolate(decided plan.Plan) {
 func unevaluated(decisions []plan.Decision) []setback {
 	var out []setback
 	for _, t := range troubled(slices.DeleteFunc(slices.Clone(decisions), func(d plan.Decision) bool { return d.Outcome != plan.Failed })) {
-		out = append(out, setback{trouble: t, hopeless: true, futile: true})
+		out = append(out, setback{t.rules, quarantine.Setback{Err: t.err, Hopeless: true, Futile: true}})
 	}
 	return out
 }
@@ -104,7 +123,7 @@ func (a *attempt) letGo(decisions []plan.Decision) {
 
 // release takes rules out of quarantine.
 func (e *Engine) release(key Key, done func(plan.Rule) bool) {
-	for _, rule := range e.quarantine.free(key, done) {
+	for _, rule := range e.quarantine.Release(key, done) {
 		e.log(key).Info("out of quarantine", "rule", nameOf(rule))
 	}
 }
@@ -114,10 +133,14 @@ func (e *Engine) release(key Key, done func(plan.Rule) bool) {
 func (a *attempt) onlyIsolated(setbacks []setback) bool {
 	return a.outcome.state == retry && !a.outcome.wrote && !a.outcome.split &&
 		!slices.ContainsFunc(setbacks, func(s setback) bool {
-			return s.passes || slices.ContainsFunc(s.rules, func(rule plan.Rule) bool {
-				return !a.engine.quarantine.isolated(a.key, rule)
-			})
+			return s.Passes || slices.ContainsFunc(s.rules, func(rule plan.Rule) bool { return !a.engine.isolated(a.key, rule) })
 		})
+}
+
+// isolated reports whether a rule is in quarantine.
+func (e *Engine) isolated(key Key, rule plan.Rule) bool {
+	c, _ := e.quarantine.Of(key, rule)
+	return c.Isolated
 }
 
 // tellIsolated says so once a quarantine, and on the object unless that has been told of
@@ -162,10 +185,10 @@ func (e *Engine) setBack(key Key, result outcome) outcome {
 	}
 	isolated := false
 	for _, s := range result.setbacks {
-		if e.quarantine.fail(key, plan.Rule{}, s, grounds{}, e.options.Clock.Now()) {
-			e.logIsolated(key, plan.Rule{}, s.err)
+		if e.quarantine.Fail(key, plan.Rule{}, s.Setback, quarantine.Grounds[*active]{}) {
+			e.logIsolated(key, plan.Rule{}, s.Err)
 		}
-		isolated = e.quarantine.isolated(key, plan.Rule{}) && !s.passes
+		isolated = e.isolated(key, plan.Rule{}) && !s.Passes
 	}
 	if isolated && !result.wrote {
 		result.state = settled // The quarantine says when it is looked at again.
@@ -176,7 +199,7 @@ func (e *Engine) setBack(key Key, result outcome) outcome {
 // resting reports whether an object is left alone for now that could not be looked at,
 // and has it looked at when that is over.
 func (e *Engine) resting(key Key) bool {
-	wait := e.quarantine.rests(key, e.options.Clock.Now())
+	wait := e.quarantine.Rests(key)
 	if wait <= 0 {
 		return false
 	}
@@ -187,5 +210,5 @@ func (e *Engine) resting(key Key) bool {
 // lookAgainSlowly has an object looked at when a rule is to be tried again that was put
 // off.
 func (e *Engine) lookAgainSlowly(key Key) {
-	e.lookAgainIn(key, e.quarantine.next(key, e.options.Clock.Now()))
+	e.lookAgainIn(key, e.quarantine.Next(key))
 }

@@ -7,11 +7,12 @@ import (
 	"sync"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/quarantine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 )
 
 // attempts is how often a settling engine tries what may get better by itself.
-const attempts = 8
+const attempts = quarantine.Attempts
 
 // open is the work that is not done yet. It lets [Engine.Settle] see when
 // everything that can settle has. The zero value keeps no books, as an engine

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/crew"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/quarantine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -56,38 +57,32 @@ type trouble struct {
 	err   error
 }
 
-// setback is something that failed.
+// setback is something that failed, with the rules concerned.
 type setback struct {
-	trouble
-	hopeless bool
-	// passes says that it is not for the object that it failed, so that it is tried
-	// again as soon as that makes sense.
-	passes bool
-	// futile says that trying again does not help before something changes.
-	futile bool
-	after  time.Duration // what the API server asked for
+	rules []plan.Rule
+	quarantine.Setback
 }
 
 // failed adds a failure; a retry that may help one of several is worth while.
 func (o outcome) failed(t trouble, hopeless bool) outcome {
-	return o.setBack(setback{trouble: t, hopeless: hopeless})
+	return o.setBack(t.rules, quarantine.Setback{Err: t.err, Hopeless: hopeless})
 }
 
 // refused adds what was answered to a write.
 func (o outcome) refused(t trouble, class write.Class, after time.Duration) outcome {
-	return o.setBack(setback{
-		trouble: t, after: after,
-		hopeless: class == write.Terminal || class == write.OwnedByAnother,
-		passes:   class == write.Stale || passes(class, t.err),
+	return o.setBack(t.rules, quarantine.Setback{
+		Err: t.err, After: after,
+		Hopeless: class == write.Terminal || class == write.OwnedByAnother,
+		Passes:   class == write.Stale || passes(class, t.err),
 	})
 }
 
 // unread adds a live read that failed. One that is not allowed may be, later.
 func (o outcome) unread(t trouble) outcome {
 	class := write.Classify(t.err)
-	return o.setBack(setback{
-		trouble: t, after: suggestedDelay(t.err),
-		passes: passes(class, t.err) || errors.Is(t.err, crew.ErrCrowded),
+	return o.setBack(t.rules, quarantine.Setback{
+		Err: t.err, After: suggestedDelay(t.err),
+		Passes: passes(class, t.err) || errors.Is(t.err, crew.ErrCrowded),
 	})
 }
 
@@ -106,13 +101,15 @@ func passes(class write.Class, err error) bool {
 }
 
 // heldBack adds what was not even tried, and is tried again like what failed.
-func (o outcome) heldBack(t trouble) outcome { return o.setBack(setback{trouble: t, passes: true}) }
+func (o outcome) heldBack(t trouble) outcome {
+	return o.setBack(t.rules, quarantine.Setback{Err: t.err, Passes: true})
+}
 
-func (o outcome) setBack(s setback) outcome {
-	o.hopeless = s.hopeless && (o.hopeless || o.state != retry)
+func (o outcome) setBack(rules []plan.Rule, s quarantine.Setback) outcome {
+	o.hopeless = s.Hopeless && (o.hopeless || o.state != retry)
 	o.state = retry
-	o.after = max(o.after, s.after)
-	o.troubles, o.setbacks = append(o.troubles, s.trouble), append(o.setbacks, s)
+	o.after = max(o.after, s.After)
+	o.troubles, o.setbacks = append(o.troubles, trouble{rules, s.Err}), append(o.setbacks, setback{rules, s})
 	return o
 }
 

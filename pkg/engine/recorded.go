@@ -25,7 +25,7 @@ func (e *Engine) Recorded(key Key) trace.Memory {
 	if record := e.memory.known(key); record != nil {
 		record.recorded.read(&out)
 		for i := range out.Records {
-			e.quarantine.describe(key, &out.Records[i])
+			e.describe(key, &out.Records[i])
 		}
 	}
 	return out
@@ -33,14 +33,12 @@ func (e *Engine) Recorded(key Key) trace.Memory {
 
 // describe says how often what a rule was tried for has failed, and when the next attempt
 // comes. The zero rule stands for all of them.
-func (q *quarantine) describe(key Key, record *trace.Record) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+func (e *Engine) describe(key Key, record *trace.Record) {
 	for _, rule := range []plan.Rule{record.Rule.ID(), {}} {
-		if t := q.of[key][rule]; t != nil {
+		if c, fails := e.quarantine.Of(key, rule); fails {
 			trouble := &record.Trouble
-			trouble.Attempts, trouble.Next, trouble.Quarantined = t.attempts, t.next, t.isolated
-			if text := brief(t.err.Error()); text != record.Reason {
+			trouble.Attempts, trouble.Next, trouble.Quarantined = c.Attempts, c.Next, c.Isolated
+			if text := brief(c.Err.Error()); text != record.Reason {
 				trouble.Failure = text
 			}
 			return

@@ -19,7 +19,7 @@ func House() [][]string {
 		{"./pkg/simulate/storage"},
 		{"./pkg/engine"},
 		{"./pkg/engine/cleanup"},
-		{"./pkg/engine/contest", "./pkg/engine/crew", "./pkg/engine/informer", "./pkg/engine/inventory", "./pkg/engine/lane", "./pkg/engine/live", "./pkg/engine/related", "./pkg/engine/write"},
+		{"./pkg/engine/contest", "./pkg/engine/crew", "./pkg/engine/informer", "./pkg/engine/inventory", "./pkg/engine/lane", "./pkg/engine/live", "./pkg/engine/quarantine", "./pkg/engine/related", "./pkg/engine/write"},
 		{"./pkg/engine/limit"},
 		{"./pkg/rules", "./pkg/rules/editor"},
 		{"./pkg/rules/doubt"},

@@ -61,19 +61,15 @@ func (r *refusing) since() []time.Duration {
 	return out
 }
 
-// isolated lists what is in quarantine: object, rules, attempts and when it is tried next.
+// isolated lists what is in quarantine: object, rule, attempts and when it is tried next.
 func isolated(e *engine.Engine) []string {
 	var out []string
 	for _, q := range e.Quarantined() {
-		rules := []string{}
-		for _, rule := range q.Rules {
-			rules = append(rules, rule.Name)
-		}
 		next := "never"
 		if !q.Next.IsZero() {
 			next = time.Until(q.Next).Round(100 * time.Millisecond).String()
 		}
-		out = append(out, fmt.Sprintf("%s %v: %v, %d, next %s", q.Key.Name, rules, q.Err, q.Attempts, next))
+		out = append(out, fmt.Sprintf("%s [%s]: %v, %d, next %s", q.Key.Name, q.Rule.Name, q.Err, q.Attempts, next))
 	}
 	return out
 }

@@ -87,7 +87,7 @@ func TestUnevaluated(t *testing.T) {
 		evaluated := c.seen.of(&c.seen.evaluated)
 		pass(time.Hour)
 		list := e.Quarantined()
-		if len(list) != 1 || list[0].Rules[0].Name != "fails" || !list[0].Next.IsZero() || list[0].Err == nil {
+		if len(list) != 1 || list[0].Rule.Name != "fails" || !list[0].Next.IsZero() || list[0].Err == nil {
 			t.Errorf("in quarantine: %v", isolated(e))
 		}
 		if got := c.seen.of(&c.seen.evaluated); got != evaluated {
@@ -120,7 +120,7 @@ func TestUnreadable(t *testing.T) {
 				c.remove("a")
 				pass(time.Minute)
 				list := e.Quarantined()
-				if len(list) == 0 || list[0].Rules != nil || list[0].Attempts < 8 || list[0].Next.IsZero() {
+				if len(list) == 0 || list[0].Rule != (plan.Rule{}) || list[0].Attempts < 8 || list[0].Next.IsZero() {
 					t.Fatalf("in quarantine: %v", isolated(e))
 				}
 				before := list[0].Attempts
