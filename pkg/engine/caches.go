@@ -45,7 +45,10 @@ type Live interface {
 
 // active is a set of rules in effect, with the caches that it needs.
 type active struct {
-	set     *rules.Set
+	set *rules.Set
+	// begun are the rules as they were put into effect, which having others wait beside them
+	// does not change.
+	begun   *active
 	watched map[informer.Key]bool
 	all     []informer.Key // those that are watched first
 	// of lists the caches of each resource.
@@ -71,6 +74,7 @@ func activate(set *rules.Set) *active {
 		watched: map[informer.Key]bool{}, of: map[schema.GroupVersionResource][]informer.Key{},
 		stored: map[schema.GroupResource][]informer.Key{}, census: newCensus(),
 	}
+	a.begun = a
 	a.limits, a.sets = limitsOf(set)
 	seen := map[informer.Key]bool{}
 	add := func(selection plan.Selection) informer.Key {

@@ -53,7 +53,7 @@ func (a *attempt) saw(written map[types.UID]string) quarantine.Grounds[*active] 
 			add(object)
 		}
 	}
-	return a.engine.quarantine.Grounds(seen, a.now)
+	return a.engine.quarantine.Grounds(seen, a.now.begun)
 }
 
 // written are the versions of objects that the attempt has changed.
