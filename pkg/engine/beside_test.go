@@ -14,7 +14,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -392,31 +391,6 @@ func TestKeptCaches(t *testing.T) {
 		slices.SortFunc(got, func(a, b informer.Key) int { return strings.Compare(a.String(), b.String()) })
 		if diff := cmp.Diff([]informer.Key{allWidgets, otherWidgets}, got); diff != "" {
 			t.Errorf("started caches (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// TestBesideRetriesNothing holds that rules which wait change nothing for what is in quarantine:
-// it is tried again once they are in effect.
-func TestBesideRetriesNothing(t *testing.T) {
-	c := newCluster()
-	c.put(t, small)
-	refused := refuse(c, "at-least-three", write.Terminal)
-	run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
-		pass(time.Hour)
-		for e.Quarantined()[0].Next.Sub(time.Now()) < time.Minute {
-			pass(time.Minute)
-		}
-		refused.since()
-		c.locked(func() { c.unsynced[otherWidgets] = true })
-		reload(t, e, load(t, atLeastThree+strings.ReplaceAll(labelled, "watch: widgets", "watch: others")))
-		for range 4 {
-			c.touch()
-			pass(time.Second)
-		}
-		expectRules(t, e, "They wait still.", "at-least-three")
-		if tries := refused.since(); len(tries) > 0 {
-			t.Errorf("tried after %v while others wait", tries)
 		}
 	})
 }

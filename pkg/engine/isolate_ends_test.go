@@ -209,3 +209,28 @@ func TestChildrenInQuarantine(t *testing.T) {
 		}
 	})
 }
+
+// TestBesideRetriesNothing holds that rules which wait change nothing for what is in quarantine:
+// it is tried again once they are in effect.
+func TestBesideRetriesNothing(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	refused := refuse(c, "at-least-three", write.Terminal)
+	run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
+		pass(time.Hour)
+		for time.Until(e.Quarantined()[0].Next) < time.Minute {
+			pass(time.Minute)
+		}
+		refused.since()
+		c.locked(func() { c.unsynced[otherWidgets] = true })
+		reload(t, e, load(t, atLeastThree+strings.ReplaceAll(labelled, "watch: widgets", "watch: others")))
+		for range 4 {
+			c.touch()
+			pass(time.Second)
+		}
+		expectRules(t, e, "They wait still.", "at-least-three")
+		if tries := refused.since(); len(tries) > 0 {
+			t.Errorf("tried after %v while others wait", tries)
+		}
+	})
+}

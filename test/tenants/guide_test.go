@@ -21,6 +21,8 @@ var (
 	named = regexp.MustCompile(`^# (\S+\.yaml)\n`)
 	typed = regexp.MustCompile(`(?m)^\$ (kubectl .*)\n((?:[^$\n].*\n)*)`)
 	ages  = regexp.MustCompile(`\b\d+s\b`)
+	// logged is what kubectl's client library says of itself, such as that a watch was given up.
+	logged = regexp.MustCompile(`(?m)^[IWE]\d{4} .*\n`)
 )
 
 // TestGuide types the kubectl commands of the guide, one after the other, and holds that
@@ -85,14 +87,14 @@ func workplace(t *testing.T, on *plane, text string) {
 	t.Chdir(folder)
 }
 
-// shell types a line, and returns what is printed.
+// shell types a line, and returns what is printed but for logs.
 func shell(t *testing.T, line string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
-	return string(out)
+	return logged.ReplaceAllString(string(out), "")
 }
 
 // shows compares what a page shows with what was printed; a line "..." stands for any.
