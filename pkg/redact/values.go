@@ -68,6 +68,17 @@ func (v *Values) LearnField(field string, value any) {
 	}
 }
 
+// LearnFrom takes what others know, nil for nothing. Their exceptions are their own.
+func (v *Values) LearnFrom(others *Values) {
+	if others == nil {
+		return
+	}
+	v.tooMuch = v.tooMuch || others.tooMuch
+	for text := range others.known {
+		v.keep(text)
+	}
+}
+
 // Except has words shown as they are, such as names that stand in every line anyway. They
 // are masked still as a part of longer values.
 func (v *Values) Except(words ...string) {

@@ -247,3 +247,30 @@ func spelled(value string) []string {
 	}
 	return out
 }
+
+// TestLearnFrom holds that what others know is masked as what was learned, and that nothing
+// is given back.
+func TestLearnFrom(t *testing.T) {
+	others := redact.New(redact.Fingerprint)
+	others.Learn(map[string]any{"data": map[string]any{"password": "c3dvcmRmaXNo"}})
+	values := redact.New(redact.Plain)
+	if values.LearnFrom(nil); !values.Empty() {
+		t.Error("nothing to learn is learned")
+	}
+	if values.Text("asked before") != "asked before" {
+		t.Error("what nobody knows is masked")
+	}
+	values.LearnFrom(others)
+	if got := values.Text("it is swordfish, or c3dvcmRmaXNo"); got != "it is (masked), or (masked)" {
+		t.Errorf("have %q", got)
+	}
+	values.Learn(map[string]any{"data": map[string]any{"password": "Y2FuYXJ5"}})
+	if got := others.Text("canary"); got != "canary" {
+		t.Errorf("the others have learned too: %q", got)
+	}
+	values = redact.New(redact.Plain)
+	values.LearnFrom(redact.Everything(redact.Plain))
+	if got := values.Text("anything"); got != "(masked)" {
+		t.Errorf("who does not know everything shows nothing, have %q", got)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -15,10 +16,10 @@ import (
 )
 
 // Explain tells how a rule of the set comes to its decision about the object, together with
-// all others that watch it. The values of Secrets are masked. It is pure, as [Set.Evaluate]
-// is, bounded as that is, and not for the hot path. A rule that the set does not have has
-// an [trace.Obstacle].
-func (s *Set) Explain(snapshot Snapshot, id plan.Rule) trace.Trace {
+// all others that watch it. The values of Secrets that the rules read are masked, and those
+// that are hidden besides. It is pure, as [Set.Evaluate] is, bounded as that is, and not for
+// the hot path. A rule that the set does not have has an [trace.Obstacle].
+func (s *Set) Explain(snapshot Snapshot, id plan.Rule, hidden ...*redact.Values) trace.Trace {
 	object := snapshot.Identity()
 	out := trace.Trace{Rule: trace.RuleOf(id), Object: trace.ObjectOf(object), Now: snapshot.Now}
 	rule := s.rule(id)
@@ -30,7 +31,13 @@ func (s *Set) Explain(snapshot Snapshot, id plan.Rule) trace.Trace {
 	out.Obstacles = rule.Obstacles(snapshot)
 	snapshot.Explain = true
 	e := s.evaluation(&snapshot)
-	x := &explanation{rule: rule, evaluation: e}
+	x := &explanation{rule: rule, evaluation: e, hidden: redact.New(redact.Plain)}
+	for _, values := range hidden {
+		x.hidden.LearnFrom(values)
+	}
+	for i := range out.Obstacles {
+		out.Obstacles[i].Text = x.hidden.Text(out.Obstacles[i].Text)
+	}
 	e.told = x
 	for _, other := range s.byGVR[snapshot.GVR] {
 		if other.concerns(&snapshot) {
@@ -114,6 +121,7 @@ type explanation struct {
 	turn       *turn // nil until it was the rule's
 	asked      map[*body.Expression]expression.Clause
 	steps      []toldStep
+	hidden     *redact.Values // whatever the rules read
 	// secrets are those that any rule of the evaluation read.
 	secrets []map[string]any
 	next    *trace.Next     // nil where the rule does not look again

@@ -64,7 +64,7 @@ func (s *showing) condition(condition *body.Expression) *trace.Clause {
 // condition of the rule.
 func (s *showing) clause(in *body.Expression, c expression.Clause) trace.Clause {
 	out := trace.Clause{
-		Operator: c.Operator, Source: oneLine(c.Source), Verdict: c.Verdict, Error: s.error(c.Err),
+		Operator: c.Operator, Source: s.text(oneLine(c.Source)), Verdict: c.Verdict, Error: s.error(c.Err),
 		At: placeOf(in.Node().ErrorAt(c.Offset, len(c.Source), "", "")),
 	}
 	if !c.ChangesAt.IsZero() {
@@ -76,7 +76,7 @@ func (s *showing) clause(in *body.Expression, c expression.Clause) trace.Clause 
 	for _, read := range c.Reads {
 		out.Reads = append(out.Reads, s.read(read))
 	}
-	name := strings.Trim(out.Source, "( )")
+	name := strings.Trim(oneLine(c.Source), "( )")
 	d := s.rule.names.Lookup(name)
 	if c.Operator != "" || d == nil || d.Value == nil || c.Verdict == trace.NotAsked || s.opened[name] {
 		return out
@@ -114,7 +114,7 @@ func (x *explanation) lets(s *showing) (out []trace.Name) {
 			return
 		}
 		told := trace.Name{
-			Name: d.Name, Source: oneLine(d.Value.Program().Source()), At: placeOfNode(d.Node), Error: s.error(found.err),
+			Name: d.Name, Source: s.text(oneLine(d.Value.Program().Source())), At: placeOfNode(d.Node), Error: s.error(found.err),
 		}
 		if found.err == nil {
 			told.Value = s.within(found.value, x.useSecret([]string{d.Name}))
@@ -149,7 +149,7 @@ func (x *explanation) looked(s *showing, d *names.Definition, told *trace.Lookup
 		return
 	}
 	secret := x.asksSecret(d)
-	told.By = s.text(question(*q))
+	told.By = s.question(*q)
 	if secret {
 		told.By = string(q.By) + " " + trace.Masked
 	}
@@ -183,8 +183,8 @@ func nameOfObject(object map[string]any) string {
 // longestQuestion is how much of a question is told, in bytes.
 const longestQuestion = 300
 
-// question words what is asked about other objects.
-func question(q plan.Read) string {
+// question words what is asked about other objects. It is masked before it is cut.
+func (s *showing) question(q plan.Read) string {
 	var out string
 	switch q.By {
 	case plan.ByName:
@@ -202,11 +202,11 @@ func question(q plan.Read) string {
 	default:
 		out = "all"
 	}
-	if len(out) > longestQuestion {
+	if out = s.text(out); len(out) > longestQuestion {
 		out = strings.ToValidUTF8(out[:longestQuestion], "") + "..."
 	}
 	if q.Namespace != "" {
-		out += " in " + q.Namespace
+		out += " in " + s.text(q.Namespace)
 	}
 	return out
 }

@@ -25,6 +25,7 @@ type showing struct {
 
 func (x *explanation) showing() *showing {
 	s := &showing{explanation: x, values: redact.New(redact.Plain)}
+	s.values.LearnFrom(x.hidden)
 	object := x.turn.action.Object
 	s.values.Except(object.Namespace, object.Name, object.GVR.Resource, object.GVR.Group)
 	if object.IsSecret() {
@@ -121,7 +122,7 @@ func (s *showing) within(v any, secret bool) trace.Value {
 
 // read shows what a path had.
 func (s *showing) read(r expression.Read) trace.Read {
-	return trace.Read{Path: r.Path, Value: s.within(r.Value, s.hides(r.Path))}
+	return trace.Read{Path: s.text(r.Path), Value: s.within(r.Value, s.hides(r.Path))}
 }
 
 // hides reports whether a path leads to what may tell of a Secret. What names a Secret is
