@@ -8,47 +8,55 @@ import (
 // mostCells bounds the work of finding out what was added to a list and what removed.
 const mostCells = 1 << 22
 
-// pair is an element of each of two lists that are about the same thing, or of one of
+// Pair is an element of each of two lists that are about the same thing, or of one of
 // them alone: then the index in the other is -1.
-type pair struct{ want, have int }
+type Pair struct{ Want, Have int }
 
-// align pairs the elements of two lists: by what they are about if all of them tell, so
-// that one more does not shift all others, and else by their indexes.
-func align(want, have []any) []pair {
+// Index is the one by which a difference names the element.
+func (p Pair) Index() int {
+	if p.Want >= 0 {
+		return p.Want
+	}
+	return p.Have
+}
+
+// Align pairs the elements of two lists, as [Diff] does: by what they are about if all of
+// them tell, so that one more does not shift all others, and else by their indexes.
+func Align(want, have []any) []Pair {
 	left, named := identities(want)
 	right, alsoNamed := identities(have)
 	start := 0
 	for start < min(len(want), len(have)) && named && alsoNamed && left[start] == right[start] {
 		start++
 	}
-	var out []pair
+	var out []Pair
 	for i := range start {
-		out = append(out, pair{i, i})
+		out = append(out, Pair{i, i})
 	}
 	if !named || !alsoNamed || (len(want)-start)*(len(have)-start) > mostCells {
 		return append(out, byIndex(start, len(want), len(have))...)
 	}
 	for _, p := range common(left[start:], right[start:]) {
-		if p.want >= 0 {
-			p.want += start
+		if p.Want >= 0 {
+			p.Want += start
 		}
-		if p.have >= 0 {
-			p.have += start
+		if p.Have >= 0 {
+			p.Have += start
 		}
 		out = append(out, p)
 	}
 	return out
 }
 
-func byIndex(start, want, have int) []pair {
-	var out []pair
+func byIndex(start, want, have int) []Pair {
+	var out []Pair
 	for i := start; i < max(want, have); i++ {
-		p := pair{i, i}
+		p := Pair{i, i}
 		if i >= want {
-			p.want = -1
+			p.Want = -1
 		}
 		if i >= have {
-			p.have = -1
+			p.Have = -1
 		}
 		out = append(out, p)
 	}
@@ -56,28 +64,28 @@ func byIndex(start, want, have int) []pair {
 }
 
 // common pairs a longest common subsequence, in order, with the rest between.
-func common(left, right []string) []pair {
+func common(left, right []string) []Pair {
 	lengths := commonLengths(left, right)
-	var out []pair
+	var out []Pair
 	i, j := 0, 0
 	for i < len(left) && j < len(right) {
 		switch {
 		case left[i] == right[j]:
-			out = append(out, pair{i, j})
+			out = append(out, Pair{i, j})
 			i, j = i+1, j+1
 		case lengths[i+1][j] >= lengths[i][j+1]:
-			out = append(out, pair{i, -1})
+			out = append(out, Pair{i, -1})
 			i++
 		default:
-			out = append(out, pair{-1, j})
+			out = append(out, Pair{-1, j})
 			j++
 		}
 	}
 	for ; i < len(left); i++ {
-		out = append(out, pair{i, -1})
+		out = append(out, Pair{i, -1})
 	}
 	for ; j < len(right); j++ {
-		out = append(out, pair{-1, j})
+		out = append(out, Pair{-1, j})
 	}
 	return out
 }

@@ -71,18 +71,15 @@ func (c *comparison) maps(path plan.Path, want, have map[string]any) {
 }
 
 func (c *comparison) lists(path plan.Path, want, have []any) {
-	for _, p := range align(want, have) {
+	for _, p := range Align(want, have) {
 		var left, right any
-		at := p.want
-		if p.want >= 0 {
-			left = want[p.want]
-		} else {
-			at = p.have
+		if p.Want >= 0 {
+			left = want[p.Want]
 		}
-		if p.have >= 0 {
-			right = have[p.have]
+		if p.Have >= 0 {
+			right = have[p.Have]
 		}
-		c.maybeAbsent(child(path, strconv.Itoa(at)), left, p.want >= 0, right, p.have >= 0)
+		c.maybeAbsent(child(path, strconv.Itoa(p.Index())), left, p.Want >= 0, right, p.Have >= 0)
 	}
 }
 

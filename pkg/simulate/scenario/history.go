@@ -31,6 +31,8 @@ type history struct {
 	events map[string]bool
 	// explained are the errors that a decision, an answer or an Event tells of.
 	explained map[string]bool
+	// evaluations is how many there were. What is told until the next one follows the last.
+	evaluations int
 }
 
 // said is of what a decision is.
@@ -48,6 +50,7 @@ func newHistory(c *cluster.Cluster, secrets *mask) *history {
 // take returns what has happened and begins anew.
 func (h *history) take() Phase {
 	out := h.phase
+	out.Evaluations = h.evaluations
 	h.phase = Phase{Decisions: []Decision{}, Writes: []Write{}, Events: []Event{}}
 	h.moves = nil
 	return out
@@ -74,7 +77,9 @@ func (h *history) forget(object string) {
 
 // Evaluated implements [engine.Observer].
 func (h *history) Evaluated(key engine.Key, d plan.Decision) {
-	decision := Decision{Object: nameOf(key), Rule: d.Rule.String(), Outcome: d.Outcome, Reason: reason(d), Err: d.Err, Of: d.Rule}
+	decision := Decision{
+		Object: nameOf(key), Rule: d.Rule.String(), Outcome: d.Outcome, Reason: reason(d), Err: d.Err, Of: d.Rule, Evaluation: h.evaluations,
+	}
 	if d.Audited {
 		decision.Mode = spec.Audit
 	}
@@ -102,7 +107,9 @@ func (h *history) Write(ctx context.Context, operation plan.Operation) write.Res
 		if operation.Target.IsSecret() {
 			h.secrets.learn(decoded(request.Body))
 		}
-		h.phase.Writes = append(h.phase.Writes, writeOf(operation, request, result))
+		sent := writeOf(operation, request, result)
+		sent.Evaluation = h.evaluations
+		h.phase.Writes = append(h.phase.Writes, sent)
 	}
 	return result
 }
@@ -113,7 +120,9 @@ func (h *history) Wrote(operation plan.Operation, class write.Class) {
 		if operation.Target.IsSecret() {
 			h.secrets.learn(plain(operation.Body))
 		}
-		h.phase.Audited = append(h.phase.Audited, unsent(operation))
+		audited := unsent(operation)
+		audited.Evaluation = h.evaluations
+		h.phase.Audited = append(h.phase.Audited, audited)
 	}
 }
 
@@ -121,12 +130,12 @@ func (h *history) Wrote(operation plan.Operation, class write.Class) {
 // may never have been told: the requests say whether there was one before.
 func (h *history) Record(ctx context.Context, e plan.Event, again bool) error {
 	h.cluster.Requests() // Those of the cluster itself.
-	event := Event{Object: e.Regarding.String(), Rule: e.Rule.String(), Type: e.Type, Reason: e.Reason, Action: e.Action, Message: e.Message}
+	event := Event{Object: e.Regarding.String(), Rule: e.Rule.String(), Type: e.Type, Reason: e.Reason, Action: e.Action, Message: e.Message, Evaluation: h.evaluations}
 	h.explained[e.Message] = true
 	if err := h.cluster.Record(ctx, e, again); err != nil {
 		event.Answer = err.Error()
 		h.explained[event.Answer] = true
-		if !slices.Contains(h.phase.Events, event) { // It is tried again a few times.
+		if !slices.ContainsFunc(h.phase.Events, event.repeats) { // It is tried again a few times.
 			h.phase.Events = append(h.phase.Events, event)
 		}
 		return err
@@ -137,6 +146,12 @@ func (h *history) Record(ctx context.Context, e plan.Event, again bool) error {
 	h.phase.Events = append(h.phase.Events, event)
 	h.events[strings.Join([]string{e.Regarding.String(), e.Rule.String(), e.Type, e.Reason}, " ")] = true
 	return nil
+}
+
+// repeats reports whether it is the same event of another evaluation.
+func (e Event) repeats(other Event) bool {
+	other.Evaluation = e.Evaluation
+	return e == other
 }
 
 // failed notes what the engine could not do, unless something else tells of it.

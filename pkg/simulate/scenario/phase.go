@@ -22,6 +22,8 @@ type Phase struct {
 	Failures []Failure `json:"failures,omitempty"`
 	// LookAgainAt is when what was decided last changes with time alone.
 	LookAgainAt []Look `json:"lookAgainAt,omitempty"`
+	// Evaluations is how many there had been at its end, since the beginning.
+	Evaluations int `json:"-"`
 }
 
 // Decision is what became of one rule on one object.
@@ -39,6 +41,8 @@ type Decision struct {
 	// Clauses are the conditions in the `when` of the rule that were looked at, where
 	// that was asked for.
 	Clauses []Clause `json:"clauses,omitempty"`
+	// Evaluation is the one that it is of, counted from 1 since the beginning.
+	Evaluation int `json:"-"`
 }
 
 // Clause is a condition and whether it held.
@@ -61,6 +65,8 @@ type Write struct {
 	Answer string `json:"answer,omitempty"`
 	// Failed says that it did not.
 	Failed bool `json:"-"`
+	// Evaluation is the one that wants it.
+	Evaluation int `json:"-"`
 }
 
 // Event is a Kubernetes Event that follows the writes of its rule.
@@ -75,6 +81,8 @@ type Event struct {
 	Answer string `json:"answer,omitempty"`
 	// Again says that it ended an episode before: its series counts one more.
 	Again bool `json:"again,omitempty"`
+	// Evaluation is the one that wants it.
+	Evaluation int `json:"-"`
 }
 
 // Failure is what kept rules from something.

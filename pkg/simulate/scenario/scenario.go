@@ -11,6 +11,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
@@ -65,7 +66,7 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 	names := namer{}
 	out.engine = engine.New(engine.Options{
 		Caches: c.Caches, Live: c.Live(), Writer: out.history, Recorder: out.history, Observer: out.history,
-		Name: names.next, Clock: c.Clock(), Workers: 1, Queue: out.queue, Explain: true, Looked: s.Looked,
+		Name: names.next, Clock: c.Clock(), Workers: 1, Queue: out.queue, Explain: true, Looked: out.looked(s.Looked),
 		Unmasked: true, // Fingerprints stand for values here.
 	})
 	if out.before, err = out.objects(ctx); err != nil {
@@ -79,6 +80,19 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 	}
 	return out, nil
 }
+
+// looked counts evaluations, and passes on what is told of them.
+func (s *Scenario) looked(next func(rules.Snapshot, []plan.Decision)) func(rules.Snapshot, []plan.Decision) {
+	return func(snapshot rules.Snapshot, decisions []plan.Decision) {
+		s.history.evaluations++
+		if next != nil {
+			next(snapshot, decisions)
+		}
+	}
+}
+
+// Hidden are the values of all Secrets that have been in the cluster. They change with it.
+func (s *Scenario) Hidden() *redact.Values { return s.secrets.values }
 
 // Ordered reports whether anything depended on the order in which objects are looked at:
 // where there was never more than one to choose from, it did not.

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
 )
@@ -55,6 +58,51 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// TestEvaluationsAreNumbered holds that it can be said of all that is told which evaluation
+// it is of, and that Looked is told of the same ones.
+func TestEvaluationsAreNumbered(t *testing.T) {
+	server, err := apiserver.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	s, err := scenario.Start(t.Context(), scenario.Setup{
+		Rules: setOf(t, chain+`
+  - {name: audited, watch: configmaps, mode: Audit, when: 'object.data?.num == "2"', actions: [{patch: {merge: {data: {num: "9"}}}}]}
+`), Server: server, Now: instant(), Order: queue.FIFO, Objects: []map[string]any{objectOf(t, one)},
+		Looked: func(rules.Snapshot, []plan.Decision) { looks++ },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	phases := s.Phases()
+	var decided []int
+	for _, d := range phases[0].Decisions {
+		decided = append(decided, d.Evaluation)
+	}
+	var done []int
+	for _, w := range slices.Concat(phases[0].Writes, phases[0].Audited) {
+		done = append(done, w.Evaluation)
+	}
+	for _, e := range phases[0].Events {
+		done = append(done, e.Evaluation)
+	}
+	if diff := cmp.Diff([]int{1, 1, 1, 2, 2, 2, 3, 3, 3}, decided); diff != "" {
+		t.Errorf("of decisions (-want +have):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int{1, 2, 2, 2}, done); diff != "" {
+		t.Errorf("of two writes, one that is audited and an Event (-want +have):\n%s", diff)
+	}
+	if looks != 3 || phases[0].Evaluations != looks || phases[1].Evaluations != looks {
+		t.Errorf("there were %d, and by the ends of the phases %d and %d", looks, phases[0].Evaluations, phases[1].Evaluations)
+	}
+}
+
 func TestNothingIsToldTwice(t *testing.T) {
 	s := start(t, queue.FIFO, chain, one)
 	for range 2 {
@@ -63,7 +111,9 @@ func TestNothingIsToldTwice(t *testing.T) {
 		}
 	}
 	phases := s.Phases()
-	want := scenario.Phase{Decisions: []scenario.Decision{}, Writes: []scenario.Write{}, Events: []scenario.Event{}}
+	want := scenario.Phase{
+		Decisions: []scenario.Decision{}, Writes: []scenario.Write{}, Events: []scenario.Event{}, Evaluations: phases[0].Evaluations,
+	}
 	if diff := cmp.Diff(want, phases[1]); diff != "" {
 		t.Errorf("what rests is of no interest (-want +have):\n%s", diff)
 	}
