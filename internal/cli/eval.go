@@ -68,7 +68,8 @@ record, and what the objects look like then. The cluster is simulated: it has
 the object and those of --related. Values of Secrets are masked.
 
 The rules are checked as by validate, with the CRDs of --crds; what is doubtful
-about them is on the standard error.
+about them is on the standard error. To see how one rule came to what it decides,
+with all values that it read, give explain the same files.
 
 Or evaluate one expression and show its value as JSON: its one name is object.
 If that is a Secret, its values are masked here too.

@@ -44,7 +44,8 @@ func newTest(p Process) *cobra.Command {
 		Long: `Run the cases of RuleTest documents: have the rules act on a simulated cluster
 with the objects of each case, until nothing changes any more and again after
 each of its steps, and compare what they decide, write and record, and what the
-objects look like then, with its golden file.
+objects look like then, with its golden file. Below the differences, the first rules
+that did something else are shown as explain does, as they were evaluated then.
 A PATH is a file, or a directory, which is searched with all its folders.
 
 A case without a golden is an error until --update has written one: read it

@@ -116,6 +116,23 @@ objects:
 	//     objects[0].now.spec.pd.replicas: want 6, have 5
 	//     writes[0].body.spec.pd.replicas: want 6, have 5
 	//
+	//     why writes[0], at 2026-01-01T00:00:00Z:
+	//       rule    tidb-guardrails/pd-quorum (rules.yaml:9:11)
+	//       object  tidbclusters tidb/basic
+	//       result  matched
+	//
+	//       when
+	//         true       object.spec.pd.replicas % 2 == 0 (11:11)
+	//                    object.spec.pd.replicas is 4
+	//
+	//       actions
+	//         patch (13:7)
+	//           merge tidbclusters tidb/basic
+	//             spec.pd.replicas: 4 -> 5
+	//
+	//       would be sent
+	//         merge tidbclusters tidb/basic, as dyncontroller
+	//
 	// want is what the golden says, have is what the rules do now; --update makes it the golden
 	//
 	// 0 passed, 1 failed, 0 in error

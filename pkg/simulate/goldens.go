@@ -33,7 +33,7 @@ func (c *Case) compare(story Story, result *Result, options Options, shared docu
 		result.Status = Pass
 		return nil
 	}
-	lines, errs := differences(document.File{Name: c.Golden, Data: data}, story)
+	lines, suspects, errs := differences(document.File{Name: c.Golden, Data: data}, story)
 	switch {
 	case !missing && len(errs)+len(lines) == 0:
 		result.Status = Pass
@@ -42,22 +42,27 @@ func (c *Case) compare(story Story, result *Result, options Options, shared docu
 	case len(errs) > 0:
 		return errs
 	default:
-		result.Status, result.Differences = Fail, lines
+		result.Status, result.Differences, result.suspects = Fail, lines, suspects
 		result.Diff = udiff.Unified(c.Golden, "the rules now", string(data), text)
 	}
 	return nil
 }
 
-func differences(file document.File, story Story) ([]string, document.Errors) {
+// differences says in which lines a golden differs from what happened, and by whom.
+func differences(file document.File, story Story) ([]string, []suspect, document.Errors) {
 	want, errs := golden.Parse(file)
 	if len(errs) > 0 {
-		return nil, errs
+		return nil, nil, errs
 	}
 	have, err := golden.Tree(story)
 	if err != nil {
-		return nil, document.Errors{{File: file.Name, Message: err.Error()}}
+		return nil, nil, document.Errors{{File: file.Name, Message: err.Error()}}
 	}
-	return golden.Diff(want, have), nil
+	lines := golden.Diff(want, have)
+	if len(lines) == 0 {
+		return nil, nil, nil
+	}
+	return lines, suspectsOf(want, have, story), nil
 }
 
 func (c *Case) update(text string, result *Result, files Files, shared document.Errors) document.Errors {

@@ -15,10 +15,11 @@ import (
 // judge runs a case and compares what happens with its golden.
 func (r *run) judge(ctx context.Context, p pending) {
 	result := &r.report.Results[p.result]
-	story, errs := r.tell(ctx, p, result)
+	end, errs := r.tell(ctx, p, result)
 	if len(errs) == 0 {
-		result.EvaluationsFailed, result.WritesRefused = story.failed()
-		errs = p.of.compare(story, result, r.Options, r.owners.shared(owner{p.test, p.of}))
+		result.EvaluationsFailed, result.WritesRefused = end.story.failed()
+		errs = p.of.compare(end.story, result, r.Options, r.owners.shared(owner{p.test, p.of}))
+		r.explain(ctx, p, end, result)
 	}
 	if len(errs) > 0 {
 		result.Status, result.Errors = Error, errs.Sorted()
@@ -27,29 +28,29 @@ func (r *run) judge(ctx context.Context, p pending) {
 
 // tell runs a case in both orders. It is an error if they differ, or if no rule looked
 // at anything.
-func (r *run) tell(ctx context.Context, p pending, result *Result) (Story, document.Errors) {
+func (r *run) tell(ctx context.Context, p pending, result *Result) (ending, document.Errors) {
 	play, errs := r.prepare(p)
 	if len(errs) > 0 {
-		return Story{}, errs
+		return ending{}, errs
 	}
 	covered := r.Coverage.Case(p.test.set)
 	play.looked = covered.Evaluated
 	end, err := play.run(ctx, queue.FIFO)
 	if err != nil {
-		return Story{}, p.of.failed(err, result)
+		return ending{}, p.of.failed(err, result)
 	}
 	if !end.story.decides() {
-		return Story{}, unconcerned(play.objects, p.test.set, p.of)
+		return ending{}, unconcerned(play.objects, p.test.set, p.of)
 	}
 	if !end.ordered {
-		return end.story, nil // In the other order the same would happen.
+		return end, nil // In the other order the same would happen.
 	}
 	play.looked = nil
 	other, err := play.run(ctx, queue.Reversed)
 	if err != nil {
-		return Story{}, p.of.failed(fmt.Errorf("with the queue reversed: %w", err), result)
+		return ending{}, p.of.failed(fmt.Errorf("with the queue reversed: %w", err), result)
 	}
-	return end.story, p.of.sameStates(end.states, other.states, result)
+	return end, p.of.sameStates(end.states, other.states, result)
 }
 
 // prepare reads the objects of a case, and finds a server for them.

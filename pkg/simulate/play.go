@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
@@ -82,6 +83,8 @@ type ending struct {
 	states []scenario.State
 	// ordered says that the order of the queue may have made a difference.
 	ordered bool
+	// hidden are the values of all Secrets that there were.
+	hidden *redact.Values
 }
 
 // stepError is of a step that could not be carried out, or after which the rules do not
@@ -115,7 +118,7 @@ func (p play) run(ctx context.Context, order queue.Order) (ending, error) {
 			return ending{}, &stepError{step, err}
 		}
 	}
-	out := ending{states: s.States(), ordered: s.Ordered()}
+	out := ending{states: s.States(), ordered: s.Ordered(), hidden: s.Hidden()}
 	phases := s.Phases()
 	out.story.Phase = phases[0]
 	for i, step := range p.of.Steps {

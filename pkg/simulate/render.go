@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // mostDifferences is how many fields a brief report shows for each case.
@@ -89,6 +90,17 @@ func (r Result) writeDifferences(out *strings.Builder, verbose bool) {
 	}
 	if verbose {
 		indent(out, "    ", r.Diff)
+	}
+	for _, e := range r.Explanations {
+		at := "at"
+		if e.Earlier {
+			at = "not evaluated since"
+		}
+		fmt.Fprintf(out, "\n    why %s, %s %s:\n", e.Of, at, e.Trace.Now.UTC().Format(time.RFC3339))
+		indent(out, "      ", e.Trace.Tree())
+	}
+	if r.Unexplained > 0 {
+		fmt.Fprintf(out, "\n    and %d more, not explained\n", r.Unexplained)
 	}
 }
 

@@ -34,6 +34,10 @@ type Result struct {
 	Differences []string `json:"differences,omitempty"`
 	// Diff shows the same as a unified diff of the golden.
 	Diff string `json:"diff,omitempty"`
+	// Explanations say how rules came to what differs: the first ones, in order.
+	Explanations []Explanation `json:"explanations,omitempty"`
+	// Unexplained is how many more there would be.
+	Unexplained int `json:"unexplained,omitempty"`
 	// Cycle is the path of a case that does not settle, in lines to be shown as they
 	// are: rule, write, rule, write.
 	Cycle []string `json:"cycle,omitempty"`
@@ -42,6 +46,8 @@ type Result struct {
 	Order []string `json:"order,omitempty"`
 	// Errors are what is wrong with it. In JSON, each is as `validate -o json` has it.
 	Errors document.Errors `json:"-"`
+
+	suspects []suspect
 }
 
 // Report is the outcome of all that was run, in the order of the files and of
