@@ -42,8 +42,10 @@ type attempt struct {
 	made map[types.UID]bool
 	// batch is how many objects of a rule may be created at the same time.
 	batch map[plan.Rule]int
-	// claimed is how many writes under way count for the limits of a rule.
-	claimed map[plan.Rule]int
+	// claimed is how many writes under way count for the limits of a rule, and competing how
+	// many contests know of to an object.
+	claimed   map[plan.Rule]int
+	competing map[contest.Object]int
 	// basis is what the plan was decided by, where it writes something.
 	basis   contest.Basis
 	outcome outcome
@@ -66,6 +68,7 @@ func (e *Engine) carryOut(ctx context.Context, now *active, key Key, record *rec
 		a.basis = a.decidedBy(decided.LookAgainAt) // Before anything is written.
 	}
 	defer a.settleAccounts()
+	defer a.endContests()
 	for rest := decided.Operations; len(rest) > 0; {
 		n := a.together(rest)
 		a.sendAll(ctx, rest[:n])
@@ -127,7 +130,9 @@ func (a *attempt) sendAll(ctx context.Context, operations []plan.Operation) {
 		}
 		sent = append(sent, a.ready(operation))
 	}
-	for i, result := range a.writeAll(ctx, sent) {
+	results := a.writeAll(ctx, sent)
+	a.competitors(sent)
+	for i, result := range results {
 		a.judge(ctx, sent[i], result)
 	}
 }

@@ -79,12 +79,37 @@ func (a *attempt) compete(ctx context.Context, sent *sending) {
 	sent.competes = true
 }
 
+// competitors notes of which writes contests are to hear what became of them.
+func (a *attempt) competitors(sent []sending) {
+	for _, one := range sent {
+		if !one.competes {
+			continue
+		}
+		if a.competing == nil {
+			a.competing = map[contest.Object]int{}
+		}
+		a.competing[contestant(keyOf(one.Target))]++
+	}
+}
+
+// endContests is for writes of which nobody knows what became of them, as after a panic: a
+// contest would wait for them for ever.
+func (a *attempt) endContests() {
+	for target, n := range a.competing {
+		for range n {
+			a.others(a.engine.contests.End(target))
+		}
+	}
+}
+
 // contend notes what became of it.
 func (a *attempt) contend(sent sending, told plan.Operation, result write.Result) {
-	target := contestant(keyOf(sent.Target))
-	switch {
-	case !sent.competes:
+	if !sent.competes {
 		return
+	}
+	target := contestant(keyOf(sent.Target))
+	a.competing[target]--
+	switch {
 	case result.Class != write.Written || result.Echo == nil: // Or nobody knows what it left.
 		a.others(a.engine.contests.End(target))
 		return

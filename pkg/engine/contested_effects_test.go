@@ -229,3 +229,34 @@ func TestContestTellsNoValues(t *testing.T) {
 		}
 	})
 }
+
+// TestPanicEndsItsWrite holds that a write which nobody could judge is not waited for: the
+// contest about its target is named as soon as without it.
+func TestPanicEndsItsWrite(t *testing.T) {
+	c, r := newCluster(), &rival{}
+	c.put(t, small)
+	r.script(t, c)
+	var lost sync.Once
+	c.answer = func(plan.Operation) (out *write.Result) {
+		lost.Do(func() { out = &write.Result{Class: write.Ambiguous, Err: errors.New("who knows")} })
+		return out
+	}
+	var broken sync.Once
+	c.liveOK = func() error {
+		broken.Do(func() { panic("cannot be read") })
+		return nil
+	}
+	run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
+		pass(time.Second) // What has panicked is tried again.
+		synctest.Wait()
+		if !strings.Contains(c.log.String(), "reconciling panicked") {
+			t.Fatalf("nothing has panicked:\n%s", c.log.String())
+		}
+		if n := len(e.Contests()); n != 1 {
+			t.Errorf("%d contests", n)
+		}
+		if n := c.count(); n > contest.Repeats+2 {
+			t.Errorf("named after %d writes, one of which is lost", n)
+		}
+	})
+}
