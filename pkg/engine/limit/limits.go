@@ -66,9 +66,9 @@ type state struct {
 	// known says that its pauses from before the start are known.
 	known bool
 
-	objects int // that it watches, as of
-	counted time.Time
-	all     bool
+	counted time.Time // when it was found out how many objects it watches
+	all     bool      // they were known
+	base    base      // for a share
 }
 
 // New returns limits of no rules.
@@ -194,6 +194,9 @@ func (l *Limits) may(s *state, object types.UID, now time.Time) Answer {
 		return Granted
 	}
 	all, effective := s.window.counts()
+	if all == 0 {
+		s.base.reset() // A window begins.
+	}
 	if all < l.most(s, now, countedFor) || all < l.most(s, now, 0) {
 		return Granted
 	}
@@ -203,8 +206,9 @@ func (l *Limits) may(s *state, object types.UID, now time.Time) Answer {
 	case s.Limits.Percent > 0 && !s.all:
 		return Uncounted
 	}
+	l.count(s, now, countedFor)
 	s.pause = &Pause{
-		Rule: s.ID, Digest: s.Digest, Since: now.UTC().Truncate(time.Second), Objects: effective, Of: s.objects,
+		Rule: s.ID, Digest: s.Digest, Since: now.UTC().Truncate(time.Second), Objects: effective, Of: s.base.most(),
 		Limit: written(s.Limits), Per: brief(s.Limits.Per), Asked: s.Asked,
 	}
 	l.note(s.ID)
@@ -221,13 +225,25 @@ func (l *Limits) Fresh() []Pause {
 	return out
 }
 
-// most is for how many objects the rule may write, by a count that is younger than old.
+// most is for how many objects the rule may write, by a count that is younger than old
+// where it is a share. The lock is held.
 func (l *Limits) most(s *state, now time.Time, old time.Duration) int {
-	if age := now.Sub(s.counted); s.counted.IsZero() || age < 0 || age >= old {
-		s.objects, s.all = l.watched(s.ID)
-		s.counted = now
+	if s.Limits.Percent == 0 {
+		return Most(s.Limits, 0)
 	}
-	return Most(s.Limits, s.objects)
+	l.count(s, now, old)
+	return Most(s.Limits, s.base.most())
+}
+
+// count finds out how many objects a rule watches, unless that is known since not long ago.
+// The lock is held.
+func (l *Limits) count(s *state, now time.Time, old time.Duration) {
+	if age := now.Sub(s.counted); !s.base.empty() && age >= 0 && age < old {
+		return
+	}
+	objects, all := l.watched(s.ID)
+	s.all, s.counted = all, now
+	s.base.add(objects, now, s.Limits.Per)
 }
 
 // Settle notes what became of a write that was granted: whether it took effect, or may
