@@ -29,6 +29,8 @@ type Seen interface {
 	relation.Source
 	View(key informer.Key, namespace, name string) informer.View
 	Names(key informer.Key) []types.NamespacedName
+	// Count is how many objects a cache has; it is asked often.
+	Count(key informer.Key) int
 	// Version is the resourceVersion up to which a cache is complete, empty where it
 	// is not synced.
 	Version(key informer.Key) string

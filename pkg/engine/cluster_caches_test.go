@@ -218,6 +218,9 @@ func (c cachesOf) Names(key informer.Key) []types.NamespacedName {
 	return out
 }
 
+// Count implements [engine.Caches].
+func (c cachesOf) Count(key informer.Key) int { return len(c.Names(key)) }
+
 // Version implements [engine.Caches].
 func (c cachesOf) Version(key informer.Key) string {
 	c.mu.Lock()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
@@ -36,21 +38,47 @@ func (l *limited) watched(id plan.Rule) (objects int, all bool) {
 	if rule == nil {
 		return 0, false
 	}
-	all = true
-	seen := map[plan.Object]bool{}
 	watches := rule.Watches()
+	all = true
 	for _, selection := range watches {
 		cache := informer.Key(selection)
 		all = all && l.engine.caches.View(cache, "", "").Synced
-		names := l.engine.caches.Names(cache)
-		if len(watches) == 1 {
-			return len(names), all
+		objects += l.engine.caches.Count(cache)
+	}
+	if apart(watches) {
+		return objects, all
+	}
+	return l.distinct(watches), all
+}
+
+// apart reports whether no object can be in two of the selections, by where they are alone.
+func apart(selections []plan.Selection) bool {
+	of, there := map[schema.GroupVersionResource]int{}, map[plan.Selection]bool{}
+	for _, selection := range selections {
+		place := plan.Selection{GVR: selection.GVR, Namespace: selection.Namespace}
+		if there[place] {
+			return false
 		}
-		for _, name := range names {
-			seen[plan.Object{GVR: cache.GVR, Namespace: name.Namespace, Name: name.Name}] = true
+		there[place] = true
+		of[place.GVR]++
+	}
+	for place := range there {
+		if place.Namespace == "" && of[place.GVR] > 1 {
+			return false
 		}
 	}
-	return len(seen), all
+	return true
+}
+
+// distinct counts the objects in caches of which several may have the same.
+func (l *limited) distinct(selections []plan.Selection) int {
+	seen := map[plan.Object]bool{}
+	for _, selection := range selections {
+		for _, name := range l.engine.caches.Names(informer.Key(selection)) {
+			seen[plan.Object{GVR: selection.GVR, Namespace: name.Namespace, Name: name.Name}] = true
+		}
+	}
+	return len(seen)
 }
 
 // limitsOf are the rules of a set that have limits, and the sets that there are.

@@ -240,3 +240,18 @@ func TestRoomIsGivenBack(t *testing.T) {
 		}
 	})
 }
+
+// TestShareOfTwoSelections holds that an object which is in both is one.
+func TestShareOfTwoSelections(t *testing.T) {
+	c := newCluster()
+	for i := range 10 {
+		c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: w%d, labels: {other: "yes"}}, spec: {size: 1}}`, i))
+	}
+	both := strings.Replace(growing("{maxObjects: 20%}"), "watch: widgets", `watch: "widgets,others"`, 1)
+	run(t, c, both, func(t *testing.T, e *engine.Engine) {
+		pass(time.Minute)
+		if paused := e.Paused(); len(paused) != 1 || paused[0].Objects != 2 || paused[0].Of != 10 {
+			t.Errorf("paused: %v, want two of ten written for", paused)
+		}
+	})
+}

@@ -77,7 +77,8 @@ type running struct {
 	indexes  indexes
 	load     *load
 	trouble  trouble
-	outdated func() // has another informer begin anew in its place
+	outdated func()      // has another informer begin anew in its place
+	told     func() bool // the handler has been told of all objects of the first list
 
 	telling sync.Mutex // held while the handler is told that it is complete
 	ended   bool       // guarded by telling
@@ -113,6 +114,7 @@ func (s *Set) start(key Key, before *trouble, outdated func(*running)) (*running
 		cancel()
 		return nil, fmt.Errorf("preparing the informer for %s: %w", key, err)
 	}
+	r.told = registration.HasSynced
 	go r.informer.RunWithContext(ctx)
 	go func() {
 		// The registration is synced once the handler has been told of every

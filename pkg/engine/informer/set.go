@@ -209,6 +209,22 @@ func (s *Set) Names(key Key) []types.NamespacedName {
 	return out
 }
 
+// Count is how many objects are in a cache. Once all have been told of it costs nothing, and
+// is of the objects that the handler has been told of.
+func (s *Set) Count(key Key) int {
+	s.mu.RLock()
+	r := s.running[key]
+	s.mu.RUnlock()
+	switch {
+	case r == nil:
+		return 0
+	case r.told():
+		return int(r.load.objects.Load())
+	default:
+		return len(r.informer.GetIndexer().ListKeys())
+	}
+}
+
 // Status is the state of one informer.
 type Status struct {
 	Key    Key

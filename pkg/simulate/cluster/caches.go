@@ -99,6 +99,9 @@ func (c *caches) Names(key informer.Key) []types.NamespacedName {
 	return slices.SortedFunc(maps.Keys(c.of[key]), compareNames)
 }
 
+// Count implements [engine.Caches].
+func (c *caches) Count(key informer.Key) int { return len(c.of[key]) }
+
 // Version implements [engine.Caches].
 func (c *caches) Version(key informer.Key) string {
 	if c.of[key] == nil {
