@@ -59,7 +59,7 @@ func (o *Operator) engineOptions(t *tenant, as *rest.Config) (engine.Options, er
 	}
 	options := engine.Options{
 		Caches: func(handler informer.Handler) engine.Caches {
-			t.informers = informer.NewSet(client, telling{handler, o.changed}, t.log)
+			t.informers = informer.NewSet(client, telling{handler, o.changed}, t.log).Among(o.peers)
 			return t.informers
 		},
 		Live:      reader,

@@ -28,6 +28,7 @@ type Operator struct {
 	known   inventory.Store   // the same, to be read while somebody else leads
 	queued  atomic.Int64      // objects that wait for a worker, of all tenants
 	learned learned
+	peers   *informer.Peers // of all tenants
 
 	mu      sync.Mutex
 	rules   *rules.Set                       // of files; guarded by mu
@@ -59,7 +60,7 @@ func New(options Options) (*Operator, error) {
 		rules: &rules.Set{}, objects: map[source.Key]*object{}, left: map[types.NamespacedName]bool{},
 		tenants: map[types.NamespacedName]*tenant{}, news: make(chan struct{}), leaving: make(chan struct{}, 1),
 	}
-	o.notices = newNotices()
+	o.notices, o.peers = newNotices(), informer.NewPeers()
 	if o.events, err = newEvents(&options); err != nil {
 		return nil, err
 	}

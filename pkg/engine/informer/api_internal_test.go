@@ -36,8 +36,9 @@ type api struct {
 	log     []change
 	watches []*stream
 	holding map[Key]bool
-	refuses map[string]error // by verb, and whatever the resource
-	asked   map[string]int   // by verb
+	refuses map[string]error // by verb, and whatever the resource, but for the exceptions
+	except  map[schema.GroupVersionResource]error
+	asked   map[string]int // by verb
 }
 
 // change is what happened to an object: before or after is nil where it was or is not
@@ -105,6 +106,16 @@ func (a *api) refuse(list, watch error) {
 	a.refuses, a.asked = map[string]error{"list": list, "watch": watch}, map[string]int{}
 }
 
+// spare has it answer requests for these resources like that, whatever it refuses.
+func (a *api) spare(err error, keys ...Key) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.except = map[schema.GroupVersionResource]error{}
+	for _, key := range keys {
+		a.except[key.GVR] = err
+	}
+}
+
 // requests is how many there were since it was last told what to refuse.
 func (a *api) requests(verb string) int {
 	a.mu.Lock()
@@ -113,11 +124,14 @@ func (a *api) requests(verb string) int {
 }
 
 // ask counts a request, for who holds the lock.
-func (a *api) ask(verb string) error {
+func (a *api) ask(verb string, gvr schema.GroupVersionResource) error {
 	if a.asked == nil {
 		a.asked = map[string]int{}
 	}
 	a.asked[verb]++
+	if err, is := a.except[gvr]; is {
+		return err
+	}
 	return a.refuses[verb]
 }
 
@@ -159,7 +173,7 @@ func (r apiResource) keyOf(options metav1.ListOptions) Key {
 func (r apiResource) List(_ context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	r.api.mu.Lock()
 	defer r.api.mu.Unlock()
-	if err := r.api.ask("list"); err != nil {
+	if err := r.api.ask("list", r.key.GVR); err != nil {
 		return nil, err
 	}
 	list := &unstructured.UnstructuredList{Object: map[string]any{}}
@@ -175,7 +189,7 @@ func (r apiResource) List(_ context.Context, options metav1.ListOptions) (*unstr
 func (r apiResource) Watch(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	r.api.mu.Lock()
 	defer r.api.mu.Unlock()
-	if err := r.api.ask("watch"); err != nil {
+	if err := r.api.ask("watch", r.key.GVR); err != nil {
 		return nil, err
 	}
 	streamed := ptr.Deref(options.SendInitialEvents, false)

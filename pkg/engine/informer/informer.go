@@ -76,6 +76,7 @@ type running struct {
 	stop     context.CancelFunc
 	indexes  indexes
 	load     *load
+	peers    *Peers
 	trouble  trouble
 	outdated func()      // has another informer begin anew in its place
 	told     func() bool // the handler has been told of all objects of the first list
@@ -99,7 +100,7 @@ func (s *Set) start(key Key, before *trouble, outdated func(*running)) (*running
 		return nil, errNoVersions
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{key: key, handler: s.handler, log: s.log, stop: cancel, load: newLoad(clock.RealClock{})}
+	r := &running{key: key, handler: s.handler, log: s.log, stop: cancel, load: newLoad(clock.RealClock{}), peers: s.peers}
 	r.trouble.goOn(before)
 	r.outdated = func() { outdated(r) }
 	tweak := func(options *metav1.ListOptions) {
@@ -115,6 +116,7 @@ func (s *Set) start(key Key, before *trouble, outdated func(*running)) (*running
 		return nil, fmt.Errorf("preparing the informer for %s: %w", key, err)
 	}
 	r.told = registration.HasSynced
+	r.peers.join(r)
 	go r.informer.RunWithContext(ctx)
 	go func() {
 		// The registration is synced once the handler has been told of every
@@ -140,6 +142,7 @@ func (r *running) tell() {
 // end stops the informer. When it returns, nobody is told any more that it is complete.
 func (r *running) end() {
 	r.stop()
+	r.peers.leave(r)
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	r.ended = true
@@ -177,7 +180,12 @@ func (r *running) answered(err error) {
 
 // asked is told the same after it, and whether it was a list.
 func (r *running) asked(list bool, err error) {
-	if r.trouble.outdates(list, err) && r.informer.HasSynced() {
+	known, unless := r.trouble.outdates(list, err)
+	switch {
+	case !known || !r.informer.HasSynced():
+	case unless && r.peers.fail(r):
+		r.trouble.countAnew()
+	default:
 		r.outdated()
 	}
 }

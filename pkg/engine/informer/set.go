@@ -24,6 +24,7 @@ type Set struct {
 	log     *slog.Logger
 
 	lasting bool
+	peers   *Peers
 
 	change sync.Mutex // one change at a time
 
@@ -35,7 +36,7 @@ type Set struct {
 
 // NewSet returns a set with no informers.
 func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger) *Set {
-	return &Set{client: client, handler: handler, log: log, running: map[Key]*running{}}
+	return &Set{client: client, handler: handler, log: log, peers: NewPeers(), running: map[Key]*running{}}
 }
 
 // Lasting has a set that has no informers yet show what a cache had last, and call it

@@ -27,7 +27,8 @@ const maxSaid = 8
 type trouble struct {
 	mu      sync.Mutex
 	err     error    // of the last request; guarded by mu
-	refused int      // how many requests in a row; guarded by mu
+	refused int      // how many requests since one was not; guarded by mu
+	lost    int      // how many nobody answered, since somebody did not refuse; guarded by mu
 	said    []string // what was logged of a trouble that is not over; guarded by mu
 }
 
@@ -58,17 +59,29 @@ func (t *trouble) note(err error) (news bool) {
 }
 
 // outdates takes how a list or a watch went, and reports whether what is cached is known
-// to be out of date since. A connection that breaks does not say so, nor does a server that
-// has too much to do, nor a watch alone that is not to be had: a list follows it.
-func (t *trouble) outdates(list bool, err error) bool {
+// to be out of date since; unless says that it is not where the API server itself is down. A
+// connection that breaks does not say so, nor does a server that has too much to do, nor a
+// watch alone that is not to be had: a list follows it.
+func (t *trouble) outdates(list bool, err error) (known, unless bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err == nil || !refuses(err) {
-		t.refused = 0
-		return false
+	switch {
+	case err == nil || !refuses(err):
+		t.refused, t.lost = 0, 0
+		return false, false
+	case isUnavailable(err):
+		t.lost++
+		return t.lost >= patience, true
 	}
 	t.refused++
-	return t.refused >= patience || list && lasts(err) || isUncached(err)
+	return t.refused >= patience || list && lasts(err) || isUncached(err), false
+}
+
+// countAnew has nothing count that nobody has answered so far.
+func (t *trouble) countAnew() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lost = 0
 }
 
 // over is told that a watch tells something, and reports whether that is the end of a
@@ -92,6 +105,18 @@ func (t *trouble) last() error {
 // for ten seconds when it tells.
 func isUncached(err error) bool {
 	return apierrors.IsTooManyRequests(err) && strings.Contains(err.Error(), "storage is (re)initializing")
+}
+
+// isUnavailable reports whether nobody has answered to whom the request was passed on: the API
+// server says that of an aggregated API, and a gateway says it of the API server. All other
+// refusals come from somebody who has looked at the request.
+func isUnavailable(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 }
 
 // refuses reports whether the API server has answered, and will not list or watch. That
