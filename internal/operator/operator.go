@@ -17,6 +17,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
@@ -38,6 +39,8 @@ type Operator struct {
 	listed  bool                             // the set objects are known; guarded by mu
 	undone  bool                             // not all tenants have what they should; guarded by mu
 	news    chan struct{}                    // closed when there are other tenants; guarded by mu
+	// consumed has the rules that sets still seem to ask to resume; guarded by mu.
+	consumed map[plan.Rule]consumed
 
 	statuses *setstatus.Writer
 	notices  *notices
@@ -60,6 +63,7 @@ func New(options Options) (*Operator, error) {
 		rules: &rules.Set{}, objects: map[source.Key]*object{}, left: map[types.NamespacedName]bool{},
 		tenants: map[types.NamespacedName]*tenant{}, news: make(chan struct{}), leaving: make(chan struct{}, 1),
 	}
+	o.consumed = map[plan.Rule]consumed{}
 	o.notices, o.peers = newNotices(), informer.NewPeers()
 	if o.events, err = newEvents(&options); err != nil {
 		return nil, err

@@ -2,18 +2,14 @@ package operator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
@@ -21,15 +17,15 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // maxNotices bounds the Events that are still to be recorded.
 const maxNotices = 100
 
-// notices are the pauses that set objects are still to hear of, and the rules that have
-// resumed, which the annotations of their sets are not to ask for any more. The engines
-// tell it while the operator is locked. It is safe for concurrent use.
+// notices are the pauses that set objects are still to hear of, and the rules that the
+// annotations of their sets are not to ask for any more: those that have resumed, and those
+// that paused though they were asked for, which nobody can have meant. The engines tell it
+// while the operator is locked. It is safe for concurrent use.
 type notices struct {
 	news chan struct{} // has a value when there is something to do
 
@@ -44,7 +40,11 @@ func newNotices() *notices {
 
 // pause notes that a rule has paused.
 func (n *notices) pause(p limit.Pause) {
-	n.leave([]limit.Pause{p}, nil)
+	var asked []plan.Rule
+	if p.Asked {
+		asked = append(asked, p.Rule)
+	}
+	n.leave([]limit.Pause{p}, asked)
 	n.tell()
 }
 
@@ -130,54 +130,18 @@ func (o *Operator) giveNotice(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// record tells of a pause with an Event on its set, where that is an object.
+// record tells of a pause with an Event on its set, where that is an object. An annotation
+// from before is taken off then, and is to be put on as if it had never been there.
 func (o *Operator) record(ctx context.Context, p limit.Pause) error {
 	set := o.running(keyOf(p.Rule))
 	if set == nil {
 		return nil
 	}
+	p.Asked = false
 	return o.events.Record(ctx, plan.Event{
 		Rule: p.Rule, Type: "Warning", Reason: "Paused", Action: "Pause", Message: fmt.Sprintf("rule %s is paused: %s", p.Rule.Name, p),
 		Regarding: plan.Object{GVR: v1alpha1.ResourceOf(set.Kind), Kind: set.Kind, Namespace: set.Namespace, Name: set.Name, UID: set.UID},
 	}, true) //nolint:wrapcheck // It says what it is of.
-}
-
-// answered takes the name of a rule out of the annotation of its set: it has resumed, and
-// is to be asked for again the next time.
-func (o *Operator) answered(ctx context.Context, rule plan.Rule) error {
-	set := o.running(keyOf(rule))
-	if set == nil {
-		return nil
-	}
-	client := o.client.Resource(v1alpha1.ResourceOf(set.Kind)).Namespace(set.Namespace)
-	live, err := client.Get(ctx, set.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("reading the annotations of %s: %w", set.Key, err)
-	}
-	asked := spec.Resumed(live.GetAnnotations()[spec.ResumeAnnotation])
-	rest := slices.DeleteFunc(slices.Clone(asked), func(name string) bool { return name == rule.Name })
-	if len(rest) == len(asked) {
-		return nil
-	}
-	var value any // None are no annotation.
-	if len(rest) > 0 {
-		value = strings.Join(rest, ",")
-	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": string(live.GetUID()), "resourceVersion": live.GetResourceVersion(),
-		"annotations": map[string]any{spec.ResumeAnnotation: value},
-	}})
-	if err != nil {
-		return fmt.Errorf("changing the annotations of %s: %w", set.Key, err)
-	}
-	_, err = client.Patch(ctx, set.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: plan.FieldManager})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("changing the annotations of %s: %w", set.Key, err)
-	}
-	return nil
 }
 
 // running is the set object of a key that is in effect, nil for none.
@@ -188,49 +152,6 @@ func (o *Operator) running(key source.Key) *object {
 		return set
 	}
 	return nil
-}
-
-// asked lists the rules that the annotations of set objects ask to resume, in order. The
-// lock is held.
-func (o *Operator) asked() []plan.Rule {
-	var out []plan.Rule
-	for _, set := range o.inOrder() {
-		if set.effective() == nil {
-			continue
-		}
-		names := spec.Resumed(set.Annotations[spec.ResumeAnnotation])
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
-			rule := ruleOf(set.Key)
-			rule.Name = name
-			out = append(out, rule)
-		}
-	}
-	return out
-}
-
-// askedNow is the same for who does not hold the lock.
-func (o *Operator) askedNow() []plan.Rule {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.asked()
-}
-
-// ask tells the tenants which rules are asked to resume. The lock is held.
-func (o *Operator) ask() {
-	asked := o.asked()
-	for _, t := range o.tenants {
-		t.ask(asked)
-	}
-}
-
-// ask tells the tenant which rules are asked to resume, before it gets new ones. It is
-// called with the lock of the operator.
-func (t *tenant) ask(asked []plan.Rule) {
-	if t.asked == nil || !slices.Equal(t.asked, asked) {
-		t.asked = append([]plan.Rule{}, asked...)
-		t.engine.Resume(asked)
-	}
 }
 
 // newEvents returns who records the Events of the operator itself.

@@ -49,6 +49,14 @@ func (k *kit) resuming(set source.Object, names string) source.Object {
 	return set
 }
 
+// resumingAnew is the same in a version of its own.
+func (k *kit) resumingAnew(set source.Object, names string) source.Object {
+	set = k.resuming(set, names)
+	k.set(func(w *world) { w.store("rulesets", w.objects["rulesets/shop/"+set.Name]) })
+	set.ResourceVersion, _ = k.field("rulesets", "shop", set.Name, "metadata", "resourceVersion").(string)
+	return set
+}
+
 // TestPauseOfAnObject holds the whole way of a set object: the status, the Event, the
 // annotation, and what becomes of that.
 func TestPauseOfAnObject(t *testing.T) {
@@ -83,13 +91,72 @@ func TestPauseOfAnObject(t *testing.T) {
 		if diff := cmp.Diff(want, k.field("rulesets", "shop", "color", "metadata", "annotations")); diff != "" {
 			t.Errorf("annotations (-want +got):\n%s", diff)
 		}
-		k.setObjects(k.resuming(set, "paint")) // It is asked for anew before the operator knew better.
+		k.setObjects(k.resuming(set, "paint")) // As the operator saw it before it took that off.
 		k.pass(time.Minute)
 		if n := k.countRed(4); n != 2 {
 			t.Errorf("%d are painted: what was asked for before it paused again counts", n)
 		}
+		k.setObjects(k.resumingAnew(set, "paint")) // It is put on anew before the operator saw that.
+		k.pass(time.Minute)
+		if n := k.countRed(4); n != 3 {
+			t.Errorf("%d are painted, want another one: somebody has asked for it since", n)
+		}
 		stop()
 	})
+}
+
+// told are the bodies of the Events.
+func (k *kit) told() (out string) {
+	k.set(func(w *world) { out = strings.Join(w.events, "") })
+	return out
+}
+
+// TestPauseThoughAsked holds what becomes of an annotation that is there when a rule pauses:
+// it does not count, it is taken off, and what is told to be done next helps.
+func TestPauseThoughAsked(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		early  bool // the annotation is there before the rule ever paused
+		red    int  // painted by then
+	}{
+		"Early": {"Nobody can have looked yet.", true, 1},
+		"Again": {"It has resumed, and paused again at once.", false, 2},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, nil)
+				k.account("shop", "ann")
+				k.configMaps(4)
+				set := asObject(t, cautious("ann"))
+				k.store(set)
+				if !tc.early {
+					k.setObjects(set)
+				}
+				stop := k.start()
+				k.pass(time.Minute)
+				k.setObjects(k.resuming(set, "paint"))
+				k.pass(time.Minute)
+				if n := k.countRed(4); n != tc.red {
+					t.Errorf("%s %d are painted, want %d", tc.reason, n, tc.red)
+				}
+				want := map[string]any{"theirs": "kept"}
+				if diff := cmp.Diff(want, k.field("rulesets", "shop", "color", "metadata", "annotations")); diff != "" {
+					t.Errorf("%s annotations (-want +got):\n%s", tc.reason, diff)
+				}
+				told := fmt.Sprint(k.field("rulesets", "shop", "color", "status", "conditions")) + k.told()
+				if !strings.Contains(told, "annotate RuleSet shop/color with") || strings.Contains(told, "put it on again") {
+					t.Errorf("%s it is told: %s", tc.reason, told)
+				}
+				k.setObjects(k.resumingAnew(set, "paint"))
+				k.pass(time.Minute)
+				if n := k.countRed(4); n != tc.red+1 {
+					t.Errorf("%s %d are painted: what was told does not help", tc.reason, n)
+				}
+				stop()
+			})
+		})
+	}
 }
 
 // recorded lists the requests for new Events.

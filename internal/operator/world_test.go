@@ -21,6 +21,7 @@ import (
 // world is an API server without a network, so that time can be faked: it lists,
 // watches, patches and answers access reviews for everything that it is asked about.
 type world struct {
+	events   []string // the bodies of requests for new ones; guarded by mu
 	mu       sync.Mutex
 	version  int
 	objects  map[string]map[string]any // by resource/namespace/name
@@ -101,6 +102,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	case at.resource == "selfsubjectaccessreviews":
 		return reply(r, http.StatusCreated, w.review(body)), nil
 	case at.resource == "events":
+		w.set(func(w *world) { w.events = append(w.events, string(body)) })
 		return reply(r, http.StatusCreated, map[string]any{"kind": "Event", "apiVersion": "events.k8s.io/v1"}), nil
 	case r.Method == http.MethodGet && r.URL.Query().Get("watch") != "":
 		return w.watch(r, at), nil
