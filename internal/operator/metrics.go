@@ -97,7 +97,7 @@ func (o *Operator) Recorded(key engine.Key) trace.Memory {
 	for _, t := range tenants {
 		known := t.engine.Recorded(key)
 		out.Records = append(out.Records, known.Records...)
-		out.Waits = cmp.Or(out.Waits, known.Waits)
+		out.Waits, out.Trouble = cmp.Or(out.Waits, known.Waits), cmp.Or(out.Trouble, known.Trouble)
 	}
 	return out
 }

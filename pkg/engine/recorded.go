@@ -19,7 +19,8 @@ const longestRecorded = 512
 
 // Recorded returns what is remembered of an object, by rule in their order. The values of
 // Secrets are masked. It is for whoever asks why something was done or not, and has no
-// Records where no rule has looked at the object since the start.
+// Records where no rule has looked at the object since the start. Where it cannot be looked
+// at, it says why.
 func (e *Engine) Recorded(key Key) trace.Memory {
 	out := trace.Memory{Object: trace.ObjectOf(plan.Object{GVR: key.GVR, Namespace: key.Namespace, Name: key.Name})}
 	if record := e.memory.known(key); record != nil {
@@ -28,7 +29,22 @@ func (e *Engine) Recorded(key Key) trace.Memory {
 			e.describe(key, &out.Records[i])
 		}
 	}
+	out.Trouble = e.unseen(key)
 	return out
+}
+
+// unseen says why an object cannot be looked at at all, which may be one that is gone.
+func (e *Engine) unseen(key Key) trace.Trouble {
+	found, fails := e.quarantine.Of(key, plan.Rule{})
+	for _, c := range e.Quarantined() {
+		if c.Key.UID = ""; !fails && c.Key == key && c.Rule == (plan.Rule{}) {
+			found, fails = c, true
+		}
+	}
+	if !fails {
+		return trace.Trouble{}
+	}
+	return trace.Trouble{Failure: brief(found.Err.Error()), Attempts: found.Attempts, Next: found.Next, Quarantined: found.Isolated}
 }
 
 // describe says how often what a rule was tried for has failed, and when the next attempt

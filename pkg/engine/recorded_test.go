@@ -250,3 +250,41 @@ func TestRecordedWhileItWorks(t *testing.T) {
 		pass(time.Minute)
 	})
 }
+
+// TestRecordsWhatCannotBeLookedAt holds that it is said of an object that no rule was asked
+// about, why, and when that is tried again; and of others nothing.
+func TestRecordsWhatCannotBeLookedAt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		want string
+		fail func() error
+	}{
+		"Error": {errRefused.Error(), func() error { return errRefused }},
+		"Panic": {"panic: poisoned", func() error { panic("poisoned") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			runWith(t, c, engine.Housekeeping{}, families(t, making("items", "prune: true")), func(t *testing.T, e *engine.Engine) {
+				pass(time.Minute)
+				c.locked(func() { c.liveOK = tc.fail })
+				c.remove("a")
+				pass(time.Minute)
+				key := engine.Key{GVR: widgets, Namespace: "ns", Name: "a"}
+				got := e.Recorded(key).Trouble
+				if !strings.Contains(got.Failure, tc.want) || got.Attempts < 8 || !got.Quarantined || !got.Next.After(time.Now()) {
+					t.Errorf("it says %+v", got)
+				}
+				key.Name = "b"
+				if got := e.Recorded(key).Trouble; got != (trace.Trouble{}) {
+					t.Errorf("of another object it says %+v", got)
+				}
+				c.locked(func() { c.liveOK = nil })
+				pass(6 * time.Minute)
+				key.Name = "a"
+				if got := e.Recorded(key).Trouble; got != (trace.Trouble{}) {
+					t.Errorf("when it is over it says %+v", got)
+				}
+			})
+		})
+	}
+}

@@ -16,6 +16,8 @@ type Memory struct {
 	// Waits is what the object waits for before it is evaluated, such as a cache or a
 	// write that is to be seen, empty for nothing.
 	Waits string `json:"waits,omitempty"`
+	// Trouble is why the object could not be looked at by any rule.
+	Trouble Trouble `json:"trouble,omitzero"`
 }
 
 // Record is what a controller remembers of one rule and one object. It tells no values.

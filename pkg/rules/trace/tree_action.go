@@ -99,6 +99,13 @@ func (w *writer) controller(m *Memory, rule plan.Rule) {
 		w.line(2, "the object waits: %s", m.Waits)
 	}
 	r := m.Of(rule)
+	if r == nil && m.Trouble != (Trouble{}) {
+		w.line(2, "the object cannot be looked at, by any rule")
+		for _, text := range (Record{Trouble: m.Trouble}).lines() {
+			w.line(2, "%s", text)
+		}
+		return
+	}
 	if r == nil {
 		w.line(2, "it remembers nothing of the rule and the object")
 		return

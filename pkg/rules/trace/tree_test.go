@@ -180,3 +180,42 @@ func TestFailure(t *testing.T) {
 		}
 	}
 }
+
+// TestUnseen holds that a tree says why no rule is asked about an object, where the
+// controller remembers nothing of the rule.
+func TestUnseen(t *testing.T) {
+	rule := plan.Rule{Kind: "ClusterRuleSet", Set: "guard", Name: "quorum"}
+	unseen := trace.Trouble{Failure: "the API server is silent", Attempts: 9, Next: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Quarantined: true}
+	tests := map[string]struct {
+		reason string
+		memory trace.Memory
+		says   []string
+		hides  []string
+	}{
+		"Unseen": {
+			"It says why, and until when.", trace.Memory{Trouble: unseen},
+			[]string{"the object cannot be looked at, by any rule\n", "failed 9 times: the API server is silent\n", "tried only now and then", "tried again at "},
+			[]string{"it remembers nothing"},
+		},
+		"Seen": {
+			"What is remembered of the rule says it.", trace.Memory{Trouble: unseen, Records: []trace.Record{{Rule: trace.RuleOf(rule), Outcome: plan.Matched, Trouble: unseen}}},
+			[]string{"decided: matched\n", "failed 9 times"}, []string{"by any rule"},
+		},
+		"Unknown": {"There is nothing to say.", trace.Memory{}, []string{"it remembers nothing of the rule and the object\n"}, []string{"by any rule"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			tree := trace.Trace{Rule: trace.RuleOf(rule), Controller: &tc.memory}.Tree()
+			for _, want := range tc.says {
+				if !strings.Contains(tree, want) {
+					t.Errorf("%s %q is missing in\n%s", tc.reason, want, tree)
+				}
+			}
+			for _, other := range tc.hides {
+				if strings.Contains(tree, other) {
+					t.Errorf("%s %q is in\n%s", tc.reason, other, tree)
+				}
+			}
+		})
+	}
+}
