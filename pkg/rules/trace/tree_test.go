@@ -193,13 +193,16 @@ func TestUnseen(t *testing.T) {
 		hides  []string
 	}{
 		"Unseen": {
-			"It says why, and until when.", trace.Memory{Trouble: unseen},
+			"It says why, and until when.",
+			trace.Memory{Trouble: unseen},
 			[]string{"the object cannot be looked at, by any rule\n", "failed 9 times: the API server is silent\n", "tried only now and then", "tried again at "},
 			[]string{"it remembers nothing"},
 		},
 		"Seen": {
-			"What is remembered of the rule says it.", trace.Memory{Trouble: unseen, Records: []trace.Record{{Rule: trace.RuleOf(rule), Outcome: plan.Matched, Trouble: unseen}}},
-			[]string{"decided: matched\n", "failed 9 times"}, []string{"by any rule"},
+			"What is remembered of the rule says it.",
+			trace.Memory{Trouble: unseen, Records: []trace.Record{{Rule: trace.RuleOf(rule), Outcome: plan.Matched, Trouble: unseen}}},
+			[]string{"decided: matched\n", "failed 9 times"},
+			[]string{"by any rule"},
 		},
 		"Unknown": {"There is nothing to say.", trace.Memory{}, []string{"it remembers nothing of the rule and the object\n"}, []string{"by any rule"}},
 	}

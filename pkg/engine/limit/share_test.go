@@ -1,0 +1,81 @@
+package limit_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// TestShareOfWhatThereWas holds that a rule may write for its share of what there was when
+// its window began, though it takes that away itself.
+func TestShareOfWhatThereWas(t *testing.T) {
+	const objects = 1000
+	tests := map[string]struct {
+		reason string
+		each   time.Duration // between two writes
+		from   int           // objects when the window begins
+		later  int           // that are there besides by the time of the first write
+		want   int           // writes before it pauses
+		of     int           // objects, as the pause says
+	}{
+		"AtOnce":  {"Half of all, not half of the rest, which is a third.", 0, objects, 0, objects / 2, objects},
+		"Slowly":  {"So it is however often is counted meanwhile.", time.Second, objects, 0, objects / 2, objects},
+		"Growing": {"What comes counts, too, as it is counted: after two are gone.", time.Second / 2, objects, objects + 2, objects, 2 * objects},
+		"Few":     {"At least one.", 0, 1, 0, 1, 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(share(one, 50))
+			w.objects[one] = tc.from
+			wrote := 0
+			for w.reserve(one, types.UID(fmt.Sprint(wrote))) == limit.Granted {
+				w.Settle([]plan.Rule{one}, types.UID(fmt.Sprint(wrote)), true)
+				if wrote == 0 {
+					w.objects[one] += tc.later
+				}
+				w.objects[one]--
+				w.clock.Step(tc.each)
+				wrote++
+			}
+			if wrote != tc.want {
+				t.Errorf("%s It wrote for %d objects, want %d", tc.reason, wrote, tc.want)
+			}
+			if got, _ := w.Paused(one); got.Of != tc.of {
+				t.Errorf("%s The pause says that it is of %d", tc.reason, got.Of)
+			}
+		})
+	}
+}
+
+// TestShareOfALaterWindow holds that what was there long ago is no base.
+func TestShareOfALaterWindow(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		rest   time.Duration // after the first write
+		again  time.Duration // after a second one
+		want   limit.Answer
+	}{
+		"SameWindow": {"The window has begun with all of them.", 0, 0, limit.Granted},
+		"NewWindow":  {"Nothing counts any more, and with the next write it begins anew.", 10 * time.Minute, 0, limit.Paused},
+		"Slid":       {"A window that never ends has slid past them.", 9 * time.Minute, 3 * time.Minute, limit.Paused},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(share(one, 10))
+			w.objects[one] = 100
+			w.write(t, one, "a")
+			w.objects[one] = 10
+			w.clock.Step(tc.rest)
+			w.write(t, one, "b")
+			w.clock.Step(tc.again)
+			if got := w.reserve(one, "c"); got != tc.want {
+				t.Errorf("%s The answer is %d, want %d", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
