@@ -27,13 +27,18 @@ type Caches interface {
 // Seen is what caches show of the cluster.
 type Seen interface {
 	relation.Source
+	Listed
 	View(key informer.Key, namespace, name string) informer.View
-	Names(key informer.Key) []types.NamespacedName
-	// Count is how many objects a cache has; it is asked often.
-	Count(key informer.Key) int
 	// Version is the resourceVersion up to which a cache is complete, empty where it
 	// is not synced.
 	Version(key informer.Key) string
+}
+
+// Listed is which objects are in a cache.
+type Listed interface {
+	Names(key informer.Key) []types.NamespacedName
+	// Count is how many objects a cache has; it is asked often.
+	Count(key informer.Key) int
 }
 
 // Live reads from the API server itself, past the caches.

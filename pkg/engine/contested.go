@@ -109,8 +109,7 @@ func (a *attempt) contend(sent sending, told plan.Operation, result write.Result
 	}
 	target := contestant(keyOf(sent.Target))
 	a.competing[target]--
-	switch {
-	case result.Class != write.Written || result.Echo == nil: // Or nobody knows what it left.
+	if result.Class != write.Written || result.Echo == nil { // Or nobody knows what it left.
 		a.others(a.engine.contests.End(target))
 		return
 	}

@@ -22,15 +22,18 @@ func TestApart(t *testing.T) {
 		"Both":       {"Nor both.", []plan.Selection{{GVR: widgets, Namespace: "a"}, {GVR: gadgets, Namespace: "a"}}, true},
 		"Selectors": {
 			"An object may have both labels.",
-			[]plan.Selection{{GVR: widgets, LabelSelector: "x"}, {GVR: widgets, LabelSelector: "y"}}, false,
+			[]plan.Selection{{GVR: widgets, LabelSelector: "x"}, {GVR: widgets, LabelSelector: "y"}},
+			false,
 		},
 		"SelectorsOfANamespace": {
 			"There, too.",
-			[]plan.Selection{{GVR: widgets, Namespace: "a", LabelSelector: "x"}, {GVR: widgets, Namespace: "a", FieldSelector: "y"}}, false,
+			[]plan.Selection{{GVR: widgets, Namespace: "a", LabelSelector: "x"}, {GVR: widgets, Namespace: "a", FieldSelector: "y"}},
+			false,
 		},
 		"AllAndOne": {
 			"All namespaces have the one among them.",
-			[]plan.Selection{{GVR: widgets, Namespace: "a", LabelSelector: "x"}, {GVR: gadgets}, {GVR: widgets}}, false,
+			[]plan.Selection{{GVR: widgets, Namespace: "a", LabelSelector: "x"}, {GVR: gadgets}, {GVR: widgets}},
+			false,
 		},
 	}
 	for name, tc := range tests {
