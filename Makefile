@@ -22,7 +22,7 @@ RACE ?= $(if $(shell command -v $$(go env CC)),-race)
 # The tests that start bin/cluster.
 E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2e/... ./test/tenants/...
 
-.PHONY: help build cluster test unit e2e bench fuzz demo demo-notice lint fix verify generate clean
+.PHONY: help build cluster test unit e2e e2e-engine e2e-tenants bench fuzz demo demo-notice lint fix verify generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,14 +45,20 @@ unit: ## Run the tests that need no control plane
 	go test ./test/mutation
 	cd test/cluster && go test $(RACE) ./internal/... ./progress/...
 
-# With the detectors, client-go panics where an object of a cache is changed, and where a streamed list differs from a
-# plain one. They log, which the demo would show.
+# The suites of the engine and of tenants wait for most of their time, so they run beside each other.
 e2e: bin/cluster ## Run the tests on the real control plane
 	cd test/cluster && go test -trimpath ./builtin
 	go test $(RACE) -count=1 -timeout 20m $(filter-out ./test/e2e/... ./test/tenants/...,$(E2E))
-	go test $(RACE) -count=1 -timeout 30m ./test/tenants/...
+	$(MAKE) --jobs=2 --output-sync=target e2e-engine e2e-tenants
+
+# With the detectors, client-go panics where an object of a cache is changed, and where a streamed list differs from a
+# plain one. They log, which the demo would show.
+e2e-engine: bin/cluster
 	KUBE_CACHE_MUTATION_DETECTOR=true KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true \
-		go test $(RACE) -count=1 -timeout 30m -parallel 8 ./test/e2e/...
+		go test $(RACE) -count=1 -timeout 40m -parallel 8 ./test/e2e/...
+
+e2e-tenants: bin/cluster
+	go test $(RACE) -count=1 -timeout 40m -parallel 4 ./test/tenants/...
 
 bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./pkg/...
