@@ -225,6 +225,10 @@ func abandoned(t *testing.T, on *plane, namespace string) {
 	apply(t, on, namespace, strings.Replace(keeper, "serviceAccountName: bot", "serviceAccountName: rules", 1))
 	eventually(t, "the set has left all", func() bool { return traces(t, on, namespace) == allTraces })
 	kubectl(t, on, "delete", "rolebinding", "rules", "-n", namespace)
+	eventually(t, "the account may delete nothing any more", func() bool { // Else it may clean up still.
+		said, _ := on.Kubectl(t.Context(), "auth", "can-i", "delete", "configmaps", "-n", namespace, "--as", "system:serviceaccount:"+namespace+":rules")
+		return strings.HasPrefix(said, "no")
+	})
 	kubectl(t, on, "delete", "namespace", namespace, "--wait=false")
 	within(t, 2*time.Minute, "the set is let go of", func() bool { return get(t, on, ruleSets, namespace, "keeper") == nil })
 	// The controller itself has no right to take a finalizer off what the rules held.
