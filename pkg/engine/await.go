@@ -28,8 +28,6 @@ var errSilent = fmt.Errorf("the watch has not shown the last write for %s", echo
 // await is what the caches have to show of a write.
 type await struct {
 	write.Echo
-	// before is the version that was written to, empty where that is not known.
-	before string
 	// skips are the caches that the object is not in and does not enter. Of one that
 	// the rules want later, nothing is known: it has to show that it has seen so much.
 	skips []informer.Key
@@ -110,15 +108,11 @@ func (e *Engine) shows(ctx context.Context, cache informer.Key, view informer.Vi
 	case view.Object.GetDeletionTimestamp() == nil:
 		return false
 	case a.Object.ResourceVersion == "":
-		// It may have been on its way before the write, which was its end.
-		return !notAfter(view.Object.GetResourceVersion(), a.before)
+		return false // Of what is gone the API server may show first that it is on its way.
 	default:
 		return e.reached(ctx, cache, view, view.Object.GetResourceVersion(), a)
 	}
 }
-
-// notAfter reports whether resourceVersion a is surely not later than b.
-func notAfter(a, b string) bool { return a == b || older(a, b) }
 
 // reached reports whether a version is that of the object, or later. Where versions
 // cannot be compared, the API server is asked whether the cache shows what is there.

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -320,6 +321,31 @@ func TestNothingIsRemembered(t *testing.T) {
 		}
 		if left := c.list(items); len(left) != 3 {
 			t.Errorf("the children of what is gone are there: %v", left)
+		}
+	})
+}
+
+// TestEchoOfADeletionIsItsEnd holds that what is gone is not taken for gone while it is shown
+// as going, which the API server may do first: a rule would tell of it once more.
+func TestEchoOfADeletionIsItsEnd(t *testing.T) {
+	const item = `{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: it, uid: u}}`
+	c := newCluster()
+	c.put(t, small)
+	c.put(t, item)
+	c.lagging = true
+	runWith(t, c, engine.Housekeeping{}, families(t, `
+  - name: sweeps
+    watch: widgets
+    with: {every: {resource: items, all: true}}
+    when: len(every) > 0
+    actions:
+    - delete: {target: every}
+    - event: {reason: Swept, message: "${join(map(every, .metadata.name), ', ')} of ${len(filter(every, .metadata.deletionTimestamp == nil))}"}
+`), func(t *testing.T, _ *engine.Engine) {
+		c.put(t, strings.Replace(item, "uid: u", `uid: u, deletionTimestamp: "2026-01-01T00:00:00Z"`, 1))
+		pass(time.Minute)
+		if diff := cmp.Diff([]string{"Swept it of 1"}, c.events); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})
 }

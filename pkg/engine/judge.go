@@ -62,9 +62,6 @@ func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) 
 // expect has the caches show what was written, or missed.
 func (a *attempt) expect(sent sending, result write.Result) {
 	expected := await{Echo: *result.Echo}
-	if keyOf(expected.Object) == keyOf(sent.Target) {
-		expected.before = sent.Target.ResourceVersion
-	}
 	a.engine.expect(a.now, a.key, a.record, expected, result.Object)
 	if !result.Class.Failed() {
 		a.made[expected.Object.UID] = true

@@ -14,8 +14,8 @@ type Echo struct {
 	// Object is the object as it came back: with name, uid and resourceVersion.
 	// The version is empty where it has none any more.
 	Object plan.Object
-	// Gone says that it must be gone from the caches, or be there with a
-	// deletionTimestamp and of the version, if there is one, or as another object.
+	// Gone says that it must be gone from the caches, or be there as another object, or where
+	// there is a version, with a deletionTimestamp and of that version.
 	Gone bool
 }
 
