@@ -29,7 +29,7 @@ func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) 
 		a.log(ctx, told, result)
 	}
 	if result.Echo != nil {
-		a.expect(sent, result)
+		a.expect(result)
 	}
 	if result.Class.Failed() {
 		a.refused(sent.Operation, result)
@@ -60,11 +60,10 @@ func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) 
 }
 
 // expect has the caches show what was written, or missed.
-func (a *attempt) expect(sent sending, result write.Result) {
-	expected := await{Echo: *result.Echo}
-	a.engine.expect(a.now, a.key, a.record, expected, result.Object)
+func (a *attempt) expect(result write.Result) {
+	a.engine.expect(a.now, a.key, a.record, await{Echo: *result.Echo}, result.Object)
 	if !result.Class.Failed() {
-		a.made[expected.Object.UID] = true
+		a.made[result.Echo.Object.UID] = true
 	}
 }
 
