@@ -225,8 +225,10 @@ func abandoned(t *testing.T, on *plane, namespace string) {
 	apply(t, on, namespace, strings.Replace(keeper, "serviceAccountName: bot", "serviceAccountName: rules", 1))
 	eventually(t, "the set has left all", func() bool { return traces(t, on, namespace) == allTraces })
 	kubectl(t, on, "delete", "rolebinding", "rules", "-n", namespace)
-	eventually(t, "the account may delete nothing any more", func() bool { // Else it may clean up still.
-		said, _ := on.Kubectl(t.Context(), "auth", "can-i", "delete", "configmaps", "-n", namespace, "--as", "system:serviceaccount:"+namespace+":rules")
+	kubectl(t, on, "delete", "clusterrolebinding", "painter")
+	// Else it may take its finalizer off still, and the namespace controller does the rest.
+	eventually(t, "the account may patch nothing any more", func() bool {
+		said, _ := on.Kubectl(t.Context(), "auth", "can-i", "patch", "configmaps", "-n", namespace, "--as", "system:serviceaccount:"+namespace+":rules")
 		return strings.HasPrefix(said, "no")
 	})
 	kubectl(t, on, "delete", "namespace", namespace, "--wait=false")
