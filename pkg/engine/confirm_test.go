@@ -181,6 +181,39 @@ func TestConfirmLooksAtTheSnapshot(t *testing.T) {
 	})
 }
 
+// TestConfirmAfterALostDeletion holds that what has the name by now of an object that a rule
+// deleted is not what the rule has made: it contradicts as anything else does.
+func TestConfirmAfterALostDeletion(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.put(t, newItem("backing", ""))
+	c.answer = func(operation plan.Operation) *write.Result {
+		if operation.Target.Name != "backing" {
+			return nil
+		}
+		c.carryOut(operation)
+		c.put(t, newItem("backing", tagged+", uid: another"))
+		return &write.Result{Class: write.Ambiguous, Err: errRefused}
+	}
+	runWith(t, c, engine.Housekeeping{}, families(t, `
+  - name: untagged
+    watch: widgets
+    with: {old: {resource: items, name: backing}}
+    when: old?.metadata.uid == "uid-of-backing"
+    actions: [{delete: {target: old}}]
+  - name: unbacked
+    watch: widgets
+    with: {backing: {resource: tagged, name: backing}}
+    when: backing == nil
+    actions: [{delete: {}}]
+`), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		if diff := cmp.Diff([]string{"a"}, c.list(widgets)); diff != "" {
+			t.Errorf("widgets (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestWrittenWithoutEcho holds that a write of which nothing tells when the caches have
 // seen it is not sent again and again until they have, nor anything on top of it.
 func TestWrittenWithoutEcho(t *testing.T) {

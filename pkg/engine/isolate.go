@@ -27,8 +27,9 @@ func (a *attempt) quarantined(operation plan.Operation) *obstacle {
 	if !a.engine.quarantine.Has(a.key) {
 		return nil
 	}
+	seen := a.saw(nil)
 	for _, rule := range operation.Rules {
-		if held, err := a.engine.quarantine.Holds(a.key, rule, a.saw(nil)); held {
+		if held, err := a.engine.quarantine.Holds(a.key, rule, seen); held {
 			return &obstacle{err: err} // The quarantine says when it is looked at again.
 		}
 	}

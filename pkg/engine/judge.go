@@ -118,14 +118,14 @@ func (a *attempt) find(ctx context.Context, sent sending, result write.Result) (
 		result.Class, result.Err = write.Written, nil
 	}
 	switch {
+	case err == nil && target.UID != "" && uidOf(live) != target.UID: // Whatever has its name now.
+		target.ResourceVersion = ""
+		result.Echo = &write.Echo{Object: target, Gone: true}
 	case err == nil && live != nil:
 		target.UID, target.ResourceVersion = uidOf(live), versionOf(live)
 		result.Echo, result.Object = &write.Echo{Object: target}, live
 	case sent.prefix != "":
 		a.record.names.keep(sent) // It may still be made, so no other name is tried.
-	case err == nil && target.UID != "":
-		target.ResourceVersion = ""
-		result.Echo = &write.Echo{Object: target, Gone: true}
 	}
 	return result, effective
 }
