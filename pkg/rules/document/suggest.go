@@ -1,6 +1,10 @@
 package document
 
-import "strings"
+import (
+	"iter"
+	"slices"
+	"strings"
+)
 
 // Suggest compares words up to so many letters, and gives up after so much work: candidates may come from the same
 // hostile file as the word.
@@ -15,13 +19,18 @@ const (
 // swapped with its neighbour counts as one mistake, and a third of the word may
 // be wrong.
 func Suggest(word string, candidates []string) string {
+	return SuggestOf(word, slices.Values(candidates))
+}
+
+// SuggestOf is [Suggest] of candidates that are in no list.
+func SuggestOf(word string, candidates iter.Seq[string]) string {
 	if len(word) > longestWord {
 		return ""
 	}
 	a := []rune(strings.ToLower(word))
 	best, nearest := "", max(len(word)/3, 1)+1
 	compared := 0
-	for _, candidate := range candidates {
+	for candidate := range candidates {
 		if compared += pairsToDecide; compared > mostCompared {
 			break
 		}

@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +55,7 @@ func (c *compiler) unknown(at syntax.Span, name string) *Error {
 	if len(c.predicates) > 0 {
 		return err.WithHint("write .%s for that field of the element%s", name, c.orClosest(name))
 	}
-	if other := document.Suggest(name, c.visibleNames()); other != "" {
+	if other := document.SuggestOf(name, c.visibleNames()); other != "" {
 		return err.WithHint("did you mean %q?", other)
 	}
 	if other := syntax.ClosestFunction(name); other != "" {
@@ -65,7 +66,7 @@ func (c *compiler) unknown(at syntax.Span, name string) *Error {
 
 // orClosest adds a name to a hint.
 func (c *compiler) orClosest(name string) string {
-	if other := document.Suggest(name, c.visibleNames()); other != "" {
+	if other := document.SuggestOf(name, c.visibleNames()); other != "" {
 		return ", or did you mean " + strconv.Quote(other) + "?"
 	}
 	return ""
@@ -93,13 +94,16 @@ func habit(name string) string {
 	}
 }
 
-// visibleNames lists what an identifier could mean, inner names first.
-func (c *compiler) visibleNames() []string {
-	names := make([]string, 0, len(c.locals)+c.scope.first+len(c.scope.names))
-	for _, l := range slices.Backward(c.locals) {
-		names = append(names, l.name)
+// visibleNames are what an identifier could mean, inner names first.
+func (c *compiler) visibleNames() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, l := range slices.Backward(c.locals) {
+			if !yield(l.name) {
+				return
+			}
+		}
+		c.scope.visit(yield)
 	}
-	return c.scope.appendNames(names)
 }
 
 // visible is whether a name means something already.

@@ -67,14 +67,20 @@ func (s *Scope) Slot(name string) (slot int, found bool) {
 
 // Names returns the names in the order of their slots.
 func (s *Scope) Names() []string {
-	return s.appendNames(make([]string, 0, s.first+len(s.names)))
+	return slices.AppendSeq(make([]string, 0, s.first+len(s.names)), func(yield func(string) bool) { s.visit(yield) })
 }
 
-func (s *Scope) appendNames(out []string) []string {
-	if s.outer != nil {
-		out = s.outer.appendNames(out)
+// visit calls yield for the names in the order of their slots, until it says no.
+func (s *Scope) visit(yield func(string) bool) bool {
+	if s.outer != nil && !s.outer.visit(yield) {
+		return false
 	}
-	return append(out, s.names...)
+	for _, name := range s.names {
+		if !yield(name) {
+			return false
+		}
+	}
+	return true
 }
 
 // Reserved reports whether name belongs to the language, so that no let, with or

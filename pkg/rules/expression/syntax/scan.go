@@ -22,6 +22,13 @@ const (
 	MaxNodes   = 2000
 )
 
+// Room for tokens is made at once for what an expression usually has: one in so many bytes,
+// and so many at most.
+const (
+	tokenLength = 3
+	fewTokens   = 31
+)
+
 // token is a token of expr's lexer with its place in bytes.
 type token struct {
 	lexer.Token
@@ -67,6 +74,7 @@ func scan(text string) (*source, error) {
 }
 
 func (s *source) lex() error {
+	s.tokens = make([]token, 0, min(len(s.text)/tokenLength, fewTokens)+1)
 	l := lexer.New()
 	l.Reset(file.NewSource(s.text))
 	for {
