@@ -28,6 +28,18 @@ func (k *kit) configMaps(n int) {
 	}
 }
 
+// newCautious is a world of as many objects, with a cautious set of an account in it, of which
+// the operator is not told yet.
+func newCautious(t *testing.T, n int) (*kit, source.Object) {
+	t.Helper()
+	k := newKit(t, nil)
+	k.account("shop", "ann")
+	k.configMaps(n)
+	set := asObject(t, cautious("ann"))
+	k.store(set)
+	return k, set
+}
+
 // countRed counts those that the rule has made red.
 func (k *kit) countRed(n int) (count int) {
 	for i := range n {
@@ -61,11 +73,7 @@ func (k *kit) resumingAnew(set source.Object, names string) source.Object {
 // annotation, and what becomes of that.
 func TestPauseOfAnObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, nil)
-		k.account("shop", "ann")
-		k.configMaps(4)
-		set := asObject(t, cautious("ann"))
-		k.store(set)
+		k, set := newCautious(t, 4)
 		k.setObjects(set)
 		stop := k.start()
 		k.pass(time.Minute)
@@ -125,11 +133,7 @@ func TestPauseThoughAsked(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := newKit(t, nil)
-				k.account("shop", "ann")
-				k.configMaps(4)
-				set := asObject(t, cautious("ann"))
-				k.store(set)
+				k, set := newCautious(t, 4)
 				if !tc.early {
 					k.setObjects(set)
 				}
@@ -167,11 +171,7 @@ func (k *kit) recorded() []string {
 // TestAnnotationIsTakenOffAtLast holds that it is tried again.
 func TestAnnotationIsTakenOffAtLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, nil)
-		k.account("shop", "ann")
-		k.configMaps(2)
-		set := asObject(t, cautious("ann"))
-		k.store(set)
+		k, set := newCautious(t, 2)
 		k.setObjects(set)
 		stop := k.start()
 		k.pass(time.Minute)
@@ -194,11 +194,7 @@ func TestAnnotationIsTakenOffAtLast(t *testing.T) {
 // TestPauseOutlivesTheProcess holds that the next one knows.
 func TestPauseOutlivesTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, nil)
-		k.account("shop", "ann")
-		k.configMaps(3)
-		set := asObject(t, cautious("ann"))
-		k.store(set)
+		k, set := newCautious(t, 3)
 		k.setObjects(set)
 		stop := k.start()
 		k.pass(time.Minute)
@@ -274,12 +270,8 @@ func TestEventThatCannotBeRecorded(t *testing.T) {
 	}{"broken": {http.StatusInternalServerError, 5, 20}, "forbidden": {http.StatusForbidden, 1, 1}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := newKit(t, nil)
-				k.account("shop", "ann")
-				k.configMaps(3)
+				k, set := newCautious(t, 3)
 				k.set(func(w *world) { w.fails["POST events"] = tc.status })
-				set := asObject(t, cautious("ann"))
-				k.store(set)
 				k.setObjects(set)
 				stop := k.start()
 				k.pass(15 * time.Minute)

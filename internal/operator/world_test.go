@@ -365,13 +365,15 @@ func (w *world) sent() []string {
 	return out
 }
 
-// by lists what an account has read or written so far, as of [world.RoundTrip].
+// by lists what an account, or by its empty name the process itself, has read or written so
+// far, as of [world.RoundTrip].
 func (w *world) by(user string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []string
 	for _, line := range slices.Concat(w.reads, w.requests) {
-		if strings.HasPrefix(line, user+" ") {
+		who, _, _ := strings.Cut(line, " ")
+		if itself := !strings.Contains(who, "/"); who == user || user == "" && itself { // Then it begins with the method.
 			out = append(out, line)
 		}
 	}

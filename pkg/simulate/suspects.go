@@ -25,6 +25,14 @@ type suspect struct {
 	minor bool
 }
 
+// rank is lower for what matters more.
+func (s suspect) rank() int {
+	if s.minor {
+		return 1
+	}
+	return 0
+}
+
 // suspectsOf lists the rules that did not do what a golden says, first those that matter
 // most and of these the earliest, each once for an evaluation. What follows steps that only
 // the golden or only the case has is passed over: no rule decides about them.
@@ -38,21 +46,9 @@ func suspectsOf(want, have any, story Story) []suspect {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b suspect) int {
-		return cmp.Or(compareBool(a.minor, b.minor), cmp.Compare(a.phase, b.phase), cmp.Compare(a.evaluation, b.evaluation))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.phase, b.phase), cmp.Compare(a.evaluation, b.evaluation))
 	})
 	return out
-}
-
-// compareBool has false before true.
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	default:
-		return -1
-	}
 }
 
 // listAt is a list in a map, nil for anything else.

@@ -201,3 +201,24 @@ func TestExplanationsInJSON(t *testing.T) {
 		t.Errorf("(-want +have):\n%s", diff)
 	}
 }
+
+// TestARuleIsSuspectedOfTheWorstItDid holds that a rule which did something else is suspected
+// of that, though it had another reason before.
+func TestARuleIsSuspectedOfTheWorstItDid(t *testing.T) {
+	files := passing(t)
+	const golden = "golden/an-even-pd-becomes-odd.yaml"
+	files.MapFS[golden].Data = []byte(strings.NewReplacer(
+		"outcome: matched}", "outcome: matched, reason: another}", "{replicas: 5.0}", "{replicas: 7}",
+	).Replace(string(files.MapFS[golden].Data)))
+	report, err := simulate.Run(t.Context(), []string{"test.yaml"}, simulate.Options{Files: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, told := range report.Results[0].Explanations {
+		got[told.Trace.Rule.Name] = told.Of
+	}
+	if diff := cmp.Diff(map[string]string{"pd-quorum": "writes[0]", "stores": "writes[0]"}, got); diff != "" {
+		t.Errorf("(-want +have):\n%s", diff)
+	}
+}
