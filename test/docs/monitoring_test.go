@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 )
 
@@ -39,10 +40,65 @@ func TestMonitoring(t *testing.T) {
 	}
 }
 
+// othersPattern matches the metrics of the Kubernetes client, which other processes have too.
+var othersPattern = regexp.MustCompile(`\b(?:workqueue|rest_client|leader_election)_[a-z_]+(?:\{([^}]*)\})?`)
+
+// TestMonitoringOfOurs says that what others count as well is asked of dyncontroller alone.
+func TestMonitoringOfOurs(t *testing.T) {
+	for name, expressions := range monitored(t) {
+		found := 0
+		for _, expression := range expressions {
+			found += len(othersPattern.FindAllString(expression, -1))
+			for _, problem := range foreign(expression) {
+				t.Errorf("%s: %s counts others too: %s", name, problem, expression)
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s asks for nothing that the Kubernetes client counts", name)
+		}
+	}
+}
+
+// foreignPattern matches the same with what tells whose they are, a process that tells its build.
+var foreignPattern = regexp.MustCompile(othersPattern.String() + `(?:\[[^]]*\]\))?( and on \(job, instance\) dyncontroller_build_info)?`)
+
+// foreign lists the metrics of an expression that are taken of any process.
+func foreign(expression string) []string {
+	var out []string
+	for _, match := range foreignPattern.FindAllStringSubmatch(expression, -1) {
+		if !strings.Contains(match[1], `job=~"$job"`) && match[2] == "" {
+			out = append(out, match[0])
+		}
+	}
+	return out
+}
+
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason, expression string
+		want               []string
+	}{
+		"ours":     {"Nobody else has it.", `sum(dyncontroller_rules)`, nil},
+		"anybody":  {"The kubelet has it.", `sum(rate(rest_client_requests_total{code="500"}[10m]))`, []string{`rest_client_requests_total{code="500"}[10m])`}},
+		"selected": {"The dashboard asks for jobs that tell their build.", `sum(rate(rest_client_requests_total{job=~"$job"}[10m]))`, nil},
+		"joined":   {"Of processes that tell their build.", `sum by (name) (leader_election_master_status and on (job, instance) dyncontroller_build_info)`, nil},
+		"a rate":   {"The same of a rate.", `sum(rate(rest_client_requests_total[10m]) and on (job, instance) dyncontroller_build_info)`, nil},
+		"one of two": {
+			"The other counts everybody.", `sum(rate(rest_client_requests_total[1m]) and on (job, instance) dyncontroller_build_info) / sum(workqueue_depth)`,
+			[]string{"workqueue_depth"},
+		},
+	} {
+		if diff := cmp.Diff(tc.want, foreign(tc.expression)); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+	}
+}
+
 // hasLabel reports whether a metric of an expression has a label. Those of Kubernetes are
 // taken at their word, and so is what Prometheus adds.
 func hasLabel(expression, label string) bool {
-	if slices.Contains(targetLabels, label) || !strings.Contains(expression, "dyncontroller_") {
+	if slices.Contains(targetLabels, label) || !strings.Contains(expression, "dyncontroller_") || othersPattern.MatchString(expression) {
 		return true
 	}
 	for _, match := range metricPattern.FindAllStringSubmatch(expression, -1) {
