@@ -28,7 +28,6 @@ func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 		tally: setstatus.NewTally(), log: o.options.Log, judged: o.changed,
 	}
 	t.book = o.newBook(t)
-	t.queue = &observers{all: append([]engine.Observer{t.tally}, o.options.Observers...), total: &o.queued}
 	if account != (types.NamespacedName{}) {
 		t.gate.set(ErrUnreviewed)
 		t.log = t.log.With("account", account.String())
@@ -63,7 +62,7 @@ func (o *Operator) engineOptions(t *tenant, as *rest.Config) (engine.Options, er
 			return t.informers
 		},
 		Live:      reader,
-		Observer:  t.queue,
+		Observer:  append(observers{t.tally}, o.options.Observers...),
 		Looked:    t.tally.Looked,
 		Concluded: t.concluded,
 		Forgot:    t.tally.Forgot,

@@ -18,6 +18,7 @@ func (o *Operator) Measure() telemetry.Snapshot {
 		out.Caches = append(out.Caches, one.tenant.informers.Status()...)
 		out.Loads = append(out.Loads, one.tenant.informers.Loads()...)
 		out.Rules = append(out.Rules, one.tenant.measure(one.set)...)
+		out.Queued += one.tenant.engine.Queued()
 	}
 	return out
 }

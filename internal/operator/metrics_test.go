@@ -172,3 +172,29 @@ func TestRivals(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// TestMeasureQueues holds that what waits for a worker is measured as it is then, of all tenants.
+func TestMeasureQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.account("shop", "ann")
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			k.configMap("shop", name, nil)
+		}
+		defer k.start()()
+		answer := make(chan struct{})
+		k.set(func(w *world) { w.hold["PATCH configmaps"] = answer })
+		expect := func(reason string, want int) {
+			t.Helper()
+			if got := k.Measure().Queued; got != want {
+				t.Errorf("%s: want %d in the queues, have %d", reason, want, got)
+			}
+		}
+		k.files(paints("own", "", "red"), paints("anns", "ann", "red"))
+		synctest.Wait()
+		expect("each of both tenants has two workers, which wait for an answer, and five objects", 6)
+		close(answer)
+		k.pass(moment)
+		expect("all is written", 0)
+	})
+}

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -27,7 +26,6 @@ type Operator struct {
 	client  dynamic.Interface // as the process, for set objects
 	files   inventory.Store   // of the sets in files, of all tenants
 	known   inventory.Store   // the same, to be read while somebody else leads
-	queued  atomic.Int64      // objects that wait for a worker, of all tenants
 	learned learned
 	peers   *informer.Peers // of all tenants
 

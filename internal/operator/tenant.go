@@ -33,7 +33,6 @@ type tenant struct {
 	access    *access.Watcher
 	gate      *gate
 	tally     *setstatus.Tally
-	queue     *observers
 	book      *book
 	log       *slog.Logger
 	judged    func() // tells that there is a new verdict
@@ -60,7 +59,6 @@ func (t *tenant) work(ctx context.Context) {
 		return
 	}
 	t.engine.Run(ctx)
-	t.queue.Queued(0)
 	t.mu.Lock()
 	t.ended = true
 	t.mu.Unlock()

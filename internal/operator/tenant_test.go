@@ -190,7 +190,7 @@ func TestTenantGoes(t *testing.T) {
 				if got := k.field("configmaps", "shop", "a", "data", "anns"); (got == "red") != leads {
 					t.Errorf("painted %v", got)
 				}
-				if got := k.queued.Load(); got != 0 {
+				if got := k.Measure().Queued; got != 0 {
 					t.Errorf("%d objects wait for workers", got)
 				}
 				end()

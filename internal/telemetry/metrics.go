@@ -30,7 +30,6 @@ type Metrics struct {
 	build        *prometheus.GaugeVec
 	spared       *prometheus.CounterVec
 	settling     *prometheus.HistogramVec
-	queueLength  prometheus.Gauge
 	reloadFailed prometheus.Gauge
 }
 
@@ -81,7 +80,6 @@ func (m *Metrics) fill(t *table) {
 	t.counters(&m.events, "events_total", "Attempts to record an Event.", "result")
 	t.counters(&m.reloads, "rules_reload_total", "Attempts to load rules that had changed.", "result")
 	t.gauge(&m.reloadFailed, "rules_reload_failed", "1 while the rules on disk are not in effect because they are wrong.")
-	t.gauge(&m.queueLength, "queue_length", "Objects that wait for a worker.")
 	t.gauges(&m.build, "build_info", "Always 1; the labels say what runs.", "version", "go_version")
 }
 
@@ -108,9 +106,6 @@ func (m *Metrics) Settled(key engine.Key, took time.Duration) {
 func (m *Metrics) Spared(key engine.Key, changes int) {
 	m.spared.WithLabelValues(key.GVR.Group, key.GVR.Resource).Add(float64(changes))
 }
-
-// Queued implements [engine.Observer].
-func (m *Metrics) Queued(length int) { m.queueLength.Set(float64(length)) }
 
 // Recorded implements [engine.Observer].
 func (m *Metrics) Recorded(_ plan.Event, err error) { m.events.WithLabelValues(resultOf(err)).Inc() }

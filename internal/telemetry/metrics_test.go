@@ -78,7 +78,6 @@ func TestMetrics(t *testing.T) {
 	m.Spared(engine.Key{GVR: tidbclusters}, 3)
 	m.Spared(engine.Key{GVR: tidbclusters}, 1)
 	m.Settled(engine.Key{GVR: tidbclusters}, 1500*time.Millisecond)
-	m.Queued(7)
 	m.Reloaded(errors.New("line 3"))
 	expectSamples(t, m,
 		`dyncontroller_evaluations_total{mode="Enforce",outcome="matched",rule="odd",set="guardrails",set_namespace=""} 2`,
@@ -93,7 +92,6 @@ func TestMetrics(t *testing.T) {
 		`dyncontroller_noops_avoided_total{group="pingcap.com",resource="tidbclusters"} 4`,
 		`dyncontroller_settle_duration_seconds_count{group="pingcap.com",resource="tidbclusters"} 1`,
 		`dyncontroller_settle_duration_seconds_sum{group="pingcap.com",resource="tidbclusters"} 1.5`,
-		`dyncontroller_queue_length 7`,
 		`dyncontroller_rules_reload_total{result="failure"} 1`,
 		`dyncontroller_rules_reload_total{result="success"} 0`,
 		`dyncontroller_rules_reload_failed 1`,
@@ -171,6 +169,7 @@ func TestMetricsAreStandard(t *testing.T) {
 func TestMetricsDoNotShareARegistry(t *testing.T) {
 	t.Parallel()
 	one, two := NewMetrics("a", nothing), NewMetrics("b", nothing)
-	one.Queued(3)
-	expectSamples(t, two, `dyncontroller_queue_length 0`)
+	one.Reloaded(errors.New("line 3"))
+	expectSamples(t, one, `dyncontroller_rules_reload_failed 1`)
+	expectSamples(t, two, `dyncontroller_rules_reload_failed 0`)
 }

@@ -18,6 +18,8 @@ type Snapshot struct {
 	Caches []informer.Status
 	Loads  []informer.Load
 	Rules  []Rule
+	// Queued is how many objects wait for a worker.
+	Queued int
 }
 
 // Standing says whether a rule acts.
@@ -59,6 +61,7 @@ func labelsOf(rule plan.Rule) []string { return []string{rule.Namespace, rule.Se
 
 // states adds what is asked for at each scrape.
 func (t *table) states() {
+	t.pull("queue_length", "Objects that wait for a worker.", func(s Snapshot, out emit) { out(float64(s.Queued)) })
 	t.pull("rules", "Rules that there are, by whether they act.", countRules, "state")
 	t.pull("rule_matched", "Objects for which the condition of a rule holds now, whether it acts or only reports.", countMatched, identify("mode")...)
 	t.pull("rule_failing", "Objects on which a rule fails now.", ofRules(func(r Rule) int64 { return r.Failing }), identify()...)

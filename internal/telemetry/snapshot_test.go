@@ -20,6 +20,7 @@ import (
 func full() Snapshot {
 	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	return Snapshot{
+		Queued: 7,
 		Caches: []informer.Status{{Synced: true}, {Synced: true}, {Err: errors.New("forbidden")}},
 		Loads: []informer.Load{
 			{Key: informer.Key{GVR: tidbclusters}, Objects: 3, Bytes: 300, Heard: time.Unix(2000, 5e8)},
@@ -42,6 +43,7 @@ func TestSnapshot(t *testing.T) {
 	state := full()
 	m := NewMetrics("v1.2.3", func() Snapshot { return state })
 	expectSamples(t, m,
+		`dyncontroller_queue_length 7`,
 		`dyncontroller_informers{synced="true"} 2`,
 		`dyncontroller_informers{synced="false"} 1`,
 		`dyncontroller_cached_objects{group="pingcap.com",resource="tidbclusters",version="v1alpha1"} 4`,
@@ -193,6 +195,6 @@ func TestRuleOfTwo(t *testing.T) {
 func TestBrokenSnapshot(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics("v1", func() Snapshot { panic("broken") })
-	m.Queued(3)
-	expectSamples(t, m, `dyncontroller_queue_length 3`)
+	m.Reloaded(errors.New("line 3"))
+	expectSamples(t, m, `dyncontroller_rules_reload_failed 1`)
 }

@@ -78,7 +78,6 @@ func (e *Engine) turns(ctx context.Context, most int) error {
 			next := plan.Object{GVR: key.GVR, Namespace: key.Namespace, Name: key.Name}
 			return fmt.Errorf("the rules do not come to rest: after %d turns %s is still to be looked at", most, next)
 		}
-		e.options.Observer.Queued(e.queue.Len())
 		e.process(ctx, key)
 		e.queue.Done(key)
 	}

@@ -215,7 +215,6 @@ func (e *Engine) turn(ctx context.Context) bool {
 	if shutdown {
 		return false
 	}
-	e.options.Observer.Queued(e.queue.Len())
 	if ctx.Err() == nil {
 		e.process(ctx, key)
 	}

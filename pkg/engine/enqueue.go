@@ -30,13 +30,15 @@ func (e *Engine) wake() {
 	}
 }
 
+// Queued is how many objects wait for a worker now.
+func (e *Engine) Queued() int { return e.queue.Len() }
+
 func (e *Engine) enqueue(key Key) {
 	if !e.awake.Load() {
 		return
 	}
 	e.open.add(key)
 	e.queue.Add(key)
-	e.options.Observer.Queued(e.queue.Len())
 }
 
 // hurry has an object that is queued next go before what is only looked at once more.

@@ -12,7 +12,6 @@ import (
 type Observer interface {
 	Deeds
 	Evaluated(key Key, decision plan.Decision)
-	Queued(length int)
 	// Settled is told of an object with which the rules have done, so long after the first
 	// change since they had done with it before.
 	Settled(key Key, took time.Duration)
@@ -39,9 +38,6 @@ func (NopObserver) Evaluated(Key, plan.Decision) {}
 
 // Wrote implements [Observer].
 func (NopObserver) Wrote(plan.Operation, write.Class) {}
-
-// Queued implements [Observer].
-func (NopObserver) Queued(int) {}
 
 // Recorded implements [Observer].
 func (NopObserver) Recorded(plan.Event, error) {}

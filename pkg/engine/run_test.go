@@ -2,11 +2,14 @@ package engine_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
@@ -54,3 +57,30 @@ func spec(c *cluster, name string) map[string]any {
 }
 
 func size(c *cluster, name string) any { return spec(c, name)["size"] }
+
+// TestQueued holds that what waits for a worker is told as it is when somebody asks.
+func TestQueued(t *testing.T) {
+	c := newCluster()
+	const workers = 2
+	c.tune = func(options *engine.Options) { options.Workers = workers }
+	var held chan struct{}
+	c.answer = func(plan.Operation) *write.Result {
+		<-held
+		return nil
+	}
+	run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
+		held = make(chan struct{})
+		for i, name := range []string{"a", "b", "c", "d", "e"} {
+			c.put(t, strings.Replace(small, "name: a", "name: "+name, 1))
+			synctest.Wait()
+			if got, want := e.Queued(), max(0, i+1-workers); got != want {
+				t.Errorf("%d objects are new, and %d workers are held up: want %d in the queue, have %d", i+1, workers, want, got)
+			}
+		}
+		close(held)
+		synctest.Wait()
+		if got := e.Queued(); got != 0 {
+			t.Errorf("all is done, and %d are in the queue", got)
+		}
+	})
+}
