@@ -2,8 +2,10 @@ package telemetry
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -28,21 +30,33 @@ type Server struct {
 
 // Serve listens on the address and answers with the handler until Stop.
 func Serve(ctx context.Context, address string, handler http.Handler) (*Server, error) {
+	return serve(ctx, address, &http.Server{Handler: handler})
+}
+
+// ServeTLS does the same by TLS, with HTTP/1.1 alone: a connection of HTTP/2 lets a stranger
+// ask for much at once. What goes wrong with a connection is told to the log.
+func ServeTLS(ctx context.Context, address string, handler http.Handler, certificates Certificates, log *slog.Logger) (*Server, error) {
+	if _, err := certificates(nil); err != nil {
+		return nil, err
+	}
+	return serve(ctx, address, &http.Server{
+		Handler: handler, ErrorLog: connectionLog(log),
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: certificates},
+	})
+}
+
+// serve completes a server, and starts it.
+func serve(ctx context.Context, address string, server *http.Server) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("serving on %s: %w", address, err)
 	}
-	s := &Server{
-		listener: listener,
-		http: &http.Server{
-			Handler:           handler,
-			ReadHeaderTimeout: headerTimeout,
-			ReadTimeout:       readTimeout,
-			WriteTimeout:      writeTimeout,
-			IdleTimeout:       idleTimeout,
-		},
-		done: make(chan struct{}),
+	server.ReadHeaderTimeout, server.ReadTimeout = headerTimeout, readTimeout
+	server.WriteTimeout, server.IdleTimeout = writeTimeout, idleTimeout
+	if server.TLSConfig != nil {
+		listener = tls.NewListener(listener, server.TLSConfig)
 	}
+	s := &Server{listener: listener, http: server, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		// It ends when it is stopped; no other end of an open listener is

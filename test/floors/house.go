@@ -9,7 +9,7 @@ func House() [][]string {
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},
 		{"./internal/operator"},
-		{"./internal/access", "./internal/config", "./internal/discovery", "./internal/election", "./internal/findings", "./internal/rbac", "./internal/setstatus", "./internal/source", "./internal/telemetry"},
+		{"./internal/access", "./internal/config", "./internal/discovery", "./internal/doorkeeper", "./internal/election", "./internal/findings", "./internal/rbac", "./internal/setstatus", "./internal/source", "./internal/telemetry"},
 		{"./pkg/simulate/junit"},
 		{"./pkg/simulate"},
 		{"./pkg/simulate/coverage", "./pkg/simulate/golden", "./pkg/simulate/scenario"},
