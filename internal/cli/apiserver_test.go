@@ -48,6 +48,7 @@ func newAPIServer(t *testing.T) *apiServer {
 	mux.HandleFunc("PATCH /api/v1/namespaces/{namespace}/configmaps/{name}", a.patch)
 	mux.HandleFunc("POST /apis/events.k8s.io/v1/namespaces/{namespace}/events", a.create)
 	a.keepHouse(mux)
+	a.reviews(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		answerStatus(w, http.StatusNotFound, "the server could not find the requested resource")
 	})

@@ -47,7 +47,7 @@ type explaining struct {
 	evaluation
 	cluster     config.Cluster
 	fromCluster bool
-	controller  string
+	controller  controller
 	output      format
 }
 
@@ -84,7 +84,7 @@ func newExplain(p Process) *cobra.Command {
 	flags.StringArrayVar(&e.related, "related", nil, "`FILE` with other objects, which the rules may read; may be repeated")
 	e.crds = addCRDsFlag(flags)
 	flags.Var(&e.now, "now", "the instant of the evaluation, as RFC 3339 (default: now)")
-	flags.StringVar(&e.controller, "controller", "", "`ADDRESS` of the metrics of a running controller, to be asked what it remembers")
+	e.controller.addFlags(flags)
 	flags.VarP(&e.output, "output", "o", "how the explanation is shown: tree or json")
 	completeFlag(command, "output", e.output.choices)
 	return command
@@ -121,7 +121,8 @@ func (e *explaining) checkFlags() error {
 	case twice(source.Stdin, slices.Concat(e.rules, e.related, []string{e.object})):
 		return errors.New("only one of --rules, --object and --related can be read from standard input")
 	default:
-		return nil
+		_, err := e.controller.url()
+		return err
 	}
 }
 

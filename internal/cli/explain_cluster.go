@@ -61,7 +61,7 @@ func (e *explaining) ofCluster(ctx context.Context, args []string) (*rules.Set, 
 	if err := target.review(ctx, set, out); err != nil {
 		return nil, nil, err
 	}
-	out.memory, err = e.remembered(ctx, out.object)
+	out.memory, err = e.controller.remembered(ctx, out.object)
 	return set, out, err
 }
 

@@ -2,14 +2,19 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/util/cert"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
@@ -21,18 +26,95 @@ const (
 	longestMemory = 4 << 20
 )
 
-// remembered asks the controller, if there is one to ask, what it remembers of an object.
-func (e *explaining) remembered(ctx context.Context, object plan.Object) (*trace.Memory, error) {
-	if e.controller == "" {
+// controller is a running controller that is asked what it remembers.
+type controller struct {
+	address   string // empty for none
+	tokenFile string
+	caFile    string
+	insecure  bool // its certificate is not verified
+}
+
+func (c *controller) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.address, "controller", "", "`ADDRESS` of the metrics of a running controller, to be asked what it remembers; https://ADDRESS with --metrics-secure")
+	flags.StringVar(&c.tokenFile, "controller-token-file", "", "`FILE` with a bearer token that gives the right to get /explain of the controller")
+	flags.StringVar(&c.caFile, "controller-ca-file", "", "`FILE` with the authority of the certificate of the controller")
+	flags.BoolVar(&c.insecure, "controller-insecure", false, "take any certificate: whoever answers at the address gets the token")
+}
+
+// url is where the controller is, nil for none.
+func (c *controller) url() (*url.URL, error) {
+	if c.address == "" {
+		if c.tokenFile != "" || c.caFile != "" || c.insecure {
+			return nil, errors.New("--controller-token-file, --controller-ca-file and --controller-insecure go with --controller")
+		}
 		return nil, nil
 	}
-	address := e.controller
+	address := c.address
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
 	}
 	base, err := url.Parse(address)
-	if err != nil || base.Host == "" {
-		return nil, failure{exitUsage, fmt.Errorf("--controller: want an address such as 127.0.0.1:8080, have %q", e.controller)}
+	switch {
+	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
+		return nil, fmt.Errorf("--controller: want an address such as 127.0.0.1:8080 or https://127.0.0.1:8443, have %q", c.address)
+	case base.Scheme == "http" && (c.tokenFile != "" || c.caFile != "" || c.insecure):
+		return nil, fmt.Errorf("--controller: anybody on the way could read a token; want https://%s, have %q", base.Host, c.address)
+	case c.caFile != "" && c.insecure:
+		return nil, errors.New("--controller-insecure takes any certificate, so leave out --controller-ca-file")
+	default:
+		return base, nil
+	}
+}
+
+// client verifies the controller as it is told to.
+func (c *controller) client() (*http.Client, error) {
+	verify := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure} //nolint:gosec // The user says so.
+	if c.caFile != "" {
+		pool, err := cert.NewPool(c.caFile)
+		if err != nil {
+			return nil, fmt.Errorf("--controller-ca-file: %w", err)
+		}
+		verify.RootCAs = pool
+	}
+	return &http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: verify},
+		// It never does that, so it is not the controller, and gets no token elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+// token is what the controller is shown, empty for nothing.
+func (c *controller) token() (string, error) {
+	if c.tokenFile == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(c.tokenFile)
+	if err != nil {
+		return "", fmt.Errorf("--controller-token-file: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", errors.New("--controller-token-file: want one token, which is one word, and nothing else")
+	}
+	return token, nil
+}
+
+// remembered asks the controller, if there is one to ask, what it remembers of an object.
+func (c *controller) remembered(ctx context.Context, object plan.Object) (*trace.Memory, error) {
+	base, err := c.url()
+	if err != nil {
+		return nil, failure{exitUsage, err}
+	}
+	if base == nil {
+		return nil, nil
+	}
+	client, err := c.client()
+	if err != nil {
+		return nil, failure{exitUsage, err}
+	}
+	token, err := c.token()
+	if err != nil {
+		return nil, failure{exitUsage, err}
 	}
 	query := url.Values{}
 	for name, value := range map[string]string{
@@ -43,38 +125,61 @@ func (e *explaining) remembered(ctx context.Context, object plan.Object) (*trace
 	}
 	at := base.JoinPath("explain")
 	at.RawQuery = query.Encode()
-	memory, err := askController(ctx, at.String())
+	memory, err := askController(ctx, client, at.String(), token)
 	if err != nil {
-		return nil, internal(fmt.Errorf("asking the controller at %s: %w", e.controller, err))
+		return nil, internal(fmt.Errorf("asking the controller at %s: %w", c.address, err))
 	}
 	return memory, nil
 }
 
-func askController(ctx context.Context, address string) (*trace.Memory, error) {
+func askController(ctx context.Context, client *http.Client, address, token string) (*trace.Memory, error) {
 	ctx, cancel := context.WithTimeout(ctx, controllerTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{DisableKeepAlives: true}
-	response, err := (&http.Client{Transport: transport}).Do(request)
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := client.Do(request)
 	if err != nil {
-		if failed, is := errors.AsType[*url.Error](err); is {
-			err = failed.Err // The address has been said.
-		}
-		return nil, err
+		return nil, unreachable(err)
 	}
 	defer response.Body.Close()
-	if response.StatusCode == http.StatusNotFound {
-		return nil, errors.New("it does not answer /explain: is this the address of its metrics?")
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("it answers %s", response.Status)
+	if err := refusal(response); err != nil {
+		return nil, err
 	}
 	var memory trace.Memory
 	if err := json.NewDecoder(io.LimitReader(response.Body, longestMemory)).Decode(&memory); err != nil {
 		return nil, fmt.Errorf("reading its answer: %w", err)
 	}
 	return &memory, nil
+}
+
+// unreachable says why a request was not answered.
+func unreachable(err error) error {
+	if failed, is := errors.AsType[*url.Error](err); is {
+		err = failed.Err // The address has been said.
+	}
+	if _, is := errors.AsType[*tls.CertificateVerificationError](err); is {
+		return fmt.Errorf("%w; name its authority with --controller-ca-file, or where nobody else can answer, as by kubectl port-forward, take any certificate with --controller-insecure", err)
+	}
+	return err
+}
+
+// refusal says why an answer is not what was asked for, nil where it is.
+func refusal(response *http.Response) error {
+	switch response.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusNotFound:
+		return errors.New("it does not answer /explain: is this the address of its metrics?")
+	case http.StatusUnauthorized:
+		return errors.New("it wants to know who asks; give it a token that the API server accepts with --controller-token-file")
+	case http.StatusForbidden:
+		return errors.New("it refuses to answer; whose token it is needs the right to get /explain, which the ClusterRole dyncontroller-metrics-reader gives")
+	default:
+		return fmt.Errorf("it answers %s", response.Status)
+	}
 }

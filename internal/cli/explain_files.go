@@ -50,7 +50,7 @@ func (e *explaining) ofFiles(ctx context.Context, args []string) (*rules.Set, *s
 		return nil, nil, failure{exitUsage, err}
 	}
 	out.object.GVR = asWatched(out.rule, out.object.GVR)
-	out.memory, err = e.remembered(ctx, out.object)
+	out.memory, err = e.controller.remembered(ctx, out.object)
 	return evaluation.Rules, out, err
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"net"
 	"sync"
 
 	"github.com/dyncontroller/dyncontroller/internal/election"
@@ -141,24 +141,28 @@ func (s *service) listen(ctx context.Context) (stop func(), err error) {
 			}
 		}
 	}
-	metrics := metricsHandler(s.settings.Listen.Metrics, s.metrics.Handler(), s.operator.Recorded)
 	checks := s.publicChecks
 	if telemetry.Loopback(s.settings.Listen.Health) {
 		checks = s.checks
 	}
 	for _, endpoint := range []struct {
 		name, flag, address string
-		handler             http.Handler
+		serve               func(ctx context.Context, address string) (*telemetry.Server, error)
 	}{
-		{"metrics", "--metrics-bind-address", s.settings.Listen.Metrics, metrics},
-		{"health", "--health-probe-bind-address", s.settings.Listen.Health, telemetry.Health(checks)},
+		{"metrics", "--metrics-bind-address", s.settings.Listen.Metrics, s.serveMetrics},
+		{"health", "--health-probe-bind-address", s.settings.Listen.Health, func(ctx context.Context, address string) (*telemetry.Server, error) {
+			return telemetry.Serve(ctx, address, telemetry.Health(checks))
+		}},
 	} {
 		if endpoint.address == "" {
 			continue
 		}
-		server, err := telemetry.Serve(ctx, endpoint.address, endpoint.handler)
-		if err != nil {
+		server, err := endpoint.serve(ctx, endpoint.address)
+		if _, taken := errors.AsType[*net.OpError](err); taken {
 			return stop, fmt.Errorf("%w; choose another address with %s, or 0 for none", err, endpoint.flag)
+		}
+		if err != nil {
+			return stop, err
 		}
 		servers = append(servers, server)
 		s.log.Info("serving", "what", endpoint.name, "address", server.Address())

@@ -48,6 +48,10 @@ type Cluster struct {
 type Listen struct {
 	Metrics string
 	Health  string
+	// Secure has the metrics be served by TLS to who may get them, with the certificate in the
+	// directory CertDir, or if that is empty one of our own.
+	Secure  bool
+	CertDir string
 }
 
 // Log says what is logged, and how.
@@ -121,6 +125,8 @@ func build(v *viper.Viper) (Config, error) {
 		Listen: Listen{
 			Metrics: address(v.GetString("metrics-bind-address")),
 			Health:  address(v.GetString("health-probe-bind-address")),
+			Secure:  v.GetBool("metrics-secure"),
+			CertDir: v.GetString("metrics-cert-dir"),
 		},
 		Log: Log{Verbosity: v.GetInt("v"), JSON: v.GetString("logging-format") == "json"},
 	}
@@ -146,6 +152,8 @@ func (c Config) check() error {
 		return errors.New("--param replaces constants of sets in files, and there is no --rules; a set in the cluster is changed where it is")
 	case c.Listen.Metrics != "" && c.Listen.Metrics == c.Listen.Health && !anyPort(c.Listen.Health):
 		return fmt.Errorf("--metrics-bind-address and --health-probe-bind-address are both %q; give each its own, or turn one off with 0", c.Listen.Health)
+	case c.Listen.CertDir != "" && !c.Listen.Secure:
+		return errors.New("--metrics-cert-dir is for --metrics-secure, without which no certificate is used; give both or none")
 	case c.Election.Enabled && c.Once:
 		return errors.New("--once settles what can settle now and waits for nobody, so it cannot wait for a lease; leave one of --once and --leader-elect out")
 	case c.Election.Enabled && c.DryRun != DryRunNone:

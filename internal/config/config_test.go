@@ -69,7 +69,7 @@ func TestLoad(t *testing.T) {
 				"--rules", "a,b.yaml", "-f", "-", "--kubeconfig", "k", "--context", "c", "-n", "ns", "--workers", "7",
 				"--kube-api-qps", "2.5", "--kube-api-burst", "9", "--dry-run=server", "--once",
 				"--metrics-bind-address=0", "--health-probe-bind-address", "[::1]:0", "-v", "4", "--logging-format", "json",
-				"--param", "a.b=1", "--param=a.b.c=[x, \"y\"]", "--instance=blue", "--prune",
+				"--param", "a.b=1", "--param=a.b.c=[x, \"y\"]", "--instance=blue", "--prune", "--metrics-secure", "--metrics-cert-dir=certs",
 			},
 			want: Config{
 				Rules:    []string{"a,b.yaml", "-"},
@@ -80,7 +80,7 @@ func TestLoad(t *testing.T) {
 				Once:     true,
 				Instance: "blue", Prune: true,
 				Election: electionDefaults(nil),
-				Listen:   Listen{Health: "[::1]:0"},
+				Listen:   Listen{Health: "[::1]:0", Secure: true, CertDir: "certs"},
 				Log:      Log{Verbosity: 4, JSON: true},
 			},
 		},
@@ -91,7 +91,7 @@ func TestLoad(t *testing.T) {
 				"DYNCONTROLLER_WORKERS=7", "DYNCONTROLLER_KUBE_API_QPS=2.5", "DYNCONTROLLER_KUBE_API_BURST=9",
 				"DYNCONTROLLER_DRY_RUN=client", "DYNCONTROLLER_ONCE=true", "DYNCONTROLLER_METRICS_BIND_ADDRESS=:1",
 				"DYNCONTROLLER_HEALTH_PROBE_BIND_ADDRESS=0", "DYNCONTROLLER_V=1", "DYNCONTROLLER_LOGGING_FORMAT=json",
-				"DYNCONTROLLER_INSTANCE=blue", "DYNCONTROLLER_PRUNE=true",
+				"DYNCONTROLLER_INSTANCE=blue", "DYNCONTROLLER_PRUNE=true", "DYNCONTROLLER_METRICS_SECURE=true", "DYNCONTROLLER_METRICS_CERT_DIR=certs",
 			},
 			want: Config{
 				Rules:    []string{"a.yaml", "b c"},
@@ -102,7 +102,7 @@ func TestLoad(t *testing.T) {
 				Once:     true,
 				Instance: "blue", Prune: true,
 				Election: electionDefaults(nil),
-				Listen:   Listen{Metrics: ":1"},
+				Listen:   Listen{Metrics: ":1", Secure: true, CertDir: "certs"},
 				Log:      Log{Verbosity: 1, JSON: true},
 			},
 		},
@@ -223,6 +223,7 @@ func TestLoadMistakes(t *testing.T) {
 		"no rules":       {reason: "Without rules there is nothing to do.", want: []string{"there are no rules to run; name a file, a directory or - with --rules, or run those of the cluster with --rules-from-cluster"}},
 		"burst alone":    {reason: "It would be ignored.", args: []string{"-f", "r", "--kube-api-burst=5"}, want: []string{"without --kube-api-qps"}},
 		"same address":   {reason: "The second could not listen.", args: []string{"-f", "r", "--metrics-bind-address=:8081"}, want: []string{`both ":8081"`}},
+		"certs alone":    {reason: "They would not be used.", args: []string{"-f", "r", "--metrics-cert-dir=certs"}, want: []string{"--metrics-cert-dir is for --metrics-secure"}},
 		"missing file":   {reason: "The file was asked for.", env: []string{"DYNCONTROLLER_CONFIG=/nowhere/c.yaml"}, want: []string{"reading --config", "/nowhere/c.yaml"}},
 		"bad variable":   {reason: "The variable is named.", env: []string{"DYNCONTROLLER_WORKERS=many"}, want: []string{`DYNCONTROLLER_WORKERS: want a whole number, at least 1, have "many"`}},
 		"env not yet":    {reason: "Refused by name.", env: []string{"DYNCONTROLLER_SHARDS=2"}, want: []string{"DYNCONTROLLER_SHARDS is not supported yet"}},
@@ -282,7 +283,7 @@ func TestPathsOfTheFileAreRelativeToIt(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	path := filepath.Join(directory, "c.yaml")
-	if err := os.WriteFile(path, []byte("rules: [r.yaml, ../s]\nkubeconfig: k\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("rules: [r.yaml, ../s]\nkubeconfig: k\nmetrics-secure: true\nmetrics-cert-dir: certs\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got, err := load(t, []string{"--config", path}, nil, "")
@@ -295,6 +296,9 @@ func TestPathsOfTheFileAreRelativeToIt(t *testing.T) {
 	}
 	if want := filepath.Join(directory, "k"); got.Cluster.Kubeconfig != want {
 		t.Errorf("kubeconfig: want %q, got %q", want, got.Cluster.Kubeconfig)
+	}
+	if want := filepath.Join(directory, "certs"); got.Listen.CertDir != want {
+		t.Errorf("metrics-cert-dir: want %q, got %q", want, got.Listen.CertDir)
 	}
 }
 

@@ -74,7 +74,7 @@ func (f fileSettings) scalar(s setting) document.Decoder {
 		if err := s.valid(text); err != nil {
 			return document.Errors{n.Errorf("", "%v", err)}
 		}
-		if s.name == "kubeconfig" {
+		if s.name == "kubeconfig" || s.name == "metrics-cert-dir" {
 			text = f.resolve(text)
 		}
 		f.values[s.name] = text
