@@ -36,6 +36,7 @@ func TestDeploy(t *testing.T) {
 		eventually(t, message, func() bool { return strings.Contains(p.output.String(), `"msg":"`+message+`"`) })
 	}
 	says(first, "leading")
+	scraped(t, on, first)
 	second := replica(t, on)
 	says(second, "waiting for the lease")
 
@@ -110,7 +111,7 @@ func replica(t *testing.T, on *plane) *process {
 	for _, word := range words {
 		arguments = append(arguments, word.(string))
 	}
-	p := launch(t, append(arguments, "--kubeconfig", credentials(t, on), "--metrics-bind-address", "0", "--health-probe-bind-address", "0")...)
+	p := launch(t, append(arguments, "--kubeconfig", credentials(t, on), "--metrics-bind-address", ":0", "--health-probe-bind-address", "0")...)
 	t.Cleanup(func() {
 		p.stop(t)
 		if t.Failed() {
