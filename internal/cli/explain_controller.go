@@ -43,27 +43,36 @@ func (c *controller) addFlags(flags *pflag.FlagSet) {
 
 // url is where the controller is, nil for none.
 func (c *controller) url() (*url.URL, error) {
+	guarded := c.tokenFile != "" || c.caFile != "" || c.insecure
 	if c.address == "" {
-		if c.tokenFile != "" || c.caFile != "" || c.insecure {
+		if guarded {
 			return nil, errors.New("--controller-token-file, --controller-ca-file and --controller-insecure go with --controller")
 		}
 		return nil, nil
 	}
-	address := c.address
-	if !strings.Contains(address, "://") {
-		address = "http://" + address
-	}
-	base, err := url.Parse(address)
+	base, err := parseController(c.address)
 	switch {
-	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("--controller: want an address such as 127.0.0.1:8080 or https://127.0.0.1:8443, have %q", c.address)
-	case base.Scheme == "http" && (c.tokenFile != "" || c.caFile != "" || c.insecure):
+	case err != nil:
+		return nil, err
+	case base.Scheme == "http" && guarded:
 		return nil, fmt.Errorf("--controller: anybody on the way could read a token; want https://%s, have %q", base.Host, c.address)
 	case c.caFile != "" && c.insecure:
 		return nil, errors.New("--controller-insecure takes any certificate, so leave out --controller-ca-file")
 	default:
 		return base, nil
 	}
+}
+
+func parseController(address string) (*url.URL, error) {
+	full := address
+	if !strings.Contains(full, "://") {
+		full = "http://" + full
+	}
+	base, err := url.Parse(full)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("--controller: want an address such as 127.0.0.1:8080 or https://127.0.0.1:8443, have %q", address)
+	}
+	return base, nil
 }
 
 // client verifies the controller as it is told to.

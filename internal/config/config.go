@@ -150,16 +150,26 @@ func (c Config) check() error {
 		return errors.New("there are no rules to run; name a file, a directory or - with --rules, or run those of the cluster with --rules-from-cluster")
 	case len(c.Rules) == 0 && len(c.Params) > 0:
 		return errors.New("--param replaces constants of sets in files, and there is no --rules; a set in the cluster is changed where it is")
-	case c.Listen.Metrics != "" && c.Listen.Metrics == c.Listen.Health && !anyPort(c.Listen.Health):
-		return fmt.Errorf("--metrics-bind-address and --health-probe-bind-address are both %q; give each its own, or turn one off with 0", c.Listen.Health)
-	case c.Listen.CertDir != "" && !c.Listen.Secure:
-		return errors.New("--metrics-cert-dir is for --metrics-secure, without which no certificate is used; give both or none")
 	case c.Election.Enabled && c.Once:
 		return errors.New("--once settles what can settle now and waits for nobody, so it cannot wait for a lease; leave one of --once and --leader-elect out")
 	case c.Election.Enabled && c.DryRun != DryRunNone:
 		return fmt.Errorf("--dry-run=%s changes nothing, so it cannot take a lease from those who do; leave one of --dry-run and --leader-elect out", c.DryRun)
 	}
+	if err := c.Listen.check(); err != nil {
+		return err
+	}
 	return c.Election.check()
+}
+
+func (l Listen) check() error {
+	switch {
+	case l.Metrics != "" && l.Metrics == l.Health && !anyPort(l.Health):
+		return fmt.Errorf("--metrics-bind-address and --health-probe-bind-address are both %q; give each its own, or turn one off with 0", l.Health)
+	case l.CertDir != "" && !l.Secure:
+		return errors.New("--metrics-cert-dir is for --metrics-secure, without which no certificate is used; give both or none")
+	default:
+		return nil
+	}
 }
 
 // ParseParams reads the values of --param.

@@ -101,8 +101,9 @@ func (d *Doorkeeper) admit(ctx context.Context, token, path string) int {
 		return http.StatusUnauthorized
 	}
 	asked := question{sha256.Sum256([]byte(token)), path}
-	if known, is := d.verdicts.Get(asked); is {
-		return known.(int)
+	known, _ := d.verdicts.Get(asked)
+	if code, is := known.(int); is {
+		return code
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -124,7 +125,7 @@ func (d *Doorkeeper) admit(ctx context.Context, token, path string) int {
 
 // failed tells once that nobody comes in. A caller who has gone says nothing of the API server.
 func (d *Doorkeeper) failed(ctx context.Context, err error) {
-	if ctx.Err() == context.Canceled { //nolint:errorlint // It is that of the context itself.
+	if ctx.Err() == context.Canceled {
 		return
 	}
 	if d.lost.CompareAndSwap(false, true) {

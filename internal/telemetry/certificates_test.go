@@ -153,7 +153,7 @@ func TestServeTLS(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said, err := "", error(nil)
+			said := ""
 			response, err := transport.RoundTrip(request)
 			if err == nil {
 				body, _ := io.ReadAll(response.Body)
