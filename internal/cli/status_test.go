@@ -198,7 +198,7 @@ func TestReadyToAnybody(t *testing.T) {
 }
 
 // TestCheckDeployment holds that the Deployment of deploy/base opens no port but that of
-// the probes, as long as the metrics take no credentials.
+// the probes and that of the metrics, which take credentials.
 func TestCheckDeployment(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../deploy/base/deployment.yaml")
@@ -219,11 +219,12 @@ func TestCheckDeployment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !telemetry.Loopback(settings.Listen.Metrics) {
+	if !settings.Listen.Secure && !telemetry.Loopback(settings.Listen.Metrics) {
 		t.Errorf("the metrics are open to everybody on %q", settings.Listen.Metrics)
 	}
 	for _, port := range pod.Spec.Containers[0].Ports {
-		if port.Name != "health" {
+		listens := map[string]string{"health": settings.Listen.Health, "metrics": settings.Listen.Metrics}[port.Name]
+		if listens != fmt.Sprintf(":%d", port.ContainerPort) {
 			t.Errorf("port %d (%s) is announced", port.ContainerPort, port.Name)
 		}
 	}
