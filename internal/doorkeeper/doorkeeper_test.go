@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -255,6 +256,62 @@ func TestCannotAsk(t *testing.T) {
 				d.clock.Step(keepAllowed + time.Nanosecond)
 			}
 		})
+	}
+}
+
+// TestHalfLost holds that a stranger, of whom half as much is asked, says nothing of the rest.
+func TestHalfLost(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	d.broken = "/subjectaccessreviews"
+	for range 3 {
+		d.knock("Bearer ann", "/metrics")
+		d.knock("Bearer stranger", "/metrics")
+		d.clock.Step(keepAllowed)
+	}
+	if said := d.log.String(); strings.Count(said, "\n") != 1 {
+		t.Errorf("the log says\n%s", said)
+	}
+}
+
+// TestStrangers holds that many of them keep nobody out who was in before, nor fill the log, and
+// that they are not asked about without end.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	come := func(want int) {
+		t.Helper()
+		if got := d.knock("Bearer ann", "/metrics").Code; got != want {
+			t.Errorf("ann: want %d, have %d", want, got)
+		}
+	}
+	come(http.StatusTeapot)
+	d.clock.Step(keepAllowed + time.Nanosecond)
+	before, codes := len(d.asked), map[int]int{}
+	for i := range 200 {
+		got := d.knock(fmt.Sprint("Bearer ", i), "/metrics")
+		if got.Header().Get("Connection") != "close" {
+			t.Error("a connection stays")
+		}
+		codes[got.Code]++
+	}
+	if diff := cmp.Diff(map[int]int{http.StatusForbidden: strangersAtOnce, http.StatusTooManyRequests: 200 - strangersAtOnce}, codes); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := len(d.asked) - before; got != 2*strangersAtOnce {
+		t.Errorf("%d questions", got)
+	}
+	come(http.StatusTeapot)
+	delete(d.may, "ann /metrics")
+	d.clock.Step(keepAllowed + time.Nanosecond)
+	come(http.StatusForbidden)
+	d.clock.Step(keepRefused + time.Nanosecond)
+	for i := range 200 {
+		d.knock(fmt.Sprint("Bearer ", i), "/metrics")
+	}
+	come(http.StatusTooManyRequests) // Who has lost the right is a stranger.
+	if d.log.Len() > 0 {
+		t.Errorf("the log says %s", &d.log)
 	}
 }
 

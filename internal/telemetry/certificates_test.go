@@ -121,12 +121,8 @@ func secure(t *testing.T, log *slog.Logger, handler http.Handler) (*Server, *tls
 	if err != nil {
 		t.Fatal(err)
 	}
-	authority, err := x509.ParseCertificate(given.Certificate[1])
-	if err != nil {
-		t.Fatal(err)
-	}
 	pool := x509.NewCertPool()
-	pool.AddCert(authority)
+	pool.AddCert(given.Leaf)
 	return server, &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10} //nolint:gosec // The server is to refuse it.
 }
 

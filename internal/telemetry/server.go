@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 // Bounds on how long a client may keep a connection busy, and on how long
@@ -19,6 +21,13 @@ const (
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = time.Minute
 	stopTimeout   = 5 * time.Second
+)
+
+// Bounds on the memory that strangers may fill: of the headers of a request, in bytes, of
+// which a token has 16 KiB at most, and of connections by TLS, which anybody may open.
+const (
+	longestHeader   = 64 << 10
+	mostConnections = 256
 )
 
 // Server is an HTTP server that listens already.
@@ -53,8 +62,9 @@ func serve(ctx context.Context, address string, server *http.Server) (*Server, e
 	}
 	server.ReadHeaderTimeout, server.ReadTimeout = headerTimeout, readTimeout
 	server.WriteTimeout, server.IdleTimeout = writeTimeout, idleTimeout
+	server.MaxHeaderBytes = longestHeader
 	if server.TLSConfig != nil {
-		listener = tls.NewListener(listener, server.TLSConfig)
+		listener = tls.NewListener(netutil.LimitListener(listener, mostConnections), server.TLSConfig)
 	}
 	s := &Server{listener: listener, http: server, done: make(chan struct{})}
 	go func() {
