@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func (c *controller) url() (*url.URL, error) {
 	case err != nil:
 		return nil, err
 	case base.Scheme == "http" && guarded:
-		return nil, fmt.Errorf("--controller: anybody on the way could read a token; want https://%s, have %q", base.Host, c.address)
+		return nil, fmt.Errorf("--controller: a token and a certificate are for TLS; want https://%s, have %q", base.Host, c.address)
 	case c.caFile != "" && c.insecure:
 		return nil, errors.New("--controller-insecure takes any certificate, so leave out --controller-ca-file")
 	default:
@@ -69,10 +70,18 @@ func parseController(address string) (*url.URL, error) {
 		full = "http://" + full
 	}
 	base, err := url.Parse(full)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("--controller: want an address such as 127.0.0.1:8080 or https://127.0.0.1:8443, have %q", address)
+	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("--controller: want an address such as 127.0.0.1:8080 or https://127.0.0.1:8443, have %q", shorn(address))
 	}
 	return base, nil
+}
+
+// shorn is an address without the password that somebody may have put there.
+func shorn(address string) string {
+	if at := strings.LastIndex(address, "@"); at >= 0 {
+		return "..." + address[at:]
+	}
+	return address
 }
 
 // client verifies the controller as it is told to.
@@ -171,6 +180,9 @@ func unreachable(err error) error {
 	if failed, is := errors.AsType[*url.Error](err); is {
 		err = failed.Err // The address has been said.
 	}
+	if _, is := errors.AsType[x509.HostnameError](err); is {
+		return fmt.Errorf("%w; give it a certificate for that name too", err)
+	}
 	if _, is := errors.AsType[*tls.CertificateVerificationError](err); is {
 		return fmt.Errorf("%w; name its authority with --controller-ca-file, or where nobody else can answer, as by kubectl port-forward, take any certificate with --controller-insecure", err)
 	}
@@ -184,10 +196,14 @@ func refusal(response *http.Response) error {
 		return nil
 	case http.StatusNotFound:
 		return errors.New("it does not answer /explain: is this the address of its metrics?")
+	case http.StatusBadRequest:
+		return errors.New("it does not understand: with --metrics-secure it is to be named by https://")
+	case http.StatusServiceUnavailable:
+		return errors.New("it cannot ask the API server who asks it; its log says why")
 	case http.StatusUnauthorized:
 		return errors.New("it wants to know who asks; give it a token that the API server accepts with --controller-token-file")
 	case http.StatusForbidden:
-		return errors.New("it refuses to answer; whose token it is needs the right to get /explain, which the ClusterRole dyncontroller-metrics-reader gives")
+		return errors.New("it refuses to answer; whose token it is needs the right to get /explain, which the ClusterRole dyncontroller-explain-reader gives")
 	default:
 		return fmt.Errorf("it answers %s", response.Status)
 	}

@@ -89,16 +89,17 @@ func TestMetricsSecure(t *testing.T) {
 		want   string
 	}{
 		"reader":     {"It may.", []string{https, insecure, "--controller-token-file", reader}, exitClean, "the controller"},
-		"other":      {"It lacks the right.", []string{https, insecure, "--controller-token-file", file("eve", "eve")}, exitInternal, "dyncontroller-metrics-reader"},
+		"other":      {"It lacks the right.", []string{https, insecure, "--controller-token-file", file("eve", "eve")}, exitInternal, "dyncontroller-explain-reader"},
 		"stranger":   {"Nobody knows it.", []string{https, insecure, "--controller-token-file", file("stranger", "stranger")}, exitInternal, "it wants to know who asks"},
 		"no token":   {"It says what is missing.", []string{https, insecure}, exitInternal, "--controller-token-file"},
 		"unverified": {"A token is not given to anybody.", []string{https, "--controller-token-file", reader}, exitInternal, "--controller-ca-file"},
 		"plain":      {"Nor sent for all to read.", []string{"127.0.0.1:" + address, "--controller-token-file", reader}, exitUsage, "want https://"},
-		"not plain":  {"The server speaks TLS alone.", []string{"127.0.0.1:" + address}, exitInternal, "400"},
+		"not plain":  {"The server speaks TLS alone.", []string{"127.0.0.1:" + address}, exitInternal, "https://"},
 		"both":       {"One makes the other useless.", []string{https, insecure, "--controller-ca-file", reader}, exitUsage, "leave out --controller-ca-file"},
 		"no ca":      {"It has no certificate in it.", []string{https, "--controller-ca-file", reader}, exitUsage, "--controller-ca-file"},
 		"no file":    {"It is not there.", []string{https, "--controller-token-file", folder + "/none"}, exitUsage, "--controller-token-file"},
 		"two words":  {"It is something else.", []string{https, "--controller-token-file", file("words", "secret-a secret-b")}, exitUsage, "want one token"},
+		"password":   {"It would be shown.", []string{"https://ann:secret-c@127.0.0.1:" + address}, exitUsage, "want an address"},
 		"scheme":     {"It is no web address.", []string{"ftp://127.0.0.1:1"}, exitUsage, "want an address"},
 	} {
 		t.Run(name, func(t *testing.T) {

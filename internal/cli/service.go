@@ -158,7 +158,7 @@ func (s *service) listen(ctx context.Context) (stop func(), err error) {
 			continue
 		}
 		server, err := endpoint.serve(ctx, endpoint.address)
-		if _, taken := errors.AsType[*net.OpError](err); taken {
+		if _, listening := errors.AsType[*net.OpError](err); listening { // Another address helps no certificate.
 			return stop, fmt.Errorf("%w; choose another address with %s, or 0 for none", err, endpoint.flag)
 		}
 		if err != nil {

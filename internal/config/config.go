@@ -165,6 +165,8 @@ func (l Listen) check() error {
 	switch {
 	case l.Metrics != "" && l.Metrics == l.Health && !anyPort(l.Health):
 		return fmt.Errorf("--metrics-bind-address and --health-probe-bind-address are both %q; give each its own, or turn one off with 0", l.Health)
+	case l.Secure && l.Metrics == "":
+		return errors.New("--metrics-secure protects what --metrics-bind-address=0 turns off; leave one of them out")
 	case l.CertDir != "" && !l.Secure:
 		return errors.New("--metrics-cert-dir is for --metrics-secure, without which no certificate is used; give both or none")
 	default:

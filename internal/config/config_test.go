@@ -68,7 +68,7 @@ func TestLoad(t *testing.T) {
 			args: []string{
 				"--rules", "a,b.yaml", "-f", "-", "--kubeconfig", "k", "--context", "c", "-n", "ns", "--workers", "7",
 				"--kube-api-qps", "2.5", "--kube-api-burst", "9", "--dry-run=server", "--once",
-				"--metrics-bind-address=0", "--health-probe-bind-address", "[::1]:0", "-v", "4", "--logging-format", "json",
+				"--metrics-bind-address=:2", "--health-probe-bind-address", "[::1]:0", "-v", "4", "--logging-format", "json",
 				"--param", "a.b=1", "--param=a.b.c=[x, \"y\"]", "--instance=blue", "--prune", "--metrics-secure", "--metrics-cert-dir=certs",
 			},
 			want: Config{
@@ -80,7 +80,7 @@ func TestLoad(t *testing.T) {
 				Once:     true,
 				Instance: "blue", Prune: true,
 				Election: electionDefaults(nil),
-				Listen:   Listen{Health: "[::1]:0", Secure: true, CertDir: "certs"},
+				Listen:   Listen{Metrics: ":2", Health: "[::1]:0", Secure: true, CertDir: "certs"},
 				Log:      Log{Verbosity: 4, JSON: true},
 			},
 		},
@@ -224,6 +224,7 @@ func TestLoadMistakes(t *testing.T) {
 		"burst alone":    {reason: "It would be ignored.", args: []string{"-f", "r", "--kube-api-burst=5"}, want: []string{"without --kube-api-qps"}},
 		"same address":   {reason: "The second could not listen.", args: []string{"-f", "r", "--metrics-bind-address=:8081"}, want: []string{`both ":8081"`}},
 		"certs alone":    {reason: "They would not be used.", args: []string{"-f", "r", "--metrics-cert-dir=certs"}, want: []string{"--metrics-cert-dir is for --metrics-secure"}},
+		"secure nothing": {reason: "It would be ignored.", args: []string{"-f", "r", "--metrics-secure", "--metrics-bind-address=0"}, want: []string{"--metrics-bind-address=0 turns off"}},
 		"missing file":   {reason: "The file was asked for.", env: []string{"DYNCONTROLLER_CONFIG=/nowhere/c.yaml"}, want: []string{"reading --config", "/nowhere/c.yaml"}},
 		"bad variable":   {reason: "The variable is named.", env: []string{"DYNCONTROLLER_WORKERS=many"}, want: []string{`DYNCONTROLLER_WORKERS: want a whole number, at least 1, have "many"`}},
 		"env not yet":    {reason: "Refused by name.", env: []string{"DYNCONTROLLER_SHARDS=2"}, want: []string{"DYNCONTROLLER_SHARDS is not supported yet"}},
