@@ -57,13 +57,19 @@ func TestPodMonitor(t *testing.T) {
 		if endpoint.Authorization.Type != "Bearer" || endpoint.Authorization.Credentials.Name != "dyncontroller-scraper" || endpoint.Authorization.Credentials.Key != corev1.ServiceAccountTokenKey {
 			t.Errorf("it has no token: %+v", endpoint.Authorization)
 		}
+		if !endpoint.TLSConfig.InsecureSkipVerify {
+			t.Error("nobody can verify the certificate that each Pod makes for itself")
+		}
+	}
+	var together struct {
+		APIVersion, Kind, Namespace string
+		Resources                   []string
+	}
+	deployed(t, "kustomization.yaml", &together)
+	if together.Namespace != monitor.Metadata.Namespace {
+		t.Errorf("the alerts go to the namespace %q", together.Namespace)
 	}
 	if len(monitor.Spec.PodMetricsEndpoints) != 1 {
 		t.Error("nothing is scraped")
-	}
-	for _, argument := range []string{"--metrics-secure", "--metrics-bind-address=:8443"} {
-		if !slices.Contains(container.Args, argument) {
-			t.Errorf("the Deployment lacks %s", argument)
-		}
 	}
 }

@@ -17,20 +17,22 @@ func scraped(t *testing.T, on *plane, p *process) {
 	for _, name := range []string{"reader", "other"} {
 		kubectl(t, on, "create", "serviceaccount", name, "-n", system)
 	}
-	kubectl(t, on, "create", "clusterrolebinding", "reader", "--clusterrole=dyncontroller-metrics-reader", "--serviceaccount="+system+":reader")
+	for _, what := range []string{"metrics", "explain"} {
+		kubectl(t, on, "create", "clusterrolebinding", what+"-reader", "--clusterrole=dyncontroller-"+what+"-reader", "--serviceaccount="+system+":reader")
+	}
 	kubectl(t, on, "create", "clusterrolebinding", "other", "--clusterrole=view", "--serviceaccount="+system+":other")
 	token := func(account string) string {
 		return strings.TrimSpace(kubectl(t, on, "create", "token", account, "-n", system))
 	}
 	port := listens(t, p, "metrics")
 	explain := "/explain?version=v1&resource=pods&namespace=" + system + "&name=a"
-	reader, other, scraper := token("reader"), token("other"), token("dyncontroller-scraper")
+	reader, other, scraper := token("reader"), token("other"), scraperToken(t, on)
 	for _, tc := range []struct {
 		reason, token, path string
 		code                int
 		body                string
 	}{
-		{"The ClusterRole lets it read.", reader, "/metrics", http.StatusOK, "dyncontroller_build_info{"},
+		{"The ClusterRoles let it read.", reader, "/metrics", http.StatusOK, "dyncontroller_build_info{"},
 		{"And ask what is remembered.", reader, explain, http.StatusOK, `"records"`},
 		{"Prometheus reads.", scraper, "/metrics", http.StatusOK, "dyncontroller_build_info{"},
 		{"It asks nothing else.", scraper, explain, http.StatusForbidden, ""},
@@ -49,6 +51,17 @@ func scraped(t *testing.T, on *plane, p *process) {
 			t.Error("a token is in the log")
 		}
 	}
+}
+
+// scraperToken is what the PodMonitor has Prometheus show.
+func scraperToken(t *testing.T, on *plane) (token string) {
+	t.Helper()
+	eventually(t, "the Secret of the scraper has a token", func() bool {
+		said := kubectl(t, on, "get", "secret", "dyncontroller-scraper", "-n", system, "-o", "go-template={{with .data}}{{with .token}}{{. | base64decode}}{{end}}{{end}}")
+		token = strings.TrimSpace(said)
+		return token != ""
+	})
+	return token
 }
 
 // listens is the port of a server of a process, by its log.
