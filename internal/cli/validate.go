@@ -50,7 +50,7 @@ those of Kubernetes itself are known, those of custom resources are in the CRDs
 that --crds names, or in the cluster of --kubeconfig or --context.
 
 A warning is about what is allowed but doubtful. A note says what could not be
-checked, or what run, test and eval refuse because it is not supported yet.
+checked.
 
 Exit code: 0 if the rules are right, 1 if there is a mistake or, with --strict,
 a warning, 2 if a PATH cannot be read or holds nothing of its kind, 3 if the

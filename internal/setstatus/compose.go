@@ -28,7 +28,7 @@ const (
 	Running = "Running"
 	// Refused means that the set has mistakes.
 	Refused = "Refused"
-	// NotAllowed means that it writes what is too sharp to hold without a flag.
+	// NotAllowed means that it writes a sensitive kind that no flag allows.
 	NotAllowed = "NotAllowed"
 	// NoServiceAccount means that nothing can be done as the account of the set.
 	NoServiceAccount = "NoServiceAccount"
