@@ -34,7 +34,8 @@ The cluster of the kubeconfig is asked, with your own rights; nothing is written
 For a set that names a ServiceAccount, it is reviewed what that may not do. Or,
 with --object, the objects are those of files, and no cluster is asked, as with
 eval. What a rule remembers, such as how long the condition of "for" has held,
-only its controller knows: --controller asks it.
+only its controller knows, of several replicas the one that leads: --controller
+asks it.
 
 Values of Secrets are masked, and what rules make of them is not shown.
 
@@ -121,8 +122,7 @@ func (e *explaining) checkFlags() error {
 	case twice(source.Stdin, slices.Concat(e.rules, e.related, []string{e.object})):
 		return errors.New("only one of --rules, --object and --related can be read from standard input")
 	default:
-		_, err := e.controller.url()
-		return err
+		return e.controller.check()
 	}
 }
 

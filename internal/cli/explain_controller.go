@@ -33,6 +33,8 @@ type controller struct {
 	tokenFile string
 	caFile    string
 	insecure  bool // its certificate is not verified
+
+	base *url.URL // of the address, once that is checked; nil for none
 }
 
 func (c *controller) addFlags(flags *pflag.FlagSet) {
@@ -42,25 +44,25 @@ func (c *controller) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.insecure, "controller-insecure", false, "take any certificate: whoever answers at the address gets the token")
 }
 
-// url is where the controller is, nil for none.
-func (c *controller) url() (*url.URL, error) {
+// check finds out where the controller is, and what of the flags cannot be.
+func (c *controller) check() (err error) {
 	guarded := c.tokenFile != "" || c.caFile != "" || c.insecure
 	if c.address == "" {
 		if guarded {
-			return nil, errors.New("--controller-token-file, --controller-ca-file and --controller-insecure go with --controller")
+			return errors.New("--controller-token-file, --controller-ca-file and --controller-insecure go with --controller")
 		}
-		return nil, nil
+		return nil
 	}
-	base, err := parseController(c.address)
+	c.base, err = parseController(c.address)
 	switch {
 	case err != nil:
-		return nil, err
-	case base.Scheme == "http" && guarded:
-		return nil, fmt.Errorf("--controller: a token and a certificate are for TLS; want https://%s, have %q", base.Host, c.address)
+		return err
+	case c.base.Scheme == "http" && guarded:
+		return fmt.Errorf("--controller: a token and a certificate are for TLS; want https://%s, have %q", c.base.Host, c.address)
 	case c.caFile != "" && c.insecure:
-		return nil, errors.New("--controller-insecure takes any certificate, so leave out --controller-ca-file")
+		return errors.New("--controller-insecure takes any certificate, so leave out --controller-ca-file")
 	default:
-		return base, nil
+		return nil
 	}
 }
 
@@ -119,11 +121,7 @@ func (c *controller) token() (string, error) {
 
 // remembered asks the controller, if there is one to ask, what it remembers of an object.
 func (c *controller) remembered(ctx context.Context, object plan.Object) (*trace.Memory, error) {
-	base, err := c.url()
-	if err != nil {
-		return nil, failure{exitUsage, err}
-	}
-	if base == nil {
+	if c.base == nil {
 		return nil, nil
 	}
 	client, err := c.client()
@@ -141,7 +139,7 @@ func (c *controller) remembered(ctx context.Context, object plan.Object) (*trace
 	} {
 		query.Set(name, value)
 	}
-	at := base.JoinPath("explain")
+	at := c.base.JoinPath("explain")
 	at.RawQuery = query.Encode()
 	memory, err := askController(ctx, client, at.String(), token)
 	if err != nil {
@@ -191,18 +189,21 @@ func unreachable(err error) error {
 
 // refusal says why an answer is not what was asked for, nil where it is.
 func refusal(response *http.Response) error {
-	switch response.StatusCode {
-	case http.StatusOK:
+	plain := response.Request.URL.Scheme == "http"
+	switch code := response.StatusCode; {
+	case code == http.StatusOK:
 		return nil
-	case http.StatusNotFound:
+	case code == http.StatusNotFound:
 		return errors.New("it does not answer /explain: is this the address of its metrics?")
-	case http.StatusBadRequest:
+	case plain && code == http.StatusBadRequest:
 		return errors.New("it does not understand: with --metrics-secure it is to be named by https://")
-	case http.StatusServiceUnavailable:
+	case plain && code == http.StatusForbidden:
+		return errors.New("it is to be named localhost, or by a loopback address, and with the port")
+	case code == http.StatusServiceUnavailable:
 		return errors.New("it cannot ask the API server who asks it; its log says why")
-	case http.StatusUnauthorized:
+	case code == http.StatusUnauthorized:
 		return errors.New("it wants to know who asks; give it a token that the API server accepts with --controller-token-file")
-	case http.StatusForbidden:
+	case code == http.StatusForbidden:
 		return errors.New("it refuses to answer; whose token it is needs the right to get /explain, which the ClusterRole dyncontroller-explain-reader gives")
 	default:
 		return fmt.Errorf("it answers %s", response.Status)

@@ -58,6 +58,7 @@ func TestExplainAsksController(t *testing.T) {
 			"It knows nothing of the object.", func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"object": {}, "records": null}`)) }, exitClean,
 			[]string{"result  waiting", "it remembers nothing of the rule and the object\n"},
 		},
+		"Named":   {"It is asked by a name that may be anybody's.", func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) }, exitInternal, []string{"it is to be named localhost"}},
 		"Other":   {"It is another server.", func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }, exitInternal, []string{"it does not answer /explain: is this the address of its metrics?"}},
 		"Broken":  {"It fails.", func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, exitInternal, []string{"it answers 500 Internal Server Error"}},
 		"Garbled": {"It answers something else.", func(w http.ResponseWriter) { _, _ = w.Write([]byte("# HELP")) }, exitInternal, []string{"reading its answer: invalid character"}},
