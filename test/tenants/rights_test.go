@@ -2,7 +2,6 @@ package tenants
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -221,20 +220,8 @@ func (p *process) cache(t *testing.T, selection, account string) string {
 	if found == nil {
 		t.Fatal("the process does not say where it serves")
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+found[1]+"/readyz?verbose", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(string(body), "\n")
+	_, body := answer(t, http.DefaultClient, "http://"+found[1]+"/readyz?verbose", "")
+	lines := strings.Split(body, "\n")
 	about := "informer " + selection + " as " + account + ": "
 	at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, about) })
 	if at < 0 {
