@@ -22,7 +22,7 @@ RACE ?= $(if $(shell command -v $$(go env CC)),-race)
 # The tests that start bin/cluster.
 E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2e/... ./test/tenants/...
 
-.PHONY: help build cluster test unit e2e e2e-engine e2e-tenants bench fuzz demo demo-notice lint fix verify generate clean
+.PHONY: help build cluster test test-long unit e2e e2e-engine e2e-tenants bench fuzz demo demo-notice lint fix verify generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ e2e-engine: bin/cluster
 
 e2e-tenants: bin/cluster
 	go test $(RACE) -count=1 -timeout 40m -parallel 4 ./test/tenants/...
+
+test-long: bin/cluster ## Run the long form of tests that make test runs in short: 50 changes of the leader, 15 minutes
+	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
 
 bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./pkg/...
