@@ -28,6 +28,10 @@ type Status struct {
 	// +listType=map
 	// +listMapKey=rule
 	Paused []Pause `json:"paused,omitempty"`
+	// Counted is for which objects rules with limits have written lately, so that the process
+	// that leads next counts them too.
+	// +listType=atomic
+	Counted []Count `json:"counted,omitempty"`
 }
 
 // StatusOf returns the status of a set object, an empty one where it has none or one that
@@ -83,6 +87,18 @@ type Pause struct {
 	Digest string `json:"digest"`
 	// Asked says that the annotation was there already, which does not count.
 	Asked bool `json:"asked,omitempty"`
+}
+
+// Count has objects that a rule with limits has written for.
+type Count struct {
+	// Rule is the name of the rule.
+	Rule string `json:"rule"`
+	// At is when it last wrote for any of them.
+	At metav1.Time `json:"at"`
+	// Objects are marks of the objects, of four letters each.
+	Objects string `json:"objects"`
+	// Digest tells the rule from what it is once it has changed.
+	Digest string `json:"digest"`
 }
 
 // Permission is a right, as RBAC names it.

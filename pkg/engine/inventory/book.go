@@ -7,11 +7,12 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// Book is what sets may have left in the cluster, and which of their rules are paused:
-// sorted, each once. It is immutable; the zero value is empty.
+// Book is what sets may have left in the cluster, which of their rules are paused, and for
+// what rules with limits have written: sorted, each once. It is immutable; the zero value is empty.
 type Book struct {
 	leftovers []plan.Leftover
 	pauses    []limit.Pause
+	counts    []limit.Count
 }
 
 // NewBook returns a book of the leftovers. Of two that are the same thing it has the
@@ -33,9 +34,18 @@ func (b Book) Pausing(pauses ...limit.Pause) Book {
 	return b
 }
 
+// Counts lists for what rules with limits have written, in order.
+func (b Book) Counts() []limit.Count { return slices.Clone(b.counts) }
+
+// Counting returns the book with just these counts.
+func (b Book) Counting(counts ...limit.Count) Book {
+	b.counts = limit.SortedCounts(slices.Clone(counts))
+	return b
+}
+
 // And returns the book with all that another says. What the other says of a rule counts.
 func (b Book) And(other Book) Book {
-	return b.With(other.leftovers...).Pausing(slices.Concat(other.pauses, b.pauses)...)
+	return b.With(other.leftovers...).Pausing(slices.Concat(other.pauses, b.pauses)...).Counting(slices.Concat(other.counts, b.counts)...)
 }
 
 // All lists the leftovers in order.
@@ -43,7 +53,14 @@ func (b Book) All() []plan.Leftover { return slices.Clone(b.leftovers) }
 
 // Equal reports whether two books say the same.
 func (b Book) Equal(other Book) bool {
-	return slices.Equal(b.leftovers, other.leftovers) && slices.EqualFunc(b.pauses, other.pauses, samePause)
+	return slices.Equal(b.leftovers, other.leftovers) && slices.EqualFunc(b.pauses, other.pauses, samePause) &&
+		slices.EqualFunc(b.counts, other.counts, sameCount)
+}
+
+func sameCount(a, b limit.Count) bool {
+	same := a.At.Equal(b.At)
+	a.At = b.At
+	return same && a == b
 }
 
 // samePause takes an instant for what it is, wherever it is told.
@@ -68,7 +85,7 @@ func (b Book) With(leftovers ...plan.Leftover) Book {
 		}
 		all = append(all, l)
 	}
-	return NewBook(all...).Pausing(b.pauses...)
+	return NewBook(all...).Pausing(b.pauses...).Counting(b.counts...)
 }
 
 // Without returns the book without what has been cleaned up. A rule may have come
@@ -76,7 +93,7 @@ func (b Book) With(leftovers ...plan.Leftover) Book {
 // update: b.Without(done...).With(current...).
 func (b Book) Without(done ...plan.Leftover) Book {
 	at := placesOf(done)
-	return Book{slices.DeleteFunc(b.All(), at.cover), b.pauses}
+	return Book{slices.DeleteFunc(b.All(), at.cover), b.pauses, b.counts}
 }
 
 // Stale returns what is in the book although no rule leaves it any more: of sets
@@ -119,6 +136,13 @@ func (b Book) split(mine func(plan.Leftover) bool) (own, others Book) {
 			own.pauses = append(own.pauses, p)
 		} else {
 			others.pauses = append(others.pauses, p)
+		}
+	}
+	for _, c := range b.counts {
+		if mine(plan.Leftover{Rule: c.Rule}) {
+			own.counts = append(own.counts, c)
+		} else {
+			others.counts = append(others.counts, c)
 		}
 	}
 	for _, l := range b.leftovers {
@@ -174,6 +198,11 @@ func (b Book) sets() map[string]Book {
 		of := out[p.Rule.SetID()]
 		of.pauses = append(of.pauses, p)
 		out[p.Rule.SetID()] = of
+	}
+	for _, c := range b.counts {
+		of := out[c.Rule.SetID()]
+		of.counts = append(of.counts, c)
+		out[c.Rule.SetID()] = of
 	}
 	return out
 }

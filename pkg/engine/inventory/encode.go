@@ -26,6 +26,15 @@ type page struct {
 	Version   int     `json:"version"`
 	Leftovers []entry `json:"leftovers"`
 	Paused    []pause `json:"paused,omitempty"`
+	Counted   []count `json:"counted,omitempty"`
+}
+
+// count is a count as it is stored.
+type count struct {
+	SetKind      string `json:"setKind"`
+	SetNamespace string `json:"setNamespace,omitempty"`
+	Set          string `json:"set"`
+	v1alpha1.Count
 }
 
 // pause is a pause as it is stored.
@@ -84,6 +93,10 @@ func encode(b Book) (map[string]string, error) {
 			set := one.Rule.OfSet()
 			p.Paused = append(p.Paused, pause{SetKind: set.Kind, SetNamespace: set.Namespace, Set: set.Set, Pause: encodePause(one)})
 		}
+		for _, one := range of.counts {
+			set := one.Rule.OfSet()
+			p.Counted = append(p.Counted, count{SetKind: set.Kind, SetNamespace: set.Namespace, Set: set.Set, Count: encodeCount(one)})
+		}
 		data, err := json.Marshal(p)
 		if err != nil {
 			return nil, fmt.Errorf("encoding what the set %s left: %w", id, err)
@@ -98,6 +111,7 @@ func encode(b Book) (map[string]string, error) {
 func decode(texts map[string]string) (Book, error) {
 	var all []plan.Leftover
 	var pauses []limit.Pause
+	var counts []limit.Count
 	for _, id := range slices.Sorted(maps.Keys(texts)) {
 		p, err := decodePage(id, texts[id])
 		if err != nil {
@@ -109,8 +123,11 @@ func decode(texts map[string]string) (Book, error) {
 		for _, one := range p.Paused {
 			pauses = append(pauses, decodePause(one.set(), one.Pause))
 		}
+		for _, one := range p.Counted {
+			counts = append(counts, decodeCount(plan.Rule{Kind: one.SetKind, Namespace: one.SetNamespace, Set: one.Set}, one.Count))
+		}
 	}
-	return NewBook(all...).Pausing(pauses...), nil
+	return NewBook(all...).Pausing(pauses...).Counting(counts...), nil
 }
 
 func decodePage(id, text string) (page, error) {
@@ -143,6 +160,11 @@ func decodePage(id, text string) (page, error) {
 	for i, one := range p.Paused {
 		if err := checkPause(id, one.set(), one.Pause); err != nil {
 			return p, fmt.Errorf("pause %d: %w", i, err)
+		}
+	}
+	for i, one := range p.Counted {
+		if set := (plan.Rule{Kind: one.SetKind, Namespace: one.SetNamespace, Set: one.Set}); set.SetID() != id {
+			return p, fmt.Errorf("count %d: it is of the set %q, which has another key", i, one.Set)
 		}
 	}
 	return p, nil

@@ -36,11 +36,30 @@ type ObjectClient interface {
 type Object struct {
 	client ObjectClient
 	set    plan.Rule
+	// seen is the version of the object that alone is read and written; nil for any.
+	seen *version
 }
+
+// version tells what an object says from what it said before.
+type version struct {
+	uid        types.UID
+	generation int64
+}
+
+// ErrChanged says that the API server has another version of a set object than the one by
+// which somebody wants to change its inventory, or to clean up. It passes when the watch of
+// set objects shows that version.
+var ErrChanged = errors.New("the set object has changed, and its new version is not in effect here yet")
 
 // NewObject returns the store of a set, which is a rule without a name.
 func NewObject(client ObjectClient, set plan.Rule) *Object {
 	return &Object{client: client, set: set.OfSet()}
+}
+
+// Seen returns the store for one version of the object. Where the API server has another
+// one, nothing is read or written: the error is [ErrChanged].
+func (o *Object) Seen(uid types.UID, generation int64) *Object {
+	return &Object{client: o.client, set: o.set, seen: &version{uid, generation}}
 }
 
 // String names the object.
@@ -118,6 +137,11 @@ func (o *Object) check(book Book) error {
 			return fmt.Errorf("writing the inventory of %s: the pause of %s is of %s", o, p.Rule, p.Rule.SetName())
 		}
 	}
+	for _, c := range book.counts {
+		if c.Rule.OfSet() != o.set {
+			return fmt.Errorf("writing the inventory of %s: the count of %s is of %s", o, c.Rule, c.Rule.SetName())
+		}
+	}
 	return nil
 }
 
@@ -129,6 +153,8 @@ func (o *Object) read(ctx context.Context) (*unstructured.Unstructured, Book, er
 		return nil, Book{}, nil
 	case err != nil:
 		return nil, Book{}, fmt.Errorf("reading the inventory of %s: %w", o, err)
+	case o.seen != nil && *o.seen != version{stored.GetUID(), stored.GetGeneration()}:
+		return nil, Book{}, fmt.Errorf("reading the inventory of %s: %w", o, ErrChanged)
 	}
 	list, _, err := unstructured.NestedFieldNoCopy(stored.Object, "status", "inventory")
 	if err != nil {
@@ -146,7 +172,14 @@ func (o *Object) read(ctx context.Context) (*unstructured.Unstructured, Book, er
 		return nil, Book{}, fmt.Errorf("reading the inventory of %s: status.paused: %w; it says which rules are paused: "+
 			"use the version that wrote it, or restore it", o, err)
 	}
-	return stored, book.Pausing(pauses...), nil
+	if list, _, err = unstructured.NestedFieldNoCopy(stored.Object, "status", "counted"); err != nil {
+		return nil, Book{}, o.unreadable(err)
+	}
+	counts, err := decodeCounted(o.set, list)
+	if err != nil {
+		return nil, Book{}, fmt.Errorf("reading the inventory of %s: status.counted: %w", o, err)
+	}
+	return stored, book.Pausing(pauses...).Counting(counts...), nil
 }
 
 func (o *Object) unreadable(err error) error {
@@ -180,12 +213,13 @@ func (o *Object) release(ctx context.Context, stored *unstructured.Unstructured)
 
 // store replaces the inventory in the status; other fields are left as they are.
 func (o *Object) store(ctx context.Context, stored *unstructured.Unstructured, book Book) (*unstructured.Unstructured, error) {
-	inventory, paused := encodeStatus(book), encodePaused(book)
+	inventory, paused, counted := encodeStatus(book), encodePaused(book), encodeCounted(book)
 	before, _, _ := unstructured.NestedMap(stored.Object, "status")
 	delete(before, "inventory")
 	delete(before, "paused")
+	delete(before, "counted")
 	whole := maps.Clone(stored.Object)
-	whole["status"] = []any{before, inventory, paused}
+	whole["status"] = []any{before, inventory, paused, counted}
 	data, err := utiljson.Marshal(whole)
 	if err != nil {
 		return nil, fmt.Errorf("writing the inventory of %s: %w", o, err)
@@ -194,7 +228,7 @@ func (o *Object) store(ctx context.Context, stored *unstructured.Unstructured, b
 		return nil, fmt.Errorf("writing the inventory of %s: status.inventory: with the %d things that it lists the object would have "+
 			"%d bytes, and may have %d: have fewer rules in a set", o, len(inventory), len(data), maxObject)
 	}
-	return o.patch(ctx, stored, map[string]any{}, map[string]any{"inventory": inventory, "paused": paused})
+	return o.patch(ctx, stored, map[string]any{}, map[string]any{"inventory": inventory, "paused": paused, "counted": counted})
 }
 
 // patch changes the object that was read, and no other version of it: its metadata, or

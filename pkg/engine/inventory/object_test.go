@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
@@ -238,6 +239,38 @@ func TestObjectTooLarge(t *testing.T) {
 	book := mustUpdate(t, s.store(), func(b inventory.Book) inventory.Book { return b.Without(leftovers(lines[1:]...)...) })
 	if len(book.All()) != 1 {
 		t.Errorf("left are %d", len(book.All()))
+	}
+}
+
+// TestObjectSeen holds that nothing is known or done of an object but in the version that
+// was seen.
+func TestObjectSeen(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason     string
+		uid        types.UID
+		generation int64
+		changed    bool
+	}{
+		"Same":    {reason: "It is the one.", uid: "u", generation: 3},
+		"Older":   {reason: "It has changed since.", uid: "u", generation: 2, changed: true},
+		"Newer":   {reason: "The API server that answers trails.", uid: "u", generation: 4, changed: true},
+		"Another": {reason: "It was made anew.", uid: "v", generation: 3, changed: true},
+	} {
+		s := newSets()
+		s.edit(func(o object) {
+			o.SetUID("u")
+			o.SetGeneration(3)
+		})
+		before := s.state(t)
+		store := s.store().Seen(tc.uid, tc.generation)
+		_, load := store.Load(t.Context())
+		_, update := store.Update(t.Context(), acting("s/a finalizer pods.v1"))
+		if errors.Is(load, inventory.ErrChanged) != tc.changed || errors.Is(update, inventory.ErrChanged) != tc.changed {
+			t.Errorf("%s: %s The errors are %v and %v", name, tc.reason, load, update)
+		}
+		if unchanged := slices.Equal(before, s.state(t)); unchanged != tc.changed {
+			t.Errorf("%s: %s It has %v", name, tc.reason, s.state(t))
+		}
 	}
 }
 

@@ -44,3 +44,13 @@ func checkPause(id string, set plan.Rule, p v1alpha1.Pause) error {
 		return nil
 	}
 }
+
+// encodeCount returns a count as it is stored where its set is known.
+func encodeCount(c limit.Count) v1alpha1.Count {
+	return v1alpha1.Count{Rule: c.Rule.Name, At: metav1.NewTime(c.At), Objects: c.Objects, Digest: c.Digest}
+}
+
+func decodeCount(set plan.Rule, c v1alpha1.Count) limit.Count {
+	set.Name = c.Rule
+	return limit.Count{Rule: set, At: c.At.UTC(), Objects: c.Objects, Digest: c.Digest}
+}

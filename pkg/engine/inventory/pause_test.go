@@ -95,6 +95,38 @@ func TestPausesInConfigMap(t *testing.T) {
 	}
 }
 
+// TestCountsAreStored holds that they come back as they were, and only with their own set.
+func TestCountsAreStored(t *testing.T) {
+	count := limit.Count{Rule: pauseOf("s/a").Rule, Digest: "d", At: noon, Objects: "AAAABBBB"}
+	later, other := count, count
+	later.At, other.Rule = noon.Add(time.Minute), pauseOf("t/b").Rule
+	want := []limit.Count{count, later}
+	stores := map[string]inventory.Store{"ConfigMap": newStore(t, newClient()), "Object": newSets().store()}
+	for name, store := range stores {
+		mustUpdate(t, store, func(b inventory.Book) inventory.Book { return b.Counting(later, count) })
+		if diff := cmp.Diff(want, mustLoad(t, store).Counts()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		mustUpdate(t, store, func(b inventory.Book) inventory.Book {
+			return b.With(leftovers("s/b finalizer pods.v1")...).Without(leftovers("s/b finalizer pods.v1")...)
+		})
+		if diff := cmp.Diff(want, mustLoad(t, store).Counts()); diff != "" {
+			t.Errorf("%s: after another change (-want +got):\n%s", name, diff)
+		}
+		_, err := store.Update(t.Context(), func(b inventory.Book) inventory.Book { return b.Counting(other) })
+		if (err != nil) != (name == "Object") {
+			t.Errorf("%s: the count of another set: %v", name, err)
+		}
+	}
+	mine := func(l plan.Leftover) bool { return l.Rule.Set == "s" }
+	shared := &inventory.Memory{}
+	mustUpdate(t, shared, func(b inventory.Book) inventory.Book { return b.Counting(count, other) })
+	mustUpdate(t, inventory.Scope(shared, mine), func(b inventory.Book) inventory.Book { return b.Counting(later) })
+	if diff := cmp.Diff([]limit.Count{later, other}, mustLoad(t, shared).Counts()); diff != "" {
+		t.Errorf("shared (-want +got):\n%s", diff)
+	}
+}
+
 // TestPausesInAnObject holds the same of a status, and that a pause alone holds no object:
 // it is gone with its set.
 func TestPausesInAnObject(t *testing.T) {

@@ -149,7 +149,7 @@ func (s *sets) Patch(_ context.Context, _ string, _ types.PatchType, data []byte
 	s.stored.SetResourceVersion(strconv.Itoa(s.version))
 	if slices.Equal(subresources, []string{"status"}) {
 		s.writes = append(s.writes, "status")
-		for _, field := range []string{"inventory", "paused"} {
+		for _, field := range []string{"inventory", "paused", "counted"} {
 			list, sent, _ := unstructured.NestedFieldCopy(patch.Object, "status", field)
 			switch {
 			case sent && list == nil:

@@ -35,6 +35,28 @@ func encodePaused(b Book) []v1alpha1.Pause {
 	return out
 }
 
+// encodeCounted returns the counts of a book as they are in a status, nil for none.
+func encodeCounted(b Book) []v1alpha1.Count {
+	var out []v1alpha1.Count
+	for _, c := range b.counts {
+		out = append(out, encodeCount(c))
+	}
+	return out
+}
+
+// decodeCounted reads what encodeCounted has written.
+func decodeCounted(set plan.Rule, list any) ([]limit.Count, error) {
+	var stored []v1alpha1.Count
+	if err := decodeList(list, &stored); err != nil {
+		return nil, err
+	}
+	var out []limit.Count
+	for _, c := range stored {
+		out = append(out, decodeCount(set, c))
+	}
+	return out, nil
+}
+
 // decodePaused reads what encodePaused has written.
 func decodePaused(set plan.Rule, list any) ([]limit.Pause, error) {
 	var stored []v1alpha1.Pause

@@ -5,5 +5,5 @@
 //	Follow -> Reserve -> a write -> Settle
 //
 // A pause outlives the process: somebody keeps it, and has it learnt when the next one
-// starts. What was counted does not.
+// starts. So does what was counted, but for a tenth of the limit.
 package limit

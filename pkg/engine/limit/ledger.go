@@ -7,7 +7,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// ledger has the rules whose pause, or its end, is not stored yet.
+// ledger has the rules whose pause, its end, or too much of what they have written is not
+// stored yet.
 type ledger struct {
 	changes uint64 // how often something changed; guarded by mu of Limits
 	// unsaved has which change was the last of a rule; guarded by mu of Limits.
@@ -81,6 +82,11 @@ func (l *Limits) Learn(stored []Pause, read func(set plan.Rule) bool, version ui
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	settled := func(id plan.Rule, at uint64) bool { return at <= version && read(id.OfSet()) }
+	for id := range l.unsaved {
+		if s := l.rules[id]; s != nil && read(id.OfSet()) {
+			s.window.store()
+		}
+	}
 	maps.DeleteFunc(l.unsaved, settled)
 	for id, at := range l.ended {
 		if settled(id, at) {

@@ -55,6 +55,8 @@ type Limits struct {
 	mu    sync.Mutex
 	rules map[plan.Rule]*state // guarded by mu
 	fresh []Pause              // that nobody was told of; guarded by mu
+	// stores says that somebody stores pauses and counts; guarded by mu.
+	stores bool
 	ledger
 }
 
@@ -65,6 +67,10 @@ type state struct {
 	pause  *Pause // nil while it is not paused
 	// known says that its pauses from before the start are known.
 	known bool
+	// stored is what is stored of the window, and share for how many more objects it may
+	// write, where anything is stored.
+	stored []Count
+	share  int
 
 	counted time.Time // when it was found out how many objects it watches
 	all     bool      // they were known
@@ -84,6 +90,7 @@ func (l *Limits) Follow(rules []Rule, known bool) (resumed []plan.Rule) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.rules
+	l.stores = !known
 	l.rules = make(map[plan.Rule]*state, len(rules))
 	for _, rule := range rules {
 		s := before[rule.ID]
@@ -198,6 +205,9 @@ func (l *Limits) may(s *state, object types.UID, now time.Time) Answer {
 		s.base.reset() // A window begins.
 	}
 	if all < l.most(s, now, countedFor) || all < l.most(s, now, 0) {
+		if l.stores && s.window.unstored+all-effective >= l.unstored(s, now) {
+			return Busy
+		}
 		return Granted
 	}
 	switch {
@@ -235,6 +245,13 @@ func (l *Limits) most(s *state, now time.Time, old time.Duration) int {
 	return Most(s.Limits, s.base.most())
 }
 
+// unstored is for how many objects the rule may write of which a next process would not know.
+// The lock is held.
+func (l *Limits) unstored(s *state, now time.Time) int {
+	s.share = max(1, l.most(s, now, countedFor)/unstoredShare)
+	return s.share
+}
+
 // count finds out how many objects a rule watches, unless that is known since not long ago.
 // The lock is held.
 func (l *Limits) count(s *state, now time.Time, old time.Duration) {
@@ -254,7 +271,10 @@ func (l *Limits) Settle(rules []plan.Rule, object types.UID, effective bool) {
 	now := l.clock.Now()
 	for _, rule := range rules {
 		if s := l.rules[rule]; s != nil {
-			s.window.settle(object, effective, now)
+			s.window.settle(object, effective, now, s.Limits.Per)
+			if l.stores && s.window.unstored >= max(1, s.share) {
+				l.note(rule)
+			}
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestWindow(t *testing.T) {
 				if reserved[object] > 0 {
 					reserved[object]--
 					effective := rapid.Bool().Draw(t, "effective")
-					w.settle(object, effective, now)
+					w.settle(object, effective, now, per)
 					if effective {
 						wrote[object] = now
 					}
@@ -35,7 +35,7 @@ func TestWindow(t *testing.T) {
 			case 2:
 				now = now.Add(time.Duration(rapid.IntRange(0, 6).Draw(t, "seconds")) * time.Second)
 			case 3:
-				w.settle("stranger", true, now) // Nobody has reserved that.
+				w.settle("stranger", true, now, per) // Nobody has reserved that.
 			}
 			w.expire(now, per)
 			var all, written int

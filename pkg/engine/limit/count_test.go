@@ -1,0 +1,100 @@
+package limit_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
+)
+
+// pass has the next process know what this one has stored, after a time.
+func (w *world) pass(after time.Duration, rules ...limit.Rule) *world {
+	next := newWorld()
+	next.clock.SetTime(w.clock.Now().Add(after))
+	next.Follow(nil, false)
+	next.Follow(rules, false)
+	counts := w.StoreCounts(nil, nobody)
+	next.Recall(counts, everything)
+	next.Learn(w.Store(nil, nobody), everything, 0)
+	return next
+}
+
+// TestCounts holds what a next process counts of what the one before has written.
+func TestCounts(t *testing.T) {
+	const most = 5
+	objects := func(from, to int) (out []types.UID) {
+		for i := from; i < to; i++ {
+			out = append(out, types.UID(fmt.Sprint("uid-", i)))
+		}
+		return out
+	}
+	tests := map[string]struct {
+		reason string
+		before []types.UID
+		after  time.Duration
+		rule   limit.Rule
+		then   []types.UID // what may be written for
+		last   types.UID   // by which it pauses
+	}{
+		"Others":  {"They count together.", objects(0, 3), 0, limited(one, most), objects(3, 5), "x"},
+		"Same":    {"An object counts once, whoever writes.", objects(0, 5), 0, limited(one, most), objects(0, 5), "x"},
+		"Full":    {"It is at its limit.", objects(0, 5), 0, limited(one, most), nil, "x"},
+		"Over":    {"The window is over, or a part of it less.", objects(0, 5), 12 * time.Minute, limited(one, most), objects(5, 10), "x"},
+		"NotOver": {"The window is not over.", objects(0, 5), 9 * time.Minute, limited(one, most), nil, "x"},
+		"Changed": {"It is another rule.", objects(0, 5), 0, changed(limited(one, most)), objects(5, 10), "x"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.Follow([]limit.Rule{limited(one, most)}, false)
+			w.Learn(nil, everything, 0)
+			store := func(w *world, object types.UID) {
+				w.write(t, one, object)
+				version := w.Version()
+				w.StoreCounts(nil, nobody)
+				w.Learn(nil, everything, version)
+			}
+			for _, object := range tc.before {
+				store(w, object)
+			}
+			next := w.pass(tc.after, tc.rule)
+			for _, object := range tc.then {
+				store(next, object)
+			}
+			if got := next.reserve(one, tc.last); got != limit.Paused {
+				t.Errorf("%s One more: %d", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestCountsWait holds that a rule waits while a tenth of its limit is not stored, and not
+// for what is.
+func TestCountsWait(t *testing.T) {
+	w := newWorld()
+	w.Follow([]limit.Rule{limited(one, 20)}, false)
+	w.Learn(nil, everything, 0)
+	w.write(t, one, "a")
+	if w.Unsaved() {
+		t.Error("each write would be stored")
+	}
+	w.write(t, one, "b")
+	if got := w.reserve(one, "c"); got != limit.Busy || !w.Unsaved() {
+		t.Errorf("the third, of which none is stored: %d", got)
+	}
+	w.write(t, one, "a")
+	version := w.Version()
+	if counts := w.StoreCounts(nil, nobody); len(counts) != 1 || len(counts[0].Objects) != 8 {
+		t.Errorf("stored %+v", counts)
+	}
+	w.Learn(nil, everything, version)
+	w.write(t, one, "c")
+	w.clock.Step(9 * time.Minute)
+	w.write(t, one, "a")
+	if !w.Unsaved() {
+		t.Error("that it was written for again is to be stored too: it would not be known for long")
+	}
+}
