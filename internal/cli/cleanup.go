@@ -8,12 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -161,9 +163,14 @@ func (c *cleaning) options(target *cluster) (cleanup.Options, error) {
 	if err != nil {
 		return cleanup.Options{}, err
 	}
-	return cleanup.Options{
+	options := cleanup.Options{
 		Reader:  operator.NewAfterlife(reader, target.discovery),
 		Writer:  writer,
 		Observe: func(r cleanup.Report) { c.print(describeCleanup(r)) },
-	}, nil
+	}
+	if c.dryRun {
+		simulated := dryrun.New(clock.RealClock{})
+		options.Reader, options.Writer = simulated.Reader(options.Reader), simulated.Writer(writer)
+	}
+	return options, nil
 }

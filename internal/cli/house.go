@@ -19,6 +19,8 @@ func logCleanup(log *slog.Logger, r cleanup.Report) {
 		log.Debug("cleaning up was out of date", "err", r.Result.Err)
 	case r.Result.Class.Failed():
 		log.Warn("not cleaned up", "class", string(r.Result.Class), "err", r.Result.Err)
+	case r.Result.Class == write.Simulated:
+		log.Info("would clean up")
 	default:
 		log.Info("cleaned up")
 	}

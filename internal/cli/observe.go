@@ -14,14 +14,17 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// printer prints what is written as it happens. It is safe for concurrent use.
+// printer prints what is written as it happens, or the deletions first. It is safe for
+// concurrent use.
 type printer struct {
 	engine.NopObserver
-	mu   sync.Mutex
-	out  io.Writer
-	body bool // show what is sent too
+	mu    sync.Mutex
+	out   io.Writer
+	body  bool // show what is sent too, and Events: it is a dry run
+	sorts bool // keep what is no deletion until the end
 	// cleaned counts what was cleaned up, guarded by mu.
 	cleaned int
+	kept    []string // guarded by mu
 }
 
 // cleanedUp prints and counts what is cleaned up after rules that are gone.
@@ -29,7 +32,7 @@ func (p *printer) cleanedUp(r cleanup.Report) {
 	if r.Result.Class.Failed() {
 		return
 	}
-	p.print(describeCleanup(r))
+	p.print(describeCleanup(r), r.Operation.Type == plan.Delete)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cleaned++
@@ -44,22 +47,45 @@ func (p *printer) cleanups() int {
 // Wrote implements [engine.Observer].
 func (p *printer) Wrote(operation plan.Operation, class write.Class) {
 	if !class.Failed() {
-		p.print(describeWrite(operation, class, p.body))
+		p.print(describeWrite(operation, class, p.body), operation.Type == plan.Delete)
+	}
+}
+
+// Recorded implements [engine.Observer].
+func (p *printer) Recorded(event plan.Event, _ error) {
+	if p.body {
+		p.event(event)
 	}
 }
 
 // Record implements [engine.Recorder] for a dry run.
 func (p *printer) Record(_ context.Context, event plan.Event, _ bool) error {
-	p.print(fmt.Sprintf("would record %s event %s on %s\n  %s: %s\n",
-		event.Type, event.Reason, event.Regarding, event.Rule, printable(event.Message)))
+	p.event(event)
 	return nil
 }
 
-func (p *printer) print(text string) {
+func (p *printer) event(event plan.Event) {
+	p.print(fmt.Sprintf("would record %s event %s on %s\n  %s: %s\n",
+		event.Type, event.Reason, event.Regarding, event.Rule, printable(event.Message)), false)
+}
+
+func (p *printer) print(text string, deletion bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.sorts && !deletion {
+		p.kept = append(p.kept, text)
+		return
+	}
 	// Whoever reads this may have gone; the log still tells.
 	_, _ = io.WriteString(p.out, text)
+}
+
+// finish prints what was kept.
+func (p *printer) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, _ = io.WriteString(p.out, strings.Join(p.kept, "")) // As above.
+	p.kept = nil
 }
 
 // describeReport sums up what settling came to, with what was not even begun and why, and

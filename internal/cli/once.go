@@ -31,6 +31,7 @@ func (r *runner) once(ctx context.Context, set *rules.Set) error {
 	settled, err := o.Settle(ctx)
 	report, idle := joined(settled)
 	refused = append(refused, idle...)
+	r.show.finish()
 	if _, err := io.WriteString(r.out, describeReport(report, refused, r.show.cleanups(), r.dryRun())); err != nil {
 		return internal(fmt.Errorf("writing the report: %w", err))
 	}

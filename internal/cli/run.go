@@ -133,7 +133,7 @@ func newRunner(target *cluster, settings config.Config, p Process, log *slog.Log
 		r.files = source.New(settings.Rules, p.Stdin, options)
 	}
 	options.Params = nil // A set object is changed where it is.
-	r.show = &printer{out: r.out, body: r.dryRun()}
+	r.show = &printer{out: r.out, body: r.dryRun(), sorts: r.dryRun() && settings.Once}
 	if settings.Election.Enabled {
 		r.fence = election.NewFence(settings.Election.Renew)
 	}
@@ -166,7 +166,7 @@ func (r *runner) load(ctx context.Context) (*rules.Set, error) {
 // cleaned logs what is cleaned up, and shows it where the writes are shown.
 func (r *runner) cleaned(report cleanup.Report) {
 	logCleanup(r.log, report)
-	if r.settings.Once {
+	if r.dryRun() || r.settings.Once {
 		r.show.cleanedUp(report)
 	}
 }

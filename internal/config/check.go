@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -22,6 +23,23 @@ func atLeast(least int) func(string) error {
 		}
 		return nil
 	}
+}
+
+func quantity(text string) error {
+	q, err := resource.ParseQuantity(text)
+	if err != nil || q.Sign() < 0 {
+		return fmt.Errorf("want a number of bytes such as 128Mi, or 0 for no limit, have %q", text)
+	}
+	return nil
+}
+
+// bytesOf is of a text that was checked.
+func bytesOf(text string) int64 {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return 0
+	}
+	return q.Value()
 }
 
 func rate(text string) error {

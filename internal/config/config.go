@@ -24,8 +24,10 @@ type Config struct {
 	Sensitive []string
 	Cluster   Cluster
 	Workers   int // at least 1
-	DryRun    DryRun
-	Once      bool
+	// AccountCache bounds the bytes that the caches of one ServiceAccount may take; 0 for no limit.
+	AccountCache int64
+	DryRun       DryRun
+	Once         bool
 	// Instance names the inventory of what rules leave behind, and Prune has what
 	// whole sets left cleaned up when they are gone.
 	Instance string
@@ -117,7 +119,7 @@ func build(v *viper.Viper) (Config, error) {
 			QPS:        float32(v.GetFloat64("kube-api-qps")),
 			Burst:      v.GetInt("kube-api-burst"),
 		},
-		Workers:  v.GetInt("workers"),
+		Workers: v.GetInt("workers"), AccountCache: bytesOf(v.GetString("account-cache-limit")),
 		DryRun:   DryRun(v.GetString("dry-run")),
 		Once:     v.GetBool("once"),
 		Instance: v.GetString("instance"), Prune: v.GetBool("prune"),

@@ -36,6 +36,7 @@ func settings() []setting {
 		{name: "instance", fallback: DefaultInstance, kind: "NAME", usage: "whose inventory of what rules leave behind to keep; give processes with other rules other names", check: label},
 		{name: "prune", fallback: "false", kind: boolean, usage: "clean up after whole sets of the instance that are not among --rules any more; otherwise they are only reported", check: truth},
 		{name: "workers", fallback: "4", kind: "N", usage: "how many objects are worked on at the same time, for each service account", check: atLeast(1)},
+		{name: "account-cache-limit", fallback: "0", kind: "BYTES", usage: "how much the caches of one service account may take, such as 128Mi; 0 for no limit", check: quantity},
 		{name: "kube-api-qps", fallback: "0", kind: "N", usage: "requests per second to the API server; 0 for no limit", check: rate},
 		{name: "kube-api-burst", fallback: "0", kind: "N", usage: "requests at once before --kube-api-qps holds them back; 0 for the same number", check: atLeast(0)},
 		{name: "rules-from-cluster", fallback: "false", kind: boolean, usage: "run the RuleSets and ClusterRuleSets of the cluster too, each as the service account that it names", check: truth},

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 )
 
 // Served says in which version a resource is served, the preferred one of its group
@@ -47,4 +49,22 @@ func prefers(groups []*metav1.APIGroup, gv apischema.GroupVersion) bool {
 	return slices.ContainsFunc(groups, func(g *metav1.APIGroup) bool {
 		return g.Name == gv.Group && g.PreferredVersion.Version == gv.Version
 	})
+}
+
+// Defined reports whether there is a CRD of a resource. Its objects are stored even where
+// none of its versions is served, or none yet.
+func Defined(ctx context.Context, client rest.Interface, of apischema.GroupResource) (bool, error) {
+	if of.Group == "" {
+		return false, nil
+	}
+	err := client.Get().AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", of.String()).
+		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").Do(ctx).Error()
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("asking whether there is a CRD of %s: %w", of, err)
+	default:
+		return true, nil
+	}
 }

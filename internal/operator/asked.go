@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
@@ -26,7 +25,7 @@ func (o *Operator) answered(ctx context.Context, rule plan.Rule) error {
 	if set == nil {
 		return nil
 	}
-	client := o.client.Resource(v1alpha1.ResourceOf(set.Kind)).Namespace(set.Namespace)
+	client := o.setClient(set.Key)
 	live, err := client.Get(ctx, set.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):

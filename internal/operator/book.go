@@ -3,16 +3,24 @@ package operator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -40,18 +48,34 @@ func (o *Operator) parts(t *tenant, b *book) inventory.Parts {
 	defer o.mu.Unlock()
 	sets := map[plan.Rule]inventory.Store{}
 	for key, set := range o.objects {
-		if slices.Contains(set.accounts(), t.account) {
-			sets[ruleOf(key)] = noting{o.inventoryOf(key), b, key}
+		if slices.Contains(set.accounts(), t.account) && o.moving[key] == nil {
+			sets[ruleOf(key)] = noting{o.storeOf(set), b, set}
 		}
 	}
 	mine := o.ownership(t.account)
-	return inventory.Parts{Sets: sets, Rest: inventory.Scope(o.files, mine), Account: t.account}
+	return inventory.Parts{Sets: sets, Rest: inventory.Scope(watched{o.files, o}, mine), Account: t.account}
+}
+
+// watched is the inventory of sets in files, which tells the operator what is in it.
+type watched struct {
+	inventory.Store
+	operator *Operator
+}
+
+// Update implements [inventory.Store].
+func (w watched) Update(ctx context.Context, change func(inventory.Book) inventory.Book) (inventory.Book, error) {
+	book, err := w.Store.Update(ctx, change)
+	if err == nil {
+		w.operator.release(ctx, book)
+	}
+	return book, err
 }
 
 // ownership tells which leftovers of sets in files an account looks after: those of its
 // sets, whoever left them, and those that it left for sets that are gone. A set of which
 // there is an object is not gone, whether that is in effect or being deleted: whoever
-// may make and delete objects does not decide about files. The lock is held.
+// may make and delete objects does not decide about files. Nor is one that is yet to be
+// taken over. The lock is held.
 func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) bool {
 	runs := owners(o.rules)
 	resting := map[source.Key]bool{}
@@ -61,6 +85,10 @@ func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) b
 		} else {
 			resting[key] = true
 		}
+	}
+	for set := range o.moving {
+		delete(runs, set)
+		resting[set] = true
 	}
 	unknown := o.options.Settings.FromCluster && !o.listed
 	return func(l plan.Leftover) bool {
@@ -72,9 +100,75 @@ func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) b
 	}
 }
 
-// inventoryOf is what a set object may have left.
-func (o *Operator) inventoryOf(key source.Key) *inventory.Object {
-	return inventory.NewObject(o.client.Resource(v1alpha1.ResourceOf(key.Kind)).Namespace(key.Namespace), ruleOf(key))
+// inventoryOf is what a set object may have left, of the version of the object that is
+// known here and of no other.
+func (o *Operator) inventoryOf(set *object) *inventory.Object {
+	return inventory.NewObject(o.setClient(set.Key), ruleOf(set.Key)).Seen(set.UID, set.Generation)
+}
+
+func (o *Operator) setClient(key source.Key) dynamic.ResourceInterface {
+	return o.client.Resource(v1alpha1.ResourceOf(key.Kind)).Namespace(key.Namespace)
+}
+
+// confirmedFor is how long a set object that was read live counts as unchanged.
+const confirmedFor = time.Second
+
+// confirmer is for one sweep of a tenant. The function that it returns reads a set object
+// live, and returns an error unless that is the version that the tenant goes by: a watch
+// that trails may not show yet that the set has a rule again, or was made anew. What a set in
+// files says is in the files alone.
+func (o *Operator) confirmer(t *tenant) func(context.Context, plan.Rule) error {
+	confirmed := map[plan.Rule]time.Time{}
+	return func(ctx context.Context, rule plan.Rule) error {
+		rule, key, now := rule.OfSet(), keyOf(rule), o.options.Clock.Now()
+		if at, known := confirmed[rule]; known && now.Sub(at) < confirmedFor {
+			return nil
+		}
+		o.mu.Lock()
+		_, inFiles := owners(o.rules)[key]
+		set, current := o.objects[key], t.given != nil
+		o.mu.Unlock()
+		switch {
+		case inFiles || !o.options.Settings.FromCluster:
+			return nil
+		case set != nil && !set.Deleting && (set.refused() || !current):
+			return errRefused
+		}
+		live, err := o.setClient(key).Get(ctx, key.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err) && set == nil:
+		case err != nil && !apierrors.IsNotFound(err):
+			return fmt.Errorf("reading %s, which is cleaned up after: %w", key, err)
+		case err != nil || set == nil || set.UID != live.GetUID() || set.Generation != live.GetGeneration():
+			return inventory.ErrChanged
+		}
+		confirmed[rule] = now
+		return nil
+	}
+}
+
+// errRefused keeps what a set has left while its present version is not in effect.
+var errRefused = errors.New("the present version of the set is not in effect, so it is not known what it wants to keep")
+
+// dryRun is what would be stored if it were none.
+type dryRun struct {
+	*dryrun.DryRun
+	inventories map[source.Key]*inventory.DryRun // of set objects; guarded by the lock of the operator
+}
+
+func newDryRun(of clock.PassiveClock) *dryRun {
+	return &dryRun{dryrun.New(of), map[source.Key]*inventory.DryRun{}}
+}
+
+// storeOf is where it is noted what a set object may have left. The lock is held.
+func (o *Operator) storeOf(set *object) inventory.Store {
+	if o.dryRun == nil {
+		return o.inventoryOf(set)
+	}
+	if o.dryRun.inventories[set.Key] == nil {
+		o.dryRun.inventories[set.Key] = inventory.NewDryRun(o.inventoryOf(set))
+	}
+	return o.dryRun.inventories[set.Key]
 }
 
 // ruleOf stands for a set, as a rule without a name.
@@ -90,16 +184,29 @@ func keyOf(rule plan.Rule) source.Key {
 type noting struct {
 	inventory.Store
 	book *book
-	set  source.Key
+	set  *object
 }
 
-// Update implements [inventory.Store].
+// Update implements [inventory.Store]. Where the present version of the set is refused,
+// rules that only it has stay paused.
 func (n noting) Update(ctx context.Context, change func(inventory.Book) inventory.Book) (inventory.Book, error) {
-	out, err := n.Store.Update(ctx, change)
-	if !errors.Is(err, context.Canceled) {
-		n.book.note(n.book.unkept, n.set, err)
+	out, err := n.Store.Update(ctx, func(before inventory.Book) inventory.Book {
+		after := change(before)
+		if good := n.set.effective(); good != nil && n.set.refused() {
+			known := func(p limit.Pause) bool { return slices.Contains(good.IDs(), p.Rule) }
+			after = after.Pausing(slices.Concat(after.Pauses(), slices.DeleteFunc(before.Pauses(), known))...)
+		}
+		return after
+	})
+	if !passing(err) {
+		n.book.note(n.book.unkept, n.set.Key, err)
 	}
 	return out, err
+}
+
+// passing reports whether an error is over by itself, and says nothing about the set.
+func passing(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, inventory.ErrChanged)
 }
 
 func (b *book) note(in map[source.Key]error, set source.Key, err error) {
@@ -130,7 +237,7 @@ func (b *book) sweep(ctx context.Context, options cleanup.Options, leftovers []p
 			}
 		}
 		swept, failed := cleanup.Sweep(ctx, options, of)
-		if !errors.Is(failed, context.Canceled) {
+		if !passing(failed) {
 			b.note(b.unswept, keyOf(set), failed)
 		}
 		done, err, leftovers = append(done, swept...), errors.Join(err, failed), others

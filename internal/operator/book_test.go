@@ -215,9 +215,10 @@ func TestTroubles(t *testing.T) {
 	}{
 		{"It fails.", failing, failing},
 		{"That we stop is no trouble, and no news.", context.Canceled, failing},
+		{"Nor is a version of the set that is yet to be seen.", inventory.ErrChanged, failing},
 		{"It succeeds.", nil, nil},
 	} {
-		n := noting{failingStore{step.err}, b, one}
+		n := noting{failingStore{step.err}, b, &object{Object: source.Object{Key: one}}}
 		if _, err := n.Update(t.Context(), func(x inventory.Book) inventory.Book { return x }); !errors.Is(err, step.err) {
 			t.Errorf("%s: the error is %v", step.reason, err)
 		}

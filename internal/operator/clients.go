@@ -59,6 +59,12 @@ func (o *Operator) engineOptions(t *tenant, as *rest.Config) (engine.Options, er
 	options := engine.Options{
 		Caches: func(handler informer.Handler) engine.Caches {
 			t.informers = informer.NewSet(client, telling{handler, o.changed}, t.log).Among(o.peers)
+			if limit := o.options.Settings.AccountCache; t.account != (types.NamespacedName{}) {
+				t.informers.Within(limit, t.exceeded(limit, o.options.Clock))
+			}
+			if o.dryRun != nil {
+				return o.dryRun.Caches(t.informers, handler)
+			}
 			return t.informers
 		},
 		Live:      reader,
@@ -73,7 +79,9 @@ func (o *Operator) engineOptions(t *tenant, as *rest.Config) (engine.Options, er
 	if err := o.addWriter(&options, o.options.Fence.Guard(as)); err != nil {
 		return engine.Options{}, err
 	}
-	if !o.options.dryRun() { // Which leaves nothing behind.
+	if o.dryRun != nil {
+		options.Live = o.dryRun.Live(reader)
+	} else { // In a dry run no rule pauses.
 		options.Paused = func(pause limit.Pause) {
 			o.notices.pause(pause)
 			o.statuses.Nudge()
@@ -82,8 +90,10 @@ func (o *Operator) engineOptions(t *tenant, as *rest.Config) (engine.Options, er
 			o.notices.resume(rule)
 			o.statuses.Nudge()
 		}
-		options.Housekeeping = o.housekeeping(t, reader, options.Writer)
 	}
+	options.Housekeeping = o.housekeeping(t, reader, options.Writer)
+	t.writes = newWrites(options.Writer, o.options.Clock.Now)
+	options.Writer = t.writes
 	return options, nil
 }
 
@@ -91,11 +101,10 @@ func (o *Operator) engineOptions(t *tenant, as *rest.Config) (engine.Options, er
 func (o *Operator) addWriter(options *engine.Options, as *rest.Config) (err error) {
 	switch o.options.Settings.DryRun {
 	case config.DryRunClient:
-		options.Writer, options.Recorder = write.ClientDryRun{}, o.options.Recorder
-		return nil
+		options.Writer, options.Recorder = write.ClientDryRun{}, write.ClientDryRun{}
 	case config.DryRunServer:
 		options.Writer, err = write.NewServerDryRun(as)
-		options.Recorder = o.options.Recorder
+		options.Recorder = write.ClientDryRun{}
 	default:
 		options.Writer, err = write.NewClient(as)
 		if err == nil {
@@ -104,6 +113,9 @@ func (o *Operator) addWriter(options *engine.Options, as *rest.Config) (err erro
 	}
 	if err != nil {
 		return fmt.Errorf("preparing to write: %w", err)
+	}
+	if o.dryRun != nil {
+		options.Writer = o.dryRun.Writer(options.Writer)
 	}
 	return nil
 }
@@ -115,7 +127,11 @@ func (o *Operator) housekeeping(t *tenant, reader *live.Reader, writer engine.Wr
 		Reader: permitted{NewAfterlife(reader, o.options.Cluster.Discovery), o.options.Settings.Sensitive},
 		Writer: writer, Observe: o.cleaned, Clock: o.options.Clock,
 	}
+	if o.dryRun != nil {
+		options.Reader = o.dryRun.Reader(options.Reader)
+	}
 	t.sweep = func(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
+		options.Confirm = o.confirmer(t)
 		done, err := t.book.sweep(ctx, options, leftovers)
 		if apierrors.IsForbidden(err) {
 			t.access.Look() // The account may have lost the right, or be gone.

@@ -15,7 +15,10 @@ func (t *tenant) denied() map[informer.Key]error {
 	if err := t.gate.err(); err != nil {
 		return t.refused(err)
 	}
-	out := map[informer.Key]error{}
+	out := maps.Clone(t.large)
+	if out == nil {
+		out = map[informer.Key]error{}
+	}
 	for _, key := range t.caches() {
 		for _, missing := range t.verdict.Missing {
 			if reads(missing, key) {

@@ -79,7 +79,7 @@ func (o *Operator) deleting() []*object {
 // letGo takes our finalizer off a set that nobody looks after, if nothing is left to be
 // done, or its namespace goes.
 func (o *Operator) letGo(ctx context.Context, set *object) error {
-	store := o.inventoryOf(set.Key)
+	store := o.inventoryOf(set)
 	if set.taken {
 		return o.handOver(ctx, set, store)
 	}

@@ -10,6 +10,7 @@ import (
 func (o *Operator) Run(ctx context.Context) {
 	var others sync.WaitGroup
 	others.Go(func() { o.findOrphans(ctx) })
+	others.Go(func() { o.succeed(ctx) })
 	o.each(ctx, func(ctx context.Context, t *tenant) { t.access.Run(ctx) })
 	others.Wait()
 	o.close()
@@ -19,8 +20,8 @@ func (o *Operator) Run(ctx context.Context) {
 // finished. It is called once, while Run runs.
 func (o *Operator) Lead(ctx context.Context) {
 	var others sync.WaitGroup
+	others.Go(func() { o.findOrphans(ctx) }) // Who led before may have left others.
 	if !o.options.dryRun() {
-		others.Go(func() { o.findOrphans(ctx) }) // Who led before may have left others.
 		others.Go(func() { o.statuses.Run(ctx) })
 		others.Go(func() { o.discharge(ctx) })
 		others.Go(func() { o.serve(ctx) })

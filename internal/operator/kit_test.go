@@ -257,7 +257,7 @@ func leaving(set source.Object, accounts ...string) source.Object {
 
 // store puts a set object into the world as well, as it is.
 func (k *kit) store(set source.Object, finalizers ...any) {
-	metadata := map[string]any{"name": set.Name, "namespace": set.Namespace, "uid": string(set.UID), "finalizers": finalizers}
+	metadata := map[string]any{"name": set.Name, "namespace": set.Namespace, "uid": string(set.UID), "generation": set.Generation, "finalizers": finalizers}
 	if set.Deleting {
 		metadata["deletionTimestamp"] = "2000-01-01T00:00:00Z"
 	}

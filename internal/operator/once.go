@@ -127,7 +127,7 @@ func (o *Operator) settle(ctx context.Context, account types.NamespacedName, set
 // admit asks once what the account may do. That the process's own rights cannot be
 // asked for does not matter: the API server refuses what it may not do.
 func (t *tenant) admit(ctx context.Context, set *rules.Set) error {
-	t.set, t.needs = set, set.Needs() // Nobody else has the tenant.
+	t.set, t.needs, t.given = set, set.Needs(), &given{rules: set.Rules()} // Nobody else has the tenant.
 	found, err := t.reviewer.Review(ctx, permissionsOf(t.needs))
 	switch {
 	case err == nil:

@@ -3,16 +3,21 @@ package operator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
@@ -155,6 +160,24 @@ func TestSettleCleansUp(t *testing.T) {
 	}
 }
 
+// TestSettleCleansUpObjects holds the same of a rule that is gone from a set object.
+func TestSettleCleansUpObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.account("shop", "ann")
+		set := asObject(t, keeps("s", "ann", "one"))
+		k.stored(string(set.UID), 1, false)
+		k.childOfTwo()
+		k.Take(t.Context(), load(t), []source.Object{set}, said{})
+		if _, err := k.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if k.field("configmaps", "shop", "child", "data") != nil {
+			t.Errorf("the child is there still:\n%s", k.log)
+		}
+	})
+}
+
 // TestSettleDryRun holds that one round is enough where nothing is stored.
 func TestSettleDryRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -176,6 +199,49 @@ func TestSettleDryRun(t *testing.T) {
 			t.Errorf("%d writes are shown", n)
 		}
 	})
+}
+
+// TestDryRunCleansUp holds that a dry run tells what would be cleaned up after a set object
+// that is being deleted, once, with or without an end, and stores nothing.
+func TestDryRunCleansUp(t *testing.T) {
+	for _, once := range []bool{true, false} {
+		t.Run(fmt.Sprint("once ", once), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var cleaned []string
+				k := newKit(t, func(o *Options) {
+					o.Settings.DryRun = config.DryRunClient
+					o.Cleaned = func(r cleanup.Report) {
+						cleaned = append(cleaned, fmt.Sprint(r.Result.Class, " ", r.Operation.Target.Name, " ", r.Leftover.Kind))
+					}
+				})
+				k.account("shop", "ann")
+				set := leaving(asObject(t, paints("gone", "ann", "red")), "ann")
+				set.Status.Inventory[0].Kind, set.Status.Inventory[0].Release = string(plan.LeftFinalizer), ""
+				rule := plan.Rule{Kind: set.Kind, Namespace: set.Namespace, Set: set.Name, Name: set.Status.Inventory[0].Rule}
+				k.store(set, v1alpha1.Finalizer)
+				k.put("configmaps", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
+					"namespace": "shop", "name": "a", "uid": "uid-a", "finalizers": []any{rule.Finalizer()},
+				}})
+				if once {
+					k.Take(t.Context(), &rules.Set{}, []source.Object{set}, said{})
+					if _, err := k.Settle(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					stop := k.start()
+					k.setObjects(set)
+					k.pass(time.Hour)
+					stop()
+				}
+				if diff := cmp.Diff([]string{"simulated a finalizer"}, cleaned); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+				if sent := k.sent(); len(sent) > 0 {
+					t.Errorf("sent %q", sent)
+				}
+			})
+		})
+	}
 }
 
 // TestTake holds what is told of set objects that are refused.

@@ -25,6 +25,7 @@ type Operator struct {
 	options Options
 	client  dynamic.Interface // as the process, for set objects
 	files   inventory.Store   // of the sets in files, of all tenants
+	dryRun  *dryRun           // nil where writes are stored
 	known   inventory.Store   // the same, to be read while somebody else leads
 	learned learned
 	peers   *informer.Peers // of all tenants
@@ -34,6 +35,8 @@ type Operator struct {
 	objects map[source.Key]*object           // guarded by mu
 	left    map[types.NamespacedName]bool    // accounts of sets in files that may be gone; guarded by mu
 	tenants map[types.NamespacedName]*tenant // guarded by mu
+	runs    map[source.Key]*tenant           // who carries out the rules of a set, or did last; guarded by mu
+	moving  map[source.Key]*succession       // the sets of which somebody else is yet to do so; guarded by mu
 	listed  bool                             // the set objects are known; guarded by mu
 	undone  bool                             // not all tenants have what they should; guarded by mu
 	news    chan struct{}                    // closed when there are other tenants; guarded by mu
@@ -59,7 +62,10 @@ func New(options Options) (*Operator, error) {
 	o := &Operator{
 		options: options, client: client, files: files, known: known,
 		rules: &rules.Set{}, objects: map[source.Key]*object{}, left: map[types.NamespacedName]bool{},
-		tenants: map[types.NamespacedName]*tenant{}, news: make(chan struct{}), leaving: make(chan struct{}, 1),
+		tenants: map[types.NamespacedName]*tenant{}, runs: map[source.Key]*tenant{}, news: make(chan struct{}), leaving: make(chan struct{}, 1),
+	}
+	if options.dryRun() {
+		o.dryRun = newDryRun(options.Clock)
 	}
 	o.consumed = map[plan.Rule]consumed{}
 	o.notices, o.peers = newNotices(), informer.NewPeers()
@@ -85,8 +91,13 @@ func inventories(options *Options, client dynamic.Interface) (files, known inven
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a client: %w", err)
 	}
-	known, err = NewInventory(reader, cluster.Namespace, options.Settings.Instance)
-	return files, known, err
+	if known, err = NewInventory(reader, cluster.Namespace, options.Settings.Instance); err != nil {
+		return nil, nil, err
+	}
+	if options.dryRun() {
+		files = inventory.NewDryRun(known)
+	}
+	return files, known, nil
 }
 
 // SetFiles replaces the rules that come from files, as a whole. Where that fails, those
@@ -97,7 +108,9 @@ func (o *Operator) SetFiles(set *rules.Set) error {
 	before, objects := o.rules, o.objects
 	if o.options.holdsFiles() { // They may have left something as who they were.
 		for _, account := range before.Identities() {
-			o.left[account] = true
+			if t := o.tenants[account]; t != nil && t.worked.Load() { // Who begins to lead looks for others.
+				o.left[account] = true
+			}
 		}
 	}
 	o.rules = set

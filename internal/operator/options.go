@@ -31,7 +31,8 @@ type Options struct {
 	Rules rules.Options
 	// Observers are told what all engines do.
 	Observers []engine.Observer
-	// Recorder takes the Events of a dry run in place of the API server.
+	// Recorder takes the Events of the operator itself in a dry run, in place of the API server.
+	// Observers are told of those of rules.
 	Recorder engine.Recorder
 	// Cleaned is told what is cleaned up after rules that are gone; nil for nobody.
 	Cleaned func(cleanup.Report)
@@ -48,4 +49,4 @@ type Options struct {
 func (o *Options) dryRun() bool { return o.Settings.DryRun != config.DryRunNone }
 
 // holdsFiles reports whether there is an inventory of sets in files.
-func (o *Options) holdsFiles() bool { return !o.dryRun() && len(o.Settings.Rules) > 0 }
+func (o *Options) holdsFiles() bool { return len(o.Settings.Rules) > 0 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // orphansAgain is how long after an error the inventory is read again.
@@ -48,8 +52,44 @@ func (o *Operator) adopt(accounts map[types.NamespacedName]bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	maps.Copy(o.left, accounts)
-	if err := o.regroup(); err != nil {
-		o.undone = true
-		o.options.Log.Error("what rules have left that are gone is not looked after", "err", err)
+	o.regroupNow()
+}
+
+// release ends the tenants of accounts that have no rules any more, and have left nothing by
+// the book. What is known of an account may be newer than that, so the book is read again.
+func (o *Operator) release(ctx context.Context, book inventory.Book) {
+	o.mu.Lock()
+	idle := o.idle(book)
+	o.mu.Unlock()
+	if len(idle) == 0 {
+		return
 	}
+	book, err := o.known.Load(ctx)
+	if err != nil {
+		return // The next update looks again.
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	still := o.idle(book)
+	idle = slices.DeleteFunc(idle, func(account types.NamespacedName) bool { return !slices.Contains(still, account) })
+	if len(idle) == 0 {
+		return
+	}
+	for _, account := range idle {
+		delete(o.left, account)
+	}
+	o.regroupNow()
+}
+
+// idle lists the accounts that have left nothing by a book, and whose tenants have no
+// rules. The lock is held.
+func (o *Operator) idle(book inventory.Book) []types.NamespacedName {
+	var out []types.NamespacedName
+	for account := range o.left {
+		has := func(l plan.Leftover) bool { return l.Account == account }
+		if t := o.tenants[account]; t != nil && t.given != nil && len(t.given.rules) == 0 && !slices.ContainsFunc(book.All(), has) {
+			out = append(out, account)
+		}
+	}
+	return out
 }

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -41,6 +42,39 @@ func TestOrphansOfALeader(t *testing.T) {
 				cancel()
 				lead.Wait()
 				stop()
+			})
+		})
+	}
+}
+
+// TestLeftAccounts holds for how long somebody looks after what sets in files have left as
+// an account that none of them has any more.
+func TestLeftAccounts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		files  []string // at first
+		prune  bool
+		want   []string // who is there in the end, besides bob and the process itself
+	}{
+		"LeftNothing": {reason: "Its rules leave nothing.", files: []string{paints("anns", "ann", "red")}},
+		"CleanedUp":   {reason: "What it left is cleaned up.", files: []string{keeps("anns", "ann", "keep")}, prune: true},
+		"TakenOver":   {reason: "Another account has the set now.", files: []string{keeps("bobs", "ann", "keep")}},
+		"Left":        {reason: "What it left is there still.", files: []string{keeps("anns", "ann", "keep")}, want: []string{"shop/ann"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, func(o *Options) { o.Settings.FromCluster, o.Settings.Prune = false, tc.prune })
+				k.account("shop", "ann")
+				k.account("shop", "bob")
+				defer k.start()()
+				k.files(tc.files...)
+				k.pass(20 * time.Second)
+				k.files(keeps("bobs", "bob", "keep"))
+				k.pass(time.Minute)
+				want := slices.Sorted(slices.Values(append([]string{"/", "shop/bob"}, tc.want...)))
+				if diff := cmp.Diff(want, k.names()); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
 			})
 		})
 	}

@@ -23,16 +23,24 @@ func (o *Operator) regroup() error {
 	if err != nil && !o.manned() {
 		return err
 	}
-	concerns := o.concerns()
+	concerns, now := o.concerns(), o.takenOver(all)
 	o.ask()
 	for _, t := range o.sorted() {
-		err = errors.Join(err, t.take(all.Of(t.account), concerns.of(t.account)))
+		err = errors.Join(err, t.take(now.Of(t.account), concerns.of(t.account)))
 	}
 	o.dismiss(wanted)
 	if o.options.Changed != nil {
 		o.options.Changed(all)
 	}
 	return err
+}
+
+// regroupNow does it for somebody who cannot be told of an error. The lock is held.
+func (o *Operator) regroupNow() {
+	if err := o.regroup(); err != nil {
+		o.undone = true
+		o.options.Log.Error("the rules could not be put into effect", "err", err)
+	}
 }
 
 // hire makes the tenants that are missing, as many as can be had. The lock is held.

@@ -26,10 +26,10 @@ func (o *Operator) updates() []setstatus.Update {
 		if set.Deleting && !set.Finalizer {
 			continue // It is about to go.
 		}
-		tenants := o.tenantsOf(set)
+		tenants, moving := o.tenantsOf(set), o.moving[set.Key] != nil
 		out = append(out, setstatus.Update{
 			Set: setstatus.Set(set.Key), UID: set.UID, ResourceVersion: set.ResourceVersion, Status: set.Status,
-			Compose: func(previous v1alpha1.Status) v1alpha1.Status { return o.compose(set, tenants, previous) },
+			Compose: func(previous v1alpha1.Status) v1alpha1.Status { return o.compose(set, tenants, moving, previous) },
 		})
 	}
 	return out
@@ -48,10 +48,10 @@ func (o *Operator) tenantsOf(set *object) []*tenant {
 }
 
 // compose says how a set is doing.
-func (o *Operator) compose(set *object, tenants []*tenant, previous v1alpha1.Status) v1alpha1.Status {
+func (o *Operator) compose(set *object, tenants []*tenant, moving bool, previous v1alpha1.Status) v1alpha1.Status {
 	in := setstatus.Input{
 		Generation: set.Generation, Previous: previous, Now: o.options.Clock.Now(),
-		LastGood: set.refused() && set.effective() != nil, Deleting: set.Deleting,
+		LastGood: set.refused() && set.effective() != nil, Deleting: set.Deleting, Moving: moving,
 		Warnings: len(set.mistakes.Of(document.Warning)),
 	}
 	in.Mistakes, in.NotAllowed = sensitive(set.mistakes)

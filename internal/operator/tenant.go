@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
@@ -34,9 +38,10 @@ type tenant struct {
 	gate      *gate
 	tally     *setstatus.Tally
 	book      *book
+	writes    *writes
 	log       *slog.Logger
 	judged    func() // tells that there is a new verdict
-	// sweep cleans up as the tenant; nil in a dry run.
+	// sweep cleans up as the tenant.
 	sweep func(context.Context, []plan.Leftover) ([]plan.Leftover, error)
 
 	given  *given        // nil for nothing yet; guarded by the lock of the operator
@@ -48,6 +53,7 @@ type tenant struct {
 	set      *rules.Set               // in effect; guarded by mu
 	needs    []rules.Need             // of set; guarded by mu
 	verdict  access.Verdict           // what the engine goes by; guarded by mu
+	large    map[informer.Key]error   // caches that took too much; guarded by mu
 	reviewed map[plan.Permission]bool // what was asked for, and is missing or not; guarded by mu
 	ended    bool                     // the engine has run; guarded by mu
 }
@@ -109,7 +115,7 @@ func (t *tenant) swap(set *rules.Set, needs []rules.Need) error {
 		return nil // There is nobody left to carry them out.
 	}
 	before := t.set
-	t.set = set
+	t.set, t.large = set, nil
 	t.tally.Follow(set.IDs())
 	err := t.engine.Deny(t.denied())
 	if err == nil {
@@ -137,6 +143,39 @@ func (t *tenant) judge(verdict access.Verdict) {
 		t.obey(before, shut)
 	}
 	t.judged()
+}
+
+// largeAgain is after how long a cache is tried again that took too much.
+const largeAgain = 10 * time.Minute
+
+// exceeded has the engine do without a cache for a while, because the caches of the account take too much.
+func (t *tenant) exceeded(limit int64, clock clock.Clock) func(informer.Key) {
+	set := func(key informer.Key, why error) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.large = maps.Clone(t.large); t.large == nil {
+			t.large = map[informer.Key]error{}
+		}
+		delete(t.large, key)
+		if why != nil {
+			t.large[key] = why
+		}
+		if !t.ended {
+			t.apply(t.denied())
+		}
+		t.judged()
+	}
+	return func(key informer.Key) {
+		why := fmt.Errorf("%w: those of %s take more than %s; select less, or raise --account-cache-limit",
+			informer.ErrTooLarge, accountName(t.account), resource.NewQuantity(limit, resource.BinarySI))
+		t.log.Warn("a cache is dropped", "gvr", plan.ResourceName(key.GVR), "informer", key.String(), "err", why)
+		set(key, why)
+		select {
+		case <-clock.After(largeAgain):
+			set(key, nil)
+		case <-t.gone:
+		}
+	}
 }
 
 // obey has the engine go by a new verdict. The lock is held.

@@ -26,11 +26,13 @@ type world struct {
 	version  int
 	objects  map[string]map[string]any // by resource/namespace/name
 	watchers map[chan map[string]any]string
-	requests []string                 // user, method and path of what is not read
-	reads    []string                 // the same of the rest
-	denied   map[string]bool          // "verb resource" that nobody may
-	fails    map[string]int           // the status of requests, by "METHOD resource"
-	hold     map[string]chan struct{} // requests wait until it is closed, by "METHOD resource"
+	requests []string        // user, method and path of what is not read
+	reads    []string        // the same of the rest
+	denied   map[string]bool // "verb resource" that nobody may
+	fails    map[string]int  // the status of requests, by "METHOD resource"
+	// Requests wait until it is closed, by "METHOD resource", and the events of watches by
+	// "WATCH resource user".
+	hold map[string]chan struct{}
 }
 
 func newWorld() *world {
@@ -256,6 +258,15 @@ func (w *world) watch(r *http.Request, at target) *http.Response {
 		for {
 			select {
 			case event := <-changes:
+				w.mu.Lock()
+				hold := w.hold["WATCH "+at.resource+" "+userOf(r)]
+				w.mu.Unlock()
+				if hold != nil {
+					select {
+					case <-hold:
+					case <-r.Context().Done():
+					}
+				}
 				if json.NewEncoder(writer).Encode(event) != nil {
 					return
 				}

@@ -66,6 +66,8 @@ type Input struct {
 	NoAccount error
 	// Unreviewed says that it is not known yet what the account may do.
 	Unreviewed bool
+	// Moving says that another account has still something under way for the set.
+	Moving bool
 	// Missing are the permissions that rules need and the account lacks. Those of rules
 	// of other sets are left out.
 	Missing []rules.Need

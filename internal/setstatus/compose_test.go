@@ -151,6 +151,13 @@ func TestComposeConditions(t *testing.T) {
 				"Reconciling=True Syncing: it is not known yet what shop/bot may do",
 			}, kind: "InProgress",
 		},
+		"moving": {
+			reason: "They have a deadline.", change: func(in *Input) { in.Moving = true },
+			want: []string{
+				"Ready=False Syncing: requests of the ServiceAccount that the set had before are under way",
+				"Reconciling=True Syncing: requests of the ServiceAccount that the set had before are under way",
+			}, kind: "InProgress",
+		},
 		"syncing": {
 			reason: "It passes.", change: func(in *Input) { in.Caches = unsynced(nil) },
 			want: []string{"Ready=False Syncing: listing pods.v1 -n shop", "Reconciling=True Syncing: listing pods.v1 -n shop"},

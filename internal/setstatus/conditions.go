@@ -1,6 +1,7 @@
 package setstatus
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -43,6 +44,7 @@ func problems(in Input, missing []rules.Need) []problem {
 	}
 	add(in.NotRecorded != nil, NotRecorded, true, "rules wait until the inventory is written: "+text(in.NotRecorded))
 	add(in.Unreviewed && in.NoAccount == nil, Syncing, true, "it is not known yet what "+in.Account.String()+" may do")
+	add(in.Moving, Syncing, true, "requests of the ServiceAccount that the set had before are under way")
 	lines := syncing(in.Caches)
 	add(len(lines) > 0, Syncing, true, lines...)
 	return out
@@ -123,7 +125,7 @@ func unreachable(caches []informer.Status, passes bool) []string {
 
 func lasts(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) ||
-		apierrors.IsMethodNotSupported(err) || apierrors.IsBadRequest(err)
+		apierrors.IsMethodNotSupported(err) || apierrors.IsBadRequest(err) || errors.Is(err, informer.ErrTooLarge)
 }
 
 // syncing names the caches that are being filled.

@@ -66,10 +66,10 @@ const soon = 250 * time.Millisecond
 func TestWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, guard, overall)
-		c.objects[guard].Object["status"] = map[string]any{"inventory": []any{map[string]any{"rule": "a"}}, "paused": []any{map[string]any{"rule": "b"}}, "later": "kept"}
+		c.objects[guard].Object["status"] = map[string]any{"inventory": []any{map[string]any{"rule": "a"}}, "paused": []any{map[string]any{"rule": "b"}}, "counted": []any{map[string]any{"rule": "b"}}, "later": "kept"}
 		w, log := c.write(t)
 		c.expect(0, "What has no status gets one.", "guard conditions,observedGeneration,rules", "overall conditions,observedGeneration,rules")
-		if status := c.objects[guard].Object["status"].(map[string]any); status["inventory"] == nil || status["paused"] == nil || status["later"] != "kept" {
+		if status := c.objects[guard].Object["status"].(map[string]any); status["inventory"] == nil || status["paused"] == nil || status["counted"] == nil || status["later"] != "kept" {
 			t.Errorf("what is not ours is lost: %v", status)
 		}
 		c.expect(time.Hour, "A quiet cluster has no writes.")

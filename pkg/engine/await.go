@@ -18,6 +18,9 @@ import (
 // they tell nothing: what is missed in a relist is told by no event.
 const recheck = 5 * time.Second
 
+// doubtful is after how long the API server is asked whether a cache is right that does not show a write.
+const doubtful = 2 * recheck
+
 // echoTimeout is how long a settling engine waits for the caches to see a write.
 const echoTimeout = time.Minute
 
@@ -28,6 +31,8 @@ var errSilent = fmt.Errorf("the watch has not shown the last write for %s", echo
 // await is what the caches have to show of a write.
 type await struct {
 	write.Echo
+	// hidden is what must not be told of the evaluation that wrote it.
+	hidden *masker
 	// skips are the caches that the object is not in and does not enter. Of one that
 	// the rules want later, nothing is known: it has to show that it has seen so much.
 	skips []informer.Key
@@ -59,7 +64,7 @@ func (e *Engine) expect(now *active, key Key, record *record, a await, fields ma
 // remembered until they are: a list that is under way may be older.
 func (e *Engine) awaiting(ctx context.Context, now *active, key Key, record *record) bool {
 	for at, a := range record.awaits {
-		switch e.shown(ctx, now, a) {
+		switch e.shown(ctx, now, a, record.since) {
 		case notYet:
 			return true
 		case perhaps:
@@ -80,8 +85,8 @@ const (
 	notYet
 )
 
-// shown is the worst of what the caches say.
-func (e *Engine) shown(ctx context.Context, now *active, a await) showing {
+// shown is the worst of what the caches say of something that is waited for since then.
+func (e *Engine) shown(ctx context.Context, now *active, a await, since time.Time) showing {
 	worst := shown
 	for _, cache := range now.holding(a.Object) {
 		view := e.caches.View(cache, a.Object.Namespace, a.Object.Name)
@@ -89,7 +94,7 @@ func (e *Engine) shown(ctx context.Context, now *active, a await) showing {
 		case view.Object == nil && slices.Contains(a.skips, cache):
 		case !view.Synced:
 			worst = max(worst, perhaps)
-		case !e.shows(ctx, cache, view, a):
+		case !e.shows(cache, view, a) && !e.agrees(ctx, cache, view, a, since):
 			return notYet
 		}
 	}
@@ -97,42 +102,41 @@ func (e *Engine) shown(ctx context.Context, now *active, a await) showing {
 }
 
 // shows reports whether a complete cache shows what was written, or something later.
-func (e *Engine) shows(ctx context.Context, cache informer.Key, view informer.View, a await) bool {
+func (e *Engine) shows(cache informer.Key, view informer.View, a await) bool {
 	switch {
 	case view.Object == nil:
-		return a.Gone || e.reached(ctx, cache, view, e.caches.Version(cache), a)
+		return a.Gone || isAtLeast(e.caches.Version(cache), a.Object.ResourceVersion)
 	case !a.Gone:
-		return e.reached(ctx, cache, view, view.Object.GetResourceVersion(), a)
+		return isAtLeast(view.Object.GetResourceVersion(), a.Object.ResourceVersion)
 	case view.Object.GetUID() != a.Object.UID:
 		return true
-	case view.Object.GetDeletionTimestamp() == nil:
-		return false
-	case a.Object.ResourceVersion == "":
-		return false // Of what is gone the API server may show first that it is on its way.
-	default:
-		return e.reached(ctx, cache, view, view.Object.GetResourceVersion(), a)
+	default: // Of what is gone the API server may show first that it is on its way.
+		return view.Object.GetDeletionTimestamp() != nil && a.Object.ResourceVersion != "" &&
+			isAtLeast(view.Object.GetResourceVersion(), a.Object.ResourceVersion)
 	}
 }
 
-// reached reports whether a version is that of the object, or later. Where versions
-// cannot be compared, the API server is asked whether the cache shows what is there.
-func (e *Engine) reached(ctx context.Context, cache informer.Key, view informer.View, version string, a await) bool {
-	if version == a.Object.ResourceVersion {
-		return true
+// agrees asks the API server whether a cache shows what is there, although it does not show what was written. Versions of
+// some API servers cannot be compared, and a restore of etcd from a snapshot takes back what was written. A cache that is
+// still wrong after a while is listed anew: its watch may deliver nothing any more.
+func (e *Engine) agrees(ctx context.Context, cache informer.Key, view informer.View, a await, since time.Time) bool {
+	version, late := e.caches.Version(cache), e.age(since) >= doubtful
+	if _, err := resourceversion.CompareResourceVersion(version, version); err == nil && !late {
+		return false
 	}
-	order, err := resourceversion.CompareResourceVersion(version, a.Object.ResourceVersion)
-	if err == nil {
-		return order >= 0
-	}
-	live, err := e.options.Live.Get(ctx, a.Object.GVR, a.Object.Namespace, a.Object.Name)
+	live, err := e.options.Live.Get(a.hidden.context(ctx), a.Object.GVR, a.Object.Namespace, a.Object.Name)
 	switch {
 	case err != nil:
 		return false
-	case view.Object == nil:
-		return live == nil || !plan.Selection(cache).Admits(live)
-	default:
-		return versionOf(live) == view.Object.GetResourceVersion()
+	case view.Object == nil && (live == nil || !plan.Selection(cache).Admits(live)):
+		return true
+	case sameObject(view.Object, live) && (!a.Gone || view.Object.GetDeletionTimestamp() == nil):
+		return true
 	}
+	if late {
+		e.caches.Relist(cache)
+	}
+	return false
 }
 
 // await leaves an object alone until the caches have seen what was written for it. No

@@ -290,6 +290,31 @@ func TestBesideCleansUp(t *testing.T) {
 	}
 }
 
+// TestBesideKeeps holds that nothing is taken away, nor goes on being taken away, that rules
+// want again which wait for their caches.
+func TestBesideKeeps(t *testing.T) {
+	c, s := newCluster(), remembering(t, families(t, holder))
+	s.during = func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(2 * time.Second):
+			return nil
+		}
+	}
+	runWith(t, c, s.house(false), families(t, labelled), func(t *testing.T, e *engine.Engine) {
+		pass(time.Second) // It is being swept.
+		c.locked(func() { c.unsynced[otherWidgets] = true })
+		reload(t, e, families(t, labelled+holder))
+		pass(engine.BesideLongest / 2)
+		expectRules(t, e, "They wait.", "labelled")
+		pass(time.Hour)
+		if swept := s.asked(); len(swept) > 0 {
+			t.Errorf("it was wanted again, and swept: %v", swept)
+		}
+	})
+}
+
 // TestBesideOrphans holds that children are found whose parent went before, though all
 // caches were complete before the rule took effect.
 func TestBesideOrphans(t *testing.T) {

@@ -162,7 +162,7 @@ func (a *attempt) account(operation plan.Operation, effective bool) {
 	}
 	if len(counted) > 0 {
 		a.engine.limited.Settle(counted, a.record.uid, effective)
-		a.engine.limited.free()
+		a.engine.limited.settled()
 	}
 }
 
@@ -175,6 +175,6 @@ func (a *attempt) settleAccounts() {
 		}
 	}
 	if len(a.claimed) > 0 {
-		a.engine.limited.free()
+		a.engine.limited.settled()
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,10 +29,20 @@ type Caches interface {
 type Seen interface {
 	relation.Source
 	Listed
+	Following
 	View(key informer.Key, namespace, name string) informer.View
+}
+
+// Following is how far caches follow the API server.
+type Following interface {
 	// Version is the resourceVersion up to which a cache is complete, empty where it
 	// is not synced.
 	Version(key informer.Key) string
+	// Fresh reports whether a cache shows all that the API server had at a moment less than
+	// [informer.MaxStaleness] ago, and returns that moment. It does not wait.
+	Fresh(key informer.Key) (at time.Time, fresh bool)
+	// Relist has a cache listed anew that was found to lack something.
+	Relist(key informer.Key)
 }
 
 // Listed is which objects are in a cache.

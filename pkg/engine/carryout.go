@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -40,6 +41,11 @@ type attempt struct {
 	surprising map[plan.Object]bool
 	// made are the objects that it has written itself, which contradict nothing.
 	made map[types.UID]bool
+	// verified is when what the plan was decided by was known to be so still: the watched object, by "", and the questions,
+	// by their keys; guarded by verifying.
+	verified  map[string]time.Time
+	version   string // of the watched object, as the plan has left it
+	verifying sync.Mutex
 	// batch is how many objects of a rule may be created at the same time.
 	batch map[plan.Rule]int
 	// claimed is how many writes under way count for the limits of a rule, and competing how
@@ -58,11 +64,17 @@ func (e *Engine) carryOut(ctx context.Context, now *active, key Key, record *rec
 		engine: e, now: now, key: key, record: record, asked: asked, tried: record.ineffective, made: map[types.UID]bool{},
 		wrote: map[plan.Rule]bool{}, unfinished: map[plan.Rule]bool{},
 		latest: map[plan.Object]plan.Object{}, surprising: map[plan.Object]bool{}, batch: map[plan.Rule]int{},
+		verified: map[string]time.Time{}, version: versionOf(asked.watched),
 		outcome: outcome{
 			looked: true, waits: slices.ContainsFunc(decided.Decisions, waits), troubles: troubled(decided.Decisions),
 			lookAgainAt: decided.LookAgainAt,
 		},
 	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			panic(asked.hidden.panicked(cause))
+		}
+	}()
 	record.ineffective = decided.Suppressed
 	if len(decided.Operations) > 0 {
 		a.basis = a.decidedBy(decided.LookAgainAt) // Before anything is written.
@@ -71,7 +83,7 @@ func (e *Engine) carryOut(ctx context.Context, now *active, key Key, record *rec
 	defer a.endContests()
 	for rest := decided.Operations; len(rest) > 0; {
 		n := a.together(rest)
-		a.sendAll(ctx, rest[:n])
+		a.sendAll(asked.hidden.context(ctx), rest[:n])
 		rest = rest[n:]
 	}
 	if len(decided.Operations) == 0 {
@@ -170,6 +182,7 @@ type sending struct {
 	// where somebody may undo what is written.
 	competes bool
 	live     map[string]any
+	at       time.Time // when it was sent
 }
 
 // ready binds an operation to the object as the last write of the plan left it, and
@@ -237,5 +250,11 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		return *met
 	}
 	a.compete(ctx, sent)
-	return a.engine.options.Writer.Write(ctx, sent.Operation)
+	until, contradicted := a.verify(ctx, sent.Operation) // The last, as it holds for a moment.
+	if contradicted != nil {
+		return *contradicted
+	}
+	still := func() bool { return a.engine.age(until) < 0 }
+	sent.at = a.engine.options.Clock.Now()
+	return a.engine.options.Writer.Write(write.While(ctx, still), sent.Operation)
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/crew"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -22,15 +23,51 @@ import (
 // parent was there before the child, and no other object ever has its uid. What it tells
 // of the living holds for a moment, and is used once.
 type census struct {
-	turn chan struct{} // held while everything is listed
-
 	mu      sync.Mutex
+	listing bool         // somebody lists everything; guarded by mu
+	waiting map[Key]bool // to be queued when that is over; guarded by mu
 	asked   map[Key]bool // by uid, guarded by mu
 	answers map[Key]Key  // by uid, the key by name or none; guarded by mu
 }
 
 func newCensus() *census {
-	return &census{turn: make(chan struct{}, 1), asked: map[Key]bool{}, answers: map[Key]Key{}}
+	return &census{waiting: map[Key]bool{}, asked: map[Key]bool{}, answers: map[Key]Key{}}
+}
+
+// begin has an object asked about. It returns the uids of its resource that are asked about and whether the caller is to
+// list, and then to call end; otherwise somebody lists, and the object waits for him.
+func (c *census) begin(key Key) (wanted map[types.UID]bool, mine bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.answers[key]; !known {
+		c.asked[key] = true
+	}
+	if c.listing {
+		c.waiting[key] = true
+		return nil, false
+	}
+	c.listing = true
+	wanted = map[types.UID]bool{}
+	for other := range c.asked {
+		if other.GVR == key.GVR {
+			wanted[other.UID] = true
+		}
+	}
+	return wanted, true
+}
+
+// end lets others list, and returns the objects that have waited for an answer if there is one. Without one they are
+// looked at again after a while, as whatever waits, so that they do not all ask at once.
+func (c *census) end(answered bool) []Key {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listing = false
+	if !answered {
+		return nil
+	}
+	out := slices.Collect(maps.Keys(c.waiting))
+	clear(c.waiting)
+	return out
 }
 
 // ask has the next list look for an object too.
@@ -52,19 +89,6 @@ func (c *census) take(key Key) (living Key, known bool) {
 	return living, known
 }
 
-// wanted are the uids that are asked about, of a resource.
-func (c *census) wanted(of schema.GroupVersionResource) map[types.UID]bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := map[types.UID]bool{}
-	for key := range c.asked {
-		if key.GVR == of {
-			out[key.UID] = true
-		}
-	}
-	return out
-}
-
 // answer notes what a list has told.
 func (c *census) answer(of schema.GroupVersionResource, wanted map[types.UID]bool, living map[types.UID]Key) {
 	c.mu.Lock()
@@ -76,39 +100,31 @@ func (c *census) answer(of schema.GroupVersionResource, wanted map[types.UID]boo
 	}
 }
 
+// errAsked is why it is not known yet whether an object lives: a list is under way for others. The object is queued when
+// that is over.
+var errAsked = errors.New("others are asked about at present")
+
 // livingAnywhere looks for an object of which only the uid is known among all that may
-// have been parents, and for whatever else is asked about at the same time.
+// have been parents, and for whatever else is asked about at the same time. It waits for no other list than its own.
 func (e *Engine) livingAnywhere(ctx context.Context, now *active, families []rules.Family, key Key) (Key, error) {
 	c := now.census
-	err := c.wait(ctx, key)
-	if err != nil {
-		return Key{}, err
-	}
-	defer func() { <-c.turn }()
 	if living, known := c.take(key); known {
 		return living, nil
 	}
-	c.ask(key)
-	wanted := c.wanted(key.GVR)
+	wanted, mine := c.begin(key)
+	if !mine {
+		return Key{}, errAsked
+	}
+	answered := false
+	defer func() { e.enqueueEach(c.end(answered)) }()
 	living, err := e.livingAmong(ctx, families, wanted)
 	if err != nil {
 		return Key{}, fmt.Errorf("confirming that the object of which there are children is gone: %w", err)
 	}
 	c.answer(key.GVR, wanted, living)
+	answered = true
 	found, _ := c.take(key)
 	return found, nil
-}
-
-// wait returns when it is the turn of who asks about an object.
-func (c *census) wait(ctx context.Context, key Key) (err error) {
-	crew.Call(ctx, crew.Purpose{GVR: key.GVR}, func() {
-		select {
-		case c.turn <- struct{}{}:
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-	})
-	return err
 }
 
 // errFound ends a list.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -67,6 +68,16 @@ func (c *cluster) seeIn(at informer.Key, key engine.Key) {
 	if handler != nil && (before != nil || after != nil) {
 		handler.Changed(informer.Event{Key: at, Namespace: key.Namespace, Name: key.Name, Before: before, After: after})
 	}
+}
+
+// show has a cache see an object as it was at a moment.
+func (c *cluster) show(at informer.Key, object map[string]any) {
+	key := keyOf(object)
+	c.mu.Lock()
+	before := c.caches[at].objects[key]
+	c.caches[at].objects[key] = object
+	c.mu.Unlock()
+	c.handler.Changed(informer.Event{Key: at, Namespace: key.Namespace, Name: key.Name, Before: before, After: object})
 }
 
 // miss notes that a cache has not seen the last change; the lock is held.
@@ -230,6 +241,22 @@ func (c cachesOf) Version(key informer.Key) string {
 		return ""
 	}
 	return c.versionText(cache.version(c.version))
+}
+
+// Fresh implements [engine.Caches]: a cache is fresh that has missed nothing, or that lags by less than counts.
+func (c cachesOf) Fresh(key informer.Key) (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cache := c.caches[key]
+	if !c.vouched.IsZero() {
+		return c.vouched, time.Since(c.vouched) < informer.MaxStaleness
+	}
+	return time.Now(), c.recent || !c.unknown && cache != nil && len(cache.missed) == 0 && !c.unsynced[key] && !c.opaque
+}
+
+// Relist implements [engine.Caches]. Lists get no answer as long as a cache is frozen.
+func (c *cluster) Relist(key informer.Key) {
+	c.locked(func() { c.relisted = append(c.relisted, key) })
 }
 
 // Read implements [engine.Caches].

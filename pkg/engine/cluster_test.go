@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,6 +49,10 @@ type cluster struct {
 	views   map[informer.Key]map[string]any
 	wanted  []informer.Key
 	lagging bool // the caches see nothing of what the engine writes
+	// recent says that what the caches have missed is less than [informer.MaxStaleness] old, and unknown that nothing is
+	// known of that.
+	recent, unknown bool
+	vouched         time.Time // the moment at which that was known of recent caches, zero for always now
 	// asked are wanted but for what is denied, and started has each start of a cache.
 	asked, started []informer.Key
 	denied         map[informer.Key]error
@@ -55,6 +60,9 @@ type cluster struct {
 	wantOK, denyOK func() error
 	// prepared are caches that have listed before they were wanted.
 	prepared map[informer.Key]bool
+
+	// relisted are the caches that were found to lack something.
+	relisted []informer.Key
 
 	// gets counts live reads of single objects, and reads those of questions.
 	gets, reads int

@@ -39,7 +39,7 @@ func (a *attempt) decidedBy(until time.Time) contest.Basis {
 			add(keyOf(objectOf(q, object)), object)
 		}
 	}
-	return a.engine.contests.Basis(read, until)
+	return a.engine.contests.Basis(read, a.record.due, until)
 }
 
 // slowedDown keeps rules from writing more than once in a while to an object in which they
@@ -174,7 +174,7 @@ func (a *attempt) tellContests() {
 		if a.engine.open.keeping() {
 			continue
 		}
-		err := &contest.Error{Contest: c}
+		err := a.asked.hidden.error(&contest.Error{Contest: c})
 		a.engine.log(a.key).Warn("what a rule writes is undone again and again", "rule", c.Rule.String(), "err", err)
 		a.warn(c.Rule, reasonContested, err.Error())
 	}

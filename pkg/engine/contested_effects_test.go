@@ -201,6 +201,73 @@ func TestNoContest(t *testing.T) {
 	}
 }
 
+// TestClockIsNoContest holds that rules which write whenever a moment comes are not slowed
+// down, and that waiting does not excuse two rules that undo each other.
+func TestClockIsNoContest(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		rules  string
+		writes int // in an hour, at least
+		named  bool
+	}{
+		"Heartbeat": {
+			"The moment is known only after the write.", `
+  - name: beats
+    watch: widgets
+    when: olderThan(object.spec.beat ?? "1999-01-01T00:00:00Z", "20s")
+    actions: [{patch: {merge: {spec: {beat: "${stamp()}", count: "${(object.spec.count ?? 0) + 1}"}}}}]
+`, 170, false,
+		},
+		"Blinks": {
+			"Two rules take turns by the clock.", `
+  - name: lights
+    watch: widgets
+    when: object.spec.lit != true && olderThan(object.spec.since ?? "1999-01-01T00:00:00Z", "20s")
+    actions: [{patch: {merge: {spec: {lit: true, since: "${stamp()}"}}}}]
+  - name: darkens
+    watch: widgets
+    when: object.spec.lit == true && olderThan(object.spec.since ?? "1999-01-01T00:00:00Z", "20s")
+    actions: [{patch: {merge: {spec: {lit: false, since: "${stamp()}"}}}}]
+`, 170, false,
+		},
+		"Window": {
+			"The answer changes at the full minute, and half a minute later.", `
+  - name: minutely
+    watch: widgets
+    actions: [{patch: {merge: {spec: {now: "${inWindow('* * * * *', '30s', 'UTC')}", of: "${window('* * * * *', '30s', 'UTC')?.start}"}}}}]
+`, 110, false,
+		},
+		"Waits": {
+			"The first rule waits each time before it is undone again.", `
+  - name: up
+    watch: widgets
+    when: object.spec.size != 5
+    for: 10s
+    actions: [{patch: {merge: {spec: {size: 5}}}}]
+  - name: down
+    watch: widgets
+    when: object.spec.size == 5
+    actions: [{patch: {merge: {spec: {size: 6}}}}]
+`, 20, true,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			run(t, c, tc.rules, func(t *testing.T, e *engine.Engine) {
+				pass(time.Hour)
+				if got := c.count(); got < tc.writes {
+					t.Errorf("%s %d writes in an hour, want %d", tc.reason, got, tc.writes)
+				}
+				if got := e.Contests(); len(got) > 0 != tc.named {
+					t.Errorf("%s named are %v", tc.reason, got)
+				}
+			})
+		})
+	}
+}
+
 // TestContestTellsNoValues holds that what is told of a contest has names and paths only.
 func TestContestTellsNoValues(t *testing.T) {
 	c, r := newCluster(), &rival{}

@@ -75,8 +75,8 @@ type Options struct {
 	Live     Live
 	Writer   Writer
 	Recorder Recorder
-	// Housekeeping cleans up after rules that are gone; without an inventory, as in a
-	// dry run, nothing is recorded and nothing cleaned up.
+	// Housekeeping cleans up after rules that are gone; without an inventory nothing is
+	// recorded and nothing cleaned up.
 	Housekeeping Housekeeping
 	// Name makes the name of a new object from its generateName, for the watched object
 	// that asks for it; default: [RandomName].
@@ -138,6 +138,7 @@ type Engine struct {
 
 	active atomic.Pointer[active]
 	awake  atomic.Bool            // somebody works on what is queued, or is about to
+	began  time.Time              // when that was so; for those who work
 	next   *beside                // rules that wait for their caches
 	swap   sync.Mutex             // one change of the rules or of what is denied at a time
 	denied map[informer.Key]error // guarded by swap

@@ -19,6 +19,7 @@ func (e *Engine) wake() {
 	if e.awake.Swap(true) {
 		return
 	}
+	e.began = e.options.Clock.Now()
 	now := e.active.Load()
 	for _, key := range now.all {
 		if now.watched[key] {

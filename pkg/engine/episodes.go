@@ -25,7 +25,9 @@ func episodeOf(event plan.Event) episode {
 // pending is an Event that is still to be recorded.
 type pending struct {
 	event plan.Event
-	again bool
+	// hidden is what must not be told of the evaluation that wants it.
+	hidden *masker
+	again  bool
 	// aside says that no rule asked for it: who may not record it need not.
 	aside bool
 	// provided are writes that may have been carried out: there is nothing to tell of if they
@@ -84,7 +86,7 @@ func (a *attempt) begin(rule plan.Rule, events []plan.Event) {
 	previous, known := a.record.episodes[rule]
 	for _, event := range events {
 		if !previous[episodeOf(event)] {
-			a.record.unrecorded = append(a.record.unrecorded, pending{event: event, again: known})
+			a.record.unrecorded = append(a.record.unrecorded, pending{event: event, hidden: a.asked.hidden, again: known})
 		}
 	}
 	a.record.episodes[rule] = current
@@ -101,7 +103,7 @@ func (a *attempt) interject(event plan.Event) bool {
 	current := map[episode]bool{episodeOf(event): true}
 	maps.Copy(current, previous)
 	a.record.episodes[event.Rule] = current
-	a.record.unrecorded = append(a.record.unrecorded, pending{event: event, again: known})
+	a.record.unrecorded = append(a.record.unrecorded, pending{event: event, hidden: a.asked.hidden, again: known})
 	a.bound(event.Rule)
 	return true
 }
@@ -113,13 +115,13 @@ func (a *attempt) warn(rule plan.Rule, reason, message string) {
 		return
 	}
 	_, again := a.record.episodes[rule] // What is told may have come to an end before.
-	a.record.unrecorded = append(a.record.unrecorded, pending{again: again, aside: true, event: plan.Event{
+	a.record.unrecorded = append(a.record.unrecorded, pending{again: again, aside: true, hidden: a.asked.hidden, event: a.asked.hidden.event(plan.Event{
 		Rule: rule, Type: corev1.EventTypeWarning, Reason: reason, Action: reason, Message: message,
 		Regarding: plan.Object{
 			GVR: a.key.GVR, Kind: a.now.set.Kinds()[a.key.GVR].Name,
 			Namespace: a.key.Namespace, Name: a.key.Name, UID: a.record.uid,
 		},
-	}})
+	})})
 	a.bound(rule)
 }
 
@@ -135,16 +137,16 @@ func (a *attempt) bound(rule plan.Rule) {
 func (e *Engine) recordPending(ctx context.Context, record *record) error {
 	for len(record.unrecorded) > 0 {
 		next := record.unrecorded[0]
-		switch landed, err := e.landed(ctx, next.provided); {
+		switch landed, err := e.landed(next.hidden.context(ctx), next.provided); {
 		case err != nil:
-			return err
+			return next.hidden.error(err)
 		case !landed:
 			record.unrecorded = record.unrecorded[1:]
 			record.retract(next)
 			continue
 		}
-		err := e.options.Recorder.Record(ctx, next.event, next.again)
-		e.options.Observer.Recorded(next.event, err)
+		err := next.hidden.error(e.options.Recorder.Record(next.hidden.context(ctx), next.event, next.again))
+		e.options.Observer.Recorded(next.hidden.recorded(next.event), err)
 		if err != nil && (!next.aside || write.Classify(err) != write.Terminal) {
 			return err
 		}

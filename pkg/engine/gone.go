@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -67,7 +68,10 @@ func (e *Engine) reconcileGone(ctx context.Context, now *active, key Key) outcom
 	decided, asked := e.decide(now, key, record, e.seeGone(now, key))
 	if len(decided.Operations) > 0 {
 		living, err := e.living(ctx, now, families, key)
-		if err != nil {
+		switch {
+		case errors.Is(err, errAsked):
+			return outcome{state: waiting, looked: true}
+		case err != nil:
 			return outcome{}.unread(trouble{decided.Operations[0].Rules, err})
 		}
 		if living.Name != "" { // It is for the rules to say what becomes of its children.

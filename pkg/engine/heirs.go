@@ -123,8 +123,14 @@ func described(key Key, rules []plan.Rule) string {
 }
 
 // cleanUp takes away what rules have left that are gone. The others go first, as they
-// may take over what is there.
+// may take over what is there. While the engine settles, all objects are looked at before:
+// otherwise it would be a matter of luck what is left on an object that goes meanwhile.
 func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers []plan.Leftover) error {
+	if len(leftovers) > 0 {
+		if err := h.engine.open.calmed(ctx); err != nil {
+			return err
+		}
+	}
 	ready, errHeld := h.engine.withoutHeirs(ctx, now, leftovers)
 	if errHeld != nil {
 		errHeld = fmt.Errorf("cleaning up: %w", errHeld)

@@ -62,8 +62,8 @@ func newHousekeeper(e *Engine) *housekeeper {
 	return &housekeeper{engine: e, news: make(chan struct{}, 1)}
 }
 
-// halt says that the rules are about to change. What is under way ends before they
-// take effect, since a rule may have come back.
+// halt says that the rules are about to change, or that others wait for their caches. What
+// is under way ends, since a rule may have come back.
 func (h *housekeeper) halt() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -127,7 +127,7 @@ func (h *housekeeper) run(ctx context.Context) {
 // undone tells what could not be done, and returns how long to wait before it is tried
 // again.
 func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
-	unready := errors.Is(err, errIncomplete) || errors.Is(err, errLate)
+	unready := errors.Is(err, errIncomplete) || errors.Is(err, errLate) || errors.Is(err, inventory.ErrChanged)
 	if delay > firstTidy || !unready { // Caches take a moment.
 		h.say(err)
 	}
@@ -172,12 +172,22 @@ func (h *housekeeper) tidy(ctx context.Context) error {
 	}
 	searched, strays := h.engine.enqueueStrays(ctx, now, h.known())
 	h.searched = searched
-	removed, gone := book.Stale(now.leftovers, now.set.IDs())
+	removed, gone := h.stale(book, now)
 	err := h.cleanUp(ctx, now, slices.Concat(removed.All(), h.pruned(gone)))
 	if err != nil {
 		err = uncleanError{err}
 	}
 	return errors.Join(partly, strays, err)
+}
+
+// stale is what no rule leaves any more, neither of those in effect nor of those that wait
+// for their caches.
+func (h *housekeeper) stale(book inventory.Book, now *active) (removed, gone inventory.Book) {
+	leftovers, ids := now.leftovers, now.set.IDs()
+	if next, _, _ := h.engine.next.due(h.engine.options.Clock.Now()); next != nil {
+		leftovers, ids = slices.Concat(leftovers, next.leftovers), slices.Concat(ids, next.set.IDs())
+	}
+	return book.Stale(leftovers, ids)
 }
 
 // uncleanError is why rules that are gone are not cleaned up after.

@@ -89,7 +89,7 @@ func (a *attempt) isolate(decided plan.Plan) {
 		}
 	}
 	a.letGo(decided.Decisions)
-	if a.onlyIsolated(setbacks) {
+	if a.onlySlowed(setbacks) {
 		a.outcome.state = settled // The quarantine says when it is looked at again.
 	}
 }
@@ -129,19 +129,13 @@ func (e *Engine) release(key Key, done func(plan.Rule) bool) {
 	}
 }
 
-// onlyIsolated reports whether nothing is to be tried again but what is in quarantine.
+// onlySlowed reports whether nothing is to be tried again but what is tried slowly.
 // What was written besides has still to be seen.
-func (a *attempt) onlyIsolated(setbacks []setback) bool {
+func (a *attempt) onlySlowed(setbacks []setback) bool {
 	return a.outcome.state == retry && !a.outcome.wrote && !a.outcome.split &&
 		!slices.ContainsFunc(setbacks, func(s setback) bool {
-			return s.Passes || slices.ContainsFunc(s.rules, func(rule plan.Rule) bool { return !a.engine.isolated(a.key, rule) })
+			return s.Passes || slices.ContainsFunc(s.rules, func(rule plan.Rule) bool { return !a.engine.quarantine.Slows(a.key, rule) })
 		})
-}
-
-// isolated reports whether a rule is in quarantine.
-func (e *Engine) isolated(key Key, rule plan.Rule) bool {
-	c, _ := e.quarantine.Of(key, rule)
-	return c.Isolated
 }
 
 // tellIsolated says so once a quarantine, and on the object unless that has been told of
@@ -184,14 +178,14 @@ func (e *Engine) setBack(key Key, result outcome) outcome {
 	if result.looked || e.open.keeping() {
 		return result
 	}
-	isolated := false
+	slowed := false
 	for _, s := range result.setbacks {
 		if e.quarantine.Fail(key, plan.Rule{}, s.Setback, quarantine.Grounds[*active]{}) {
 			e.logIsolated(key, plan.Rule{}, s.Err)
 		}
-		isolated = e.isolated(key, plan.Rule{}) && !s.Passes
+		slowed = e.quarantine.Slows(key, plan.Rule{}) && !s.Passes
 	}
-	if isolated && !result.wrote {
+	if slowed && !result.wrote {
 		result.state = settled // The quarantine says when it is looked at again.
 	}
 	return result

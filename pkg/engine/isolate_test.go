@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/quarantine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -92,7 +93,7 @@ func TestQuarantine(t *testing.T) {
 		want   []string // after it
 	}{
 		"Refused": {
-			"It will be refused again, so it is put there at once.", write.Terminal,
+			"It will be refused again, so it is not tried again soon.", write.Terminal,
 			[]int64{0, 10_000, 30_000},
 			[]string{"a [at-least-three]: refused, 3, next 10s"},
 		},
@@ -153,6 +154,39 @@ func TestQuarantine(t *testing.T) {
 				}
 				if got := c.logged("out of quarantine"); got != told {
 					t.Errorf("%s its end is told %d times", tc.reason, got)
+				}
+			})
+		})
+	}
+}
+
+// TestOneFailure holds that a rule which was refused once is not said to keep failing.
+func TestOneFailure(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		after  func(c *cluster)
+	}{
+		"Allowed": {"An API server that has just started did not know the right yet.", func(c *cluster) {
+			c.locked(func() { c.answer = nil })
+		}},
+		"Gone": {"The object was just being deleted.", func(c *cluster) { c.remove("a") }},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			refuse(c, "at-least-three", write.Terminal)
+			run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
+				tc.after(c)
+				if got := e.Quarantined(); len(got) > 0 || len(e.QuarantinedObjects()) > 0 {
+					t.Errorf("%s in quarantine: %v", tc.reason, got)
+				}
+				pass(quarantine.Respite + time.Second)
+				if got := size(c, "a"); got != int64(3) && c.get("a") != nil {
+					t.Errorf("%s it is not tried again: size %v", tc.reason, got)
+				}
+				if n := c.logged("quarantine"); n > 0 || slices.ContainsFunc(c.events, isolation) {
+					t.Errorf("%s %d lines in the log, events %v", tc.reason, n, c.events)
 				}
 			})
 		})

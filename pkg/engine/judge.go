@@ -22,11 +22,13 @@ func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) 
 	result.Err = a.asked.hidden.error(result.Err)
 	told := a.asked.hidden.operation(sent.Operation)
 	a.contend(sent, told, result)
-	a.engine.options.Observer.Wrote(told, result.Class)
-	a.record.recorded.wrote(a.engine.options.Clock.Now(), sent.Rules, result.Class)
-	a.engine.open.wrote(result.Class)
-	if !a.foreseen(result.Err) {
-		a.log(ctx, told, result)
+	if result.Class != write.Repeated {
+		a.engine.options.Observer.Wrote(told, result.Class)
+		a.record.recorded.wrote(a.engine.options.Clock.Now(), sent.Rules, result.Class)
+		a.engine.open.wrote(result.Class)
+		if !a.foreseen(result.Err) {
+			a.log(ctx, told, result)
+		}
 	}
 	if result.Echo != nil {
 		a.expect(result)
@@ -39,7 +41,7 @@ func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) 
 		a.wrote[rule] = true
 		delete(a.record.refused, rule)
 	}
-	if result.Class == write.Simulated {
+	if result.Class == write.Simulated || result.Class == write.Repeated {
 		maps.Copy(a.record.ineffective, sent.planned.All()) // Without a name of our own.
 		return
 	}
@@ -61,7 +63,7 @@ func (a *attempt) judge(ctx context.Context, sent sending, result write.Result) 
 
 // expect has the caches show what was written, or missed.
 func (a *attempt) expect(result write.Result) {
-	a.engine.expect(a.now, a.key, a.record, await{Echo: *result.Echo}, result.Object)
+	a.engine.expect(a.now, a.key, a.record, await{Echo: *result.Echo, hidden: a.asked.hidden}, result.Object)
 	if !result.Class.Failed() {
 		a.made[result.Echo.Object.UID] = true
 	}
@@ -78,6 +80,9 @@ func (a *attempt) chain(sent sending, result write.Result) {
 	a.surprising[target] = result.Echo == nil || result.Echo.Gone // Nothing more can be written to it.
 	if result.Echo != nil {
 		a.latest[target] = result.Echo.Object
+		if keyOf(target) == a.key { // It was as it was evaluated.
+			a.verified[""], a.version = sent.at, result.Echo.Object.ResourceVersion
+		}
 	}
 	if !sent.CameTrue(result.Object) {
 		a.surprising[target] = true

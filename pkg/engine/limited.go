@@ -192,6 +192,14 @@ func (l *limited) save() {
 	}
 }
 
+// settled is called when it is known what became of writes that count.
+func (l *limited) settled() {
+	if l.Unsaved() {
+		l.save()
+	}
+	l.free()
+}
+
 // free queues what waits.
 func (l *limited) free() {
 	l.mu.Lock()
@@ -208,15 +216,22 @@ func (l *limited) await(key Key) {
 	l.waiting[key] = true
 }
 
-// note is the book with the pauses that are known. Nobody can have paused a rule that is
+// note is the book with the pauses and counts that are known. Nobody can have paused a rule that is
 // gone from a set which is there.
 func (l *limited) note(book inventory.Book, now *active, prune func(set plan.Rule) bool) inventory.Book {
 	gone := map[plan.Rule]bool{}
-	for _, pause := range book.Pauses() {
-		set := pause.Rule.OfSet()
-		gone[pause.Rule] = now.sets[set] || prune != nil && prune(set)
+	lost := func(rule plan.Rule) {
+		set := rule.OfSet()
+		gone[rule] = now.sets[set] || prune != nil && prune(set)
 	}
-	return book.Pausing(l.Store(book.Pauses(), func(id plan.Rule) bool { return gone[id] })...)
+	for _, pause := range book.Pauses() {
+		lost(pause.Rule)
+	}
+	for _, count := range book.Counts() {
+		lost(count.Rule)
+	}
+	isGone := func(id plan.Rule) bool { return gone[id] }
+	return book.Pausing(l.Store(book.Pauses(), isGone)...).Counting(l.StoreCounts(book.Counts(), isGone)...)
 }
 
 // learn takes over what is stored of the sets in effect then, which is at least of a
@@ -224,6 +239,7 @@ func (l *limited) note(book inventory.Book, now *active, prune func(set plan.Rul
 func (l *limited) learn(book inventory.Book, now *active, partly error, version uint64) {
 	missing, _ := errors.AsType[*inventory.PartialError](partly)
 	read := func(set plan.Rule) bool { return now.sets[set] && !missing.Lacks(set) }
+	l.Recall(book.Counts(), read)
 	over, resumed := l.Learn(book.Pauses(), read, version)
 	l.over(over)
 	l.resume(resumed, "it is asked to")

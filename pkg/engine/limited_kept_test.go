@@ -116,9 +116,11 @@ func TestWaitsUntilPausesAreKnown(t *testing.T) {
 func TestPauseIsStoredAtLast(t *testing.T) {
 	c, s := newCluster(), &shelf{}
 	runWith(t, c, s.house(false), load(t, growing("{maxObjects: 2}")), func(t *testing.T, e *engine.Engine) {
+		c.putMany(t, 2)
+		pass(time.Minute)
 		s.failing(errRefused)
-		c.putMany(t, 6)
-		pass(time.Hour)
+		c.putFrom(t, 2, 6)
+		pass(time.Minute)
 		if n := c.grown(); n != 2 || len(e.Paused()) != 1 {
 			t.Errorf("it has written for %d objects, paused %v", n, e.Paused())
 		}
@@ -128,6 +130,52 @@ func TestPauseIsStoredAtLast(t *testing.T) {
 			t.Errorf("stored %+v", stored)
 		}
 	})
+}
+
+// TestCountsOutliveLeaders holds that a rule whose process is another one all the time writes for
+// no more objects than it may, and that what was counted is stored now and then, not with
+// each write.
+func TestCountsOutliveLeaders(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		limit   string
+		fails   bool
+		objects int // that come with each process
+		most    int // objects that are written for
+		updates int // of what is stored, at most
+	}{
+		"One":      {reason: "Each is stored before the next.", limit: "{maxObjects: 1}", objects: 3, most: 1, updates: 3},
+		"Few":      {reason: "The same.", limit: "{maxObjects: 5}", objects: 2, most: 5, updates: 7},
+		"Many":     {reason: "All but a tenth of the limit, less one, by each of 10 processes.", limit: "{maxObjects: 100}", objects: 50, most: 100 + 10*9, updates: 25},
+		"Unstored": {reason: "It cannot be stored.", limit: "{maxObjects: 100}", fails: true, objects: 50, most: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, s := newCluster(), &shelf{}
+			set := load(t, growing(tc.limit))
+			for i := range 10 {
+				runWith(t, c, s.house(false), set, func(t *testing.T, _ *engine.Engine) {
+					pass(time.Second)
+					if tc.fails {
+						s.failing(errRefused)
+					}
+					for j := range tc.objects {
+						c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: w%d}, spec: {size: 1}}`, i*tc.objects+j))
+					}
+					pass(10 * time.Second)
+				})
+				c.restart()
+				if tc.fails {
+					break
+				}
+			}
+			if n := c.grown(); n > tc.most || n == 0 {
+				t.Errorf("%s It has written for %d objects, want at most %d", tc.reason, n, tc.most)
+			}
+			if n := s.changes(); n > tc.updates {
+				t.Errorf("%s %d updates of what is stored, want at most %d", tc.reason, n, tc.updates)
+			}
+		})
+	}
 }
 
 // TestPausesOfRulesThatAreGone holds what is forgotten of them.

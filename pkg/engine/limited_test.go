@@ -27,7 +27,13 @@ func growing(limits string) string { return fmt.Sprintf(grows, limits) }
 // put stores as many small widgets.
 func (c *cluster) putMany(t *testing.T, n int) {
 	t.Helper()
-	for i := range n {
+	c.putFrom(t, 0, n)
+}
+
+// putFrom does so for those from a number on.
+func (c *cluster) putFrom(t *testing.T, first, n int) {
+	t.Helper()
+	for i := first; i < n; i++ {
 		c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: w%d}, spec: {size: 1}}`, i))
 	}
 }

@@ -1,9 +1,15 @@
 package engine
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
@@ -35,17 +41,16 @@ func (s *source) masker(seen sight, decided plan.Plan) *masker {
 	if len(read)+len(written) == 0 && !blind {
 		return nil
 	}
-	out := newMasker(s.asker, read, written, decided.Operations)
-	out.blind = blind
-	return out
+	return newMasker(s.asker.GVR, seen.Object, read, written, decided.Operations, blind)
 }
 
 // newMasker is apart from where it turns out that there is nothing to hide, so that this
 // costs nothing.
-func newMasker(asker Key, read []map[string]any, written, planned []plan.Operation) *masker {
-	return &masker{learn: func(values *redact.Values) {
-		// Words that name the objects are in every line anyway.
-		values.Except(asker.Namespace, asker.Name, asker.GVR.Resource, asker.GVR.Group)
+func newMasker(gvr schema.GroupVersionResource, watched map[string]any, read []map[string]any, written, planned []plan.Operation, blind bool) *masker {
+	return &masker{blind: blind, learn: func(values *redact.Values) {
+		// These words are in every line anyway, and none of them is from a Secret.
+		values.Except(gvr.Resource, gvr.Group)
+		values.Except(plan.GivenNames(watched)...)
 		for _, object := range read {
 			values.Learn(object)
 		}
@@ -56,17 +61,10 @@ func newMasker(asker Key, read []map[string]any, written, planned []plan.Operati
 			}
 		}
 		for _, operation := range planned {
-			values.Except(operation.Target.Namespace, operation.Target.Name, operation.Target.GVR.Resource)
+			values.Except(operation.Target.GVR.Resource)
+			learnPrefix(values, generateName(operation))
 		}
 	}}
-}
-
-// harmless is the cause of a panic as it may be told: it may be about what was read.
-func (s *source) harmless(cause any, seen sight) any {
-	if hidden := s.masker(seen, plan.Plan{}); hidden != nil {
-		return hidden.error(fmt.Errorf("%v", cause))
-	}
-	return cause
 }
 
 // secrets are those among the answers.
@@ -104,6 +102,13 @@ func learnChange(values *redact.Values, change plan.Change) {
 	}
 }
 
+// learnPrefix takes what is left of a value in a name that is too long with it.
+func learnPrefix(values *redact.Values, prefix string) {
+	if left := Named(prefix, ""); left != prefix && values.Text(prefix) != prefix {
+		values.LearnField("stringData", left)
+	}
+}
+
 // known returns the values, for as long as the lock is held.
 func (m *masker) known() *redact.Values {
 	if m.learn != nil {
@@ -121,6 +126,8 @@ func (m *masker) reasons() *redact.Values {
 	return m.known()
 }
 
+// error masks an error. Those that keep rules from something are masked where they begin:
+// whatever is told of them later is harmless.
 func (m *masker) error(err error) error {
 	if m == nil || err == nil {
 		return err
@@ -128,6 +135,67 @@ func (m *masker) error(err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.reasons().Error(err)
+}
+
+// panicked is the cause of a panic as it may be told: it may be about what was read.
+func (m *masker) panicked(cause any) any {
+	if m == nil {
+		return cause
+	}
+	return m.error(fmt.Errorf("%v", cause))
+}
+
+// context is for requests: the Kubernetes client logs their addresses, which have names of
+// objects in them, and what the API server warns of.
+func (m *masker) context(ctx context.Context) context.Context {
+	if m == nil {
+		return ctx
+	}
+	return klog.NewContext(ctx, logr.FromSlogHandler(maskedLog{logr.ToSlogHandler(klog.FromContext(ctx)), m}))
+}
+
+// maskedLog is a log in which values are masked.
+type maskedLog struct {
+	slog.Handler
+	hidden *masker
+}
+
+// Handle implements [slog.Handler].
+func (l maskedLog) Handle(ctx context.Context, r slog.Record) error {
+	var attrs []slog.Attr
+	r.Attrs(func(a slog.Attr) bool {
+		attrs = append(attrs, a)
+		return true
+	})
+	shown := slog.NewRecord(r.Time, r.Level, l.hidden.text(r.Message), r.PC)
+	shown.AddAttrs(l.hidden.attrs(attrs)...)
+	return l.Handler.Handle(ctx, shown)
+}
+
+// WithAttrs implements [slog.Handler].
+func (l maskedLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return maskedLog{l.Handler.WithAttrs(l.hidden.attrs(attrs)), l.hidden}
+}
+
+// WithGroup implements [slog.Handler].
+func (l maskedLog) WithGroup(name string) slog.Handler {
+	return maskedLog{l.Handler.WithGroup(name), l.hidden}
+}
+
+func (m *masker) attrs(attrs []slog.Attr) []slog.Attr {
+	out := slices.Clone(attrs)
+	for i, a := range attrs {
+		if told := a.Value.Resolve().String(); m.text(told) != told {
+			out[i].Value = slog.StringValue(m.text(told))
+		}
+	}
+	return out
+}
+
+func (m *masker) text(text string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known().Text(text)
 }
 
 // plan masks decisions and Events before anything is made of them: an Event is named by
@@ -166,6 +234,24 @@ func (m *masker) event(e plan.Event) plan.Event {
 	return m.masked(e)
 }
 
+// recorded is an Event that may be told of: it is not the one that is recorded, which says
+// which object it is about.
+func (m *masker) recorded(e plan.Event) plan.Event {
+	if m == nil {
+		return e
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.Regarding = m.object(e.Regarding)
+	return e
+}
+
+// object hides what an object is called. The caller holds the lock.
+func (m *masker) object(o plan.Object) plan.Object {
+	o.Namespace, o.Name = m.known().Text(o.Namespace), m.known().Text(o.Name)
+	return o
+}
+
 func (m *masker) masked(e plan.Event) plan.Event {
 	values := m.known()
 	e.Reason, e.Action, e.Message = values.Text(e.Reason), values.Text(e.Action), values.Text(e.Message)
@@ -180,7 +266,8 @@ func (m *masker) operation(o plan.Operation) plan.Operation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	secret := o.Target.IsSecret()
-	o.Body, o.Predicted, o.Unseen = m.known().Body(secret, o.Body), nil, nil
+	o.Target, o.Body = m.object(o.Target), m.known().Body(secret, o.Body)
+	o.Predicted, o.Unseen, o.Confirm, o.Reads = nil, nil, nil, nil
 	o.Changes = m.shown(o.Changes, secret)
 	return o
 }
@@ -212,7 +299,7 @@ func (m *masker) shown(all []plan.Change, secret bool) []plan.Change {
 		out[i].Before, out[i].After = hide(change.Before), hide(change.After)
 		out[i].Path = make(plan.Path, len(change.Path))
 		for j, step := range change.Path {
-			out[i].Path[j] = values.Name(step)
+			out[i].Path[j] = values.Key(step)
 		}
 	}
 	return out

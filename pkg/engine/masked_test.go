@@ -50,7 +50,7 @@ func (s secretKinds) Resource(gvr schema.GroupVersionResource) *types.Resource {
 func withSecrets(t *testing.T, text string) *rules.Set {
 	t.Helper()
 	return compile(t, rules.Options{Schemas: types.NewCatalog(secretKinds{}), Carries: engine.Carries, Sensitive: func(string) bool { return true }},
-		head+"    secrets: {version: v1, resource: secrets}\n  rules:\n"+text)
+		head+"    secrets: {version: v1, resource: secrets}\n    items: {group: example.com, version: v1, resource: items}\n  rules:\n"+text)
 }
 
 // witness is told all that an engine tells.
@@ -161,6 +161,49 @@ const quotes = `
     actions: [{event: {reason: Never, message: never}}]
 `
 
+// secretly is a rule that names a password, and has actions.
+func secretly(name, actions string) string {
+	return `
+  - name: ` + name + `
+    watch: widgets
+    with: {login: {resource: secrets, name: login}}
+    let: {password: "fromBase64(login?.data?.password ?? '')"}
+    actions:` + actions
+}
+
+var (
+	tells = secretly("tells", `
+    - event: {reason: Told, message: "it is ${password}, or ${upper(password)}"}
+`)
+	names = tells + secretly("names", `
+    - apply: {resource: items, manifest: {metadata: {name: "made-${password}", labels: {"${password}": "${password}"}, annotations: {"${password}": x}}, spec: {list: ["${password}"]}}}
+`)
+	generates = tells + strings.Replace(secretly("generates", `
+    - when: len(made) < 2
+      create: {in: made, manifest: {metadata: {generateName: "${password}-"}}}
+`), "with: {", "with: {made: {resource: items, all: true}, ", 1)
+	elsewhere = tells + secretly("elsewhere", `
+    - apply: {resource: items, owned: false, manifest: {metadata: {namespace: "${password}", name: "${upper(password)}"}}}
+`)
+	points = secretly("points", `
+    - patch: {json: [{op: add, path: "/spec/${password}", value: 1}]}
+`)
+	repeats = secretly("repeats", `
+    - forEach: {element: "${[password, upper(password)]}"}
+      apply: {resource: items, manifest: {metadata: {name: "${element}-${index}"}}}
+`)
+	// finds is about an item that the password names.
+	finds = `
+  - name: finds
+    watch: widgets
+    with: {login: {resource: secrets, name: login}, found: {resource: items, name: "${fromBase64(login?.data?.password ?? '')}"}}
+    actions:
+    - event: {target: found, reason: Found, message: found}
+`
+	fights = strings.Replace(finds, "event: {target: found, reason: Found, message: found}",
+		`patch: {target: found, merge: {spec: {size: "${(found?.spec?.size ?? 0) + 1}"}}}`, 1)
+)
+
 // TestNothingTellsASecret follows values of Secrets out of an evaluation, by every way
 // there is. What an engine tells unmasked shows that a case has the value go that way.
 func TestNothingTellsASecret(t *testing.T) {
@@ -170,6 +213,7 @@ func TestNothingTellsASecret(t *testing.T) {
 		}
 	}
 	poisoned := func(plan.Operation) *write.Result { panic("poisoned by " + canary) }
+	quoting := func() error { return fmt.Errorf("webhook: it must not be %q: %w", canary, errRefused) }
 	audited := func(text string) string {
 		return strings.Replace(text, "    watch:", "    mode: Audit\n    watch:", 1)
 	}
@@ -178,18 +222,30 @@ func TestNothingTellsASecret(t *testing.T) {
 		answer        func(plan.Operation) *write.Result
 		panics        bool
 		ways          string // that values go
+		event         func() error
 	}{
-		"copied":        {"A field, its name and an Event.", copies, nil, false, "events log recorded writes"},
-		"audited":       {"What would be written.", audited(copies), nil, false, "log writes"},
-		"refused":       {"An answer that quotes.", copies, refused(canary), false, "log report writes"},
-		"panic":         {"A panic tells what it met.", copies, poisoned, false, "log report writes"},
-		"early panic":   {"Also where nothing was decided yet.", copies, nil, true, "log report"},
-		"watched":       {"A Secret that is looked at.", watches, nil, false, "events recorded writes"},
-		"stored":        {"What is written to one.", stores, nil, false, "events recorded writes"},
-		"would store":   {"Or would be.", audited(stores), nil, false, "writes"},
-		"stored not":    {"Or was refused.", stores, refused(pigeon), false, "log report writes"},
-		"another rule":  {"A rule that has not read it has its copy.", quotes, nil, false, "decisions events recorded"},
-		"missing right": {"Nothing is masked where nothing was read.", atLeastThree, nil, false, ""},
+		"copied":             {"A field, its name and an Event.", copies, nil, false, "events log recorded writes", nil},
+		"audited":            {"What would be written.", audited(copies), nil, false, "log writes", nil},
+		"refused":            {"An answer that quotes.", copies, refused(canary), false, "log report writes", nil},
+		"panic":              {"A panic tells what it met.", copies, poisoned, false, "log report writes", nil},
+		"early panic":        {"Also where nothing was decided yet.", copies, nil, true, "log report", nil},
+		"watched":            {"A Secret that is looked at.", watches, nil, false, "events recorded writes", nil},
+		"stored":             {"What is written to one.", stores, nil, false, "events recorded writes", nil},
+		"would store":        {"Or would be.", audited(stores), nil, false, "writes", nil},
+		"stored not":         {"Or was refused.", stores, refused(pigeon), false, "log report writes", nil},
+		"another rule":       {"A rule that has not read it has its copy.", quotes, nil, false, "decisions events recorded", nil},
+		"missing right":      {"Nothing is masked where nothing was read.", atLeastThree, nil, false, "", nil},
+		"named":              {"The name of what is made, and its labels.", names, nil, false, "events log recorded writes", nil},
+		"named not":          {"Or would be.", names, refused(canary), false, "events log recorded report writes", nil},
+		"generated":          {"The beginning of a name.", generates, nil, false, "events log recorded writes", nil},
+		"elsewhere":          {"Where it is made.", elsewhere, nil, false, "events log recorded writes", nil},
+		"pointed at":         {"A field of a JSON patch.", points, nil, false, "log writes", nil},
+		"repeated":           {"Elements.", repeats, nil, false, "log writes", nil},
+		"found":              {"An Event on what it names.", finds, nil, false, "recorded", nil},
+		"not recorded":       {"An answer to an Event.", tells, nil, false, "log recorded report", quoting},
+		"not recorded there": {"The name of what it is about.", finds, nil, false, "log recorded report", quoting},
+		"late panic":         {"Whatever it happens in.", tells, nil, false, "log report", func() error { panic("poisoned by " + canary) }},
+		"restless":           {"What it gives up on.", fights, nil, false, "log report writes", nil},
 	}
 	for name, tc := range cases {
 		for _, unmasked := range []bool{true, false} {
@@ -197,7 +253,8 @@ func TestNothingTellsASecret(t *testing.T) {
 				c, w := newCluster(), &witness{panics: tc.panics}
 				c.put(t, login)
 				c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 5, note: `+pigeon+`, told: `+canary+`}}`)
-				c.answer = tc.answer
+				c.put(t, `{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: `+canary+`}, spec: {size: 1}}`)
+				c.answer, c.eventOK = tc.answer, tc.event
 				settledBy(t, c, w, tc.rules, unmasked)
 				var have []string
 				for _, channel := range []string{"decisions", "events", "log", "recorded", "report", "writes"} {
@@ -219,7 +276,7 @@ func TestNothingTellsASecret(t *testing.T) {
 
 func leaks(text string) bool {
 	for _, value := range []string{canary, pigeon, "Y2FuYXJ5LWluLWEtbWluZQ"} {
-		if strings.Contains(text, value) {
+		if strings.Contains(text, value) || strings.Contains(strings.ToLower(text), value) {
 			return true
 		}
 	}

@@ -34,9 +34,16 @@ type record struct {
 	// object that was written, and since is when the last of it was learnt.
 	awaits map[Key]await
 	since  time.Time
+	// read is the version of the object that a live read gave last.
+	read readVersion
 	// names are those given to new objects of which it is not known whether they were
 	// made.
 	names unresolved
+	// rest is when time alone changes what the rules want, where they wanted to write nothing
+	// when it was evaluated last; zero for never. due says that the last evaluation came after
+	// the rest of the one before.
+	rest time.Time
+	due  bool
 	// held is since when rules with `for` hold.
 	held held
 	// ineffective is what the API server accepted and what changed nothing; it
@@ -60,6 +67,12 @@ type record struct {
 	silent string
 	// recorded is for who asks.
 	recorded recorded
+}
+
+// readVersion is a version that the API server gave, and the moment before it was asked.
+type readVersion struct {
+	version string
+	at      time.Time
 }
 
 // of returns the record of the object, a new one where another object had the

@@ -86,7 +86,7 @@ func TestGeneratedNames(t *testing.T) {
 		},
 		"MadeAndTaken": {
 			reason:  "Neither tells, so that the name is sent again, and taken by what is ours.",
-			arrange: func(_ *testing.T, c *cluster) { unreadable(c, 1); c.frozen[allItems] = true },
+			arrange: func(_ *testing.T, c *cluster) { unreadable(c, 1); c.frozen[allItems], c.recent = true, true },
 			after: func(_ *cluster, n int, _ plan.Operation, result write.Result) write.Result {
 				if n == 1 {
 					return lost
@@ -97,7 +97,7 @@ func TestGeneratedNames(t *testing.T) {
 		},
 		"TakenByNobodyKnows": {
 			reason:  "Who has the name cannot be told, so that it is asked again.",
-			arrange: func(_ *testing.T, c *cluster) { unreadable(c, 1); c.frozen[allItems] = true },
+			arrange: func(_ *testing.T, c *cluster) { unreadable(c, 1); c.frozen[allItems], c.recent = true, true },
 			after: func(_ *cluster, n int, _ plan.Operation, result write.Result) write.Result {
 				switch n {
 				case 1:
@@ -139,7 +139,7 @@ func TestGeneratedNames(t *testing.T) {
 		},
 		"MadeUnversioned": {
 			reason:  "Nothing tells when the caches have seen it, so that it is wanted again, and taken by what is ours.",
-			arrange: func(_ *testing.T, c *cluster) { c.frozen[allItems] = true },
+			arrange: func(_ *testing.T, c *cluster) { c.frozen[allItems], c.recent = true, true },
 			after: func(_ *cluster, n int, _ plan.Operation, result write.Result) write.Result {
 				if n == 1 {
 					result.Echo = nil

@@ -43,7 +43,7 @@ func (a *attempt) unrecorded(operation plan.Operation) *obstacle {
 // too.
 func (a *attempt) putOff(operation plan.Operation, because *obstacle) {
 	a.leave(operation)
-	trouble := trouble{operation.Rules, because.err}
+	trouble := trouble{operation.Rules, a.asked.hidden.error(because.err)}
 	if because.retry {
 		a.outcome = a.outcome.heldBack(trouble)
 	} else {

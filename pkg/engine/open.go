@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -21,9 +22,10 @@ type open struct {
 	mu     sync.Mutex
 	idle   chan struct{} // closed when nothing is left; nil while no books are kept
 	caches map[informer.Key]int
-	house  bool        // there is housekeeping to do
-	more   func() bool // reports whether there has come more; immutable
-	keys   map[Key]int // counts how often the key was queued
+	house  bool          // there is housekeeping to do
+	calm   chan struct{} // closed when nothing else is left; nil where nobody waits
+	more   func() bool   // reports whether there has come more; immutable
+	keys   map[Key]int   // counts how often the key was queued
 	// looks are the last evaluation of each object.
 	looks  map[Key]left
 	rounds map[Key]int // of writes
@@ -140,6 +142,22 @@ func (o *open) busy() bool {
 	return len(o.keys) > 0 || len(o.caches) > 0
 }
 
+// calmed returns once there is nothing to do but housekeeping, at once where no books are
+// kept.
+func (o *open) calmed(ctx context.Context) error {
+	o.mu.Lock()
+	if o.idle == nil || len(o.keys)+len(o.caches) == 0 {
+		o.mu.Unlock()
+		return nil
+	}
+	if o.calm == nil {
+		o.calm = make(chan struct{})
+	}
+	calm := o.calm
+	o.mu.Unlock()
+	return wait(ctx, calm)
+}
+
 // keepHouse notes that there is more housekeeping to do.
 func (o *open) keepHouse() {
 	o.mu.Lock()
@@ -223,7 +241,14 @@ func (o *open) summary() Report {
 }
 
 func (o *open) check() {
-	if len(o.keys) > 0 || len(o.caches) > 0 || o.house {
+	if len(o.keys) > 0 || len(o.caches) > 0 {
+		return
+	}
+	if o.calm != nil {
+		close(o.calm)
+		o.calm = nil
+	}
+	if o.house {
 		return
 	}
 	select {

@@ -224,3 +224,37 @@ func TestOrphansShareAList(t *testing.T) {
 		}
 	})
 }
+
+// TestOrphansLeaveRoom holds that many orphans whose parents are looked for, in a list that gets no answer, keep no other
+// object waiting, and that they go once there is one.
+func TestOrphansLeaveRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const orphans = 200
+		c := newCluster()
+		name := func(i int) string { return fmt.Sprintf("p%d", i) }
+		for i := range orphans {
+			c.put(t, strings.Replace(parent, "name: a", "name: "+name(i), 1))
+		}
+		stop := start(t, c.engine(), families(t, pruned))
+		pass(time.Minute)
+		stop()
+		for i := range orphans {
+			c.remove(name(i))
+		}
+		c.restart()
+		answered := make(chan struct{})
+		c.liveOK = func() error { <-answered; return nil }
+		defer start(t, c.engine(), families(t, pruned+atLeastThree))()
+		pass(5 * time.Second)
+		c.put(t, `{metadata: {namespace: ns, name: other}, spec: {size: 1}}`)
+		pass(time.Second)
+		if got := size(c, "other"); got != int64(3) {
+			t.Errorf("another object waits: its size is %v", got)
+		}
+		close(answered)
+		pass(10 * time.Second)
+		if left := len(c.list(items)); left > 0 {
+			t.Errorf("%d children of %d are left", left, orphans)
+		}
+	})
+}

@@ -155,7 +155,7 @@ func (e *Engine) evaluate(ctx context.Context, now *active, key Key, record *rec
 		return e.await(record)
 	}
 	if len(decided.Operations) > 0 && e.open.unsettled(key) {
-		return outcome{looked: true}.failed(trouble{decided.Operations[0].Rules, e.restless(decided.Operations)}, true)
+		return outcome{looked: true}.failed(trouble{decided.Operations[0].Rules, asked.hidden.error(e.restless(decided.Operations))}, true)
 	}
 	return e.carryOut(ctx, now, key, record, decided, asked)
 }
@@ -165,7 +165,7 @@ func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.
 	related := &source{engine: e, asker: key, watched: seen.Object}
 	defer func() {
 		if cause := recover(); cause != nil {
-			panic(related.harmless(cause, seen))
+			panic(related.masker(seen, plan.Plan{}).panicked(cause))
 		}
 	}()
 	seen.Related, seen.Explain = related, e.options.Explain
@@ -173,6 +173,11 @@ func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.
 		HeldSince: record.held.under(now.set), Separate: record.separate, Ineffective: record.ineffective,
 	}
 	decided := now.set.Evaluate(seen.Snapshot)
+	record.due = !record.rest.IsZero() && !seen.Now.Before(record.rest)
+	record.rest = time.Time{}
+	if len(decided.Operations) == 0 {
+		record.rest = decided.LookAgainAt
+	}
 	related.done()
 	related.hidden = related.masker(seen, decided)
 	related.hidden.plan(&decided)

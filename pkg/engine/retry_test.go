@@ -75,6 +75,10 @@ func TestStalePatchIsNotSentAgain(t *testing.T) {
 	c.answer = func(o plan.Operation) *write.Result {
 		now := o.Target
 		now.ResourceVersion = "99"
+		key := keyOf(decode(t, small))
+		c.locked(func() {
+			c.stored[key] = merged(c.stored[key], map[string]any{"metadata": map[string]any{"resourceVersion": "99"}})
+		})
 		return &write.Result{Class: write.Stale, Err: errRefused, Echo: &write.Echo{Object: now}}
 	}
 	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {

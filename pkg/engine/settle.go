@@ -45,6 +45,11 @@ func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
 	if err := e.SetRules(set); err != nil {
 		return Report{}, err
 	}
+	if e.house != nil {
+		// Before the first write: one that waits for it would be sent apart from others to
+		// the same object, or with them, as it happens. An error is told when it is tried again.
+		_, _ = e.house.record(running, e.active.Load())
+	}
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)

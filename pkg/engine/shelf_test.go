@@ -15,9 +15,10 @@ import (
 // shelf is an inventory that can fail, and a sweep that notes what it is asked for.
 type shelf struct {
 	inventory.Memory
-	mu    sync.Mutex
-	fails error
-	swept []string
+	mu      sync.Mutex
+	fails   error
+	changed int // guarded by mu
+	swept   []string
 	// during is called by each sweep, with what ends it early.
 	during func(ctx context.Context) error
 }
@@ -28,7 +29,19 @@ func (s *shelf) Update(ctx context.Context, change func(inventory.Book) inventor
 	if s.fails != nil {
 		return inventory.Book{}, s.fails
 	}
-	return s.Memory.Update(ctx, change)
+	before, _ := s.Load(ctx)
+	after, err := s.Memory.Update(ctx, change)
+	if !after.Equal(before) {
+		s.changed++
+	}
+	return after, err
+}
+
+// changes is how often something else was stored.
+func (s *shelf) changes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
 }
 
 func (s *shelf) failing(err error) {

@@ -115,6 +115,13 @@ func (e *Engine) seeLive(ctx context.Context, now *active, key Key, record *reco
 // stray reports whether the object was read live, as no cache has it.
 func (s *sight) stray() bool { return s.found == present && s.SelectedBy == nil && s.unsure == nil }
 
+// isAtLeast reports whether resourceVersion a is b or comes after it. Where a server's versions cannot be compared, none
+// comes after another.
+func isAtLeast(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return a == b || err == nil && order >= 0
+}
+
 // older reports whether resourceVersion a comes before b. Where a server's
 // versions cannot be compared, nothing is older: the guards of the writes
 // still hold.

@@ -31,6 +31,10 @@ func (e *Engine) SetRules(set *rules.Set) error {
 	}
 	before := e.active.Load()
 	others := slices.DeleteFunc(next.caches(), before.wants)
+	if e.house != nil {
+		e.house.halt()
+		defer e.house.resume()
+	}
 	e.next.begin(next, awaited, e.options.Clock.Now()) // First, as they may be complete at once.
 	e.active.Store(before.beside(others))
 	if err := e.want(append(before.caches(), others...)); err != nil {

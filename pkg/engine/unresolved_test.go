@@ -41,7 +41,7 @@ func loseFirst(t *testing.T) *cluster {
 	c := newCluster()
 	c.names = []string{"1", "2", "3", "4"}
 	c.put(t, small)
-	c.frozen[allItems] = true
+	c.frozen[allItems], c.recent = true, true
 	c.liveOK = func() error {
 		c.locked(func() { c.liveOK = nil })
 		return errRefused

@@ -76,16 +76,20 @@ func (w Wish) manager() string {
 // operation is the request without its body.
 func (b *batch) operation(kind Type) *Operation {
 	return &Operation{
-		Target: b.place.target, Subresource: b.place.subresource, Type: kind, Manager: b.manager, Confirm: b.confirm(),
+		Target: b.place.target, Subresource: b.place.subresource, Type: kind, Manager: b.manager,
+		Confirm: b.once(func(w Wish) []Read { return w.Confirm }), Reads: b.once(func(w Wish) []Read { return w.Reads }),
 	}
 }
 
-// confirm has each look-up once.
-func (b *batch) confirm() []Read {
+// once has each look-up of the wishes once.
+func (b *batch) once(of func(Wish) []Read) []Read {
+	if len(b.wishes) == 1 {
+		return of(b.wishes[0])
+	}
 	var out []Read
 	seen := map[string]bool{}
 	for _, wish := range b.wishes {
-		for _, read := range wish.Confirm {
+		for _, read := range of(wish) {
 			if key := read.Key(); !seen[key] {
 				seen[key] = true
 				out = append(out, read)

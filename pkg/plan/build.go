@@ -93,6 +93,9 @@ func (b builder) build(joined *batch, current map[string]any) (*Operation, []Dec
 	case Delete:
 		return b.remove(joined, current), nil
 	default:
+		if b.allKnown(joined, current) {
+			return nil, nil
+		}
 		return b.update(joined, current)
 	}
 }

@@ -33,7 +33,24 @@ func (l Leftover) CleanUp(object map[string]any) *Operation {
 	if len(operations) == 0 {
 		return nil
 	}
-	return &operations[0]
+	operation := &operations[0]
+	if operation.Type == Apply {
+		operation.Predicted = disowned(object, operation.Manager, operation.Subresource)
+	}
+	return operation
+}
+
+// disowned is the object without what the manager owns. What becomes of the values only
+// the API server knows.
+func disowned(object map[string]any, manager, subresource string) map[string]any {
+	path := Path{"metadata", "managedFields"}
+	all, _ := Lookup(object, path)
+	entries, _ := all.([]any)
+	rest := slices.DeleteFunc(slices.Clone(entries), func(element any) bool {
+		entry, _ := element.(map[string]any)
+		return appliedBy(entry, manager) && Text(entry, "subresource") == subresource
+	})
+	return mergePatched(object, nested(path, rest))
 }
 
 func (l Leftover) target(object map[string]any) Object {

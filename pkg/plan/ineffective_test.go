@@ -128,6 +128,11 @@ func TestAllMarksSuppressEverything(t *testing.T) {
 		wish(t, "a", Merge, current, `{spec: {x: 1, w: 2}}`),
 		wish(t, "b", Apply, current, `{spec: {z: 1}}`),
 	}
+	for _, rule := range []string{"c", "d"} { // The second finalizer is put beside the first.
+		held := wish(t, rule, Merge, current, `{}`)
+		held.Type, held.Body = Finalize, Finalizer{Name: "example.com/" + rule, Present: true}
+		wishes = append(wishes, held)
+	}
 	known := Marks{}
 	for _, o := range Build(wishes, Options{}).Operations {
 		for mark := range o.All() {

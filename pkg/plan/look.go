@@ -50,6 +50,15 @@ func Label(object map[string]any, key string) string {
 	return Text(object, "metadata", "labels", key)
 }
 
+// GivenNames are the namespace and the name of an object. There are none where rules made it:
+// they may have them from a Secret.
+func GivenNames(object map[string]any) []string {
+	if Label(object, LabelSet) != "" {
+		return nil
+	}
+	return []string{Text(object, "metadata", "namespace"), Text(object, "metadata", "name")}
+}
+
 // Annotation is the same for an annotation.
 func Annotation(object map[string]any, key string) string {
 	return Text(object, "metadata", "annotations", key)

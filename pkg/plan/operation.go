@@ -35,7 +35,9 @@ type Operation struct {
 	// Confirm are the look-ups of the snapshot that a live read must confirm
 	// before the operation is sent.
 	Confirm []Read
-	Unseen  *Unseen // as of a [Wish]
+	// Reads are the look-ups that the rules may have decided by.
+	Reads  []Read
+	Unseen *Unseen // as of a [Wish]
 }
 
 // Change is a field that an operation writes, with the rule that asked for it.

@@ -21,6 +21,8 @@ type Wish struct {
 	// Confirm are the look-ups that led here and must be confirmed by a live
 	// read.
 	Confirm []Read
+	// Reads are the look-ups that the rule may have decided by.
+	Reads []Read
 	// Unseen is there of an apply that is to make its target where it was looked for
 	// among what selectors select only.
 	Unseen *Unseen
@@ -66,11 +68,11 @@ type claim struct {
 	member bool
 }
 
-// fields is the body of a merge patch, an apply or a create; claims has checked
-// it.
+// fields is the body of a merge patch, an apply or a create, as the API server returns it;
+// claims has checked it.
 func (w Wish) fields() map[string]any {
 	fields, _ := w.Body.(map[string]any)
-	return fields
+	return w.Target.returned(fields)
 }
 
 // steps is the body of a JSON patch; claims has checked it.
@@ -150,12 +152,13 @@ func typeName(value any) string {
 func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
 	switch w.Type {
 	case JSON:
-		return jsonPatched(current, w.Body)
+		after, err := jsonPatched(current, w.Body)
+		return w.Target.returned(after), err
 	case Finalize:
 		f, err := w.finalizer()
 		return f.applyTo(current), err
 	default:
-		return withoutNewEmpty(current, mergePatched(current, w.fields())), nil
+		return withoutNewEmpty(current, w.Target.returned(mergePatched(current, w.fields()))), nil
 	}
 }
 

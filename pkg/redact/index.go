@@ -47,7 +47,7 @@ func (x *index) from(i int, text string) int {
 // spans are where values of at least so many bytes are in a text. Those that overlap are
 // one. Without ok, it was too much to look for.
 func (x *index) spans(text string, atLeast int) (out []span, ok bool) {
-	left := most
+	left, text := most, folded(text)
 	for i := 0; i+shortest <= len(text); i++ {
 		if !x.starts[[shortest]byte([]byte(text[i:i+shortest]))] {
 			continue

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// shortestInName is how many bytes a value must have to be looked for in names and keys.
-const shortestInName = 10
+// shortestInKey is how many bytes a value must have to be looked for in names of fields.
+const shortestInKey = 10
 
 // Plain stands for any value. It tells nothing of it.
 func Plain(string) string { return "(masked)" }
@@ -30,9 +30,9 @@ func (v *Values) Mask(value string) string {
 // Text masks the values in a text. Those that overlap are masked as one.
 func (v *Values) Text(text string) string { return v.replace(text, shortest) }
 
-// Name is the same for a name or key, in which short values are left: words such as name
-// and admin are values of many a Secret, and an object without its keys says nothing.
-func (v *Values) Name(name string) string { return v.replace(name, shortestInName) }
+// Key is the same for the name of a field, in which short values are left: words such as
+// name and admin are values of many a Secret, and an object without its keys says nothing.
+func (v *Values) Key(name string) string { return v.replace(name, shortestInKey) }
 
 func (v *Values) replace(text string, atLeast int) string {
 	switch {

@@ -4,7 +4,7 @@ import "fmt"
 
 // Body masks an object as it is stored, or a body that is written to one: a map, or the
 // steps of a JSON patch. Of a Secret, it masks all values whether they were learned or not,
-// and tells which there are. What names an object is left alone. The body is not changed.
+// and tells which there are. The body is not changed.
 func (v *Values) Body(secret bool, body any) any {
 	switch body := body.(type) {
 	case map[string]any:
@@ -60,7 +60,7 @@ func (v *Values) step(secret bool, step any) any {
 		case key == "op":
 			out[key] = value
 		case isText && (key == "path" || key == "from"):
-			out[key] = v.Name(text)
+			out[key] = v.Key(text)
 		default:
 			out[key] = v.Tree(value)
 		}
@@ -78,27 +78,13 @@ func (v *Values) step(secret bool, step any) any {
 func (v *Values) object(secret bool, content map[string]any) map[string]any {
 	out := make(map[string]any, len(content))
 	for key, value := range content {
-		metadata, isMap := value.(map[string]any)
 		switch {
 		case secret && isData(key):
 			out[key] = v.data(value)
 		case key == "apiVersion", key == "kind":
 			out[key] = value
-		case key == "metadata" && isMap:
-			out[key] = v.metadata(metadata)
 		default:
-			out[v.Name(key)] = v.Tree(value)
-		}
-	}
-	return out
-}
-
-// metadata leaves names alone: they are shown with every object.
-func (v *Values) metadata(content map[string]any) map[string]any {
-	out := v.fields(content)
-	for _, key := range []string{"name", "namespace"} {
-		if value, there := content[key]; there {
-			out[key] = value
+			out[v.Key(key)] = v.Tree(value)
 		}
 	}
 	return out
@@ -107,7 +93,7 @@ func (v *Values) metadata(content map[string]any) map[string]any {
 func (v *Values) fields(content map[string]any) map[string]any {
 	out := make(map[string]any, len(content))
 	for key, value := range content {
-		shown := v.Name(key)
+		shown := v.Key(key)
 		out[shown] = v.Tree(value)
 		if text, ok := value.(string); ok && key == lastApplied {
 			out[shown] = v.Mask(text)

@@ -40,9 +40,9 @@ func TestBody(t *testing.T) {
 			`{"data":{"a":"MQ==","b":"(masked)","c":["(masked)",1,true,null]}}`,
 		},
 		"names": {
-			"What names an object is shown with it anyway.", false,
-			`{"apiVersion":"nginx","kind":"nginx","metadata":{"name":"nginx","namespace":"nginx","labels":{"nginx":"nginx"}},"name":"nginx"}`,
-			`{"apiVersion":"nginx","kind":"nginx","metadata":{"name":"nginx","namespace":"nginx","labels":{"nginx":"(masked)"}},"name":"(masked)"}`,
+			"A rule may name an object by a value.", false,
+			`{"apiVersion":"nginx","kind":"nginx","metadata":{"name":"nginx","namespace":"a-nginx","labels":{"nginx":"nginx"}},"name":"nginx"}`,
+			`{"apiVersion":"nginx","kind":"nginx","metadata":{"name":"(masked)","namespace":"a-(masked)","labels":{"nginx":"(masked)"}},"name":"(masked)"}`,
 		},
 		"keys": {
 			"Short words are keys.", false,

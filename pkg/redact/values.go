@@ -28,7 +28,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // learned any more, the rest is.
 type Values struct {
 	standIn func(value string) string
-	known   map[string]bool
+	known   map[string]bool // folded, as exceptions are
 	except  map[string]bool
 	bytes   int
 	tooMuch bool
@@ -86,7 +86,7 @@ func (v *Values) Except(words ...string) {
 		if v.except == nil {
 			v.except = map[string]bool{}
 		}
-		if !v.except[word] {
+		if word = folded(word); !v.except[word] {
 			v.except[word], v.index = true, nil
 		}
 	}
@@ -183,13 +183,17 @@ func (v *Values) leaves(value any) {
 // look has a text be looked for in all spellings. What is in JSON, or in quotes, may be so
 // twice: a reason quotes a text that a rule made with toJSON.
 func (v *Values) look(text string, atLeast int) {
-	if len(text) < atLeast || isFrame(text) || slices.Contains([]string{"true", "false", "null", "none"}, text) || v.known[text] {
+	word := folded(text)
+	if len(text) < atLeast || isFrame(text) || slices.Contains([]string{"true", "false", "null", "none"}, word) || v.known[word] {
 		return
 	}
 	for _, once := range spellings(text) {
 		for _, twice := range spellings(once) {
-			v.keep(twice)
+			v.keep(folded(twice))
 		}
+	}
+	for _, escaped := range escapes(text) {
+		v.keep(folded(escaped))
 	}
 }
 

@@ -56,6 +56,12 @@ func TestText(t *testing.T) {
 		"JSON file":    {"Logins of registries.", []string{`{"auths":{"a":[{"password":"hunter2-hunter2"}]}}`}, "hunter2-hunter2", "(masked)"},
 		"no JSON":      {"It only begins so.", []string{`{"auths`}, `{"auths`, "(masked)"},
 		"word":         {"Words that are everywhere.", []string{"true", "null", "none"}, "true null none", "true null none"},
+		"case":         {"A name is in lower case, and a variable in upper case.", []string{"Hunter2"}, "hunter2 HUNTER2", "(masked) (masked)"},
+		"any case":     {"A word is one in any case.", []string{"True", "NONE"}, "true none", "true none"},
+		"long letters": {"What is not ASCII stays as long as it is.", []string{"pÄssİwort"}, "İ: pÄSSİWORT!", "İ: (masked)!"},
+		"path":         {"In an address.", []string{"it is #1!"}, `Get "/api/v1/pods/it%20is%20%231%21": EOF`, `Get "/api/v1/pods/(masked)": EOF`},
+		"query":        {"In its parameters.", []string{"a=b&c d"}, "labelSelector=a%3Db%26c+d", "labelSelector=(masked)"},
+		"pointer":      {"In a JSON patch.", []string{"ab/cd~ef"}, "/data/ab~1cd~0ef", "/data/(masked)"},
 		"not UTF-8":    {"Bytes are bytes.", []string{"\xff\xfe\xfd\xfc"}, "a\xff\xfe\xfd\xfcb", "a(masked)b"},
 		"cut":          {"What is there in part is not the value.", []string{"hunter2-hunter2"}, "hunter2", "hunter2"},
 	}
@@ -125,19 +131,19 @@ func TestLearnField(t *testing.T) {
 
 func TestExcept(t *testing.T) {
 	t.Parallel()
-	values := learned("nginx", "nginx-password")
+	values := learned("Nginx", "nginx-password")
 	values.Except("nginx")
-	values.Except("nginx", "other")
+	values.Except("Nginx", "other")
 	if got, want := values.Text("pod nginx: nginx-password"), "pod nginx: (masked)"; got != want {
 		t.Errorf("want %q, got %q", want, got)
 	}
 }
 
-func TestName(t *testing.T) {
+func TestKey(t *testing.T) {
 	t.Parallel()
 	values := learned("admin", "hunter2-hunter2")
 	for name, want := range map[string]string{"admin": "admin", "administrator-x": "administrator-x", "a-hunter2-hunter2": "a-(masked)"} {
-		if got := values.Name(name); got != want {
+		if got := values.Key(name); got != want {
 			t.Errorf("want %q, got %q", want, got)
 		}
 	}
@@ -230,7 +236,7 @@ func FuzzText(f *testing.F) {
 				}
 			}
 		}
-		values.Name(text)
+		values.Key(text)
 		values.Tree(map[string]any{"kind": "Secret", before: text})
 	})
 }

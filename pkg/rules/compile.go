@@ -39,7 +39,7 @@ func Compile(sets []*spec.Set, options Options) (*Set, document.Errors) {
 	if len(errs.Of(document.Mistake)) > few {
 		return nil, errs.Sorted() // Nobody reads on to the doubts, which take work.
 	}
-	errs = append(errs, elsewhere(doubt.Of(doubted(all)), errs)...)
+	errs = append(errs, elsewhere(doubt.Of(doubted(all, options.Schemas)), errs)...)
 	if len(errs.Of(document.Mistake)) > 0 {
 		return nil, errs.Sorted()
 	}

@@ -2,39 +2,40 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/doubt"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
-// elsewhere leaves out the doubts about what is wrong anyhow.
+// elsewhere leaves out the doubts about what is wrong anyhow, there or within it.
 func elsewhere(doubts, found document.Errors) document.Errors {
-	type place struct {
-		file         string
-		line, column int
-	}
-	wrong := map[place]bool{}
-	for _, mistake := range found.Of(document.Mistake) {
-		wrong[place{mistake.File, mistake.Line, mistake.Column}] = true
-	}
-	return slices.DeleteFunc(doubts, func(d *document.Error) bool { return wrong[place{d.File, d.Line, d.Column}] })
+	mistakes := found.Of(document.Mistake)
+	return slices.DeleteFunc(doubts, func(d *document.Error) bool {
+		return slices.ContainsFunc(mistakes, func(m *document.Error) bool {
+			within, is := strings.CutPrefix(m.Path, d.Path)
+			return m.File == d.File && (m.Line == d.Line && m.Column == d.Column || is && d.Path != "" && strings.HasPrefix(within, "["))
+		})
+	})
 }
 
 // doubted are rules as far as they can be suspicious.
-func doubted(all []*Rule) []*doubt.Rule {
+func doubted(all []*Rule, schemas *schema.Catalog) []*doubt.Rule {
 	out := make([]*doubt.Rule, len(all))
 	for i, rule := range all {
-		out[i] = rule.doubted()
+		out[i] = rule.doubted(schemas)
 	}
 	return out
 }
 
-func (r *Rule) doubted() *doubt.Rule {
+func (r *Rule) doubted(schemas *schema.Catalog) *doubt.Rule {
 	f := r.footing()
 	return &doubt.Rule{
 		ID: r.ID, Set: r.set, Source: r.source, Names: r.names,
 		When: r.when, Steps: r.steps, Selections: r.selections,
+		Schemas:   schemas,
 		Constants: map[string]any{"params": r.params, "rule": r.about},
 		Traces:    action.Traces{Footprint: f.out, Shapes: f, Watched: r.watchedResources()},
 	}

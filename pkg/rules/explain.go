@@ -35,6 +35,8 @@ func (s *Set) Explain(snapshot Snapshot, id plan.Rule, hidden ...*redact.Values)
 	for _, values := range hidden {
 		x.hidden.LearnFrom(values)
 	}
+	x.hidden.Except(plan.GivenNames(snapshot.Object)...)
+	out.Object.Namespace, out.Object.Name = x.hidden.Text(object.Namespace), x.hidden.Text(object.Name)
 	for i := range out.Obstacles {
 		out.Obstacles[i].Text = x.hidden.Text(out.Obstacles[i].Text)
 	}

@@ -136,7 +136,7 @@ func (s *showing) change(wish plan.Wish, change plan.Change, written *document.N
 	secret := written != nil || wish.Target.IsSecret() && len(change.Path) > 0 && (change.Path[0] == "data" || change.Path[0] == "stringData")
 	path := slices.Clone(change.Path)
 	for i, step := range path {
-		path[i] = s.values.Name(step)
+		path[i] = s.values.Key(step)
 		_, there := plan.Lookup(wish.Current, change.Path[:i+1])
 		if written != nil && !there && !mentions(written, step) {
 			path[i] = trace.Masked

@@ -48,3 +48,29 @@ func TestExplainHidden(t *testing.T) {
 		t.Errorf("what is in the way tells it:\n%s", shown)
 	}
 }
+
+// TestExplainNames holds that a name is masked like any other value where rules have made the
+// object: they may have it from a Secret.
+func TestExplainNames(t *testing.T) {
+	set := mustLoad(t, world+`
+  rules:
+  - name: reads
+    watch: tidbclusters
+    actions: [{event: {reason: Seen, message: "it is ${object.spec.copy}"}}]
+`)
+	hidden := redact.New(redact.Plain)
+	hidden.Learn(map[string]any{"stringData": map[string]any{"token": "canary-in-a-mine"}})
+	for labels, want := range map[string]string{"{}": "it is canary-in-a-mine", "{dyncontroller.dev/set: any}": "it is (masked)"} {
+		snapshot := rules.Snapshot{
+			GVR: tidbclusters, SelectedBy: set.Selections(), Now: noon, Related: relation.Objects{},
+			Object: named(t, "TidbCluster", `{metadata: {name: canary-in-a-mine, namespace: db, uid: u-1, labels: `+labels+`}, spec: {copy: canary-in-a-mine}}`),
+		}
+		told := set.Explain(snapshot, plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "reads"}, hidden)
+		if got := told.Actions[0].Turns[0].Events[0].Message; got != want {
+			t.Errorf("labelled %s it says %q, want %q", labels, got, want)
+		}
+		if masked := told.Object.Name == "(masked)"; masked != strings.HasSuffix(want, "(masked)") {
+			t.Errorf("labelled %s it is called %q", labels, told.Object.Name)
+		}
+	}
+}

@@ -27,7 +27,8 @@ func (x *explanation) showing() *showing {
 	s := &showing{explanation: x, values: redact.New(redact.Plain)}
 	s.values.LearnFrom(x.hidden)
 	object := x.turn.action.Object
-	s.values.Except(object.Namespace, object.Name, object.GVR.Resource, object.GVR.Group)
+	s.values.Except(object.GVR.Resource, object.GVR.Group)
+	s.values.Except(plan.GivenNames(x.turn.action.Current)...)
 	if object.IsSecret() {
 		s.values.Learn(x.turn.action.Current)
 	}

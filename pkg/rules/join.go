@@ -58,11 +58,16 @@ func canonicalOf(sets []*Set) func(apischema.GroupVersionResource, map[string]an
 // Of returns the set of the rules that act as one identity, with what is known of
 // their resources and the warnings in their files. It may have no rules.
 func (s *Set) Of(identity types.NamespacedName) *Set {
+	return s.Only(func(rule *Rule) bool { return rule.Identity() == identity })
+}
+
+// Only returns the set of the rules that are to be kept, with the same of them.
+func (s *Set) Only(keep func(*Rule) bool) *Set {
 	var own []*Rule
 	files := map[string]bool{}
 	kinds := map[apischema.GroupVersionResource]plan.Kind{}
 	for _, rule := range s.rules {
-		if rule.Identity() != identity {
+		if !keep(rule) {
 			continue
 		}
 		own = append(own, rule)

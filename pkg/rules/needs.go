@@ -83,8 +83,8 @@ func (n *needs) sending() {
 	}
 }
 
-// confirming adds what it takes to ask once more for names that were not found, as is
-// done before something is made or deleted.
+// confirming adds what it takes to read once more what the rule looks up by name, as is
+// done before something is made or deleted, or a finalizer is taken off.
 func (n *needs) confirming() {
 	for _, related := range n.rule.names.Related() {
 		if !related.ByName() {
@@ -139,6 +139,7 @@ func (n *needs) holding() {
 	for _, all := range (Holder{n.rule.ID, n.rule.selections}).Everything() {
 		n.add(all, "list")
 	}
+	n.confirming()
 }
 
 // leaving adds what it takes to be certain that a parent is gone, and to find what

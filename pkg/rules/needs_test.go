@@ -185,6 +185,13 @@ func TestNeeds(t *testing.T) {
 			"Labels are nothing to RBAC.", `watch: labelled, onDelete: {actions: [{delete: {}}]}`,
 			[]string{"delete,get,list,patch,watch persistentvolumeclaims cluster-wide"},
 		},
+		"hold by name": {
+			"What it is held for is read once more before it is let go.",
+			`watch: nodes, with: {user: {resource: configmaps, name: user, namespace: a}}, onDelete: {actions: [` + event + `], done: user == nil}`,
+			[]string{
+				"get,list,watch configmaps in namespace a", "get,list,patch,watch nodes cluster-wide", "create,get,update events.events.k8s.io in namespace default",
+			},
+		},
 		"audited": {
 			"Who writes nothing needs no right to.", `mode: Audit, watch: one, actions: [` + merge + `,` + event + `, {patch: {apply: {metadata: {labels: {a: b}}}}}]`,
 			[]string{`get,list,watch configmaps "settings" in namespace a`},

@@ -229,17 +229,21 @@ func (t *turn) letGo() {
 	t.freed = append(t.freed, t.rule.finalizer(t.action.Object, t.action.Current, false))
 }
 
-// confirm has what cannot be taken back wait for a live look at what was decided
-// from the absence of a named object.
+// confirm says by which look-ups the rule may have decided what it wants. What cannot be taken back waits for a live
+// look where a named object was not found.
 func (t *turn) confirm() {
-	missed := t.reader.Missed()
-	if len(missed) == 0 {
+	if len(t.action.Wishes)+len(t.freed) == 0 {
 		return
+	}
+	seen, missed := t.reader.Seen(), t.reader.Missed()
+	for i := range t.freed {
+		t.freed[i].Reads = seen
 	}
 	for i := range t.action.Wishes {
 		wish := &t.action.Wishes[i]
+		wish.Reads = seen
 		creates := wish.Type == plan.Create || wish.Type == plan.Apply && wish.Target.UID == ""
-		if creates || wish.Type == plan.Delete {
+		if len(missed) > 0 && (creates || wish.Type == plan.Delete) {
 			wish.Confirm = append(wish.Confirm, missed...)
 		}
 	}

@@ -56,7 +56,7 @@ func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
 	}
 	var clauses map[plan.Rule][]scenario.Clause
 	s, err := scenario.Start(ctx, scenario.Setup{
-		Rules: e.Rules, Server: server, Now: e.Now, Order: queue.FIFO, Objects: all,
+		Rules: e.Rules, Server: server, Now: e.Now, Order: queue.FIFO, Objects: all, Schemas: Schemas(e.Definitions, all),
 		Looked: func(snapshot rules.Snapshot, _ []plan.Decision) { clauses = judged(e.Rules, snapshot) },
 	})
 	if err != nil {
@@ -69,6 +69,10 @@ func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
 	phase := s.Phases()[0]
 	for i := range phase.Decisions {
 		phase.Decisions[i].Clauses = clauses[phase.Decisions[i].Of]
+		for j := range phase.Decisions[i].Clauses {
+			clause := &phase.Decisions[i].Clauses[j]
+			clause.Clause = s.Hidden().Text(clause.Clause)
+		}
 	}
 	return Outcome{phase}, nil
 }

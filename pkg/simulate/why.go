@@ -87,7 +87,7 @@ func (w *witness) looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 			if at >= 0 {
 				q.told = new(w.set.Explain(snapshot, decisions[at].Rule, w.hidden))
 			}
-		case q.evaluation == 0 && w.evaluation <= w.end.evaluations(q.phase) && snapshot.Identity().String() == q.object:
+		case q.evaluation == 0 && w.evaluation <= w.end.evaluations(q.phase) && w.hidden.Text(snapshot.Identity().String()) == q.object:
 			q.last, q.during = &snapshot, w.evaluation > w.end.evaluations(q.phase-1)
 		}
 	}

@@ -18,6 +18,7 @@ func House() [][]string {
 		{"./pkg/simulate/apiserver/builtin", "./pkg/simulate/queue"},
 		{"./pkg/simulate/storage"},
 		{"./pkg/engine"},
+		{"./pkg/engine/dryrun"},
 		{"./pkg/engine/cleanup"},
 		{"./pkg/engine/contest", "./pkg/engine/crew", "./pkg/engine/informer", "./pkg/engine/inventory", "./pkg/engine/lane", "./pkg/engine/live", "./pkg/engine/quarantine", "./pkg/engine/related", "./pkg/engine/write"},
 		{"./pkg/engine/limit"},

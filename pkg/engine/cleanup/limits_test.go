@@ -92,6 +92,26 @@ func TestSweepStops(t *testing.T) {
 	}
 }
 
+// TestSweepConfirms holds that nothing is sent any more once the rule may not be gone.
+func TestSweepConfirms(t *testing.T) {
+	c := newCluster(t, `name: x, finalizers: [HOLD-a]`, `name: xx, finalizers: [HOLD-a]`)
+	back := errors.New("it is back")
+	options := c.options()
+	options.Confirm = func(_ context.Context, rule plan.Rule) error {
+		if rule != finalizer.Rule {
+			t.Errorf("it asked about %s", rule)
+		}
+		if len(c.sent) > 0 {
+			return back
+		}
+		return nil
+	}
+	done, err := cleanup.Sweep(t.Context(), options, []plan.Leftover{finalizer})
+	if !errors.Is(err, back) || len(done) > 0 || len(c.sent) != 1 {
+		t.Errorf("got %v, %v after %v", done, err, c.sent)
+	}
+}
+
 // TestSweepWaits holds that an API server that asks for time gets it.
 func TestSweepWaits(t *testing.T) {
 	tests := map[string]struct {

@@ -51,19 +51,20 @@ func (p *pass) visit(ctx context.Context, object map[string]any) error {
 }
 
 // clean takes the leftover from the object, and returns the object as it is then,
-// nil where it is gone or on its way.
+// nil where it is gone or on its way. Nothing of a dry run is stored: the object is then
+// as it was, and the leftover is not looked for again.
 func (p *pass) clean(ctx context.Context, l plan.Leftover, object map[string]any) map[string]any {
-	answer := next{object: object}
+	answer := next{object: object, simulated: true} // Nothing has happened.
 	for sent := 0; ; sent++ {
 		operation := p.group.served(l).CleanUp(answer.object)
-		if operation == nil {
-			if sent > 0 {
-				p.cleaned++
-			}
+		switch {
+		case operation == nil && answer.simulated:
+			return object
+		case operation == nil:
+			p.cleaned++
 			return answer.object
-		}
-		p.open[l] = true
-		if sent == attempts {
+		case sent == attempts:
+			p.open[l] = true
 			cause := cmp.Or(answer.cause, errors.New("it is accepted, and nothing changes"))
 			p.failures.add(l, fmt.Errorf("giving up on %s after %d requests: %w", operation.Target, attempts, cause))
 			return answer.object
@@ -72,13 +73,12 @@ func (p *pass) clean(ctx context.Context, l plan.Leftover, object map[string]any
 		switch answer.verdict {
 		case again:
 		case gone:
-			p.cleaned++
 			return nil
 		case refused:
 			p.failures.add(l, answer.cause)
 			return answer.object
-		case simulated:
-			return answer.object
+		case unknown:
+			return object
 		case stop:
 			p.stopped = answer.cause
 			return nil
@@ -90,11 +90,20 @@ func (p *pass) send(ctx context.Context, l plan.Leftover, operation plan.Operati
 	if err := ctx.Err(); err != nil {
 		return next{verdict: stop, cause: err}
 	}
+	if err := p.Confirm(ctx, l.Rule); err != nil {
+		return next{verdict: stop, cause: fmt.Errorf("cleaning up %s: %w", l, err)}
+	}
 	result := p.Writer.Write(ctx, operation)
 	p.Observe(Report{Leftover: l, Operation: operation, Result: result})
-	answer := p.judge(ctx, operation, result)
+	answer := p.judge(ctx, operation, result, object)
 	if answer.object == nil {
 		answer.object = object
+	}
+	if !answer.simulated {
+		p.open[l] = true
+		if answer.verdict == gone {
+			p.cleaned++
+		}
 	}
 	return answer
 }
@@ -103,11 +112,11 @@ func (p *pass) send(ctx context.Context, l plan.Leftover, operation plan.Operati
 type verdict int
 
 const (
-	again     verdict = iota // look at it as it is now
-	gone                     // or on its way
-	refused                  // as it will be in this pass
-	simulated                // nothing happened
-	stop                     // nor would anything else arrive
+	again   verdict = iota // look at it as it is now
+	gone                   // or on its way
+	refused                // as it will be in this pass
+	unknown                // a dry run cannot tell how it would be
+	stop                   // nor would anything else arrive
 )
 
 // next is where to go on after a request.
@@ -115,9 +124,11 @@ type next struct {
 	verdict verdict
 	object  map[string]any // as it is, as far as that is known
 	cause   error          // why the request did not do it
+	// simulated says that the object is as it would be after a dry run.
+	simulated bool
 }
 
-func (p *pass) judge(ctx context.Context, operation plan.Operation, result write.Result) next {
+func (p *pass) judge(ctx context.Context, operation plan.Operation, result write.Result, before map[string]any) next {
 	cause := result.Err
 	if result.Class.Failed() && cause == nil {
 		cause = fmt.Errorf("writing %s: %s", operation.Target, result.Class)
@@ -138,11 +149,30 @@ func (p *pass) judge(ctx context.Context, operation plan.Operation, result write
 		return p.look(ctx, operation.Target, cause)
 	case write.Unreachable:
 		return next{verdict: stop, cause: cause}
-	case write.Simulated:
-		return next{verdict: simulated}
+	case write.Simulated, write.Repeated:
+		return foreseen(operation, result.Object, before)
 	default:
 		return next{verdict: refused, cause: cause}
 	}
+}
+
+// foreseen is where to go on after a request of a dry run. Some subresources answer with
+// an object of another kind.
+func foreseen(operation plan.Operation, after, before map[string]any) next {
+	switch {
+	case operation.Type == plan.Delete, after != nil && held(before) && plan.BeingDeleted(after) && !held(after):
+		return next{verdict: gone, simulated: true}
+	case after == nil, after["kind"] != before["kind"]:
+		return next{verdict: unknown, simulated: true}
+	default:
+		return next{object: after, simulated: true}
+	}
+}
+
+func held(object map[string]any) bool {
+	finalizers, _ := plan.Lookup(object, plan.Path{"metadata", "finalizers"})
+	list, _ := finalizers.([]any)
+	return len(list) > 0
 }
 
 // look reads the object again after a request.

@@ -51,7 +51,10 @@ type Options struct {
 	Reader  Reader
 	Writer  Writer
 	Observe func(Report) // called for each request, in their order; nil for nobody
-	Clock   clock.Clock  // nil for that of the machine
+	// Confirm is asked before each request whether the rule is gone still. Its error ends the
+	// sweep of that resource. Nil confirms everything.
+	Confirm func(ctx context.Context, rule plan.Rule) error
+	Clock   clock.Clock // nil for that of the machine
 }
 
 // maxPasses bounds how often the objects of a resource are gone through. Two are
@@ -60,7 +63,8 @@ const maxPasses = 10
 
 // Sweep cleans up what the leftovers stand for, one object after another. It returns
 // those of which nothing is left, and why others are not among them: each object
-// that resists is an error and no reason to stop. A dry run leaves everything.
+// that resists is an error and no reason to stop. What a dry run would take away counts
+// as nothing left.
 //
 // It goes on until a whole list shows nothing, since a request of the rule may have
 // been under way. It ends early with the context; calling it again goes on.
@@ -70,6 +74,9 @@ func Sweep(ctx context.Context, o Options, leftovers []plan.Leftover) ([]plan.Le
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
+	}
+	if o.Confirm == nil {
+		o.Confirm = func(context.Context, plan.Rule) error { return nil }
 	}
 	var done, wanted []plan.Leftover
 	var errs []error

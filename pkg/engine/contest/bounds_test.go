@@ -137,7 +137,7 @@ func TestConcurrent(t *testing.T) {
 			for j := range 50 {
 				tracker.Suspects(rule("a"), object)
 				tracker.Begin(object)
-				tracker.Basis([]Input{{object, "u", strconv.Itoa(j)}, {target, "u", "1"}}, start)
+				tracker.Basis([]Input{{object, "u", strconv.Itoa(j)}, {target, "u", "1"}}, false, start)
 				tracker.Record(Write{
 					Watched: object, Target: object, UID: "u", Found: strconv.Itoa(2 * j), Left: strconv.Itoa(2*j + 1),
 					Fields: []Field{{Rule: rule("a"), Path: replicas, Shown: replicas, After: 1, Answered: 1, Before: 0}},

@@ -8,8 +8,9 @@
 //   - somebody else, or admission, has changed the field since, and the rule writes what
 //     it wrote before: the value is returned; or
 //   - the rule itself, or another one, has written the field last, and nothing has changed
-//     since the rule wrote there that was read then but by our own writes, nor has a
-//     moment come that it waited for: the rules are restless.
+//     since the rule wrote there that was read then but by our own writes, and the clock has
+//     no part in it: the rules are restless. The clock has, where a moment has come that the
+//     rule waited for when it wrote, or where the rules wanted nothing until a moment came.
 //
 // So a rule that follows a source, one that follows the clock, two rules that take turns as
 // a third party changes something, and one that corrects each new value that a user enters

@@ -78,6 +78,7 @@ type move struct {
 	watched Object    // default: the target
 	target  Object    // default: target
 	path    plan.Path // default: replicas
+	due     bool
 	until   time.Time
 	reads   []Object // besides what is watched
 	live    map[string]any
@@ -103,7 +104,7 @@ func (g *game) basis(m move) Basis {
 			read = append(read, Input{o, known.uid, known.version})
 		}
 	}
-	return g.tracker.Basis(read, m.until)
+	return g.tracker.Basis(read, m.due, m.until)
 }
 
 // write is by a rule, of a value.

@@ -108,10 +108,11 @@ func (j *judging) blame(found judgement, s side, known *effort) Rival {
 	return found.rival
 }
 
-// quiet reports whether nothing has changed since but by our own writes.
+// quiet reports whether nothing has changed since but by our own writes, and the clock has
+// no part in this one: it was not due, nor has a moment come that the last one knew of.
 func (j *judging) quiet(known *effort) bool {
 	passed := !known.until.IsZero() && !j.now.Before(known.until)
-	return known.basis == j.write.Basis.digest && !passed
+	return known.basis == j.write.Basis.digest && !passed && !j.write.Basis.due
 }
 
 // repeat counts one, and names the contest where there were enough.

@@ -29,7 +29,7 @@ func TestOrder(t *testing.T) {
 				w := Write{
 					Watched: watched, Target: target, UID: "u", Found: strconv.Itoa(version), Left: strconv.Itoa(version + 1),
 					Fields: []Field{{Rule: rule(name), Path: replicas, Shown: replicas, Before: before, After: after, Answered: after}},
-					Basis:  tracker.Basis([]Input{{target, "u", strconv.Itoa(version)}, {watched, "w", "1"}}, time.Time{}),
+					Basis:  tracker.Basis([]Input{{target, "u", strconv.Itoa(version)}, {watched, "w", "1"}}, false, time.Time{}),
 				}
 				version++
 				return w

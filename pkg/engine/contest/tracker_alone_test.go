@@ -56,6 +56,10 @@ func TestLeavesAlone(t *testing.T) {
 				g.write(move{rule: []string{"a", "b"}[i%2], until: g.clock.Now().Add(time.Second)}, i%2)
 			},
 		},
+		"Due": {
+			reason: "It wants nothing until a moment comes that its last write has set.",
+			round:  func(g *game, i int) { g.write(move{rule: "a", due: true}, i) },
+		},
 		"Normaliser": {
 			reason: "It corrects what a user enters, who then enters something else.",
 			round: func(g *game, i int) {

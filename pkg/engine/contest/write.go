@@ -89,6 +89,8 @@ type Input struct {
 // what our own writes have changed.
 type Basis struct {
 	digest uint64
+	// due says that time alone led to it: the rules wanted nothing before a moment came.
+	due bool
 	// until is when time alone changes what the rules want, zero for never.
 	until time.Time
 	// writers are the last writers of what was read, as far as they are ours.
@@ -100,13 +102,14 @@ type Basis struct {
 // maxWriters bounds the writers of a basis.
 const maxWriters = 8
 
-// Basis is that of an evaluation: what it read, and when time alone changes what came
-// of it, zero for never. It has to be made before anything is written that the evaluation
-// led to. Each input counts as often as it is given.
-func (t *Tracker) Basis(read []Input, until time.Time) Basis {
+// Basis is that of an evaluation: what it read, whether it was due because the rules wanted
+// nothing until a moment that has come, and when time alone changes what came of it, zero
+// for never. It has to be made before anything is written that the evaluation led to. Each
+// input counts as often as it is given.
+func (t *Tracker) Basis(read []Input, due bool, until time.Time) Basis {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := Basis{until: until}
+	out := Basis{due: due, until: until}
 	for _, input := range read {
 		known := t.peek(input.Object)
 		if known != nil && known.pending > 0 && known.state(input.Version) == nil {

@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -103,7 +104,7 @@ func (a *api) hold(key Key, holding bool) {
 func (a *api) refuse(list, watch error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.refuses, a.asked = map[string]error{"list": list, "watch": watch}, map[string]int{}
+	a.refuses, a.asked = map[string]error{"list": list, "version": list, "watch": watch}, map[string]int{}
 }
 
 // spare has it answer requests for these resources like that, whatever it refuses.
@@ -150,6 +151,22 @@ func (a *api) expire(key Key) {
 	}
 }
 
+// snapshot returns what restores the objects as they are now. Watches end then, as those of an API server that stops.
+func (a *api) snapshot() (restore func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	version, objects, log := a.version, maps.Clone(a.objects), slices.Clone(a.log)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.version, a.objects, a.log = version, maps.Clone(objects), slices.Clone(log)
+		for _, s := range a.watches {
+			close(s.events)
+		}
+		a.watches = nil
+	}
+}
+
 func (a *api) Resource(gvr schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
 	return apiResource{api: a, key: Key{GVR: gvr}}
 }
@@ -173,7 +190,11 @@ func (r apiResource) keyOf(options metav1.ListOptions) Key {
 func (r apiResource) List(_ context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	r.api.mu.Lock()
 	defer r.api.mu.Unlock()
-	if err := r.api.ask("list", r.key.GVR); err != nil {
+	verb := "list"
+	if options.Limit == 1 { // It is asked for the version alone.
+		verb = "version"
+	}
+	if err := r.api.ask(verb, r.key.GVR); err != nil {
 		return nil, err
 	}
 	list := &unstructured.UnstructuredList{Object: map[string]any{}}

@@ -1,6 +1,11 @@
 package informer
 
 import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -37,4 +42,68 @@ func TestCount(t *testing.T) {
 			t.Errorf("a cache that does not run has %d", got)
 		}
 	})
+}
+
+// TestWithin holds that a set says which cache takes too much, before its first list is complete, and that what is dropped
+// makes room.
+func TestWithin(t *testing.T) {
+	large := Key{GVR: widgets, LabelSelector: "size=large"}
+	small := Key{GVR: widgets, LabelSelector: "size=small"}
+	for _, plain := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &api{plain: plain}
+			text := strings.Repeat("x", 20_000)
+			for i := range 10 {
+				server.put(widget("a", fmt.Sprintf("s-%d", i), labelled("size", "small")))
+			}
+			var mu sync.Mutex
+			var exceeded []Key
+			set := NewSet(server, new(told), slog.New(slog.DiscardHandler))
+			set.Within(70_000, func(key Key) {
+				mu.Lock()
+				exceeded = append(exceeded, key)
+				mu.Unlock()
+				if err := set.Deny(map[Key]error{key: errNoRight}); err != nil {
+					t.Error(err)
+				}
+			})
+			defer set.Stop()
+			expect := func(reason string, times, visible int) {
+				t.Helper()
+				synctest.Wait()
+				mu.Lock()
+				defer mu.Unlock()
+				if want := slices.Repeat([]Key{large}, times); !slices.Equal(exceeded, want) {
+					t.Errorf("told %v, want %v: %s", exceeded, want, reason)
+				}
+				if n := len(set.Names(small)); n != 10 || len(set.Names(large)) != visible {
+					t.Errorf("%d and %d objects, want 10 and %d: %s", n, len(set.Names(large)), visible, reason)
+				}
+			}
+			again := func() {
+				t.Helper()
+				if err := set.Deny(nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := set.Want([]Key{large, small}); err != nil {
+				t.Fatal(err)
+			}
+			expect("There is little.", 0, 0)
+			for i := range 4 {
+				server.put(widget("a", fmt.Sprintf("l-%d", i), labelled("size", "large"), labelled("text", text)))
+			}
+			expect("It has grown.", 1, 0)
+			again()
+			expect("Its list is too much.", 2, 0)
+			server.remove(types.NamespacedName{Namespace: "a", Name: "l-0"})
+			server.remove(types.NamespacedName{Namespace: "a", Name: "l-1"})
+			again()
+			expect("It has become small enough.", 2, 2)
+			set.Stop()
+			if n := set.taken.Load(); n != 0 {
+				t.Errorf("%d bytes are counted of nothing", n)
+			}
+		})
+	}
 }

@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 )
@@ -17,10 +20,9 @@ type Load struct {
 	Objects int
 	// Bytes estimates the memory that the objects take. It is off by some tenths.
 	Bytes int64
-	// Heard is when the API server last answered a request of it, or sent an event or
+	// Heard is when the API server last answered a list of it, or sent an event or
 	// a bookmark; before the first answer, when it was started. The API server sends
-	// a bookmark about once a minute, and a watch ends after 10 minutes at the latest:
-	// one that is not heard of for longer is cut off and does not know it.
+	// a bookmark about once a minute: a watch that is not heard of for longer is cut off, and ended.
 	Heard time.Time
 }
 
@@ -43,7 +45,9 @@ type load struct {
 	clock   clock.PassiveClock
 	objects atomic.Int64
 	bytes   atomic.Int64
-	heard   atomic.Int64 // in nanoseconds since 1970
+	heard   atomic.Pointer[time.Time]
+	// bookmarks says that the API server sends bookmarks.
+	bookmarks atomic.Bool
 }
 
 func newLoad(c clock.PassiveClock) *load {
@@ -52,13 +56,22 @@ func newLoad(c clock.PassiveClock) *load {
 	return l
 }
 
-func (l *load) hear() { l.heard.Store(l.clock.Now().UnixNano()) }
+func (l *load) hear() {
+	now := l.clock.Now()
+	l.heard.Store(&now)
+}
 
-// replace counts an object as it is now for what it was before; nil is none.
-func (l *load) replace(before, after map[string]any) {
-	if l != nil {
-		l.bytes.Add(sizeOf(after) - sizeOf(before))
+// silence is for how long nothing was heard, whatever the wall clock was set to.
+func (l *load) silence() time.Duration { return l.clock.Since(*l.heard.Load()) }
+
+// replace counts an object as it is now for what it was before; nil is none. It returns by how much there is more.
+func (l *load) replace(before, after map[string]any) int64 {
+	if l == nil {
+		return 0
 	}
+	grown := sizeOf(after) - sizeOf(before)
+	l.bytes.Add(grown)
+	return grown
 }
 
 // add counts that there are more or fewer objects.
@@ -71,7 +84,7 @@ func (l *load) add(objects int64) {
 func (l *load) read(key Key) Load {
 	return Load{
 		Key: key, Objects: int(l.objects.Load()), Bytes: max(0, l.bytes.Load()),
-		Heard: time.Unix(0, l.heard.Load()),
+		Heard: l.heard.Load().Round(0),
 	}
 }
 
@@ -125,18 +138,20 @@ func sizeOfMap(fields map[string]any) int64 {
 // sizeOfText is without the header of the string.
 func sizeOfText(text string) int64 { return int64(len(text)+word-1) / word * word }
 
-// heardWatch is a watch that tells of each event but errors, bookmarks included. What
+// heardWatch is a watch that tells its informer of each event but errors, bookmarks included. What
 // stops it need not read it to its end.
 type heardWatch struct {
 	watch.Interface
-	heard   func()
+	of      *running
+	quorum  bool // it begins with a list of a quorum
 	out     chan watch.Event
 	stop    sync.Once
 	stopped chan struct{}
 }
 
-func hear(w watch.Interface, heard func()) watch.Interface {
-	h := &heardWatch{Interface: w, heard: heard, out: make(chan watch.Event), stopped: make(chan struct{})}
+func (r *running) hear(w watch.Interface, quorum bool) watch.Interface {
+	h := &heardWatch{Interface: w, of: r, quorum: quorum, out: make(chan watch.Event), stopped: make(chan struct{})}
+	r.watch.Store(h)
 	go h.pass()
 	return h
 }
@@ -158,13 +173,29 @@ func (h *heardWatch) pass() {
 			return
 		}
 		if event.Type != watch.Error {
-			h.heard()
+			h.of.heard()
+		}
+		switch event.Type {
+		case watch.Bookmark:
+			h.bookmark(event.Object)
+		case watch.Added:
+			h.of.arrived(fieldsOf(event.Object))
+		default:
 		}
 		select {
 		case h.out <- event:
 		case <-h.stopped:
 			return
 		}
+	}
+}
+
+// bookmark notes that there are bookmarks, and the one that ends the list at the beginning.
+func (h *heardWatch) bookmark(object runtime.Object) {
+	h.of.load.bookmarks.Store(true)
+	of, err := meta.Accessor(object)
+	if err == nil && h.quorum && of.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+		h.of.listed(of.GetResourceVersion())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -105,9 +106,9 @@ func until(t *testing.T, what string, condition func() bool) {
 // TestHeard holds that an informer is as fresh as what it heard last.
 func TestHeard(t *testing.T) {
 	c := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-	r := &running{load: newLoad(c), handler: deaf{}, log: slog.New(slog.DiscardHandler)}
+	r := &running{set: &Set{}, load: newLoad(c), handler: deaf{}, log: slog.New(slog.DiscardHandler)}
 	upstream := watch.NewFake()
-	w := hear(upstream, r.load.hear)
+	w := r.hear(upstream, false)
 	defer w.Stop()
 	expect := func(reason string, want int64) {
 		t.Helper()
@@ -128,8 +129,9 @@ func TestHeard(t *testing.T) {
 			go upstream.Error(&status)
 			<-w.ResultChan()
 		}, false},
-		{"A request that is answered.", func() { r.answered(nil) }, true},
-		{"One that is not.", func() { r.answered(apierrors.NewInternalError(errors.New("down"))) }, false},
+		{"A list that is answered.", func() { r.asked(true, nil) }, true},
+		{"One that is not.", func() { r.lost(apierrors.NewInternalError(errors.New("down"))) }, false},
+		{"A watch that begins may have nothing to deliver.", func() { r.answered(nil); r.asked(false, nil) }, false},
 	} {
 		c.SetTime(c.Now().Add(time.Minute))
 		want := c.Now().Unix()
@@ -138,7 +140,7 @@ func TestHeard(t *testing.T) {
 		}
 		step.happen()
 		expect(step.reason, want)
-		if i == 2 || i == 4 { // From here on, as if it had been.
+		if i == 2 || i >= 4 { // From here on, as if it had been.
 			r.load.hear()
 		}
 	}
@@ -147,26 +149,28 @@ func TestHeard(t *testing.T) {
 // TestHeardWatchEnds holds that a watch ends with what it passes on, and that who stops it
 // need not read the rest.
 func TestHeardWatchEnds(t *testing.T) {
+	r := &running{set: &Set{}, load: newLoad(clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))}
 	t.Run("upstream", func(t *testing.T) {
 		upstream := watch.NewFake()
-		w := hear(upstream, func() {})
+		w := r.hear(upstream, false)
 		upstream.Stop()
 		if _, open := <-w.ResultChan(); open {
 			t.Error("an event came out of nothing")
 		}
 		w.Stop() // As the reflector does.
 	})
-	t.Run("stopped", func(*testing.T) {
-		events := make(chan watch.Event, 2)
-		heard := make(chan struct{}, 2)
-		w := hear(watch.NewProxyWatcher(events), func() { heard <- struct{}{} })
-		events <- watch.Event{Type: watch.Added, Object: object("1")}
-		events <- watch.Event{Type: watch.Added, Object: object("2")}
-		<-heard // One is on its way, and nobody reads it.
-		w.Stop()
-		w.Stop()
-		for range w.ResultChan() { // At most the one; it ends.
-		}
+	t.Run("stopped", func(t *testing.T) {
+		synctest.Test(t, func(*testing.T) {
+			events := make(chan watch.Event, 2)
+			w := r.hear(watch.NewProxyWatcher(events), false)
+			events <- watch.Event{Type: watch.Added, Object: object("1")}
+			events <- watch.Event{Type: watch.Added, Object: object("2")}
+			synctest.Wait() // One is on its way, and nobody reads it.
+			w.Stop()
+			w.Stop()
+			for range w.ResultChan() { // At most the one; it ends.
+			}
+		})
 	})
 }
 

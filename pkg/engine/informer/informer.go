@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
@@ -71,15 +74,22 @@ type Event struct {
 type running struct {
 	key      Key
 	informer cache.SharedIndexInformer
+	resource dynamic.ResourceInterface // for requests beside those of the informer
 	handler  Handler
 	log      *slog.Logger
+	ctx      context.Context //nolint:containedctx // It is the life of the informer.
 	stop     context.CancelFunc
 	indexes  indexes
 	load     *load
 	peers    *Peers
+	set      *Set
+	taken    atomic.Int64 // bytes, those of a first list that is under way included
+	exceeds  atomic.Bool  // it was told that the caches take too much because of this one
 	trouble  trouble
-	outdated func()      // has another informer begin anew in its place
-	told     func() bool // the handler has been told of all objects of the first list
+	bound    bound
+	watch    atomic.Pointer[heardWatch] // the last one
+	outdated func()                     // has another informer begin anew in its place
+	told     func() bool                // the handler has been told of all objects of the first list
 
 	telling sync.Mutex // held while the handler is told that it is complete
 	ended   bool       // guarded by telling
@@ -100,7 +110,10 @@ func (s *Set) start(key Key, before *trouble, outdated func(*running)) (*running
 		return nil, errNoVersions
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{key: key, handler: s.handler, log: s.log, stop: cancel, load: newLoad(clock.RealClock{}), peers: s.peers}
+	r := &running{
+		key: key, handler: s.handler, log: s.log, ctx: ctx, stop: cancel, load: newLoad(clock.RealClock{}), peers: s.peers,
+		set: s, resource: s.client.Resource(key.GVR).Namespace(key.Namespace),
+	}
 	r.trouble.goOn(before)
 	r.outdated = func() { outdated(r) }
 	tweak := func(options *metav1.ListOptions) {
@@ -108,7 +121,7 @@ func (s *Set) start(key Key, before *trouble, outdated func(*running)) (*running
 		options.FieldSelector = key.FieldSelector
 	}
 	r.informer = dynamicinformer.NewFilteredDynamicInformer(
-		observed{s.client, r.asked, r.answered, r.heard}, key.GVR, key.Namespace, 0,
+		observed{s.client, r}, key.GVR, key.Namespace, 0,
 		cache.Indexers{}, tweak).Informer() // Not nil, which no index can be added to.
 	registration, err := r.prepare()
 	if err != nil {
@@ -118,6 +131,7 @@ func (s *Set) start(key Key, before *trouble, outdated func(*running)) (*running
 	r.told = registration.HasSynced
 	r.peers.join(r)
 	go r.informer.RunWithContext(ctx)
+	go r.followSilence(ctx)
 	go func() {
 		// The registration is synced once the handler has been told of every
 		// object of the first list.
@@ -145,6 +159,9 @@ func (r *running) end() {
 	r.peers.leave(r)
 	r.telling.Lock()
 	defer r.telling.Unlock()
+	if !r.ended {
+		r.set.taken.Add(-r.taken.Swap(0))
+	}
 	r.ended = true
 }
 
@@ -158,14 +175,29 @@ func (r *running) prepare() (cache.ResourceEventHandlerRegistration, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.informer.AddEventHandler(forward{key: r.key, handler: r.handler, load: r.load})
+	return r.informer.AddEventHandler(forward{key: r.key, handler: r.handler, load: r.load, grown: r.grown})
+}
+
+// grown counts by how much the cache has grown. The first list has been counted as it came.
+func (r *running) grown(bytes int64) {
+	if r.told != nil && r.told() {
+		r.set.grow(r, bytes)
+	}
+}
+
+// arrived counts objects of a first list, before they are in the cache.
+func (r *running) arrived(objects ...map[string]any) {
+	if r.set.limit == 0 || r.informer.HasSynced() {
+		return
+	}
+	for _, object := range objects {
+		r.set.grow(r, sizeOf(object))
+	}
 }
 
 // answered is told how each request to list or watch went.
 func (r *running) answered(err error) {
-	if err == nil {
-		r.load.hear()
-	}
+	r.lost(err)
 	if errors.Is(err, context.Canceled) {
 		return
 	}
@@ -178,8 +210,11 @@ func (r *running) answered(err error) {
 	}
 }
 
-// asked is told the same after it, and whether it was a list.
+// asked is told the same after it, and whether it was a list. That a watch begins says nothing of what it will deliver.
 func (r *running) asked(list bool, err error) {
+	if list && err == nil {
+		r.load.hear()
+	}
 	known, unless := r.trouble.outdates(list, err)
 	switch {
 	case !known || !r.informer.HasSynced():
@@ -208,6 +243,7 @@ type forward struct {
 	key     Key
 	handler Handler
 	load    *load
+	grown   func(bytes int64) // may be nil
 }
 
 // OnAdd implements [cache.ResourceEventHandler].
@@ -216,11 +252,12 @@ func (f forward) OnAdd(object any, _ bool) {
 	f.changed(object, nil, fieldsOf(object))
 }
 
-// OnUpdate drops what a resync or a relist repeats.
+// OnUpdate drops what a resync or a relist repeats. After a restore of etcd an object may have become another under the
+// same version.
 func (f forward) OnUpdate(before, after any) {
 	old, oldErr := meta.Accessor(before)
 	object, err := meta.Accessor(after)
-	if oldErr == nil && err == nil && old.GetResourceVersion() == object.GetResourceVersion() {
+	if oldErr == nil && err == nil && old.GetResourceVersion() == object.GetResourceVersion() && reflect.DeepEqual(before, after) {
 		return
 	}
 	f.changed(after, fieldsOf(before), fieldsOf(after))
@@ -241,7 +278,9 @@ func (f forward) changed(object any, before, after map[string]any) {
 	if err != nil {
 		return // Not an object: the informer was made for unstructured objects only.
 	}
-	f.load.replace(before, after)
+	if grown := f.load.replace(before, after); f.grown != nil {
+		f.grown(grown)
+	}
 	f.handler.Changed(Event{Key: f.key, Namespace: name.Namespace, Name: name.Name, Before: before, After: after})
 }
 

@@ -1,12 +1,15 @@
 package informer
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,8 +26,11 @@ type Set struct {
 	handler Handler
 	log     *slog.Logger
 
-	lasting bool
-	peers   *Peers
+	lasting  bool
+	peers    *Peers
+	limit    int64 // 0 for none
+	exceeded func(Key)
+	taken    atomic.Int64 // bytes, of all informers
 
 	change sync.Mutex // one change at a time
 
@@ -45,6 +51,36 @@ func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger) *Set {
 func (s *Set) Lasting() *Set {
 	s.lasting = true
 	return s
+}
+
+// ErrTooLarge is why a cache is denied of which there is too much.
+var ErrTooLarge = errors.New("the caches take too much memory")
+
+// Within has a set that has no informers yet say when its caches take more than so many bytes together, as [Load.Bytes]
+// estimates them: exceeded is called with the largest cache, once, while its list is still under way where that alone is
+// too much. It returns the set.
+func (s *Set) Within(limit int64, exceeded func(Key)) *Set {
+	s.limit, s.exceeded = limit, exceeded
+	return s
+}
+
+// grow counts what an informer takes.
+func (s *Set) grow(of *running, bytes int64) {
+	of.taken.Add(bytes)
+	if total := s.taken.Add(bytes); s.limit == 0 || total <= s.limit {
+		return
+	}
+	s.mu.RLock()
+	largest := of
+	for _, r := range s.running {
+		if r.taken.Load() > largest.taken.Load() {
+			largest = r
+		}
+	}
+	s.mu.RUnlock()
+	if largest.exceeds.CompareAndSwap(false, true) {
+		go s.exceeded(largest.key) // Who is called will stop the informer.
+	}
 }
 
 // Want starts and stops informers until exactly the wanted ones run that are not denied;
@@ -230,7 +266,7 @@ func (s *Set) Count(key Key) int {
 type Status struct {
 	Key    Key
 	Synced bool
-	Err    error // why it cannot list or watch now, or is denied; nil where it can
+	Err    error // why it cannot list or watch now, has to list anew, or is denied; nil where it follows the API server
 }
 
 // Status lists the informers that run, and those that would if they were not denied, in
@@ -240,7 +276,7 @@ func (s *Set) Status() []Status {
 	defer s.mu.RUnlock()
 	out := make([]Status, 0, len(s.running))
 	for key, r := range maps.All(s.running) {
-		out = append(out, Status{Key: key, Synced: r.informer.HasSynced(), Err: r.trouble.last()})
+		out = append(out, Status{Key: key, Synced: r.informer.HasSynced(), Err: cmp.Or(r.trouble.last(), r.bound.trouble())})
 	}
 	for _, key := range s.wanted {
 		if err, denied := s.denied[key]; denied {

@@ -29,6 +29,7 @@ type trouble struct {
 	err     error    // of the last request; guarded by mu
 	refused int      // how many requests since one was not; guarded by mu
 	lost    int      // how many nobody answered, since somebody did not refuse; guarded by mu
+	denied  int      // how many lists in a row were not allowed; guarded by mu
 	said    []string // what was logged of a trouble that is not over; guarded by mu
 }
 
@@ -61,17 +62,24 @@ func (t *trouble) note(err error) (news bool) {
 // outdates takes how a list or a watch went, and reports whether what is cached is known
 // to be out of date since; unless says that it is not where the API server itself is down. A
 // connection that breaks does not say so, nor does a server that has too much to do, nor a
-// watch alone that is not to be had: a list follows it.
+// watch alone that is not to be had: a list follows it. Nor does one list that is not allowed:
+// one of several API servers may not know a right yet, or have just started. Who knows that
+// the right is gone has the cache denied.
 func (t *trouble) outdates(list bool, err error) (known, unless bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case err == nil || !refuses(err):
-		t.refused, t.lost = 0, 0
+		t.refused, t.lost, t.denied = 0, 0, 0
 		return false, false
 	case isUnavailable(err):
 		t.lost++
 		return t.lost >= patience, true
+	case isDenied(err):
+		if list {
+			t.denied++
+		}
+		return t.denied > 1, false
 	}
 	t.refused++
 	return t.refused >= patience || list && lasts(err) || isUncached(err), false
@@ -135,9 +143,11 @@ func refuses(err error) bool {
 
 // lasts reports whether an answer is the same until somebody does something.
 func lasts(err error) bool {
-	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) ||
-		apierrors.IsMethodNotSupported(err) || apierrors.IsBadRequest(err)
+	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsBadRequest(err)
 }
+
+// isDenied reports whether an answer says that the caller is not known or lacks a right.
+func isDenied(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
 
 // reasonOf is what an error says but for what is another each time: the address of the
 // request, which has its parameters, and numbers such as ports.

@@ -102,7 +102,7 @@ func TestOutdated(t *testing.T) {
 		again       bool
 	}{
 		"not served": {reason: "The resource is gone, or the version.", list: errNoResource, watch: errNoResource, soon: nothing, later: nothing, again: true},
-		"forbidden":  {reason: "What is not told may have changed.", list: errForbidden, watch: errForbidden, soon: nothing, later: nothing, again: true},
+		"forbidden":  {reason: "Once may be for the server; that it goes on says that what is not told may have changed.", list: errForbidden, watch: errForbidden, soon: before, later: nothing, again: true},
 		"failing":    {reason: "Once is nothing; that it goes on says that it will.", list: errConversion, watch: errConversion, soon: before, later: nothing, again: true},
 		"overloaded": {reason: "It has too much to do, and may have nothing to tell.", list: errOverloaded, watch: errOverloaded, soon: before, later: before},
 		"unreadable": {reason: "It cannot read what it has, which it calls overload.", list: errUncached, watch: errUncached, soon: nothing, later: nothing, again: true},
@@ -148,6 +148,34 @@ func TestOutdated(t *testing.T) {
 				synctest.Wait()
 				if diff := cmp.Diff([]string{can}, o.log.since()); diff != "" || o.Status()[0].Err != nil {
 					t.Errorf("the status is %+v, the log (-want +got):\n%s", o.Status()[0], diff)
+				}
+			})
+		})
+	}
+}
+
+// TestDeniedOnce holds that one answer that a list is not allowed is no reason to throw a
+// cache away: one of several API servers may be behind, or have just started.
+func TestDeniedOnce(t *testing.T) {
+	for name, err := range map[string]error{"forbidden": errForbidden, "stranger": apierrors.NewUnauthorized("who?")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := newOutage(t)
+				defer o.Stop()
+				for range 3 {
+					o.server.refuse(err, err)
+					o.server.expire(everywhere)
+					for o.server.requests("list") == 0 {
+						passes(10 * time.Millisecond)
+					}
+					if got := look(o.Set, everywhere); !got.Synced || !got.Object || o.Status()[0].Err == nil {
+						t.Errorf("it shows %+v, and its status is %+v", got, o.Status())
+					}
+					o.server.refuse(nil, nil)
+					passes(time.Minute)
+				}
+				if synced := o.told.since(); len(synced) > 0 {
+					t.Errorf("it was filled anew: %q", synced)
 				}
 			})
 		})
@@ -307,8 +335,8 @@ func TestRefuses(t *testing.T) {
 		refuses, last bool
 	}{
 		"not served":  {errNoResource, true, true},
-		"forbidden":   {errForbidden, true, true},
-		"stranger":    {apierrors.NewUnauthorized("who?"), true, true},
+		"forbidden":   {errForbidden, true, false},
+		"stranger":    {apierrors.NewUnauthorized("who?"), true, false},
 		"no list":     {apierrors.NewMethodNotSupported(widgets.GroupResource(), "list"), true, true},
 		"failing":     {errConversion, true, false},
 		"unavailable": {apierrors.NewServiceUnavailable("no endpoints"), true, false},

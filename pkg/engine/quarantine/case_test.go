@@ -23,7 +23,8 @@ func TestList(t *testing.T) {
 	w := newWorld()
 	for _, rule := range inOrder {
 		w.Fail("a", rule, hopeless, w.saw("1"))
-		w.Fail("b", rule, failed, w.saw("1"))
+		w.Fail("a", rule, hopeless, w.saw("1"))
+		w.Fail("b", rule, hopeless, w.saw("1"))
 	}
 	w.Fail("B", two, quarantine.Setback{Err: errEarlier, Hopeless: true}, w.saw("1"))
 	w.clock.Step(time.Hour)
@@ -31,7 +32,7 @@ func TestList(t *testing.T) {
 	var want []quarantine.Case[string]
 	for _, rule := range inOrder {
 		want = append(want, quarantine.Case[string]{
-			Key: "a", Rule: rule, Err: errRefused, Since: start, Attempts: 1, Next: start.Add(quarantine.Respite), Isolated: true,
+			Key: "a", Rule: rule, Err: errRefused, Since: start, Attempts: 2, Next: start.Add(2 * quarantine.Respite), Isolated: true,
 		})
 	}
 	want = append(want, quarantine.Case[string]{Key: "B", Rule: two, Err: errRefused, Since: start, Attempts: 2, Isolated: true})

@@ -24,9 +24,10 @@ type trial[R comparable] struct {
 	err         error
 	since, last time.Time
 	attempts    int
-	isolated    bool // in quarantine
-	slow        int  // how often it was tried since it was, or since there was a change
-	// next is when to try again, zero for after a change. Before it is isolated it is
+	slowed      bool // tried ever more slowly
+	isolated    bool // in quarantine: it has failed again since it was slowed
+	slow        int  // how often it was tried since it was slowed, or since there was a change
+	// next is when to try again, zero for after a change. Before it is slowed it is
 	// the time that the API server asked for, or zero.
 	next time.Time
 	saw  Grounds[R]
@@ -37,9 +38,9 @@ func (t *trial[R]) nextTry(s Setback, now time.Time, spread float64) time.Time {
 	switch {
 	case s.Futile:
 		return time.Time{}
-	case !t.isolated && s.After == 0:
+	case !t.slowed && s.After == 0:
 		return time.Time{}
-	case !t.isolated || s.Passes:
+	case !t.slowed || s.Passes:
 		return now.Add(s.After)
 	}
 	wait := min(Respite<<min(t.slow, 16), LastRetry)

@@ -25,12 +25,13 @@ func TestFail(t *testing.T) {
 		next     string
 	}{
 		"Once":     {"Somebody else says when to try again.", []quarantine.Setback{failed}, nil, true, 1, "never"},
-		"Hopeless": {"The answer is final.", []quarantine.Setback{hopeless}, []int{1}, true, 1, "10s"},
-		"Later":    {"Now it is final.", []quarantine.Setback{failed, failed, hopeless, hopeless}, []int{3}, true, 4, "20s"},
+		"Hopeless": {"The answer is final, so there is no hurry; but it is the first.", []quarantine.Setback{hopeless}, nil, true, 1, "10s"},
+		"Again":    {"The answer is the same.", []quarantine.Setback{hopeless, hopeless}, []int{2}, true, 2, "20s"},
+		"Later":    {"Now it is final.", []quarantine.Setback{failed, failed, hopeless, hopeless}, []int{4}, true, 4, "20s"},
 		"Nearly":   {"It is not too often yet.", slices.Repeat([]quarantine.Setback{failed}, 7), nil, true, 7, "never"},
 		"TooOften": {"It is too often.", slices.Repeat([]quarantine.Setback{failed}, 8), []int{8}, true, 8, "10s"},
 		"ToldOnce": {"It is told once.", slices.Repeat([]quarantine.Setback{failed}, 10), []int{8}, true, 10, "40s"},
-		"Ceiling":  {"Waiting has an end.", slices.Repeat([]quarantine.Setback{hopeless}, 100), []int{1}, true, 100, "5m0s"},
+		"Ceiling":  {"Waiting has an end.", slices.Repeat([]quarantine.Setback{hopeless}, 100), []int{2}, true, 100, "5m0s"},
 		"Futile":   {"It does not get better with time.", []quarantine.Setback{futile, futile}, []int{1}, true, 2, "never"},
 		"Passes":   {"It is for nothing of the object's.", slices.Repeat([]quarantine.Setback{passing}, 20), nil, false, 0, "never"},
 		"Asked": {
@@ -49,24 +50,24 @@ func TestFail(t *testing.T) {
 			nil, true, 7, "never",
 		},
 		"AskedSooner": {
-			"In quarantine, nobody has it tried sooner than it would be.",
+			"Nobody has it tried sooner than it would be.",
 			[]quarantine.Setback{asking(hopeless, time.Second)},
-			[]int{1},
+			nil,
 			true, 1, "10s",
 		},
 		"AskedLater": {
 			"Nor is anybody asked before the time.",
 			[]quarantine.Setback{asking(hopeless, time.Hour)},
-			[]int{1},
+			nil,
 			true, 1, "1h0m0s",
 		},
 		"PassesInQuarantine": {
 			"Nobody has looked at what was tried, so it is tried as soon as that makes sense, and waits no longer for it later.",
 			[]quarantine.Setback{hopeless, passing, asking(passing, 3*time.Second), hopeless},
-			[]int{1},
+			[]int{4},
 			true, 2, "20s",
 		},
-		"PassesAtOnce": {"That may be now.", []quarantine.Setback{hopeless, passing}, []int{1}, true, 1, "0s"},
+		"PassesAtOnce": {"That may be now.", []quarantine.Setback{hopeless, passing}, nil, true, 1, "0s"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -35,12 +35,15 @@ func New[K, R comparable](clock clock.PassiveClock, spread Spread[K]) *Ward[K, R
 type Setback struct {
 	Err error
 	// Hopeless says that a retry helps only after a change of the object, the rules or the
-	// cluster: one such is enough for the quarantine.
+	// cluster. The rule is tried slowly then, and is in quarantine when it fails once more: the
+	// answer may have been about an object that is just being deleted, or come from an API
+	// server that does not know all rights yet.
 	Hopeless bool
 	// Passes says that it is not for the object that it failed, so that it is tried
 	// again as soon as that makes sense.
 	Passes bool
-	// Futile says that trying again does not help before something changes.
+	// Futile says that trying again does not help before something changes: the rule is in
+	// quarantine at once.
 	Futile bool
 	// After is how long the API server asked to wait, zero where it did not.
 	After time.Duration
@@ -67,10 +70,12 @@ func (w *Ward[K, R]) Fail(key K, rule plan.Rule, s Setback, saw Grounds[R]) (iso
 	if !s.Passes {
 		t.attempts++
 	}
-	if !t.isolated && (s.Hopeless || t.attempts >= Attempts) {
+	tooOften := t.attempts >= Attempts
+	if !t.isolated && !s.Passes && (t.slowed || s.Futile || tooOften) {
 		t.isolated, isolated = true, true
 		w.counts[rule]++
 	}
+	t.slowed = t.slowed || s.Hopeless || tooOften
 	t.next = t.nextTry(s, now, w.spread(key, rule, t.slow))
 	return isolated
 }
@@ -85,13 +90,21 @@ func (w *Ward[K, R]) Holds(key K, rule plan.Rule, saw Grounds[R]) (held bool, be
 		return false, nil
 	}
 	now := w.clock.Now()
-	if soon := t.last.Add(Respite); t.isolated && saw != t.saw && soon.Before(t.next) {
+	if soon := t.last.Add(Respite); t.slowed && saw != t.saw && soon.Before(t.next) {
 		t.next = soon
 		if !now.Before(soon) {
 			t.slow = 0
 		}
 	}
 	return now.Before(t.next), t.err
+}
+
+// Slows reports whether a rule is tried slowly, in quarantine or on the way to it.
+func (w *Ward[K, R]) Slows(key K, rule plan.Rule) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.of[key][rule]
+	return t != nil && t.slowed
 }
 
 // Rests is how long it takes until an object may be looked at again that could not be by any
@@ -104,7 +117,7 @@ func (w *Ward[K, R]) Rests(key K) time.Duration {
 		return 0
 	}
 	now := w.clock.Now()
-	if soon := t.last.Add(Respite); t.isolated && soon.Before(t.next) {
+	if soon := t.last.Add(Respite); t.slowed && soon.Before(t.next) {
 		return soon.Sub(now)
 	}
 	return t.next.Sub(now)
@@ -119,7 +132,7 @@ func (w *Ward[K, R]) Next(key K) time.Time {
 	for _, t := range w.of[key] {
 		at := t.next
 		switch {
-		case at.IsZero() || at.Before(now) && !t.isolated:
+		case at.IsZero() || at.Before(now) && !t.slowed:
 			continue
 		case at.Before(now): // Something else was in the way.
 			at = now.Add(LastRetry)

@@ -138,8 +138,42 @@ func TestAnswers(t *testing.T) {
 		},
 		"NoSubresource": {
 			"A resource without the subresource answers as if the object were missing.", onStatus,
-			[]exchange{{request: "PATCH " + one + "/status" + how, code: 404, answer: refusal("NotFound", notFound)}},
+			[]exchange{
+				{request: "PATCH " + one + "/status" + how, code: 404, answer: refusal("NotFound", notFound)},
+				{request: "GET " + one, answer: widget(`"uid":"u","resourceVersion":"7"`)},
+			},
 			write.Terminal, nil, false,
+		},
+		"StatusGone": {
+			"Here it is the object that is missing.", onStatus,
+			[]exchange{
+				{request: "PATCH " + one + "/status" + how, code: 404, answer: refusal("NotFound", notFound)},
+				{request: "GET " + one, code: 404, answer: refusal("NotFound", notFound)},
+			},
+			write.Stale, &write.Echo{Object: at(""), Gone: true}, false,
+		},
+		"StatusUnknown": {
+			"Which of them it is cannot be read.", onStatus,
+			[]exchange{
+				{request: "PATCH " + one + "/status" + how, code: 404, answer: refusal("NotFound", notFound)},
+				{request: "GET " + one, code: 403, answer: refusal("Forbidden", notFound)},
+			},
+			write.Terminal, nil, false,
+		},
+		"Forbidden": {
+			"The object is as it was: it is the request that is not allowed.", merge,
+			[]exchange{{request: patched, code: 403, answer: refusal("Forbidden", notFound)}, {request: "GET " + one, answer: widget(`"uid":"u","resourceVersion":"7"`)}},
+			write.Terminal, nil, false,
+		},
+		"ForbiddenGone": {
+			"A webhook has looked at what is gone.", merge,
+			[]exchange{{request: patched, code: 403, answer: refusal("Forbidden", notFound)}, {request: "GET " + one, code: 404, answer: refusal("NotFound", notFound)}},
+			write.Stale, &write.Echo{Object: at(""), Gone: true}, false,
+		},
+		"InvalidChanged": {
+			"A step of a JSON patch leads nowhere in the object as it is now, of which the API server says so first.", merge,
+			[]exchange{{request: patched, code: 422, answer: refusal("Invalid", notFound)}, {request: "GET " + one, answer: widget(`"uid":"u","resourceVersion":"9"`)}},
+			write.Stale, &write.Echo{Object: at("9")}, false,
 		},
 		"ApplyNew": {
 			"It made the object.", onNew,
@@ -241,7 +275,7 @@ func TestAnswers(t *testing.T) {
 		},
 		"DeleteNoResource": {
 			"Nothing is known of the object.", remove,
-			[]exchange{{request: "DELETE " + one, code: 404, answer: noSuch}},
+			[]exchange{{request: "DELETE " + one, code: 404, answer: noSuch}, {request: "GET " + one, code: 404, answer: noSuch}},
 			write.Terminal, nil, false,
 		},
 		"DeleteStale": {

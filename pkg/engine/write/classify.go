@@ -26,6 +26,9 @@ const (
 	Unchanged Class = "unchanged"
 	// Simulated means that a dry run would have written.
 	Simulated Class = "simulated"
+	// Repeated means that a dry run has simulated the same write before, for another object
+	// maybe. A real run would have found it done.
+	Repeated Class = "repeated"
 	// Audited means that a rule in mode Audit would have written: nothing was
 	// sent.
 	Audited Class = "audited"
@@ -49,7 +52,7 @@ const (
 
 // Failed reports whether the write did not do what the plan wanted.
 func (c Class) Failed() bool {
-	return c != Written && c != Unchanged && c != Simulated && c != Audited
+	return c != Written && c != Unchanged && c != Simulated && c != Repeated && c != Audited
 }
 
 // Classify is the only place that interprets an error of the API server or of
@@ -60,7 +63,7 @@ func Classify(err error) Class {
 		return classifyStatus(err, status.Status())
 	}
 	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" || utilnet.IsConnectionRefused(err) {
+	if errors.As(err, &dial) && dial.Op == "dial" || utilnet.IsConnectionRefused(err) || errors.Is(err, errLate) {
 		return Unreachable
 	}
 	return Ambiguous
@@ -75,7 +78,7 @@ func (r Request) classify(err error) Class {
 		return class
 	case r.Subresource != "":
 		// A custom resource without the subresource answers as if the object were
-		// missing. Where it is, the caches will say so.
+		// missing. The client reads the object to find out which of them is.
 		return Terminal
 	case creates(r.Type, r.Target):
 		return Terminal // It is the namespace that is missing.

@@ -105,13 +105,22 @@ func (c *Client) accepted(request Request, answer map[string]any) Result {
 
 func (c *Client) refused(ctx context.Context, request Request, err error, retryAfter time.Duration) Result {
 	result := Result{Class: request.classify(err), Err: &Error{Request: request, cause: err}, RetryAfter: retryAfter}
-	switch result.Class {
+	switch target := request.Target; result.Class {
+	case Terminal:
+		if target.UID == "" {
+			break
+		}
+		// The API server has judged the object as it is now. Where that is not the one of the
+		// snapshot any more, another request may be right.
+		if echo, _ := c.missed(ctx, target); echo != nil && echo.Object != target {
+			result.Class, result.Echo = Stale, echo
+		}
 	case Stale:
-		result.Echo, _ = c.missed(ctx, request.Target)
+		result.Echo, _ = c.missed(ctx, target)
 	case Taken:
-		result.Echo, result.Object = c.missed(ctx, request.Target)
+		result.Echo, result.Object = c.missed(ctx, target)
 	case Unchanged:
-		result.Echo, result.Err = gone(request.Target), nil
+		result.Echo, result.Err = gone(target), nil
 	default:
 	}
 	return result
@@ -144,3 +153,6 @@ func (ClientDryRun) Write(_ context.Context, operation plan.Operation) Result {
 	}
 	return Result{Class: Simulated, Object: operation.Predicted}
 }
+
+// Record records nothing.
+func (ClientDryRun) Record(context.Context, plan.Event, bool) error { return nil }

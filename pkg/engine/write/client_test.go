@@ -88,3 +88,24 @@ func TestWriteOutlivesCancellation(t *testing.T) {
 		t.Errorf("got %+v, want the answer of the finished write", result)
 	}
 }
+
+// TestWriteThatIsLate holds that a write is not sent once it is decided by the past, and is as if it never arrived.
+func TestWriteThatIsLate(t *testing.T) {
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+	client, err := write.NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for still, want := range map[bool]write.Class{true: write.Overloaded, false: write.Unreachable} {
+		ctx := write.While(t.Context(), func() bool { return still })
+		result := client.Write(ctx, plan.Operation{Target: target, Type: plan.Merge, Body: map[string]any{}})
+		if n := requests.Swap(0); result.Class != want || n > 0 != still {
+			t.Errorf("still: %t; %d requests, %+v", still, n, result)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package write_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,7 +114,7 @@ func TestGivingUp(t *testing.T) {
 		},
 		"Unreadable": {
 			reason: "Who may not look does not apply.",
-			script: []exchange{{request: "GET " + one, code: 403, answer: refusal("Forbidden", notFound)}},
+			script: slices.Repeat([]exchange{{request: "GET " + one, code: 403, answer: refusal("Forbidden", notFound)}}, 2),
 			want:   write.Terminal,
 		},
 		"ReleaseStale": {
@@ -142,8 +143,12 @@ func TestGivingUp(t *testing.T) {
 		},
 		"ApplyRefused": {
 			reason: "What was released has to be seen, even if the rest fails.",
-			script: []exchange{look, release, {request: applied, body: onTop, code: 422, answer: refusal("Invalid", notFound)}},
-			want:   write.Terminal, echo: &write.Echo{Object: at("8")},
+			script: []exchange{
+				look, release,
+				{request: applied, body: onTop, code: 422, answer: refusal("Invalid", notFound)},
+				{request: "GET " + one, answer: owning("8", both, "")},
+			},
+			want: write.Terminal, echo: &write.Echo{Object: at("8")},
 		},
 		"ApplyLost": {
 			reason: "Or may have.",

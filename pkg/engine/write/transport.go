@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -22,12 +23,27 @@ func withRetryAfter(ctx context.Context) (context.Context, *time.Duration) {
 	return context.WithValue(ctx, retryAfterKey{}, wait), wait
 }
 
+// whileKey is where a request's context keeps until when it may be sent.
+type whileKey struct{}
+
+// While returns a context in which a write is sent only as long as still says so, which is asked right before. A write
+// that is not sent is [Unreachable].
+func While(ctx context.Context, still func() bool) context.Context {
+	return context.WithValue(ctx, whileKey{}, still)
+}
+
+// errLate is why a write is not sent.
+var errLate = errors.New("it took too long until it could be sent, so it is decided anew")
+
 // hideRetryAfter takes the header from the answers that pass, so that the
 // engine's queue does the waiting.
 type hideRetryAfter struct{ next http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
 func (t hideRetryAfter) RoundTrip(request *http.Request) (*http.Response, error) {
+	if still, ok := request.Context().Value(whileKey{}).(func() bool); ok && !still() {
+		return nil, errLate
+	}
 	response, err := t.next.RoundTrip(request)
 	if err != nil {
 		return nil, err

@@ -73,18 +73,12 @@ func (p *patch) checkIgnored(resource *schema.Resource) (errs document.Errors) {
 		case p.subresource == "status" && name == "spec":
 			errs = append(errs, key.at.Errorf("make it a patch of its own, without subresource",
 				"the API server ignores %s in a patch of status", name).Coded(document.CodeSubresource))
-		case p.subresource == "status" && name == "metadata" && isCustom(resource):
+		case p.subresource == "status" && name == "metadata" && schema.Custom(resource.Group):
 			errs = append(errs, key.at.Errorf("make it a patch of its own, without subresource",
 				"the API server ignores metadata in a patch of the status of a custom resource").Coded(document.CodeSubresource))
 		}
 	}
 	return errs
-}
-
-// isCustom reports whether a resource is surely none of Kubernetes itself, which decides
-// for each of its own what a patch of the status can write.
-func isCustom(resource *schema.Resource) bool {
-	return strings.Contains(resource.Group, ".") && !strings.HasSuffix(resource.Group, ".k8s.io")
 }
 
 // written is a field of an object, and where it is written.

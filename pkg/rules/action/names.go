@@ -41,6 +41,6 @@ func namesAreDomains(resource *schema.Resource) bool {
 	case "", "apps", "batch":
 		return true
 	default:
-		return isCustom(resource)
+		return schema.Custom(resource.Group)
 	}
 }

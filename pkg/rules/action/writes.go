@@ -17,6 +17,8 @@ type Write struct {
 	Resources []schema.GroupVersionResource
 	// Target is the name of what it is set on, "" for the watched object.
 	Target string
+	// Kind is that of the patch.
+	Kind plan.Type
 	// Merges says that a list is merged with what others write into it.
 	Merges bool
 	// Loop is the forEach around it, nil where there is none.
@@ -54,7 +56,7 @@ func (s *Step) Writes(t Traces) (out []Write) {
 		_, isList := leaf.Value.([]any)
 		out = append(out, Write{
 			Leaf: leaf, Resources: resources, Target: p.target.name,
-			Merges: isList && p.kind == plan.Apply, Loop: s.Loop(),
+			Kind: p.kind, Merges: isList && p.kind == plan.Apply, Loop: s.Loop(),
 		})
 	}
 	return out

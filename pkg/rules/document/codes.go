@@ -28,6 +28,8 @@ const (
 	CodeWrongScope      Code = "wrong-scope"
 	CodeSubresource     Code = "subresource"
 	CodeAtomicList      Code = "atomic-list"
+	CodeReplacedList    Code = "replaced-list"
+	CodeIdleStamp       Code = "idle-stamp"
 	CodeConflict        Code = "conflict"
 	CodePruneLoop       Code = "prune-loop"
 	CodeUnlimitedDelete Code = "unlimited-delete"
@@ -72,8 +74,10 @@ func Codes() []Description {
 		{CodeSubresource, Mistake, "A field is written where the API server ignores it, such as status without its subresource.", "Name the subresource, or leave it out."},
 		{CodeSensitive, Mistake, "Objects are written by which one gains rights or brings a cluster down, and that is not allowed.", "Do without, or run with --allow-sensitive."},
 		{CodeAtomicList, Warning, "Server-side apply replaces the whole list, with what others wrote into it.", "Write the list with merge or json, or own all of it."},
+		{CodeReplacedList, Warning, "A merge replaces a list as a whole, and its other elements are lost.", "Use apply, or build the list from the one that is there."},
+		{CodeIdleStamp, Warning, "A rule waits until a time is old, and stamp() never renews it.", "Write beside the stamp something that changes."},
 		{CodeConflict, Warning, "Two rules can write different values to the same field.", "Make their conditions exclude each other, or make them one rule."},
-		{CodePruneLoop, Warning, "Whether something is pruned depends on the very thing.", "Let when depend on other objects."},
+		{CodePruneLoop, Warning, "Whether something is pruned depends on the very thing.", "Let when leave out what the rule itself has made, or depend on other objects."},
 		{CodeUnlimitedDelete, Warning, "A rule that deletes has no limits.", "Give it limits."},
 		{CodeLiteralNull, Warning, "A null in a patch is lost on its way into a cluster by client-side apply.", "Write \"${nil}\"."},
 		{CodeMissingBraces, Warning, "A text looks like an expression, and is written as it is.", "Write ${ } around it; where the text is meant, ${\"...\"}."},

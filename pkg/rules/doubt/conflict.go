@@ -161,7 +161,8 @@ func (c *comparison) conflict(s, before *site) bool {
 		return false
 	}
 	if s.subject.number != before.subject.number {
-		return !s.subject.filtered && !before.subject.filtered // What was filtered may well be apart.
+		return !s.subject.filtered && !before.subject.filtered && // What was filtered may well be apart.
+			c.selected(s.resource, s.subject.selections, before.subject.selections)
 	}
 	return c.overlap(s, before) && !clause.Exclusive(s.holds(), before.holds(), c.work) && !c.work.Spent()
 }
@@ -207,8 +208,14 @@ func (c *comparison) overlap(s, before *site) bool {
 }
 
 func (c *comparison) meet(m meeting) bool {
-	return slices.ContainsFunc(m.one.Selections, func(one plan.Selection) bool {
-		return (m.resource.Empty() || one.GVR == m.resource) && slices.ContainsFunc(m.other.Selections, func(other plan.Selection) bool {
+	return c.selected(m.resource, m.one.Selections, m.other.Selections)
+}
+
+// selected reports whether some of the one and some of the other selections have objects in
+// common: of a resource, or of any where it is empty.
+func (c *comparison) selected(resource schema.GroupVersionResource, some, others []plan.Selection) bool {
+	return slices.ContainsFunc(some, func(one plan.Selection) bool {
+		return (resource.Empty() || one.GVR == resource) && slices.ContainsFunc(others, func(other plan.Selection) bool {
 			const reading = 20 // Two selectors, which are short: what is long takes as many steps more.
 			work := 1
 			if one.GVR == other.GVR && one.Namespace == other.Namespace {

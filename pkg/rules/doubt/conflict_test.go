@@ -24,6 +24,11 @@ func (r rival) text(name string) string {
 	return fmt.Sprintf("  - {name: %s, watch: %s, %sactions: [{%s}]}\n", name, watch, r.more, r.patch)
 }
 
+// labelled patches a label of what was found.
+func labelled(target, value string) string {
+	return "patch: {target: " + target + ", merge: {metadata: {labels: {a: " + value + "}}}}"
+}
+
 func merged(fields string) string { return "patch: {merge: {" + fields + "}}" }
 
 // TestConflicts is about two rules: path is what they may set differently, "" where they may not.
@@ -59,6 +64,12 @@ func TestConflicts(t *testing.T) {
 		"ByAction":     {"Never both, by an action.", rival{more: "when: object.spec.enabled, ", patch: merged("spec: {step: 5}")}, rival{patch: "when: '!object.spec.enabled', " + merged("spec: {step: 10}")}, ""},
 		"Resources":    {"Two kinds.", rival{patch: merged("metadata: {labels: {a: b}}")}, rival{watch: "deployments", patch: merged("metadata: {labels: {a: c}}")}, ""},
 		"Kinds":        {"One kind of several.", rival{watch: "'deployments,statefulsets'", patch: merged("metadata: {labels: {a: b}}")}, rival{watch: "'pods,statefulsets'", patch: merged("metadata: {labels: {a: c}}")}, "metadata.labels.a"},
+		"Found":        {"Two found in two ways that may find one object.", rival{more: "with: {f: {resource: pods, matchLabels: {app: a}}}, ", patch: labelled("f", "b")}, rival{more: "with: {g: {resource: pods, matchLabels: {tier: a}}}, ", patch: labelled("g", "c")}, "metadata.labels.a"},
+		"ApartLabels":  {"What is found has other labels.", rival{more: "with: {f: {resource: pods, matchLabels: {app: a}}}, ", patch: labelled("f", "b")}, rival{more: "with: {g: {resource: pods, matchLabels: {app: b}}}, ", patch: labelled("g", "c")}, ""},
+		"ApartNames":   {"Another name.", rival{more: "with: {f: {resource: pods, name: a}}, ", patch: labelled("f", "b")}, rival{more: "with: {g: {resource: pods, name: b}}, ", patch: labelled("g", "c")}, ""},
+		"ApartSpaces":  {"Another namespace.", rival{more: "with: {f: {resource: pods, name: a, namespace: a}}, ", patch: labelled("f", "b")}, rival{more: "with: {g: {resource: pods, all: true, namespace: b}}, ", patch: labelled("g", "c")}, ""},
+		"ApartObject":  {"Or is not what is watched.", rival{watch: "web", patch: merged("metadata: {labels: {a: b}}")}, rival{more: "with: {g: {resource: pods, matchLabels: {app: db}}}, ", patch: labelled("g", "c")}, ""},
+		"SomeObject":   {"It may be what is watched.", rival{watch: "web", patch: merged("metadata: {labels: {a: b}}")}, rival{more: "with: {g: {resource: pods, matchLabels: {tier: db}}}, ", patch: labelled("g", "c")}, "metadata.labels.a"},
 		"Audited":      {"One only tells.", rival{more: "mode: Audit, ", patch: merged("spec: {step: 5}")}, rival{patch: merged("spec: {step: 10}")}, ""},
 		"Suspended":    {"One is stopped.", rival{patch: merged("spec: {step: 5}")}, rival{more: "suspend: true, ", patch: merged("spec: {step: 10}")}, ""},
 		"Targets":      {"Two ways to one object.", rival{more: "with: {p: {resource: pods, ownedBy: object}}, ", patch: "patch: {target: p, merge: {metadata: {labels: {a: b}}}}"}, rival{watch: "pods", patch: merged("metadata: {labels: {a: c}}")}, "metadata.labels.a"},

@@ -1,6 +1,8 @@
 package doubt
 
 import (
+	"slices"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -32,14 +34,14 @@ func (r *Rule) pruneLoops(work *clause.Work) (out document.Errors) {
 		}
 		for _, related := range r.asked(step, work) {
 			manifest, owned := step.Manifest()
-			if related.Declaration().GVR != declared.GVR || !related.Finds(manifest, owned) {
+			if !related.Finds(manifest, declared, owned) {
 				continue
 			}
 			at := r.Source.Actions[i].Get("apply")
 			if key := at.Get("prune"); key != nil {
 				at = key
 			}
-			out = append(out, at.Errorf("let when ask other objects, or leave prune out",
+			out = append(out, at.Errorf("let when leave out what the rule itself has made, as controllerOf tells it, or ask other objects, or leave prune out",
 				"the rule prunes what its own when depends on: %q of with may find the very %s that this action makes",
 				related.Name(), declared.GVR.Resource).Coded(document.CodePruneLoop).Warn())
 			break
@@ -48,31 +50,38 @@ func (r *Rule) pruneLoops(work *clause.Work) (out document.Errors) {
 	return out
 }
 
-// asked lists the relations that decide whether a step is done, as far as the work goes.
+// asked lists the relations of which a step is done or not done by whether they find
+// something, as far as the work goes. Where a condition asks for more of what is found, such
+// as its controller, it may well be that the objects of the step make no difference to it.
 func (r *Rule) asked(step *action.Step, work *clause.Work) []*relation.Relation {
-	seen := map[string]bool{}
-	var out []*relation.Relation
+	more, seen := map[string]bool{}, map[string]bool{}
+	var found []*relation.Relation
 	var follow func(names []string)
+	read := func(x *body.Expression) {
+		if x == nil {
+			return
+		}
+		for name, alone := range clause.Presence(x.Program()) {
+			more[name] = more[name] || !alone
+		}
+		follow(x.Program().Names())
+	}
 	follow = func(names []string) {
 		for _, name := range names {
-			if seen[name] || !work.Spend(1) {
+			d := r.Names.Lookup(name)
+			if d == nil || seen[name] || !work.Spend(1) {
 				continue
 			}
 			seen[name] = true
-			d := r.Names.Lookup(name)
-			if d == nil {
+			if d.Related == nil {
+				read(d.Value)
 				continue
 			}
-			if d.Related != nil {
-				out = append(out, d.Related)
-			}
+			found = append(found, d.Related)
 			follow(d.Uses())
 		}
 	}
-	for _, condition := range []*body.Expression{r.When, step.When()} {
-		if condition != nil {
-			follow(condition.Program().Names())
-		}
-	}
-	return out
+	read(r.When)
+	read(step.When())
+	return slices.DeleteFunc(found, func(related *relation.Relation) bool { return more[related.Name()] })
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/clause"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -29,6 +30,8 @@ type Rule struct {
 	Selections []plan.Selection
 	// Constants are the values of the names that do not hang on the object.
 	Constants map[string]any
+	// Schemas say which lists have keys; nil where nothing is known.
+	Schemas *schema.Catalog
 	// Traces is what it reads and writes, drawn already.
 	Traces action.Traces
 }
@@ -52,6 +55,7 @@ const (
 func Of(all []*Rule) (out document.Errors) {
 	var active []*trail
 	asking := clause.NewWork(mostAsked)
+	conditions := &comparison{work: asking, meanings: newMeanings()}
 	for _, rule := range all {
 		if rule.Source.Suspend {
 			continue
@@ -61,6 +65,7 @@ func Of(all []*Rule) (out document.Errors) {
 		out = append(out, rule.unlimited()...)
 		out = append(out, rule.pruneLoops(asking)...)
 		out = append(out, rule.slips()...)
+		out = append(out, conditions.silent(t)...)
 		out = append(out, t.overwritten()...).Bounded()
 	}
 	out = append(out, compare(active)...)

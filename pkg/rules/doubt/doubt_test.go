@@ -50,6 +50,88 @@ func TestWarnPruneLoop(t *testing.T) {
 	})
 }
 
+// TestClonesArePruned holds that a rule which copies an object is not suspected of finding
+// its own copies, where what is written tells that it does not.
+func TestClonesArePruned(t *testing.T) {
+	const resources = "    sources: {version: v1, resource: configmaps, labelSelector: role=source}\n" +
+		"    copies: {version: v1, resource: configmaps, labelSelector: role=copy}\n" +
+		"    unmarked: {version: v1, resource: configmaps, labelSelector: '!dyncontroller.dev/set'}\n" +
+		"    one: {version: v1, resource: configmaps, fieldSelector: metadata.name=b}\n" +
+		"    central: {version: v1, resource: configmaps, namespaces: [platform]}\n" +
+		"    namespaces: {version: v1, resource: namespaces}\n"
+	rule := func(watch, with, when, action string) string {
+		return resources + oneRule(watch, "    with: {found: "+with+"}\n    when: "+when+"\n    actions: [{apply: {prune: true, owned: false, "+action+"}}]\n")
+	}
+	warning := []string{`warning spec.rules[0].actions[0].apply.prune: the rule prunes what its own when depends on: "found" of with may find the very configmaps that this action makes`}
+	const copied = `resource: configmaps, manifest: {metadata: {name: ca, namespace: "${object.metadata.name}"}}`
+	testSaid(t, map[string]saidCase{
+		"OtherNamespace": {
+			"Into each namespace, from one.",
+			rule("namespaces", `{resource: configmaps, name: ca, namespace: platform}`, `found != nil`, copied), nil,
+		},
+		"SameNamespace": {
+			"What is asked for is the copy.",
+			rule("namespaces", `{resource: configmaps, name: ca, namespace: "${ object.metadata.name }"}`, `found == nil`, copied), warning,
+		},
+		"OwnNamespace": {
+			"A namespace that is written as the one that is taken without.",
+			rule("gateways", `{resource: configmaps, name: ca}`, `found == nil`, `resource: configmaps, manifest: {metadata: {name: ca, namespace: "${object.metadata.namespace}"}}`), warning,
+		},
+		"Everywhere": {
+			"Of all namespaces, the copy is in one.",
+			rule("namespaces", `{resource: configmaps, matchLabels: {app: ca}, namespace: "*"}`, `len(found) == 0`, `resource: configmaps, manifest: {metadata: {name: ca, namespace: other, labels: {app: ca}}}`), warning,
+		},
+		"Declared": {
+			"Sources are in another namespace by their declaration.",
+			rule("namespaces", `{resource: central, all: true, namespace: "*"}`, `len(found) > 0`, copied), nil,
+		},
+		"Selected": {
+			"By their labels sources are no copies.",
+			rule("gateways", `{resource: sources, all: true}`, `len(found) > 0`, `resource: copies, manifest: {metadata: {name: b, labels: {role: copy}}}`), nil,
+		},
+		"Unlabelled": {
+			"A copy is not given the label by which sources are selected.",
+			rule("gateways", `{resource: sources, all: true}`, `len(found) > 0`, `resource: configmaps, manifest: {metadata: {name: b}}`), nil,
+		},
+		"Labelled": {
+			"A copy that is given it is a source.",
+			rule("gateways", `{resource: sources, all: true}`, `len(found) > 0`, `resource: configmaps, manifest: {metadata: {name: b, labels: {role: source}}}`), warning,
+		},
+		"Marked": {
+			"What the rule makes has the labels of dyncontroller.",
+			rule("gateways", `{resource: unmarked, name: b}`, `found == nil`, `resource: configmaps, manifest: {metadata: {name: b}}`), nil,
+		},
+		"Named": {
+			"Fields tell as well.",
+			rule("gateways", `{resource: one, all: true}`, `len(found) == 0`, `resource: configmaps, manifest: {metadata: {name: b}}`), warning,
+		},
+		"NamedOtherwise": {
+			"Another name is not selected.",
+			rule("gateways", `{resource: one, all: true}`, `len(found) == 0`, `resource: configmaps, manifest: {metadata: {name: c}}`), nil,
+		},
+		"Foreign": {
+			"Own children are left out.",
+			rule("gateways", `{resource: configmaps, matchLabels: {app: web}}`, `len(filter(found, controllerOf(#)?.uid != object.metadata.uid)) == 0`,
+				`resource: configmaps, manifest: {metadata: {name: b, labels: {app: web}}}`), nil,
+		},
+		"Own": {
+			"Or asked for.",
+			rule("gateways", `{resource: configmaps, name: b}`, `found == nil || controllerOf(found)?.uid == object.metadata.uid`,
+				`resource: configmaps, manifest: {metadata: {name: b}}`), nil,
+		},
+		"OwnByLabel": {
+			"By their labels too.",
+			rule("gateways", `{resource: configmaps, name: b}`, `found == nil || found.metadata.labels["dyncontroller.dev/owner-uid"] == object.metadata.uid`,
+				`resource: configmaps, manifest: {metadata: {name: b}}`), nil,
+		},
+		"Opposite": {
+			"What the copies are given is the opposite of what the sources have.",
+			rule("gateways", `{resource: configmaps, all: true}`, `any(found, .metadata.labels.role == "source")`,
+				`resource: configmaps, manifest: {metadata: {name: b, labels: {role: copy}}}`), nil,
+		},
+	})
+}
+
 func TestWarnCycle(t *testing.T) {
 	rule := func(name, when, field string) string {
 		return fmt.Sprintf("  - {name: %s, watch: gateways, when: %s, actions: [{patch: {merge: {spec: {%s: 5}}}}]}\n", name, when, field)
@@ -122,6 +204,11 @@ func TestWarnLoop(t *testing.T) {
 		"Key":      {"Under a key of its own.", rule("patch: {merge: {metadata: {labels: {'${x}': '${x}'}}}}"), nil},
 		"Constant": {"The same for all.", rule("patch: {merge: {metadata: {labels: {a: b}}}}"), nil},
 		"Chosen":   {"One of them is chosen.", rule("when: x == 'b', patch: {merge: {metadata: {labels: {a: '${x}'}}}}"), nil},
+		"Filtered": {
+			"So is one of a list that is filtered.",
+			oneRule("gateways", "    let: {some: 'filter(object.spec.hosts, # startsWith \"a\")'}\n    actions: [{forEach: {x: '${some}'}, patch: {merge: {metadata: {labels: {a: '${x}'}}}}}]\n"), nil,
+		},
+		"Taken":    {"Or of the first.", oneRule("gateways", "    actions: [{forEach: {x: '${take(object.spec.hosts, 1)}'}, patch: {merge: {metadata: {labels: {a: '${x}'}}}}}]\n"), nil},
 		"NotAsked": {"A condition that asks for something else chooses none.", rule("when: object.spec.enabled, patch: {merge: {metadata: {labels: {a: '${x}'}}}}"), []string{warning}},
 		"Applied":  {"A list that is merged.", rule("patch: {apply: {spec: {hosts: ['${x}']}}}"), nil},
 		"Added":    {"An element that is added.", rule("patch: {json: [{op: add, path: /spec/hosts/-, value: '${x}'}]}"), nil},

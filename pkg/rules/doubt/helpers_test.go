@@ -15,7 +15,7 @@ apiVersion: dyncontroller.dev/v1alpha1
 kind: ClusterRuleSet
 metadata: {name: set}
 spec:
-  params: {least: 3, class: mesh, hosts: [a, b]}
+  params: {least: 3, class: mesh, hosts: [a, b], containers: [{name: main, image: a}]}
   resources:
     gateways: {group: example.com, version: v1, resource: gateways}
     tenants: {group: example.com, version: v1, resource: tenants}
@@ -25,6 +25,7 @@ spec:
     daemonsets: {group: apps, version: v1, resource: daemonsets}
     configmaps: {version: v1, resource: configmaps}
     pods: {version: v1, resource: pods}
+    web: {version: v1, resource: pods, labelSelector: app=web}
 `
 
 const noted = "    actions: [{event: {reason: A, message: a}}]\n"

@@ -5,6 +5,8 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/clause"
 )
 
 // overwritten warns of a field that every element of forEach sets on one object. Where
@@ -12,7 +14,7 @@ import (
 func (t *trail) overwritten() (out document.Errors) {
 	for i, step := range t.Steps {
 		loop := step.Loop()
-		if loop == nil || step.When() != nil && slices.ContainsFunc(step.When().Program().Names(), loop.InLoop) {
+		if loop == nil || t.chosen(loop) || step.When() != nil && slices.ContainsFunc(step.When().Program().Names(), loop.InLoop) {
 			continue
 		}
 		for _, write := range t.writes[i] {
@@ -23,6 +25,17 @@ func (t *trail) overwritten() (out document.Errors) {
 		}
 	}
 	return out
+}
+
+// chosen reports whether the list of a loop is what filter or take leaves of another: that
+// may be one element, as with a condition.
+func (r *Rule) chosen(loop *action.Loop) bool {
+	list, err := expression.CompileTemplate(loop.List.Text(), r.Names.Scope())
+	if err != nil {
+		return false
+	}
+	parts, alone := list.Parts()
+	return alone && clause.Calls(parts[0].Program, terms{rule: r}, "filter", "take")
 }
 
 func overwrites(write action.Write) *document.Error {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -34,6 +35,8 @@ type ruleName struct {
 type subject struct {
 	number   int
 	filtered bool
+	// selections have all that it can be, nil where it is filtered.
+	selections []plan.Selection
 }
 
 func newMeanings() *meanings {
@@ -107,7 +110,7 @@ func (m *meanings) value(r *Rule, w action.Write) int {
 // subject is what a target stands for. Each of a list is the list.
 func (m *meanings) subject(r *Rule, target string, loop *action.Loop) subject {
 	if target == "" {
-		return subject{number: watched}
+		return subject{number: watched, selections: r.Selections}
 	}
 	key := keyOf(r, target, loop)
 	known, done := m.subjects[key]
@@ -124,18 +127,23 @@ func (m *meanings) follow(r *Rule, target string, loop *action.Loop) subject {
 		inner, _ := strings.CutPrefix(strings.TrimSpace(loop.List.Text()), "${")
 		name := strings.TrimSpace(strings.TrimSuffix(inner, "}"))
 		if !slices.Equal(loop.Names, []string{name}) {
-			return subject{m.of(r, target, loop), true}
+			return subject{number: m.of(r, target, loop), filtered: true}
 		}
 		target = name
 	}
 	for {
 		d := r.Names.Lookup(target)
-		if d == nil || d.Related != nil {
-			return subject{m.of(r, target, nil), false}
+		switch {
+		case target == "object":
+			return subject{number: watched, selections: r.Selections}
+		case d == nil:
+			return subject{number: m.of(r, target, nil), filtered: true} // Nothing is known of it.
+		case d.Related != nil:
+			return subject{number: m.of(r, target, nil), selections: d.Related.Selections()}
 		}
 		name := strings.TrimSpace(d.Value.Program().Source())
 		if !slices.Equal(d.Uses(), []string{name}) {
-			return subject{m.of(r, target, nil), true}
+			return subject{number: m.of(r, target, nil), filtered: true}
 		}
 		target = name
 	}

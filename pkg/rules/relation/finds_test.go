@@ -29,10 +29,20 @@ func TestFinds(t *testing.T) {
 		{"A selector is not looked into.", `{resource: pods, selector: {matchLabels: {app: web}}}`, `{metadata: {name: a, labels: {app: web}}}`, false, false},
 		{"Nor are fields.", `{resource: pods, matchFields: {metadata.name: a}}`, `{metadata: {name: a}}`, false, false},
 		{"Metadata that an expression gives.", `{resource: pods, matchLabels: {app: web}}`, `{metadata: "${object.spec.m}"}`, false, false},
+		{"Its namespace.", `{resource: pods, name: a, namespace: b}`, `{metadata: {name: a, namespace: b}}`, false, true},
+		{"Another namespace.", `{resource: pods, name: a, namespace: b}`, `{metadata: {name: a, namespace: c}}`, false, false},
+		{"A namespace that is not known.", `{resource: pods, name: a, namespace: b}`, `{metadata: {name: a}}`, false, false},
+		{"The namespace of the object.", `{resource: pods, name: a}`, `{metadata: {name: a, namespace: "${ object.metadata.namespace }"}}`, false, true},
+		{"Any namespace.", `{resource: pods, all: true, namespace: "*"}`, `{metadata: {name: a, namespace: c}}`, false, true},
+		{"A label that is selected.", `{resource: webPods, all: true}`, `{metadata: {name: a, labels: {app: web}}}`, false, true},
+		{"Another one.", `{resource: webPods, all: true}`, `{metadata: {name: a, labels: {app: db}}}`, false, false},
+		{"None.", `{resource: webPods, all: true}`, `{metadata: {name: a}}`, false, false},
+		{"One that an expression gives.", `{resource: webPods, all: true}`, `{metadata: {name: a, labels: {app: "${object.spec.a}"}}}`, false, false},
 		{"A manifest that an expression gives.", `{resource: pods, name: a}`, `"${object.spec.m}"`, false, false},
 	}
 	for _, tc := range tests {
-		if got := compile(t, tc.with, declared("")).Finds(parse(t, tc.manifest), tc.owned); got != tc.want {
+		declarations := declared("")
+		if got := compile(t, tc.with, declarations).Finds(parse(t, tc.manifest), declarations[0], tc.owned); got != tc.want {
 			t.Errorf("%s %s, %s: %t, want %t", tc.reason, tc.with, tc.manifest, got, tc.want)
 		}
 	}

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -16,6 +18,11 @@ type Resource struct {
 	// SubresourcesKnown says that it has no others.
 	SubresourcesKnown bool
 	Type              *Type
+}
+
+// Custom reports whether a group is surely none of Kubernetes itself.
+func Custom(group string) bool {
+	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
 // Name is what a resource is called.

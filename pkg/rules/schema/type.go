@@ -61,6 +61,10 @@ type List struct {
 	Kind ListKind
 	// Keys name the fields that tell the elements of a [Keyed] list apart.
 	Keys []string
+	// Unique says that the API server refuses a [Set] with an element that repeats, and a
+	// [Keyed] list with keys that repeat or are missing, as it does of custom resources. Of
+	// built-in kinds, only server-side apply refuses them.
+	Unique bool
 }
 
 // ListKind is how server-side apply merges a list.

@@ -51,7 +51,7 @@ func typeFrom(t testing.TB, v any) *Type {
 		out.Object = flag(m["object"])
 		return &out
 	case m["items"] != nil:
-		list := &List{Items: typeFrom(t, m["items"])}
+		list := &List{Items: typeFrom(t, m["items"]), Unique: !flag(m["repeats"])}
 		if flag(m["set"]) {
 			list.Kind = Set
 		}

@@ -26,10 +26,13 @@ func (c *validation) list(t *Type, list []any, merged bool) {
 	switch {
 	case t.List.Kind == Keyed:
 		c.keyed(t.List, list)
-	case t.List.Kind == Set || t.Limit != nil && t.Limit.UniqueItems:
+	case t.List.Kind == Set && c.unique(t.List) || t.Limit != nil && t.Limit.UniqueItems:
 		c.distinct(list)
 	}
 }
+
+// unique reports whether elements have to differ, or to have keys by which they do.
+func (c *validation) unique(l *List) bool { return l.Unique || c.how == Applied }
 
 // distinct reports elements that are there before.
 func (c *validation) distinct(list []any) {
@@ -59,12 +62,12 @@ func (c *validation) keyed(l *List, list []any) {
 		key, missing := l.key(fields)
 		switch {
 		case missing != "":
-			if c.how != Merged && !l.reported(missing, c.how) {
+			if c.how != Merged && c.unique(l) && !l.reported(missing, c.how) {
 				c.within(i, func() {
 					c.report(document.CodeMissingField, fmt.Sprintf("the field %q is missing, which tells the elements apart", missing), "add "+missing+": ...")
 				})
 			}
-		case key == "":
+		case key == "" || !c.unique(l):
 		default:
 			if first, twice := seen[key]; twice {
 				c.repeated(i, first, strings.Join(l.Keys, " and "))

@@ -35,7 +35,20 @@ func TestValidateLists(t *testing.T) {
 			`[{a: 1, b: [2]}, {b: [2.0], a: 1}]`,
 			[]string{"/1 invalid: the same element as element 0 of the list, and each is there once; remove one of them"},
 		},
-		"Plain": {"A plain list may repeat itself.", `{items: text}`, `[a, a]`, nil},
+		"Repeated": {
+			"Of built-in kinds the API server stores what repeats: env of a container, say.",
+			`{items: {name!: text}, by: [name], repeats: true}`,
+			`[{name: A}, {name: A}]`,
+			nil,
+		},
+		"Keyless": {
+			"And what has no keys: an empty element of imagePullSecrets.",
+			`{items: {name: text}, by: [name], repeats: true}`,
+			`[{}, {}]`,
+			nil,
+		},
+		"RepeatedInSet": {"And finalizers.", `{items: text, set: true, repeats: true}`, `[a, a]`, nil},
+		"Plain":         {"A plain list may repeat itself.", `{items: text}`, `[a, a]`, nil},
 		"Keys": {
 			"Elements are told apart by all of their keys.",
 			ports,

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -109,6 +110,12 @@ func (c *caches) Version(key informer.Key) string {
 	}
 	return strconv.FormatUint(c.cluster.world.Version(), 10)
 }
+
+// Fresh implements [engine.Caches]: these caches are never late.
+func (c *caches) Fresh(informer.Key) (time.Time, bool) { return c.cluster.world.Now().Time, true }
+
+// Relist implements [engine.Caches].
+func (c *caches) Relist(informer.Key) {}
 
 // Read implements [relation.Source].
 func (c *caches) Read(q plan.Read) ([]map[string]any, error) {

@@ -26,25 +26,35 @@ func (m *mask) learn(secret any) { m.values.Learn(secret) }
 func (m *mask) hide(p *Phase) {
 	for i := range p.Decisions {
 		decision := &p.Decisions[i]
+		decision.Object = m.text(decision.Object)
 		decision.Reason, decision.Err = m.text(decision.Reason), m.why(decision.Err)
 	}
 	for _, writes := range [][]Write{p.Writes, p.Audited} {
 		for i := range writes {
 			w := &writes[i]
 			w.Body, w.Answer = m.body(w.Object, w.Body), m.text(w.Answer)
+			w.Object = m.text(w.Object)
 		}
 	}
 	for i := range p.Events {
 		event := &p.Events[i]
+		event.Object = m.text(event.Object)
 		event.Reason, event.Action, event.Message = m.text(event.Reason), m.text(event.Action), m.text(event.Message)
 		event.Answer = m.text(event.Answer)
 	}
 	for i := range p.Objects {
 		object := &p.Objects[i]
 		object.Now, _ = m.body(object.Object, object.Now).(map[string]any)
+		for j, element := range object.Removed {
+			object.Removed[j] = m.text(element)
+		}
+		object.Object = m.text(object.Object)
 	}
 	for i := range p.Failures {
-		p.Failures[i].Error = m.text(p.Failures[i].Error)
+		p.Failures[i].Object, p.Failures[i].Error = m.text(p.Failures[i].Object), m.text(p.Failures[i].Error)
+	}
+	for i := range p.LookAgainAt {
+		p.LookAgainAt[i].Object = m.text(p.LookAgainAt[i].Object)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestSecretsAreMasked(t *testing.T) {
 			actions: `
     - patch: {merge: {stringData: {new: new-secret}}}
     - event: {reason: New, message: "encoded it is bmV3LXNlY3JldA=="}`,
-			body:    map[string]any{"stringData": map[string]any{"new": "(masked)"}},
+			body:    map[string]any{"data": map[string]any{"new": "(masked)"}},
 			message: "encoded it is (masked ",
 		},
 		"harmless": {
@@ -230,6 +230,14 @@ const leaky = `
     actions:
     - patch: {merge: {stringData: {more: new-secret}}}
     - event: {reason: Wrote, message: "wrote new-secret"}
+  - name: names
+    watch: configmaps
+    with: {login: {resource: secrets, name: login}}
+    let: {password: "fromBase64(login?.data?.password ?? '')"}
+    when: password != "" && object.metadata.name in ["spread", password]
+    actions:
+    - apply: {resource: configmaps, owned: false, manifest: {metadata: {name: "${password}", labels: {"${password}": "${password}"}}}}
+    - apply: {resource: configmaps, owned: false, manifest: {metadata: {name: "${upper(password)} ", namespace: a}}}
 `
 
 // TestNothingTellsASecret follows values through a whole story: into other objects, events,

@@ -67,18 +67,30 @@ func (s *Scenario) end(ctx context.Context) error {
 	}
 	phase := s.history.take()
 	phase.Objects = now.since(s.before)
-	s.before = now
-	for _, changed := range phase.Objects {
+	for i := range phase.Objects {
+		changed := &phase.Objects[i]
+		changed.Removed = s.removed(s.before[changed.Object], changed.Now)
 		if changed.Gone {
 			s.history.forget(changed.Object)
 		}
 	}
+	s.before = now
 	for _, due := range s.engine.Due() {
 		phase.LookAgainAt = append(phase.LookAgainAt, Look{Object: nameOf(due.Key), At: due.At.UTC().Format(time.RFC3339Nano)})
 	}
 	s.phases = append(s.phases, phase)
 	s.states = append(s.states, state{now, slices.Sorted(maps.Keys(s.history.events))})
 	return nil
+}
+
+// removed names the elements of lists that an object has no more.
+func (s *Scenario) removed(before, now map[string]any) []string {
+	found, known := s.server.OfKind((&unstructured.Unstructured{Object: now}).GroupVersionKind())
+	resource := s.schemas.Resource(found.GVR)
+	if !known || resource == nil || before == nil || now == nil {
+		return nil
+	}
+	return resource.Type.Removed(before, now)
 }
 
 // Phases takes the phases that have ended. The values of all Secrets that have been in
@@ -120,7 +132,7 @@ func (s *Scenario) shownState(is state) State {
 		metadata = maps.Clone(metadata)
 		delete(metadata, "generation") // It counts changes, of which there may be more.
 		fields["metadata"] = metadata
-		out[name] = s.secrets.body(name, fields)
+		out[s.secrets.text(name)] = s.secrets.body(name, fields)
 	}
 	events := make([]string, len(is.events))
 	for i, event := range is.events {

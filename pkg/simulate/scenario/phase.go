@@ -104,6 +104,8 @@ type Changed struct {
 	Object string `json:"object"`
 	// Gone says that it is not there any more.
 	Gone bool `json:"gone,omitempty"`
+	// Removed are the elements of lists that it has no more, in a scenario that knows schemas.
+	Removed []string `json:"removed,omitempty"`
 	// Now is the object without managedFields, uid and resourceVersion.
 	Now map[string]any `json:"now,omitempty"`
 }

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
@@ -27,6 +28,8 @@ type Setup struct {
 	Order queue.Order
 	// Objects are those in the cluster, as they are stored.
 	Objects []map[string]any
+	// Schemas tell the elements of lists apart, to show which are removed; nil to show none.
+	Schemas *schema.Catalog
 	// Looked is told of each evaluation, nil for nobody.
 	Looked func(rules.Snapshot, []plan.Decision)
 }
@@ -34,6 +37,8 @@ type Setup struct {
 // Scenario is a cluster on which rules work. It is for one goroutine.
 type Scenario struct {
 	cluster *cluster.Cluster
+	server  *apiserver.Server
+	schemas *schema.Catalog
 	engine  *engine.Engine
 	history *history
 	queue   *queue.Queue[engine.Key]
@@ -62,7 +67,7 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 		}
 	}
 	hidden := newMask()
-	out := &Scenario{cluster: c, history: newHistory(c, hidden), secrets: hidden, moments: mostMoments, queue: queue.New[engine.Key](s.Order)}
+	out := &Scenario{cluster: c, server: s.Server, schemas: s.Schemas, history: newHistory(c, hidden), secrets: hidden, moments: mostMoments, queue: queue.New[engine.Key](s.Order)}
 	names := namer{}
 	out.engine = engine.New(engine.Options{
 		Caches: c.Caches, Live: c.Live(), Writer: out.history, Recorder: out.history, Observer: out.history,
@@ -109,7 +114,7 @@ func (s *Scenario) Settle(ctx context.Context) error {
 }
 
 // Look has the rules look at one object, once, which is a phase of its own.
-func (s *Scenario) Look(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error {
+func (s *Scenario) Look(ctx context.Context, resource apischema.GroupVersionResource, namespace, name string) error {
 	s.engine.Look(ctx, engine.Key{GVR: resource, Namespace: namespace, Name: name})
 	return s.end(ctx)
 }
@@ -176,7 +181,7 @@ func (s *Scenario) Advance(ctx context.Context, by time.Duration) error {
 	if due := s.engine.Due(); len(due) > 0 {
 		last = nameOf(due[0].Key)
 	}
-	return fmt.Errorf("the rules look again at more than %d moments in one step, next at %s", s.moments, last)
+	return s.failed(fmt.Errorf("the rules look again at more than %d moments in one step, next at %s", s.moments, last))
 }
 
 // next is the next moment at which time alone changes something, zero for never.
@@ -209,7 +214,7 @@ func (s *Scenario) Patch(ctx context.Context, at cluster.Name, subresource strin
 func (s *Scenario) Version() uint64 { return s.cluster.Version() }
 
 // Namespaces are those that have an object of the name, in order.
-func (s *Scenario) Namespaces(resource schema.GroupResource, name string) []string {
+func (s *Scenario) Namespaces(resource apischema.GroupResource, name string) []string {
 	return s.cluster.Namespaces(resource, name)
 }
 

@@ -33,7 +33,7 @@ func (c *checker) call(node ast.Node, k known) result {
 	}
 	c.elementsOf(f, nodes, call)
 	if f.Name == "labelsMatch" && len(nodes) == 2 {
-		c.selector(nodes[1], call.Arguments[1])
+		c.labelsMatch(nodes, call.Arguments)
 	}
 	if each != nil {
 		each.join(call)
@@ -98,9 +98,17 @@ func (c *checker) elementsOf(f *function.Function, nodes []ast.Node, call *funct
 	}
 }
 
-// selector reports a map of labels that is taken for a label selector.
-func (c *checker) selector(node ast.Node, given typing.Type) {
-	s := given.Schema()
+// labelsMatch reports a first argument that is surely no object, and a map of labels that is
+// taken for a label selector.
+func (c *checker) labelsMatch(nodes []ast.Node, given []typing.Type) {
+	metadata, found := given[0].Field("metadata")
+	if given[0].Known() && (found == typing.Lacking || metadata.Known() && metadata.Kinds()&value.Map == 0) {
+		o := c.operand(nodes[0])
+		c.report(typeMismatch, o.At.Errorf("labelsMatch wants an object and then a selector, and %s has no metadata with labels", cmp.Or(o.Text, "this")).
+			WithHint("write labelsMatch(object, selector)"))
+		return
+	}
+	node, s := nodes[1], given[1].Schema()
 	if s == nil || s.Map == nil || s.Map.Open || len(s.Map.Fields) > 0 || !s.Map.Values.Known() || s.Map.Values.Kinds&(value.Map|value.List) != 0 {
 		return
 	}

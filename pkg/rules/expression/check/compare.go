@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -144,4 +145,45 @@ func (c *checker) comparesQuantity(n *ast.BinaryNode, left, right result) bool {
 	c.report(typeMismatch, o.At.Errorf("%s is a quantity, and %s compares its text letter by letter", cmp.Or(o.Text, "this"), n.Operator).
 		WithHint("write quantity(%s)", text))
 	return true
+}
+
+// comparesDuration reports a text that is ordered beside one that writes a duration, and
+// whether it did: "9m" > "1h".
+func (c *checker) comparesDuration(n *ast.BinaryNode, left, right result) bool {
+	node, of := n.Left, left.of
+	against, is := writtenDuration(n.Right, right.of)
+	if !is {
+		if against, is = writtenDuration(n.Left, left.of); !is {
+			return false
+		}
+		node, of = n.Right, right.of
+	}
+	if !of.Known() {
+		if p, _, path := c.place(node); !path || len(p.path) == 0 {
+			return false // It may be computed; what an object has is not.
+		}
+	} else if of.Kinds()&^value.Nil != value.String {
+		return false
+	}
+	o := c.operand(node)
+	text := cmp.Or(o.Text, "x")
+	if literal, is := syntax.Literal(node); is {
+		text = fmt.Sprintf("%q", literal)
+	}
+	if of.CanBeNil() {
+		text += ` ?? "0s"`
+	}
+	c.report(typeMismatch, o.At.Errorf("%s compares texts letter by letter, and %q is a duration", n.Operator, against).WithHint("write duration(%s)", text))
+	return true
+}
+
+// writtenDuration is a constant that can only be meant as a duration: 0 is one, too.
+func writtenDuration(node ast.Node, t typing.Type) (text string, is bool) {
+	v, _ := constantOf(node, t)
+	text, isText := v.(string)
+	if !isText || !strings.ContainsAny(text, "smhdw") {
+		return "", false
+	}
+	_, err := value.ParseDuration(text)
+	return text, err == nil
 }

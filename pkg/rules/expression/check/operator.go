@@ -70,7 +70,7 @@ func (c *checker) operation(n *ast.BinaryNode, k known) result {
 		return gives(c.operate(n, left, right), after)
 	}
 	r := gives(typing.Unknown(), after)
-	if !c.comparesQuantity(n, left, right) {
+	if !c.comparesQuantity(n, left, right) && !c.comparesDuration(n, left, right) {
 		r.of = c.operate(n, left, right)
 	}
 	return c.decide(n, left.of, right.of, c.narrowed(n, left.of, right.of, r))

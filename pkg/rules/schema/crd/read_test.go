@@ -109,7 +109,7 @@ func TestType(t *testing.T) {
 		"until": {Always: true, Default: "2030-01-01T00:00:00Z", Type: &schema.Type{Kinds: value.String, Format: schema.DateTime}},
 		"ratio": {Always: true, Default: int64(1000), Type: &schema.Type{Kinds: value.Number}},
 		"parts": {Type: &schema.Type{Kinds: value.List, List: &schema.List{
-			Kind: schema.Keyed, Keys: []string{"name"},
+			Kind: schema.Keyed, Keys: []string{"name"}, Unique: true,
 			Items: &schema.Type{Kinds: value.Map, Map: &schema.Map{Fields: map[string]schema.Field{
 				"name": {Required: true, Type: &schema.Type{Kinds: value.String}}, "extra": {Type: extra},
 			}}},

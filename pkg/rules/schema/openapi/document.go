@@ -47,6 +47,7 @@ func Parse(data []byte) (*Document, error) {
 	d.reader = NewReader(Go, d.component)
 	for gvr, s := range d.resources {
 		d.names = append(d.names, schema.Name{GroupVersionResource: gvr, Kind: s.gvk.Kind})
+		d.reader.custom = schema.Custom(gvr.Group) // The document is of one group.
 	}
 	slices.SortFunc(d.names, schema.CompareNames)
 	return d, nil

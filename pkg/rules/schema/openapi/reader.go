@@ -31,6 +31,7 @@ const (
 // is not safe for concurrent use; the types are.
 type Reader struct {
 	dialect    Dialect
+	custom     bool // The schemas are those of custom resources.
 	components func(name string) any
 	named      map[string]*schema.Type
 	plain      map[plain]*schema.Type
@@ -60,6 +61,7 @@ type plain struct {
 func NewReader(dialect Dialect, components func(name string) any) *Reader {
 	return &Reader{
 		dialect:    dialect,
+		custom:     dialect != Go,
 		components: components,
 		named:      map[string]*schema.Type{},
 		plain:      map[plain]*schema.Type{},
@@ -218,9 +220,9 @@ func (r *Reader) listOf(s map[string]any) *schema.List {
 	}
 	switch {
 	case kind == "map" && len(keys) > 0:
-		list.Kind, list.Keys = schema.Keyed, keys
+		list.Kind, list.Keys, list.Unique = schema.Keyed, keys, r.custom
 	case kind == "set":
-		list.Kind = schema.Set
+		list.Kind, list.Unique = schema.Set, r.custom
 	}
 	return list
 }

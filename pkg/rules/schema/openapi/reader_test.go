@@ -70,17 +70,17 @@ func TestType(t *testing.T) {
 		`{type: array, items: {type: string}}`: {"lists are atomic unless they say", listOf(schema.List{Items: of(value.String)})},
 		`{type: array}`:                        {"nothing is said of its elements", listOf(schema.List{Items: schema.Open()})},
 		`{type: array, items: {type: string}, x-kubernetes-list-type: set}`: {
-			"a set", listOf(schema.List{Items: of(value.String), Kind: schema.Set}),
+			"a set", listOf(schema.List{Items: of(value.String), Kind: schema.Set, Unique: true}),
 		},
 		`{type: array, items: {}, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a, b]}`: {
-			"merged by keys", listOf(schema.List{Items: schema.Open(), Kind: schema.Keyed, Keys: []string{"a", "b"}}),
+			"merged by keys", listOf(schema.List{Items: schema.Open(), Kind: schema.Keyed, Keys: []string{"a", "b"}, Unique: true}),
 		},
 		`{type: array, items: {}, x-kubernetes-list-type: map}`: {"no keys, no merging", listOf(schema.List{Items: schema.Open()})},
 		`{type: array, items: {}, x-kubernetes-patch-strategy: merge, x-kubernetes-patch-merge-key: name}`: {
-			"as old API servers say it", listOf(schema.List{Items: schema.Open(), Kind: schema.Keyed, Keys: []string{"name"}}),
+			"as old API servers say it", listOf(schema.List{Items: schema.Open(), Kind: schema.Keyed, Keys: []string{"name"}, Unique: true}),
 		},
 		`{type: array, items: {}, x-kubernetes-patch-strategy: merge}`: {
-			"and a set", listOf(schema.List{Items: schema.Open(), Kind: schema.Set}),
+			"and a set", listOf(schema.List{Items: schema.Open(), Kind: schema.Set, Unique: true}),
 		},
 		`{type: array, items: {}, x-kubernetes-list-type: atomic, x-kubernetes-patch-strategy: merge}`: {
 			"the newer way counts", listOf(schema.List{Items: schema.Open()}),
@@ -141,6 +141,7 @@ func TestDialects(t *testing.T) {
 		"described in Go":  {"Go types lack other fields", Go, text, nested(false)},
 		"described":        {"they are pruned", Structural, text, nested(false)},
 		"described, kept":  {"at every depth", Keeping, text, nested(true)},
+		"set in Go":        {"it may repeat", Go, `{type: array, items: {type: string}, x-kubernetes-list-type: set}`, listOf(schema.List{Items: of(value.String), Kind: schema.Set})},
 		"closed map in Go": {"it says so", Go, `{type: object, additionalProperties: false}`, mapOf(schema.Map{})},
 	} {
 		if diff := cmp.Diff(tc.want, NewReader(tc.dialect, nil).Type(decode(t, tc.text)), butNames); diff != "" {

@@ -1,0 +1,213 @@
+package informer
+
+import (
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TestFresh holds that a cache is fresh while it shows what the API server had less than two seconds ago, and how many
+// requests it takes to know that.
+func TestFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &api{}
+		server.put(widget("a", "x"))
+		set, _ := begin(t, server, everywhere)
+		defer set.Stop()
+		synctest.Wait()
+		count := 0
+		change := func() {
+			count++
+			server.put(widget("a", "x", labelled("count", string(rune('a'+count%26)))))
+			synctest.Wait()
+		}
+		expect := func(reason string, fresh bool, requests int) {
+			t.Helper()
+			at, got := set.Fresh(everywhere)
+			synctest.Wait()
+			if got != fresh {
+				t.Errorf("fresh is %t, want %t: %s", got, fresh, reason)
+			}
+			if age := time.Since(at); got && age >= MaxStaleness {
+				t.Errorf("it is %s old: %s", age, reason)
+			}
+			if n := server.requests("version"); n != requests {
+				t.Errorf("%d requests, want %d: %s", n, requests, reason)
+			}
+		}
+		expect("The list has just told.", true, 0)
+		passes(3 * time.Second)
+		change()
+		expect("Nothing is known, and one object alone is not worth a request.", false, 0)
+		expect("The second one is, and its answer serves the next.", false, 1)
+		expect("The cache has all of it.", true, 1)
+		server.hold(everywhere, true)
+		change()
+		passes(1500 * time.Millisecond)
+		expect("It lags, but by less than two seconds; the version is asked for again.", true, 2)
+		passes(600 * time.Millisecond)
+		expect("It does not show that version.", false, 2)
+		server.hold(everywhere, false)
+		synctest.Wait()
+		expect("It has caught up.", true, 2)
+		passes(10 * time.Second)
+		change()
+		expect("That was long ago.", false, server.requests("version"))
+		if _, fresh := set.Fresh(gadgets); fresh {
+			t.Error("a cache that does not run is fresh")
+		}
+	})
+}
+
+// errRefused is how it is when the API server is down. client-go goes on from the last version then.
+var errRefused = &url.Error{Op: "Get", URL: "https://a", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
+
+// TestRestored holds that a cache shows what there is after etcd was restored from a snapshot, whether the API server is
+// behind the cache when it is back or others have written since.
+func TestRestored(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		lost   int // changes after the snapshot
+		since  int // changes before somebody answers
+		same   bool
+		down   time.Duration
+	}{
+		"Behind":       {reason: "The watch would wait for versions to come.", lost: 10, since: 1, down: 3 * time.Second},
+		"Overtaken":    {reason: "The watch would leave out what has come before.", lost: 10, since: 20, down: 3 * time.Second},
+		"SameVersion":  {reason: "Another object may have the version of the one that is cached.", lost: 1, since: 1, same: true, down: 3 * time.Second},
+		"NobodyKnew":   {reason: "The outage was too short to be seen.", lost: 10, since: 1},
+		"Uninterested": {reason: "Nobody has written.", lost: 10, down: 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, lasting := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					server := &api{}
+					server.put(widget("a", "kept"))
+					server.put(widget("a", "comes-back"))
+					told := &told{}
+					set := NewSet(server, told, slog.New(slog.DiscardHandler))
+					if lasting {
+						set.Lasting()
+					}
+					defer set.Stop()
+					if err := set.Want([]Key{everywhere}); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+					restore := server.snapshot()
+					server.remove(types.NamespacedName{Namespace: "a", Name: "comes-back"})
+					for range tc.lost {
+						server.put(widget("a", "goes"))
+					}
+					passes(time.Minute)
+					if tc.down > 0 {
+						server.refuse(errRefused, errRefused)
+					}
+					restore()
+					passes(tc.down)
+					for range tc.since {
+						server.put(widget("a", "new"))
+					}
+					if tc.same {
+						server.put(widget("a", "goes", labelled("of", "another history")))
+					}
+					server.refuse(nil, nil)
+					passes(time.Minute)
+					want := map[string]map[string]any{}
+					server.mu.Lock()
+					for name, object := range server.objects {
+						want[name.Name] = object.Object
+					}
+					server.mu.Unlock()
+					got := map[string]map[string]any{}
+					for _, name := range set.Names(everywhere) {
+						got[name.Name] = set.View(everywhere, name.Namespace, name.Name).Object.Object
+					}
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("%s Lasting: %t. (-want +got):\n%s", tc.reason, lasting, diff)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestRelistTellsOfWhatIsAnother holds that an object which became another one under the same version is told of, and
+// that what a list repeats is not.
+func TestRelistTellsOfWhatIsAnother(t *testing.T) {
+	var told heard
+	f := forward{handler: &told}
+	f.OnUpdate(object("1"), object("1"))
+	other := object("1")
+	other.SetLabels(map[string]string{"of": "another history"})
+	f.OnUpdate(object("1"), other)
+	if diff := cmp.Diff(heard{"ns/a before 1 after 1"}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// TestSilence holds that a watch which stops to deliver is given up after some time, and that the cache is complete after
+// it; and that one is left alone that has nothing to tell of an API server that sends no bookmarks.
+func TestSilence(t *testing.T) {
+	for name, tc := range map[string]struct {
+		plain   bool
+		watches int
+	}{"Stalled": {false, 1}, "NoBookmarks": {true, 0}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &api{plain: tc.plain}
+				server.put(widget("a", "x"))
+				set, _ := begin(t, server, everywhere)
+				defer set.Stop()
+				synctest.Wait()
+				server.hold(everywhere, true) // This watch alone.
+				server.put(widget("a", "y"))
+				server.mu.Lock()
+				server.holding = nil
+				server.mu.Unlock()
+				server.refuse(nil, nil)
+				passes(3 * time.Minute)
+				if n := len(set.Names(everywhere)); n != 1+tc.watches {
+					t.Errorf("there are %d objects", n)
+				}
+				if n := server.requests("watch"); n < tc.watches || n > 2*tc.watches {
+					t.Errorf("%d watches", n)
+				}
+			})
+		})
+	}
+}
+
+// TestRelist holds that a cache that was found to lack something is listed anew, and shows what it has until then.
+func TestRelist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &api{}
+		server.put(widget("a", "x"))
+		set, _ := begin(t, server, everywhere)
+		defer set.Stop()
+		synctest.Wait()
+		server.hold(everywhere, true)
+		server.put(widget("a", "y"))
+		server.mu.Lock()
+		server.holding = nil
+		server.mu.Unlock()
+		set.Relist(everywhere)
+		set.Relist(everywhere)
+		if _, fresh := set.Fresh(everywhere); fresh || len(set.Names(everywhere)) != 1 {
+			t.Errorf("fresh: %t, %d objects", fresh, len(set.Names(everywhere)))
+		}
+		passes(5 * time.Second)
+		if n := len(set.Names(everywhere)); n != 2 {
+			t.Errorf("%d objects", n)
+		}
+		set.Relist(gadgets)
+	})
+}
