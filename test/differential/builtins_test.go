@@ -104,7 +104,7 @@ var builtinTable = []struct{ resource, manifest, edits string }{
 - {at: [immutable], to: [true, false], keep: true}`},
 	{"serviceaccounts", `{apiVersion: v1, kind: ServiceAccount}`, `
 - {at: [automountServiceAccountToken], to: [true, false, 1]}
-- {at: [imagePullSecrets], to: [[{name: a}], [{name: a}, {name: b}], []]}
+- {at: [imagePullSecrets], to: [[{name: a}], [{name: a}, {name: b}], [{name: a}, {name: b}, {name: a}], []]}
 - {at: [secrets], to: [[{name: a}]]}`},
 	{"services", `{apiVersion: v1, kind: Service, spec: {clusterIP: None, selector: {app: x}, ports: [{name: http, port: 80, protocol: TCP, targetPort: 80}]}}`, `
 - {at: [spec, selector], to: [{app: w}, {tier: z}]}
@@ -127,7 +127,7 @@ var builtinTable = []struct{ resource, manifest, edits string }{
 - {at: [status, observedGeneration], to: [1]}`},
 	{"replicasets", `{apiVersion: apps/v1, kind: ReplicaSet, spec: {replicas: 1}}`, templateEdits + `
 - {at: [spec, replicas], to: [0, 4], keep: true}`},
-	{"pods", `{apiVersion: v1, kind: Pod, spec: {containers: [{name: main, image: "main:1"}]}}`, `
+	{"pods", `{apiVersion: v1, kind: Pod, spec: {containers: [{name: main, image: "main:1", env: [{name: A, value: a}, {name: B, value: b}, {name: A, value: c}], ports: [{containerPort: 80, protocol: TCP}, {containerPort: 80, protocol: TCP}]}]}}`, `
 - {at: [spec, containers], to: [{name: main, image: "main:2"}, {name: main, image: "main:3"}], within: true, keep: true}
 - {at: [spec, activeDeadlineSeconds], to: [60]}
 - {at: [status, phase], to: [Pending, Running, Failed], keep: true}
@@ -138,7 +138,9 @@ var builtinTable = []struct{ resource, manifest, edits string }{
 - {at: [spec, suspend], to: [true, false], keep: true}
 - {at: [spec, activeDeadlineSeconds], to: [60]}
 - {at: [spec, ttlSecondsAfterFinished], to: [60]}`},
-	{"cronjobs", `{apiVersion: batch/v1, kind: CronJob, spec: {schedule: "* * * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: "main:1"}]}}}}}}`, `
+	{"cronjobs", `{apiVersion: batch/v1, kind: CronJob, spec: {schedule: "* * * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: "main:1", env: [{name: A, value: a}, {name: B, value: b}, {name: A, value: c}]}]}}}}}}`, `
+- {at: [spec, jobTemplate, spec, template, spec, containers], to: [{name: main, env: [{name: A, value: d}]}, {name: main, env: [{name: B, value: d}]}, {name: main, env: [{name: C, value: d}]}], within: true}
+- {at: [spec, jobTemplate, spec, template, spec, containers], to: [{name: main, image: "main:2", env: [{name: A, value: d}, {name: A, value: e}]}], within: true}
 - {at: [spec, schedule], to: ["0 * * * *"], keep: true}
 - {at: [spec, suspend], to: [true, false], keep: true}
 - {at: [status, lastScheduleTime], to: ["2026-01-01T00:00:00Z"]}`},
@@ -169,7 +171,8 @@ var builtinTable = []struct{ resource, manifest, edits string }{
 	{"nodes", `{apiVersion: v1, kind: Node, spec: {}}`, `
 - {at: [spec, unschedulable], to: [true, false]}
 - {at: [spec, taints], to: [[{key: a, effect: NoSchedule}]]}
-- {at: [status, capacity], to: [{cpu: "4"}]}`},
+- {at: [status, capacity], to: [{cpu: "4"}]}
+- {at: [status, addresses], to: [[{type: InternalIP, address: 10.0.0.1}], [{type: InternalIP, address: 10.0.0.1}, {type: InternalIP, address: "fd00::1"}]]}`},
 	{"endpointslices", `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: IPv4, endpoints: [{addresses: [10.0.0.1], conditions: {ready: true}}], ports: [{name: a, port: 80, protocol: TCP}]}`, `
 - {at: [endpoints], to: [[{addresses: [10.0.0.2], conditions: {ready: false}}]], keep: true}
 - {at: [ports], to: [[{name: a, port: 81, protocol: TCP}]], keep: true}`},

@@ -105,6 +105,11 @@ func TestAnswers(t *testing.T) {
 			"TidbCluster has no status subresource.",
 			tidb.gvr, tidb.manifest, plan.Merge, "status", `{status: {clusterID: x}}`, nil, write.Terminal,
 		},
+		"InvalidAndStale": {
+			"The step of a JSON patch that leads nowhere is reported before the stale version.",
+			config.gvr, config.manifest, plan.JSON, "", `{patch: [{op: remove, path: /data/a}]}`,
+			func(t *testing.T, o *plan.Object) { edit(t, o.GVR, o.Namespace, o.Name, `{"data":{"a":null}}`) }, write.Stale,
+		},
 		"NoChange": {
 			"A write that changes nothing keeps the resourceVersion.",
 			tidb.gvr, tidb.manifest, plan.Merge, "", `{spec: {version: v8.5.5}}`, nil, write.Unchanged,
@@ -127,6 +132,9 @@ func TestAnswers(t *testing.T) {
 			namespace := cluster.Namespace(t)
 			operation := operationOn(create(t, tc.gvr, namespace, tc.manifest), tc.gvr, tc.patch)
 			operation.Body, operation.Subresource = decode(t, tc.body), tc.subresource
+			if tc.patch == plan.JSON {
+				operation.Body = decode(t, tc.body)["patch"]
+			}
 			if tc.prepare != nil {
 				tc.prepare(t, &operation.Target)
 			}
@@ -150,6 +158,7 @@ func TestStatusGuards(t *testing.T) {
 		"Fresh":     {"Nothing changed since the snapshot.", func(*testing.T, *plan.Object) {}, write.Written},
 		"Stale":     {"Somebody changed the object.", touch, write.Stale},
 		"Recreated": {"Another object has the name now.", recreate, write.Stale},
+		"Deleted":   {"The object is gone: the answer is that of a resource without the subresource.", remove, write.Stale},
 		"WrongUID": {
 			"Only here is the uid ignored; the right resourceVersion can only be that of the right object.",
 			func(_ *testing.T, o *plan.Object) { o.UID = wrongUID }, write.Written,

@@ -29,6 +29,7 @@ spec:
   resources:
     configmaps: {version: v1, resource: configmaps, labelSelector: told=yes}
     secrets: {version: v1, resource: secrets}
+    templates: {version: v1, resource: podtemplates}
   rules:
   - name: copies
     watch: configmaps
@@ -58,6 +59,15 @@ spec:
     mode: Audit
     with: {login: {resource: secrets, name: login}}
     actions: [{patch: {merge: {data: {audited: "${fromBase64(login?.data?.password ?? '')}"}}}}]
+  - name: is-warned
+    watch: configmaps
+    with: {login: {resource: secrets, name: login}, found: {resource: templates, all: true}}
+    let: {password: "fromBase64(login?.data?.password ?? '')", twice: "[{'name': password, 'value': 'a'}, {'name': password, 'value': 'b'}]"}
+    when: password != "" && len(found) == 0
+    actions:
+    - create:
+        in: found
+        manifest: {metadata: {name: "${password}"}, template: {spec: {containers: [{name: a, image: a, env: "${twice}"}]}}}
   - name: fails-on-the-copy
     watch: configmaps
     when: object.data?.copy != nil && duration(object.data.copy) == duration("1s")
@@ -78,7 +88,7 @@ func TestSecretsAreToldNowhere(t *testing.T) {
 		written bool
 		told    []string // that show that there was something to tell
 	}{
-		"text": {"The log, Events and metrics.", []string{"-v", "9"}, false, true, []string{"write failed", "(masked)", `level="DEBUG-7"|level=DEBUG-`}},
+		"text": {"The log, Events and metrics.", []string{"-v", "9"}, false, true, []string{"write failed", "(masked)", `level="DEBUG-7"|level=DEBUG-`, `Warning: .*hides previous definition of .*masked`}},
 		"JSON": {"The same as JSON.", []string{"-v", "9", "--logging-format", "json"}, false, true, []string{"write failed", `\(masked\)`}},
 		"once": {"What is written, and the report.", []string{"-v", "9", "--once"}, true, true, []string{"patched configmaps", "failed configmaps"}},
 		"server dry run": {

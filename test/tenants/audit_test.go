@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // request is an entry of the audit log.
@@ -23,6 +24,13 @@ type request struct {
 	ImpersonatedUser struct{ Username string }
 	ObjectRef        struct{ Resource, Namespace, Name, APIGroup, Subresource string }
 	ResponseStatus   struct{ Code int }
+	// ResponseObject is there where the policy wants it.
+	ResponseObject struct {
+		Metadata metav1.ObjectMeta
+		Data     map[string]string
+		Spec     struct{ HolderIdentity string }
+		Details  struct{ UID types.UID } // of a Status
+	}
 
 	RequestReceivedTimestamp, StageTimestamp metav1.MicroTime
 }

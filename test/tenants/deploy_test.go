@@ -55,6 +55,7 @@ func TestDeploy(t *testing.T) {
 
 	pausedTwice(t, on)
 	unimpersonated(t, on)
+	undefined(t, on)
 	abandoned(t, on, namespace)
 	unused(t, granted(t, on))
 }
@@ -195,6 +196,47 @@ func unimpersonated(t *testing.T, on *plane) {
 		_, reason, _ := condition(t, on, ruleSets, namespace, "other", "Ready")
 		return reason == "NoServiceAccount"
 	})
+}
+
+// undefined deletes a set that may have left something on objects of a CRD that serves no
+// version: the set waits until that can be cleaned up, or the CRD is gone.
+func undefined(t *testing.T, on *plane) {
+	t.Helper()
+	namespace := on.Namespace(t)
+	account(t, on, namespace, "rules", `{apiGroups: [example.com], resources: [sleepers], verbs: [get, list, watch, patch]}`)
+	kubectl(t, on, "apply", "-n", namespace, "-f", "../../deploy/tenant")
+	apply(t, on, namespace, `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: sleepers.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: sleepers, kind: Sleeper}
+  versions: [{name: v1, served: false, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+`)
+	apply(t, on, namespace, `apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleSet
+metadata: {name: sleep, namespace: NAMESPACE}
+spec:
+  serviceAccountName: rules
+  resources:
+    sleepers: {group: example.com, version: v1, resource: sleepers}
+  rules:
+  - name: fields
+    watch: sleepers
+    actions: [{patch: {apply: {spec: {awake: true}}}}]
+`)
+	eventually(t, "the inventory says what may be left", func() bool {
+		left, _ := field(get(t, on, ruleSets, namespace, "sleep"), "status", "inventory").([]any)
+		return len(left) == 1
+	})
+	kubectl(t, on, "delete", "-n", namespace, "ruleset", "sleep", "--wait=false")
+	eventually(t, "the set says why it waits", func() bool {
+		_, _, message := condition(t, on, ruleSets, namespace, "sleep", "Ready")
+		return strings.Contains(message, "no version of it is served")
+	})
+	kubectl(t, on, "delete", "crd", "sleepers.example.com")
+	within(t, 2*time.Minute, "the set is gone", func() bool { return get(t, on, ruleSets, namespace, "sleep") == nil })
 }
 
 // pausedTwice has a rule pass its limits twice, of which an Event of the set tells: the second

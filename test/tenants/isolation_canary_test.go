@@ -60,6 +60,77 @@ spec:
     actions: [{event: {reason: Never, message: never}}]
 `
 
+// namedByIt is another set of the same account, which has objects and fields be called by the value.
+const namedByIt = `apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleSet
+metadata: {name: named, namespace: NAMESPACE}
+spec:
+  serviceAccountName: bot
+  resources:
+    seeds: {version: v1, resource: configmaps, labelSelector: role=seed}
+    made: {version: v1, resource: configmaps}
+    drawn: {version: v1, resource: configmaps, labelSelector: role=drawn}
+    secrets: {version: v1, resource: secrets}
+  rules:
+  - name: names
+    watch: seeds
+    with: {login: {resource: secrets, name: login}}
+    let: {password: "fromBase64(login?.data?.password ?? '')"}
+    when: password != ""
+    actions:
+    - apply:
+        resource: made
+        manifest:
+          metadata: {name: "${password}", labels: {"${password}": "${password}"}, annotations: {"${password}": x}}
+          data: {"${password}": "${password}"}
+  - name: refused
+    watch: seeds
+    with: {login: {resource: secrets, name: login}}
+    let: {password: "fromBase64(login?.data?.password ?? '')"}
+    when: password != ""
+    actions: [{apply: {resource: made, manifest: {metadata: {name: fixed, finalizers: ["${upper(password)}"]}}}}]
+  - name: misnamed
+    watch: seeds
+    with: {login: {resource: secrets, name: login}}
+    let: {password: "fromBase64(login?.data?.password ?? '')"}
+    when: password != ""
+    actions: [{apply: {resource: made, manifest: {metadata: {name: "${upper(password)}"}}}}]
+  - name: generates
+    watch: seeds
+    with: {login: {resource: secrets, name: login}, drawn: {resource: drawn, all: true}}
+    let: {password: "fromBase64(login?.data?.password ?? '')"}
+    when: password != "" && len(drawn) == 0
+    actions: [{create: {in: drawn, manifest: {metadata: {generateName: "${password}-", labels: {role: drawn}}}}}]
+  - name: repeats
+    watch: seeds
+    with: {login: {resource: secrets, name: login}}
+    let: {password: "fromBase64(login?.data?.password ?? '')"}
+    when: password != ""
+    actions:
+    - forEach: {word: "${['a', 'b']}"}
+      apply: {resource: made, manifest: {metadata: {name: "${word}-${password}"}, data: {"${word}-${password}": "${toBase64(password)}"}}}
+  - name: elsewhere
+    watch: seeds
+    with: {login: {resource: secrets, name: login}}
+    let: {password: "fromBase64(login?.data?.password ?? '')"}
+    when: password != ""
+    actions: [{apply: {resource: made, owned: false, manifest: {metadata: {namespace: "${password}", name: there}}}}]
+  - name: points
+    watch: seeds
+    with: {login: {resource: secrets, name: login}}
+    let: {password: "fromBase64(login?.data?.password ?? '')"}
+    when: password != ""
+    actions: [{patch: {json: [{op: add, path: "/metadata/annotations", value: {}}, {op: test, path: "/data/${password}", value: none}]}}]
+  - name: finds
+    watch: seeds
+    with:
+      login: {resource: secrets, name: login}
+      found: {resource: made, name: "${fromBase64(login?.data?.password ?? '')}"}
+    actions:
+    - patch: {target: found, merge: {data: {found: found}}}
+    - event: {reason: Found, message: "it is ${found?.metadata?.name ?? 'none'}"}
+`
+
 const login = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: NAMESPACE}\ntype: Opaque\ndata: {password: BASE64}\n"
 
 const toldSeed = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: told, namespace: NAMESPACE, labels: {role: seed}}\n"
@@ -80,7 +151,7 @@ func (c canary) in(text string) string {
 // three places where it may begin.
 func (c canary) silent(t *testing.T, where, text string) {
 	t.Helper()
-	forms := []string{c.value}
+	forms := []string{c.value, strings.ToUpper(c.value)}
 	for shift := range 3 {
 		encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + c.value))
 		forms = append(forms, encoded[4:len(encoded)-4]) // Without what depends on what is around it.
@@ -119,8 +190,10 @@ func TestCanary(t *testing.T) {
 			c.silent(t, "what is served", served)
 			c.once(t, append(flags, "--once"), "failed")
 			c.looked(t)
-			kubectl(t, cluster, "patch", "ruleset/tells", "-n", c.namespace, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-			kubectl(t, cluster, "delete", "ruleset/tells", "-n", c.namespace)
+			for _, set := range []string{"ruleset/tells", "ruleset/named"} {
+				kubectl(t, cluster, "patch", set, "-n", c.namespace, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+				kubectl(t, cluster, "delete", set, "-n", c.namespace)
+			}
 		})
 	}
 }
@@ -129,7 +202,7 @@ func newCanary(t *testing.T) canary {
 	t.Helper()
 	c := canary{cluster.Namespace(t), "canary-" + strings.ToLower(rand.Text()), time.Now()}
 	account(t, cluster, c.namespace, "bot", editor, mayTell, `{apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}`)
-	for _, text := range []string{login, toldSeed, tells} {
+	for _, text := range []string{login, toldSeed, tells, namedByIt} {
 		apply(t, cluster, c.namespace, c.in(text))
 	}
 	return c
@@ -152,27 +225,38 @@ func (c canary) once(t *testing.T, flags []string, says string) {
 // sung waits until the value has gone all its ways.
 func (c canary) sung(t *testing.T) {
 	t.Helper()
-	eventually(t, "all rules have acted or failed, and say so", func() bool {
-		all, _ := field(get(t, cluster, ruleSets, c.namespace, "tells"), "status", "rules").([]any)
-		failed := 0
+	failed := func(set string) (n int) {
+		all, _ := field(get(t, cluster, ruleSets, c.namespace, set), "status", "rules").([]any)
 		for _, element := range all {
 			if said, _ := element.(map[string]any)["lastError"].(string); said != "" {
-				failed++
+				n++
 			}
 		}
-		notes := kubectl(t, cluster, "get", "events.events.k8s.io", "-n", c.namespace, "-o", "jsonpath={.items[*].note}")
-		return failed == 5 && strings.Contains(notes, "it is (masked), or (masked), as (masked) was to be") &&
+		return n
+	}
+	eventually(t, "all rules have acted or failed, and say so", func() bool {
+		notes := kubectl(t, cluster, "get", "events.events.k8s.io", "-n", c.namespace, "-o", `jsonpath={range .items[*]}{.note}{"\n"}{end}`)
+		made := kubectl(t, cluster, "get", "configmaps", "-n", c.namespace, "-o", "name")
+		for _, name := range []string{"/", "/a-", "/b-"} { // And one with what is generated.
+			if !strings.Contains(made, name+c.value+"\n") || !strings.Contains(made, "/"+c.value+"-") {
+				return false
+			}
+		}
+		return failed("tells") == 5 && failed("named") == 4 && strings.Contains(notes, "it is (masked)\n") && strings.Contains(notes, "it is (masked), or (masked), as (masked) was to be") &&
 			field(get(t, cluster, configmaps, c.namespace, "told"), "data", "copy") == "it is "+c.value
 	})
 }
 
-// looked goes through all that the API server has of it.
+// looked goes through all that the API server has of it. Requests have the names of the objects
+// that rules name by it.
 func (c canary) looked(t *testing.T) {
 	t.Helper()
 	c.silent(t, "an Event", kubectl(t, cluster, "get", "events.events.k8s.io", "-A", "-o", "yaml"))
 	c.silent(t, "a status", kubectl(t, cluster, "get", "rulesets,clusterrulesets", "-A", "-o", "jsonpath={.items[*].status}"))
 	for _, r := range requests(t, c.since) {
-		c.silent(t, "an address", r.RequestURI+" "+r.UserAgent)
+		if !strings.Contains(r.RequestURI, "/configmaps/") {
+			c.silent(t, "an address", r.RequestURI+" "+r.UserAgent)
+		}
 	}
 }
 
@@ -215,9 +299,9 @@ func TestCanaryOffline(t *testing.T) {
 	c := canary{namespace: "shop", value: "canary-" + strings.ToLower(rand.Text())}
 	directory := t.TempDir()
 	for name, text := range map[string]string{
-		"rules.yaml": tells, "secret.yaml": login, "told.yaml": toldSeed,
+		"rules.yaml": tells, "named.yaml": namedByIt, "secret.yaml": login, "told.yaml": toldSeed,
 		"test.yaml": "apiVersion: dyncontroller.dev/v1alpha1\nkind: RuleTest\nmetadata: {name: tells}\n" +
-			"spec:\n  rules: [rules.yaml]\n  cases: [{name: told, objects: [told.yaml, secret.yaml]}]\n",
+			"spec:\n  rules: [rules.yaml, named.yaml]\n  cases: [{name: told, objects: [told.yaml, secret.yaml]}]\n",
 	} {
 		if err := os.WriteFile(filepath.Join(directory, name), []byte(c.in(text)), 0o600); err != nil {
 			t.Fatal(err)
@@ -226,6 +310,9 @@ func TestCanaryOffline(t *testing.T) {
 	at := func(name string) string { return filepath.Join(directory, name) }
 	for _, arguments := range [][]string{
 		{"eval", "--rules", at("rules.yaml"), "--object", at("told.yaml"), "--related", at("secret.yaml")},
+		{"eval", "--rules", at("named.yaml"), "--object", at("told.yaml"), "--related", at("secret.yaml")},
+		{"explain", "named/names", "--rules", at("named.yaml"), "--object", at("told.yaml"), "--related", at("secret.yaml")},
+		{"explain", "named/repeats", "--rules", at("named.yaml"), "--object", at("told.yaml"), "--related", at("secret.yaml"), "-o", "json"},
 		{"eval", "--expression", `fromBase64(object.data.password)`, "--object", at("secret.yaml")},
 		{"test", at("test.yaml"), "--update"},
 		{"test", "-v", at("test.yaml"), "-o", "json"},

@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// steady waits until all processes are ready and one of them leads, which keeps up with
-// the load, and returns that one.
-func (f *fleet) steady(t *testing.T, l *load) *member {
+// steady waits until all processes are ready, one of them leads and writes, and the condition holds. It returns that one.
+func (f *fleet) steady(t *testing.T, condition func() bool) *member {
 	t.Helper()
 	var leaders []*member
 	eventually(t, "three processes are ready and one leads", func() bool {
 		leaders = nil
 		warm := 0
+		holds := condition()
 		for _, r := range f.live {
-			says := r.health(t)
-			if strings.Count(says, "as "+f.namespace+"/bot: synced") == 2 {
+			if f.warm(t, r) {
 				warm++
 			}
-			if strings.Contains(says, "election: leading") {
+			if r.leads(t) {
 				leaders = append(leaders, r)
 			}
 		}
-		return warm == 3 && len(leaders) == 1 && l.behind(f.version) == 0
+		return warm == 3 && len(leaders) == 1 && holds
 	})
 	since := time.Now()
 	eventually(t, "the leader writes", func() bool {
@@ -32,6 +31,19 @@ func (f *fleet) steady(t *testing.T, l *load) *member {
 		return f.trail.ended(leaders[0]).After(since)
 	})
 	return leaders[0]
+}
+
+// warm reports whether all caches of a process are synced.
+func (f *fleet) warm(t *testing.T, r *member) bool {
+	t.Helper()
+	says, as := r.health(t), "as "+f.namespace+"/"
+	return strings.Count(says, as) >= f.caches && strings.Count(says, as) == strings.Count(says, as+"bot: synced")+strings.Count(says, as+"bob: synced")
+}
+
+// leads reports whether a process says that it leads.
+func (r *member) leads(t *testing.T) bool {
+	t.Helper()
+	return strings.Contains(r.health(t), "election: leading")
 }
 
 // silent waits until nothing is under way any more of a process that was ended. What was
@@ -79,9 +91,7 @@ func (f *fleet) calm(t *testing.T, leader *member) {
 // leaders counts who says that it leads.
 func (f *fleet) leaders(t *testing.T) int {
 	t.Helper()
-	return len(slices.DeleteFunc(slices.Clone(f.live), func(r *member) bool {
-		return !strings.Contains(r.health(t), "election: leading")
-	}))
+	return len(slices.DeleteFunc(slices.Clone(f.live), func(r *member) bool { return !r.leads(t) }))
 }
 
 // tail is the end of what a process has said, but for what it wrote.

@@ -9,11 +9,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
+	"github.com/dyncontroller/dyncontroller/test/proxy"
 )
 
 // crew is the namespace of the ServiceAccounts that the processes have, each its own, by
@@ -73,6 +76,11 @@ spec:
 type fleet struct {
 	on        *controlplane.ControlPlane
 	trail     *trail
+	arguments []string      // of the processes, beside those that all have
+	caches    int           // of each process
+	pause     time.Duration // for which a leader is stopped
+	// fault is on the way of the next process to the API server, nil for none.
+	fault     proxy.Fault
 	namespace string // of the rules
 	live, all []*member
 	version   int   // of the rules
@@ -85,11 +93,12 @@ type member struct {
 	name string
 }
 
-func newFleet(t *testing.T) *fleet {
+// newFleet has no processes yet. The rules may do what is in roles.
+func newFleet(t *testing.T, policy string, roles ...string) *fleet {
 	t.Helper()
 	directory := t.TempDir()
 	rules := filepath.Join(directory, "policy.yaml")
-	if err := os.WriteFile(rules, []byte(steering), 0o600); err != nil {
+	if err := os.WriteFile(rules, []byte(policy), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f := &fleet{trail: &trail{path: filepath.Join(directory, "audit.log"), writes: map[string][]request{}}}
@@ -110,7 +119,7 @@ func newFleet(t *testing.T) *fleet {
 	}
 	apply(t, f.on, "", captains)
 	f.namespace = f.on.Namespace(t)
-	account(t, f.on, f.namespace, "bot", janitor...)
+	account(t, f.on, f.namespace, "bot", roles...)
 	return f
 }
 
@@ -128,8 +137,10 @@ func (f *fleet) start(t *testing.T) {
 	name := "replica-" + strconv.Itoa(len(f.all)+1)
 	apply(t, f.on, crew, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: "+name+", namespace: NAMESPACE}\n")
 	r := &member{name: name}
-	r.process = launch(t, "run", "--kubeconfig", f.credentials(t, name), "--rules-from-cluster", "--leader-elect",
-		"--metrics-bind-address", "0", "--health-probe-bind-address", "127.0.0.1:0")
+	r.process = launch(t, append([]string{
+		"run", "--kubeconfig", f.credentials(t, name), "--rules-from-cluster", "--leader-elect",
+		"--metrics-bind-address", "0", "--health-probe-bind-address", "127.0.0.1:0",
+	}, f.arguments...)...)
 	f.all, f.live = append(f.all, r), append(f.live, r)
 	t.Cleanup(func() {
 		r.stop(t)
@@ -142,16 +153,27 @@ func (f *fleet) start(t *testing.T) {
 // credentials is a kubeconfig for one of the processes.
 func (f *fleet) credentials(t *testing.T, name string) string {
 	t.Helper()
-	server := f.on.RESTConfig()
+	token := strings.TrimSpace(kubectl(t, f.on, "create", "token", name, "-n", crew, "--duration=4h"))
+	path, server := filepath.Join(t.TempDir(), "kubeconfig"), rest.AnonymousClientConfig(f.on.RESTConfig())
+	if f.fault != nil {
+		server.BearerToken = token
+		p, err := proxy.Start(t.Context(), server, proxy.Options{Fault: f.fault, TLS: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Stop)
+		if err := p.WriteKubeconfig(path); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	config := clientcmdapi.NewConfig()
 	config.Clusters[name] = &clientcmdapi.Cluster{
 		Server: server.Host, CertificateAuthority: server.CAFile, CertificateAuthorityData: server.CAData,
 	}
-	token := kubectl(t, f.on, "create", "token", name, "-n", crew, "--duration=4h")
-	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: strings.TrimSpace(token)}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	config.CurrentContext = name
-	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*config, path); err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func startLoad(t *testing.T, f *fleet) *load {
 	var working sync.WaitGroup
 	t.Cleanup(working.Wait)
 	t.Cleanup(cancel)
-	working.Go(func() { l.follow(ctx, t, list.GetResourceVersion()) })
+	working.Go(func() { follow(ctx, t, l.configmaps, list.GetResourceVersion(), l.note) })
 	for i := range sources {
 		object := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap",
@@ -98,10 +98,12 @@ func (l *load) change(ctx context.Context, t *testing.T) {
 	}
 }
 
-// follow keeps the chronicle.
-func (l *load) follow(ctx context.Context, t *testing.T, version string) {
+// follow tells of all changes after a version.
+func follow(
+	ctx context.Context, t *testing.T, of dynamic.ResourceInterface, version string, note func(watch.EventType, *unstructured.Unstructured),
+) {
 	for ctx.Err() == nil {
-		events, err := l.configmaps.Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+		events, err := of.Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 		if err != nil {
 			if ctx.Err() == nil {
 				t.Errorf("watching the objects: %v", err)
@@ -118,12 +120,13 @@ func (l *load) follow(ctx context.Context, t *testing.T, version string) {
 				return
 			}
 			version = object.GetResourceVersion()
-			l.note(object)
+			note(event.Type, object)
 		}
 	}
 }
 
-func (l *load) note(object *unstructured.Unstructured) {
+// note keeps the chronicle.
+func (l *load) note(_ watch.EventType, object *unstructured.Unstructured) {
 	value := func(key string) int {
 		text, _ := field(object, "data", key).(string)
 		return number(text)

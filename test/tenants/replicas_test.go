@@ -18,8 +18,6 @@ const (
 	// be added to it until the next leader writes.
 	leaseDuration = 15 * time.Second
 	handOff       = 2 * time.Second
-	// stopped is for how long a leader is stopped.
-	stopped = time.Minute
 )
 
 // succession is what came of a leader that was killed or stopped.
@@ -44,7 +42,8 @@ func (o succession) String() string {
 // leader writes in time, no write lands that was decided by old rules or by an old state
 // of an object, and in the end everything is as the last rules want it.
 func TestReplicas(t *testing.T) {
-	f := newFleet(t)
+	f := newFleet(t, steering, janitor...)
+	f.caches, f.pause = 2, time.Minute
 	l := startLoad(t, f)
 	f.publish(t)
 	for range 3 {
@@ -59,7 +58,7 @@ func TestReplicas(t *testing.T) {
 		all = append(all, f.round(t, l, end))
 		t.Logf("round %d: %s", n+1, all[n])
 	}
-	leader := f.steady(t, l)
+	leader := f.steady(t, func() bool { return l.behind(f.version) == 0 })
 	l.stop()
 	eventually(t, "everything settles", func() bool { return l.unsettled(f.version) == 0 })
 	kubectl(t, f.on, "wait", "--for=condition=Ready", "--timeout=2m", "-n", f.namespace, "ruleset/load")
@@ -86,7 +85,7 @@ func TestReplicas(t *testing.T) {
 func (f *fleet) round(t *testing.T, l *load, end func(*testing.T, *member, *succession) (resume func())) succession {
 	t.Helper()
 	var out succession
-	old := f.steady(t, l)
+	old := f.steady(t, func() bool { return l.behind(f.version) == 0 })
 	resume := end(t, old, &out)
 	f.silent(t, old)
 	f.publish(t)
@@ -137,7 +136,7 @@ func (f *fleet) stopped(t *testing.T, leader *member, out *succession) (resume f
 	t.Helper()
 	out.how = "stopped"
 	leader.signal(t, syscall.SIGSTOP)
-	over := time.NewTimer(stopped)
+	over := time.NewTimer(f.pause)
 	return func() {
 		<-over.C
 		resumed := time.Now()

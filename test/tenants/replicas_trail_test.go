@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -17,8 +18,9 @@ type trail struct {
 	path   string
 	offset int64                // of the first line that is not read
 	writes map[string][]request // what was to change something, by the user, in the order of the answers
-	leases []request            // of them, those about leases
+	leases []request            // of the processes, about leases
 	newest time.Time            // when the last of the others arrived
+	stored []request            // what anybody has changed, with the objects, where the policy has them logged
 }
 
 // read takes what is new, up to the last whole line.
@@ -52,6 +54,11 @@ func (tr *trail) take(one request) {
 	switch {
 	case one.ObjectRef.Resource == "leases":
 		tr.leases = append(tr.leases, one)
+	case one.ResponseObject.Metadata.UID != "" || one.ResponseObject.Details.UID != "":
+		tr.stored = append(tr.stored, one)
+	}
+	switch {
+	case one.ObjectRef.Resource == "leases" || !strings.HasPrefix(one.User.Username, crewUser):
 	case one.writes() && one.ObjectRef.APIGroup != "authorization.k8s.io":
 		tr.writes[one.User.Username] = append(tr.writes[one.User.Username], one)
 		if one.RequestReceivedTimestamp.After(tr.newest) {
@@ -60,14 +67,17 @@ func (tr *trail) take(one request) {
 	}
 }
 
+// crewUser is how the API server knows a process, up to its name.
+const crewUser = "system:serviceaccount:" + crew + ":"
+
 // user is how the API server knows the process.
-func (r *member) user() string { return "system:serviceaccount:" + crew + ":" + r.name }
+func (r *member) user() string { return crewUser + r.name }
 
 // of are the requests of one process that were to change something.
 func (tr *trail) of(who *member) []request { return tr.writes[who.user()] }
 
 // byRules reports whether a request is one of rules, and was granted.
-func (r request) byRules() bool { return r.granted() && r.ObjectRef.Resource == "configmaps" }
+func (r request) byRules() bool { return r.granted() && r.ImpersonatedUser.Username != "" }
 
 // began is the first write of rules through a process that landed, nil for none.
 func (tr *trail) began(who *member) *request {
