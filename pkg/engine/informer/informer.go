@@ -83,8 +83,9 @@ type running struct {
 	load     *load
 	peers    *Peers
 	set      *Set
-	taken    atomic.Int64 // bytes, those of a first list that is under way included
-	exceeds  atomic.Bool  // it was told that the caches take too much because of this one
+	taken    int64 // bytes, those of a first list that is under way included; this and the next two are guarded by set.count
+	exceeds  bool  // it was told that the caches take too much because of this one
+	gone     bool  // nothing is counted any more
 	trouble  trouble
 	bound    bound
 	watch    atomic.Pointer[heardWatch] // the last one
@@ -159,9 +160,7 @@ func (r *running) end() {
 	r.peers.leave(r)
 	r.telling.Lock()
 	defer r.telling.Unlock()
-	if !r.ended {
-		r.set.taken.Add(-r.taken.Swap(0))
-	}
+	r.set.shrink(r, true)
 	r.ended = true
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,9 +29,11 @@ type Set struct {
 	peers    *Peers
 	limit    int64 // 0 for none
 	exceeded func(Key)
-	taken    atomic.Int64 // bytes, of all informers
 
 	change sync.Mutex // one change at a time
+
+	count sync.Mutex
+	taken int64 // bytes, of all informers that run; guarded by count
 
 	mu      sync.RWMutex
 	wanted  []Key            // guarded by mu
@@ -64,23 +65,48 @@ func (s *Set) Within(limit int64, exceeded func(Key)) *Set {
 	return s
 }
 
-// grow counts what an informer takes.
+// grow counts what an informer takes. One that has ended takes nothing, whatever still arrives at it.
 func (s *Set) grow(of *running, bytes int64) {
-	of.taken.Add(bytes)
-	if total := s.taken.Add(bytes); s.limit == 0 || total <= s.limit {
+	s.count.Lock()
+	if of.gone {
+		s.count.Unlock()
 		return
 	}
+	of.taken += bytes
+	s.taken += bytes
+	exceeded := s.limit != 0 && s.taken > s.limit
+	s.count.Unlock()
+	if exceeded {
+		s.exceed()
+	}
+}
+
+// exceed tells of the informer that takes most, once, unless what one takes that is about to end is what was too much.
+func (s *Set) exceed() {
 	s.mu.RLock()
-	largest := of
+	defer s.mu.RUnlock()
+	s.count.Lock()
+	defer s.count.Unlock()
+	var largest *running
+	var taken int64
 	for _, r := range s.running {
-		if r.taken.Load() > largest.taken.Load() {
+		taken += r.taken
+		if largest == nil || r.taken > largest.taken {
 			largest = r
 		}
 	}
-	s.mu.RUnlock()
-	if largest.exceeds.CompareAndSwap(false, true) {
+	if taken > s.limit && !largest.exceeds {
+		largest.exceeds = true
 		go s.exceeded(largest.key) // Who is called will stop the informer.
 	}
+}
+
+// shrink takes back all that was counted of an informer that ends, or lists anew.
+func (s *Set) shrink(of *running, ends bool) {
+	s.count.Lock()
+	defer s.count.Unlock()
+	s.taken -= of.taken
+	of.taken, of.gone = 0, of.gone || ends
 }
 
 // Want starts and stops informers until exactly the wanted ones run that are not denied;

@@ -199,7 +199,7 @@ func (r *running) begin(options metav1.ListOptions) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if options.Continue == "" && !r.informer.HasSynced() {
-		r.set.grow(r, -r.taken.Load()) // What came of the last attempt is gone.
+		r.set.shrink(r, false) // What came of the last attempt is gone.
 	}
 	if options.ResourceVersion != "" {
 		return b.listing.IsZero()
