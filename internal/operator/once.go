@@ -128,6 +128,9 @@ func (o *Operator) settle(ctx context.Context, account types.NamespacedName, set
 // asked for does not matter: the API server refuses what it may not do.
 func (t *tenant) admit(ctx context.Context, set *rules.Set) error {
 	t.set, t.needs, t.given = set, set.Needs(), &given{rules: set.Rules()} // Nobody else has the tenant.
+	for key := range owners(set) {
+		t.writes.open(key)
+	}
 	found, err := t.reviewer.Review(ctx, permissionsOf(t.needs))
 	switch {
 	case err == nil:

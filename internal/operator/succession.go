@@ -143,7 +143,9 @@ func (o *Operator) succeedNow() {
 // errMoved is why a tenant does not write for a set any more.
 var errMoved = errors.New("another ServiceAccount runs the set now")
 
-// writes are those of one tenant, by set. It is safe for concurrent use.
+// writes are those of one tenant, by set. It lets those pass for the sets that are open, and no
+// others: the engine may act for a while by rules that it has no more. It is safe for
+// concurrent use.
 type writes struct {
 	engine.Writer
 	now func() time.Time
@@ -190,21 +192,13 @@ func setsOf(operation plan.Operation) []source.Key {
 func (w *writes) begin(sets []source.Key) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if slices.ContainsFunc(sets, func(set source.Key) bool { return w.sets[set] != nil && w.sets[set].closed }) {
+	if slices.ContainsFunc(sets, func(set source.Key) bool { return w.sets[set] == nil || w.sets[set].closed }) {
 		return false
 	}
 	for _, set := range sets {
-		w.of(set).underWay++
+		w.sets[set].underWay++
 	}
 	return true
-}
-
-// of is the traffic of a set. The lock is held.
-func (w *writes) of(set source.Key) *traffic {
-	if w.sets[set] == nil {
-		w.sets[set] = &traffic{versions: map[apischema.GroupResource]string{}, doubtful: map[apischema.GroupResource]time.Time{}}
-	}
-	return w.sets[set]
 }
 
 func (w *writes) end(sets []source.Key, operation plan.Operation, result write.Result) {
@@ -212,7 +206,7 @@ func (w *writes) end(sets []source.Key, operation plan.Operation, result write.R
 	defer w.mu.Unlock()
 	resource := operation.Target.GVR.GroupResource()
 	for _, set := range sets {
-		of := w.of(set)
+		of := w.sets[set]
 		of.underWay--
 		if result.Class == write.Ambiguous {
 			of.doubtful[resource] = w.now()
@@ -223,14 +217,14 @@ func (w *writes) end(sets []source.Key, operation plan.Operation, result write.R
 	}
 }
 
-// close has nothing more sent for a set.
+// close has nothing more sent for a set that was open.
 func (w *writes) close(set source.Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.of(set).closed = true
+	w.sets[set].closed = true
 }
 
-// forget drops what is known of a set that nothing is written for.
+// forget drops what is known of a closed set of which nothing is under way. It stays closed.
 func (w *writes) forget(set source.Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -241,19 +235,20 @@ func (w *writes) forget(set source.Key) {
 func (w *writes) open(set source.Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if of := w.sets[set]; of != nil {
-		of.closed = false
+	if w.sets[set] == nil {
+		w.sets[set] = &traffic{versions: map[apischema.GroupResource]string{}, doubtful: map[apischema.GroupResource]time.Time{}}
 	}
+	w.sets[set].closed = false
 }
 
-// newest are the versions of the newest objects written for a set, empty where that is not
+// newest are the versions of the newest objects written for a closed set, empty where that is not
 // known, and whether nothing is under way.
 func (w *writes) newest(set source.Key, now time.Time) (versions map[apischema.GroupResource]string, idle bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	of := w.sets[set]
-	if of == nil || of.underWay > 0 {
-		return nil, of == nil
+	if of.underWay > 0 {
+		return nil, false
 	}
 	versions = maps.Clone(of.versions)
 	for resource, at := range of.doubtful {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -35,8 +36,8 @@ spec:
 }
 
 // readsPods is one that reads all Pods, and writes nothing.
-func readsPods(account string) string {
-	text := strings.Replace(makes(account), "name: makes", "name: counts", 1)
+func readsPods(name, account string) string {
+	text := strings.Replace(makes(account), "name: makes", "name: "+name, 1)
 	return strings.Replace(text, "len(mine) == 0", "len(mine) > 100", 1)
 }
 
@@ -58,8 +59,11 @@ func (s *stage) object(text string, others ...source.Object) {
 	} else {
 		s.now = edited(s.t, s.now, text)
 	}
-	s.store(s.now)
-	s.SetObjects(s.t.Context(), append(others, s.now), pods)
+	all := append(others, s.now)
+	for _, one := range all {
+		s.store(one)
+	}
+	s.SetObjects(s.t.Context(), all, pods)
 }
 
 // file has it in a file instead, or with an empty text in none.
@@ -182,6 +186,90 @@ func TestSuccession(t *testing.T) {
 	}
 }
 
+// TestSuccessionWhileDeciding holds that what the tenant before has decided, and not sent yet, is
+// never sent, and that it works for the set again when that comes back.
+func TestSuccessionWhileDeciding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{kit: newKit(t, nil), t: t}
+		s.account("shop", "ann")
+		s.account("shop", "bob")
+		defer s.start()()
+		others := []source.Object{asObject(t, readsPods("anns", "ann")), asObject(t, readsPods("bobs", "bob"))}
+		s.object(makes("ann"), others...)
+		s.pass(3 * time.Second)
+		forget, release := s.heldBack("ANSWER GET pods")
+		s.configMap("shop", "a", nil)
+		s.pass(50 * time.Millisecond)
+		forget()
+		if got := fmt.Sprint(s.by("shop/ann")); s.pods() != 0 || !strings.HasSuffix(got, "GET pods/shop]") {
+			t.Fatalf("%d pods, ann is not deciding: %s", s.pods(), got)
+		}
+		s.object(makes("bob"), others...)
+		s.pass(moment)
+		if n := s.pods(); n != 1 {
+			t.Errorf("%d pods, the next one did nothing:\n%s", n, s.log)
+		}
+		release()
+		s.pass(moment)
+		if n := s.pods(); n != 1 {
+			t.Errorf("%d pods for one object:\n%s", n, s.log)
+		}
+		if known := s.tenants[shop("ann")].writes.sets; len(known) != 1 {
+			t.Errorf("of sets that are not its own the tenant before remembers %v", known)
+		}
+		s.object(makes("ann"), others...)
+		s.pass(moment)
+		s.configMap("shop", "b", nil)
+		s.pass(moment)
+		if n := s.pods(); n != 2 {
+			t.Errorf("%d pods for two objects, once it is back:\n%s", n, s.log)
+		}
+	})
+}
+
+// TestSuccessionWhileReloading holds that a tenant whose rules from before stay in effect, until
+// caches are complete, writes nothing by them for a set that another one has now, and neither
+// tries all the time nor takes it for a failure.
+func TestSuccessionWhileReloading(t *testing.T) {
+	for name, already := range map[string]bool{"Already": true, "FromNowOn": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				heard := &heard{}
+				s := &stage{kit: newKit(t, func(o *Options) { o.Observers = append(o.Observers, heard) }), t: t}
+				s.account("shop", "ann")
+				s.account("shop", "bob")
+				defer s.start()()
+				anns, bobs := asObject(t, readsPods("anns", "ann")), asObject(t, readsPods("bobs", "bob"))
+				s.object(paints("moves", "ann", "red"), anns, bobs)
+				s.pass(3 * time.Second)
+				defer s.held()()
+				anns = edited(t, anns, strings.ReplaceAll(readsPods("anns", "ann"), "configmaps", "services"))
+				if already {
+					s.object(paints("moves", "ann", "red"), anns, bobs)
+					s.pass(moment)
+				}
+				s.object(paints("moves", "bob", "red"), anns, bobs)
+				_, release := s.heldBack("PATCH configmaps")
+				s.configMap("shop", "a", nil)
+				s.pass(engine.BesideLongest)
+				for user, want := range map[string]int{"shop/ann": 0, "shop/bob": 1} {
+					if sent := strings.Count(fmt.Sprint(s.by(user)), "PATCH configmaps"); sent != want {
+						t.Errorf("%s sent %d, want %d:\n%s", user, sent, want, s.log)
+					}
+				}
+				if n := strings.Count(fmt.Sprint(heard.what), "wrote a stale"); n == 0 || n > 10 {
+					t.Errorf("ann was refused %d times", n)
+				}
+				release()
+				s.pass(moment)
+				if got := s.field("configmaps", "shop", "a", "data", "moves"); got != "red" || s.log.says("quarantine") {
+					t.Errorf("it is %v:\n%s", got, s.log)
+				}
+			})
+		})
+	}
+}
+
 // TestSuccessionOthers holds that other sets of both accounts change while one waits, whose
 // status says so.
 func TestSuccessionOthers(t *testing.T) {
@@ -225,7 +313,7 @@ func TestSuccessionToTrailingCaches(t *testing.T) {
 				s.account("shop", "bob")
 				s.configMap("shop", "a", nil)
 				defer s.start()()
-				others := asObject(t, readsPods("bob"))
+				others := asObject(t, readsPods("counts", "bob"))
 				s.store(others)
 				s.SetObjects(t.Context(), []source.Object{others}, pods)
 				s.pass(3 * time.Second)

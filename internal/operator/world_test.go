@@ -30,8 +30,8 @@ type world struct {
 	reads    []string        // the same of the rest
 	denied   map[string]bool // "verb resource" that nobody may
 	fails    map[string]int  // the status of requests, by "METHOD resource"
-	// Requests wait until it is closed, by "METHOD resource", and the events of watches by
-	// "WATCH resource user".
+	// Requests wait until it is closed, by "METHOD resource", their answers by "ANSWER METHOD
+	// resource", and the events of watches by "WATCH resource user".
 	hold map[string]chan struct{}
 }
 
@@ -82,7 +82,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		return reply(r, code, out), nil
 	}
 	w.mu.Lock()
-	hold := w.hold[r.Method+" "+at.resource]
+	hold, slow := w.hold[r.Method+" "+at.resource], w.hold["ANSWER "+r.Method+" "+at.resource]
 	line := strings.TrimSpace(userOf(r) + " " + r.Method + " " + strings.TrimSuffix(at.key(), "/") + " " + at.subresource)
 	if r.Method == http.MethodGet {
 		w.reads = append(w.reads, line)
@@ -91,12 +91,8 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	status := w.fails[r.Method+" "+at.resource]
 	w.mu.Unlock()
-	if hold != nil {
-		select {
-		case <-hold:
-		case <-r.Context().Done():
-			return nil, r.Context().Err()
-		}
+	if err := held(r, hold); err != nil {
+		return nil, err
 	}
 	switch {
 	case status != 0:
@@ -110,7 +106,23 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		return w.watch(r, at), nil
 	default:
 		code, out := w.answer(r, at, body)
+		if err := held(r, slow); err != nil {
+			return nil, err
+		}
 		return reply(r, code, out), nil
+	}
+}
+
+// held returns once a request may go on, or its context is done. Nil keeps nobody.
+func held(r *http.Request, until chan struct{}) error {
+	if until == nil {
+		return nil
+	}
+	select {
+	case <-until:
+		return nil
+	case <-r.Context().Done():
+		return r.Context().Err()
 	}
 }
 
