@@ -124,6 +124,9 @@ func (a *attempt) reserve(counted []plan.Rule) map[plan.Rule]limit.Answer {
 	}
 	if refused != nil {
 		limits.paused()
+		if limits.Unsaved() {
+			limits.save()
+		}
 		return refused
 	}
 	if a.claimed == nil {

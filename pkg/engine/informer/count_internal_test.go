@@ -9,7 +9,11 @@ import (
 	"testing"
 	"testing/synctest"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 )
 
 // TestCount holds that it is known at any time how many objects a cache has: before the
@@ -107,5 +111,23 @@ func TestWithin(t *testing.T) {
 				t.Errorf("%d bytes are counted of nothing", set.taken)
 			}
 		})
+	}
+}
+
+// TestWithinFirstList holds that a first list counts until the next one, not until the watch that follows it.
+func TestWithinFirstList(t *testing.T) {
+	set := NewSet(&api{}, new(told), slog.New(slog.DiscardHandler)).Within(1<<20, func(Key) {})
+	unsynced := dynamicinformer.NewFilteredDynamicInformer(&api{}, widgets, "", 0, cache.Indexers{}, nil).Informer()
+	r := &running{set: set, informer: unsynced, load: newLoad(clock.RealClock{})}
+	r.begin(metav1.ListOptions{}, true)
+	r.arrived(widget("a", "x"))
+	listed := set.taken
+	r.begin(metav1.ListOptions{ResourceVersion: "1"}, false)
+	if listed == 0 || set.taken != listed {
+		t.Errorf("%d bytes, and %d once it is watched", listed, set.taken)
+	}
+	r.begin(metav1.ListOptions{}, true)
+	if set.taken != 0 {
+		t.Errorf("%d bytes of the list before", set.taken)
 	}
 }

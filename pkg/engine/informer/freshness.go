@@ -143,6 +143,7 @@ func sizeOfText(text string) int64 { return int64(len(text)+word-1) / word * wor
 type heardWatch struct {
 	watch.Interface
 	of      *running
+	opened  time.Time
 	quorum  bool // it begins with a list of a quorum
 	out     chan watch.Event
 	stop    sync.Once
@@ -150,8 +151,13 @@ type heardWatch struct {
 }
 
 func (r *running) hear(w watch.Interface, quorum bool) watch.Interface {
-	h := &heardWatch{Interface: w, of: r, quorum: quorum, out: make(chan watch.Event), stopped: make(chan struct{})}
+	h := &heardWatch{
+		Interface: w, of: r, opened: r.load.clock.Now(), quorum: quorum, out: make(chan watch.Event), stopped: make(chan struct{}),
+	}
 	r.watch.Store(h)
+	if r.bound.outdated() { // Since it was asked for.
+		h.Stop()
+	}
 	go h.pass()
 	return h
 }

@@ -41,7 +41,7 @@ type observedNamespace struct {
 
 // List implements [dynamic.ResourceInterface].
 func (o observedNamespace) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	if !o.of.begin(options) {
+	if !o.of.begin(options, true) {
 		return nil, errListAnew
 	}
 	list, err := o.ResourceInterface.List(ctx, options)
@@ -61,7 +61,7 @@ func (o observedNamespace) List(ctx context.Context, options metav1.ListOptions)
 
 // Watch implements [dynamic.ResourceInterface].
 func (o observedNamespace) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	if !o.of.begin(options) {
+	if !o.of.begin(options, options.SendInitialEvents != nil) {
 		return nil, errListAnew
 	}
 	w, err := o.ResourceInterface.Watch(ctx, options)

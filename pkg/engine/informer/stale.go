@@ -62,11 +62,13 @@ func (s *Set) Relist(key Key) {
 	}
 }
 
-// relist ends the watch, so that the reflector begins anew, with a list.
+// relist ends the watch, so that the reflector begins anew, with a list. A list that is due, or under way, shows what the
+// watch has left out.
 func (r *running) relist(why error) {
-	if !r.bound.invalidate(r.load.clock.Now(), why) {
+	if due := r.bound.trouble(); due != nil && errors.Is(why, errBehind) {
 		return
 	}
+	r.bound.invalidate(r.load.clock.Now(), why)
 	r.log.Warn("the cache is listed anew", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", why)
 	if w := r.watch.Load(); w != nil {
 		w.Stop()
@@ -172,14 +174,19 @@ func (r *running) observe(version, before string, at time.Time) {
 	}
 }
 
-// invalidate notes that the cache has to be listed anew, and reports whether that is new.
-func (b *bound) invalidate(now time.Time, why error) bool {
+// invalidate notes that the cache has to be listed anew.
+func (b *bound) invalidate(now time.Time, why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	first := b.listing.IsZero()
 	b.listing, b.why = now, why
 	b.reached, b.next = observation{}, observation{} // Of a history that may not be this one.
-	return first
+}
+
+// outdated reports whether the cache has to be listed anew since the last list began.
+func (b *bound) outdated() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.listing.After(b.began)
 }
 
 // trouble is why the cache has to be listed anew, nil where it has not.
@@ -192,13 +199,13 @@ func (b *bound) trouble() error {
 // errListAnew has the reflector forget the version that it has come to, and list with a quorum.
 var errListAnew = apierrors.NewResourceExpired("the cache is listed anew")
 
-// begin notes that a list begins, as do watches that send one first. It reports whether the request may be sent: not one
-// that goes on from an earlier version although the cache has to be listed anew.
-func (r *running) begin(options metav1.ListOptions) bool {
+// begin notes that a request begins, and whether it is a list, as watches are that send one first. It reports whether it
+// may be sent: not one that goes on from an earlier version although the cache has to be listed anew.
+func (r *running) begin(options metav1.ListOptions, lists bool) bool {
 	b := &r.bound
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if options.Continue == "" && !r.informer.HasSynced() {
+	if lists && options.Continue == "" && !r.informer.HasSynced() {
 		r.set.shrink(r, false) // What came of the last attempt is gone.
 	}
 	if options.ResourceVersion != "" {
@@ -234,7 +241,8 @@ func (r *running) lost(err error) {
 // followSilence ends watches that have been silent for too long until the context is done.
 func (r *running) followSilence(ctx context.Context) {
 	wait.JitterUntilWithContext(ctx, func(context.Context) {
-		if !r.informer.HasSynced() || r.load.silence() < maxSilence {
+		w := r.watch.Load()
+		if !r.informer.HasSynced() || r.load.silence() < maxSilence || w != nil && Age(r.load.clock.Now(), w.opened) < maxSilence {
 			return
 		}
 		r.ask()

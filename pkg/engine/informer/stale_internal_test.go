@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"context"
 	"log/slog"
 	"net"
 	"net/url"
@@ -11,7 +12,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 )
 
 // TestFresh holds that a cache is fresh while it shows what the API server had less than two seconds ago, and how many
@@ -210,4 +215,93 @@ func TestRelist(t *testing.T) {
 		}
 		set.Relist(gadgets)
 	})
+}
+
+// TestRelistWhileListed holds that a list which is under way is enough for who asks for one meanwhile, also where it
+// takes long, and that one which stalls is given up.
+func TestRelistWhileListed(t *testing.T) {
+	for name, stalls := range map[string]bool{"Slow": false, "Stalled": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &api{}
+				server.put(widget("a", "x"))
+				set, _ := begin(t, server, everywhere)
+				defer set.Stop()
+				synctest.Wait()
+				server.hold(everywhere, true)
+				server.put(widget("a", "y"))
+				set.Relist(everywhere)
+				passes(5 * time.Second) // The list has begun, and nothing of it has come.
+				set.Relist(everywhere)
+				if stalls {
+					server.mu.Lock()
+					server.holding = nil // Of the lists to come.
+					server.mu.Unlock()
+					passes(4 * time.Minute)
+				} else {
+					server.hold(everywhere, false)
+					synctest.Wait()
+				}
+				if n := len(set.Names(everywhere)); n != 2 {
+					t.Errorf("%d objects", n)
+				}
+				if err := set.Status()[0].Err; err != nil {
+					t.Errorf("the list is there, and yet: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestWatchThatOpensLate holds that a watch which goes on from an earlier version is ended where the cache has to be
+// listed anew since it was asked for.
+func TestWatchThatOpensLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &api{}
+		server.put(widget("a", "x"))
+		set, _ := begin(t, server, everywhere)
+		defer set.Stop()
+		synctest.Wait()
+		r := set.running[everywhere]
+		version := r.version()
+		passes(time.Second)
+		late := opening{Interface: server, opens: func() { r.bound.invalidate(r.load.clock.Now(), errRestored) }}
+		w, err := observed{late, r}.Resource(widgets).Namespace("").Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop()
+		synctest.Wait()
+		select {
+		case <-w.ResultChan():
+		default:
+			t.Error("the watch goes on")
+		}
+	})
+}
+
+// opening calls a function while a watch is opened.
+type opening struct {
+	dynamic.Interface
+	opens func()
+}
+
+func (o opening) Resource(gvr schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return openingResource{o.Interface.Resource(gvr), nil, o.opens}
+}
+
+type openingResource struct {
+	dynamic.NamespaceableResourceInterface
+	of    dynamic.ResourceInterface
+	opens func()
+}
+
+func (o openingResource) Namespace(namespace string) dynamic.ResourceInterface {
+	o.of = o.NamespaceableResourceInterface.Namespace(namespace)
+	return o
+}
+
+func (o openingResource) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	o.opens()
+	return o.of.Watch(ctx, options)
 }

@@ -98,3 +98,25 @@ func TestCountsWait(t *testing.T) {
 		t.Error("that it was written for again is to be stored too: it would not be known for long")
 	}
 }
+
+// TestCountsWaitForAShare holds that what was written is stored where nothing is under way and the limit has shrunk, as
+// there are fewer objects to have a share of.
+func TestCountsWaitForAShare(t *testing.T) {
+	w := newWorld()
+	w.objects[one] = 500
+	w.Follow([]limit.Rule{share(one, 10)}, false)
+	w.Learn(nil, everything, 0)
+	w.write(t, one, "first")
+	w.clock.Step(61 * time.Second)
+	w.objects[one] = 200
+	for _, object := range []types.UID{"a", "b", "c"} {
+		w.write(t, one, object)
+	}
+	if w.Unsaved() {
+		t.Fatal("a tenth of fifty is stored already")
+	}
+	w.clock.Step(10*time.Minute - time.Second/2) // The window has no count of five hundred any more.
+	if got := w.reserve(one, "d"); got != limit.Busy || !w.Unsaved() {
+		t.Errorf("%d, to be stored: %t", got, w.Unsaved())
+	}
+}

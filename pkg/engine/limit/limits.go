@@ -206,6 +206,9 @@ func (l *Limits) may(s *state, object types.UID, now time.Time) Answer {
 	}
 	if all < l.most(s, now, countedFor) || all < l.most(s, now, 0) {
 		if l.stores && s.window.unstored+all-effective >= l.unstored(s, now) {
+			if all == effective {
+				l.note(s.ID) // Nothing is under way that would do so, where the limit has shrunk.
+			}
 			return Busy
 		}
 		return Granted

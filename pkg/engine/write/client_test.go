@@ -109,3 +109,28 @@ func TestWriteThatIsLate(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerThatIsLate holds that what became of a write is read however late its answer comes.
+func TestAnswerThatIsLate(t *testing.T) {
+	still := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Method == http.MethodGet {
+			_, _ = w.Write([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","uid":"u","resourceVersion":"9"}}`))
+			return
+		}
+		still = false
+		w.WriteHeader(http.StatusConflict)
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409}`))
+	}))
+	defer server.Close()
+	client, err := write.NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := write.While(t.Context(), func() bool { return still })
+	result := client.Write(ctx, plan.Operation{Target: target, Type: plan.Merge, Body: map[string]any{}})
+	if result.Class != write.Stale || result.Echo == nil {
+		t.Errorf("%+v, want what is there now", result)
+	}
+}

@@ -41,7 +41,8 @@ type hideRetryAfter struct{ next http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
 func (t hideRetryAfter) RoundTrip(request *http.Request) (*http.Response, error) {
-	if still, ok := request.Context().Value(whileKey{}).(func() bool); ok && !still() {
+	// What is read after a write tells what became of it, however late.
+	if still, ok := request.Context().Value(whileKey{}).(func() bool); ok && request.Method != http.MethodGet && !still() {
 		return nil, errLate
 	}
 	response, err := t.next.RoundTrip(request)
