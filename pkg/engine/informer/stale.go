@@ -208,7 +208,10 @@ func (r *running) begin(options metav1.ListOptions, lists bool) bool {
 	if lists && options.Continue == "" && !r.informer.HasSynced() {
 		r.set.shrink(r, false) // What came of the last attempt is gone.
 	}
-	if options.ResourceVersion != "" {
+	switch {
+	case options.ResourceVersionMatch == metav1.ResourceVersionMatchExact:
+		return true // Only client-go's check of what it has listed asks so.
+	case options.ResourceVersion != "":
 		return b.listing.IsZero()
 	}
 	if options.Continue == "" {

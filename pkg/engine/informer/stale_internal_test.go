@@ -305,3 +305,23 @@ func (o openingResource) Watch(ctx context.Context, options metav1.ListOptions) 
 	o.opens()
 	return o.of.Watch(ctx, options)
 }
+
+// TestCheckOfAList holds that client-go may check what it has listed although the cache is to be listed anew: it does so
+// before it goes on.
+func TestCheckOfAList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &api{}
+		server.put(widget("a", "x"))
+		set, _ := begin(t, server, everywhere)
+		defer set.Stop()
+		synctest.Wait()
+		r := set.running[everywhere]
+		r.bound.invalidate(r.load.clock.Now(), errBehind)
+		for match, refused := range map[metav1.ResourceVersionMatch]bool{metav1.ResourceVersionMatchExact: false, "": true} {
+			options := metav1.ListOptions{ResourceVersion: r.version(), ResourceVersionMatch: match}
+			if _, err := (observed{server, r}).Resource(widgets).Namespace("").List(t.Context(), options); (err != nil) != refused {
+				t.Errorf("match %q: %v", match, err)
+			}
+		}
+	})
+}
