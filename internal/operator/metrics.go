@@ -5,7 +5,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
@@ -80,7 +80,7 @@ func standing(rule *rules.Rule) telemetry.Standing {
 }
 
 // rivals counts the objects that rules fight over, by who undoes what they do.
-func rivals(contests []contest.Contest) map[plan.Rule]map[string]int64 {
+func rivals(contests []conflict.Conflict) map[plan.Rule]map[string]int64 {
 	out := map[plan.Rule]map[string]int64{}
 	for _, c := range contests {
 		if out[c.Rule] == nil {

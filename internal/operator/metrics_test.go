@@ -11,7 +11,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -155,14 +155,14 @@ func TestMeasureFailing(t *testing.T) {
 func TestRivals(t *testing.T) {
 	t.Parallel()
 	one, two := plan.Rule{Set: "s", Name: "one"}, plan.Rule{Set: "s", Name: "two"}
-	of := func(rule plan.Rule, rival contest.Rival) contest.Contest {
-		return contest.Contest{Rule: rule, Rival: rival}
+	of := func(rule plan.Rule, rival conflict.Rival) conflict.Conflict {
+		return conflict.Conflict{Rule: rule, Rival: rival}
 	}
-	got := rivals([]contest.Contest{
-		of(one, contest.Rival{Kind: contest.Rule, Rule: two}), of(two, contest.Rival{Kind: contest.Rule, Rule: one}),
-		of(one, contest.Rival{Kind: contest.Rule, Rule: two}), of(one, contest.Rival{Kind: contest.Manager, Manager: "kubectl-edit"}),
-		of(one, contest.Rival{Kind: contest.Itself}), of(one, contest.Rival{Kind: contest.OtherIdentity}),
-		of(one, contest.Rival{Kind: contest.Admission}), of(one, contest.Rival{Kind: contest.Unknown}),
+	got := rivals([]conflict.Conflict{
+		of(one, conflict.Rival{Kind: conflict.Rule, Rule: two}), of(two, conflict.Rival{Kind: conflict.Rule, Rule: one}),
+		of(one, conflict.Rival{Kind: conflict.Rule, Rule: two}), of(one, conflict.Rival{Kind: conflict.Manager, Manager: "kubectl-edit"}),
+		of(one, conflict.Rival{Kind: conflict.Itself}), of(one, conflict.Rival{Kind: conflict.OtherIdentity}),
+		of(one, conflict.Rival{Kind: conflict.Admission}), of(one, conflict.Rival{Kind: conflict.Unknown}),
 	})
 	want := map[plan.Rule]map[string]int64{
 		one: {"s/two": 2, "kubectl-edit": 1, "itself": 1, "another identity": 1, "admission": 1, "unknown": 1},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -114,7 +114,7 @@ func (t *tenant) fill(in *setstatus.Input, set *rules.Set) {
 }
 
 // contestedObjects counts the objects that rules fight over.
-func contestedObjects(contests []contest.Contest) map[plan.Rule]int64 {
+func contestedObjects(contests []conflict.Conflict) map[plan.Rule]int64 {
 	out := map[plan.Rule]int64{}
 	for _, c := range contests {
 		out[c.Rule]++

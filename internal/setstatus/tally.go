@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/crew"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/workers"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -130,7 +130,7 @@ func (t *Tally) Concluded(key engine.Key, failures []engine.Failure) {
 
 func passes(err error) bool {
 	waits := func(why error) bool { return errors.Is(err, why) }
-	return slices.ContainsFunc([]error{engine.ErrUnrecorded, engine.ErrBusy, engine.ErrUncounted, crew.ErrCrowded}, waits)
+	return slices.ContainsFunc([]error{engine.ErrUnrecorded, engine.ErrBusy, engine.ErrUncounted, workers.ErrCrowded}, waits)
 }
 
 // Forgot is told that the engine remembers nothing of an object any more.

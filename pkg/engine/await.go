@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -43,7 +44,7 @@ type await struct {
 // they tell which caches it enters. Who waits is noted first, so that an event that
 // comes while it is found out whether to wait is not lost.
 func (e *Engine) expect(now *active, key Key, record *record, a await, fields map[string]any) {
-	at := keyOf(a.Object).ofAnyVersion()
+	at := guard.KeyOf(a.Object).Object()
 	e.waiters.add(at, key)
 	e.news.wrote(key, version{at, a.Object.ResourceVersion})
 	for _, cache := range now.holding(a.Object) {
@@ -53,7 +54,7 @@ func (e *Engine) expect(now *active, key Key, record *record, a await, fields ma
 		}
 	}
 	if record.awaits == nil {
-		record.awaits = map[Key]await{}
+		record.awaits = map[guard.Object]await{}
 	}
 	record.awaits[at] = a // What was written to the same object before is seen with it.
 	record.since = e.options.Clock.Now()
@@ -141,12 +142,12 @@ func (e *Engine) agrees(ctx context.Context, cache informer.Key, view informer.V
 
 // await leaves an object alone until the caches have seen what was written for it. No
 // time passes for who drives the engine, so a few turns count.
-func (e *Engine) await(record *record) outcome {
+func (e *Engine) await(record *record) guard.Outcome {
 	if e.driven() {
-		return outcome{}.failed(trouble{err: errUnseen}, false)
+		return failed(nil, errUnseen, false)
 	}
 	if e.open.keeping() && e.options.Clock.Since(record.since) >= echoTimeout {
-		return outcome{}.failed(trouble{err: errSilent}, true)
+		return failed(nil, errSilent, true)
 	}
-	return outcome{state: waiting}
+	return guard.Outcome{State: guard.Waiting}
 }

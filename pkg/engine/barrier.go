@@ -66,7 +66,7 @@ func (b *barrier) arm() (Key, <-chan struct{}) {
 }
 
 // isBarrier reports whether the key is of no object.
-func (k Key) isBarrier() bool { return k.GVR.Resource == "" }
+func isBarrier(key Key) bool { return key.GVR.Resource == "" }
 
 // pass tells who waits for the key.
 func (b *barrier) pass(key Key) {

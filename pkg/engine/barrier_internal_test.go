@@ -23,7 +23,7 @@ func TestBarrierPassesInOrder(t *testing.T) {
 					if shutdown {
 						return
 					}
-					if key.isBarrier() {
+					if isBarrier(key) {
 						b.pass(key)
 					} else {
 						<-release
@@ -69,7 +69,7 @@ func TestBarriersAreDistinct(t *testing.T) {
 	b := newBarrier()
 	first, firstPassed := b.arm()
 	second, secondPassed := b.arm()
-	if first == second || !first.isBarrier() || objectNamed("a").isBarrier() {
+	if first == second || !isBarrier(first) || isBarrier(objectNamed("a")) {
 		t.Errorf("%v and %v", first, second)
 	}
 	b.pass(first)
@@ -120,7 +120,7 @@ func TestBarrierKnowsWhoIsLate(t *testing.T) {
 
 func TestWaiters(t *testing.T) {
 	var w waiters
-	child, a, b := objectNamed("child"), objectNamed("a"), objectNamed("b")
+	child, a, b := objectNamed("child").Object(), objectNamed("a"), objectNamed("b")
 	w.remove(child, a) // Who does not wait.
 	w.add(child, a)
 	w.add(child, a)

@@ -44,7 +44,7 @@ func TestBarrierOfBothLanes(t *testing.T) {
 			}
 			key, _ := e.queue.Get()
 			delete(want, key)
-			if key.isBarrier() {
+			if isBarrier(key) {
 				e.barrier.pass(key)
 			}
 			e.queue.Done(key)

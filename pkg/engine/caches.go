@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -63,10 +64,8 @@ type Live interface {
 
 // active is a set of rules in effect, with the caches that it needs.
 type active struct {
-	set *rules.Set
-	// begun are the rules as they were put into effect, which having others wait beside them
-	// does not change.
-	begun   *active
+	set     *rules.Set
+	rules   *guard.Rules
 	watched map[informer.Key]bool
 	all     []informer.Key // those that are watched first
 	// of lists the caches of each resource.
@@ -77,9 +76,7 @@ type active struct {
 	families []rules.Family
 	// leftovers are what the rules may leave on objects.
 	leftovers []plan.Leftover
-	// limits are the rules that have limits, and sets those that there are.
-	limits map[plan.Rule]*rules.Rule
-	sets   map[plan.Rule]bool
+	sets      map[plan.Rule]bool // that there are
 	// census has what was found out of parents that nobody watches.
 	census *census
 }
@@ -88,12 +85,13 @@ type active struct {
 // what it reads.
 func activate(set *rules.Set) *active {
 	a := &active{
-		set: set, families: set.Families(), leftovers: set.Leftovers(),
+		set: set, rules: guard.NewRules(set), families: set.Families(), leftovers: set.Leftovers(), sets: map[plan.Rule]bool{},
 		watched: map[informer.Key]bool{}, of: map[schema.GroupVersionResource][]informer.Key{},
 		stored: map[schema.GroupResource][]informer.Key{}, census: newCensus(),
 	}
-	a.begun = a
-	a.limits, a.sets = limitsOf(set)
+	for _, rule := range set.Rules() {
+		a.sets[rule.ID.OfSet()] = true
+	}
 	seen := map[informer.Key]bool{}
 	add := func(selection plan.Selection) informer.Key {
 		key := informer.Key(selection)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -58,7 +59,7 @@ func (a *attempt) verify(ctx context.Context, operation plan.Operation) (until t
 		}
 		return true
 	}
-	itself := keyOf(operation.Target) == a.key
+	itself := guard.KeyOf(operation.Target) == a.Key
 	if !itself && a.asked.watched != nil && !check("", a.asWatched) {
 		return until, contradicted
 	}
@@ -89,9 +90,9 @@ func (e *Engine) fresh(cache informer.Key) (at time.Time, fresh bool) {
 // an object that changes all the time is never in a cache as it is read.
 func (a *attempt) asWatched(ctx context.Context) (time.Time, *write.Result) {
 	e, uid, version := a.engine, uidOf(a.asked.watched), a.version
-	for _, cache := range a.now.of[a.key.GVR] {
+	for _, cache := range a.now.of[a.Key.GVR] {
 		at, fresh := e.fresh(cache)
-		if fresh && sameObject(e.caches.View(cache, a.key.Namespace, a.key.Name).Object, a.asked.watched) {
+		if fresh && sameObject(e.caches.View(cache, a.Key.Namespace, a.Key.Name).Object, a.asked.watched) {
 			return at, nil
 		}
 	}
@@ -99,11 +100,11 @@ func (a *attempt) asWatched(ctx context.Context) (time.Time, *write.Result) {
 		return read.at, nil
 	}
 	at := e.options.Clock.Now()
-	live, err := e.options.Live.Get(ctx, a.key.GVR, a.key.Namespace, a.key.Name)
+	live, err := e.options.Live.Get(ctx, a.Key.GVR, a.Key.Namespace, a.Key.Name)
 	if err != nil {
 		return at, unconfirmed(fmt.Errorf("reading the object that it is decided by: %w", err))
 	}
-	object := plan.Object{GVR: a.key.GVR, Namespace: a.key.Namespace, Name: a.key.Name, UID: uid}
+	object := plan.Object{GVR: a.Key.GVR, Namespace: a.Key.Namespace, Name: a.Key.Name, UID: uid}
 	if uidOf(live) != uid {
 		return at, &write.Result{Class: write.Stale, Err: errContradicted, Echo: &write.Echo{Object: object, Gone: true}}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -38,7 +38,7 @@ func TestContestLeavesOthersAlone(t *testing.T) {
 		if size(c, "b") != int64(3) {
 			t.Errorf("want no other object to wait: %v", c.get("b"))
 		}
-		pass(contest.Interval)
+		pass(conflict.Interval)
 		if size(c, "a") != int64(3) {
 			t.Errorf("want the size in the end: %v", c.get("a"))
 		}
@@ -66,8 +66,8 @@ func TestContestIsTrouble(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, failure := range last {
-				if err, is := errors.AsType[*contest.Error](failure.Err); is {
-					out = append(out, err.Contest.Rule.Name)
+				if err, is := errors.AsType[*conflict.Error](failure.Err); is {
+					out = append(out, err.Conflict.Rule.Name)
 				}
 			}
 			return out
@@ -322,7 +322,7 @@ func TestPanicEndsItsWrite(t *testing.T) {
 		if n := len(e.Contests()); n != 1 {
 			t.Errorf("%d contests", n)
 		}
-		if n := c.count(); n > contest.Repeats+2 {
+		if n := c.count(); n > conflict.Repeats+2 {
 			t.Errorf("named after %d writes, one of which is lost", n)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -222,7 +222,7 @@ func settlesWithout(t *testing.T, c *cluster, e *engine.Engine, r *rival) {
 	t.Helper()
 	r.stop()
 	before := c.count()
-	pass(contest.Interval)
+	pass(conflict.Interval)
 	synctest.Wait()
 	if n := c.count() - before; n != 1 {
 		t.Errorf("%d writes when the rival has stopped, want one", n)

@@ -52,7 +52,7 @@ func (a *attempt) ascertain(rule plan.Rule, current map[episode]bool) {
 		case p.provided == nil || p.event.Rule != rule:
 		case current[episodeOf(p.event)]:
 			p.provided = nil
-		case a.wrote[rule]:
+		case a.Wrote[rule]:
 			a.record.retract(p)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -105,10 +106,10 @@ func (e *Engine) Wake() (next time.Time) {
 
 // postpone sets the moment of an object that is given up: an engine that runs for ever
 // would try it again after that time at the latest.
-func (e *Engine) postpone(key Key, result outcome) {
+func (e *Engine) postpone(key Key, result guard.Outcome) {
 	at := e.options.Clock.Now().Add(lastRetry)
-	if !result.lookAgainAt.IsZero() && result.lookAgainAt.Before(at) {
-		at = result.lookAgainAt
+	if !result.LookAgainAt.IsZero() && result.LookAgainAt.Before(at) {
+		at = result.LookAgainAt
 	}
 	e.timers.set(key, at)
 }

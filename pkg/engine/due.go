@@ -1,13 +1,9 @@
 package engine
 
 import (
-	"errors"
 	"slices"
 	"time"
 )
-
-// ErrRestless is of an object that its rules go on writing for.
-var ErrRestless = errors.New("it does not settle")
 
 // Due is when time alone changes what the rules want of an object, or when it is tried
 // again.
@@ -31,7 +27,7 @@ func (t *timers) all() []Due {
 		if order := a.At.Compare(b.At); order != 0 {
 			return order
 		}
-		return a.Key.compare(b.Key)
+		return a.Key.Compare(b.Key)
 	})
 	return out
 }

@@ -1,25 +1,22 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/crew"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/lane"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/quarantine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/priorityqueue"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/related"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/workers"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -29,31 +26,14 @@ import (
 // capped, without end.
 const (
 	firstRetry = 50 * time.Millisecond
-	lastRetry  = quarantine.LastRetry
+	lastRetry  = breaker.LastRetry
 )
 
 // queueName is that of the queues of all engines in the metrics of a process.
 const queueName = "objects"
 
-// Key names the object that a worker looks at. It is comparable.
-type Key struct {
-	GVR       schema.GroupVersionResource
-	Namespace string
-	Name      string
-	// UID is of an object that is gone, of which more than that may not be known. It is
-	// empty for whatever object has the name.
-	UID types.UID
-}
-
-// compare orders keys as reports list them.
-func (k Key) compare(other Key) int {
-	return cmp.Or(
-		cmp.Compare(plan.ResourceName(k.GVR), plan.ResourceName(other.GVR)),
-		cmp.Compare(k.Namespace, other.Namespace),
-		cmp.Compare(k.Name, other.Name),
-		cmp.Compare(k.UID, other.UID),
-	)
-}
+// Key names the object that a worker looks at.
+type Key = guard.Key
 
 // Writer carries out operations: for real, or as a dry run.
 type Writer interface {
@@ -119,8 +99,9 @@ type Engine struct {
 	options Options
 	caches  Caches
 	queue   workqueue.TypedDelayingInterface[Key]
-	lanes   *lane.Queue[Key] // of the queue, nil where it is the caller's
-	crew    *crew.Crew
+	lanes   *priorityqueue.Queue[Key] // of the queue, nil where it is the caller's
+	workers *workers.Pool
+	guards  guards
 	limiter workqueue.TypedRateLimiter[Key]
 	memory  memory
 	open    open
@@ -131,18 +112,13 @@ type Engine struct {
 	told    told
 	news    news
 	house   *housekeeper // nil where nothing is recorded
-	limited *limited
-
-	quarantine *quarantine.Ward[Key, *active]
-	contests   *contest.Tracker
-
-	active atomic.Pointer[active]
-	awake  atomic.Bool            // somebody works on what is queued, or is about to
-	began  time.Time              // when that was so; for those who work
-	next   *beside                // rules that wait for their caches
-	swap   sync.Mutex             // one change of the rules or of what is denied at a time
-	denied map[informer.Key]error // guarded by swap
-	wanted []informer.Key         // the caches that run, but for those denied; guarded by swap
+	active  atomic.Pointer[active]
+	awake   atomic.Bool            // somebody works on what is queued, or is about to
+	began   time.Time              // when that was so; for those who work
+	next    *beside                // rules that wait for their caches
+	swap    sync.Mutex             // one change of the rules or of what is denied at a time
+	denied  map[informer.Key]error // guarded by swap
+	wanted  []informer.Key         // the caches that run, but for those denied; guarded by swap
 }
 
 // New returns an engine without rules.
@@ -163,27 +139,24 @@ func New(options Options) *Engine {
 		options.Name = RandomName
 	}
 	e := &Engine{
-		crew:    crew.New(options.Workers, options.Clock),
+		workers: workers.New(options.Workers, options.Clock),
 		limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry),
 		related: related.NewIndex[Key](),
 		barrier: newBarrier(),
 		next:    newBeside(),
 		queue:   options.Queue,
-
-		quarantine: quarantine.New[Key, *active](options.Clock, quarantine.Scatter[Key]()),
-		contests:   contest.NewTracker(options.Clock),
 	}
 	e.options = attend(e, options)
 	if e.queue == nil {
-		e.lanes = lane.New[Key]()
+		e.lanes = priorityqueue.New[Key]()
 		e.queue = workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
 			Name: queueName, Clock: options.Clock,
 			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: queueName, Clock: options.Clock, Queue: e.lanes}),
 		})
 	}
 	e.active.Store(activate(&rules.Set{}))
-	e.limited = newLimited(e)
-	e.open.more = e.limited.Unsaved
+	e.guards = newGuards(e)
+	e.open.more = e.guards.limits.Unsaved
 	if options.Housekeeping.Inventory != nil {
 		e.house = newHousekeeper(e)
 	}
@@ -196,7 +169,7 @@ func New(options Options) *Engine {
 func (e *Engine) Run(ctx context.Context) {
 	e.wake()
 	var workers sync.WaitGroup
-	workers.Go(func() { e.crew.Run(ctx, e.turn) })
+	workers.Go(func() { e.workers.Run(ctx, e.turn) })
 	workers.Go(func() { e.followRules(ctx) })
 	if e.house != nil {
 		workers.Go(func() { e.house.run(ctx) })

@@ -82,7 +82,7 @@ func (e *Engine) lookAgainIn(key Key, until time.Time) {
 // enqueueEach queues keys that are in no order, which it may sort.
 func (e *Engine) enqueueEach(keys []Key) {
 	if e.driven() {
-		slices.SortFunc(keys, Key.compare)
+		slices.SortFunc(keys, Key.Compare)
 	}
 	for _, key := range keys {
 		e.enqueue(key)

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -43,18 +44,17 @@ const maxPending = 20
 // Event; those of a paused rule go on as they were, unless it has just written.
 func (a *attempt) notify(ctx context.Context, decided plan.Plan) {
 	for _, decision := range decided.Decisions {
-		_, paused := a.engine.limited.Paused(decision.Rule)
-		if (!paused || a.wrote[decision.Rule]) && a.concluded(decision) {
+		if a.concluded(decision) {
 			a.begin(decision.Rule, decided.Events)
 		} else if doubtful := a.inDoubt(decision.Rule); doubtful != nil {
 			a.beginIf(doubtful, decision.Rule, decided.Events)
 		}
 	}
 	if err := a.engine.recordPending(ctx, a.record); err != nil {
-		a.outcome = a.outcome.failed(trouble{err: err}, false)
+		a.outcome.Fail(guard.Failure{Err: err})
 		if text := err.Error(); text != a.record.silent {
 			a.record.silent = text
-			a.engine.log(a.key).Warn("events were not recorded", "err", err)
+			a.engine.log(a.Key).Warn("events were not recorded", "err", err)
 		}
 		return
 	}
@@ -70,7 +70,7 @@ func (a *attempt) concluded(decision plan.Decision) bool {
 	if decision.Outcome == plan.Skipped && !a.asked.whole() {
 		decided = false
 	}
-	return decided && !a.unfinished[rule] && (!a.stopped || a.wrote[rule])
+	return decided && !a.Unfinished[rule] && (!a.stopped || a.Wrote[rule])
 }
 
 // begin compares the Events that a rule wants with those of its episodes.
@@ -111,15 +111,15 @@ func (a *attempt) interject(event plan.Event) bool {
 // warn has an Event recorded beside those that the rule asks for, which says of the watched
 // object how the rule fares. One that is gone has none.
 func (a *attempt) warn(rule plan.Rule, reason, message string) {
-	if a.key.UID != "" {
+	if a.Key.UID != "" {
 		return
 	}
 	_, again := a.record.episodes[rule] // What is told may have come to an end before.
 	a.record.unrecorded = append(a.record.unrecorded, pending{again: again, aside: true, hidden: a.asked.hidden, event: a.asked.hidden.event(plan.Event{
 		Rule: rule, Type: corev1.EventTypeWarning, Reason: reason, Action: reason, Message: message,
 		Regarding: plan.Object{
-			GVR: a.key.GVR, Kind: a.now.set.Kinds()[a.key.GVR].Name,
-			Namespace: a.key.Namespace, Name: a.key.Name, UID: a.record.uid,
+			GVR: a.Key.GVR, Kind: a.now.set.Kinds()[a.Key.GVR].Name,
+			Namespace: a.Key.Namespace, Name: a.Key.Name, UID: a.record.uid,
 		},
 	})})
 	a.bound(rule)
@@ -128,7 +128,7 @@ func (a *attempt) warn(rule plan.Rule, reason, message string) {
 // bound drops the oldest Events where there are too many.
 func (a *attempt) bound(rule plan.Rule) {
 	if tooMany := len(a.record.unrecorded) - maxPending; tooMany > 0 {
-		a.engine.log(a.key).Warn("events are dropped", "rule", rule.String(), "count", tooMany)
+		a.engine.log(a.Key).Warn("events are dropped", "rule", rule.String(), "count", tooMany)
 		a.record.unrecorded = a.record.unrecorded[tooMany:]
 	}
 }

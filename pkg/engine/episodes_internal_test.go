@@ -3,6 +3,7 @@ package engine
 import (
 	"testing"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -18,7 +19,7 @@ func TestConcluded(t *testing.T) {
 		if got := (&attempt{asked: &source{}}).concluded(decision); got != want {
 			t.Errorf("%s concludes: %t", outcome, got)
 		}
-		if (&attempt{asked: &source{}, unfinished: map[plan.Rule]bool{rule: true}}).concluded(decision) {
+		if (&attempt{asked: &source{}, Attempt: guard.Attempt{Unfinished: map[plan.Rule]bool{rule: true}}}).concluded(decision) {
 			t.Errorf("%s concludes although a write of the rule failed", outcome)
 		}
 	}

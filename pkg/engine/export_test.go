@@ -3,7 +3,6 @@ package engine
 import (
 	"maps"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/quarantine"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -30,7 +29,7 @@ func (e *Engine) Remembered() map[string]int {
 		count.lock.Unlock()
 	}
 	out["queued"] = e.queue.Len()
-	out["trials"] = e.quarantine.Len() + len(e.quarantine.Counts())
+	out["trials"] = e.guards.breaker.Len() + len(e.guards.breaker.Counts())
 	maps.DeleteFunc(out, func(_ string, n int) bool { return n == 0 })
 	return out
 }
@@ -41,5 +40,5 @@ func (e *Engine) Asking(selection plan.Selection) int { return len(e.related.Ask
 // RetryTogether has what begins to fail together be tried again together, after times that
 // can be told.
 func (e *Engine) RetryTogether() {
-	e.quarantine = quarantine.New[Key, *active](e.options.Clock, func(Key, plan.Rule, int) float64 { return 0 })
+	e.guards.breaker.RetryTogether()
 }

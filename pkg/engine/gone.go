@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -22,9 +23,9 @@ const strayLook = 30 * time.Second
 
 // lost is for an object that no cache has and that is not there any more, or has
 // nothing of ours. Its children are looked at under its uid.
-func (e *Engine) lost(now *active, key Key, record *record) outcome {
+func (e *Engine) lost(now *active, key Key, record *record) guard.Outcome {
 	e.succeed(now, key, record)
-	return outcome{state: settled}
+	return guard.Outcome{}
 }
 
 // succeed forgets an object that is gone, of which there is still a record if it was
@@ -40,22 +41,20 @@ func (e *Engine) succeed(now *active, key Key, record *record) {
 
 // leaveStray forgets an object that has left all selections, unless it is being
 // deleted: its children go when it is gone.
-func (e *Engine) leaveStray(key Key, seen sight, result outcome) outcome {
+func (e *Engine) leaveStray(key Key, seen sight, result guard.Outcome) guard.Outcome {
 	if plan.BeingDeleted(seen.Object) {
-		look := e.options.Clock.Now().Add(strayLook)
-		if result.lookAgainAt.IsZero() || look.Before(result.lookAgainAt) {
-			result.lookAgainAt = look
-		}
+		result.LookAgain(e.options.Clock.Now().Add(strayLook))
 		return result
 	}
 	e.forget(key)
-	result.lookAgainAt = time.Time{}
+	result.LookAgainAt = time.Time{}
 	return result
 }
 
 // reconcileGone is a turn of the loop for an object that is gone, of which rules may
 // have left children. It is named by its uid, since another may have its name.
-func (e *Engine) reconcileGone(ctx context.Context, now *active, key Key) outcome {
+func (e *Engine) reconcileGone(ctx context.Context, a *attempt) guard.Outcome {
+	now, key := a.now, a.Key
 	record := e.memory.of(key, key.UID)
 	if e.awaiting(ctx, now, key, record) {
 		return e.await(record)
@@ -63,25 +62,26 @@ func (e *Engine) reconcileGone(ctx context.Context, now *active, key Key) outcom
 	families := familiesOf(now.families, key)
 	if gone, err := e.nowhere(families, key); err != nil || !gone {
 		e.forget(key) // Unsynced is not gone: once the caches are complete, it is queued again.
-		return outcome{state: settled}
+		return guard.Outcome{}
 	}
 	decided, asked := e.decide(now, key, record, e.seeGone(now, key))
+	a.record, a.asked = record, asked
 	if len(decided.Operations) > 0 {
 		living, err := e.living(ctx, now, families, key)
 		switch {
 		case errors.Is(err, errAsked):
-			return outcome{state: waiting, looked: true}
+			return guard.Outcome{State: guard.Waiting, Looked: true}
 		case err != nil:
-			return outcome{}.unread(trouble{decided.Operations[0].Rules, err})
+			return unread(decided.Operations[0].Rules, err)
 		}
 		if living.Name != "" { // It is for the rules to say what becomes of its children.
 			e.enqueue(living)
 			decided = plan.Plan{}
 		}
 	}
-	result := e.carryOut(ctx, now, key, record, decided, asked)
-	if result.state == settled {
-		result.looked, result.lookAgainAt = false, time.Time{} // There is no object to count or to look at.
+	result := a.carryOut(ctx, decided)
+	if result.State == guard.Settled {
+		result.Looked, result.LookAgainAt = false, time.Time{} // There is no object to count or to look at.
 		if asked.whole() {
 			e.forget(key)
 		}

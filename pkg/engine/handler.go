@@ -21,7 +21,7 @@ func (h handler) Changed(event informer.Event) {
 	e := h.engine
 	now := e.active.Load()
 	object := Key{GVR: event.Key.GVR, Namespace: event.Namespace, Name: event.Name}
-	to := version{object.ofAnyVersion(), versionOf(event.After)}
+	to := version{object.Object(), versionOf(event.After)}
 	fresh := e.told.has(event.Key) // Otherwise it is among those that are listed first.
 	if now.watched[event.Key] {
 		e.changed([]Key{object}, to, fresh)
@@ -32,7 +32,7 @@ func (h handler) Changed(event informer.Event) {
 		}
 	}
 	e.changed(e.related.Concerned(plan.Selection(event.Key), event.Before, event.After), to, fresh)
-	e.changed(e.waiters.at(object.ofAnyVersion()), to, fresh)
+	e.changed(e.waiters.at(object.Object()), to, fresh)
 }
 
 // replaced is the uid of the object that the cache does not have any more, empty

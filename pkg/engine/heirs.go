@@ -104,7 +104,7 @@ func (e *Engine) late(of map[plan.Leftover]heirs) (held map[plan.Leftover]bool, 
 				waited = append(waited, heirs.rules...)
 			}
 		}
-		if inTheWay && (err == nil || key.compare(first) < 0) {
+		if inTheWay && (err == nil || key.Compare(first) < 0) {
 			late := slices.DeleteFunc(slices.Clone(rules), func(rule plan.Rule) bool { return !slices.Contains(waited, rule) })
 			first, err = key, fmt.Errorf("%w: %s", errLate, described(key, late))
 		}

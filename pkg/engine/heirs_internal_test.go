@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -44,23 +45,28 @@ func TestOwed(t *testing.T) {
 	rule := []plan.Rule{{Set: "set", Name: "rule"}}
 	for name, tc := range map[string]struct {
 		reason  string
-		outcome outcome
+		outcome guard.Outcome
 		waiting []plan.Rule
 		rules   int
 		owe     bool
 	}{
-		"Settled":  {reason: "Nothing is left to do.", outcome: outcome{state: settled}},
-		"Written":  {reason: "The caches have not shown it.", outcome: outcome{state: waiting}, owe: true},
-		"Retried":  {reason: "Nobody knows what else was left.", outcome: outcome{}.failed(trouble{rule, errLate}, false), owe: true},
-		"Refused":  {reason: "The others have had their turn.", outcome: outcome{}.failed(trouble{rule, errLate}, true), rules: 1, owe: true},
-		"Unknown":  {reason: "It is not known whose it is.", outcome: outcome{}.failed(trouble{err: errLate}, true), owe: true},
-		"Surprise": {reason: "The rest may have been left.", outcome: outcome{wrote: true}.failed(trouble{rule, errLate}, true), owe: true},
-		"Waiting":  {reason: "It will want something.", outcome: outcome{state: settled}, waiting: rule, rules: 1, owe: true},
+		"Settled":  {reason: "Nothing is left to do.", outcome: guard.Outcome{}},
+		"Written":  {reason: "The caches have not shown it.", outcome: guard.Outcome{State: guard.Waiting}, owe: true},
+		"Retried":  {reason: "Nobody knows what else was left.", outcome: failed(rule, errLate, false), owe: true},
+		"Refused":  {reason: "The others have had their turn.", outcome: failed(rule, errLate, true), rules: 1, owe: true},
+		"Unknown":  {reason: "It is not known whose it is.", outcome: failed(nil, errLate, true), owe: true},
+		"Surprise": {reason: "The rest may have been left.", outcome: wrote(failed(rule, errLate, true)), owe: true},
+		"Waiting":  {reason: "It will want something.", outcome: guard.Outcome{}, waiting: rule, rules: 1, owe: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if rules, owe := tc.outcome.owed(tc.waiting); len(rules) != tc.rules || owe != tc.owe {
+			if rules, owe := tc.outcome.Owed(tc.waiting); len(rules) != tc.rules || owe != tc.owe {
 				t.Errorf("%s\n%v, owed: %v", tc.reason, rules, owe)
 			}
 		})
 	}
+}
+
+func wrote(outcome guard.Outcome) guard.Outcome {
+	outcome.Wrote = true
+	return outcome
 }

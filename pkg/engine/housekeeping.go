@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -37,21 +36,15 @@ const (
 	patience = 4 * time.Second
 )
 
-// ErrUnrecorded keeps a rule from leaving what nobody would clean up. It passes once the
-// inventory is written.
-var ErrUnrecorded = errors.New("it waits until the inventory says what it leaves behind")
-
 // housekeeper does the housekeeping of an engine. It is safe for concurrent use.
 type housekeeper struct {
 	engine *Engine
 	news   chan struct{} // has a value when the rules have changed
 
-	mu       sync.Mutex
-	recorded map[plan.Leftover]bool // guarded by mu
-	waiting  map[Key]bool           // that wait for something to be recorded; guarded by mu
-	stop     context.CancelFunc     // ends what is under way; guarded by mu
-	halted   bool                   // the rules are about to change; guarded by mu
-	anew     bool                   // strays are to be searched for again; guarded by mu
+	mu     sync.Mutex
+	stop   context.CancelFunc // ends what is under way; guarded by mu
+	halted bool               // the rules are about to change; guarded by mu
+	anew   bool               // strays are to be searched for again; guarded by mu
 
 	searched map[plan.Rule][]plan.Selection // for strays; of the goroutine alone
 	told     string                         // of sets that are gone, likewise
@@ -146,7 +139,7 @@ func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
 func (h *housekeeper) harmless(err error) bool {
 	_, unclean := errors.AsType[uncleanError](err)
 	now := h.engine.active.Load()
-	return !unclean && len(now.leftovers)+len(now.limits) == 0 && apierrors.IsForbidden(err)
+	return !unclean && len(now.leftovers)+len(now.rules.Limited) == 0 && apierrors.IsForbidden(err)
 }
 
 // say logs what goes wrong, once for as long as it is the same.
@@ -222,10 +215,10 @@ func (h *housekeeper) interruptible(ctx context.Context) (context.Context, conte
 // record writes down what the rules leave, and lets those go on that wait for it. Where
 // only a part can be written, the others do not go on, and the error says so.
 func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, error) {
-	limits, house := h.engine.limited, h.engine.options.Housekeeping
+	limits, house := h.engine.guards.limits, h.engine.options.Housekeeping
 	version := limits.Version()
 	book, err := house.Inventory.Update(ctx, func(b inventory.Book) inventory.Book {
-		return limits.note(b.With(now.leftovers...), now, house.Prune)
+		return h.note(b.With(now.leftovers...), now)
 	})
 	if err != nil {
 		err = fmt.Errorf("recording what rules leave: %w", err)
@@ -233,34 +226,34 @@ func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, 
 			return book, err
 		}
 	}
-	limits.learn(book, now, err, version)
-	h.mu.Lock()
-	h.recorded = map[plan.Leftover]bool{}
-	for _, leftover := range book.Covered(now.leftovers) {
-		h.recorded[leftover] = true
+	missing, _ := errors.AsType[*inventory.PartialError](err)
+	read := func(set plan.Rule) bool { return now.sets[set] && !missing.Lacks(set) }
+	limits.Learned(book.Counts(), book.Pauses(), read, version)
+	if err == nil && limits.Unsaved() {
+		h.engine.open.keepHouse()
+		h.wake()
 	}
-	waiting := slices.Collect(maps.Keys(h.waiting))
-	h.waiting = nil
-	h.mu.Unlock()
-	for _, key := range waiting {
+	for _, key := range h.engine.guards.inventory.Recorded(book.Covered(now.leftovers)) {
 		h.engine.enqueue(key)
 	}
 	return book, err
 }
 
-// holdsBack reports whether one of the rules would leave something that is not
-// recorded yet. The object is queued when it is.
-func (h *housekeeper) holdsBack(now *active, key Key, rules []plan.Rule) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, leftover := range now.leftovers {
-		if slices.Contains(rules, leftover.Rule) && !h.recorded[leftover] {
-			if h.waiting == nil {
-				h.waiting = map[Key]bool{}
-			}
-			h.waiting[key] = true
-			return true
-		}
+// note is the book with the pauses and counts that are known. Nobody can have paused a rule that is gone from a set which
+// is there.
+func (h *housekeeper) note(book inventory.Book, now *active) inventory.Book {
+	gone := map[plan.Rule]bool{}
+	lost := func(rule plan.Rule) {
+		set, prune := rule.OfSet(), h.engine.options.Housekeeping.Prune
+		gone[rule] = now.sets[set] || prune != nil && prune(set)
 	}
-	return false
+	for _, pause := range book.Pauses() {
+		lost(pause.Rule)
+	}
+	for _, count := range book.Counts() {
+		lost(count.Rule)
+	}
+	isGone := func(id plan.Rule) bool { return gone[id] }
+	limits := h.engine.guards.limits
+	return book.Pausing(limits.Store(book.Pauses(), isGone)...).Counting(limits.StoreCounts(book.Counts(), isGone)...)
 }

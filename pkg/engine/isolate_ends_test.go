@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/quarantine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -48,7 +48,7 @@ func TestQuarantineEnds(t *testing.T) {
 			c.put(t, small)
 			refuse(c, "at-least-three", write.Terminal)
 			run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
-				pass(quarantine.Respite + time.Second)
+				pass(breaker.Respite + time.Second)
 				if len(e.Quarantined()) != 1 {
 					t.Fatalf("in quarantine: %v", isolated(e))
 				}

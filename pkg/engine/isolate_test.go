@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/quarantine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -181,7 +181,7 @@ func TestOneFailure(t *testing.T) {
 				if got := e.Quarantined(); len(got) > 0 || len(e.QuarantinedObjects()) > 0 {
 					t.Errorf("%s in quarantine: %v", tc.reason, got)
 				}
-				pass(quarantine.Respite + time.Second)
+				pass(breaker.Respite + time.Second)
 				if got := size(c, "a"); got != int64(3) && c.get("a") != nil {
 					t.Errorf("%s it is not tried again: size %v", tc.reason, got)
 				}

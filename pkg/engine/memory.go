@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -32,7 +33,7 @@ type record struct {
 	waiting []plan.Rule
 	// awaits is what the caches must show before the object is evaluated again, by the
 	// object that was written, and since is when the last of it was learnt.
-	awaits map[Key]await
+	awaits map[guard.Object]await
 	since  time.Time
 	// read is the version of the object that a live read gave last.
 	read readVersion

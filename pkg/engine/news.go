@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 )
 
 // maxOwn bounds what is remembered of the writes for one object. Of a rule that follows a
@@ -28,7 +30,7 @@ type beginning struct {
 
 // version is one state of an object. It is comparable.
 type version struct {
-	object   Key // of any version of its resource
+	object   guard.Object
 	resource string
 }
 
@@ -79,15 +81,15 @@ func (n *news) take(key Key) beginning {
 
 // tellSettled tells how long an object took that had changed, once its rules have done
 // with it.
-func (e *Engine) tellSettled(key Key, result outcome, first beginning) {
-	if result.state == settled || result.looked && !result.wrote {
+func (e *Engine) tellSettled(key Key, result guard.Outcome, first beginning) {
+	if result.State == guard.Settled || result.Looked && !result.Wrote {
 		e.news.done(key)
 	}
 	switch {
 	case first.at.IsZero():
-	case result.state != settled || len(result.troubles) > 0:
+	case result.State != guard.Settled || len(result.Failures) > 0:
 		e.news.begin(key, first)
-	case result.looked:
+	case result.Looked:
 		e.options.Observer.Settled(key, e.options.Clock.Since(first.at))
 	}
 }

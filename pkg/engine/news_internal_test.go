@@ -13,7 +13,7 @@ func TestOwnIsBounded(t *testing.T) {
 	key := Key{Namespace: "ns", Name: "a"}
 	last := version{}
 	for i := range 1000 {
-		last = version{object: key, resource: strconv.Itoa(i)}
+		last = version{object: key.Object(), resource: strconv.Itoa(i)}
 		n.wrote(key, last)
 	}
 	if got := len(n.own[key]); got != maxOwn {

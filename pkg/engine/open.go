@@ -7,13 +7,14 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/quarantine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 )
 
 // attempts is how often a settling engine tries what may get better by itself.
-const attempts = quarantine.Attempts
+const attempts = breaker.Attempts
 
 // open is the work that is not done yet. It lets [Engine.Settle] see when
 // everything that can settle has. The zero value keeps no books, as an engine
@@ -91,16 +92,16 @@ func (o *open) count(key Key) int {
 
 // done closes the key, unless it has been queued again since count, and keeps
 // what is left undone.
-func (o *open) done(key Key, count int, result outcome) {
+func (o *open) done(key Key, count int, result guard.Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.idle == nil || o.keys[key] != count {
 		return
 	}
-	failures := result.failures(key)
+	failures := failures(key, result)
 	delete(o.looks, key)
-	if result.looked || failures != nil {
-		o.looks[key] = left{failures, result.waits}
+	if result.Looked || failures != nil {
+		o.looks[key] = left{failures, result.Waits}
 	}
 	delete(o.keys, key)
 	o.check()
@@ -180,10 +181,10 @@ func (o *open) kept(err error) {
 
 // givesUp reports whether a settling engine leaves an object as it is. What was
 // written just now may still lead to something.
-func (o *open) givesUp(result outcome, tried int) bool {
+func (o *open) givesUp(result guard.Outcome, tried int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.idle != nil && !result.wrote && (result.hopeless || tried+1 >= attempts)
+	return o.idle != nil && !result.Wrote && (result.Hopeless || tried+1 >= attempts)
 }
 
 // maxRounds is how often an object may be written for while it settles. Rules that
@@ -227,7 +228,7 @@ func (o *open) summary() Report {
 	defer o.mu.Unlock()
 	out := o.report
 	out.Objects = len(o.looks)
-	for _, key := range slices.SortedFunc(maps.Keys(o.looks), Key.compare) {
+	for _, key := range slices.SortedFunc(maps.Keys(o.looks), Key.Compare) {
 		for _, failure := range o.looks[key].failures {
 			if out.Unkept == nil || !errors.Is(failure.Err, ErrUnrecorded) { // Unkept says why it waits.
 				out.Failures = append(out.Failures, failure)

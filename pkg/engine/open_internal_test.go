@@ -1,6 +1,10 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+)
 
 // TestKept holds what is reported of the housekeeping: how it ended last.
 func TestKept(t *testing.T) {
@@ -19,7 +23,7 @@ func TestKept(t *testing.T) {
 	if err := o.summary().Unkept; err != nil {
 		t.Errorf("it is kept after all, and yet: %v", err)
 	}
-	o.done(objectNamed("a"), 1, outcome{})
+	o.done(objectNamed("a"), 1, guard.Outcome{})
 	<-idle
 	if o.busy() {
 		t.Error("busy in the end")

@@ -1,69 +1,73 @@
 package engine
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"time"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // process looks at one object and decides when to look again.
 func (e *Engine) process(ctx context.Context, key Key) {
-	if key.isBarrier() {
+	if isBarrier(key) {
 		e.barrier.pass(key)
 		return
 	}
 	now := e.active.Load()
-	if e.resting(key) {
-		e.conclude(now, key, outcome{state: retry})
+	a := &attempt{engine: e, now: now, Attempt: guard.Attempt{Key: key, Rules: now.rules, Settling: e.open.keeping()}}
+	checks, delay := e.guards.all.Begin(&a.Attempt)
+	if delay != nil {
+		e.lookAgainIn(key, delay.Until)
+		e.conclude(now, key, guard.Outcome{State: guard.Retry})
 		return
 	}
+	a.checks = checks
 	count, change := e.open.count(key), e.news.take(key)
-	result := e.contained(ctx, key)
-	result = e.setBack(key, result)
+	a.outcome = e.contained(ctx, a)
+	a.Forgotten = e.memory.known(key) == nil
+	a.finish()
+	result := a.outcome
 	e.conclude(now, key, result)
 	e.tellSettled(key, result, change)
-	if e.options.Concluded != nil && (result.looked || result.troubles != nil) {
-		e.options.Concluded(key, result.failures(key))
+	if e.options.Concluded != nil && (result.Looked || result.Failures != nil) {
+		e.options.Concluded(key, failures(key, result))
 	}
-	switch result.state {
-	case settled:
+	switch result.State {
+	case guard.Settled:
 		e.limiter.Forget(key)
 		e.open.done(key, count, result)
-		e.timers.set(key, result.lookAgainAt)
-		e.lookAgainSlowly(key)
-		e.lookAgainIn(key, result.putOffUntil)
-	case waiting:
+		e.timers.set(key, result.LookAgainAt)
+		e.lookAgainIn(key, result.PutOffUntil)
+	case guard.Waiting:
 		// The event that is waited for queues the key.
-		if result.looked { // Else it may be a failure that is to be tried again.
+		if result.Looked { // Else it may be a failure that is to be tried again.
 			e.limiter.Forget(key)
 		}
 		e.queue.AddAfter(key, recheck)
-	case again:
+	case guard.Again:
 		e.limiter.Forget(key)
 		e.hurry(key)
 		e.queue.Add(key)
-	case retry:
+	case guard.Retry:
 		e.retry(key, result, count)
 	}
 }
 
 // conclude notes whether the rules have done with an object, for who waits for that.
 // Once they have, they have taken over what others left on it.
-func (e *Engine) conclude(now *active, key Key, result outcome) {
+func (e *Engine) conclude(now *active, key Key, result guard.Outcome) {
 	record := e.memory.known(key)
 	var waiting []plan.Rule
 	if record != nil {
 		waiting = record.waiting
 		record.recorded.conclude(result)
 	}
-	rules, owe := result.owed(waiting)
+	rules, owe := result.Owed(waiting)
 	freed := false
 	switch {
 	case !owe:
@@ -81,7 +85,7 @@ func (e *Engine) conclude(now *active, key Key, result outcome) {
 
 // retry waits longer with each failure, and at least as long as the API server
 // asked, but not past the moment at which other rules have something to do.
-func (e *Engine) retry(key Key, result outcome, count int) {
+func (e *Engine) retry(key Key, result guard.Outcome, count int) {
 	if e.open.givesUp(result, e.limiter.NumRequeues(key)) {
 		e.limiter.Forget(key)
 		e.open.done(key, count, result)
@@ -90,35 +94,35 @@ func (e *Engine) retry(key Key, result outcome, count int) {
 		}
 		return
 	}
-	delay := max(result.after, e.limiter.When(key))
-	if result.split {
-		delay = result.after
+	delay := max(result.After, e.limiter.When(key))
+	if result.Split {
+		delay = result.After
 	}
-	if !result.lookAgainAt.IsZero() && !e.open.keeping() {
-		delay = min(delay, result.lookAgainAt.Sub(e.options.Clock.Now()))
+	if !result.LookAgainAt.IsZero() && !e.open.keeping() {
+		delay = min(delay, result.LookAgainAt.Sub(e.options.Clock.Now()))
 	}
 	e.queue.AddAfter(key, delay)
-	e.lookAgainIn(key, result.putOffUntil)
+	e.lookAgainIn(key, result.PutOffUntil)
 }
 
 // contained turns a panic into a failure of this object alone.
-func (e *Engine) contained(ctx context.Context, key Key) (result outcome) {
+func (e *Engine) contained(ctx context.Context, a *attempt) (result guard.Outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err := fmt.Errorf("panic: %v", cause)
-			e.log(key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
-			result = outcome{}.failed(trouble{err: err}, false)
+			e.log(a.Key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
+			result = failed(nil, err, false)
 		}
 	}()
-	return e.reconcile(ctx, key)
+	return e.reconcile(ctx, a)
 }
 
 // reconcile is one turn of the loop: snapshot, plan, write. One set of rules
 // is used throughout.
-func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
-	now := e.active.Load()
+func (e *Engine) reconcile(ctx context.Context, a *attempt) guard.Outcome {
+	now, key := a.now, a.Key
 	if key.UID != "" {
-		return e.reconcileGone(ctx, now, key)
+		return e.reconcileGone(ctx, a)
 	}
 	record := e.memory.known(key)
 	if record != nil && e.awaiting(ctx, now, key, record) {
@@ -127,38 +131,45 @@ func (e *Engine) reconcile(ctx context.Context, key Key) outcome {
 	seen, err := e.seeLive(ctx, now, key, record)
 	switch {
 	case err != nil:
-		return outcome{}.unread(trouble{err: err})
+		return unread(nil, err)
 	case seen.found == gone:
 		return e.lost(now, key, record)
 	case seen.found == unknown:
 		if record != nil {
 			record.held = record.held.after(now.set, nil, seen.unsure)
 		}
-		return outcome{state: settled}
+		return guard.Outcome{}
 	}
 	object := seen.Identity()
 	if record == nil || record.uid != object.UID {
 		e.succeed(now, key, record)
 		record = e.memory.of(key, object.UID)
 	}
-	result := e.evaluate(ctx, now, key, record, seen)
-	if seen.stray() && result.state == settled {
+	a.record = record
+	result := e.evaluate(ctx, a, seen)
+	if seen.stray() && result.State == guard.Settled {
 		return e.leaveStray(key, seen, result)
 	}
 	return result
 }
 
 // evaluate asks the rules, and carries out what they want.
-func (e *Engine) evaluate(ctx context.Context, now *active, key Key, record *record, seen sight) outcome {
-	decided, asked := e.decide(now, key, record, seen)
-	if e.awaiting(ctx, now, key, record) { // A cache has become complete in the meantime.
-		return e.await(record)
+func (e *Engine) evaluate(ctx context.Context, a *attempt, seen sight) guard.Outcome {
+	var decided plan.Plan
+	decided, a.asked = e.decide(a.now, a.Key, a.record, seen)
+	if e.awaiting(ctx, a.now, a.Key, a.record) { // A cache has become complete in the meantime.
+		return e.await(a.record)
 	}
-	if len(decided.Operations) > 0 && e.open.unsettled(key) {
-		return outcome{looked: true}.failed(trouble{decided.Operations[0].Rules, asked.hidden.error(e.restless(decided.Operations))}, true)
+	if len(decided.Operations) > 0 && e.open.unsettled(a.Key) {
+		a.Plan, a.Mask = decided, a.asked.hidden.error
+		out := failed(decided.Operations[0].Rules, errUnsettled, true)
+		out.Looked = true
+		return out
 	}
-	return e.carryOut(ctx, now, key, record, decided, asked)
+	return a.carryOut(ctx, decided)
 }
+
+var errUnsettled = fmt.Errorf("%w: after %d rounds of writes its rules still want something else", ErrRestless, maxRounds)
 
 // decide asks the rules, and returns what they want and what they asked.
 func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.Plan, *source) {
@@ -211,9 +222,7 @@ func (e *Engine) forget(key Key) {
 	e.related.Forget(key)
 	e.timers.set(key, time.Time{})
 	e.memory.forget(key)
-	if key.UID == "" {
-		e.contests.Gone(contestant(key))
-	}
+	e.guards.all.Forget(key)
 	if e.options.Forgot != nil {
 		e.options.Forgot(key)
 	}
@@ -237,19 +246,7 @@ func (e *Engine) report(key Key, record *record, decisions []plan.Decision) {
 	}
 }
 
-// troubled are the rules that could not act.
-func troubled(decisions []plan.Decision) []trouble {
-	var out []trouble
-	for _, decision := range decisions {
-		if decision.Outcome.Troubled() {
-			err := cmp.Or(decision.Err, errors.New(decision.Reason))
-			out = append(out, trouble{[]plan.Rule{decision.Rule}, err})
-		}
-	}
-	return out
-}
-
 // log has the fixed keys of an object.
 func (e *Engine) log(key Key) *slog.Logger {
-	return e.options.Log.With("gvr", plan.ResourceName(key.GVR), "namespace", key.Namespace, "name", key.Name)
+	return key.Log(e.options.Log)
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 	"unique"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -35,7 +36,7 @@ func (e *Engine) Recorded(key Key) trace.Memory {
 
 // unseen says why an object cannot be looked at at all, which may be one that is gone.
 func (e *Engine) unseen(key Key) trace.Trouble {
-	found, fails := e.quarantine.Of(key, plan.Rule{})
+	found, fails := e.guards.breaker.Of(key, plan.Rule{})
 	for _, c := range e.Quarantined() {
 		if c.Key.UID = ""; !fails && c.Key == key && c.Rule == (plan.Rule{}) {
 			found, fails = c, true
@@ -44,16 +45,16 @@ func (e *Engine) unseen(key Key) trace.Trouble {
 	if !fails {
 		return trace.Trouble{}
 	}
-	return trace.Trouble{Failure: brief(found.Err.Error()), Attempts: found.Attempts, Next: found.Next, Quarantined: found.Isolated}
+	return trace.Trouble{Failure: brief(found.Err.Error()), Attempts: found.Attempts, Next: found.Next, Quarantined: found.Open}
 }
 
 // describe says how often what a rule was tried for has failed, and when the next attempt
 // comes. The zero rule stands for all of them.
 func (e *Engine) describe(key Key, record *trace.Record) {
 	for _, rule := range []plan.Rule{record.Rule.ID(), {}} {
-		if c, fails := e.quarantine.Of(key, rule); fails {
+		if c, fails := e.guards.breaker.Of(key, rule); fails {
 			trouble := &record.Trouble
-			trouble.Attempts, trouble.Next, trouble.Quarantined = c.Attempts, c.Next, c.Isolated
+			trouble.Attempts, trouble.Next, trouble.Quarantined = c.Attempts, c.Next, c.Open
 			if text := brief(c.Err.Error()); text != record.Reason {
 				trouble.Failure = text
 			}
@@ -129,20 +130,20 @@ func (r *recorded) wrote(now time.Time, rules []plan.Rule, class write.Class) {
 
 // conclude notes what could not be done, but for what the decision says already. Where it
 // is not known of which rules, it is that of all.
-func (r *recorded) conclude(result outcome) {
+func (r *recorded) conclude(result guard.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waits = result.state == waiting
+	r.waits = result.State == guard.Waiting
 	failed := map[unique.Handle[plan.Rule]]error{}
-	for _, t := range result.troubles {
-		rules := t.rules
+	for _, t := range result.Failures {
+		rules := t.Rules
 		if len(rules) == 0 {
 			for _, e := range r.entries {
 				rules = append(rules, e.rule.Value())
 			}
 		}
 		for _, rule := range rules {
-			failed[unique.Make(rule)] = t.err
+			failed[unique.Make(rule)] = t.Err
 		}
 	}
 	for i := range r.entries {
@@ -150,7 +151,7 @@ func (r *recorded) conclude(result outcome) {
 		switch err := failed[e.rule]; {
 		case err != nil && (!e.outcome.Troubled() || brief(err.Error()) != e.reason):
 			e.trouble = kept(err)
-		case result.looked:
+		case result.Looked:
 			e.trouble = nil
 		}
 	}
@@ -162,7 +163,7 @@ func kept(err error) *trace.Trouble {
 	if _, is := errors.AsType[*limit.PausedError](err); is {
 		return &trace.Trouble{Paused: text}
 	}
-	if _, is := errors.AsType[*contest.Error](err); is {
+	if _, is := errors.AsType[*conflict.Error](err); is {
 		return &trace.Trouble{Contest: text}
 	}
 	return &trace.Trouble{Failure: text}

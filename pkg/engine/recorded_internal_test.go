@@ -8,7 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/contest"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -77,27 +78,27 @@ func TestRecordedKeepsItsPlace(t *testing.T) {
 func TestRecordedTroubles(t *testing.T) {
 	one, two := plan.Rule{Set: "s", Name: "one"}, plan.Rule{Set: "s", Name: "two"}
 	down, denied := errors.New("down"), errors.New("denied")
-	of := func(err error, rules ...plan.Rule) outcome {
-		return outcome{looked: true, state: retry, troubles: []trouble{{rules: rules, err: err}}}
+	of := func(err error, rules ...plan.Rule) guard.Outcome {
+		return guard.Outcome{Looked: true, State: guard.Retry, Failures: []guard.Failure{{Rules: rules, Err: err}}}
 	}
-	fine := outcome{looked: true}
+	fine := guard.Outcome{Looked: true}
 	paused := fmt.Errorf("not now: %w", &limit.PausedError{})
-	contested := fmt.Errorf("not now: %w", &contest.Error{})
+	contested := fmt.Errorf("not now: %w", &conflict.Error{})
 	cases := map[string]struct {
 		reason   string
-		outcomes []outcome
+		outcomes []guard.Outcome
 		want     []trace.Trouble
 	}{
-		"none":      {"All is well.", []outcome{fine}, []trace.Trouble{{}, {}}},
-		"one":       {"The other has none.", []outcome{of(down, one)}, []trace.Trouble{{Failure: "down"}, {}}},
-		"several":   {"The last one counts.", []outcome{of(down, one), of(denied, one)}, []trace.Trouble{{Failure: "denied"}, {}}},
-		"recovered": {"It ends with the first success.", []outcome{of(down, one), fine}, []trace.Trouble{{}, {}}},
-		"by turns":  {"Each for itself.", []outcome{of(down, one), of(down, two)}, []trace.Trouble{{}, {Failure: "down"}}},
-		"of all":    {"Nobody knows whose it is.", []outcome{of(down)}, []trace.Trouble{{Failure: "down"}, {Failure: "down"}}},
-		"not asked": {"That nobody looked says nothing.", []outcome{of(down, one), {state: settled}}, []trace.Trouble{{Failure: "down"}, {}}},
-		"decided":   {"What the decision says already is no attempt.", []outcome{of(errors.New("wrong"), two)}, []trace.Trouble{{}, {}}},
-		"paused":    {"It is told apart from failing.", []outcome{of(paused, one)}, []trace.Trouble{{Paused: paused.Error()}, {}}},
-		"contested": {"And so is this.", []outcome{of(contested, one)}, []trace.Trouble{{Contest: contested.Error()}, {}}},
+		"none":      {"All is well.", []guard.Outcome{fine}, []trace.Trouble{{}, {}}},
+		"one":       {"The other has none.", []guard.Outcome{of(down, one)}, []trace.Trouble{{Failure: "down"}, {}}},
+		"several":   {"The last one counts.", []guard.Outcome{of(down, one), of(denied, one)}, []trace.Trouble{{Failure: "denied"}, {}}},
+		"recovered": {"It ends with the first success.", []guard.Outcome{of(down, one), fine}, []trace.Trouble{{}, {}}},
+		"by turns":  {"Each for itself.", []guard.Outcome{of(down, one), of(down, two)}, []trace.Trouble{{}, {Failure: "down"}}},
+		"of all":    {"Nobody knows whose it is.", []guard.Outcome{of(down)}, []trace.Trouble{{Failure: "down"}, {Failure: "down"}}},
+		"not asked": {"That nobody looked says nothing.", []guard.Outcome{of(down, one), {}}, []trace.Trouble{{Failure: "down"}, {}}},
+		"decided":   {"What the decision says already is no attempt.", []guard.Outcome{of(errors.New("wrong"), two)}, []trace.Trouble{{}, {}}},
+		"paused":    {"It is told apart from failing.", []guard.Outcome{of(paused, one)}, []trace.Trouble{{Paused: paused.Error()}, {}}},
+		"contested": {"And so is this.", []guard.Outcome{of(contested, one)}, []trace.Trouble{{Contest: contested.Error()}, {}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -131,6 +132,6 @@ func BenchmarkRecorded(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r.decide(time.Unix(1, 0), decided, false)
-		r.conclude(outcome{looked: true})
+		r.conclude(guard.Outcome{Looked: true})
 	}
 }

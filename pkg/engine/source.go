@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -46,6 +47,20 @@ func (s *source) Read(q plan.Read) ([]map[string]any, error) {
 // found are the uids that the evaluation was decided by. What was not asked in these
 // words are the names among others of which there was nothing.
 func (s *source) found(q plan.Read) []types.UID { return uids(s.answers[q.Key()].objects) }
+
+// inputs are the objects that the evaluation was decided by, the watched one first.
+func (s *source) inputs() []guard.Input {
+	var out []guard.Input
+	if s.watched != nil {
+		out = append(out, guard.Input{Object: s.asker.Object(), UID: uidOf(s.watched), Version: versionOf(s.watched)})
+	}
+	for _, q := range s.asked {
+		for _, object := range s.answers[q.Key()].objects {
+			out = append(out, guard.Input{Object: guard.KeyOf(objectOf(q, object)).Object(), UID: uidOf(object), Version: versionOf(object)})
+		}
+	}
+	return out
+}
 
 // showed reports whether an object was among the answers.
 func (s *source) showed(uid types.UID) bool {

@@ -75,8 +75,8 @@ func (e *Engine) goOver(now *active) error {
 		e.active.Store(before)
 		return e.stay(err)
 	}
-	e.limited.follow(now)
-	e.relent(before.set, now.set)
+	e.guards.limits.Follow(now.rules, e.house == nil)
+	e.guards.conflicts.Follow(before.set, now.set)
 	e.refuse(now)
 	for _, key := range keys {
 		if now.watched[key] {

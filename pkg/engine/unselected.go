@@ -89,7 +89,7 @@ func sees(unseen *plan.Unseen, object map[string]any) bool {
 func (a *attempt) foreseen(err error) bool {
 	if unselected, is := errors.AsType[*unselectedError](err); is {
 		if event := a.asked.hidden.event(unselected.event); a.interject(event) {
-			a.engine.log(a.key).Warn("rule did not act",
+			a.engine.log(a.Key).Warn("rule did not act",
 				"rule", event.Rule.String(), "outcome", string(plan.Refused), "reason", event.Message)
 		}
 		return true
@@ -100,11 +100,7 @@ func (a *attempt) foreseen(err error) bool {
 
 // keep leaves what a rule keeps as it is, which is no write and no failure.
 func (a *attempt) keep() {
-	if a.engine.open.keeping() {
-		return // Who settles waits for no timer.
-	}
-	at := a.engine.options.Clock.Now().Add(keptRecheck)
-	if next := a.outcome.lookAgainAt; next.IsZero() || at.Before(next) {
-		a.outcome.lookAgainAt = at
+	if !a.Settling { // Who settles waits for no timer.
+		a.outcome.LookAgain(a.engine.options.Clock.Now().Add(keptRecheck))
 	}
 }

@@ -1,0 +1,69 @@
+package breaker_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// TestList holds what is told of the quarantine, and in which order.
+func TestList(t *testing.T) {
+	last := plan.Rule{Kind: "ClusterRuleSet", Namespace: "z", Set: "z", Name: "z"}
+	byKind := plan.Rule{Kind: "RuleSet", Namespace: "a", Set: "z", Name: "z"}
+	byNamespace := plan.Rule{Kind: "RuleSet", Namespace: "b", Set: "a", Name: "z"}
+	bySet := plan.Rule{Kind: "RuleSet", Namespace: "b", Set: "b", Name: "a"}
+	byName := plan.Rule{Kind: "RuleSet", Namespace: "b", Set: "b", Name: "b"}
+	inOrder := []plan.Rule{all, one, two, last, byKind, byNamespace, bySet, byName}
+	w := newWorld()
+	for _, rule := range inOrder {
+		w.Fail(named("a"), rule, hopeless, w.saw("1"))
+		w.Fail(named("a"), rule, hopeless, w.saw("1"))
+		w.Fail(named("b"), rule, hopeless, w.saw("1"))
+	}
+	w.Fail(named("B"), two, guard.Failure{Err: errEarlier, Hopeless: true}, w.saw("1"))
+	w.clock.Step(time.Hour)
+	w.Fail(named("B"), two, futile, w.saw("1"))
+	var want []breaker.Circuit
+	for _, rule := range inOrder {
+		want = append(want, breaker.Circuit{
+			Key: named("a"), Rule: rule, Err: errRefused, Since: start, Attempts: 2, Next: start.Add(2 * breaker.Respite), Open: true,
+		})
+	}
+	want = append([]breaker.Circuit{{Key: named("B"), Rule: two, Err: errRefused, Since: start, Attempts: 2, Open: true}}, want...)
+	var got []breaker.Circuit
+	for range 20 { // Maps are in another order each time.
+		got = w.List()
+		if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
+			t.Fatalf("in quarantine (-want +got):\n%s", diff)
+		}
+	}
+	for _, c := range got {
+		if of, fails := w.Of(c.Key, c.Rule); of != c || !fails {
+			t.Errorf("of %v and %s is known %v, want %v", c.Key, c.Rule, of, c)
+		}
+	}
+	if c, fails := w.Of(named("b"), one); !fails || c.Open || c.Attempts != 1 {
+		t.Errorf("of what is not in quarantine is known %v", c)
+	}
+	if w.Len() != 3 {
+		t.Errorf("%d objects are remembered, want 3", w.Len())
+	}
+	counts := w.Counts()
+	wantCounts := map[plan.Rule]int{all: 1, one: 1, two: 2, last: 1, byKind: 1, byNamespace: 1, bySet: 1, byName: 1}
+	if diff := cmp.Diff(wantCounts, counts); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	clear(counts)
+	if len(w.Counts()) == 0 {
+		t.Error("who is told the counts can change them")
+	}
+	if got := newWorld().List(); got != nil {
+		t.Errorf("nothing has failed, but listed is %v", got)
+	}
+}

@@ -1,0 +1,124 @@
+package guard
+
+import (
+	"cmp"
+	"log/slog"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+// Key names the object that a worker looks at. It is comparable.
+type Key struct {
+	GVR       schema.GroupVersionResource
+	Namespace string
+	Name      string
+	// UID is set for an object that is gone, of which more than that may not be known. It is empty for whatever object has
+	// the name.
+	UID types.UID
+}
+
+// Compare orders keys as reports list them.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(
+		cmp.Compare(plan.ResourceName(k.GVR), plan.ResourceName(other.GVR)),
+		cmp.Compare(k.Namespace, other.Namespace),
+		cmp.Compare(k.Name, other.Name),
+		cmp.Compare(k.UID, other.UID),
+	)
+}
+
+// Log returns a logger with the fixed keys of an object.
+func (k Key) Log(log *slog.Logger) *slog.Logger {
+	return log.With("gvr", plan.ResourceName(k.GVR), "namespace", k.Namespace, "name", k.Name)
+}
+
+// Rules are the rules in effect. They are immutable; another value is another generation of them.
+type Rules struct {
+	*rules.Set
+	// Leaves is what each rule may leave on objects.
+	Leaves map[plan.Rule][]plan.Leftover
+	// Limited are the rules that have limits.
+	Limited map[plan.Rule]*rules.Rule
+}
+
+// NewRules returns the rules of a set.
+func NewRules(set *rules.Set) *Rules {
+	out := &Rules{Set: set, Leaves: map[plan.Rule][]plan.Leftover{}, Limited: map[plan.Rule]*rules.Rule{}}
+	for _, leftover := range set.Leftovers() {
+		out.Leaves[leftover.Rule] = append(out.Leaves[leftover.Rule], leftover)
+	}
+	for _, rule := range set.Rules() {
+		if rule.Limits() != nil {
+			out.Limited[rule.ID] = rule
+		}
+	}
+	return out
+}
+
+// Attempt is one look at an object: its rules are evaluated, and what they want is sent.
+type Attempt struct {
+	Key   Key
+	Rules *Rules
+	// Settling says that the engine gives up what does not settle soon, rather than to wait.
+	Settling bool
+	// Forgotten says that nothing is remembered of the object any more.
+	Forgotten bool
+
+	// The following is known once the rules were evaluated.
+
+	UID     types.UID      // of the watched object
+	Watched map[string]any // nil where it is gone
+	Plan    plan.Plan      // what the rules want
+	// Due says that time alone led to this: the rules wanted nothing until a moment that has come.
+	Due bool
+	// Read are the objects that were read, the watched one first, each as often as a rule asked for it.
+	Read func() []Input
+	// Left are the versions of the objects that this attempt has written.
+	Left map[types.UID]string
+	// Wrote are the rules of which something was written, and Unfinished those of which something was not: their Events
+	// wait.
+	Wrote, Unfinished map[plan.Rule]bool
+	// Concluded reports whether this attempt says how the Events of a rule go on.
+	Concluded func(plan.Decision) bool
+	// Warn has an Event recorded of the watched object that says how a rule fares. Mask takes values of Secrets out of an
+	// error.
+	Warn func(rule plan.Rule, reason, message string)
+	Mask func(error) error
+}
+
+// Input is an object that an evaluation read. It is comparable.
+type Input struct {
+	Object  Object
+	UID     types.UID
+	Version string
+}
+
+// Object names an object, whichever has the name, and in whatever version it is read or written. It is comparable.
+type Object struct {
+	Resource  schema.GroupResource
+	Namespace string
+	Name      string
+}
+
+// String returns the resource as kubectl takes it, and the name.
+func (o Object) String() string {
+	name := o.Name
+	if o.Namespace != "" {
+		name = o.Namespace + "/" + name
+	}
+	return o.Resource.String() + " " + name
+}
+
+// Object is the key in whatever version the object is read.
+func (k Key) Object() Object {
+	return Object{Resource: k.GVR.GroupResource(), Namespace: k.Namespace, Name: k.Name}
+}
+
+// KeyOf is the key of whatever object has the name.
+func KeyOf(object plan.Object) Key {
+	return Key{GVR: object.GVR, Namespace: object.Namespace, Name: object.Name}
+}

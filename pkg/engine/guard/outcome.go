@@ -1,0 +1,119 @@
+package guard
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// Why an operation is not sent, or an object given up.
+var (
+	// ErrUnrecorded keeps a rule from leaving what nobody would clean up. It passes once the inventory is written.
+	ErrUnrecorded = errors.New("it waits until the inventory says what it leaves behind")
+	// ErrRestless is why a settling engine gives up an object that its rules go on writing for.
+	ErrRestless = errors.New("it does not settle")
+)
+
+// State says when an object is to be looked at next.
+type State uint8
+
+// The states.
+const (
+	Settled State = iota // after the next event
+	Waiting              // once the caches have seen what was written
+	Again                // at once
+	Retry                // after a while
+)
+
+// Outcome is what became of an object in one attempt.
+type Outcome struct {
+	State State
+	After time.Duration // of Retry: what the API server asked for
+	// Hopeless says that a retry helps only after a change of the object, the rules or the cluster.
+	Hopeless bool
+	// Split says that the requests of several rules are sent apart from now on, so that there is a new plan to try at once.
+	Split bool
+	// Wrote says that something was written besides.
+	Wrote bool
+	// Looked says that rules were evaluated, and Waits that one of them waits for its `when` to have held long enough.
+	Looked, Waits bool
+	// LookAgainAt is when time alone changes what the rules want, zero for never.
+	LookAgainAt time.Time
+	// PutOffUntil is when to try again what is put off, zero for never. It is a moment of the process, which setting the
+	// clock does not move.
+	PutOffUntil time.Time
+	Failures    []Failure
+}
+
+// Failure is one thing that could not be done.
+type Failure struct {
+	Rules []plan.Rule // none where it is not known whose it is
+	Err   error
+	// Decided says that it was a decision of the rule, and PutOff that a guard holds it back: neither was tried.
+	Decided, PutOff bool
+	// Hopeless says that a retry helps only after a change of the object, the rules or the cluster.
+	Hopeless bool
+	// Passes says that it is not for the object that it failed, so that it is tried again as soon as that makes sense.
+	Passes bool
+	// Futile says that trying again does not help before something changes.
+	Futile bool
+	// Told says that an Event tells of it already.
+	Told bool
+	// After is how long the API server asked to wait, zero where it did not.
+	After time.Duration
+}
+
+// Fail adds something that was tried and failed; a retry that may help one of several is worth while.
+func (o *Outcome) Fail(f Failure) {
+	o.Hopeless = f.Hopeless && (o.Hopeless || o.State != Retry)
+	o.State = Retry
+	o.After = max(o.After, f.After)
+	o.Failures = append(o.Failures, f)
+}
+
+// Delay adds what a guard holds back.
+func (o *Outcome) Delay(rules []plan.Rule, d Delay) {
+	if d.Retry {
+		o.Fail(Failure{Rules: rules, Err: d.Err, Passes: true})
+		return
+	}
+	o.Failures = append(o.Failures, Failure{Rules: rules, Err: d.Err, PutOff: true})
+	o.PutOff(d.Until)
+}
+
+// PutOff has the object looked at by a moment; zero is for never.
+func (o *Outcome) PutOff(until time.Time) { o.PutOffUntil = earlier(o.PutOffUntil, until) }
+
+// LookAgain has the rules evaluated by a moment; zero is for never.
+func (o *Outcome) LookAgain(at time.Time) { o.LookAgainAt = earlier(o.LookAgainAt, at) }
+
+// Tried are the failures of what was tried.
+func (o *Outcome) Tried() []Failure {
+	return slices.DeleteFunc(slices.Clone(o.Failures), func(f Failure) bool { return f.Decided || f.PutOff })
+}
+
+// Owed are the rules that have not done yet what they want of the object, among them those that wait for something, and
+// whether there are any. Where it is not known which, none is named.
+func (o *Outcome) Owed(waiting []plan.Rule) (rules []plan.Rule, owe bool) {
+	if o.State != Settled && (o.State != Retry || !o.Hopeless || o.Wrote) {
+		return nil, true
+	}
+	rules = slices.Clone(waiting)
+	for _, f := range o.Failures {
+		if len(f.Rules) == 0 {
+			return nil, true
+		}
+		rules = append(rules, f.Rules...)
+	}
+	return rules, len(rules) > 0
+}
+
+// earlier is the earlier of two moments, of which zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
