@@ -66,6 +66,7 @@ func (a *attempt) carryOut(ctx context.Context, decided plan.Plan) guard.Outcome
 	defer func() {
 		if cause := recover(); cause != nil {
 			a.abandon()
+			a.Read = nil // It is not carried out.
 			panic(asked.hidden.panicked(cause))
 		}
 	}()

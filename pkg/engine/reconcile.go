@@ -28,9 +28,9 @@ func (e *Engine) process(ctx context.Context, key Key) {
 	}
 	a.checks = checks
 	count, change := e.open.count(key), e.news.take(key)
-	a.outcome = e.contained(ctx, a)
+	a.contain(func() { a.outcome = e.reconcile(ctx, a) })
 	a.Forgotten = e.memory.known(key) == nil
-	a.finish()
+	a.contain(a.finish)
 	result := a.outcome
 	e.conclude(now, key, result)
 	e.tellSettled(key, result, change)
@@ -105,16 +105,16 @@ func (e *Engine) retry(key Key, result guard.Outcome, count int) {
 	e.lookAgainIn(key, result.PutOffUntil)
 }
 
-// contained turns a panic into a failure of this object alone.
-func (e *Engine) contained(ctx context.Context, a *attempt) (result guard.Outcome) {
+// contain turns a panic into a failure of this object alone.
+func (a *attempt) contain(do func()) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err := fmt.Errorf("panic: %v", cause)
-			e.log(a.Key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
-			result = failed(nil, err, false)
+			a.engine.log(a.Key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
+			a.outcome = failed(nil, err, false)
 		}
 	}()
-	return e.reconcile(ctx, a)
+	do()
 }
 
 // reconcile is one turn of the loop: snapshot, plan, write. One set of rules

@@ -83,9 +83,9 @@ func (c *check) Finish(out *guard.Outcome) {
 	case !out.Looked && len(out.Failures) == 0 && a.Forgotten:
 		c.release(func(plan.Rule) bool { return true })
 	case a.Settling: // It gives up instead.
-	case out.Looked:
+	case a.CarriedOut():
 		c.finishRules(out, append(unevaluated(a.Plan.Decisions), tried...))
-	default:
+	case !out.Looked:
 		c.finishObject(out, tried)
 	}
 	if out.State == guard.Settled {

@@ -274,3 +274,39 @@ func TestConcurrent(t *testing.T) {
 		t.Errorf("%d objects are remembered in the end, %v are counted", w.Len(), w.Counts())
 	}
 }
+
+// TestFinish holds which attempts say how a circuit goes on: not one that only waits, although it has looked.
+func TestFinish(t *testing.T) {
+	tests := map[string]struct {
+		reason     string
+		carriedOut bool
+		forgotten  bool
+		outcome    guard.Outcome
+		fails      bool // afterwards
+		state      guard.State
+	}{
+		"Waits":     {"It is not known yet.", false, false, guard.Outcome{State: guard.Waiting, Looked: true}, true, guard.Waiting},
+		"Forgotten": {"There is no such object any more.", false, true, guard.Outcome{}, false, guard.Settled},
+		"Done":      {"It does not fail any more.", true, false, guard.Outcome{Looked: true}, false, guard.Settled},
+		"Again": {
+			"It is tried slowly.", true, false,
+			guard.Outcome{State: guard.Retry, Looked: true, Failures: []guard.Failure{{Rules: []plan.Rule{one}, Err: errRefused, Hopeless: true}}},
+			true, guard.Settled,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.fails(hopeless, 1)
+			a := &guard.Attempt{Key: named("a"), Forgotten: tc.forgotten, Warn: func(plan.Rule, string, string) {}}
+			if tc.carriedOut {
+				a.Read = func() []guard.Input { return nil }
+			}
+			check, _ := w.Begin(a)
+			check.Finish(&tc.outcome)
+			if _, fails := w.Of(named("a"), one); fails != tc.fails || tc.outcome.State != tc.state {
+				t.Errorf("%s fails: %v, state %d", tc.reason, fails, tc.outcome.State)
+			}
+		})
+	}
+}

@@ -183,16 +183,18 @@ func fieldsOf(o guard.Operation, result write.Result) []Field {
 	return out
 }
 
-// Finish implements [guard.Check]: people are told of each conflict once. Where the engine does not come to rest that
-// settles, the error says so.
+// Finish implements [guard.Check]: people are told of each conflict once, by an attempt that is carried out. Where the
+// engine does not come to rest that settles, the error says so.
 func (c *check) Finish(out *guard.Outcome) {
 	a := c.attempt
-	news := c.guard.News(a.Key.Object())
-	if a.Settling {
+	switch {
+	case a.Settling:
 		c.explain(out)
 		return
+	case !a.CarriedOut():
+		return
 	}
-	for _, conflict := range news {
+	for _, conflict := range c.guard.News(a.Key.Object()) {
 		err := a.Mask(&Error{Conflict: conflict})
 		a.Key.Log(c.guard.log).Warn("what a rule writes is undone again and again", "rule", conflict.Rule.String(), "err", err)
 		a.Warn(conflict.Rule, reasonContested, err.Error())

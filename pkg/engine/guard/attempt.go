@@ -68,7 +68,7 @@ type Attempt struct {
 	// Forgotten says that nothing is remembered of the object any more.
 	Forgotten bool
 
-	// The following is known once the rules were evaluated.
+	// The following is known once the rules were evaluated; all of it, once what they want is carried out.
 
 	UID     types.UID      // of the watched object
 	Watched map[string]any // nil where it is gone
@@ -89,6 +89,10 @@ type Attempt struct {
 	Warn func(rule plan.Rule, reason, message string)
 	Mask func(error) error
 }
+
+// CarriedOut reports whether rules were evaluated, and what they want was sent as far as it may be. There may be nothing that
+// they want.
+func (a *Attempt) CarriedOut() bool { return a.Read != nil }
 
 // Input is an object that an evaluation read. It is comparable.
 type Input struct {

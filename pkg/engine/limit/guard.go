@@ -160,6 +160,9 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 
 // Finish implements [guard.Check]: Events of a rule that is paused go on as they were, unless it has just written.
 func (c check) Finish(*guard.Outcome) {
+	if !c.attempt.CarriedOut() {
+		return
+	}
 	for _, decision := range c.attempt.Plan.Decisions {
 		if _, paused := c.guard.Paused(decision.Rule); paused && !c.attempt.Wrote[decision.Rule] {
 			c.attempt.Unfinished[decision.Rule] = true
