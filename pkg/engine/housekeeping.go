@@ -9,7 +9,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -256,4 +259,93 @@ func (h *housekeeper) note(book inventory.Book, now *active) inventory.Book {
 	isGone := func(id plan.Rule) bool { return gone[id] }
 	limits := h.engine.guards.limits
 	return book.Pausing(limits.Store(book.Pauses(), isGone)...).Counting(limits.StoreCounts(book.Counts(), isGone)...)
+}
+
+// pruned is what to clean up of sets that are gone; of the others it tells.
+func (h *housekeeper) pruned(gone inventory.Book) []plan.Leftover {
+	var out, rest []plan.Leftover
+	for _, leftover := range gone.All() {
+		if prune := h.engine.options.Housekeeping.Prune; prune != nil && prune(leftover.Rule.OfSet()) {
+			out = append(out, leftover)
+		} else {
+			rest = append(rest, leftover)
+		}
+	}
+	h.tell(rest)
+	return out
+}
+
+// tell logs which sets are gone that may have left something, once.
+func (h *housekeeper) tell(gone []plan.Leftover) {
+	var sets []string
+	for _, leftover := range gone {
+		if name := leftover.Rule.Set; !slices.Contains(sets, name) {
+			sets = append(sets, name)
+		}
+	}
+	if told := fmt.Sprint(sets); told != h.told && len(sets) > 0 {
+		h.told = told
+		h.engine.options.Log.Warn("sets are gone that may have left something: run with --prune, or clean up", "sets", sets)
+	}
+}
+
+// enqueueStrays looks for objects that have a finalizer of ours and that no cache
+// has: they left the selection while nobody watched. Searched are the rules, with their
+// selections, of which that is known already; what it returns is known afterwards. A
+// rule that goes and comes back is searched for again.
+func (e *Engine) enqueueStrays(ctx context.Context, now *active, searched map[plan.Rule][]plan.Selection) (map[plan.Rule][]plan.Selection, error) {
+	out := map[plan.Rule][]plan.Selection{}
+	holders := map[plan.Selection][]plan.Rule{}
+	var lists []plan.Selection // in the order of the rules
+	for _, holder := range now.set.Holding() {
+		out[holder.Rule] = holder.Selections
+		if slices.Equal(searched[holder.Rule], holder.Selections) {
+			continue
+		}
+		for _, everything := range holder.Everything() {
+			if holders[everything] == nil {
+				lists = append(lists, everything)
+			}
+			holders[everything] = append(holders[everything], holder.Rule)
+		}
+	}
+	var errs []error
+	for _, everything := range lists {
+		if err := e.straysOf(ctx, now, everything, holders[everything]); err != nil {
+			errs = append(errs, err)
+			for _, rule := range holders[everything] {
+				delete(out, rule)
+			}
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// straysOf goes through one list for all rules that may hold something in it. It waits
+// until all caches that may have such an object are complete: before that nobody would
+// look at it.
+func (e *Engine) straysOf(ctx context.Context, now *active, everything plan.Selection, holders []plan.Rule) error {
+	if slices.ContainsFunc(now.of[everything.GVR], func(cache informer.Key) bool { return now.watched[cache] && e.untold(cache) }) {
+		return errIncomplete
+	}
+	ours := map[string]bool{}
+	for _, rule := range holders {
+		ours[rule.Finalizer()] = true
+	}
+	err := e.options.Live.List(ctx, everything, func(object map[string]any) error {
+		finalizers := (&unstructured.Unstructured{Object: object}).GetFinalizers()
+		if slices.ContainsFunc(finalizers, func(finalizer string) bool { return ours[finalizer] }) {
+			e.enqueue(named(everything.GVR, object))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("looking for objects that rule %s holds and does not select any more: %w", holders[0], err)
+	}
+	return nil
+}
+
+// named is the key of an object that was read live.
+func named(gvr schema.GroupVersionResource, object map[string]any) Key {
+	return Key{GVR: gvr, Namespace: plan.Text(object, "metadata", "namespace"), Name: plan.Text(object, "metadata", "name")}
 }

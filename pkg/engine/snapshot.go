@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -128,4 +129,12 @@ func isAtLeast(a, b string) bool {
 func older(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order < 0
+}
+
+func versionOf(object map[string]any) string {
+	return plan.Text(object, "metadata", "resourceVersion")
+}
+
+func uidOf(object map[string]any) types.UID {
+	return types.UID(plan.Text(object, "metadata", "uid"))
 }
