@@ -51,7 +51,7 @@ func (e *Engine) expect(now *active, key Key, record *record, a await, fields ma
 	e.news.wrote(key, version{at, a.Object.ResourceVersion})
 	for _, cache := range now.holding(a.Object) {
 		held := e.caches.View(cache, a.Object.Namespace, a.Object.Name).Object != nil
-		if !held && (fields == nil || !plan.Selection(cache).Admits(fields)) {
+		if !held && (fields == nil || !now.admits(cache, fields)) {
 			a.skips = append(a.skips, cache)
 		}
 	}

@@ -67,7 +67,8 @@ type active struct {
 	set     *rules.Set
 	rules   *guard.Rules
 	watched map[informer.Key]bool
-	all     []informer.Key // those that are watched first
+	all     []informer.Key               // those that are watched first
+	filters map[informer.Key]plan.Filter // those of all, parsed once
 	// of lists the caches of each resource.
 	of map[schema.GroupVersionResource][]informer.Key
 	// stored lists them whatever the version in which they read it, and those that are
@@ -86,17 +87,16 @@ type active struct {
 func activate(set *rules.Set) *active {
 	a := &active{
 		set: set, rules: guard.NewRules(set), families: set.Families(), leftovers: set.Leftovers(), sets: map[plan.Rule]bool{},
-		watched: map[informer.Key]bool{}, of: map[schema.GroupVersionResource][]informer.Key{},
+		watched: map[informer.Key]bool{}, filters: map[informer.Key]plan.Filter{}, of: map[schema.GroupVersionResource][]informer.Key{},
 		stored: map[schema.GroupResource][]informer.Key{}, census: newCensus(),
 	}
 	for _, rule := range set.Rules() {
 		a.sets[rule.ID.OfSet()] = true
 	}
-	seen := map[informer.Key]bool{}
 	add := func(selection plan.Selection) informer.Key {
 		key := informer.Key(selection)
-		if !seen[key] {
-			seen[key] = true
+		if a.filters[key] == nil {
+			a.filters[key] = selection.Filter()
 			a.all = append(a.all, key)
 			a.of[key.GVR] = append(a.of[key.GVR], key)
 			a.stored[key.GVR.GroupResource()] = append(a.stored[key.GVR.GroupResource()], key)
@@ -120,6 +120,14 @@ func (a *active) holding(object plan.Object) []informer.Key {
 		return all
 	}
 	return slices.DeleteFunc(slices.Clone(all), elsewhere)
+}
+
+// admits reports whether an object is among what a cache lists.
+func (a *active) admits(cache informer.Key, object map[string]any) bool {
+	if filter := a.filters[cache]; filter != nil {
+		return filter(object)
+	}
+	return plan.Selection(cache).Admits(object) // Only rules that wait to take effect want it.
 }
 
 // beside returns the same with caches that other rules wait for.

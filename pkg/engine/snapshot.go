@@ -68,25 +68,30 @@ func (e *Engine) see(now *active, key Key) sight {
 			s.unsure = append(s.unsure, selection)
 		}
 	}
-	e.leave(&s, without)
+	e.leave(now, &s, without)
 	return s
 }
 
 // leave sorts the selections whose caches do not have the object into those that it
 // has surely left and those that lag behind.
-func (e *Engine) leave(s *sight, without []plan.Selection) {
+func (e *Engine) leave(now *active, s *sight, without []plan.Selection) {
 	if s.found != present {
 		return
 	}
 	for _, selection := range without {
-		// One that does not say how far it has seen has been dropped in the meantime.
-		version := e.caches.Version(informer.Key(selection))
-		if selection.Admits(s.Object) && (version == "" || older(version, versionOf(s.Object))) {
+		if now.admits(informer.Key(selection), s.Object) && e.trails(informer.Key(selection), s.Object) {
 			s.unsure = append(s.unsure, selection)
 		} else {
 			s.LeftBy = append(s.LeftBy, selection)
 		}
 	}
+}
+
+// trails reports whether a cache has not seen so much as an object shows. One that does not say how far it has seen has
+// been dropped in the meantime.
+func (e *Engine) trails(cache informer.Key, object map[string]any) bool {
+	version := e.caches.Version(cache)
+	return version == "" || older(version, versionOf(object))
 }
 
 // seeLive is for an object that no cache has. One that was relabelled out of all
@@ -107,7 +112,7 @@ func (e *Engine) seeLive(ctx context.Context, now *active, key Key, record *reco
 	s.found, s.Object = present, live
 	for _, cache := range now.of[key.GVR] {
 		if now.watched[cache] {
-			e.leave(&s, []plan.Selection{plan.Selection(cache)})
+			e.leave(now, &s, []plan.Selection{plan.Selection(cache)})
 		}
 	}
 	return s, nil

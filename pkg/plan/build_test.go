@@ -15,7 +15,7 @@ var target = Object{
 func rule(name string) Rule { return Rule{Kind: "ClusterRuleSet", Set: "guardrails", Name: name} }
 
 // decode reads YAML as the API server's JSON is read: integers are int64.
-func decode[T any](t *testing.T, text string) T {
+func decode[T any](t testing.TB, text string) T {
 	t.Helper()
 	var out T
 	if err := unmarshal([]byte(text), &out); err != nil {

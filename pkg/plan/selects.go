@@ -11,6 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
+// Filter reports whether an object, which is of the right resource, is selected. Its selectors are parsed already: who
+// asks often, or of many objects, keeps it. It is safe for concurrent use.
+type Filter func(object map[string]any) bool
+
 // Selects reports whether the object, which is of the right resource, is among
 // the answers. What asks for nothing, such as no labels at all, has none.
 func (r Read) Selects(object map[string]any) bool {
@@ -19,25 +23,35 @@ func (r Read) Selects(object map[string]any) bool {
 
 // Matches is Selects for an object of which the API server has said that it is
 // among what From selects.
-func (r Read) Matches(object map[string]any) bool {
-	return (r.Namespace == "" || r.Namespace == Text(object, "metadata", "namespace")) && r.matches(object)
+func (r Read) Matches(object map[string]any) bool { return r.Filter()(object) }
+
+// Filter is [Read.Matches] for many objects.
+func (r Read) Filter() Filter {
+	namespace, matches := r.Namespace, r.filterBy()
+	return func(object map[string]any) bool { return isIn(namespace, object) && matches(object) }
 }
 
-func (r Read) matches(object map[string]any) bool {
-	switch r.By {
-	case ByAll:
-		return true
-	case ByName:
-		return slices.Contains(r.Names, Text(object, "metadata", "name"))
-	case ByLabels:
-		return r.Labels != "" && matchesLabels(r.Labels, object)
-	case ByFields:
-		return len(r.Fields) > 0 && !slices.ContainsFunc(r.Fields, func(field FieldValue) bool { return !field.holds(object) })
-	case ByOwner:
-		uid := ControllerUID(object)
-		return uid != "" && slices.Contains(r.Owners, uid)
+func (r Read) filterBy() Filter {
+	names, values, owners := r.Names, r.Fields, r.Owners // A filter does not keep the rest of the question.
+	switch {
+	case r.By == ByAll:
+		return func(map[string]any) bool { return true }
+	case r.By == ByName:
+		return func(object map[string]any) bool { return slices.Contains(names, Text(object, "metadata", "name")) }
+	case r.By == ByLabels && r.Labels != "":
+		parsed := parseLabels(r.Labels)
+		return func(object map[string]any) bool { return parsed.Matches(labelsOf(object)) }
+	case r.By == ByFields && len(values) > 0:
+		return func(object map[string]any) bool {
+			return !slices.ContainsFunc(values, func(field FieldValue) bool { return !field.holds(object) })
+		}
+	case r.By == ByOwner:
+		return func(object map[string]any) bool {
+			uid := ControllerUID(object)
+			return uid != "" && slices.Contains(owners, uid)
+		}
 	default:
-		return false
+		return func(map[string]any) bool { return false }
 	}
 }
 
@@ -49,49 +63,81 @@ func (f FieldValue) holds(object map[string]any) bool {
 // Admits reports whether a list with the selection's namespace and selectors
 // has the object, which is of the right resource. A selector that the API
 // server would refuse admits nothing.
-func (s Selection) Admits(object map[string]any) bool {
-	return (s.Namespace == "" || s.Namespace == Text(object, "metadata", "namespace")) &&
-		matchesLabels(s.LabelSelector, object) && s.matchesFields(object)
-}
+func (s Selection) Admits(object map[string]any) bool { return s.Filter()(object) }
 
-func matchesLabels(selector string, object map[string]any) bool {
-	if selector == "" {
+// Filter is [Selection.Admits] for many objects.
+func (s Selection) Filter() Filter {
+	byLabels := parseLabels(s.LabelSelector)
+	byFields, err := fields.ParseSelector(s.FieldSelector)
+	if err != nil {
+		return func(map[string]any) bool { return false }
+	}
+	wanted := byFields.Requirements()
+	paths := make([]Path, len(wanted))
+	for i, want := range wanted {
+		paths[i] = strings.Split(want.Field, ".")
+	}
+	return func(object map[string]any) bool {
+		if !isIn(s.Namespace, object) || !byLabels.Matches(labelsOf(object)) {
+			return false
+		}
+		for i, want := range wanted {
+			have := scalarText(object, paths[i])
+			if have == "" && s.GVR.Group == "" && want.Value == strconv.FormatBool(false) {
+				have = want.Value // Kubernetes' own types are false where nothing is stored.
+			}
+			if (have == want.Value) == (want.Operator == selection.NotEquals) {
+				return false
+			}
+		}
 		return true
 	}
+}
+
+// isIn reports whether an object is in the namespace; empty is for all.
+func isIn(namespace string, object map[string]any) bool {
+	return namespace == "" || namespace == Text(object, "metadata", "namespace")
+}
+
+// parseLabels matches nothing where the API server would refuse the selector.
+func parseLabels(selector string) labels.Selector {
 	parsed, err := labels.Parse(selector)
 	if err != nil {
-		return false
+		return labels.Nothing()
 	}
-	found, _ := Lookup(object, Path{"metadata", "labels"})
-	given, _ := found.(map[string]any)
-	have := make(labels.Set, len(given))
-	for key := range given {
-		have[key] = Text(given, key)
-	}
-	return parsed.Matches(have)
+	return parsed
 }
 
-func (s Selection) matchesFields(object map[string]any) bool {
-	if s.FieldSelector == "" {
-		return true
-	}
-	parsed, err := fields.ParseSelector(s.FieldSelector)
-	if err != nil {
-		return false
-	}
-	return !slices.ContainsFunc(parsed.Requirements(), func(want fields.Requirement) bool {
-		have := scalarText(object, want.Field)
-		if have == "" && s.GVR.Group == "" && want.Value == strconv.FormatBool(false) {
-			have = want.Value // Kubernetes' own types are false where nothing is stored.
-		}
-		return (have == want.Value) != (want.Operator != selection.NotEquals)
-	})
+// labelSet are the labels of an object, whatever they look like.
+type labelSet map[string]any
+
+var _ labels.Labels = labelSet{}
+
+func labelsOf(object map[string]any) labelSet {
+	found, _ := Lookup(object, Path{"metadata", "labels"})
+	given, _ := found.(map[string]any)
+	return given
 }
+
+// Has implements [labels.Labels].
+func (l labelSet) Has(key string) bool {
+	_, has := l[key]
+	return has
+}
+
+// Get implements [labels.Labels].
+func (l labelSet) Get(key string) string {
+	text, _ := l[key].(string)
+	return text
+}
+
+// Lookup implements [labels.Labels].
+func (l labelSet) Lookup(key string) (value string, exists bool) { return l.Get(key), l.Has(key) }
 
 // scalarText is empty for what is absent and for what is not a scalar, which
 // no selector can name.
-func scalarText(object map[string]any, field string) string {
-	value, _ := Lookup(object, strings.Split(field, "."))
+func scalarText(object map[string]any, path Path) string {
+	value, _ := Lookup(object, path)
 	switch value := value.(type) {
 	case nil, map[string]any, []any:
 		return ""

@@ -31,7 +31,7 @@ func (s *Set) Read(q plan.Read) ([]map[string]any, error) {
 		return nil, err
 	}
 	var found []map[string]any
-	seen := map[cache.ObjectName]bool{}
+	matches, seen := q.Filter(), map[cache.ObjectName]bool{}
 	for _, r := range caches {
 		candidates, err := r.candidates(q)
 		if err != nil {
@@ -50,7 +50,7 @@ func (s *Set) Read(q plan.Read) ([]map[string]any, error) {
 				seen[name] = true
 				object = newest(object, name, caches)
 			}
-			if q.Matches(object.Object) {
+			if matches(object.Object) {
 				found = append(found, object.Object)
 			}
 		}

@@ -116,9 +116,9 @@ func (r *Reader) named(ctx context.Context, q plan.Read, from plan.Selection) (f
 
 // matching lists a selection and keeps what the question asks for.
 func (r *Reader) matching(ctx context.Context, q plan.Read, from plan.Selection) (found, error) {
-	all := found{}
+	all, matches := found{}, q.Filter()
 	err := r.list(ctx, from, func() { clear(all) }, func(object map[string]any) error {
-		if q.Matches(object) {
+		if matches(object) {
 			all.add(object)
 		}
 		return nil

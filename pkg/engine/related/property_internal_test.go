@@ -141,9 +141,9 @@ func checkShelves[K comparable](t failer, x *Index[K]) {
 			switch {
 			case x.questions[q.digest] != q:
 				t.Fatalf("%v has a question that is forgotten", from)
-			case q.read.By == plan.ByLabels:
+			case q.by == plan.ByLabels:
 				labels++
-			case q.read.By == plan.ByFields:
+			case q.by == plan.ByFields:
 				ends++
 			}
 		}

@@ -13,10 +13,12 @@ func digestOf(r plan.Read) digest { return sha256.Sum256([]byte(r.Key())) }
 
 // question is what several askers may have asked in the same words.
 type question[K comparable] struct {
-	digest digest
-	read   plan.Read
-	way    way
-	askers set[*record[K]]
+	digest  digest
+	from    []plan.Selection
+	by      plan.By
+	matches plan.Filter
+	way     way
+	askers  set[*record[K]]
 }
 
 type record[K comparable] struct {

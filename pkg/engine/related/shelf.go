@@ -26,7 +26,7 @@ func (s *shelf[K]) add(q *question[K]) {
 		lying.add(q)
 		s.places[p] = lying
 	}
-	switch q.read.By {
+	switch q.by {
 	case plan.ByLabels:
 		s.labels++
 	case plan.ByFields:
@@ -45,7 +45,7 @@ func (s *shelf[K]) remove(q *question[K]) {
 			delete(s.places, p)
 		}
 	}
-	switch q.read.By {
+	switch q.by {
 	case plan.ByLabels:
 		s.labels--
 	case plan.ByFields:
@@ -59,7 +59,7 @@ func (s *shelf[K]) answered(h hasher, object map[string]any, found *set[*questio
 	s.visit(object, func(p place) {
 		if lying, ok := s.places[h.hash(p)]; ok { // Mostly nothing is, and that costs no memory.
 			for q := range lying.all() {
-				if !found.has(q) && q.read.Matches(object) {
+				if !found.has(q) && q.matches(object) {
 					found.add(q)
 				}
 			}

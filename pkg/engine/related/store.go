@@ -20,9 +20,9 @@ func (x *Index[K]) recordOf(key K) *record[K] {
 func (x *Index[K]) note(a *record[K], d digest, r plan.Read, ways []way) {
 	q := x.questions[d]
 	if q == nil {
-		q = &question[K]{digest: d, read: r, way: x.emptiest(r, ways)}
+		q = &question[K]{digest: d, from: r.From, by: r.By, matches: r.Filter(), way: x.emptiest(r, ways)}
 		x.questions[d] = q
-		for from := range selections(r) {
+		for from := range selections(r.From) {
 			if x.shelves[from] == nil {
 				x.shelves[from] = &shelf[K]{places: map[uint64]set[*question[K]]{}}
 			}
@@ -41,7 +41,7 @@ func (x *Index[K]) withdraw(a *record[K], q *question[K]) {
 		return
 	}
 	delete(x.questions, q.digest)
-	for from := range selections(q.read) {
+	for from := range selections(q.from) {
 		x.shelves[from].remove(q)
 		if len(x.shelves[from].places) == 0 {
 			delete(x.shelves, from)
@@ -66,10 +66,10 @@ func (x *Index[K]) crowd(r plan.Read, w way) int {
 }
 
 // selections are those of a question, each once.
-func selections(r plan.Read) func(yield func(plan.Selection) bool) {
+func selections(all []plan.Selection) func(yield func(plan.Selection) bool) {
 	return func(yield func(plan.Selection) bool) {
-		for i, from := range r.From {
-			if !slices.Contains(r.From[:i], from) && !yield(from) {
+		for i, from := range all {
+			if !slices.Contains(all[:i], from) && !yield(from) {
 				return
 			}
 		}

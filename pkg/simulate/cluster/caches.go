@@ -120,7 +120,7 @@ func (c *caches) Relist(informer.Key) {}
 // Read implements [relation.Source].
 func (c *caches) Read(q plan.Read) ([]map[string]any, error) {
 	var found []map[string]any
-	seen := map[types.NamespacedName]bool{}
+	matches, seen := q.Filter(), map[types.NamespacedName]bool{}
 	for _, selection := range q.From {
 		if q.Namespace != "" && selection.Namespace != "" && q.Namespace != selection.Namespace {
 			continue
@@ -130,7 +130,7 @@ func (c *caches) Read(q plan.Read) ([]map[string]any, error) {
 			return nil, fmt.Errorf("reading the cache of %s: %w", informer.Key(selection), relation.ErrNotSynced)
 		}
 		for _, name := range slices.SortedFunc(maps.Keys(held), compareNames) {
-			if object := held[name].Object; !seen[name] && q.Matches(object) {
+			if object := held[name].Object; !seen[name] && matches(object) {
 				seen[name] = true
 				found = append(found, object)
 			}
