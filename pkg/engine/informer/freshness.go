@@ -144,15 +144,17 @@ type heardWatch struct {
 	watch.Interface
 	of      *running
 	opened  time.Time
-	quorum  bool // it begins with a list of a quorum
+	quorum  bool   // it begins with a list of a quorum
+	filled  func() // its first list is complete, or has failed; may be called several times
 	out     chan watch.Event
 	stop    sync.Once
 	stopped chan struct{}
 }
 
-func (r *running) hear(w watch.Interface, quorum bool) watch.Interface {
+func (r *running) hear(w watch.Interface, quorum bool, filled func()) watch.Interface {
 	h := &heardWatch{
-		Interface: w, of: r, opened: r.load.clock.Now(), quorum: quorum, out: make(chan watch.Event), stopped: make(chan struct{}),
+		Interface: w, of: r, opened: r.load.clock.Now(), quorum: quorum, filled: filled,
+		out: make(chan watch.Event), stopped: make(chan struct{}),
 	}
 	r.watch.Store(h)
 	if r.bound.outdated() { // Since it was asked for.
@@ -173,6 +175,7 @@ func (h *heardWatch) Stop() {
 
 func (h *heardWatch) pass() {
 	defer close(h.out)
+	defer h.filled()
 	for {
 		event, open := h.next()
 		if !open {
@@ -200,7 +203,11 @@ func (h *heardWatch) pass() {
 func (h *heardWatch) bookmark(object runtime.Object) {
 	h.of.load.bookmarks.Store(true)
 	of, err := meta.Accessor(object)
-	if err == nil && h.quorum && of.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+	if err != nil || of.GetAnnotations()[metav1.InitialEventsAnnotationKey] != "true" {
+		return
+	}
+	h.filled()
+	if h.quorum {
 		h.of.listed(of.GetResourceVersion())
 	}
 }

@@ -108,7 +108,7 @@ func TestHeard(t *testing.T) {
 	c := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 	r := &running{set: &Set{}, load: newLoad(c), handler: deaf{}, log: slog.New(slog.DiscardHandler)}
 	upstream := watch.NewFake()
-	w := r.hear(upstream, false)
+	w := r.hear(upstream, false, func() {})
 	defer w.Stop()
 	expect := func(reason string, want int64) {
 		t.Helper()
@@ -152,7 +152,7 @@ func TestHeardWatchEnds(t *testing.T) {
 	r := &running{set: &Set{}, load: newLoad(clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))}
 	t.Run("upstream", func(t *testing.T) {
 		upstream := watch.NewFake()
-		w := r.hear(upstream, false)
+		w := r.hear(upstream, false, func() {})
 		upstream.Stop()
 		if _, open := <-w.ResultChan(); open {
 			t.Error("an event came out of nothing")
@@ -162,7 +162,7 @@ func TestHeardWatchEnds(t *testing.T) {
 	t.Run("stopped", func(t *testing.T) {
 		synctest.Test(t, func(*testing.T) {
 			events := make(chan watch.Event, 2)
-			w := r.hear(watch.NewProxyWatcher(events), false)
+			w := r.hear(watch.NewProxyWatcher(events), false, func() {})
 			events <- watch.Event{Type: watch.Added, Object: object("1")}
 			events <- watch.Event{Type: watch.Added, Object: object("2")}
 			synctest.Wait() // One is on its way, and nobody reads it.

@@ -82,6 +82,7 @@ type running struct {
 	indexes  indexes
 	load     *load
 	peers    *Peers
+	slow     atomic.Bool // the first list has taken so long that it does not count any more
 	set      *Set
 	taken    int64 // bytes, those of a first list that is under way included; this and the next two are guarded by set.count
 	exceeds  bool  // it was told that the caches take too much because of this one

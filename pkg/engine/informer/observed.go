@@ -41,6 +41,11 @@ type observedNamespace struct {
 
 // List implements [dynamic.ResourceInterface].
 func (o observedNamespace) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	end, err := o.of.firstList(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	if !o.of.begin(options, true) {
 		return nil, errListAnew
 	}
@@ -61,17 +66,26 @@ func (o observedNamespace) List(ctx context.Context, options metav1.ListOptions)
 
 // Watch implements [dynamic.ResourceInterface].
 func (o observedNamespace) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	end := func() {}
+	if options.SendInitialEvents != nil {
+		var err error
+		if end, err = o.of.firstList(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if !o.of.begin(options, options.SendInitialEvents != nil) {
+		end()
 		return nil, errListAnew
 	}
 	w, err := o.ResourceInterface.Watch(ctx, options)
 	o.of.answered(err)
 	o.of.asked(false, err)
 	if err != nil {
+		end()
 		return nil, err
 	}
 	if options.SendInitialEvents == nil && o.of.informer.HasSynced() {
 		go o.of.ask() // It goes on from a version that the API server may not have come to.
 	}
-	return o.of.hear(w, options.ResourceVersion == ""), nil
+	return o.of.hear(w, options.ResourceVersion == "", end), nil
 }
