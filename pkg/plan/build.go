@@ -157,7 +157,7 @@ func (b builder) update(joined *batch, current map[string]any) (*Operation, []De
 // cancelled reports whether the wishes of a batch undo each other. What a single one
 // changes has been judged.
 func (b builder) cancelled(joined *batch, current, after map[string]any) bool {
-	return equal(current, after) || len(joined.wishes) > 1 && b.stored.same(joined.place.target, current, after)
+	return Equal(current, after) || len(joined.wishes) > 1 && b.stored.same(joined.place.target, current, after)
 }
 
 // withRule keeps each rule once, in the order of their first change.

@@ -9,7 +9,7 @@ type storage func(gvr schema.GroupVersionResource, object map[string]any) map[st
 // same reports whether the API server would store both as one: then to write the
 // second in place of the first has no effect.
 func (s storage) same(of Object, before, after map[string]any) bool {
-	return equal(before, after) || s != nil && before != nil && equal(s(of.GVR, before), s(of.GVR, after))
+	return Equal(before, after) || s != nil && before != nil && Equal(s(of.GVR, before), s(of.GVR, after))
 }
 
 // withoutSame leaves out the changes of a wish after which the same is stored as
@@ -20,7 +20,7 @@ func (s storage) withoutSame(w Wish, changed []Change, before, after map[string]
 		return changed, after
 	}
 	was, is := s(w.Target.GVR, before), s(w.Target.GVR, after)
-	if equal(was, is) {
+	if Equal(was, is) {
 		return nil, before
 	}
 	kept := differing(changed, was, is)
@@ -34,7 +34,7 @@ func (s storage) withoutSame(w Wish, changed []Change, before, after map[string]
 	for _, change := range kept {
 		reduced = mergePatched(reduced, nested(change.Path, change.After))
 	}
-	if !equal(s(w.Target.GVR, reduced), is) {
+	if !Equal(s(w.Target.GVR, reduced), is) {
 		// They do nothing where they are, but make a parent that is stored.
 		return changed, after
 	}
@@ -56,7 +56,7 @@ func differing(changed []Change, was, is map[string]any) []Change {
 	for _, change := range changed {
 		old, existed := Lookup(was, change.Path)
 		value, exists := Lookup(is, change.Path)
-		if existed != exists || !equal(old, value) {
+		if existed != exists || !Equal(old, value) {
 			kept = append(kept, change)
 		}
 	}

@@ -24,7 +24,7 @@ func stored(key string, value any) any {
 		out := map[string]any{}
 		for below, element := range value {
 			element = stored(below, element)
-			zero := strings.HasPrefix(below, "zero") && (isEmpty(element) || equal(element, false) || equal(element, int64(0)))
+			zero := strings.HasPrefix(below, "zero") && (isEmpty(element) || Equal(element, false) || Equal(element, int64(0)))
 			if element != nil && below != "unknown" && !zero {
 				out[below] = element
 			}
@@ -243,7 +243,7 @@ func TestAppliedCanonical(t *testing.T) {
 			for _, o := range Build([]Wish{wish(t, "a", Apply, current, tc.body)}, Options{Canonical: stores}).Operations {
 				got += encode(t, o.Body)
 				for _, change := range o.Changes {
-					if change.Path.String() == "spec.cpu" && equal(change.Before, "1") {
+					if change.Path.String() == "spec.cpu" && Equal(change.Before, "1") {
 						t.Errorf("it is no change: %v", change)
 					}
 				}
@@ -278,7 +278,7 @@ func storedSettles(t *rapid.T) {
 	built := Build(wishes, Options{Canonical: stores})
 	for _, o := range built.Operations {
 		after := stores(target.GVR, carriedOut(t, object, []Operation{o}))
-		if equal(after, object) || len(o.Changes) == 0 {
+		if Equal(after, object) || len(o.Changes) == 0 {
 			t.Fatalf("%v has no effect on %v: %v", o.Body, object, o.Changes)
 		}
 		object = after

@@ -94,7 +94,7 @@ func agree(a claim, below Path, b claim) bool {
 		left, leftOK = memberAt(a.value, below)
 	}
 	leftOK, rightOK := leftOK && !a.absent, !b.absent
-	return leftOK == rightOK && (!leftOK || equal(left, b.value))
+	return leftOK == rightOK && (!leftOK || Equal(left, b.value))
 }
 
 // memberAt is lookup where the last step, if there is one, names an element of

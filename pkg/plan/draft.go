@@ -72,7 +72,7 @@ func (d *draft) apply(o jsonOperation) error {
 		return d.add(o.path, value)
 	default:
 		value, err := d.read(o.path)
-		if err == nil && !equal(value, o.value) {
+		if err == nil && !Equal(value, o.value) {
 			err = fmt.Errorf("%s has another value", shortened(o.path))
 		}
 		return err

@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// equal compares JSON values exactly: 1 and 1.0 are the same number, an absent
+// Equal compares JSON values exactly: 1 and 1.0 are the same number, an absent
 // key and a null are not the same map.
-func equal(a, b any) bool {
+func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
@@ -33,7 +33,7 @@ func equalMaps(a, b map[string]any) bool {
 	}
 	for key, value := range a {
 		other, ok := b[key]
-		if !ok || !equal(value, other) {
+		if !ok || !Equal(value, other) {
 			return false
 		}
 	}
@@ -48,7 +48,7 @@ func equalLists(a, b []any) bool {
 		return true
 	}
 	for i := range a {
-		if !equal(a[i], b[i]) {
+		if !Equal(a[i], b[i]) {
 			return false
 		}
 	}

@@ -80,7 +80,7 @@ func (o Operation) Ineffective(object map[string]any) (Marks, []Change) {
 	}
 	for _, change := range o.Changes {
 		value, found := Lookup(object, change.Path)
-		if found == change.existed && equal(value, change.Before) {
+		if found == change.existed && Equal(value, change.Before) {
 			marks[change.mark(place{o.Target, o.Subresource})] = true
 			unchanged = append(unchanged, change)
 		}

@@ -174,7 +174,7 @@ func jsonDifference(path Path, before, after map[string]any) []any {
 		oldMap, oldIsMap := old.(map[string]any)
 		newMap, newIsMap := after[key].(map[string]any)
 		switch {
-		case existed && equal(old, after[key]):
+		case existed && Equal(old, after[key]):
 		case oldIsMap && newIsMap:
 			out = append(out, jsonDifference(path.child(key), oldMap, newMap)...)
 		default:

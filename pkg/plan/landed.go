@@ -20,7 +20,7 @@ func (o Operation) Landed(live map[string]any) bool {
 	}
 	return !slices.ContainsFunc(o.Changes, func(change Change) bool {
 		value, _ := Lookup(live, change.Path)
-		return !equal(value, change.After) || value != nil && !o.manages(live, change.Path)
+		return !Equal(value, change.After) || value != nil && !o.manages(live, change.Path)
 	})
 }
 

@@ -49,7 +49,7 @@ func mergeDifference(before, after map[string]any) map[string]any {
 		oldMap, oldIsMap := old.(map[string]any)
 		newMap, newIsMap := value.(map[string]any)
 		switch {
-		case existed && equal(old, value):
+		case existed && Equal(old, value):
 		case oldIsMap && newIsMap:
 			patch[key] = mergeDifference(oldMap, newMap)
 		default:
@@ -73,7 +73,7 @@ func changes(rule Rule, path Path, before, after map[string]any) []Change {
 	for _, key := range slices.Compact(keys) {
 		old, existed := before[key]
 		value, exists := after[key]
-		if existed == exists && equal(old, value) {
+		if existed == exists && Equal(old, value) {
 			continue
 		}
 		oldMap, oldIsMap := old.(map[string]any)

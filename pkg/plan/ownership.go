@@ -58,7 +58,7 @@ func appliedBy(entry map[string]any, manager string) bool {
 func overlaid(fields map[string]any, current, body any) (after any, changed, owned bool) {
 	if len(fields) == 0 {
 		_, isMap := current.(map[string]any)
-		if equal(current, body) || isMap && isEmpty(body) {
+		if Equal(current, body) || isMap && isEmpty(body) {
 			return current, false, true
 		}
 		return body, true, true
@@ -185,7 +185,7 @@ func element(list []any, pairs map[string]any, partial bool) int {
 func fits(candidate, pairs map[string]any, partial bool) bool {
 	for key, value := range pairs {
 		have, exists := candidate[key]
-		if exists && !equal(have, value) || !exists && !partial {
+		if exists && !Equal(have, value) || !exists && !partial {
 			return false
 		}
 	}
@@ -199,7 +199,7 @@ func holds(list []any, data string) bool {
 		return false
 	}
 	for _, element := range list {
-		if equal(element, value) {
+		if Equal(element, value) {
 			return true
 		}
 	}

@@ -58,11 +58,11 @@ func TestEqual(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := equal(tc.a, tc.b); got != tc.want {
-				t.Errorf("equal(%v, %v) = %v", tc.a, tc.b, got)
+			if got := Equal(tc.a, tc.b); got != tc.want {
+				t.Errorf("Equal(%v, %v) = %v", tc.a, tc.b, got)
 			}
-			if got := equal(tc.b, tc.a); got != tc.want {
-				t.Errorf("equal(%v, %v) = %v", tc.b, tc.a, got)
+			if got := Equal(tc.b, tc.a); got != tc.want {
+				t.Errorf("Equal(%v, %v) = %v", tc.b, tc.a, got)
 			}
 		})
 	}

@@ -19,7 +19,7 @@ func (o Operation) CameTrue(object map[string]any) bool {
 	case o.Type == Create, o.Type == Apply && o.Target.UID == "":
 		return covers(object, o.Predicted)
 	default:
-		return equal(withoutBookkeeping(o.Predicted), withoutBookkeeping(object))
+		return Equal(withoutBookkeeping(o.Predicted), withoutBookkeeping(object))
 	}
 }
 
@@ -79,6 +79,6 @@ func covers(have, want any) bool {
 		}
 		return true
 	default:
-		return equal(have, want)
+		return Equal(have, want)
 	}
 }

@@ -100,7 +100,7 @@ func (w *world) carryOut(t *rapid.T, operations []Operation) {
 			if err != nil {
 				t.Fatalf("%v on %v: %v", o.Body, w.objects[name], err)
 			}
-			if !equal(after, o.Predicted) {
+			if !Equal(after, o.Predicted) {
 				t.Fatalf("%v on %v: predicted %v, came to %v", o.Body, w.objects[name], o.Predicted, after)
 			}
 		default:

@@ -93,7 +93,7 @@ func (s Selection) key() string {
 	return strings.Join(parts, " ")
 }
 
-// scalarKey is the same for what [equal] holds for the same.
+// scalarKey is the same for what [Equal] holds for the same.
 func scalarKey(value any) string {
 	if text, ok := value.(string); ok {
 		return strconv.Quote(text)

@@ -57,7 +57,7 @@ func (r Read) filterBy() Filter {
 
 func (f FieldValue) holds(object map[string]any) bool {
 	value, exists := Lookup(object, f.Path)
-	return exists && equal(value, f.Value)
+	return exists && Equal(value, f.Value)
 }
 
 // Admits reports whether a list with the selection's namespace and selectors

@@ -166,7 +166,7 @@ func (r *running) end() {
 }
 
 func (r *running) prepare() (cache.ResourceEventHandlerRegistration, error) {
-	if err := r.informer.SetTransform(keepOwnManagedFields); err != nil {
+	if err := r.informer.SetTransform(r.transform); err != nil {
 		return nil, err
 	}
 	err := r.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
@@ -295,14 +295,15 @@ func fieldsOf(object any) map[string]any {
 // errNotUnstructured cannot happen with a dynamic client.
 var errNotUnstructured = errors.New("the informer holds something other than an unstructured object")
 
-// keepOwnManagedFields is a [cache.TransformFunc].
-func keepOwnManagedFields(object any) (any, error) {
+// transform is a [cache.TransformFunc]: what the cache keeps of an object. client-go may give it one twice, when others read it
+// already.
+func (r *running) transform(object any) (any, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		return nil, errNotUnstructured
 	}
 	Trim(u)
-	return u, nil
+	return r.peers.objects.share(r.key.GVR, u), nil
 }
 
 // Trim takes from an object what caches do not hold of it: the entries of other field

@@ -67,6 +67,7 @@ func TestForward(t *testing.T) {
 }
 
 func TestKeepOwnManagedFields(t *testing.T) {
+	r := &running{peers: NewPeers()}
 	entry := func(manager string, operation metav1.ManagedFieldsOperationType) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation}
 	}
@@ -92,7 +93,7 @@ func TestKeepOwnManagedFields(t *testing.T) {
 			u.SetManagedFields(tc.entries)
 			// WatchList transforms an object again that was transformed before.
 			for range 2 {
-				if _, err := keepOwnManagedFields(u); err != nil {
+				if _, err := r.transform(u); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(tc.want, u.GetManagedFields()); diff != "" {
@@ -101,7 +102,7 @@ func TestKeepOwnManagedFields(t *testing.T) {
 			}
 		})
 	}
-	if _, err := keepOwnManagedFields("x"); !errors.Is(err, errNotUnstructured) {
+	if _, err := r.transform("x"); !errors.Is(err, errNotUnstructured) {
 		t.Errorf("something else than an object: %v", err)
 	}
 }

@@ -6,9 +6,11 @@ import "sync"
 // fare, one that gets no answer tells an outage of the server from one of its resource alone.
 // After the first, client-go lists again by itself, each cache after a back-off of its own, and
 // only what has changed is news; caches that all began anew would have all objects looked at
-// again. They also share a bound of first lists. It is safe for concurrent use.
+// again. They also have a bound of first lists in common, and the objects that several of them
+// hold. It is safe for concurrent use.
 type Peers struct {
-	lists chan struct{} // an element for each first list that is under way
+	lists   chan struct{} // an element for each first list that is under way
+	objects *interned
 
 	mu  sync.Mutex
 	all map[*running]bool // guarded by mu
@@ -16,7 +18,7 @@ type Peers struct {
 
 // NewPeers returns none.
 func NewPeers() *Peers {
-	return &Peers{lists: make(chan struct{}, maxFirstLists), all: map[*running]bool{}}
+	return &Peers{lists: make(chan struct{}, maxFirstLists), objects: newInterned(), all: map[*running]bool{}}
 }
 
 // Among has a set that has no informers yet be one of several that ask the same API server.
