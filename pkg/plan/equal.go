@@ -3,6 +3,7 @@ package plan
 import (
 	"math"
 	"reflect"
+	"strconv"
 )
 
 // Equal compares JSON values exactly: 1 and 1.0 are the same number, an absent
@@ -89,5 +90,27 @@ func number(value any) (f float64, i *int64, ok bool) {
 		return value, nil, true
 	default:
 		return 0, nil, false
+	}
+}
+
+// ScalarText is the same for scalars that are equal, such as 1 and 1.0, and for some that are not, such as 1 and "1". It is
+// empty for what is no scalar.
+func ScalarText(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case bool:
+		return strconv.FormatBool(value)
+	}
+	float, integer, ok := number(value)
+	switch {
+	case !ok:
+		return ""
+	case integer != nil:
+		return strconv.FormatInt(*integer, 10)
+	case equalMixed(int64(float), float):
+		return strconv.FormatInt(int64(float), 10)
+	default:
+		return strconv.FormatFloat(float, 'g', -1, 64)
 	}
 }

@@ -93,22 +93,15 @@ func (s Selection) key() string {
 	return strings.Join(parts, " ")
 }
 
-// scalarKey is the same for what [Equal] holds for the same.
+// scalarKey is the same for what [Equal] holds for the same, and for nothing else.
 func scalarKey(value any) string {
 	if text, ok := value.(string); ok {
 		return strconv.Quote(text)
 	}
-	float, integer, ok := number(value)
-	switch {
-	case !ok:
-		return fmt.Sprintf("%T(%v)", value, value)
-	case integer != nil:
-		return strconv.FormatInt(*integer, 10)
-	case equalMixed(int64(float), float):
-		return strconv.FormatInt(int64(float), 10)
-	default:
-		return strconv.FormatFloat(float, 'g', -1, 64)
+	if text := ScalarText(value); text != "" {
+		return text
 	}
+	return fmt.Sprintf("%T(%v)", value, value)
 }
 
 // IsSecret reports whether the answer has values that must not be shown.

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +39,7 @@ func (r Read) filterBy() Filter {
 		return func(object map[string]any) bool { return slices.Contains(names, Text(object, "metadata", "name")) }
 	case r.By == ByLabels && r.Labels != "":
 		parsed := parseLabels(r.Labels)
-		return func(object map[string]any) bool { return parsed.Matches(labelsOf(object)) }
+		return func(object map[string]any) bool { return parsed.Matches(LabelsOf(object)) }
 	case r.By == ByFields && len(values) > 0:
 		return func(object map[string]any) bool {
 			return !slices.ContainsFunc(values, func(field FieldValue) bool { return !field.holds(object) })
@@ -78,11 +77,12 @@ func (s Selection) Filter() Filter {
 		paths[i] = strings.Split(want.Field, ".")
 	}
 	return func(object map[string]any) bool {
-		if !isIn(s.Namespace, object) || !byLabels.Matches(labelsOf(object)) {
+		if !isIn(s.Namespace, object) || !byLabels.Matches(LabelsOf(object)) {
 			return false
 		}
 		for i, want := range wanted {
-			have := scalarText(object, paths[i])
+			value, _ := Lookup(object, paths[i])
+			have := ScalarText(value) // Empty for what no selector can name, too.
 			if have == "" && s.GVR.Group == "" && want.Value == strconv.FormatBool(false) {
 				have = want.Value // Kubernetes' own types are false where nothing is stored.
 			}
@@ -108,40 +108,29 @@ func parseLabels(selector string) labels.Selector {
 	return parsed
 }
 
-// labelSet are the labels of an object, whatever they look like.
-type labelSet map[string]any
+// Labels are those of an object, whatever they look like. One that is not a text is empty.
+type Labels map[string]any
 
-var _ labels.Labels = labelSet{}
+var _ labels.Labels = Labels{}
 
-func labelsOf(object map[string]any) labelSet {
+// LabelsOf has none where there are none.
+func LabelsOf(object map[string]any) Labels {
 	found, _ := Lookup(object, Path{"metadata", "labels"})
 	given, _ := found.(map[string]any)
 	return given
 }
 
 // Has implements [labels.Labels].
-func (l labelSet) Has(key string) bool {
+func (l Labels) Has(key string) bool {
 	_, has := l[key]
 	return has
 }
 
 // Get implements [labels.Labels].
-func (l labelSet) Get(key string) string {
+func (l Labels) Get(key string) string {
 	text, _ := l[key].(string)
 	return text
 }
 
 // Lookup implements [labels.Labels].
-func (l labelSet) Lookup(key string) (value string, exists bool) { return l.Get(key), l.Has(key) }
-
-// scalarText is empty for what is absent and for what is not a scalar, which
-// no selector can name.
-func scalarText(object map[string]any, path Path) string {
-	value, _ := Lookup(object, path)
-	switch value := value.(type) {
-	case nil, map[string]any, []any:
-		return ""
-	default:
-		return fmt.Sprint(value)
-	}
-}
+func (l Labels) Lookup(key string) (value string, exists bool) { return l.Get(key), l.Has(key) }

@@ -9,9 +9,9 @@
 // A question that nothing answered is kept like any other, so that an object
 // that appears later is noticed. What an event costs depends on the object and on
 // the questions that concern it, and not on how many others there are: questions
-// lie at places, such as "name x in namespace a" or "label app=web in any
-// namespace", and an object is looked for at those places alone that it can be at.
-// What lies there is a guess; [plan.Read.Matches] decides.
+// are in buckets, such as "name x in namespace a" or "label app=web in any
+// namespace", and an object is compared with those in the buckets of its own name,
+// labels, fields and owner alone.
 //
 // The package knows neither rules nor caches.
 package related

@@ -88,7 +88,7 @@ func TestLikeNaive(t *testing.T) {
 					t.Fatalf("%d questions of %d askers are kept, not %d of %d",
 						len(index.questions), len(index.askers), len(distinct), len(reference))
 				}
-				checkShelves(t, index)
+				checkBuckets(t, index)
 			},
 		})
 		for asker := range 6 {
@@ -123,21 +123,21 @@ func same(t *rapid.T, got, want []int) {
 type failer interface{ Fatalf(string, ...any) }
 
 func checkEmpty[K comparable](t failer, x *Index[K]) {
-	if len(x.askers) != 0 || len(x.questions) != 0 || len(x.shelves) != 0 {
-		t.Fatalf("%d askers, %d questions and %d selections are left", len(x.askers), len(x.questions), len(x.shelves))
+	if len(x.askers) != 0 || len(x.questions) != 0 || len(x.selections) != 0 {
+		t.Fatalf("%d askers, %d questions and %d selections are left", len(x.askers), len(x.questions), len(x.selections))
 	}
 }
 
-// checkShelves holds that what a shelf counts is what lies there.
-func checkShelves[K comparable](t failer, x *Index[K]) {
-	for from, s := range x.shelves {
-		labels, ends, lying := 0, 0, map[*question[K]]bool{}
-		for _, at := range s.places {
-			for q := range at.all() {
-				lying[q] = true
+// checkBuckets holds that what is counted of a selection is what its buckets have.
+func checkBuckets[K comparable](t failer, x *Index[K]) {
+	for from, s := range x.selections {
+		labels, ends, found := 0, 0, map[*question[K]]bool{}
+		for _, bucket := range s.buckets {
+			for q := range bucket.all() {
+				found[q] = true
 			}
 		}
-		for q := range lying {
+		for q := range found {
 			switch {
 			case x.questions[q.digest] != q:
 				t.Fatalf("%v has a question that is forgotten", from)
@@ -153,7 +153,7 @@ func checkShelves[K comparable](t failer, x *Index[K]) {
 	}
 }
 
-func endsBelow(b *branch) int {
+func endsBelow(b *pathTree) int {
 	ends := b.ends
 	for _, next := range b.below {
 		ends += endsBelow(next)
