@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 )
@@ -38,7 +38,7 @@ func TestCount(t *testing.T) {
 		count(2)
 		r := o.running[everywhere]
 		r.told = func() bool { return false }
-		r.load.add(-2)
+		r.load.objects.Add(-2)
 		count(2)
 		o.Renew(widgets)
 		count(2)
@@ -106,7 +106,7 @@ func TestWithin(t *testing.T) {
 			expect("It has become small enough.", 2, 2)
 			ended := set.running[large]
 			set.Stop()
-			ended.arrived(map[string]any{"text": text})
+			ended.arrived(&unstructured.Unstructured{Object: map[string]any{"text": text}})
 			if set.taken != 0 {
 				t.Errorf("%d bytes are counted of nothing", set.taken)
 			}
@@ -114,20 +114,19 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestWithinFirstList holds that a first list counts until the next one, not until the watch that follows it.
-func TestWithinFirstList(t *testing.T) {
-	set := NewSet(&api{}, new(told), slog.New(slog.DiscardHandler)).Within(1<<20, func(Key) {})
-	unsynced := dynamicinformer.NewFilteredDynamicInformer(&api{}, widgets, "", 0, cache.Indexers{}, nil).Informer()
-	r := &running{set: set, informer: unsynced, load: newLoad(clock.RealClock{})}
-	r.begin(metav1.ListOptions{}, true)
-	r.arrived(widget("a", "x"))
-	listed := set.taken
-	r.begin(metav1.ListOptions{ResourceVersion: "1"}, false)
-	if listed == 0 || set.taken != listed {
-		t.Errorf("%d bytes, and %d once it is watched", listed, set.taken)
+// TestCountBeforeTheWatch holds that a first list stays counted although the watch after it may begin before it is in the cache.
+func TestCountBeforeTheWatch(t *testing.T) {
+	r := filled(deaf{}, clock.RealClock{})
+	r.resource = (&api{}).Resource(widgets).Namespace("")
+	r.informer = cache.NewSharedIndexInformer(&cache.ListWatch{}, &unstructured.Unstructured{}, 0, nil)
+	r.arrived(&unstructured.Unstructured{Object: widget("a", "x")})
+	before := r.load.bytes
+	w, err := r.watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	r.begin(metav1.ListOptions{}, true)
-	if set.taken != 0 {
-		t.Errorf("%d bytes of the list before", set.taken)
+	defer w.Stop()
+	if before == 0 || r.load.bytes != before {
+		t.Errorf("%d bytes are counted, %d before", r.load.bytes, before)
 	}
 }

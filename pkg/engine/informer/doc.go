@@ -10,5 +10,8 @@
 //	Version(key)    -> how far it has seen
 //	Read(question)  -> what matches, through indexes that are made when first asked for
 //
+// The informers of one API server, of one set or several, are Peers: they share a bound of first lists, the
+// objects that several of them hold, and what is known of the health of that server.
+//
 // It does not know rules, and it never writes.
 package informer

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 )
 
 // maxFirstLists is how many caches are filled at once, of all sets that ask one API server. A process may start with
@@ -15,10 +18,15 @@ const maxFirstLists = 10
 const maxFirstList = 10 * time.Second
 
 // firstList waits until a first list may begin. Who has asked calls end, once or more, when the list is complete or has
-// failed. A cache that has been filled before does not wait, nor does one whose list has taken too long: with each attempt
-// it would keep out others that are answered.
-func (r *running) firstList(ctx context.Context) (end func(), err error) {
-	if r.informer.HasSynced() || r.slow.Load() {
+// failed. One that has taken too long does not wait any more: with each attempt it would keep out others that are answered.
+func (r *running) firstList(ctx context.Context, first bool, options metav1.ListOptions) (end func(), err error) {
+	if !first {
+		return func() {}, nil
+	}
+	if options.Continue == "" {
+		r.set.shrink(r, false) // What came of the last attempt is gone.
+	}
+	if r.slow.Load() {
 		return func() {}, nil
 	}
 	select {
@@ -27,7 +35,7 @@ func (r *running) firstList(ctx context.Context) (end func(), err error) {
 		return nil, fmt.Errorf("waiting to list %s: %w", r.key, ctx.Err())
 	}
 	free := sync.OnceFunc(func() { <-r.peers.lists })
-	late := time.AfterFunc(maxFirstList, func() {
+	late := clock.RealClock{}.AfterFunc(maxFirstList, func() {
 		r.slow.Store(true)
 		free()
 	})

@@ -224,7 +224,7 @@ func TestFirstListsBesideOthers(t *testing.T) {
 			close(b.answer)
 			passes(0)
 		}},
-		"Hung": {"They have had their time.", func(b *busy) { passes(3 * maxFirstList) }},
+		"Hung": {"They have had their time.", func(*busy) { passes(3 * maxFirstList) }},
 		"HungAgain": {"They fail at last, are tried again, and hang.", func(b *busy) {
 			b.refuse(errTimeout, errTimeout)
 			passes(3 * maxFirstList)

@@ -112,8 +112,8 @@ func TestManyOffers(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			traits, possible := ofLabels(tc.selector)
-			if got := wanted(traits); len(got) != tc.want || !possible {
+			keys, possible := labelKeys(tc.selector)
+			if got := wanted(keys); len(got) != tc.want || !possible {
 				t.Errorf("%s There are %d, want %d", tc.reason, len(got), tc.want)
 			}
 		})
@@ -141,8 +141,8 @@ func TestIndexNames(t *testing.T) {
 		"Fields":      {By: plan.ByFields, Fields: fields(plan.Path{"a"}, plan.Path{"b"})},
 		"FieldQuotes": {By: plan.ByFields, Fields: fields(plan.Path{`a" field "/b`})},
 	} {
-		traits, _ := traitsOf(q)
-		for _, all := range [][]trait{traits, append([]trait{ofNamespace("a")}, traits...)} {
+		keys, _ := indexKeysOf(q)
+		for _, all := range [][]indexKey{keys, append([]indexKey{metadataKey("namespace", "a")}, keys...)} {
 			key := indexName(all)
 			if other, twice := seen[key]; twice {
 				t.Errorf("%s and %s have the index %s", name, other, key)
@@ -155,15 +155,15 @@ func TestIndexNames(t *testing.T) {
 // TestIndexOfOddObjects holds that no object makes an index fail, which would end the
 // process.
 func TestIndexOfOddObjects(t *testing.T) {
-	traits := []trait{ofNamespace("a")}
+	keys := []indexKey{metadataKey("namespace", "a")}
 	for _, q := range []plan.Read{
 		{By: plan.ByName, Names: []string{"x"}},
 		{By: plan.ByOwner, Owners: owners("x")},
 		{By: plan.ByLabels, Labels: "a=x,b,!c"},
 		{By: plan.ByFields, Fields: []plan.FieldValue{{Value: 1}, {Path: plan.Path{"spec", "-1"}}, {Path: plan.Path{"spec", "99"}}, {Path: plan.Path{""}}}},
 	} {
-		of, _ := traitsOf(q)
-		traits = append(traits, of...)
+		of, _ := indexKeysOf(q)
+		keys = append(keys, of...)
 	}
 	objects := []any{nil, 1, &unstructured.Unstructured{}}
 	for _, odd := range []any{nil, "x", int64(1), math.NaN(), []any{}, []any{nil, "x", []any{}, map[string]any{"controller": "true"}}, map[string]any{}} {
@@ -172,31 +172,10 @@ func TestIndexOfOddObjects(t *testing.T) {
 			objects = append(objects, &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{field: odd}}})
 		}
 	}
-	for i := range traits {
+	for i := range keys {
 		for _, object := range objects {
-			if _, err := indexOf(traits[i : i+1])(object); err != nil {
-				t.Errorf("%s of %v: %v", traits[i].name, object, err)
-			}
-		}
-	}
-}
-
-// TestScalar holds that what is equal is in one entry of an index.
-func TestScalar(t *testing.T) {
-	for _, same := range [][]any{
-		{1, int64(1), 1.0},
-		{0, 0.0, math.Copysign(0, -1)},
-		{int64(1 << 60), float64(1 << 60)},
-		{int64(math.MinInt64), float64(math.MinInt64)},
-		{"a"},
-		{true},
-		{nil},
-		{1e300},
-		{math.Inf(-1)},
-	} {
-		for _, value := range same {
-			if scalar(value) != scalar(same[0]) {
-				t.Errorf("%v is in %s, and %v in %s", value, scalar(value), same[0], scalar(same[0]))
+			if _, err := indexOf(keys[i : i+1])(object); err != nil {
+				t.Errorf("%s of %v: %v", keys[i].name, object, err)
 			}
 		}
 	}

@@ -5,18 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -84,14 +80,10 @@ type running struct {
 	peers    *Peers
 	slow     atomic.Bool // the first list has taken so long that it does not count any more
 	set      *Set
-	taken    int64 // bytes, those of a first list that is under way included; this and the next two are guarded by set.count
-	exceeds  bool  // it was told that the caches take too much because of this one
-	gone     bool  // nothing is counted any more
-	trouble  trouble
+	errors   listErrors
 	bound    bound
-	watch    atomic.Pointer[heardWatch] // the last one
-	outdated func()                     // has another informer begin anew in its place
-	told     func() bool                // the handler has been told of all objects of the first list
+	watching atomic.Pointer[observedWatch] // the last one
+	told     func() bool                   // the handler has been told of all objects of the first list
 
 	telling sync.Mutex // held while the handler is told that it is complete
 	ended   bool       // guarded by telling
@@ -102,33 +94,29 @@ type running struct {
 var errNoVersions = errors.New("client-go's feature " + string(features.AtomicFIFO) +
 	" is off: remove the environment variable KUBE_FEATURE_" + string(features.AtomicFIFO))
 
-// start runs a new informer until its stop function is called. It goes on with the trouble
-// of the one in whose place it begins, if any; outdated is called when another has to
-// begin in its own.
+// start runs a new informer until its stop function is called. It takes over the errors
+// of the one in whose place it begins, if any. It is for who holds the lock of the set.
 //
 //nolint:forbidigo // An informer lives as long as it is wanted, longer than the call that wants it.
-func (s *Set) start(key Key, before *trouble, outdated func(*running)) (*running, error) {
+func (s *Set) start(key Key, before *listErrors) error {
 	if !features.FeatureGates().Enabled(features.AtomicFIFO) {
-		return nil, errNoVersions
+		return fmt.Errorf("starting an informer: %w", errNoVersions)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{
 		key: key, handler: s.handler, log: s.log, ctx: ctx, stop: cancel, load: newLoad(clock.RealClock{}), peers: s.peers,
 		set: s, resource: s.client.Resource(key.GVR).Namespace(key.Namespace),
 	}
-	r.trouble.goOn(before)
-	r.outdated = func() { outdated(r) }
-	tweak := func(options *metav1.ListOptions) {
-		options.LabelSelector = key.LabelSelector
-		options.FieldSelector = key.FieldSelector
-	}
-	r.informer = dynamicinformer.NewFilteredDynamicInformer(
-		observed{s.client, r}, key.GVR, key.Namespace, 0,
-		cache.Indexers{}, tweak).Informer() // Not nil, which no index can be added to.
+	r.errors.takeOver(before)
+	r.informer = cache.NewSharedIndexInformerWithOptions(
+		cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}, s.client),
+		&unstructured.Unstructured{},
+		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}, ObjectDescription: key.GVR.String()}, // Not nil, which no index can be added to.
+	)
 	registration, err := r.prepare()
 	if err != nil {
 		cancel()
-		return nil, fmt.Errorf("preparing the informer for %s: %w", key, err)
+		return fmt.Errorf("starting the informer for %s: %w", key, err)
 	}
 	r.told = registration.HasSynced
 	r.peers.join(r)
@@ -143,7 +131,8 @@ func (s *Set) start(key Key, before *trouble, outdated func(*running)) (*running
 		case <-ctx.Done():
 		}
 	}()
-	return r, nil
+	s.running[key] = r
+	return nil
 }
 
 // tell says that the informer is complete, unless it has ended.
@@ -175,24 +164,13 @@ func (r *running) prepare() (cache.ResourceEventHandlerRegistration, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.informer.AddEventHandler(forward{key: r.key, handler: r.handler, load: r.load, grown: r.grown})
+	return r.informer.AddEventHandler(r)
 }
 
-// grown counts by how much the cache has grown. The first list has been counted as it came.
-func (r *running) grown(bytes int64) {
-	if r.told != nil && r.told() {
-		r.set.grow(r, bytes)
-	}
-}
-
-// arrived counts objects of a first list, before they are in the cache.
-func (r *running) arrived(objects ...map[string]any) {
-	if r.set.limit == 0 || r.informer.HasSynced() {
-		return
-	}
-	for _, object := range objects {
-		r.set.grow(r, sizeOf(object))
-	}
+// arrived counts an object of a first list, before it is in the cache.
+func (r *running) arrived(object *unstructured.Unstructured) {
+	Trim(object)
+	r.set.grow(r, sizeOf(object.Object))
 }
 
 // answered is told how each request to list or watch went.
@@ -202,7 +180,7 @@ func (r *running) answered(err error) {
 		return
 	}
 	err = r.key.explain(err)
-	if r.trouble.note(err) {
+	if r.errors.add(err) {
 		r.log.Warn("cannot list or watch", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", err)
 	}
 	if err != nil {
@@ -215,74 +193,66 @@ func (r *running) asked(list bool, err error) {
 	if list && err == nil {
 		r.load.hear()
 	}
-	known, unless := r.trouble.outdates(list, err)
+	known, unlessDown := r.errors.outdates(list, err)
 	switch {
 	case !known || !r.informer.HasSynced():
-	case unless && r.peers.fail(r):
-		r.trouble.countAnew()
+	case unlessDown && r.peers.isServerDown(r):
+		r.errors.answer()
 	default:
-		r.outdated()
+		r.set.renew(r)
 	}
 }
 
 // hasNoResource reports whether there has never been anything to list.
 func (r *running) hasNoResource() bool {
-	return !r.informer.HasSynced() && apierrors.IsNotFound(r.trouble.last())
+	return !r.informer.HasSynced() && apierrors.IsNotFound(r.errors.latest())
 }
 
 // heard is told that the API server has sent something that is no error.
 func (r *running) heard() {
 	r.load.hear()
-	if r.trouble.over() {
+	if r.errors.succeed() {
 		r.log.Info("can list and watch again", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String())
 	}
 }
 
-// forward passes events on, and counts what there is.
-type forward struct {
-	key     Key
-	handler Handler
-	load    *load
-	grown   func(bytes int64) // may be nil
-}
-
 // OnAdd implements [cache.ResourceEventHandler].
-func (f forward) OnAdd(object any, _ bool) {
-	f.load.add(1)
-	f.changed(object, nil, fieldsOf(object))
+func (r *running) OnAdd(object any, _ bool) {
+	r.load.objects.Add(1)
+	r.changed(object, nil, fieldsOf(object))
 }
 
 // OnUpdate drops what a resync or a relist repeats. After a restore of etcd an object may have become another under the
 // same version.
-func (f forward) OnUpdate(before, after any) {
-	old, oldErr := meta.Accessor(before)
-	object, err := meta.Accessor(after)
-	if oldErr == nil && err == nil && old.GetResourceVersion() == object.GetResourceVersion() && reflect.DeepEqual(before, after) {
-		return
+func (r *running) OnUpdate(before, after any) {
+	was, is := fieldsOf(before), fieldsOf(after)
+	if versionOf(was) != versionOf(is) || !plan.Equal(was, is) {
+		r.changed(after, was, is)
 	}
-	f.changed(after, fieldsOf(before), fieldsOf(after))
 }
 
 // OnDelete takes a tombstone for the object it stands for.
-func (f forward) OnDelete(object any) {
+func (r *running) OnDelete(object any) {
 	last := object
 	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		last = tombstone.Obj
 	}
-	f.load.add(-1)
-	f.changed(object, fieldsOf(last), nil)
+	r.load.objects.Add(-1)
+	r.changed(object, fieldsOf(last), nil)
 }
 
-func (f forward) changed(object any, before, after map[string]any) {
+func (r *running) changed(object any, before, after map[string]any) {
 	name, err := cache.DeletionHandlingObjectToName(object)
 	if err != nil {
 		return // Not an object: the informer was made for unstructured objects only.
 	}
-	if grown := f.load.replace(before, after); f.grown != nil {
-		f.grown(grown)
+	if r.told() { // The first list has been counted as it came.
+		r.set.grow(r, sizeOf(after)-sizeOf(before))
 	}
-	f.handler.Changed(Event{Key: f.key, Namespace: name.Namespace, Name: name.Name, Before: before, After: after})
+	r.handler.Changed(Event{Key: r.key, Namespace: name.Namespace, Name: name.Name, Before: before, After: after})
 }
+
+func versionOf(object map[string]any) string { return plan.Text(object, "metadata", "resourceVersion") }
 
 func fieldsOf(object any) map[string]any {
 	u, ok := object.(*unstructured.Unstructured)
@@ -329,4 +299,9 @@ func Trim(object *unstructured.Unstructured) {
 	if last < 0 {
 		delete(metadata, "managedFields")
 	}
+}
+
+func isOwnApply(entry map[string]any) bool {
+	manager, _ := entry["manager"].(string)
+	return entry["operation"] == "Apply" && strings.HasPrefix(manager, plan.FieldManager+"/")
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 )
 
 // heard is a handler that notes what it is told.
@@ -37,28 +38,33 @@ func object(version string) *unstructured.Unstructured {
 	return u
 }
 
-func TestForward(t *testing.T) {
+// filled is an informer that has told a handler of its first list.
+func filled(handler Handler, c clock.PassiveClock) *running {
+	return &running{handler: handler, set: &Set{}, load: newLoad(c), told: func() bool { return true }}
+}
+
+func TestEvents(t *testing.T) {
 	tests := map[string]struct {
 		reason string
-		event  func(forward)
+		event  func(*running)
 		want   heard
 	}{
-		"Add":    {"A new object is there only after.", func(f forward) { f.OnAdd(object("1"), true) }, heard{"ns/a after 1"}},
-		"Update": {"So is one that changed.", func(f forward) { f.OnUpdate(object("1"), object("2")) }, heard{"ns/a before 1 after 2"}},
-		"Relist": {"The same version again is no news.", func(f forward) { f.OnUpdate(object("1"), object("1")) }, nil},
-		"Delete": {"And one that is gone.", func(f forward) { f.OnDelete(object("1")) }, heard{"ns/a before 1"}},
-		"Tombstone": {"A deletion that was missed comes as a tombstone.", func(f forward) {
-			f.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: object("1")})
+		"Add":    {"A new object is there only after.", func(r *running) { r.OnAdd(object("1"), true) }, heard{"ns/a after 1"}},
+		"Update": {"So is one that changed.", func(r *running) { r.OnUpdate(object("1"), object("2")) }, heard{"ns/a before 1 after 2"}},
+		"Relist": {"The same version again is no news.", func(r *running) { r.OnUpdate(object("1"), object("1")) }, nil},
+		"Delete": {"And one that is gone.", func(r *running) { r.OnDelete(object("1")) }, heard{"ns/a before 1"}},
+		"Tombstone": {"A deletion that was missed comes as a tombstone.", func(r *running) {
+			r.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: object("1")})
 		}, heard{"ns/a before 1"}},
-		"Unknown": {"Of a tombstone that knows only the name there is nothing to tell.", func(f forward) {
-			f.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a"})
+		"Unknown": {"Of a tombstone that knows only the name there is nothing to tell.", func(r *running) {
+			r.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a"})
 		}, heard{"ns/a"}},
-		"Nonsense": {"What is not an object is passed over.", func(f forward) { f.OnAdd("x", false) }, nil},
+		"Nonsense": {"What is not an object is passed over.", func(r *running) { r.OnAdd("x", false) }, nil},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got heard
-			tc.event(forward{handler: &got})
+			tc.event(filled(&got, clock.RealClock{}))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -40,7 +40,7 @@ func TestInterned(t *testing.T) {
 			}
 			expect := func(reason string, once bool) {
 				t.Helper()
-				if all := shown(); all[0] == nil || (all[0] == all[1]) != once || (all[1] == all[2]) == false {
+				if all := shown(); all[0] == nil || (all[0] == all[1]) != once || all[1] != all[2] {
 					t.Errorf("%s They have %p", reason, all)
 				}
 			}

@@ -40,11 +40,11 @@ func (p *Peers) leave(r *running) {
 	delete(p.all, r)
 }
 
-// fail reports whether it seems to be the API server itself that does not answer: there are
+// isServerDown reports whether it seems to be the API server itself that does not answer: there are
 // informers of other resources, and none of them has an answer either. Those of one version of
 // a group may be down together, as one aggregated API. Of who has nobody to compare with it is
 // taken to be the resource.
-func (p *Peers) fail(unanswered *running) bool {
+func (p *Peers) isServerDown(unanswered *running) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	others := false
@@ -60,6 +60,6 @@ func (p *Peers) fail(unanswered *running) bool {
 // isAnswered reports whether the last request has an answer, be it that the resource is not
 // there, or is not to be read.
 func (r *running) isAnswered() bool {
-	err := r.trouble.last()
+	err := r.errors.latest()
 	return err == nil && r.informer.HasSynced() || refuses(err) && !isUnavailable(err)
 }

@@ -113,9 +113,7 @@ func (r *running) get(name cache.ObjectName) *unstructured.Unstructured {
 // events and bookmarks, and stays while a watch is broken, until a new list takes the
 // place of the old objects as a whole.
 func (s *Set) Version(key Key) string {
-	s.mu.RLock()
-	r := s.running[key]
-	s.mu.RUnlock()
+	r := s.find(key)
 	if r == nil || !r.informer.HasSynced() {
 		return ""
 	}

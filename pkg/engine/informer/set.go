@@ -3,7 +3,6 @@ package informer
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -15,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // Set is the running informers. It is safe for concurrent use.
@@ -68,11 +65,11 @@ func (s *Set) Within(limit int64, exceeded func(Key)) *Set {
 // grow counts what an informer takes. One that has ended takes nothing, whatever still arrives at it.
 func (s *Set) grow(of *running, bytes int64) {
 	s.count.Lock()
-	if of.gone {
+	if of.load.gone {
 		s.count.Unlock()
 		return
 	}
-	of.taken += bytes
+	of.load.bytes += bytes
 	s.taken += bytes
 	exceeded := s.limit != 0 && s.taken > s.limit
 	s.count.Unlock()
@@ -90,13 +87,13 @@ func (s *Set) exceed() {
 	var largest *running
 	var taken int64
 	for _, r := range s.running {
-		taken += r.taken
-		if largest == nil || r.taken > largest.taken {
+		taken += r.load.bytes
+		if largest == nil || r.load.bytes > largest.load.bytes {
 			largest = r
 		}
 	}
-	if taken > s.limit && !largest.exceeds {
-		largest.exceeds = true
+	if taken > s.limit && !largest.load.exceeds {
+		largest.load.exceeds = true
 		go s.exceeded(largest.key) // Who is called will stop the informer.
 	}
 }
@@ -105,8 +102,8 @@ func (s *Set) exceed() {
 func (s *Set) shrink(of *running, ends bool) {
 	s.count.Lock()
 	defer s.count.Unlock()
-	s.taken -= of.taken
-	of.taken, of.gone = 0, of.gone || ends
+	s.taken -= of.load.bytes
+	of.load.bytes, of.load.gone = 0, of.load.gone || ends
 }
 
 // Want starts and stops informers until exactly the wanted ones run that are not denied;
@@ -137,10 +134,10 @@ func (s *Set) Deny(denied map[Key]error) error {
 // adjust starts and stops what has to be. Those that stop are told to without the lock:
 // one may be telling that it is complete, to somebody who looks into the caches then.
 func (s *Set) adjust() error {
-	before := map[Key]*trouble{}
+	before := map[Key]*listErrors{}
 	for _, r := range s.drop() {
 		r.end()
-		before[r.key] = &r.trouble
+		before[r.key] = &r.errors
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,20 +145,10 @@ func (s *Set) adjust() error {
 		if s.running[key] != nil || s.isDenied(key) {
 			continue
 		}
-		if err := s.begin(key, before[key]); err != nil {
+		if err := s.start(key, before[key]); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// begin starts one; for who holds the lock.
-func (s *Set) begin(key Key, before *trouble) error {
-	r, err := s.start(key, before, s.renew)
-	if err != nil {
-		return fmt.Errorf("starting an informer: %w", err)
-	}
-	s.running[key] = r
 	return nil
 }
 
@@ -201,7 +188,7 @@ func (s *Set) renew(old *running) {
 	old.end() // Without the lock, as in adjust.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.begin(old.key, &old.trouble); err != nil {
+	if err := s.start(old.key, &old.errors); err != nil {
 		s.log.Error("an informer does not begin anew", "informer", old.key.String(), "err", err)
 	}
 }
@@ -243,11 +230,16 @@ type View struct {
 	Object *unstructured.Unstructured
 }
 
+// find returns nil where no such informer runs.
+func (s *Set) find(key Key) *running {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.running[key]
+}
+
 // View looks an object up.
 func (s *Set) View(key Key, namespace, name string) View {
-	s.mu.RLock()
-	r := s.running[key]
-	s.mu.RUnlock()
+	r := s.find(key)
 	if r == nil {
 		return View{}
 	}
@@ -256,9 +248,7 @@ func (s *Set) View(key Key, namespace, name string) View {
 
 // Names lists the objects in a cache, in no order.
 func (s *Set) Names(key Key) []types.NamespacedName {
-	s.mu.RLock()
-	r := s.running[key]
-	s.mu.RUnlock()
+	r := s.find(key)
 	if r == nil {
 		return nil
 	}
@@ -275,9 +265,7 @@ func (s *Set) Names(key Key) []types.NamespacedName {
 // Count is how many objects are in a cache. Once all have been told of it costs nothing, and
 // is of the objects that the handler has been told of.
 func (s *Set) Count(key Key) int {
-	s.mu.RLock()
-	r := s.running[key]
-	s.mu.RUnlock()
+	r := s.find(key)
 	switch {
 	case r == nil:
 		return 0
@@ -302,7 +290,7 @@ func (s *Set) Status() []Status {
 	defer s.mu.RUnlock()
 	out := make([]Status, 0, len(s.running))
 	for key, r := range maps.All(s.running) {
-		out = append(out, Status{Key: key, Synced: r.informer.HasSynced(), Err: cmp.Or(r.trouble.last(), r.bound.trouble())})
+		out = append(out, Status{Key: key, Synced: r.informer.HasSynced(), Err: cmp.Or(r.errors.latest(), r.bound.reason())})
 	}
 	for _, key := range s.wanted {
 		if err, denied := s.denied[key]; denied {
@@ -311,9 +299,4 @@ func (s *Set) Status() []Status {
 	}
 	slices.SortFunc(out, func(a, b Status) int { return strings.Compare(a.Key.String(), b.Key.String()) })
 	return out
-}
-
-func isOwnApply(entry map[string]any) bool {
-	manager, _ := entry["manager"].(string)
-	return entry["operation"] == "Apply" && strings.HasPrefix(manager, plan.FieldManager+"/")
 }

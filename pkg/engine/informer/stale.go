@@ -42,9 +42,7 @@ var (
 // A cache of a resource that does not change has no newer version than its last event or bookmark. It is not fresh,
 // although it lacks nothing.
 func (s *Set) Fresh(key Key) (at time.Time, fresh bool) {
-	s.mu.RLock()
-	r := s.running[key]
-	s.mu.RUnlock()
+	r := s.find(key)
 	if r == nil || !r.informer.HasSynced() {
 		return time.Time{}, false
 	}
@@ -54,9 +52,7 @@ func (s *Set) Fresh(key Key) (at time.Time, fresh bool) {
 // Relist has a cache listed anew that has been found to lack something, for example because its watch has stopped to
 // deliver. What is cached stays visible until the list is there.
 func (s *Set) Relist(key Key) {
-	s.mu.RLock()
-	r := s.running[key]
-	s.mu.RUnlock()
+	r := s.find(key)
 	if r != nil && r.informer.HasSynced() {
 		r.relist(errBehind)
 	}
@@ -65,12 +61,12 @@ func (s *Set) Relist(key Key) {
 // relist ends the watch, so that the reflector begins anew, with a list. A list that is due, or under way, shows what the
 // watch has left out.
 func (r *running) relist(why error) {
-	if due := r.bound.trouble(); due != nil && errors.Is(why, errBehind) {
+	if due := r.bound.reason(); due != nil && errors.Is(why, errBehind) {
 		return
 	}
 	r.bound.invalidate(r.load.clock.Now(), why)
 	r.log.Warn("the cache is listed anew", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", why)
-	if w := r.watch.Load(); w != nil {
+	if w := r.watching.Load(); w != nil {
 		w.Stop()
 	}
 }
@@ -164,7 +160,7 @@ func (r *running) observe(version, before string, at time.Time) {
 	b := &r.bound
 	if order, err := resourceversion.CompareResourceVersion(version, before); err == nil && order < 0 {
 		r.relist(fmt.Errorf("%w: %s after %s", errRestored, version, before))
-		r.outdated()
+		r.set.renew(r)
 		return
 	}
 	b.mu.Lock()
@@ -189,8 +185,8 @@ func (b *bound) outdated() bool {
 	return b.listing.After(b.began)
 }
 
-// trouble is why the cache has to be listed anew, nil where it has not.
-func (b *bound) trouble() error {
+// reason is why the cache has to be listed anew, nil where it has not.
+func (b *bound) reason() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.why
@@ -199,15 +195,12 @@ func (b *bound) trouble() error {
 // errListAnew has the reflector forget the version that it has come to, and list with a quorum.
 var errListAnew = apierrors.NewResourceExpired("the cache is listed anew")
 
-// begin notes that a request begins, and whether it is a list, as watches are that send one first. It reports whether it
-// may be sent: not one that goes on from an earlier version although the cache has to be listed anew.
-func (r *running) begin(options metav1.ListOptions, lists bool) bool {
+// begin notes that a list begins, as do watches that send one first. It reports whether the request may be sent: not one
+// that goes on from an earlier version although the cache has to be listed anew.
+func (r *running) begin(options metav1.ListOptions) bool {
 	b := &r.bound
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if lists && options.Continue == "" && !r.informer.HasSynced() {
-		r.set.shrink(r, false) // What came of the last attempt is gone.
-	}
 	switch {
 	case options.ResourceVersionMatch == metav1.ResourceVersionMatchExact:
 		return true // Only client-go's check of what it has listed asks so.
@@ -244,7 +237,7 @@ func (r *running) lost(err error) {
 // followSilence ends watches that have been silent for too long until the context is done.
 func (r *running) followSilence(ctx context.Context) {
 	wait.JitterUntilWithContext(ctx, func(context.Context) {
-		w := r.watch.Load()
+		w := r.watching.Load()
 		if !r.informer.HasSynced() || r.load.silence() < maxSilence || w != nil && Age(r.load.clock.Now(), w.opened) < maxSilence {
 			return
 		}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
 )
 
 // TestFresh holds that a cache is fresh while it shows what the API server had less than two seconds ago, and how many
@@ -149,7 +150,7 @@ func TestRestored(t *testing.T) {
 // that what a list repeats is not.
 func TestRelistTellsOfWhatIsAnother(t *testing.T) {
 	var told heard
-	f := forward{handler: &told}
+	f := filled(&told, clock.RealClock{})
 	f.OnUpdate(object("1"), object("1"))
 	other := object("1")
 	other.SetLabels(map[string]string{"of": "another history"})
@@ -266,7 +267,8 @@ func TestWatchThatOpensLate(t *testing.T) {
 		version := r.version()
 		passes(time.Second)
 		late := opening{Interface: server, opens: func() { r.bound.invalidate(r.load.clock.Now(), errRestored) }}
-		w, err := observed{late, r}.Resource(widgets).Namespace("").Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
+		r.resource = late.Resource(widgets).Namespace("")
+		w, err := r.watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -319,7 +321,7 @@ func TestCheckOfAList(t *testing.T) {
 		r.bound.invalidate(r.load.clock.Now(), errBehind)
 		for match, refused := range map[metav1.ResourceVersionMatch]bool{metav1.ResourceVersionMatchExact: false, "": true} {
 			options := metav1.ListOptions{ResourceVersion: r.version(), ResourceVersionMatch: match}
-			if _, err := (observed{server, r}).Resource(widgets).Namespace("").List(t.Context(), options); (err != nil) != refused {
+			if _, err := r.list(t.Context(), options); (err != nil) != refused {
 				t.Errorf("match %q: %v", match, err)
 			}
 		}

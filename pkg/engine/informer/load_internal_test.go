@@ -25,8 +25,8 @@ func TestLoadCounts(t *testing.T) {
 	if one >= two {
 		t.Fatalf("the larger object takes %d bytes, the smaller %d", two, one)
 	}
-	l := newLoad(clocktesting.NewFakePassiveClock(time.Unix(100, 0)))
-	f := forward{handler: &heard{}, load: l}
+	f := filled(&heard{}, clocktesting.NewFakePassiveClock(time.Unix(100, 0)))
+	f.set.running = map[Key]*running{{}: f}
 	for i, step := range []struct {
 		reason  string
 		event   func()
@@ -44,7 +44,7 @@ func TestLoadCounts(t *testing.T) {
 		{"Less than nothing is nothing.", func() { f.OnUpdate(large, small) }, 0, 0},
 	} {
 		step.event()
-		got := l.read(Key{})
+		got := f.set.Loads()[0]
 		if got.Objects != step.objects || got.Bytes != step.bytes {
 			t.Errorf("step %d: have %d objects of %d bytes, want %d of %d. %s", i, got.Objects, got.Bytes, step.objects, step.bytes, step.reason)
 		}
@@ -107,12 +107,13 @@ func until(t *testing.T, what string, condition func() bool) {
 func TestHeard(t *testing.T) {
 	c := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 	r := &running{set: &Set{}, load: newLoad(c), handler: deaf{}, log: slog.New(slog.DiscardHandler)}
+	r.set.running = map[Key]*running{{}: r}
 	upstream := watch.NewFake()
-	w := r.hear(upstream, false, func() {})
+	w := r.hear(upstream, false, false, func() {})
 	defer w.Stop()
 	expect := func(reason string, want int64) {
 		t.Helper()
-		if got := r.load.read(Key{}).Heard.Unix(); got != want {
+		if got := r.set.Loads()[0].Heard.Unix(); got != want {
 			t.Errorf("heard at %d, want %d. %s", got, want, reason)
 		}
 	}
@@ -152,7 +153,7 @@ func TestHeardWatchEnds(t *testing.T) {
 	r := &running{set: &Set{}, load: newLoad(clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))}
 	t.Run("upstream", func(t *testing.T) {
 		upstream := watch.NewFake()
-		w := r.hear(upstream, false, func() {})
+		w := r.hear(upstream, false, false, func() {})
 		upstream.Stop()
 		if _, open := <-w.ResultChan(); open {
 			t.Error("an event came out of nothing")
@@ -162,7 +163,7 @@ func TestHeardWatchEnds(t *testing.T) {
 	t.Run("stopped", func(t *testing.T) {
 		synctest.Test(t, func(*testing.T) {
 			events := make(chan watch.Event, 2)
-			w := r.hear(watch.NewProxyWatcher(events), false, func() {})
+			w := r.hear(watch.NewProxyWatcher(events), false, false, func() {})
 			events <- watch.Event{Type: watch.Added, Object: object("1")}
 			events <- watch.Event{Type: watch.Added, Object: object("2")}
 			synctest.Wait() // One is on its way, and nobody reads it.

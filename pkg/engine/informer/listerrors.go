@@ -15,97 +15,96 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// patience is after how many refusals in a row that may pass by themselves a cache is out
+// maxRefusals is after how many refusals in a row that may pass by themselves a cache is out
 // of date.
-const patience = 3
+const maxRefusals = 3
 
-// maxSaid is how much is logged of one trouble.
-const maxSaid = 8
+// maxLogged is how many errors are logged before the next success.
+const maxLogged = 8
 
-// trouble is how the requests of an informer go. It is safe for concurrent use; the zero
+// listErrors are what requests to list or watch came to. It is safe for concurrent use; the zero
 // value has none.
-type trouble struct {
-	mu      sync.Mutex
-	err     error    // of the last request; guarded by mu
-	refused int      // how many requests since one was not; guarded by mu
-	lost    int      // how many nobody answered, since somebody did not refuse; guarded by mu
-	denied  int      // how many lists in a row were not allowed; guarded by mu
-	said    []string // what was logged of a trouble that is not over; guarded by mu
+type listErrors struct {
+	mu         sync.Mutex
+	last       error    // of the last request; guarded by mu
+	refused    int      // how many requests since one was not; guarded by mu
+	unanswered int      // how many nobody answered, since somebody did not refuse; guarded by mu
+	denied     int      // how many lists in a row were not allowed; guarded by mu
+	logged     []string // the errors since the last success; guarded by mu
 }
 
-// goOn takes over a trouble that is not over; nil is none.
-func (t *trouble) goOn(before *trouble) {
+// takeOver goes on where another informer ended; nil is none.
+func (l *listErrors) takeOver(before *listErrors) {
 	if before == nil {
 		return
 	}
 	before.mu.Lock()
 	defer before.mu.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.err, t.said = before.err, slices.Clone(before.said)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last, l.logged = before.last, slices.Clone(before.logged)
 }
 
-// note takes how a request went, and reports whether that is to be logged. Each reason is
-// once for as long as the trouble lasts: a list that succeeds says nothing of the watch
+// add takes how a request went, and reports whether that is to be logged. Each reason is
+// once before the next success: a list that succeeds says nothing of the watch
 // after it, and a watch may end as soon as it began.
-func (t *trouble) note(err error) (news bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.err = err
-	if err == nil || len(t.said) >= maxSaid || slices.Contains(t.said, reasonOf(err)) {
+func (l *listErrors) add(err error) (isNew bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = err
+	if err == nil || len(l.logged) >= maxLogged || slices.Contains(l.logged, reasonOf(err)) {
 		return false
 	}
-	t.said = append(t.said, reasonOf(err))
+	l.logged = append(l.logged, reasonOf(err))
 	return true
 }
 
 // outdates takes how a list or a watch went, and reports whether what is cached is known
-// to be out of date since; unless says that it is not where the API server itself is down. A
+// to be out of date since; unlessDown says that it is not where the API server itself is down. A
 // connection that breaks does not say so, nor does a server that has too much to do, nor a
 // watch alone that is not to be had: a list follows it. Nor does one list that is not allowed:
 // one of several API servers may not know a right yet, or have just started. Who knows that
 // the right is gone has the cache denied.
-func (t *trouble) outdates(list bool, err error) (known, unless bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (l *listErrors) outdates(list bool, err error) (known, unlessDown bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
 	case err == nil || !refuses(err):
-		t.refused, t.lost, t.denied = 0, 0, 0
+		l.refused, l.unanswered, l.denied = 0, 0, 0
 		return false, false
 	case isUnavailable(err):
-		t.lost++
-		return t.lost >= patience, true
+		l.unanswered++
+		return l.unanswered >= maxRefusals, true
 	case isDenied(err):
 		if list {
-			t.denied++
+			l.denied++
 		}
-		return t.denied > 1, false
+		return l.denied > 1, false
 	}
-	t.refused++
-	return t.refused >= patience || list && lasts(err) || isUncached(err), false
+	l.refused++
+	return l.refused >= maxRefusals || list && lasts(err) || isUncached(err), false
 }
 
-// countAnew has nothing count that nobody has answered so far.
-func (t *trouble) countAnew() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lost = 0
+// answer has nothing count that nobody has answered so far.
+func (l *listErrors) answer() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unanswered = 0
 }
 
-// over is told that a watch tells something, and reports whether that is the end of a
-// trouble that was logged.
-func (t *trouble) over() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	was := len(t.said) > 0
-	t.said = nil
-	return was
+// succeed is told that a watch delivers, and reports whether errors were logged before.
+func (l *listErrors) succeed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	had := len(l.logged) > 0
+	l.logged = nil
+	return had
 }
 
-func (t *trouble) last() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.err
+func (l *listErrors) latest() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
 }
 
 // isUncached reports whether the API server cannot read the objects of a resource, as when

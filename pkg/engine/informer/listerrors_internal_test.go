@@ -252,13 +252,13 @@ func TestArrives(t *testing.T) {
 	})
 }
 
-// TestTroubleNotes holds how much is logged of a trouble that reads differently now and
+// TestListErrorsLogged holds how much is logged of a trouble that reads differently now and
 // then.
-func TestTroubleNotes(t *testing.T) {
-	var in trouble
+func TestListErrorsLogged(t *testing.T) {
+	var in listErrors
 	count := func(errs ...error) (n int) {
 		for _, err := range errs {
-			if in.note(err) {
+			if in.add(err) {
 				n++
 			}
 		}
@@ -279,16 +279,16 @@ func TestTroubleNotes(t *testing.T) {
 			t.Errorf("%s It is logged %d times, want %d", step.reason, got, step.want)
 		}
 	}
-	if !in.over() || in.over() {
+	if !in.succeed() || in.succeed() {
 		t.Error("it is over once")
 	}
 	if count(errForbidden) != 1 {
 		t.Error("it is another trouble")
 	}
 	for i := range 100 {
-		in.note(fmt.Errorf("%s", strings.Repeat("x", i)))
+		in.add(fmt.Errorf("%s", strings.Repeat("x", i)))
 	}
-	if got := len(in.said); got != maxSaid {
+	if got := len(in.logged); got != maxLogged {
 		t.Errorf("a server that words each refusal anew is quoted %d times", got)
 	}
 }
