@@ -66,7 +66,6 @@ func (a *attempt) carryOut(ctx context.Context, decided plan.Plan) guard.Outcome
 	defer func() {
 		if cause := recover(); cause != nil {
 			a.abandon()
-			a.Read = nil // It is not carried out.
 			panic(asked.hidden.panicked(cause))
 		}
 	}()
@@ -86,6 +85,7 @@ func (a *attempt) carryOut(ctx context.Context, decided plan.Plan) guard.Outcome
 		a.outcome.State = guard.Again // No cache has to show it, or it was quicker.
 	}
 	e.audit(a.Key, record, decided.Audited, asked.hidden)
+	a.CarriedOut = true
 	a.finish()
 	a.notify(ctx, decided)
 	return a.outcome
@@ -132,8 +132,9 @@ func (a *attempt) send(ctx context.Context, operations []plan.Operation) {
 			continue
 		}
 		if delay := a.checks.Admit(ctx, operation); delay != nil {
-			delay.Err = a.asked.hidden.error(delay.Err)
-			a.outcome.Delay(operation.Rules, *delay) // Other rules go on, those of the same request too.
+			told := *delay
+			told.Err = a.asked.hidden.error(delay.Err)
+			a.outcome.Delay(operation.Rules, told) // Other rules go on, those of the same request too.
 			a.leave(operation)
 			a.split(operation)
 			continue
@@ -151,14 +152,14 @@ func (a *attempt) send(ctx context.Context, operations []plan.Operation) {
 // abandon is for operations of which nobody knows what became of them, as after a panic.
 func (a *attempt) abandon() {
 	for _, sent := range a.pending {
-		a.observe(sent, sent.Operation, guard.Answer{Result: write.Result{Class: write.Ambiguous}, Sent: true, Effective: true})
+		a.observe(sent, plan.Operation{}, guard.Answer{Result: write.Result{Class: write.Ambiguous}, Effective: true})
 	}
 }
 
 // observe tells the guards what became of the first operation that is pending.
 func (a *attempt) observe(sent sending, told plan.Operation, answer guard.Answer) {
 	a.pending = a.pending[1:]
-	a.checks.Observe(guard.Operation{Operation: sent.Operation, Planned: sent.admitted, Told: told}, answer)
+	a.checks.Observe(guard.Operation{Operation: sent.Operation, Admitted: sent.admitted, Told: told}, answer)
 }
 
 // blocked reports whether an operation cannot be sent any more.
@@ -266,6 +267,7 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 	if met := a.meet(ctx, sent); met != nil {
 		return *met
 	}
+	a.checks.Prepare(ctx, guard.Operation{Operation: sent.Operation, Admitted: sent.admitted})
 	until, contradicted := a.verify(ctx, sent.Operation) // The last, as it holds for a moment.
 	if contradicted != nil {
 		return *contradicted

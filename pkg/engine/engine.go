@@ -155,7 +155,7 @@ func New(options Options) *Engine {
 		})
 	}
 	e.active.Store(activate(&rules.Set{}))
-	e.guards = newGuards(e)
+	e.guards = newGuards(e, breaker.Scatter())
 	e.open.more = e.guards.limits.Unsaved
 	if options.Housekeeping.Inventory != nil {
 		e.house = newHousekeeper(e)

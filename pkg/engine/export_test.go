@@ -40,5 +40,6 @@ func (e *Engine) Asking(selection plan.Selection) int { return len(e.related.Ask
 // RetryTogether has what begins to fail together be tried again together, after times that
 // can be told.
 func (e *Engine) RetryTogether() {
-	e.guards.breaker.RetryTogether()
+	e.guards = newGuards(e, func(Key, plan.Rule, int) float64 { return 0 })
+	e.open.more = e.guards.limits.Unsaved
 }

@@ -36,7 +36,7 @@ func (e *Engine) succeed(now *active, key Key, record *record) {
 		gone.UID = record.uid
 		e.enqueue(gone)
 	}
-	e.forget(key)
+	e.forget(key, false)
 }
 
 // leaveStray forgets an object that has left all selections, unless it is being
@@ -46,7 +46,7 @@ func (e *Engine) leaveStray(key Key, seen sight, result guard.Outcome) guard.Out
 		result.LookAgain(e.options.Clock.Now().Add(strayLook))
 		return result
 	}
-	e.forget(key)
+	e.forget(key, len(result.Failures) > 0)
 	result.LookAgainAt = time.Time{}
 	return result
 }
@@ -61,7 +61,7 @@ func (e *Engine) reconcileGone(ctx context.Context, a *attempt) guard.Outcome {
 	}
 	families := familiesOf(now.families, key)
 	if gone, err := e.nowhere(families, key); err != nil || !gone {
-		e.forget(key) // Unsynced is not gone: once the caches are complete, it is queued again.
+		e.forget(key, false) // Unsynced is not gone: once the caches are complete, it is queued again.
 		return guard.Outcome{}
 	}
 	decided, asked := e.decide(now, key, record, e.seeGone(now, key))
@@ -83,7 +83,7 @@ func (e *Engine) reconcileGone(ctx context.Context, a *attempt) guard.Outcome {
 	if result.State == guard.Settled {
 		result.Looked, result.LookAgainAt = false, time.Time{} // There is no object to count or to look at.
 		if asked.whole() {
-			e.forget(key)
+			e.forget(key, len(result.Failures) > 0)
 		}
 	}
 	return result

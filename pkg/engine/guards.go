@@ -24,12 +24,13 @@ type guards struct {
 	all       guard.Chain
 }
 
-// newGuards is the list of guards. The limits come last, as what they grant counts.
-func newGuards(e *Engine) guards {
+// newGuards is the list of guards. The limits come last: what they grant counts, and the breaker is not to take a rule that is
+// paused for one that has left something unfinished.
+func newGuards(e *Engine, spread breaker.Spread) guards {
 	o := e.options
 	g := guards{
 		conflicts: conflict.New(o.Clock, o.Live, e.lookAtObjects, o.Log),
-		breaker:   breaker.New(o.Clock, o.Log, breaker.Scatter()),
+		breaker:   breaker.New(o.Clock, o.Log, spread),
 		limits:    limit.NewGuard(o.Clock, limitHost{e}, o.Log),
 	}
 	if o.Housekeeping.Inventory != nil {
@@ -79,7 +80,8 @@ type limitHost struct{ engine *Engine }
 // Count implements [limit.Host].
 func (h limitHost) Count(selection plan.Selection) (objects int, all bool) {
 	cache := informer.Key(selection)
-	return h.engine.caches.Count(cache), h.engine.caches.View(cache, "", "").Synced
+	all = h.engine.caches.View(cache, "", "").Synced // First: what is synced later may not be counted.
+	return h.engine.caches.Count(cache), all
 }
 
 // Names implements [limit.Host].

@@ -20,16 +20,15 @@ func (e *Engine) process(ctx context.Context, key Key) {
 	}
 	now := e.active.Load()
 	a := &attempt{engine: e, now: now, Attempt: guard.Attempt{Key: key, Rules: now.rules, Settling: e.open.keeping()}}
-	checks, delay := e.guards.all.Begin(&a.Attempt)
-	if delay != nil {
-		e.lookAgainIn(key, delay.Until)
+	checks, rests := e.guards.all.Begin(&a.Attempt)
+	if !rests.IsZero() {
+		e.lookAgainIn(key, rests)
 		e.conclude(now, key, guard.Outcome{State: guard.Retry})
 		return
 	}
 	a.checks = checks
 	count, change := e.open.count(key), e.news.take(key)
 	a.contain(func() { a.outcome = e.reconcile(ctx, a) })
-	a.Forgotten = e.memory.known(key) == nil
 	a.contain(a.finish)
 	result := a.outcome
 	e.conclude(now, key, result)
@@ -111,7 +110,7 @@ func (a *attempt) contain(do func()) {
 		if cause := recover(); cause != nil {
 			err := fmt.Errorf("panic: %v", cause)
 			a.engine.log(a.Key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
-			a.outcome = failed(nil, err, false)
+			a.outcome, a.CarriedOut, a.finished = failed(nil, err, false), false, false
 		}
 	}()
 	do()
@@ -210,8 +209,11 @@ func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.
 	return decided, related
 }
 
-// forget drops all that is remembered of an object.
-func (e *Engine) forget(key Key) {
+// forget drops all that is remembered of an object. What has failed is tried again, so the guards remember that.
+func (e *Engine) forget(key Key, failed bool) {
+	if !failed {
+		e.guards.all.Forget(key)
+	}
 	record := e.memory.known(key)
 	if record == nil {
 		return
@@ -222,7 +224,6 @@ func (e *Engine) forget(key Key) {
 	e.related.Forget(key)
 	e.timers.set(key, time.Time{})
 	e.memory.forget(key)
-	e.guards.all.Forget(key)
 	if e.options.Forgot != nil {
 		e.options.Forgot(key)
 	}

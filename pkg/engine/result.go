@@ -15,14 +15,14 @@ import (
 func (a *attempt) handleResult(ctx context.Context, sent sending, result write.Result) {
 	if sent.kept {
 		maps.Copy(a.record.ineffective, sent.known)
-		a.observe(sent, sent.Operation, guard.Answer{})
+		a.observe(sent, plan.Operation{}, guard.Answer{})
 		a.keep()
 		return
 	}
 	result, effective := a.resolve(ctx, sent, result)
 	result.Err = a.asked.hidden.error(result.Err)
 	told := a.asked.hidden.operation(sent.Operation)
-	a.observe(sent, told, guard.Answer{Result: result, Sent: true, Effective: effective})
+	a.observe(sent, told, guard.Answer{Result: result, Effective: effective})
 	foreseen := a.foreseen(result.Err)
 	if result.Class != write.Repeated {
 		a.engine.options.Observer.Wrote(told, result.Class)

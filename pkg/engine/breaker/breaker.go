@@ -46,15 +46,16 @@ func New(clock clock.PassiveClock, log *slog.Logger, spread Spread) *Breaker {
 }
 
 // Begin implements [guard.Guard]: an object that could not be looked at rests.
-func (b *Breaker) Begin(a *guard.Attempt) (guard.Check, *guard.Delay) {
-	if until := b.Rests(a.Key); !until.IsZero() {
-		return nil, &guard.Delay{Until: until}
-	}
-	return &check{b, a}, nil
+func (b *Breaker) Begin(a *guard.Attempt) (guard.Check, time.Time) {
+	return &check{breaker: b, attempt: a}, b.Rests(a.Key)
 }
+
+// Forget implements [guard.Forgetter].
+func (b *Breaker) Forget(key guard.Key) { b.release(key, func(plan.Rule) bool { return true }) }
 
 // check is one attempt.
 type check struct {
+	guard.Pass
 	breaker *Breaker
 	attempt *guard.Attempt
 }
@@ -73,17 +74,12 @@ func (c *check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 	return nil
 }
 
-// Observe implements [guard.Check].
-func (c *check) Observe(guard.Operation, guard.Answer) {}
-
 // Finish implements [guard.Check]: circuits of rules that failed may open, those of rules that came to an end close.
 func (c *check) Finish(out *guard.Outcome) {
 	a, tried := c.attempt, out.Tried()
 	switch {
-	case !out.Looked && len(out.Failures) == 0 && a.Forgotten:
-		c.release(func(plan.Rule) bool { return true })
 	case a.Settling: // It gives up instead.
-	case a.CarriedOut():
+	case a.CarriedOut:
 		c.finishRules(out, append(unevaluated(a.Plan.Decisions), tried...))
 	case !out.Looked:
 		c.finishObject(out, tried)
@@ -124,7 +120,7 @@ func (c *check) finishRules(out *guard.Outcome, failures []guard.Failure) {
 			stays[decision.Rule] = true
 		}
 	}
-	c.release(func(rule plan.Rule) bool { return !stays[rule] })
+	b.release(a.Key, func(rule plan.Rule) bool { return !stays[rule] })
 	// Nothing is to be tried again but what is tried slowly. What was written besides has still to be seen.
 	slowed := func(rule plan.Rule) bool { return b.Slows(a.Key, rule) }
 	soon := func(f guard.Failure) bool {
@@ -178,9 +174,9 @@ func (c *check) tell(rule plan.Rule, err error) {
 	c.attempt.Key.Log(c.breaker.log).Warn("keeps failing and is in quarantine", "rule", nameOf(rule), "err", err)
 }
 
-func (c *check) release(done func(plan.Rule) bool) {
-	for _, rule := range c.breaker.Release(c.attempt.Key, done) {
-		c.attempt.Key.Log(c.breaker.log).Info("out of quarantine", "rule", nameOf(rule))
+func (b *Breaker) release(key guard.Key, done func(plan.Rule) bool) {
+	for _, rule := range b.Release(key, done) {
+		key.Log(b.log).Info("out of quarantine", "rule", nameOf(rule))
 	}
 }
 

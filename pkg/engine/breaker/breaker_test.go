@@ -280,16 +280,14 @@ func TestFinish(t *testing.T) {
 	tests := map[string]struct {
 		reason     string
 		carriedOut bool
-		forgotten  bool
 		outcome    guard.Outcome
 		fails      bool // afterwards
 		state      guard.State
 	}{
-		"Waits":     {"It is not known yet.", false, false, guard.Outcome{State: guard.Waiting, Looked: true}, true, guard.Waiting},
-		"Forgotten": {"There is no such object any more.", false, true, guard.Outcome{}, false, guard.Settled},
-		"Done":      {"It does not fail any more.", true, false, guard.Outcome{Looked: true}, false, guard.Settled},
+		"Waits": {"It is not known yet.", false, guard.Outcome{State: guard.Waiting, Looked: true}, true, guard.Waiting},
+		"Done":  {"It does not fail any more.", true, guard.Outcome{Looked: true}, false, guard.Settled},
 		"Again": {
-			"It is tried slowly.", true, false,
+			"It is tried slowly.", true,
 			guard.Outcome{State: guard.Retry, Looked: true, Failures: []guard.Failure{{Rules: []plan.Rule{one}, Err: errRefused, Hopeless: true}}},
 			true, guard.Settled,
 		},
@@ -298,10 +296,8 @@ func TestFinish(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			w.fails(hopeless, 1)
-			a := &guard.Attempt{Key: named("a"), Forgotten: tc.forgotten, Warn: func(plan.Rule, string, string) {}}
-			if tc.carriedOut {
-				a.Read = func() []guard.Input { return nil }
-			}
+			a := &guard.Attempt{Key: named("a"), CarriedOut: tc.carriedOut, Warn: func(plan.Rule, string, string) {}}
+			a.Read = func() []guard.Input { return nil }
 			check, _ := w.Begin(a)
 			check.Finish(&tc.outcome)
 			if _, fails := w.Of(named("a"), one); fails != tc.fails || tc.outcome.State != tc.state {

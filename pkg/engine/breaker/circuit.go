@@ -216,7 +216,3 @@ func Scatter() Spread {
 		return float64(sum%fine) / fine
 	}
 }
-
-// RetryTogether has what begins to fail together be tried again together, after times that can be told. It is for tests,
-// and called before anything fails.
-func (b *Breaker) RetryTogether() { b.spread = func(guard.Key, plan.Rule, int) float64 { return 0 } }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
@@ -76,63 +78,73 @@ func (g *Guard) Forget(key guard.Key) {
 }
 
 // Begin implements [guard.Guard].
-func (g *Guard) Begin(a *guard.Attempt) (guard.Check, *guard.Delay) {
-	return &check{guard: g, attempt: a}, nil
+func (g *Guard) Begin(a *guard.Attempt) (guard.Check, time.Time) {
+	return &check{guard: g, attempt: a}, time.Time{}
 }
 
 // check is one attempt.
 type check struct {
 	guard   *Guard
 	attempt *guard.Attempt
-	// basis is what the plan was decided by, and live are targets as they were read live just before they were written to.
-	basis *Basis
-	live  map[Object]map[string]any
+	basis   *Basis // what the plan was decided by; nil until something is admitted
+
+	mu sync.Mutex
+	// sent are the writes of which the tracker is to hear what became of them, and live their targets as they were read just
+	// before, nil where they were not; guarded by mu.
+	sent map[Object]int
+	live map[Object]map[string]any
 }
 
-// Admit implements [guard.Check]. Where somebody may undo what is written, the target is read live: until it is written to,
-// its managedFields say who has changed it. That there is no answer is no reason not to write. While the engine settles,
-// nothing is slowed down: it gives up after so many rounds.
-func (c *check) Admit(ctx context.Context, o plan.Operation) *guard.Delay {
-	g, target := c.guard, guard.KeyOf(o.Target).Object()
-	if c.basis == nil { // Before anything is written.
-		basis := g.Basis(c.attempt.Read(), c.attempt.Due, c.attempt.Plan.LookAgainAt)
-		c.basis = &basis
-	}
+// Admit implements [guard.Check]. While the engine settles, nothing is slowed down: it gives up after so many rounds.
+func (c *check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 	var delay *guard.Delay
-	suspected := false
 	for _, rule := range o.Rules {
-		held, is := g.Held(rule, target)
-		if is && !c.attempt.Settling && (delay == nil || held.Next.After(delay.Until)) {
+		if c.attempt.Settling {
+			break
+		}
+		held, is := c.guard.Held(rule, guard.KeyOf(o.Target).Object())
+		if is && (delay == nil || held.Next.After(delay.Until)) {
 			delay = &guard.Delay{Err: &Error{Conflict: held}, Until: held.Next}
 		}
-		suspected = suspected || g.Suspects(rule, target)
 	}
-	if delay != nil {
-		return delay
+	if delay == nil && c.basis == nil { // Before anything is written.
+		basis := c.guard.Basis(c.attempt.Read(), c.attempt.Due, c.attempt.Plan.LookAgainAt)
+		c.basis = &basis
 	}
-	if suspected && o.Target.UID != "" {
-		if live, err := g.live.Get(ctx, o.Target.GVR, o.Target.Namespace, o.Target.Name); err == nil {
-			if c.live == nil {
-				c.live = map[Object]map[string]any{}
-			}
-			c.live[target] = live
-		}
-	}
-	if isNamed(o) {
-		g.Tracker.Begin(target)
-	}
-	return nil
+	return delay
 }
 
-// isNamed tells what has a name from what gets another one each time that it is made.
-func isNamed(o plan.Operation) bool { return o.Target.Name != "" }
+// Prepare implements [guard.Check]. What gets another name each time that it is made is another object each time. Where
+// somebody may undo what is written, the target is read live: until it is written to, its managedFields say who has changed
+// it. That there is no answer is no reason not to write.
+func (c *check) Prepare(ctx context.Context, o guard.Operation) {
+	if o.Admitted.Target.Name == "" {
+		return
+	}
+	g, target := c.guard, guard.KeyOf(o.Target).Object()
+	var live map[string]any
+	if o.Target.UID != "" && slices.ContainsFunc(o.Rules, func(rule plan.Rule) bool { return g.Suspects(rule, target) }) {
+		live, _ = g.live.Get(ctx, o.Target.GVR, o.Target.Namespace, o.Target.Name)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sent == nil {
+		c.sent, c.live = map[Object]int{}, map[Object]map[string]any{}
+	}
+	c.sent[target]++
+	c.live[target] = live
+	g.Tracker.Begin(target)
+}
 
 // Observe implements [guard.Check].
 func (c *check) Observe(o guard.Operation, answer guard.Answer) {
-	if !isNamed(o.Planned) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	target, echo := guard.KeyOf(o.Target).Object(), answer.Echo
+	if c.sent[target] == 0 {
 		return
 	}
-	target, echo := guard.KeyOf(o.Target).Object(), answer.Echo
+	c.sent[target]--
 	var news []Object
 	if answer.Class != write.Written || echo == nil { // Or nobody knows what it left.
 		news = c.guard.End(target)
@@ -191,7 +203,7 @@ func (c *check) Finish(out *guard.Outcome) {
 	case a.Settling:
 		c.explain(out)
 		return
-	case !a.CarriedOut():
+	case !a.CarriedOut:
 		return
 	}
 	for _, conflict := range c.guard.News(a.Key.Object()) {
@@ -203,16 +215,19 @@ func (c *check) Finish(out *guard.Outcome) {
 
 // explain says of what does not settle who undoes whom.
 func (c *check) explain(out *guard.Outcome) {
-	var known []string
-	for _, operation := range c.attempt.Plan.Operations {
-		for _, rule := range operation.Rules {
-			if conflict, is := c.guard.Of(rule, guard.KeyOf(operation.Target).Object()); is {
-				known = append(known, conflict.String())
+	for i, f := range out.Failures {
+		if !errors.Is(f.Err, guard.ErrRestless) {
+			continue
+		}
+		var known []string
+		for _, operation := range c.attempt.Plan.Operations {
+			for _, rule := range operation.Rules {
+				if conflict, is := c.guard.Of(rule, guard.KeyOf(operation.Target).Object()); is {
+					known = append(known, conflict.String())
+				}
 			}
 		}
-	}
-	for i, f := range out.Failures {
-		if len(known) > 0 && errors.Is(f.Err, guard.ErrRestless) {
+		if len(known) > 0 {
 			out.Failures[i].Err = c.attempt.Mask(fmt.Errorf("%w: %s", f.Err, strings.Join(known, "; ")))
 		}
 	}

@@ -18,10 +18,9 @@ func TestToldWhenCarriedOut(t *testing.T) {
 	key := guard.Key{GVR: schema.GroupVersionResource{Group: widgets.Group, Version: "v1", Resource: widgets.Resource}, Namespace: target.Namespace, Name: target.Name}
 	told := 0
 	attempt := func(carriedOut bool) {
-		a := &guard.Attempt{Key: key}
+		a := &guard.Attempt{Key: key, CarriedOut: carriedOut}
 		check, _ := conflicts.Begin(a)
 		if carriedOut {
-			a.Read = func() []guard.Input { return nil }
 			a.Mask = func(err error) error { return err }
 			a.Warn = func(plan.Rule, string, string) { told++ }
 		}

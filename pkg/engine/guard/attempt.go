@@ -65,10 +65,9 @@ type Attempt struct {
 	Rules *Rules
 	// Settling says that the engine gives up what does not settle soon, rather than to wait.
 	Settling bool
-	// Forgotten says that nothing is remembered of the object any more.
-	Forgotten bool
-
-	// The following is known once the rules were evaluated; all of it, once what they want is carried out.
+	// CarriedOut says that rules were evaluated, and that what they want was sent as far as it may be. There may be nothing
+	// that they want. Without it, Finish knows none of what follows.
+	CarriedOut bool
 
 	UID     types.UID      // of the watched object
 	Watched map[string]any // nil where it is gone
@@ -89,10 +88,6 @@ type Attempt struct {
 	Warn func(rule plan.Rule, reason, message string)
 	Mask func(error) error
 }
-
-// CarriedOut reports whether rules were evaluated, and what they want was sent as far as it may be. There may be nothing that
-// they want.
-func (a *Attempt) CarriedOut() bool { return a.Read != nil }
 
 // Input is an object that an evaluation read. It is comparable.
 type Input struct {

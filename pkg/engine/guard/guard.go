@@ -10,15 +10,19 @@ import (
 
 // Guard may hold operations back. Its methods are called by all workers at the same time.
 type Guard interface {
-	// Begin is called before an object is looked at. With a delay, it is not looked at now. What it returns otherwise takes
-	// part in the attempt; most of the attempt is filled in only later.
-	Begin(a *Attempt) (Check, *Delay)
+	// Begin is called before an object is looked at. What it returns takes part in the attempt, most of which is filled in
+	// only later. Where a moment is returned, the object is left alone until then, and nothing else is called. That is not
+	// for an engine that settles.
+	Begin(a *Attempt) (check Check, rests time.Time)
 }
 
-// Check is the part of one guard in one attempt. Its methods are called one after the other.
+// Check is the part of one guard in one attempt. Its methods are called one after the other, but for Prepare.
 type Check interface {
 	// Admit decides whether an operation may be sent now: nil is for yes.
 	Admit(ctx context.Context, o plan.Operation) *Delay
+	// Prepare is called right before an operation is sent that all guards have admitted. Operations that are sent at the same
+	// time are prepared at the same time.
+	Prepare(ctx context.Context, o Operation)
 	// Observe learns what became of an operation. It is called once for each that was admitted, also for one that was not
 	// sent in the end: what Admit has reserved is given back.
 	Observe(o Operation, answer Answer)
@@ -31,7 +35,7 @@ type Forgetter interface {
 	Forget(key Key)
 }
 
-// Delay is why an operation is not sent now although its rules want it, or why an object is not looked at.
+// Delay is why an operation is not sent now although its rules want it.
 type Delay struct {
 	Err error
 	// Retry says that it is tried again like what failed. Otherwise the object is looked at when something changes, or at
@@ -43,16 +47,16 @@ type Delay struct {
 // Operation is one that was admitted.
 type Operation struct {
 	plan.Operation // as it was sent, or would have been
-	// Planned is as the rules wanted it, and Told as it may be told: values of Secrets are masked.
-	Planned, Told plan.Operation
+	Admitted       plan.Operation
+	// Told is as it may be told: values of Secrets are masked. It is only there where something was sent.
+	Told plan.Operation
 }
 
 // Answer is what became of an operation.
 type Answer struct {
-	write.Result
-	// Sent says that there is a result. Whether that has changed something may not be known: Effective says that it has,
-	// or may have.
-	Sent, Effective bool
+	write.Result // of no class where nothing was sent
+	// Effective says that it has changed something, or may have: that may not be known.
+	Effective bool
 }
 
 // Pass is a [Check] that admits everything.
@@ -60,6 +64,9 @@ type Pass struct{}
 
 // Admit implements [Check].
 func (Pass) Admit(context.Context, plan.Operation) *Delay { return nil }
+
+// Prepare implements [Check].
+func (Pass) Prepare(context.Context, Operation) {}
 
 // Observe implements [Check].
 func (Pass) Observe(Operation, Answer) {}
@@ -70,17 +77,15 @@ func (Pass) Finish(*Outcome) {}
 // Chain is a list of guards. An operation is sent once all of them admit it.
 type Chain []Guard
 
-// Begin begins an attempt with all guards, unless one of them delays it.
-func (c Chain) Begin(a *Attempt) (Checks, *Delay) {
-	checks := make(Checks, len(c))
+// Begin begins an attempt with all guards, unless one of them leaves the object alone.
+func (c Chain) Begin(a *Attempt) (checks Checks, rests time.Time) {
+	checks = make(Checks, len(c))
 	for i, guard := range c {
-		check, delay := guard.Begin(a)
-		if delay != nil {
-			return nil, delay
+		if checks[i], rests = guard.Begin(a); !rests.IsZero() {
+			return nil, rests
 		}
-		checks[i] = check
 	}
-	return checks, nil
+	return checks, time.Time{}
 }
 
 // Forget tells the guards of an object of which nothing is remembered any more.
@@ -99,17 +104,24 @@ type Checks []Check
 func (c Checks) Admit(ctx context.Context, o plan.Operation) *Delay {
 	for i, check := range c {
 		if delay := check.Admit(ctx, o); delay != nil {
-			c[:i].Observe(Operation{o, o, o}, Answer{})
+			c[:i].Observe(Operation{Operation: o, Admitted: o}, Answer{})
 			return delay
 		}
 	}
 	return nil
 }
 
-// Observe tells all of them what became of an operation.
+// Prepare tells all of them that an operation is about to be sent.
+func (c Checks) Prepare(ctx context.Context, o Operation) {
+	for _, check := range c {
+		check.Prepare(ctx, o)
+	}
+}
+
+// Observe tells all of them what became of an operation, also where one of them panics.
 func (c Checks) Observe(o Operation, answer Answer) {
 	for _, check := range c {
-		check.Observe(o, answer)
+		defer check.Observe(o, answer)
 	}
 }
 

@@ -17,12 +17,12 @@ var errHeld = errors.New("held")
 // recording is a guard that notes what it is told.
 type recording struct {
 	name  string
-	begin *guard.Delay
+	begin time.Time
 	admit *guard.Delay
 	calls *[]string
 }
 
-func (r recording) Begin(*guard.Attempt) (guard.Check, *guard.Delay) {
+func (r recording) Begin(*guard.Attempt) (guard.Check, time.Time) {
 	*r.calls = append(*r.calls, r.name+" begins")
 	return r, r.begin
 }
@@ -32,9 +32,13 @@ func (r recording) Admit(context.Context, plan.Operation) *guard.Delay {
 	return r.admit
 }
 
+func (r recording) Prepare(context.Context, guard.Operation) {
+	*r.calls = append(*r.calls, r.name+" prepares")
+}
+
 func (r recording) Observe(_ guard.Operation, answer guard.Answer) {
 	sent := " observes what was not sent"
-	if answer.Sent {
+	if answer.Effective {
 		sent = " observes"
 	}
 	*r.calls = append(*r.calls, r.name+sent)
@@ -53,7 +57,10 @@ func TestChain(t *testing.T) {
 		"Admitted": {
 			"It is sent.",
 			[]recording{{name: "a"}, {name: "b"}},
-			[]string{"a begins", "b begins", "a is asked", "b is asked", "a observes", "b observes", "a finishes", "b finishes"},
+			[]string{
+				"a begins", "b begins", "a is asked", "b is asked", "a prepares", "b prepares", "b observes", "a observes",
+				"a finishes", "b finishes",
+			},
 		},
 		"HeldBack": {
 			"Who has admitted it gives back what it has reserved, and who comes later is not asked.",
@@ -63,7 +70,7 @@ func TestChain(t *testing.T) {
 				"a finishes", "b finishes", "c finishes",
 			},
 		},
-		"Delayed": {"The object is not looked at.", []recording{{name: "a", begin: held}, {name: "b"}}, []string{"a begins"}},
+		"Rests": {"The object is not looked at.", []recording{{name: "a", begin: time.Unix(1, 0)}, {name: "b"}}, []string{"a begins"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -73,10 +80,11 @@ func TestChain(t *testing.T) {
 				g.calls = &calls
 				chain = append(chain, g)
 			}
-			checks, delay := chain.Begin(&guard.Attempt{})
-			if delay == nil {
+			checks, rests := chain.Begin(&guard.Attempt{})
+			if rests.IsZero() {
 				if checks.Admit(t.Context(), plan.Operation{}) == nil {
-					checks.Observe(guard.Operation{}, guard.Answer{Sent: true})
+					checks.Prepare(t.Context(), guard.Operation{})
+					checks.Observe(guard.Operation{}, guard.Answer{Effective: true})
 				}
 				checks.Finish(&guard.Outcome{})
 			}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -32,8 +33,8 @@ func (g *Guard) Recorded(all []plan.Leftover) (waiting []guard.Key) {
 }
 
 // Begin implements [guard.Guard].
-func (g *Guard) Begin(a *guard.Attempt) (guard.Check, *guard.Delay) {
-	return check{guard: g, attempt: a}, nil
+func (g *Guard) Begin(a *guard.Attempt) (guard.Check, time.Time) {
+	return check{guard: g, attempt: a}, time.Time{}
 }
 
 type check struct {

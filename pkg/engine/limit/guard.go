@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -77,10 +78,13 @@ func NewGuard(clock clock.PassiveClock, host Host, log *slog.Logger) *Guard {
 }
 
 // Begin implements [guard.Guard].
-func (g *Guard) Begin(a *guard.Attempt) (guard.Check, *guard.Delay) { return check{g, a}, nil }
+func (g *Guard) Begin(a *guard.Attempt) (guard.Check, time.Time) {
+	return check{guard: g, attempt: a}, time.Time{}
+}
 
 // check is one attempt.
 type check struct {
+	guard.Pass
 	guard   *Guard
 	attempt *guard.Attempt
 }
@@ -147,7 +151,7 @@ func (c check) delay(rule plan.Rule, answer Answer) *guard.Delay {
 
 // Observe implements [guard.Check].
 func (c check) Observe(o guard.Operation, answer guard.Answer) {
-	counted := c.counted(o.Planned)
+	counted := c.counted(o.Admitted)
 	if len(counted) == 0 {
 		return
 	}
@@ -160,7 +164,7 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 
 // Finish implements [guard.Check]: Events of a rule that is paused go on as they were, unless it has just written.
 func (c check) Finish(*guard.Outcome) {
-	if !c.attempt.CarriedOut() {
+	if !c.attempt.CarriedOut {
 		return
 	}
 	for _, decision := range c.attempt.Plan.Decisions {

@@ -70,13 +70,13 @@ func (c *Pool) Crowded(purpose Purpose) bool {
 	return false
 }
 
-// In reports whether a context is that of one of a crew.
+// In reports whether a context is that of one of a pool.
 func In(ctx context.Context) bool {
 	_, of := ctx.Value(memberKey{}).(*member)
 	return of
 }
 
-// Call does something that may take long. Where the context is that of one of the crew,
+// Call does something that may take long. Where the context is that of one of the pool,
 // and it does take long, another takes the place meanwhile.
 func Call(ctx context.Context, purpose Purpose, do func()) {
 	m, of := ctx.Value(memberKey{}).(*member)
@@ -84,15 +84,15 @@ func Call(ctx context.Context, purpose Purpose, do func()) {
 		do()
 		return
 	}
-	timer := m.crew.clock.NewTimer(Moment)
+	timer := m.pool.clock.NewTimer(Moment)
 	over, gone := make(chan struct{}), false // gone is guarded by the crew's mu
 	go func() {
 		defer timer.Stop()
 		select {
 		case <-over:
 		case <-timer.C():
-			m.crew.mu.Lock()
-			defer m.crew.mu.Unlock()
+			m.pool.mu.Lock()
+			defer m.pool.mu.Unlock()
 			select {
 			case <-over: // At the same time.
 			default:
@@ -102,8 +102,8 @@ func Call(ctx context.Context, purpose Purpose, do func()) {
 		}
 	}()
 	defer func() { // Also if it panics.
-		m.crew.mu.Lock()
-		defer m.crew.mu.Unlock()
+		m.pool.mu.Lock()
+		defer m.pool.mu.Unlock()
 		close(over)
 		if gone {
 			m.comeBack(purpose.spots())

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -12,11 +13,11 @@ import (
 type Capacity struct{ Pool *Pool }
 
 // Begin implements [guard.Guard]. Who settles has nothing better to do than to wait.
-func (c Capacity) Begin(a *guard.Attempt) (guard.Check, *guard.Delay) {
+func (c Capacity) Begin(a *guard.Attempt) (guard.Check, time.Time) {
 	if a.Settling {
-		return guard.Pass{}, nil
+		return guard.Pass{}, time.Time{}
 	}
-	return capacity{pool: c.Pool}, nil
+	return capacity{pool: c.Pool}, time.Time{}
 }
 
 type capacity struct {

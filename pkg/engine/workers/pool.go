@@ -12,7 +12,7 @@ import (
 // away.
 const Moment = time.Second
 
-// most is how many there are in a crew at the most, with those who wait, for each place.
+// most is how many there are in a pool at the most, with those who wait, for each place.
 const most = 16
 
 // Pool is a number of workers. It is safe for concurrent use.
@@ -28,14 +28,14 @@ type Pool struct {
 	away    map[spot]int // how many wait for what; guarded by mu
 }
 
-// New returns a crew with so many places.
+// New returns a pool with so many places.
 func New(size int, clock clock.Clock) *Pool {
 	return &Pool{size: size, clock: clock, away: map[spot]int{}}
 }
 
 // Run has all of them work until there is no more, and returns when the last one has
 // come to an end. It is called once. Only calls that are made with the context which
-// work is given count as those of the crew.
+// work is given count as those of the pool.
 func (c *Pool) Run(ctx context.Context, work func(ctx context.Context) (more bool)) {
 	c.mu.Lock()
 	c.work = work
@@ -50,7 +50,7 @@ func (c *Pool) Run(ctx context.Context, work func(ctx context.Context) (more boo
 func (c *Pool) hire(ctx context.Context) {
 	c.members++
 	c.present++
-	m := &member{crew: c, at: map[spot]int{}, substitute: func() { c.hire(ctx) }}
+	m := &member{pool: c, at: map[spot]int{}, substitute: func() { c.hire(ctx) }}
 	own := context.WithValue(ctx, memberKey{}, m)
 	c.all.Go(func() {
 		for over := false; !over; {
@@ -71,10 +71,10 @@ func (c *Pool) ends(idle bool) bool {
 	return true
 }
 
-// member is one of the crew.
+// member is one of the pool.
 type member struct {
-	crew *Pool
-	// substitute adds another one, under the lock of the crew.
+	pool *Pool
+	// substitute adds another one, under the lock of the pool.
 	substitute func()
 
 	waits int          // for so many answers that do not come; guarded by the crew's mu
@@ -85,7 +85,7 @@ type memberKey struct{}
 
 // leave gives the place away; the lock is held.
 func (m *member) leave(spots []spot) {
-	c := m.crew
+	c := m.pool
 	for _, s := range spots {
 		if m.at[s]++; m.at[s] == 1 {
 			c.away[s]++
@@ -102,7 +102,7 @@ func (m *member) leave(spots []spot) {
 
 // comeBack is the reverse; the lock is held.
 func (m *member) comeBack(spots []spot) {
-	c := m.crew
+	c := m.pool
 	for _, s := range spots {
 		if m.at[s]--; m.at[s] > 0 {
 			continue
