@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -64,11 +66,16 @@ type Live interface {
 
 // active is a set of rules in effect, with the caches that it needs.
 type active struct {
-	set     *rules.Set
-	rules   *guard.Rules
-	watched map[informer.Key]bool
-	all     []informer.Key               // those that are watched first
-	filters map[informer.Key]plan.Filter // those of all, parsed once
+	set   *rules.Set
+	rules *guard.Rules
+	// generation counts the changes of the rules. changedAt has that of the last change of rules that are about the
+	// objects of a cache, and since that with which each rule came.
+	generation int
+	changedAt  map[informer.Key]int
+	since      map[plan.Rule]int
+	watched    map[informer.Key]bool
+	all        []informer.Key               // those that are watched first
+	filters    map[informer.Key]plan.Filter // those of all, parsed once
 	// of lists the caches of each resource.
 	of map[schema.GroupVersionResource][]informer.Key
 	// stored lists them whatever the version in which they read it, and those that are
@@ -87,7 +94,8 @@ type active struct {
 func activate(set *rules.Set) *active {
 	a := &active{
 		set: set, rules: guard.NewRules(set), families: set.Families(), leftovers: set.Leftovers(), sets: map[plan.Rule]bool{},
-		watched: map[informer.Key]bool{}, filters: map[informer.Key]plan.Filter{}, of: map[schema.GroupVersionResource][]informer.Key{},
+		changedAt: map[informer.Key]int{}, since: map[plan.Rule]int{}, watched: map[informer.Key]bool{},
+		filters: map[informer.Key]plan.Filter{}, of: map[schema.GroupVersionResource][]informer.Key{},
 		stored: map[schema.GroupResource][]informer.Key{}, census: newCensus(),
 	}
 	for _, rule := range set.Rules() {
@@ -110,6 +118,34 @@ func activate(set *rules.Set) *active {
 		add(selection)
 	}
 	return a
+}
+
+// follow numbers the rules as those that come after others, of which some have changed.
+func (a *active) follow(before *active, changed []*rules.Rule) {
+	a.generation = before.generation + 1
+	a.changedAt = maps.Clone(before.changedAt)
+	maps.DeleteFunc(a.changedAt, func(cache informer.Key, _ int) bool { return !a.watched[cache] })
+	for cache := range a.concerned(changed) {
+		a.changedAt[cache] = a.generation
+	}
+	for _, rule := range a.set.IDs() {
+		a.since[rule] = cmp.Or(before.since[rule], a.generation)
+	}
+}
+
+// concerned are the caches with the objects that rules are about.
+func (a *active) concerned(changed []*rules.Rule) map[informer.Key]bool {
+	out := map[informer.Key]bool{}
+	for _, rule := range changed {
+		for _, selection := range rule.Watches() {
+			for _, cache := range a.of[selection.GVR] {
+				if a.watched[cache] && (cache == informer.Key(selection) || rule.Lingers()) {
+					out[cache] = true
+				}
+			}
+		}
+	}
+	return out
 }
 
 // holding lists the caches that may have an object.

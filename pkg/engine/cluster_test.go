@@ -167,7 +167,7 @@ func (c *cluster) versionText(version int) string {
 }
 
 // put stores an object as another client would.
-func (c *cluster) put(t *testing.T, text string) {
+func (c *cluster) put(t testing.TB, text string) {
 	t.Helper()
 	object := decode(t, text)
 	c.mu.Lock()

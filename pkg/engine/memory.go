@@ -10,7 +10,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // memory is what the engine remembers of objects between evaluations. Losing
@@ -25,9 +24,9 @@ type memory struct {
 // to one worker at a time.
 type record struct {
 	uid types.UID
-	// looked are the rules that had done with it last: nothing was left to do, to wait
-	// for or to be tried again.
-	looked *rules.Set
+	// looked is the generation of the rules that had done with it last, 0 for none: nothing was left to do, to wait for
+	// or to be tried again.
+	looked int
 	// waiting are the rules that waited for time to pass, or for a cache, when it was
 	// evaluated last.
 	waiting []plan.Rule

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -71,15 +73,30 @@ func (e *Engine) conclude(now *active, key Key, result guard.Outcome) {
 	switch {
 	case !owe:
 		if record != nil {
-			record.looked = now.set
+			record.looked = now.generation
 		}
 		freed = e.barrier.looked(key)
-	case record == nil || record.looked != now.set:
+	case record == nil || !e.lookedAt(now, key, record):
 		freed = e.barrier.passOver(key, rules)
 	}
 	if freed && e.house != nil {
 		e.house.wake()
 	}
+}
+
+// lookedAt reports whether the rules in effect have done with an object before: those that are about it have not changed
+// since.
+func (e *Engine) lookedAt(now *active, key Key, record *record) bool {
+	if record.looked == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(now.of[key.GVR], func(cache informer.Key) bool {
+		if now.changedAt[cache] <= record.looked || cache.Namespace != "" && cache.Namespace != key.Namespace {
+			return false
+		}
+		view := e.caches.View(cache, key.Namespace, key.Name)
+		return !view.Synced || view.Object != nil
+	})
 }
 
 // retry waits longer with each failure, and at least as long as the API server

@@ -13,7 +13,7 @@ import (
 	types "github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
-func decode(t *testing.T, text string) map[string]any {
+func decode(t testing.TB, text string) map[string]any {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -37,13 +37,13 @@ spec:
 `
 
 // load compiles rules, which are written without the head of their set.
-func load(t *testing.T, text string) *rules.Set {
+func load(t testing.TB, text string) *rules.Set {
 	t.Helper()
 	return compile(t, rules.Options{}, head+"  rules:\n"+text)
 }
 
 // families compiles rules of which the kinds are known.
-func families(t *testing.T, text string) *rules.Set {
+func families(t testing.TB, text string) *rules.Set {
 	t.Helper()
 	return compile(t, rules.Options{Schemas: types.NewCatalog(kinds{})}, head+`    gadgets: {group: example.com, version: v1, resource: gadgets}
     items: {group: example.com, version: v1, resource: items}
@@ -53,7 +53,7 @@ func families(t *testing.T, text string) *rules.Set {
 `+text)
 }
 
-func compile(t *testing.T, options rules.Options, sets ...string) *rules.Set {
+func compile(t testing.TB, options rules.Options, sets ...string) *rules.Set {
 	t.Helper()
 	var files []document.File
 	for _, text := range sets {

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
-// SetRules replaces the rules as a whole. Informers that both sets want are
-// left alone. Objects are looked at again, since the new rules may want
-// something else of them.
+// SetRules replaces the rules as a whole. Informers that both sets want are left alone. Objects are looked at again of
+// which rules may want something else now: those that a rule watches, or has watched, which is new, gone or has changed.
+// The same set once more has all objects looked at again.
 //
 // Rules that need caches which do not run yet, in place of others that do, take effect
 // once these are complete, and those from before stay in effect until then: see
@@ -62,41 +64,79 @@ func (e *Engine) awaited(next *active) []informer.Key {
 	})
 }
 
-// goOver puts rules into effect.
+// goOver puts rules into effect. Objects are looked at again that rules are about which have changed; the same set once
+// more has all of them looked at.
 func (e *Engine) goOver(now *active) error {
 	if e.house != nil {
 		e.house.halt()
 		defer e.house.resume()
 	}
 	e.next.end()
-	before := e.active.Swap(now) // First, since the caches may tell something at once.
-	keys := now.caches()
-	if err := e.want(keys); err != nil {
+	before := e.active.Load()
+	changed := now.set.Rules()
+	if before.set != now.set {
+		changed = rules.Changes(before.set, now.set)
+	}
+	now.follow(before, changed)
+	e.active.Store(now) // First, since the caches may tell something at once.
+	again := e.selected(before, changed)
+	if err := e.want(now.caches()); err != nil {
 		e.active.Store(before)
 		return e.stay(err)
 	}
 	e.guards.limits.Follow(now.rules, e.house == nil)
 	e.guards.conflicts.Follow(before.set, now.set)
 	e.refuse(now)
-	for _, key := range keys {
-		if now.watched[key] {
+	concerned := now.concerned(changed)
+	for _, key := range now.all {
+		if concerned[key] {
 			e.enqueueAll(key)
 		}
 	}
 	for _, family := range now.families {
-		e.enqueueOrphans(family)
+		if slices.ContainsFunc(changed, func(rule *rules.Rule) bool { return rule.ID == family.Rule }) {
+			e.enqueueOrphans(family)
+		}
 	}
-	// What is remembered of objects that nobody watches any more is forgotten
-	// when they are looked at and not found.
-	e.enqueueEach(e.memory.keys())
+	e.enqueueEach(again)
 	return nil
+}
+
+// selected lists the objects that rules were about which have changed, as long as their caches are there: nobody may
+// watch them any more. With them are those that failing rules wait for a change of the rules to try again, and what
+// is gone.
+func (e *Engine) selected(before *active, changed []*rules.Rule) []Key {
+	var out []Key
+	incomplete := map[schema.GroupVersionResource]bool{}
+	for cache := range before.concerned(changed) {
+		for _, name := range e.caches.Names(cache) {
+			out = append(out, Key{GVR: cache.GVR, Namespace: name.Namespace, Name: name.Name})
+		}
+		incomplete[cache.GVR] = incomplete[cache.GVR] || !e.caches.View(cache, "", "").Synced
+	}
+	for _, rule := range changed {
+		for _, selection := range rule.Watches() { // It may have left something of what no cache has.
+			incomplete[selection.GVR] = incomplete[selection.GVR] || rule.Lingers()
+		}
+	}
+	for _, key := range e.memory.keys() {
+		if key.UID != "" || incomplete[key.GVR] {
+			out = append(out, key)
+		}
+	}
+	for _, c := range e.Quarantined() {
+		out = append(out, c.Key)
+	}
+	return out
 }
 
 // stay goes back to the caches of the rules in effect.
 func (e *Engine) stay(err error) error {
 	e.next.end()
 	before := e.active.Load()
-	e.active.Store(before.beside(nil))
+	kept := before.beside(nil)
+	kept.generation++ // For a moment the others were in effect, and some objects may know of theirs.
+	e.active.Store(kept)
 	return fmt.Errorf("changing the rules: %w", errors.Join(err, e.want(before.caches())))
 }
 

@@ -47,7 +47,7 @@ func Compile(sets []*spec.Set, options Options) (*Set, document.Errors) {
 	out.warnings = append(errs, sensitiveNotes(all, options)...).Sorted()
 	out.kinds = kindsOf(sets, options.Schemas)
 	if options.Schemas != nil {
-		out.canonical = options.Schemas.Canonical
+		out.schemas = []schemas{{out.kinds, options.Schemas}}
 	}
 	return out, nil
 }

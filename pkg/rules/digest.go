@@ -44,3 +44,7 @@ func (r *Rule) AsksToResume() bool { return slices.Contains(r.set.Resume, r.ID.N
 
 // Watches lists what the rule watches, each once. The slice is shared: read only.
 func (r *Rule) Watches() []plan.Selection { return r.selections }
+
+// Lingers reports whether the rule has a say about objects that it does not select any more: it may have left
+// something of it.
+func (r *Rule) Lingers() bool { return r.onDelete != nil || r.prunes != nil }

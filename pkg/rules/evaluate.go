@@ -56,7 +56,7 @@ func (r *Rule) concerns(s *Snapshot) bool {
 		return len(r.prunes) > 0
 	case r.watches(s.SelectedBy):
 		return true
-	case r.onDelete == nil && r.prunes == nil:
+	case !r.Lingers():
 		return false
 	default:
 		return !slices.ContainsFunc(r.selections, func(selection plan.Selection) bool {
@@ -100,7 +100,7 @@ func (e *evaluation) add(rule *Rule) {
 
 func (e *evaluation) plan() plan.Plan {
 	state := e.snapshot.State
-	options := plan.Options{Separate: state.Separate, Ineffective: state.Ineffective, Canonical: e.set.canonical}
+	options := plan.Options{Separate: state.Separate, Ineffective: state.Ineffective, Canonical: e.set.canonical()}
 	out := plan.Build(e.wishes, options)
 	refused := out.Decisions
 	out.Events, out.Decisions = e.events, e.decisions

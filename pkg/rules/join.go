@@ -31,28 +31,11 @@ func Join(sets ...*Set) *Set {
 		}
 	}
 	out := newSet(all)
-	out.kinds, out.warnings, out.canonical = kinds, warnings.Sorted(), canonicalOf(sets)
+	out.kinds, out.warnings = kinds, warnings.Sorted()
+	for _, set := range sets {
+		out.schemas = append(out.schemas, set.schemas...)
+	}
 	return out
-}
-
-// canonicalOf asks the first set that knows the resource: each may have been compiled
-// with other schemas.
-func canonicalOf(sets []*Set) func(apischema.GroupVersionResource, map[string]any) map[string]any {
-	sets = slices.DeleteFunc(slices.Clone(sets), func(s *Set) bool { return s.canonical == nil })
-	switch len(sets) {
-	case 0:
-		return nil
-	case 1:
-		return sets[0].canonical
-	}
-	return func(gvr apischema.GroupVersionResource, object map[string]any) map[string]any {
-		knows := func(s *Set) bool {
-			_, known := s.kinds[gvr]
-			return known
-		}
-		at := slices.IndexFunc(sets, knows)
-		return sets[max(at, 0)].canonical(gvr, object)
-	}
 }
 
 // Of returns the set of the rules that act as one identity, with what is known of
@@ -79,7 +62,7 @@ func (s *Set) Only(keep func(*Rule) bool) *Set {
 		}
 	}
 	out := newSet(own)
-	out.kinds, out.canonical = kinds, s.canonical
+	out.kinds, out.schemas = kinds, s.schemas
 	for _, warning := range s.warnings {
 		if files[warning.File] {
 			out.warnings = append(out.warnings, warning)

@@ -76,6 +76,73 @@ func TestSameCondition(t *testing.T) {
 	}
 }
 
+// TestChanges holds which rules want something else than before, so that what they watch is to be looked at again.
+func TestChanges(t *testing.T) {
+	before := loaded(t, conditional)
+	another := conditional[strings.Index(conditional, "  - name: two"):]
+	tests := map[string]struct {
+		reason   string
+		old, new string
+		params   []rules.Param
+		want     string
+	}{
+		"Nothing":     {"Nothing has changed.", "", "", nil, ""},
+		"Spacing":     {"It means the same.", "when: low", "when:   low", nil, ""},
+		"Description": {"It decides nothing.", "it has one", "another", nil, ""},
+		"Action":      {"One wants something else.", "message: low", "message: lower", nil, "one one"},
+		"Other":       {"And so does the other.", "reason: Seen", "reason: Spotted", nil, "two two"},
+		"Limits":      {"It may do more.", "for: 5m", "for: 5m\n    limits: {maxObjects: 1}", nil, "one one"},
+		"Suspended":   {"It does nothing any more.", "for: 5m", "for: 5m\n    suspend: true", nil, "one one"},
+		"Selector":    {"All rules of a set may use its resources.", "a=b", "a=c", nil, "one one two two"},
+		"Params":      {"And its params.", "", "", []rules.Param{{Set: "set", Name: "least", Value: "4"}}, "one one two two"},
+		"Gone":        {"What it watched is nobody's.", another, "", nil, "two"},
+		"New":         {"Nobody has looked for it.", another, another + strings.ReplaceAll(another, "two", "three"), nil, "three"},
+		"Renamed":     {"It is another one.", "name: two", "name: three", nil, "three two"},
+		"Before":      {"The order of those that stay is the same.", "  rules:\n", "  rules:\n" + strings.ReplaceAll(another, "two", "three"), nil, "three"},
+		"Order":       {"Another rule has its way in a conflict.", "", "", nil, "one two two one"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			text := conditional
+			if tc.old != "" {
+				text = strings.ReplaceAll(text, tc.old, tc.new)
+			}
+			if name == "Order" {
+				text = strings.Replace(strings.TrimSuffix(text, another), "  rules:\n", "  rules:\n"+another, 1)
+			}
+			var got []string
+			for _, rule := range rules.Changes(before, loaded(t, text, tc.params...)) {
+				got = append(got, rule.ID.Name)
+			}
+			if strings.Join(got, " ") != tc.want {
+				t.Errorf("%s Changed are %v, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestChangesOfSchemas holds that rules want something else where other schemas tell what is stored.
+func TestChangesOfSchemas(t *testing.T) {
+	files := []document.File{{Name: "r.yaml", Data: []byte(typedHead + oneRule("pods", noted))}}
+	load := func(options rules.Options) *rules.Set {
+		set, errs := rules.Load(files, options)
+		if set == nil {
+			t.Fatal(errs.Render())
+		}
+		return set
+	}
+	with, again, without := load(typed(t)), load(typed(t)), load(rules.Options{})
+	if changed := rules.Changes(with, again); len(changed) > 0 {
+		t.Errorf("the schemas say the same, and %d rules have changed", len(changed))
+	}
+	if changed := rules.Changes(without, with); len(changed) == 0 {
+		t.Error("nothing was known before, and no rule has changed")
+	}
+	if changed := rules.Changes(with, rules.Join(again)); len(changed) > 0 {
+		t.Errorf("to be joined is no change, and %d rules have changed", len(changed))
+	}
+}
+
 func TestWatches(t *testing.T) {
 	set := loaded(t, conditional)
 	pods := plan.Selection{GVR: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, LabelSelector: "a=b"}

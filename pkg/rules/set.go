@@ -25,7 +25,7 @@ type Set struct {
 	related    []plan.Selection
 	kinds      map[schema.GroupVersionResource]plan.Kind
 	warnings   document.Errors
-	canonical  func(schema.GroupVersionResource, map[string]any) map[string]any // nil without schemas
+	schemas    []schemas
 }
 
 // Rule is one compiled rule.

@@ -1,0 +1,75 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
+)
+
+// manyRules are rules that watch all widgets, and want what [widgetWith] has.
+func manyRules(n int, when string) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "\n  - {name: rule-%d, watch: widgets, when: %s, actions: [{patch: {merge: {spec: {field%d: 1}}}}]}\n", i, when, i)
+	}
+	return text.String()
+}
+
+func widgetWith(name string, fields int) string {
+	var text strings.Builder
+	for i := range fields {
+		fmt.Fprintf(&text, ", field%d: 1", i)
+	}
+	return fmt.Sprintf(`{metadata: {namespace: ns, name: %s, labels: {app: x}}, spec: {size: 1%s}}`, name, text.String())
+}
+
+// conditions are for rules that do not match, and for those that match and want nothing more.
+var conditions = map[string]string{"unmatched": "object.spec.size > 100", "matched": "object.spec.size > 0"}
+
+// driven is an engine that counts evaluations, and does nothing by itself.
+func driven(b *testing.B, c *cluster, text string) *engine.Engine {
+	b.Helper()
+	c.tune = func(o *engine.Options) { o.Queue = queue.New[engine.Key](queue.FIFO) }
+	e := c.engine()
+	if err := e.Start(families(b, text)); err != nil {
+		b.Fatal(err)
+	}
+	drain(b, e)
+	return e
+}
+
+func drain(b *testing.B, e *engine.Engine) {
+	b.Helper()
+	if report, err := e.Drain(b.Context()); err != nil || len(report.Failures) > 0 {
+		b.Fatal(err, report)
+	}
+}
+
+// BenchmarkReload is what is looked at again when a rule over one object is edited, beside 50 others over 1,000 objects.
+func BenchmarkReload(b *testing.B) {
+	c := newCluster()
+	for i := range 1000 {
+		c.put(b, widgetWith(fmt.Sprintf("w-%d", i), 0))
+	}
+	c.put(b, `{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: only}, spec: {size: 1}}`)
+	text := func(edit int) string {
+		return manyRules(50, conditions["unmatched"]) +
+			fmt.Sprintf("\n  - {name: items, watch: items, when: object.spec.size > %d, actions: [{patch: {merge: {spec: {x: 1}}}}]}\n", 100+edit)
+	}
+	e := driven(b, c, text(0))
+	before, edits := c.seen.of(&c.seen.evaluated), 0
+	for b.Loop() {
+		edits++
+		b.StopTimer()
+		set := families(b, text(edits))
+		b.StartTimer()
+		if err := e.SetRules(set); err != nil {
+			b.Fatal(err)
+		}
+		drain(b, e)
+	}
+	b.ReportMetric(float64(c.seen.of(&c.seen.evaluated)-before)/float64(edits), "evaluations/op")
+}

@@ -1,0 +1,53 @@
+package rules
+
+import (
+	"reflect"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
+
+// schemas are those that some rules were compiled with, and the resources that these declare and the schemas have.
+type schemas struct {
+	kinds   map[apischema.GroupVersionResource]plan.Kind
+	catalog *schema.Catalog
+}
+
+// catalog returns the schemas by which objects of a resource are written, nil for none. Sets that are joined may
+// have been compiled with different ones: the first that has the resource counts.
+func (s *Set) catalog(gvr apischema.GroupVersionResource) *schema.Catalog {
+	for _, known := range s.schemas {
+		if _, has := known.kinds[gvr]; has {
+			return known.catalog
+		}
+	}
+	if len(s.schemas) > 0 {
+		return s.schemas[0].catalog
+	}
+	return nil
+}
+
+// canonical is for [plan.Options].
+func (s *Set) canonical() func(apischema.GroupVersionResource, map[string]any) map[string]any {
+	if len(s.schemas) == 0 {
+		return nil
+	}
+	return func(gvr apischema.GroupVersionResource, object map[string]any) map[string]any {
+		return s.catalog(gvr).Canonical(gvr, object)
+	}
+}
+
+// sameSchema reports whether two sets know the same of a resource.
+func (s *Set) sameSchema(other *Set, gvr apischema.GroupVersionResource) bool {
+	return s.kinds[gvr] == other.kinds[gvr] && (s.catalog(gvr) == other.catalog(gvr) || reflect.DeepEqual(s.typeOf(gvr), other.typeOf(gvr)))
+}
+
+func (s *Set) typeOf(gvr apischema.GroupVersionResource) *schema.Type {
+	found := s.catalog(gvr).Resource(gvr)
+	if found == nil {
+		return nil
+	}
+	return found.Type
+}
