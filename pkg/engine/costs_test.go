@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -46,6 +47,46 @@ func drain(b *testing.B, e *engine.Engine) {
 	if report, err := e.Drain(b.Context()); err != nil || len(report.Failures) > 0 {
 		b.Fatal(err, report)
 	}
+}
+
+// BenchmarkState is what is kept of each object and each rule that watches it.
+func BenchmarkState(b *testing.B) {
+	const objects = 1000
+	kept := func(b *testing.B, rules int, when string) float64 {
+		c := newCluster()
+		for i := range objects {
+			c.put(b, widgetWith(fmt.Sprintf("w-%d", i), 101))
+		}
+		set := families(b, manyRules(rules, when))
+		before := heap()
+		e := c.engine()
+		if _, err := e.Settle(b.Context(), set); err != nil {
+			b.Fatal(err)
+		}
+		after := heap()
+		runtime.KeepAlive(set)
+		runtime.KeepAlive(e)
+		return float64(after-before) / objects
+	}
+	for name, when := range conditions {
+		b.Run(name, func(b *testing.B) {
+			var one, many float64
+			for b.Loop() {
+				one, many = kept(b, 1, when), kept(b, 101, when)
+			}
+			b.ReportMetric(one, "B/object")
+			b.ReportMetric((many-one)/100, "B/(object*rule)")
+		})
+	}
+}
+
+func heap() int64 {
+	for range 3 {
+		runtime.GC()
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc) //nolint:gosec // Nobody has so much.
 }
 
 // BenchmarkReload is what is looked at again when a rule over one object is edited, beside 50 others over 1,000 objects.

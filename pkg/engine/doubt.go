@@ -24,11 +24,8 @@ func (a *attempt) inDoubt(rule plan.Rule) []plan.Operation {
 
 // beginIf begins the episodes of a rule provided that writes were carried out. Once they can be
 // read, the rule may want nothing more: this is the last time that it tells of them.
-func (a *attempt) beginIf(doubtful []plan.Operation, rule plan.Rule, events []plan.Event) {
+func (a *attempt) beginIf(doubtful []plan.Operation, events []plan.Event) {
 	for _, event := range events {
-		if event.Rule != rule {
-			continue
-		}
 		at := slices.IndexFunc(a.record.unrecorded, func(p pending) bool {
 			return p.provided != nil && episodeOf(p.event) == episodeOf(event)
 		})
@@ -45,12 +42,12 @@ func (a *attempt) beginIf(doubtful []plan.Operation, rule plan.Rule, events []pl
 // ascertain judges what was told of a rule in doubt, now that it has done all that it wants.
 // What it wants still is certain. Of the rest nobody can tell any more what it was, once the
 // rule has written again.
-func (a *attempt) ascertain(rule plan.Rule, current map[episode]bool) {
+func (a *attempt) ascertain(rule plan.Rule, current []episode) {
 	var kept []pending
 	for _, p := range a.record.unrecorded {
 		switch {
 		case p.provided == nil || p.event.Rule != rule:
-		case current[episodeOf(p.event)]:
+		case slices.Contains(current, episodeOf(p.event)):
 			p.provided = nil
 		case a.Wrote[rule]:
 			a.record.retract(p)
@@ -63,10 +60,10 @@ func (a *attempt) ascertain(rule plan.Rule, current map[episode]bool) {
 
 // retract ends the episode of an Event as if it had never been wanted.
 func (r *record) retract(p pending) {
-	episodes := r.episodes[p.event.Rule]
-	delete(episodes, episodeOf(p.event))
-	if len(episodes) == 0 && !p.again {
-		delete(r.episodes, p.event.Rule)
+	r.episodes = slices.DeleteFunc(r.episodes, func(e episode) bool { return e == episodeOf(p.event) })
+	others := func(e episode) bool { return e.rule.Value() == p.event.Rule }
+	if !p.again && !slices.ContainsFunc(r.episodes, others) {
+		r.unknown = append(r.unknown, p.event.Rule)
 	}
 }
 

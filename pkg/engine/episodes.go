@@ -2,8 +2,9 @@ package engine
 
 import (
 	"context"
-	"maps"
+	"hash/maphash"
 	"slices"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -12,15 +13,19 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// episode is the time during which a rule keeps wanting the same Event of an
-// object. It is comparable.
+// episode is the time during which a rule keeps wanting the same Event of an object. It is comparable, and small: there
+// may be one for each object and rule.
 type episode struct {
-	rule                          plan.Rule
-	kind, reason, action, message string
+	rule unique.Handle[plan.Rule]
+	text uint64 // a hash of what the Event says
 }
 
+var hashOfTexts = maphash.MakeSeed()
+
 func episodeOf(event plan.Event) episode {
-	return episode{event.Rule, event.Type, event.Reason, event.Action, event.Message}
+	return episode{
+		unique.Make(event.Rule), maphash.Comparable(hashOfTexts, [4]string{event.Type, event.Reason, event.Action, event.Message}),
+	}
 }
 
 // pending is an Event that is still to be recorded.
@@ -43,13 +48,26 @@ const maxPending = 20
 // episode. An episode ends when its rule is evaluated and no longer wants the
 // Event; those of a paused rule go on as they were, unless it has just written.
 func (a *attempt) notify(ctx context.Context, decided plan.Plan) {
+	events := decided.Events // In the order of the decisions.
+	var unknown []plan.Rule
 	for _, decision := range decided.Decisions {
-		if a.concluded(decision) {
-			a.begin(decision.Rule, decided.Events)
-		} else if doubtful := a.inDoubt(decision.Rule); doubtful != nil {
-			a.beginIf(doubtful, decision.Rule, decided.Events)
+		rule, n := decision.Rule, 0
+		for n < len(events) && events[n].Rule == rule {
+			n++
 		}
+		if a.concluded(decision) {
+			a.begin(rule, events[:n])
+		} else {
+			if !a.known(rule) {
+				unknown = append(unknown, rule)
+			}
+			if doubtful := a.inDoubt(rule); doubtful != nil {
+				a.beginIf(doubtful, events[:n])
+			}
+		}
+		events = events[n:]
 	}
+	a.evaluated(decided, unknown)
 	if err := a.engine.recordPending(ctx, a.record); err != nil {
 		a.outcome.Fail(guard.Failure{Err: err})
 		if text := err.Error(); text != a.record.silent {
@@ -59,6 +77,29 @@ func (a *attempt) notify(ctx context.Context, decided plan.Plan) {
 		return
 	}
 	a.record.silent = ""
+}
+
+// known reports whether it is known which Events a rule wanted before. Before its first evaluation it is not known
+// whether an earlier process has recorded what it wants now.
+func (a *attempt) known(rule plan.Rule) bool {
+	return a.now.since[rule] <= a.record.evaluated && !slices.Contains(a.record.unknown, rule) ||
+		slices.ContainsFunc(a.record.episodes, func(e episode) bool { return e.rule.Value() == rule })
+}
+
+// evaluated notes which rules have been evaluated, but for those of which that is not known yet, and those that could not
+// be asked.
+func (a *attempt) evaluated(decided plan.Plan, unknown []plan.Rule) {
+	for _, rule := range a.asked.unasked {
+		asked := func(d plan.Decision) bool { return d.Rule == rule }
+		if !a.known(rule) && !slices.ContainsFunc(decided.Decisions, asked) {
+			unknown = append(unknown, rule)
+		}
+	}
+	if a.record.evaluated != a.now.generation {
+		gone := func(e episode) bool { return a.now.since[e.rule.Value()] == 0 }
+		a.record.episodes = slices.DeleteFunc(a.record.episodes, gone)
+	}
+	a.record.evaluated, a.record.unknown = a.now.generation, unknown
 }
 
 // concluded reports whether this attempt says how a rule's episodes go on. What a
@@ -75,34 +116,44 @@ func (a *attempt) concluded(decision plan.Decision) bool {
 
 // begin compares the Events that a rule wants with those of its episodes.
 func (a *attempt) begin(rule plan.Rule, events []plan.Event) {
-	events = slices.DeleteFunc(slices.Clone(events), func(event plan.Event) bool { return event.Rule != rule })
-	current := map[episode]bool{}
-	for _, event := range events {
-		current[episodeOf(event)] = true
+	if len(events)+len(a.record.episodes)+len(a.record.unrecorded) == 0 {
+		return
+	}
+	current := make([]episode, len(events))
+	for i, event := range events {
+		current[i] = episodeOf(event)
 	}
 	a.ascertain(rule, current)
-	// Before its first evaluation it is not known whether an earlier process
-	// recorded this very episode.
-	previous, known := a.record.episodes[rule]
-	for _, event := range events {
-		if !previous[episodeOf(event)] {
+	known := a.known(rule)
+	for i, event := range events {
+		if !slices.Contains(a.record.episodes, current[i]) {
 			a.record.unrecorded = append(a.record.unrecorded, pending{event: event, hidden: a.asked.hidden, again: known})
 		}
 	}
-	a.record.episodes[rule] = current
+	over := func(e episode) bool { return e.rule.Value() == rule && !slices.Contains(current, e) }
+	a.record.episodes = slices.DeleteFunc(a.record.episodes, over)
+	for _, e := range current {
+		a.record.add(e)
+	}
 	a.bound(rule)
+}
+
+// add notes an episode that is under way.
+func (r *record) add(e episode) (isNew bool) {
+	if slices.Contains(r.episodes, e) {
+		return false
+	}
+	r.episodes = append(r.episodes, e)
+	return true
 }
 
 // interject begins the episode of an Event beside those of its rule, which go on, and
 // reports whether it is a new one.
 func (a *attempt) interject(event plan.Event) bool {
-	previous, known := a.record.episodes[event.Rule]
-	if previous[episodeOf(event)] {
+	known := a.known(event.Rule)
+	if !a.record.add(episodeOf(event)) {
 		return false
 	}
-	current := map[episode]bool{episodeOf(event): true}
-	maps.Copy(current, previous)
-	a.record.episodes[event.Rule] = current
 	a.record.unrecorded = append(a.record.unrecorded, pending{event: event, hidden: a.asked.hidden, again: known})
 	a.bound(event.Rule)
 	return true
@@ -114,7 +165,7 @@ func (a *attempt) warn(rule plan.Rule, reason, message string) {
 	if a.Key.UID != "" {
 		return
 	}
-	_, again := a.record.episodes[rule] // What is told may have come to an end before.
+	again := a.known(rule) // What is told may have come to an end before.
 	a.record.unrecorded = append(a.record.unrecorded, pending{again: again, aside: true, hidden: a.asked.hidden, event: a.asked.hidden.event(plan.Event{
 		Rule: rule, Type: corev1.EventTypeWarning, Reason: reason, Action: reason, Message: message,
 		Regarding: plan.Object{

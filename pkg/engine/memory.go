@@ -54,9 +54,12 @@ type record struct {
 	// separate says that a request joined from several rules was refused: each
 	// rule is sent on its own.
 	separate bool
-	// episodes are those under way, of each rule that has been evaluated and
-	// carried out to the end since the start.
-	episodes map[plan.Rule]map[episode]bool
+	// episodes are those under way. evaluated is the generation of the rules that have looked at the object last, 0 for
+	// none, and unknown are those of them that have never been carried out to the end: which Events they wanted before
+	// is not known.
+	episodes  []episode
+	evaluated int
+	unknown   []plan.Rule
 	// unrecorded are the Events that are still to be recorded.
 	unrecorded []pending
 	// reported is what was logged of each rule, so that it is logged once.
@@ -65,7 +68,7 @@ type record struct {
 	refused map[plan.Rule]string
 	// silent is why Events could not be recorded, as it was logged.
 	silent string
-	// recorded is for who asks.
+	// recorded is what is told of the last decisions to whoever asks.
 	recorded recorded
 }
 
@@ -87,10 +90,7 @@ func (m *memory) of(key Key, uid types.UID) *record {
 	if m.records == nil {
 		m.records = map[Key]*record{}
 	}
-	fresh := &record{
-		uid: uid, ineffective: plan.Marks{},
-		episodes: map[plan.Rule]map[episode]bool{}, reported: map[plan.Rule]string{},
-	}
+	fresh := &record{uid: uid}
 	m.records[key] = fresh
 	return fresh
 }

@@ -66,7 +66,7 @@ func (e *Engine) conclude(now *active, key Key, result guard.Outcome) {
 	var waiting []plan.Rule
 	if record != nil {
 		waiting = record.waiting
-		record.recorded.conclude(result)
+		record.recorded.conclude(result, record.reported)
 	}
 	rules, owe := result.Owed(waiting)
 	freed := false
@@ -189,25 +189,23 @@ var errUnsettled = fmt.Errorf("%w: after %d rounds of writes its rules still wan
 
 // decide asks the rules, and returns what they want and what they asked.
 func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.Plan, *source) {
-	related := &source{engine: e, asker: key, watched: seen.Object}
+	asked := &source{engine: e, asker: key, watched: seen.Object}
 	defer func() {
 		if cause := recover(); cause != nil {
-			panic(related.masker(seen, plan.Plan{}).panicked(cause))
+			panic(asked.masker(seen, plan.Plan{}).panicked(cause))
 		}
 	}()
-	seen.Related, seen.Explain = related, e.options.Explain
-	seen.State = rules.State{
-		HeldSince: record.held.under(now.set), Separate: record.separate, Ineffective: record.ineffective,
+	if len(seen.unsure) > 0 {
+		asked.unasked = now.set.Watching(seen.unsure)
 	}
-	decided := now.set.Evaluate(seen.Snapshot)
+	seen.State = rules.State{HeldSince: record.held.under(now.set), Separate: record.separate, Ineffective: record.ineffective}
+	decided := e.ask(now, &seen, asked)
+	asked.done()
 	record.due = !record.rest.IsZero() && !seen.Now.Before(record.rest)
 	record.rest = time.Time{}
 	if len(decided.Operations) == 0 {
 		record.rest = decided.LookAgainAt
 	}
-	related.done()
-	related.hidden = related.masker(seen, decided)
-	related.hidden.plan(&decided)
 	if n := len(decided.Suppressed); n > 0 {
 		e.options.Observer.Spared(key, n)
 	}
@@ -216,14 +214,23 @@ func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.
 	}
 	record.waiting = nil
 	for _, decision := range decided.Decisions {
-		if waits(decision) || decision.Outcome == plan.Skipped && !related.whole() {
+		if waits(decision) || decision.Outcome == plan.Skipped && !asked.whole() {
 			record.waiting = append(record.waiting, decision.Rule)
 		}
 	}
 	record.held = record.held.after(now.set, decided.Decisions, seen.unsure)
-	record.recorded.decide(seen.Now, decided, len(seen.unsure) > 0)
+	record.recorded.decide(seen.Now, decided.Decisions, record.held, len(seen.unsure) > 0)
 	e.report(key, record, decided.Decisions)
-	return decided, related
+	return decided, asked
+}
+
+// ask evaluates the rules. What they decide tells no values of Secrets.
+func (e *Engine) ask(now *active, seen *sight, asked *source) plan.Plan {
+	seen.Related, seen.Explain = asked, e.options.Explain
+	decided := now.set.Evaluate(seen.Snapshot)
+	asked.hidden = asked.masker(*seen, decided)
+	asked.hidden.plan(&decided)
+	return decided
 }
 
 // forget drops all that is remembered of an object. What has failed is tried again, so the guards remember that.
@@ -257,6 +264,9 @@ func (e *Engine) report(key Key, record *record, decisions []plan.Decision) {
 		}
 		if record.reported[decision.Rule] == decision.Reason {
 			continue
+		}
+		if record.reported == nil {
+			record.reported = map[plan.Rule]string{}
 		}
 		record.reported[decision.Rule] = decision.Reason
 		e.log(key).Warn("rule did not act",

@@ -16,59 +16,80 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
-// TestRecordedKeepsItsPlace holds what is kept of a rule from one decision to the next.
-func TestRecordedKeepsItsPlace(t *testing.T) {
+// TestRecordedKeeps holds what is kept of a rule from one decision to the next: of one that does not match nothing, unless
+// it has written.
+func TestRecordedKeeps(t *testing.T) {
 	one, two := plan.Rule{Set: "s", Name: "one"}, plan.Rule{Set: "s", Name: "two"}
 	at := func(minute int) time.Time { return time.Unix(0, 0).Add(time.Duration(minute) * time.Minute).UTC() }
-	decide := func(decisions ...plan.Decision) plan.Plan { return plan.Plan{Decisions: decisions} }
-	matched := plan.Decision{Rule: one, Outcome: plan.Matched}
+	matched, other := plan.Decision{Rule: one, Outcome: plan.Matched}, plan.Decision{Rule: two, Outcome: plan.Matched}
+	unmatched := plan.Decision{Rule: one, Outcome: plan.Unmatched}
+	audited := plan.Decision{Rule: one, Outcome: plan.Matched, Audited: true}
 	record := func(rule plan.Rule, outcome plan.Outcome, looked, since, written time.Time) trace.Record {
 		return trace.Record{Rule: trace.RuleOf(rule), Outcome: outcome, At: looked, Since: since, WrittenAt: written}
 	}
+	never := time.Time{}
+	type step struct {
+		decisions []plan.Decision
+		partly    bool
+		wrote     write.Class
+	}
 	cases := map[string]struct {
 		reason string
-		happen func(*recorded)
+		steps  []step
+		kept   int
 		want   []trace.Record
 	}{
-		"nothing": {"No rule has looked.", func(*recorded) {}, nil},
-		"again": {"It decides so since the first time.", func(r *recorded) {
-			r.decide(at(1), decide(matched), false)
-			r.decide(at(2), decide(matched), false)
-		}, []trace.Record{record(one, plan.Matched, at(2), at(1), time.Time{})}},
-		"otherwise": {"It decides otherwise now, and has written before.", func(r *recorded) {
-			r.decide(at(1), decide(matched), false)
-			r.wrote(at(2), []plan.Rule{one, two}, write.Written)
-			r.decide(at(3), decide(plan.Decision{Rule: one, Outcome: plan.Unmatched}), false)
-		}, []trace.Record{record(one, plan.Unmatched, at(3), at(3), at(2))}},
-		"audited": {"To act and to report are not the same.", func(r *recorded) {
-			r.decide(at(1), decide(matched), false)
-			r.decide(at(2), decide(plan.Decision{Rule: one, Outcome: plan.Matched, Audited: true}), false)
-			r.decide(at(3), decide(matched), false)
-		}, []trace.Record{record(one, plan.Matched, at(3), at(3), time.Time{})}},
-		"not written": {"Only what changed something counts.", func(r *recorded) {
-			r.decide(at(1), decide(matched), false)
-			for _, class := range []write.Class{write.Unchanged, write.Simulated, write.Terminal, write.Audited} {
-				r.wrote(at(2), []plan.Rule{one}, class)
-			}
-		}, []trace.Record{record(one, plan.Matched, at(1), at(1), time.Time{})}},
-		"left": {"A rule that has no say any more is forgotten.", func(r *recorded) {
-			r.decide(at(1), decide(matched, plan.Decision{Rule: two, Outcome: plan.Matched}), false)
-			r.decide(at(2), decide(plan.Decision{Rule: two, Outcome: plan.Matched}), false)
-		}, []trace.Record{record(two, plan.Matched, at(2), at(1), time.Time{})}},
-		"late": {"Unless it could not be asked.", func(r *recorded) {
-			r.decide(at(1), decide(matched, plan.Decision{Rule: two, Outcome: plan.Matched}), false)
-			r.decide(at(2), decide(plan.Decision{Rule: two, Outcome: plan.Matched}), true)
-			r.decide(at(3), decide(matched), true)
-		}, []trace.Record{record(one, plan.Matched, at(3), at(1), time.Time{}), record(two, plan.Matched, at(2), at(1), time.Time{})}},
+		"nothing":   {"No rule has looked.", nil, 0, nil},
+		"again":     {"It decides so since the first time.", []step{{decisions: []plan.Decision{matched}}, {decisions: []plan.Decision{matched}}}, 1, []trace.Record{record(one, plan.Matched, at(2), at(1), never)}},
+		"unmatched": {"There are too many of them.", []step{{decisions: []plan.Decision{unmatched}}, {decisions: []plan.Decision{unmatched}}}, 0, []trace.Record{record(one, plan.Unmatched, at(2), never, never)}},
+		"over":      {"It does not match any more.", []step{{decisions: []plan.Decision{matched}}, {decisions: []plan.Decision{unmatched}}}, 0, []trace.Record{record(one, plan.Unmatched, at(2), never, never)}},
+		"otherwise": {
+			"It decides otherwise now, and has written before.",
+			[]step{{decisions: []plan.Decision{matched}, wrote: write.Written}, {decisions: []plan.Decision{unmatched}}, {decisions: []plan.Decision{unmatched}}},
+			1,
+			[]trace.Record{record(one, plan.Unmatched, at(3), at(2), at(1))},
+		},
+		"lets go": {
+			"It has written though it does not match. Since when that is so is not known.",
+			[]step{{decisions: []plan.Decision{unmatched}, wrote: write.Written}, {decisions: []plan.Decision{unmatched}}},
+			1,
+			[]trace.Record{record(one, plan.Unmatched, at(2), never, at(1))},
+		},
+		"audited": {
+			"To act and to report are not the same.",
+			[]step{{decisions: []plan.Decision{matched}}, {decisions: []plan.Decision{audited}}, {decisions: []plan.Decision{matched}}},
+			1,
+			[]trace.Record{record(one, plan.Matched, at(3), at(3), never)},
+		},
+		"unchanged": {"Only what changed something counts.", []step{{decisions: []plan.Decision{matched}, wrote: write.Unchanged}}, 1, []trace.Record{record(one, plan.Matched, at(1), at(1), never)}},
+		"simulated": {"Nothing did.", []step{{decisions: []plan.Decision{matched}, wrote: write.Simulated}}, 1, []trace.Record{record(one, plan.Matched, at(1), at(1), never)}},
+		"reported":  {"Nothing did.", []step{{decisions: []plan.Decision{matched}, wrote: write.Audited}}, 1, []trace.Record{record(one, plan.Matched, at(1), at(1), never)}},
+		"refused":   {"Nothing did.", []step{{decisions: []plan.Decision{matched}, wrote: write.Terminal}}, 1, []trace.Record{record(one, plan.Matched, at(1), at(1), never)}},
+		"left": {
+			"A rule that has no say any more is forgotten.",
+			[]step{{decisions: []plan.Decision{matched, other}}, {decisions: []plan.Decision{other}}},
+			1,
+			[]trace.Record{record(two, plan.Matched, at(2), at(1), never)},
+		},
+		"late": {
+			"Unless it could not be asked. When it decided last is not known.",
+			[]step{{decisions: []plan.Decision{matched, other}}, {decisions: []plan.Decision{other}, partly: true}, {decisions: []plan.Decision{matched}, partly: true}},
+			2,
+			[]trace.Record{record(one, plan.Matched, at(3), at(1), never), record(two, plan.Matched, never, at(1), never)},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var r recorded
-			tc.happen(&r)
 			var got trace.Memory
-			r.read(&got)
-			if diff := cmp.Diff(tc.want, got.Records); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			for i, s := range tc.steps {
+				r.decide(at(i+1), s.decisions, held{}, s.partly)
+				r.wrote(at(i+1), []plan.Rule{one}, s.wrote)
+				got = trace.Memory{}
+				r.tell(&got, plan.Plan{Decisions: s.decisions}, s.partly)
+			}
+			if diff := cmp.Diff(tc.want, got.Records); diff != "" || len(r.rules) != tc.kept {
+				t.Errorf("%s %d are kept, want %d; it tells (-want +got):\n%s", tc.reason, len(r.rules), tc.kept, diff)
 			}
 		})
 	}
@@ -103,14 +124,13 @@ func TestRecordedTroubles(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var r recorded
-			r.decide(time.Unix(1, 0), plan.Plan{Decisions: []plan.Decision{
-				{Rule: one, Outcome: plan.Matched}, {Rule: two, Outcome: plan.Failed, Reason: "wrong"},
-			}}, false)
+			decided := plan.Plan{Decisions: []plan.Decision{{Rule: one, Outcome: plan.Matched}, {Rule: two, Outcome: plan.Failed, Reason: "wrong"}}}
+			r.decide(time.Unix(1, 0), decided.Decisions, held{}, false)
 			for _, outcome := range tc.outcomes {
-				r.conclude(outcome)
+				r.conclude(outcome, map[plan.Rule]string{two: "wrong"})
 			}
 			var memory trace.Memory
-			r.read(&memory)
+			r.tell(&memory, decided, false)
 			var got []trace.Trouble
 			for _, record := range memory.Records {
 				got = append(got, record.Trouble)
@@ -131,7 +151,7 @@ func BenchmarkRecorded(b *testing.B) {
 	var r recorded
 	b.ReportAllocs()
 	for b.Loop() {
-		r.decide(time.Unix(1, 0), decided, false)
-		r.conclude(guard.Outcome{Looked: true})
+		r.decide(time.Unix(1, 0), decided.Decisions, held{}, false)
+		r.conclude(guard.Outcome{Looked: true}, nil)
 	}
 }

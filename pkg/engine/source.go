@@ -17,6 +17,10 @@ type source struct {
 	watched map[string]any // the object of the asker, nil where it is gone
 	answers map[string]answer
 	asked   []plan.Read
+	// aside says that nobody has to be told when the answers change.
+	aside bool
+	// unasked are the rules of caches of which it is not known whether they hold the object.
+	unasked []plan.Rule
 	// hidden is what must not be told of the evaluation, once that is over.
 	hidden *masker
 }
@@ -33,7 +37,9 @@ func (s *source) Read(q plan.Read) ([]map[string]any, error) {
 	if known, ok := s.answers[key]; ok {
 		return known.objects, known.err
 	}
-	s.engine.related.Ask(s.asker, q)
+	if !s.aside {
+		s.engine.related.Ask(s.asker, q)
+	}
 	var found answer
 	found.objects, found.err = s.engine.caches.Read(q)
 	if s.answers == nil {
