@@ -114,3 +114,22 @@ func BenchmarkReload(b *testing.B) {
 	}
 	b.ReportMetric(float64(c.seen.of(&c.seen.evaluated)-before)/float64(edits), "evaluations/op")
 }
+
+// BenchmarkEvent is an event on an object that 101 rules watch.
+func BenchmarkEvent(b *testing.B) {
+	for name, when := range conditions {
+		b.Run(name, func(b *testing.B) {
+			c := newCluster()
+			c.put(b, widgetWith("a", 101))
+			e := driven(b, c, manyRules(101, when))
+			key := keyOf(c.get("a"))
+			b.ReportAllocs()
+			for b.Loop() {
+				e.Look(b.Context(), key)
+			}
+			if c.count() > 0 {
+				b.Fatal("it has written")
+			}
+		})
+	}
+}

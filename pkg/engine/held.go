@@ -2,6 +2,7 @@ package engine
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -30,16 +31,21 @@ func (h held) under(set *rules.Set) map[plan.Rule]time.Time {
 // does not select the object any more, unless the cache that would tell is among
 // the unsure: a cache that lags behind breaks nothing.
 func (h held) after(set *rules.Set, decisions []plan.Decision, unsure []plan.Selection) held {
-	since := map[plan.Rule]time.Time{}
+	var since map[plan.Rule]time.Time
+	note := func(rule plan.Rule, at time.Time) {
+		if since == nil {
+			since = map[plan.Rule]time.Time{}
+		}
+		since[rule] = at
+	}
 	for rule, at := range h.under(set) {
-		if set.Watches(rule, unsure) {
-			since[rule] = at
+		if set.Watches(rule, unsure) && !slices.ContainsFunc(decisions, func(d plan.Decision) bool { return d.Rule == rule }) {
+			note(rule, at)
 		}
 	}
 	for _, decision := range decisions {
-		delete(since, decision.Rule)
 		if !decision.HeldSince.IsZero() {
-			since[decision.Rule] = decision.HeldSince
+			note(decision.Rule, decision.HeldSince)
 		}
 	}
 	if len(since) == 0 {

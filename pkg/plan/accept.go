@@ -7,53 +7,55 @@ import (
 
 // ledger is what the accepted rules want.
 type ledger struct {
-	stored storage
-	trees  map[place]*claimTree
+	stored   storage
+	accepted []Wish
+	trees    map[place]*claimTree
+	// last is the place that was asked for last, which most wishes share, with its tree.
+	last     place
+	lastTree *claimTree
 	// deleted has the first rule that deletes an object, unless that is on its
 	// way out already: whoever writes to it then contradicts nobody, and may
 	// have to for it to go.
 	deleted map[Object]Rule
-	// written has what rules want written to an object, in order. A finalizer
-	// does not count: it is there for the day on which the object is deleted.
-	written map[Object][]Wish
 }
 
 // accept drops the rules that lose a conflict, and what a rule still wants of
 // an object that it deletes.
 func accept(wishes []Wish, stored storage) (accepted []Wish, refused []Decision) {
-	l := ledger{stored: stored, trees: map[place]*claimTree{}, deleted: map[Object]Rule{}, written: map[Object][]Wish{}}
+	l := &ledger{stored: stored, accepted: make([]Wish, 0, len(wishes)), trees: map[place]*claimTree{}, deleted: map[Object]Rule{}}
 	for _, group := range byRule(wishes) {
-		if decision := l.refusal(group); decision != nil {
-			refused = append(refused, *decision)
+		claims, refusal := l.claims(group)
+		if refusal != nil {
+			refused = append(refused, *refusal)
 			continue
 		}
-		for _, wish := range group {
+		for i, wish := range group {
 			if _, gone := l.deleted[wish.Target]; gone && wish.Type != Delete {
 				continue
 			}
-			l.enter(wish)
-			accepted = append(accepted, wish)
+			l.enter(wish, claims[i])
 		}
 	}
-	return accepted, refused
+	return l.accepted, refused
 }
 
-// refusal says why a rule cannot have its wishes, nil where it can.
-func (l ledger) refusal(group []Wish) *Decision {
-	for _, wish := range group {
-		all, err := wish.claims()
-		if err != nil {
-			return &Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err}
+// claims are those of a rule's wishes, or it says why the rule cannot have them.
+func (l *ledger) claims(group []Wish) ([][]claim, *Decision) {
+	out := make([][]claim, len(group))
+	for i, wish := range group {
+		var err error
+		if out[i], err = wish.claims(); err != nil {
+			return nil, &Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err}
 		}
-		if lost := l.conflict(wish, all); lost != nil {
-			return &Decision{Rule: wish.Rule, Outcome: Withheld, Reason: lost.Error()}
+		if lost := l.conflict(wish, out[i]); lost != nil {
+			return nil, &Decision{Rule: wish.Rule, Outcome: Withheld, Reason: lost.Error()}
 		}
 	}
-	return nil
+	return out, nil
 }
 
 // conflict is what an earlier rule decides otherwise, nil where there is none.
-func (l ledger) conflict(wish Wish, all []claim) error {
+func (l *ledger) conflict(wish Wish, all []claim) error {
 	if rule, gone := l.deleted[wish.Target]; gone {
 		if wish.Type == Delete || rule == wish.Rule {
 			return nil
@@ -62,15 +64,14 @@ func (l ledger) conflict(wish Wish, all []claim) error {
 	}
 	if wish.deletesLiving() {
 		// A rule that has what it wants needs no object to write it to.
-		others := l.written[wish.Target]
-		if i := slices.IndexFunc(others, func(w Wish) bool { return w.Rule != wish.Rule && w.changesCurrent(l.stored) }); i >= 0 {
-			return fmt.Errorf("%s is written by rule %s, which comes first", wish.Target, others[i].Rule)
+		writes := func(w Wish) bool {
+			return w.Rule != wish.Rule && w.Target == wish.Target && w.writes() && w.changesCurrent(l.stored)
+		}
+		if i := slices.IndexFunc(l.accepted, writes); i >= 0 {
+			return fmt.Errorf("%s is written by rule %s, which comes first", wish.Target, l.accepted[i].Rule)
 		}
 	}
-	tree := l.trees[wish.place()]
-	if tree == nil {
-		return nil
-	}
+	tree := l.tree(wish.place())
 	for _, c := range all {
 		if lost := tree.conflict(wish.Rule, c); lost != nil {
 			return lost
@@ -79,8 +80,13 @@ func (l ledger) conflict(wish Wish, all []claim) error {
 	return nil
 }
 
+// writes reports whether a wish wants something written to an object that is there, or has a name. A finalizer does not
+// count: it is there for the day on which the object is deleted.
+func (w Wish) writes() bool { return w.Type != Finalize && w.Type != Delete && !w.unnamed() }
+
 // enter records an accepted wish.
-func (l ledger) enter(wish Wish) {
+func (l *ledger) enter(wish Wish, all []claim) {
+	l.accepted = append(l.accepted, wish)
 	switch {
 	case wish.deletesLiving():
 		if _, known := l.deleted[wish.Target]; !known {
@@ -89,29 +95,33 @@ func (l ledger) enter(wish Wish) {
 		return
 	case wish.unnamed():
 		return
-	case wish.Type != Finalize && wish.Type != Delete:
-		l.written[wish.Target] = append(l.written[wish.Target], wish)
 	}
-	tree := l.trees[wish.place()]
-	if tree == nil {
-		tree = &claimTree{}
-		l.trees[wish.place()] = tree
-	}
-	all, _ := wish.claims() // refusal has seen the error
+	tree := l.tree(wish.place())
 	for _, c := range all {
 		tree.add(wish.Rule, c)
 	}
 }
 
+// tree is what the accepted rules want at a place.
+func (l *ledger) tree(at place) *claimTree {
+	if l.lastTree != nil && l.last == at {
+		return l.lastTree
+	}
+	if l.trees[at] == nil {
+		l.trees[at] = &claimTree{}
+	}
+	l.last, l.lastTree = at, l.trees[at]
+	return l.lastTree
+}
+
 // byRule splits the wishes, which come rule by rule, into one slice a rule.
 func byRule(wishes []Wish) [][]Wish {
 	var out [][]Wish
-	for i, wish := range wishes {
-		if i > 0 && wishes[i-1].Rule == wish.Rule {
-			out[len(out)-1] = append(out[len(out)-1], wish)
-			continue
+	for begin, i := 0, 1; i <= len(wishes); i++ {
+		if i == len(wishes) || wishes[i].Rule != wishes[begin].Rule {
+			out = append(out, wishes[begin:i])
+			begin = i
 		}
-		out = append(out, []Wish{wish})
 	}
 	return out
 }

@@ -29,7 +29,7 @@ func equalMaps(a, b map[string]any) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	if reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer() {
+	if sameMap(a, b) {
 		return true
 	}
 	for key, value := range a {
@@ -39,6 +39,11 @@ func equalMaps(a, b map[string]any) bool {
 		}
 	}
 	return true
+}
+
+// sameMap reports whether both are one map.
+func sameMap(a, b map[string]any) bool {
+	return a != nil && reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
 }
 
 func equalLists(a, b []any) bool {

@@ -24,6 +24,9 @@ var servers = []Path{
 	{"metadata", "selfLink"},
 }
 
+// identityAndServers are the fields that no rule writes but by a create.
+var identityAndServers = slices.Concat(identity, servers)
+
 // ForbiddenField returns the field under body that no rule may write, or nil
 // where there is none. The body of a JSON patch is judged by its paths.
 func ForbiddenField(kind Type, body any) Path {
@@ -33,7 +36,7 @@ func ForbiddenField(kind Type, body any) Path {
 	}
 	forbidden := servers
 	if kind != Create {
-		forbidden = slices.Concat(identity, servers)
+		forbidden = identityAndServers
 	}
 	for _, c := range all {
 		for _, path := range forbidden {

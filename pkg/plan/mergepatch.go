@@ -6,25 +6,42 @@ import (
 )
 
 // mergePatched returns current with an RFC 7386 patch applied, except that no map
-// is made only to remove something from it. What the patch does not touch is
-// shared with current, which is not changed.
+// is made only to remove something from it. What the patch does not change is
+// shared with current, which is not changed: where it changes nothing, that is all of it.
 func mergePatched(current any, patch map[string]any) map[string]any {
 	before, _ := current.(map[string]any)
-	after := maps.Clone(before)
-	if after == nil {
-		after = map[string]any{}
+	after := before
+	own := func() map[string]any {
+		if after == nil {
+			after = map[string]any{}
+		} else if sameMap(before, after) {
+			after = maps.Clone(before)
+		}
+		return after
 	}
 	for key, value := range patch {
+		old, there := before[key]
 		switch value := value.(type) {
 		case nil:
-			delete(after, key)
+			if there {
+				delete(own(), key)
+			}
 		case map[string]any:
-			if _, there := before[key]; there || !onlyRemoves(value) {
-				after[key] = mergePatched(before[key], value)
+			was, isMap := old.(map[string]any)
+			if !there && onlyRemoves(value) {
+				continue
+			}
+			if below := mergePatched(old, value); !isMap || !sameMap(was, below) {
+				own()[key] = below
 			}
 		default:
-			after[key] = value
+			if !there || !Equal(old, value) {
+				own()[key] = value
+			}
 		}
+	}
+	if after == nil {
+		return map[string]any{}
 	}
 	return after
 }
@@ -67,19 +84,28 @@ func mergeDifference(before, after map[string]any) map[string]any {
 // changes lists the fields that differ, deepest first where maps nest; a list
 // is one field.
 func changes(rule Rule, path Path, before, after map[string]any) []Change {
-	var out []Change
-	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
-		old, existed := before[key]
-		value, exists := after[key]
-		if existed == exists && Equal(old, value) {
-			continue
+	if sameMap(before, after) {
+		return nil
+	}
+	var keys []string
+	for key, value := range after {
+		if old, existed := before[key]; !existed || !Equal(old, value) {
+			keys = append(keys, key)
 		}
+	}
+	for key := range before {
+		if _, exists := after[key]; !exists {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	var out []Change
+	for _, key := range keys {
+		old, existed := before[key]
+		value := after[key]
 		oldMap, oldIsMap := old.(map[string]any)
 		newMap, newIsMap := value.(map[string]any)
-		nests := oldIsMap && newIsMap || !existed && newIsMap && len(newMap) > 0
-		if nests {
+		if oldIsMap && newIsMap || !existed && newIsMap && len(newMap) > 0 {
 			out = append(out, changes(rule, path.child(key), oldMap, newMap)...)
 			continue
 		}

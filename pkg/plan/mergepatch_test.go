@@ -18,6 +18,8 @@ func TestMergePatched(t *testing.T) {
 		"RemovesBelow":  {"Nor below what is there.", `{a: {x: 1}}`, `{a: {b: {c: null}}}`, `{a: {x: 1}}`},
 		"Empty":         {"An empty map is asked for as such.", `{}`, `{a: {}}`, `{a: {}}`},
 		"Mixed":         {"One value is reason enough.", `{}`, `{a: {b: null, c: 1}}`, `{a: {c: 1}}`},
+		"Same":          {"Nothing is copied for nothing.", `{a: {b: 1, c: [1], d: {}}}`, `{a: {b: 1.0, c: [1], d: {}, e: null}}`, `{a: {b: 1, c: [1], d: {}}}`},
+		"Null":          {"It becomes a map.", `{a: null}`, `{a: {b: null}}`, `{a: {}}`},
 		"Replaces":      {"A map takes the place of a text.", `{a: text}`, `{a: {b: null}}`, `{a: {}}`},
 	}
 	for name, tc := range tests {
@@ -26,6 +28,9 @@ func TestMergePatched(t *testing.T) {
 			got := mergePatched(current, decode[map[string]any](t, tc.patch))
 			if diff := cmp.Diff(decode[map[string]any](t, tc.want), got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if tc.want == tc.current && !sameMap(current, got) {
+				t.Errorf("%s It is a copy", tc.reason)
 			}
 			if diff := cmp.Diff(decode[map[string]any](t, tc.current), current); diff != "" {
 				t.Errorf("the object was changed (-want +got):\n%s", diff)

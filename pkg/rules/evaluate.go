@@ -11,6 +11,7 @@ import (
 // the wishes into one plan. It is pure: the same snapshot gives the same plan.
 func (s *Set) Evaluate(snapshot Snapshot) plan.Plan {
 	e := s.evaluation(&snapshot)
+	e.decisions = make([]plan.Decision, 0, len(s.byGVR[snapshot.GVR]))
 	for _, rule := range s.byGVR[snapshot.GVR] {
 		if rule.concerns(&snapshot) {
 			e.add(rule)
@@ -35,6 +36,7 @@ type evaluation struct {
 	// times as much as one may.
 	budget *expression.Budget
 	turn   *turn // of the rule whose turn it is
+	spare  *turn // one that is over, of which nobody keeps anything
 	read   int   // bytes of the object, once they are counted
 	others int   // bytes of what the rules before have read beside it
 	memos  []memo
@@ -77,10 +79,6 @@ func (e *evaluation) add(rule *Rule) {
 	e.budget.Reserve()
 	t := rule.begin(e)
 	e.turn = t
-	defer func() { e.others += t.reader.Size() }()
-	if e.told != nil {
-		defer e.told.keep(t)
-	}
 	e.decisions = append(e.decisions, t.run())
 	if rule.audited() {
 		e.audited = append(e.audited, t.action.Wishes...)
@@ -95,6 +93,12 @@ func (e *evaluation) add(rule *Rule) {
 			e.secret = map[plan.Rule]bool{}
 		}
 		e.secret[rule.ID] = true
+	}
+	e.others += t.reader.Size()
+	if e.told != nil {
+		e.told.keep(t)
+	} else {
+		e.spare = t
 	}
 }
 

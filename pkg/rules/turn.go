@@ -29,7 +29,12 @@ type turn struct {
 // begin prepares a turn: all of one piece, since most turns end without a match.
 func (r *Rule) begin(e *evaluation) *turn {
 	s, object := e.snapshot, e.object
-	t := &turn{rule: r, snapshot: s}
+	t := e.spare
+	if e.spare = nil; t == nil {
+		t = &turn{}
+	}
+	wishes := t.action.Wishes[:0]
+	*t = turn{rule: r, snapshot: s}
 	t.reader = relation.Reader{Source: s.Related, Kinds: s.Kinds, Home: object, Current: s.Object}
 	t.expressions = expression.Evaluation{
 		Names:   &t.names,
@@ -38,7 +43,7 @@ func (r *Rule) begin(e *evaluation) *turn {
 	}
 	t.names = values{rule: r, object: s.Object, expressions: &t.expressions, reader: &t.reader, spare: &e.memos}
 	t.action = action.Evaluation{
-		Rule: r.ID, Object: object, Current: s.Object, Expressions: &t.expressions, Related: &t.reader,
+		Rule: r.ID, Object: object, Current: s.Object, Expressions: &t.expressions, Related: &t.reader, Wishes: wishes,
 	}
 	if e.told != nil && e.told.rule == r {
 		t.told = e.told

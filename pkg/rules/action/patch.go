@@ -184,8 +184,10 @@ func (p *patch) Evaluate(e *Evaluation) error {
 	if value == nil {
 		return nil // All of it was omitted.
 	}
-	if wrong := p.check(value); wrong != nil {
-		return wrong
+	if _, checked := p.body.Constant(); !checked {
+		if wrong := p.check(value); wrong != nil {
+			return wrong
+		}
 	}
 	for _, subject := range subjects {
 		e.Wishes = append(e.Wishes, p.wish(e, subject, value))
