@@ -247,6 +247,8 @@ func TestToldOfPauses(t *testing.T) {
 		pass(time.Minute)
 		e.Resume([]plan.Rule{e.Paused()[0].Rule})
 		pass(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		if diff := cmp.Diff([]string{"set/grows after 2", "set/grows goes on, 0 stored"}, told); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
