@@ -69,10 +69,11 @@ type active struct {
 	set   *rules.Set
 	rules *guard.Rules
 	// generation counts the changes of the rules. changedAt has that of the last change of rules that are about the
-	// objects of a cache, and since that with which each rule came.
+	// objects of a cache, since that with which each rule came, and conditions that of the last change of its condition.
 	generation int
 	changedAt  map[informer.Key]int
 	since      map[plan.Rule]int
+	conditions map[plan.Rule]int
 	watched    map[informer.Key]bool
 	all        []informer.Key               // those that are watched first
 	filters    map[informer.Key]plan.Filter // those of all, parsed once
@@ -94,7 +95,7 @@ type active struct {
 func activate(set *rules.Set) *active {
 	a := &active{
 		set: set, rules: guard.NewRules(set), families: set.Families(), leftovers: set.Leftovers(), sets: map[plan.Rule]bool{},
-		changedAt: map[informer.Key]int{}, since: map[plan.Rule]int{}, watched: map[informer.Key]bool{},
+		changedAt: map[informer.Key]int{}, since: map[plan.Rule]int{}, conditions: map[plan.Rule]int{}, watched: map[informer.Key]bool{},
 		filters: map[informer.Key]plan.Filter{}, of: map[schema.GroupVersionResource][]informer.Key{},
 		stored: map[schema.GroupResource][]informer.Key{}, census: newCensus(),
 	}
@@ -130,6 +131,12 @@ func (a *active) follow(before *active, changed []*rules.Rule) {
 	}
 	for _, rule := range a.set.IDs() {
 		a.since[rule] = cmp.Or(before.since[rule], a.generation)
+		a.conditions[rule] = cmp.Or(before.conditions[rule], a.generation)
+	}
+	for _, rule := range changed {
+		if a.since[rule.ID] != 0 && !a.set.SameCondition(before.set, rule.ID) {
+			a.conditions[rule.ID] = a.generation
+		}
 	}
 }
 

@@ -6,31 +6,33 @@ import (
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // held is since when the `when` of rules holds without a break. The zero value
 // knows of none.
 type held struct {
-	since map[plan.Rule]time.Time
-	rules *rules.Set // those that said so; nil where since is empty
+	since      map[plan.Rule]time.Time
+	generation int // of the rules that said so
 }
 
-// under returns what still counts for a set of rules: a rule that matches other
+// under returns what still counts for the rules in effect: a rule that matches other
 // objects now starts again.
-func (h held) under(set *rules.Set) map[plan.Rule]time.Time {
-	if h.rules == set || len(h.since) == 0 {
+func (h held) under(now *active) map[plan.Rule]time.Time {
+	if h.generation == now.generation || len(h.since) == 0 {
 		return h.since
 	}
 	out := maps.Clone(h.since)
-	maps.DeleteFunc(out, func(rule plan.Rule, _ time.Time) bool { return !set.SameCondition(h.rules, rule) })
+	maps.DeleteFunc(out, func(rule plan.Rule, _ time.Time) bool {
+		since := now.conditions[rule]
+		return since == 0 || since > h.generation
+	})
 	return out
 }
 
 // after returns what is known after an evaluation. A rule without a decision
 // does not select the object any more, unless the cache that would tell is among
 // the unsure: a cache that lags behind breaks nothing.
-func (h held) after(set *rules.Set, decisions []plan.Decision, unsure []plan.Selection) held {
+func (h held) after(now *active, decisions []plan.Decision, unsure []plan.Selection) held {
 	var since map[plan.Rule]time.Time
 	note := func(rule plan.Rule, at time.Time) {
 		if since == nil {
@@ -38,8 +40,8 @@ func (h held) after(set *rules.Set, decisions []plan.Decision, unsure []plan.Sel
 		}
 		since[rule] = at
 	}
-	for rule, at := range h.under(set) {
-		if set.Watches(rule, unsure) && !slices.ContainsFunc(decisions, func(d plan.Decision) bool { return d.Rule == rule }) {
+	for rule, at := range h.under(now) {
+		if now.set.Watches(rule, unsure) && !slices.ContainsFunc(decisions, func(d plan.Decision) bool { return d.Rule == rule }) {
 			note(rule, at)
 		}
 	}
@@ -51,5 +53,5 @@ func (h held) after(set *rules.Set, decisions []plan.Decision, unsure []plan.Sel
 	if len(since) == 0 {
 		return held{}
 	}
-	return held{since, set}
+	return held{since, now.generation}
 }

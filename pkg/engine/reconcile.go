@@ -152,7 +152,7 @@ func (e *Engine) reconcile(ctx context.Context, a *attempt) guard.Outcome {
 		return e.lost(now, key, record)
 	case seen.found == unknown:
 		if record != nil {
-			record.held = record.held.after(now.set, nil, seen.unsure)
+			record.held = record.held.after(now, nil, seen.unsure)
 		}
 		return guard.Outcome{}
 	}
@@ -198,7 +198,7 @@ func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.
 	if len(seen.unsure) > 0 {
 		asked.unasked = now.set.Watching(seen.unsure)
 	}
-	seen.State = rules.State{HeldSince: record.held.under(now.set), Separate: record.separate, Ineffective: record.ineffective}
+	seen.State = rules.State{HeldSince: record.held.under(now), Separate: record.separate, Ineffective: record.ineffective}
 	decided := e.ask(now, &seen, asked)
 	asked.done()
 	record.due = !record.rest.IsZero() && !seen.Now.Before(record.rest)
@@ -218,7 +218,7 @@ func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.
 			record.waiting = append(record.waiting, decision.Rule)
 		}
 	}
-	record.held = record.held.after(now.set, decided.Decisions, seen.unsure)
+	record.held = record.held.after(now, decided.Decisions, seen.unsure)
 	record.recorded.decide(seen.Now, decided.Decisions, record.held, len(seen.unsure) > 0)
 	e.report(key, record, decided.Decisions)
 	return decided, asked

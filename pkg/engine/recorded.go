@@ -49,7 +49,7 @@ func (e *Engine) decidesNow(key Key, held held) (decided plan.Plan, partly bool)
 			decided, partly = plan.Plan{}, true
 		}
 	}()
-	seen.State = rules.State{HeldSince: held.under(now.set)}
+	seen.State = rules.State{HeldSince: held.under(now)}
 	aside := &source{engine: e, asker: key, watched: seen.Object, aside: true}
 	return e.ask(now, &seen, aside), len(seen.unsure) > 0
 }
