@@ -64,7 +64,7 @@ test-long: bin/cluster ## Run the long form of tests that make test runs in shor
 	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
 
 bench: ## Run the benchmarks
-	go test -run '^$$' -bench . -benchmem ./pkg/...
+	go test -run '^$$' -bench . -benchmem ./pkg/... ./internal/...
 
 # The tests run the seeds of each target; this looks for new ones. What it finds lies in testdata/fuzz and is to be kept.
 # Without a limit, the fuzzer spends most of the time on making inputs smaller that are merely interesting.

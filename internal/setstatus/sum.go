@@ -13,56 +13,45 @@ const longestError = 512
 // maxSamples is of how many failing objects of a rule the error is kept.
 const maxSamples = 8
 
-// sum is what is known of one rule. Errors counts the entries that fail, of which
-// failing has some.
+// sum is what is known of one rule. Failing has some of the objects on which it fails
+// now, with the errors; LastError is that of the object shown.
 type sum struct {
-	matched, writes, errors int64
-	failing                 map[engine.Key]string
-	shown                   sample
+	Counts
+
+	failing map[engine.Key]string
+	shown   engine.Key
+	gone    bool // the rule is not followed any more
+	marked  bool // while the rules of an object are compared: it was among them before
 }
 
-// sample is an object on which a rule fails.
-type sample struct {
-	key  engine.Key
-	text string
-}
-
-// count moves an object from one state to another.
-func (s *sum) count(before, after entry) {
-	s.matched += bit(after.matched) - bit(before.matched)
-	s.errors += bit(after.failed) - bit(before.failed)
-	if s.errors == 0 {
-		s.shown = sample{}
-	}
-}
-
-func bit(set bool) int64 {
-	if set {
-		return 1
-	}
-	return 0
-}
-
-// fails notes the error of an object.
+// fails notes the error of an object, which is counted unless the sum is marked.
 func (s *sum) fails(key engine.Key, text string) {
+	if !s.marked {
+		s.Errors++
+	}
+	s.marked = false
 	if _, known := s.failing[key]; known || len(s.failing) < maxSamples {
 		s.failing[key] = text
 	}
-	_, shows := s.failing[s.shown.key]
-	if s.shown.key == key || s.shown.text == "" || !shows {
-		s.shown = sample{key, text}
+	_, shows := s.failing[s.shown]
+	if s.shown == key || s.LastError == "" || !shows {
+		s.shown, s.LastError = key, text
 	}
 }
 
 // recovers forgets the error of an object. What is shown instead is of another that
 // still fails; where none is known, the text stays until there is news.
 func (s *sum) recovers(key engine.Key) {
+	s.Errors--
 	delete(s.failing, key)
-	if s.shown.key != key {
+	if s.Errors == 0 {
+		s.shown, s.LastError = engine.Key{}, ""
+	}
+	if s.shown != key {
 		return
 	}
 	for other, text := range s.failing {
-		s.shown = sample{other, text}
+		s.shown, s.LastError = other, text
 		return
 	}
 }

@@ -29,26 +29,24 @@ type Counts struct {
 // Tally counts what one engine does, by rule. An engine is given it as Observer, and
 // its methods Looked, Concluded and Forgot as the options of these names. It is safe
 // for concurrent use, and holds an entry for each object on which a rule matches or
-// fails.
+// fails. Each call takes time that grows with the rules of its object alone.
 type Tally struct {
 	engine.NopObserver
 
 	mu      sync.Mutex
-	rules   map[plan.Rule]*sum     // that are followed; guarded by mu
-	objects map[engine.Key][]entry // without empty ones; guarded by mu
+	rules   map[plan.Rule]*sum    // that are followed; guarded by mu
+	objects map[engine.Key]object // without empty ones; guarded by mu
+	scratch []*sum                // of one call, to make no garbage; guarded by mu
 }
 
 var _ engine.Observer = (*Tally)(nil)
 
-// entry is what a rule says of an object.
-type entry struct {
-	rule            plan.Rule
-	matched, failed bool
-}
+// object lists the rules that match an object, and those that fail on it, each once.
+type object struct{ matched, failing []*sum }
 
 // NewTally returns a tally that follows no rule.
 func NewTally() *Tally {
-	return &Tally{rules: map[plan.Rule]*sum{}, objects: map[engine.Key][]entry{}}
+	return &Tally{rules: map[plan.Rule]*sum{}, objects: map[engine.Key]object{}}
 }
 
 // Follow says which rules there are from now on. The others are forgotten, and what
@@ -63,8 +61,12 @@ func (t *Tally) Follow(rules []plan.Rule) {
 			t.rules[rule] = &sum{failing: map[engine.Key]string{}}
 		}
 	}
-	for key, entries := range t.objects {
-		t.store(key, slices.DeleteFunc(entries, func(e entry) bool { return t.rules[e.rule] == nil }))
+	for rule, known := range before {
+		known.gone = t.rules[rule] == nil
+	}
+	gone := func(known *sum) bool { return known.gone }
+	for key, of := range t.objects {
+		t.store(key, object{slices.DeleteFunc(of.matched, gone), slices.DeleteFunc(of.failing, gone)})
 	}
 }
 
@@ -76,7 +78,7 @@ func (t *Tally) Counts(rule plan.Rule) Counts {
 	if known == nil {
 		return Counts{}
 	}
-	return Counts{Matched: known.matched, Writes: known.writes, Errors: known.errors, LastError: known.shown.text}
+	return known.Counts
 }
 
 // Looked is told of each evaluation. Rules that have no say about the object any more
@@ -85,15 +87,45 @@ func (t *Tally) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 	key := keyOf(snapshot)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.update(key, func(rule plan.Rule, before entry) entry {
-		before.matched = false
-		at := slices.IndexFunc(decisions, func(d plan.Decision) bool { return d.Rule == rule })
-		if at < 0 {
-			return entry{rule: rule}
+	of, now := t.objects[key], t.scratch[:0]
+	for _, known := range of.matched {
+		known.marked = true
+	}
+	for _, decision := range decisions {
+		if !holds(decision.Outcome) {
+			continue
 		}
-		before.matched = holds(decisions[at].Outcome)
-		return before
-	}, ruleOf(decisions))
+		known := t.rules[decision.Rule]
+		switch {
+		case known == nil:
+			continue
+		case known.marked:
+			known.marked = false // It matched before.
+		default:
+			known.Matched++
+		}
+		now = append(now, known)
+	}
+	for _, known := range of.matched {
+		if known.marked {
+			known.marked = false
+			known.Matched--
+		}
+	}
+	of.matched, t.scratch = append(of.matched[:0], now...), now
+	if len(of.failing) > 0 {
+		decided := make(map[*sum]bool, len(decisions))
+		for _, decision := range decisions {
+			decided[t.rules[decision.Rule]] = true
+		}
+		of.failing = slices.DeleteFunc(of.failing, func(known *sum) bool {
+			if !decided[known] {
+				known.recovers(key)
+			}
+			return !decided[known]
+		})
+	}
+	t.store(key, of)
 }
 
 // Concluded is told what could not be done for an object, each time that rules have
@@ -102,7 +134,7 @@ func (t *Tally) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 func (t *Tally) Concluded(key engine.Key, failures []engine.Failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	texts := map[plan.Rule]string{}
+	texts := map[*sum]string{}
 	for _, failure := range failures {
 		if failure.Err == nil || write.Classify(failure.Err) == write.Stale || passes(failure.Err) {
 			continue
@@ -111,21 +143,29 @@ func (t *Tally) Concluded(key engine.Key, failures []engine.Failure) {
 			return // No rule has come to look, so nothing is known that was not before.
 		}
 		for _, rule := range failure.Rules {
-			texts[rule] = bounded(unplaced(failure.Err), longestError)
+			if known := t.rules[rule]; known != nil {
+				texts[known] = bounded(unplaced(failure.Err), longestError)
+			}
 		}
 	}
-	var all []plan.Rule
-	for rule := range texts {
-		all = append(all, rule)
+	of := t.objects[key]
+	if len(texts)+len(of.failing) == 0 {
+		return
 	}
-	t.update(key, func(rule plan.Rule, before entry) entry {
-		text, failed := texts[rule]
-		before.failed = failed
-		if failed {
-			t.rules[rule].fails(key, text)
+	before := of.failing
+	of.failing = make([]*sum, 0, len(texts))
+	for _, known := range before {
+		if _, still := texts[known]; still {
+			known.marked = true
+		} else {
+			known.recovers(key)
 		}
-		return before
-	}, all)
+	}
+	for known, text := range texts {
+		known.fails(key, text)
+		of.failing = append(of.failing, known)
+	}
+	t.store(key, of)
 }
 
 func passes(err error) bool {
@@ -137,7 +177,13 @@ func passes(err error) bool {
 func (t *Tally) Forgot(key engine.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.update(key, func(rule plan.Rule, _ entry) entry { return entry{rule: rule} }, nil)
+	for _, known := range t.objects[key].matched {
+		known.Matched--
+	}
+	for _, known := range t.objects[key].failing {
+		known.recovers(key)
+	}
+	delete(t.objects, key)
 }
 
 // Wrote implements [engine.Observer].
@@ -149,37 +195,18 @@ func (t *Tally) Wrote(operation plan.Operation, class write.Class) {
 	defer t.mu.Unlock()
 	for _, rule := range operation.Rules {
 		if known := t.rules[rule]; known != nil {
-			known.writes++
+			known.Writes++
 		}
 	}
 }
 
-// update changes what is known of an object for the rules that have an entry, and for
-// others.
-func (t *Tally) update(key engine.Key, change func(plan.Rule, entry) entry, others []plan.Rule) {
-	entries := t.objects[key]
-	for _, rule := range others {
-		if t.rules[rule] != nil && !slices.ContainsFunc(entries, func(e entry) bool { return e.rule == rule }) {
-			entries = append(entries, entry{rule: rule})
-		}
-	}
-	for i, before := range entries {
-		after := change(before.rule, before)
-		if before.failed && !after.failed {
-			t.rules[before.rule].recovers(key)
-		}
-		t.rules[before.rule].count(before, after)
-		entries[i] = after
-	}
-	t.store(key, slices.DeleteFunc(entries, func(e entry) bool { return !e.matched && !e.failed }))
-}
-
-func (t *Tally) store(key engine.Key, entries []entry) {
-	if len(entries) == 0 {
+// store keeps what is known of an object. The lock is held.
+func (t *Tally) store(key engine.Key, of object) {
+	if len(of.matched)+len(of.failing) == 0 {
 		delete(t.objects, key)
 		return
 	}
-	t.objects[key] = entries
+	t.objects[key] = of
 }
 
 // holds reports whether the condition of a rule holds that came to this outcome.
@@ -200,14 +227,4 @@ func keyOf(snapshot rules.Snapshot) engine.Key {
 		key.UID = object.UID
 	}
 	return key
-}
-
-func ruleOf(decisions []plan.Decision) []plan.Rule {
-	var out []plan.Rule
-	for _, decision := range decisions {
-		if holds(decision.Outcome) {
-			out = append(out, decision.Rule)
-		}
-	}
-	return out
 }
