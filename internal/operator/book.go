@@ -29,6 +29,7 @@ import (
 // wrong, by set, and is safe for concurrent use.
 type book struct {
 	inventory.Store
+	changed func() // what went wrong is something else
 
 	mu      sync.Mutex
 	unkept  map[source.Key]error // why the inventory of a set could not be written; guarded by mu
@@ -37,7 +38,7 @@ type book struct {
 
 // newBook returns the book of a tenant.
 func (o *Operator) newBook(t *tenant) *book {
-	b := &book{unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
+	b := &book{changed: t.changed, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
 	b.Store = inventory.Join(func() inventory.Parts { return o.parts(t, b) })
 	return b
 }
@@ -212,9 +213,13 @@ func passing(err error) bool {
 func (b *book) note(in map[source.Key]error, set source.Key, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if text(in[set]) == text(err) {
+		return
+	}
 	if delete(in, set); err != nil {
 		in[set] = err
 	}
+	b.changed()
 }
 
 // troubles are why a set could not be recorded, and not be cleaned up after.

@@ -25,8 +25,13 @@ import (
 func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 	t := &tenant{
 		account: account, gate: newGate(nil), gone: make(chan struct{}),
-		tally: setstatus.NewTally(), log: o.options.Log, judged: o.changed,
+		tally: setstatus.NewTally(o.revision), log: o.options.Log,
 	}
+	t.changed = func() {
+		t.revised.Store(o.revision())
+		o.changed()
+	}
+	t.changed()
 	t.book = o.newBook(t)
 	if account != (types.NamespacedName{}) {
 		t.gate.set(ErrUnreviewed)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -75,7 +76,9 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 	o.take(all, known, news)
 	if !first && !o.undone && maps.EqualFunc(before, o.objects, sameRules) {
 		o.ask()
-		o.changed()
+		if !maps.Equal(before, o.objects) {
+			o.changed()
+		}
 		return
 	}
 	err := o.regroup()
@@ -90,8 +93,14 @@ func (o *Operator) take(all []source.Object, known *schema.Catalog, news bool) {
 	o.objects = make(map[source.Key]*object, len(all))
 	for _, one := range all {
 		_, taken := files[one.Key]
-		o.objects[one.Key] = o.judged(one, before[one.Key], taken, o.verdict(one, before[one.Key], now, news))
+		was := before[one.Key]
+		if was == nil || news || was.taken != taken || !reflect.DeepEqual(was.Object, one) {
+			o.objects[one.Key], o.revised[one.Key] = o.judged(one, was, taken, o.verdict(one, was, now, news)), o.revision()
+		} else {
+			o.objects[one.Key] = was
+		}
 	}
+	maps.DeleteFunc(o.revised, func(key source.Key, _ uint64) bool { return o.objects[key] == nil })
 }
 
 // retake judges set objects again by what files there are now. The lock is held.
@@ -99,14 +108,17 @@ func (o *Operator) retake() {
 	before, files := o.objects, owners(o.rules)
 	o.objects = make(map[source.Key]*object, len(before))
 	for key, one := range before {
-		_, taken := files[key]
-		o.objects[key] = o.judged(one.Object, one, taken, one.compilation)
+		if _, taken := files[key]; taken != one.taken {
+			one = o.judged(one.Object, one, taken, one.compilation)
+			o.revised[key] = o.revision()
+		}
+		o.objects[key] = one
 	}
 }
 
 // sameRules reports whether nothing has changed that an engine must know.
 func sameRules(a, b *object) bool {
-	return a.effective() == b.effective() && a.Deleting == b.Deleting && a.UID == b.UID && slices.Equal(a.accounts(), b.accounts())
+	return a == b || a.effective() == b.effective() && a.Deleting == b.Deleting && a.UID == b.UID && slices.Equal(a.accounts(), b.accounts())
 }
 
 // verdict is what compiling a set object tells, which is done unless that is known.

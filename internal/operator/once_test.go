@@ -292,7 +292,7 @@ func (a asker) Review(context.Context, []plan.Permission) (access.Finding, error
 func TestReview(t *testing.T) {
 	get, list := plan.Permission{Verb: "get"}, plan.Permission{Verb: "list"}
 	told := 0
-	tn := &tenant{judged: func() { told++ }, reviewer: asker{found: access.Finding{Missing: []plan.Permission{list}}}}
+	tn := &tenant{changed: func() { told++ }, reviewer: asker{found: access.Finding{Missing: []plan.Permission{list}}}}
 	if found, err := tn.Review(t.Context(), []plan.Permission{get, list}); err != nil || len(found.Missing) != 1 {
 		t.Errorf("got %v, %v", found, err)
 	}

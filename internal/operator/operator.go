@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -31,8 +32,11 @@ type Operator struct {
 	peers   *informer.Peers // of all tenants
 
 	mu      sync.Mutex
-	rules   *rules.Set                       // of files; guarded by mu
-	objects map[source.Key]*object           // guarded by mu
+	rules   *rules.Set             // of files; guarded by mu
+	objects map[source.Key]*object // guarded by mu
+	// revised has the revision of each set object at which its status last had a reason to be
+	// another one that neither the object nor a tenant shows; guarded by mu.
+	revised map[source.Key]uint64
 	left    map[types.NamespacedName]bool    // accounts of sets in files that may be gone; guarded by mu
 	tenants map[types.NamespacedName]*tenant // guarded by mu
 	runs    map[source.Key]*tenant           // who carries out the rules of a set, or did last; guarded by mu
@@ -43,10 +47,12 @@ type Operator struct {
 	// consumed has the rules that sets still seem to ask to resume; guarded by mu.
 	consumed map[plan.Rule]consumed
 
-	statuses *setstatus.Writer
-	notices  *notices
-	events   engine.Recorder // as the process, of pauses
-	leaving  chan struct{}   // has a value when sets may have to be let go of
+	// revisions counts what may have another status told.
+	revisions atomic.Uint64
+	statuses  *setstatus.Writer
+	notices   *notices
+	events    engine.Recorder // as the process, of pauses
+	leaving   chan struct{}   // has a value when sets may have to be let go of
 }
 
 // New returns an operator without rules.
@@ -61,7 +67,7 @@ func New(options Options) (*Operator, error) {
 	}
 	o := &Operator{
 		options: options, client: client, files: files, known: known,
-		rules: &rules.Set{}, objects: map[source.Key]*object{}, left: map[types.NamespacedName]bool{},
+		rules: &rules.Set{}, objects: map[source.Key]*object{}, revised: map[source.Key]uint64{}, left: map[types.NamespacedName]bool{},
 		tenants: map[types.NamespacedName]*tenant{}, runs: map[source.Key]*tenant{}, news: make(chan struct{}), leaving: make(chan struct{}, 1),
 	}
 	if options.dryRun() {
@@ -158,7 +164,11 @@ func byName(a, b types.NamespacedName) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// changed says that the status of set objects may be out of date.
+// revision is that of something that has just changed.
+func (o *Operator) revision() uint64 { return o.revisions.Add(1) }
+
+// changed says that the status of set objects may be out of date: those whose revision is
+// another one.
 func (o *Operator) changed() {
 	o.statuses.Nudge()
 	select {

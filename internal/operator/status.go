@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -19,6 +20,12 @@ import (
 
 // updates lists the set objects, with what their statuses are to say.
 func (o *Operator) updates() []setstatus.Update {
+	tenants, _ := o.present()
+	for _, t := range tenants {
+		if t.observe() {
+			t.revised.Store(o.revision())
+		}
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var out []setstatus.Update
@@ -26,13 +33,41 @@ func (o *Operator) updates() []setstatus.Update {
 		if set.Deleting && !set.Finalizer {
 			continue // It is about to go.
 		}
-		tenants, moving := o.tenantsOf(set), o.moving[set.Key] != nil
+		tenants, moving, revision := o.tenantsOf(set), o.moving[set.Key] != nil, o.revised[set.Key]
+		for _, t := range tenants {
+			revision = max(revision, t.revised.Load(), t.tally.Changed(ruleOf(set.Key)))
+		}
 		out = append(out, setstatus.Update{
-			Set: setstatus.Set(set.Key), UID: set.UID, ResourceVersion: set.ResourceVersion, Status: set.Status,
+			Set: setstatus.Set(set.Key), UID: set.UID, ResourceVersion: set.ResourceVersion, Revision: revision, Status: set.Status,
 			Compose: func(previous v1alpha1.Status) v1alpha1.Status { return o.compose(set, tenants, moving, previous) },
 		})
 	}
 	return out
+}
+
+// observation is how the caches and the engine of a tenant are doing.
+type observation struct {
+	caches                 []informer.Status
+	paused                 []limit.Pause
+	quarantined, contested map[plan.Rule]int
+}
+
+// observe looks how the caches and the engine are doing, and reports whether that is
+// something else than before.
+func (t *tenant) observe() (changed bool) {
+	now := observation{t.informers.Status(), t.engine.Paused(), t.engine.QuarantinedObjects(), map[plan.Rule]int{}}
+	for _, contest := range t.engine.Contests() {
+		now.contested[contest.Rule]++
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	same := func(a, b informer.Status) bool {
+		return a.Key == b.Key && a.Synced == b.Synced && text(a.Err) == text(b.Err)
+	}
+	changed = !slices.EqualFunc(t.seen.caches, now.caches, same) || !slices.Equal(t.seen.paused, now.paused) ||
+		!maps.Equal(t.seen.quarantined, now.quarantined) || !maps.Equal(t.seen.contested, now.contested)
+	t.seen = now
+	return changed
 }
 
 // tenantsOf are those that run the rules of a set, or clean up after it. The lock is
@@ -99,27 +134,17 @@ func (t *tenant) fill(in *setstatus.Input, set *rules.Set) {
 		ours := func(rule plan.Rule) bool { return slices.Contains(ids, rule) }
 		in.Unreviewed = in.Unreviewed || !known && slices.ContainsFunc(need.Rules, ours)
 	}
-	for _, pause := range t.engine.Paused() {
+	for _, pause := range t.seen.paused {
 		if slices.Contains(ids, pause.Rule) {
 			in.Paused = append(in.Paused, pause)
 		}
 	}
 	in.Caches = t.statusOf(slices.Concat(set.Selections(), set.Related()))
-	quarantined, contested := t.engine.QuarantinedObjects(), contestedObjects(t.engine.Contests())
 	for _, id := range ids {
 		in.Rules = append(in.Rules, setstatus.Rule{
-			ID: id, Counts: t.tally.Counts(id), Quarantined: int64(quarantined[id]), Contested: contested[id],
+			ID: id, Counts: t.tally.Counts(id), Quarantined: int64(t.seen.quarantined[id]), Contested: int64(t.seen.contested[id]),
 		})
 	}
-}
-
-// contestedObjects counts the objects that rules fight over.
-func contestedObjects(contests []conflict.Conflict) map[plan.Rule]int64 {
-	out := map[plan.Rule]int64{}
-	for _, c := range contests {
-		out[c.Rule]++
-	}
-	return out
 }
 
 // statusOf is the state of the caches of a set, but for those that are denied because of
@@ -129,7 +154,7 @@ func (t *tenant) statusOf(selections []plan.Selection) []informer.Status {
 		return nil
 	}
 	var out []informer.Status
-	for _, status := range t.informers.Status() {
+	for _, status := range t.seen.caches {
 		missing := func(p plan.Permission) bool { return reads(p, status.Key) && t.reviewed[p] }
 		if slices.Contains(selections, plan.Selection(status.Key)) && !slices.ContainsFunc(permissionsOf(t.needs), missing) {
 			out = append(out, status)

@@ -68,6 +68,16 @@ func (o *Operator) takenOver(all *rules.Set) *rules.Set {
 		from.writes.forget(set)
 		delete(o.runs, set)
 	}
+	for set := range before {
+		if o.moving[set] == nil {
+			o.revised[set] = o.revision()
+		}
+	}
+	for set := range o.moving {
+		if before[set] == nil {
+			o.revised[set] = o.revision()
+		}
+	}
 	for set, account := range whose {
 		if to := o.tenants[account]; to != nil && o.moving[set] == nil {
 			o.runs[set] = to

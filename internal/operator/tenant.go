@@ -40,7 +40,7 @@ type tenant struct {
 	book      *book
 	writes    *writes
 	log       *slog.Logger
-	judged    func() // tells that there is a new verdict
+	changed   func() // has the statuses of its sets composed again
 	// sweep cleans up as the tenant.
 	sweep func(context.Context, []plan.Leftover) ([]plan.Leftover, error)
 
@@ -48,6 +48,8 @@ type tenant struct {
 	asked  []plan.Rule   // to resume; nil for not yet; guarded by the lock of the operator
 	gone   chan struct{} // closed when nobody needs it any more
 	worked atomic.Bool   // the engine runs, or will not any more
+	// revised is the revision at which what its sets tell of it last changed.
+	revised atomic.Uint64
 
 	mu       sync.Mutex
 	set      *rules.Set               // in effect; guarded by mu
@@ -55,6 +57,7 @@ type tenant struct {
 	verdict  access.Verdict           // what the engine goes by; guarded by mu
 	large    map[informer.Key]error   // caches that took too much; guarded by mu
 	reviewed map[plan.Permission]bool // what was asked for, and is missing or not; guarded by mu
+	seen     observation              // guarded by mu
 	ended    bool                     // the engine has run; guarded by mu
 }
 
@@ -95,6 +98,7 @@ func (t *tenant) setRules(set *rules.Set) error {
 	if err := t.swap(set, needs); err != nil {
 		return fmt.Errorf("running rules as %s: %w", accountName(t.account), err)
 	}
+	t.changed()
 	t.access.Need(permissionsOf(needs))
 	return nil
 }
@@ -142,7 +146,7 @@ func (t *tenant) judge(verdict access.Verdict) {
 	if !t.ended {
 		t.obey(before, shut)
 	}
-	t.judged()
+	t.changed()
 }
 
 // largeAgain is after how long a cache is tried again that took too much.
@@ -163,7 +167,7 @@ func (t *tenant) exceeded(limit int64, clock clock.Clock) func(informer.Key) {
 		if !t.ended {
 			t.apply(t.denied())
 		}
-		t.judged()
+		t.changed()
 	}
 	return func(key informer.Key) {
 		why := fmt.Errorf("%w: those of %s take more than %s; select less, or raise --account-cache-limit",
@@ -203,11 +207,14 @@ func (t *tenant) Review(ctx context.Context, permissions []plan.Permission) (acc
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.reviewed = make(map[plan.Permission]bool, len(permissions))
+	reviewed := make(map[plan.Permission]bool, len(permissions))
 	for _, permission := range permissions {
-		t.reviewed[permission] = slices.Contains(found.Missing, permission)
+		reviewed[permission] = slices.Contains(found.Missing, permission)
 	}
-	t.judged()
+	if !maps.Equal(t.reviewed, reviewed) {
+		t.reviewed = reviewed
+		t.changed()
+	}
 	return found, nil
 }
 

@@ -282,6 +282,14 @@ func (w *world) watch(r *http.Request, at target) *http.Response {
 				if json.NewEncoder(writer).Encode(event) != nil {
 					return
 				}
+			case <-time.After(time.Minute): // As API servers do, about.
+				w.mu.Lock()
+				if len(changes) == 0 {
+					changes <- map[string]any{"type": "BOOKMARK", "object": map[string]any{
+						"kind": "ConfigMap", "apiVersion": "v1", "metadata": map[string]any{"resourceVersion": strconv.Itoa(w.version)},
+					}}
+				}
+				w.mu.Unlock()
 			case <-r.Context().Done():
 				w.mu.Lock()
 				delete(w.watchers, changes)

@@ -31,6 +31,7 @@ type cluster struct {
 
 	mu      sync.Mutex
 	version int
+	changes int // of what is wanted or seen
 	objects map[Set]*unstructured.Unstructured
 	lag     map[Set]*unstructured.Unstructured // what is seen instead
 	wanted  map[Set]Input
@@ -65,6 +66,7 @@ func (c *cluster) create(set Set, uid types.UID) {
 func (c *cluster) do(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.changes++
 	change()
 }
 
@@ -91,7 +93,7 @@ func (c *cluster) snapshot() []Update {
 			continue
 		}
 		out = append(out, Update{
-			Set: set, UID: seen.GetUID(), ResourceVersion: seen.GetResourceVersion(), Status: v1alpha1.StatusOf(seen),
+			Set: set, UID: seen.GetUID(), ResourceVersion: seen.GetResourceVersion(), Revision: uint64(c.changes), Status: v1alpha1.StatusOf(seen),
 			Compose: func(previous v1alpha1.Status) v1alpha1.Status {
 				in.Previous, in.Now = previous, time.Now()
 				return Compose(in)

@@ -17,7 +17,7 @@ import (
 // longestWrite is how long one request may take, so that others get their turn.
 const longestWrite = 10 * time.Second
 
-// round looks at every set once, and returns how long to wait for the next time.
+// round looks at every set once that has news, and returns how long to wait for the next time.
 func (w *Writer) round(ctx context.Context) time.Duration {
 	updates := w.snapshot()
 	there := make(map[Set]bool, len(updates))
@@ -47,10 +47,18 @@ func (w *Writer) look(ctx context.Context, update Update) time.Duration {
 	if now.Before(known.retry) {
 		return known.retry.Sub(now)
 	}
+	looked := glance{update.Revision, update.ResourceVersion}
+	if known.settled == looked {
+		return period
+	}
 	have, version := known.latest(update)
 	want := update.Compose(have)
-	if wait := known.due(now, compare(have, want), want); wait > 0 {
-		return wait
+	switch found := compare(have, want); {
+	case found == none, known.void && compare(known.sent, want) == none:
+		known.settled = looked
+		return period
+	case found == counters && now.Before(known.wrote.Add(period)):
+		return known.wrote.Add(period).Sub(now)
 	}
 	answer, err := w.send(ctx, update, version, have, want)
 	now = w.clock.Now()
@@ -59,7 +67,7 @@ func (w *Writer) look(ctx context.Context, update Update) time.Duration {
 		return known.delay
 	}
 	*known = state{
-		uid: update.UID, wrote: now, version: answer.GetResourceVersion(), status: v1alpha1.StatusOf(answer),
+		uid: update.UID, settled: looked, wrote: now, version: answer.GetResourceVersion(), status: v1alpha1.StatusOf(answer),
 		sent: want, void: answer.GetResourceVersion() == version,
 	}
 	return period

@@ -12,6 +12,8 @@ import (
 // state is what the writer remembers of one set object.
 type state struct {
 	uid types.UID
+	// settled is what the update looked like when nothing was left to be written.
+	settled glance
 	// version and status are of the object as the last write came back, empty once the
 	// snapshot shows it or something newer.
 	version string
@@ -29,6 +31,12 @@ type state struct {
 	said  string
 }
 
+// glance tells apart what may need another status.
+type glance struct {
+	revision uint64
+	version  string // of the object
+}
+
 // latest returns what is known of the status, and of which version of the object.
 func (s *state) latest(update Update) (v1alpha1.Status, string) {
 	if s.version != "" {
@@ -39,18 +47,6 @@ func (s *state) latest(update Update) (v1alpha1.Status, string) {
 		s.version, s.status = "", v1alpha1.Status{}
 	}
 	return update.Status, update.ResourceVersion
-}
-
-// due returns how long to wait before a difference may be written, 0 for now.
-func (s *state) due(now time.Time, found difference, want v1alpha1.Status) time.Duration {
-	switch {
-	case found == none || s.void && compare(s.sent, want) == none:
-		return period
-	case found == counters && now.Before(s.wrote.Add(period)):
-		return s.wrote.Add(period).Sub(now)
-	default:
-		return 0
-	}
 }
 
 // failed has the next attempt wait, longer each time. It reports whether the text is

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // longestError is how many bytes of an error are kept.
@@ -18,14 +19,17 @@ const maxSamples = 8
 type sum struct {
 	Counts
 
+	set     plan.Rule // without the name of a rule
 	failing map[engine.Key]string
 	shown   engine.Key
 	gone    bool // the rule is not followed any more
 	marked  bool // while the rules of an object are compared: it was among them before
 }
 
-// fails notes the error of an object, which is counted unless the sum is marked.
-func (s *sum) fails(key engine.Key, text string) {
+// fails notes the error of an object, which is counted unless the sum is marked, and
+// reports whether the counts have changed.
+func (s *sum) fails(key engine.Key, text string) (changed bool) {
+	before := s.Counts
 	if !s.marked {
 		s.Errors++
 	}
@@ -37,6 +41,7 @@ func (s *sum) fails(key engine.Key, text string) {
 	if s.shown == key || s.LastError == "" || !shows {
 		s.shown, s.LastError = key, text
 	}
+	return s.Counts != before
 }
 
 // recovers forgets the error of an object. What is shown instead is of another that

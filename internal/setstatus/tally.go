@@ -32,8 +32,10 @@ type Counts struct {
 // fails. Each call takes time that grows with the rules of its object alone.
 type Tally struct {
 	engine.NopObserver
+	revision func() uint64
 
 	mu      sync.Mutex
+	changed map[plan.Rule]uint64  // by set: the revision of its last change; guarded by mu
 	rules   map[plan.Rule]*sum    // that are followed; guarded by mu
 	objects map[engine.Key]object // without empty ones; guarded by mu
 	scratch []*sum                // of one call, to make no garbage; guarded by mu
@@ -44,9 +46,10 @@ var _ engine.Observer = (*Tally)(nil)
 // object lists the rules that match an object, and those that fail on it, each once.
 type object struct{ matched, failing []*sum }
 
-// NewTally returns a tally that follows no rule.
-func NewTally() *Tally {
-	return &Tally{rules: map[plan.Rule]*sum{}, objects: map[engine.Key]object{}}
+// NewTally returns a tally that follows no rule. Each change gets a revision, which is to
+// be greater each time; it is asked for under the lock of the tally.
+func NewTally(revision func() uint64) *Tally {
+	return &Tally{revision: revision, changed: map[plan.Rule]uint64{}, rules: map[plan.Rule]*sum{}, objects: map[engine.Key]object{}}
 }
 
 // Follow says which rules there are from now on. The others are forgotten, and what
@@ -58,11 +61,13 @@ func (t *Tally) Follow(rules []plan.Rule) {
 	t.rules = make(map[plan.Rule]*sum, len(rules))
 	for _, rule := range rules {
 		if t.rules[rule] = before[rule]; t.rules[rule] == nil {
-			t.rules[rule] = &sum{failing: map[engine.Key]string{}}
+			t.rules[rule] = &sum{set: rule.OfSet(), failing: map[engine.Key]string{}}
 		}
 	}
 	for rule, known := range before {
-		known.gone = t.rules[rule] == nil
+		if known.gone = t.rules[rule] == nil; known.gone {
+			delete(t.changed, known.set)
+		}
 	}
 	gone := func(known *sum) bool { return known.gone }
 	for key, of := range t.objects {
@@ -80,6 +85,17 @@ func (t *Tally) Counts(rule plan.Rule) Counts {
 	}
 	return known.Counts
 }
+
+// Changed returns the revision of the last change of what is known of the rules of a set,
+// 0 for none.
+func (t *Tally) Changed(set plan.Rule) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.changed[set]
+}
+
+// note has a change told. The lock is held.
+func (t *Tally) note(known *sum) { t.changed[known.set] = t.revision() }
 
 // Looked is told of each evaluation. Rules that have no say about the object any more
 // are not among the decisions.
@@ -103,6 +119,7 @@ func (t *Tally) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 			known.marked = false // It matched before.
 		default:
 			known.Matched++
+			t.note(known)
 		}
 		now = append(now, known)
 	}
@@ -110,6 +127,7 @@ func (t *Tally) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 		if known.marked {
 			known.marked = false
 			known.Matched--
+			t.note(known)
 		}
 	}
 	of.matched, t.scratch = append(of.matched[:0], now...), now
@@ -119,10 +137,12 @@ func (t *Tally) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 			decided[t.rules[decision.Rule]] = true
 		}
 		of.failing = slices.DeleteFunc(of.failing, func(known *sum) bool {
-			if !decided[known] {
-				known.recovers(key)
+			if decided[known] {
+				return false
 			}
-			return !decided[known]
+			known.recovers(key)
+			t.note(known)
+			return true
 		})
 	}
 	t.store(key, of)
@@ -159,10 +179,13 @@ func (t *Tally) Concluded(key engine.Key, failures []engine.Failure) {
 			known.marked = true
 		} else {
 			known.recovers(key)
+			t.note(known)
 		}
 	}
 	for known, text := range texts {
-		known.fails(key, text)
+		if known.fails(key, text) {
+			t.note(known)
+		}
 		of.failing = append(of.failing, known)
 	}
 	t.store(key, of)
@@ -179,9 +202,11 @@ func (t *Tally) Forgot(key engine.Key) {
 	defer t.mu.Unlock()
 	for _, known := range t.objects[key].matched {
 		known.Matched--
+		t.note(known)
 	}
 	for _, known := range t.objects[key].failing {
 		known.recovers(key)
+		t.note(known)
 	}
 	delete(t.objects, key)
 }
@@ -196,6 +221,7 @@ func (t *Tally) Wrote(operation plan.Operation, class write.Class) {
 	for _, rule := range operation.Rules {
 		if known := t.rules[rule]; known != nil {
 			known.Writes++
+			t.note(known)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func BenchmarkTally(b *testing.B) {
 				ids = append(ids, id)
 				decisions = append(decisions, plan.Decision{Rule: id, Outcome: plan.Matched})
 			}
-			tally := NewTally()
+			tally := newTally()
 			tally.Follow(ids)
 			snapshot := rules.Snapshot{GVR: pods, Object: map[string]any{
 				"metadata": map[string]any{"name": "a", "namespace": "shop", "uid": "u"},

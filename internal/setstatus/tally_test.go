@@ -45,6 +45,14 @@ func fail(tally *Tally, name string, rule plan.Rule, text string) {
 	tally.Concluded(pod(name), []engine.Failure{{Rules: []plan.Rule{rule}, Err: errors.New(text)}})
 }
 
+func newTally() *Tally {
+	var last uint64
+	return NewTally(func() uint64 {
+		last++
+		return last
+	})
+}
+
 func TestTally(t *testing.T) {
 	stale := apierrors.NewConflict(pods.GroupResource(), "x", errors.New("changed"))
 	matched := map[plan.Rule]plan.Outcome{ruleA: plan.Matched, ruleB: plan.Matched}
@@ -239,7 +247,7 @@ func TestTally(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tally := NewTally()
+			tally := newTally()
 			tally.Follow([]plan.Rule{ruleA, ruleB})
 			tc.do(tally)
 			if diff := cmp.Diff([]Counts{tc.a, tc.b}, []Counts{tally.Counts(ruleA), tally.Counts(ruleB)}); diff != "" {
@@ -251,7 +259,7 @@ func TestTally(t *testing.T) {
 
 // TestTallyForgets holds that nothing is kept of what is gone, or of no interest.
 func TestTallyForgets(t *testing.T) {
-	tally := NewTally()
+	tally := newTally()
 	tally.Follow([]plan.Rule{ruleA})
 	for i := range 1000 {
 		name := fmt.Sprint(i)
@@ -275,7 +283,7 @@ func TestTallyForgets(t *testing.T) {
 
 // TestTallyConcurrent is for the race detector.
 func TestTallyConcurrent(t *testing.T) {
-	tally := NewTally()
+	tally := newTally()
 	var all sync.WaitGroup
 	for worker := range 8 {
 		all.Go(func() {

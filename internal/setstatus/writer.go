@@ -25,18 +25,22 @@ type Update struct {
 	Set             Set
 	UID             types.UID
 	ResourceVersion string
+	// Revision is another one where Compose may return something else than before for
+	// other reasons than the object itself.
+	Revision uint64
 	// Status is what the object has.
 	Status v1alpha1.Status
 	// Compose returns what it is to have, by what it has: that of Status, or what the
-	// writer knows to be newer. It is called by the goroutine of [Writer.Run].
+	// writer knows to be newer. It is called by the goroutine of [Writer.Run], and only
+	// where the object or the revision has changed.
 	Compose func(previous v1alpha1.Status) v1alpha1.Status
 }
 
 const (
 	// debounce is how long a burst of news is waited for.
 	debounce = 200 * time.Millisecond
-	// period is how often counters are written of a set, and how often all are looked
-	// at without any news.
+	// period is how often counters are written of a set, and how often it is looked
+	// which revisions have changed, without any news.
 	period = 10 * time.Second
 	// The delays between attempts on one set: doubled with each failure, capped.
 	firstRetry = debounce
