@@ -28,7 +28,7 @@ import (
 
 // kit is an operator in a world, with what it logs.
 type kit struct {
-	t *testing.T
+	t testing.TB
 	*world
 	*Operator
 	log *record
@@ -59,7 +59,7 @@ func (r *record) String() string {
 }
 
 // newKit makes an operator of files and objects, unless change says something else.
-func newKit(t *testing.T, change func(*Options)) *kit {
+func newKit(t testing.TB, change func(*Options)) *kit {
 	t.Helper()
 	k := &kit{t: t, world: newWorld(), log: &record{}}
 	cluster := &rest.Config{Host: "http://world", Transport: k.world, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
@@ -128,7 +128,7 @@ func (k *kit) files(texts ...string) {
 	}
 }
 
-func load(t *testing.T, texts ...string) *rules.Set {
+func load(t testing.TB, texts ...string) *rules.Set {
 	t.Helper()
 	var files []document.File
 	for _, text := range texts {
@@ -220,7 +220,7 @@ spec:` + who + `
 }
 
 // asObject is what a text is as a set object.
-func asObject(t *testing.T, text string) source.Object {
+func asObject(t testing.TB, text string) source.Object {
 	t.Helper()
 	var fields map[string]any
 	if err := yaml.Unmarshal([]byte(text), &fields); err != nil {
@@ -229,13 +229,15 @@ func asObject(t *testing.T, text string) source.Object {
 	metadata := fields["metadata"].(map[string]any)
 	key := source.Key{Kind: fields["kind"].(string), Name: metadata["name"].(string)}
 	key.Namespace, _ = metadata["namespace"].(string)
+	document := source.DocumentOf(key, fields)
 	return source.Object{
-		Key: key, UID: types.UID("uid-" + key.Name), ResourceVersion: "1", Generation: 1, Document: source.DocumentOf(key, fields),
+		Key: key, UID: types.UID("uid-" + key.Name), ResourceVersion: "1", Generation: 1,
+		Document: document, Resources: source.ResourcesIn(document, key.Namespace),
 	}
 }
 
 // edited is the next generation of an object.
-func edited(t *testing.T, before source.Object, text string) source.Object {
+func edited(t testing.TB, before source.Object, text string) source.Object {
 	t.Helper()
 	after := asObject(t, text)
 	after.Generation, after.UID, after.Status = before.Generation+1, before.UID, before.Status

@@ -197,11 +197,8 @@ func owners(set *rules.Set) map[source.Key]types.NamespacedName {
 func named(all []source.Object) []apischema.GroupVersionResource {
 	out := map[apischema.GroupVersionResource]bool{}
 	for _, one := range all {
-		sets, _ := spec.Parse([]document.File{one.Document}, one.Namespace)
-		for _, set := range sets {
-			for _, resource := range set.Resources {
-				out[resource.GVR] = true
-			}
+		for _, gvr := range one.Resources {
+			out[gvr] = true
 		}
 	}
 	return slices.SortedFunc(maps.Keys(out), byResource)

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,10 +24,10 @@ func (o *Operator) regroup() error {
 	if err != nil && !o.manned() {
 		return err
 	}
-	concerns, now := o.concerns(), o.takenOver(all)
+	concerns, now := o.concerns(), o.takenOver(all).ByIdentity()
 	o.ask()
 	for _, t := range o.sorted() {
-		err = errors.Join(err, t.take(now.Of(t.account), concerns.of(t.account)))
+		err = errors.Join(err, t.take(cmp.Or(now[t.account], &rules.Set{}), concerns.of(t.account)))
 	}
 	o.dismiss(wanted)
 	if o.options.Changed != nil {

@@ -35,7 +35,7 @@ func newViews(known *schema.Catalog) *views {
 // of is what is known of the resources that a set object names.
 func (v *views) of(one source.Object) map[apischema.GroupVersionResource]*schema.Resource {
 	out := map[apischema.GroupVersionResource]*schema.Resource{}
-	for _, gvr := range named([]source.Object{one}) {
+	for _, gvr := range one.Resources {
 		out[gvr] = v.known.Resource(gvr)
 	}
 	return out

@@ -84,6 +84,9 @@ func (o *Operator) takenOver(all *rules.Set) *rules.Set {
 			to.writes.open(set)
 		}
 	}
+	if len(o.moving) == 0 {
+		return all
+	}
 	return all.Only(func(rule *rules.Rule) bool { return o.moving[keyOf(rule.ID)] == nil })
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
@@ -34,18 +35,40 @@ type Object struct {
 	// byte for byte. The name of the file is that of the set, "RuleSet shop/guard"; its
 	// lines mean nothing to anybody, so a mistake is shown by its path.
 	Document document.File
+	// Resources are those that it names, each once. They are shared: read only.
+	Resources []apischema.GroupVersionResource
 }
 
 // objectOf reads an object. It keeps nothing of it that may be changed.
 func objectOf(kind string, u *unstructured.Unstructured) Object {
 	key := Key{Kind: kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+	said := DocumentOf(key, u.Object)
 	return Object{
 		Key: key, UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(),
 		Deleting:  u.GetDeletionTimestamp() != nil,
 		Finalizer: slices.Contains(u.GetFinalizers(), v1alpha1.Finalizer),
 		Status:    v1alpha1.StatusOf(u), Annotations: u.GetAnnotations(), LostNull: lostNull(u),
-		Document: DocumentOf(key, u.Object),
+		Document: said, Resources: ResourcesIn(said, key.Namespace),
 	}
+}
+
+// ResourcesIn lists the resources that the rule sets of a file name, each once, as far as it
+// can be read.
+func ResourcesIn(file document.File, defaultNamespace string) []apischema.GroupVersionResource {
+	sets, _ := spec.Parse([]document.File{file}, defaultNamespace)
+	return resourcesOf(sets)
+}
+
+func resourcesOf(sets []*spec.Set) []apischema.GroupVersionResource {
+	var out []apischema.GroupVersionResource
+	for _, set := range sets {
+		for _, resource := range set.Resources {
+			if !slices.Contains(out, resource.GVR) {
+				out = append(out, resource.GVR)
+			}
+		}
+	}
+	return out
 }
 
 // DocumentOf returns the document of a set object. What the object says is compiled as

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
@@ -26,7 +27,8 @@ type Objects struct {
 	news      chan struct{} // has a value when something has changed
 
 	mu   sync.Mutex
-	said map[informer.Key]string // what was logged since the last change; guarded by mu
+	said map[informer.Key]string               // what was logged since the last change; guarded by mu
+	read map[*unstructured.Unstructured]Object // what the last List made of the objects in the caches; guarded by mu
 }
 
 // NewObjects returns the set objects that a client shows. Nothing is read before
@@ -93,14 +95,25 @@ func advised(key informer.Key, err error) error {
 }
 
 // List returns the objects that have been seen so far, sorted by kind, namespace and
-// name.
+// name. Only those are read that the last List has not read.
 func (o *Objects) List() []Object {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	var out []Object
+	before := o.read
+	o.read = make(map[*unstructured.Unstructured]Object, len(before))
 	for _, key := range kindsOfSets() {
 		for _, name := range o.informers.Names(key) {
-			if found := o.informers.View(key, name.Namespace, name.Name).Object; found != nil {
-				out = append(out, objectOf(kindOf(key), found))
+			found := o.informers.View(key, name.Namespace, name.Name).Object
+			if found == nil {
+				continue
 			}
+			one, known := before[found] // What a cache has of an object is never changed, but replaced.
+			if !known {
+				one = objectOf(kindOf(key), found)
+			}
+			o.read[found] = one
+			out = append(out, one)
 		}
 	}
 	slices.SortFunc(out, func(a, b Object) int { return a.compare(b.Key) })

@@ -49,21 +49,15 @@ func (o *outline) add(c content, defaultNamespace string) {
 			continue
 		}
 		o.files = append(o.files, file)
-		o.name(sets)
+		for _, gvr := range resourcesOf(sets) {
+			if !slices.Contains(o.named, gvr) {
+				o.named = append(o.named, gvr)
+			}
+		}
 		o.tests += testsIn(file)
 	}
 	if len(c.errs) == 0 && !holds {
 		o.unusable = append(o.unusable, fmt.Errorf("%s holds no RuleSet and no ClusterRuleSet", c))
-	}
-}
-
-func (o *outline) name(sets []*spec.Set) {
-	for _, set := range sets {
-		for _, resource := range set.Resources {
-			if !slices.Contains(o.named, resource.GVR) {
-				o.named = append(o.named, resource.GVR)
-			}
-		}
 	}
 }
 

@@ -44,25 +44,39 @@ func (s *Set) Of(identity types.NamespacedName) *Set {
 	return s.Only(func(rule *Rule) bool { return rule.Identity() == identity })
 }
 
+// ByIdentity returns the same for each identity that has rules.
+func (s *Set) ByIdentity() map[types.NamespacedName]*Set {
+	all := map[types.NamespacedName][]*Rule{}
+	for _, rule := range s.rules {
+		all[rule.Identity()] = append(all[rule.Identity()], rule)
+	}
+	out := make(map[types.NamespacedName]*Set, len(all))
+	for identity, own := range all {
+		out[identity] = s.of(own)
+	}
+	return out
+}
+
 // Only returns the set of the rules that are to be kept, with the same of them.
 func (s *Set) Only(keep func(*Rule) bool) *Set {
-	var own []*Rule
+	return s.of(slices.DeleteFunc(slices.Clone(s.rules), func(rule *Rule) bool { return !keep(rule) }))
+}
+
+// of is the set of some of the rules.
+func (s *Set) of(own []*Rule) *Set {
+	out := newSet(own)
+	out.schemas, out.kinds = s.schemas, map[apischema.GroupVersionResource]plan.Kind{}
 	files := map[string]bool{}
-	kinds := map[apischema.GroupVersionResource]plan.Kind{}
-	for _, rule := range s.rules {
-		if !keep(rule) {
-			continue
+	for _, rule := range own {
+		if len(s.warnings) > 0 { // To tell where a rule is takes time.
+			files[rule.Place().File] = true
 		}
-		own = append(own, rule)
-		files[rule.Place().File] = true
 		for _, declared := range rule.set.Resources {
 			if kind, known := s.kinds[declared.GVR]; known {
-				kinds[declared.GVR] = kind
+				out.kinds[declared.GVR] = kind
 			}
 		}
 	}
-	out := newSet(own)
-	out.kinds, out.schemas = kinds, s.schemas
 	for _, warning := range s.warnings {
 		if files[warning.File] {
 			out.warnings = append(out.warnings, warning)
