@@ -1,11 +1,11 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -19,12 +19,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-const (
-	// timeout is how long one question may take.
-	timeout = 10 * time.Second
-	// atOnce is how many questions are asked side by side.
-	atOnce = 4
-)
+// timeout is how long one question may take.
+const timeout = 10 * time.Second
 
 // Finding is what a review has found out.
 type Finding struct {
@@ -43,6 +39,7 @@ type Reviewer struct {
 	account  types.NamespacedName
 	accounts typedcorev1.ServiceAccountsGetter
 	process  typedauthorizationv1.SelfSubjectAccessReviewInterface
+	rules    typedauthorizationv1.SelfSubjectRulesReviewInterface  // as the account
 	reviews  typedauthorizationv1.SelfSubjectAccessReviewInterface // as the account
 }
 
@@ -63,7 +60,7 @@ func NewReviewer(config *rest.Config, account types.NamespacedName) (*Reviewer, 
 	}
 	return &Reviewer{
 		account: account, accounts: accounts,
-		process: process.SelfSubjectAccessReviews(), reviews: as.SelfSubjectAccessReviews(),
+		process: process.SelfSubjectAccessReviews(), rules: as.SelfSubjectRulesReviews(), reviews: as.SelfSubjectAccessReviews(),
 	}, nil
 }
 
@@ -110,40 +107,74 @@ func (r *Reviewer) uid(ctx context.Context) (types.UID, error) {
 	}
 }
 
-// missing asks for each permission, a few at a time. After one error nothing more is
-// asked, so that an API server that does not answer is waited for only once.
+// nowhere is the name of no namespace, as none can have it. So no RoleBinding counts there,
+// and what is allowed there is allowed in all namespaces, and outside of them.
+const nowhere = "-"
+
+// missing has the API server list what the account may do, in each namespace. What is not
+// listed is asked for by itself where the list is not complete, as with an authorizer that
+// cannot list. After one error nothing more is asked, so that an API server that does not
+// answer is waited for only once.
 func (r *Reviewer) missing(ctx context.Context, permissions []plan.Permission) ([]plan.Permission, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	lacks := make([]bool, len(permissions))
-	slots := make(chan struct{}, atOnce)
-	var asking sync.WaitGroup
-	for i, permission := range permissions {
-		slots <- struct{}{}
-		if ctx.Err() != nil {
-			break
-		}
-		asking.Go(func() {
-			defer func() { <-slots }()
-			allowed, err := r.allowed(ctx, permission)
-			if err != nil {
-				stop(err) // The first stays.
+	lists := map[string]authorizationv1.SubjectRulesReviewStatus{}
+	var missing []plan.Permission
+	for _, permission := range permissions {
+		namespace := cmp.Or(permission.Namespace, nowhere)
+		list, known := lists[namespace]
+		if !known {
+			var err error
+			if list, err = r.list(ctx, namespace); err != nil {
+				return nil, err
 			}
-			lacks[i] = !allowed
-		})
-	}
-	asking.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	var out []plan.Permission
-	for i, permission := range permissions {
-		if lacks[i] {
-			out = append(out, permission)
+			lists[namespace] = list
+		}
+		allowed := slices.ContainsFunc(list.ResourceRules, func(rule authorizationv1.ResourceRule) bool { return allows(rule, permission) })
+		if !allowed && list.Incomplete {
+			var err error
+			if allowed, err = r.allowed(ctx, permission); err != nil {
+				return nil, err
+			}
+		}
+		if !allowed {
+			missing = append(missing, permission)
 		}
 	}
-	slices.SortFunc(out, plan.Permission.Compare)
-	return out, nil
+	slices.SortFunc(missing, plan.Permission.Compare)
+	return missing, nil
+}
+
+// list returns what the account may do in a namespace. Where it may not ask for that, the
+// list is empty and not complete.
+func (r *Reviewer) list(ctx context.Context, namespace string) (authorizationv1.SubjectRulesReviewStatus, error) {
+	asking, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
+	answer, err := r.rules.Create(asking, review, metav1.CreateOptions{})
+	if apierrors.IsForbidden(err) {
+		if denied := r.denied(ctx, err); denied != nil {
+			return authorizationv1.SubjectRulesReviewStatus{}, denied
+		}
+	}
+	switch {
+	case err == nil:
+		return answer.Status, nil
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return authorizationv1.SubjectRulesReviewStatus{Incomplete: true}, nil
+	default:
+		return authorizationv1.SubjectRulesReviewStatus{}, fmt.Errorf("asking what ServiceAccount %s may do: %w", r.account, err)
+	}
+}
+
+// allows reports whether a rule gives a permission, as RBAC reads it.
+func allows(rule authorizationv1.ResourceRule, p plan.Permission) bool {
+	anyOf := func(all []string, one string) bool { return slices.Contains(all, "*") || slices.Contains(all, one) }
+	resource := p.Resource.Resource
+	if p.Subresource != "" {
+		resource += "/" + p.Subresource
+	}
+	return anyOf(rule.Verbs, p.Verb) && anyOf(rule.APIGroups, p.Resource.Group) &&
+		(anyOf(rule.Resources, resource) || p.Subresource != "" && slices.Contains(rule.Resources, "*/"+p.Subresource)) &&
+		(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, p.Name))
 }
 
 // allowed asks whether the account has a permission.

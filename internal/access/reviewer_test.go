@@ -29,8 +29,10 @@ type apiServer struct {
 	account   func() (code int, body any) // nil: it is there, with the uid u-1
 	may       func(user string, about authorizationv1.ResourceAttributes) (allowed bool, refused int)
 	mu        sync.Mutex
-	asked     []string // user and right of each review; guarded by mu
-	now, most int      // reviews under way; guarded by mu
+	rules     func(namespace string) (status authorizationv1.SubjectRulesReviewStatus, refused int) // nil: it cannot list
+	asked     []string                                                                              // user and right of each review; guarded by mu
+	listed    []string                                                                              // user and namespace of each list; guarded by mu
+	now, most int                                                                                   // reviews under way; guarded by mu
 }
 
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -51,6 +53,10 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer s.mu.Unlock()
 		s.now--
 	}()
+	if strings.HasSuffix(r.URL.Path, "/selfsubjectrulesreviews") {
+		s.answerRules(w, r)
+		return
+	}
 	var review authorizationv1.SelfSubjectAccessReview
 	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
 		answer(w, http.StatusBadRequest, status(http.StatusBadRequest))
@@ -66,6 +72,27 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	review.Status.Allowed = allowed
+	answer(w, http.StatusCreated, review)
+}
+
+func (s *apiServer) answerRules(w http.ResponseWriter, r *http.Request) {
+	var review authorizationv1.SelfSubjectRulesReview
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		answer(w, http.StatusBadRequest, status(http.StatusBadRequest))
+		return
+	}
+	s.mu.Lock()
+	s.listed = append(s.listed, r.Header.Get("Impersonate-User")+": "+review.Spec.Namespace)
+	s.mu.Unlock()
+	review.Status = authorizationv1.SubjectRulesReviewStatus{Incomplete: true}
+	refused := 0
+	if s.rules != nil {
+		review.Status, refused = s.rules(review.Spec.Namespace)
+	}
+	if refused != 0 {
+		answer(w, refused, status(refused))
+		return
+	}
 	answer(w, http.StatusCreated, review)
 }
 
@@ -202,6 +229,90 @@ func TestReview(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestReviewLists holds that one list for each namespace tells all, what it tells, and that
+// only what is not listed is asked for by itself.
+func TestReviewLists(t *testing.T) {
+	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	in := func(namespace, verb string, of schema.GroupResource, subresource, name string) plan.Permission {
+		return plan.Permission{Verb: verb, Resource: of, Subresource: subresource, Namespace: namespace, Name: name}
+	}
+	of := func(verbs, groups, resources string, names ...string) authorizationv1.ResourceRule {
+		return authorizationv1.ResourceRule{
+			Verbs: strings.Split(verbs, ","), APIGroups: strings.Split(groups, ","), Resources: strings.Split(resources, ","), ResourceNames: names,
+		}
+	}
+	get := in("shop", "get", deployments, "", "")
+	tests := map[string]struct {
+		reason     string
+		rules      []authorizationv1.ResourceRule
+		incomplete bool
+		refused    int
+		permission plan.Permission
+		missing    bool
+		asked      int
+	}{
+		"listed":              {reason: "It is among others.", rules: []authorizationv1.ResourceRule{of("get", "", "pods"), of("list,get", "apps", "replicasets,deployments")}, permission: get},
+		"nothing":             {reason: "The list is complete.", permission: get, missing: true},
+		"all":                 {reason: "An administrator may.", rules: []authorizationv1.ResourceRule{of("*", "*", "*")}, permission: in("shop", "patch", deployments, "status", "web")},
+		"another verb":        {reason: "Each is a right.", rules: []authorizationv1.ResourceRule{of("list", "apps", "deployments")}, permission: get, missing: true},
+		"another group":       {reason: "It is another resource.", rules: []authorizationv1.ResourceRule{of("get", ",extensions", "deployments")}, permission: get, missing: true},
+		"another resource":    {reason: "It is another one.", rules: []authorizationv1.ResourceRule{of("get", "apps", "daemonsets")}, permission: get, missing: true},
+		"not crossed":         {reason: "A verb of one rule is none of another.", rules: []authorizationv1.ResourceRule{of("get", "apps", "daemonsets"), of("list", "apps", "deployments")}, permission: get, missing: true},
+		"subresource":         {reason: "It is named.", rules: []authorizationv1.ResourceRule{of("patch", "apps", "deployments/status")}, permission: in("shop", "patch", deployments, "status", "")},
+		"subresource of all":  {reason: "RBAC has it so.", rules: []authorizationv1.ResourceRule{of("patch", "apps", "*/status")}, permission: in("shop", "patch", deployments, "status", "")},
+		"not the subresource": {reason: "It is a right of its own.", rules: []authorizationv1.ResourceRule{of("patch", "apps", "deployments,*/scale")}, permission: in("shop", "patch", deployments, "status", ""), missing: true},
+		"not the object":      {reason: "Nor is it the other way.", rules: []authorizationv1.ResourceRule{of("patch", "apps", "*/status,deployments/status")}, permission: in("shop", "patch", deployments, "", ""), missing: true},
+		"name":                {reason: "It is the one.", rules: []authorizationv1.ResourceRule{of("get", "apps", "deployments", "api", "web")}, permission: in("shop", "get", deployments, "", "web")},
+		"another name":        {reason: "It is not.", rules: []authorizationv1.ResourceRule{of("get", "apps", "deployments", "api", "*")}, permission: in("shop", "get", deployments, "", "web"), missing: true},
+		"any name":            {reason: "Some names are not all.", rules: []authorizationv1.ResourceRule{of("get", "apps", "deployments", "web")}, permission: get, missing: true},
+		"every namespace":     {reason: "What a namespace has does not count.", rules: []authorizationv1.ResourceRule{of("get", "apps", "deployments")}, permission: in("", "get", deployments, "", ""), missing: true},
+		"incomplete, listed":  {reason: "It is a right all the same.", rules: []authorizationv1.ResourceRule{of("get", "apps", "deployments")}, incomplete: true, permission: get},
+		"incomplete, allowed": {reason: "An authorizer cannot list.", incomplete: true, permission: get, asked: 1},
+		"incomplete, denied":  {reason: "Nor does it allow.", incomplete: true, permission: in("shop", "delete", deployments, "", ""), missing: true, asked: 1},
+		"may not ask":         {reason: "It may ask for a single right.", refused: http.StatusForbidden, permission: get, asked: 1},
+		"no lists":            {reason: "The API server has none.", refused: http.StatusNotFound, permission: get, asked: 1},
+		"no list of nowhere":  {reason: "The API server wants a name that there can be.", refused: http.StatusUnprocessableEntity, permission: in("", "get", deployments, "", ""), asked: 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := &apiServer{
+				rules: func(namespace string) (authorizationv1.SubjectRulesReviewStatus, int) {
+					out := authorizationv1.SubjectRulesReviewStatus{Incomplete: tc.incomplete}
+					if namespace == "shop" {
+						out.ResourceRules = tc.rules
+					}
+					return out, tc.refused
+				},
+				may: func(user string, about authorizationv1.ResourceAttributes) (bool, int) {
+					return user == "" || about.Verb == "get", 0
+				},
+			}
+			found, err := reviewer(t, server, account).Review(t.Context(), []plan.Permission{tc.permission})
+			if err != nil {
+				t.Fatalf("%s %v", tc.reason, err)
+			}
+			asked := slices.DeleteFunc(server.questions(), func(line string) bool { return strings.Contains(line, ": impersonate ") })
+			if missing := len(found.Missing) > 0; missing != tc.missing || len(asked) != tc.asked {
+				t.Errorf("%s missing is %t, asked were %q", tc.reason, missing, asked)
+			}
+		})
+	}
+	server := &apiServer{rules: func(string) (authorizationv1.SubjectRulesReviewStatus, int) {
+		return authorizationv1.SubjectRulesReviewStatus{ResourceRules: []authorizationv1.ResourceRule{of("get", "apps", "deployments")}}, 0
+	}}
+	var twenty []plan.Permission
+	for i := range 20 {
+		twenty = append(twenty, in([]string{"shop", "bank", ""}[i%3], "get", deployments, "", fmt.Sprint(i)))
+	}
+	if found, err := reviewer(t, server, account).Review(t.Context(), twenty); err != nil || len(found.Missing) > 0 {
+		t.Errorf("have %v, %v", found, err)
+	}
+	user := "system:serviceaccount:shop:rules: "
+	if diff := cmp.Diff([]string{user + "shop", user + "bank", user + "-"}, server.listed); diff != "" {
+		t.Errorf("lists for 20 rights in two namespaces and everywhere (-want +got):\n%s", diff)
 	}
 }
 

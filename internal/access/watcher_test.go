@@ -61,6 +61,12 @@ func (d *desk) log() []string {
 	return slices.Clone(d.asked)
 }
 
+func (d *desk) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked = nil
+}
+
 // watched is a watcher under way, in a bubble.
 type watched struct {
 	*access.Watcher
@@ -73,11 +79,12 @@ func watch(t *testing.T, d *desk) *watched {
 	t.Helper()
 	d.began = time.Now()
 	w := &watched{desk: d}
-	w.Watcher = access.NewWatcher(d, clock.RealClock{}, func(v access.Verdict) {
+	w.Watcher = access.NewWatcher(d, &access.Pace{}, clock.RealClock{}, func(v access.Verdict) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.told = append(w.told, shown(v))
 	})
+	w.Lead()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -318,7 +325,7 @@ func TestNeedFromChanged(t *testing.T) {
 		d := &desk{finding: access.Finding{UID: "u-1"}, began: time.Now()}
 		var w *access.Watcher
 		told := 0
-		w = access.NewWatcher(d, clock.RealClock{}, func(access.Verdict) {
+		w = access.NewWatcher(d, &access.Pace{}, clock.RealClock{}, func(access.Verdict) {
 			if told++; told == 1 {
 				w.Need([]plan.Permission{right("get", "pods")})
 				w.Look()
@@ -339,13 +346,102 @@ func TestRunEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{finding: access.Finding{UID: "u-1"}, takes: time.Hour, began: time.Now()}
 		told := 0
-		w := access.NewWatcher(d, clock.RealClock{}, func(access.Verdict) { told++ })
+		w := access.NewWatcher(d, &access.Pace{}, clock.RealClock{}, func(access.Verdict) { told++ })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		w.Run(ctx)
 		w.Run(ctx) // It is over already.
 		if took := time.Since(d.began); took != time.Minute || told != 0 || len(d.log()) != 1 {
 			t.Errorf("it took %v, told %d times: %v", took, told, fmt.Sprint(d.log()))
+		}
+	})
+}
+
+// TestPaceOfMany holds what many accounts cost together, and that none of them waits for longer
+// than a right that is taken away may go unnoticed.
+func TestPaceOfMany(t *testing.T) {
+	lacking := access.Finding{Missing: []plan.Permission{right("get", "pods")}}
+	tests := map[string]struct {
+		reason   string
+		accounts int
+		finding  access.Finding
+		stands   bool // by, until somebody else does not lead any more
+		most     int  // looks in a minute of this hour, of two requests each
+		longest  time.Duration
+	}{
+		"few":      {"They are asked about each minute.", 50, access.Finding{UID: "u-1"}, false, 60, 61 * time.Second},
+		"many":     {"There are ten requests in a second.", 500, access.Finding{UID: "u-1"}, false, 300, 2 * time.Minute},
+		"troubled": {"Trouble makes no more of them.", 500, lacking, false, 300, 2 * time.Minute},
+		"standby":  {"Who does not lead asks seldom.", 500, access.Finding{UID: "u-1"}, true, 50, 13 * time.Minute},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var pace access.Pace
+				ctx, cancel := context.WithCancel(t.Context())
+				var running sync.WaitGroup
+				desks := make([]*desk, tc.accounts)
+				for i := range desks {
+					desks[i] = &desk{finding: tc.finding, began: time.Now()}
+					w := access.NewWatcher(desks[i], &pace, clock.RealClock{}, func(access.Verdict) {})
+					if !tc.stands {
+						w.Lead()
+					}
+					running.Go(func() { w.Run(ctx) })
+				}
+				<-time.After(10 * time.Minute) // Until they are spread.
+				synctest.Wait()
+				for _, d := range desks {
+					d.forget()
+				}
+				<-time.After(time.Hour)
+				synctest.Wait()
+				cancel()
+				running.Wait()
+				minutes, longest := map[int]int{}, time.Duration(0)
+				for _, d := range desks {
+					last := 10 * time.Minute
+					for _, line := range d.log() {
+						at, err := time.ParseDuration(line[:strings.IndexByte(line+" ", ' ')])
+						if err != nil {
+							t.Fatal(err)
+						}
+						minutes[int(at/time.Minute)]++
+						longest, last = max(longest, at-last), at
+					}
+				}
+				most, all := 0, 0
+				for _, n := range minutes {
+					most, all = max(most, n), all+n
+				}
+				t.Logf("%d accounts: %.1f looks in a second, each of two requests; up to %s between two at one", tc.accounts, float64(all)/3600, longest)
+				if all > 60*tc.most || most > 350 || longest > tc.longest {
+					t.Errorf("%s There are %d looks in an hour, up to %d in a minute, and up to %s between two at an account", tc.reason, all, most, longest)
+				}
+			})
+		})
+	}
+}
+
+// TestLead holds that who begins to lead looks at once at what is from long ago.
+func TestLead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{finding: access.Finding{UID: "u-1"}, began: time.Now()}
+		var pace access.Pace
+		w := access.NewWatcher(d, &pace, clock.RealClock{}, func(access.Verdict) {})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.Run(ctx)
+		}()
+		<-time.After(9 * time.Minute)
+		w.Lead()
+		<-time.After(10 * time.Second)
+		cancel()
+		<-done
+		if diff := cmp.Diff([]string{"0s", "9m0s"}, d.log()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
 		}
 	})
 }

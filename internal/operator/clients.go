@@ -46,7 +46,7 @@ func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 	if t.reviewer, err = access.NewReviewer(o.options.Cluster.Config, account); err != nil {
 		return nil, fmt.Errorf("preparing to ask what %s may do: %w", accountName(account), err)
 	}
-	t.access = access.NewWatcher(t, o.options.Clock, t.judge)
+	t.access = access.NewWatcher(t, &o.pace, o.options.Clock, t.judge)
 	t.engine = engine.New(options)
 	return t, nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
@@ -30,6 +31,7 @@ type Operator struct {
 	known   inventory.Store   // the same, to be read while somebody else leads
 	learned learned
 	peers   *informer.Peers // of all tenants
+	pace    access.Pace     // of the looks at their accounts
 
 	mu      sync.Mutex
 	rules   *rules.Set             // of files; guarded by mu

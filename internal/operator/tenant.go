@@ -67,6 +67,7 @@ func (t *tenant) work(ctx context.Context) {
 	if !t.worked.CompareAndSwap(false, true) {
 		return
 	}
+	t.access.Lead()
 	t.engine.Run(ctx)
 	t.mu.Lock()
 	t.ended = true

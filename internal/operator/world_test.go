@@ -86,7 +86,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	line := strings.TrimSpace(userOf(r) + " " + r.Method + " " + strings.TrimSuffix(at.key(), "/") + " " + at.subresource)
 	if r.Method == http.MethodGet {
 		w.reads = append(w.reads, line)
-	} else if at.resource != "selfsubjectaccessreviews" {
+	} else if !strings.HasPrefix(at.resource, "selfsubject") {
 		w.requests = append(w.requests, line)
 	}
 	status := w.fails[r.Method+" "+at.resource]
@@ -97,6 +97,8 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case status != 0:
 		return reply(r, status, failure(status)), nil
+	case at.resource == "selfsubjectrulesreviews": // As of an authorizer that cannot list.
+		return reply(r, http.StatusCreated, authorizationv1.SelfSubjectRulesReview{Status: authorizationv1.SubjectRulesReviewStatus{Incomplete: true}}), nil
 	case at.resource == "selfsubjectaccessreviews":
 		return reply(r, http.StatusCreated, w.review(body)), nil
 	case at.resource == "events":
