@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -32,13 +33,29 @@ type book struct {
 	changed func() // what went wrong is something else
 
 	mu      sync.Mutex
-	unkept  map[source.Key]error // why the inventory of a set could not be written; guarded by mu
-	unswept map[source.Key]error // why it could not be cleaned up after; guarded by mu
+	stored  map[source.Key]stored // what the last update of each inventory stored; guarded by mu
+	unkept  map[source.Key]error  // why the inventory of a set could not be written; guarded by mu
+	unswept map[source.Key]error  // why it could not be cleaned up after; guarded by mu
+}
+
+// stored is what a set object had in its inventory after an update, and how the object looked
+// to the watch then.
+type stored struct {
+	book  inventory.Book
+	shown *object
+}
+
+// current reports whether the inventory of a set is still that one, as far as the watch shows.
+// Nobody else writes to it, but for people. Of one that is being deleted that is not asked.
+func (s stored) current(set *object) bool {
+	return s.shown != nil && !set.Deleting && s.shown.UID == set.UID && s.shown.Generation == set.Generation && s.shown.Finalizer == set.Finalizer &&
+		reflect.DeepEqual(s.shown.Status.Inventory, set.Status.Inventory) &&
+		reflect.DeepEqual(s.shown.Status.Paused, set.Status.Paused) && reflect.DeepEqual(s.shown.Status.Counted, set.Status.Counted)
 }
 
 // newBook returns the book of a tenant.
 func (o *Operator) newBook(t *tenant) *book {
-	b := &book{changed: t.changed, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
+	b := &book{changed: t.changed, stored: map[source.Key]stored{}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
 	b.Store = inventory.Join(func() inventory.Parts { return o.parts(t, b) })
 	return b
 }
@@ -53,6 +70,9 @@ func (o *Operator) parts(t *tenant, b *book) inventory.Parts {
 			sets[ruleOf(key)] = noting{o.storeOf(set), b, set}
 		}
 	}
+	b.mu.Lock()
+	maps.DeleteFunc(b.stored, func(key source.Key, _ stored) bool { return sets[ruleOf(key)] == nil })
+	b.mu.Unlock()
 	mine := o.ownership(t.account)
 	return inventory.Parts{Sets: sets, Rest: inventory.Scope(watched{o.files, o}, mine), Account: t.account}
 }
@@ -189,16 +209,28 @@ type noting struct {
 }
 
 // Update implements [inventory.Store]. Where the present version of the set is refused,
-// rules that only it has stay paused.
+// rules that only it has stay paused. What is known to be stored is not read again.
 func (n noting) Update(ctx context.Context, change func(inventory.Book) inventory.Book) (inventory.Book, error) {
-	out, err := n.Store.Update(ctx, func(before inventory.Book) inventory.Book {
+	keeping := func(before inventory.Book) inventory.Book {
 		after := change(before)
 		if good := n.set.effective(); good != nil && n.set.refused() {
 			known := func(p limit.Pause) bool { return slices.Contains(good.IDs(), p.Rule) }
 			after = after.Pausing(slices.Concat(after.Pauses(), slices.DeleteFunc(before.Pauses(), known))...)
 		}
 		return after
-	})
+	}
+	n.book.mu.Lock()
+	last := n.book.stored[n.set.Key]
+	n.book.mu.Unlock()
+	if last.current(n.set) && keeping(last.book).Equal(last.book) {
+		return last.book, nil
+	}
+	out, err := n.Store.Update(ctx, keeping)
+	n.book.mu.Lock()
+	if delete(n.book.stored, n.set.Key); err == nil {
+		n.book.stored[n.set.Key] = stored{out, n.set}
+	}
+	n.book.mu.Unlock()
 	if !passing(err) {
 		n.book.note(n.book.unkept, n.set.Key, err)
 	}

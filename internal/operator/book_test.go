@@ -206,7 +206,7 @@ func TestOrphans(t *testing.T) {
 // TestTroubles holds that it is known what goes wrong, by set.
 func TestTroubles(t *testing.T) {
 	failing := errors.New("refused")
-	b := &book{changed: func() {}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
+	b := &book{changed: func() {}, stored: map[source.Key]stored{}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
 	one, two := source.Key{Kind: "RuleSet", Name: "one"}, source.Key{Kind: "RuleSet", Name: "two"}
 	for _, step := range []struct {
 		reason string
@@ -257,7 +257,7 @@ func (r reader) Served(_ context.Context, of apischema.GroupResource) (cleanup.R
 
 // TestSweep holds that one set does not keep another from being cleaned up.
 func TestSweep(t *testing.T) {
-	b := &book{changed: func() {}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
+	b := &book{changed: func() {}, stored: map[source.Key]stored{}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
 	bad, good := left("bad", "a", "ann"), left("good", "a", "ann")
 	good.GVR.Resource = "widgets"
 	failing := errors.New("refused")
