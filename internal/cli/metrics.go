@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/pprof"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -13,11 +14,11 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
-// serveMetrics begins to serve the metrics, and what is remembered of objects.
+// serveMetrics begins to serve the metrics, what is remembered of objects, and profiles.
 func (s *service) serveMetrics(ctx context.Context, address string) (*telemetry.Server, error) {
 	listen := s.settings.Listen
 	if !listen.Secure {
-		return telemetry.Serve(ctx, address, metricsHandler(address, s.metrics.Handler(), s.operator.Recorded))
+		return telemetry.Serve(ctx, address, metricsHandler(address, s.metrics.Handler(), s.operator.Recorded, listen.Profiling))
 	}
 	keeper, err := doorkeeper.New(s.cluster.config, s.options.Clock, s.log)
 	if err != nil {
@@ -27,26 +28,43 @@ func (s *service) serveMetrics(ctx context.Context, address string) (*telemetry.
 	if listen.CertDir != "" {
 		certificates = telemetry.CertificatesIn(listen.CertDir, s.log)
 	}
-	return telemetry.ServeTLS(ctx, address, secureHandler(keeper.Protect, s.metrics.Handler(), s.operator.Recorded), certificates, s.log)
+	handler := secureHandler(keeper.Protect, s.metrics.Handler(), s.operator.Recorded, listen.Profiling)
+	return telemetry.ServeTLS(ctx, address, handler, certificates, s.log)
 }
 
-// metricsHandler serves the metrics at an address to anybody, and where only the same host or
-// Pod can reach that, what is remembered of objects.
-func metricsHandler(address string, metrics http.Handler, recorded func(engine.Key) trace.Memory) http.Handler {
+// metricsHandler serves the metrics at an address to anybody, and the rest where only the
+// same host or Pod can reach that.
+func metricsHandler(address string, metrics http.Handler, recorded func(engine.Key) trace.Memory, profiling bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
 	if telemetry.Loopback(address) {
-		mux.Handle("GET /explain", onlyHere(explainHandler(recorded)))
+		private(mux, func(_ string, handler http.Handler) http.Handler { return onlyHere(handler) }, recorded, profiling)
 	}
 	return mux
 }
 
-// secureHandler serves both, each to who is let in there.
-func secureHandler(protect func(path string, handler http.Handler) http.Handler, metrics http.Handler, recorded func(engine.Key) trace.Memory) http.Handler {
+// protection has a handler answer only who may get the path.
+type protection func(path string, handler http.Handler) http.Handler
+
+// secureHandler serves all of it, each to who is let in there.
+func secureHandler(protect protection, metrics http.Handler, recorded func(engine.Key) trace.Memory, profiling bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", protect("/metrics", metrics))
-	mux.Handle("GET /explain", protect("/explain", explainHandler(recorded)))
+	private(mux, protect, recorded, profiling)
 	return mux
+}
+
+// private adds what is not for everybody who may read the metrics.
+func private(mux *http.ServeMux, protect protection, recorded func(engine.Key) trace.Memory, profiling bool) {
+	mux.Handle("GET /explain", protect("/explain", explainHandler(recorded)))
+	if !profiling {
+		return
+	}
+	for path, handler := range map[string]http.HandlerFunc{
+		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+	} {
+		mux.Handle("GET /debug/pprof/"+path, protect("/debug/pprof", handler))
+	}
 }
 
 // onlyHere answers programs of the same host. A page in a browser there may be anybody's,

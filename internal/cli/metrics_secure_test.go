@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
 	"io"
@@ -53,12 +54,12 @@ func TestSecureHandler(t *testing.T) {
 			protected = append(protected, path)
 			handler.ServeHTTP(w, r)
 		})
-	}, http.NotFoundHandler(), func(engine.Key) trace.Memory { return trace.Memory{} })
-	for _, path := range []string{"/metrics", "/explain", "//metrics", "/other", "/metrics/", "/explain/../metrics"} {
+	}, http.NotFoundHandler(), func(engine.Key) trace.Memory { return trace.Memory{} }, true)
+	for _, path := range []string{"/metrics", "/explain", "/debug/pprof/heap", "//metrics", "/other", "/metrics/", "/explain/../metrics", "/debug"} {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		handler.ServeHTTP(httptest.NewRecorder(), request)
 	}
-	if diff := cmp.Diff([]string{"/metrics", "/explain"}, protected); diff != "" {
+	if diff := cmp.Diff([]string{"/metrics", "/explain", "/debug/pprof"}, protected); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -66,7 +67,7 @@ func TestSecureHandler(t *testing.T) {
 // TestMetricsSecure holds that a process lets in who may, and that explain has what it takes.
 func TestMetricsSecure(t *testing.T) {
 	api := newAPIServer(t)
-	r := start(t, "-f", ruleFile(t, colors("blue")), "--kubeconfig", api.kubeconfig(), "--metrics-secure", "--metrics-bind-address=:0")
+	r := start(t, "-f", ruleFile(t, colors("blue")), "--kubeconfig", api.kubeconfig(), "--metrics-secure", "--metrics-bind-address=:0", "--profiling")
 	r.ready()
 	r.says("what=metrics")
 	address := regexp.MustCompile(`what=metrics address=\S*:(\d+)`).FindStringSubmatch(r.stderr.String())[1]
@@ -112,6 +113,21 @@ func TestMetricsSecure(t *testing.T) {
 				t.Errorf("%s the token is told: %s", tc.reason, stderr)
 			}
 		})
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	for token, want := range map[string]int{"reader": http.StatusOK, "eve": http.StatusForbidden, "stranger": http.StatusUnauthorized, "": http.StatusUnauthorized} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, https+"/debug/pprof/goroutine?debug=1", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.StatusCode != want || answer.Body.Close() != nil {
+			t.Errorf("profiles for %q: %d, want %d", token, answer.StatusCode, want)
+		}
 	}
 	r.finish()
 }

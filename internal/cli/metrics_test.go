@@ -27,18 +27,25 @@ func TestMetricsHandler(t *testing.T) {
 	cases := map[string]struct {
 		reason, listens, host, path string
 		method                      string
+		profiling                   bool
 		code                        int
 		asked                       []engine.Key
 	}{
-		"metrics":          {reason: "They are served anywhere.", listens: ":8080", host: "10.0.0.7:8080", path: "/metrics", code: http.StatusTeapot},
-		"explained":        {reason: "A program on the host asks.", listens: "127.0.0.1:8080", host: "127.0.0.1:8080", path: ask, code: http.StatusOK, asked: []engine.Key{web}},
-		"forwarded":        {reason: "By the name that a forwarded port has.", listens: "127.0.0.1:8080", host: "localhost:9090", path: ask, code: http.StatusOK, asked: []engine.Key{web}},
-		"core, no space":   {reason: "Nodes have neither.", listens: "127.0.0.1:0", host: "localhost:1", path: "/explain?version=v1&resource=nodes&name=n", code: http.StatusOK, asked: []engine.Key{{GVR: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, Name: "n"}}},
-		"open":             {reason: "Others could reach it.", listens: ":8080", host: "localhost:8080", path: ask, code: http.StatusNotFound},
-		"another name":     {reason: "A page of a browser may have made a name lead here.", listens: "127.0.0.1:8080", host: "evil.example:8080", path: ask, code: http.StatusForbidden},
-		"no name":          {reason: "Nothing is asked for.", listens: "127.0.0.1:8080", host: "localhost:8080", path: "/explain?version=v1&resource=nodes", code: http.StatusBadRequest},
-		"no version":       {reason: "It is not guessed.", listens: "127.0.0.1:8080", host: "localhost:8080", path: "/explain?resource=nodes&name=n", code: http.StatusBadRequest},
-		"nothing at all":   {reason: "Nothing is asked for.", listens: "127.0.0.1:8080", host: "localhost:8080", path: "/explain", code: http.StatusBadRequest},
+		"metrics":        {reason: "They are served anywhere.", listens: ":8080", host: "10.0.0.7:8080", path: "/metrics", code: http.StatusTeapot},
+		"explained":      {reason: "A program on the host asks.", listens: "127.0.0.1:8080", host: "127.0.0.1:8080", path: ask, code: http.StatusOK, asked: []engine.Key{web}},
+		"forwarded":      {reason: "By the name that a forwarded port has.", listens: "127.0.0.1:8080", host: "localhost:9090", path: ask, code: http.StatusOK, asked: []engine.Key{web}},
+		"core, no space": {reason: "Nodes have neither.", listens: "127.0.0.1:0", host: "localhost:1", path: "/explain?version=v1&resource=nodes&name=n", code: http.StatusOK, asked: []engine.Key{{GVR: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, Name: "n"}}},
+		"open":           {reason: "Others could reach it.", listens: ":8080", host: "localhost:8080", path: ask, code: http.StatusNotFound},
+		"another name":   {reason: "A page of a browser may have made a name lead here.", listens: "127.0.0.1:8080", host: "evil.example:8080", path: ask, code: http.StatusForbidden},
+		"no name":        {reason: "Nothing is asked for.", listens: "127.0.0.1:8080", host: "localhost:8080", path: "/explain?version=v1&resource=nodes", code: http.StatusBadRequest},
+		"no version":     {reason: "It is not guessed.", listens: "127.0.0.1:8080", host: "localhost:8080", path: "/explain?resource=nodes&name=n", code: http.StatusBadRequest},
+		"nothing at all": {reason: "Nothing is asked for.", listens: "127.0.0.1:8080", host: "localhost:8080", path: "/explain", code: http.StatusBadRequest},
+		"not profiled":   {reason: "Nobody has asked for it.", listens: "127.0.0.1:8080", host: "127.0.0.1:8080", path: "/debug/pprof/", code: http.StatusNotFound},
+		"profiled, open": {reason: "Others could reach it.", listens: ":8080", host: "localhost:8080", path: "/debug/pprof/", profiling: true, code: http.StatusNotFound},
+		"profiled, rebound": {
+			reason: "A page of a browser may have made a name lead here.", listens: "127.0.0.1:8080", host: "evil.example:8080",
+			path: "/debug/pprof/heap", profiling: true, code: http.StatusForbidden,
+		},
 		"not for changing": {reason: "There is nothing to change.", listens: "127.0.0.1:8080", host: "localhost:8080", path: ask, method: http.MethodPost, code: http.StatusMethodNotAllowed},
 	}
 	for name, tc := range cases {
@@ -48,7 +55,7 @@ func TestMetricsHandler(t *testing.T) {
 			handler := metricsHandler(tc.listens, metrics, func(key engine.Key) trace.Memory {
 				asked = append(asked, key)
 				return trace.Memory{Records: []trace.Record{{Rule: trace.Rule{Set: "s", Name: "r"}, Outcome: plan.Matched}}}
-			})
+			}, tc.profiling)
 			request := httptest.NewRequestWithContext(t.Context(), cmp.Or(tc.method, http.MethodGet), tc.path, nil)
 			request.Host = tc.host
 			recorder := httptest.NewRecorder()
@@ -67,6 +74,21 @@ func TestMetricsHandler(t *testing.T) {
 				t.Errorf("%s\nhave %s, %v", tc.reason, recorder.Body, err)
 			}
 		})
+	}
+}
+
+// TestProfiles holds what is served of a process that is asked to be profiled.
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	handler := metricsHandler("127.0.0.1:8080", http.NotFoundHandler(), nil, true)
+	for path, want := range map[string]string{"/debug/pprof/": "goroutine", "/debug/pprof/heap?debug=1": "heap profile", "/debug/pprof/cmdline": "cli"} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		request.Host = "localhost:8080"
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, request)
+		if recorder.Code != http.StatusOK || !strings.Contains(recorder.Body.String(), want) {
+			t.Errorf("%s: %d, %.200s", path, recorder.Code, recorder.Body)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/election"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -85,6 +86,10 @@ func newRun(p Process) *cobra.Command {
 }
 
 func (p Process) run(ctx context.Context, settings config.Config) error {
+	if listen := settings.Listen; listen.Profiling && !listen.Secure && !telemetry.Loopback(listen.Metrics) {
+		return failure{exitUsage, fmt.Errorf("--profiling is not for everybody who reaches %s; "+
+			"add --metrics-secure, or give --metrics-bind-address an address such as 127.0.0.1:8080", listen.Metrics)}
+	}
 	log, kubernetes := newLoggers(p.Stderr, settings.Log)
 	if p.KubernetesLog != nil {
 		p.KubernetesLog(kubernetes, verbosityOfKubernetes(settings.Log))

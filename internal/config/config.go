@@ -54,6 +54,8 @@ type Listen struct {
 	// directory CertDir, or if that is empty one of our own.
 	Secure  bool
 	CertDir string
+	// Profiling has profiles of the process be served beside the metrics.
+	Profiling bool
 }
 
 // Log says what is logged, and how.
@@ -128,7 +130,7 @@ func build(v *viper.Viper) (Config, error) {
 			Metrics: address(v.GetString("metrics-bind-address")),
 			Health:  address(v.GetString("health-probe-bind-address")),
 			Secure:  v.GetBool("metrics-secure"),
-			CertDir: v.GetString("metrics-cert-dir"),
+			CertDir: v.GetString("metrics-cert-dir"), Profiling: v.GetBool("profiling"),
 		},
 		Log: Log{Verbosity: v.GetInt("v"), JSON: v.GetString("logging-format") == "json"},
 	}
@@ -169,6 +171,8 @@ func (l Listen) check() error {
 		return fmt.Errorf("--metrics-bind-address and --health-probe-bind-address are both %q; give each its own, or turn one off with 0", l.Health)
 	case l.Secure && l.Metrics == "":
 		return errors.New("--metrics-secure protects what --metrics-bind-address=0 turns off; leave one of them out")
+	case l.Profiling && l.Metrics == "":
+		return errors.New("--profiling serves profiles where the metrics are, which --metrics-bind-address=0 turns off; leave one of them out")
 	case l.CertDir != "" && !l.Secure:
 		return errors.New("--metrics-cert-dir is for --metrics-secure, without which no certificate is used; give both or none")
 	default:

@@ -53,6 +53,7 @@ func settings() []setting {
 		{name: "metrics-bind-address", fallback: "127.0.0.1:8080", kind: "ADDRESS", usage: "where /metrics is served; 0 for nowhere", check: bindAddress},
 		{name: "metrics-secure", fallback: "false", kind: boolean, usage: "serve /metrics and /explain by TLS, to who has a bearer token that the API server accepts and the right to get them", check: truth},
 		{name: "metrics-cert-dir", kind: "DIR", usage: "the directory with tls.crt and tls.key for --metrics-secure, read again when they change (default: a certificate of its own, which nobody can verify)"},
+		{name: "profiling", fallback: "false", kind: boolean, usage: "serve profiles at /debug/pprof beside the metrics: with --metrics-secure to who has the right to get them, otherwise on a loopback address alone", check: truth},
 		{name: "health-probe-bind-address", fallback: ":8081", kind: "ADDRESS", usage: "where /healthz, /livez and /readyz are served; 0 for nowhere", check: bindAddress},
 		{name: "v", short: "v", fallback: "0", kind: "N", usage: "how much is logged: 1 for debugging, 4 to 7 for the Kubernetes client too", check: atLeast(0)},
 		{name: "logging-format", fallback: "text", kind: "FORMAT", usage: "how logs are written: text or json", check: oneOf(LoggingFormats()...)},
