@@ -163,6 +163,20 @@ func follow(t *testing.T, server *api) (*Objects, *bytes.Buffer) {
 // pass lets time of the bubble pass.
 func pass(d time.Duration) { <-time.After(d) }
 
+// pass lets time of the bubble pass, during which the API server sends bookmarks.
+func (a *api) pass(d time.Duration) {
+	for ; d > 0; d -= time.Minute {
+		a.mu.Lock()
+		for _, w := range a.watches {
+			now := &unstructured.Unstructured{Object: map[string]any{}}
+			now.SetResourceVersion(strconv.Itoa(a.version))
+			w.Action(watch.Bookmark, now)
+		}
+		a.mu.Unlock()
+		pass(min(d, time.Minute))
+	}
+}
+
 // news reports whether something has changed since the last time, once all is quiet.
 func news(o *Objects) bool {
 	synctest.Wait()
@@ -297,7 +311,7 @@ func TestObjectsWithoutCRDs(t *testing.T) {
 		server.fail("RuleSet", missing)
 		server.fail("ClusterRuleSet", missing)
 		objects, log := follow(t, server)
-		pass(5 * time.Minute) // Many attempts.
+		server.pass(5 * time.Minute) // Many attempts.
 		if objects.Synced() || len(objects.List()) > 0 {
 			t.Error("nothing can be known")
 		}
@@ -313,7 +327,7 @@ func TestObjectsWithoutCRDs(t *testing.T) {
 		server.fail("RuleSet", nil)
 		server.fail("ClusterRuleSet", forbidden)
 		server.put(guardKey, unchanged)
-		pass(2 * time.Minute)
+		server.pass(2 * time.Minute)
 		if len(objects.List()) != 1 || objects.Synced() {
 			t.Errorf("one kind is seen, got %+v, synced %v", objects.List(), objects.Synced())
 		}
@@ -321,12 +335,12 @@ func TestObjectsWithoutCRDs(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		server.fail("ClusterRuleSet", nil)
-		pass(2 * time.Minute)
+		server.pass(2 * time.Minute)
 		if !news(objects) || !objects.Synced() || objects.Trouble() != nil {
 			t.Errorf("all is well: synced %v, %v", objects.Synced(), objects.Trouble())
 		}
 		server.fail("ClusterRuleSet", errors.New("connection refused"))
-		pass(2 * time.Minute)
+		server.pass(2 * time.Minute)
 		if !objects.Synced() || objects.Trouble() == nil || len(objects.List()) != 1 {
 			t.Errorf("what was known still is: synced %v, %v, %+v", objects.Synced(), objects.Trouble(), objects.List())
 		}
