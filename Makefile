@@ -22,7 +22,7 @@ RACE ?= $(if $(shell command -v $$(go env CC)),-race)
 # The tests that start bin/cluster.
 E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2e/... ./test/tenants/...
 
-.PHONY: help build cluster test test-long unit e2e e2e-engine e2e-tenants bench fuzz demo demo-notice lint fix verify generate clean
+.PHONY: help build cluster test test-long unit e2e e2e-engine e2e-tenants bench scorecard fuzz demo demo-notice lint fix verify generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,9 @@ bin/cluster: $(CLUSTER_SOURCES)
 	@echo 'Building bin/cluster: Kubernetes $(KUBERNETES_VERSION) and etcd from source, about 5 minutes on two cores, seconds when cached.'
 	@cd test/cluster && go run ./progress -trimpath -ldflags '$(strip $(CLUSTER_LDFLAGS))' -o ../../bin/cluster .
 
-test: unit e2e ## Run all tests: unit, golden and end-to-end
+# How long it took is told by make scorecard.
+test: ## Run all tests: unit, golden and end-to-end
+	@begin=$$(date +%s); $(MAKE) unit e2e && echo $$(($$(date +%s) - begin)) >bin/test-seconds
 
 # The mutation check runs thousands of cases of the examples, with the detector for minutes. What runs them has tests of
 # its own.
@@ -65,6 +67,10 @@ test-long: bin/cluster ## Run the long form of tests that make test runs in shor
 
 bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./pkg/... ./internal/...
+
+# BASE is a commit to compare with, by default the newest tag. BENCH=1 adds all benchmarks, BENCH=REGEXP those that match.
+scorecard: ## Print what must not get worse: size, layers and time; BASE=REF compares, BENCH=1 adds benchmarks
+	@go run ./test/scorecard $(if $(BASE),-base '$(BASE)') $(if $(BENCH),-bench '$(if $(filter 1,$(BENCH)),.,$(BENCH))')
 
 # The tests run the seeds of each target; this looks for new ones. What it finds lies in testdata/fuzz and is to be kept.
 # Without a limit, the fuzzer spends most of the time on making inputs smaller that are merely interesting.

@@ -4,8 +4,8 @@ package floors
 // from its neighbours.
 func House() [][]string {
 	return [][]string{
-		{"./test/corpus", "./test/demo", "./test/differential", "./test/docs", "./test/e2e", "./test/floors", "./test/hostile/probe", "./test/mutation", "./test/tenants"},
-		{"./test/controlplane", "./test/generate", "./test/hostile", "./test/proxy", "./test/schemas"},
+		{"./test/corpus", "./test/demo", "./test/differential", "./test/docs", "./test/e2e", "./test/hostile/probe", "./test/mutation", "./test/scorecard", "./test/tenants"},
+		{"./test/controlplane", "./test/floors", "./test/generate", "./test/hostile", "./test/proxy", "./test/schemas"},
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},
 		{"./internal/operator"},
