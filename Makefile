@@ -19,6 +19,9 @@ CLUSTER_SOURCES   := test/cluster/go.mod test/cluster/go.sum \
 # The race detector needs a C compiler; where there is none the tests run without.
 RACE ?= $(if $(shell command -v $$(go env CC)),-race)
 
+# With the detector, each process sleeps for a second before it ends, in case something still runs. There are hundreds.
+export GORACE ?= atexit_sleep_ms=0
+
 # The tests that start bin/cluster.
 E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2e/... ./test/tenants/...
 
