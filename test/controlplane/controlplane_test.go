@@ -22,6 +22,7 @@ type full struct {
 }
 
 func TestControlPlane(t *testing.T) {
+	t.Parallel()
 	audit := filepath.Join(t.TempDir(), "audit.log")
 	policy := filepath.Join(t.TempDir(), "policy.yaml")
 	text := "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"

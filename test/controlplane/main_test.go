@@ -30,6 +30,7 @@ func TestStartFails(t *testing.T) {
 }
 
 func TestDirKeepsItsDataForTheNext(t *testing.T) {
+	t.Parallel()
 	o := Options{Dir: filepath.Join(t.TempDir(), "kept")}
 	first := start(t, o)
 	if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "in use by another") {

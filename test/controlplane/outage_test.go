@@ -15,6 +15,7 @@ import (
 type bare struct{ *ControlPlane }
 
 func TestBareControlPlane(t *testing.T) {
+	t.Parallel()
 	b := bare{start(t, Options{})}
 	t.Run("Pods without accounts", b.podsWithoutAccounts)
 	t.Run("CRD errors", b.crdErrors)
@@ -116,6 +117,7 @@ func pidOf(t *testing.T, c *ControlPlane, component Component) int {
 }
 
 func TestOutages(t *testing.T) {
+	t.Parallel()
 	c := start(t, Options{ControllerManager: true})
 	installTidb(t, c)
 	namespace := c.Namespace(t)

@@ -53,6 +53,7 @@ func await(t *testing.T, what string, condition func() bool) {
 }
 
 func TestEverythingEndsWithTheParent(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		reason, file string
 	}{
@@ -83,6 +84,7 @@ func TestEverythingEndsWithTheParent(t *testing.T) {
 
 // kill -9 of "cluster up" itself must take the components with it.
 func TestComponentsEndWithUp(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cluster")
 	c, err := Start(t.Context(), Options{Dir: dir, ControllerManager: true})
 	if err != nil {

@@ -24,6 +24,7 @@ func command(t *testing.T, arguments ...string) *exec.Cmd {
 }
 
 func TestUpStopsOnSignals(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "cluster")
@@ -60,6 +61,7 @@ func TestUpStopsOnSignals(t *testing.T) {
 
 // Whoever starts a component alone must not have to look for it afterwards either.
 func TestComponentAloneEndsWithItsParent(t *testing.T) {
+	t.Parallel()
 	anyPort := "http://127.0.0.1:0"
 	etcd := command(t, "etcd", "--data-dir="+t.TempDir(), "--initial-cluster=default="+anyPort,
 		"--listen-client-urls="+anyPort, "--advertise-client-urls="+anyPort,

@@ -179,7 +179,7 @@ func TestReserved(t *testing.T) {
 }
 
 // TestConcurrentUse evaluates one program in many goroutines for the race
-// detector.
+// detector, which make unit runs this test of the package with.
 func TestConcurrentUse(t *testing.T) {
 	names := env{"object": sample(), "xs": []any{int64(3), int64(1), int64(2)}}
 	p := compiled(t, `let n = object.spec.pd.replicas; {a: sortBy(xs, [desc(#)]), b: [n, [1, 2]], c: sum(xs, # * n), d: "x" matches "x"}`, names.scope())
