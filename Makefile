@@ -78,6 +78,7 @@ e2e-tenants: bin/cluster
 	go test $(RACE) -count=1 -timeout 40m -parallel 4 ./test/tenants/...
 
 test-long: bin/cluster ## Run the long form of tests that make test runs in short: 50 changes of the leader, 15 minutes
+	go test -count=4 -run '^TestPredictable$$' ./pkg/engine
 	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
 
 bench: ## Run the benchmarks

@@ -109,7 +109,7 @@ func TestPredictable(t *testing.T) {
 	set := families(t, busy)
 	for _, order := range []queue.Order{queue.FIFO, queue.Reversed} {
 		var first string
-		for i := range 50 {
+		for i := range 15 { // make test-long runs the test four times.
 			got := play(t, set, order).trace()
 			if i == 0 {
 				first = got
