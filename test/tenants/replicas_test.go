@@ -43,7 +43,7 @@ func (o succession) String() string {
 // of an object, and in the end everything is as the last rules want it.
 func TestReplicas(t *testing.T) {
 	f := newFleet(t, steering, janitor...)
-	f.caches, f.pause = 2, time.Minute
+	f.caches, f.pause = 2, leaseDuration+handOff+3*time.Second // The next one leads by then.
 	l := startLoad(t, f)
 	f.publish(t)
 	for range 3 {
