@@ -16,13 +16,14 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 func main() {
 	base := flag.String("base", "", "the commit to compare with (default the newest tag, if there is one)")
 	bench := flag.String("bench", "", "run the benchmarks that match this regular expression, too")
 	flag.Parse()
-	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Stdout, *base, *bench)
 	restore()
 	if err != nil {
