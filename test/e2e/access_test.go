@@ -285,11 +285,12 @@ func TestAccessAccount(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var told []access.Verdict
-	watcher := access.NewWatcher(reviewer, clock.RealClock{}, func(v access.Verdict) {
+	watcher := access.NewWatcher(reviewer, new(access.Pace), clock.RealClock{}, func(v access.Verdict) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, v)
 	})
+	watcher.Lead()
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -297,7 +298,7 @@ func TestAccessAccount(t *testing.T) {
 	running.Go(func() { watcher.Run(ctx) })
 	becomes := func(what string, is func(access.Verdict) bool) (last access.Verdict) {
 		t.Helper()
-		watcher.Need(nil) // Which has it look at once.
+		watcher.Look()
 		eventually(t, what, func() bool {
 			mu.Lock()
 			defer mu.Unlock()

@@ -114,19 +114,22 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestCountBeforeTheWatch holds that a first list stays counted although the watch after it may begin before it is in the cache.
-func TestCountBeforeTheWatch(t *testing.T) {
+// TestWithinFirstList holds that a first list counts until the next one, not until the watch that follows it.
+func TestWithinFirstList(t *testing.T) {
 	r := filled(deaf{}, clock.RealClock{})
-	r.resource = (&api{}).Resource(widgets).Namespace("")
+	r.peers, r.resource = NewPeers(), (&api{}).Resource(widgets).Namespace("")
 	r.informer = cache.NewSharedIndexInformer(&cache.ListWatch{}, &unstructured.Unstructured{}, 0, nil)
 	r.arrived(&unstructured.Unstructured{Object: widget("a", "x")})
-	before := r.load.bytes
+	listed := r.load.bytes
 	w, err := r.watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	if before == 0 || r.load.bytes != before {
-		t.Errorf("%d bytes are counted, %d before", r.load.bytes, before)
+	if listed == 0 || r.load.bytes != listed {
+		t.Errorf("%d bytes, and %d once it is watched", listed, r.load.bytes)
+	}
+	if _, err := r.list(t.Context(), metav1.ListOptions{}); err != nil || r.load.bytes != 0 {
+		t.Errorf("%v, and %d bytes of the list before", err, r.load.bytes)
 	}
 }

@@ -27,12 +27,14 @@ type busy struct {
 }
 
 // wait counts a list until it is answered.
-func (b *busy) wait(stop <-chan struct{}) {
+func (b *busy) wait(stop <-chan struct{}) error {
 	b.count(1)
 	defer b.count(-1)
 	select {
 	case <-b.answer:
+		return nil
 	case <-stop:
+		return context.Canceled
 	}
 }
 
@@ -72,7 +74,9 @@ type busyNamespace struct {
 
 func (n busyNamespace) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	if n.of.gvr != n.of.busy.spared && options.Limit != 1 {
-		n.of.busy.wait(ctx.Done())
+		if err := n.of.busy.wait(ctx.Done()); err != nil {
+			return nil, err
+		}
 	}
 	return n.ResourceInterface.List(ctx, options)
 }
@@ -103,7 +107,9 @@ func (w *lateWatch) Stop() {
 }
 
 func (w *lateWatch) pass(b *busy) {
-	b.wait(w.stopped)
+	if b.wait(w.stopped) != nil {
+		return
+	}
 	for {
 		select {
 		case event := <-w.Interface.ResultChan():
@@ -249,6 +255,26 @@ func TestFirstListsBesideOthers(t *testing.T) {
 				}
 				if n, others := synced([]*Set{late}), synced(sets); n != 1 || others != 0 {
 					t.Errorf("%s %d of it and %d of the others are filled", tc.reason, n, others)
+				}
+			})
+		})
+	}
+}
+
+// TestFirstListsEnd holds that a set which stops leaves nothing to wait for, neither of the lists that are under way nor of
+// those that wait.
+func TestFirstListsEnd(t *testing.T) {
+	for name, plain := range map[string]bool{"Lists": true, "Streams": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &busy{api: &api{plain: plain}, answer: make(chan struct{})}
+				_, _, stop := server.start(t, 2, 25)
+				if got := server.lists(); got != maxFirstLists {
+					t.Errorf("%d lists are under way", got)
+				}
+				stop()
+				if got := server.lists(); got != 0 {
+					t.Errorf("%d lists are left", got)
 				}
 			})
 		})

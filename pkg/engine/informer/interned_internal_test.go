@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -135,6 +136,7 @@ func BenchmarkInterned(b *testing.B) {
 			for b.Loop() {
 				before, common := heap(), NewPeers()
 				var sets []*Set
+				var left atomic.Int64
 				for range identities {
 					handler := deaf{make(chan Key, 1)}
 					set := NewSet(client, handler, slog.New(slog.DiscardHandler)).Among(form.peers(common))
@@ -143,11 +145,18 @@ func BenchmarkInterned(b *testing.B) {
 					}
 					<-handler.synced
 					sets = append(sets, set)
+					left.Add(1)
+					runtime.AddCleanup(set, func(n int64) { left.Add(n) }, -1)
 				}
 				b.ReportMetric(float64(heap()-before)/(1<<20), "MiB")
 				for _, set := range sets {
 					set.Stop()
 				}
+				sets = nil
+				until(b, "the caches are gone", func() bool {
+					runtime.GC()
+					return left.Load() == 0
+				})
 			}
 		})
 	}

@@ -90,7 +90,7 @@ func objects(set *Set, key Key) int {
 }
 
 // until waits for what informers do in their own time.
-func until(t *testing.T, what string, condition func() bool) {
+func until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -18,7 +18,7 @@ import (
 // although the cache has to be listed anew, is answered here.
 
 func (r *running) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	first := !r.informer.HasSynced()
+	first := !r.informer.HasSynced() && options.ResourceVersionMatch != metav1.ResourceVersionMatchExact // As client-go checks a list.
 	end, err := r.firstList(ctx, first, options)
 	if err != nil {
 		return nil, err

@@ -195,8 +195,8 @@ func (b *bound) reason() error {
 // errListAnew has the reflector forget the version that it has come to, and list with a quorum.
 var errListAnew = apierrors.NewResourceExpired("the cache is listed anew")
 
-// begin notes that a list begins, as do watches that send one first. It reports whether the request may be sent: not one
-// that goes on from an earlier version although the cache has to be listed anew.
+// begin notes that a request begins. It reports whether it may be sent: not one that goes on from an earlier version
+// although the cache has to be listed anew.
 func (r *running) begin(options metav1.ListOptions) bool {
 	b := &r.bound
 	b.mu.Lock()

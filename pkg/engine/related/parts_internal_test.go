@@ -28,6 +28,12 @@ func TestSetLikeMap(t *testing.T) {
 			if want := slices.Sorted(maps.Keys(reference)); !slices.Equal(got, want) || s.len() != len(want) {
 				t.Fatalf("%v, of length %d, is not %v", got, s.len(), want)
 			}
+			for element := range s.all() { // One may go on no further.
+				if !reference[element] {
+					t.Fatalf("%d is not in it", element)
+				}
+				break
+			}
 			for i := 1; i <= 6; i++ {
 				if s.has(i) != reference[i] {
 					t.Fatalf("has %d: %v", i, s.has(i))
