@@ -58,7 +58,7 @@ func TestChain(t *testing.T) {
 			"It is sent.",
 			[]recording{{name: "a"}, {name: "b"}},
 			[]string{
-				"a begins", "b begins", "a is asked", "b is asked", "a prepares", "b prepares", "b observes", "a observes",
+				"a begins", "b begins", "a is asked", "b is asked", "a prepares", "b prepares", "a observes", "b observes",
 				"a finishes", "b finishes",
 			},
 		},
