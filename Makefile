@@ -54,9 +54,9 @@ unit: ## Run the tests that need no control plane
 	go test -trimpath $(PLAIN)
 	cd test/cluster && go test $(RACE) ./internal/... ./progress/...
 
-# The suites of the engine and of tenants wait for most of their time, so they run beside each other.
+# The suites of the engine and of tenants wait for much of their time, so they run beside each other. Unit tests beside them
+# would be too much for two cores: some tests hold moments.
 e2e: bin/cluster ## Run the tests on the real control plane
-	cd test/cluster && go test -trimpath ./builtin
 	$(MAKE) --jobs=2 --output-sync=target e2e-controlplane e2e-differential
 	$(MAKE) --jobs=2 --output-sync=target e2e-engine e2e-tenants
 
@@ -66,19 +66,21 @@ e2e-controlplane: bin/cluster
 
 # Thousands of requests to simulated API servers, each used by one goroutine; pkg/simulate is tested with the detector.
 e2e-differential: bin/cluster
+	cd test/cluster && go test -trimpath ./builtin
 	go test -trimpath -count=1 -timeout 20m ./test/differential/...
 
 # With the detectors, client-go panics where an object of a cache is changed, and where a streamed list differs from a
-# plain one. They log, which the demo would show.
+# plain one. They log, which the demo would show. Each test at a time has a control plane, of half a gigabyte.
 e2e-engine: bin/cluster
 	KUBE_CACHE_MUTATION_DETECTOR=true KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true \
-		go test $(RACE) -count=1 -timeout 40m -parallel 8 ./test/e2e/...
+		go test $(RACE) -count=1 -timeout 40m -parallel 4 ./test/e2e/...
 
 e2e-tenants: bin/cluster
 	go test $(RACE) -count=1 -timeout 40m -parallel 4 ./test/tenants/...
 
-test-long: bin/cluster ## Run the long form of tests that make test runs in short: 50 changes of the leader, 15 minutes
+test-long: bin/cluster ## Run the long form of tests that make test runs in short: 50 changes of the leader, 20 minutes
 	go test -count=4 -run '^TestPredictable$$' ./pkg/engine
+	go test $(RACE) -count=1 -timeout 60m ./test/e2e -run '^(TestConfirmingIsShared|TestDryRunIsTheRunThatFollows|TestGenerateNameExactlyOnce|TestQuarantine|TestReloads)$$' -args -long
 	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
 
 bench: ## Run the benchmarks

@@ -36,12 +36,7 @@ func (e *ImpersonationError) Unwrap() error { return e.Err }
 func Impersonate(config *rest.Config, account types.NamespacedName) *rest.Config {
 	config = rest.CopyConfig(config)
 	if account != (types.NamespacedName{}) {
-		config.Impersonate = rest.ImpersonationConfig{UserName: userName(account)}
+		config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + account.Namespace + ":" + account.Name}
 	}
 	return config
-}
-
-// userName is how the API server calls a ServiceAccount.
-func userName(account types.NamespacedName) string {
-	return "system:serviceaccount:" + account.Namespace + ":" + account.Name
 }

@@ -30,8 +30,8 @@ type Finding struct {
 	// UID tells the account from another one of the same name that came before. It is
 	// empty where there is none, and for the process itself.
 	UID types.UID
-	// Missing are the permissions that the account lacks, sorted.
-	Missing []plan.Permission
+	// Missing are the permissions that the account lacks, sorted, of those that were reviewed.
+	Missing, Reviewed []plan.Permission
 }
 
 // Reviewer asks the API server about one account. It is safe for concurrent use.
@@ -67,14 +67,19 @@ func NewReviewer(config *rest.Config, account types.NamespacedName) (*Reviewer, 
 // Review finds out what the account lacks of the permissions. An error says that the
 // API server could not be asked; the UID is known even then, unless it is empty.
 func (r *Reviewer) Review(ctx context.Context, permissions []plan.Permission) (Finding, error) {
-	var out Finding
-	var err error
-	out.UID, err = r.uid(ctx)
-	if errors.Is(err, ErrNoAccount) {
-		return Finding{Account: err}, nil
-	}
-	if err != nil {
-		return Finding{}, err
+	out := Finding{Reviewed: permissions}
+	if r.account != (types.NamespacedName{}) {
+		asking, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		found, err := r.accounts.ServiceAccounts(r.account.Namespace).Get(asking, r.account.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err), err == nil && found.DeletionTimestamp != nil: // Its tokens are good for nothing any more.
+			out.Account = fmt.Errorf("%w: %s", ErrNoAccount, r.account)
+			return out, nil
+		case err != nil:
+			return Finding{}, fmt.Errorf("asking whether there is ServiceAccount %s: %w", r.account, err)
+		}
+		out.UID = found.UID
 	}
 	missing, err := r.missing(ctx, permissions)
 	if denied, is := errors.AsType[*ImpersonationError](err); is {
@@ -82,29 +87,10 @@ func (r *Reviewer) Review(ctx context.Context, permissions []plan.Permission) (F
 		return out, nil
 	}
 	if err != nil {
-		return out, err
+		return Finding{UID: out.UID}, err
 	}
 	out.Missing = missing
 	return out, nil
-}
-
-// uid is that of the account. One that is being deleted is gone: its tokens are good
-// for nothing any more.
-func (r *Reviewer) uid(ctx context.Context) (types.UID, error) {
-	if r.account == (types.NamespacedName{}) {
-		return "", nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	found, err := r.accounts.ServiceAccounts(r.account.Namespace).Get(ctx, r.account.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err), err == nil && found.DeletionTimestamp != nil:
-		return "", fmt.Errorf("%w: %s", ErrNoAccount, r.account)
-	case err != nil:
-		return "", fmt.Errorf("asking whether there is ServiceAccount %s: %w", r.account, err)
-	default:
-		return found.UID, nil
-	}
 }
 
 // nowhere is the name of no namespace, as none can have it. So no RoleBinding counts there,
@@ -121,8 +107,8 @@ func (r *Reviewer) missing(ctx context.Context, permissions []plan.Permission) (
 	for _, permission := range permissions {
 		namespace := cmp.Or(permission.Namespace, nowhere)
 		list, known := lists[namespace]
+		var err error
 		if !known {
-			var err error
 			if list, err = r.list(ctx, namespace); err != nil {
 				return nil, err
 			}
@@ -130,7 +116,6 @@ func (r *Reviewer) missing(ctx context.Context, permissions []plan.Permission) (
 		}
 		allowed := slices.ContainsFunc(list.ResourceRules, func(rule authorizationv1.ResourceRule) bool { return allows(rule, permission) })
 		if !allowed && list.Incomplete {
-			var err error
 			if allowed, err = r.allowed(ctx, permission); err != nil {
 				return nil, err
 			}
@@ -150,18 +135,17 @@ func (r *Reviewer) list(ctx context.Context, namespace string) (authorizationv1.
 	defer cancel()
 	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
 	answer, err := r.rules.Create(asking, review, metav1.CreateOptions{})
-	if apierrors.IsForbidden(err) {
-		if denied := r.denied(ctx, err); denied != nil {
-			return authorizationv1.SubjectRulesReviewStatus{}, denied
-		}
-	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return answer.Status, nil
-	case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-		return authorizationv1.SubjectRulesReviewStatus{Incomplete: true}, nil
+	}
+	incomplete := authorizationv1.SubjectRulesReviewStatus{Incomplete: true}
+	switch {
+	case apierrors.IsForbidden(err):
+		return incomplete, r.denied(ctx, err)
+	case apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return incomplete, nil
 	default:
-		return authorizationv1.SubjectRulesReviewStatus{}, fmt.Errorf("asking what ServiceAccount %s may do: %w", r.account, err)
+		return incomplete, fmt.Errorf("asking what ServiceAccount %s may do: %w", r.account, err)
 	}
 }
 

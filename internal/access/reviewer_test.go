@@ -225,6 +225,9 @@ func TestReview(t *testing.T) {
 				t.Errorf("%s the account: %v", tc.reason, got.Account)
 			}
 			got.Account = nil
+			if err == nil {
+				tc.want.Reviewed = tc.permissions
+			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -1,11 +1,13 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
@@ -13,33 +15,35 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-const (
-	// calm is how long after a look the next one is due, at least; at most it is a minute.
-	calm   = 54 * time.Second
-	jitter = 0.1
-	// troubled is the same while something may be put right at any moment.
-	troubled = 15 * time.Second
-	// seldom is the same for a replica that waits for the lease.
-	seldom = 10 * time.Minute
-	// latest is how long after the last look the next one is made, at least, whatever the pace.
-	// A right that is taken away is noticed within two minutes.
-	latest = 104 * time.Second
-	// gather is how long after being told to one looks, since reasons come in crowds.
-	gather = 2 * time.Second
-	// apart is how far apart looks are that one is told to.
-	apart = 5 * time.Second
-)
+// Intervals say when a [Watcher] looks at its account.
+type Intervals struct {
+	// Calm is how long after a look the next one is due; up to a tenth is added at random.
+	Calm time.Duration
+	// Troubled is the same while something may be put right at any moment.
+	Troubled time.Duration
+	// Standby is the same for a replica that waits for the lease; up to a tenth is added at random.
+	Standby time.Duration
+	// Latest is how long after the last look the next one is made, at least, whatever the pace.
+	Latest time.Duration
+	// Gather is how long after [Watcher.Look] one looks, since reasons come in crowds.
+	Gather time.Duration
+	// Apart is how far apart looks are that [Watcher.Look] asks for.
+	Apart time.Duration
+}
+
+// DefaultIntervals notice within two minutes that a right is taken away.
+func DefaultIntervals() Intervals {
+	return Intervals{
+		Calm: 54 * time.Second, Troubled: 15 * time.Second, Standby: 10 * time.Minute, Latest: 104 * time.Second,
+		Gather: 2 * time.Second, Apart: 5 * time.Second,
+	}
+}
+
+const jitter = 0.1
 
 // Asker finds out what an account may do: a [Reviewer].
 type Asker interface {
 	Review(ctx context.Context, permissions []plan.Permission) (Finding, error)
-}
-
-// Pace spreads the looks of all watchers of a process. It is safe for concurrent use; the
-// zero value is ready.
-type Pace struct {
-	mu   sync.Mutex
-	next time.Time // before which all looks are taken; guarded by mu
 }
 
 // A process makes so many looks at once, and then one in each interval. Each takes two
@@ -49,24 +53,15 @@ const (
 	interval    = 200 * time.Millisecond
 )
 
-// take returns when the next look may be made. It is not later than until, when it is made
-// in any case.
-func (p *Pace) take(now, until time.Time) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := later(p.next, now.Add(-looksAtOnce*interval))
-	if at.After(until) {
-		return until
-	}
-	p.next = at.Add(interval)
-	return later(at, now)
-}
+// NewPace returns what spreads the looks of all watchers of a process.
+func NewPace() *rate.Limiter { return rate.NewLimiter(rate.Every(interval), looksAtOnce) }
 
 // Watcher keeps asking about one account. Its methods may be called concurrently, and
 // none of them waits for an answer.
 type Watcher struct {
 	asker   Asker
-	pace    *Pace
+	pace    *rate.Limiter
+	every   Intervals
 	clock   clock.Clock
 	changed func(Verdict)
 
@@ -79,10 +74,11 @@ type Watcher struct {
 }
 
 // NewWatcher returns a watcher that calls changed, from Run, each time that the verdict
-// is another one, and for the first. The pace is that of all watchers.
-func NewWatcher(asker Asker, pace *Pace, clock clock.Clock, changed func(Verdict)) *Watcher {
+// is another one, and for the first. The pace is that of all watchers, see [NewPace]. Without intervals it
+// has the [DefaultIntervals].
+func NewWatcher(asker Asker, pace *rate.Limiter, intervals Intervals, clock clock.Clock, changed func(Verdict)) *Watcher {
 	return &Watcher{
-		asker: asker, pace: pace, clock: clock, changed: changed,
+		asker: asker, pace: pace, every: cmp.Or(intervals, DefaultIntervals()), clock: clock, changed: changed,
 		needed: make(chan struct{}, 1), told: make(chan struct{}, 1), leads: make(chan struct{}),
 	}
 }
@@ -122,7 +118,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	answered := w.clock.Now()
 	for ctx.Err() == nil {
 		began := w.clock.Now()
-		finding, interrupted, err := w.look(ctx, began.Sub(answered) < calm)
+		finding, interrupted, err := w.look(ctx, began.Sub(answered) < w.every.Calm)
 		if ctx.Err() != nil {
 			return
 		}
@@ -145,35 +141,33 @@ func (w *Watcher) Run(ctx context.Context) {
 // look asks once. It is interrupted where other permissions are needed meanwhile, unless
 // the last answer is from long ago: who needs others all the time must not keep rights
 // that were taken away.
-func (w *Watcher) look(ctx context.Context, interruptible bool) (found Finding, interrupted bool, err error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+func (w *Watcher) look(ctx context.Context, interruptible bool) (_ Finding, interrupted bool, _ error) {
 	drain(w.needed)
 	drain(w.told)
 	w.mu.Lock()
 	permissions := w.permissions
 	w.mu.Unlock()
-	type answer struct {
-		Finding
-		err error
-	}
-	answers := make(chan answer, 1)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var found Finding
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		found, err = w.asker.Review(ctx, permissions)
+	}()
 	var needed <-chan struct{} // Never.
 	if interruptible {
 		needed = w.needed
 	}
-	go func() {
-		found, err := w.asker.Review(ctx, permissions)
-		answers <- answer{found, err}
-	}()
 	select {
-	case a := <-answers:
-		return a.Finding, false, a.err
+	case <-done:
 	case <-needed:
+		interrupted = true
 		stop()
-		<-answers
-		return Finding{}, true, nil
+		<-done
 	}
+	return found, interrupted, err
 }
 
 func drain(from <-chan struct{}) {
@@ -187,52 +181,44 @@ func drain(from <-chan struct{}) {
 func (w *Watcher) rest(ctx context.Context, began time.Time, verdict Verdict) {
 	ended := w.clock.Now()
 	leads, told := w.leads, w.told
-	pause := wait.Jitter(seldom, jitter)
+	pause := wait.Jitter(w.every.Standby, jitter)
 	if verdict.Unknown != nil {
-		pause = troubled
+		pause = w.every.Troubled
 	}
-	due, until := ended.Add(pause), ended.Add(pause+latest)
+	due, until := ended.Add(pause), ended.Add(pause+w.every.Latest)
 	for taken := false; ; {
-		timer := w.clock.NewTimer(due.Sub(w.clock.Now()))
 		select {
 		case <-ctx.Done():
+			return
 		case <-w.needed:
+			return
 		case <-leads:
 			leads = nil
-			timer.Stop()
-			if pause = wait.Jitter(calm, jitter); verdict.troubled() {
-				pause = troubled
+			if pause = wait.Jitter(w.every.Calm, jitter); verdict.troubled() {
+				pause = w.every.Troubled
 			}
-			due, until, taken = earlier(due, ended.Add(pause)), w.clock.Now().Add(wait.Jitter(latest, jitter/2)), false
-			continue
+			due, until, taken = earlier(due, ended.Add(pause)), w.clock.Now().Add(wait.Jitter(w.every.Latest, jitter/2)), false
 		case <-told:
 			told = nil // The next look is soon, whatever else happens.
-			timer.Stop()
-			due = earlier(due, later(w.clock.Now().Add(gather), began.Add(apart)))
-			continue
-		case now := <-timer.C():
-			if !taken {
-				taken, told = true, nil
-				if due = w.pace.take(now, until); due.After(now) {
-					continue
-				}
+			due = earlier(due, later(w.clock.Now().Add(w.every.Gather), began.Add(w.every.Apart)))
+		case <-w.clock.After(due.Sub(w.clock.Now())):
+			if taken {
+				return
+			}
+			taken, told = true, nil
+			now := w.clock.Now() // A timer tells when it was due, and the limiter would count a moment from before twice.
+			turn := w.pace.ReserveN(now, 1)
+			if due = now.Add(turn.DelayFrom(now)); due.After(until) { // It is late, so it is made in any case.
+				turn.CancelAt(now)
+				due = until
+			}
+			if !due.After(now) {
+				return
 			}
 		}
-		timer.Stop()
-		return
 	}
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
+func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }

@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	gocmp "cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,11 +76,11 @@ type watched struct {
 	told []string // guarded by mu
 }
 
-func watch(t *testing.T, d *desk) *watched {
+func watch(t *testing.T, d *desk, intervals ...access.Intervals) *watched {
 	t.Helper()
 	d.began = time.Now()
 	w := &watched{desk: d}
-	w.Watcher = access.NewWatcher(d, &access.Pace{}, clock.RealClock{}, func(v access.Verdict) {
+	w.Watcher = access.NewWatcher(d, access.NewPace(), gocmp.Or(append(intervals, access.Intervals{})...), clock.RealClock{}, func(v access.Verdict) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.told = append(w.told, shown(v))
@@ -206,6 +207,26 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// TestIntervals holds that a test may have a watcher look more often.
+func TestIntervals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		intervals := access.DefaultIntervals()
+		intervals.Calm, intervals.Gather, intervals.Apart = 10*time.Second, 0, time.Second
+		d := &desk{finding: access.Finding{UID: "u-1"}}
+		w := watch(t, d, intervals)
+		w.after(time.Minute)
+		if n := len(d.log()); n < 6 || n > 7 {
+			t.Errorf("%d looks in a minute: %v", n, d.log())
+		}
+		d.forget()
+		w.Look()
+		w.after(time.Second)
+		if n := len(d.log()); n < 1 {
+			t.Error("a look that was asked for is late")
+		}
+	})
+}
+
 // TestLook holds when is asked where there are reasons to.
 func TestLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -325,7 +346,7 @@ func TestNeedFromChanged(t *testing.T) {
 		d := &desk{finding: access.Finding{UID: "u-1"}, began: time.Now()}
 		var w *access.Watcher
 		told := 0
-		w = access.NewWatcher(d, &access.Pace{}, clock.RealClock{}, func(access.Verdict) {
+		w = access.NewWatcher(d, access.NewPace(), access.Intervals{}, clock.RealClock{}, func(access.Verdict) {
 			if told++; told == 1 {
 				w.Need([]plan.Permission{right("get", "pods")})
 				w.Look()
@@ -340,13 +361,57 @@ func TestNeedFromChanged(t *testing.T) {
 	})
 }
 
+// reviewing is a desk that says what it was asked for.
+type reviewing struct{ *desk }
+
+func (r reviewing) Review(ctx context.Context, permissions []plan.Permission) (access.Finding, error) {
+	found, err := r.desk.Review(ctx, permissions)
+	found.Reviewed = permissions
+	return found, err
+}
+
+// TestReviewed holds that it is told which permissions an answer is about, and that those stay that
+// nothing else is known of.
+func TestReviewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{finding: access.Finding{UID: "u-1"}, began: time.Now()}
+		var told []string
+		w := access.NewWatcher(reviewing{d}, access.NewPace(), access.Intervals{}, clock.RealClock{}, func(v access.Verdict) {
+			line := shown(v) + ", reviewed"
+			for _, p := range v.Reviewed {
+				line += " " + p.Verb
+			}
+			told = append(told, line)
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.Run(ctx)
+		}()
+		synctest.Wait()
+		get, list := right("get", "pods"), right("list", "pods")
+		w.Need([]plan.Permission{get, list})
+		synctest.Wait()
+		d.set(access.Finding{}, errors.New("down"))
+		w.Need([]plan.Permission{get})
+		synctest.Wait()
+		cancel()
+		<-done
+		want := []string{"u-1 known, reviewed", "u-1 known, reviewed get list", "u-1 known unknown: down, reviewed get list"}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
 // TestRunEnds holds that nothing is told once it is over, not even what a look was about
 // to find out.
 func TestRunEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{finding: access.Finding{UID: "u-1"}, takes: time.Hour, began: time.Now()}
 		told := 0
-		w := access.NewWatcher(d, &access.Pace{}, clock.RealClock{}, func(access.Verdict) { told++ })
+		w := access.NewWatcher(d, access.NewPace(), access.Intervals{}, clock.RealClock{}, func(access.Verdict) { told++ })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		w.Run(ctx)
@@ -377,13 +442,13 @@ func TestPaceOfMany(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var pace access.Pace
+				pace := access.NewPace()
 				ctx, cancel := context.WithCancel(t.Context())
 				var running sync.WaitGroup
 				desks := make([]*desk, tc.accounts)
 				for i := range desks {
 					desks[i] = &desk{finding: tc.finding, began: time.Now()}
-					w := access.NewWatcher(desks[i], &pace, clock.RealClock{}, func(access.Verdict) {})
+					w := access.NewWatcher(desks[i], pace, access.Intervals{}, clock.RealClock{}, func(access.Verdict) {})
 					if !tc.stands {
 						w.Lead()
 					}
@@ -427,8 +492,8 @@ func TestPaceOfMany(t *testing.T) {
 func TestLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{finding: access.Finding{UID: "u-1"}, began: time.Now()}
-		var pace access.Pace
-		w := access.NewWatcher(d, &pace, clock.RealClock{}, func(access.Verdict) {})
+		pace := access.NewPace()
+		w := access.NewWatcher(d, pace, access.Intervals{}, clock.RealClock{}, func(access.Verdict) {})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {

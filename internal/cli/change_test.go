@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -159,8 +160,8 @@ func TestMaskedLeavesTheBodyAlone(t *testing.T) {
 func TestDescribeReport(t *testing.T) {
 	t.Parallel()
 	key := engine.Key{GVR: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Namespace: "a", Name: "p"}
-	again := engine.Failure{Key: key, Rules: []plan.Rule{{Set: "s", Name: "r"}}, Err: errTest("no\x1b")}
-	report := engine.Report{Objects: 1, Written: 1, Simulated: 2, Failures: []engine.Failure{again, again, {Key: key, Err: errTest("refused")}}}
+	again := engine.Failure{Key: key, Failure: guard.Failure{Rules: []plan.Rule{{Set: "s", Name: "r"}}, Err: errTest("no\x1b")}}
+	report := engine.Report{Objects: 1, Written: 1, Simulated: 2, Failures: []engine.Failure{again, again, {Key: key, Failure: guard.Failure{Err: errTest("refused")}}}}
 	want := "failed pods a/p: refused\nfailed pods a/p: s/r: no\ufffd\n"
 	if diff := cmp.Diff(want+"1 write, 2 failures\n", describeReport(report, nil, 0, false)); diff != "" {
 		t.Errorf("the same failure is shown once\n-want +got:\n%s", diff)

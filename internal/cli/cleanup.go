@@ -13,20 +13,18 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // cleaning is a run of the command cleanup.
 type cleaning struct {
 	Process
-	cluster  config.Cluster
+	cluster  *config.Cluster
 	rules    []string
 	all      bool
 	dryRun   bool
@@ -35,7 +33,7 @@ type cleaning struct {
 }
 
 func newCleanup(p Process) *cobra.Command {
-	c := &cleaning{Process: p, cluster: config.Cluster{QPS: config.NoLimit, Burst: config.NoLimit}}
+	c := &cleaning{Process: p}
 	command := &cobra.Command{
 		Use:   "cleanup (--rules PATH... | --all)",
 		Short: "Remove from a cluster what rules have left that are gone",
@@ -65,9 +63,7 @@ cleaned up; 2 for wrong usage; 3 if the inventory cannot be read.`,
 	flags.BoolVar(&c.all, "all", false, "clean up after all rules of the instance")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would be cleaned up; the API server checks it and stores nothing")
 	flags.StringVar(&c.instance, "instance", config.DefaultInstance, "`NAME` of the instance, as of run")
-	flags.StringVar(&c.cluster.Kubeconfig, "kubeconfig", "", "the kubeconfig `FILE` to use, as of run")
-	flags.StringVar(&c.cluster.Context, "context", "", "the context `NAME` of the kubeconfig")
-	flags.StringVarP(&c.cluster.Namespace, "namespace", "n", "", "the namespace `NAME` of the inventory, and of a RuleSet that names none")
+	c.cluster = addClusterFlags(flags, clusterAsRun, contextOfKubeconfig, "the namespace `NAME` of the inventory, and of a RuleSet that names none")
 	return command
 }
 
@@ -78,13 +74,13 @@ func (c *cleaning) run(ctx context.Context) error {
 	case !c.all && len(c.rules) == 0:
 		return errors.New("name the rules that stay with --rules, or clean up after all with --all")
 	}
-	target, err := connect(c.cluster, c.version())
+	target, err := connect(*c.cluster, c.version())
 	if err != nil {
 		return failure{exitUsage, err}
 	}
 	current := &rules.Set{}
 	if !c.all {
-		files := source.New(c.rules, c.Stdin, rules.Options{DefaultNamespace: target.namespace, Carries: engine.Carries})
+		files := source.New(c.rules, c.Stdin, rules.Options{DefaultNamespace: target.namespace})
 		if current, err = files.Load(); err != nil {
 			return err
 		}
@@ -92,11 +88,6 @@ func (c *cleaning) run(ctx context.Context) error {
 	if err := target.reach(ctx); err != nil {
 		return internal(err)
 	}
-	return c.cleanUp(ctx, target, current)
-}
-
-// cleanUp does it, and drops from the inventory what is done.
-func (c *cleaning) cleanUp(ctx context.Context, target *cluster, current *rules.Set) error {
 	client, err := dynamic.NewForConfig(target.config)
 	if err != nil {
 		return internal(fmt.Errorf("making a client: %w", err))
@@ -105,17 +96,23 @@ func (c *cleaning) cleanUp(ctx context.Context, target *cluster, current *rules.
 	if err != nil {
 		return failure{exitUsage, err}
 	}
-	book, err := store.Load(ctx)
+	book, err := inventory.Load(ctx, store)
 	if err != nil {
 		return internal(err)
 	}
-	removed, gone := book.Stale(current.Leftovers(), current.IDs())
 	options, err := c.options(target)
 	if err != nil {
 		return internal(err)
 	}
+	removed, gone := book.Stale(current.Leftovers(), current.IDs())
 	done, err := cleanup.Sweep(ctx, options, removed.With(gone.All()...).All())
-	if err = errors.Join(err, c.drop(ctx, store, done, current)); err != nil {
+	if len(done) > 0 && !c.dryRun {
+		_, dropping := inventory.Update(ctx, store, func(b inventory.Book) inventory.Book {
+			return b.Without(done...).With(current.Leftovers()...) // What current rules leave stays.
+		})
+		err = errors.Join(err, dropping)
+	}
+	if err != nil {
 		show(c.Stderr, err)
 		return errFinding
 	}
@@ -127,17 +124,6 @@ func (c *cleaning) cleanUp(ctx context.Context, target *cluster, current *rules.
 		c.print("nothing to clean up\n")
 	}
 	return nil
-}
-
-// drop takes from the inventory what is done, and leaves what current rules leave.
-func (c *cleaning) drop(ctx context.Context, store inventory.Store, done []plan.Leftover, current *rules.Set) error {
-	if len(done) == 0 || c.dryRun {
-		return nil
-	}
-	_, err := store.Update(ctx, func(b inventory.Book) inventory.Book {
-		return b.Without(done...).With(current.Leftovers()...)
-	})
-	return err
 }
 
 // print shows what was done to an object. Whoever reads this may have gone; the exit
@@ -164,13 +150,13 @@ func (c *cleaning) options(target *cluster) (cleanup.Options, error) {
 		return cleanup.Options{}, err
 	}
 	options := cleanup.Options{
-		Reader:  operator.NewAfterlife(reader, target.discovery),
+		Reader:  operator.NewCleanupReader(reader, target.discovery),
 		Writer:  writer,
 		Observe: func(r cleanup.Report) { c.print(describeCleanup(r)) },
 	}
 	if c.dryRun {
 		simulated := dryrun.New(clock.RealClock{})
-		options.Reader, options.Writer = simulated.Reader(options.Reader), simulated.Writer(writer)
+		options.Reader, options.Writer = operator.NewCleanupReader(simulated.Reader(reader), target.discovery), simulated.Writer(writer)
 	}
 	return options, nil
 }

@@ -245,7 +245,7 @@ func record(t *testing.T, server *apiServer, leftovers ...plan.Leftover) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Update(t.Context(), func(b inventory.Book) inventory.Book { return b.With(leftovers...) }); err != nil {
+	if _, err := inventory.Update(t.Context(), store, func(b inventory.Book) inventory.Book { return b.With(leftovers...) }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,12 +1,25 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/dyncontroller/dyncontroller/internal/access"
+	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 // Process is what a command may touch of the process that it runs in.
@@ -15,12 +28,14 @@ type Process struct {
 	Env    []string // as of os.Environ; KUBECONFIG and the like are client-go's to read
 	Stdin  io.Reader
 	Stdout io.Writer
-	Stderr io.Writer
+	Stderr io.Writer // safe for concurrent use, as files are: loggers share it
 	// Version is that of the program, empty to ask the build.
 	Version string
 	// KubernetesLog redirects what the Kubernetes client logs, of which there
 	// is one for a whole process: [KubernetesLog], or nil to leave it alone.
 	KubernetesLog func(log *slog.Logger, verbosity int)
+	// Access says when run looks at what accounts may do; zero for [access.DefaultIntervals]. Only tests set it.
+	Access access.Intervals
 }
 
 // Run carries out one command and returns the exit code: 0 for success, 1 for a
@@ -30,9 +45,6 @@ type Process struct {
 func Run(ctx context.Context, p Process) int {
 	root := newRoot(p)
 	root.SetArgs(p.Args)
-	root.SetIn(p.Stdin)
-	root.SetOut(p.Stdout)
-	root.SetErr(p.Stderr)
 	command, err := root.ExecuteContextC(ctx)
 	return report(p.Stderr, command, err)
 }
@@ -53,6 +65,9 @@ or with run --dry-run=client on a cluster, and put them into effect with run.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout) // Before the commands: completion takes it when it is made.
+	root.SetErr(p.Stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newRun(p), newValidate(p), newTest(p), newEval(p), newExplain(p), newSchema(p), newRBAC(p), newCleanup(p), newVersion(p))
 	for _, name := range []string{"diff", "graph", "init", "functions"} {
@@ -77,17 +92,187 @@ func notYet(name string) *cobra.Command {
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {
-			if instead := meanwhile(name); instead != "" {
-				return failure{exitUsage, fmt.Errorf("%s is not supported yet; %s", name, instead)}
+			instead := ""
+			if name == "functions" {
+				instead = "; see docs/reference/functions.md"
 			}
-			return failure{exitUsage, fmt.Errorf("%s is not supported yet", name)}
+			return failure{exitUsage, fmt.Errorf("%s is not supported yet%s", name, instead)}
 		},
 	}
 }
 
-// meanwhile says what does some of the work of a command that is not built, or "".
-func meanwhile(command string) string {
-	return map[string]string{
-		"functions": "see docs/reference/functions.md",
-	}[command]
+// The exit codes.
+const (
+	exitClean    = 0
+	exitFinding  = 1
+	exitUsage    = 2
+	exitInternal = 3
+)
+
+// failure is what kept a command from doing its work, with the exit code for
+// it. An error that is none is taken for wrong usage, since cobra's own have no
+// type.
+type failure struct {
+	code int
+	err  error // nil for what has been shown
+}
+
+// Error implements error.
+func (f failure) Error() string { return fmt.Sprint(f.err) }
+
+// Unwrap returns the cause.
+func (f failure) Unwrap() error { return f.err }
+
+// errFinding ends a command that has shown what it found.
+var errFinding = failure{code: exitFinding}
+
+func internal(err error) error { return failure{exitInternal, err} }
+
+// report shows an error, and returns the exit code that it stands for.
+func report(out io.Writer, command *cobra.Command, err error) int {
+	var wrongRules *source.Error
+	var failed failure
+	switch {
+	case err == nil:
+		return exitClean
+	case errors.As(err, &wrongRules):
+		// Files that are wrong are a finding, paths are wrong usage. What could not be checked is for validate to say.
+		notes := func(e *document.Error) bool { return e.Severity == document.Note }
+		io.WriteString(out, slices.DeleteFunc(slices.Clone(wrongRules.Mistakes), notes).Render())
+		for _, unusable := range wrongRules.Unusable {
+			show(out, unusable)
+		}
+		if len(wrongRules.Unusable) > 0 {
+			return exitUsage
+		}
+		return exitFinding
+	case errors.As(err, &failed):
+		if failed.err != nil {
+			show(out, failed.err)
+		}
+		return failed.code
+	default:
+		show(out, err)
+		fmt.Fprintf(out, "Run '%s --help' for usage.\n", command.CommandPath())
+		return exitUsage
+	}
+}
+
+// show prints each of the errors that were joined, with its place in a file
+// where it has one.
+func show(out io.Writer, err error) {
+	//nolint:errorlint // Only what is joined at the top is taken apart; an error that was wrapped has words around it.
+	switch err := err.(type) {
+	case document.Errors:
+		io.WriteString(out, err.Render())
+	case interface{ Unwrap() []error }:
+		for _, one := range err.Unwrap() {
+			show(out, one)
+		}
+	default:
+		fmt.Fprintf(out, "dyncontroller: %v\n", err)
+	}
+}
+
+// flagError words what pflag found.
+func flagError(command *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		switch name := unknown.GetSpecifiedName(); {
+		case strings.Contains(command.Use, "PATH...") && slices.Contains([]string{"f", "rules", "file", "filename"}, name): // as elsewhere
+			return fmt.Errorf("%s takes the PATH without a flag: %s rules/", command.Name(), command.CommandPath())
+		case unknown.GetSpecifiedShortnames() != "":
+		case command.Name() == "run" && config.Unsupported(name):
+			return fmt.Errorf("--%s is not supported yet", name)
+		default:
+			var known []string
+			command.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
+			if near := document.Suggest(name, known); near != "" {
+				return fmt.Errorf("%s has no flag --%s; did you mean --%s?", command.Name(), name, near)
+			}
+			return fmt.Errorf("%s has no flag --%s", command.Name(), name)
+		}
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
+	}
+	return err
+}
+
+// The values of --output of commands that do not show findings.
+const (
+	formatText = "text"
+	formatJSON = "json"
+)
+
+// addOutputFlag adds --output, of which the first of the formats is the default.
+func addOutputFlag(command *cobra.Command, usage string, formats ...string) *config.Value {
+	out := &config.Value{Text: formats[0], Kind: "FORMAT", Check: config.OneOf(new(string), formats)}
+	command.Flags().VarP(out, "output", "o", usage)
+	completeFlag(command, "output", formats)
+	return out
+}
+
+// completeFlag offers values to the completion of a shell.
+func completeFlag(command *cobra.Command, flag string, values []string) {
+	// It fails only for a flag that is not there, which a test would show.
+	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// put writes what a command came to, as text.
+func put(out io.Writer, what, text string) error {
+	if _, err := io.WriteString(out, text); err != nil {
+		return internal(fmt.Errorf("writing %s: %w", what, err))
+	}
+	return nil
+}
+
+// writeJSON writes indented JSON, in which < and > stay readable.
+func writeJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return internal(fmt.Errorf("writing the result: %w", err))
+	}
+	return nil
+}
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func newVersion(p Process) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Long:    "Print the version of dyncontroller, what it was built with, and for what.",
+		Example: "  dyncontroller version",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprintf(p.Stdout, "dyncontroller %s %s %s/%s\n", p.version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return nil
+		},
+	}
+}
+
+// version is that of the linker, else of the build, which names the commit.
+func (p Process) version() string {
+	version := p.Version
+	if build, ok := debug.ReadBuildInfo(); ok {
+		version = cmp.Or(version, build.Main.Version)
+	}
+	return cmp.Or(version, "unknown")
+}
+
+func noArgs(command *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, have %q", command.Name(), args)
+	}
+	return nil
 }

@@ -11,8 +11,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/discovery"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	clientdiscovery "k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -20,7 +23,11 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/discovery"
+	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 )
 
 // cluster is the cluster that a command was pointed at.
@@ -28,46 +35,61 @@ type cluster struct {
 	config    *rest.Config
 	namespace string // of what names none
 	origin    string // where the configuration is from, in words
-	discovery discovery.DiscoveryInterface
+	discovery clientdiscovery.DiscoveryInterface
 }
+
+// The usages of flags of commands that need a cluster.
+const (
+	clusterAsRun        = "the kubeconfig `FILE` to use, as of run"
+	contextOfKubeconfig = "the context `NAME` of the kubeconfig"
+)
+
+// addClusterFlags adds the flags that name a cluster.
+func addClusterFlags(flags *pflag.FlagSet, kubeconfig, context, namespace string) *config.Cluster {
+	out := &config.Cluster{QPS: config.NoLimit, Burst: config.NoLimit}
+	flags.StringVar(&out.Kubeconfig, "kubeconfig", "", kubeconfig)
+	flags.StringVar(&out.Context, "context", "", context)
+	if namespace != "" {
+		flags.StringVarP(&out.Namespace, "namespace", "n", "", namespace)
+	}
+	return out
+}
+
+// named reports whether a cluster is to be asked.
+func named(c *config.Cluster) bool { return c.Kubeconfig != "" || c.Context != "" }
 
 // connect finds the cluster as kubectl does. It sends no request.
 func connect(c config.Cluster, version string) (*cluster, error) {
 	loading := clientcmd.NewDefaultClientConfigLoadingRules()
 	loading.ExplicitPath = c.Kubeconfig
-	overrides := &clientcmd.ConfigOverrides{
-		CurrentContext: c.Context,
-		Context:        clientcmdapi.Context{Namespace: c.Namespace},
-	}
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.Context, Context: clientcmdapi.Context{Namespace: c.Namespace}}
 	client := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, overrides)
 	raw, err := client.RawConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	out := &cluster{}
+	out := &cluster{origin: "pod's service account"}
 	if out.config, err = client.ClientConfig(); err != nil {
 		return nil, noCluster(raw, c.Context, err)
 	}
 	if out.namespace, _, err = client.Namespace(); err != nil {
 		return nil, fmt.Errorf("finding the namespace of the context: %w", err)
 	}
-	out.origin = origin(raw, cmp.Or(c.Context, raw.CurrentContext))
+	name := cmp.Or(c.Context, raw.CurrentContext)
+	if context := raw.Contexts[name]; context != nil {
+		out.origin = fmt.Sprintf("kubeconfig %s, context %s", context.LocationOfOrigin, name)
+	}
 	out.config.UserAgent = "dyncontroller/" + version
-	limit(out.config, c)
-	if out.discovery, err = discovery.NewDiscoveryClientForConfig(out.config); err != nil {
+	out.config.QPS, out.config.Burst = c.QPS, c.Burst
+	if c.QPS > 0 {
+		// A client without a limiter makes one of its own, and there are several for each identity. One that is in the
+		// configuration goes along with all copies of it, and bounds the process.
+		out.config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(c.QPS, c.Burst)
+	}
+	if out.discovery, err = clientdiscovery.NewDiscoveryClientForConfig(out.config); err != nil {
 		return nil, fmt.Errorf("using the %s: %w", out.origin, err)
 	}
 	return out, nil
-}
-
-// limit bounds the rate of requests. A client without a limiter makes one of its own, and
-// there are several for each identity; one that is in the configuration goes along with
-// all copies of it, and bounds the process.
-func limit(client *rest.Config, c config.Cluster) {
-	client.QPS, client.Burst = c.QPS, c.Burst
-	if c.QPS > 0 {
-		client.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(c.QPS, c.Burst)
-	}
 }
 
 // noCluster says what to do about it.
@@ -84,14 +106,6 @@ func noCluster(raw clientcmdapi.Config, context string, err error) error {
 	default:
 		return fmt.Errorf("using the kubeconfig: %w", err)
 	}
-}
-
-func origin(raw clientcmdapi.Config, name string) string {
-	context := raw.Contexts[name]
-	if context == nil {
-		return "pod's service account"
-	}
-	return fmt.Sprintf("kubeconfig %s, context %s", context.LocationOfOrigin, name)
 }
 
 // String names the API server in messages.
@@ -154,4 +168,116 @@ func (c *cluster) wait(ctx context.Context, clock clock.Clock, log *slog.Logger,
 		log.Info("the API server answers", "server", c.config.Host)
 	}
 	return nil
+}
+
+// askTimeout bounds all that a cluster is asked for its schemas, or for its set objects.
+const askTimeout = 30 * time.Second
+
+// ask returns what the cluster knows of the resources that are wanted.
+func (c *cluster) ask(ctx context.Context, wanted []apischema.GroupVersionResource) (schema.Source, error) {
+	if err := c.reach(ctx); err != nil {
+		return nil, internal(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	said, err := discovery.Ask(ctx, clientdiscovery.ToDiscoveryInterfaceWithContext(c.discovery), wanted)
+	var request *url.Error
+	switch {
+	case err == nil:
+		return said, nil
+	case errors.As(err, &request) && request.Timeout():
+		return nil, internal(fmt.Errorf("the API server at %s did not say within %s what it serves", c, askTimeout))
+	default:
+		return nil, internal(fmt.Errorf("%w (%s)", err, c))
+	}
+}
+
+// setObjects lists the set objects that there are now.
+func (c *cluster) setObjects(ctx context.Context) ([]source.Object, error) {
+	client, err := dynamic.NewForConfig(c.config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for rule sets: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return source.List(ctx, client) //nolint:wrapcheck // It says what was asked for.
+}
+
+// served knows what Kubernetes itself has, and what a cluster says. Of built-in types
+// we know more than an API server tells: which fields its defaults fill. One that is
+// newer than we are has more fields.
+func served(said schema.Source) []schema.Source {
+	return []schema.Source{schema.Widened(builtin.Source(), said), said}
+}
+
+// clusterSchemas is what run knows of the objects: what Kubernetes itself has, and what
+// its cluster says, as long as it answers. It is for one goroutine.
+type clusterSchemas struct {
+	follower *discovery.Follower
+	known    *schema.Catalog
+	// learn is told what the cluster says whenever it is asked, nil for nobody. It has been told something once the cluster
+	// has answered.
+	learn    func(said schema.Source, wanted []apischema.GroupVersionResource)
+	answered bool
+	// log is nil until there are rules to run: of what is refused there is enough to
+	// say.
+	log *slog.Logger
+	// trouble is why the cluster does not say all, nil while it does, and said what was
+	// logged of it.
+	trouble error
+	said    string
+	partly  bool // the cluster has told something besides the trouble
+}
+
+func newClusterSchemas(target *cluster, learn func(schema.Source, []apischema.GroupVersionResource), log *slog.Logger) *clusterSchemas {
+	return &clusterSchemas{
+		follower: discovery.Follow(clientdiscovery.ToDiscoveryInterfaceWithContext(target.discovery)),
+		known:    offlineSchemas(), learn: learn, log: log,
+	}
+}
+
+// offlineSchemas are those that need no cluster. A resource that is not among them may
+// be served all the same.
+func offlineSchemas() *schema.Catalog { return schema.NewCatalog(builtin.Source()).Growing() }
+
+// Ask implements [source.Schemas]. Rules are compiled by what was known before where
+// the cluster does not answer: it is the engine that waits for it.
+func (s *clusterSchemas) Ask(ctx context.Context, wanted []apischema.GroupVersionResource) (known *schema.Catalog, news bool) {
+	asking, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	said, news, err := s.follower.Ask(asking, wanted)
+	if ctx.Err() != nil {
+		return s.known, false // Nobody asks any more.
+	}
+	if said != nil {
+		s.known = schema.NewCatalog(served(said)...).Growing()
+		s.answered = true
+		if s.learn != nil { // With or without news: it may be the first time that one of these is asked about.
+			s.learn(said, wanted)
+		}
+	}
+	s.trouble, s.partly = err, said != nil
+	s.report()
+	return s.known, news
+}
+
+// report logs a trouble when it begins, changes and ends, with what rules are checked against in spite of it.
+func (s *clusterSchemas) report() {
+	switch {
+	case s.log == nil, s.trouble == nil && s.said == "", s.trouble != nil && s.said == s.trouble.Error():
+		return
+	case s.trouble == nil:
+		s.said = ""
+		s.log.Info("the schemas of the cluster are known")
+		return
+	}
+	s.said = s.trouble.Error()
+	switch {
+	case s.partly:
+		s.log.Warn("some schemas of the cluster are not known, rules are not checked against these", "err", s.trouble)
+	case s.answered:
+		s.log.Warn("the cluster does not say its schemas, rules are checked against those that it said before", "err", s.trouble)
+	default:
+		s.log.Warn("the schemas of the cluster are not known, rules are checked against those of Kubernetes alone", "err", s.trouble)
+	}
 }

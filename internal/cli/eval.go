@@ -10,15 +10,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
-	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
 )
@@ -32,29 +31,22 @@ type evaluation struct {
 	expression string
 	object     string
 	related    []string
-	now        instant
+	now        time.Time
 }
 
-// instant is the value of --now, zero where it is not given.
-type instant struct{ time.Time }
-
-// String implements [pflag.Value].
-func (i *instant) String() string {
-	if i.IsZero() {
-		return ""
-	}
-	return i.Format(time.RFC3339)
-}
-
-// Type implements [pflag.Value].
-func (i *instant) Type() string { return "TIME" }
-
-// Set implements [pflag.Value].
-func (i *instant) Set(text string) (err error) {
-	if i.Time, err = time.Parse(time.RFC3339, text); err != nil {
-		return fmt.Errorf(`want a time such as "2026-01-31T12:00:00Z", have %q`, text)
-	}
-	return nil
+// addFlags adds what explain has as well. The instant stays zero where --now is not given.
+func (e *evaluation) addFlags(flags *pflag.FlagSet, object, related string) {
+	flags.StringArrayVarP(&e.rules, "rules", "f", nil, "`PATH` of the rules: a file, a directory or - for standard input; may be repeated")
+	e.params = config.AddParamFlag(flags)
+	e.crds = addCRDsFlag(flags)
+	flags.StringVar(&e.object, "object", "", object)
+	flags.StringArrayVar(&e.related, "related", nil, related)
+	flags.Var(&config.Value{Kind: "TIME", Check: func(text string) (err error) {
+		if e.now, err = time.Parse(time.RFC3339, text); err != nil {
+			return fmt.Errorf(`want a time such as "2026-01-31T12:00:00Z", have %q`, text)
+		}
+		return nil
+	}}, "now", "the instant of the evaluation, as RFC 3339 (default: now)")
 }
 
 func newEval(p Process) *cobra.Command {
@@ -87,72 +79,19 @@ rule watches the object.`,
 		Args: noArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if e.now.IsZero() {
-				e.now.Time = clock.RealClock{}.Now()
+				e.now = clock.RealClock{}.Now()
 			}
 			return e.run(command.Context(), command.Flags().Changed("expression"))
 		},
 	}
 	flags := command.Flags()
-	flags.StringArrayVarP(&e.rules, "rules", "f", nil, "`PATH` of the rules: a file, a directory or - for standard input; may be repeated")
-	e.params = config.AddParamFlag(flags)
-	e.crds = addCRDsFlag(flags)
 	flags.StringVar(&e.expression, "expression", "", "`EXPR` to evaluate instead of rules")
-	flags.StringVar(&e.object, "object", "", "`FILE` with the object, as YAML or JSON; - for standard input")
-	flags.StringArrayVar(&e.related, "related", nil, "`FILE` with other objects of the cluster, which the rules may read; may be repeated")
-	flags.Var(&e.now, "now", "the instant of the evaluation, as RFC 3339 (default: now)")
+	e.addFlags(flags, "`FILE` with the object, as YAML or JSON; - for standard input", "`FILE` with other objects of the cluster, which the rules may read; may be repeated")
 	return command
 }
 
+// run is told whether there is an expression, which may be empty.
 func (e *evaluation) run(ctx context.Context, one bool) error {
-	if err := e.check(one); err != nil {
-		return err
-	}
-	e.silence()
-	file, err := source.ReadFile(e.object, e.Stdin)
-	if err != nil {
-		return failure{exitUsage, err}
-	}
-	objects, mistakes := simulate.ParseObjects(file)
-	if len(mistakes) > 0 {
-		return failure{exitFinding, mistakes}
-	}
-	if one {
-		return e.evaluateExpression(objects)
-	}
-	related, err := e.readRelated()
-	if err != nil {
-		return err
-	}
-	evaluation := simulate.Evaluation{Related: related, Now: e.now.Time}
-	if evaluation.Definitions, err = e.readCRDs(*e.crds, slices.Concat(e.rules, e.related, []string{e.object})); err != nil {
-		return err
-	}
-	if evaluation.Rules, err = e.load(simulate.Schemas(evaluation.Definitions, slices.Concat(objects, related))); err != nil {
-		return err
-	}
-	io.WriteString(e.Stderr, evaluation.Rules.Warnings().Of(document.Warning).Render())
-	return e.evaluateRules(ctx, evaluation, objects)
-}
-
-// readRelated reads the other objects of the cluster.
-func (e *evaluation) readRelated() ([]map[string]any, error) {
-	var out []map[string]any
-	for _, path := range e.related {
-		file, err := source.ReadFile(path, e.Stdin)
-		if err != nil {
-			return nil, failure{exitUsage, err}
-		}
-		objects, mistakes := simulate.ParseObjects(file)
-		if len(mistakes) > 0 {
-			return nil, failure{exitFinding, mistakes}
-		}
-		out = append(out, objects...)
-	}
-	return out, nil
-}
-
-// check refuses flags that do not go together. one says that there is an expression.
-func (e *evaluation) check(one bool) error {
 	switch {
 	case one == (len(e.rules) > 0):
 		return errors.New("eval needs either --rules or --expression")
@@ -164,26 +103,65 @@ func (e *evaluation) check(one bool) error {
 		return errors.New("eval needs an object: name a file, or -, with --object")
 	case one && len(e.related) > 0:
 		return errors.New("--related is of --rules; the one name of an expression is object")
-	case twice(source.Stdin, slices.Concat(e.rules, e.related, []string{e.object})):
-		return errors.New("only one of --rules, --object and --related can be read from standard input")
-	default:
-		return nil
+	case e.readsStdinTwice():
+		return errStdinTwice
 	}
+	e.silence()
+	objects, err := e.readObjects(e.object)
+	if err != nil {
+		return err
+	}
+	if one {
+		return e.evaluateExpression(objects)
+	}
+	evaluation, err := e.simulation(objects)
+	if err != nil {
+		return err
+	}
+	io.WriteString(e.Stderr, evaluation.Rules.Warnings().Of(document.Warning).Render())
+	return e.evaluateRules(ctx, evaluation, objects)
 }
 
-func twice(path string, all []string) bool {
-	first := slices.Index(all, path)
-	return first >= 0 && slices.Contains(all[first+1:], path)
+var errStdinTwice = errors.New("only one of --rules, --object and --related can be read from standard input")
+
+func (e *evaluation) readsStdinTwice() bool {
+	all := slices.Concat(e.rules, e.related, []string{e.object})
+	first := slices.Index(all, source.Stdin)
+	return first >= 0 && slices.Contains(all[first+1:], source.Stdin)
 }
 
-// load compiles the rules as validate checks them.
-func (e *evaluation) load(schemas *schema.Catalog) (*rules.Set, error) {
+func (e *evaluation) readObjects(path string) ([]map[string]any, error) {
+	file, err := source.ReadFile(path, e.Stdin)
+	if err != nil {
+		return nil, failure{exitUsage, err}
+	}
+	objects, mistakes := simulate.ParseObjects(file)
+	if len(mistakes) > 0 {
+		return nil, failure{exitFinding, mistakes}
+	}
+	return objects, nil
+}
+
+// simulation reads the files besides the objects: a cluster, and rules, which are compiled as validate checks them.
+func (e *evaluation) simulation(objects []map[string]any) (out simulate.Evaluation, err error) {
+	out.Now = e.now
+	for _, path := range e.related {
+		related, err := e.readObjects(path)
+		if err != nil {
+			return out, err
+		}
+		out.Related = append(out.Related, related...)
+	}
+	if out.Definitions, err = e.readCRDs(*e.crds, slices.Concat(e.rules, e.related, []string{e.object})); err != nil {
+		return out, err
+	}
 	options, err := offline(*e.params)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	options.Carries, options.Runner, options.Schemas = simulate.Carries, simulate.Runner, schemas
-	return source.New(e.rules, e.Stdin, options).Load()
+	options.Schemas = simulate.Schemas(out.Definitions, slices.Concat(objects, out.Related))
+	out.Rules, err = source.New(e.rules, e.Stdin, options).Load()
+	return out, err
 }
 
 // evaluateRules shows one YAML document for each object.
@@ -199,29 +177,27 @@ func (e *evaluation) evaluateRules(ctx context.Context, evaluation simulate.Eval
 		if err != nil {
 			return internal(err)
 		}
+		separator := ""
 		if i > 0 {
-			text = slices.Concat([]byte("---\n"), text)
+			separator = "---\n"
 		}
-		if _, err := e.Stdout.Write(text); err != nil {
-			return internal(fmt.Errorf("writing the result: %w", err))
+		if err := put(e.Stdout, "the result", separator+string(text)); err != nil {
+			return err
 		}
-		if e.showFailures(outcome) {
+		for _, decision := range outcome.Decisions {
+			if decision.Outcome.Troubled() {
+				result = errFinding
+			}
+			var placed *document.Error
+			if errors.As(decision.Err, &placed) {
+				io.WriteString(e.Stderr, placed.Render()) // Where in the rules the reason in the result is.
+			}
+		}
+		if slices.ContainsFunc(outcome.Writes, func(w scenario.Write) bool { return w.Failed }) {
 			result = errFinding
 		}
 	}
 	return result
-}
-
-// showFailures adds to the reasons in the result where in the rules they are.
-func (e *evaluation) showFailures(outcome simulate.Outcome) (found bool) {
-	for _, decision := range outcome.Decisions {
-		found = found || decision.Outcome.Troubled()
-		var placed *document.Error
-		if errors.As(decision.Err, &placed) {
-			io.WriteString(e.Stderr, placed.Render())
-		}
-	}
-	return found || slices.ContainsFunc(outcome.Writes, func(w scenario.Write) bool { return w.Failed })
 }
 
 // evaluateExpression shows one value for each object.
@@ -231,7 +207,7 @@ func (e *evaluation) evaluateExpression(objects []map[string]any) error {
 		if redact.IsSecret(object) {
 			secrets.Learn(object)
 		}
-		value, err := simulate.EvaluateExpression(e.expression, object, e.now.Time)
+		value, err := simulate.EvaluateExpression(e.expression, object, e.now)
 		if err != nil {
 			return failure{exitFinding, pointedAt(e.expression, secrets.Error(err))}
 		}

@@ -4,16 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
@@ -46,17 +51,14 @@ controller cannot be asked.`
 // explaining is a run of the command explain. Of files it reads what eval does.
 type explaining struct {
 	evaluation
-	cluster     config.Cluster
+	cluster     *config.Cluster
 	fromCluster bool
 	controller  controller
-	output      format
+	output      *config.Value
 }
 
 func newExplain(p Process) *cobra.Command {
-	e := &explaining{
-		evaluation: evaluation{Process: p}, cluster: config.Cluster{QPS: config.NoLimit, Burst: config.NoLimit},
-		output: format{text: formatTree, choices: []string{formatTree, formatJSON}},
-	}
+	e := &explaining{evaluation: evaluation{Process: p}}
 	command := &cobra.Command{
 		Use:   "explain RULE RESOURCE/NAME (--rules PATH... | --rules-from-cluster)",
 		Short: "Show why a rule acts on an object, or does not",
@@ -65,34 +67,26 @@ func newExplain(p Process) *cobra.Command {
   dyncontroller explain tidb-guardrails/pd-quorum tc/basic --rules-from-cluster
   dyncontroller explain pd-quorum --rules rules/ --object tidbcluster.yaml --related secret.yaml
   dyncontroller explain pd-quorum tc/basic --rules rules/ --controller 127.0.0.1:8080 -o json`,
-		Args: func(_ *cobra.Command, args []string) error { return e.checkArgs(args) },
+		Args: func(_ *cobra.Command, args []string) error { return e.check(args) },
 		RunE: func(command *cobra.Command, args []string) error {
 			if e.now.IsZero() {
-				e.now.Time = clock.RealClock{}.Now()
+				e.now = clock.RealClock{}.Now()
 			}
 			return e.run(command.Context(), args)
 		},
 		ValidArgsFunction: e.completeRules,
 	}
 	flags := command.Flags()
-	flags.StringArrayVarP(&e.rules, "rules", "f", nil, "`PATH` of the rules: a file, a directory or - for standard input; may be repeated")
 	flags.BoolVar(&e.fromCluster, "rules-from-cluster", false, "take the RuleSets and ClusterRuleSets of the cluster too")
-	e.params = config.AddParamFlag(flags)
-	flags.StringVar(&e.cluster.Kubeconfig, "kubeconfig", "", "the kubeconfig `FILE` to use, as of run")
-	flags.StringVar(&e.cluster.Context, "context", "", "the context `NAME` of the kubeconfig")
-	flags.StringVarP(&e.cluster.Namespace, "namespace", "n", "", "the namespace `NAME` of the object, and of a RuleSet that names none")
-	flags.StringVar(&e.object, "object", "", "`FILE` with the object, instead of a cluster; - for standard input")
-	flags.StringArrayVar(&e.related, "related", nil, "`FILE` with other objects, which the rules may read; may be repeated")
-	e.crds = addCRDsFlag(flags)
-	flags.Var(&e.now, "now", "the instant of the evaluation, as RFC 3339 (default: now)")
+	e.cluster = addClusterFlags(flags, clusterAsRun, contextOfKubeconfig, "the namespace `NAME` of the object, and of a RuleSet that names none")
+	e.addFlags(flags, "`FILE` with the object, instead of a cluster; - for standard input", "`FILE` with other objects, which the rules may read; may be repeated")
 	e.controller.addFlags(flags)
-	flags.VarP(&e.output, "output", "o", "how the explanation is shown: tree or json")
-	completeFlag(command, "output", e.output.choices)
+	e.output = addOutputFlag(command, "how the explanation is shown: tree or json", formatTree, formatJSON)
 	return command
 }
 
-// checkArgs wants a rule and an object; which one a file has need not be said.
-func (e *explaining) checkArgs(args []string) error {
+// check wants a rule and an object; which one a file has need not be said.
+func (e *explaining) check(args []string) error {
 	switch {
 	case len(args) == 0:
 		return errors.New("explain needs a RULE, such as pd-quorum, and RESOURCE/NAME, such as pods/web")
@@ -108,19 +102,15 @@ func (e *explaining) checkArgs(args []string) error {
 			return err
 		}
 	}
-	return e.checkFlags()
-}
-
-func (e *explaining) checkFlags() error {
 	switch {
 	case len(e.rules) == 0 && !e.fromCluster:
 		return errors.New("explain needs rules: name them with --rules, or take them from the cluster with --rules-from-cluster")
-	case e.object != "" && (e.fromCluster || e.cluster.Kubeconfig != "" || e.cluster.Context != ""):
+	case e.object != "" && (e.fromCluster || named(e.cluster)):
 		return errors.New("--object is for no cluster: leave out --kubeconfig, --context and --rules-from-cluster")
 	case e.object == "" && (len(e.related) > 0 || len(*e.crds) > 0):
 		return errors.New("--related and --crds go with --object; a cluster knows both")
-	case twice(source.Stdin, slices.Concat(e.rules, e.related, []string{e.object})):
-		return errors.New("only one of --rules, --object and --related can be read from standard input")
+	case e.readsStdinTwice():
+		return errStdinTwice
 	default:
 		return e.controller.check()
 	}
@@ -136,16 +126,23 @@ func (e *explaining) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := at.explain(ctx, set, e.now.Time)
+	if at.memory, err = e.controller.remembered(ctx, at.object); err != nil {
+		return err
+	}
+	answer, err := at.explain(ctx, set, e.now)
 	if err != nil {
 		return err
 	}
-	if err := e.show(answer); err != nil {
-		return err
+	if e.output.Text == formatJSON {
+		err = writeJSON(e.Stdout, answer)
+	} else {
+		err = put(e.Stdout, "the explanation", answer.Tree())
 	}
 	switch {
+	case err != nil:
+		return err
 	case slices.ContainsFunc(answer.Obstacles, func(o trace.Obstacle) bool { return o.Kind == trace.NoObject }):
-		return told{exitUsage}
+		return failure{code: exitUsage}
 	case answer.Decision.Outcome == plan.Failed:
 		return errFinding
 	default:
@@ -153,14 +150,216 @@ func (e *explaining) run(ctx context.Context, args []string) error {
 	}
 }
 
-func (e *explaining) show(answer trace.Trace) error {
-	if e.output.text == formatJSON {
-		return writeJSON(e.Stdout, answer)
+// ofCluster finds the rule and the object in a cluster.
+func (e *explaining) ofCluster(ctx context.Context, args []string) (*rules.Set, *subject, error) {
+	target, err := connect(*e.cluster, e.version())
+	if err != nil {
+		return nil, nil, failure{exitUsage, err}
 	}
-	if _, err := io.WriteString(e.Stdout, answer.Tree()); err != nil {
-		return internal(fmt.Errorf("writing the explanation: %w", err))
+	if err := target.reach(ctx); err != nil {
+		return nil, nil, internal(err)
 	}
-	return nil
+	set, refused, err := e.loadLive(ctx, target)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &subject{}
+	if out.rule, err = findRule(set, args[0]); err != nil {
+		if len(refused) > 0 {
+			// It may be in one of those.
+			return nil, nil, failure{exitFinding, errors.Join(err, refused)}
+		}
+		return nil, nil, err
+	}
+	all, failed, err := target.serves(ctx)
+	if err != nil {
+		return nil, nil, internal(err)
+	}
+	resource, name, err := parseObject(args[1])
+	if err != nil {
+		return nil, nil, err
+	}
+	out.missing(all, failed)
+	if err := out.find(all, resource, name, target.namespace); err != nil {
+		return nil, nil, failure{exitUsage, err}
+	}
+	if out.reader, err = live.NewReader(target.config); err != nil {
+		return nil, nil, internal(err)
+	}
+	return set, out, target.review(ctx, set, out)
+}
+
+// loadLive compiles rules by what the cluster says of their objects. Set objects that are
+// refused are left out, and what is wrong with them is returned. A file goes before a set object.
+func (e *explaining) loadLive(ctx context.Context, target *cluster) (*rules.Set, document.Errors, error) {
+	options, err := offline(*e.params)
+	if err != nil {
+		return nil, nil, err
+	}
+	options.DefaultNamespace, options.Schemas = target.namespace, offlineSchemas()
+	schemas := newClusterSchemas(target, nil, nil)
+	files := &rules.Set{}
+	if len(e.rules) > 0 {
+		if files, err = source.New(e.rules, e.Stdin, options).LoadAsking(ctx, schemas); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !e.fromCluster {
+		return files, nil, nil
+	}
+	options.Params = nil
+	objects, err := target.setObjects(ctx)
+	if err != nil {
+		return nil, nil, internal(err)
+	}
+	all, refused := []*rules.Set{files}, document.Errors{}
+	for _, one := range objects {
+		inFile := func(id plan.Rule) bool {
+			return id.Kind == one.Kind && id.Namespace == one.Namespace && id.Set == one.Name
+		}
+		if slices.ContainsFunc(files.IDs(), inFile) {
+			continue
+		}
+		options.Schemas, _ = schemas.Ask(ctx, one.Resources)
+		set, wrong := rules.Load([]document.File{one.Document}, options)
+		if wrong = wrong.Of(document.Mistake); len(wrong) > 0 {
+			refused = append(refused, wrong...)
+			continue
+		}
+		all = append(all, set)
+	}
+	return rules.Join(all...), refused, nil
+}
+
+// ofFiles finds the rule and the object in files, which are a cluster of their own.
+func (e *explaining) ofFiles(_ context.Context, args []string) (*rules.Set, *subject, error) {
+	objects, err := e.readObjects(e.object)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := chosen(objects, args[1:])
+	if err != nil {
+		return nil, nil, failure{exitUsage, err}
+	}
+	evaluation, err := e.simulation(objects)
+	if err != nil {
+		return nil, nil, err
+	}
+	evaluation.Object = objects[at]
+	evaluation.Related = slices.Concat(objects[:at], objects[at+1:], evaluation.Related)
+	out := &subject{}
+	if out.rule, err = findRule(evaluation.Rules, args[0]); err != nil {
+		return nil, nil, err
+	}
+	if out.reader, out.object, err = evaluation.Reader(); err != nil {
+		return nil, nil, failure{exitUsage, err}
+	}
+	for _, watched := range out.rule.Watched() { // The version that the rule watches, if it watches the resource.
+		if watched.GroupResource() == out.object.GVR.GroupResource() {
+			out.object.GVR = watched
+			break
+		}
+	}
+	return evaluation.Rules, out, nil
+}
+
+// chosen is the object of a file that the user means, which need not be said of one.
+func chosen(objects []map[string]any, written []string) (int, error) {
+	if len(written) == 0 {
+		if len(objects) > 1 {
+			return 0, fmt.Errorf("the file has %d objects: say which one with RESOURCE/NAME", len(objects))
+		}
+		return 0, nil
+	}
+	resource, name, err := parseObject(written[0])
+	if err != nil {
+		return 0, err
+	}
+	at := slices.IndexFunc(objects, func(o map[string]any) bool { return plan.Text(o, "metadata", "name") == name && isOf(o, resource) })
+	if at < 0 {
+		var has []string
+		for _, o := range objects {
+			has = append(has, plan.Text(o, "kind")+" "+plan.Text(o, "metadata", "name"))
+		}
+		return 0, fmt.Errorf("the file has no %s; it has %s", written[0], strings.Join(has[:min(len(has), 10)], ", "))
+	}
+	return at, nil
+}
+
+// isOf reports whether an object may be of a resource. Without a cluster the name of one
+// that Kubernetes does not have itself is guessed from the kind.
+func isOf(object map[string]any, resource string) bool {
+	kind := schema.FromAPIVersionAndKind(plan.Text(object, "apiVersion"), plan.Text(object, "kind"))
+	plural, singular := meta.UnsafeGuessKindToResource(kind)
+	names := []string{plural.Resource, singular.Resource, singular.Resource + "s", singular.Resource + "es"}
+	for _, known := range builtin.Source().Resources() {
+		if known.Kind == kind.Kind && known.Group == kind.Group {
+			names = append(append(names, known.Resource), known.Other...)
+		}
+	}
+	word, group, _ := strings.Cut(resource, ".")
+	return slices.Contains(names, word) && (group == "" || group == kind.Group || group == kind.Version+"."+kind.Group)
+}
+
+// findRule returns the one rule that the user means: a rule, with as much of where it is
+// before it as tells it apart.
+func findRule(set *rules.Set, written string) (*rules.Rule, error) {
+	want := strings.Split(written, "/")
+	var found []*rules.Rule
+	var short, long []string
+	for _, rule := range set.Rules() {
+		full := fullName(rule.ID)
+		short, long = append(short, rule.ID.Name), append(long, rule.ID.String())
+		if len(want) <= len(full) && slices.Equal(full[len(full)-len(want):], want) {
+			found = append(found, rule)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var apart []string // by as little as tells them apart
+		for _, rule := range found {
+			name := rule.ID.String()
+			if slices.ContainsFunc(found, func(other *rules.Rule) bool { return other != rule && other.ID.String() == name }) {
+				name = strings.Join(fullName(rule.ID), "/")
+			}
+			apart = append(apart, name)
+		}
+		return nil, failure{exitUsage, fmt.Errorf("there are several rules %s: write one of %s", written, strings.Join(apart, ", "))}
+	case len(long) == 0:
+		return nil, failure{exitUsage, fmt.Errorf("there is no rule %q, there are none at all", written)}
+	}
+	names := short
+	if len(want) > 1 {
+		names = long
+	}
+	if near := document.Suggest(written, names); near != "" {
+		return nil, failure{exitUsage, fmt.Errorf("there is no rule %q; did you mean %s?", written, near)}
+	}
+	const most = 10
+	more := ""
+	if len(long) > most {
+		long, more = long[:most], ", ..."
+	}
+	return nil, failure{exitUsage, fmt.Errorf("there is no rule %q; there are %s%s", written, strings.Join(long, ", "), more)}
+}
+
+// fullName is a rule with all that tells it apart from others.
+func fullName(id plan.Rule) []string {
+	if id.Namespace == "" {
+		return []string{id.Kind, id.Set, id.Name}
+	}
+	return []string{id.Kind, id.Namespace, id.Set, id.Name}
+}
+
+// parseObject takes RESOURCE/NAME apart.
+func parseObject(written string) (resource, name string, err error) {
+	resource, name, parted := strings.Cut(written, "/")
+	if !parted || resource == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", fmt.Errorf("want RESOURCE/NAME, such as pods/web, have %q", written)
+	}
+	return strings.ToLower(resource), name, nil
 }
 
 // completeRules offers the rules of --rules to the completion of a shell.

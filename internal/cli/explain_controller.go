@@ -53,10 +53,18 @@ func (c *controller) check() (err error) {
 		}
 		return nil
 	}
-	c.base, err = parseController(c.address)
+	full := c.address
+	if !strings.Contains(full, "://") {
+		full = "http://" + full
+	}
+	c.base, err = url.Parse(full)
 	switch {
-	case err != nil:
-		return err
+	case err != nil || c.base.Host == "" || c.base.User != nil || c.base.Scheme != "http" && c.base.Scheme != "https":
+		shown := c.address
+		if at := strings.LastIndex(shown, "@"); at >= 0 {
+			shown = "..." + shown[at:] // Without the password that somebody may have put there.
+		}
+		return fmt.Errorf("--controller: want an address such as 127.0.0.1:8080 or https://127.0.0.1:8443, have %q", shown)
 	case c.base.Scheme == "http" && guarded:
 		return fmt.Errorf("--controller: a token and a certificate are for TLS; want https://%s, have %q", c.base.Host, c.address)
 	case c.caFile != "" && c.insecure:
@@ -66,109 +74,55 @@ func (c *controller) check() (err error) {
 	}
 }
 
-func parseController(address string) (*url.URL, error) {
-	full := address
-	if !strings.Contains(full, "://") {
-		full = "http://" + full
-	}
-	base, err := url.Parse(full)
-	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("--controller: want an address such as 127.0.0.1:8080 or https://127.0.0.1:8443, have %q", shorn(address))
-	}
-	return base, nil
-}
-
-// shorn is an address without the password that somebody may have put there.
-func shorn(address string) string {
-	if at := strings.LastIndex(address, "@"); at >= 0 {
-		return "..." + address[at:]
-	}
-	return address
-}
-
-// client verifies the controller as it is told to.
-func (c *controller) client() (*http.Client, error) {
-	verify := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure} //nolint:gosec // The user says so.
-	if c.caFile != "" {
-		pool, err := cert.NewPool(c.caFile)
-		if err != nil {
-			return nil, fmt.Errorf("--controller-ca-file: %w", err)
-		}
-		verify.RootCAs = pool
-	}
-	return &http.Client{
-		Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: verify},
-		// It never does that, so it is not the controller, and gets no token elsewhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, nil
-}
-
-// token is what the controller is shown, empty for nothing.
-func (c *controller) token() (string, error) {
-	if c.tokenFile == "" {
-		return "", nil
-	}
-	text, err := os.ReadFile(c.tokenFile)
-	if err != nil {
-		return "", fmt.Errorf("--controller-token-file: %w", err)
-	}
-	token := strings.TrimSpace(string(text))
-	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", errors.New("--controller-token-file: want one token, which is one word, and nothing else")
-	}
-	return token, nil
-}
-
 // remembered asks the controller, if there is one to ask, what it remembers of an object.
 func (c *controller) remembered(ctx context.Context, object plan.Object) (*trace.Memory, error) {
 	if c.base == nil {
 		return nil, nil
 	}
-	client, err := c.client()
-	if err != nil {
-		return nil, failure{exitUsage, err}
-	}
-	token, err := c.token()
-	if err != nil {
-		return nil, failure{exitUsage, err}
-	}
-	query := url.Values{}
-	for name, value := range map[string]string{
-		"group": object.GVR.Group, "version": object.GVR.Version, "resource": object.GVR.Resource,
-		"namespace": object.Namespace, "name": object.Name,
-	} {
-		query.Set(name, value)
-	}
 	at := c.base.JoinPath("explain")
-	at.RawQuery = query.Encode()
-	memory, err := askController(ctx, client, at.String(), token)
+	at.RawQuery = url.Values{
+		"group": {object.GVR.Group}, "version": {object.GVR.Version}, "resource": {object.GVR.Resource},
+		"namespace": {object.Namespace}, "name": {object.Name},
+	}.Encode()
+	ctx, cancel := context.WithTimeout(ctx, controllerTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, internal(fmt.Errorf("asking the controller at %s: %w", c.address, err))
 	}
-	return memory, nil
-}
-
-func askController(ctx context.Context, client *http.Client, address, token string) (*trace.Memory, error) {
-	ctx, cancel := context.WithTimeout(ctx, controllerTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
+	verify := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure} //nolint:gosec // The user says so.
+	if c.caFile != "" {
+		if verify.RootCAs, err = cert.NewPool(c.caFile); err != nil {
+			return nil, failure{exitUsage, fmt.Errorf("--controller-ca-file: %w", err)}
+		}
 	}
-	if token != "" {
+	if c.tokenFile != "" {
+		text, err := os.ReadFile(c.tokenFile)
+		if err != nil {
+			return nil, failure{exitUsage, fmt.Errorf("--controller-token-file: %w", err)}
+		}
+		token := strings.TrimSpace(string(text))
+		if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return nil, failure{exitUsage, errors.New("--controller-token-file: want one token, which is one word, and nothing else")}
+		}
 		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := &http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: verify},
+		// It never does that, so it is not the controller, and gets no token elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, unreachable(err)
+		return nil, internal(fmt.Errorf("asking the controller at %s: %w", c.address, unreachable(err)))
 	}
 	defer response.Body.Close()
 	if err := refusal(response); err != nil {
-		return nil, err
+		return nil, internal(fmt.Errorf("asking the controller at %s: %w", c.address, err))
 	}
 	var memory trace.Memory
 	if err := json.NewDecoder(io.LimitReader(response.Body, longestMemory)).Decode(&memory); err != nil {
-		return nil, fmt.Errorf("reading its answer: %w", err)
+		return nil, internal(fmt.Errorf("asking the controller at %s: reading its answer: %w", c.address, err))
 	}
 	return &memory, nil
 }

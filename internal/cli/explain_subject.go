@@ -2,17 +2,24 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientdiscovery "k8s.io/client-go/discovery"
 
+	"github.com/dyncontroller/dyncontroller/internal/access"
+	"github.com/dyncontroller/dyncontroller/internal/discovery"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
@@ -25,25 +32,167 @@ type subject struct {
 	// unserved are resources that the API server does not have.
 	unserved  map[schema.GroupVersionResource]bool
 	obstacles []trace.Obstacle
+	// unseen says that the object itself could not be read, which is among the obstacles.
+	unseen bool
 	// memory is what the controller remembers, nil where it was not asked.
 	memory *trace.Memory
+}
+
+func (s *subject) obstacle(kind trace.Kind, format string, args ...any) {
+	s.obstacles = append(s.obstacles, trace.Obstacle{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// serves asks the API server what it serves, and of which groups it cannot say all.
+func (c *cluster) serves(ctx context.Context) (all []metav1.APIResource, failed map[schema.GroupVersion]error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	all, failed, err = discovery.Resources(ctx, clientdiscovery.ToDiscoveryInterfaceWithContext(c.discovery))
+	if err != nil {
+		return nil, nil, fmt.Errorf("asking the API server at %s what it serves: %w", c, err)
+	}
+	return slices.DeleteFunc(all, func(r metav1.APIResource) bool { return strings.Contains(r.Name, "/") }), failed, nil
+}
+
+func gvrOf(r metav1.APIResource) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name}
+}
+
+// missing tells which resources of the rule are not served.
+func (s *subject) missing(served []metav1.APIResource, failed map[schema.GroupVersion]error) {
+	s.unserved = map[schema.GroupVersionResource]bool{}
+	look := func(gvr schema.GroupVersionResource, what string) {
+		if s.unserved[gvr] || slices.ContainsFunc(served, func(r metav1.APIResource) bool { return gvrOf(r) == gvr }) {
+			return
+		}
+		s.unserved[gvr] = true
+		for gv, cause := range failed {
+			if gv.Group == gvr.Group {
+				s.obstacle(trace.NoResource, "the API server cannot say whether it serves %s, which the rule %s: %v", plan.ResourceName(gvr), what, cause)
+				return
+			}
+		}
+		s.obstacle(trace.NoResource, "the API server does not serve %s, which the rule %s: its CRD is not installed, or does not have this version; the rule waits for it",
+			plan.ResourceName(gvr), what)
+	}
+	for _, gvr := range s.rule.Watched() {
+		look(gvr, "watches")
+	}
+	for _, selection := range s.rule.Related() {
+		look(selection.GVR, "reads")
+	}
+}
+
+// find takes a word as kubectl does: for the plural, the singular, the kind or a short name of a resource, with its group
+// or without. A version that is watched goes before others. What is not served may be what the rule waits for.
+func (s *subject) find(served []metav1.APIResource, word, name, namespace string) error {
+	s.object = plan.Object{Name: name}
+	watched := s.rule.Watched()
+	resource, group, _ := strings.Cut(word, ".")
+	inGroup := func(gvr schema.GroupVersionResource) bool {
+		return group == "" || group == gvr.Group || group == strings.TrimSuffix(gvr.Version+"."+gvr.Group, ".")
+	}
+	var found *metav1.APIResource
+	best := -1
+	for i, r := range served {
+		gvr := gvrOf(r)
+		if !inGroup(gvr) || resource != r.Name && resource != r.SingularName && resource != strings.ToLower(r.Kind) && !slices.Contains(r.ShortNames, resource) {
+			continue
+		}
+		rank := 0
+		if slices.Contains(watched, gvr) {
+			rank = 2
+		} else if slices.ContainsFunc(watched, func(w schema.GroupVersionResource) bool { return w.GroupResource() == gvr.GroupResource() }) {
+			rank = 1
+		}
+		if rank > best { // Of the others, what is in a preferred version comes first.
+			found, best = &served[i], rank
+		}
+	}
+	if found != nil {
+		s.object.GVR, s.object.Kind = gvrOf(*found), found.Kind
+		if found.Namespaced {
+			s.object.Namespace = namespace
+		}
+		return nil
+	}
+	for _, gvr := range watched {
+		if inGroup(gvr) && slices.Contains([]string{gvr.Resource, strings.TrimSuffix(gvr.Resource, "s"), strings.TrimSuffix(gvr.Resource, "es")}, resource) {
+			s.object.GVR, s.object.Namespace = gvr, namespace
+			return nil
+		}
+	}
+	var names []string
+	for _, r := range served {
+		names = append(names, r.Name)
+	}
+	if near := document.Suggest(resource, names); near != "" {
+		return fmt.Errorf("the API server has no resource %q; did you mean %s?", word, near)
+	}
+	return fmt.Errorf("the API server has no resource %q", word)
+}
+
+// review finds out what the ServiceAccount of the rule may not do.
+func (c *cluster) review(ctx context.Context, set *rules.Set, s *subject) error {
+	account := s.rule.Identity()
+	if account.Name == "" {
+		return nil
+	}
+	reviewer, err := access.NewReviewer(c.config, account)
+	if err != nil {
+		return internal(err)
+	}
+	needs := map[plan.Permission]bool{}
+	for _, need := range set.Of(account).Needs() {
+		if slices.Contains(need.Rules, s.rule.ID) {
+			needs[need.Permission] = true
+		}
+	}
+	found, err := reviewer.Review(ctx, slices.SortedFunc(maps.Keys(needs), plan.Permission.Compare))
+	var barred *access.ImpersonationError
+	switch {
+	case err != nil:
+		s.obstacle(trace.Unknown, "it cannot be found out what ServiceAccount %s may do: %v", account, err)
+	case errors.As(found.Account, &barred):
+		s.obstacle(trace.Unknown, "you may not act as ServiceAccount %s, so it is not known what that may do", account)
+	case found.Account != nil:
+		s.obstacle(trace.Forbidden, "%v", found.Account)
+	}
+	for _, missing := range found.Missing {
+		s.obstacle(trace.Forbidden, "ServiceAccount %s may not %s", account, missing)
+	}
+	return nil
 }
 
 // explain has all rules of the same identity evaluated, as the controller does.
 func (s *subject) explain(ctx context.Context, set *rules.Set, now time.Time) (trace.Trace, error) {
 	own := set.Of(s.rule.Identity())
-	reads := &liveSource{ctx: ctx, subject: s}
-	snapshot := rules.Snapshot{
-		GVR: s.object.GVR, Gone: s.object, Now: now, Kinds: s.kinds(own), Related: reads, State: s.state(),
+	// The kinds of what is not served are guesses: what is read of them is not known in any case.
+	kinds := map[schema.GroupVersionResource]plan.Kind{}
+	for gvr := range s.unserved {
+		kinds[gvr] = plan.Kind{Name: gvr.Resource, Namespaced: true}
 	}
+	maps.Copy(kinds, own.Kinds())
+	state := rules.State{HeldSince: map[plan.Rule]time.Time{}}
+	if s.memory != nil {
+		for _, record := range s.memory.Records {
+			if !record.HeldSince.IsZero() {
+				state.HeldSince[record.Rule.ID()] = record.HeldSince
+			}
+		}
+	}
+	reads := &liveSource{ctx: ctx, subject: s, answers: map[string][]map[string]any{}}
+	snapshot := rules.Snapshot{GVR: s.object.GVR, Gone: s.object, Now: now, Kinds: kinds, Related: reads, State: state}
 	if err := s.see(ctx, own, &snapshot); err != nil {
 		return trace.Trace{}, err
+	}
+	if s.unseen {
+		s.obstacle(trace.Unknown, "the object was not seen, so the rule cannot be asked")
 	}
 	out := own.Explain(snapshot, s.rule.ID)
 	if reads.err != nil {
 		return trace.Trace{}, internal(reads.err)
 	}
-	if slices.ContainsFunc(s.obstacles, unseen) {
+	if s.unseen {
 		// It cannot be said that there is none.
 		out.Obstacles = slices.DeleteFunc(out.Obstacles, func(o trace.Obstacle) bool { return o.Kind == trace.NoObject })
 		out.Decision, out.Condition, out.Actions, out.Requests = trace.Decision{}, trace.Condition{}, nil, nil
@@ -53,46 +202,14 @@ func (s *subject) explain(ctx context.Context, set *rules.Set, now time.Time) (t
 	return out, nil
 }
 
-// kinds are those that the rules know, and guesses of those that are not served: what is
-// read of them is not known in any case.
-func (s *subject) kinds(own *rules.Set) map[schema.GroupVersionResource]plan.Kind {
-	out := map[schema.GroupVersionResource]plan.Kind{}
-	for gvr := range s.unserved {
-		out[gvr] = plan.Kind{Name: gvr.Resource, Namespaced: true}
-	}
-	maps.Copy(out, own.Kinds())
-	return out
-}
-
-// unseen reports whether something keeps us from seeing the object itself.
-func unseen(o trace.Obstacle) bool { return o.Kind == cannotSee.Kind && o.Text == cannotSee.Text }
-
-// cannotSee stands for an object that could not be read.
-var cannotSee = trace.Obstacle{Kind: trace.Unknown, Text: "the object was not seen, so the rule cannot be asked"}
-
-// state is what the controller remembers that decides something.
-func (s *subject) state() rules.State {
-	out := rules.State{HeldSince: map[plan.Rule]time.Time{}}
-	if s.memory != nil {
-		for _, record := range s.memory.Records {
-			if !record.HeldSince.IsZero() {
-				out.HeldSince[record.Rule.ID()] = record.HeldSince
-			}
-		}
-	}
-	return out
-}
-
 // see reads the object, and which selections have it.
-func (s *subject) see(ctx context.Context, own *rules.Set, snapshot *rules.Snapshot) error {
-	if s.unserved[s.object.GVR] {
-		s.obstacles = append(s.obstacles, cannotSee)
+func (s *subject) see(ctx context.Context, own *rules.Set, snapshot *rules.Snapshot) (err error) {
+	if s.unseen = s.unserved[s.object.GVR]; s.unseen {
 		return nil
 	}
-	var err error
-	snapshot.Object, err = s.reader.Get(ctx, s.object.GVR, s.object.Namespace, s.object.Name)
-	if err != nil {
-		return s.blocked(err, cannotSee)
+	if snapshot.Object, err = s.reader.Get(ctx, s.object.GVR, s.object.Namespace, s.object.Name); err != nil {
+		s.unseen = true
+		return s.blocked(err)
 	}
 	if snapshot.Object == nil {
 		return nil
@@ -101,12 +218,18 @@ func (s *subject) see(ctx context.Context, own *rules.Set, snapshot *rules.Snaps
 		if selection.GVR != s.object.GVR {
 			continue
 		}
-		has, err := s.selects(ctx, selection)
-		if err != nil {
-			if err := s.blocked(err); err != nil {
-				return err
+		has := selection.Namespace == "" || selection.Namespace == s.object.Namespace
+		if has && (selection.LabelSelector != "" || selection.FieldSelector != "") {
+			found, err := s.reader.Read(ctx, plan.Read{
+				From: []plan.Selection{selection}, Namespace: s.object.Namespace, By: plan.ByName, Names: []string{s.object.Name},
+			})
+			has = len(found) > 0
+			if err != nil {
+				if err := s.blocked(err); err != nil {
+					return err
+				}
+				has = selection.Admits(snapshot.Object) // The API server would know better.
 			}
-			has = selection.Admits(snapshot.Object) // The API server would know better.
 		}
 		if has {
 			snapshot.SelectedBy = append(snapshot.SelectedBy, selection)
@@ -117,23 +240,9 @@ func (s *subject) see(ctx context.Context, own *rules.Set, snapshot *rules.Snaps
 	return nil
 }
 
-// selects asks the API server whether a selection has the object.
-func (s *subject) selects(ctx context.Context, selection plan.Selection) (bool, error) {
-	switch {
-	case selection.Namespace != "" && selection.Namespace != s.object.Namespace:
-		return false, nil
-	case selection.LabelSelector == "" && selection.FieldSelector == "":
-		return true, nil
-	}
-	found, err := s.reader.Read(ctx, plan.Read{
-		From: []plan.Selection{selection}, Namespace: s.object.Namespace, By: plan.ByName, Names: []string{s.object.Name},
-	})
-	return len(found) > 0, err
-}
-
 // blocked takes what the API server refuses for an obstacle, and anything else for a
 // reason to give up.
-func (s *subject) blocked(err error, more ...trace.Obstacle) error {
+func (s *subject) blocked(err error) error {
 	kind := trace.Unknown
 	switch {
 	case apierrors.IsForbidden(err):
@@ -144,7 +253,7 @@ func (s *subject) blocked(err error, more ...trace.Obstacle) error {
 	default:
 		return internal(err)
 	}
-	s.obstacles = append(append(s.obstacles, trace.Obstacle{Kind: kind, Text: err.Error()}), more...)
+	s.obstacle(kind, "%v", err)
 	return nil
 }
 
@@ -172,9 +281,6 @@ func (l *liveSource) Read(q plan.Read) ([]map[string]any, error) {
 			l.err = fatal
 		}
 		return nil, fmt.Errorf("%w: %w", relation.ErrNotSynced, err)
-	}
-	if l.answers == nil {
-		l.answers = map[string][]map[string]any{}
 	}
 	l.answers[key] = found
 	return found, nil

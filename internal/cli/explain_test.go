@@ -103,17 +103,18 @@ func TestServed(t *testing.T) {
 	gvr := func(group, version, resource string) schema.GroupVersionResource {
 		return schema.GroupVersionResource{Group: group, Version: version, Resource: resource}
 	}
-	all := &serving{
-		all: []servedResource{
-			{gvr("", "v1", "pods"), metav1.APIResource{SingularName: "pod", Kind: "Pod", ShortNames: []string{"po"}, Namespaced: true}, true},
-			{gvr("", "v1", "nodes"), metav1.APIResource{SingularName: "node", Kind: "Node", ShortNames: []string{"no"}}, true},
-			{gvr("example.com", "v2", "widgets"), metav1.APIResource{SingularName: "widget", Kind: "Widget", Namespaced: true}, true},
-			{gvr("example.com", "v1", "widgets"), metav1.APIResource{SingularName: "widget", Kind: "Widget", Namespaced: true}, false},
-			{gvr("metrics.k8s.io", "v1", "pods"), metav1.APIResource{SingularName: "pod", Kind: "PodMetrics", Namespaced: true}, false},
-			{gvr("other.com", "v2", "widgets"), metav1.APIResource{Kind: "Widget", Namespaced: true}, true},
-		},
-		partly: map[string]error{"away.com": http.ErrServerClosed},
+	resource := func(group, version, name, singular, kind string, namespaced bool, short ...string) metav1.APIResource {
+		return metav1.APIResource{Group: group, Version: version, Name: name, SingularName: singular, Kind: kind, Namespaced: namespaced, ShortNames: short}
 	}
+	served := []metav1.APIResource{ // What is in preferred versions comes first.
+		resource("", "v1", "pods", "pod", "Pod", true, "po"),
+		resource("", "v1", "nodes", "node", "Node", false, "no"),
+		resource("example.com", "v2", "widgets", "widget", "Widget", true),
+		resource("other.com", "v2", "widgets", "", "Widget", true),
+		resource("example.com", "v1", "widgets", "widget", "Widget", true),
+		resource("metrics.k8s.io", "v1", "pods", "pod", "PodMetrics", true),
+	}
+	failed := map[schema.GroupVersion]error{{Group: "away.com", Version: "v1"}: http.ErrServerClosed}
 	declare := func(group, version, resource string) string {
 		return `{group: "` + group + `", version: ` + version + `, resource: ` + resource + `}`
 	}
@@ -170,7 +171,8 @@ spec:
 				t.Fatal(errs.Render())
 			}
 			s := &subject{rule: set.Rules()[0]}
-			err := all.find(s, tc.word, "x", "shop")
+			s.missing(served, failed)
+			err := s.find(served, tc.word, "x", "shop")
 			if text := errorOf(err); text != tc.err {
 				t.Errorf("%s the error is %q, want %q", tc.reason, text, tc.err)
 			}

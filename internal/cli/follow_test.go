@@ -26,7 +26,7 @@ func following(t *testing.T, kubeconfig string) *clusterSchemas {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newClusterSchemas(target)
+	return newClusterSchemas(target, nil, nil)
 }
 
 // TestClusterSchemas goes through what can become of a server, and holds what is known
@@ -36,7 +36,7 @@ func TestClusterSchemas(t *testing.T) {
 	var log output
 	server := &shopServer{}
 	s := following(t, server.kubeconfig(t))
-	s.logTo(slog.New(slog.NewTextHandler(&log, nil)))
+	s.log = slog.New(slog.NewTextHandler(&log, nil))
 	refuse := func(paths ...string) {
 		server.mu.Lock()
 		defer server.mu.Unlock()
@@ -90,7 +90,8 @@ func TestClusterSchemasEnd(t *testing.T) {
 	var log output
 	s := following(t, kubeconfig(t, "http://127.0.0.1:1"))
 	s.Ask(t.Context(), []apischema.GroupVersionResource{shops})
-	s.logTo(slog.New(slog.NewTextHandler(&log, nil)))
+	s.log = slog.New(slog.NewTextHandler(&log, nil))
+	s.report()
 	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "connection refused") {
 		t.Errorf("the trouble from before is logged, got %s", text)
 	}
@@ -104,14 +105,13 @@ func TestClusterSchemasEnd(t *testing.T) {
 	}
 }
 
-// TestClusterSchemasTeach holds who is told what: all that the cluster says, news or not,
-// and what it has said before somebody wants to know.
+// TestClusterSchemasTeach holds what is told to who learns: all that the cluster says, news or not.
 func TestClusterSchemasTeach(t *testing.T) {
 	t.Parallel()
 	server := &shopServer{}
 	s := following(t, server.kubeconfig(t))
 	var learned []string
-	learn := func(said schema.Source, wanted []apischema.GroupVersionResource) {
+	s.learn = func(said schema.Source, wanted []apischema.GroupVersionResource) {
 		for _, gvr := range wanted {
 			learned = append(learned, fmt.Sprint(gvr.Resource, " known: ", said.Resource(gvr) != nil && said.Resource(gvr).Type.Known()))
 		}
@@ -122,10 +122,9 @@ func TestClusterSchemasTeach(t *testing.T) {
 		do      func()
 		learned []string
 	}{
-		{"Nothing has been said.", func() { s.teach(learn) }, nil},
 		{"The cluster says something.", func() { s.Ask(t.Context(), []apischema.GroupVersionResource{shops}) }, []string{"shops known: true"}},
 		{"It is asked for more.", func() { s.Ask(t.Context(), []apischema.GroupVersionResource{shops, others}) }, []string{"shops known: true", "others known: false"}},
-		{"Somebody else wants to know.", func() { s.teach(learn) }, []string{"shops known: true", "others known: false"}},
+		{"It says the same.", func() { s.Ask(t.Context(), []apischema.GroupVersionResource{shops, others}) }, []string{"shops known: true", "others known: false"}},
 		{"It says nothing.", func() {
 			server.mu.Lock()
 			server.refused = map[string]int{"/openapi/v3": http.StatusServiceUnavailable}
@@ -152,11 +151,11 @@ func TestServiceLearns(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := config.Config{Rules: []string{shopRules(t, "shops", "replicas")}, Instance: "default", Workers: 1, DryRun: config.DryRunClient}
-	r := newRunner(target, settings, Process{Stdout: &log}, slog.New(slog.NewTextHandler(&log, nil)))
-	if _, err := r.load(t.Context()); err != nil {
+	s, err := newService(target, settings, Process{Stdout: &log}, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newService(r); err != nil {
+	if _, err := s.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	const index, description = "/openapi/v3", "/openapi/v3/apis/example.com/v1"
@@ -168,7 +167,9 @@ func TestServiceLearns(t *testing.T) {
 	}
 	server.mu.Unlock()
 	for range 2 {
-		r.schemas.Ask(t.Context(), []apischema.GroupVersionResource{shops})
+		if _, err := s.load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if n := strings.Count(log.String(), `msg="the schema has changed, the caches are filled anew" gvr=shops.v1.example.com`); n != 1 {
 		t.Errorf("it is told %d times, want once:\n%s", n, &log)

@@ -49,7 +49,7 @@ func decodeInto(r *http.Request, into runtime.Object) {
 func TestSecureHandler(t *testing.T) {
 	t.Parallel()
 	var protected []string
-	handler := secureHandler(func(path string, handler http.Handler) http.Handler {
+	handler := metricsHandler(func(path string, handler http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			protected = append(protected, path)
 			handler.ServeHTTP(w, r)

@@ -52,7 +52,7 @@ func TestMetricsHandler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked []engine.Key
-			handler := metricsHandler(tc.listens, metrics, func(key engine.Key) trace.Memory {
+			handler := metricsHandler(byAddress(tc.listens), metrics, func(key engine.Key) trace.Memory {
 				asked = append(asked, key)
 				return trace.Memory{Records: []trace.Record{{Rule: trace.Rule{Set: "s", Name: "r"}, Outcome: plan.Matched}}}
 			}, tc.profiling)
@@ -80,7 +80,7 @@ func TestMetricsHandler(t *testing.T) {
 // TestProfiles holds what is served of a process that is asked to be profiled.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	handler := metricsHandler("127.0.0.1:8080", http.NotFoundHandler(), nil, true)
+	handler := metricsHandler(byAddress("127.0.0.1:8080"), http.NotFoundHandler(), nil, true)
 	for path, want := range map[string]string{"/debug/pprof/": "goroutine", "/debug/pprof/heap?debug=1": "heap profile", "/debug/pprof/cmdline": "cli"} {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		request.Host = "localhost:8080"
@@ -102,12 +102,11 @@ func TestCountsForWhoAsks(t *testing.T) {
 			t.Fatal(err)
 		}
 		settings := config.Config{FromCluster: true, Instance: "default", Workers: 1, Listen: config.Listen{Metrics: address}}
-		r := newRunner(target, settings, Process{Stdout: &output{}}, slog.New(slog.DiscardHandler))
-		s, err := newService(r)
+		s, err := newService(target, settings, Process{Stdout: &output{}}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := slices.Contains(r.options.Observers, engine.Observer(s.metrics)), address != ""; got != want {
+		if got, want := slices.Contains(s.options.Observers, engine.Observer(s.metrics)), address != ""; got != want {
 			t.Errorf("metrics at %q: counted is %t, want %t", address, got, want)
 		}
 	}

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -21,34 +19,7 @@ import (
 // authorization is a run of the command rbac. It checks rules as validate does.
 type authorization struct {
 	validation
-	account account
-}
-
-// account is the value of --service-account, empty where it is not given.
-type account struct{ types.NamespacedName }
-
-// String implements [pflag.Value].
-func (a *account) String() string {
-	if a.Name == "" {
-		return ""
-	}
-	return a.NamespacedName.String()
-}
-
-// Type implements [pflag.Value].
-func (a *account) Type() string { return "NAMESPACE/NAME" }
-
-// Set implements [pflag.Value].
-func (a *account) Set(text string) error {
-	namespace, name, parted := strings.Cut(text, "/")
-	if !parted {
-		return fmt.Errorf("want NAMESPACE/NAME, have %q", text)
-	}
-	if wrong := slices.Concat(dns.IsDNS1123Label(namespace), dns.IsDNS1123Subdomain(name)); len(wrong) > 0 {
-		return fmt.Errorf("%q cannot name a ServiceAccount: %s", text, wrong[0])
-	}
-	a.NamespacedName = types.NamespacedName{Namespace: namespace, Name: name}
-	return nil
+	account types.NamespacedName // empty where --service-account is not given
 }
 
 func newRBAC(p Process) *cobra.Command {
@@ -85,9 +56,19 @@ PATH cannot be read or holds nothing of its kind, 3 if the cluster cannot be ask
 	flags := command.Flags()
 	a.params = config.AddParamFlag(flags)
 	a.crds = addCRDsFlag(flags)
-	a.cluster = addClusterFlags(flags)
-	flags.StringVarP(&a.cluster.Namespace, "namespace", "n", "", "the namespace `NAME` of a RuleSet that names none, otherwise that of the context, or default")
-	flags.Var(&a.account, "service-account", "the ServiceAccount of sets that name none")
+	a.cluster = addClusterFlags(flags, schemasOfKubeconfig, schemasOfContext,
+		"the namespace `NAME` of a RuleSet that names none, otherwise that of the context, or default")
+	flags.Var(&config.Value{Kind: "NAMESPACE/NAME", Check: func(text string) error {
+		namespace, name, parted := strings.Cut(text, "/")
+		if !parted {
+			return fmt.Errorf("want NAMESPACE/NAME, have %q", text)
+		}
+		if wrong := slices.Concat(dns.IsDNS1123Label(namespace), dns.IsDNS1123Subdomain(name)); len(wrong) > 0 {
+			return fmt.Errorf("%q cannot name a ServiceAccount: %s", text, wrong[0])
+		}
+		a.account = types.NamespacedName{Namespace: namespace, Name: name}
+		return nil
+	}}, "service-account", "the ServiceAccount of sets that name none")
 	return command
 }
 
@@ -101,27 +82,20 @@ func (a *authorization) run(ctx context.Context) error {
 		return err
 	}
 	a.remark(set)
-	if _, err := io.WriteString(a.Stdout, rbac.YAML(a.grants(set))); err != nil {
-		return internal(fmt.Errorf("writing the roles: %w", err))
-	}
-	return nil
-}
-
-// grants are what each account needs, once.
-func (a *authorization) grants(set *rules.Set) []rbac.Grant {
+	// What each account needs, once.
 	needs := map[types.NamespacedName][]rules.Need{}
 	for _, identity := range set.Identities() {
 		of := identity
 		if of.Name == "" {
-			of = a.account.NamespacedName
+			of = a.account
 		}
 		needs[of] = append(needs[of], set.Of(identity).Needs()...)
 	}
-	var out []rbac.Grant
+	var grants []rbac.Grant
 	for of, all := range needs {
-		out = append(out, rbac.Grant{Account: of, Needs: all})
+		grants = append(grants, rbac.Grant{Account: of, Needs: all})
 	}
-	return out
+	return put(a.Stdout, "the roles", rbac.YAML(grants))
 }
 
 // remark says what whoever uses the roles has to know.
@@ -129,33 +103,24 @@ func (a *authorization) remark(set *rules.Set) {
 	nameless := set.Of(types.NamespacedName{})
 	switch {
 	case a.account.Name == "" && len(nameless.Rules()) > 0:
-		fmt.Fprintf(a.Stderr, "dyncontroller: no ServiceAccount is named by %s, so their roles are bound to none; name one with --service-account\n", setsOf(nameless))
+		var sets []string
+		for _, rule := range nameless.IDs() {
+			sets = append(sets, rule.SetName())
+		}
+		fmt.Fprintf(a.Stderr, "dyncontroller: no ServiceAccount is named by %s, so their roles are bound to none; name one with --service-account\n",
+			strings.Join(slices.Compact(sets), ", "))
 	case a.account.Name != "" && len(nameless.Rules()) == 0:
 		fmt.Fprintln(a.Stderr, "dyncontroller: every set names its ServiceAccount, so --service-account is not used")
 	}
-	for _, resource := range scopeless(set) {
-		fmt.Fprintf(a.Stderr, "dyncontroller: whether %s have namespaces is not known; give their CRD with --crds, or a cluster with --context\n", resource)
-	}
-}
-
-// setsOf names the sets that have rules.
-func setsOf(set *rules.Set) string {
-	var out []string
-	for _, rule := range set.IDs() {
-		if name := rule.SetName(); !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-// scopeless names the resources that rules use and of which nothing is known, in order.
-func scopeless(set *rules.Set) []string {
-	known, out := set.Kinds(), map[string]bool{}
+	known := set.Kinds()
+	var scopeless []string
 	for _, selection := range slices.Concat(set.Selections(), set.Related()) {
 		if _, knows := known[selection.GVR]; !knows {
-			out[plan.ResourceName(selection.GVR)] = true
+			scopeless = append(scopeless, plan.ResourceName(selection.GVR))
 		}
 	}
-	return slices.Sorted(maps.Keys(out))
+	slices.Sort(scopeless)
+	for _, resource := range slices.Compact(scopeless) {
+		fmt.Fprintf(a.Stderr, "dyncontroller: whether %s have namespaces is not known; give their CRD with --crds, or a cluster with --context\n", resource)
+	}
 }

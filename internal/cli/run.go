@@ -1,26 +1,26 @@
 package cli
 
 import (
-	"cmp"
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
-	"k8s.io/utils/clock"
+	"k8s.io/klog/v2"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
-	"github.com/dyncontroller/dyncontroller/internal/election"
-	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 const runHelp = `Watch what the rules name, and write what they want, until interrupted. Writes
@@ -98,91 +98,164 @@ func (p Process) run(ctx context.Context, settings config.Config) error {
 	if err != nil {
 		return failure{exitUsage, err}
 	}
-	r := newRunner(target, settings, p, log)
-	set, err := r.load(ctx)
+	s, err := newService(target, settings, p, log)
+	if err != nil {
+		return internal(err)
+	}
+	set, err := s.load(ctx)
 	if err != nil {
 		return err
 	}
 	if settings.Once {
-		return r.once(ctx, set)
-	}
-	s, err := newService(r)
-	if err != nil {
-		return internal(err)
+		return s.once(ctx, set)
 	}
 	return s.run(ctx, set)
 }
 
-// runner is what a run works with, with or without --once.
-type runner struct {
-	cluster  *cluster
-	settings config.Config
-	version  string
-	out      io.Writer
-	log      *slog.Logger
-	files    *source.Files   // nil for none
-	schemas  *clusterSchemas // that files are loaded by; nil before they are
-	show     *printer
-	fence    *election.Fence // nil without an election
-	options  operator.Options
-}
-
-// newRunner prepares an operator, of which only observers may be added.
-func newRunner(target *cluster, settings config.Config, p Process, log *slog.Logger) *runner {
-	r := &runner{cluster: target, settings: settings, out: p.Stdout, log: log, version: p.version()}
-	options := rules.Options{
-		DefaultNamespace: target.namespace, Params: settings.Params, Carries: engine.Carries, Schemas: offlineSchemas(),
-		Sensitive: func(kind string) bool { return slices.Contains(settings.Sensitive, kind) },
-	}
-	if len(settings.Rules) > 0 {
-		r.files = source.New(settings.Rules, p.Stdin, options)
-	}
-	options.Params = nil // A set object is changed where it is.
-	r.show = &printer{out: r.out, body: r.dryRun(), sorts: r.dryRun() && settings.Once}
-	if settings.Election.Enabled {
-		r.fence = election.NewFence(settings.Election.Renew)
-	}
-	r.options = operator.Options{
-		Cluster:  operator.Cluster{Config: target.config, Namespace: target.namespace, Discovery: target.discovery},
-		Settings: settings, Fence: r.fence, Rules: options, Recorder: r.show, Cleaned: r.cleaned,
-		Instance: instance(), Log: log, Clock: clock.RealClock{},
-	}
-	if r.dryRun() || settings.Once {
-		r.options.Observers = append(r.options.Observers, r.show)
-	}
-	return r
-}
-
 // load reads the rules of files, by what the cluster says of their objects.
-func (r *runner) load(ctx context.Context) (*rules.Set, error) {
-	if r.files == nil {
+func (s *service) load(ctx context.Context) (*rules.Set, error) {
+	if s.files == nil {
 		return &rules.Set{}, nil
 	}
-	r.schemas = newClusterSchemas(r.cluster)
-	set, err := r.files.LoadAsking(ctx, r.schemas)
+	schemas := newClusterSchemas(s.cluster, s.operator.Learn, nil)
+	set, err := s.files.LoadAsking(ctx, schemas)
 	if err != nil {
 		return nil, err
 	}
-	r.schemas.logTo(r.log)
-	logFindings(r.log, set)
+	schemas.log = s.log
+	schemas.report()
+	logFindings(s.log, set)
 	return set, nil
 }
 
-// cleaned logs what is cleaned up, and shows it where the writes are shown.
-func (r *runner) cleaned(report cleanup.Report) {
-	logCleanup(r.log, report)
-	if r.dryRun() || r.settings.Once {
-		r.show.cleanedUp(report)
+// cleaned logs what is cleaned up, and shows it where the writes are shown. Somebody else who was faster is no trouble.
+func (s *service) cleaned(report cleanup.Report) {
+	target := report.Operation.Target
+	log := s.log.With("gvr", plan.ResourceName(target.GVR), "namespace", target.Namespace, "name", target.Name,
+		"rule", report.Leftover.Rule.String(), "what", string(report.Leftover.Kind))
+	switch {
+	case report.Result.Class == write.Stale:
+		log.Debug("cleaning up was out of date", "err", report.Result.Err)
+	case report.Result.Class.Failed():
+		log.Warn("not cleaned up", "class", string(report.Result.Class), "err", report.Result.Err)
+	case report.Result.Class == write.Simulated:
+		log.Info("would clean up")
+	default:
+		log.Info("cleaned up")
+	}
+	if s.dryRun() || s.settings.Once {
+		s.show.cleanedUp(report)
 	}
 }
 
-func (r *runner) dryRun() bool { return r.settings.DryRun != config.DryRunNone }
+func (s *service) dryRun() bool { return s.settings.DryRun != config.DryRunNone }
 
-// instance names this process in Events.
-func instance() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = ""
+// logFindings logs what is doubtful about rules that can be used, and what could not be
+// checked of them.
+func logFindings(log *slog.Logger, set *rules.Set) {
+	for _, found := range set.Warnings() {
+		where := []any{"file", found.File, "line", found.Line, "code", string(found.Code), "finding", found.Message, "hint", found.Hint}
+		switch {
+		case found.Severity == document.Warning:
+			log.Warn("rules are doubtful", where...)
+		case found.Code == document.CodeUntyped:
+			log.Info("rules are not checked against a schema", where...)
+		}
 	}
-	return plan.FieldManager + "-" + cmp.Or(host, "unknown")
+}
+
+// once settles what can settle now. Each write is shown when it is made, and the sum at
+// the end.
+func (s *service) once(ctx context.Context, set *rules.Set) error {
+	if err := s.cluster.reach(ctx); err != nil {
+		return internal(err)
+	}
+	var objects []source.Object
+	if s.settings.FromCluster {
+		var err error
+		if objects, err = s.cluster.setObjects(ctx); err != nil {
+			return internal(err)
+		}
+	}
+	var refused []error
+	for _, err := range s.operator.Take(ctx, set, objects, newClusterSchemas(s.cluster, nil, nil)) {
+		refused = append(refused, fmt.Errorf("running %w", err))
+	}
+	settled, err := s.operator.Settle(ctx)
+	var report engine.Report
+	for _, one := range settled { // of each identity
+		report.Objects += one.Objects
+		report.Written += one.Written
+		report.Simulated += one.Simulated
+		report.Audited += one.Audited
+		report.Waiting += one.Waiting
+		report.Failures = append(report.Failures, one.Failures...)
+		report.Unlisted = append(report.Unlisted, one.Unlisted...)
+		report.Unkept = errors.Join(report.Unkept, one.Unkept)
+		if one.Refused != nil {
+			refused = append(refused, one.Refused)
+		}
+	}
+	s.show.finish()
+	if err := put(s.show.out, "the report", describeReport(report, refused, int(s.show.cleaned.Load()), s.dryRun())); err != nil {
+		return err
+	}
+	switch {
+	case err != nil:
+		return internal(err)
+	case len(report.Failures)+len(report.Unlisted)+len(refused) > 0, report.Unkept != nil:
+		return errFinding
+	default:
+		return nil
+	}
+}
+
+// kubernetesVerbosity is the first -v at which the Kubernetes client is asked
+// for more than warnings and errors.
+const kubernetesVerbosity = 4
+
+// mostKubernetesVerbosity is the last one: with the next, the client logs what it sends and
+// receives, Secrets and all.
+const mostKubernetesVerbosity = 7
+
+// newLoggers returns a logger for us and one for the Kubernetes client, which share a writer.
+func newLoggers(out io.Writer, c config.Log) (ours, kubernetes *slog.Logger) {
+	log := func(level slog.Level) *slog.Logger {
+		options := &slog.HandlerOptions{Level: level}
+		if c.JSON {
+			return slog.New(slog.NewJSONHandler(out, options))
+		}
+		return slog.New(slog.NewTextHandler(out, options))
+	}
+	level := slog.LevelInfo
+	if c.Verbosity > 0 {
+		level = slog.LevelDebug
+	}
+	// The Kubernetes client maps verbosity n to level -n.
+	return log(level), log(slog.Level(-verbosityOfKubernetes(c)))
+}
+
+func verbosityOfKubernetes(c config.Log) int {
+	if c.Verbosity < kubernetesVerbosity {
+		return 0
+	}
+	return min(c.Verbosity, mostKubernetesVerbosity)
+}
+
+// KubernetesLog has the Kubernetes client log to log, for the whole process. It
+// must be called before the client is used.
+func KubernetesLog(log *slog.Logger, verbosity int) {
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	// The flag is klog's own, and a number is what it takes.
+	_ = flags.Set("v", strconv.Itoa(verbosity))
+	klog.SetSlogLogger(log)
+}
+
+// silence keeps the API server's code in a simulated cluster from logging what it
+// answers: its answers are what is shown.
+func (p Process) silence() {
+	if p.KubernetesLog != nil {
+		p.KubernetesLog(slog.New(slog.DiscardHandler), 0)
+	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/editor"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 )
 
 func newSchema(p Process) *cobra.Command {
@@ -38,39 +38,40 @@ or holds no rules.`,
   dyncontroller schema --crds crds/ > rules.schema.json
   dyncontroller schema rules/ --crds crds/ > rules.schema.json`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			given, err := p.definitions(*crds, args)
+			definitions, err := p.readCRDs(*crds, args)
 			if err != nil {
 				return err
 			}
+			given := crd.NewSource(definitions)
 			bindings := editor.ByPlural(common(given))
 			if len(args) > 0 {
-				if bindings, err = p.declared(args, catalog(given)); err != nil {
+				if bindings, err = p.declared(args, schema.NewCatalog(given, builtin.Source())); err != nil {
 					return err
 				}
 			}
-			return p.showSchema(bindings)
+			text, err := editor.Schema(bindings)
+			if err != nil {
+				return internal(err)
+			}
+			return put(p.Stdout, "the schema", string(text))
 		},
 	}
 	crds = addCRDsFlag(command.Flags())
 	return command
 }
 
-func (p Process) showSchema(bindings []editor.Binding) error {
-	text, err := editor.Schema(bindings)
-	if err != nil {
-		return internal(err)
-	}
-	if _, err := p.Stdout.Write(text); err != nil {
-		return internal(fmt.Errorf("writing the schema: %w", err))
-	}
-	return nil
-}
-
-// declared binds what the rules declare, and tells of what is not known.
+// declared binds what the rules declare, and tells of what is not known. It reads as much of
+// them as can be read: who writes rules needs the schema before they are right.
 func (p Process) declared(paths []string, known *schema.Catalog) ([]editor.Binding, error) {
-	sets, err := p.ruleSets(paths)
-	if err != nil {
-		return nil, err
+	sets, err := source.New(paths, p.Stdin, rules.Options{DefaultNamespace: offlineNamespace}).Sets()
+	var failed *source.Error
+	switch {
+	case err != nil && !errors.As(err, &failed):
+		return nil, internal(err)
+	case failed != nil && len(failed.Unusable) > 0:
+		return nil, &source.Error{Unusable: failed.Unusable}
+	case failed != nil && len(sets) == 0:
+		return nil, failure{exitFinding, failed.Mistakes}
 	}
 	var missing []apischema.GroupVersionResource
 	bindings := editor.ByDeclaration(sets, func(gvr apischema.GroupVersionResource) *schema.Resource {
@@ -85,23 +86,6 @@ func (p Process) declared(paths []string, known *schema.Catalog) ([]editor.Bindi
 		fmt.Fprintf(p.Stderr, "dyncontroller: %s is not known, so its bodies will not complete; name its CRD with --crds\n", plan.ResourceName(gvr))
 	}
 	return bindings, nil
-}
-
-// ruleSets reads as much of rules as can be read: who writes them needs the schema
-// before they are right.
-func (p Process) ruleSets(paths []string) ([]*spec.Set, error) {
-	sets, err := source.New(paths, p.Stdin, rules.Options{DefaultNamespace: offlineNamespace}).Sets()
-	var failed *source.Error
-	switch {
-	case err != nil && !errors.As(err, &failed):
-		return nil, internal(err)
-	case failed != nil && len(failed.Unusable) > 0:
-		return nil, &source.Error{Unusable: failed.Unusable}
-	case failed != nil && len(sets) == 0:
-		return nil, failure{exitFinding, failed.Mistakes}
-	default:
-		return sets, nil
-	}
 }
 
 // common are all resources that are given, and those of Kubernetes that rules are
@@ -121,24 +105,22 @@ func common(given schema.Source) []*schema.Resource {
 
 func commonResources() []apischema.GroupVersionResource {
 	var out []apischema.GroupVersionResource
-	for _, of := range []struct {
-		version   apischema.GroupVersion
-		resources string
-	}{
-		{apischema.GroupVersion{Version: "v1"}, "configmaps limitranges namespaces nodes persistentvolumeclaims persistentvolumes pods resourcequotas secrets serviceaccounts services"},
-		{apischema.GroupVersion{Group: "apps", Version: "v1"}, "daemonsets deployments replicasets statefulsets"},
-		{apischema.GroupVersion{Group: "autoscaling", Version: "v2"}, "horizontalpodautoscalers"},
-		{apischema.GroupVersion{Group: "batch", Version: "v1"}, "cronjobs jobs"},
-		{apischema.GroupVersion{Group: "coordination.k8s.io", Version: "v1"}, "leases"},
-		{apischema.GroupVersion{Group: "discovery.k8s.io", Version: "v1"}, "endpointslices"},
-		{apischema.GroupVersion{Group: "networking.k8s.io", Version: "v1"}, "ingresses networkpolicies"},
-		{apischema.GroupVersion{Group: "policy", Version: "v1"}, "poddisruptionbudgets"},
-		{apischema.GroupVersion{Group: "rbac.authorization.k8s.io", Version: "v1"}, "clusterrolebindings clusterroles rolebindings roles"},
-		{apischema.GroupVersion{Group: "scheduling.k8s.io", Version: "v1"}, "priorityclasses"},
-		{apischema.GroupVersion{Group: "storage.k8s.io", Version: "v1"}, "storageclasses"},
+	for _, of := range [][2]string{
+		{"v1", "configmaps limitranges namespaces nodes persistentvolumeclaims persistentvolumes pods resourcequotas secrets serviceaccounts services"},
+		{"apps/v1", "daemonsets deployments replicasets statefulsets"},
+		{"autoscaling/v2", "horizontalpodautoscalers"},
+		{"batch/v1", "cronjobs jobs"},
+		{"coordination.k8s.io/v1", "leases"},
+		{"discovery.k8s.io/v1", "endpointslices"},
+		{"networking.k8s.io/v1", "ingresses networkpolicies"},
+		{"policy/v1", "poddisruptionbudgets"},
+		{"rbac.authorization.k8s.io/v1", "clusterrolebindings clusterroles rolebindings roles"},
+		{"scheduling.k8s.io/v1", "priorityclasses"},
+		{"storage.k8s.io/v1", "storageclasses"},
 	} {
-		for resource := range strings.FieldsSeq(of.resources) {
-			out = append(out, of.version.WithResource(resource))
+		gv := apischema.FromAPIVersionAndKind(of[0], "").GroupVersion()
+		for resource := range strings.FieldsSeq(of[1]) {
+			out = append(out, gv.WithResource(resource))
 		}
 	}
 	return out

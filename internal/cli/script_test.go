@@ -2,13 +2,14 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 func TestMain(m *testing.M) {
@@ -21,38 +22,60 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript runs testdata/script: what needs no cluster, as a user types it.
+// TestScript runs testdata/script: what needs no cluster, as a user types it. A command of exits is a call in this process,
+// which has one working directory and one environment, so scripts run one after the other, and before the parallel tests.
+// What exec runs is a process.
 func TestScript(t *testing.T) {
-	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	scripts, err := filepath.Abs("testdata/script")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What the Kubernetes client reads of the environment by itself is not that of who runs the tests.
+	clientcmd.RecommendedHomeFile = filepath.Join(t.TempDir(), "none")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	testscript.RunT(oneByOne{t}, testscript.Params{
+		Dir:                 scripts,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "" && os.Getenv("CI") == "",
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": func(ts *testscript.TestScript, neg bool, args []string) { exits(t, ts, neg, args) },
+		},
 		Setup: func(env *testscript.Env) error {
-			// With the race detector, each of the 300 processes would sleep for a second before it ends.
+			// With the race detector, each process would sleep for a second before it ends.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
 		},
 	})
 }
 
-// exits runs a command and checks its exit code: exits CODE COMMAND ARG...
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND ARG...")
+// oneByOne is a test whose parts do not run in parallel.
+type oneByOne struct{ *testing.T }
+
+func (oneByOne) Parallel() {}
+
+func (oneByOne) Verbose() bool { return testing.Verbose() }
+
+func (o oneByOne) Run(name string, do func(testscript.T)) {
+	o.T.Run(name, func(t *testing.T) { do(oneByOne{t}) })
+}
+
+// exits runs a command and checks its exit code: exits CODE dyncontroller ARG...
+func exits(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
+	t.Helper()
+	if neg || len(args) < 2 || args[1] != "dyncontroller" {
+		ts.Fatalf("usage: exits CODE dyncontroller ARG...")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var ended *exec.ExitError
-		if !errors.As(err, &ended) {
-			ts.Fatalf("%v", err)
-		}
-		got = ended.ExitCode()
-	}
+	// Only a process is given the environment and the standard input of a script.
+	ts.Check(ts.Exec("sh", "-c", `env -0 >"$TMPDIR/env"; cat >"$TMPDIR/stdin"`))
+	env, stdin := ts.ReadFile(ts.Getenv("TMPDIR")+"/env"), ts.ReadFile(ts.Getenv("TMPDIR")+"/stdin")
+	t.Setenv("KUBECONFIG", ts.Getenv("KUBECONFIG"))
+	t.Chdir(ts.MkAbs("."))
+	got := Run(t.Context(), Process{
+		Args: args[2:], Env: strings.Split(env, "\x00"), Stdin: strings.NewReader(stdin), Stdout: ts.Stdout(), Stderr: ts.Stderr(), Version: "v1.2.3",
+	})
 	if got != want {
 		ts.Fatalf("want exit code %d, got %d", want, got)
 	}

@@ -1,30 +1,56 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/election"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
+	"github.com/dyncontroller/dyncontroller/internal/scrapeauth"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
-// service is `run` without --once: rules that change, and the servers that tell how
-// they are doing.
+// service is a run: rules that change, and the servers that tell how they are doing, or with --once neither.
 type service struct {
-	*runner
+	cluster  *cluster
+	settings config.Config
+	version  string
+	log      *slog.Logger
+	files    *source.Files // nil for none
+	show     *printer
+	options  operator.Options
 	operator *operator.Operator
 	objects  *source.Objects     // nil for none
 	election *election.Candidate // nil for none
 	metrics  *telemetry.Metrics
 	startup  startup
-	waiting  waiting
+	inEffect atomic.Pointer[rules.Set] // rules of all sources
 
 	mu sync.Mutex
 	// active are the rules of files in effect, nil before there are any; guarded by mu.
@@ -35,28 +61,52 @@ type service struct {
 	unfit   bool
 }
 
-func newService(r *runner) (*service, error) {
-	s := &service{runner: r}
-	s.metrics = telemetry.NewMetrics(r.version, func() telemetry.Snapshot { return s.operator.Measure() })
-	if r.settings.Listen.Metrics != "" { // What is counted of rules that are gone is dropped when it is asked for.
-		r.options.Observers = append(r.options.Observers, s.metrics)
+func newService(target *cluster, settings config.Config, p Process, log *slog.Logger) (*service, error) {
+	s := &service{cluster: target, settings: settings, version: p.version(), log: log}
+	dryRun := s.dryRun()
+	s.show = &printer{out: p.Stdout, body: dryRun, sorts: dryRun && settings.Once}
+	s.metrics = telemetry.NewMetrics(s.version, func() telemetry.Snapshot { return s.operator.Measure() })
+	options := rules.Options{
+		DefaultNamespace: target.namespace, Params: settings.Params, Schemas: offlineSchemas(),
+		Sensitive: func(kind string) bool { return slices.Contains(settings.Sensitive, kind) },
 	}
-	r.options.Changed = s.waiting.all.Store
-	var err error
-	if s.operator, err = operator.New(r.options); err != nil {
-		return nil, err
+	if len(settings.Rules) > 0 {
+		s.files = source.New(settings.Rules, p.Stdin, options)
 	}
-	if r.schemas != nil {
-		r.schemas.teach(s.operator.Learn)
+	options.Params = nil // A set object is changed where it is.
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
 	}
-	if r.settings.FromCluster {
-		if s.objects, err = newObjects(r.cluster, r.log); err != nil {
+	s.options = operator.Options{
+		Cluster:  operator.Cluster{Config: target.config, Namespace: target.namespace, Discovery: target.discovery},
+		Settings: settings, Rules: options, Cleaned: s.cleaned, Changed: s.inEffect.Store, Access: p.Access,
+		Instance: plan.FieldManager + "-" + cmp.Or(host, "unknown"), Log: log, Clock: clock.RealClock{},
+	}
+	if dryRun || settings.Once {
+		s.options.Observers = append(s.options.Observers, s.show)
+	}
+	if settings.Listen.Metrics != "" && !settings.Once { // What is counted of rules that are gone is dropped when it is asked for.
+		s.options.Observers = append(s.options.Observers, s.metrics)
+	}
+	if elected := settings.Election; elected.Enabled {
+		s.options.Fence = election.NewFence(elected.Renew)
+		s.election, err = election.New(target.config, election.Options{
+			Namespace: cmp.Or(elected.Namespace, target.namespace), Name: elected.Name,
+			Lease: elected.Lease, Retry: elected.Retry, Fence: s.options.Fence, Log: log,
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
-	if r.settings.Election.Enabled {
-		s.election, err = newCandidate(r)
+	if settings.FromCluster && !settings.Once {
+		client, err := dynamic.NewForConfig(target.config)
+		if err != nil {
+			return nil, fmt.Errorf("making a client for rule sets: %w", err)
+		}
+		s.objects = source.NewObjects(client, log)
 	}
+	s.operator, err = operator.New(s.options)
 	return s, err
 }
 
@@ -69,11 +119,11 @@ func (s *service) run(ctx context.Context, set *rules.Set) error {
 	}
 	s.log.Info("starting", "version", s.version, "server", s.cluster.String(),
 		"rules", len(set.Rules()), "dry_run", string(s.settings.DryRun))
-	if err := s.cluster.wait(ctx, s.options.Clock, s.log, s.setTrouble); err != nil {
+	if err := s.cluster.wait(ctx, s.options.Clock, s.log, func(err error) { s.note(nil, err, false) }); err != nil {
 		s.log.Info("stopped before the API server answered")
 		return nil // The only error is that we were asked to stop.
 	}
-	if _, err := s.activate(set); err != nil {
+	if err := s.activate(set); err != nil {
 		return internal(err)
 	}
 	if err := s.work(ctx); err != nil {
@@ -124,10 +174,7 @@ func (s *service) followObjects(ctx context.Context) {
 			s.log.Error("rule sets in the cluster are not followed", "err", err)
 		}
 	})
-	schemas := newClusterSchemas(s.cluster)
-	schemas.teach(s.operator.Learn)
-	schemas.logTo(s.log)
-	s.operator.Follow(ctx, s.objects, schemas)
+	s.operator.Follow(ctx, s.objects, newClusterSchemas(s.cluster, s.operator.Learn, s.log))
 	watching.Wait()
 }
 
@@ -141,9 +188,12 @@ func (s *service) listen(ctx context.Context) (stop func(), err error) {
 			}
 		}
 	}
-	checks := s.publicChecks
+	checks := func() []telemetry.Check { return brief(s.checks()) }
 	if telemetry.Loopback(s.settings.Listen.Health) {
-		checks = s.checks
+		checks = func() []telemetry.Check {
+			process, caches := s.checks()
+			return append(process, caches...)
+		}
 	}
 	for _, endpoint := range []struct {
 		name, flag, address string
@@ -170,57 +220,55 @@ func (s *service) listen(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// activate puts rules of files into effect, and returns how they differ from those
-// before.
-func (s *service) activate(set *rules.Set) (difference, error) {
+// activate puts rules of files into effect.
+func (s *service) activate(set *rules.Set) error {
 	if err := s.operator.SetFiles(set); err != nil {
-		return difference{}, err
+		return err
 	}
+	s.note(set, nil, false)
+	return nil
+}
+
+// note keeps for checks which rules of files are in effect, nil for those from before, and what is wrong.
+func (s *service) note(set *rules.Set, trouble error, unfit bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changed := compare(s.active, set)
-	s.active, s.trouble, s.unfit = set, nil, false
-	return changed, nil
+	s.active, s.trouble, s.unfit = cmp.Or(set, s.active), trouble, unfit
 }
 
 // reloaded takes what has become of files that changed, or of the schemas of the
 // cluster: see [source.Files.Watch].
 func (s *service) reloaded(set *rules.Set, wrong error) {
-	var changed difference
+	s.mu.Lock()
+	before := s.active.IDs()
+	s.mu.Unlock()
 	if set != nil {
-		var err error
-		if changed, err = s.activate(set); err != nil {
+		if err := s.activate(set); err != nil {
 			set, wrong = nil, err
 		}
 	}
 	s.metrics.Reloaded(wrong)
 	if wrong == nil {
 		logFindings(s.log, set)
-		s.log.Info("rules changed", "added", len(changed.added), "removed", len(changed.removed), "kept", changed.kept)
+		now := set.IDs()
+		kept := 0
+		for _, rule := range now {
+			if slices.Contains(before, rule) {
+				kept++
+			}
+		}
+		s.log.Info("rules changed", "added", len(now)-kept, "removed", len(before)-kept, "kept", kept)
 		return
 	}
 	for _, mistake := range mistakes(wrong) {
 		s.log.Error("rules are wrong", "err", mistake)
 	}
+	s.note(nil, wrong, set != nil)
 	if set == nil {
-		s.setTrouble(wrong)
 		s.log.Error("rules did not change, those from before stay in effect")
-		return
+	} else {
+		s.log.Error("rules do not fit the schemas of the cluster, they stay in effect unchecked")
 	}
-	s.setUnfit(wrong)
-	s.log.Error("rules do not fit the schemas of the cluster, they stay in effect unchecked")
-}
-
-func (s *service) setTrouble(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.trouble, s.unfit = err, false
-}
-
-func (s *service) setUnfit(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.trouble, s.unfit = err, true
 }
 
 // mistakes takes an error of the source apart.
@@ -231,4 +279,294 @@ func mistakes(err error) []error {
 		return only.Unwrap()
 	}
 	return []error{err}
+}
+
+// serveMetrics begins to serve the metrics, what is remembered of objects, and profiles.
+func (s *service) serveMetrics(ctx context.Context, address string) (*telemetry.Server, error) {
+	listen := s.settings.Listen
+	handler := func(protect protection) http.Handler {
+		return metricsHandler(protect, s.metrics.Handler(), s.operator.Recorded, listen.Profiling)
+	}
+	if !listen.Secure {
+		return telemetry.Serve(ctx, address, handler(byAddress(address)))
+	}
+	filter, err := scrapeauth.New(s.cluster.config, s.options.Clock, s.log)
+	if err != nil {
+		return nil, err
+	}
+	certificates := telemetry.SelfSigned(s.options.Clock)
+	if listen.CertDir != "" {
+		certificates = telemetry.CertificatesIn(listen.CertDir, s.log)
+	}
+	return telemetry.ServeTLS(ctx, address, handler(filter.Protect), certificates, s.log)
+}
+
+// protection has a handler answer only who may get the path; it is nil where nobody may.
+type protection func(path string, handler http.Handler) http.Handler
+
+// byAddress serves the metrics to anybody, and the rest where only the same host or Pod can reach the address. A page in
+// a browser there may be anybody's, whose name has been made to lead here: it asks for that name, and is refused.
+func byAddress(address string) protection {
+	return func(path string, handler http.Handler) http.Handler {
+		if path == "/metrics" {
+			return handler
+		}
+		if !telemetry.Loopback(address) {
+			return nil
+		}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !telemetry.Loopback(r.Host) {
+				http.Error(w, "ask by the name localhost, or by the address, and with the port", http.StatusForbidden)
+				return
+			}
+			handler.ServeHTTP(w, r)
+		})
+	}
+}
+
+func metricsHandler(protect protection, metrics http.Handler, recorded func(engine.Key) trace.Memory, profiling bool) http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern, path string, handler http.Handler) {
+		if handler = protect(path, handler); handler != nil {
+			mux.Handle("GET "+pattern, handler)
+		}
+	}
+	handle("/metrics", "/metrics", metrics)
+	handle("/explain", "/explain", explainHandler(recorded))
+	if profiling {
+		for name, handler := range map[string]http.HandlerFunc{
+			"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+		} {
+			handle("/debug/pprof/"+name, "/debug/pprof", handler)
+		}
+	}
+	return mux
+}
+
+// explainHandler tells what is remembered of one object.
+func explainHandler(recorded func(engine.Key) trace.Memory) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked := r.URL.Query()
+		key := engine.Key{
+			GVR:       schema.GroupVersionResource{Group: asked.Get("group"), Version: asked.Get("version"), Resource: asked.Get("resource")},
+			Namespace: asked.Get("namespace"), Name: asked.Get("name"),
+		}
+		if key.GVR.Version == "" || key.GVR.Resource == "" || key.Name == "" {
+			http.Error(w, "version, resource and name must be given, as in "+
+				"/explain?group=apps&version=v1&resource=deployments&namespace=shop&name=web", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		// Whoever asked may have gone; there is nobody else to tell.
+		_ = json.NewEncoder(w).Encode(recorded(key))
+	})
+}
+
+// checks is what readiness depends on: rules are in effect, and of every cache of the
+// start it is known how it is doing. A process that waits for the lease is as ready as one
+// that has it.
+func (s *service) checks() (process, caches []telemetry.Check) {
+	if s.files != nil {
+		process = append(process, s.checkRules())
+	}
+	if s.objects != nil {
+		process = append(process, s.checkObjects())
+	}
+	if s.election != nil {
+		process = append(process, s.checkElection())
+	}
+	// Rules that are in effect have their caches, so they come first.
+	all := s.operator.Caches()
+	waiting := waitingFor(s.inEffect.Load(), all)
+	for _, cache := range all {
+		caches = append(caches, checkCache(cache, waiting[cacheOf{cache.Account, cache.Key}]))
+	}
+	return process, s.startup.settle(s.options.Clock.Now(), process, caches)
+}
+
+// startPatience is how long readiness waits for caches once the rules are known. One whose
+// first list gets no answer keeps its own rules waiting, and nobody else.
+const startPatience = 30 * time.Second
+
+// startup knows for which caches readiness still waits: those that there are when the
+// rules are first known. Readiness is about the start. Caches come and go with every set
+// that changes, so one that waited for all of them could be kept from being ready by any
+// tenant, with all its replicas at once. It is safe for concurrent use; the zero value has
+// seen nothing.
+type startup struct {
+	mu      sync.Mutex
+	known   time.Time       // when the rules were known first, zero before
+	awaited map[string]bool // by the names of their checks
+}
+
+// settle takes the checks of one moment, and returns those of the caches with what is not
+// waited for degraded. Once nothing is waited for, this stays so.
+func (s *startup) settle(now time.Time, process, caches []telemetry.Check) []telemetry.Check {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := s.known.IsZero()
+	if first {
+		if slices.ContainsFunc(process, notReady) {
+			return caches
+		}
+		s.known = now
+	}
+	late := now.Sub(s.known) >= startPatience
+	still := map[string]bool{}
+	out := slices.Clone(caches)
+	for i, cache := range out {
+		switch {
+		case !notReady(cache):
+		case first || !late && s.awaited[cache.Name]:
+			still[cache.Name] = true
+		default:
+			out[i].State = telemetry.Degraded
+		}
+	}
+	s.awaited = still
+	return out
+}
+
+func notReady(c telemetry.Check) bool { return c.State == telemetry.NotReady }
+
+// brief names the checks of the process, and counts caches: names of tenants, what they
+// select and why something fails are nobody else's business.
+func brief(process, caches []telemetry.Check) []telemetry.Check {
+	var out []telemetry.Check
+	for _, check := range process {
+		out = append(out, telemetry.Check{Name: check.Name, State: check.State})
+	}
+	if len(caches) == 0 {
+		return out
+	}
+	all := telemetry.Check{Name: count(len(caches), "cache")}
+	words := map[telemetry.State]string{telemetry.Ready: "synced", telemetry.Degraded: "degraded", telemetry.NotReady: "listing"}
+	var parts []string
+	for _, state := range []telemetry.State{telemetry.Ready, telemetry.Degraded, telemetry.NotReady} {
+		n := len(slices.DeleteFunc(slices.Clone(caches), func(c telemetry.Check) bool { return c.State != state }))
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, words[state]))
+			all.State = state // The worst comes last.
+		}
+	}
+	all.Detail = strings.Join(parts, ", ")
+	return append(out, all)
+}
+
+// checkObjects tells of set objects as a whole: each has a status of its own.
+func (s *service) checkObjects() telemetry.Check {
+	check := telemetry.Check{Name: "rule sets in the cluster", Detail: "listing"}
+	if trouble := s.objects.Trouble(); trouble != nil {
+		check.State, check.Detail = telemetry.Degraded, trouble.Error()
+	} else if s.operator.Listed() {
+		check.State, check.Detail = telemetry.Ready, count(len(s.objects.List()), "set")
+	}
+	return check
+}
+
+func (s *service) checkElection() telemetry.Check {
+	check := telemetry.Check{Name: "election", State: telemetry.Ready, Detail: "leading"}
+	if !s.election.IsLeader() {
+		check.Detail = "waiting for the lease"
+		if holder := s.election.Holder(); holder != "" {
+			check.Detail += ", which " + holder + " has"
+		}
+	}
+	return check
+}
+
+func (s *service) checkRules() telemetry.Check {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	check := telemetry.Check{Name: "rules"}
+	switch {
+	case s.active == nil && s.trouble == nil:
+		check.Detail = "not in effect yet"
+	case s.active == nil:
+		check.Detail = s.trouble.Error()
+	case s.trouble != nil:
+		all := mistakes(s.trouble)
+		what := "there are newer ones that are wrong"
+		if s.unfit {
+			what = "they do not fit the schemas of the cluster"
+		}
+		check.State = telemetry.Degraded
+		check.Detail = fmt.Sprintf("%s in effect, but %s: %v", count(len(s.active.Rules()), "rule"), what, all[0])
+		if len(all) > 1 {
+			check.Detail += fmt.Sprintf(" (and %d more)", len(all)-1)
+		}
+	default:
+		check.State = telemetry.Ready
+		check.Detail = count(len(s.active.Rules()), "rule") + " in effect"
+	}
+	return check
+}
+
+// checkCache counts a failure that is known as ready: it holds back only the rules that
+// need the cache, which are named. Whether one that is listing or not reviewed yet holds
+// back the process is for [startup] to say.
+func checkCache(cache operator.Cache, rules []string) telemetry.Check {
+	check := telemetry.Check{Name: "informer " + cache.Key.String()}
+	if cache.Account != (types.NamespacedName{}) {
+		check.Name += " as " + cache.Account.String()
+	}
+	switch {
+	case cache.Synced && cache.Err == nil:
+		check.State, check.Detail = telemetry.Ready, "synced"
+		return check
+	case cache.Synced:
+		check.State, check.Detail = telemetry.Degraded, "synced, and cut off since: "+cache.Err.Error()
+		return check
+	case cache.Err == operator.ErrUnreviewed: //nolint:errorlint // Wrapped, it has a cause that may last.
+		check.Detail = cache.Err.Error()
+	case cache.Err != nil:
+		check.State, check.Detail = telemetry.Degraded, cache.Err.Error()
+	default:
+		check.Detail = "listing"
+	}
+	if len(rules) > 0 {
+		check.Detail += "; rules wait for it: " + strings.Join(rules, ", ")
+	}
+	return check
+}
+
+// cacheOf is a cache of an identity.
+type cacheOf struct {
+	account types.NamespacedName
+	key     informer.Key
+}
+
+// mostWaiting is how many rules are named that wait for a cache.
+const mostWaiting = 5
+
+// waitingFor names the rules that need each cache that is not synced, the first of them where there are many.
+func waitingFor(all *rules.Set, caches []operator.Cache) map[cacheOf][]string {
+	out := map[cacheOf][]string{}
+	if all == nil || !slices.ContainsFunc(caches, func(c operator.Cache) bool { return !c.Synced }) {
+		return out
+	}
+	needed := map[cacheOf][]plan.Rule{}
+	for _, rule := range all.Rules() {
+		for _, selection := range rule.Reads() {
+			at := cacheOf{rule.Identity(), selection}
+			if known := needed[at]; len(known) == 0 || known[len(known)-1] != rule.ID {
+				needed[at] = append(known, rule.ID)
+			}
+		}
+	}
+	for _, cache := range caches {
+		at := cacheOf{cache.Account, cache.Key}
+		found := needed[at]
+		if cache.Synced || len(found) == 0 {
+			continue
+		}
+		for _, rule := range found[:min(len(found), mostWaiting)] {
+			out[at] = append(out[at], rule.String())
+		}
+		if rest := len(found) - mostWaiting; rest > 0 {
+			out[at] = append(out[at], fmt.Sprintf("and %d more", rest))
+		}
+	}
+	return out
 }

@@ -240,7 +240,7 @@ func TestCheckRules(t *testing.T) {
 		trouble error
 		detail  string
 	}{{nil, "not in effect yet"}, {errTest("unreachable"), "unreachable"}} {
-		s.setTrouble(step.trouble)
+		s.note(nil, step.trouble, false)
 		want := telemetry.Check{Name: "rules", State: telemetry.NotReady, Detail: step.detail}
 		if diff := cmp.Diff(want, s.checkRules()); diff != "" {
 			t.Errorf("before there are rules\n-want +got:\n%s", diff)
@@ -254,14 +254,14 @@ func TestCheckRulesInEffect(t *testing.T) {
 	t.Parallel()
 	s := &service{active: &rules.Set{}}
 	for _, step := range []struct {
-		set  func(error)
-		want string
+		unfit bool
+		want  string
 	}{
-		{s.setTrouble, "0 rules in effect, but there are newer ones that are wrong: no such field"},
-		{s.setUnfit, "0 rules in effect, but they do not fit the schemas of the cluster: no such field"},
-		{s.setTrouble, "0 rules in effect, but there are newer ones that are wrong: no such field"},
+		{false, "0 rules in effect, but there are newer ones that are wrong: no such field"},
+		{true, "0 rules in effect, but they do not fit the schemas of the cluster: no such field"},
+		{false, "0 rules in effect, but there are newer ones that are wrong: no such field"},
 	} {
-		step.set(errTest("no such field"))
+		s.note(nil, errTest("no such field"), step.unfit)
 		want := telemetry.Check{Name: "rules", State: telemetry.Degraded, Detail: step.want}
 		if diff := cmp.Diff(want, s.checkRules()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)

@@ -2,20 +2,24 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/coverage"
@@ -28,16 +32,15 @@ const formatJUnit = "junit"
 type tests struct {
 	Process
 
-	paths, crds                      []string
-	output                           format
+	paths                            []string
+	crds                             *[]string
+	output                           *config.Value
 	only                             string
 	update, verbose, watch, coverage bool
 }
 
 func newTest(p Process) *cobra.Command {
-	all := []string{formatText, formatJSON, formatJUnit}
-	t := &tests{Process: p, output: format{text: formatText, choices: all}}
-	var crds *[]string
+	t := &tests{Process: p}
 	command := &cobra.Command{
 		Use:   "test PATH...",
 		Short: "Run the tests of rules, without a cluster",
@@ -70,7 +73,7 @@ Exit code: 0 if every case passed, 1 if not, 2 if there is nothing to run. With
   dyncontroller test rules/ --coverage -o junit > report.xml`,
 		Args: paths,
 		RunE: func(command *cobra.Command, args []string) error {
-			t.paths, t.crds = args, *crds
+			t.paths = args
 			if err := t.check(); err != nil {
 				return err
 			}
@@ -81,21 +84,15 @@ Exit code: 0 if every case passed, 1 if not, 2 if there is nothing to run. With
 			return t.run(command.Context(), disk{})
 		},
 	}
-	crds = t.addFlags(command.Flags())
-	completeFlag(command, "output", t.output.choices)
-	return command
-}
-
-// addFlags returns where the values of --crds will be.
-func (t *tests) addFlags(flags *pflag.FlagSet) (crds *[]string) {
+	flags := command.Flags()
 	flags.BoolVar(&t.update, "update", false, "write the goldens instead of comparing with them")
-	crds = addCRDsFlag(flags)
+	t.crds = addCRDsFlag(flags)
 	flags.StringVar(&t.only, "run", "", "run only the cases whose test/case matches `REGEXP`")
 	flags.BoolVar(&t.watch, "watch", false, "run again whenever a file changes that was read")
 	flags.BoolVar(&t.coverage, "coverage", false, "tell which rules and conditions the cases exercise; a rule that none does is an error")
 	flags.BoolVarP(&t.verbose, "verbose", "v", false, "show skipped cases, and whole diffs")
-	flags.VarP(&t.output, "output", "o", "how the results are shown: text, json or junit")
-	return crds
+	t.output = addOutputFlag(command, "how the results are shown: text, json or junit", formatText, formatJSON, formatJUnit)
+	return command
 }
 
 // check refuses what cannot be done together.
@@ -105,9 +102,9 @@ func (t *tests) check() error {
 		return errors.New("a test names files beside it, so it is not read from standard input, -")
 	case t.coverage && t.only != "":
 		return errors.New("--coverage is of all cases; leave --run out")
-	case t.watch && t.output.text == formatJUnit:
+	case t.watch && t.output.Text == formatJUnit:
 		return errors.New("--watch goes on and on, and a JUnit report is of one run; leave one of them out")
-	case t.watch && slices.Contains(t.crds, source.Stdin):
+	case t.watch && slices.Contains(*t.crds, source.Stdin):
 		return errors.New("--watch reads files again, and standard input, -, can be read only once")
 	case t.update && t.inCI():
 		return failure{exitUsage, simulate.ErrUpdateInCI}
@@ -133,7 +130,7 @@ func (t *tests) run(ctx context.Context, files simulate.Files) error {
 		options.Coverage = new(coverage.Recorder)
 	}
 	var err error
-	if options.Definitions, err = t.readCRDs(t.crds, nil); err != nil {
+	if options.Definitions, err = t.readCRDs(*t.crds, nil); err != nil {
 		return err
 	}
 	report, err := simulate.Run(ctx, t.paths, options)
@@ -141,7 +138,15 @@ func (t *tests) run(ctx context.Context, files simulate.Files) error {
 		return failure{exitUsage, err}
 	}
 	io.WriteString(t.Stderr, report.Warnings.Render())
-	if err := t.show(report); err != nil {
+	switch t.output.Text {
+	case formatJSON:
+		err = writeJSON(t.Stdout, report)
+	case formatJUnit:
+		err = junit.Write(t.Stdout, report)
+	default:
+		err = report.WriteText(t.Stdout, t.verbose)
+	}
+	if err != nil {
 		return internal(err)
 	}
 	if !report.Passed() {
@@ -150,15 +155,42 @@ func (t *tests) run(ctx context.Context, files simulate.Files) error {
 	return nil
 }
 
-func (t *tests) show(report simulate.Report) error {
-	switch t.output.text {
-	case formatJSON:
-		return writeJSON(t.Stdout, report)
-	case formatJUnit:
-		return junit.Write(t.Stdout, report)
-	default:
-		return report.WriteText(t.Stdout, t.verbose)
+// mostChanged is how many paths that have changed are named.
+const mostChanged = 3
+
+// again runs all cases, and again whenever a file has changed that was read, until
+// the context is done. It returns what became of the last run.
+func (t *tests) again(ctx context.Context) error {
+	var last error
+	var seen *recording
+	source.Follow(ctx, clock.RealClock{}, slog.New(slog.NewTextHandler(t.Stderr, nil)), func() (directories []string) {
+		if seen != nil {
+			changed := seen.changed()
+			if len(changed) == 0 || ctx.Err() != nil {
+				_, directories = seen.watched()
+				return directories
+			}
+			if more := len(changed) - mostChanged; more > 0 {
+				changed[mostChanged-1] += fmt.Sprintf(" and %d more", more)
+				changed = changed[:mostChanged]
+			}
+			fmt.Fprintf(t.Stderr, "\nchanged: %s\n\n", strings.Join(changed, ", "))
+		}
+		seen = newRecording(disk{})
+		for _, path := range *t.crds {
+			seen.follow(path)
+		}
+		if last = t.run(ctx, seen); last != nil && !errors.Is(last, errFinding) {
+			show(t.Stderr, last)
+		}
+		files, directories := seen.watched()
+		fmt.Fprintf(t.Stderr, "\nwatching %s; Ctrl-C ends\n", count(files, "file"))
+		return directories
+	})
+	if failed, ok := errors.AsType[failure](last); ok {
+		return failure{code: failed.code} // It has been shown.
 	}
+	return last
 }
 
 // inCI goes by the variable that every CI system sets.
@@ -189,4 +221,128 @@ func (disk) WriteFile(path string, data []byte) error {
 		return err
 	}
 	return os.WriteFile(path, data, 0o644)
+}
+
+// recording is files that remember what was read of them, so that it can be told
+// whether reading them again would give something else. What is written through it
+// counts as read. It is safe for concurrent use.
+type recording struct {
+	simulate.Files
+
+	mu   sync.Mutex
+	seen map[string]string // by path, a digest of a file, or what a directory lists; guarded by mu
+}
+
+// listing begins what is remembered of a directory.
+const listing = "directory:"
+
+func newRecording(files simulate.Files) *recording {
+	return &recording{Files: files, seen: map[string]string{}}
+}
+
+// ReadFile implements [simulate.Files].
+func (r *recording) ReadFile(path string) ([]byte, error) {
+	data, err := r.Files.ReadFile(path)
+	r.note(path, ofFile(data, err))
+	return data, err
+}
+
+// ReadDir implements [simulate.Files].
+func (r *recording) ReadDir(path string) ([]fs.DirEntry, error) {
+	entries, err := r.Files.ReadDir(path)
+	if err != nil {
+		_, _ = r.ReadFile(path) // It is a file, or it is not there, and both are noted.
+		return entries, err
+	}
+	r.note(path, ofDirectory(entries))
+	return entries, nil
+}
+
+// WriteFile implements [simulate.Files]. The directories above have something new in
+// them then, of our own making.
+func (r *recording) WriteFile(path string, data []byte) error {
+	if err := r.Files.WriteFile(path, data); err != nil {
+		return err
+	}
+	r.note(path, ofFile(data, nil))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for above := filepath.Dir(path); ; above = filepath.Dir(above) {
+		if _, known := r.seen[above]; known {
+			r.seen[above] = r.now(above)
+		}
+		if above == filepath.Dir(above) {
+			return nil
+		}
+	}
+}
+
+// follow reads a path of CRDs, which are read elsewhere.
+func (r *recording) follow(path string) {
+	entries, _ := r.ReadDir(path)
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), ".") && (entry.IsDir() || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(entry.Name()))) {
+			r.follow(filepath.Join(path, entry.Name()))
+		}
+	}
+}
+
+func (r *recording) note(path, is string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen[path] = is
+}
+
+// now is what would be remembered of a path.
+func (r *recording) now(path string) string {
+	if entries, err := r.Files.ReadDir(path); err == nil {
+		return ofDirectory(entries)
+	}
+	return ofFile(r.Files.ReadFile(path))
+}
+
+// changed lists the paths that have become something else, in order.
+func (r *recording) changed() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	for path, was := range r.seen {
+		if r.now(path) != was {
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// watched counts the files that were read, and lists the directories in which changes show.
+func (r *recording) watched() (files int, directories []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for path, is := range r.seen {
+		if strings.HasPrefix(is, listing) {
+			directories = append(directories, path)
+			continue
+		}
+		files++
+		directories = append(directories, source.Directories(path)...)
+	}
+	slices.Sort(directories)
+	return files, slices.Compact(directories)
+}
+
+func ofFile(content []byte, err error) string {
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(content))
+}
+
+func ofDirectory(entries []fs.DirEntry) string {
+	var out strings.Builder
+	out.WriteString(listing)
+	for _, entry := range entries {
+		fmt.Fprintf(&out, " %q %t", entry.Name(), entry.IsDir())
+	}
+	return out.String()
 }

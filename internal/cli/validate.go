@@ -9,19 +9,26 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/findings"
 	"github.com/dyncontroller/dyncontroller/internal/source"
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 )
 
 // offlineNamespace is that of a RuleSet that names none, where there is no
 // kubeconfig to ask.
 const offlineNamespace = "default"
+
+// The usages of flags of commands that do without a cluster, unless they are told to.
+const (
+	schemasOfKubeconfig = "ask the cluster of this kubeconfig `FILE` for the schemas that --crds does not give"
+	schemasOfContext    = "ask the cluster of this context, by `NAME`, for the schemas that --crds does not give"
+)
 
 // validation is what validate was asked for.
 type validation struct {
@@ -31,11 +38,11 @@ type validation struct {
 	crds    *[]string
 	cluster *config.Cluster
 	strict  bool
-	output  format
+	output  *config.Value
 }
 
 func newValidate(p Process) *cobra.Command {
-	v := &validation{Process: p, output: format{text: findings.Text, choices: findings.Formats()}}
+	v := &validation{Process: p}
 	command := &cobra.Command{
 		Use:   "validate PATH...",
 		Short: "Check rules, and show each mistake where it is",
@@ -71,11 +78,30 @@ cluster cannot be asked.`,
 	flags := command.Flags()
 	v.params = config.AddParamFlag(flags)
 	v.crds = addCRDsFlag(flags)
-	v.cluster = addClusterFlags(flags)
+	v.cluster = addClusterFlags(flags, schemasOfKubeconfig, schemasOfContext, "")
 	flags.BoolVar(&v.strict, "strict", false, "let a warning count as a mistake")
-	flags.VarP(&v.output, "output", "o", "how the findings are shown: text, json, sarif (2.1.0) or github (annotations of a workflow)")
-	completeFlag(command, "output", v.output.choices)
+	v.output = addOutputFlag(command, "how the findings are shown: text, json, sarif (2.1.0) or github (annotations of a workflow)", findings.Formats()...)
 	return command
+}
+
+// addCRDsFlag adds --crds, which several commands have. Its values are for
+// [Process.readCRDs].
+func addCRDsFlag(flags *pflag.FlagSet) *[]string {
+	return flags.StringArray("crds", nil, "`PATH` of CustomResourceDefinitions: a file, a directory with all its folders or - for standard input; may be repeated")
+}
+
+// readCRDs reads the values of --crds. taken are the paths that the command
+// reads besides: there is one standard input.
+func (p Process) readCRDs(paths, taken []string) ([]*crd.Definition, error) {
+	all := slices.Concat(paths, taken)
+	if first := slices.Index(paths, source.Stdin); first >= 0 && slices.Contains(all[first+1:], source.Stdin) {
+		return nil, errors.New("standard input, -, can be read only once")
+	}
+	definitions, err := source.ReadCRDs(paths, p.Stdin)
+	if err != nil {
+		return nil, failure{exitUsage, err}
+	}
+	return definitions, nil
 }
 
 // offline are the options of a command that has no cluster.
@@ -97,9 +123,18 @@ func (v *validation) run(ctx context.Context) error {
 	if err != nil && !errors.As(err, &failed) {
 		return internal(err)
 	}
-	report := v.report(set, failed.Mistakes)
-	report.Tests = files.Tests()
-	if err := report.Write(v.Stdout, v.output.text); err != nil {
+	report := &findings.Report{Found: failed.Mistakes, Loaded: set != nil, Strict: v.strict, Version: v.version(), Tests: files.Tests()}
+	// Where there is no working directory, names of files stay as they are.
+	if directory, err := filepath.Abs("."); err == nil {
+		report.Directory = directory
+	}
+	if set != nil {
+		for _, rule := range set.Rules() {
+			report.Rules = append(report.Rules, rule.ID.String())
+		}
+		report.Found = append(report.Found, set.Warnings()...)
+	}
+	if err := report.Write(v.Stdout, v.output.Text); err != nil {
 		return internal(err)
 	}
 	switch {
@@ -119,12 +154,13 @@ func (v *validation) files(ctx context.Context) (*source.Files, error) {
 		return nil, err
 	}
 	options.DefaultNamespace = cmp.Or(v.cluster.Namespace, options.DefaultNamespace)
-	given, err := v.definitions(*v.crds, v.paths)
+	definitions, err := v.readCRDs(*v.crds, v.paths)
 	if err != nil {
 		return nil, err
 	}
+	given := crd.NewSource(definitions)
 	if !named(v.cluster) {
-		options.Schemas = catalog(given)
+		options.Schemas = schema.NewCatalog(given, builtin.Source())
 		return source.New(v.paths, v.Stdin, options), nil
 	}
 	target, err := connect(*v.cluster, v.version())
@@ -139,27 +175,6 @@ func (v *validation) files(ctx context.Context) (*source.Files, error) {
 	}
 	files.SetSchemas(schema.NewCatalog(slices.Concat([]schema.Source{given}, served(said))...))
 	return files, nil
-}
-
-// report adds to what is wrong with the rules what is to be said of right ones.
-func (v *validation) report(set *rules.Set, mistakes document.Errors) *findings.Report {
-	out := &findings.Report{Found: mistakes, Loaded: set != nil, Strict: v.strict, Version: v.version()}
-	// Where there is no working directory, names of files stay as they are.
-	if directory, err := filepath.Abs("."); err == nil {
-		out.Directory = directory
-	}
-	if set == nil {
-		return out
-	}
-	for _, rule := range set.Rules() {
-		out.Rules = append(out.Rules, rule.ID.String())
-	}
-	out.Found = append(out.Found, set.Warnings()...)
-	for _, refused := range set.NotCarried(engine.Carries) {
-		refused.Hint = "run, test and eval refuse it"
-		out.Found = append(out.Found, refused.Coded(document.CodeNotSupported).Note())
-	}
-	return out
 }
 
 // paths wants at least one.

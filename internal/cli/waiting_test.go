@@ -56,8 +56,10 @@ func TestWaiting(t *testing.T) {
 		key.GVR.Version, key.GVR.Resource = "v1", resource
 		return operator.Cache{Account: account, Status: informer.Status{Key: key, Synced: synced}}
 	}
-	var w waiting
-	if got := w.on(cache(bot, "pods", false)); got != nil {
+	on := func(all *rules.Set, cache operator.Cache) []string {
+		return waitingFor(all, []operator.Cache{cache})[cacheOf{cache.Account, cache.Key}]
+	}
+	if got := on(nil, cache(bot, "pods", false)); got != nil {
 		t.Errorf("before there are rules: %q", got)
 	}
 	for _, step := range []struct {
@@ -76,8 +78,7 @@ func TestWaiting(t *testing.T) {
 		}},
 		{"There are few again.", 1, cache(bot, "nodes", false), []string{"theirs/rule0"}},
 	} {
-		w.all.Store(readers(t, step.rules))
-		if diff := cmp.Diff(step.want, w.on(step.cache)); diff != "" {
+		if diff := cmp.Diff(step.want, on(readers(t, step.rules), step.cache)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.reason, diff)
 		}
 	}

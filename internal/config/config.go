@@ -3,13 +3,21 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 // Config is what `run` was asked to do. It is valid as a whole.
@@ -80,6 +88,18 @@ const DefaultInstance = "default"
 // NoLimit is the QPS and the Burst of a client that is not held back.
 const NoLimit = -1
 
+// Election says whether one of several processes is chosen to run the rules, and
+// how. Lease > Renew > 1.2 * Retry > 0, whether it is enabled or not.
+type Election struct {
+	Enabled bool
+	// Lease is how long the others wait for a leader that does not renew the lease,
+	// in whole seconds; Renew how long a leader goes on writing after its last
+	// renewal, and Retry how long it waits between two.
+	Lease, Renew, Retry time.Duration
+	Name                string // of the Lease
+	Namespace           string // of the Lease; empty for that of the process
+}
+
 // Load layers the flags, which must have been added by [AddFlags] and parsed,
 // over env, as of os.Environ, and over the file that they name. It finds all
 // mistakes of env and file; those of the file are [document.Errors].
@@ -89,14 +109,11 @@ func Load(flags *pflag.FlagSet, env []string) (Config, error) {
 	if flag := flags.Lookup(configFlag); flag.Changed || !ok {
 		path = flag.Value.String()
 	}
-	fromFile, fileErr := readFile(path)
+	values, fileErr := readFile(path)
 	if err := errors.Join(err, fileErr); err != nil {
 		return Config{}, err
 	}
-	values := map[string]any{}
-	maps.Copy(values, fromFile)
 	maps.Copy(values, fromEnv)
-
 	v := viper.New()
 	if err := v.MergeConfigMap(values); err != nil {
 		return Config{}, fmt.Errorf("reading the configuration: %w", err)
@@ -104,70 +121,57 @@ func Load(flags *pflag.FlagSet, env []string) (Config, error) {
 	if err := v.BindPFlags(flags); err != nil {
 		return Config{}, fmt.Errorf("reading the flags: %w", err)
 	}
-	return build(v)
-}
-
-// build takes values that have been checked one by one, and checks what
-// concerns several.
-func build(v *viper.Viper) (Config, error) {
-	c := Config{
-		Rules:       v.GetStringSlice(rulesFlag),
-		FromCluster: v.GetBool("rules-from-cluster"),
-		Sensitive:   list(v.GetString("allow-sensitive")),
-		Cluster: Cluster{
-			Kubeconfig: v.GetString("kubeconfig"),
-			Context:    v.GetString("context"),
-			Namespace:  v.GetString("namespace"),
-			QPS:        float32(v.GetFloat64("kube-api-qps")),
-			Burst:      v.GetInt("kube-api-burst"),
-		},
-		Workers: v.GetInt("workers"), AccountCache: bytesOf(v.GetString("account-cache-limit")),
-		DryRun:   DryRun(v.GetString("dry-run")),
-		Once:     v.GetBool("once"),
-		Instance: v.GetString("instance"), Prune: v.GetBool("prune"),
-		Election: election(v),
-		Listen: Listen{
-			Metrics: address(v.GetString("metrics-bind-address")),
-			Health:  address(v.GetString("health-probe-bind-address")),
-			Secure:  v.GetBool("metrics-secure"),
-			CertDir: v.GetString("metrics-cert-dir"), Profiling: v.GetBool("profiling"),
-		},
-		Log: Log{Verbosity: v.GetInt("v"), JSON: v.GetString("logging-format") == "json"},
+	c := Config{Rules: v.GetStringSlice(rulesFlag)}
+	for _, s := range settings(&c) {
+		if err := s.set(v.GetString(s.name)); err != nil {
+			return Config{}, fmt.Errorf("--%s: %w", s.name, err)
+		}
 	}
-	var err error
 	if c.Params, err = ParseParams(v.GetStringSlice(paramFlag)); err != nil {
 		return Config{}, fmt.Errorf("--%s: %w", paramFlag, err)
-	}
-	if err := c.Cluster.limit(); err != nil {
-		return Config{}, err
 	}
 	if err := c.check(); err != nil {
 		return Config{}, err
 	}
+	// What users write, 0 for no limit, becomes what the client takes.
+	switch {
+	case c.Cluster.QPS == 0:
+		c.Cluster.QPS, c.Cluster.Burst = NoLimit, NoLimit
+	case c.Cluster.Burst == 0:
+		c.Cluster.Burst = int(math.Ceil(float64(c.Cluster.QPS)))
+	}
 	return c, nil
 }
 
-// check finds settings that do not go together.
+// jitter is by how much client-go may lengthen the time between two attempts.
+const jitter = 1.2
+
+// check finds settings that do not go together. The election is checked even where nobody is elected: the mistake
+// would show only once somebody turns that on.
 func (c Config) check() error {
-	switch {
+	switch e := c.Election; {
+	case c.Cluster.QPS == 0 && c.Cluster.Burst > 0:
+		return errors.New("--kube-api-burst limits nothing without --kube-api-qps")
 	case len(c.Rules) == 0 && !c.FromCluster:
 		return errors.New("there are no rules to run; name a file, a directory or - with --rules, or run those of the cluster with --rules-from-cluster")
 	case len(c.Rules) == 0 && len(c.Params) > 0:
 		return errors.New("--param replaces constants of sets in files, and there is no --rules; a set in the cluster is changed where it is")
-	case c.Election.Enabled && c.Once:
+	case e.Enabled && c.Once:
 		return errors.New("--once settles what can settle now and waits for nobody, so it cannot wait for a lease; leave one of --once and --leader-elect out")
-	case c.Election.Enabled && c.DryRun != DryRunNone:
+	case e.Enabled && c.DryRun != DryRunNone:
 		return fmt.Errorf("--dry-run=%s changes nothing, so it cannot take a lease from those who do; leave one of --dry-run and --leader-elect out", c.DryRun)
+	case e.Lease <= e.Renew:
+		return fmt.Errorf("--leader-elect-lease-duration (%s) must be longer than --leader-elect-renew-deadline (%s): a leader has to stop before the next one starts", e.Lease, e.Renew)
+	case float64(e.Renew) <= jitter*float64(e.Retry):
+		return fmt.Errorf("--leader-elect-renew-deadline (%s) must be longer than 1.2 times --leader-elect-retry-period (%s): a renewal that fails has to be tried again", e.Renew, e.Retry)
+	default:
+		return c.Listen.check()
 	}
-	if err := c.Listen.check(); err != nil {
-		return err
-	}
-	return c.Election.check()
 }
 
 func (l Listen) check() error {
 	switch {
-	case l.Metrics != "" && l.Metrics == l.Health && !anyPort(l.Health):
+	case l.Metrics != "" && l.Metrics == l.Health && !strings.HasSuffix(l.Health, ":0"): // The system chooses port 0 anew each time.
 		return fmt.Errorf("--metrics-bind-address and --health-probe-bind-address are both %q; give each its own, or turn one off with 0", l.Health)
 	case l.Secure && l.Metrics == "":
 		return errors.New("--metrics-secure protects what --metrics-bind-address=0 turns off; leave one of them out")
@@ -193,15 +197,143 @@ func ParseParams(texts []string) ([]rules.Param, error) {
 	return out, nil
 }
 
-// limit turns what users write, 0 for no limit, into what the client takes.
-func (c *Cluster) limit() error {
-	switch {
-	case c.QPS == 0 && c.Burst > 0:
-		return errors.New("--kube-api-burst limits nothing without --kube-api-qps")
-	case c.QPS == 0:
-		c.QPS, c.Burst = NoLimit, NoLimit
-	case c.Burst == 0:
-		c.Burst = int(math.Ceil(float64(c.QPS)))
+// envPrefix begins the variables that are ours.
+const envPrefix = "DYNCONTROLLER_"
+
+// serviceLink matches the variables that Kubernetes gives to every container
+// for a Service of our name. They are not ours.
+var serviceLink = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$`)
+
+// readEnv returns the settings of the environment by name. An empty variable
+// counts as one that is not there.
+func readEnv(env []string) (map[string]any, error) {
+	checks := map[string]func(string) error{rulesFlag: nil, paramFlag: nil, configFlag: nil}
+	for _, s := range settings(new(Config)) {
+		checks[s.name] = s.set
 	}
-	return nil
+	out := map[string]any{}
+	var errs []error
+	for _, entry := range slices.Sorted(slices.Values(env)) {
+		variable, text, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(variable, envPrefix) || text == "" {
+			continue
+		}
+		name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, envPrefix)), "_", "-")
+		var err error
+		switch check := checks[name]; {
+		case name == configFlag:
+			out[name] = text
+		case name == rulesFlag: // As in KUBECONFIG and PATH.
+			out[name] = filepath.SplitList(text)
+		case name == paramFlag: // A value may have any other separator in it.
+			lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+			_, err = ParseParams(lines)
+			out[name] = lines
+		case check != nil:
+			err = check(text)
+			out[name] = text
+		case Unsupported(name):
+			errs = append(errs, fmt.Errorf("%s is not supported yet", variable))
+		case !serviceLink.MatchString(variable):
+			advice := ""
+			if near := document.Suggest(name, slices.Sorted(maps.Keys(checks))); near != "" {
+				advice = "; did you mean " + envPrefix + strings.ToUpper(strings.ReplaceAll(near, "-", "_")) + "?"
+			}
+			errs = append(errs, fmt.Errorf("%s is not a setting%s", variable, advice))
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", variable, err))
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// maxFile is far above what settings need.
+const maxFile = 1 << 20
+
+// readFile returns the settings of the file by name; none where there is no path.
+func readFile(path string) (map[string]any, error) {
+	if path == "" {
+		return map[string]any{}, nil
+	}
+	opened, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading --config: %w", err)
+	}
+	defer opened.Close()
+	data, err := io.ReadAll(io.LimitReader(opened, maxFile))
+	if err != nil {
+		return nil, fmt.Errorf("reading --config: %w", err)
+	}
+	return parseFile(document.File{Name: path, Data: data})
+}
+
+// parseFile reads the settings of a file. Paths in it are relative to it.
+func parseFile(from document.File) (map[string]any, error) {
+	out := map[string]any{}
+	resolve := func(path string) string {
+		if path == "" || path == "-" || filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(filepath.Dir(from.Name), path)
+	}
+	// several is a list of texts, or the one of it.
+	several := func(name string, element func(*string) document.Decoder) document.Field {
+		return document.Optional(name, func(n *document.Node) document.Errors {
+			texts := make([]string, 1)
+			decode := document.List(&texts, element)
+			if n.Kind() == document.KindString {
+				decode = element(&texts[0])
+			}
+			errs := decode(n)
+			out[name] = texts
+			return errs
+		})
+	}
+	fields := []document.Field{
+		several(rulesFlag, func(path *string) document.Decoder {
+			return func(n *document.Node) document.Errors {
+				errs := document.String(path)(n)
+				*path = resolve(*path)
+				return errs
+			}
+		}),
+		several(paramFlag, func(param *string) document.Decoder {
+			return func(n *document.Node) document.Errors {
+				errs := document.String(param)(n)
+				if _, err := rules.ParseParam(*param); len(errs) == 0 && err != nil {
+					errs = document.Errors{n.Errorf("", "%v", err)}
+				}
+				return errs
+			}
+		}),
+	}
+	for _, s := range settings(new(Config)) {
+		fields = append(fields, document.Optional(s.name, func(n *document.Node) document.Errors {
+			if wrong := n.Expect(document.KindString, document.KindInt, document.KindFloat, document.KindBool); wrong != nil {
+				return document.Errors{wrong}
+			}
+			text := n.Text()
+			if err := s.set(text); err != nil {
+				return document.Errors{n.Errorf("", "%v", err)}
+			}
+			if s.kind == file || s.kind == directory {
+				text = resolve(text)
+			}
+			out[s.name] = text
+			return nil
+		}))
+	}
+	for _, name := range unsupported() {
+		fields = append(fields, document.Unsupported(name))
+	}
+	roots, errs := document.Parse(from)
+	for i, root := range roots {
+		if i > 0 {
+			errs = append(errs, root.Errorf("join the documents", "the settings are one document"))
+			break
+		}
+		errs = append(errs, root.Decode(fields...)...)
+	}
+	return out, errs.Sorted().Err()
 }

@@ -272,6 +272,28 @@ func TestLoadMistakes(t *testing.T) {
 	}
 }
 
+// TestWholeNumbers holds that a number means the same wherever it is written: some readers take one that begins with a zero for octal.
+func TestWholeNumbers(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"010", "08", "0x10", "+4", "-0", "1_0", "4.0", " 4", "1e1", "00", "99999999999999999999"} {
+		for name, variable := range map[string]string{"workers": "DYNCONTROLLER_WORKERS", "kube-api-burst": "DYNCONTROLLER_KUBE_API_BURST", "v": "DYNCONTROLLER_V"} {
+			flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+			AddFlags(flags)
+			var invalid *pflag.InvalidValueError
+			if err := flags.Parse([]string{"--" + name + "=" + text}); !errors.As(err, &invalid) || invalid.GetFlag().Name != name {
+				t.Errorf("--%s=%s is refused as a bad value, got %v", name, text, err)
+			}
+			if _, err := load(t, []string{"-f", "r"}, []string{variable + "=" + text}, ""); err == nil || !strings.HasPrefix(err.Error(), variable+": ") {
+				t.Errorf("%s=%s is refused by its name, got %v", variable, text, err)
+			}
+			var located *document.Error
+			if _, err := load(t, []string{"-f", "r"}, nil, name+": \""+text+"\"\n"); !errors.As(err, &located) || located.Line != 1 {
+				t.Errorf("%s: %q is refused at its place, got %v", name, text, err)
+			}
+		}
+	}
+}
+
 func TestMistakesOfTheFileAreLocated(t *testing.T) {
 	t.Parallel()
 	_, err := load(t, nil, nil, "workers: many\n")
@@ -344,8 +366,8 @@ func FuzzParseFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, s := range settings() {
-			if text, ok := values[s.name].(string); ok && s.valid(text) != nil {
+		for _, s := range settings(new(Config)) {
+			if text, ok := values[s.name].(string); ok && s.set(text) != nil {
 				t.Errorf("%s: %q was accepted", s.name, text)
 			}
 		}

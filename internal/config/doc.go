@@ -5,7 +5,8 @@
 //
 // Every setting is one row of one table, and has one name: --kube-api-qps is
 // DYNCONTROLLER_KUBE_API_QPS in the environment and kube-api-qps in the file.
-// A value is checked where it was written, so that the error points there.
+// A value is checked where it was written, so that the error points there, and
+// the check is what reads it: it means the same wherever it was written.
 //
 // Rules never pass through here: viper lower-cases keys and splits them on
 // dots.

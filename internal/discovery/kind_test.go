@@ -125,3 +125,28 @@ func TestServedVersion(t *testing.T) {
 		t.Errorf("the version that is away may have them, got %v", found)
 	}
 }
+
+// TestDefined holds that a CRD is there, or is not, only where the API server says so.
+func TestDefined(t *testing.T) {
+	backups := apischema.GroupResource{Group: "example.com", Resource: "backups"}
+	for name, tc := range map[string]struct {
+		reason string
+		of     apischema.GroupResource
+		status int
+		want   bool
+		fails  bool
+	}{
+		"There":   {"The API server has it.", backups, http.StatusOK, true, false},
+		"Missing": {"It has none of the name.", backups, http.StatusNotFound, false, false},
+		"Denied":  {"It does not say.", backups, http.StatusForbidden, false, true},
+		"Core":    {"There can be none of the core group, so nobody is asked.", apischema.GroupResource{Resource: "pods"}, http.StatusForbidden, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &apiServer{refuses: map[string]int{"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/backups.example.com": tc.status}}
+			got, err := Defined(t.Context(), server.client(t).RESTClient(), tc.of)
+			if got != tc.want || (err != nil) != tc.fails {
+				t.Errorf("%s\nwant %t, got %t and %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}

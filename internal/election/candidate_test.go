@@ -135,6 +135,12 @@ func TestHandOver(t *testing.T) {
 		if at := <-next.leads; !at.Equal(ended) {
 			t.Errorf("the next began %s later", at.Sub(ended))
 		}
+		for range 2 { // Also after it was renewed.
+			if acquired, renewed := s.times(); acquired.Before(ended.Truncate(time.Second)) || renewed.Before(acquired) {
+				t.Errorf("the lease says that it was taken at %s and renewed at %s, at %s", acquired, renewed, ended)
+			}
+			<-time.After(3 * retry)
+		}
 		if err := first.end(); err != nil || !errors.Is(first.cause, context.Canceled) {
 			t.Errorf("it ended with %v, its work with %v", err, first.cause)
 		}
@@ -143,8 +149,10 @@ func TestHandOver(t *testing.T) {
 		}
 		want := []string{first.Identity(), "", next.Identity()}
 		synctest.Wait()
-		if diff := cmp.Diff(want, next.seen()); diff != "" {
-			t.Errorf("the leaders that the next saw: -want +got:\n%s", diff)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if diff := cmp.Diff(want, s.holders); diff != "" || next.Holder() != next.Identity() {
+			t.Errorf("the next sees %q, the holders were: -want +got:\n%s", next.Holder(), diff)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 )
 
 // The times of the elections of the tests.
@@ -29,6 +31,7 @@ const (
 type server struct {
 	mu       sync.Mutex
 	lease    *coordinationv1.Lease // nil for none
+	holders  []string              // each that the lease has had, in order
 	version  int
 	watchers map[*io.PipeWriter]bool
 	requests map[string]int // by method; a watch is WATCH
@@ -122,6 +125,7 @@ func (s *server) store(object *coordinationv1.Lease, event string) *coordination
 	object = object.DeepCopy()
 	object.ResourceVersion = strconv.Itoa(s.version)
 	s.lease = object
+	s.holders = slices.Compact(append(s.holders, ptr.Deref(object.Spec.HolderIdentity, "")))
 	s.tell(event, object)
 	return object
 }
@@ -216,9 +220,6 @@ type process struct {
 	done    chan struct{}
 	err     error // of Run, once done is closed
 	cause   error // of the end of lead's context, once done is closed
-
-	mu      sync.Mutex
-	holders []string // as OnNewLeader had them, guarded by mu
 }
 
 // newProcess returns one that does not run. Its lead returns at once when it is
@@ -232,11 +233,6 @@ func (s *server) newProcess(t *testing.T) *process {
 	close(p.windsUp)
 	candidate, err := New(&rest.Config{Host: "http://api", Transport: p.link, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, Options{
 		Namespace: "system", Name: "test", Lease: lease, Retry: retry, Fence: p.fence, Log: slog.New(slog.DiscardHandler),
-		OnNewLeader: func(holder string) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.holders = append(p.holders, holder)
-		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -245,10 +241,11 @@ func (s *server) newProcess(t *testing.T) *process {
 	return p
 }
 
-func (p *process) seen() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.holders
-}
-
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// times are those of the lease.
+func (s *server) times() (acquired, renewed time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lease.Spec.AcquireTime.Time, s.lease.Spec.RenewTime.Time
+}

@@ -152,7 +152,7 @@ func TestSameInEveryFormat(t *testing.T) {
 			}
 			escaped := strings.Trim(string(message), `"`)
 			if text := out.String(); !strings.Contains(text, found.Message) && !strings.Contains(text, escaped) &&
-				!strings.Contains(text, data.Replace(found.Message)) {
+				!strings.Contains(text, githubMessage.Replace(found.Message)) {
 				t.Errorf("%s leaves out %q:\n%s", format, found.Message, text)
 			}
 		}

@@ -14,12 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -53,43 +51,38 @@ func (s stored) current(set *object) bool {
 		reflect.DeepEqual(s.shown.Status.Paused, set.Status.Paused) && reflect.DeepEqual(s.shown.Status.Counted, set.Status.Counted)
 }
 
-// newBook returns the book of a tenant.
-func (o *Operator) newBook(t *tenant) *book {
-	b := &book{changed: t.changed, stored: map[source.Key]stored{}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
-	b.Store = inventory.Join(func() inventory.Parts { return o.parts(t, b) })
-	return b
-}
-
 // parts are the stores in which a tenant has something to look after now.
-func (o *Operator) parts(t *tenant, b *book) inventory.Parts {
+func (o *Operator) parts(t *tenant) inventory.Parts {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	sets := map[plan.Rule]inventory.Store{}
+	sets := map[plan.Rule]inventory.Part{}
 	for key, set := range o.objects {
-		if slices.Contains(set.accounts(), t.account) && o.moving[key] == nil {
-			sets[ruleOf(key)] = noting{o.storeOf(set), b, set}
+		if slices.Contains(set.accounts(), t.account) && o.handovers[key] == nil {
+			sets[ruleOf(key)] = noting{o.storeOf(set), t.book, set}
 		}
 	}
-	b.mu.Lock()
-	maps.DeleteFunc(b.stored, func(key source.Key, _ stored) bool { return sets[ruleOf(key)] == nil })
-	b.mu.Unlock()
-	mine := o.ownership(t.account)
-	return inventory.Parts{Sets: sets, Rest: inventory.Scope(watched{o.files, o}, mine), Account: t.account}
+	t.book.mu.Lock()
+	maps.DeleteFunc(t.book.stored, func(key source.Key, _ stored) bool { return sets[ruleOf(key)] == nil })
+	t.book.mu.Unlock()
+	return inventory.Parts{Sets: sets, Rest: inventory.Scope(watched{o.files, o}, o.ownership(t.account)), Account: t.account}
 }
 
 // watched is the inventory of sets in files, which tells the operator what is in it.
 type watched struct {
-	inventory.Store
+	inventory.Part
 	operator *Operator
 }
 
-// Update implements [inventory.Store].
-func (w watched) Update(ctx context.Context, change func(inventory.Book) inventory.Book) (inventory.Book, error) {
-	book, err := w.Store.Update(ctx, change)
-	if err == nil {
-		w.operator.release(ctx, book)
-	}
-	return book, err
+// Read implements [inventory.Part].
+func (w watched) Read(ctx context.Context) (inventory.Book, inventory.Replace, error) {
+	before, replace, err := w.Part.Read(ctx)
+	return before, func(ctx context.Context, after inventory.Book) (inventory.Book, error) {
+		book, err := replace(ctx, after)
+		if err == nil {
+			w.operator.release(ctx, book)
+		}
+		return book, err
+	}, err
 }
 
 // ownership tells which leftovers of sets in files an account looks after: those of its
@@ -107,7 +100,7 @@ func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) b
 			resting[key] = true
 		}
 	}
-	for set := range o.moving {
+	for set := range o.handovers {
 		delete(runs, set)
 		resting[set] = true
 	}
@@ -171,25 +164,15 @@ func (o *Operator) confirmer(t *tenant) func(context.Context, plan.Rule) error {
 // errRefused keeps what a set has left while its present version is not in effect.
 var errRefused = errors.New("the present version of the set is not in effect, so it is not known what it wants to keep")
 
-// dryRun is what would be stored if it were none.
-type dryRun struct {
-	*dryrun.DryRun
-	inventories map[source.Key]*inventory.DryRun // of set objects; guarded by the lock of the operator
-}
-
-func newDryRun(of clock.PassiveClock) *dryRun {
-	return &dryRun{dryrun.New(of), map[source.Key]*inventory.DryRun{}}
-}
-
 // storeOf is where it is noted what a set object may have left. The lock is held.
-func (o *Operator) storeOf(set *object) inventory.Store {
+func (o *Operator) storeOf(set *object) inventory.Part {
 	if o.dryRun == nil {
 		return o.inventoryOf(set)
 	}
-	if o.dryRun.inventories[set.Key] == nil {
-		o.dryRun.inventories[set.Key] = inventory.NewDryRun(o.inventoryOf(set))
+	if o.simulated[set.Key] == nil {
+		o.simulated[set.Key] = inventory.NewDryRun(o.inventoryOf(set))
 	}
-	return o.dryRun.inventories[set.Key]
+	return o.simulated[set.Key]
 }
 
 // ruleOf stands for a set, as a rule without a name.
@@ -203,43 +186,79 @@ func keyOf(rule plan.Rule) source.Key {
 
 // noting remembers how the last update of the inventory of a set went.
 type noting struct {
-	inventory.Store
+	inventory.Part
 	book *book
 	set  *object
 }
 
-// Update implements [inventory.Store]. Where the present version of the set is refused,
-// rules that only it has stay paused. What is known to be stored is not read again.
-func (n noting) Update(ctx context.Context, change func(inventory.Book) inventory.Book) (inventory.Book, error) {
-	keeping := func(before inventory.Book) inventory.Book {
-		after := change(before)
-		if good := n.set.effective(); good != nil && n.set.refused() {
-			known := func(p limit.Pause) bool { return slices.Contains(good.IDs(), p.Rule) }
-			after = after.Pausing(slices.Concat(after.Pauses(), slices.DeleteFunc(before.Pauses(), known))...)
-		}
-		return after
-	}
+// Read implements [inventory.Part]. What is known to be stored is read only if something else is to replace it.
+func (n noting) Read(ctx context.Context) (inventory.Book, inventory.Replace, error) {
 	n.book.mu.Lock()
 	last := n.book.stored[n.set.Key]
 	n.book.mu.Unlock()
-	if last.current(n.set) && keeping(last.book).Equal(last.book) {
-		return last.book, nil
+	if !last.current(n.set) {
+		return n.read(ctx)
 	}
-	out, err := n.Store.Update(ctx, keeping)
+	return last.book, func(ctx context.Context, after inventory.Book) (inventory.Book, error) {
+		if n.keeping(last.book, after).Equal(last.book) {
+			return last.book, nil
+		}
+		now, replace, err := n.read(ctx)
+		if err != nil {
+			return inventory.Book{}, err
+		}
+		if !now.Equal(last.book) {
+			n.done(inventory.Book{}, inventory.ErrOvertaken)
+			return inventory.Book{}, inventory.ErrOvertaken
+		}
+		return replace(ctx, after)
+	}, nil
+}
+
+// read reads what is stored.
+func (n noting) read(ctx context.Context) (inventory.Book, inventory.Replace, error) {
+	before, replace, err := n.Part.Read(ctx)
+	if err != nil {
+		n.done(inventory.Book{}, err)
+		return inventory.Book{}, nil, err
+	}
+	return before, func(ctx context.Context, after inventory.Book) (inventory.Book, error) {
+		book, err := replace(ctx, n.keeping(before, after))
+		n.done(book, err)
+		return book, err
+	}, nil
+}
+
+// done notes what is stored, or why it is not known.
+func (n noting) done(book inventory.Book, err error) {
 	n.book.mu.Lock()
 	if delete(n.book.stored, n.set.Key); err == nil {
-		n.book.stored[n.set.Key] = stored{out, n.set}
+		n.book.stored[n.set.Key] = stored{book, n.set}
 	}
 	n.book.mu.Unlock()
 	if !passing(err) {
 		n.book.note(n.book.unkept, n.set.Key, err)
 	}
-	return out, err
+}
+
+// keeping is a book to be stored. Where the present version of the set is refused, rules that only it has stay paused.
+func (n noting) keeping(before, after inventory.Book) inventory.Book {
+	good := n.set.effective()
+	if good == nil || !n.set.refused() {
+		return after
+	}
+	limits := after.Limits()
+	for rule, stored := range before.Limits() {
+		if limits[rule].Pause == nil && !slices.Contains(good.IDs(), rule) {
+			limits[rule] = limit.Stored{Pause: stored.Pause, Counts: limits[rule].Counts}
+		}
+	}
+	return after.Limiting(limits)
 }
 
 // passing reports whether an error is over by itself, and says nothing about the set.
 func passing(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, inventory.ErrChanged)
+	return errors.Is(err, context.Canceled) || errors.Is(err, inventory.ErrChanged) || errors.Is(err, inventory.ErrOvertaken)
 }
 
 func (b *book) note(in map[source.Key]error, set source.Key, err error) {

@@ -35,7 +35,7 @@ func left(set, rule, account string) plan.Leftover {
 // leave notes that sets in files have left something.
 func (k *kit) leave(all ...plan.Leftover) {
 	k.t.Helper()
-	_, err := k.Operator.files.Update(k.t.Context(), func(b inventory.Book) inventory.Book { return b.With(all...) })
+	_, err := inventory.Update(k.t.Context(), k.Operator.files, func(b inventory.Book) inventory.Book { return b.With(all...) })
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func (k *kit) leave(all ...plan.Leftover) {
 // leavings is what is noted of sets in files, as "set.rule account".
 func (k *kit) leavings() []string {
 	k.t.Helper()
-	book, err := k.Operator.files.Load(k.t.Context())
+	book, err := inventory.Load(k.t.Context(), k.Operator.files)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestTroubles(t *testing.T) {
 		{"It succeeds.", nil, nil},
 	} {
 		n := noting{failingStore{step.err}, b, &object{Object: source.Object{Key: one}}}
-		if _, err := n.Update(t.Context(), func(x inventory.Book) inventory.Book { return x }); !errors.Is(err, step.err) {
+		if _, err := inventory.Update(t.Context(), n, func(x inventory.Book) inventory.Book { return x }); !errors.Is(err, step.err) {
 			t.Errorf("%s: the error is %v", step.reason, err)
 		}
 		if unkept, unswept := b.troubles(one); !errors.Is(unkept, step.want) || unswept != nil {
@@ -231,18 +231,61 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
+// counting counts how often a part is read.
+type counting struct {
+	*inventory.Memory
+	reads int
+}
+
+func (c *counting) Read(ctx context.Context) (inventory.Book, inventory.Replace, error) {
+	c.reads++
+	return c.Memory.Read(ctx)
+}
+
+// TestNoting holds that what is known to be stored is read only to store something else, and that nothing is lost where
+// somebody else has written to it.
+func TestNoting(t *testing.T) {
+	b := &book{changed: func() {}, stored: map[source.Key]stored{}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
+	part := &counting{Memory: &inventory.Memory{}}
+	n := noting{part, b, &object{Object: source.Object{Key: source.Key{Kind: "RuleSet", Name: "one"}}}}
+	leaving := func(rule string) func(inventory.Book) inventory.Book {
+		left := plan.Leftover{Rule: plan.Rule{Kind: "RuleSet", Set: "one", Name: rule}, Kind: plan.LeftFinalizer}
+		return func(x inventory.Book) inventory.Book { return x.With(left) }
+	}
+	for _, step := range []struct {
+		reason string
+		by     inventory.Part
+		rule   string
+		reads  int // since the step before
+		want   int // leftovers
+	}{
+		{"What is stored is not known yet.", n, "a", 1, 1},
+		{"Now it is.", n, "a", 0, 1},
+		{"Something else is to be stored.", n, "b", 1, 2},
+		{"Somebody else writes.", part.Memory, "c", 0, 3},
+		{"That is not known, and what is the same is not stored.", n, "b", 0, 2},
+		{"It is seen before something is.", n, "d", 2, 4},
+	} {
+		before := part.reads
+		stored, err := inventory.Update(t.Context(), step.by, leaving(step.rule))
+		if err != nil || len(stored.All()) != step.want || part.reads-before != step.reads {
+			t.Errorf("%s Stored are %v after %d reads: %v", step.reason, stored.All(), part.reads-before, err)
+		}
+	}
+}
+
 type failingStore struct{ err error }
 
-func (f failingStore) Load(context.Context) (inventory.Book, error) { return inventory.Book{}, f.err }
-
-func (f failingStore) Update(_ context.Context, change func(inventory.Book) inventory.Book) (inventory.Book, error) {
-	return change(inventory.Book{}), f.err
+func (f failingStore) Read(context.Context) (inventory.Book, inventory.Replace, error) {
+	return inventory.Book{}, func(_ context.Context, after inventory.Book) (inventory.Book, error) { return after, f.err }, nil
 }
 
 // reader fails for ConfigMaps, and finds nothing else.
 type reader struct{ err error }
 
-func (r reader) Get(context.Context, plan.Object) (map[string]any, error) { return nil, r.err }
+func (r reader) Get(context.Context, apischema.GroupVersionResource, string, string) (map[string]any, error) {
+	return nil, r.err
+}
 
 func (r reader) List(_ context.Context, from plan.Selection, _ func(map[string]any) error) error {
 	if from.GVR.Resource == "configmaps" {

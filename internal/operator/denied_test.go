@@ -61,7 +61,7 @@ func TestDenied(t *testing.T) {
 	}
 	for name, tc := range cases {
 		one := &tenant{
-			account: shop("ann"), gate: newGate(tc.shut), set: load(t, paints("color", "ann", "x")), verdict: access.Verdict{Missing: tc.missing},
+			account: shop("ann"), gate: newGate(tc.shut), set: load(t, paints("color", "ann", "x")), verdict: access.Verdict{Finding: access.Finding{Missing: tc.missing}},
 			engine: engine.New(engine.Options{Caches: func(informer.Handler) engine.Caches { return nil }}), // In effect are no rules.
 		}
 		got := one.denied()

@@ -17,21 +17,10 @@ func newGate(err error) *gate {
 }
 
 // set shuts the gate, or opens it with nil.
-func (g *gate) set(err error) {
-	if err == nil {
-		g.shut.Store(nil)
-		return
-	}
-	g.shut.Store(&err)
-}
+func (g *gate) set(err error) { g.shut.Store(&err) }
 
 // err is why the gate is shut, nil where it is open.
-func (g *gate) err() error {
-	if shut := g.shut.Load(); shut != nil {
-		return *shut
-	}
-	return nil
-}
+func (g *gate) err() error { return *g.shut.Load() }
 
 // wrap is for [rest.Config.Wrap].
 func (g *gate) wrap(next http.RoundTripper) http.RoundTripper { return gated{g, next} }

@@ -20,10 +20,10 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // kit is an operator in a world, with what it logs.
@@ -72,7 +72,7 @@ func newKit(t testing.TB, change func(*Options)) *kit {
 		Settings: config.Config{
 			Rules: []string{"rules.yaml"}, FromCluster: true, Instance: "default", Workers: 2, DryRun: config.DryRunNone,
 		},
-		Rules:    rules.Options{Carries: engine.Carries, Sensitive: func(string) bool { return false }},
+		Rules:    rules.Options{Sensitive: func(string) bool { return false }},
 		Instance: "test", Log: slog.New(slog.NewTextHandler(k.log, nil)), Clock: clock.RealClock{},
 	}
 	if change != nil {
@@ -229,11 +229,16 @@ func asObject(t testing.TB, text string) source.Object {
 	metadata := fields["metadata"].(map[string]any)
 	key := source.Key{Kind: fields["kind"].(string), Name: metadata["name"].(string)}
 	key.Namespace, _ = metadata["namespace"].(string)
-	document := source.DocumentOf(key, fields)
-	return source.Object{
-		Key: key, UID: types.UID("uid-" + key.Name), ResourceVersion: "1", Generation: 1,
-		Document: document, Resources: source.ResourcesIn(document, key.Namespace),
+	out := source.Object{
+		Key: key, UID: types.UID("uid-" + key.Name), ResourceVersion: "1", Generation: 1, Document: source.DocumentOf(key, fields),
 	}
+	sets, _ := spec.Parse([]document.File{out.Document}, key.Namespace)
+	for _, set := range sets {
+		for _, resource := range set.Resources {
+			out.Resources = append(out.Resources, resource.GVR)
+		}
+	}
+	return out
 }
 
 // edited is the next generation of an object.

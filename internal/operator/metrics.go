@@ -11,72 +11,47 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
-// Measure is how all tenants are doing, for metrics.
+// Measure is how all tenants are doing, for metrics. They are listed as of one moment: a rule that passes
+// from one to another is not with both of them, nor with none.
 func (o *Operator) Measure() telemetry.Snapshot {
-	var out telemetry.Snapshot
-	for _, one := range o.assigned() {
-		out.Caches = append(out.Caches, one.tenant.informers.Status()...)
-		out.Loads = append(out.Loads, one.tenant.informers.Loads()...)
-		out.Rules = append(out.Rules, one.tenant.measure(one.set)...)
-		out.Queued += one.tenant.engine.Queued()
-	}
-	return out
-}
-
-// assigned is a tenant with the rules that it has; nil for none yet.
-type assigned struct {
-	tenant *tenant
-	set    *rules.Set
-}
-
-// assigned lists the tenants in order, all as of one moment: a rule that passes from one to
-// another is not with both of them, nor with none.
-func (o *Operator) assigned() []assigned {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	var out []assigned
-	for _, t := range o.sorted() {
+	tenants := o.sorted()
+	sets := make([]*rules.Set, len(tenants)) // nil for none yet
+	for i, t := range tenants {
 		t.mu.Lock()
-		out = append(out, assigned{t, t.set})
+		sets[i] = t.set
 		t.mu.Unlock()
 	}
-	return out
-}
-
-// measure is how the rules of a tenant are doing.
-func (t *tenant) measure(set *rules.Set) []telemetry.Rule {
-	if set == nil {
-		return nil
-	}
-	paused := map[plan.Rule]bool{}
-	for _, pause := range t.engine.Paused() {
-		paused[pause.Rule] = true
-	}
-	quarantined, contested := t.engine.QuarantinedObjects(), rivals(t.engine.Contests())
-	var out []telemetry.Rule
-	for _, rule := range set.Rules() {
-		counts := t.tally.Counts(rule.ID)
-		one := telemetry.Rule{
-			ID: rule.ID, Standing: standing(rule), Matched: counts.Matched, Failing: counts.Errors,
-			Quarantined: int64(quarantined[rule.ID]), Contested: contested[rule.ID],
+	o.mu.Unlock()
+	var out telemetry.Snapshot
+	for i, t := range tenants {
+		out.Caches = append(out.Caches, t.informers.Status()...)
+		out.Queued += t.engine.Queued()
+		if sets[i] == nil {
+			continue
 		}
-		if paused[rule.ID] {
-			one.Standing = telemetry.Paused
+		paused := map[plan.Rule]bool{}
+		for _, pause := range t.engine.Paused() {
+			paused[pause.Rule] = true
 		}
-		out = append(out, one)
+		quarantined, contested := t.engine.QuarantinedObjects(), rivals(t.engine.Contests())
+		for _, rule := range sets[i].Rules() {
+			counts, standing := t.tally.Counts(rule.ID), telemetry.Active
+			switch {
+			case paused[rule.ID]:
+				standing = telemetry.Paused
+			case rule.Suspended():
+				standing = telemetry.Suspended
+			case rule.Audited():
+				standing = telemetry.Audited
+			}
+			out.Rules = append(out.Rules, telemetry.Rule{
+				ID: rule.ID, Standing: standing, Matched: counts.Matched, Failing: counts.Errors,
+				Quarantined: int64(quarantined[rule.ID]), Contested: contested[rule.ID],
+			})
+		}
 	}
 	return out
-}
-
-func standing(rule *rules.Rule) telemetry.Standing {
-	switch {
-	case rule.Suspended():
-		return telemetry.Suspended
-	case rule.Audited():
-		return telemetry.Audited
-	default:
-		return telemetry.Active
-	}
 }
 
 // rivals counts the objects that rules fight over, by who undoes what they do.

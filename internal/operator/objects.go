@@ -34,6 +34,8 @@ type object struct {
 	mistakes document.Errors
 	// taken says that a file has the same set, which then is the one that counts.
 	taken bool
+	// revision is when its status last had a reason to be another one that no tenant shows.
+	revision uint64
 }
 
 // refused reports whether the present version is not in effect.
@@ -87,69 +89,47 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 	}
 }
 
-// take judges set objects. The lock is held.
+// take judges set objects, by what is known of schemas, of which some may be news. One that is refused leaves the version
+// before in effect. The lock is held.
 func (o *Operator) take(all []source.Object, known *schema.Catalog, news bool) {
-	before, now, files := o.objects, newViews(known), owners(o.rules)
+	before, views, files := o.objects, &views{known, map[[2]*schema.Resource]bool{}}, owners(o.rules)
 	o.objects = make(map[source.Key]*object, len(all))
 	for _, one := range all {
 		_, taken := files[one.Key]
 		was := before[one.Key]
-		if was == nil || news || was.taken != taken || !reflect.DeepEqual(was.Object, one) {
-			o.objects[one.Key], o.revised[one.Key] = o.judged(one, was, taken, o.verdict(one, was, now, news)), o.revision()
-		} else {
+		if was != nil && was.UID != one.UID {
+			was = nil // It was another object of the same name.
+		}
+		if was != nil && !news && was.taken == taken && reflect.DeepEqual(was.Object, one) {
 			o.objects[one.Key] = was
+			continue
 		}
-	}
-	maps.DeleteFunc(o.revised, func(key source.Key, _ uint64) bool { return o.objects[key] == nil })
-}
-
-// retake judges set objects again by what files there are now. The lock is held.
-func (o *Operator) retake() {
-	before, files := o.objects, owners(o.rules)
-	o.objects = make(map[source.Key]*object, len(before))
-	for key, one := range before {
-		if _, taken := files[key]; taken != one.taken {
-			one = o.judged(one.Object, one, taken, one.compilation)
-			o.revised[key] = o.revision()
+		now := &object{Object: one, taken: taken, revision: o.revision()}
+		switch {
+		case was == nil || was.Generation != one.Generation:
+			now.compilation = o.compiled(one, views)
+		case news:
+			now.compilation = o.recompiled(one, was.compilation, views)
+		default:
+			now.compilation = was.compilation
 		}
-		o.objects[key] = one
+		now.mistakes = append(slices.Clone(now.found), now.misplaced()...)
+		switch {
+		case !now.refused():
+			now.good = now.built
+		case was != nil:
+			now.good = was.good
+		}
+		if now.refused() && (was == nil || was.Generation != one.Generation || !was.refused()) {
+			o.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", now.mistakes.Of(document.Mistake)[0].Message)
+		}
+		o.objects[one.Key] = now
 	}
 }
 
 // sameRules reports whether nothing has changed that an engine must know.
 func sameRules(a, b *object) bool {
 	return a == b || a.effective() == b.effective() && a.Deleting == b.Deleting && a.UID == b.UID && slices.Equal(a.accounts(), b.accounts())
-}
-
-// verdict is what compiling a set object tells, which is done unless that is known.
-func (o *Operator) verdict(one source.Object, before *object, now *views, news bool) compilation {
-	switch {
-	case before == nil || before.UID != one.UID || before.Generation != one.Generation:
-		return o.compiled(one, now)
-	case news:
-		return o.recompiled(one, before.compilation, now)
-	default:
-		return before.compilation
-	}
-}
-
-// judged decides about a set object, of which a file may have the same.
-func (o *Operator) judged(one source.Object, before *object, taken bool, present compilation) *object {
-	if before != nil && before.UID != one.UID {
-		before = nil
-	}
-	out := &object{Object: one, compilation: present, taken: taken}
-	out.mistakes = append(slices.Clone(out.found), out.misplaced()...)
-	switch {
-	case !out.refused():
-		out.good = out.built
-	case before != nil:
-		out.good = before.good
-	}
-	if out.refused() && (before == nil || before.Generation != one.Generation || !before.refused()) {
-		o.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", out.mistakes.Of(document.Mistake)[0].Message)
-	}
-	return out
 }
 
 // nameless is the mistake of a set that does not say who acts. Only a file may leave

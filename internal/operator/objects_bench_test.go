@@ -44,7 +44,9 @@ func BenchmarkSetObjects(b *testing.B) {
 				k.SetObjects(b.Context(), all, schemas)
 			}
 			b.StopTimer()
-			k.close()
+			for _, one := range k.sorted() {
+				one.close()
+			}
 			if k.log.says("level=ERROR") || k.log.says("refused") {
 				b.Error(k.log)
 			}

@@ -1,48 +1,81 @@
 package operator
 
 import (
+	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// observers tells several what the engine of one tenant does. It is safe for concurrent
-// use.
-type observers []engine.Observer
+// observer tells the tally of a tenant what its engine does, and all others what they count. It is safe for concurrent use.
+type observer struct {
+	*setstatus.Tally
+	tenant   *tenant
+	operator *Operator
+	others   []engine.Observer
+}
 
 // Evaluated implements [engine.Observer].
-func (o observers) Evaluated(key engine.Key, decision plan.Decision) {
-	for _, one := range o {
+func (o observer) Evaluated(key engine.Key, decision plan.Decision) {
+	for _, one := range o.others {
 		one.Evaluated(key, decision)
 	}
 }
 
 // Wrote implements [engine.Observer].
-func (o observers) Wrote(operation plan.Operation, class write.Class) {
-	for _, one := range o {
+func (o observer) Wrote(operation plan.Operation, class write.Class) {
+	o.Tally.Wrote(operation, class)
+	for _, one := range o.others {
 		one.Wrote(operation, class)
 	}
 }
 
 // Recorded implements [engine.Observer].
-func (o observers) Recorded(event plan.Event, err error) {
-	for _, one := range o {
+func (o observer) Recorded(event plan.Event, err error) {
+	for _, one := range o.others {
 		one.Recorded(event, err)
 	}
 }
 
 // Settled implements [engine.Observer].
-func (o observers) Settled(key engine.Key, took time.Duration) {
-	for _, one := range o {
+func (o observer) Settled(key engine.Key, took time.Duration) {
+	for _, one := range o.others {
 		one.Settled(key, took)
 	}
 }
 
 // Spared implements [engine.Observer].
-func (o observers) Spared(key engine.Key, changes int) {
-	for _, one := range o {
+func (o observer) Spared(key engine.Key, changes int) {
+	for _, one := range o.others {
 		one.Spared(key, changes)
+	}
+}
+
+// Concluded implements [engine.Observer]. Who is refused a request may have lost the right to make it.
+func (o observer) Concluded(key engine.Key, failures []guard.Failure) {
+	o.Tally.Concluded(key, failures)
+	if slices.ContainsFunc(failures, func(f guard.Failure) bool { return apierrors.IsForbidden(f.Err) }) {
+		o.tenant.access.Look()
+	}
+}
+
+// Paused implements [engine.Observer]. In a dry run no rule pauses.
+func (o observer) Paused(pause limit.Pause) {
+	if o.operator.dryRun == nil {
+		o.operator.paused(pause)
+	}
+}
+
+// Resumed implements [engine.Observer].
+func (o observer) Resumed(rule plan.Rule) {
+	if o.operator.dryRun == nil {
+		o.operator.resumed(rule)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -38,7 +39,7 @@ func (h *heard) note(what string) {
 // TestObservers holds that each observer hears all.
 func TestObservers(t *testing.T) {
 	one, two := &heard{}, &heard{}
-	a := observers{one, two}
+	a := observer{Tally: setstatus.NewTally(func() uint64 { return 0 }), others: []engine.Observer{one, two}}
 	a.Evaluated(engine.Key{Name: "x"}, plan.Decision{})
 	a.Wrote(plan.Operation{Target: plan.Object{Name: "x"}}, write.Written)
 	a.Recorded(plan.Event{Reason: "Done"}, errors.New("refused"))

@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -70,12 +69,12 @@ func (e *RefusedError) Error() string {
 // after the other, and again where another has written since. It takes the place of Run
 // and Lead, and is called once.
 func (o *Operator) Settle(ctx context.Context) ([]Settlement, error) {
-	var orphans map[types.NamespacedName]bool
 	if o.options.holdsFiles() {
-		orphans, _ = o.orphans(ctx) // The housekeeping says what is wrong.
+		_ = o.adoptOrphans(ctx) // The housekeeping says what is wrong.
 	}
+	o.notices = newNotices(o.options.Clock)
+	defer o.notices.ShutDown()
 	o.mu.Lock()
-	maps.Copy(o.left, orphans)
 	all := o.joined()
 	accounts := o.accounts(all)
 	o.mu.Unlock()
@@ -116,10 +115,14 @@ func (o *Operator) settle(ctx context.Context, account types.NamespacedName, set
 		t.close()
 		return out, nil
 	}
-	t.engine.Resume(o.askedNow())
+	o.mu.Lock()
+	asked := o.asked()
+	o.mu.Unlock()
+	t.engine.Resume(asked)
 	out.Report, err = t.engine.Settle(ctx, set)
-	if told := o.giveNotice(ctx); told != nil {
-		o.options.Log.Warn("a rule set was not told of a pause, or of its end", "err", told)
+	for o.notices.Len() > 0 {
+		one, _ := o.notices.Get()
+		o.giveNotice(ctx, one)
 	}
 	return out, err
 }
@@ -134,23 +137,14 @@ func (t *tenant) admit(ctx context.Context, set *rules.Set) error {
 	found, err := t.reviewer.Review(ctx, permissionsOf(t.needs))
 	switch {
 	case err == nil:
-		t.begin(access.Verdict{Known: true, Account: found.Account, UID: found.UID, Missing: found.Missing})
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.enter(access.Verdict{Finding: found, Known: true})
+		t.deny(t.denied()) // The caches must not run before the engine settles, which waits to be told that they are complete.
 		return found.Account
 	case t.account == (types.NamespacedName{}):
 		return nil
 	default:
 		return err
 	}
-}
-
-// begin takes the first verdict of a tenant whose rules are yet to come: the caches must
-// not run before the engine settles, which waits to be told that they are complete.
-func (t *tenant) begin(verdict access.Verdict) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.verdict = verdict
-	if t.account != (types.NamespacedName{}) {
-		t.gate.set(shutBy(verdict))
-	}
-	t.apply(t.denied())
 }

@@ -1,8 +1,6 @@
 package operator
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
@@ -275,32 +272,5 @@ func TestRefusedError(t *testing.T) {
 	const want = "ClusterRuleSet guard: it is refused\n  spec: one\n  two; do"
 	if got := err.Error(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
-	}
-}
-
-// asker answers one thing.
-type asker struct {
-	found access.Finding
-	err   error
-}
-
-func (a asker) Review(context.Context, []plan.Permission) (access.Finding, error) {
-	return a.found, a.err
-}
-
-// TestReview holds that what is answered is noted, and what is not stays.
-func TestReview(t *testing.T) {
-	get, list := plan.Permission{Verb: "get"}, plan.Permission{Verb: "list"}
-	told := 0
-	tn := &tenant{changed: func() { told++ }, reviewer: asker{found: access.Finding{Missing: []plan.Permission{list}}}}
-	if found, err := tn.Review(t.Context(), []plan.Permission{get, list}); err != nil || len(found.Missing) != 1 {
-		t.Errorf("got %v, %v", found, err)
-	}
-	tn.reviewer = asker{err: errors.New("unreachable")}
-	if _, err := tn.Review(t.Context(), []plan.Permission{get}); err == nil {
-		t.Error("the error is lost")
-	}
-	if diff := cmp.Diff(map[plan.Permission]bool{get: false, list: true}, tn.reviewed); diff != "" || told != 1 {
-		t.Errorf("told %d times (-want +got):\n%s", told, diff)
 	}
 }

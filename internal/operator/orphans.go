@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -21,9 +20,10 @@ const orphansAgain = 15 * time.Second
 // knows, or the context is done. While somebody else leads there may come others.
 func (o *Operator) findOrphans(ctx context.Context) {
 	for o.options.holdsFiles() {
-		accounts, err := o.orphans(ctx)
-		if err == nil {
-			o.adopt(accounts)
+		if o.adoptOrphans(ctx) == nil {
+			o.mu.Lock()
+			o.regroupNow()
+			o.mu.Unlock()
 			return
 		}
 		select { // The housekeeping of the tenants says what is wrong.
@@ -34,25 +34,18 @@ func (o *Operator) findOrphans(ctx context.Context) {
 	}
 }
 
-// orphans are the accounts that have left something for sets in files.
-func (o *Operator) orphans(ctx context.Context) (map[types.NamespacedName]bool, error) {
-	book, err := o.known.Load(ctx)
+// adoptOrphans has the accounts among those of the operator that have left something for sets in files.
+func (o *Operator) adoptOrphans(ctx context.Context) error {
+	book, err := inventory.Load(ctx, o.known)
 	if err != nil {
-		return nil, fmt.Errorf("looking who has left something: %w", err)
+		return fmt.Errorf("looking who has left something: %w", err)
 	}
-	accounts := map[types.NamespacedName]bool{}
-	for _, left := range book.All() {
-		accounts[left.Account] = true
-	}
-	return accounts, nil
-}
-
-// adopt has a tenant for each of the accounts.
-func (o *Operator) adopt(accounts map[types.NamespacedName]bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.Copy(o.left, accounts)
-	o.regroupNow()
+	for _, left := range book.All() {
+		o.left[left.Account] = true
+	}
+	return nil
 }
 
 // release ends the tenants of accounts that have no rules any more, and have left nothing by
@@ -64,21 +57,22 @@ func (o *Operator) release(ctx context.Context, book inventory.Book) {
 	if len(idle) == 0 {
 		return
 	}
-	book, err := o.known.Load(ctx)
+	book, err := inventory.Load(ctx, o.known)
 	if err != nil {
 		return // The next update looks again.
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	still := o.idle(book)
-	idle = slices.DeleteFunc(idle, func(account types.NamespacedName) bool { return !slices.Contains(still, account) })
-	if len(idle) == 0 {
-		return
+	released := false
+	for _, account := range o.idle(book) {
+		if slices.Contains(idle, account) {
+			delete(o.left, account)
+			released = true
+		}
 	}
-	for _, account := range idle {
-		delete(o.left, account)
+	if released {
+		o.regroupNow()
 	}
-	o.regroupNow()
 }
 
 // idle lists the accounts that have left nothing by a book, and whose tenants have no

@@ -2,141 +2,107 @@ package operator
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
-	"time"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 
-	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
-// maxNotices bounds the Events that are still to be recorded.
-const maxNotices = 100
+// mostAttempts is how often it is tried to record the Event of a pause, for about an hour: the status tells of it, too. There are
+// as many as rules have paused in that time.
+const mostAttempts = 20
 
-// notices are the pauses that set objects are still to hear of, and the rules that the
-// annotations of their sets are not to ask for any more: those that have resumed, and those
-// that paused though they were asked for, which nobody can have meant. The engines tell it
-// while the operator is locked. It is safe for concurrent use.
-type notices struct {
-	news chan struct{} // has a value when there is something to do
-
-	mu      sync.Mutex
-	paused  []limit.Pause      // guarded by mu
-	resumed map[plan.Rule]bool // guarded by mu
+// notice is what the set object of a rule is to be told: that the rule has paused, with an
+// Event, or that its annotation is not to ask for the rule any more, because it has resumed, or
+// paused though it was asked for, which nobody can have meant.
+type notice struct {
+	limit.Pause
+	resumed bool
 }
 
-func newNotices() *notices {
-	return &notices{news: make(chan struct{}, 1), resumed: map[plan.Rule]bool{}}
+// newNotices returns notices that are still to be given. One that fails is given again, ever more slowly.
+func newNotices(clock clock.WithTicker) workqueue.TypedRateLimitingInterface[notice] {
+	return workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[notice](firstRetry, lastRetry),
+		workqueue.TypedRateLimitingQueueConfig[notice]{Clock: clock})
 }
 
-// pause notes that a rule has paused.
-func (n *notices) pause(p limit.Pause) {
-	var asked []plan.Rule
+// paused notes that a rule has paused. An engine calls it while the operator is locked.
+func (o *Operator) paused(p limit.Pause) {
+	o.notices.Add(notice{Pause: p})
 	if p.Asked {
-		asked = append(asked, p.Rule)
+		o.resumed(p.Rule)
 	}
-	n.leave([]limit.Pause{p}, asked)
-	n.tell()
+	o.statuses.Nudge()
 }
 
-// resume notes that a rule is not paused any more, nor stored as such.
-func (n *notices) resume(rule plan.Rule) {
-	n.leave(nil, []plan.Rule{rule})
-	n.tell()
+// resumed notes that a rule is not paused any more, nor stored as such. An engine calls it while the operator is locked.
+func (o *Operator) resumed(rule plan.Rule) {
+	o.notices.Add(notice{limit.Pause{Rule: rule}, true})
+	o.statuses.Nudge()
 }
 
-// leave has something done, and wakes nobody: what has failed is no news.
-func (n *notices) leave(paused []limit.Pause, resumed []plan.Rule) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.paused = append(n.paused, paused...)
-	n.paused = n.paused[max(0, len(n.paused)-maxNotices):]
-	for _, rule := range resumed {
-		n.resumed[rule] = true
-	}
-}
-
-func (n *notices) tell() {
+func signal(to chan<- struct{}) {
 	select {
-	case n.news <- struct{}{}:
-	default:
+	case to <- struct{}{}:
+	default: // It is to be seen to already.
 	}
 }
 
-// take returns all that there is to do, which is nobody's any more.
-func (n *notices) take() (paused []limit.Pause, resumed []plan.Rule) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	paused, resumed = n.paused, slices.Collect(maps.Keys(n.resumed))
-	n.paused = nil
-	clear(n.resumed)
-	return paused, resumed
-}
-
-// serve gives notice until the context is done. What fails is tried again, ever more
-// slowly.
-func (o *Operator) serve(ctx context.Context) {
-	wait := time.Duration(0)
+// giveNotices gives notices until the queue is shut down.
+func (o *Operator) giveNotices(ctx context.Context) {
 	for {
-		var retry <-chan time.Time
-		if wait > 0 {
-			retry = o.options.Clock.After(wait)
-		}
-		select {
-		case <-o.notices.news:
-		case <-retry:
-		case <-ctx.Done():
+		one, down := o.notices.Get()
+		if down {
 			return
 		}
-		err := o.giveNotice(ctx)
-		if err == nil {
-			wait = 0
-			continue
-		}
-		if wait == 0 {
-			o.options.Log.Warn("a rule set was not told of a pause, or of its end", "err", err)
-		}
-		wait = min(max(2*wait, dischargeSoonest), dischargeLatest)
+		o.giveNotice(ctx, one)
 	}
 }
 
-// giveNotice does what there is to do; what fails is left to be done.
-func (o *Operator) giveNotice(ctx context.Context) error {
-	paused, resumed := o.notices.take()
-	var errs []error
-	for _, p := range paused {
-		if err := o.record(ctx, p); err != nil {
-			errs = append(errs, err)
-			if !apierrors.IsForbidden(err) { // The status tells it, too.
-				o.notices.leave([]limit.Pause{p}, nil)
-			}
-		}
+// giveNotice gives a notice that was taken from the queue. It is given again later where that fails. What
+// is forbidden is left at that, and logged once, as everything that fails.
+func (o *Operator) giveNotice(ctx context.Context, one notice) {
+	defer o.notices.Done(one)
+	o.mu.Lock()
+	set := o.objects[keyOf(one.Rule)]
+	o.mu.Unlock()
+	if set == nil || set.effective() == nil || ctx.Err() != nil {
+		o.notices.Forget(one)
+		return
 	}
-	for _, rule := range resumed {
-		if err := o.answered(ctx, rule); err != nil {
-			errs = append(errs, err)
-			o.notices.leave(nil, []plan.Rule{rule})
-		}
+	give := o.recordPause
+	if one.resumed {
+		give = o.removeAnnotation
 	}
-	return errors.Join(errs...)
+	err := give(ctx, set, one.Pause)
+	attempts := o.notices.NumRequeues(one)
+	if err != nil && attempts == 0 {
+		o.options.Log.Warn("a rule set was not told of a pause, or of its end", "err", err)
+	}
+	if err != nil && (one.resumed || attempts < mostAttempts && !apierrors.IsForbidden(err)) {
+		o.notices.AddRateLimited(one)
+	} else {
+		o.notices.Forget(one)
+	}
 }
 
-// record tells of a pause with an Event on its set, where that is an object. An annotation
+// recordPause tells of a pause with an Event on its set. An annotation
 // from before is taken off then, and is to be put on as if it had never been there.
-func (o *Operator) record(ctx context.Context, p limit.Pause) error {
-	set := o.running(keyOf(p.Rule))
-	if set == nil {
-		return nil
-	}
+func (o *Operator) recordPause(ctx context.Context, set *object, p limit.Pause) error {
 	p.Asked = false
 	return o.events.Record(ctx, plan.Event{
 		Rule: p.Rule, Type: "Warning", Reason: "Paused", Action: "Pause", Message: fmt.Sprintf("rule %s is paused: %s", p.Rule.Name, p),
@@ -144,24 +110,108 @@ func (o *Operator) record(ctx context.Context, p limit.Pause) error {
 	}, true) //nolint:wrapcheck // It says what it is of.
 }
 
-// running is the set object of a key that is in effect, nil for none.
-func (o *Operator) running(key source.Key) *object {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if set := o.objects[key]; set != nil && set.effective() != nil {
-		return set
+// removeAnnotation takes the name of a rule out of the annotation of its set: it has resumed, and
+// is to be asked for again the next time.
+func (o *Operator) removeAnnotation(ctx context.Context, set *object, resumed limit.Pause) error {
+	client := o.setClient(set.Key)
+	live, err := client.Get(ctx, set.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading the annotations of %s: %w", set.Key, err)
 	}
+	asked := spec.Resumed(live.GetAnnotations()[spec.ResumeAnnotation])
+	others := slices.DeleteFunc(slices.Clone(asked), func(name string) bool { return name == resumed.Rule.Name })
+	if len(others) < len(asked) {
+		var value any // None are no annotation.
+		if len(others) > 0 {
+			value = strings.Join(others, ",")
+		}
+		var body []byte
+		if body, err = json.Marshal(map[string]any{"metadata": map[string]any{
+			"uid": string(live.GetUID()), "resourceVersion": live.GetResourceVersion(),
+			"annotations": map[string]any{spec.ResumeAnnotation: value},
+		}}); err == nil {
+			live, err = client.Patch(ctx, set.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: plan.FieldManager})
+		}
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("changing the annotations of %s: %w", set.Key, err)
+	}
+	o.takeBack(resumed.Rule, consumed{live.GetUID(), live.GetResourceVersion()})
 	return nil
 }
 
-// newEvents returns who records the Events of the operator itself.
-func newEvents(options *Options) (engine.Recorder, error) {
-	if options.dryRun() {
-		return options.Recorder, nil
+// consumed is the version of a set in which its annotation does not ask for a rule any more.
+type consumed struct {
+	uid     types.UID
+	version string
+}
+
+// over reports whether what a set says of a rule is from after that, as far as can be told: a
+// rule that resumed for an annotation from before would do so each time that it pauses.
+func (c consumed) over(set *object, rule plan.Rule) bool {
+	if set == nil || set.UID != c.uid || !slices.Contains(spec.Resumed(set.Annotations[spec.ResumeAnnotation]), rule.Name) {
+		return true
 	}
-	events, err := write.NewRecorder(options.Fence.Guard(options.Cluster.Config), options.Instance, options.Clock)
-	if err != nil {
-		return nil, fmt.Errorf("preparing to record events: %w", err)
+	order, err := resourceversion.CompareResourceVersion(set.ResourceVersion, c.version)
+	return err == nil && order >= 0
+}
+
+// takeBack has the engines know that a rule is not asked to resume any more. Somebody may
+// ask again before the operator sees the set without it: a version from after that counts.
+func (o *Operator) takeBack(rule plan.Rule, at consumed) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	others := slices.DeleteFunc(o.asked(), func(asked plan.Rule) bool { return asked == rule })
+	for _, t := range o.tenants {
+		t.ask(others)
 	}
-	return events, nil
+	o.consumed[rule] = at
+	o.ask()
+}
+
+// asked lists the rules that the annotations of set objects ask to resume, in order, but for
+// what was taken back since. The lock is held.
+func (o *Operator) asked() []plan.Rule {
+	maps.DeleteFunc(o.consumed, func(rule plan.Rule, at consumed) bool {
+		return at.over(o.objects[keyOf(rule)], rule)
+	})
+	var out []plan.Rule
+	for _, set := range o.inOrder() {
+		if set.effective() == nil {
+			continue
+		}
+		names := spec.Resumed(set.Annotations[spec.ResumeAnnotation])
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			rule := ruleOf(set.Key)
+			rule.Name = name
+			if _, before := o.consumed[rule]; !before {
+				out = append(out, rule)
+			}
+		}
+	}
+	return out
+}
+
+// ask tells the tenants which rules are asked to resume. The lock is held.
+func (o *Operator) ask() {
+	asked := o.asked()
+	for _, t := range o.tenants {
+		t.ask(asked)
+	}
+}
+
+// ask tells the tenant which rules are asked to resume, before it gets new ones. It is
+// called with the lock of the operator.
+func (t *tenant) ask(asked []plan.Rule) {
+	if t.asked == nil || !slices.Equal(t.asked, asked) {
+		t.asked = append([]plan.Rule{}, asked...)
+		t.engine.Resume(asked)
+	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -252,7 +254,7 @@ func TestDuplicateNamesInAnAnnotation(t *testing.T) {
 		bad.Annotations = map[string]string{spec.ResumeAnnotation: "c"}
 		k.setObjects(good, bad)
 		var got []string
-		for _, rule := range k.askedNow() {
+		for _, rule := range k.Operator.asked() {
 			got = append(got, rule.String())
 		}
 		if diff := cmp.Diff([]string{"color/a", "color/b"}, got); diff != "" {
@@ -284,5 +286,22 @@ func TestEventThatCannotBeRecorded(t *testing.T) {
 				stop()
 			})
 		})
+	}
+}
+
+// TestNoticeOfNoSet holds that nothing is remembered of a notice whose set is gone.
+func TestNoticeOfNoSet(t *testing.T) {
+	k := newKit(t, nil)
+	k.notices = newNotices(k.options.Clock)
+	defer k.notices.ShutDown()
+	one := notice{limit.Pause{Rule: plan.Rule{Kind: "RuleSet", Namespace: "a", Set: "gone", Name: "r"}}, true}
+	for range 9 { // It has failed before.
+		k.notices.AddRateLimited(one)
+	}
+	k.notices.Add(one)
+	next, _ := k.notices.Get()
+	k.giveNotice(t.Context(), next) // The set is gone.
+	if n := k.notices.NumRequeues(one); n != 0 {
+		t.Errorf("%d failures are remembered of a notice that nobody gives any more: the next one of that rule waits minutes, unlogged", n)
 	}
 }

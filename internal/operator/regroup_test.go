@@ -94,7 +94,7 @@ func TestConcerns(t *testing.T) {
 		of := func() string {
 			k.mu2().Lock()
 			defer k.mu2().Unlock()
-			return k.concerns().of(shop("ann"))
+			return string(k.concerns()[shop("ann")])
 		}
 		before := of()
 		for _, step := range []struct {
@@ -297,7 +297,7 @@ func TestConcernsOfTaken(t *testing.T) {
 			k.mu2().Lock()
 			defer k.mu2().Unlock()
 			all := k.concerns()
-			return map[types.NamespacedName]string{shop("ann"): all.of(shop("ann")), shop("owner"): all.of(shop("owner")), {}: all.of(types.NamespacedName{})}
+			return map[types.NamespacedName]string{shop("ann"): string(all[shop("ann")]), shop("owner"): string(all[shop("owner")]), {}: string(all[types.NamespacedName{}])}
 		}
 		before := of()
 		for _, set := range []source.Object{both, leaving(both, "ann", "owner")} {

@@ -141,7 +141,7 @@ func TestRightsWhileReloading(t *testing.T) {
 		defer k.held()()
 		k.setObjects(edited(t, ann, paintsServices("anns", "ann")))
 		k.pass(moment)
-		k.tenant(shop("ann")).judge(access.Verdict{Known: true, Account: errors.New("it is gone")})
+		k.tenant(shop("ann")).judge(access.Verdict{Known: true, Finding: access.Finding{Account: errors.New("it is gone")}})
 		k.pass(time.Second)
 		if got := k.watching(); got != "[]" {
 			t.Errorf("there is no such account any more, and it watches %s", got)

@@ -1,11 +1,15 @@
 package operator
 
 import (
+	"maps"
 	"reflect"
+	"slices"
+	"sync"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -26,10 +30,6 @@ type compilation struct {
 type views struct {
 	known *schema.Catalog
 	alike map[[2]*schema.Resource]bool
-}
-
-func newViews(known *schema.Catalog) *views {
-	return &views{known: known, alike: map[[2]*schema.Resource]bool{}}
 }
 
 // of is what is known of the resources that a set object names.
@@ -56,25 +56,14 @@ func (v *views) same(before, now *schema.Resource) bool {
 	return alike
 }
 
-// since compares what is known with what a compilation has seen: whether it is the
-// same, and whether all of it is known.
-func (v *views) since(before compilation) (seen map[apischema.GroupVersionResource]*schema.Resource, same, whole bool) {
-	seen, same, whole = make(map[apischema.GroupVersionResource]*schema.Resource, len(before.seen)), true, true
-	for gvr, was := range before.seen {
-		seen[gvr] = v.known.Resource(gvr)
-		same = same && v.same(was, seen[gvr])
-		whole = whole && seen[gvr] != nil
-	}
-	return seen, same, whole
-}
-
 // recompiled is a version under schemas of which some are news. The rules stay the same
 // ones, so that their engine is left alone, where nothing is new of what they name:
 // anybody may have new schemas asked for. What is said of a resource that is not known
 // depends on all that there is, and is found anew.
 func (o *Operator) recompiled(one source.Object, before compilation, now *views) compilation {
-	seen, same, whole := now.since(before)
-	if same && whole {
+	seen := now.of(one)
+	same := maps.EqualFunc(before.seen, seen, now.same)
+	if same && !slices.Contains(slices.Collect(maps.Values(seen)), nil) {
 		before.seen = seen
 		return before
 	}
@@ -98,4 +87,54 @@ func (o *Operator) compiled(one source.Object, now *views) compilation {
 	}
 	out.built, out.found = set, set.Warnings()
 	return out
+}
+
+// learned is what the API server said last of the objects of resources. It is safe for
+// concurrent use; the zero value knows nothing.
+type learned struct {
+	mu sync.Mutex
+	of map[apischema.GroupVersionResource]*schema.Type // guarded by mu
+}
+
+// Learn takes what the API server says of the resources that are wanted. Where that is
+// something else than it said before, their caches begin anew, whoever they belong to: by
+// another schema the API server shows other objects, with defaults, or fields that were
+// cut off, and does not tell so. A watch that is still open even tells what is written by
+// the schema from before, and one that goes on after it does not tell it again.
+//
+// Of a resource that is not served or described now it counts what was said before.
+func (o *Operator) Learn(said schema.Source, wanted []apischema.GroupVersionResource) {
+	changed := o.learned.changed(said, wanted)
+	if len(changed) == 0 {
+		return
+	}
+	tenants, _ := o.present()
+	for _, gvr := range changed {
+		o.options.Log.Info("the schema has changed, the caches are filled anew", "gvr", plan.ResourceName(gvr))
+		for _, t := range tenants {
+			t.informers.Renew(gvr)
+		}
+	}
+}
+
+// changed notes what is said, and lists in order of what something else was said.
+func (l *learned) changed(said schema.Source, wanted []apischema.GroupVersionResource) []apischema.GroupVersionResource {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of == nil {
+		l.of = map[apischema.GroupVersionResource]*schema.Type{}
+	}
+	out := map[apischema.GroupVersionResource]bool{}
+	for _, gvr := range wanted {
+		found := said.Resource(gvr)
+		if found == nil || !found.Type.Known() {
+			continue
+		}
+		before := l.of[gvr]
+		l.of[gvr] = found.Type
+		if before != nil && before != found.Type && !reflect.DeepEqual(before, found.Type) {
+			out[gvr] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(out), byResource)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
@@ -33,12 +34,12 @@ func (o *Operator) updates() []setstatus.Update {
 		if set.Deleting && !set.Finalizer {
 			continue // It is about to go.
 		}
-		tenants, moving, revision := o.tenantsOf(set), o.moving[set.Key] != nil, o.revised[set.Key]
+		tenants, moving, revision := o.tenantsOf(set), o.handovers[set.Key] != nil, set.revision
 		for _, t := range tenants {
 			revision = max(revision, t.revised.Load(), t.tally.Changed(ruleOf(set.Key)))
 		}
 		out = append(out, setstatus.Update{
-			Set: setstatus.Set(set.Key), UID: set.UID, ResourceVersion: set.ResourceVersion, Revision: revision, Status: set.Status,
+			Set: ruleOf(set.Key), UID: set.UID, ResourceVersion: set.ResourceVersion, Revision: revision, Status: set.Status,
 			Compose: func(previous v1alpha1.Status) v1alpha1.Status { return o.compose(set, tenants, moving, previous) },
 		})
 	}
@@ -70,8 +71,7 @@ func (t *tenant) observe() (changed bool) {
 	return changed
 }
 
-// tenantsOf are those that run the rules of a set, or clean up after it. The lock is
-// held.
+// tenantsOf are those that run the rules of a set, or clean up after it. The lock is held.
 func (o *Operator) tenantsOf(set *object) []*tenant {
 	var out []*tenant
 	for _, account := range set.accounts() {
@@ -125,42 +125,33 @@ func (t *tenant) fill(in *setstatus.Input, set *rules.Set) {
 	if set == nil {
 		return
 	}
-	ids := set.IDs()
+	ids, missing, reviewed := set.IDs(), sets.New(t.verdict.Missing...), sets.New(t.verdict.Reviewed...)
 	for _, need := range t.needs {
-		missing, known := t.reviewed[need.Permission]
-		if missing {
+		if missing.Has(need.Permission) {
 			in.Missing = append(in.Missing, need)
 		}
 		ours := func(rule plan.Rule) bool { return slices.Contains(ids, rule) }
-		in.Unreviewed = in.Unreviewed || !known && slices.ContainsFunc(need.Rules, ours)
+		in.Unreviewed = in.Unreviewed || !reviewed.Has(need.Permission) && slices.ContainsFunc(need.Rules, ours)
 	}
 	for _, pause := range t.seen.paused {
 		if slices.Contains(ids, pause.Rule) {
 			in.Paused = append(in.Paused, pause)
 		}
 	}
-	in.Caches = t.statusOf(slices.Concat(set.Selections(), set.Related()))
+	if t.gate.err() == nil {
+		selections := slices.Concat(set.Selections(), set.Related())
+		for _, status := range t.seen.caches { // Those that are denied because of what is told already are not told of.
+			denied := func(need rules.Need) bool { return reads(need.Permission, status.Key) && missing.Has(need.Permission) }
+			if slices.Contains(selections, status.Key) && !slices.ContainsFunc(t.needs, denied) {
+				in.Caches = append(in.Caches, status)
+			}
+		}
+	}
 	for _, id := range ids {
 		in.Rules = append(in.Rules, setstatus.Rule{
 			ID: id, Counts: t.tally.Counts(id), Quarantined: int64(t.seen.quarantined[id]), Contested: int64(t.seen.contested[id]),
 		})
 	}
-}
-
-// statusOf is the state of the caches of a set, but for those that are denied because of
-// what is told already.
-func (t *tenant) statusOf(selections []plan.Selection) []informer.Status {
-	if t.gate.err() != nil {
-		return nil
-	}
-	var out []informer.Status
-	for _, status := range t.seen.caches {
-		missing := func(p plan.Permission) bool { return reads(p, status.Key) && t.reviewed[p] }
-		if slices.Contains(selections, plan.Selection(status.Key)) && !slices.ContainsFunc(permissionsOf(t.needs), missing) {
-			out = append(out, status)
-		}
-	}
-	return out
 }
 
 // maxAccounts is for how many identities a set that is being deleted is cleaned up at a

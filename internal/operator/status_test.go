@@ -153,7 +153,7 @@ func TestSeveralTroubles(t *testing.T) {
 		set := leaving(asObject(t, paints("old", "carl", "x")), "ann", "bob")
 		k.setObjects(set)
 		for _, account := range []string{"ann", "bob"} {
-			k.tenant(shop(account)).judge(access.Verdict{Known: true, UID: "u"})
+			k.tenant(shop(account)).judge(access.Verdict{Known: true, Finding: access.Finding{UID: "u"}})
 		}
 		ann := k.tenant(shop("ann")).book
 		ann.note(ann.unswept, set.Key, errors.New("refused"))

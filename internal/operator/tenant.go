@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,12 +15,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
+	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
+	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -33,7 +40,7 @@ type tenant struct {
 	account   types.NamespacedName // empty for the process's own
 	engine    *engine.Engine
 	informers *informer.Set
-	reviewer  access.Asker
+	reviewer  *access.Reviewer
 	access    *access.Watcher
 	gate      *gate
 	tally     *setstatus.Tally
@@ -51,14 +58,132 @@ type tenant struct {
 	// revised is the revision at which what its sets tell of it last changed.
 	revised atomic.Uint64
 
-	mu       sync.Mutex
-	set      *rules.Set               // in effect; guarded by mu
-	needs    []rules.Need             // of set; guarded by mu
-	verdict  access.Verdict           // what the engine goes by; guarded by mu
-	large    map[informer.Key]error   // caches that took too much; guarded by mu
-	reviewed map[plan.Permission]bool // what was asked for, and is missing or not; guarded by mu
-	seen     observation              // guarded by mu
-	ended    bool                     // the engine has run; guarded by mu
+	mu      sync.Mutex
+	set     *rules.Set             // in effect; guarded by mu
+	needs   []rules.Need           // of set; guarded by mu
+	verdict access.Verdict         // what the engine goes by; guarded by mu
+	large   map[informer.Key]error // caches that took too much; guarded by mu
+	seen    observation            // guarded by mu
+	ended   bool                   // the engine has run; guarded by mu
+}
+
+// given is what a tenant was told to do last.
+type given struct {
+	rules    []*rules.Rule
+	concerns string
+}
+
+// newTenant makes an engine of an identity, without rules.
+func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
+	t := &tenant{
+		account: account, gate: newGate(nil), gone: make(chan struct{}), large: map[informer.Key]error{},
+		tally: setstatus.NewTally(o.revision), log: o.options.Log,
+	}
+	t.changed = func() {
+		t.revised.Store(o.revision())
+		o.changed()
+	}
+	t.changed()
+	t.book = &book{changed: t.changed, stored: map[source.Key]stored{}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
+	t.book.Store = inventory.Join(func() inventory.Parts { return o.parts(t) })
+	if account != (types.NamespacedName{}) {
+		t.gate.set(ErrUnreviewed)
+		t.log = t.log.With("account", account.String())
+	}
+	options, err := o.engineOptions(t)
+	if err != nil {
+		return nil, fmt.Errorf("preparing to act as %s: %w", accountName(account), err)
+	}
+	if t.reviewer, err = access.NewReviewer(o.options.Cluster.Config, account); err != nil {
+		return nil, fmt.Errorf("preparing to ask what %s may do: %w", accountName(account), err)
+	}
+	t.access = access.NewWatcher(t.reviewer, o.pace, o.options.Access, o.options.Clock, t.judge)
+	t.engine = engine.New(options)
+	return t, nil
+}
+
+// engineOptions are what the engine of a tenant works with. It cleans up as the tenant what rules
+// may write, and keeps its books as the process.
+func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
+	as := access.Impersonate(o.options.Cluster.Config, t.account)
+	as.Wrap(t.gate.wrap)
+	client, err := dynamic.NewForConfig(as)
+	if err != nil {
+		return engine.Options{}, fmt.Errorf("making a client to watch with: %w", err)
+	}
+	reader, err := live.NewReader(as)
+	if err != nil {
+		return engine.Options{}, err
+	}
+	options := engine.Options{
+		Caches: func(handler informer.Handler) engine.Caches {
+			shared := informer.Options{Shared: o.caches}
+			if t.account != (types.NamespacedName{}) {
+				shared.Limit, shared.Exceeded = o.options.Settings.AccountCache, func(key informer.Key) { o.exceeded(t, key) }
+			}
+			t.informers = informer.NewSet(client, telling{handler, o.changed}, t.log, shared)
+			if o.dryRun != nil {
+				return o.dryRun.Caches(t.informers, handler)
+			}
+			return t.informers
+		},
+		Live: reader, Observer: observer{t.tally, t, o, o.options.Observers},
+		Log: t.log, Clock: o.options.Clock, Workers: o.options.Settings.Workers,
+	}
+	as = o.options.Fence.Guard(as)
+	switch o.options.Settings.DryRun {
+	case config.DryRunClient:
+		options.Writer, options.Recorder = write.ClientDryRun{}, write.ClientDryRun{}
+	case config.DryRunServer:
+		options.Writer, err = write.NewServerDryRun(as)
+		options.Recorder = write.ClientDryRun{}
+	default:
+		if options.Writer, err = write.NewClient(as); err == nil {
+			options.Recorder, err = write.NewRecorder(as, o.options.Instance, o.options.Clock)
+		}
+	}
+	if err != nil {
+		return engine.Options{}, fmt.Errorf("preparing to write: %w", err)
+	}
+	left := options.Live // What a sweep is shown.
+	if o.dryRun != nil {
+		options.Writer, options.Live, left = o.dryRun.Writer(options.Writer), o.dryRun.Live(reader), o.dryRun.Reader(reader)
+	}
+	sweeping := cleanup.Options{
+		Reader: permitted{NewCleanupReader(left, o.options.Cluster.Discovery), o.options.Settings.Sensitive},
+		Writer: options.Writer, Observe: o.options.Cleaned, Clock: o.options.Clock,
+	}
+	t.sweep = func(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
+		sweeping := sweeping
+		sweeping.Confirm = o.confirmer(t)
+		done, err := t.book.sweep(ctx, sweeping, leftovers)
+		if apierrors.IsForbidden(err) {
+			t.access.Look() // The account may have lost the right, or be gone.
+		}
+		return done, err
+	}
+	options.Housekeeping = engine.Housekeeping{Inventory: t.book, Sweep: t.sweep, Prune: o.prunes}
+	t.writes = &writes{Writer: options.Writer, clock: o.options.Clock, sets: map[source.Key]*traffic{}}
+	options.Writer = t.writes
+	return options, nil
+}
+
+// telling also says that the state of a cache is another one.
+type telling struct {
+	informer.Handler
+	tell func()
+}
+
+// Synced implements [informer.Handler].
+func (t telling) Synced(key informer.Key) {
+	t.Handler.Synced(key)
+	t.tell()
+}
+
+// Troubled implements [informer.Handler].
+func (t telling) Troubled(key informer.Key, err error) {
+	t.Handler.Troubled(key, err)
+	t.tell()
 }
 
 // work runs the engine until the context is done. It is run once: somebody who comes
@@ -75,16 +200,6 @@ func (t *tenant) work(ctx context.Context) {
 	t.informers.Stop() // What a new verdict may have started meanwhile.
 }
 
-// concluded is told what could not be done. Who is refused a request may have lost the
-// right to make it.
-func (t *tenant) concluded(key engine.Key, failures []engine.Failure) {
-	t.tally.Concluded(key, failures)
-	refused := func(f engine.Failure) bool { return apierrors.IsForbidden(f.Err) }
-	if slices.ContainsFunc(failures, refused) {
-		t.access.Look()
-	}
-}
-
 // close stops what an engine holds that has never run.
 func (t *tenant) close() {
 	//nolint:forbidigo // It is over before it begins.
@@ -93,14 +208,19 @@ func (t *tenant) close() {
 	t.work(ended)
 }
 
-// setRules puts rules into effect. What they need is asked for at once.
-func (t *tenant) setRules(set *rules.Set) error {
-	needs := set.Needs()
-	if err := t.swap(set, needs); err != nil {
+// take has the tenant do what it is to do now. What its rules need is asked for at once. It is called
+// with the lock of the operator.
+func (t *tenant) take(set *rules.Set, concerns string) error {
+	if t.given != nil && slices.Equal(t.given.rules, set.Rules()) && t.given.concerns == concerns {
+		return nil
+	}
+	t.given = nil // Until it is known to be so.
+	if err := t.setRules(set); err != nil {
 		return fmt.Errorf("running rules as %s: %w", accountName(t.account), err)
 	}
 	t.changed()
-	t.access.Need(permissionsOf(needs))
+	t.access.Need(permissionsOf(t.needs))
+	t.given = &given{set.Rules(), concerns}
 	return nil
 }
 
@@ -112,15 +232,15 @@ func permissionsOf(needs []rules.Need) []plan.Permission {
 	return out
 }
 
-// swap has the engine go over to other rules, or stay with those from before.
-func (t *tenant) swap(set *rules.Set, needs []rules.Need) error {
+// setRules has the engine go over to other rules, or stay with those from before.
+func (t *tenant) setRules(set *rules.Set) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
 		return nil // There is nobody left to carry them out.
 	}
 	before := t.set
-	t.set, t.large = set, nil
+	t.set, t.large = set, map[informer.Key]error{}
 	t.tally.Follow(set.IDs())
 	err := t.engine.Deny(t.denied())
 	if err == nil {
@@ -130,7 +250,7 @@ func (t *tenant) swap(set *rules.Set, needs []rules.Need) error {
 		t.set = before
 		return err
 	}
-	t.needs = needs
+	t.needs = set.Needs()
 	return nil
 }
 
@@ -139,91 +259,30 @@ func (t *tenant) judge(verdict access.Verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, shut := t.verdict, t.gate.err() != nil
-	t.verdict = verdict
-	t.say(before)
-	if t.account != (types.NamespacedName{}) {
-		t.gate.set(shutBy(verdict))
-	}
+	t.enter(verdict)
+	t.logVerdict(before)
 	if !t.ended {
-		t.obey(before, shut)
+		if verdict.Recreated { // What was read belongs to another account of the same name.
+			t.deny(t.refused(ErrUnreviewed))
+		}
+		t.deny(t.denied())
+		regained := func(p plan.Permission) bool { return !slices.Contains(verdict.Missing, p) }
+		if t.set != nil && t.gate.err() == nil && (shut || slices.ContainsFunc(before.Missing, regained)) {
+			// What was refused is tried again at once.
+			if err := t.engine.SetRules(t.set); err != nil {
+				t.log.Error("rules that may act again do not", "err", err)
+			}
+		}
 	}
 	t.changed()
 }
 
-// largeAgain is after how long a cache is tried again that took too much.
-const largeAgain = 10 * time.Minute
-
-// exceeded has the engine do without a cache for a while, because the caches of the account take too much.
-func (t *tenant) exceeded(limit int64, clock clock.Clock) func(informer.Key) {
-	set := func(key informer.Key, why error) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.large = maps.Clone(t.large); t.large == nil {
-			t.large = map[informer.Key]error{}
-		}
-		delete(t.large, key)
-		if why != nil {
-			t.large[key] = why
-		}
-		if !t.ended {
-			t.apply(t.denied())
-		}
-		t.changed()
+// enter goes by a verdict: nothing is sent as an account that is not there. The lock is held.
+func (t *tenant) enter(verdict access.Verdict) {
+	t.verdict = verdict
+	if t.account != (types.NamespacedName{}) {
+		t.gate.set(shutBy(verdict))
 	}
-	return func(key informer.Key) {
-		why := fmt.Errorf("%w: those of %s take more than %s; select less, or raise --account-cache-limit",
-			informer.ErrTooLarge, accountName(t.account), resource.NewQuantity(limit, resource.BinarySI))
-		t.log.Warn("a cache is dropped", "gvr", plan.ResourceName(key.GVR), "informer", key.String(), "err", why)
-		set(key, why)
-		select {
-		case <-clock.After(largeAgain):
-			set(key, nil)
-		case <-t.gone:
-		}
-	}
-}
-
-// obey has the engine go by a new verdict. The lock is held.
-func (t *tenant) obey(before access.Verdict, shut bool) {
-	if t.verdict.Recreated {
-		// What was read belongs to another account of the same name.
-		t.apply(t.refused(ErrUnreviewed))
-	}
-	t.apply(t.denied())
-	if t.set != nil && t.regained(before, shut) {
-		// What was refused is tried again at once.
-		if err := t.engine.SetRules(t.set); err != nil {
-			t.log.Error("rules that may act again do not", "err", err)
-		}
-	}
-}
-
-// Review implements [access.Asker]. It notes what the account lacks of what it was asked
-// for, as a watcher is not told of an answer that is the same as before: until then it
-// is not known of rules that are new.
-func (t *tenant) Review(ctx context.Context, permissions []plan.Permission) (access.Finding, error) {
-	found, err := t.reviewer.Review(ctx, permissions)
-	if err != nil {
-		return found, err //nolint:wrapcheck // It says what was asked.
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	reviewed := make(map[plan.Permission]bool, len(permissions))
-	for _, permission := range permissions {
-		reviewed[permission] = slices.Contains(found.Missing, permission)
-	}
-	if !maps.Equal(t.reviewed, reviewed) {
-		t.reviewed = reviewed
-		t.changed()
-	}
-	return found, nil
-}
-
-// known is what is known of the account.
-func (t *tenant) known() access.Verdict {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.verdict
 }
 
 // shutBy is why nothing may be sent as the account.
@@ -240,19 +299,132 @@ func shutBy(verdict access.Verdict) error {
 	}
 }
 
-// regained reports whether the account may do something again that it could not, as
-// when the gate was shut.
-func (t *tenant) regained(before access.Verdict, shut bool) bool {
-	if t.gate.err() != nil {
-		return false
+// logVerdict logs what has become of the rights, where that is news.
+func (t *tenant) logVerdict(before access.Verdict) {
+	now := t.verdict
+	switch {
+	case text(now.Account) != text(before.Account):
+		if now.Account != nil {
+			t.log.Warn("rules rest: they cannot act as their ServiceAccount", "err", now.Account)
+		} else {
+			t.log.Info("rules can act as their ServiceAccount again")
+		}
+	case !slices.Equal(now.Missing, before.Missing):
+		if len(now.Missing) > 0 {
+			texts := make([]string, len(now.Missing))
+			for i, permission := range now.Missing {
+				texts[i] = permission.String()
+			}
+			t.log.Warn("permissions are missing", "permissions", strings.Join(texts, ", "))
+		} else {
+			t.log.Info("no permission is missing any more")
+		}
+	case text(now.Unknown) != text(before.Unknown) && now.Unknown != nil:
+		t.log.Warn("cannot ask what rules may do", "err", now.Unknown)
 	}
-	lost := func(p plan.Permission) bool { return !slices.Contains(t.verdict.Missing, p) }
-	return shut || slices.ContainsFunc(before.Missing, lost)
 }
 
-// apply has the engine do without caches, where nobody else can be told of an error.
-func (t *tenant) apply(denied map[informer.Key]error) {
+// largeAgain is after how long a cache is tried again that took too much.
+const largeAgain = 10 * time.Minute
+
+// exceeded has the engine of a tenant do without a cache for a while, because the caches of the account take too much.
+func (o *Operator) exceeded(t *tenant, key informer.Key) {
+	set := func(why error) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if delete(t.large, key); why != nil {
+			t.large[key] = why
+		}
+		if !t.ended {
+			t.deny(t.denied())
+		}
+		t.changed()
+	}
+	why := fmt.Errorf("%w: those of %s take more than %s; select less, or raise --account-cache-limit",
+		informer.ErrTooLarge, accountName(t.account), resource.NewQuantity(o.options.Settings.AccountCache, resource.BinarySI))
+	t.log.Warn("a cache is dropped", "gvr", plan.ResourceName(key.GVR), "informer", key.String(), "err", why)
+	set(why)
+	select {
+	case <-o.options.Clock.After(largeAgain):
+		set(nil)
+	case <-t.gone:
+	}
+}
+
+// known is what is known of the account.
+func (t *tenant) known() access.Verdict {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.verdict
+}
+
+// deny has the engine do without caches, where nobody else can be told of an error.
+func (t *tenant) deny(denied map[informer.Key]error) {
 	if err := t.engine.Deny(denied); err != nil {
 		t.log.Error("caches could not be changed", "err", err)
 	}
+}
+
+// denied are the caches of the rules that may not be had, and why.
+func (t *tenant) denied() map[informer.Key]error {
+	if err := t.gate.err(); err != nil {
+		return t.refused(err)
+	}
+	out := map[informer.Key]error{}
+	maps.Copy(out, t.large)
+	for _, key := range t.caches() {
+		for _, missing := range t.verdict.Missing {
+			if reads(missing, key) {
+				out[key] = fmt.Errorf("%s may not %s", accountName(t.account), missing)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// refused denies all caches.
+func (t *tenant) refused(err error) map[informer.Key]error {
+	out := map[informer.Key]error{}
+	for _, key := range t.caches() {
+		out[key] = err
+	}
+	return out
+}
+
+// caches are those that the rules want, and those that stay in effect until the others
+// have their caches.
+func (t *tenant) caches() []informer.Key {
+	if t.set == nil {
+		return nil
+	}
+	all := map[informer.Key]bool{}
+	for _, set := range []*rules.Set{t.set, t.engine.Rules()} {
+		for _, selection := range slices.Concat(set.Selections(), set.Related()) {
+			all[selection] = true
+		}
+	}
+	return slices.Collect(maps.Keys(all))
+}
+
+// reads reports whether a cache cannot be filled, or kept, without a permission.
+func reads(p plan.Permission, key informer.Key) bool {
+	return (p.Verb == "list" || p.Verb == "watch") && p.Subresource == "" &&
+		p.Resource == key.GVR.GroupResource() && p.Namespace == key.Namespace &&
+		(p.Name == "" || key.FieldSelector == "metadata.name="+p.Name)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// accountName names an identity in messages.
+func accountName(account types.NamespacedName) string {
+	if account == (types.NamespacedName{}) {
+		return "dyncontroller itself"
+	}
+	return "ServiceAccount " + account.String()
 }

@@ -210,9 +210,9 @@ func TestJudgeAfterTheEnd(t *testing.T) {
 		late := k.tenant(shop("ann"))
 		stop()
 		list := plan.Permission{Verb: "list", Resource: apischema.GroupResource{Resource: "configmaps"}, Namespace: "shop"}
-		late.judge(access.Verdict{Known: true, UID: "u", Missing: []plan.Permission{list}})
-		late.judge(access.Verdict{Known: true, UID: "u"})
-		late.judge(access.Verdict{Known: true, UID: "v", Recreated: true})
+		late.judge(access.Verdict{Known: true, Finding: access.Finding{UID: "u", Missing: []plan.Permission{list}}})
+		late.judge(access.Verdict{Known: true, Finding: access.Finding{UID: "u"}})
+		late.judge(access.Verdict{Known: true, Recreated: true, Finding: access.Finding{UID: "v"}})
 		if err := late.setRules(load(t, paints("anns", "ann", "blue"))); err != nil {
 			t.Error(err)
 		}
@@ -283,7 +283,7 @@ func TestShutBy(t *testing.T) {
 	}{
 		"nothing known": {access.Verdict{}, ErrUnreviewed},
 		"there":         {access.Verdict{Known: true}, nil},
-		"gone":          {access.Verdict{Known: true, Account: gone}, gone},
+		"gone":          {access.Verdict{Known: true, Finding: access.Finding{Account: gone}}, gone},
 		"unknown since": {access.Verdict{Known: true, Unknown: gone}, nil},
 		"replaced":      {access.Verdict{Unknown: gone, Recreated: true}, ErrUnreviewed},
 	}

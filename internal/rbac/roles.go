@@ -4,8 +4,11 @@ package rbac
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -22,19 +25,40 @@ type Grant struct {
 	Needs []rules.Need
 }
 
-// name is that of all roles and bindings of the grant. A colon can be in no name of an
-// account or a namespace, so that two accounts never share one.
-func (g Grant) name() string {
-	if g.Account == (types.NamespacedName{}) {
-		return "dyncontroller-rules"
+// YAML writes the roles of all grants, each with its binding, as YAML documents. It is
+// empty where nothing is needed. No two grants are of one account.
+func YAML(grants []Grant) string {
+	var documents []string
+	sorted := slices.SortedFunc(slices.Values(grants), func(a, b Grant) int {
+		return cmp.Or(cmp.Compare(a.Account.Namespace, b.Account.Namespace), cmp.Compare(a.Account.Name, b.Account.Name))
+	})
+	for _, grant := range sorted {
+		// A colon can be in no name of an account or a namespace, so that two accounts never share a name.
+		name := "dyncontroller-rules"
+		if grant.Account != (types.NamespacedName{}) {
+			name = "dyncontroller:" + grant.Account.Namespace + ":" + grant.Account.Name
+		}
+		byNamespace := grant.rules()
+		for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) { // The role of the cluster is the first.
+			scope, within := "", "  namespace: "+scalar(namespace)+"\n"
+			if namespace == "" {
+				scope, within = "Cluster", ""
+			}
+			const head = "apiVersion: rbac.authorization.k8s.io/v1\nkind: %s%s\nmetadata:\n  name: %s\n%s"
+			var role strings.Builder
+			fmt.Fprintf(&role, head+"rules:\n", scope, "Role", scalar(name), within)
+			for _, r := range byNamespace[namespace] {
+				role.WriteString(r.yaml())
+			}
+			documents = append(documents, role.String())
+			if grant.Account != (types.NamespacedName{}) {
+				documents = append(documents, fmt.Sprintf(head+"roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %sRole\n  name: %s\n"+
+					"subjects:\n- kind: ServiceAccount\n  name: %s\n  namespace: %s\n",
+					scope, "RoleBinding", scalar(name), within, scope, scalar(name), scalar(grant.Account.Name), scalar(grant.Account.Namespace)))
+			}
+		}
 	}
-	return "dyncontroller:" + g.Account.Namespace + ":" + g.Account.Name
-}
-
-// role is what a grant takes in one namespace, or with an empty one in all of the cluster.
-type role struct {
-	namespace string
-	rules     []*rule
+	return strings.Join(documents, "---\n")
 }
 
 // rule is one of a role: all of its verbs on all of its resources.
@@ -43,134 +67,143 @@ type rule struct {
 	resources []string // with their subresource, sorted
 	names     []string // of objects, sorted, none for all; then there is one resource
 	verbs     []string
-	needed    map[string]map[string]bool // by verb, the rules that need it
+	needed    map[string][]string // by verb, the rules that need it, some more than once
 }
 
-// roles are those of the grant, the one of the cluster first.
-func (g Grant) roles() []role {
-	merged := map[string]map[string]*rule{} // by namespace and what may be merged
-	for object, verbs := range byObject(needed(g.Needs)) {
-		in := merged[object.namespace]
-		if in == nil {
-			in = map[string]*rule{}
-			merged[object.namespace] = in
-		}
-		key := object.mergeable(verbs)
-		if in[key] == nil {
-			in[key] = &rule{group: object.group, verbs: slices.SortedFunc(maps.Keys(verbs), compareVerbs), needed: map[string]map[string]bool{}}
-		}
-		in[key].add(object, verbs)
-	}
-	out := make([]role, 0, len(merged))
-	for _, namespace := range slices.Sorted(maps.Keys(merged)) {
-		one := role{namespace: namespace}
-		for _, r := range merged[namespace] {
-			one.rules = append(one.rules, r)
-		}
-		slices.SortFunc(one.rules, (*rule).compare)
-		out = append(out, one)
-	}
-	return out
-}
-
-// needed are the rights with the rules that need them, but for those that a wider one
-// includes: the rules need that one.
-func needed(needs []rules.Need) map[plan.Permission]map[string]bool {
+// rules are those of the grant by the namespace of their role, which is empty for that of the cluster.
+func (g Grant) rules() map[string][]*rule {
 	all := map[plan.Permission]bool{}
-	for _, need := range needs {
+	for _, need := range g.Needs {
 		all[need.Permission] = true
 	}
-	out := map[plan.Permission]map[string]bool{}
-	for _, need := range needs {
-		p := widest(need.Permission, all)
-		if out[p] == nil {
-			out[p] = map[string]bool{}
+	// What is needed of each object: the rules that need it, by verb. A right that a wider one includes is left out: the
+	// rules need that one.
+	objects := map[plan.Permission]map[string][]string{}
+	for _, need := range g.Needs {
+		anywhere, anyName := need.Permission, need.Permission
+		anywhere.Namespace, anyName.Name = "", ""
+		anything := anywhere
+		anything.Name = ""
+		object := need.Permission
+		for _, wider := range []plan.Permission{anyName, anywhere, anything} { // The widest is the last.
+			if all[wider] {
+				object = wider
+			}
+		}
+		verb := object.Verb
+		object.Verb = ""
+		if objects[object] == nil {
+			objects[object] = map[string][]string{}
 		}
 		for _, id := range need.Rules {
-			out[p][id.String()] = true
+			objects[object][verb] = append(objects[object][verb], id.String())
 		}
+	}
+	// Merged is what allows no more when it is in one rule: resources with the same verbs, or the objects of a resource.
+	merged := map[string]map[string]*rule{}
+	for object, needed := range objects {
+		resource := object.Resource.Resource
+		if object.Subresource != "" {
+			resource += "/" + object.Subresource
+		}
+		verbs := slices.SortedFunc(maps.Keys(needed), compareVerbs)
+		key := append([]string{object.Resource.Group}, verbs...)
+		if object.Name != "" {
+			key = append(key, "", resource)
+		}
+		if merged[object.Namespace] == nil {
+			merged[object.Namespace] = map[string]*rule{}
+		}
+		r := merged[object.Namespace][strings.Join(key, "\x00")]
+		if r == nil {
+			r = &rule{group: object.Resource.Group, verbs: verbs, needed: map[string][]string{}}
+			merged[object.Namespace][strings.Join(key, "\x00")] = r
+		}
+		r.resources = append(r.resources, resource)
+		if object.Name != "" {
+			r.names = append(r.names, object.Name)
+		}
+		for verb, rules := range needed {
+			r.needed[verb] = append(r.needed[verb], rules...)
+		}
+	}
+	out := map[string][]*rule{}
+	for namespace, rules := range merged {
+		for _, r := range rules {
+			slices.Sort(r.resources)
+			slices.Sort(r.names)
+			r.resources, r.names = slices.Compact(r.resources), slices.Compact(r.names)
+		}
+		out[namespace] = slices.SortedFunc(maps.Values(rules), func(a, b *rule) int {
+			return cmp.Or(cmp.Compare(a.group, b.group), slices.Compare(a.resources, b.resources), slices.Compare(a.names, b.names),
+				slices.CompareFunc(a.verbs, b.verbs, compareVerbs))
+		})
 	}
 	return out
-}
-
-// widest is the widest of all rights that includes the right.
-func widest(p plan.Permission, all map[plan.Permission]bool) plan.Permission {
-	everywhere, anyName := p, p
-	everywhere.Namespace, anyName.Name = "", ""
-	anything := everywhere
-	anything.Name = ""
-	for _, wider := range []plan.Permission{anything, everywhere, anyName} {
-		if all[wider] {
-			return wider
-		}
-	}
-	return p
-}
-
-// object is what verbs are about.
-type object struct{ namespace, group, resource, name string }
-
-// byObject are the verbs for each object, and the rules that need them.
-func byObject(needed map[plan.Permission]map[string]bool) map[object]map[string]map[string]bool {
-	out := map[object]map[string]map[string]bool{}
-	for p, of := range needed {
-		resource := p.Resource.Resource
-		if p.Subresource != "" {
-			resource += "/" + p.Subresource
-		}
-		on := object{namespace: p.Namespace, group: p.Resource.Group, resource: resource, name: p.Name}
-		if out[on] == nil {
-			out[on] = map[string]map[string]bool{}
-		}
-		out[on][p.Verb] = of
-	}
-	return out
-}
-
-// mergeable is the same for objects in a namespace that can be in one rule, without that
-// it allows more: resources with the same verbs, or the objects of a resource.
-func (o object) mergeable(verbs map[string]map[string]bool) string {
-	parts := append([]string{o.group}, slices.Sorted(maps.Keys(verbs))...)
-	if o.name != "" {
-		parts = append(parts, "", o.resource)
-	}
-	return strings.Join(parts, "\x00")
-}
-
-// add merges an object in, which has the same verbs.
-func (r *rule) add(o object, verbs map[string]map[string]bool) {
-	r.resources = with(r.resources, o.resource)
-	if o.name != "" {
-		r.names = with(r.names, o.name)
-	}
-	for verb, of := range verbs {
-		if r.needed[verb] == nil {
-			r.needed[verb] = map[string]bool{}
-		}
-		maps.Copy(r.needed[verb], of)
-	}
-}
-
-// with adds to a sorted list what is not in it.
-func with(sorted []string, one string) []string {
-	at, found := slices.BinarySearch(sorted, one)
-	if found {
-		return sorted
-	}
-	return slices.Insert(sorted, at, one)
-}
-
-func (r *rule) compare(other *rule) int {
-	return cmp.Or(
-		cmp.Compare(r.group, other.group),
-		slices.Compare(r.resources, other.resources),
-		slices.Compare(r.names, other.names),
-		slices.CompareFunc(r.verbs, other.verbs, compareVerbs),
-	)
 }
 
 // compareVerbs orders verbs as people write them: what reads, then what writes.
 func compareVerbs(a, b string) int {
 	usual := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 	return cmp.Or(cmp.Compare(slices.Index(usual, a), slices.Index(usual, b)), cmp.Compare(a, b))
+}
+
+// yaml begins with which rules need it: one line for all verbs that the same rules need.
+func (r *rule) yaml() string {
+	var who []string
+	verbs := map[string][]string{}
+	for _, verb := range r.verbs {
+		of := strings.Join(slices.Compact(slices.Sorted(slices.Values(r.needed[verb]))), ", ")
+		if verbs[of] == nil {
+			who = append(who, of)
+		}
+		verbs[of] = append(verbs[of], verb)
+	}
+	var out strings.Builder
+	for _, of := range who {
+		text := of
+		if len(who) > 1 {
+			text = strings.Join(verbs[of], ", ") + ": " + of
+		}
+		// A long line is broken between words, and goes on indented.
+		line := "#"
+		for word := range strings.FieldsSeq(text) {
+			if len(line) > len("#") && len(line)-len("# ")+1+len(word) > width {
+				out.WriteString(line + "\n")
+				line = "#  "
+			}
+			line += " " + word
+		}
+		out.WriteString(line + "\n")
+	}
+	out.WriteString("- apiGroups: " + list([]string{r.group}) + "\n  resources: " + list(r.resources) + "\n")
+	if len(r.names) > 0 {
+		out.WriteString("  resourceNames: " + list(r.names) + "\n")
+	}
+	return out.String() + "  verbs: " + list(r.verbs) + "\n"
+}
+
+// width is how long a line of a comment becomes where its words can be parted.
+const width = 100
+
+func list(words []string) string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = scalar(word)
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// plain is what every reader of YAML takes for the text that it is, but for the words
+// that some take for something else.
+var (
+	plain     = regexp.MustCompile(`^[a-z][a-z0-9./-]*(:[a-z0-9][a-z0-9.-]*)*$`)
+	ambiguous = regexp.MustCompile(`^(y|n|yes|no|on|off|true|false|null)$`)
+)
+
+func scalar(text string) string {
+	if plain.MatchString(text) && !ambiguous.MatchString(text) {
+		return text
+	}
+	return strconv.Quote(text)
 }

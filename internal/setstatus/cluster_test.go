@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // cluster takes merge patches of statuses as an API server does, with the uid and the
@@ -32,18 +33,18 @@ type cluster struct {
 	mu      sync.Mutex
 	version int
 	changes int // of what is wanted or seen
-	objects map[Set]*unstructured.Unstructured
-	lag     map[Set]*unstructured.Unstructured // what is seen instead
-	wanted  map[Set]Input
-	fails   map[Set]error
+	objects map[plan.Rule]*unstructured.Unstructured
+	lag     map[plan.Rule]*unstructured.Unstructured // what is seen instead
+	wanted  map[plan.Rule]Input
+	fails   map[plan.Rule]error
 	prunes  string   // a field of a status that is not stored
 	patches []string // what was sent that changed something, or failed
 }
 
-func newCluster(t *testing.T, sets ...Set) *cluster {
+func newCluster(t *testing.T, sets ...plan.Rule) *cluster {
 	c := &cluster{
-		t: t, version: 1, objects: map[Set]*unstructured.Unstructured{}, lag: map[Set]*unstructured.Unstructured{},
-		wanted: map[Set]Input{}, fails: map[Set]error{},
+		t: t, version: 1, objects: map[plan.Rule]*unstructured.Unstructured{}, lag: map[plan.Rule]*unstructured.Unstructured{},
+		wanted: map[plan.Rule]Input{}, fails: map[plan.Rule]error{},
 	}
 	for _, set := range sets {
 		c.create(set, "u")
@@ -52,7 +53,7 @@ func newCluster(t *testing.T, sets ...Set) *cluster {
 	return c
 }
 
-func (c *cluster) create(set Set, uid types.UID) {
+func (c *cluster) create(set plan.Rule, uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.version++
@@ -71,7 +72,7 @@ func (c *cluster) do(change func()) {
 }
 
 // want changes what is known of a set.
-func (c *cluster) want(set Set, change func(*Input)) {
+func (c *cluster) want(set plan.Rule, change func(*Input)) {
 	c.do(func() {
 		in := c.wanted[set]
 		in.Rules = slices.Clone(in.Rules)
@@ -100,12 +101,12 @@ func (c *cluster) snapshot() []Update {
 			},
 		})
 	}
-	slices.SortFunc(out, func(a, b Update) int { return strings.Compare(a.Set.Name, b.Set.Name) })
+	slices.SortFunc(out, func(a, b Update) int { return strings.Compare(a.Set.Set, b.Set.Set) })
 	return out
 }
 
 func (c *cluster) Resource(gvr schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	set := Set{Kind: "RuleSet"}
+	set := plan.Rule{Kind: "RuleSet"}
 	if gvr == v1alpha1.ClusterRuleSets() {
 		set.Kind = "ClusterRuleSet"
 	}
@@ -115,7 +116,7 @@ func (c *cluster) Resource(gvr schema.GroupVersionResource) dynamic.Namespaceabl
 type resource struct {
 	dynamic.NamespaceableResourceInterface
 	cluster *cluster
-	set     Set
+	set     plan.Rule
 }
 
 func (r resource) Namespace(namespace string) dynamic.ResourceInterface {
@@ -125,7 +126,7 @@ func (r resource) Namespace(namespace string) dynamic.ResourceInterface {
 
 func (r resource) Patch(_ context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	c, set := r.cluster, r.set
-	set.Name = name
+	set.Set = name
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if kind != types.MergePatchType || !slices.Equal(subresources, []string{"status"}) || options.FieldManager != "dyncontroller" {
@@ -155,7 +156,7 @@ func (r resource) Patch(_ context.Context, name string, kind types.PatchType, da
 }
 
 // patched stores a status, and nothing where it says so already.
-func (c *cluster) patched(set Set, patch map[string]any) *unstructured.Unstructured {
+func (c *cluster) patched(set plan.Rule, patch map[string]any) *unstructured.Unstructured {
 	after := c.objects[set].DeepCopy()
 	status, _ := after.Object["status"].(map[string]any)
 	if status == nil {
@@ -167,7 +168,7 @@ func (c *cluster) patched(set Set, patch map[string]any) *unstructured.Unstructu
 		}
 	}
 	after.Object["status"] = status
-	c.patches = append(c.patches, set.Name+" "+strings.Join(slices.Sorted(maps.Keys(patch)), ","))
+	c.patches = append(c.patches, set.Set+" "+strings.Join(slices.Sorted(maps.Keys(patch)), ","))
 	if cmp.Equal(c.objects[set].Object, after.Object) {
 		c.patches[len(c.patches)-1] += " for nothing"
 		return after

@@ -1,9 +1,14 @@
 package setstatus
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -46,7 +51,7 @@ const (
 	CleaningUp = "CleaningUp"
 )
 
-// Input is what is known of a set object. What is zero is well.
+// Input is what is known of a set object. A zero field means no problem.
 type Input struct {
 	// Generation is that of the object.
 	Generation int64
@@ -56,17 +61,17 @@ type Input struct {
 
 	// Account is the identity of the set.
 	Account types.NamespacedName
-	// Mistakes are why the set is refused; warnings and notes among them are not told.
+	// Mistakes are why the set is refused. Warnings and notes among them are left out of the status.
 	Mistakes document.Errors
-	// LastGood says that an earlier version of the set is in effect.
+	// LastGood means that an earlier version of the set is in effect.
 	LastGood bool
 	// NotAllowed is why the set may not do what it asks for.
 	NotAllowed error
 	// NoAccount is why nothing can be done as the account.
 	NoAccount error
-	// Unreviewed says that it is not known yet what the account may do.
+	// Unreviewed means that it is not known yet what the account may do.
 	Unreviewed bool
-	// Moving says that another account has still something under way for the set.
+	// Moving means that requests of another account for the set are still under way.
 	Moving bool
 	// Missing are the permissions that rules need and the account lacks. Those of rules
 	// of other sets are left out.
@@ -77,8 +82,8 @@ type Input struct {
 	Paused []limit.Pause
 	// NotRecorded is why the inventory of the set could not be written.
 	NotRecorded error
-	// Deleting says that the set is being deleted, and NotCleaned what keeps what its
-	// rules left from being cleaned up; nil while it is under way.
+	// Deleting means that the set is being deleted. NotCleaned is why the leftovers of its
+	// rules cannot be cleaned up; nil while the cleanup is under way.
 	Deleting   bool
 	NotCleaned error
 
@@ -88,84 +93,227 @@ type Input struct {
 	Warnings int
 }
 
-// Rule is a rule of a set, with what it did.
+// Rule is a rule of a set, with its counts.
 type Rule struct {
 	ID plan.Rule
 	Counts
-	Quarantined int64 // objects that are only tried now and then
-	Contested   int64 // objects on which somebody undoes what the rule does
+	Quarantined int64 // objects whose circuit breaker is open
+	Contested   int64 // objects on which another writer undoes what the rule does
 }
 
-// Compose returns what the status of a set is to say. It is pure. The inventory
-// and the pauses are those of the previous status, and so is the time of a condition whose status is the
+// Compose returns the status of a set. It is pure. It keeps the inventory
+// and the pauses of the previous status, and the transition time of a condition whose status is the
 // same.
+//
+// The conditions are Ready, and the others as far as they are true. kstatus goes by the first of
+// these: a problem that takes somebody is not to be waited for.
 func Compose(in Input) v1alpha1.Status {
-	missing := missingOf(in)
-	found := problems(in, missing)
-	out := v1alpha1.Status{
-		ObservedGeneration: in.Generation,
-		Inventory:          in.Previous.Inventory,
-		Paused:             in.Previous.Paused,
-		Rules:              ruleStatuses(in.Rules, missing),
+	out := v1alpha1.Status{ObservedGeneration: in.Generation, Inventory: in.Previous.Inventory, Paused: in.Previous.Paused}
+	// Of the missing permissions, those of the rules of the set count.
+	in.Missing = slices.DeleteFunc(slices.Clone(in.Missing), func(need rules.Need) bool {
+		return !slices.ContainsFunc(in.Rules, func(rule Rule) bool { return slices.Contains(need.Rules, rule.ID) })
+	})
+	add := func(kind string, status metav1.ConditionStatus, reason, message string) {
+		condition := metav1.Condition{
+			Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: in.Generation,
+			LastTransitionTime: metav1.NewTime(in.Now.UTC().Truncate(time.Second)), // As it is stored.
+		}
+		for _, before := range in.Previous.Conditions {
+			if before.Type == kind && before.Status == status && !before.LastTransitionTime.IsZero() {
+				condition.LastTransitionTime = before.LastTransitionTime
+			}
+		}
+		out.Conditions = append(out.Conditions, condition)
 	}
-	for _, condition := range conditions(in, found) {
-		out.Conditions = append(out.Conditions, since(condition, in))
-	}
-	return out
-}
-
-// since completes a condition.
-func since(condition metav1.Condition, in Input) metav1.Condition {
-	condition.ObservedGeneration = in.Generation
-	condition.LastTransitionTime = metav1.NewTime(in.Now.UTC().Truncate(time.Second)) // As it is stored.
-	for _, before := range in.Previous.Conditions {
-		if before.Type == condition.Type && before.Status == condition.Status && !before.LastTransitionTime.IsZero() {
-			condition.LastTransitionTime = before.LastTransitionTime
+	// summarize adds a condition with the reason of the first problem, and the messages of all.
+	summarize := func(kind string, status metav1.ConditionStatus, all []problem) {
+		var lines []string
+		for _, one := range all {
+			lines = append(lines, one.lines...)
+		}
+		if len(lines) > 0 {
+			add(kind, status, all[0].reason, bounded(strings.Join(lines, "\n"), longestMessage))
 		}
 	}
-	return condition
-}
-
-// ruleStatuses tells of each rule, and what it lacks.
-func ruleStatuses(all []Rule, missing []rules.Need) []v1alpha1.RuleStatus {
-	var out []v1alpha1.RuleStatus
-	for _, rule := range all {
+	all := problems(in)
+	if len(all) == 0 {
+		message := count(len(in.Rules), "rule") + " in effect"
+		if in.Warnings > 0 {
+			message += ", with " + count(in.Warnings, "warning") + " that validate tells"
+		}
+		add(Ready, metav1.ConditionTrue, Running, message)
+	}
+	summarize(Ready, metav1.ConditionFalse, all)
+	passes := func(p problem) bool { return p.passes }
+	summarize(Stalled, metav1.ConditionTrue, slices.DeleteFunc(slices.Clone(all), passes))
+	summarize(Reconciling, metav1.ConditionTrue, slices.DeleteFunc(all, func(p problem) bool { return !p.passes }))
+	for _, rule := range in.Rules {
 		status := v1alpha1.RuleStatus{
 			Name: rule.ID.Name, Matched: rule.Matched, Writes: rule.Writes, Errors: rule.Errors,
 			LastError: bounded(rule.LastError, longestError), Quarantined: rule.Quarantined, Contested: rule.Contested,
 		}
-		for _, need := range missing {
-			if needs(need, rule.ID) {
-				status.Missing = append(status.Missing, permission(need.Permission))
+		for _, need := range in.Missing {
+			if slices.Contains(need.Rules, rule.ID) {
+				p := need.Permission
+				status.Missing = append(status.Missing, v1alpha1.Permission{
+					Verb: p.Verb, Group: p.Resource.Group, Resource: p.Resource.Resource,
+					Subresource: p.Subresource, Namespace: p.Namespace, Name: p.Name,
+				})
 			}
 		}
-		out = append(out, status)
+		out.Rules = append(out.Rules, status)
 	}
 	return out
 }
 
-// needs reports whether a rule has a need.
-func needs(need rules.Need, rule plan.Rule) bool {
-	return slices.Contains(need.Rules, rule)
+// problem is one reason why a set is not ready.
+type problem struct {
+	reason string
+	passes bool     // by itself, without anybody doing something about it
+	lines  []string // of the message
 }
 
-// missingOf are the needs of rules of the set.
-func missingOf(in Input) []rules.Need {
-	var out []rules.Need
+// problems lists all problems of a set, the most important first. A set that is being deleted
+// has no other.
+func problems(in Input) []problem {
+	var out []problem
+	add := func(reason string, passes bool, lines ...string) {
+		if len(lines) > 0 {
+			for i, line := range lines {
+				lines[i] = bounded(line, longestLine)
+			}
+			out = append(out, problem{reason, passes, lines})
+		}
+	}
+	fail := func(reason string, passes bool, prefix string, err error) {
+		if err != nil {
+			add(reason, passes, prefix+text(err))
+		}
+	}
+	if in.Deleting {
+		fail(CleaningUp, false, "what the rules have left cannot be cleaned up: ", cmp.Or(in.NoAccount, in.NotCleaned))
+		if len(out) == 0 {
+			add(CleaningUp, true, "what the rules have left is being cleaned up")
+		}
+		return out
+	}
+
+	var mistakes []string
+	for _, mistake := range in.Mistakes.Of(document.Mistake) {
+		mistakes = append(mistakes, withoutPosition(mistake).Error())
+	}
+	mistakes = most(mistakes)
+	if len(mistakes) > 0 && in.LastGood {
+		mistakes = append(mistakes, "the version before stays in effect")
+	}
+	add(Refused, false, mistakes...)
+	fail(NotAllowed, false, "", in.NotAllowed)
+	fail(NoServiceAccount, false, "", in.NoAccount)
+
+	add(Degraded, false, most(lacks(in))...)
+
+	var pauses []string
+	for _, pause := range in.Paused {
+		pauses = append(pauses, fmt.Sprintf("rule %s is paused: %s", pause.Rule.Name, pause))
+	}
+	add(Paused, false, most(pauses)...)
+
+	// What the API server does not have, or refuses, takes somebody. Other errors of caches pass.
+	var refused, failing, syncing []string
+	for _, cache := range in.Caches {
+		line := fmt.Sprintf("cannot list or watch %s: %s", cache.Key, text(cache.Err))
+		switch err := cache.Err; {
+		case err == nil && !cache.Synced:
+			syncing = append(syncing, "listing "+cache.Key.String())
+		case err == nil:
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err), apierrors.IsUnauthorized(err),
+			apierrors.IsMethodNotSupported(err), apierrors.IsBadRequest(err), errors.Is(err, informer.ErrTooLarge):
+			refused = append(refused, line)
+		default:
+			failing = append(failing, line)
+		}
+	}
+	add(Unreachable, false, most(refused)...)
+	add(Unreachable, true, most(failing)...)
+	fail(NotRecorded, true, "rules wait until the inventory is written: ", in.NotRecorded)
+	if in.Unreviewed && in.NoAccount == nil {
+		add(Syncing, true, "it is not known yet what "+in.Account.String()+" may do")
+	}
+	if in.Moving {
+		add(Syncing, true, "requests of the ServiceAccount that the set had before are under way")
+	}
+	add(Syncing, true, most(syncing)...)
+	return out
+}
+
+// lacks names each missing permission with the rules that need it.
+func lacks(in Input) []string {
+	var out []string
 	for _, need := range in.Missing {
+		var names []string
 		for _, rule := range in.Rules {
-			if needs(need, rule.ID) {
-				out = append(out, need)
-				break
+			if slices.Contains(need.Rules, rule.ID) {
+				names = append(names, rule.ID.Name)
 			}
 		}
+		line := "rule " + names[0]
+		if len(names) > 1 {
+			line = "rules " + strings.Join(most(names), ", ")
+		}
+		line += fmt.Sprintf(" may not %s", need.Permission)
+		if in.Account.Name != "" {
+			line += " (as " + in.Account.String() + ")"
+		}
+		out = append(out, line)
 	}
 	return out
 }
 
-func permission(p plan.Permission) v1alpha1.Permission {
-	return v1alpha1.Permission{
-		Verb: p.Verb, Group: p.Resource.Group, Resource: p.Resource.Resource,
-		Subresource: p.Subresource, Namespace: p.Namespace, Name: p.Name,
+const (
+	// maxLines is how many lines of a kind a message has.
+	maxLines = 10
+	// These limits are in bytes. The API server accepts 32768 characters for a message.
+	longestError   = 512
+	longestLine    = 2 << 10
+	longestMessage = 32 << 10
+)
+
+// most keeps as many lines as somebody reads, and counts the others.
+func most(lines []string) []string {
+	if len(lines) <= maxLines {
+		return lines
 	}
+	return append(lines[:maxLines:maxLines], fmt.Sprintf("and %d more", len(lines)-maxLines))
+}
+
+// text is the message of an error in one short line, empty for none.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return bounded(strings.Join(strings.Fields(err.Error()), " "), longestError)
+}
+
+// withoutPosition leaves out the lines of a file that nobody has seen.
+func withoutPosition(err *document.Error) *document.Error {
+	return &document.Error{Path: err.Path, Message: err.Message, Hint: err.Hint}
+}
+
+// bounded cuts a text to a number of bytes, between two characters, with a mark. The result is
+// valid UTF-8.
+func bounded(text string, limit int) string {
+	const mark = "..."
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:max(limit-len(mark), 0)], "") + mark
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }

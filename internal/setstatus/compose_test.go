@@ -114,7 +114,7 @@ func TestComposeConditions(t *testing.T) {
 		"paused": {
 			reason: "Somebody has to look, and is told what to do then.",
 			change: func(in *Input) {
-				in.Paused = []limit.Pause{{Rule: ruleA, Objects: 3, Of: 30, Limit: "10%", Per: "10m"}}
+				in.Paused = []limit.Pause{{Rule: ruleA, Pause: v1alpha1.Pause{Objects: 3, Of: 30, Limit: "10%", Per: "10m"}}}
 			},
 			want: []string{
 				"Ready=False Paused: rule a is paused: " + pausedText,

@@ -15,16 +15,17 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // TestWriterSends holds what goes over the wire.
 func TestWriterSends(t *testing.T) {
 	type request struct{ Method, Path, Query, Type, Body string }
 	for name, tc := range map[string]struct {
-		set  Set
+		set  plan.Rule
 		path string
 	}{
-		"in a namespace": {guard, "/apis/dyncontroller.dev/v1alpha1/namespaces/shop/rulesets/guard/status"},
+		"in a namespace": {ofShop, "/apis/dyncontroller.dev/v1alpha1/namespaces/shop/rulesets/guard/status"},
 		"cluster-wide":   {overall, "/apis/dyncontroller.dev/v1alpha1/clusterrulesets/overall/status"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +35,7 @@ func TestWriterSends(t *testing.T) {
 				got <- request{r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Get("Content-Type"), string(body)}
 				w.Header().Set("Content-Type", "application/json")
 				_ = json.NewEncoder(w).Encode(map[string]any{
-					"apiVersion": "dyncontroller.dev/v1alpha1", "kind": tc.set.Kind, "metadata": map[string]any{"name": tc.set.Name, "resourceVersion": "8"},
+					"apiVersion": "dyncontroller.dev/v1alpha1", "kind": tc.set.Kind, "metadata": map[string]any{"name": tc.set.Set, "resourceVersion": "8"},
 				})
 			}))
 			defer server.Close()

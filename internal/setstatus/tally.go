@@ -2,17 +2,22 @@ package setstatus
 
 import (
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/workers"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
-// Counts are what is known of one rule.
+// Counts are the numbers of one rule.
 type Counts struct {
 	// Matched is the number of objects for which the condition holds now, whether the
 	// rule could act on them or not.
@@ -21,15 +26,13 @@ type Counts struct {
 	Writes int64
 	// Errors is the number of objects on which the rule fails now.
 	Errors int64
-	// LastError is what one of them failed with. It stays the same as long as that one
+	// LastError is the error of one of them. It stays that of the same object while that
 	// fails, so that many failures do not take turns.
 	LastError string
 }
 
-// Tally counts what one engine does, by rule. An engine is given it as Observer, and
-// its methods Looked, Concluded and Forgot as the options of these names. It is safe
-// for concurrent use, and holds an entry for each object on which a rule matches or
-// fails. Each call takes time that grows with the rules of its object alone.
+// Tally counts what one engine does, by rule. It is safe for concurrent use, and holds an entry for
+// each object on which a rule matches or fails. The time of each call grows with the rules of its object alone.
 type Tally struct {
 	engine.NopObserver
 	revision func() uint64
@@ -46,14 +49,31 @@ var _ engine.Observer = (*Tally)(nil)
 // object lists the rules that match an object, and those that fail on it, each once.
 type object struct{ matched, failing []*sum }
 
-// NewTally returns a tally that follows no rule. Each change gets a revision, which is to
-// be greater each time; it is asked for under the lock of the tally.
+// sum is what is known of one rule.
+type sum struct {
+	Counts
+
+	rule    plan.Rule
+	noted   Counts    // as of the last revision
+	failing []failure // some of the objects on which it fails now, at most maxSamples; LastError is of the first
+}
+
+type failure struct {
+	key  engine.Key
+	text string
+}
+
+// maxSamples is the number of failing objects of a rule whose errors are kept.
+const maxSamples = 8
+
+// NewTally returns a tally that follows no rule. Each change gets a revision. Revision must return
+// a greater one each time; it is called under the lock of the tally.
 func NewTally(revision func() uint64) *Tally {
 	return &Tally{revision: revision, changed: map[plan.Rule]uint64{}, rules: map[plan.Rule]*sum{}, objects: map[engine.Key]object{}}
 }
 
-// Follow says which rules there are from now on. The others are forgotten, and what
-// is told of them from now on is ignored. It is called before the engine gets them.
+// Follow sets the rules that are counted from now on. The others are forgotten, and later events
+// about them are ignored. It is called before the engine gets the rules.
 func (t *Tally) Follow(rules []plan.Rule) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,21 +81,21 @@ func (t *Tally) Follow(rules []plan.Rule) {
 	t.rules = make(map[plan.Rule]*sum, len(rules))
 	for _, rule := range rules {
 		if t.rules[rule] = before[rule]; t.rules[rule] == nil {
-			t.rules[rule] = &sum{set: rule.OfSet(), failing: map[engine.Key]string{}}
+			t.rules[rule] = &sum{rule: rule}
 		}
 	}
-	for rule, known := range before {
-		if known.gone = t.rules[rule] == nil; known.gone {
-			delete(t.changed, known.set)
+	for rule := range before {
+		if t.rules[rule] == nil {
+			delete(t.changed, rule.OfSet())
 		}
 	}
-	gone := func(known *sum) bool { return known.gone }
+	gone := func(known *sum) bool { return t.rules[known.rule] != known }
 	for key, of := range t.objects {
 		t.store(key, object{slices.DeleteFunc(of.matched, gone), slices.DeleteFunc(of.failing, gone)})
 	}
 }
 
-// Counts returns what is known of a rule, nothing where it is not followed.
+// Counts returns the counts of a rule, zero where it is not followed.
 func (t *Tally) Counts(rule plan.Rule) Counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +106,7 @@ func (t *Tally) Counts(rule plan.Rule) Counts {
 	return known.Counts
 }
 
-// Changed returns the revision of the last change of what is known of the rules of a set,
+// Changed returns the revision of the last change of the counts of a set's rules,
 // 0 for none.
 func (t *Tally) Changed(set plan.Rule) uint64 {
 	t.mu.Lock()
@@ -94,42 +114,38 @@ func (t *Tally) Changed(set plan.Rule) uint64 {
 	return t.changed[set]
 }
 
-// note has a change told. The lock is held.
-func (t *Tally) note(known *sum) { t.changed[known.set] = t.revision() }
+// note gives the counts of rules a revision if they have changed. The lock is held.
+func (t *Tally) note(rules ...*sum) {
+	for _, known := range rules {
+		if known.noted != known.Counts {
+			known.noted = known.Counts
+			t.changed[known.rule.OfSet()] = t.revision()
+		}
+	}
+}
 
-// Looked is told of each evaluation. Rules that have no say about the object any more
+// Looked implements [engine.Observer]. Rules that do not select the object any more
 // are not among the decisions.
 func (t *Tally) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 	key := keyOf(snapshot)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of, now := t.objects[key], t.scratch[:0]
-	for _, known := range of.matched {
-		known.marked = true
-	}
 	for _, decision := range decisions {
-		if !holds(decision.Outcome) {
-			continue
-		}
-		known := t.rules[decision.Rule]
-		switch {
-		case known == nil:
-			continue
-		case known.marked:
-			known.marked = false // It matched before.
+		switch decision.Outcome {
+		case plan.Matched, plan.Waiting, plan.Withheld, plan.Refused: // The condition holds.
+			if known := t.rules[decision.Rule]; known != nil {
+				known.Matched++
+				now = append(now, known)
+			}
 		default:
-			known.Matched++
-			t.note(known)
 		}
-		now = append(now, known)
 	}
 	for _, known := range of.matched {
-		if known.marked {
-			known.marked = false
-			known.Matched--
-			t.note(known)
-		}
+		known.Matched--
 	}
+	t.note(of.matched...)
+	t.note(now...)
 	of.matched, t.scratch = append(of.matched[:0], now...), now
 	if len(of.failing) > 0 {
 		decided := make(map[*sum]bool, len(decisions))
@@ -137,34 +153,38 @@ func (t *Tally) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 			decided[t.rules[decision.Rule]] = true
 		}
 		of.failing = slices.DeleteFunc(of.failing, func(known *sum) bool {
-			if decided[known] {
-				return false
+			if !decided[known] {
+				t.recovers(known, key)
 			}
-			known.recovers(key)
-			t.note(known)
-			return true
+			return !decided[known]
 		})
 	}
 	t.store(key, of)
 }
 
-// Concluded is told what could not be done for an object, each time that rules have
-// looked at it. What is only out of date is tried again at once, and does not count; nor
-// does waiting for other writes, or for the inventory, of which the status has a condition.
-func (t *Tally) Concluded(key engine.Key, failures []engine.Failure) {
+// Concluded implements [engine.Observer].
+// A conflict is tried again at once, and does not count. Neither does
+// waiting for other writes, or for the inventory, which has a condition in the status.
+func (t *Tally) Concluded(key engine.Key, failures []guard.Failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	texts := map[*sum]string{}
 	for _, failure := range failures {
-		if failure.Err == nil || write.Classify(failure.Err) == write.Stale || passes(failure.Err) {
+		waits := func(why error) bool { return errors.Is(failure.Err, why) }
+		if failure.Err == nil || write.Classify(failure.Err) == write.Stale ||
+			slices.ContainsFunc([]error{guard.ErrUnrecorded, limit.ErrBusy, limit.ErrUncounted, limit.ErrUnknown, workers.ErrCrowded}, waits) {
 			continue
 		}
 		if len(failure.Rules) == 0 {
-			return // No rule has come to look, so nothing is known that was not before.
+			return // No rule was evaluated, so nothing new is known.
+		}
+		text := failure.Err.Error()
+		if mistake, is := errors.AsType[*document.Error](failure.Err); is {
+			text = strings.Replace(text, mistake.Error(), withoutPosition(mistake).Error(), 1)
 		}
 		for _, rule := range failure.Rules {
 			if known := t.rules[rule]; known != nil {
-				texts[known] = bounded(unplaced(failure.Err), longestError)
+				texts[known] = bounded(text, longestError)
 			}
 		}
 	}
@@ -173,40 +193,60 @@ func (t *Tally) Concluded(key engine.Key, failures []engine.Failure) {
 		return
 	}
 	before := of.failing
-	of.failing = make([]*sum, 0, len(texts))
+	of.failing = slices.AppendSeq(make([]*sum, 0, len(texts)), maps.Keys(texts))
+	for _, known := range of.failing {
+		known.fails(key, texts[known])
+	}
 	for _, known := range before {
 		if _, still := texts[known]; still {
-			known.marked = true
+			known.Errors-- // It was counted before.
+			t.note(known)
 		} else {
-			known.recovers(key)
-			t.note(known)
+			t.recovers(known, key)
 		}
 	}
-	for known, text := range texts {
-		if known.fails(key, text) {
-			t.note(known)
-		}
-		of.failing = append(of.failing, known)
-	}
+	t.note(of.failing...)
 	t.store(key, of)
 }
 
-func passes(err error) bool {
-	waits := func(why error) bool { return errors.Is(err, why) }
-	return slices.ContainsFunc([]error{engine.ErrUnrecorded, engine.ErrBusy, engine.ErrUncounted, workers.ErrCrowded}, waits)
+// fails counts an object. The error that is shown stays that of the same object while that fails.
+func (s *sum) fails(key engine.Key, text string) {
+	s.Errors++
+	i := slices.IndexFunc(s.failing, func(one failure) bool { return one.key == key })
+	switch {
+	case i >= 0:
+		s.failing[i].text = text
+	case len(s.failing) < maxSamples:
+		s.failing = append(s.failing, failure{key, text})
+	}
+	s.LastError = s.failing[0].text
 }
 
-// Forgot is told that the engine remembers nothing of an object any more.
+// recovers forgets the error of an object. If no other error is known although other objects
+// fail, the text stays until one of them fails again. The lock is held.
+func (t *Tally) recovers(s *sum, key engine.Key) {
+	s.Errors--
+	s.failing = slices.DeleteFunc(s.failing, func(one failure) bool { return one.key == key })
+	switch {
+	case s.Errors == 0:
+		s.LastError = ""
+	case len(s.failing) > 0:
+		s.LastError = s.failing[0].text
+	}
+	t.note(s)
+}
+
+// Forgot implements [engine.Observer].
 func (t *Tally) Forgot(key engine.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, known := range t.objects[key].matched {
+	of := t.objects[key]
+	for _, known := range of.matched {
 		known.Matched--
-		t.note(known)
 	}
-	for _, known := range t.objects[key].failing {
-		known.recovers(key)
-		t.note(known)
+	t.note(of.matched...)
+	for _, known := range of.failing {
+		t.recovers(known, key)
 	}
 	delete(t.objects, key)
 }
@@ -226,7 +266,7 @@ func (t *Tally) Wrote(operation plan.Operation, class write.Class) {
 	}
 }
 
-// store keeps what is known of an object. The lock is held.
+// store keeps the entry of an object. The lock is held.
 func (t *Tally) store(key engine.Key, of object) {
 	if len(of.matched)+len(of.failing) == 0 {
 		delete(t.objects, key)
@@ -235,17 +275,7 @@ func (t *Tally) store(key engine.Key, of object) {
 	t.objects[key] = of
 }
 
-// holds reports whether the condition of a rule holds that came to this outcome.
-func holds(outcome plan.Outcome) bool {
-	switch outcome {
-	case plan.Matched, plan.Waiting, plan.Withheld, plan.Refused:
-		return true
-	default:
-		return false
-	}
-}
-
-// keyOf is the key by which the engine knows the object of a snapshot.
+// keyOf is the engine's key of the object of a snapshot.
 func keyOf(snapshot rules.Snapshot) engine.Key {
 	object := snapshot.Identity()
 	key := engine.Key{GVR: snapshot.GVR, Namespace: object.Namespace, Name: object.Name}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -42,7 +43,7 @@ func look(tally *Tally, name string, outcomes map[plan.Rule]plan.Outcome) {
 
 // fail tells a tally that a rule fails on a pod.
 func fail(tally *Tally, name string, rule plan.Rule, text string) {
-	tally.Concluded(pod(name), []engine.Failure{{Rules: []plan.Rule{rule}, Err: errors.New(text)}})
+	tally.Concluded(pod(name), []guard.Failure{{Rules: []plan.Rule{rule}, Err: errors.New(text)}})
 }
 
 func newTally() *Tally {
@@ -78,7 +79,7 @@ func TestTally(t *testing.T) {
 			reason: "Who sees the object does not see the lines that it was read as.",
 			do: func(tally *Tally) {
 				wrong := &document.Error{File: "RuleSet shop/guard", Line: 30, Column: 28, Path: "spec.rules[0].when", Message: "no", Hint: "yes"}
-				tally.Concluded(pod("x"), []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: fmt.Errorf("trying: %w", wrong)}})
+				tally.Concluded(pod("x"), []guard.Failure{{Rules: []plan.Rule{ruleA}, Err: fmt.Errorf("trying: %w", wrong)}})
 			},
 			a: Counts{Errors: 1, LastError: "trying: spec.rules[0].when: no; yes"},
 		},
@@ -127,7 +128,7 @@ func TestTally(t *testing.T) {
 				gone.UID = "old"
 				tally.Looked(rules.Snapshot{GVR: pods, Gone: plan.Object{GVR: pods, Namespace: "shop", Name: "x", UID: "old"}},
 					[]plan.Decision{{Rule: ruleA, Outcome: plan.Skipped}})
-				tally.Concluded(gone, []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: errors.New("no")}})
+				tally.Concluded(gone, []guard.Failure{{Rules: []plan.Rule{ruleA}, Err: errors.New("no")}})
 				tally.Forgot(gone)
 			},
 			a: Counts{Matched: 1}, b: Counts{Matched: 1},
@@ -181,26 +182,26 @@ func TestTally(t *testing.T) {
 		"out of date": {
 			reason: "A conflict is a matter of course.",
 			do: func(tally *Tally) {
-				tally.Concluded(pod("x"), []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: stale}, {Rules: []plan.Rule{ruleA}}})
+				tally.Concluded(pod("x"), []guard.Failure{{Rules: []plan.Rule{ruleA}, Err: stale}, {Rules: []plan.Rule{ruleA}}})
 			},
 		},
 		"unrecorded": {
 			reason: "It waits for the inventory, and the condition says what is wrong with that.",
 			do: func(tally *Tally) {
-				err := fmt.Errorf("no: %w", engine.ErrUnrecorded)
-				tally.Concluded(pod("x"), []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: err}})
+				err := fmt.Errorf("no: %w", guard.ErrUnrecorded)
+				tally.Concluded(pod("x"), []guard.Failure{{Rules: []plan.Rule{ruleA}, Err: err}})
 			},
 		},
 		"busy": {
 			reason: "It waits for a moment, for other writes.",
 			do: func(tally *Tally) {
-				tally.Concluded(pod("x"), []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: engine.ErrBusy}})
+				tally.Concluded(pod("x"), []guard.Failure{{Rules: []plan.Rule{ruleA}, Err: limit.ErrBusy}})
 			},
 		},
 		"paused": {
 			reason: "What a paused rule does not do is undone until somebody has looked.",
 			do: func(tally *Tally) {
-				tally.Concluded(pod("x"), []engine.Failure{{Rules: []plan.Rule{ruleA}, Err: &limit.PausedError{}}})
+				tally.Concluded(pod("x"), []guard.Failure{{Rules: []plan.Rule{ruleA}, Err: &limit.PausedError{}}})
 			},
 			a: Counts{Errors: 1, LastError: (&limit.PausedError{}).Error()},
 		},
@@ -208,7 +209,7 @@ func TestTally(t *testing.T) {
 			reason: "Where the object could not be read, rules have not looked.",
 			do: func(tally *Tally) {
 				fail(tally, "x", ruleA, "no")
-				tally.Concluded(pod("x"), []engine.Failure{{Err: errors.New("cannot read")}})
+				tally.Concluded(pod("x"), []guard.Failure{{Err: errors.New("cannot read")}})
 			},
 			a: Counts{Errors: 1, LastError: "no"},
 		},

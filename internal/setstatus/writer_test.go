@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +14,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // pass lets time of the bubble pass.
@@ -57,19 +61,19 @@ func (c *cluster) write(t *testing.T) (*Writer, *bytes.Buffer) {
 }
 
 var (
-	guard   = Set{"RuleSet", "shop", "guard"}
-	overall = Set{"ClusterRuleSet", "", "overall"}
+	ofShop  = plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: "guard"}
+	overall = plan.Rule{Kind: "ClusterRuleSet", Namespace: "", Set: "overall"}
 )
 
 const soon = 250 * time.Millisecond
 
 func TestWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, guard, overall)
-		c.objects[guard].Object["status"] = map[string]any{"inventory": []any{map[string]any{"rule": "a"}}, "paused": []any{map[string]any{"rule": "b"}}, "counted": []any{map[string]any{"rule": "b"}}, "later": "kept"}
+		c := newCluster(t, ofShop, overall)
+		c.objects[ofShop].Object["status"] = map[string]any{"inventory": []any{map[string]any{"rule": "a"}}, "paused": []any{map[string]any{"rule": "b"}}, "counted": []any{map[string]any{"rule": "b"}}, "later": "kept"}
 		w, log := c.write(t)
 		c.expect(0, "What has no status gets one.", "guard conditions,observedGeneration,rules", "overall conditions,observedGeneration,rules")
-		if status := c.objects[guard].Object["status"].(map[string]any); status["inventory"] == nil || status["paused"] == nil || status["counted"] == nil || status["later"] != "kept" {
+		if status := c.objects[ofShop].Object["status"].(map[string]any); status["inventory"] == nil || status["paused"] == nil || status["counted"] == nil || status["later"] != "kept" {
 			t.Errorf("what is not ours is lost: %v", status)
 		}
 		c.expect(time.Hour, "A quiet cluster has no writes.")
@@ -78,14 +82,14 @@ func TestWriter(t *testing.T) {
 		}
 		c.expect(time.Minute, "Nor has it any for nothing.")
 
-		c.want(guard, func(in *Input) { in.Caches = unsyncedPods() })
+		c.want(ofShop, func(in *Input) { in.Caches = unsyncedPods() })
 		w.Nudge()
 		c.expect(100*time.Millisecond, "A burst is waited for.")
 		c.expect(soon, "Conditions are told at once.", "guard conditions")
-		c.want(guard, func(in *Input) { in.Caches = nil })
+		c.want(ofShop, func(in *Input) { in.Caches = nil })
 		w.Nudge()
 		c.expect(soon, "And again at once.", "guard conditions")
-		c.want(guard, func(in *Input) { in.Rules = nil })
+		c.want(ofShop, func(in *Input) { in.Rules = nil })
 		w.Nudge()
 		c.expect(soon, "What is not there any more goes.", "guard conditions,rules")
 		if log.Len() > 0 {
@@ -98,11 +102,11 @@ func unsyncedPods() []informer.Status { return []informer.Status{{Key: informer.
 
 func TestWriterCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, guard)
+		c := newCluster(t, ofShop)
 		w, _ := c.write(t)
 		c.sent(time.Minute)
 		count := func() {
-			c.want(guard, func(in *Input) { in.Rules[0].Matched++ })
+			c.want(ofShop, func(in *Input) { in.Rules[0].Matched++ })
 			w.Nudge()
 		}
 		count()
@@ -114,10 +118,10 @@ func TestWriterCounters(t *testing.T) {
 		c.expect(0, "More have to wait, for ten seconds.")
 		c.expect(2*time.Second, "Then they are one write.", "guard rules")
 		count()
-		c.want(guard, func(in *Input) { in.NotRecorded = errors.New("no") })
+		c.want(ofShop, func(in *Input) { in.NotRecorded = errors.New("no") })
 		w.Nudge()
 		c.expect(soon, "They come along with what is urgent.", "guard conditions,rules")
-		c.want(guard, func(in *Input) { in.Rules[0].Errors++ })
+		c.want(ofShop, func(in *Input) { in.Rules[0].Errors++ })
 		c.expect(21*time.Second, "Nobody has to say that they change.", "guard rules")
 	})
 }
@@ -126,35 +130,35 @@ func TestWriterCounters(t *testing.T) {
 // show it yet.
 func TestWriterLags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, guard)
-		old := c.objects[guard]
-		c.do(func() { c.lag[guard] = old })
+		c := newCluster(t, ofShop)
+		old := c.objects[ofShop]
+		c.do(func() { c.lag[ofShop] = old })
 		w, log := c.write(t)
 		c.expect(0, "It is written.", "guard conditions,observedGeneration,rules")
 		w.Nudge()
 		c.expect(time.Minute, "It is known to be written.")
-		c.want(guard, func(in *Input) { in.Generation = 2 })
+		c.want(ofShop, func(in *Input) { in.Generation = 2 })
 		w.Nudge()
 		c.expect(soon, "The next write goes on from the last.", "guard conditions,observedGeneration")
 		c.do(func() { // Somebody else writes, and all is seen.
-			delete(c.lag, guard)
-			c.objects[guard] = c.objects[guard].DeepCopy()
+			delete(c.lag, ofShop)
+			c.objects[ofShop] = c.objects[ofShop].DeepCopy()
 			c.version++
-			c.objects[guard].SetResourceVersion(strconv.Itoa(c.version))
-			delete(c.objects[guard].Object["status"].(map[string]any), "conditions")
+			c.objects[ofShop].SetResourceVersion(strconv.Itoa(c.version))
+			delete(c.objects[ofShop].Object["status"].(map[string]any), "conditions")
 		})
 		w.Nudge()
 		c.expect(soon, "What somebody takes away comes back.", "guard conditions")
 		c.do(func() { // Somebody else writes, and it is not seen yet.
-			c.lag[guard] = c.objects[guard]
-			c.objects[guard] = c.objects[guard].DeepCopy()
+			c.lag[ofShop] = c.objects[ofShop]
+			c.objects[ofShop] = c.objects[ofShop].DeepCopy()
 			c.version++
-			c.objects[guard].SetResourceVersion(strconv.Itoa(c.version))
+			c.objects[ofShop].SetResourceVersion(strconv.Itoa(c.version))
 		})
-		c.want(guard, func(in *Input) { in.Generation = 3 })
+		c.want(ofShop, func(in *Input) { in.Generation = 3 })
 		w.Nudge()
 		c.expect(soon, "A newer object is not overwritten.", "guard fails")
-		c.do(func() { delete(c.lag, guard) })
+		c.do(func() { delete(c.lag, ofShop) })
 		c.expect(2*time.Second, "It is tried again soon.", "guard conditions,observedGeneration")
 		if log.Len() > 0 {
 			t.Errorf("a conflict is no news: %s", log)
@@ -164,8 +168,8 @@ func TestWriterLags(t *testing.T) {
 
 func TestWriterFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, guard, overall)
-		c.fails[guard] = errors.New("connection refused")
+		c := newCluster(t, ofShop, overall)
+		c.fails[ofShop] = errors.New("connection refused")
 		w, log := c.write(t)
 		c.expect(0, "One does not hold up the other.", "guard fails", "overall conditions,observedGeneration,rules")
 		for range 600 {
@@ -178,32 +182,32 @@ func TestWriterFails(t *testing.T) {
 		if got := strings.Count(log.String(), "cannot write the status of a set"); got != 1 || !strings.Contains(log.String(), "connection refused") {
 			t.Errorf("it is logged %d times:\n%s", got, log)
 		}
-		c.do(func() { c.fails[guard] = errors.New("etcd is slow") })
+		c.do(func() { c.fails[ofShop] = errors.New("etcd is slow") })
 		c.sent(2 * time.Minute)
 		if got := strings.Count(log.String(), "cannot write"); got != 2 {
 			t.Errorf("another cause is news, it is logged %d times:\n%s", got, log)
 		}
-		c.do(func() { delete(c.fails, guard) })
+		c.do(func() { delete(c.fails, ofShop) })
 		c.expect(time.Minute, "It recovers.", "guard conditions,observedGeneration,rules")
 	})
 }
 
 func TestWriterGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, guard)
+		c := newCluster(t, ofShop)
 		w, log := c.write(t)
 		c.sent(time.Minute)
 		c.do(func() {
-			c.lag[guard] = c.objects[guard]
-			delete(c.objects, guard)
+			c.lag[ofShop] = c.objects[ofShop]
+			delete(c.objects, ofShop)
 		})
-		c.want(guard, func(in *Input) { in.Generation = 2 })
+		c.want(ofShop, func(in *Input) { in.Generation = 2 })
 		w.Nudge()
 		c.expect(soon, "It is gone, but nobody has told.", "guard fails")
-		c.create(guard, "v")
-		c.do(func() { delete(c.lag, guard) })
+		c.create(ofShop, "v")
+		c.do(func() { delete(c.lag, ofShop) })
 		c.expect(2*time.Second, "Another of the name is another.", "guard conditions,observedGeneration,rules")
-		c.do(func() { delete(c.wanted, guard) })
+		c.do(func() { delete(c.wanted, ofShop) })
 		w.Nudge()
 		c.expect(time.Minute, "What is not wanted is left alone.")
 		if len(w.known) > 0 || log.Len() > 0 {
@@ -215,13 +219,13 @@ func TestWriterGone(t *testing.T) {
 // TestWriterPruned holds that what an old CRD does not store is not sent for ever.
 func TestWriterPruned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, guard)
+		c := newCluster(t, ofShop)
 		c.prunes = "rules"
 		w, _ := c.write(t)
 		c.expect(time.Minute, "It is tried once more.", "guard conditions,observedGeneration,rules", "guard rules for nothing")
 		w.Nudge()
 		c.expect(time.Hour, "Then it is known.")
-		c.want(guard, func(in *Input) { in.Generation = 2 })
+		c.want(ofShop, func(in *Input) { in.Generation = 2 })
 		w.Nudge()
 		c.expect(time.Minute, "Something else is sent.", "guard conditions,observedGeneration,rules", "guard rules for nothing")
 	})
@@ -230,7 +234,7 @@ func TestWriterPruned(t *testing.T) {
 // TestWriterLeadsAgain holds that who leads anew trusts nothing but what is there.
 func TestWriterLeadsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, guard)
+		c := newCluster(t, ofShop)
 		w := NewWriter(c, c.snapshot, clock.RealClock{}, slog.New(slog.DiscardHandler))
 		for _, want := range [][]string{{"guard conditions,observedGeneration,rules"}, nil, {"guard rules"}} {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -243,9 +247,32 @@ func TestWriterLeadsAgain(t *testing.T) {
 			c.expect(time.Minute, "Nothing is written while somebody else leads.")
 			if want == nil {
 				c.do(func() {
-					delete(c.objects[guard].Object["status"].(map[string]any), "rules")
+					delete(c.objects[ofShop].Object["status"].(map[string]any), "rules")
 				})
 			}
 		}
 	})
+}
+
+// TestStatusIsWhole holds that each field of a status is known to be composed, or to be the inventory's, and each of a
+// rule to be a counter or not.
+func TestStatusIsWhole(t *testing.T) {
+	fields := func(of reflect.Type) []string {
+		var out []string
+		for field := range of.Fields() {
+			out = append(out, field.Name)
+		}
+		return out
+	}
+	for name, pair := range map[string]struct {
+		got  reflect.Type
+		want []string
+	}{
+		"status": {reflect.TypeFor[v1alpha1.Status](), []string{"ObservedGeneration", "Conditions", "Rules", "Inventory", "Paused", "Counted"}},
+		"rule":   {reflect.TypeFor[v1alpha1.RuleStatus](), []string{"Name", "Matched", "Writes", "Errors", "LastError", "Quarantined", "Contested", "Missing"}},
+	} {
+		if diff := cmp.Diff(pair.want, fields(pair.got)); diff != "" {
+			t.Errorf("a field of a %s that the writer does not know (-known +there):\n%s", name, diff)
+		}
+	}
 }

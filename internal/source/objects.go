@@ -1,21 +1,35 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"unicode"
 
+	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -24,19 +38,19 @@ import (
 type Objects struct {
 	log       *slog.Logger
 	informers *informer.Set
-	news      chan struct{} // has a value when something has changed
+	changed   chan struct{} // has a value when something has changed
 
-	mu   sync.Mutex
-	said map[informer.Key]string               // what was logged since the last change; guarded by mu
-	read map[*unstructured.Unstructured]Object // what the last List made of the objects in the caches; guarded by mu
+	mu     sync.Mutex
+	logged map[informer.Key]string               // the error that was logged since the last success; guarded by mu
+	read   map[*unstructured.Unstructured]Object // the objects of the last List, by those of the caches; guarded by mu
 }
 
 // NewObjects returns the set objects that a client shows. Nothing is read before
 // [Objects.Run].
 func NewObjects(client dynamic.Interface, log *slog.Logger) *Objects {
-	o := &Objects{log: log, news: make(chan struct{}, 1), said: map[informer.Key]string{}}
-	// What goes wrong is told here, with what to do about it.
-	o.informers = informer.NewSet(client, told{o}, slog.New(slog.DiscardHandler)).Lasting()
+	o := &Objects{log: log, changed: make(chan struct{}, 1), logged: map[informer.Key]string{}}
+	// The handler logs errors, with advice, so the informers log nothing.
+	o.informers = informer.NewSet(client, handler{o}, slog.New(slog.DiscardHandler), informer.Options{Lasting: true})
 	return o
 }
 
@@ -44,7 +58,7 @@ func NewObjects(client dynamic.Interface, log *slog.Logger) *Objects {
 // cannot be listed or watched, it tries again until they can, as when their CRDs are
 // installed later.
 func (o *Objects) Run(ctx context.Context) error {
-	if err := o.informers.Want(kindsOfSets()); err != nil {
+	if err := o.informers.Want([]informer.Key{keyOf(spec.KindClusterRuleSet), keyOf(spec.KindRuleSet)}); err != nil {
 		return fmt.Errorf("watching the rule sets in the cluster: %w", err)
 	}
 	<-ctx.Done()
@@ -56,16 +70,15 @@ func (o *Objects) Run(ctx context.Context) error {
 // listed for the first time, and when they cannot be watched any more. Many changes may
 // be one value.
 //
-// What does not count is a change of no more than what a status tells, but for its
-// inventory and its pauses: the echo of our own writes makes no work.
-func (o *Objects) Changed() <-chan struct{} { return o.news }
+// A change of the status alone does not count, except for its
+// inventory and its pauses: our own writes cause no work.
+func (o *Objects) Changed() <-chan struct{} { return o.changed }
 
-// Synced reports whether both kinds have been listed: only then does it mean that a set
-// is gone when it is not there. It stays true while they cannot be watched.
+// Synced reports whether both kinds have been listed: only then a missing set does not
+// exist. It stays true while they cannot be watched.
 func (o *Objects) Synced() bool {
 	states := o.informers.Status()
-	return len(states) == len(kindsOfSets()) &&
-		!slices.ContainsFunc(states, func(s informer.Status) bool { return !s.Synced })
+	return len(states) == len(kinds()) && !slices.ContainsFunc(states, func(s informer.Status) bool { return !s.Synced })
 }
 
 // Trouble is why the objects cannot be listed or watched now, and what to do about it;
@@ -95,86 +108,111 @@ func advised(key informer.Key, err error) error {
 }
 
 // List returns the objects that have been seen so far, sorted by kind, namespace and
-// name. Only those are read that the last List has not read.
+// name. It parses only objects that the last List has not parsed.
 func (o *Objects) List() []Object {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var out []Object
 	before := o.read
 	o.read = make(map[*unstructured.Unstructured]Object, len(before))
-	for _, key := range kindsOfSets() {
+	for _, kind := range kinds() {
+		key := keyOf(kind)
 		for _, name := range o.informers.Names(key) {
 			found := o.informers.View(key, name.Namespace, name.Name).Object
 			if found == nil {
 				continue
 			}
-			one, known := before[found] // What a cache has of an object is never changed, but replaced.
+			one, known := before[found] // The caches never change an object, they replace it.
 			if !known {
-				one = objectOf(kindOf(key), found)
+				one = objectOf(kind, found)
 			}
 			o.read[found] = one
 			out = append(out, one)
 		}
 	}
-	slices.SortFunc(out, func(a, b Object) int { return a.compare(b.Key) })
-	return out
+	return inOrder(out)
 }
 
-// kindsOfSets are what is listed and watched.
-func kindsOfSets() []informer.Key {
-	return []informer.Key{{GVR: v1alpha1.ClusterRuleSets()}, {GVR: v1alpha1.RuleSets()}}
-}
-
-func kindOf(key informer.Key) string {
-	if key.GVR == v1alpha1.ClusterRuleSets() {
-		return spec.KindClusterRuleSet
+// List reads the objects that a client shows, sorted by kind, namespace and name.
+func List(ctx context.Context, client dynamic.Interface) ([]Object, error) {
+	var out []Object
+	for _, kind := range kinds() {
+		key := keyOf(kind)
+		found, err := client.Resource(key.GVR).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, advised(key, err)
+		}
+		for i := range found.Items {
+			out = append(out, objectOf(kind, &found.Items[i]))
+		}
 	}
-	return spec.KindRuleSet
+	return inOrder(out), nil
 }
 
-// told is told by the informers.
-type told struct{ *Objects }
+func inOrder(all []Object) []Object {
+	slices.SortFunc(all, func(a, b Object) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// kinds are those of the objects.
+func kinds() []string { return []string{spec.KindClusterRuleSet, spec.KindRuleSet} }
+
+func keyOf(kind string) informer.Key { return informer.Key{GVR: v1alpha1.ResourceOf(kind)} }
+
+// handler receives the events of the informers.
+type handler struct{ *Objects }
 
 // Changed implements [informer.Handler].
-func (t told) Changed(event informer.Event) {
-	t.hear(event.Key, nil)
-	if matters(event.Before, event.After) {
-		t.tell()
+func (h handler) Changed(event informer.Event) {
+	h.forget(event.Key)
+	if event.Before == nil || event.After == nil || !reflect.DeepEqual(withoutStatus(event.Before), withoutStatus(event.After)) {
+		h.notify()
 	}
+}
+
+// withoutStatus returns an object without its status, but for the inventory and the pauses, and
+// without the metadata that every write changes. A change of the spec shows in the generation.
+func withoutStatus(object map[string]any) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	delete(metadata, "resourceVersion")
+	delete(metadata, "managedFields")
+	status, _ := object["status"].(map[string]any)
+	return map[string]any{"metadata": metadata, "inventory": status["inventory"], "paused": status["paused"]}
 }
 
 // Synced implements [informer.Handler].
-func (t told) Synced(key informer.Key) {
-	t.hear(key, nil)
-	t.tell()
+func (h handler) Synced(key informer.Key) {
+	h.forget(key)
+	h.notify()
 }
 
 // Troubled implements [informer.Handler].
-func (t told) Troubled(key informer.Key, err error) {
+func (h handler) Troubled(key informer.Key, err error) {
 	err = advised(key, err)
-	if t.hear(key, err) {
-		t.log.Error("cannot read the rule sets in the cluster", "gvr", plan.ResourceName(key.GVR), "err", err)
-		t.tell()
+	h.mu.Lock()
+	known := h.logged[key] == err.Error()
+	h.logged[key] = err.Error()
+	h.mu.Unlock()
+	if !known {
+		h.log.Error("cannot read the rule sets in the cluster", "gvr", plan.ResourceName(key.GVR), "err", err)
+		h.notify()
 	}
 }
 
-// hear notes how things stand, and reports whether that is trouble which was not told.
-func (o *Objects) hear(key informer.Key, err error) (news bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err == nil {
-		delete(o.said, key)
-		return false
-	}
-	news = o.said[key] != err.Error()
-	o.said[key] = err.Error()
-	return news
+// forget has the next error logged again.
+func (h handler) forget(key informer.Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.logged, key)
 }
 
-// tell never blocks.
-func (o *Objects) tell() {
+// notify never blocks.
+func (h handler) notify() {
 	select {
-	case o.news <- struct{}{}:
+	case h.changed <- struct{}{}:
 	default:
 	}
 }
@@ -191,6 +229,186 @@ func (k Key) String() string {
 	return plan.Rule{Kind: k.Kind, Namespace: k.Namespace, Set: k.Name}.SetName()
 }
 
-func (k Key) compare(other Key) int {
-	return cmp.Or(cmp.Compare(k.Kind, other.Kind), cmp.Compare(k.Namespace, other.Namespace), cmp.Compare(k.Name, other.Name))
+// Object is a set object as the cluster has it.
+type Object struct {
+	Key
+	UID             types.UID
+	ResourceVersion string
+	Generation      int64
+	// Deleting means that it has a deletionTimestamp, Finalizer that it has our finalizer.
+	Deleting, Finalizer bool
+	// Status is empty where it cannot be read.
+	Status v1alpha1.Status
+	// Annotations are shared: read only.
+	Annotations map[string]string
+	// LostNull is where the author wrote a null that the object does not have, such as
+	// "spec.rules[0].when"; empty for nowhere.
+	LostNull string
+	// Document is the object, to be compiled as a file is. It has nothing but
+	// apiVersion, kind, name, namespace and spec, and is the same for the same of these,
+	// byte for byte. The name of the file is that of the set, "RuleSet shop/guard".
+	// Nobody has seen its lines, so a mistake is shown by its path.
+	Document document.File
+	// Resources are those that it names, each once. They are shared: read only.
+	Resources []apischema.GroupVersionResource
 }
+
+// objectOf reads an object. It keeps nothing of it that may be changed.
+func objectOf(kind string, u *unstructured.Unstructured) Object {
+	key := Key{Kind: kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+	file := DocumentOf(key, u.Object)
+	sets, _ := spec.Parse([]document.File{file}, key.Namespace)
+	return Object{
+		Key: key, UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(),
+		Deleting:  u.GetDeletionTimestamp() != nil,
+		Finalizer: slices.Contains(u.GetFinalizers(), v1alpha1.Finalizer),
+		Status:    v1alpha1.StatusOf(u), Annotations: u.GetAnnotations(), LostNull: lostNull(u),
+		Document: file, Resources: appendResources(nil, sets),
+	}
+}
+
+// lostNull returns where a null was lost on its way into the cluster, such as
+// "spec.rules[0].when", and empty for nowhere. A client-side apply sends a patch, which
+// cannot set a field to null, and the API server drops a null that the schema does not
+// allow. A file with an empty condition is refused. In an object the condition would be gone, and
+// the rule would match everything.
+//
+// The annotation of kubectl has what was applied. It only counts where it is
+// equal to the object but for nulls. Otherwise somebody has changed the object since by other
+// means.
+func lostNull(u *unstructured.Unstructured) string {
+	text := u.GetAnnotations()[corev1.LastAppliedConfigAnnotation]
+	var applied map[string]any
+	if !strings.Contains(text, "null") || utiljson.Unmarshal([]byte(text), &applied) != nil {
+		return ""
+	}
+	if first, equal := compareNulls(applied["spec"], u.Object["spec"], "spec"); equal {
+		return first
+	}
+	return ""
+}
+
+// compareNulls reports whether two values are equal but for fields that are null, and where the first null is that was
+// applied and is not stored.
+func compareNulls(applied, stored any, path string) (first string, equal bool) {
+	switch applied := applied.(type) {
+	case map[string]any:
+		now, isMap := stored.(map[string]any)
+		equal = isMap
+		for key, value := range now {
+			equal = equal && (value == nil || applied[key] != nil)
+		}
+		for _, key := range slices.Sorted(maps.Keys(applied)) {
+			at := path + "." + key
+			value, there := now[key]
+			if applied[key] == nil {
+				if !there {
+					first = cmp.Or(first, at)
+				}
+				continue
+			}
+			within, same := compareNulls(applied[key], value, at)
+			first, equal = cmp.Or(first, within), equal && same
+		}
+		return first, equal
+	case []any:
+		now, isList := stored.([]any)
+		equal = isList && len(now) == len(applied)
+		for i := 0; equal && i < len(applied); i++ {
+			var within string
+			within, equal = compareNulls(applied[i], now[i], fmt.Sprintf("%s[%d]", path, i))
+			first = cmp.Or(first, within)
+		}
+		return first, equal
+	default:
+		return "", reflect.DeepEqual(applied, stored)
+	}
+}
+
+const (
+	// maxDocument is more than the parser accepts. It bounds an object that would become
+	// very large as YAML.
+	maxDocument = 1 << 20
+	// maxNesting is more than the parser accepts, too.
+	maxNesting = 100
+)
+
+// DocumentOf returns the document of a set object. The object is compiled as
+// if it had been written to a file: numbers keep their types, and every string is
+// quoted, so that none reads as another type.
+func DocumentOf(key Key, object map[string]any) document.File {
+	metadata := map[string]any{"name": key.Name}
+	if key.Namespace != "" {
+		metadata["namespace"] = key.Namespace
+	}
+	fields := map[string]any{"apiVersion": spec.APIVersion, "kind": key.Kind, "metadata": metadata}
+	if value, there := object["spec"]; there {
+		fields["spec"] = value
+	}
+	var text strings.Builder
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	_ = encoder.Encode((&nodes{}).of(fields, 0)) // It refuses only values that nodes never have, such as invalid UTF-8.
+	// The parser refuses invisible characters that are not escaped. All of them are within double quotes.
+	var out bytes.Buffer
+	for _, r := range text.String() {
+		if r == '\n' || unicode.IsPrint(r) {
+			out.WriteRune(r)
+		} else {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return document.File{Name: key.String(), Data: out.Bytes()}
+}
+
+// nodes makes YAML nodes of JSON values. Size is about that of the text so far.
+type nodes struct{ size int }
+
+func (n *nodes) of(value any, depth int) *yaml.Node {
+	n.size += 2 * depth
+	full := func() bool { return depth > maxNesting || n.size > maxDocument }
+	switch v := value.(type) {
+	case map[string]any:
+		out := &yaml.Node{Kind: yaml.MappingNode}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if full() {
+				break
+			}
+			name := n.of(key, 0)
+			if simpleKey.MatchString(key) && !ambiguousKey.MatchString(key) {
+				name.Style = 0
+			}
+			out.Content = append(out.Content, name, n.of(v[key], depth+1))
+		}
+		return out
+	case []any:
+		out := &yaml.Node{Kind: yaml.SequenceNode}
+		for i := 0; i < len(v) && !full(); i++ {
+			out.Content = append(out.Content, n.of(v[i], depth+1))
+		}
+		return out
+	case string:
+		n.size += len(v)
+		return &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: strings.ToValidUTF8(v, "\ufffd")}
+	case nil:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}
+	case float64:
+		mantissa, exponent, scientific := strings.Cut(strconv.FormatFloat(v, 'g', -1, 64), "e")
+		if !strings.Contains(mantissa, ".") {
+			mantissa += ".0" // Without a point it would be an integer, or a text to some readers of YAML.
+		}
+		if scientific {
+			mantissa += "e" + exponent
+		}
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: mantissa}
+	default:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v)}
+	}
+}
+
+// simpleKey matches keys that need no quotes, but for those that ambiguousKey matches: some readers of YAML
+// take these for another type.
+var (
+	simpleKey    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+	ambiguousKey = regexp.MustCompile(`^(?i:y|yes|on|n|no|off|true|false|null)$`)
+)

@@ -284,6 +284,24 @@ func TestObjectsChanged(t *testing.T) {
 	}
 }
 
+// TestList holds that who lists the objects once has those that a watch shows, and all or none of them.
+func TestList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newAPI()
+		server.put(guardKey, unchanged)
+		server.put(clusterA, unchanged)
+		objects, _ := follow(t, server)
+		got, err := List(t.Context(), server)
+		if diff := cmp.Diff(objects.List(), got); err != nil || len(got) != 2 || diff != "" {
+			t.Errorf("got %v (-watch +list):\n%s", err, diff)
+		}
+		server.fail("RuleSet", apierrors.NewForbidden(v1alpha1.RuleSets().GroupResource(), "", errors.New("no")))
+		if got, err := List(t.Context(), server); len(got) > 0 || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "grant it these rights") {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
 // TestObjectsComeAndGo holds that many changes are told as one.
 func TestObjectsComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

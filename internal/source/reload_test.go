@@ -260,11 +260,11 @@ func TestWaitForWriters(t *testing.T) {
 		longest time.Duration
 	}{
 		"Written": {
-			reason: "Somebody writes.", longest: calm,
+			reason: "Somebody writes.", longest: quietInPlace,
 			events: []fsnotify.Event{{Name: "/d/r.yaml", Op: fsnotify.Write}},
 		},
 		"WrittenAndTouched": {
-			reason: "What comes afterwards does not cut it short.", longest: calm,
+			reason: "What comes afterwards does not cut it short.", longest: quietInPlace,
 			events: []fsnotify.Event{{Name: "/d/r.yaml", Op: fsnotify.Write}, {Name: "/d/r.yaml", Op: fsnotify.Chmod}},
 		},
 		"Renamed": {
@@ -280,9 +280,9 @@ func TestWaitForWriters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fake := clocktesting.NewFakeClock(time.Now())
-			pause, events := debounce{clock: fake, careful: !tc.hasty}, make(chan fsnotify.Event)
-			over, tick := make(chan bool), make(chan time.Time)
-			go func() { over <- wait(t.Context(), &directories{events: events}, tick, &pause) }()
+			events, over, tick := make(chan fsnotify.Event), make(chan bool), make(ticks)
+			w := &watcher{clock: fake, careful: !tc.hasty, events: events, ticker: tick}
+			go func() { over <- w.wait(t.Context()) }()
 			for _, event := range tc.events {
 				events <- event
 			}
@@ -299,14 +299,21 @@ func TestWaitForWriters(t *testing.T) {
 	}
 }
 
+// ticks is a ticker that a test steps.
+type ticks chan time.Time
+
+func (t ticks) C() <-chan time.Time { return t }
+func (t ticks) Stop()               {}
+
 // TestWaitIsNotCutShort holds that a poll does not read what is being written.
 func TestWaitIsNotCutShort(t *testing.T) {
 	t.Parallel()
 	fake := clocktesting.NewFakeClock(time.Now())
-	pause, tick := debounce{clock: fake, careful: true}, make(chan time.Time)
-	pause.event(calm, latest)
+	tick := make(ticks)
+	w := &watcher{clock: fake, careful: true, ticker: tick}
+	w.event(quietInPlace, longestInPlace)
 	over := make(chan bool)
-	go func() { over <- wait(t.Context(), &directories{}, tick, &pause) }()
+	go func() { over <- w.wait(t.Context()) }()
 	for range 2 { // The second is received when the first is dealt with.
 		select {
 		case tick <- fake.Now():
@@ -314,7 +321,7 @@ func TestWaitIsNotCutShort(t *testing.T) {
 			t.Fatal("it is read all the same")
 		}
 	}
-	fake.Step(calm)
+	fake.Step(quietInPlace)
 	if !<-over {
 		t.Error("it is time to look")
 	}

@@ -95,7 +95,7 @@ func TestLookAsks(t *testing.T) {
 					schemas.catalog, schemas.news = shops(t, step.schema), true
 				}
 				var told []string
-				files.look(t.Context(), files.read(), func(set *rules.Set, err error) {
+				files.reload(t.Context(), files.parse(files.read()), func(set *rules.Set, err error) {
 					if set != nil {
 						told = append(told, "set")
 					}

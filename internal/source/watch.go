@@ -19,185 +19,72 @@ const (
 	quiet = 100 * time.Millisecond
 	// longest bounds the wait in a directory that never comes to rest.
 	longest = time.Second
-	// calm and latest are the same for rule files that are written in place: half of
+	// quietInPlace and longestInPlace are the same for rule files that are written in place: half of
 	// one may read as one with fewer rules.
-	calm   = time.Second
-	latest = 10 * time.Second
-	// poll finds what no notification tells: network file systems, links far
+	quietInPlace   = time.Second
+	longestInPlace = 10 * time.Second
+	// poll finds changes without a notification: network file systems, links far
 	// away, a queue of the kernel that overflowed.
 	poll = 10 * time.Second
 )
 
 // Watch reads the files again whenever they may have changed, until the context
 // is done. If they have, it calls changed with the new set, or with the error
-// of [Files.Load]. It starts with a look, since a change may have come between
-// Load and Watch. Contents count once they have been read twice and were the same, or
-// a file that is just being put in place of another would be taken for gone.
+// of [Files.Load]. It starts with a read, since a change may have come between
+// Load and Watch. Contents count once two reads have found the same. Otherwise
+// a file that is just being replaced would be taken for gone.
 //
-// It asks the schemas too, and calls changed where they have news. Where rules that
-// were right do not fit them, there is an error and a set: the same rules, by what
-// the options say alone. Nothing takes them out of effect, and nothing goes by what
-// is known no longer to be so.
+// It asks the schemas too, and calls changed when they have changed. Where rules that
+// were valid do not fit them, changed gets an error and a set: the same rules, compiled with
+// the schemas of the options alone. So the rules stay in effect, and use nothing of
+// a schema that is out of date.
 func (f *Files) Watch(ctx context.Context, clock clock.WithTicker, log *slog.Logger, changed func(*rules.Set, error)) {
-	directories := newDirectories(log)
-	defer directories.close()
-	ticker := clock.NewTicker(poll)
-	defer ticker.Stop()
-	pause := debounce{clock: clock, careful: true}
-	defer pause.stop()
-	before := f.seen
+	w := newWatcher(clock, log)
+	defer w.close()
+	w.careful = true
+	before := f.loaded
 	for {
 		contents := f.read()
-		now := f.outlined(contents).of
-		steady := !directories.watch(wantedDirectories(contents)) && now == before
+		now := f.parse(contents)
+		steady := !w.watch(directoriesOf(contents)) && now == before
 		if !steady {
-			pause.event(quiet, longest)
+			w.event(quiet, longest)
 		}
-		if steady || now == f.seen {
-			f.look(ctx, contents, changed)
+		if steady || now == f.loaded {
+			f.reload(ctx, now, changed)
 		}
 		before = now
-		if !wait(ctx, directories, ticker.C(), &pause) {
+		if !w.wait(ctx) {
 			return
 		}
 	}
 }
 
-// look tells of what has become of the contents, or of what is known of their
-// objects.
-func (f *Files) look(ctx context.Context, contents []content, changed func(*rules.Set, error)) {
-	known, news := f.options.Schemas, false
+// reload calls changed if the contents or their schemas have changed.
+func (f *Files) reload(ctx context.Context, now *parsed, changed func(*rules.Set, error)) {
+	known, otherSchemas := f.options.Schemas, false
 	if f.schemas != nil {
-		known, news = f.schemas.Ask(ctx, f.outlined(contents).named)
+		known, otherSchemas = f.schemas.Ask(ctx, now.resources)
 	}
-	if f.outlined(contents).of != f.seen {
-		changed(f.load(contents, known))
+	if now != f.loaded {
+		changed(f.load(now, known))
 		return
 	}
-	if !news {
+	if !otherSchemas {
 		return
 	}
-	set, err := f.compile(contents, known)
+	set, err := f.compile(now, known)
 	if err == nil {
-		f.sound = true
-	} else if f.sound {
-		set, _ = f.compile(contents, f.options.Schemas)
+		f.valid = true
+	} else if f.valid {
+		set, _ = f.compile(now, f.options.Schemas)
 	}
 	changed(set, err)
 }
 
-// wait returns when it is time to look again, false when it never will be.
-func wait(ctx context.Context, directories *directories, tick <-chan time.Time, pause *debounce) bool {
-	for {
-		select {
-		case <-ctx.Done():
-			return false
-		case event := <-directories.events:
-			if pause.careful && event.Has(fsnotify.Write) && isRuleFile(filepath.Base(event.Name)) {
-				pause.event(calm, latest)
-			} else {
-				pause.event(quiet, longest)
-			}
-		case err := <-directories.errors:
-			directories.log.Warn("some changes of rule files may have been missed", "err", err)
-			pause.event(quiet, longest)
-		case <-pause.over():
-			pause.stop()
-			return true
-		case <-tick:
-			if pause.over() == nil { // Something is under way otherwise.
-				return true
-			}
-		}
-	}
-}
-
-// debounce turns a burst of events into one. The zero value with a clock waits
-// for the first event.
-type debounce struct {
-	clock   clock.WithTicker
-	careful bool // of rule files that are being written
-	first   time.Time
-	until   time.Time // the burst that began with the first event is over
-	timer   clock.Timer
-}
-
-// event starts the wait, or prolongs it: there must be rest for a while, unless the burst
-// has lasted for too long. What another event has asked for is not cut short.
-func (d *debounce) event(rest, most time.Duration) {
-	now := d.clock.Now()
-	if d.timer == nil {
-		d.first, d.until = now, now
-	}
-	over := now.Add(rest)
-	if end := d.first.Add(most); end.Before(over) {
-		over = end
-	}
-	if !over.After(d.until) {
-		return
-	}
-	d.stop()
-	d.until, d.timer = over, d.clock.NewTimer(over.Sub(now))
-}
-
-// over is ready once the burst is.
-func (d *debounce) over() <-chan time.Time {
-	if d.timer == nil {
-		return nil
-	}
-	return d.timer.C()
-}
-
-func (d *debounce) stop() {
-	if d.timer != nil {
-		d.timer.Stop()
-		d.timer = nil
-	}
-}
-
-// directories are what the kernel notifies about. Files themselves are not
-// watched: an editor replaces them, and the notification stays with the old.
-type directories struct {
-	log     *slog.Logger
-	watcher *fsnotify.Watcher // nil where the kernel notifies of nothing
-	events  <-chan fsnotify.Event
-	errors  <-chan error
-}
-
-// newDirectories always returns something that can be waited for.
-func newDirectories(log *slog.Logger) *directories {
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		log.Warn("rule files are only polled", "every", poll.String(), "err", err)
-		return &directories{log: log}
-	}
-	return &directories{log: log, watcher: watcher, events: watcher.Events, errors: watcher.Errors}
-}
-
-// watch goes over to the directories that are wanted. It reports whether one is
-// new: what changed there before is not known.
-func (d *directories) watch(wanted []string) (news bool) {
-	if d.watcher == nil {
-		return false
-	}
-	watched := d.watcher.WatchList()
-	for _, directory := range watched {
-		if !slices.Contains(wanted, directory) {
-			// It may be gone, and with it the watch.
-			_ = d.watcher.Remove(directory)
-		}
-	}
-	for _, directory := range wanted {
-		// What cannot be watched is polled.
-		err := d.watcher.Add(directory)
-		news = news || err == nil && !slices.Contains(watched, directory)
-	}
-	return news
-}
-
-// wantedDirectories are those in which a change of the contents shows: of the paths, and those that links lead to, as
-// in a mounted ConfigMap.
-func wantedDirectories(contents []content) []string {
+// directoriesOf lists the directories in which a change of the contents shows: of the paths, and those that links
+// lead to, as in a mounted ConfigMap.
+func directoriesOf(contents []content) []string {
 	var out []string
 	for _, c := range contents {
 		if c.path == "" || c.path == Stdin {
@@ -208,17 +95,149 @@ func wantedDirectories(contents []content) []string {
 			out = append(out, c.path)
 		}
 		for _, file := range c.files {
-			if target, err := filepath.EvalSymlinks(file.Name); err == nil {
-				out = append(out, filepath.Dir(target))
-			}
+			out = append(out, Directories(file.Name)...)
 		}
 	}
 	return out
 }
 
-func (d *directories) close() {
-	if d.watcher != nil {
-		// Nobody listens any more, so there is nothing to say.
-		_ = d.watcher.Close()
+// Follow calls look at once, and again whenever something may have changed in the
+// directories that it returned last, until the context is done. It is for files other than
+// rules. Look finds out whether they did change. Calls come one after another. Several changes
+// may lead to one call, and calls come now and then without a change, since not every change is notified.
+func Follow(ctx context.Context, clock clock.WithTicker, log *slog.Logger, look func() []string) {
+	w := newWatcher(clock, log)
+	defer w.close()
+	for {
+		for wanted := look(); w.watch(wanted); {
+			wanted = look()
+		}
+		if ctx.Err() != nil || !w.wait(ctx) {
+			return
+		}
+	}
+}
+
+// Directories lists where a change of a file shows: its own directory, and that of
+// the file that it links to.
+func Directories(file string) []string {
+	out := []string{filepath.Dir(file)}
+	if target, err := filepath.EvalSymlinks(file); err == nil && target != file {
+		out = append(out, filepath.Dir(target))
+	}
+	return out
+}
+
+// watcher waits for changes in directories, by notifications of the kernel and by polling. It does not watch
+// files: an editor replaces them, and the notification stays with the old one. A burst of notifications is
+// one change.
+type watcher struct {
+	clock   clock.WithTicker
+	log     *slog.Logger
+	careful bool // with rule files that are written in place
+
+	notify *fsnotify.Watcher // nil where the kernel sends no notifications
+	events <-chan fsnotify.Event
+	errors <-chan error
+	ticker clock.Ticker
+
+	// first is the time of the first event of a burst, until when it will be over, timer nil without a burst.
+	first, until time.Time
+	timer        clock.Timer
+}
+
+func newWatcher(clock clock.WithTicker, log *slog.Logger) *watcher {
+	w := &watcher{clock: clock, log: log, ticker: clock.NewTicker(poll)}
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		log.Warn("rule files are only polled", "every", poll.String(), "err", err)
+		return w
+	}
+	w.notify, w.events, w.errors = notify, notify.Events, notify.Errors
+	return w
+}
+
+func (w *watcher) close() {
+	w.stop()
+	w.ticker.Stop()
+	if w.notify != nil {
+		_ = w.notify.Close() // Nothing reads from it any more.
+	}
+}
+
+// watch watches the wanted directories and no others. It reports whether one is
+// new: earlier changes there are not known.
+func (w *watcher) watch(wanted []string) (isNew bool) {
+	if w.notify == nil {
+		return false
+	}
+	watched := w.notify.WatchList()
+	for _, directory := range watched {
+		if !slices.Contains(wanted, directory) {
+			_ = w.notify.Remove(directory) // The directory may be gone, and the watch with it.
+		}
+	}
+	for _, directory := range wanted {
+		err := w.notify.Add(directory) // A directory that cannot be watched is polled.
+		isNew = isNew || err == nil && !slices.Contains(watched, directory)
+	}
+	return isNew
+}
+
+// wait returns true when there may be changes, false when the context is done.
+func (w *watcher) wait(ctx context.Context) bool {
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case event := <-w.events:
+			if w.careful && event.Has(fsnotify.Write) && isRuleFile(filepath.Base(event.Name)) {
+				w.event(quietInPlace, longestInPlace)
+			} else {
+				w.event(quiet, longest)
+			}
+		case err := <-w.errors:
+			w.log.Warn("some changes of rule files may have been missed", "err", err)
+			w.event(quiet, longest)
+		case <-w.over():
+			w.stop()
+			return true
+		case <-w.ticker.C():
+			if w.timer == nil { // A burst ends by itself.
+				return true
+			}
+		}
+	}
+}
+
+// event starts a burst, or prolongs it: there must be rest for a while, unless the burst
+// has lasted for too long. It never shortens the wait.
+func (w *watcher) event(rest, most time.Duration) {
+	now := w.clock.Now()
+	if w.timer == nil {
+		w.first, w.until = now, now
+	}
+	over := now.Add(rest)
+	if end := w.first.Add(most); end.Before(over) {
+		over = end
+	}
+	if over.After(w.until) {
+		w.stop()
+		w.until, w.timer = over, w.clock.NewTimer(over.Sub(now))
+	}
+}
+
+// over is ready once the burst is over.
+func (w *watcher) over() <-chan time.Time {
+	if w.timer == nil {
+		return nil
+	}
+	return w.timer.C()
+}
+
+func (w *watcher) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
 	}
 }

@@ -240,9 +240,9 @@ func TestWatchPolls(t *testing.T) {
 	t.Parallel()
 	// Without notifications only the ticker is left.
 	fake := clocktesting.NewFakeClock(time.Now())
-	ticker := fake.NewTicker(poll)
+	w := &watcher{clock: fake, ticker: fake.NewTicker(poll)}
 	fake.Step(poll)
-	if !wait(t.Context(), &directories{}, ticker.C(), &debounce{clock: fake}) {
+	if !w.wait(t.Context()) {
 		t.Error("a tick is time to look again")
 	}
 }
@@ -250,7 +250,7 @@ func TestWatchPolls(t *testing.T) {
 func TestDebounce(t *testing.T) {
 	t.Parallel()
 	fake := clocktesting.NewFakeClock(time.Now())
-	pause := debounce{clock: fake}
+	pause := watcher{clock: fake}
 	over := func() bool {
 		select {
 		case <-pause.over():

@@ -51,19 +51,15 @@ func Health(checks func() []Check) http.Handler {
 			code, verdict = http.StatusServiceUnavailable, "not ready\n"
 		}
 		if r.URL.Query().Has("verbose") || code != http.StatusOK {
-			verdict = list(current) + verdict
+			var lines strings.Builder
+			for _, check := range current {
+				fmt.Fprintln(&lines, check)
+			}
+			verdict = lines.String() + verdict
 		}
 		answer(w, code, verdict)
 	})
 	return mux
-}
-
-func list(checks []Check) string {
-	var b strings.Builder
-	for _, check := range checks {
-		fmt.Fprintln(&b, check)
-	}
-	return b.String()
 }
 
 func answer(w http.ResponseWriter, code int, text string) {

@@ -1,14 +1,22 @@
 package telemetry
 
 import (
+	"fmt"
 	"net/http"
 	"runtime"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/component-base/metrics/legacyregistry"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // counts elections
+	_ "k8s.io/component-base/metrics/prometheus/restclient"              // counts requests
+	_ "k8s.io/component-base/metrics/prometheus/workqueue"               // counts what is queued
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -18,19 +26,30 @@ import (
 // namespace begins the names of our metrics.
 const namespace = "dyncontroller"
 
+// Description is what a reference says of one of our metrics.
+type Description struct {
+	Name   string
+	Kind   string // counter, gauge or histogram
+	Labels []string
+	Help   string
+}
+
 // Metrics counts what the engine does. It is safe for concurrent use.
 type Metrics struct {
+	engine.NopObserver
 	registry *prometheus.Registry
 	rows     []Description
+	ask      func() Snapshot
+	pulled   []pulled
 
-	evaluations  evaluations
-	writes       *prometheus.CounterVec
-	events       *prometheus.CounterVec
-	reloads      *prometheus.CounterVec
-	build        *prometheus.GaugeVec
-	spared       *prometheus.CounterVec
-	settling     *prometheus.HistogramVec
-	reloadFailed prometheus.Gauge
+	evaluations evaluations
+	writes      *prometheus.CounterVec
+	spared      *prometheus.CounterVec
+	settling    *prometheus.HistogramVec
+	events      *prometheus.CounterVec
+	reloads     *prometheus.CounterVec
+	// reloadFailed has one series, without labels.
+	reloadFailed *prometheus.GaugeVec
 }
 
 var _ engine.Observer = (*Metrics)(nil)
@@ -38,24 +57,51 @@ var _ engine.Observer = (*Metrics)(nil)
 // NewMetrics returns metrics of a build. Ask is called at every scrape; what was counted of
 // rules that are not in its answer is dropped.
 func NewMetrics(version string, ask func() Snapshot) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
+	m := &Metrics{registry: prometheus.NewRegistry(), ask: ask}
+	m.evaluations.CounterVec = m.counters("evaluations_total", "Evaluations of a rule on an object.", identify("outcome", "mode")...)
+	m.writes = m.counters("writes_total", "Operations on objects, by what the API server answered or why they were not sent.", "group", "resource", "class")
+	m.spared = m.counters("noops_avoided_total", "Changes that rules wanted and that were not sent, as they are known to have no effect.", "group", "resource")
+	settled := m.describe("histogram", "settle_duration_seconds", "From the first change of an object, or of what its rules read, until its rules had done with it.", "group", "resource")
+	m.settling = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: settled.Namespace, Name: settled.Name, Help: settled.Help,
+		// From a write without a wait to an object that is tried again for some minutes, in seconds.
+		Buckets: prometheus.ExponentialBucketsRange(0.002, 600, 18),
+	}, []string{"group", "resource"})
+	m.events = m.counters("events_total", "Attempts to record an Event.", "result")
+	m.reloads = m.counters("rules_reload_total", "Attempts to load rules that had changed.", "result")
+	m.reloadFailed = m.gauges("rules_reload_failed", "1 while the rules on disk are not in effect because they are wrong.")
+	build := m.gauges("build_info", "Always 1; the labels say what runs.", "version", "go_version")
+	m.states()
 	m.registry.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.writes, m.spared, m.settling, m.events, m.reloads, m.reloadFailed, build, scrape{m},
 	)
-	var all table
-	m.fill(&all)
-	all.states()
-	m.rows = all.describe()
-	m.registry.MustRegister(all.collectors...)
-	m.registry.MustRegister(collector{all.pulled, &m.evaluations, ask})
-	m.build.WithLabelValues(version, runtime.Version()).Set(1)
+	build.WithLabelValues(version, runtime.Version()).Set(1)
+	m.reloadFailed.WithLabelValues().Set(0)
 	// Both results exist from the start, so that a rate sees the first one.
 	for _, result := range []string{success, failure} {
 		m.reloads.WithLabelValues(result)
 		m.events.WithLabelValues(result)
 	}
 	return m
+}
+
+func (m *Metrics) describe(kind, name, help string, labels ...string) prometheus.Opts {
+	m.rows = append(m.rows, Description{Name: namespace + "_" + name, Kind: kind, Labels: labels, Help: help})
+	return prometheus.Opts{Namespace: namespace, Name: name, Help: help}
+}
+
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts(m.describe("counter", name, help, labels...)), labels)
+}
+
+func (m *Metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts(m.describe("gauge", name, help, labels...)), labels)
+}
+
+// Descriptions lists our own metrics by name, those included that have no series yet.
+func (m *Metrics) Descriptions() []Description {
+	return slices.SortedFunc(slices.Values(m.rows), func(a, b Description) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // The values of the label result.
@@ -70,21 +116,6 @@ func resultOf(err error) string {
 	}
 	return success
 }
-
-// fill has one row for each metric that is told of what happens.
-func (m *Metrics) fill(t *table) {
-	t.evaluations(&m.evaluations, "evaluations_total", "Evaluations of a rule on an object.", identify("outcome", "mode")...)
-	t.counters(&m.writes, "writes_total", "Operations on objects, by what the API server answered or why they were not sent.", "group", "resource", "class")
-	t.counters(&m.spared, "noops_avoided_total", "Changes that rules wanted and that were not sent, as they are known to have no effect.", "group", "resource")
-	t.histograms(&m.settling, "settle_duration_seconds", "From the first change of an object, or of what its rules read, until its rules had done with it.", "group", "resource")
-	t.counters(&m.events, "events_total", "Attempts to record an Event.", "result")
-	t.counters(&m.reloads, "rules_reload_total", "Attempts to load rules that had changed.", "result")
-	t.gauge(&m.reloadFailed, "rules_reload_failed", "1 while the rules on disk are not in effect because they are wrong.")
-	t.gauges(&m.build, "build_info", "Always 1; the labels say what runs.", "version", "go_version")
-}
-
-// Descriptions lists our own metrics by name, those included that have no series yet.
-func (m *Metrics) Descriptions() []Description { return slices.Clone(m.rows) }
 
 // Evaluated implements [engine.Observer].
 func (m *Metrics) Evaluated(_ engine.Key, decision plan.Decision) {
@@ -113,9 +144,9 @@ func (m *Metrics) Recorded(_ plan.Event, err error) { m.events.WithLabelValues(r
 // Reloaded counts an attempt to load rules that had changed.
 func (m *Metrics) Reloaded(err error) {
 	m.reloads.WithLabelValues(resultOf(err)).Inc()
-	m.reloadFailed.Set(0)
+	m.reloadFailed.WithLabelValues().Set(0)
 	if err != nil {
-		m.reloadFailed.Set(1)
+		m.reloadFailed.WithLabelValues().Set(1)
 	}
 }
 
@@ -124,4 +155,60 @@ func (m *Metrics) Reloaded(err error) {
 func (m *Metrics) Handler() http.Handler {
 	all := prometheus.Gatherers{m.registry, kubernetes()}
 	return promhttp.HandlerFor(all, promhttp.HandlerOpts{Registry: m.registry, ErrorHandling: promhttp.ContinueOnError})
+}
+
+// kubernetes gathers what the Kubernetes client counts, of the whole process, under the names of Kubernetes' own components,
+// whose dashboards and alerts fit them. The libraries register much more there: of an API server, and of the runtime once more.
+func kubernetes() prometheus.Gatherer {
+	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		all, err := legacyregistry.DefaultGatherer.Gather()
+		if err != nil {
+			return nil, fmt.Errorf("gathering the metrics of the Kubernetes client: %w", err)
+		}
+		return slices.DeleteFunc(all, func(family *dto.MetricFamily) bool {
+			return !slices.ContainsFunc([]string{"workqueue_", "rest_client_", "leader_election_"}, func(prefix string) bool {
+				return strings.HasPrefix(family.GetName(), prefix)
+			})
+		}), nil
+	})
+}
+
+// evaluations counts for each rule, and forgets those that are gone, or every rule that
+// ever was would be scraped for ever. It is safe for concurrent use.
+type evaluations struct {
+	*prometheus.CounterVec
+	known sync.Map // the series that there are: each has an entry, or is about to
+}
+
+// series are the labels of a rule, and what came of its evaluation.
+type series [5]string
+
+// add counts one evaluation.
+func (e *evaluations) add(of series) {
+	e.WithLabelValues(of[:]...).Inc()
+	// Afterwards: a counter that is made while its entry is taken away would have none.
+	e.known.LoadOrStore(of, struct{}{})
+}
+
+// sweep asks what there is, and forgets the rules that are not there. Rules go on for some
+// seconds after they are removed, so it is done at each scrape, and not once. Those that
+// come while it asks are not yet among the series that it looks at.
+func (e *evaluations) sweep(ask func() Snapshot) Snapshot {
+	var before []any // of series, in the boxes in which the map has them
+	e.known.Range(func(key, _ any) bool {
+		before = append(before, key)
+		return true
+	})
+	now := ask()
+	rules := make(map[[3]string]bool, len(now.Rules)) // by their labels
+	for _, rule := range now.Rules {
+		rules[[3]string(labelsOf(rule.ID))] = true
+	}
+	for _, key := range before {
+		if of, is := key.(series); is && !rules[[3]string(of[:3])] {
+			e.known.Delete(of)
+			e.DeleteLabelValues(of[:]...)
+		}
+	}
+	return now
 }

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"time"
+	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -16,7 +17,6 @@ import (
 // Snapshot is what is asked for at each scrape: it has no series of what is gone.
 type Snapshot struct {
 	Caches []informer.Status
-	Loads  []informer.Load
 	Rules  []Rule
 	// Queued is how many objects wait for a worker.
 	Queued int
@@ -32,8 +32,6 @@ const (
 	Suspended Standing = "suspended" // it is not evaluated
 	Paused    Standing = "paused"    // it has come to its limits
 )
-
-func standings() []Standing { return []Standing{Active, Audited, Suspended, Paused} }
 
 // Rule is how one rule is doing. One that passes from one identity to another may be there
 // twice, and of each number the greater holds.
@@ -55,45 +53,73 @@ func identify(more ...string) []string {
 	return append([]string{"set_namespace", "set", "rule"}, more...)
 }
 
-func (r Rule) labels(more ...string) []string { return append(labelsOf(r.ID), more...) }
+func labelsOf(rule plan.Rule, more ...string) []string {
+	return append([]string{rule.Namespace, rule.Set, rule.Name}, more...)
+}
 
-func labelsOf(rule plan.Rule) []string { return []string{rule.Namespace, rule.Set, rule.Name} }
+// pulled is a gauge that is asked for at each scrape.
+type pulled struct {
+	desc *prometheus.Desc
+	read func(Snapshot, emit)
+}
+
+// emit gives a gauge a value for these labels.
+type emit func(value float64, labels ...string)
 
 // states adds what is asked for at each scrape.
-func (t *table) states() {
-	t.pull("queue_length", "Objects that wait for a worker.", func(s Snapshot, out emit) { out(float64(s.Queued)) })
-	t.pull("rules", "Rules that there are, by whether they act.", countRules, "state")
-	t.pull("rule_matched", "Objects for which the condition of a rule holds now, whether it acts or only reports.", countMatched, identify("mode")...)
-	t.pull("rule_failing", "Objects on which a rule fails now.", ofRules(func(r Rule) int64 { return r.Failing }), identify()...)
-	t.pull("rule_paused", "1 while a rule has come to its limits, and acts no more.", ofRules(func(r Rule) int64 {
+func (m *Metrics) states() {
+	pull := func(name, help string, read func(Snapshot, emit), labels ...string) {
+		m.describe("gauge", name, help, labels...)
+		m.pulled = append(m.pulled, pulled{prometheus.NewDesc(namespace+"_"+name, help, labels, nil), read})
+	}
+	pull("queue_length", "Objects that wait for a worker.", func(s Snapshot, out emit) { out(float64(s.Queued)) })
+	pull("rules", "Rules that there are, by whether they act.", func(s Snapshot, out emit) {
+		counts := map[Standing]int{Active: 0, Audited: 0, Suspended: 0, Paused: 0}
+		for _, rule := range s.Rules {
+			counts[rule.Standing]++
+		}
+		for standing, n := range counts {
+			out(float64(n), string(standing))
+		}
+	}, "state")
+	pull("rule_matched", "Objects for which the condition of a rule holds now, whether it acts or only reports.", func(s Snapshot, out emit) {
+		for _, rule := range s.Rules {
+			out(float64(rule.Matched), labelsOf(rule.ID, modeOf(rule.Standing == Audited))...)
+		}
+	}, identify("mode")...)
+	pull("rule_failing", "Objects on which a rule fails now.", ofRules(func(r Rule) int64 { return r.Failing }), identify()...)
+	pull("rule_paused", "1 while a rule has come to its limits, and acts no more.", ofRules(func(r Rule) int64 {
 		if r.Standing == Paused {
 			return 1
 		}
 		return 0
 	}), identify()...)
-	t.pull("quarantined_objects", "Objects that a rule tries only now and then, as it keeps failing on them.",
+	pull("quarantined_objects", "Objects that a rule tries only now and then, as it keeps failing on them.",
 		ofRules(func(r Rule) int64 { return r.Quarantined }), identify()...)
-	t.pull("contested_objects", "Objects on which somebody undoes what a rule does, by who that is.", countContested, identify("rival")...)
-	t.pull("informers", "Caches of what rules watch and read, by whether they are complete.", countInformers, "synced")
-	t.pull("cached_objects", "Objects in the caches; one that two caches hold counts twice.",
-		ofLoads(func(l load) float64 { return float64(l.objects) }), "group", "version", "resource")
-	t.pull("cached_bytes", "Memory that the objects in the caches take, estimated.",
-		ofLoads(func(l load) float64 { return float64(l.bytes) }), "group", "version", "resource")
-	t.pull("watch_last_heard_timestamp_seconds", "When the API server last sent anything for a cache, of all caches of a resource the longest ago.",
-		ofLoads(func(l load) float64 { return float64(l.heard.UnixMilli()) / 1000 }), "group", "version", "resource")
+	pull("contested_objects", "Objects on which somebody undoes what a rule does, by who that is.", countContested, identify("rival")...)
+	pull("informers", "Caches of what rules watch and read, by whether they are complete.", func(s Snapshot, out emit) {
+		synced := 0
+		for _, status := range s.Caches {
+			if status.Synced {
+				synced++
+			}
+		}
+		out(float64(synced), "true")
+		out(float64(len(s.Caches)-synced), "false")
+	}, "synced")
+	pull("cached_objects", "Objects in the caches; one that two caches hold counts twice.",
+		ofResources(func(s informer.Status) float64 { return float64(s.Objects) }), "group", "version", "resource")
+	pull("cached_bytes", "Memory that the objects in the caches take, estimated.",
+		ofResources(func(s informer.Status) float64 { return float64(s.Bytes) }), "group", "version", "resource")
+	pull("watch_last_heard_timestamp_seconds", "When the API server last sent anything for a cache, of all caches of a resource the longest ago.",
+		ofResources(func(s informer.Status) float64 { return float64(s.Heard.UnixMilli()) / 1000 }), "group", "version", "resource")
 }
 
 func ofRules(read func(Rule) int64) func(Snapshot, emit) {
 	return func(s Snapshot, out emit) {
 		for _, rule := range s.Rules {
-			out(float64(read(rule)), rule.labels()...)
+			out(float64(read(rule)), labelsOf(rule.ID)...)
 		}
-	}
-}
-
-func countMatched(s Snapshot, out emit) {
-	for _, rule := range s.Rules {
-		out(float64(rule.Matched), rule.labels(modeOf(rule.Standing == Audited))...)
 	}
 }
 
@@ -103,18 +129,6 @@ func modeOf(audited bool) string {
 		return string(spec.Audit)
 	}
 	return string(spec.Enforce)
-}
-
-func countRules(s Snapshot, out emit) {
-	for _, standing := range standings() {
-		count := 0
-		for _, rule := range s.Rules {
-			if rule.Standing == standing {
-				count++
-			}
-		}
-		out(float64(count), string(standing))
-	}
 }
 
 // mostRivals bounds the series of a rule: anybody may choose the name of a field manager.
@@ -131,49 +145,71 @@ func countContested(s Snapshot, out emit) {
 		rest := int64(0)
 		for i, rival := range rivals {
 			if i < mostRivals && rival != otherRivals {
-				out(float64(rule.Contested[rival]), rule.labels(rival)...)
+				out(float64(rule.Contested[rival]), labelsOf(rule.ID, rival)...)
 			} else {
 				rest += rule.Contested[rival]
 			}
 		}
 		if rest > 0 {
-			out(float64(rest), rule.labels(otherRivals)...)
+			out(float64(rest), labelsOf(rule.ID, otherRivals)...)
 		}
 	}
 }
 
-func countInformers(s Snapshot, out emit) {
-	synced := 0
-	for _, status := range s.Caches {
-		if status.Synced {
-			synced++
-		}
-	}
-	out(float64(synced), "true")
-	out(float64(len(s.Caches)-synced), "false")
-}
-
-// load is what the caches of one resource hold, of all identities and selectors.
-type load struct {
-	objects int
-	bytes   int64
-	heard   time.Time // the longest ago
-}
-
-func ofLoads(read func(load) float64) func(Snapshot, emit) {
+// ofResources sums up what the caches of each resource hold, of all identities and selectors, but for those that are denied.
+// Heard is the longest ago.
+func ofResources(read func(informer.Status) float64) func(Snapshot, emit) {
 	return func(s Snapshot, out emit) {
-		sums := map[schema.GroupVersionResource]load{}
-		for _, one := range s.Loads {
+		sums := map[schema.GroupVersionResource]informer.Status{}
+		for _, one := range s.Caches {
+			if one.Heard.IsZero() {
+				continue
+			}
 			sum, known := sums[one.Key.GVR]
-			sum.objects += one.Objects
-			sum.bytes += one.Bytes
-			if !known || one.Heard.Before(sum.heard) {
-				sum.heard = one.Heard
+			sum.Objects += one.Objects
+			sum.Bytes += one.Bytes
+			if !known || one.Heard.Before(sum.Heard) {
+				sum.Heard = one.Heard
 			}
 			sums[one.Key.GVR] = sum
 		}
 		for gvr, sum := range sums {
 			out(read(sum), gvr.Group, gvr.Version, gvr.Resource)
+		}
+	}
+}
+
+// scrape collects the evaluations, and asks once for all that is pulled.
+type scrape struct{ *Metrics }
+
+// Describe implements [prometheus.Collector].
+func (s scrape) Describe(descs chan<- *prometheus.Desc) {
+	s.evaluations.Describe(descs)
+	for _, p := range s.pulled {
+		descs <- p.desc
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (s scrape) Collect(metrics chan<- prometheus.Metric) {
+	state := s.evaluations.sweep(s.ask)
+	s.evaluations.Collect(metrics)
+	for _, p := range s.pulled {
+		// Labels are there once, or the scrape would fail: of several values, as of a rule that passes from one identity to
+		// another, the greatest holds, since what they count are the same objects.
+		values, series := map[string]float64{}, map[string][]string{}
+		p.read(state, func(value float64, labels ...string) {
+			for i := range labels {
+				labels[i] = strings.ToValidUTF8(labels[i], "\ufffd") // Others may be refused together with it.
+			}
+			key := strings.Join(labels, "\xff") // Which no label has now.
+			if _, twice := series[key]; twice {
+				value = max(value, values[key])
+			}
+			values[key], series[key] = value, labels
+		})
+		for key, labels := range series {
+			metrics <- prometheus.MustNewConstMetric(p.desc, prometheus.GaugeValue, values[key], labels...)
 		}
 	}
 }

@@ -21,12 +21,12 @@ func full() Snapshot {
 	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	return Snapshot{
 		Queued: 7,
-		Caches: []informer.Status{{Synced: true}, {Synced: true}, {Err: errors.New("forbidden")}},
-		Loads: []informer.Load{
-			{Key: informer.Key{GVR: tidbclusters}, Objects: 3, Bytes: 300, Heard: time.Unix(2000, 5e8)},
-			{Key: informer.Key{GVR: tidbclusters, Namespace: "shop"}, Objects: 1, Bytes: 100, Heard: time.Unix(1000, 5e8)},
+		Caches: []informer.Status{
+			{Key: informer.Key{GVR: tidbclusters}, Synced: true, Objects: 3, Bytes: 300, Heard: time.Unix(2000, 5e8)},
+			{Key: informer.Key{GVR: tidbclusters, Namespace: "shop"}, Synced: true, Objects: 1, Bytes: 100, Heard: time.Unix(1000, 5e8)},
 			{Key: informer.Key{GVR: tidbclusters, Namespace: "play"}, Heard: time.Unix(3000, 0)},
-			{Key: informer.Key{GVR: pods}, Objects: 7, Bytes: 700, Heard: time.Unix(4000, 0)},
+			{Key: informer.Key{GVR: tidbclusters, Namespace: "work"}, Err: errors.New("forbidden")},
+			{Key: informer.Key{GVR: pods}, Synced: true, Objects: 7, Bytes: 700, Heard: time.Unix(4000, 0)},
 		},
 		Rules: []Rule{
 			{ID: ruleOf("guardrails", "odd"), Standing: Active, Matched: 5, Failing: 2, Quarantined: 1, Contested: map[string]int64{"kubectl": 1}},
@@ -44,8 +44,8 @@ func TestSnapshot(t *testing.T) {
 	m := NewMetrics("v1.2.3", func() Snapshot { return state })
 	expectSamples(t, m,
 		`dyncontroller_queue_length 7`,
-		`dyncontroller_informers{synced="true"} 2`,
-		`dyncontroller_informers{synced="false"} 1`,
+		`dyncontroller_informers{synced="true"} 3`,
+		`dyncontroller_informers{synced="false"} 2`,
 		`dyncontroller_cached_objects{group="pingcap.com",resource="tidbclusters",version="v1alpha1"} 4`,
 		`dyncontroller_cached_bytes{group="pingcap.com",resource="tidbclusters",version="v1alpha1"} 400`,
 		`dyncontroller_watch_last_heard_timestamp_seconds{group="pingcap.com",resource="tidbclusters",version="v1alpha1"} 1000.5`,

@@ -2,7 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -10,88 +13,123 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/events"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/history"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+)
+
+const (
+	// largestBatch bounds how many objects are created at the same time.
+	largestBatch = 16
+	// keptRecheck is how often it is looked whether an object that a rule keeps, and that no cache shows, is there still: no
+	// event tells when it goes.
+	keptRecheck = 5 * time.Minute
+)
+
+var (
+	// errCome is why an object is not made under a name that was sent before.
+	errCome = errors.New("what was to be made has turned up since, so it is decided anew")
+	// errBeingDeleted is why an object is not made yet.
+	errBeingDeleted = errors.New("is being deleted and not among what is selected; it is made anew when it is gone")
 )
 
 // attempt is one look at an object: its rules are evaluated, and what they want is sent.
 type attempt struct {
 	guard.Attempt
-	engine *Engine
+	*core
 	now    *active
 	checks guard.Checks
-
 	record *record
-	// asked is what the plan was decided by.
-	asked *source
-	// tried is what was known to have no effect before.
-	tried plan.Marks
-	// undone is what was not carried out, and doubtful what was sent, and may have been carried out or not.
-	undone, doubtful []plan.Operation
+	// known is what was known to have no effect before.
+	known    plan.Marks
+	verifier *verifier
+	unsure   bool // a cache that may have the object is not complete, or is behind
+	// written are the objects that were written, by what the snapshot said of them.
+	written map[plan.Object]target
 	// pending is what was admitted, and has no answer yet.
-	pending []sending
-	// stopped says that the snapshot is no longer true.
-	stopped bool
-	// latest has the objects written as they came back, by what the snapshot said of them, and surprising those that are
-	// not as predicted.
-	latest     map[plan.Object]plan.Object
-	surprising map[plan.Object]bool
-	// made are the objects that it has written itself, which contradict nothing.
-	made map[types.UID]bool
-	// verified is when what the plan was decided by was known to be so still: the watched object, by "", and the questions,
-	// by their keys; guarded by verifying.
-	verified  map[string]time.Time
-	version   string // of the watched object, as the plan has left it
-	verifying sync.Mutex
-	// batch is how many objects of a rule may be created at the same time.
-	batch map[plan.Rule]int
-
+	pending  []sending
 	outcome  guard.Outcome
 	finished bool
 }
 
-// carryOut sends the operations of a plan in order. A failed operation stops the later ones of its rules; other rules go
+// target is an object as the last write has left it. It is closed where nothing more can be written to it: that is not known,
+// it is gone, or it is not as predicted.
+type target struct {
+	plan.Object
+	closed bool
+}
+
+// sending is an operation as it is sent, and as it was planned and admitted.
+type sending struct {
+	plan.Operation
+	planned, admitted plan.Operation
+	// prefix is that of a name which we chose, empty otherwise. resent says that the name was sent before, and that it is not
+	// known what became of that.
+	prefix string
+	resent bool
+	// answer is there where it is not sent at all.
+	answer *write.Result
+	// existing says that it is not made as an object that the rules do not see has the name. The Event is nil where that one is
+	// being deleted, so that it only takes time.
+	existing      bool
+	existingEvent *plan.Event
+	// known is what is known to have no effect, so that it is not sent.
+	known plan.Marks
+	at    time.Time // when it was sent
+}
+
+// carryOut sends the operations of the plan in order. A failed operation stops the later ones of its rules; other rules go
 // on.
-func (a *attempt) carryOut(ctx context.Context, decided plan.Plan) guard.Outcome {
-	e, asked, record := a.engine, a.asked, a.record
-	a.Plan, a.UID, a.Watched, a.Due = decided, record.uid, asked.watched, record.due
-	a.Read, a.Concluded, a.Warn, a.Mask = sync.OnceValue(asked.inputs), a.concluded, a.warn, asked.hidden.error
-	a.Wrote, a.Unfinished, a.Left = map[plan.Rule]bool{}, map[plan.Rule]bool{}, map[types.UID]string{}
-	a.latest, a.surprising, a.made = map[plan.Object]plan.Object{}, map[plan.Object]bool{}, map[types.UID]bool{}
-	a.verified, a.version, a.batch = map[string]time.Time{}, versionOf(asked.watched), map[plan.Rule]int{}
-	a.outcome = guard.Outcome{
-		Looked: true, Waits: slices.ContainsFunc(decided.Decisions, waits), Failures: troubled(decided.Decisions), LookAgainAt: decided.LookAgainAt,
-	}
+func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
+	record := a.record
+	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]bool{}}
+	a.written = map[plan.Object]target{}
 	defer func() {
 		if cause := recover(); cause != nil {
-			a.abandon()
-			panic(asked.hidden.panicked(cause))
+			for _, sent := range a.pending { // Nobody knows what became of them.
+				a.answered(sent, plan.Operation{}, guard.Answer{Result: write.Result{Class: write.Ambiguous}, Effective: true})
+			}
+			panic(a.Mask.Error(fmt.Errorf("%v", cause)))
 		}
 	}()
-	a.tried, record.ineffective = record.ineffective, decided.Suppressed
-	for rest := decided.Operations; len(rest) > 0; {
-		n := a.together(rest)
-		a.send(asked.hidden.context(ctx), rest[:n])
+	a.known, record.ineffective = record.ineffective, a.Plan.Suppressed
+	// The creations of one rule are sent at the same time, 1, then 2, 4 and so on, so that what is refused is refused a few
+	// times only.
+	batch := map[plan.Rule]int{}
+	for rest := a.Plan.Operations; len(rest) > 0; {
+		n, first := 1, rest[0]
+		if rule := first.Rules[0]; first.Type == plan.Create {
+			size := max(1, batch[rule])
+			batch[rule] = min(2*size, largestBatch)
+			for n < min(size, len(rest)) && rest[n].Type == plan.Create && rest[n].Rules[0] == rule {
+				n++
+			}
+		}
+		a.send(a.Mask.Context(ctx), rest[:n])
 		rest = rest[n:]
 	}
-	if len(decided.Operations) == 0 {
+	if len(a.Plan.Operations) == 0 {
 		record.separate = false
 	}
 	if a.outcome.Wrote {
-		e.open.round(a.Key)
+		a.tracker.round(a.Key)
 	}
-	if unseen := e.awaiting(ctx, e.active.Load(), a.Key, record); !unseen && a.outcome.State == guard.Waiting {
+	if unseen := a.awaiting(ctx, a.active.Load(), a.Key, record); !unseen && a.outcome.State == guard.Waiting {
 		a.outcome.State = guard.Again // No cache has to show it, or it was quicker.
 	}
-	e.audit(a.Key, record, decided.Audited, asked.hidden)
+	a.audit()
 	a.CarriedOut = true
 	a.finish()
-	a.notify(ctx, decided)
+	api := events.API{Recorder: a.options.Recorder, Live: a.live, Observer: a.options.Observer}
+	if err := record.events.Notify(ctx, &a.Attempt, api); err != nil {
+		a.outcome.Fail(guard.Failure{Err: err})
+	}
 	return a.outcome
 }
-
-func waits(decision plan.Decision) bool { return decision.Outcome == plan.Waiting }
 
 // finish tells the guards, once, that nothing is sent any more.
 func (a *attempt) finish() {
@@ -101,151 +139,93 @@ func (a *attempt) finish() {
 	}
 }
 
-// largestBatch bounds how many objects are created at the same time.
-const largestBatch = 16
-
-// together is how many of the operations are sent at the same time: the creations of one rule, 1, then 2, 4 and so on, so
-// that what is refused is refused a few times only.
-func (a *attempt) together(operations []plan.Operation) int {
-	first := operations[0]
-	if first.Type != plan.Create {
-		return 1
-	}
-	rule := first.Rules[0]
-	size := max(1, a.batch[rule])
-	a.batch[rule] = min(2*size, largestBatch)
-	n := 1
-	for n < min(size, len(operations)) && operations[n].Type == plan.Create && operations[n].Rules[0] == rule {
-		n++
-	}
-	return n
-}
-
-// send sends operations at the same time, as far as the guards admit them, and handles the answers in order.
+// send sends operations at the same time, or in their order where somebody drives the engine, as far as the guards admit
+// them. It handles the answers in order.
 func (a *attempt) send(ctx context.Context, operations []plan.Operation) {
-	for _, operation := range operations {
-		if a.blocked(operation) {
-			a.leave(operation)
-			if a.outcome.Hopeless {
-				a.split(operation)
-			}
-			continue
-		}
-		if delay := a.checks.Admit(ctx, operation); delay != nil {
+	for _, o := range operations {
+		if a.Stopped || a.written[o.Target].closed || slices.ContainsFunc(o.Rules, func(rule plan.Rule) bool { return a.Unfinished[rule] }) {
+			a.skip(o, a.outcome.Hopeless)
+		} else if delay := a.checks.Admit(ctx, o); delay != nil {
 			told := *delay
-			told.Err = a.asked.hidden.error(delay.Err)
-			a.outcome.Delay(operation.Rules, told) // Other rules go on, those of the same request too.
-			a.leave(operation)
-			a.split(operation)
-			continue
+			told.Err = a.Mask.Error(delay.Err)
+			a.outcome.Delay(o.Rules, told) // Other rules go on, those of the same request too.
+			a.skip(o, true)
+		} else {
+			a.pending = append(a.pending, sending{Operation: o, admitted: o})
+			a.prepare(&a.pending[len(a.pending)-1])
 		}
-		a.pending = append(a.pending, sending{Operation: operation, admitted: operation})
-		a.ready(&a.pending[len(a.pending)-1])
 	}
 	sent := a.pending
-	results := a.writeAll(ctx, sent)
+	results := make([]write.Result, len(sent))
+	var writers sync.WaitGroup
+	for i := range sent {
+		if len(sent) == 1 || a.runs() == stepwise {
+			results[i] = a.write(ctx, &sent[i])
+		} else {
+			writers.Go(func() { results[i] = a.write(ctx, &sent[i]) })
+		}
+	}
+	writers.Wait()
 	for i, result := range results {
 		a.handleResult(ctx, sent[i], result)
 	}
 }
 
-// abandon is for operations of which nobody knows what became of them, as after a panic.
-func (a *attempt) abandon() {
-	for _, sent := range a.pending {
-		a.observe(sent, plan.Operation{}, guard.Answer{Result: write.Result{Class: write.Ambiguous}, Effective: true})
-	}
-}
-
-// observe tells the guards what became of the first operation that is pending.
-func (a *attempt) observe(sent sending, told plan.Operation, answer guard.Answer) {
+// answered tells the guards what became of the first operation that is pending.
+func (a *attempt) answered(sent sending, told plan.Operation, answer guard.Answer) {
 	a.pending = a.pending[1:]
 	a.checks.Observe(guard.Operation{Operation: sent.Operation, Admitted: sent.admitted, Told: told}, answer)
 }
 
-// blocked reports whether an operation cannot be sent any more.
-func (a *attempt) blocked(operation plan.Operation) bool {
-	return a.stopped || a.surprising[operation.Target] ||
-		slices.ContainsFunc(operation.Rules, func(rule plan.Rule) bool { return a.Unfinished[rule] })
-}
-
-// leave marks the rules of an operation that is not carried out.
-func (a *attempt) leave(operation plan.Operation) {
-	a.undone = append(a.undone, operation)
-	for _, rule := range operation.Rules {
+// skip marks the rules of an operation that is not carried out. With split, each rule is sent on its own from now on, as one of
+// several may have been refused, or held back, for another.
+func (a *attempt) skip(o plan.Operation, split bool) {
+	a.Undone = append(a.Undone, o)
+	for _, rule := range o.Rules {
 		a.Unfinished[rule] = true
 	}
-}
-
-// split has each rule sent on its own from now on, where one of several may have been refused, or held back, for another.
-func (a *attempt) split(operation plan.Operation) {
-	if len(operation.Rules) < 2 || a.record.separate {
-		return
-	}
-	a.record.separate = true
-	a.outcome.Split, a.outcome.Hopeless = true, false
-	if a.outcome.State == guard.Settled {
-		a.outcome.State = guard.Again
+	if split && len(o.Rules) > 1 && !a.record.separate {
+		a.record.separate = true
+		a.outcome.Split, a.outcome.Hopeless = true, false
+		if a.outcome.State == guard.Settled {
+			a.outcome.State = guard.Again
+		}
 	}
 }
 
-// sending is an operation as it is sent, and as it was planned and admitted.
-type sending struct {
-	plan.Operation
-	planned, admitted plan.Operation
-	// prefix is that of a name which we chose, empty otherwise.
-	prefix string
-	// reused says that the name was sent before, and that it is not known what became of that.
-	reused bool
-	// answer is there where it is not sent at all.
-	answer *write.Result
-	// kept says that it was not sent, because what is there is to be left alone, or is known to stay as it is, by these
-	// marks.
-	kept  bool
-	known plan.Marks
-	at    time.Time // when it was sent
-}
-
-// ready binds an operation to the object as the last write of the plan left it, and gives a new object a name where the API
+// prepare binds an operation to the object as the last write of the plan left it, and gives a new object a name where the API
 // server would choose one.
-func (a *attempt) ready(out *sending) {
-	for _, undone := range a.undone {
-		if guard.KeyOf(undone.Target) == guard.KeyOf(out.Target) {
-			out.Operation = out.Without(undone)
+func (a *attempt) prepare(out *sending) {
+	o := &out.Operation
+	for _, undone := range a.Undone {
+		if guard.KeyOf(undone.Target) == guard.KeyOf(o.Target) {
+			*o = o.Without(undone)
 		}
 	}
-	out.planned = out.Operation
-	if latest, written := a.latest[out.Target]; written {
-		out.Target.UID, out.Target.ResourceVersion = latest.UID, latest.ResourceVersion
+	out.planned = *o
+	if latest, written := a.written[o.Target]; written {
+		o.Target.UID, o.Target.ResourceVersion = latest.UID, latest.ResourceVersion
 	}
-	if out.prefix = generateName(out.planned); out.prefix == "" {
+	if out.prefix = naming.Prefix(*o); out.prefix == "" {
 		return
 	}
-	name, there := a.unresolved(*out)
-	out.reused = name != "" && there == nil
-	if name == "" {
-		name = a.engine.options.Name(a.Key, out.prefix)
-	}
-	out.Operation = called(out.Operation, name)
-	if there != nil {
-		out.answer = come(out.Target, there)
-	}
-}
-
-// writeAll sends operations at the same time, or in their order where somebody drives the engine.
-func (a *attempt) writeAll(ctx context.Context, sent []sending) []write.Result {
-	results := make([]write.Result, len(sent))
-	if a.engine.driven() || len(sent) == 1 {
-		for i := range sent {
-			results[i] = a.write(ctx, &sent[i])
+	var name string
+	var there map[string]any
+	// A name that the plan was decided by was made, and has been counted. Another one that was sent before may have been.
+	for name = a.record.names.Take(out.prefix, *o); name != ""; name = a.record.names.Take(out.prefix, *o) {
+		if there = a.cached(a.now, naming.With(*o, name).Target); there == nil || !a.verifier.asked.showed(uidOf(there)) {
+			break
 		}
-		return results
 	}
-	var writers sync.WaitGroup
-	for i := range sent {
-		writers.Go(func() { results[i] = a.write(ctx, &sent[i]) })
+	if out.resent = name != "" && there == nil; name == "" {
+		name, there = a.options.Name(a.Key, out.prefix), nil
 	}
-	writers.Wait()
-	return results
+	*o = naming.With(*o, name)
+	if there != nil {
+		// All caches have to show it first: it is not known whether the rules ask for it, and nothing keeps them from making
+		// another one after that.
+		out.answer = stale(o.Target, there, errCome)
+	}
 }
 
 // write sends one operation, unless a cache or a live read contradicts what it was decided by. A panic is one more way not
@@ -253,26 +233,284 @@ func (a *attempt) writeAll(ctx context.Context, sent []sending) []write.Result {
 func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err := a.asked.hidden.error(fmt.Errorf("panic: %v", cause))
-			a.engine.log(a.Key).Error("writing panicked", "err", err, "stack", string(debug.Stack()))
+			err := a.Mask.Error(fmt.Errorf("panic: %v", cause))
+			a.log(a.Key).Error("writing panicked", "err", err, "stack", string(debug.Stack()))
 			result = write.Result{Class: write.Ambiguous, Err: err}
 		}
 	}()
-	if sent.answer != nil {
-		return *sent.answer
+	answer := sent.answer
+	if answer == nil {
+		answer = a.verifier.confirm(ctx, sent.Operation)
 	}
-	if contradicted := a.confirm(ctx, sent.Operation); contradicted != nil {
-		return *contradicted
+	if answer == nil {
+		answer = a.checkExisting(ctx, sent)
 	}
-	if met := a.meet(ctx, sent); met != nil {
-		return *met
+	if answer != nil {
+		return *answer
 	}
 	a.checks.Prepare(ctx, guard.Operation{Operation: sent.Operation, Admitted: sent.admitted})
-	until, contradicted := a.verify(ctx, sent.Operation) // The last, as it holds for a moment.
-	if contradicted != nil {
-		return *contradicted
+	until, answer := a.verifier.verify(ctx, sent.Operation) // The last, as it holds for a moment.
+	if answer != nil {
+		return *answer
 	}
-	still := func() bool { return a.engine.age(until) < 0 }
-	sent.at = a.engine.options.Clock.Now()
-	return a.engine.options.Writer.Write(write.While(ctx, still), sent.Operation)
+	sent.at = a.options.Clock.Now()
+	return a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
+}
+
+// checkExisting looks at what has the name of an object that is to be made, where the rules may not see it. It returns the
+// answer instead of sending the operation, or nil; one without a class is that it is left alone. What is ours and has lost what
+// makes it seen is given that back, so the operation is turned to it.
+func (a *attempt) checkExisting(ctx context.Context, sent *sending) *write.Result {
+	unseen, object := sent.Unseen, sent.Target
+	if unseen == nil || object.UID != "" {
+		return nil
+	}
+	there, err := a.live.Get(ctx, object.GVR, object.Namespace, object.Name)
+	switch {
+	case err != nil:
+		return unconfirmed(fmt.Errorf("looking for %s among what is not selected: %w", object, err))
+	case there == nil:
+		return nil
+	case sees(unseen, there):
+		return stale(object, there, errContradicted)
+	case plan.BeingDeleted(there):
+		sent.existing = true
+		return &write.Result{Class: write.Taken, Err: fmt.Errorf("%s %w", object, errBeingDeleted)}
+	case unseen.Event == nil:
+		return &write.Result{}
+	}
+	over := sent.Over(there)
+	if !a.isOurs(over, there) || !sees(unseen, over.Predicted) {
+		sent.existing, sent.existingEvent = true, unseen.Event
+		return &write.Result{Class: write.Terminal, Err: errors.New(unseen.Event.Message)}
+	}
+	if marks := over.All(); a.known.Has(marks) {
+		sent.known = marks
+		return &write.Result{}
+	}
+	sent.Operation = over
+	return nil
+}
+
+// sees reports whether the rules find an object where they have looked for it.
+func sees(unseen *plan.Unseen, object map[string]any) bool {
+	return slices.ContainsFunc(unseen.From, func(s plan.Selection) bool { return s.Admits(object) })
+}
+
+// isOurs reports whether an object is one that the rule made for the watched one.
+func (a *attempt) isOurs(o plan.Operation, object map[string]any) bool {
+	rule := o.Rules[0]
+	return plan.Label(object, plan.LabelSet) == rule.SetID() && plan.Label(object, plan.LabelRule) == rule.Name &&
+		plan.Label(object, plan.LabelOwnerUID) == string(a.UID)
+}
+
+// handleResult draws the conclusions from an answer.
+func (a *attempt) handleResult(ctx context.Context, sent sending, result write.Result) {
+	if result.Class == "" { // What a rule keeps is left as it is, which is no write and no failure.
+		maps.Copy(a.record.ineffective, sent.known)
+		a.answered(sent, plan.Operation{}, guard.Answer{})
+		if !a.Settling { // Who settles waits for no timer.
+			a.outcome.LookAgain(a.options.Clock.Now().Add(keptRecheck))
+		}
+		return
+	}
+	result, effective := a.readBack(ctx, sent, result)
+	result.Err = a.Mask.Error(result.Err)
+	told := a.Mask.Operation(sent.Operation)
+	a.answered(sent, told, guard.Answer{Result: result, Effective: effective})
+	if sent.existingEvent != nil { // It is told of once an episode, rather than each time that it is tried.
+		if event := a.Mask.Event(*sent.existingEvent); a.record.events.Begin(&a.Attempt, event) {
+			a.log(a.Key).Warn("rule did not act", "rule", event.Rule.String(), "outcome", string(plan.Refused), "reason", event.Message)
+		}
+	}
+	if result.Class != write.Repeated {
+		a.options.Observer.Wrote(told, result.Class)
+		a.tracker.wrote(result.Class)
+		if !sent.existing {
+			a.logResult(ctx, told, result)
+		}
+	}
+	if result.Echo != nil {
+		a.expect(a.now, a.Key, a.record, await{Echo: *result.Echo, mask: a.Mask}, result.Object)
+		if !result.Class.Failed() {
+			a.verifier.own[result.Echo.Object.UID] = true
+		}
+	}
+	switch class := result.Class; {
+	case class.Failed():
+		cause := causeOf(class, result.Err)
+		a.outcome.Fail(guard.Failure{Rules: sent.Rules, Err: result.Err, Cause: cause, Told: sent.existing, After: result.RetryAfter})
+		// The rest of the plan was made from the same snapshot: where that is out of date, the caches are waited for, so that the
+		// same write is not sent again.
+		a.Stopped = a.Stopped || class == write.Stale || class == write.Ambiguous
+		a.skip(sent.Operation, cause == guard.Hopeless)
+		return
+	case class == write.Simulated, class == write.Repeated:
+		maps.Copy(a.record.ineffective, sent.planned.All()) // Without a name of our own.
+	default:
+		a.remember(sent, result)
+	}
+	for _, rule := range sent.Rules {
+		a.Wrote[rule] = true
+		delete(a.record.logged, trouble{rule, true})
+	}
+	if result.Class != write.Written {
+		return
+	}
+	a.record.history.Wrote(a.options.Clock.Now(), sent.Rules)
+	a.outcome.Wrote = true
+	a.chain(sent, result)
+	if result.Echo == nil {
+		// Nothing tells when the caches have seen it, and until then it might be written again and again.
+		a.outcome.State, a.outcome.Hopeless = guard.Retry, false
+	} else if a.outcome.State == guard.Settled {
+		a.outcome.State = guard.Waiting
+	}
+}
+
+// readBack finds out by reading what became of a write of which that is not known: it may have happened. The caches have to
+// show what is there now. It reports whether the write has changed something, as far as can be found out.
+func (a *attempt) readBack(ctx context.Context, sent sending, result write.Result) (found write.Result, effective bool) {
+	if result.Class != write.Ambiguous {
+		strangers := result.Class == write.Taken && result.Object != nil
+		if strangers && sent.resent && a.isOurs(sent.Operation, result.Object) {
+			result.Class, result.Err = write.Written, nil
+		}
+		switch {
+		case sent.resent && result.Class.Failed() && !strangers:
+			// What was sent first may have made it, or may do so yet: this answer tells nothing of that.
+			a.record.names.Keep(sent.prefix, sent.Operation)
+		case sent.prefix != "" && result.Class == write.Written && result.Echo == nil:
+			a.record.names.Keep(sent.prefix, sent.Operation) // Nothing keeps the rules from wanting it again.
+		}
+		return result, result.Class == write.Written
+	}
+	object := sent.Target
+	live, err := a.live.Get(ctx, object.GVR, object.Namespace, object.Name)
+	effective = err != nil || uidOf(live) != object.UID || versionOf(live) != object.ResourceVersion
+	if err != nil {
+		a.Doubtful = append(a.Doubtful, sent.Operation)
+	} else if sent.Landed(live) {
+		result.Class, result.Err = write.Written, nil
+	}
+	switch {
+	case err == nil && (object.UID != "" || live != nil):
+		show(&result, object, live)
+	case sent.prefix != "":
+		a.record.names.Keep(sent.prefix, sent.Operation) // It may still be made, so no other name is tried.
+	}
+	return result, effective
+}
+
+// chain lets later operations on the same object go on from what came back, as long as that is as predicted. The watched
+// object is what most of the plan was decided by.
+func (a *attempt) chain(sent sending, result write.Result) {
+	if sent.Type == plan.Create {
+		return // It is nobody's target yet.
+	}
+	left, itself := target{closed: result.Echo == nil || result.Echo.Gone}, guard.KeyOf(sent.Target) == a.Key
+	if result.Echo != nil {
+		left.Object = result.Echo.Object
+		a.Left[left.UID] = left.ResourceVersion
+		if itself { // It was as it was evaluated.
+			a.verifier.version, a.verifier.verified[""] = left.ResourceVersion, sent.at
+		}
+	}
+	if !sent.CameTrue(result.Object) {
+		left.closed = true
+		a.Stopped = a.Stopped || itself
+	}
+	a.written[sent.planned.Target] = left
+}
+
+// remember keeps what had no effect from being repeated.
+func (a *attempt) remember(sent sending, result write.Result) {
+	var marks plan.Marks
+	var unchanged []plan.Change
+	if sent.Unseen != nil && result.Object != nil && !sees(sent.Unseen, result.Object) {
+		// It has come back without what makes it seen, as where admission has taken that off. The same would be sent again.
+		if over := sent.planned.Over(result.Object); sees(sent.Unseen, over.Predicted) {
+			marks, unchanged = over.All(), over.Changes
+		}
+	}
+	if len(marks) == 0 {
+		marks, unchanged = sent.Ineffective(result.Object)
+	}
+	// All that was asked for came back as it was, in an object that is another one for the write all the same: somebody has a
+	// hand in each request, and may stop to. It is repeated, and slowed down if that goes on. While the engine settles, once is
+	// enough.
+	undone := result.Class == write.Written && sent.Target.UID != "" && len(unchanged) == len(sent.Changes) &&
+		versionOf(result.Object) != sent.Target.ResourceVersion && !a.Settling
+	if len(marks) == 0 || undone {
+		return
+	}
+	maps.Copy(a.record.ineffective, marks)
+	told := a.Mask.Operation(plan.Operation{Rules: sent.Rules, Changes: unchanged})
+	a.log(a.Key).Warn("write had no effect and is not repeated", attrsOf(told)...)
+}
+
+// logResult names rules and fields but not their values, which may be secret. A refusal is loud once, until it is another one
+// or a write of the rule succeeds: what is tried again and again need not say so each time.
+func (a *attempt) logResult(ctx context.Context, o plan.Operation, result write.Result) {
+	log := a.log(a.Key).With(attrsOf(o)...)
+	switch {
+	case result.Class == write.Stale:
+		log.Debug("write was out of date", "err", result.Err)
+	case result.Class.Failed():
+		level, text := slog.LevelDebug, history.Brief(result.Err.Error())
+		for _, rule := range o.Rules {
+			if a.record.logged.add(trouble{rule, true}, text) {
+				level = slog.LevelWarn
+			}
+		}
+		log.Log(ctx, level, "write failed", "class", string(result.Class), "err", result.Err)
+	case result.Class == write.Simulated:
+		log.Info("would write", "type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource)
+	case result.Class == write.Written:
+		log.Info("wrote", "type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource)
+	}
+}
+
+// audit tells what audited rules would write, each change once for as long as they want it.
+func (a *attempt) audit() {
+	told := a.record.audited
+	a.record.audited = nil
+	for _, o := range a.Plan.Audited {
+		marks := o.All()
+		if a.record.audited == nil {
+			a.record.audited = plan.Marks{}
+		}
+		maps.Copy(a.record.audited, marks)
+		if told.Has(marks) {
+			continue
+		}
+		shown := a.Mask.Operation(o)
+		a.options.Observer.Wrote(shown, write.Audited)
+		a.tracker.wrote(write.Audited)
+		a.log(a.Key).With(attrsOf(shown)...).Info("would write", "type", string(o.Type), "subresource", o.Subresource, "mode", string(spec.Audit))
+	}
+}
+
+// attrsOf are the log attributes of an operation: rules and fields, each field with its rule where there are several. A deletion
+// changes no fields.
+func attrsOf(o plan.Operation) []any {
+	switch {
+	case len(o.Changes) == 0:
+		return []any{"rules", names(o.Rules)}
+	case len(o.Rules) > 1:
+		return []any{"rules", names(o.Rules), "changes", names(o.Changes)}
+	}
+	paths := make([]plan.Path, len(o.Changes))
+	for i, change := range o.Changes {
+		paths[i] = change.Path
+	}
+	return []any{"rules", names(o.Rules), "changes", names(paths)}
+}
+
+func names[T interface{ String() string }](list []T) []string {
+	out := make([]string, len(list))
+	for i, element := range list {
+		out[i] = element.String()
+	}
+	return out
 }

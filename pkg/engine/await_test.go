@@ -293,7 +293,7 @@ func TestEchoOfAnOwnerThatGoes(t *testing.T) {
 		if left := e.Remembered(); len(left) > 0 {
 			t.Errorf("remembered: %v", left)
 		}
-		if n := e.Asking(plan.Selection(taggedItems)); n > 0 {
+		if n := e.Asking(taggedItems); n > 0 {
 			t.Errorf("%d ask still", n)
 		}
 	})

@@ -14,17 +14,17 @@ import (
 // attended has a substitute work while a worker waits long for an answer of the API
 // server. It implements [Writer], [Live] and [Recorder] for the engine that it is of.
 type attended struct {
-	engine   *Engine
+	core     *core
+	pool     *workers.Pool
 	writer   Writer
 	live     Live
 	recorder Recorder
 }
 
-// attend returns options whose calls are attended.
-func attend(e *Engine, options Options) Options {
-	a := attended{e, options.Writer, options.Live, options.Recorder}
-	options.Writer, options.Live, options.Recorder = a, a, a
-	return options
+// attend has the calls of an engine attended.
+func attend(c *core, pool *workers.Pool) {
+	a := attended{c, pool, c.options.Writer, c.options.Live, c.options.Recorder}
+	c.options.Writer, c.options.Live, c.options.Recorder = a, a, a
 }
 
 // Write implements [Writer].
@@ -34,40 +34,34 @@ func (a attended) Write(ctx context.Context, operation plan.Operation) (result w
 }
 
 // Get implements [Live].
-func (a attended) Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (object map[string]any, err error) {
-	err = a.ask(ctx, gvr, func() error {
-		object, err = a.live.Get(ctx, gvr, namespace, name)
-		return err
-	})
-	return object, err
+func (a attended) Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error) {
+	return ask(ctx, a, gvr, func() (map[string]any, error) { return a.live.Get(ctx, gvr, namespace, name) })
 }
 
 // Read implements [Live].
-func (a attended) Read(ctx context.Context, q plan.Read) (found []map[string]any, err error) {
-	err = a.ask(ctx, q.From[0].GVR, func() error {
-		found, err = a.live.Read(ctx, q)
-		return err
-	})
-	return found, err
+func (a attended) Read(ctx context.Context, q plan.Read) ([]map[string]any, error) {
+	return ask(ctx, a, q.From[0].GVR, func() ([]map[string]any, error) { return a.live.Read(ctx, q) })
 }
 
 // List implements [Live].
 func (a attended) List(ctx context.Context, from plan.Selection, visit func(object map[string]any) error) error {
-	return a.ask(ctx, from.GVR, func() error { return a.live.List(ctx, from, visit) })
+	_, err := ask(ctx, a, from.GVR, func() (any, error) { return nil, a.live.List(ctx, from, visit) })
+	return err
 }
 
 // Record implements [Recorder].
 func (a attended) Record(ctx context.Context, event plan.Event, again bool) error {
 	events := eventsv1.SchemeGroupVersion.WithResource("events")
-	return a.ask(ctx, events, func() error { return a.recorder.Record(ctx, event, again) })
+	_, err := ask(ctx, a, events, func() (any, error) { return nil, a.recorder.Record(ctx, event, again) })
+	return err
 }
 
 // ask does what may take long, unless too many wait for the like.
-func (a attended) ask(ctx context.Context, gvr schema.GroupVersionResource, do func() error) (err error) {
+func ask[T any](ctx context.Context, a attended, gvr schema.GroupVersionResource, do func() (T, error)) (found T, err error) {
 	purpose := workers.Purpose{GVR: gvr}
-	if workers.In(ctx) && !a.engine.open.keeping() && a.engine.workers.Crowded(purpose) {
-		return workers.ErrCrowded
+	if workers.In(ctx) && a.core.runs() == forever && a.pool.Crowded(purpose) {
+		return found, workers.ErrCrowded
 	}
-	workers.Call(ctx, purpose, func() { err = do() })
-	return err
+	workers.Call(ctx, purpose, func() { found, err = do() })
+	return found, err
 }

@@ -57,7 +57,7 @@ func (c *cluster) seeIn(at informer.Key, key engine.Key) {
 	}
 	delete(cache.missed, key)
 	before, after := cache.objects[key], c.stored[key]
-	if after != nil && plan.Selection(at).Admits(after) {
+	if after != nil && at.Admits(after) {
 		cache.objects[key] = after
 	} else {
 		after = nil
@@ -176,8 +176,7 @@ func (c *cluster) prepare(selections ...[]plan.Selection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.prepared = map[informer.Key]bool{}
-	for _, selection := range slices.Concat(selections...) {
-		key := informer.Key(selection)
+	for _, key := range slices.Concat(selections...) {
 		c.caches[key], c.prepared[key] = c.listed(key), true
 	}
 	c.wanted = slices.Collect(maps.Keys(c.prepared))
@@ -186,7 +185,7 @@ func (c *cluster) prepare(selections ...[]plan.Selection) {
 func (c *cluster) listed(at informer.Key) *cached {
 	out := &cached{key: at, objects: map[engine.Key]map[string]any{}, missed: map[engine.Key]int{}}
 	for key, object := range c.stored {
-		if key.GVR == at.GVR && plan.Selection(at).Admits(object) {
+		if key.GVR == at.GVR && at.Admits(object) {
 			out.objects[key] = object
 		}
 	}
@@ -263,14 +262,14 @@ func (c *cluster) Relist(key informer.Key) {
 func (c cachesOf) Read(q plan.Read) ([]map[string]any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found := map[engine.Key]map[string]any{}
+	found, matches := map[engine.Key]map[string]any{}, q.Filter()
 	for _, from := range q.From {
-		cache := c.caches[informer.Key(from)]
+		cache := c.caches[from]
 		if cache == nil || c.unsynced[cache.key] || !slices.Contains(c.wanted, cache.key) {
 			return nil, relation.ErrNotSynced
 		}
 		for key, object := range cache.objects {
-			if q.Matches(object) {
+			if matches(object) {
 				found[key] = object
 			}
 		}

@@ -16,9 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // The resources of the cluster: what is watched, and what is made for it.
@@ -82,6 +86,39 @@ type cluster struct {
 	names []string
 	// tune changes the options of engines.
 	tune func(*engine.Options)
+}
+
+// hooks is an observer that calls the functions that are set.
+type hooks struct {
+	engine.Observer
+	looked    func()
+	concluded func([]guard.Failure)
+	paused    func(limit.Pause)
+	resumed   func(plan.Rule)
+}
+
+func (h hooks) Looked(rules.Snapshot, []plan.Decision) {
+	if h.looked != nil {
+		h.looked()
+	}
+}
+
+func (h hooks) Concluded(_ engine.Key, failures []guard.Failure) {
+	if h.concluded != nil {
+		h.concluded(failures)
+	}
+}
+
+func (h hooks) Paused(pause limit.Pause) {
+	if h.paused != nil {
+		h.paused(pause)
+	}
+}
+
+func (h hooks) Resumed(rule plan.Rule) {
+	if h.resumed != nil {
+		h.resumed(rule)
+	}
 }
 
 // counts implements [engine.Observer].
@@ -289,11 +326,11 @@ func (c *cluster) engineWith(house engine.Housekeeping) *engine.Engine {
 }
 
 // nextName implements [engine.Options.Name].
-func (c *cluster) nextName(asker engine.Key, prefix string) string {
+func (c *cluster) nextName(_ engine.Key, prefix string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.names) == 0 {
-		return engine.RandomName(asker, prefix)
+		return naming.Random(prefix)
 	}
 	name := c.names[0]
 	c.names = c.names[1:]

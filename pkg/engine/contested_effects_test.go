@@ -15,6 +15,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -53,13 +54,13 @@ func TestContestIsTrouble(t *testing.T) {
 	c.put(t, small)
 	r.script(t, c)
 	var mu sync.Mutex
-	var last []engine.Failure
+	var last []guard.Failure
 	c.tune = func(options *engine.Options) {
-		options.Concluded = func(_ engine.Key, failures []engine.Failure) {
+		options.Observer = hooks{Observer: options.Observer, concluded: func(failures []guard.Failure) {
 			mu.Lock()
 			defer mu.Unlock()
 			last = failures
-		}
+		}}
 	}
 	run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
 		troubled := func() (out []string) {

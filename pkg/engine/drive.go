@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -23,9 +22,6 @@ var (
 // queue may need. Rules that go on making new objects would go on for ever.
 const spareTurns = 1000
 
-// driven reports whether somebody drives the engine, who wants it to be predictable.
-func (e *Engine) driven() bool { return e.options.Queue != nil }
-
 // Start loads rules into an engine that is driven by its caller: one with
 // [Options.Queue] and without housekeeping. What happens is up to Drain and Wake, and
 // all of it happens in the caller's goroutine. The caches must tell what they see before
@@ -33,13 +29,13 @@ func (e *Engine) driven() bool { return e.options.Queue != nil }
 // SetRules. The caller stops the caches in the end; nothing else has to be stopped.
 func (e *Engine) Start(set *rules.Set) error {
 	switch {
-	case !e.driven():
+	case e.runs() != stepwise:
 		return errNoQueue
-	case e.house != nil:
+	case e.keepsHouse():
 		return errHouse
 	}
 	e.wake()
-	e.open.begin(nil, false)
+	e.tracker.begin(nil, false)
 	return e.SetRules(set)
 }
 
@@ -50,17 +46,17 @@ func (e *Engine) Start(set *rules.Set) error {
 // anew. The error is that of the context, or tells of rules that make new objects
 // without end; the report is then of what has been done, and the queue has the rest.
 func (e *Engine) Drain(ctx context.Context) (Report, error) {
-	e.open.renew()
-	err := e.turns(ctx, spareTurns+maxRounds*e.queue.Len())
-	report := e.open.summary()
+	e.tracker.renew()
+	err := e.turns(ctx, spareTurns+maxRounds*e.Len())
+	report := e.tracker.summary()
 	report.Unlisted = e.unlisted()
 	return report, err
 }
 
 // Look takes one turn of the loop for an object, whatever is queued.
 func (e *Engine) Look(ctx context.Context, key Key) {
-	e.open.renew()
-	e.process(ctx, key)
+	e.tracker.renew()
+	e.loop.process(ctx, key)
 }
 
 // turns takes as many turns as there is work for, up to a limit.
@@ -69,18 +65,18 @@ func (e *Engine) turns(ctx context.Context, most int) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("settling: %w", context.Cause(ctx))
 		}
-		key, empty := e.queue.Get()
+		key, empty := e.Get()
 		if empty {
 			return nil
 		}
 		if turn == most {
-			e.queue.Add(key)
-			e.queue.Done(key)
+			e.Add(key)
+			e.Done(key)
 			next := plan.Object{GVR: key.GVR, Namespace: key.Namespace, Name: key.Name}
 			return fmt.Errorf("the rules do not come to rest: after %d turns %s is still to be looked at", most, next)
 		}
-		e.process(ctx, key)
-		e.queue.Done(key)
+		e.loop.process(ctx, key)
+		e.Done(key)
 	}
 }
 
@@ -89,7 +85,7 @@ func (e *Engine) unlisted() []informer.Status {
 	var out []informer.Status
 	for _, key := range e.active.Load().caches() {
 		if !e.caches.View(key, "", "").Synced {
-			out = append(out, informer.Status{Key: key, Err: e.open.fault(key)})
+			out = append(out, informer.Status{Key: key, Err: e.synced.get(key).err})
 		}
 	}
 	return out
@@ -102,14 +98,4 @@ func (e *Engine) Wake() (next time.Time) {
 	keys, _, _, _ := e.timers.next(e.options.Clock.Now())
 	e.enqueueEach(keys)
 	return e.timers.earliest()
-}
-
-// postpone sets the moment of an object that is given up: an engine that runs for ever
-// would try it again after that time at the latest.
-func (e *Engine) postpone(key Key, result guard.Outcome) {
-	at := e.options.Clock.Now().Add(lastRetry)
-	if !result.LookAgainAt.IsZero() && result.LookAgainAt.Before(at) {
-		at = result.LookAgainAt
-	}
-	e.timers.set(key, at)
 }

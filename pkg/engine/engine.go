@@ -3,92 +3,27 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/dependencies"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/priorityqueue"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/related"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/workers"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
-// The delays between attempts on one object: doubled with each failure,
-// capped, without end.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = breaker.LastRetry
-)
-
 // queueName is that of the queues of all engines in the metrics of a process.
 const queueName = "objects"
-
-// Key names the object that a worker looks at.
-type Key = guard.Key
-
-// Writer carries out operations: for real, or as a dry run.
-type Writer interface {
-	Write(ctx context.Context, operation plan.Operation) write.Result
-}
-
-// Recorder records Events. With again, it is known that an earlier episode of
-// the same text has ended.
-type Recorder interface {
-	Record(ctx context.Context, event plan.Event, again bool) error
-}
-
-// Options are what an engine works with. Caches, Live, Writer and Recorder are
-// required.
-type Options struct {
-	// Caches makes the caches; it is given the handler that they must tell
-	// what happens.
-	Caches   func(informer.Handler) Caches
-	Live     Live
-	Writer   Writer
-	Recorder Recorder
-	// Housekeeping cleans up after rules that are gone; without an inventory nothing is
-	// recorded and nothing cleaned up.
-	Housekeeping Housekeeping
-	// Name makes the name of a new object from its generateName, for the watched object
-	// that asks for it; default: [RandomName].
-	Name     func(asker Key, prefix string) string
-	Observer Observer     // default: none
-	Log      *slog.Logger // default: none
-	Clock    clock.WithTicker
-	Workers  int // default: 4
-	// Queue says in which order keys are looked at, by somebody who drives the engine with
-	// [Engine.Start]; Run and Settle need the default. The engine is then predictable in
-	// the rest, too: what is queued together is queued in the order of the keys, and what
-	// a rule creates is sent one after the other. Get must not block: it says that there is
-	// nothing as if the queue were shut down.
-	Queue workqueue.TypedDelayingInterface[Key]
-	// Explain gives the decisions of rules that did not match a reason, which costs time.
-	Explain bool
-	// Unmasked gives the Observer, the Recorder and reports the values of Secrets as they
-	// are, to somebody who masks them.
-	Unmasked bool
-	// Looked is told of each evaluation, by all workers at the same time; default: none.
-	Looked func(rules.Snapshot, []plan.Decision)
-	// Concluded is told what could not be done about an object each time that its rules
-	// have been evaluated, or could not be, and Forgot when nothing is remembered of it
-	// any more; by all workers at the same time. Default: none.
-	Concluded func(Key, []Failure)
-	Forgot    func(Key)
-	// Paused is told of each rule that pauses because of its limits, and Resumed of one
-	// that does not any more, once nothing says so that is stored. They must not call the
-	// engine. Default: none.
-	Paused  func(limit.Pause)
-	Resumed func(plan.Rule)
-}
 
 // Engine runs one set of rules at a time. Its methods are safe for concurrent
 // use, but for those of a caller who drives it; Run, Settle or Start is called once.
@@ -96,29 +31,11 @@ type Options struct {
 // Until then the caches of the rules are kept, and nothing is queued: a process that
 // only stands by needs no more memory than the objects take.
 type Engine struct {
-	options Options
-	caches  Caches
-	queue   workqueue.TypedDelayingInterface[Key]
-	lanes   *priorityqueue.Queue[Key] // of the queue, nil where it is the caller's
+	*core
+	loop    *loop
+	loader  *loader
+	house   *housekeeper
 	workers *workers.Pool
-	guards  guards
-	limiter workqueue.TypedRateLimiter[Key]
-	memory  memory
-	open    open
-	related *related.Index[Key]
-	waiters waiters
-	timers  timers
-	barrier *barrier
-	told    told
-	news    news
-	house   *housekeeper // nil where nothing is recorded
-	active  atomic.Pointer[active]
-	awake   atomic.Bool            // somebody works on what is queued, or is about to
-	began   time.Time              // when that was so; for those who work
-	next    *beside                // rules that wait for their caches
-	swap    sync.Mutex             // one change of the rules or of what is denied at a time
-	denied  map[informer.Key]error // guarded by swap
-	wanted  []informer.Key         // the caches that run, but for those denied; guarded by swap
 }
 
 // New returns an engine without rules.
@@ -136,31 +53,32 @@ func New(options Options) *Engine {
 		options.Workers = 4
 	}
 	if options.Name == nil {
-		options.Name = RandomName
+		options.Name = func(_ Key, prefix string) string { return naming.Random(prefix) }
 	}
-	e := &Engine{
-		workers: workers.New(options.Workers, options.Clock),
-		limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry),
-		related: related.NewIndex[Key](),
-		barrier: newBarrier(),
-		next:    newBeside(),
-		queue:   options.Queue,
-	}
-	e.options = attend(e, options)
-	if e.queue == nil {
-		e.lanes = priorityqueue.New[Key]()
-		e.queue = workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
+	pool := workers.New(options.Workers)
+	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: newMemory(), tidying: newTidying()}
+	attend(c, pool)
+	c.changes.since, c.changes.own = map[Key]firstChange{}, map[Key][]version{}
+	c.cluster = cluster{live: c.options.Live, clock: options.Clock}
+	c.queue.clock, c.TypedDelayingInterface = options.Clock, options.Queue
+	if options.Queue != nil {
+		c.mode.Store(int32(stepwise))
+	} else {
+		c.lanes = priorityqueue.New[Key]()
+		c.TypedDelayingInterface = workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
 			Name: queueName, Clock: options.Clock,
-			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: queueName, Clock: options.Clock, Queue: e.lanes}),
+			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: queueName, Clock: options.Clock, Queue: c.lanes}),
 		})
 	}
-	e.active.Store(activate(&rules.Set{}))
-	e.guards = newGuards(e, breaker.Scatter())
-	e.open.more = e.guards.limits.Unsaved
-	if options.Housekeeping.Inventory != nil {
-		e.house = newHousekeeper(e)
-	}
-	e.caches = options.Caches(handler{e})
+	c.active.Store(activate(&rules.Set{}))
+	c.guards = newGuards(c, pool, rand.N[time.Duration])
+	c.unfinished = newUnfinished(c.lanes)
+	c.tracker.lanes, c.tracker.synced, c.tracker.more = c.lanes, &c.synced, c.guards.limits.Unsaved
+	e := &Engine{core: c, workers: pool}
+	e.loop = &loop{core: c, limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry)}
+	e.loader = &loader{core: c, changed: make(chan struct{}, 1)}
+	e.house = &housekeeper{core: c, loader: e.loader}
+	c.caches = options.Caches(handler{c, e.loader})
 	return e
 }
 
@@ -169,30 +87,79 @@ func New(options Options) *Engine {
 func (e *Engine) Run(ctx context.Context) {
 	e.wake()
 	var workers sync.WaitGroup
-	workers.Go(func() { e.workers.Run(ctx, e.turn) })
-	workers.Go(func() { e.followRules(ctx) })
-	if e.house != nil {
+	workers.Go(func() { e.workers.Run(ctx, e.loop.turn) })
+	workers.Go(func() { e.loader.followRules(ctx) })
+	if e.keepsHouse() {
 		workers.Go(func() { e.house.run(ctx) })
 	}
-	if !e.open.keeping() { // Who settles waits for no timer.
+	if e.runs() == forever { // Who settles waits for no timer.
 		workers.Go(func() { e.timers.run(ctx, e.options.Clock, e.enqueueAfter) })
 	}
 	<-ctx.Done()
-	e.queue.ShutDown()
+	e.ShutDown()
 	workers.Wait()
 	e.caches.Stop()
 }
 
-// turn takes the next object, and reports whether there is one.
-func (e *Engine) turn(ctx context.Context) bool {
-	key, done, shutdown := e.barrier.take(e.queue.Get)
-	if shutdown {
-		return false
-	}
-	if ctx.Err() == nil {
-		e.process(ctx, key)
-	}
-	e.queue.Done(key)
-	done()
-	return true
+// Queued is how many objects wait for a worker now.
+func (e *Engine) Queued() int { return e.Len() }
+
+// Rules are those in effect: by them objects are evaluated.
+func (e *Engine) Rules() *rules.Set { return e.active.Load().Set }
+
+// SetRules replaces the rules as a whole. Informers that both sets want are left alone. Objects are looked at again of
+// which rules may want something else now: those that a rule watches, or has watched, which is new, gone or has changed.
+// The same set once more has all objects looked at again.
+//
+// Rules that need caches which do not run yet, in place of others that do, take effect
+// once these are complete, and those from before stay in effect until then: see
+// [Engine.Run]. Nothing is waited for that surely cannot be listed, and for nothing
+// longer than [PendingLongest]. SetRules returns at once all the same, and the next one
+// takes the place of what still waits. Nor is anything waited for where nobody acts by
+// the rules from before.
+//
+// After an error the rules that are in effect stay, and none wait.
+func (e *Engine) SetRules(set *rules.Set) error { return e.loader.set(set) }
+
+// Deny says which caches may not be had at present, and why; nil is for none. It takes
+// the place of what was denied before, holds for rules that are loaded later too, and
+// may be called before there are any.
+//
+// A cache that is denied is dropped at once: nothing of it is read any more. It is then
+// like one that is not complete yet, and unsynced is not empty: rules that watch or read
+// it rest, and nothing is taken for gone because it is not seen. The others go on, and
+// their caches are left alone. An evaluation that has already read from the cache comes
+// to its end: what it writes is guarded, and is sent as the same identity.
+//
+// A cache that is not denied any more begins anew, and all that it concerns is looked at
+// when it is complete. So to have a cache begin anew, it is denied, and then it is not:
+// nothing is waited for in between.
+//
+// The error is that of a cache which could not be started; those that are denied are
+// dropped all the same.
+func (e *Engine) Deny(denied map[informer.Key]error) error { return e.loader.deny(denied) }
+
+// Quarantined lists the rules that keep failing, in the order of the objects and rules.
+func (e *Engine) Quarantined() []breaker.Circuit { return e.guards.breaker.List() }
+
+// QuarantinedObjects counts the objects for which each rule is in quarantine. The zero rule stands for those that could not
+// be looked at.
+func (e *Engine) QuarantinedObjects() map[plan.Rule]int { return e.guards.breaker.Counts() }
+
+// Contests lists what rules write and others undo again and again, or they themselves, by the objects that are written to.
+func (e *Engine) Contests() []conflict.Conflict { return e.guards.conflicts.Conflicts() }
+
+// Paused lists the rules that are paused, in order.
+func (e *Engine) Paused() []limit.Pause { return e.guards.limits.All() }
+
+// Resume says which rules somebody asks to resume from now on, besides what their documents say. One that was asked since
+// before it paused has to be left out once.
+func (e *Engine) Resume(asked []plan.Rule) {
+	e.loader.mu.Lock()
+	defer e.loader.mu.Unlock()
+	e.guards.limits.Ask(asked)
 }
+
+// Due lists the objects that are looked at again although nothing changes, the earliest
+// first.
+func (e *Engine) Due() []Due { return e.timers.all() }

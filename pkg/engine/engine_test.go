@@ -119,7 +119,7 @@ func TestLaggingCacheDoesNotSpeakForItsSelector(t *testing.T) {
 	text := labelled + strings.ReplaceAll(atLeastThree, "watch: widgets", "watch: others")
 	selections := load(t, text).Selections()
 	c.views = map[informer.Key]map[string]any{
-		informer.Key(selections[len(selections)-1]): decode(t,
+		selections[len(selections)-1]: decode(t,
 			`{metadata: {namespace: ns, name: a, uid: uid-of-a, resourceVersion: "1", labels: {other: "yes"}}, spec: {size: 1}}`),
 	}
 	c.version = 10
@@ -157,7 +157,7 @@ func TestUnsyncedIsNotEmpty(t *testing.T) {
 	c.put(t, smallOther)
 	text := labelled + strings.ReplaceAll(atLeastThree, "watch: widgets", "watch: others")
 	selections := load(t, text).Selections()
-	others := informer.Key(selections[len(selections)-1])
+	others := selections[len(selections)-1]
 	c.unsynced[others] = true
 	run(t, c, text, func(t *testing.T, _ *engine.Engine) {
 		if c.count() != 1 || c.writes[0].Rules[0].Name != "labelled" {

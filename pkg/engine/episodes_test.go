@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 )
 
 func TestEpisodes(t *testing.T) {
@@ -65,7 +64,7 @@ func TestRestartIsNoNewEpisode(t *testing.T) {
 		c.put(t, smallOther)
 		text := labelled + strings.ReplaceAll(atLeastThree, "watch: widgets", "watch: others")
 		selections := load(t, text).Selections()
-		others := informer.Key(selections[len(selections)-1])
+		others := selections[len(selections)-1]
 		c.unsynced[others] = true
 		run(t, c, text, func(t *testing.T, _ *engine.Engine) {
 			c.mu.Lock()
@@ -158,7 +157,7 @@ func TestReloadKeepsPendingEvents(t *testing.T) {
 	c.eventOK = func() error { return errRefused }
 	run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
 		changed := strings.ReplaceAll(atLeastThree, "watch: widgets", "watch: others")
-		key := informer.Key(load(t, changed).Selections()[0])
+		key := load(t, changed).Selections()[0]
 		c.mu.Lock()
 		c.unsynced[key] = true
 		c.mu.Unlock()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"maps"
+	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -17,18 +18,17 @@ func (e *Engine) Remembered() map[string]int {
 			Unlock()
 		}
 	}{
-		{"waiters", func() int { return len(e.waiters.of) }, &e.waiters.mu},
+		{"waiters", func() int { return len(e.memory.waiting) }, &e.memory.mu},
 		{"moments", func() int { return len(e.timers.of) + len(e.timers.queue) }, &e.timers.mu},
-		{"news", func() int { return len(e.news.since) + len(e.news.own) }, &e.news.mu},
-		{"late", func() int { return len(e.barrier.late) }, &e.barrier.mu},
-		{"in hand", func() int { return len(e.barrier.inHand) }, &e.barrier.mu},
-		{"barriers", func() int { return len(e.barrier.passed) }, &e.barrier.mu},
+		{"news", func() int { return len(e.changes.since) + len(e.changes.own) }, &e.changes.mu},
+		{"late", func() int { return len(e.unfinished.owing) }, &e.unfinished.mu},
+		{"in hand", func() int { return len(e.unfinished.looks) }, &e.unfinished.mu},
 	} {
 		count.lock.Lock()
 		out[count.name] = count.of()
 		count.lock.Unlock()
 	}
-	out["queued"] = e.queue.Len()
+	out["queued"] = e.Len()
 	out["trials"] = e.guards.breaker.Len() + len(e.guards.breaker.Counts())
 	maps.DeleteFunc(out, func(_ string, n int) bool { return n == 0 })
 	return out
@@ -40,6 +40,6 @@ func (e *Engine) Asking(selection plan.Selection) int { return len(e.related.Ask
 // RetryTogether has what begins to fail together be tried again together, after times that
 // can be told.
 func (e *Engine) RetryTogether() {
-	e.guards = newGuards(e, func(Key, plan.Rule, int) float64 { return 0 })
-	e.open.more = e.guards.limits.Unsaved
+	e.guards = newGuards(e.core, e.workers, func(time.Duration) time.Duration { return 0 })
+	e.tracker.more = e.guards.limits.Unsaved
 }

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 )
 
@@ -38,7 +39,7 @@ func TestPasses(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := passes(write.Classify(tc.err), tc.err); got != tc.want {
+			if got := causeOf(write.Classify(tc.err), tc.err) == guard.Passing; got != tc.want {
 				t.Errorf("%s class %s: passes %v, want %v", tc.reason, write.Classify(tc.err), got, tc.want)
 			}
 		})

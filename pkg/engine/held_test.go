@@ -211,7 +211,7 @@ func TestForAndSeveralCaches(t *testing.T) {
 			reason: "It has left the one, and the rest is not known.",
 			shake: func(t *testing.T, c *cluster, others informer.Key) {
 				c.views[others] = nil
-				c.unsynced[informer.Key(load(t, labelled).Selections()[0])] = true
+				c.unsynced[load(t, labelled).Selections()[0]] = true
 			},
 			left: 5 * time.Minute,
 		},
@@ -225,7 +225,7 @@ func TestForAndSeveralCaches(t *testing.T) {
 				var others informer.Key
 				for _, selection := range load(t, text).Selections() {
 					if selection.LabelSelector != "" {
-						others = informer.Key(selection)
+						others = selection
 					}
 				}
 				c.views = map[informer.Key]map[string]any{others: at(t, "11")}

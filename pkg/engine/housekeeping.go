@@ -1,16 +1,16 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
@@ -18,78 +18,24 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// Housekeeping is how rules that are gone are cleaned up after.
-type Housekeeping struct {
-	// Inventory remembers what rules may have left on objects. A rule writes what has
-	// to be cleaned up only once it is recorded there.
-	Inventory inventory.Store
-	// Sweep cleans up, and returns what is done; see package cleanup.
-	Sweep func(ctx context.Context, leftovers []plan.Leftover) (done []plan.Leftover, err error)
-	// Prune reports whether to clean up after a whole set that is gone, which otherwise
-	// is only reported. It is asked with the set of a rule: the name is empty. A set that
-	// somebody else runs must not be among them. Nil is for never.
-	Prune func(set plan.Rule) bool
-}
-
 // The delays between attempts to tidy up.
 const (
 	firstTidy = time.Second
 	lastTidy  = 5 * time.Minute
-	// patience is the delay after which a settling engine tries no more.
-	patience = 4 * time.Second
+	// longestTidy is the delay after which a settling engine tries no more.
+	longestTidy = 4 * time.Second
 )
 
-// housekeeper does the housekeeping of an engine. It is safe for concurrent use.
+// housekeeper does the housekeeping of an engine, in one goroutine.
 type housekeeper struct {
-	engine *Engine
-	news   chan struct{} // has a value when the rules have changed
-
-	mu     sync.Mutex
-	stop   context.CancelFunc // ends what is under way; guarded by mu
-	halted bool               // the rules are about to change; guarded by mu
-	anew   bool               // strays are to be searched for again; guarded by mu
-
-	searched map[plan.Rule][]plan.Selection // for strays; of the goroutine alone
-	told     string                         // of sets that are gone, likewise
-	said     string                         // what went wrong, likewise
-}
-
-func newHousekeeper(e *Engine) *housekeeper {
-	return &housekeeper{engine: e, news: make(chan struct{}, 1)}
-}
-
-// halt says that the rules are about to change, or that others wait for their caches. What
-// is under way ends, since a rule may have come back.
-func (h *housekeeper) halt() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.halted = true
-	if h.stop != nil {
-		h.stop()
-	}
-}
-
-// searchAgain has it look again for objects that have left a selection unseen.
-func (h *housekeeper) searchAgain() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.anew = true
-}
-
-// resume lets it begin anew, with the rules that there are now.
-func (h *housekeeper) resume() {
-	h.mu.Lock()
-	h.halted = false
-	h.mu.Unlock()
-	h.wake()
-}
-
-// wake has it look whether it can do more now.
-func (h *housekeeper) wake() {
-	select {
-	case h.news <- struct{}{}:
-	default:
-	}
+	*core
+	loader   *loader
+	searched map[plan.Rule][]plan.Selection // for strays
+	reported string                         // of sets that are gone
+	// marks are the numbers of the queue at which it was first asked whether somebody takes a leftover over.
+	marks      map[plan.Leftover]uint64
+	generation int    // of the rules, for the marks
+	said       string // what went wrong
 }
 
 // run keeps house until the context is done.
@@ -97,21 +43,25 @@ func (h *housekeeper) run(ctx context.Context) {
 	delay := firstTidy
 	for {
 		var retry <-chan time.Time
+		now := h.active.Load()
 		err := h.tidy(ctx)
+		_, unclean := errors.AsType[uncleanError](err)
+		leavesNothing := len(now.leftovers)+len(now.Limited) == 0
 		switch {
 		case err == nil:
 			delay, h.said = firstTidy, ""
-			h.engine.open.kept(nil)
-		case h.harmless(err):
+			h.tracker.kept(nil)
+		case !unclean && leavesNothing && apierrors.IsForbidden(err):
+			// Whoever runs rules that leave nothing, and of which none can be paused, need not have the right to record it.
 			h.say(err)
-			h.engine.open.kept(nil)
+			h.tracker.kept(nil)
 		case ctx.Err() == nil:
 			delay = h.undone(err, delay)
-			retry = h.engine.options.Clock.After(delay)
+			retry = h.options.Clock.After(delay)
 			delay = min(2*delay, lastTidy)
 		}
 		select {
-		case <-h.news:
+		case <-h.tidying.wanted:
 			delay = firstTidy
 		case <-retry:
 		case <-ctx.Done():
@@ -120,107 +70,70 @@ func (h *housekeeper) run(ctx context.Context) {
 	}
 }
 
-// undone tells what could not be done, and returns how long to wait before it is tried
-// again.
+// undone tells what could not be done, and returns how long to wait before it is tried again.
 func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
-	unready := errors.Is(err, errIncomplete) || errors.Is(err, errLate) || errors.Is(err, inventory.ErrChanged)
-	if delay > firstTidy || !unready { // Caches take a moment.
+	queued := errors.Is(err, errQueued)
+	unready := queued || errors.Is(err, errIncomplete) || errors.Is(err, errLate) || errors.Is(err, inventory.ErrChanged)
+	if !unready || delay > firstTidy && !queued { // Caches take a moment.
 		h.say(err)
 	}
-	if unready && h.engine.open.busy() {
+	if unready && h.tracker.busy() {
 		delay = firstTidy // A list may take long, and is given up elsewhere.
 	}
-	if delay > patience || write.Classify(err) == write.Terminal {
-		h.engine.open.kept(err)
+	if delay > longestTidy || write.Classify(err) == write.Terminal {
+		h.tracker.kept(err)
 	}
 	return delay
-}
-
-// harmless reports whether it does not matter that nothing is recorded: the rules
-// leave nothing, and none can be paused, so whoever runs them need not have the rights. What is not cleaned up
-// does matter.
-func (h *housekeeper) harmless(err error) bool {
-	_, unclean := errors.AsType[uncleanError](err)
-	now := h.engine.active.Load()
-	return !unclean && len(now.leftovers)+len(now.rules.Limited) == 0 && apierrors.IsForbidden(err)
 }
 
 // say logs what goes wrong, once for as long as it is the same.
 func (h *housekeeper) say(err error) {
 	if text := err.Error(); text != h.said && !errors.Is(err, context.Canceled) {
 		h.said = text
-		h.engine.options.Log.Warn("housekeeping is not done", "err", err)
+		h.options.Log.Warn("housekeeping is not done", "err", err)
 	}
 }
 
-// tidy records what the rules leave, looks for objects that have left a selection
-// unseen, and cleans up after what is gone.
-func (h *housekeeper) tidy(ctx context.Context) error {
-	ctx, stop := h.interruptible(ctx)
-	defer stop()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	now := h.engine.active.Load()
-	book, partly := h.record(ctx, now)
-	if _, rest := errors.AsType[*inventory.PartialError](partly); partly != nil && !rest {
-		return partly
-	}
-	searched, strays := h.engine.enqueueStrays(ctx, now, h.known())
-	h.searched = searched
-	removed, gone := h.stale(book, now)
-	err := h.cleanUp(ctx, now, slices.Concat(removed.All(), h.pruned(gone)))
-	if err != nil {
-		err = uncleanError{err}
-	}
-	return errors.Join(partly, strays, err)
-}
-
-// stale is what no rule leaves any more, neither of those in effect nor of those that wait
-// for their caches.
-func (h *housekeeper) stale(book inventory.Book, now *active) (removed, gone inventory.Book) {
-	leftovers, ids := now.leftovers, now.set.IDs()
-	if next, _, _ := h.engine.next.due(h.engine.options.Clock.Now()); next != nil {
-		leftovers, ids = slices.Concat(leftovers, next.leftovers), slices.Concat(ids, next.set.IDs())
-	}
-	return book.Stale(leftovers, ids)
-}
-
-// uncleanError is why rules that are gone are not cleaned up after.
+// uncleanError is why the leftovers of removed rules are still there.
 type uncleanError struct{ error }
 
 // Unwrap gives the cause.
 func (e uncleanError) Unwrap() error { return e.error }
 
-// known is what has been searched for strays.
-func (h *housekeeper) known() map[plan.Rule][]plan.Selection {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.anew {
-		h.anew, h.searched = false, nil
+// tidy records what the rules leave, looks for objects that have left a selection unseen, and cleans up after removed rules.
+func (h *housekeeper) tidy(ctx context.Context) error {
+	ctx, stop := h.tidying.begin(ctx)
+	defer stop()
+	if ctx.Err() != nil { // Who ends an engine that never worked may hold what an inventory needs.
+		return context.Cause(ctx)
 	}
-	return h.searched
-}
-
-// interruptible is to be called before the rules are looked up, so that none can come
-// in between that the work is not interrupted for.
-func (h *housekeeper) interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := context.WithCancel(ctx)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stop = stop
-	if h.halted {
-		stop()
+	if h.tidying.anew.Swap(false) {
+		h.searched, h.marks = nil, nil
 	}
-	return ctx, stop
+	now := h.active.Load()
+	book, partly := h.record(ctx, now)
+	if _, rest := errors.AsType[*inventory.PartialError](partly); partly != nil && !rest {
+		return partly
+	}
+	if err := h.tracker.calmed(ctx); err != nil { // Before that it is not known who is a stray.
+		return errors.Join(partly, err)
+	}
+	strays := h.enqueueStrays(ctx, now)
+	leftovers, ids := now.leftovers, now.IDs()
+	if next := h.loader.pendingRules(); next != nil {
+		leftovers, ids = slices.Concat(leftovers, next.leftovers), slices.Concat(ids, next.IDs())
+	}
+	removed, gone := book.Stale(leftovers, ids)
+	if err := h.cleanUp(ctx, now, slices.Concat(removed.All(), h.pruned(gone))); err != nil {
+		return errors.Join(partly, strays, uncleanError{err})
+	}
+	return errors.Join(partly, strays)
 }
 
 // record writes down what the rules leave, and lets those go on that wait for it. Where
 // only a part can be written, the others do not go on, and the error says so.
 func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, error) {
-	limits, house := h.engine.guards.limits, h.engine.options.Housekeeping
-	version := limits.Version()
-	book, err := house.Inventory.Update(ctx, func(b inventory.Book) inventory.Book {
+	book, err := h.options.Housekeeping.Inventory.Update(ctx, func(b inventory.Book) inventory.Book {
 		return h.note(b.With(now.leftovers...), now)
 	})
 	if err != nil {
@@ -230,76 +143,53 @@ func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, 
 		}
 	}
 	missing, _ := errors.AsType[*inventory.PartialError](err)
-	read := func(set plan.Rule) bool { return now.sets[set] && !missing.Lacks(set) }
-	limits.Learned(book.Counts(), book.Pauses(), read, version)
-	if err == nil && limits.Unsaved() {
-		h.engine.open.keepHouse()
-		h.wake()
-	}
-	for _, key := range h.engine.guards.inventory.Recorded(book.Covered(now.leftovers)) {
-		h.engine.enqueue(key)
+	sets := now.sets()
+	read := func(set plan.Rule) bool { return sets[set] && !missing.Lacks(set) }
+	h.guards.limits.Learn(book.Limits(), read)
+	for _, key := range h.guards.inventory.Recorded(book.Covered(now.leftovers)) {
+		h.enqueue(key)
 	}
 	return book, err
 }
 
-// note is the book with the pauses and counts that are known. Nobody can have paused a rule that is gone from a set which
+// note is the book with what is known of rules with limits. Nobody can have paused a rule that is gone from a set which
 // is there.
 func (h *housekeeper) note(book inventory.Book, now *active) inventory.Book {
-	gone := map[plan.Rule]bool{}
-	lost := func(rule plan.Rule) {
-		set, prune := rule.OfSet(), h.engine.options.Housekeeping.Prune
-		gone[rule] = now.sets[set] || prune != nil && prune(set)
+	stored, gone, sets := book.Limits(), map[plan.Rule]bool{}, now.sets()
+	for rule := range stored {
+		set, prune := rule.OfSet(), h.options.Housekeeping.Prune
+		gone[rule] = sets[set] || prune != nil && prune(set)
 	}
-	for _, pause := range book.Pauses() {
-		lost(pause.Rule)
-	}
-	for _, count := range book.Counts() {
-		lost(count.Rule)
-	}
-	isGone := func(id plan.Rule) bool { return gone[id] }
-	limits := h.engine.guards.limits
-	return book.Pausing(limits.Store(book.Pauses(), isGone)...).Counting(limits.StoreCounts(book.Counts(), isGone)...)
+	return book.Limiting(h.guards.limits.Store(stored, func(rule plan.Rule) bool { return gone[rule] }))
 }
 
-// pruned is what to clean up of sets that are gone; of the others it tells.
+// pruned is what to clean up of sets that are gone. The log tells once which others may have left something.
 func (h *housekeeper) pruned(gone inventory.Book) []plan.Leftover {
-	var out, rest []plan.Leftover
-	for _, leftover := range gone.All() {
-		if prune := h.engine.options.Housekeeping.Prune; prune != nil && prune(leftover.Rule.OfSet()) {
-			out = append(out, leftover)
-		} else {
-			rest = append(rest, leftover)
-		}
-	}
-	h.tell(rest)
-	return out
-}
-
-// tell logs which sets are gone that may have left something, once.
-func (h *housekeeper) tell(gone []plan.Leftover) {
+	var out []plan.Leftover
 	var sets []string
-	for _, leftover := range gone {
-		if name := leftover.Rule.Set; !slices.Contains(sets, name) {
+	for _, leftover := range gone.All() {
+		if prune := h.options.Housekeeping.Prune; prune != nil && prune(leftover.Rule.OfSet()) {
+			out = append(out, leftover)
+		} else if name := leftover.Rule.Set; !slices.Contains(sets, name) {
 			sets = append(sets, name)
 		}
 	}
-	if told := fmt.Sprint(sets); told != h.told && len(sets) > 0 {
-		h.told = told
-		h.engine.options.Log.Warn("sets are gone that may have left something: run with --prune, or clean up", "sets", sets)
+	if text := fmt.Sprint(sets); text != h.reported && len(sets) > 0 {
+		h.reported = text
+		h.options.Log.Warn("sets are gone that may have left something: run with --prune, or clean up", "sets", sets)
 	}
+	return out
 }
 
-// enqueueStrays looks for objects that have a finalizer of ours and that no cache
-// has: they left the selection while nobody watched. Searched are the rules, with their
-// selections, of which that is known already; what it returns is known afterwards. A
-// rule that goes and comes back is searched for again.
-func (e *Engine) enqueueStrays(ctx context.Context, now *active, searched map[plan.Rule][]plan.Selection) (map[plan.Rule][]plan.Selection, error) {
-	out := map[plan.Rule][]plan.Selection{}
+// enqueueStrays looks for objects that have a finalizer of ours and that no cache has: they left the selection while nobody
+// watched. A rule is searched for once with its selections; one that goes and comes back is searched for again.
+func (h *housekeeper) enqueueStrays(ctx context.Context, now *active) error {
+	searched := map[plan.Rule][]plan.Selection{}
 	holders := map[plan.Selection][]plan.Rule{}
 	var lists []plan.Selection // in the order of the rules
-	for _, holder := range now.set.Holding() {
-		out[holder.Rule] = holder.Selections
-		if slices.Equal(searched[holder.Rule], holder.Selections) {
+	for _, holder := range now.Holding() {
+		searched[holder.Rule] = holder.Selections
+		if slices.Equal(h.searched[holder.Rule], holder.Selections) {
 			continue
 		}
 		for _, everything := range holder.Everything() {
@@ -311,31 +201,32 @@ func (e *Engine) enqueueStrays(ctx context.Context, now *active, searched map[pl
 	}
 	var errs []error
 	for _, everything := range lists {
-		if err := e.straysOf(ctx, now, everything, holders[everything]); err != nil {
+		if err := h.straysOf(ctx, now, everything, holders[everything]); err != nil {
 			errs = append(errs, err)
 			for _, rule := range holders[everything] {
-				delete(out, rule)
+				delete(searched, rule)
 			}
 		}
 	}
-	return out, errors.Join(errs...)
+	h.searched = searched
+	return errors.Join(errs...)
 }
 
 // straysOf goes through one list for all rules that may hold something in it. It waits
 // until all caches that may have such an object are complete: before that nobody would
 // look at it.
-func (e *Engine) straysOf(ctx context.Context, now *active, everything plan.Selection, holders []plan.Rule) error {
-	if slices.ContainsFunc(now.of[everything.GVR], func(cache informer.Key) bool { return now.watched[cache] && e.untold(cache) }) {
+func (h *housekeeper) straysOf(ctx context.Context, now *active, everything plan.Selection, holders []plan.Rule) error {
+	if slices.ContainsFunc(now.of[everything.GVR], func(cache informer.Key) bool { return now.watched[cache] && h.incomplete(cache) }) {
 		return errIncomplete
 	}
 	ours := map[string]bool{}
 	for _, rule := range holders {
 		ours[rule.Finalizer()] = true
 	}
-	err := e.options.Live.List(ctx, everything, func(object map[string]any) error {
+	err := h.options.Live.List(ctx, everything, func(object map[string]any) error {
 		finalizers := (&unstructured.Unstructured{Object: object}).GetFinalizers()
 		if slices.ContainsFunc(finalizers, func(finalizer string) bool { return ours[finalizer] }) {
-			e.enqueue(named(everything.GVR, object))
+			h.enqueue(named(everything.GVR, object))
 		}
 		return nil
 	})
@@ -345,7 +236,148 @@ func (e *Engine) straysOf(ctx context.Context, now *active, everything plan.Sele
 	return nil
 }
 
-// named is the key of an object that was read live.
-func named(gvr schema.GroupVersionResource, object map[string]any) Key {
-	return Key{GVR: gvr, Namespace: plan.Text(object, "metadata", "namespace"), Name: plan.Text(object, "metadata", "name")}
+// Why nothing can be taken away yet that another rule may take over.
+var (
+	errIncomplete = errors.New("a cache of what rules watch is not complete")
+	errQueued     = errors.New("objects on which other rules may take over what is left are still to be looked at")
+	errLate       = errors.New("rules that may take over what is left have not done with an object")
+)
+
+// candidates are the rules that may take over a leftover of a removed rule: those that leave the like on the same resource.
+// One of them may be the same rule under another name.
+type candidates struct {
+	of     plan.Leftover
+	rules  []plan.Rule
+	caches []informer.Key // of what they watch
+	before uint64         // what was queued with a smaller number is waited for
+	held   bool           // they may still take it over
+}
+
+func (a *active) candidates(of plan.Leftover) *candidates {
+	out := &candidates{of: of}
+	for _, like := range a.leftovers {
+		if like.Kind == of.Kind && like.GVR.GroupResource() == of.GVR.GroupResource() && !slices.Contains(out.rules, like.Rule) {
+			out.rules = append(out.rules, like.Rule)
+		}
+	}
+	for cache := range a.watched {
+		watches := func(rule plan.Rule) bool { return a.Watches(rule, []plan.Selection{cache}) }
+		if slices.ContainsFunc(out.rules, watches) {
+			out.caches = append(out.caches, cache)
+		}
+	}
+	return out
+}
+
+// include reports whether a candidate may still have to do with an object that rules have not done with: these, or any of
+// them where none is named. A candidate that was refused fields may get them only once they are given up, so it is not
+// waited for. Nor is one of another set that fails: a set that is deleted would stay for as long as anybody else has trouble.
+func (c *candidates) include(key Key, owing []plan.Rule) bool {
+	if len(owing) == 0 {
+		return slices.ContainsFunc(c.caches, func(cache informer.Key) bool { return cache.GVR == key.GVR })
+	}
+	awaited := func(rule plan.Rule) bool { return rule.OfSet() == c.of.Rule.OfSet() && slices.Contains(c.rules, rule) }
+	return c.of.Kind != plan.LeftFields && slices.ContainsFunc(owing, awaited)
+}
+
+// cleanUp takes away what removed rules have left. Other rules go first, as they may take over what is there. While the
+// engine settles, all objects are looked at before: otherwise it would be a matter of luck what is left on an object that
+// goes meanwhile.
+func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers []plan.Leftover) error {
+	if len(leftovers) > 0 {
+		if err := h.tracker.calmed(ctx); err != nil {
+			return err
+		}
+	}
+	ready, errHeld := h.withoutCandidates(now, leftovers)
+	if errHeld != nil {
+		errHeld = fmt.Errorf("cleaning up: %w", errHeld)
+	}
+	if len(ready) == 0 || ctx.Err() != nil {
+		return errors.Join(errHeld, context.Cause(ctx))
+	}
+	done, err := h.options.Housekeeping.Sweep(ctx, ready)
+	h.marks = nil // What comes before the next attempt is waited for again.
+	err = errors.Join(err, errHeld)
+	if len(done) == 0 {
+		return err
+	}
+	_, errRecord := h.options.Housekeeping.Inventory.Update(context.WithoutCancel(ctx), func(b inventory.Book) inventory.Book {
+		return b.Without(done...).With(h.active.Load().leftovers...)
+	})
+	return errors.Join(err, errRecord)
+}
+
+// withoutCandidates returns which leftovers nobody takes over any more: all candidates have done with all objects that were
+// queued, or in the hands of a worker, when that was asked first. What comes later is not waited for: some objects change all
+// the time. The error says why other leftovers are not among them; the housekeeper is woken when that may have changed.
+func (h *housekeeper) withoutCandidates(now *active, leftovers []plan.Leftover) (ready []plan.Leftover, err error) {
+	if h.marks == nil || h.generation != now.generation {
+		h.marks, h.generation = map[plan.Leftover]uint64{}, now.generation
+	}
+	var all []*candidates
+	for _, leftover := range leftovers {
+		c := now.candidates(leftover)
+		if slices.ContainsFunc(c.caches, h.incomplete) {
+			err = errIncomplete
+			delete(h.marks, leftover) // When they are complete, more is queued.
+			continue
+		}
+		if h.marks[leftover] == 0 {
+			h.marks[leftover] = h.lanes.Number() + 1
+		}
+		c.before = h.marks[leftover]
+		all = append(all, c)
+	}
+	err = errors.Join(err, h.unfinished.await(all, now.generation))
+	for _, c := range all {
+		if !c.held {
+			ready = append(ready, c.of)
+		}
+	}
+	return ready, err
+}
+
+// await holds those candidates that have not done with an object, and waits for the objects. Once there is news of them, end
+// reports it.
+func (u *unfinished) await(all []*candidates, generation int) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.awaited, u.left = map[Key]bool{}, map[bool]int{}
+	var queued, late error
+	var first Key // of those that are late: it would be another each time otherwise, and logged each time
+	known := map[plan.Rule]bool{}
+	for _, c := range all {
+		for key, owing := range u.owing {
+			if !c.include(key, owing) {
+				continue
+			}
+			c.held, u.awaited[key] = true, true
+			if late == nil || key.Compare(first) < 0 {
+				first, late = key, errLate
+			}
+		}
+		for _, rule := range c.rules {
+			known[rule] = known[rule] || c.held
+		}
+	}
+	for key, number := range u.lanes.Unfinished() {
+		look := u.looks[key]
+		for _, c := range all { // A worker that goes by older rules may still leave what they leave.
+			if look != nil && look.generation < generation || number < c.before && c.include(key, nil) {
+				c.held, u.awaited[key], queued = true, false, errQueued
+			}
+		}
+	}
+	for _, owes := range u.awaited {
+		u.left[owes]++
+	}
+	if late == nil {
+		return queued
+	}
+	object := plan.Object{GVR: first.GVR, Namespace: first.Namespace, Name: cmp.Or(first.Name, string(first.UID))}.String()
+	if rules := slices.DeleteFunc(slices.Clone(u.owing[first]), func(r plan.Rule) bool { return !known[r] }); len(rules) > 0 {
+		object = fmt.Sprintf("%s (%s)", object, strings.Join(names(rules), ", "))
+	}
+	return fmt.Errorf("%w: %s", late, object)
 }

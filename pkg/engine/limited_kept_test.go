@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
@@ -47,11 +48,17 @@ func TestSettleReportsPauses(t *testing.T) {
 // paused lists the pauses that are recorded.
 func (s *shelf) paused(t *testing.T) []limit.Pause {
 	t.Helper()
-	book, err := s.Load(context.WithoutCancel(t.Context()))
+	book, err := inventory.Load(context.WithoutCancel(t.Context()), s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return book.Pauses()
+	var pauses []limit.Pause
+	for rule, stored := range book.Limits() {
+		if stored.Pause != nil {
+			pauses = append(pauses, limit.Pause{Rule: rule, Pause: *stored.Pause})
+		}
+	}
+	return pauses
 }
 
 // TestPauseSurvives holds that a rule is paused after a restart, until somebody has looked.
@@ -180,9 +187,10 @@ func TestCountsOutliveLeaders(t *testing.T) {
 
 // TestPausesOfRulesThatAreGone holds what is forgotten of them.
 func TestPausesOfRulesThatAreGone(t *testing.T) {
-	pauses := []limit.Pause{
-		{Rule: plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "removed"}, Digest: "x"},
-		{Rule: plan.Rule{Kind: "ClusterRuleSet", Set: "away", Name: "rule"}, Digest: "x"},
+	removed := plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "removed"}
+	away := plan.Rule{Kind: "ClusterRuleSet", Set: "away", Name: "rule"}
+	pauses := map[plan.Rule]limit.Stored{
+		removed: {Pause: &v1alpha1.Pause{Rule: "removed", Digest: "x"}}, away: {Pause: &v1alpha1.Pause{Rule: "rule", Digest: "x"}},
 	}
 	for _, tc := range []struct {
 		reason string
@@ -190,7 +198,7 @@ func TestPausesOfRulesThatAreGone(t *testing.T) {
 		want   int
 	}{{"A set that is gone may come back.", false, 1}, {"Unless somebody says that it will not.", true, 0}} {
 		c, s := newCluster(), &shelf{}
-		if _, err := s.Update(t.Context(), func(b inventory.Book) inventory.Book { return b.Pausing(pauses...) }); err != nil {
+		if _, err := s.Update(t.Context(), func(b inventory.Book) inventory.Book { return b.Limiting(pauses) }); err != nil {
 			t.Fatal(err)
 		}
 		runWith(t, c, s.house(tc.prune), load(t, labelled), func(t *testing.T, _ *engine.Engine) {
@@ -240,8 +248,11 @@ func TestToldOfPauses(t *testing.T) {
 		told = append(told, text)
 	}
 	c.tune = func(options *engine.Options) {
-		options.Paused = func(p limit.Pause) { tell(fmt.Sprintf("%s after %d", p.Rule, p.Objects)) }
-		options.Resumed = func(rule plan.Rule) { tell(fmt.Sprintf("%s goes on, %d stored", rule, len(s.paused(t)))) }
+		options.Observer = hooks{
+			Observer: options.Observer,
+			paused:   func(p limit.Pause) { tell(fmt.Sprintf("%s after %d", p.Rule, p.Objects)) },
+			resumed:  func(rule plan.Rule) { tell(fmt.Sprintf("%s goes on, %d stored", rule, len(s.paused(t)))) },
+		}
 	}
 	runWith(t, c, s.house(false), load(t, growing("{maxObjects: 2}")), func(t *testing.T, e *engine.Engine) {
 		pass(time.Minute)

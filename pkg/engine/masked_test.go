@@ -49,7 +49,7 @@ func (s secretKinds) Resource(gvr schema.GroupVersionResource) *types.Resource {
 // withSecrets compiles rules that may know Secrets.
 func withSecrets(t *testing.T, text string) *rules.Set {
 	t.Helper()
-	return compile(t, rules.Options{Schemas: types.NewCatalog(secretKinds{}), Carries: engine.Carries, Sensitive: func(string) bool { return true }},
+	return compile(t, rules.Options{Schemas: types.NewCatalog(secretKinds{}), Sensitive: func(string) bool { return true }},
 		head+"    secrets: {version: v1, resource: secrets}\n    items: {group: example.com, version: v1, resource: items}\n  rules:\n"+text)
 }
 
@@ -108,8 +108,7 @@ func settledBy(t *testing.T, c *cluster, w *witness, text string, unmasked bool)
 			Recorder: c,
 			Observer: w,
 			Log:      slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			Explain:  true,
-			Unmasked: unmasked,
+			Detail:   engine.Detail{Explain: true, Unmasked: unmasked},
 		})
 		report, err := e.Settle(t.Context(), set)
 		if err != nil {

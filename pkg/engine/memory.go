@@ -4,11 +4,15 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/events"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/history"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -17,7 +21,12 @@ import (
 // safe for concurrent use.
 type memory struct {
 	mu      sync.Mutex
-	records map[Key]*record
+	records map[Key]*record               // guarded by mu
+	waiting map[guard.Object]map[Key]bool // who waits for the caches to show an object; guarded by mu
+}
+
+func newMemory() memory {
+	return memory{records: map[Key]*record{}, waiting: map[guard.Object]map[Key]bool{}}
 }
 
 // record belongs to the worker that has the key in hand; the queue gives a key
@@ -30,22 +39,29 @@ type record struct {
 	// waiting are the rules that waited for time to pass, or for a cache, when it was
 	// evaluated last.
 	waiting []plan.Rule
-	// awaits is what the caches must show before the object is evaluated again, by the
+	// rest is when time alone changes what the rules want, where they wanted to write nothing
+	// when it was evaluated last; zero for never.
+	rest time.Time
+	held atomic.Pointer[held]
+	unseen
+	sent
+	logged  logged
+	events  events.Episodes
+	history history.History
+}
+
+// unseen is what caches do not show yet of an object and of what was written for it.
+type unseen struct {
+	// awaits is what they must show before it is evaluated again, by the
 	// object that was written, and since is when the last of it was learnt.
 	awaits map[guard.Object]await
 	since  time.Time
 	// read is the version of the object that a live read gave last.
 	read readVersion
-	// names are those given to new objects of which it is not known whether they were
-	// made.
-	names unresolved
-	// rest is when time alone changes what the rules want, where they wanted to write nothing
-	// when it was evaluated last; zero for never. due says that the last evaluation came after
-	// the rest of the one before.
-	rest time.Time
-	due  bool
-	// held is since when rules with `for` hold.
-	held held
+}
+
+// sent is what became of operations of earlier plans.
+type sent struct {
 	// ineffective is what the API server accepted and what changed nothing; it
 	// is not repeated.
 	ineffective plan.Marks
@@ -54,22 +70,28 @@ type record struct {
 	// separate says that a request joined from several rules was refused: each
 	// rule is sent on its own.
 	separate bool
-	// episodes are those under way. evaluated is the generation of the rules that have looked at the object last, 0 for
-	// none, and unknown are those of them that have never been carried out to the end: which Events they wanted before
-	// is not known.
-	episodes  []episode
-	evaluated int
-	unknown   []plan.Rule
-	// unrecorded are the Events that are still to be recorded.
-	unrecorded []pending
-	// reported is what was logged of each rule, so that it is logged once.
-	reported map[plan.Rule]string
-	// refused is why a write of a rule failed, as it was logged.
-	refused map[plan.Rule]string
-	// silent is why Events could not be recorded, as it was logged.
-	silent string
-	// recorded is what is told of the last decisions to whoever asks.
-	recorded recorded
+	names    naming.Unresolved
+}
+
+// logged is why a rule did not act, and why a write of it failed, as it was logged: once.
+type logged map[trouble]string
+
+// trouble is that of a rule, or with write, that of its writes.
+type trouble struct {
+	rule  plan.Rule
+	write bool
+}
+
+// add notes what is to be logged of a rule, and reports whether it is something else than before.
+func (l *logged) add(of trouble, text string) (isNew bool) {
+	if (*l)[of] == text {
+		return false
+	}
+	if *l == nil {
+		*l = logged{}
+	}
+	(*l)[of] = text
+	return true
 }
 
 // readVersion is a version that the API server gave, and the moment before it was asked.
@@ -83,12 +105,8 @@ type readVersion struct {
 func (m *memory) of(key Key, uid types.UID) *record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.records[key]
-	if known != nil && known.uid == uid {
+	if known := m.records[key]; known != nil && known.uid == uid {
 		return known
-	}
-	if m.records == nil {
-		m.records = map[Key]*record{}
 	}
 	fresh := &record{uid: uid}
 	m.records[key] = fresh
@@ -108,8 +126,44 @@ func (m *memory) keys() []Key {
 	return slices.Collect(maps.Keys(m.records))
 }
 
-func (m *memory) forget(key Key) {
+// forget drops the record of an object, and reports whether there was one.
+func (m *memory) forget(key Key) bool {
+	record := m.known(key)
+	if record == nil {
+		return false
+	}
+	for at := range record.awaits {
+		m.seen(at, key)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.records, key)
+	return true
+}
+
+// wait has an object wait until the caches show another.
+func (m *memory) wait(at guard.Object, key Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.waiting[at] == nil {
+		m.waiting[at] = map[Key]bool{}
+	}
+	m.waiting[at][key] = true
+}
+
+// seen ends that.
+func (m *memory) seen(at guard.Object, key Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.waiting[at], key)
+	if len(m.waiting[at]) == 0 {
+		delete(m.waiting, at)
+	}
+}
+
+// waiters lists who waits for an object.
+func (m *memory) waiters(at guard.Object) []Key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Keys(m.waiting[at]))
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	var m memory
+	m := newMemory()
 	key := Key{Name: "a"}
 	first := m.of(key, types.UID("1"))
 	first.separate = true

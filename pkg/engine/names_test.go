@@ -1,29 +1,15 @@
 package engine_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
-
-func TestRandomName(t *testing.T) {
-	for _, prefix := range []string{"a-", "", strings.Repeat("x", 58), strings.Repeat("x", 253)} {
-		name := engine.RandomName(engine.Key{}, prefix)
-		if len(name) > validation.DNS1123LabelMaxLength || !strings.HasPrefix(name, prefix[:min(len(prefix), 58)]) {
-			t.Errorf("%q becomes %q", prefix, name)
-		}
-		if name == engine.RandomName(engine.Key{}, prefix) {
-			t.Errorf("%q becomes %q twice", prefix, name)
-		}
-	}
-}
 
 // one makes one item.
 const one = `

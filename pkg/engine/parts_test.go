@@ -142,7 +142,8 @@ func TestPrunesSets(t *testing.T) {
 func TestSharedInventory(t *testing.T) {
 	s := remembering(t, otherSet(t))
 	house := s.house(true)
-	house.Inventory = inventory.Scope(s, func(l plan.Leftover) bool { return l.Rule.Set != "other" })
+	scope := inventory.Scope(s, func(l plan.Leftover) bool { return l.Rule.Set != "other" })
+	house.Inventory = inventory.Join(func() inventory.Parts { return inventory.Parts{Rest: scope} })
 	c := newCluster()
 	c.put(t, parent)
 	synctest.Test(t, func(t *testing.T) {

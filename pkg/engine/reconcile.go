@@ -1,124 +1,154 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
-	"slices"
+	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
+const (
+	// The delays between attempts on one object: doubled with each failure, capped, without end.
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = breaker.LastRetry
+	// strayLook is how often an object that is being deleted is looked at where no cache tells when it is gone.
+	strayLook = 30 * time.Second
+)
+
+var errUnsettled = fmt.Errorf("%w: after %d rounds of writes its rules still want something else", guard.ErrRestless, maxRounds)
+
+// loop looks at one object after the other.
+type loop struct {
+	*core
+	limiter workqueue.TypedRateLimiter[Key]
+}
+
+// turn takes the next object, and reports whether there is one.
+func (e *loop) turn(ctx context.Context) bool {
+	key, shutdown := e.Get()
+	if shutdown {
+		return false
+	}
+	if ctx.Err() == nil {
+		e.process(ctx, key)
+	}
+	e.Done(key)
+	return true
+}
+
 // process looks at one object and decides when to look again.
-func (e *Engine) process(ctx context.Context, key Key) {
-	if isBarrier(key) {
-		e.barrier.pass(key)
-		return
-	}
-	now := e.active.Load()
-	a := &attempt{engine: e, now: now, Attempt: guard.Attempt{Key: key, Rules: now.rules, Settling: e.open.keeping()}}
-	checks, rests := e.guards.all.Begin(&a.Attempt)
-	if !rests.IsZero() {
-		e.lookAgainIn(key, rests)
-		e.conclude(now, key, guard.Outcome{State: guard.Retry})
-		return
-	}
-	a.checks = checks
-	count, change := e.open.count(key), e.news.take(key)
-	a.contain(func() { a.outcome = e.reconcile(ctx, a) })
-	a.contain(a.finish)
-	result := a.outcome
-	e.conclude(now, key, result)
-	e.tellSettled(key, result, change)
-	if e.options.Concluded != nil && (result.Looked || result.Failures != nil) {
-		e.options.Concluded(key, failures(key, result))
-	}
-	switch result.State {
-	case guard.Settled:
-		e.limiter.Forget(key)
-		e.open.done(key, count, result)
-		e.timers.set(key, result.LookAgainAt)
-		e.lookAgainIn(key, result.PutOffUntil)
-	case guard.Waiting:
-		// The event that is waited for queues the key.
-		if result.Looked { // Else it may be a failure that is to be tried again.
-			e.limiter.Forget(key)
+func (e *loop) process(ctx context.Context, key Key) {
+	now := e.unfinished.begin(key, &e.active)
+	defer func() {
+		last := e.unfinished.end(key)
+		e.tracker.check()
+		if last {
+			e.tidying.wake()
 		}
-		e.queue.AddAfter(key, recheck)
-	case guard.Again:
+	}()
+	a := &attempt{core: e.core, now: now, Attempt: guard.Attempt{
+		Key: key, Rules: now.Rules, Generation: now.generation, Since: now.since, Settling: e.runs() != forever, Log: e.options.Log,
+	}}
+	var rests time.Time
+	if a.checks, rests = e.guards.all.Begin(&a.Attempt); !rests.IsZero() {
+		e.lookAgainIn(key, rests)
+		e.noteOwed(a, guard.Outcome{State: guard.Retry})
+		return
+	}
+	change := e.changes.take(key)
+	a.contain(func() { a.outcome = a.reconcile(ctx) })
+	a.contain(a.finish)
+	e.conclude(a, change)
+}
+
+// conclude tells what became of an object, and decides when to look again.
+func (e *loop) conclude(a *attempt, change firstChange) {
+	key, outcome := a.Key, a.outcome
+	e.noteOwed(a, outcome)
+	e.tellSettled(key, outcome, change)
+	if outcome.Looked || outcome.Failures != nil {
+		e.options.Observer.Concluded(key, outcome.Failures)
+	}
+	if outcome.State == guard.Retry && !e.tracker.givesUp(outcome, e.limiter.NumRequeues(key)) {
+		// Each failure waits longer, and at least as long as the API server asked, but not past the moment at which other
+		// rules have something to do.
+		delay := max(outcome.After, e.limiter.When(key))
+		if outcome.Split {
+			delay = outcome.After
+		}
+		if !outcome.LookAgainAt.IsZero() && e.runs() == forever {
+			delay = min(delay, outcome.LookAgainAt.Sub(e.options.Clock.Now()))
+		}
+		e.tracker.later(key)
+		e.AddAfter(key, delay)
+		e.lookAgainIn(key, outcome.PutOffUntil)
+		return
+	}
+	if outcome.State != guard.Waiting || outcome.Looked { // Else it may be a failure that is to be tried again.
 		e.limiter.Forget(key)
+	}
+	switch outcome.State {
+	case guard.Waiting: // The event that is waited for queues the key.
+		e.tracker.later(key)
+		e.AddAfter(key, recheck)
+	case guard.Again:
 		e.hurry(key)
-		e.queue.Add(key)
+		e.enqueue(key)
 	case guard.Retry:
-		e.retry(key, result, count)
+		e.tracker.done(key, outcome)
+		if e.runs() == stepwise { // An engine that runs for ever would try it again by then.
+			outcome.LookAgain(e.options.Clock.Now().Add(lastRetry))
+			e.timers.set(key, outcome.LookAgainAt)
+		}
+	case guard.Settled:
+		e.tracker.done(key, outcome)
+		e.timers.set(key, outcome.LookAgainAt)
+		e.lookAgainIn(key, outcome.PutOffUntil)
 	}
 }
 
-// conclude notes whether the rules have done with an object, for who waits for that.
-// Once they have, they have taken over what others left on it.
-func (e *Engine) conclude(now *active, key Key, result guard.Outcome) {
-	record := e.memory.known(key)
+// noteOwed notes whether the rules have done with an object. Once they have, they have taken over what others left on it.
+func (e *loop) noteOwed(a *attempt, outcome guard.Outcome) {
+	record := e.memory.known(a.Key)
 	var waiting []plan.Rule
 	if record != nil {
 		waiting = record.waiting
-		record.recorded.conclude(result, record.reported)
+		record.history.Finished(outcome)
 	}
-	rules, owe := result.Owed(waiting)
-	freed := false
-	switch {
+	switch rules, owe := outcome.Owed(waiting); {
 	case !owe:
-		if record != nil {
-			record.looked = now.generation
+		if record != nil && !a.unsure {
+			record.looked = a.now.generation
 		}
-		freed = e.barrier.looked(key)
-	case record == nil || !e.lookedAt(now, key, record):
-		freed = e.barrier.passOver(key, rules)
-	}
-	if freed && e.house != nil {
-		e.house.wake()
+		e.unfinished.done(a.Key)
+	case !e.lookedAt(a.now, a.Key, record):
+		e.unfinished.owe(a.Key, rules)
 	}
 }
 
-// lookedAt reports whether the rules in effect have done with an object before: those that are about it have not changed
-// since.
-func (e *Engine) lookedAt(now *active, key Key, record *record) bool {
-	if record.looked == 0 {
-		return false
+// tellSettled tells how long an object took that had changed, once its rules have done with it.
+func (e *loop) tellSettled(key Key, outcome guard.Outcome, first firstChange) {
+	if outcome.State == guard.Settled || outcome.Looked && !outcome.Wrote {
+		e.changes.done(key)
 	}
-	return !slices.ContainsFunc(now.of[key.GVR], func(cache informer.Key) bool {
-		if now.changedAt[cache] <= record.looked || cache.Namespace != "" && cache.Namespace != key.Namespace {
-			return false
-		}
-		view := e.caches.View(cache, key.Namespace, key.Name)
-		return !view.Synced || view.Object != nil
-	})
-}
-
-// retry waits longer with each failure, and at least as long as the API server
-// asked, but not past the moment at which other rules have something to do.
-func (e *Engine) retry(key Key, result guard.Outcome, count int) {
-	if e.open.givesUp(result, e.limiter.NumRequeues(key)) {
-		e.limiter.Forget(key)
-		e.open.done(key, count, result)
-		if e.driven() {
-			e.postpone(key, result)
-		}
-		return
+	switch {
+	case first.at.IsZero():
+	case outcome.State != guard.Settled || len(outcome.Failures) > 0:
+		e.changes.begin(key, first)
+	case outcome.Looked:
+		e.options.Observer.Settled(key, e.options.Clock.Since(first.at))
 	}
-	delay := max(result.After, e.limiter.When(key))
-	if result.Split {
-		delay = result.After
-	}
-	if !result.LookAgainAt.IsZero() && !e.open.keeping() {
-		delay = min(delay, result.LookAgainAt.Sub(e.options.Clock.Now()))
-	}
-	e.queue.AddAfter(key, delay)
-	e.lookAgainIn(key, result.PutOffUntil)
 }
 
 // contain turns a panic into a failure of this object alone.
@@ -126,155 +156,166 @@ func (a *attempt) contain(do func()) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err := fmt.Errorf("panic: %v", cause)
-			a.engine.log(a.Key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
-			a.outcome, a.CarriedOut, a.finished = failed(nil, err, false), false, false
+			a.log(a.Key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
+			a.outcome, a.CarriedOut, a.finished = failed(guard.Retryable, nil, err), false, false
 		}
 	}()
 	do()
 }
 
-// reconcile is one turn of the loop: snapshot, plan, write. One set of rules
-// is used throughout.
-func (e *Engine) reconcile(ctx context.Context, a *attempt) guard.Outcome {
+// reconcile is one turn of the loop: snapshot, plan, write. One set of rules is used throughout.
+func (a *attempt) reconcile(ctx context.Context) guard.Outcome {
 	now, key := a.now, a.Key
 	if key.UID != "" {
-		return e.reconcileGone(ctx, a)
+		return a.reconcileGone(ctx)
 	}
-	record := e.memory.known(key)
-	if record != nil && e.awaiting(ctx, now, key, record) {
-		return e.await(record)
+	record := a.memory.known(key)
+	if record != nil && a.awaiting(ctx, now, key, record) {
+		return a.await(record)
 	}
-	seen, err := e.seeLive(ctx, now, key, record)
+	seen, err := a.observeLive(ctx, record)
 	switch {
 	case err != nil:
 		return unread(nil, err)
-	case seen.found == gone:
-		return e.lost(now, key, record)
+	case seen.found == gone: // Or it has nothing of ours.
+		a.forgetGone(now, key, record)
+		return guard.Outcome{}
 	case seen.found == unknown:
 		if record != nil {
-			record.held = record.held.after(now, nil, seen.unsure)
+			a.unsure = true
+			record.held.Store(record.held.Load().after(now, nil, seen.unsure))
 		}
 		return guard.Outcome{}
 	}
 	object := seen.Identity()
 	if record == nil || record.uid != object.UID {
-		e.succeed(now, key, record)
-		record = e.memory.of(key, object.UID)
+		a.forgetGone(now, key, record)
+		record = a.memory.of(key, object.UID)
 	}
 	a.record = record
-	result := e.evaluate(ctx, a, seen)
-	if seen.stray() && result.State == guard.Settled {
-		return e.leaveStray(key, seen, result)
+	a.decide(seen)
+	if a.awaiting(ctx, now, key, record) { // A cache has become complete in the meantime.
+		return a.await(record)
+	}
+	if len(a.Plan.Operations) > 0 && a.tracker.unsettled(key) {
+		out := failed(guard.Hopeless, a.Plan.Operations[0].Rules, errUnsettled)
+		out.Looked = true
+		return out
+	}
+	result := a.carryOut(ctx)
+	switch {
+	case !seen.unselected() || result.State != guard.Settled:
+	case plan.BeingDeleted(seen.Object): // Its children go when it is gone.
+		result.LookAgain(a.options.Clock.Now().Add(strayLook))
+	default:
+		a.forget(key, len(result.Failures) > 0)
+		result.LookAgainAt = time.Time{}
 	}
 	return result
 }
 
-// evaluate asks the rules, and carries out what they want.
-func (e *Engine) evaluate(ctx context.Context, a *attempt, seen sight) guard.Outcome {
-	var decided plan.Plan
-	decided, a.asked = e.decide(a.now, a.Key, a.record, seen)
-	if e.awaiting(ctx, a.now, a.Key, a.record) { // A cache has become complete in the meantime.
-		return e.await(a.record)
+// observeLive is observe, with a live read where no cache has the object and rules may have left something on it: one that was
+// relabelled out of all selections lives on. It is gone where the object is, or has made room for another.
+func (a *attempt) observeLive(ctx context.Context, record *record) (observation, error) {
+	now, key := a.now, a.Key
+	seen := a.observe(now, key)
+	if seen.found != gone || !now.Holds(key.GVR) && !now.Prunes(key.GVR) {
+		return seen, nil
 	}
-	if len(decided.Operations) > 0 && e.open.unsettled(a.Key) {
-		a.Plan, a.Mask = decided, a.asked.hidden.error
-		out := failed(decided.Operations[0].Rules, errUnsettled, true)
-		out.Looked = true
-		return out
+	live, err := a.live.Get(ctx, key.GVR, key.Namespace, key.Name)
+	if err != nil {
+		return seen, fmt.Errorf("reading what no cache has: %w", err)
 	}
-	return a.carryOut(ctx, decided)
+	if live == nil || record != nil && uidOf(live) != record.uid {
+		return seen, nil
+	}
+	seen.found, seen.Object = present, live
+	var without []plan.Selection
+	for _, cache := range now.of[key.GVR] {
+		if now.watched[cache] {
+			without = append(without, cache)
+		}
+	}
+	a.leave(now, &seen, without)
+	return seen, nil
 }
 
-var errUnsettled = fmt.Errorf("%w: after %d rounds of writes its rules still want something else", ErrRestless, maxRounds)
+// forgetGone forgets an object that is gone, of which there is still a record if it was known. Its children are looked at under
+// its uid. When they are, what was written for it has been seen.
+func (c *core) forgetGone(now *active, key Key, record *record) {
+	if record != nil && now.Prunes(key.GVR) {
+		gone := key
+		gone.UID = record.uid
+		c.enqueue(gone)
+	}
+	c.forget(key, false)
+}
 
-// decide asks the rules, and returns what they want and what they asked.
-func (e *Engine) decide(now *active, key Key, record *record, seen sight) (plan.Plan, *source) {
-	asked := &source{engine: e, asker: key, watched: seen.Object}
+// forget drops all that is remembered of an object. What has failed is tried again, so the guards remember that.
+func (c *core) forget(key Key, failed bool) {
+	if !failed {
+		c.guards.all.Forget(key)
+	}
+	if c.memory.forget(key) {
+		c.related.Forget(key)
+		c.timers.set(key, time.Time{})
+		c.options.Observer.Forgot(key)
+	}
+}
+
+// decide asks the rules what they want, and sets what carryOut needs: the plan, the verifier and the outcome so far. The observer
+// is told every decision, and the log what is new about a rule that could not act.
+func (a *attempt) decide(seen observation) {
+	record, asked := a.record, &source{engine: a.core, asker: a.Key, watched: seen.Object}
 	defer func() {
 		if cause := recover(); cause != nil {
-			panic(asked.masker(seen, plan.Plan{}).panicked(cause))
+			panic(asked.masker(plan.Plan{}).Error(fmt.Errorf("%v", cause)))
 		}
 	}()
-	if len(seen.unsure) > 0 {
-		asked.unasked = now.set.Watching(seen.unsure)
+	seen.State = rules.State{HeldSince: record.held.Load().under(a.now), Separate: record.separate, Ineffective: record.ineffective}
+	decided, masker := asked.evaluate(a.now, &seen)
+	a.related.Keep(a.Key, asked.asked) // What was asked in earlier evaluations only is forgotten.
+	a.unsure = len(seen.unsure) > 0
+	a.verifier = &verifier{
+		cluster: &a.cluster, key: a.Key, informers: a.now.of[a.Key.GVR], asked: asked, read: &record.read, version: versionOf(seen.Object),
+		own: map[types.UID]bool{}, verified: map[string]time.Time{},
 	}
-	seen.State = rules.State{HeldSince: record.held.under(now), Separate: record.separate, Ineffective: record.ineffective}
-	decided := e.ask(now, &seen, asked)
-	asked.done()
-	record.due = !record.rest.IsZero() && !seen.Now.Before(record.rest)
+	a.Evaluation = guard.Evaluation{
+		UID: record.uid, Watched: seen.Object, Plan: decided, Due: !record.rest.IsZero() && !seen.Now.Before(record.rest),
+		Read: sync.OnceValue(asked.inputs), Unanswered: asked.unanswered, Mask: masker,
+	}
+	if a.unsure {
+		a.Unasked = a.now.Watching(seen.unsure)
+	}
 	record.rest = time.Time{}
 	if len(decided.Operations) == 0 {
 		record.rest = decided.LookAgainAt
 	}
 	if n := len(decided.Suppressed); n > 0 {
-		e.options.Observer.Spared(key, n)
+		a.options.Observer.Spared(a.Key, n)
 	}
-	if e.options.Looked != nil {
-		e.options.Looked(seen.Snapshot, decided.Decisions)
-	}
-	record.waiting = nil
+	a.options.Observer.Looked(seen.Snapshot, decided.Decisions)
+	a.outcome, record.waiting = guard.Outcome{Looked: true, LookAgainAt: decided.LookAgainAt}, nil
 	for _, decision := range decided.Decisions {
-		if waits(decision) || decision.Outcome == plan.Skipped && !asked.whole() {
-			record.waiting = append(record.waiting, decision.Rule)
+		rule := decision.Rule
+		a.options.Observer.Evaluated(a.Key, decision)
+		if decision.Outcome == plan.Waiting || decision.Outcome == plan.Skipped && a.Unanswered {
+			record.waiting = append(record.waiting, rule)
 		}
-	}
-	record.held = record.held.after(now, decided.Decisions, seen.unsure)
-	record.recorded.decide(seen.Now, decided.Decisions, record.held, len(seen.unsure) > 0)
-	e.report(key, record, decided.Decisions)
-	return decided, asked
-}
-
-// ask evaluates the rules. What they decide tells no values of Secrets.
-func (e *Engine) ask(now *active, seen *sight, asked *source) plan.Plan {
-	seen.Related, seen.Explain = asked, e.options.Explain
-	decided := now.set.Evaluate(seen.Snapshot)
-	asked.hidden = asked.masker(*seen, decided)
-	asked.hidden.plan(&decided)
-	return decided
-}
-
-// forget drops all that is remembered of an object. What has failed is tried again, so the guards remember that.
-func (e *Engine) forget(key Key, failed bool) {
-	if !failed {
-		e.guards.all.Forget(key)
-	}
-	record := e.memory.known(key)
-	if record == nil {
-		return
-	}
-	for at := range record.awaits {
-		e.waiters.remove(at, key)
-	}
-	e.related.Forget(key)
-	e.timers.set(key, time.Time{})
-	e.memory.forget(key)
-	if e.options.Forgot != nil {
-		e.options.Forgot(key)
-	}
-}
-
-// report tells the observer every decision, and the log what is new about a
-// rule that could not act.
-func (e *Engine) report(key Key, record *record, decisions []plan.Decision) {
-	for _, decision := range decisions {
-		e.options.Observer.Evaluated(key, decision)
+		a.outcome.Waits = a.outcome.Waits || decision.Outcome == plan.Waiting
 		if !decision.Outcome.Troubled() {
-			delete(record.reported, decision.Rule)
+			delete(record.logged, trouble{rule: rule})
 			continue
 		}
-		if record.reported[decision.Rule] == decision.Reason {
-			continue
+		failure := guard.Failure{Rules: []plan.Rule{rule}, Err: cmp.Or(decision.Err, errors.New(decision.Reason)), Cause: guard.Decided}
+		if decision.Outcome == plan.Failed {
+			failure.Cause = guard.Unevaluated
 		}
-		if record.reported == nil {
-			record.reported = map[plan.Rule]string{}
+		a.outcome.Failures = append(a.outcome.Failures, failure)
+		if record.logged.add(trouble{rule: rule}, decision.Reason) {
+			a.log(a.Key).Warn("rule did not act", "rule", rule.String(), "outcome", string(decision.Outcome), "reason", decision.Reason)
 		}
-		record.reported[decision.Rule] = decision.Reason
-		e.log(key).Warn("rule did not act",
-			"rule", decision.Rule.String(), "outcome", string(decision.Outcome), "reason", decision.Reason)
 	}
-}
-
-// log has the fixed keys of an object.
-func (e *Engine) log(key Key) *slog.Logger {
-	return key.Log(e.options.Log)
+	record.held.Store(record.held.Load().after(a.now, decided.Decisions, seen.unsure))
+	record.history.Decided(seen.Now, decided.Decisions, a.unsure)
 }

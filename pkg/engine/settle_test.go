@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -218,7 +217,7 @@ func TestSettleReportsWhatCannotBeListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
 		set := load(t, labelled)
-		key := informer.Key(set.Selections()[0])
+		key := set.Selections()[0]
 		c.unsynced[key] = true
 		e := c.engine()
 		go func() {
@@ -230,6 +229,27 @@ func TestSettleReportsWhatCannotBeListed(t *testing.T) {
 		report, err := e.Settle(t.Context(), set)
 		if err != nil || len(report.Unlisted) != 1 || report.Unlisted[0].Key != key {
 			t.Errorf("err %v, report %+v, want the one cache that cannot be listed", err, report)
+		}
+	})
+}
+
+// TestSettleWithCachesOfOthers holds that settling does not end before all is queued, where nothing has to be listed: the rules
+// before have only asked for what is watched now.
+func TestSettleWithCachesOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		c.put(t, newItem("a", ""))
+		e := c.engine()
+		if err := e.SetRules(families(t, fmt.Sprintf(looking, `name: "a"`, "found?.spec.x == 1"))); err != nil {
+			t.Fatal(err)
+		}
+		report, err := e.Settle(t.Context(), families(t, `
+  - name: marks
+    watch: items
+    actions: [{patch: {merge: {metadata: {labels: {marked: "yes"}}}}}]
+`))
+		if err != nil || report.Written != 1 {
+			t.Errorf("err %v, report %+v; want one write", err, report)
 		}
 	})
 }

@@ -29,8 +29,8 @@ func (s *shelf) Update(ctx context.Context, change func(inventory.Book) inventor
 	if s.fails != nil {
 		return inventory.Book{}, s.fails
 	}
-	before, _ := s.Load(ctx)
-	after, err := s.Memory.Update(ctx, change)
+	before, _ := inventory.Load(ctx, s)
+	after, err := inventory.Update(ctx, &s.Memory, change)
 	if !after.Equal(before) {
 		s.changed++
 	}
@@ -78,7 +78,7 @@ func (s *shelf) house(prune bool) engine.Housekeeping {
 // all lists what is recorded.
 func (s *shelf) all(t *testing.T) []string {
 	t.Helper()
-	book, err := s.Load(t.Context())
+	book, err := inventory.Load(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,23 +6,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/mask"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // source answers the questions of one evaluation from the caches, each question
 // the same way throughout. It implements [relation.Source].
 type source struct {
-	engine  *Engine
+	engine  *core
 	asker   Key
 	watched map[string]any // the object of the asker, nil where it is gone
 	answers map[string]answer
 	asked   []plan.Read
+	// unanswered says that a question had no answer.
+	unanswered bool
 	// aside says that nobody has to be told when the answers change.
 	aside bool
-	// unasked are the rules of caches of which it is not known whether they hold the object.
-	unasked []plan.Rule
-	// hidden is what must not be told of the evaluation, once that is over.
-	hidden *masker
 }
 
 type answer struct {
@@ -45,14 +44,10 @@ func (s *source) Read(q plan.Read) ([]map[string]any, error) {
 	if s.answers == nil {
 		s.answers = map[string]answer{}
 	}
-	s.answers[key] = found
+	s.answers[key], s.unanswered = found, s.unanswered || found.err != nil
 	s.asked = append(s.asked, q)
 	return found.objects, found.err
 }
-
-// found are the uids that the evaluation was decided by. What was not asked in these
-// words are the names among others of which there was nothing.
-func (s *source) found(q plan.Read) []types.UID { return uids(s.answers[q.Key()].objects) }
 
 // inputs are the objects that the evaluation was decided by, the watched one first.
 func (s *source) inputs() []guard.Input {
@@ -78,15 +73,35 @@ func (s *source) showed(uid types.UID) bool {
 	return false
 }
 
-// done forgets what the asker asked in earlier evaluations only.
-func (s *source) done() { s.engine.related.Keep(s.asker, s.asked) }
+// evaluate evaluates the rules. What they decide tells no values of Secrets.
+func (s *source) evaluate(now *active, seen *observation) (plan.Plan, *mask.Masker) {
+	seen.Related, seen.Explain = s, s.engine.options.Explain
+	decided := now.Evaluate(seen.Snapshot)
+	masker := s.masker(decided)
+	masker.Plan(&decided)
+	return decided, masker
+}
 
-// whole reports whether every question had an answer.
-func (s *source) whole() bool {
-	for _, known := range s.answers {
-		if known.err != nil {
-			return false
+// masker returns what hides the values of Secrets that were read, or that a plan writes.
+func (s *source) masker(decided plan.Plan) *mask.Masker {
+	if s.engine.options.Unmasked {
+		return nil
+	}
+	of := mask.Evaluation{GVR: s.asker.GVR, Watched: s.watched, Operations: decided.Operations, Audited: decided.Audited}
+	for _, q := range s.asked {
+		if q.IsSecret() {
+			known := s.answers[q.Key()]
+			of.Secrets = append(of.Secrets, known.objects...)
+			of.Blind = of.Blind || known.err != nil
 		}
 	}
-	return true
+	return mask.New(of)
+}
+
+// objectOf names an object that answers a question.
+func objectOf(q plan.Read, object map[string]any) plan.Object {
+	return plan.Object{
+		GVR: q.From[0].GVR, Namespace: plan.Text(object, "metadata", "namespace"), Name: plan.Text(object, "metadata", "name"),
+		UID: uidOf(object), ResourceVersion: versionOf(object),
+	}
 }

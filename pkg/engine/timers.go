@@ -159,10 +159,6 @@ type Due struct {
 	At  time.Time
 }
 
-// Due lists the objects that are looked at again although nothing changes, the earliest
-// first.
-func (e *Engine) Due() []Due { return e.timers.all() }
-
 func (t *timers) all() []Due {
 	t.mu.Lock()
 	defer t.mu.Unlock()

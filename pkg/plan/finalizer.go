@@ -7,6 +7,13 @@ import (
 
 var finalizersPath = Path{"metadata", "finalizers"}
 
+// HasFinalizers reports whether something keeps an object that is deleted.
+func HasFinalizers(object map[string]any) bool {
+	found, _ := Lookup(object, finalizersPath)
+	list, _ := found.([]any)
+	return len(list) > 0
+}
+
 // finalizer is the body of a wish of type Finalize.
 func (w Wish) finalizer() (Finalizer, error) {
 	f, ok := w.Body.(Finalizer)

@@ -6,6 +6,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func TestHasFinalizers(t *testing.T) {
+	for want, finalizers := range map[bool]any{true: []any{"a"}, false: []any{}} {
+		object := map[string]any{"metadata": map[string]any{"finalizers": finalizers}}
+		if HasFinalizers(object) != want || HasFinalizers(nil) {
+			t.Errorf("%v: %t", finalizers, !want)
+		}
+	}
+}
+
 func TestFinalizer(t *testing.T) {
 	const decidedByA = "guardrails/a, which comes first"
 	tests := map[string]struct {

@@ -59,10 +59,7 @@ func (l Leftover) Thing() Leftover {
 // Compare orders leftovers by set, rule, resource, namespace and kind.
 func (l Leftover) Compare(other Leftover) int {
 	return cmp.Or(
-		cmp.Compare(l.Rule.Set, other.Rule.Set),
-		cmp.Compare(l.Rule.Kind, other.Rule.Kind),
-		cmp.Compare(l.Rule.Namespace, other.Rule.Namespace),
-		cmp.Compare(l.Rule.Name, other.Rule.Name),
+		l.Rule.Compare(other.Rule),
 		cmp.Compare(l.GVR.Group, other.GVR.Group),
 		cmp.Compare(l.GVR.Resource, other.GVR.Resource),
 		cmp.Compare(l.Namespace, other.Namespace),

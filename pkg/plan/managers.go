@@ -17,34 +17,49 @@ type Manager struct {
 
 // Managers lists the field managers that own what is at a path of the object, or something
 // below it, as its managedFields say. Of an empty path these are all.
+//
+// Who has made a map owns the map alone once others have set what was in it. The entry looks
+// like that of somebody who owns the map with all that is in it, so it counts only where
+// nobody owns more of the path.
 func Managers(object map[string]any, path Path) []Manager {
 	var out []Manager
+	most := 0
 	for _, entry := range elements(object, "metadata", "managedFields") {
 		fields, _ := entry["fieldsV1"].(map[string]any)
-		if len(fields) > 0 && owns(fields, object, path) {
-			out = append(out, Manager{
-				Name: Text(entry, "manager"), Operation: Text(entry, "operation"),
-				Subresource: Text(entry, "subresource"), Time: Text(entry, "time"),
-			})
+		if len(fields) == 0 {
+			continue
 		}
+		steps, owns := owned(fields, object, path)
+		if !owns || steps < most {
+			continue
+		}
+		if steps > most {
+			out, most = nil, steps
+		}
+		out = append(out, Manager{
+			Name: Text(entry, "manager"), Operation: Text(entry, "operation"),
+			Subresource: Text(entry, "subresource"), Time: Text(entry, "time"),
+		})
 	}
 	return out
 }
 
-// owns follows a path through a tree of FieldsV1, beside the value that it is about. What
-// has nothing below it in the tree is owned as a whole.
-func owns(fields map[string]any, value any, path Path) bool {
+// owned follows a path through a tree of FieldsV1, beside the value that it is about, and
+// reports how many steps lead to what is owned. What has nothing below it in the tree may be
+// owned as a whole.
+func owned(fields map[string]any, value any, path Path) (steps int, owns bool) {
 	if len(path) == 0 || len(fields) == 0 {
-		return true
+		return 0, true
 	}
 	at, _ := Lookup(value, path[:1])
 	for name, below := range fields {
-		tree, isTree := below.(map[string]any)
-		if isTree && leads(name, path[0], value, at) && owns(tree, at, path[1:]) {
-			return true
+		if tree, isTree := below.(map[string]any); isTree && leads(name, path[0], value, at) {
+			if further, is := owned(tree, at, path[1:]); is {
+				steps, owns = max(steps, further+1), true
+			}
 		}
 	}
-	return false
+	return steps, owns
 }
 
 // leads reports whether an entry of FieldsV1 is about a step of a path: "f:" with a key,

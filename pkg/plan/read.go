@@ -19,6 +19,17 @@ type Selection struct {
 	FieldSelector string
 }
 
+// String names the list in logs and reports, as kubectl would be asked.
+func (s Selection) String() string {
+	parts := []string{ResourceName(s.GVR)}
+	for _, flag := range [...]struct{ name, value string }{{"-n", s.Namespace}, {"-l", s.LabelSelector}, {"--field-selector", s.FieldSelector}} {
+		if flag.value != "" {
+			parts = append(parts, flag.name, flag.value)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
 // Kind is what the API server says of a resource.
 type Kind struct {
 	Name       string

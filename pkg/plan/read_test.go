@@ -15,6 +15,19 @@ var (
 	podsInB = Selection{GVR: pods.GVR, Namespace: "b", LabelSelector: "x=y"}
 )
 
+func TestSelectionString(t *testing.T) {
+	apps := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	for want, selection := range map[string]Selection{
+		"pods.v1":                       pods,
+		"deployments.v1.apps -n a -l b": {GVR: apps, Namespace: "a", LabelSelector: "b"},
+		"deployments.v1.apps --field-selector metadata.name=c": {GVR: apps, FieldSelector: "metadata.name=c"},
+	} {
+		if got := selection.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestReadKeySame(t *testing.T) {
 	field := func(value any) Read {
 		return Read{From: []Selection{pods}, By: ByFields, Fields: []FieldValue{{Path{"spec", "port"}, value}}}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -32,6 +33,12 @@ func (r Rule) String() string { return r.Set + "/" + r.Name }
 func (r Rule) OfSet() Rule {
 	r.Name = ""
 	return r
+}
+
+// Compare orders rules by set and name.
+func (r Rule) Compare(other Rule) int {
+	return cmp.Or(cmp.Compare(r.Set, other.Set), cmp.Compare(r.Kind, other.Kind),
+		cmp.Compare(r.Namespace, other.Namespace), cmp.Compare(r.Name, other.Name))
 }
 
 // SetName names the set of the rule apart from others of the same name.

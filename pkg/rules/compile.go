@@ -91,8 +91,7 @@ func compileSet(set *spec.Set, options Options) (all []*Rule, errs document.Erro
 			ruleErrs = rule.check(options.Schemas, declared) // Of what compiles, to the end.
 			ruleErrs = append(ruleErrs, rule.refuseSensitive(options)...)
 		}
-		errs = append(errs, ruleErrs...)
-		errs = append(errs, rule.notCarried(options)...).Bounded()
+		errs = append(errs, ruleErrs...).Bounded()
 		all = append(all, rule)
 	}
 	return all, errs, checked

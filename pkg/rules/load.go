@@ -12,12 +12,6 @@ type Options struct {
 	DefaultNamespace string
 	// Params replace constants of the sets.
 	Params []Param
-	// Carries reports whether whoever runs the rules has a feature; rules that use
-	// others are refused. Nil stands for all features, as for checking alone.
-	Carries func(Feature) bool
-	// Runner is who lacks what Carries refuses, in messages. Empty stands for everybody
-	// but those who only check.
-	Runner string
 	// Sensitive reports whether rules may write a kind of [SensitiveKinds]; those that
 	// write another one are refused. Nil allows all and has a note of each, as for
 	// checking alone.

@@ -54,7 +54,7 @@ func (t *Test) load(files Files, given []*crd.Definition) document.Errors {
 		all = append(all, found...)
 	}
 	t.known = schema.NewCatalog(crd.NewSource(t.defined), builtin.Source())
-	options := rules.Options{DefaultNamespace: defaultNamespace, Carries: Carries, Runner: Runner}
+	options := rules.Options{DefaultNamespace: defaultNamespace}
 	sets, wrong := spec.Parse(all, defaultNamespace)
 	if len(wrong) == 0 { // What is wrong with them is told where they are compiled.
 		var unresolved document.Errors

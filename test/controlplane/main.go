@@ -14,14 +14,5 @@ func Main(o Options, body func(*ControlPlane) int) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	code := body(c)
-	if code != 0 && c.remove != "" {
-		c.remove = c.file(Etcd, "data") // It is large and tells nothing.
-		fmt.Fprintln(os.Stderr, "the logs of the control plane are kept in", c.Dir())
-	}
-	if err := c.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return max(code, 1)
-	}
-	return code
+	return c.end(body(c))
 }

@@ -124,7 +124,7 @@ func (s *stage) really(t *testing.T, set *rules.Set, now time.Time, run string) 
 	log := slog.New(slog.DiscardHandler)
 	notes := &written{Writer: client}
 	e := engine.New(engine.Options{
-		Caches: func(h informer.Handler) engine.Caches { return informer.NewSet(s.client, h, log) },
+		Caches: func(h informer.Handler) engine.Caches { return informer.NewSet(s.client, h, log, informer.Options{}) },
 		Live:   reader, Writer: notes, Recorder: recorder, Name: names(run), Clock: told, Workers: 1,
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

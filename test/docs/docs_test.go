@@ -26,7 +26,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/cli"
 	"github.com/dyncontroller/dyncontroller/internal/config"
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -312,7 +311,7 @@ func TestExampleRulesRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		file := document.File{Name: path, Data: data}
-		set, errs := rules.Load([]document.File{file}, rules.Options{DefaultNamespace: "default", Carries: engine.Carries, Schemas: known})
+		set, errs := rules.Load([]document.File{file}, rules.Options{DefaultNamespace: "default", Schemas: known})
 		if wrong := errs.Of(document.Mistake); len(wrong) > 0 {
 			t.Errorf("%s", wrong.Render())
 		}

@@ -132,7 +132,7 @@ func isLogger(value ast.Expr) bool {
 		return strings.EqualFold(value.Sel.Name, "log")
 	case *ast.CallExpr:
 		method, is := value.Fun.(*ast.SelectorExpr)
-		return is && (method.Sel.Name == "log" || method.Sel.Name == "With" && isLogger(method.X))
+		return is && (strings.EqualFold(method.Sel.Name, "log") || method.Sel.Name == "With" && isLogger(method.X))
 	default:
 		return false
 	}

@@ -34,11 +34,11 @@ type estate struct {
 
 func newEstate(t *testing.T) *estate {
 	t.Helper()
-	admin, err := kubernetes.NewForConfig(cluster.RESTConfig())
+	admin, err := kubernetes.NewForConfig(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &estate{admin, cluster.Namespace(t)}
+	return &estate{admin, cluster(t).Namespace(t)}
 }
 
 func (e *estate) account(t *testing.T, name string) types.NamespacedName {
@@ -86,7 +86,7 @@ func (e *estate) credentials(t *testing.T, name string) *rest.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := rest.AnonymousClientConfig(cluster.RESTConfig())
+	config := rest.AnonymousClientConfig(cluster(t).RESTConfig())
 	config.BearerToken, config.QPS = token.Status.Token, -1
 	return config
 }
@@ -111,7 +111,7 @@ func found(t *testing.T, what string, account types.NamespacedName, permissions,
 	t.Helper()
 	slices.SortFunc(missing, plan.Permission.Compare)
 	eventually(t, what, func() bool {
-		got, err := review(t, cluster.RESTConfig(), account, permissions...)
+		got, err := review(t, cluster(t).RESTConfig(), account, permissions...)
 		return err == nil && got.Account == nil && got.UID != "" && slices.Equal(got.Missing, missing)
 	})
 }
@@ -129,9 +129,10 @@ func listed(t *testing.T, config *rest.Config, namespace, fieldSelector string) 
 // TestAccessPermissions holds that the review says what the API server does: of rights
 // that are lacking, given, and taken away.
 func TestAccessPermissions(t *testing.T) {
+	alongside(t)
 	e := newEstate(t)
 	account := e.account(t, "rules")
-	as := access.Impersonate(cluster.RESTConfig(), account)
+	as := access.Impersonate(cluster(t).RESTConfig(), account)
 	list, watch := e.right("list", ""), e.right("watch", "")
 	everywhere := plan.Permission{Verb: "list", Resource: schema.GroupResource{Resource: "configmaps"}}
 	status := plan.Permission{Verb: "patch", Resource: tidbclusters.GroupResource(), Subresource: "status", Namespace: e.namespace}
@@ -161,6 +162,7 @@ func TestAccessPermissions(t *testing.T) {
 // TestAccessByName holds what a role can allow for one object: all that rules do, even
 // making it by an apply, but no list of others.
 func TestAccessByName(t *testing.T) {
+	alongside(t)
 	e := newEstate(t)
 	account := e.account(t, "rules")
 	e.grant(t, "rules", rbacv1.PolicyRule{
@@ -173,7 +175,7 @@ func TestAccessByName(t *testing.T) {
 		missing = append(missing, e.right(verb, ""), e.right(verb, "other"))
 	}
 	found(t, "it may do all with the object, and nothing else", account, all, missing)
-	as := access.Impersonate(cluster.RESTConfig(), account)
+	as := access.Impersonate(cluster(t).RESTConfig(), account)
 	if err := listed(t, as, e.namespace, "metadata.name=settings"); err != nil {
 		t.Errorf("it does not list the object: %v", err)
 	}
@@ -202,6 +204,7 @@ func TestAccessByName(t *testing.T) {
 // TestAccessImpersonation holds what a process needs to act as one ServiceAccount, with
 // an identity that has nothing else, and what it says while it lacks something of that.
 func TestAccessImpersonation(t *testing.T) {
+	alongside(t)
 	e := newEstate(t)
 	account, other := e.account(t, "rules"), e.account(t, "other")
 	e.account(t, "controller")
@@ -243,6 +246,7 @@ func TestAccessImpersonation(t *testing.T) {
 // TestAccessGroups holds that the API server adds the groups of a ServiceAccount by
 // itself, and that to ask for them takes more.
 func TestAccessGroups(t *testing.T) {
+	alongside(t)
 	e := newEstate(t)
 	account := e.account(t, "rules")
 	e.account(t, "controller")
@@ -277,15 +281,16 @@ func TestAccessGroups(t *testing.T) {
 // TestAccessAccount holds what is told of an account that is missing, there, and another
 // one of the same name.
 func TestAccessAccount(t *testing.T) {
+	alongside(t)
 	e := newEstate(t)
 	account := types.NamespacedName{Namespace: e.namespace, Name: "rules"}
-	reviewer, err := access.NewReviewer(cluster.RESTConfig(), account)
+	reviewer, err := access.NewReviewer(cluster(t).RESTConfig(), account)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
 	var told []access.Verdict
-	watcher := access.NewWatcher(reviewer, new(access.Pace), clock.RealClock{}, func(v access.Verdict) {
+	watcher := access.NewWatcher(reviewer, access.NewPace(), access.Intervals{}, clock.RealClock{}, func(v access.Verdict) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, v)

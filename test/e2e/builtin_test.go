@@ -24,7 +24,8 @@ import (
 // TestBuiltinStored holds what is known of built-in kinds against what the API server
 // stores of the least that can be written of them.
 func TestBuiltinStored(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, serviceaccounts, namespace, `{apiVersion: v1, kind: ServiceAccount, metadata: {name: default}}`)
 	data, err := os.ReadFile("testdata/builtin.yaml")
 	if err != nil {
@@ -76,6 +77,7 @@ func stored(t *testing.T, known *schema.Resource, namespace string, object *unst
 // TestBuiltinThere holds the same against all that there is in the cluster, which its
 // own components have made.
 func TestBuiltinThere(t *testing.T) {
+	alongside(t)
 	objects, kinds := 0, 0
 	for _, name := range builtin.Source().Resources() {
 		known := builtin.Source().Resource(name.GroupVersionResource)
@@ -173,11 +175,12 @@ func generated(path, name string) bool {
 // TestBuiltinServed holds which resources there are, what can be done with them, and
 // their fields against what the API server says of itself.
 func TestBuiltinServed(t *testing.T) {
+	alongside(t)
 	var wanted []apischema.GroupVersionResource
 	for _, name := range builtin.Source().Resources() {
 		wanted = append(wanted, name.GroupVersionResource)
 	}
-	asked, err := clientdiscovery.NewDiscoveryClientForConfig(cluster.RESTConfig())
+	asked, err := clientdiscovery.NewDiscoveryClientForConfig(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,6 +57,7 @@ var canonicalKinds = map[string]struct {
 // once at most, and never where what it wants is there already: each run is a new
 // process, which remembers nothing.
 func TestStoredDifferently(t *testing.T) {
+	alongside(t)
 	described(t, tidbclusters)
 	for name, tc := range map[string]struct {
 		reason string
@@ -137,7 +138,7 @@ func TestStoredDifferently(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			namespace := cluster.Namespace(t)
+			namespace := cluster(t).Namespace(t)
 			kind := canonicalKinds[tc.on]
 			create(t, kind.gvr, namespace, kind.manifest)
 			text := strings.Replace(about("RuleSet", kind.declared, "actions: [{patch: {"+tc.patch+"}}]"),

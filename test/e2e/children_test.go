@@ -48,7 +48,7 @@ func newFamily(t *testing.T, options string, prepare func(namespace string)) fam
 
 func newFamilyOf(t *testing.T, rules string, prepare func(namespace string)) family {
 	t.Helper()
-	f := family{namespace: cluster.Namespace(t)}
+	f := family{namespace: cluster(t).Namespace(t)}
 	f.rule = plan.Rule{Kind: "RuleSet", Namespace: f.namespace, Set: "children", Name: "child"}
 	tidbCluster(t, f.namespace, "db", "")
 	if prepare != nil {
@@ -111,6 +111,7 @@ func (f family) marks(t *testing.T) marks {
 const theirs = `{apiVersion: v1, kind: ConfigMap, metadata: {name: db-child}, data: {theirs: "yes"}}`
 
 func TestChildren(t *testing.T) {
+	alongside(t)
 	theirsIsThere := func(t *testing.T) func(string) {
 		return func(namespace string) { create(t, configmaps, namespace, theirs) }
 	}
@@ -223,6 +224,7 @@ func (f family) refusals(t *testing.T) []string {
 // TestChildrenElsewhere holds that children are made for what cannot be their owner, or is in no namespace, and are
 // pruned by their labels once the parent is gone.
 func TestChildrenElsewhere(t *testing.T) {
+	alongside(t)
 	const text = `
 apiVersion: dyncontroller.dev/v1alpha1
 kind: ClusterRuleSet
@@ -242,7 +244,7 @@ spec:
     actions:
     - apply: {resource: configmaps, manifest: {metadata: {name: inside, namespace: "${object.metadata.name}"}}}
 `
-	home, away := cluster.Namespace(t), cluster.Namespace(t)
+	home, away := cluster(t).Namespace(t), cluster(t).Namespace(t)
 	tidbCluster(t, home, "db", "")
 	tidbCluster(t, home, "other", "")
 	parent := edit(t, namespacesGVR, "", away, fmt.Sprintf(`{"metadata":{"labels":{"parent":%q}}}`, home))
@@ -274,8 +276,10 @@ spec:
 // TestGenerateNameExactlyOnce holds that children whose names nobody knows beforehand are made exactly once, although the
 // caches are late and answers get lost.
 func TestGenerateNameExactlyOnce(t *testing.T) {
-	const children, late = 200, 2 * time.Second
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	const late = 2 * time.Second
+	children := times(100, 200)
+	namespace := cluster(t).Namespace(t)
 	tidbCluster(t, namespace, "db", "")
 	creates := func(r proxy.Request) bool {
 		return r.Verb == "create" && r.Resource == "configmaps" && r.Namespace == namespace

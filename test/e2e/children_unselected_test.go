@@ -10,6 +10,7 @@ import (
 // TestChildrenUnselected holds what becomes of a child whose name belongs to a ConfigMap that the selector of the rules
 // leaves out.
 func TestChildrenUnselected(t *testing.T) {
+	alongside(t)
 	selecting := func(t *testing.T, options string, there bool) family {
 		t.Helper()
 		rules := strings.NewReplacer("OPTIONS", options,

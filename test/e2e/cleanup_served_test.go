@@ -8,7 +8,8 @@ import (
 // TestCleanupWhileNotServed holds that a resource of which no version is served at present is not taken for one that is
 // gone: its objects are still stored, and keep what rules have left. Once the CRD is gone, they are.
 func TestCleanupWhileNotServed(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	d := definition{plural: "sleepers", versions: []version{{name: "v1", store: true, spec: sized}}}
 	d.install(t)
 	d.thing(t, "v1", namespace, "a", "{}")

@@ -104,7 +104,7 @@ func left(namespace string, sets ...string) traces {
 // footprints runs the sets "one" and "two" from files of a directory until all that they leave behind is there, and ends.
 func footprints(t *testing.T) (namespace, directory string, args []string) {
 	t.Helper()
-	namespace, directory = cluster.Namespace(t), t.TempDir()
+	namespace, directory = cluster(t).Namespace(t), t.TempDir()
 	tidbCluster(t, namespace, "db", "")
 	rulesIn(t, namespace, directory, "one.yaml", rulesOf("one", stayingRule, goingRules))
 	rulesIn(t, namespace, directory, "two.yaml", rulesOf("two", stayingRule))
@@ -136,6 +136,7 @@ func removeFile(t *testing.T, directory, name string) {
 // TestCleanupAfterRestart holds that nothing is left of rules that went while no process ran, but for values that were
 // to stay and children that were not to be pruned.
 func TestCleanupAfterRestart(t *testing.T) {
+	alongside(t)
 	for name, tc := range map[string]struct {
 		change func(t *testing.T, namespace, directory string)
 		more   []string
@@ -179,6 +180,7 @@ func TestCleanupAfterRestart(t *testing.T) {
 
 // TestCleanupNever holds that what is not known to be gone for good is not cleaned up.
 func TestCleanupNever(t *testing.T) {
+	alongside(t)
 	for name, tc := range map[string]struct {
 		reason string
 		change func(t *testing.T, namespace, directory string)
@@ -260,6 +262,7 @@ func TestCleanupNever(t *testing.T) {
 
 // TestCleanupNotByMistakeWhileRunning holds that a directory that is emptied under a running process cleans up nothing.
 func TestCleanupNotByMistakeWhileRunning(t *testing.T) {
+	alongside(t)
 	namespace, directory, args := footprints(t)
 	want := tracesIn(t, namespace)
 	p := start(t, slices.Concat(args, []string{"--prune", "--rules", directory})...)

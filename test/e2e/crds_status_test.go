@@ -13,6 +13,7 @@ import (
 
 // TestCRDStatus writes a status through our types, and reads with kubectl what it says.
 func TestCRDStatus(t *testing.T) {
+	alongside(t)
 	installOwnCRDs(t)
 	set := keep(t, v1alpha1.RuleSets(), "default", decode(t, ruleSet("told")))
 	want := v1alpha1.Status{
@@ -46,7 +47,7 @@ func TestCRDStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got.Status); diff != "" || updated.GetGeneration() != set.GetGeneration() {
 		t.Errorf("generation %d (-sent +stored):\n%s", updated.GetGeneration(), diff)
 	}
-	if _, err := cluster.Kubectl(t.Context(), "wait", "--for=condition=Ready", "--timeout=30s", "ruleset/told"); err != nil {
+	if _, err := cluster(t).Kubectl(t.Context(), "wait", "--for=condition=Ready", "--timeout=30s", "ruleset/told"); err != nil {
 		t.Error(err)
 	}
 	showsColumns(t)
@@ -61,7 +62,7 @@ func showsColumns(t *testing.T) {
 		{"get dyncontroller", "NAME READY REASON ACCOUNT AGE ruleset.dyncontroller.dev/told True InEffect rules"},
 		{"explain ruleset.spec.rules.when", "When is a condition; without it the rule always matches."},
 	} {
-		out, err := cluster.Kubectl(t.Context(), strings.Fields(tc.command)...)
+		out, err := cluster(t).Kubectl(t.Context(), strings.Fields(tc.command)...)
 		if shown := strings.Join(strings.Fields(out), " "); err != nil || !strings.Contains(shown, tc.want) {
 			t.Errorf("kubectl %s shows %q, want %q, err %v", tc.command, out, tc.want, err)
 		}

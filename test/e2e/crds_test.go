@@ -21,7 +21,7 @@ import (
 func installOwnCRDs(t *testing.T) {
 	t.Helper()
 	folder := filepath.Join("..", "..", "deploy", "crds")
-	if err := cluster.InstallCRDs(t.Context(), filepath.Join(folder, "rulesets.yaml"), filepath.Join(folder, "clusterrulesets.yaml")); err != nil {
+	if err := cluster(t).InstallCRDs(t.Context(), filepath.Join(folder, "rulesets.yaml"), filepath.Join(folder, "clusterrulesets.yaml")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -80,6 +80,7 @@ func forget(t *testing.T, gvr schema.GroupVersionResource, namespace, name strin
 // TestCRDExamples stores each example as an object, unchanged but for the ServiceAccount
 // that it must name there, and reads back what was sent.
 func TestCRDExamples(t *testing.T) {
+	alongside(t)
 	installOwnCRDs(t)
 	found, err := filepath.Glob(filepath.Join("..", "..", "examples", "rules", "*", "*.yaml"))
 	if err != nil {
@@ -111,6 +112,7 @@ func TestCRDExamples(t *testing.T) {
 
 // TestCRDKeepsValuesAndTypos says that what no client may lose is stored as it was sent.
 func TestCRDKeepsValuesAndTypos(t *testing.T) {
+	alongside(t)
 	installOwnCRDs(t)
 	for name, text := range map[string]string{
 		"right": ruleSet("kept-right"),
@@ -128,6 +130,7 @@ func TestCRDKeepsValuesAndTypos(t *testing.T) {
 
 // TestCRDRefuses holds what somebody reads who applies a set that cannot be right.
 func TestCRDRefuses(t *testing.T) {
+	alongside(t)
 	installOwnCRDs(t)
 	whole := `apiVersion: dyncontroller.dev/v1alpha1
 kind: ClusterRuleSet
@@ -162,7 +165,7 @@ spec:
 	} {
 		path := filepath.Join(t.TempDir(), "set.yaml")
 		writeFile(t, path, tc.text)
-		_, err := cluster.Kubectl(t.Context(), "apply", "-f", path)
+		_, err := cluster(t).Kubectl(t.Context(), "apply", "-f", path)
 		// Kubectl writes each cause in a line of its own.
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: kubectl says %v, want %q", tc.reason, err, tc.want)
@@ -173,6 +176,7 @@ spec:
 // TestCRDKubectlApply applies a set, changes it, and applies it again, in both ways that
 // kubectl has. What is stored is what the file says, in its order.
 func TestCRDKubectlApply(t *testing.T) {
+	alongside(t)
 	installOwnCRDs(t)
 	for way, flags := range map[string][]string{"client": nil, "server": {"--server-side"}} {
 		t.Run(way, func(t *testing.T) {
@@ -181,7 +185,7 @@ func TestCRDKubectlApply(t *testing.T) {
 			apply := func(text string) {
 				t.Helper()
 				writeFile(t, path, text)
-				if out, err := cluster.Kubectl(t.Context(), append([]string{"apply", "-f", path}, flags...)...); err != nil {
+				if out, err := cluster(t).Kubectl(t.Context(), append([]string{"apply", "-f", path}, flags...)...); err != nil {
 					t.Fatal(out, err)
 				}
 				if diff := cmp.Diff(decode(t, text)["spec"], field(get(t, v1alpha1.RuleSets(), "default", name), "spec")); diff != "" {
@@ -209,12 +213,13 @@ func TestCRDKubectlApply(t *testing.T) {
 // TestCRDNullIsLost holds what the warning about a literal null is for: kubectl's
 // client-side apply sends none, neither for a set that is new nor for one that is there.
 func TestCRDNullIsLost(t *testing.T) {
+	alongside(t)
 	installOwnCRDs(t)
 	const name = "null-is-lost"
 	path := filepath.Join(t.TempDir(), "set.yaml")
 	for i, text := range []string{ruleSet(name), strings.Replace(ruleSet(name), "none: null", `none: ""`, 1), ruleSet(name)} {
 		writeFile(t, path, text)
-		if out, err := cluster.Kubectl(t.Context(), "apply", "-f", path); err != nil {
+		if out, err := cluster(t).Kubectl(t.Context(), "apply", "-f", path); err != nil {
 			t.Fatal(out, err)
 		}
 		if i == 0 {

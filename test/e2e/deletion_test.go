@@ -50,7 +50,7 @@ type captive struct{ namespace, path string }
 
 func newCaptive(t *testing.T, text string) captive {
 	t.Helper()
-	h := captive{namespace: cluster.Namespace(t)}
+	h := captive{namespace: cluster(t).Namespace(t)}
 	create(t, configmaps, h.namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: db-note}}`)
 	tidbCluster(t, h.namespace, "db", `managed: "yes", hold: "yes"`)
 	h.path = rulesFile(t, h.namespace, text)
@@ -77,6 +77,7 @@ func (h captive) edit(t *testing.T, patch string) {
 
 // TestFinalizers holds when a rule holds an object, and what makes it let go.
 func TestFinalizers(t *testing.T) {
+	alongside(t)
 	for name, change := range map[string]func(t *testing.T, h captive){
 		"Suspended":   func(t *testing.T, h captive) { h.rewrite(t, holdText("suspend: true", whenReleased)) },
 		"Audited":     func(t *testing.T, h captive) { h.rewrite(t, holdText("mode: Audit", whenReleased)) },
@@ -148,7 +149,7 @@ func TestFinalizers(t *testing.T) {
 		eventually(t, "it is gone", func() bool { return !exists(t, tidbclusters, h.namespace, "db") })
 	})
 	t.Run("OnlyReacts", func(t *testing.T) {
-		namespace := cluster.Namespace(t)
+		namespace := cluster(t).Namespace(t)
 		h := captive{namespace: namespace}
 		create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: db-note}}`)
 		tidbCluster(t, namespace, "db", `managed: "yes", hold: "yes"`)

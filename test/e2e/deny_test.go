@@ -62,7 +62,7 @@ func actingAs(t *testing.T, config *rest.Config) (e *engine.Engine, informers *i
 	e = engine.New(engine.Options{
 		Live: reader, Writer: writer, Recorder: recorder,
 		Caches: func(handler informer.Handler) engine.Caches {
-			informers = informer.NewSet(watching, handler, slog.New(slog.DiscardHandler))
+			informers = informer.NewSet(watching, handler, slog.New(slog.DiscardHandler), informer.Options{})
 			return informers
 		},
 	})
@@ -73,6 +73,7 @@ func actingAs(t *testing.T, config *rest.Config) (e *engine.Engine, informers *i
 // list is not shown any more, other rules go on, nothing is taken for gone, and what has
 // happened meanwhile is seen afterwards. The engine stands by at first.
 func TestDeny(t *testing.T) {
+	alongside(t)
 	estate := newEstate(t)
 	account := estate.account(t, "bot")
 	verbs := []string{"get", "list", "watch", "create", "patch", "delete"}
@@ -93,7 +94,7 @@ func TestDeny(t *testing.T) {
 	}
 	child := func(name string) bool { return exists(t, configmaps, estate.namespace, name+"-child") }
 
-	e, informers := actingAs(t, impersonating("system:serviceaccount:"+account.Namespace+":"+account.Name))
+	e, informers := actingAs(t, impersonating(t, "system:serviceaccount:"+account.Namespace+":"+account.Name))
 	if err := e.SetRules(set); err != nil {
 		t.Fatal(err)
 	}

@@ -13,16 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// dryRunStates is how many generated states of cluster and rules are tried.
-const dryRunStates = 50
-
 // TestDryRunIsTheRunThatFollows holds that both dry runs tell what the run after them does: the same objects, the same
-// kinds of change, the same counts, clean-up included. Each state has a seed of its own.
+// kinds of change, the same counts, clean-up included. Each generated state of cluster and rules has a seed of its own.
 func TestDryRunIsTheRunThatFollows(t *testing.T) {
-	for seed := range uint64(dryRunStates) {
+	alongside(t)
+	for seed := range uint64(times(20, 50)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			s := &dryRunState{random: rand.New(rand.NewPCG(seed, 16)), namespace: cluster.Namespace(t), rules: map[string]string{}}
+			s := &dryRunState{random: rand.New(rand.NewPCG(seed, 16)), namespace: cluster(t).Namespace(t), rules: map[string]string{}}
 			directory := t.TempDir()
 			args := []string{"--namespace", s.namespace, "--instance", s.namespace, "--rules", directory}
 			s.makeRules()

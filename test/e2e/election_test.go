@@ -53,7 +53,7 @@ type landed struct{ sent, answered time.Time }
 func startCandidate(t *testing.T, namespace string, times terms, as func(*rest.Config)) *candidate {
 	t.Helper()
 	// It must outlive the candidate, which releases its lease in the end.
-	way, err := proxy.Start(context.WithoutCancel(t.Context()), cluster.RESTConfig(), proxy.Options{TLS: true})
+	way, err := proxy.Start(context.WithoutCancel(t.Context()), cluster(t).RESTConfig(), proxy.Options{TLS: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func (c *candidate) written() []landed {
 // electing are two candidates, of which the first leads and the second knows of it.
 func electing(t *testing.T, times terms, as func(*rest.Config)) (namespace string, first, second *candidate) {
 	t.Helper()
-	namespace = cluster.Namespace(t)
+	namespace = cluster(t).Namespace(t)
 	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: shared}}")
 	if as != nil {
 		allowElection(t, namespace)
@@ -158,6 +158,7 @@ const generous = 10 * time.Second
 
 // TestElectionKilled holds that the lease of a leader that is gone from one moment to the next is taken when it expires.
 func TestElectionKilled(t *testing.T) {
+	alongside(t)
 	_, first, second := electing(t, short, nil)
 	first.proxy.Stop()
 	if took := gap(t, first, second); took > short.lease+generous || took < short.lease-short.renew {
@@ -170,6 +171,7 @@ func TestElectionKilled(t *testing.T) {
 
 // TestElectionHandOver holds that a leader which ends in order does not keep the next one waiting, whatever the lease.
 func TestElectionHandOver(t *testing.T) {
+	alongside(t)
 	_, first, second := electing(t, terms{lease: 10 * time.Minute, renew: 9 * time.Minute, retry: 5 * time.Minute}, nil)
 	first.stop()
 	if took := gap(t, first, second); took > generous {
@@ -183,6 +185,7 @@ func TestElectionHandOver(t *testing.T) {
 // TestElectionFence holds that a leader which cannot renew its lease stops writing in time, though nothing else is in its
 // way and nobody tells it.
 func TestElectionFence(t *testing.T) {
+	alongside(t)
 	namespace, first, second := electing(t, short, nil)
 	renewals := func(r proxy.Request) bool { return r.Resource == "leases" }
 	first.proxy.SetFault(proxy.On(renewals, proxy.Action{Before: proxy.Break}))
@@ -202,6 +205,7 @@ func TestElectionFence(t *testing.T) {
 
 // TestElectionRights holds which rights are enough, and that with them a candidate watches.
 func TestElectionRights(t *testing.T) {
+	alongside(t)
 	long := terms{lease: 10 * time.Minute, renew: 9 * time.Minute, retry: 5 * time.Minute}
 	_, first, second := electing(t, long, func(config *rest.Config) { config.Impersonate.UserName = "elected" })
 	for _, c := range []*candidate{first, second} {
@@ -226,7 +230,7 @@ func allowElection(t *testing.T, namespace string) {
 	} {
 		create(t, gvr, namespace, text)
 	}
-	reader, err := dynamic.NewForConfig(impersonating("elected"))
+	reader, err := dynamic.NewForConfig(impersonating(t, "elected"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,8 +241,9 @@ func allowElection(t *testing.T, namespace string) {
 	})
 }
 
-func impersonating(user string) *rest.Config {
-	config := cluster.RESTConfig()
+func impersonating(t *testing.T, user string) *rest.Config {
+	t.Helper()
+	config := cluster(t).RESTConfig()
 	config.Impersonate.UserName = user
 	return config
 }

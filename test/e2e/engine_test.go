@@ -24,6 +24,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
+	"github.com/dyncontroller/dyncontroller/test/controlplane"
 	"github.com/dyncontroller/dyncontroller/test/proxy"
 )
 
@@ -87,17 +88,17 @@ func runEngineUntil(ctx context.Context, t *testing.T, text string, options engi
 	if len(errs) > 0 {
 		t.Fatal(errs.Render())
 	}
-	recorder, err := write.NewRecorder(cluster.RESTConfig(), "test", clock.RealClock{})
+	recorder, err := write.NewRecorder(cluster(t).RESTConfig(), "test", clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, err := live.NewReader(cluster.RESTConfig())
+	reader, err := live.NewReader(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	options.Live, options.Writer, options.Recorder = reader, writer(t), recorder
 	options.Caches = func(handler informer.Handler) engine.Caches {
-		return informer.NewSet(client(t), handler, slog.New(slog.DiscardHandler))
+		return informer.NewSet(client(t), handler, slog.New(slog.DiscardHandler), informer.Options{})
 	}
 	e, running := engine.New(options), &sync.WaitGroup{}
 	running.Go(func() { e.Run(ctx) })
@@ -150,7 +151,7 @@ func (e *evaluations) expect(t *testing.T, c change, barrier func() []string) {
 // proxied starts a proxy to the test's cluster and returns the arguments by which a process goes through it.
 func proxied(t *testing.T, fault proxy.Fault) (*proxy.Proxy, []string) {
 	t.Helper()
-	config := cluster.RESTConfig()
+	config := cluster(t).RESTConfig()
 	p, err := proxy.Start(context.WithoutCancel(t.Context()), config, proxy.Options{Fault: fault})
 	if err != nil {
 		t.Fatal(err)
@@ -171,16 +172,8 @@ func storing(r proxy.Request) bool {
 // within waits as eventually does, as long as something takes by its nature.
 func within(t *testing.T, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("never came true within %s: %s", limit, what)
-		}
+	if !controlplane.Wait(limit, condition) {
+		t.Fatalf("never came true within %s: %s", limit, what)
 	}
 }
 

@@ -31,14 +31,15 @@ func listEvents(t *testing.T, namespace string) []eventsv1.Event {
 }
 
 func TestRecorder(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	object := create(t, configmaps, namespace, kinds["ConfigMap"].manifest)
 	event := plan.Event{
 		Rule:      plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "rule"},
 		Regarding: operationOn(object, configmaps, plan.Merge).Target,
 		Type:      "Warning", Reason: "Wrong", Action: "Reconcile", Message: strings.Repeat("é", 1000),
 	}
-	recorder, err := write.NewRecorder(cluster.RESTConfig(), "host", clock.RealClock{})
+	recorder, err := write.NewRecorder(cluster(t).RESTConfig(), "host", clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +79,12 @@ func TestRecorder(t *testing.T) {
 }
 
 func TestRecorderOnClusterScopedObjects(t *testing.T) {
-	recorder, err := write.NewRecorder(cluster.RESTConfig(), "host", clock.RealClock{})
+	alongside(t)
+	recorder, err := write.NewRecorder(cluster(t).RESTConfig(), "host", clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	namespace := cluster.Namespace(t) // is itself the cluster-scoped object
+	namespace := cluster(t).Namespace(t) // is itself the cluster-scoped object
 	regarding := plan.Object{GVR: namespacesGVR, Kind: "Namespace", Name: namespace, UID: "u", ResourceVersion: "1"}
 	event := plan.Event{Regarding: regarding, Type: "Normal", Reason: "Seen", Action: "Reconcile", Message: "m"}
 	if err := recorder.Record(t.Context(), event, false); err != nil {
@@ -98,7 +100,7 @@ func TestRecorderOnClusterScopedObjects(t *testing.T) {
 
 func requests(t *testing.T) controlplane.Requests {
 	t.Helper()
-	out, err := cluster.Requests(t.Context())
+	out, err := cluster(t).Requests(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

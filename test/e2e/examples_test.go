@@ -61,11 +61,12 @@ func warnings(t *testing.T, namespace, name, reason string) string {
 // TestExamplesFailedPods holds that a Pod of a cluster goes once it has failed for as long as the parameter says, and no
 // other Pod does.
 func TestExamplesFailedPods(t *testing.T) {
+	alongside(t)
 	const (
 		keep = 5 * time.Second
 		ours = "labels: {app.kubernetes.io/managed-by: tidb-operator, app.kubernetes.io/instance: db}"
 	)
-	namespace := cluster.Namespace(t)
+	namespace := cluster(t).Namespace(t)
 	allowPods(t, namespace)
 	tidbCluster(t, namespace, "db", "")
 	pod(t, namespace, "healthy", ours)
@@ -99,7 +100,7 @@ func TestExamplesFailedPods(t *testing.T) {
 // connected runs the example connection-config on a TidbCluster "db" until it is held and has its ConfigMap.
 func connected(t *testing.T) (namespace string, p *process) {
 	t.Helper()
-	namespace = cluster.Namespace(t)
+	namespace = cluster(t).Namespace(t)
 	tidbCluster(t, namespace, "db", "")
 	p = start(t, append(apart(namespace), "--rules", example(t, namespace, "connection-config"))...)
 	eventually(t, "the cluster is held and has its ConfigMap", func() bool {
@@ -111,6 +112,7 @@ func connected(t *testing.T) (namespace string, p *process) {
 // TestExamplesConnectionConfig holds that the ConfigMap is there as long as TiDB has servers, and that a cluster waits
 // for those who use it.
 func TestExamplesConnectionConfig(t *testing.T) {
+	alongside(t)
 	namespace, _ := connected(t)
 	want := map[string]any{"host": "db-tidb." + namespace + ".svc", "port": "4000"}
 	if diff := cmp.Diff(want, field(get(t, configmaps, namespace, "db-connection"), "data")); diff != "" {
@@ -136,11 +138,12 @@ func TestExamplesConnectionConfig(t *testing.T) {
 
 // TestExamplesCleanup holds that nothing of the example is left after cleanup --all, and that it says what it did.
 func TestExamplesCleanup(t *testing.T) {
+	alongside(t)
 	namespace, p := connected(t)
 	if code := p.wait(t); code != 0 {
 		t.Fatalf("ended with %d", code)
 	}
-	cleanup := append([]string{"cleanup", "--all", "--kubeconfig", cluster.Kubeconfig()}, apart(namespace)...)
+	cleanup := append([]string{"cleanup", "--all", "--kubeconfig", cluster(t).Kubeconfig()}, apart(namespace)...)
 	stdout, stderr, code := command(t, append(cleanup, "--dry-run")...)
 	if code != 0 || len(get(t, tidbclusters, namespace, "db").GetFinalizers()) != 1 || !exists(t, configmaps, namespace, "db-connection") {
 		t.Fatalf("the dry run changed something, or ended with %d:\n%s%s", code, stdout, stderr)

@@ -29,7 +29,8 @@ spec:
 // TestExplainController holds what is told of a controller's memory, which never has the value
 // of a Secret, and that it can be asked for by a program.
 func TestExplainController(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, secrets, namespace, canarySecret)
 	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, immutable: true, metadata: {name: told}}")
 	path := rulesFile(t, namespace, remembering)

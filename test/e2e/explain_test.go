@@ -15,7 +15,7 @@ import (
 func explain(t *testing.T, namespace, path string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	out, errOut := &buffer{}, &buffer{}
-	command := append([]string{"explain", "--kubeconfig", cluster.Kubeconfig(), "--namespace", namespace}, args...)
+	command := append([]string{"explain", "--kubeconfig", cluster(t).Kubeconfig(), "--namespace", namespace}, args...)
 	if path == "" {
 		command = append(command, "--rules-from-cluster")
 	} else {
@@ -67,7 +67,8 @@ spec:
 
 // TestExplainLive holds what is told of an object of the cluster.
 func TestExplainLive(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	path := rulesFile(t, namespace, explainedLive)
 	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web, labels: {team: c}}, data: {mode: 'off', same: '1'}}")
 	edit(t, configmaps, namespace, "web", `{"data": {"mode": "on"}}`)
@@ -106,8 +107,9 @@ func TestExplainLive(t *testing.T) {
 // TestExplainRulesFromCluster holds that rules may be those of set objects, and that one
 // that is refused does not hide the others.
 func TestExplainRulesFromCluster(t *testing.T) {
+	alongside(t)
 	installOwnCRDs(t)
-	namespace := cluster.Namespace(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}")
 	const set = `{apiVersion: dyncontroller.dev/v1alpha1, kind: RuleSet, metadata: {name: NAME}, spec: {serviceAccountName: default,
 		resources: {configmaps: {version: v1, resource: configmaps}},
@@ -129,7 +131,8 @@ func TestExplainRulesFromCluster(t *testing.T) {
 
 // TestExplainForbidden holds that it is said what the ServiceAccount of a set may not do.
 func TestExplainForbidden(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	path := rulesFile(t, namespace, `
 apiVersion: dyncontroller.dev/v1alpha1
 kind: RuleSet
@@ -165,7 +168,8 @@ spec:
 // TestExplainSecrets holds that the value of a Secret is told nowhere, by none of the rules
 // that have it go every way that it can.
 func TestExplainSecrets(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, secrets, namespace, canarySecret)
 	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: told, labels: {told: 'yes'}}, data: {copy: it is canary-in-a-mine}}")
 	path := rulesFile(t, namespace, tellsSecrets+`

@@ -31,23 +31,23 @@ func startEngine(t *testing.T, text string, wrap func(http.RoundTripper) http.Ro
 	if len(errs) > 0 {
 		t.Fatal(errs.Render())
 	}
-	config := cluster.RESTConfig()
+	config := cluster(t).RESTConfig()
 	config.Wrap(wrap)
 	writer, err := write.NewClient(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorder, err := write.NewRecorder(cluster.RESTConfig(), "test", clock.RealClock{})
+	recorder, err := write.NewRecorder(cluster(t).RESTConfig(), "test", clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, err := live.NewReader(cluster.RESTConfig())
+	reader, err := live.NewReader(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := engine.New(engine.Options{
 		Caches: func(handler informer.Handler) engine.Caches {
-			return informer.NewSet(client(t), handler, slog.New(slog.DiscardHandler))
+			return informer.NewSet(client(t), handler, slog.New(slog.DiscardHandler), informer.Options{})
 		},
 		Live:     reader,
 		Writer:   writer,
@@ -73,7 +73,8 @@ func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 // TestConflict holds that a change by somebody else between snapshot and write
 // is never lost: the write is refused, and the next one is decided afresh.
 func TestConflict(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
 	before := requests(t)
 	var once sync.Once
@@ -118,20 +119,21 @@ func TestConflict(t *testing.T) {
 // TestOutage holds that nothing is lost when etcd and the API server are killed
 // while the rules are at work, and come back.
 func TestOutage(t *testing.T) {
+	alongside(t)
 	const objects = 150
-	namespace := cluster.Namespace(t)
+	namespace := cluster(t).Namespace(t)
 	for i := range objects {
 		create(t, tidbclusters, namespace, fmt.Sprintf(broken, fmt.Sprintf("basic-%d", i)))
 	}
 	rules := rulesFile(t, namespace, guardrails)
 	p := start(t, "--rules", rules, "--workers", "2")
 	eventually(t, "some are repaired", func() bool { return countRepaired(t, namespace) > objects/10 })
-	if err := cluster.Kill(t.Context(), controlplane.APIServer, controlplane.Etcd); err != nil {
+	if err := cluster(t).Kill(t.Context(), controlplane.APIServer, controlplane.Etcd); err != nil {
 		t.Fatal(err)
 	}
 	// The engine must have met the outage before it ends.
 	eventually(t, "a request fails", func() bool { return strings.Contains(p.output.String(), "connection refused") })
-	if err := cluster.Restart(t.Context(), controlplane.Etcd, controlplane.APIServer); err != nil {
+	if err := cluster(t).Restart(t.Context(), controlplane.Etcd, controlplane.APIServer); err != nil {
 		t.Fatal(err)
 	}
 	if early := countRepaired(t, namespace); early == objects {
@@ -176,7 +178,8 @@ func countRepaired(t *testing.T, namespace string) int {
 // TestLostAnswer holds that a write that was stored, but whose answer never
 // came, is neither lost nor doubled, and told of.
 func TestLostAnswer(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
 	before := requests(t)
 	lost := false

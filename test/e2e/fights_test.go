@@ -122,8 +122,8 @@ const keepsOne = fightHead + `
 `
 
 func TestFightOfTwoRules(t *testing.T) {
-	t.Parallel()
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	contested(t, namespace)
 	f := begin(t, namespace, fightHead+`
   - name: up
@@ -140,8 +140,8 @@ func TestFightOfTwoRules(t *testing.T) {
 }
 
 func TestFightAcrossObjects(t *testing.T) {
-	t.Parallel()
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	contested(t, namespace)
 	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: source, labels: {fight: source}}, data: {size: "2"}}`)
 	f := begin(t, namespace, fightHead+`
@@ -161,8 +161,8 @@ func TestFightAcrossObjects(t *testing.T) {
 }
 
 func TestFightWithItself(t *testing.T) {
-	t.Parallel()
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	contested(t, namespace)
 	f := begin(t, namespace, fightHead+`
   - name: counts
@@ -174,8 +174,8 @@ func TestFightWithItself(t *testing.T) {
 }
 
 func TestFightWithScript(t *testing.T) {
-	t.Parallel()
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	contested(t, namespace)
 	ctx, stop := context.WithCancel(t.Context())
 	var script sync.WaitGroup
@@ -219,8 +219,8 @@ func undo(ctx context.Context, t *testing.T, namespace string) {
 }
 
 func TestFightWithWebhook(t *testing.T) {
-	t.Parallel()
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	contested(t, namespace)
 	remove := mutate(t, namespace, func(object map[string]any) {
 		data, _ := object["data"].(map[string]any)

@@ -53,8 +53,9 @@ const broken = `{apiVersion: pingcap.com/v1alpha1, kind: TidbCluster, metadata: 
 	pd: {replicas: 2, requests: {storage: 1Gi}}, tikv: {replicas: 1, requests: {storage: 1Gi}}, tidb: {replicas: 1}}}`
 
 func TestGuardrails(t *testing.T) {
+	alongside(t)
 	const objects = 5
-	namespace := cluster.Namespace(t)
+	namespace := cluster(t).Namespace(t)
 	for i := range objects {
 		create(t, tidbclusters, namespace, fmt.Sprintf(broken, fmt.Sprintf("basic-%d", i)))
 	}
@@ -86,7 +87,7 @@ func TestGuardrails(t *testing.T) {
 	}, seen); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	shown, err := cluster.Kubectl(t.Context(), "get", "events", "-n", namespace)
+	shown, err := cluster(t).Kubectl(t.Context(), "get", "events", "-n", namespace)
 	if err != nil || !strings.Contains(shown, "EvenPD") {
 		t.Errorf("kubectl shows %q, err %v", shown, err)
 	}
@@ -169,7 +170,8 @@ spec:
 // TestEveryPatchSettles holds that each kind of patch writes once and that a
 // fresh process, which remembers nothing, sees that nothing is left to do.
 func TestEveryPatchSettles(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, tidbdashboards, namespace,
 		`{apiVersion: pingcap.com/v1alpha1, kind: TidbDashboard, metadata: {name: d}, spec: {clusters: [{name: basic}]}}`)
 	create(t, configmaps, namespace,
@@ -205,7 +207,8 @@ func TestEveryPatchSettles(t *testing.T) {
 // TestIneffectiveWrite holds that a write that the API server undoes, which no schema
 // tells, is tried once and not again, whatever else changes.
 func TestIneffectiveWrite(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, services, namespace, `{apiVersion: v1, kind: Service, metadata: {name: basic}, spec: {ports: [{port: 80}]}}`)
 	before := requests(t)
 	p := start(t, "--rules", rulesFile(t, namespace, `

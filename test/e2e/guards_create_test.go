@@ -13,6 +13,7 @@ import (
 // TestGuardsOfCreates holds that what makes an object only ever makes one, and what
 // it is told where it cannot.
 func TestGuardsOfCreates(t *testing.T) {
+	alongside(t)
 	exists := func(t *testing.T, o *plan.Object, manifest string) { create(t, o.GVR, o.Namespace, manifest) }
 	tests := map[string]struct {
 		reason  string
@@ -67,7 +68,7 @@ func TestGuardsOfCreates(t *testing.T) {
 		for name, tc := range tests {
 			for patch, want := range map[plan.Type]write.Class{plan.Create: tc.creates, plan.Apply: tc.applies} {
 				t.Run(kind+"/"+name+"/"+string(patch), func(t *testing.T) {
-					operation := making(t, kind, patch, cluster.Namespace(t))
+					operation := making(t, kind, patch, cluster(t).Namespace(t))
 					tc.prepare(t, &operation.Target, k.manifest)
 					setNamespace(&operation)
 					before := state(t, operation.Target)
@@ -125,7 +126,8 @@ func echoes(t *testing.T, reason string, result write.Result, state string) {
 // TestGuardsOfGeneratedNames holds that the API server chooses a name where nobody
 // else has.
 func TestGuardsOfGeneratedNames(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	operation := making(t, "ConfigMap", plan.Create, namespace)
 	operation.Target.Name = ""
 	operation.Body = decode(t, `{apiVersion: v1, kind: ConfigMap, metadata: {generateName: made-, namespace: `+namespace+`}}`)
@@ -142,10 +144,11 @@ func TestGuardsOfGeneratedNames(t *testing.T) {
 // TestGuardsOfUnknownFields holds that they are refused by name, whatever makes the
 // object.
 func TestGuardsOfUnknownFields(t *testing.T) {
+	alongside(t)
 	for kind := range kinds {
 		for _, patch := range []plan.Type{plan.Create, plan.Apply} {
 			t.Run(kind+"/"+string(patch), func(t *testing.T) {
-				operation := making(t, kind, patch, cluster.Namespace(t))
+				operation := making(t, kind, patch, cluster(t).Namespace(t))
 				setNamespace(&operation)
 				operation.Body.(map[string]any)["sepc"] = map[string]any{"a": "hunter2"}
 				result := writer(t).Write(t.Context(), operation)
@@ -163,13 +166,14 @@ func TestGuardsOfUnknownFields(t *testing.T) {
 // TestGuardsOfDryRuns holds that nothing is made or deleted, and that what would be
 // refused is.
 func TestGuardsOfDryRuns(t *testing.T) {
-	dryRun, err := write.NewServerDryRun(cluster.RESTConfig())
+	alongside(t)
+	dryRun, err := write.NewServerDryRun(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for kind, k := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			namespace := cluster.Namespace(t)
+			namespace := cluster(t).Namespace(t)
 			for _, patch := range []plan.Type{plan.Create, plan.Apply} {
 				operation := making(t, kind, patch, namespace)
 				setNamespace(&operation)

@@ -49,6 +49,7 @@ func holdDying(t *testing.T, o *plan.Object) {
 // TestGuardsOfDeletions holds what a deletion is answered with, that one from a
 // snapshot that is out of date deletes nothing, and what the caches must show.
 func TestGuardsOfDeletions(t *testing.T) {
+	alongside(t)
 	// What is left of the object: its state, or that it is gone.
 	same, another, none := "same", "another", absent
 	tests := map[string]struct {
@@ -70,7 +71,7 @@ func TestGuardsOfDeletions(t *testing.T) {
 	for kind, k := range kinds {
 		for change, c := range tests {
 			t.Run(kind+"/"+change, func(t *testing.T) {
-				namespace := cluster.Namespace(t)
+				namespace := cluster(t).Namespace(t)
 				operation := operationOn(create(t, k.gvr, namespace, k.manifest), k.gvr, plan.Delete)
 				operation.Body = plan.Deletion{PropagationPolicy: "Background"}
 				c.change(t, &operation.Target)
@@ -105,7 +106,8 @@ func TestGuardsOfDeletions(t *testing.T) {
 // TestGuardsOfPodDeletions holds how grace is given and cut short: a Pod on a node
 // is not gone at once.
 func TestGuardsOfPodDeletions(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	operation := operationOn(create(t, gvr, namespace, `{apiVersion: v1, kind: Pod, metadata: {name: a},
 		spec: {nodeName: none, automountServiceAccountToken: false, containers: [{name: c, image: x}]}}`), gvr, plan.Delete)
@@ -140,6 +142,7 @@ func TestGuardsOfPodDeletions(t *testing.T) {
 // TestGuardsOfTheLastFinalizer holds what a patch is answered with that ends an
 // object: the object as it would have been, under the version that it had.
 func TestGuardsOfTheLastFinalizer(t *testing.T) {
+	alongside(t)
 	bodies := map[plan.Type]any{
 		plan.Merge: decode(t, letGo),
 		plan.JSON:  []any{map[string]any{"op": "remove", "path": "/metadata/finalizers"}},
@@ -148,7 +151,7 @@ func TestGuardsOfTheLastFinalizer(t *testing.T) {
 	for kind, k := range kinds {
 		for patch, body := range bodies {
 			t.Run(kind+"/"+string(patch), func(t *testing.T) {
-				namespace := cluster.Namespace(t)
+				namespace := cluster(t).Namespace(t)
 				operation := operationOn(create(t, k.gvr, namespace, k.manifest), k.gvr, patch)
 				operation.Body = body
 				if patch == plan.Apply {
@@ -181,6 +184,7 @@ func TestGuardsOfTheLastFinalizer(t *testing.T) {
 // TestGuardsOfTheDying holds that patches of what is being deleted and stays are
 // told from those that end it.
 func TestGuardsOfTheDying(t *testing.T) {
+	alongside(t)
 	k := kinds["ConfigMap"]
 	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: basic}, spec: {nodeName: none, automountServiceAccountToken: false, containers: [{name: c, image: x}]}}`
@@ -199,7 +203,7 @@ func TestGuardsOfTheDying(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			operation := operationOn(create(t, tc.gvr, cluster.Namespace(t), tc.manifest), tc.gvr, plan.Merge)
+			operation := operationOn(create(t, tc.gvr, cluster(t).Namespace(t), tc.manifest), tc.gvr, plan.Merge)
 			operation.Body = decode(t, tc.body)
 			tc.prepare(t, &operation.Target)
 			result := writer(t).Write(t.Context(), operation)
@@ -235,13 +239,14 @@ func decoded(result write.Result, path ...string) any {
 // TestGuardsOfDryRunsInTheQuery holds why a dry run of a deletion says so in its
 // body: beside one, the API server does not read the query.
 func TestGuardsOfDryRunsInTheQuery(t *testing.T) {
-	config := dynamic.ConfigFor(cluster.RESTConfig())
+	alongside(t)
+	config := dynamic.ConfigFor(cluster(t).RESTConfig())
 	raw, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	k := kinds["ConfigMap"]
-	target := operationOn(create(t, k.gvr, cluster.Namespace(t), k.manifest), k.gvr, plan.Delete).Target
+	target := operationOn(create(t, k.gvr, cluster(t).Namespace(t), k.manifest), k.gvr, plan.Delete).Target
 	err = raw.Delete().AbsPath("api", "v1", "namespaces", target.Namespace, "configmaps", target.Name).
 		SetHeader("Content-Type", "application/json").Param("dryRun", "All").
 		Body([]byte(`{"apiVersion":"v1","kind":"DeleteOptions"}`)).Do(t.Context()).Error()

@@ -15,7 +15,8 @@ import (
 // TestGuardsOfLiveReads holds that what confirms a decision is what the caches would
 // say if they had seen everything.
 func TestGuardsOfLiveReads(t *testing.T) {
-	here, there := cluster.Namespace(t), cluster.Namespace(t)
+	alongside(t)
+	here, there := cluster(t).Namespace(t), cluster(t).Namespace(t)
 	a := create(t, configmaps, here, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {app: web, part: db}}, data: {of: x}}`)
 	create(t, configmaps, here, `{apiVersion: v1, kind: ConfigMap, metadata: {name: b, labels: {app: web}, ownerReferences: [
 		{apiVersion: v1, kind: ConfigMap, name: a, uid: `+string(a.GetUID())+`, controller: true}]}}`)
@@ -48,7 +49,7 @@ func TestGuardsOfLiveReads(t *testing.T) {
 		"All":        {"All that is selected, in order.", plan.Read{From: from("", "app=web", ""), Namespace: here, By: plan.ByAll}, []string{here + "/a", here + "/b"}},
 		"OtherSpace": {"Nothing is in two namespaces.", plan.Read{From: from(there, "", ""), Namespace: here, By: plan.ByAll}, nil},
 	}
-	reader, err := live.NewReader(cluster.RESTConfig())
+	reader, err := live.NewReader(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,8 @@ func TestGuardsOfLiveReads(t *testing.T) {
 // TestGuardsOfLiveAbsence holds that an object is not taken for absent because
 // nothing is known of its resource.
 func TestGuardsOfLiveAbsence(t *testing.T) {
-	reader, err := live.NewReader(cluster.RESTConfig())
+	alongside(t)
+	reader, err := live.NewReader(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ var releasing = plan.Rule{Kind: "ClusterRuleSet", Set: "guards", Name: "releasin
 // TestGuardsOfReleases holds what becomes of applied fields that a rule gives up: a
 // plan says it, a write carries it out, and then there is nothing left to do.
 func TestGuardsOfReleases(t *testing.T) {
+	alongside(t)
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	const (
 		deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: basic}, spec: {selector: {matchLabels: {a: b}},
@@ -123,7 +124,7 @@ func TestGuardsOfReleases(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			namespace := cluster.Namespace(t)
+			namespace := cluster(t).Namespace(t)
 			create(t, tc.gvr, namespace, tc.manifest)
 			for i, body := range []string{tc.first, tc.then} {
 				if tc.bare && i == 1 {
@@ -221,9 +222,10 @@ func lacking(want, have map[string]any) string {
 // TestGuardsOfStaleReleases holds that nothing is given up of an object that has
 // changed since the snapshot.
 func TestGuardsOfStaleReleases(t *testing.T) {
+	alongside(t)
 	for name, change := range map[string]func(*testing.T, *plan.Object){"Changed": touch, "Recreated": recreate, "Deleted": remove} {
 		t.Run(name, func(t *testing.T) {
-			namespace := cluster.Namespace(t)
+			namespace := cluster(t).Namespace(t)
 			create(t, configmaps, namespace, kinds["ConfigMap"].manifest)
 			for i, body := range []string{`{data: {b: "1", c: "1"}}`, `{data: {c: "1"}}`} {
 				wish := applying(t, configmaps, namespace, "", body)
@@ -250,11 +252,12 @@ func TestGuardsOfStaleReleases(t *testing.T) {
 // TestGuardsOfReleasesInDryRuns holds that a dry run is not told of what removing
 // the fields would break.
 func TestGuardsOfReleasesInDryRuns(t *testing.T) {
-	dryRun, err := write.NewServerDryRun(cluster.RESTConfig())
+	alongside(t)
+	dryRun, err := write.NewServerDryRun(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	namespace := cluster.Namespace(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, configmaps, namespace, kinds["ConfigMap"].manifest)
 	for i, body := range []string{`{data: {b: "1", c: "1"}}`, `{data: {c: "1"}}`} {
 		wish := applying(t, configmaps, namespace, "", body)
@@ -278,6 +281,7 @@ func TestGuardsOfReleasesInDryRuns(t *testing.T) {
 // TestGuardsOfManagedFields holds what makes the API server forget who owns fields:
 // a list of one empty entry always, an empty list not of custom resources.
 func TestGuardsOfManagedFields(t *testing.T) {
+	alongside(t)
 	for kind, k := range kinds {
 		for name, tc := range map[string]struct {
 			value []any
@@ -287,7 +291,7 @@ func TestGuardsOfManagedFields(t *testing.T) {
 			"OneEmpty": {[]any{map[string]any{}}, false},
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				live := create(t, k.gvr, cluster.Namespace(t), k.manifest)
+				live := create(t, k.gvr, cluster(t).Namespace(t), k.manifest)
 				operation := operationOn(live, k.gvr, plan.JSON)
 				operation.Body = []any{map[string]any{"op": "replace", "path": "/metadata/managedFields", "value": tc.value}}
 				result := writer(t).Write(t.Context(), operation)

@@ -44,6 +44,7 @@ var kinds = map[string]struct {
 // TestGuards holds what the API server answers to writes from a snapshot that
 // is out of date, and that nothing of such a write is stored.
 func TestGuards(t *testing.T) {
+	alongside(t)
 	wrong := func(_ *testing.T, o *plan.Object) { o.UID = wrongUID }
 	changes := map[string]struct {
 		reason string
@@ -60,7 +61,7 @@ func TestGuards(t *testing.T) {
 		for change, c := range changes {
 			for _, patch := range []plan.Type{plan.Merge, plan.JSON, plan.Apply} {
 				t.Run(fmt.Sprintf("%s/%s/%s", kind, change, patch), func(t *testing.T) {
-					namespace := cluster.Namespace(t)
+					namespace := cluster(t).Namespace(t)
 					operation := operationOn(create(t, k.gvr, namespace, k.manifest), k.gvr, patch)
 					operation.Body = decode(t, k.merge)
 					if patch == plan.JSON {
@@ -84,6 +85,7 @@ func TestGuards(t *testing.T) {
 
 // TestAnswers holds how the API server words what is not about guards.
 func TestAnswers(t *testing.T) {
+	alongside(t)
 	tidb, config := kinds["TidbCluster"], kinds["ConfigMap"]
 	tests := map[string]struct {
 		reason      string
@@ -129,7 +131,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			namespace := cluster.Namespace(t)
+			namespace := cluster(t).Namespace(t)
 			operation := operationOn(create(t, tc.gvr, namespace, tc.manifest), tc.gvr, tc.patch)
 			operation.Body, operation.Subresource = decode(t, tc.body), tc.subresource
 			if tc.patch == plan.JSON {
@@ -149,6 +151,7 @@ func TestAnswers(t *testing.T) {
 // TestStatusGuards holds that the resourceVersion guards a status patch of a
 // custom resource, where the API server ignores the uid.
 func TestStatusGuards(t *testing.T) {
+	alongside(t)
 	const manifest = `{apiVersion: pingcap.com/v1alpha1, kind: TidbDashboard, metadata: {name: basic}, spec: {clusters: [{name: basic}]}}`
 	for name, tc := range map[string]struct {
 		reason string
@@ -166,7 +169,7 @@ func TestStatusGuards(t *testing.T) {
 	} {
 		for _, patch := range []plan.Type{plan.Merge, plan.JSON, plan.Apply} {
 			t.Run(name+"/"+string(patch), func(t *testing.T) {
-				namespace := cluster.Namespace(t)
+				namespace := cluster(t).Namespace(t)
 				operation := operationOn(create(t, tidbdashboards, namespace, manifest), tidbdashboards, patch)
 				operation.Subresource = "status"
 				operation.Body = decode(t, `{status: {phase: Normal}}`)
@@ -185,11 +188,12 @@ func TestStatusGuards(t *testing.T) {
 // TestServerDryRun holds that a dry run is admitted and validated, and stores
 // nothing.
 func TestServerDryRun(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	k := kinds["TidbCluster"]
 	operation := operationOn(create(t, k.gvr, namespace, k.manifest), k.gvr, plan.Merge)
 	operation.Body = decode(t, k.merge)
-	dryRun, err := write.NewServerDryRun(cluster.RESTConfig())
+	dryRun, err := write.NewServerDryRun(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +212,7 @@ func TestServerDryRun(t *testing.T) {
 
 func writer(t *testing.T) *write.Client {
 	t.Helper()
-	c, err := write.NewClient(cluster.RESTConfig())
+	c, err := write.NewClient(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,8 @@ func (w *watcher) await(t *testing.T, report string) {
 }
 
 func TestInformers(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	configMap := func(name, labels string) {
 		create(t, configmaps, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {%s}}}`, name, labels))
 	}
@@ -72,7 +73,7 @@ func TestInformers(t *testing.T) {
 	absent := informer.Key{GVR: schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "nosuchthings"}}
 
 	w := newWatcher()
-	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler))
+	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler), informer.Options{})
 	defer set.Stop()
 	if view := set.View(chosen, namespace, "before"); view.Synced || view.Object != nil {
 		t.Errorf("a cache that does not run says %+v", view)
@@ -123,6 +124,7 @@ func TestInformers(t *testing.T) {
 // TestInformerTellsOfACRDThatIsGone holds that a resource that was served and
 // is not any more shows, though its cache stays complete.
 func TestInformerTellsOfACRDThatIsGone(t *testing.T) {
+	alongside(t)
 	gone := schema.GroupVersionResource{Group: "e2e.example.com", Version: "v1", Resource: "fleetings"}
 	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	path := filepath.Join(t.TempDir(), "crd.yaml")
@@ -136,11 +138,11 @@ spec:
   names: {kind: Fleeting, plural: fleetings, singular: fleeting}
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 `)
-	if err := cluster.InstallCRDs(t.Context(), path); err != nil {
+	if err := cluster(t).InstallCRDs(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	w := newWatcher()
-	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler))
+	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler), informer.Options{})
 	defer set.Stop()
 	if err := set.Want([]informer.Key{{GVR: gone}}); err != nil {
 		t.Fatal(err)
@@ -156,7 +158,8 @@ spec:
 // TestCacheKeepsOwnApplyOnly holds that the cache drops the managed fields of
 // others and keeps what a restart needs to see that an apply is a no-op.
 func TestCacheKeepsOwnApplyOnly(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: "1"}}`)
 	for _, manager := range []string{"dyncontroller/0123abcd4567ef89", "helm"} {
 		object := &unstructured.Unstructured{Object: decode(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {z: "1"}}`)}
@@ -166,7 +169,7 @@ func TestCacheKeepsOwnApplyOnly(t *testing.T) {
 		}
 	}
 	w := newWatcher()
-	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler))
+	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler), informer.Options{})
 	defer set.Stop()
 	key := informer.Key{GVR: configmaps, Namespace: namespace}
 	if err := set.Want([]informer.Key{key}); err != nil {
@@ -189,11 +192,12 @@ func TestCacheKeepsOwnApplyOnly(t *testing.T) {
 // TestInformerReads holds that questions are answered from the caches, and that a cache that says that it has seen a write
 // shows it.
 func TestInformerReads(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	red := informer.Key{GVR: configmaps, Namespace: namespace, LabelSelector: "color=red"}
 	all := informer.Key{GVR: configmaps}
 	w := newWatcher()
-	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler))
+	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler), informer.Options{})
 	defer set.Stop()
 	if err := set.Want([]informer.Key{red, all}); err != nil {
 		t.Fatal(err)
@@ -206,7 +210,7 @@ func TestInformerReads(t *testing.T) {
 	owner := create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}`)
 	made := create(t, configmaps, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, data: {size: big}, metadata: {name: made,
 		labels: {color: red}, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: %s, controller: true}]}}`, owner.GetUID()))
-	from := []plan.Selection{plan.Selection(red), plan.Selection(all)}
+	from := []plan.Selection{red, all}
 	questions := []plan.Read{
 		{From: from, By: plan.ByName, Namespace: namespace, Names: []string{"made"}},
 		{From: from, By: plan.ByLabels, Namespace: namespace, Labels: "color=red,!shape"},

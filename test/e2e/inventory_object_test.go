@@ -36,8 +36,9 @@ func (h *hasty) Get(ctx context.Context, name string, options metav1.GetOptions,
 // TestInventoryObject holds that a set keeps what it has left in its status, and is held
 // until that is cleaned up, for both kinds of sets.
 func TestInventoryObject(t *testing.T) {
+	alongside(t)
 	installOwnCRDs(t)
-	namespace := cluster.Namespace(t)
+	namespace := cluster(t).Namespace(t)
 	cluster := plan.Rule{Kind: "ClusterRuleSet", Set: "kept-" + namespace}
 	own := plan.Rule{Kind: "RuleSet", Namespace: namespace, Set: "kept"}
 	for set, gvr := range map[plan.Rule]schema.GroupVersionResource{own: v1alpha1.RuleSets(), cluster: v1alpha1.ClusterRuleSets()} {
@@ -89,11 +90,11 @@ func (s *shelved) leftover(name string) plan.Leftover {
 
 func (s *shelved) update(t *testing.T, change func(inventory.Book) inventory.Book) {
 	t.Helper()
-	book, err := s.store.Update(t.Context(), change)
+	book, err := inventory.Update(t.Context(), s.store, change)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := s.store.Load(t.Context())
+	stored, err := inventory.Load(t.Context(), s.store)
 	if err != nil || !stored.Equal(book) {
 		t.Errorf("stored is %v (%v), want %v", stored.All(), err, book.All())
 	}
@@ -147,7 +148,7 @@ func (s *shelved) lives(t *testing.T) {
 		t.Error("the set is clean, and there still")
 	}
 	s.update(t, cleaned)
-	if _, err := s.store.Update(t.Context(), adding(s.leftover("a"))); !isGone(err) {
+	if _, err := inventory.Update(t.Context(), s.store, adding(s.leftover("a"))); !isGone(err) {
 		t.Errorf("a set that is gone notes nothing, but: %v", err)
 	}
 }
@@ -157,7 +158,7 @@ func (s *shelved) lives(t *testing.T) {
 func remade(t *testing.T, s *shelved) {
 	t.Helper()
 	deleteObject(t, s.gvr, s.set.Namespace, s.set.Set)
-	if _, err := s.store.Update(t.Context(), adding(s.leftover("a"))); !isGone(err) {
+	if _, err := inventory.Update(t.Context(), s.store, adding(s.leftover("a"))); !isGone(err) {
 		t.Errorf("a set that is about to go is held by nothing, but: %v", err)
 	}
 	s.meantime(func() {

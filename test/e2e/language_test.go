@@ -48,7 +48,8 @@ spec:
 // TestForEach holds that an action repeated for several fields of an object is one
 // request, and that a constant of the command line goes before the set's.
 func TestForEach(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
 	rules := rulesFile(t, namespace, components)
 	shape := func() []any {
@@ -88,12 +89,13 @@ func TestForEach(t *testing.T) {
 // TestNothingIsWritten holds that rules that are suspended or audited leave the
 // cluster alone, and that an audited one says what it would do.
 func TestNothingIsWritten(t *testing.T) {
+	alongside(t)
 	for name, tc := range map[string]struct{ field, says string }{
 		"Suspended": {"    suspend: true\n    watch:", "0 writes, 0 failures"},
 		"Audited":   {"    mode: Audit\n    watch:", "0 writes, 1 in mode Audit not made, 0 failures"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			namespace := cluster.Namespace(t)
+			namespace := cluster(t).Namespace(t)
 			created := create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
 			rules := rulesFile(t, namespace, strings.ReplaceAll(guardrails, "    watch:", tc.field))
 			before := requests(t)
@@ -118,7 +120,8 @@ func TestNothingIsWritten(t *testing.T) {
 // TestAuditTakesEffect holds that a rule that is enforced by a reload does what it
 // said before, and that the log said it once.
 func TestAuditTakesEffect(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	configMap(t, namespace, "cm")
 	text := strings.ReplaceAll(strings.ReplaceAll(labelRule, "NAMESPACE", namespace), "COLOR", "red")
 	path := rulesFile(t, namespace, strings.Replace(text, "spec:\n", "spec:\n  mode: Audit\n", 1))
@@ -163,7 +166,8 @@ spec:
 // TestConditionOfAStatus holds that a condition with its time is written once to
 // the status of a real CRD, and that its time moves only with the condition.
 func TestConditionOfAStatus(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, tidbdashboards, namespace,
 		`{apiVersion: pingcap.com/v1alpha1, kind: TidbDashboard, metadata: {name: d}, spec: {clusters: [{name: basic}]}}`)
 	rules := rulesFile(t, namespace, status)

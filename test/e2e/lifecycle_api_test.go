@@ -86,7 +86,8 @@ func convert(w http.ResponseWriter, r *http.Request) {
 // TestConversionFails holds that a conversion webhook that is down concerns nothing but
 // the rules about its resource, and that these go on when it is back.
 func TestConversionFails(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	webhook := newConverter(t)
 	d := definition{
 		plural: "converts", versions: []version{{name: "v1", store: true, spec: sized}, {name: "v2", spec: sized}},
@@ -125,7 +126,8 @@ var apiservices = apischema.GroupVersionResource{Group: "apiregistration.k8s.io"
 // TestAggregatedAPIIsDown holds that an API server of which nothing is heard keeps only
 // the rules about its resources waiting, and not the start.
 func TestAggregatedAPIIsDown(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	d := definition{plural: "downs"}
 	name := "v1." + d.group()
 	create(t, apiservices, "", fmt.Sprintf(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: %s},

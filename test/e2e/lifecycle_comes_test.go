@@ -58,8 +58,9 @@ func ready(t *testing.T, namespace string) string {
 // are about, whoever runs them and wherever they come from, that status, readiness and
 // metrics tell of it, and that other rules do not mind.
 func TestDefinitionComesAndGoes(t *testing.T) {
+	alongside(t)
 	installOwnCRDs(t)
-	namespace := cluster.Namespace(t)
+	namespace := cluster(t).Namespace(t)
 	d := definition{plural: "comings", versions: []version{{name: "v1", store: true, spec: sized}}}
 	d.account(t, namespace)
 	defer func() { d.remove(t) }()

@@ -15,7 +15,8 @@ const (
 // TestScopeChanges holds that a set of a namespace rests while its resource has no
 // namespaces, says so, and goes on when it has them again.
 func TestScopeChanges(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	d := definition{plural: "scopes", versions: []version{{name: "v1", store: true, spec: sized}}}
 	d.install(t)
 	defer func() { d.remove(t) }()
@@ -49,7 +50,8 @@ func TestScopeChanges(t *testing.T) {
 
 // TestVersionIsNotServed holds that nothing is done in a version that is not served.
 func TestVersionIsNotServed(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	d := definition{plural: "versions", versions: []version{{name: "v1", store: true, spec: sized}, {name: "v2", spec: sized}}}
 	d.install(t)
 	defer d.remove(t)
@@ -86,7 +88,8 @@ func TestVersionIsNotServed(t *testing.T) {
 // TestStorageVersionChanges holds that in which version objects are stored makes no
 // difference to a rule, nor does that they are stored again.
 func TestStorageVersionChanges(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	d := definition{plural: "stores", versions: []version{{name: "v1", store: true, spec: sized}, {name: "v2", spec: sized}}}
 	d.install(t)
 	defer d.remove(t)
@@ -114,9 +117,10 @@ func TestStorageVersionChanges(t *testing.T) {
 // TestNamespaceTerminates holds that what cannot be made in a namespace that is going is
 // not tried in haste, and keeps nobody else waiting.
 func TestNamespaceTerminates(t *testing.T) {
-	namespace, going := cluster.Namespace(t), cluster.Namespace(t)
+	alongside(t)
+	namespace, going := cluster(t).Namespace(t), cluster(t).Namespace(t)
 	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: source, labels: {life: "yes"}}, data: {number: "1"}}`)
-	if err := cluster.DeleteNamespace(t.Context(), going); err != nil {
+	if err := cluster(t).DeleteNamespace(t.Context(), going); err != nil {
 		t.Fatal(err)
 	}
 	before := requests(t)

@@ -58,7 +58,7 @@ spec:
 		text += fmt.Sprintf("  - {name: %s, served: %t, storage: %t, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: %s}}}}}\n",
 			v.name, !v.unserved, v.store, v.spec)
 	}
-	if err := cluster.InstallCRDs(t.Context(), rulesFile(t, "", text)); err != nil {
+	if err := cluster(t).InstallCRDs(t.Context(), rulesFile(t, "", text)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -29,7 +29,8 @@ func TestMeasureDefinitionComesAndGoes(t *testing.T) {
 	if !*measure {
 		t.Skip("it measures: run with -args -measure")
 	}
-	namespace := cluster.Namespace(t)
+	planes.Lend(t) // Nothing runs beside it.
+	namespace := cluster(t).Namespace(t)
 	watched := definition{plural: "measures", versions: []version{{name: "v1", store: true, spec: sized}}}
 	ignored := definition{plural: "ignoreds", versions: watched.versions}
 	p := serve(t, "--rules", rulesFile(t, namespace, watched.rules("v1")))

@@ -28,7 +28,7 @@ func newWire(t *testing.T) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := url.Parse(cluster.RESTConfig().Host)
+	server, err := url.Parse(cluster(t).RESTConfig().Host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,6 +119,7 @@ spec:
 // rules that need it, and that they go on when it may again: at the start, of writes, and of what
 // is watched.
 func TestRightsComeAndGo(t *testing.T) {
+	alongside(t)
 	e, w := newEstate(t), newWire(t)
 	e.account(t, "bot")
 	maps := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch", "patch"}}

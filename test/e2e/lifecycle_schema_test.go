@@ -12,8 +12,9 @@ import (
 // watch that is open the API server tells these by the schema from before, and what was
 // told once is not told again to the watch after it.
 func TestSchemaChangesInPlace(t *testing.T) {
+	alongside(t)
 	installOwnCRDs(t)
-	namespace := cluster.Namespace(t)
+	namespace := cluster(t).Namespace(t)
 	d := definition{plural: "places", versions: []version{{name: "v1", store: true, spec: sized}}}
 	d.account(t, namespace)
 	d.install(t)

@@ -33,7 +33,8 @@ func configMap(t *testing.T, namespace, name string) {
 // TestReload holds that a changed file takes effect, that a wrong one keeps the
 // rules from before, and that the log says why.
 func TestReload(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	configMap(t, namespace, "cm-1")
 	text := func(color string) string {
 		return strings.ReplaceAll(strings.ReplaceAll(labelRule, "NAMESPACE", namespace), "COLOR", color)
@@ -60,7 +61,8 @@ func TestReload(t *testing.T) {
 
 // TestNamespaces holds that a RuleSet acts in its own namespace only.
 func TestNamespaces(t *testing.T) {
-	ours, theirs := cluster.Namespace(t), cluster.Namespace(t)
+	alongside(t)
+	ours, theirs := cluster(t).Namespace(t), cluster(t).Namespace(t)
 	configMap(t, ours, "cm")
 	configMap(t, theirs, "cm")
 	rules := rulesFile(t, ours, strings.ReplaceAll(labelRule, "COLOR", "red"))
@@ -75,7 +77,8 @@ func TestNamespaces(t *testing.T) {
 // TestMissingResource holds that a resource that cannot be listed holds back
 // its own rules only, and that --once reports it.
 func TestMissingResource(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	configMap(t, namespace, "cm-1")
 	const missing = `
 ---
@@ -105,7 +108,8 @@ spec:
 
 // TestDryRun holds that neither kind of dry run stores anything.
 func TestDryRun(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
 	rules := rulesFile(t, namespace, guardrails)
 	for _, mode := range []string{"client", "server"} {
@@ -124,7 +128,8 @@ func TestDryRun(t *testing.T) {
 // write, and says what and why: what nobody can know of a field beforehand is not
 // taken for nothing.
 func TestWriteRefused(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
 	rules := rulesFile(t, namespace, `
 apiVersion: dyncontroller.dev/v1alpha1

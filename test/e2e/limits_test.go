@@ -35,7 +35,7 @@ const carefulObjects = 8
 
 func newCareful(t *testing.T) *careful {
 	t.Helper()
-	c := &careful{t: t, namespace: cluster.Namespace(t), path: filepath.Join(t.TempDir(), "rules.yaml")}
+	c := &careful{t: t, namespace: cluster(t).Namespace(t), path: filepath.Join(t.TempDir(), "rules.yaml")}
 	for i := range carefulObjects {
 		create(t, configmaps, c.namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: cm-%d, labels: {careful: "yes"}}}`, i))
 	}
@@ -73,6 +73,7 @@ func (c *careful) stored() string {
 // TestLimitOfAFile holds that a rule of a file pauses at its limit, stays so after a
 // restart and with --once, and goes on when its document asks for it, or it changes.
 func TestLimitOfAFile(t *testing.T) {
+	alongside(t)
 	c := newCareful(t)
 	p := start(t, c.args...)
 	eventually(t, "it is paused, and that is stored", func() bool {

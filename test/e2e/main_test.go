@@ -3,7 +3,8 @@ package e2e
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,8 +20,17 @@ import (
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
 )
 
-// cluster is the control plane of all tests of the package.
-var cluster *controlplane.ControlPlane
+// planes are the control planes of the tests.
+var planes = controlplane.NewPool(func(ctx context.Context) (*controlplane.ControlPlane, error) {
+	c, err := controlplane.Start(ctx, controlplane.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := installCRDs(ctx, c); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+})
 
 var (
 	tidbclusters    = schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"}
@@ -36,30 +46,47 @@ var (
 	namespacesGVR   = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(controlplane.Main(controlplane.Options{}, func(c *controlplane.ControlPlane) int {
-		cluster = c
-		if err := installCRDs(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}))
+// long is for make test-long.
+var long = flag.Bool("long", false, "repeat more often what is the same each time")
+
+// times is how often something is repeated, or of how many objects something is tried.
+func times(short, inLong int) int {
+	if *long {
+		return inLong
+	}
+	return short
 }
 
-func installCRDs(ctx context.Context) error {
+func TestMain(m *testing.M) {
+	os.Exit(planes.Main(m.Run))
+}
+
+// alongside has a test run beside others, with a control plane that is its own until it ends.
+func alongside(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	planes.Lend(t)
+}
+
+// cluster is the control plane of the test.
+func cluster(t *testing.T) *controlplane.ControlPlane {
+	t.Helper()
+	return planes.Of(t)
+}
+
+func installCRDs(ctx context.Context, c *controlplane.ControlPlane) error {
 	module, err := controlplane.ModuleDir(ctx, controlplane.TidbOperator)
 	if err != nil {
 		return err
 	}
 	folder := filepath.Join(module, "manifests", "crd", "v1")
-	return cluster.InstallCRDs(ctx,
+	return c.InstallCRDs(ctx,
 		filepath.Join(folder, "pingcap.com_tidbclusters.yaml"), filepath.Join(folder, "pingcap.com_tidbdashboards.yaml"))
 }
 
 func client(t *testing.T) dynamic.Interface {
 	t.Helper()
-	c, err := dynamic.NewForConfig(cluster.RESTConfig())
+	c, err := dynamic.NewForConfig(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

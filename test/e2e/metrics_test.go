@@ -180,7 +180,8 @@ func startMoved(t *testing.T, namespace, rules string) *moved {
 // TestEveryMetricMoves holds that each metric says what it is there for. One that nobody moves here is missing from
 // the list at the end.
 func TestEveryMetricMoves(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	text := strings.ReplaceAll(moving, "NAMESPACE", namespace)
 	path := rulesFile(t, namespace, text)
 	m := startMoved(t, namespace, path)

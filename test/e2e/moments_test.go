@@ -40,6 +40,7 @@ spec:
 // TestFailedPodsAfter10s holds that a Pod is deleted within a second of its moment, and not before it, with nothing but
 // the time to tell.
 func TestFailedPodsAfter10s(t *testing.T) {
+	planes.Lend(t) // Not beside others: it holds moments.
 	const age, late = 10 * time.Second, time.Second
 	for name, tc := range map[string]struct {
 		labels     string
@@ -51,7 +52,7 @@ func TestFailedPodsAfter10s(t *testing.T) {
 		"RelatedByAge":       {"{app: db}", "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			namespace := cluster.Namespace(t)
+			namespace := cluster(t).Namespace(t)
 			allowPods(t, namespace)
 			tidbCluster(t, namespace, "db", "")
 			start(t, "--rules", rulesFile(t, namespace, failedPods))
@@ -109,8 +110,9 @@ spec:
 
 // TestForHolds holds that `for` waits for what a related object does, and begins again when that was interrupted.
 func TestForHolds(t *testing.T) {
+	planes.Lend(t) // Not beside others: it holds moments.
 	const hold, late = 5 * time.Second, time.Second
-	namespace := cluster.Namespace(t)
+	namespace := cluster(t).Namespace(t)
 	allowPods(t, namespace)
 	tidbCluster(t, namespace, "db", "")
 	pod(t, namespace, "db-0", "labels: {}")

@@ -35,9 +35,6 @@ spec:
     - patch: {merge: {data: {seen: "${object.data?.wanted}"}}}
 `
 
-// poisonedObjects is how many there are of each kind.
-const poisonedObjects = 1000
-
 // settling notes how long objects took, by name. It is safe for concurrent use.
 type settling struct {
 	engine.NopObserver
@@ -107,10 +104,10 @@ func forEachOf(t *testing.T, n int, do func(i int) error) {
 }
 
 // following makes ConfigMaps for the rule, named by a prefix.
-func following(t *testing.T, namespace, prefix string, immutable bool) {
+func following(t *testing.T, namespace, prefix string, count int, immutable bool) {
 	t.Helper()
 	c := client(t).Resource(configmaps).Namespace(namespace)
-	forEachOf(t, poisonedObjects, func(i int) error {
+	forEachOf(t, count, func(i int) error {
 		_, err := c.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "immutable": immutable, "data": map[string]any{"wanted": "0"},
 			"metadata": map[string]any{"name": fmt.Sprintf("%s-%d", prefix, i), "labels": map[string]any{"follows": ""}},
@@ -131,23 +128,25 @@ func inQuarantine(e *engine.Engine) []string {
 // TestQuarantine holds that objects of which each write is refused are listed, and nothing else, and that each is told of
 // once, while others go on.
 func TestQuarantine(t *testing.T) {
-	namespace := cluster.Namespace(t)
-	following(t, namespace, "poisoned", true)
-	following(t, namespace, "good", false)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	count := times(250, 1000)
+	following(t, namespace, "poisoned", count, true)
+	following(t, namespace, "good", count, false)
 	s := &settling{}
 	e := engineOf(t, strings.ReplaceAll(followsRule, "NAMESPACE", namespace), engine.Options{Observer: s})
 	within(t, 3*time.Minute, "all are looked at", func() bool {
-		return len(e.Quarantined()) >= poisonedObjects && served(t, namespace, "0") == poisonedObjects
+		return len(e.Quarantined()) >= count && served(t, namespace, "0") == count
 	})
 	var want []string
-	for i := range poisonedObjects {
+	for i := range count {
 		want = append(want, fmt.Sprintf("poisoned-%d", i))
 	}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, inQuarantine(e)); diff != "" {
 		t.Errorf("in quarantine (-want +got):\n%s", diff)
 	}
-	within(t, time.Minute, "all are told of", func() bool { return len(listEvents(t, namespace)) >= poisonedObjects })
+	within(t, time.Minute, "all are told of", func() bool { return len(listEvents(t, namespace)) >= count })
 	s.taken()
 	changeWanted(t, namespace, "good", 50, "1", 0)
 	within(t, time.Minute, "the good go on", func() bool { return served(t, namespace, "1") == 50 })
@@ -162,13 +161,13 @@ func TestQuarantine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deleteObject(t, configmaps, namespace, "poisoned-999")
+	deleteObject(t, configmaps, namespace, fmt.Sprintf("poisoned-%d", count-1))
 	within(t, time.Minute, "a change is followed, and what is gone is not listed", func() bool {
 		now := e.Quarantined()
-		return len(now) == poisonedObjects-1 && now[0].Key == first.Key && now[0].Attempts > first.Attempts
+		return len(now) == count-1 && now[0].Key == first.Key && now[0].Attempts > first.Attempts
 	})
-	if got := len(listEvents(t, namespace)); got != poisonedObjects {
-		t.Errorf("%d Events, want one of each of %d objects", got, poisonedObjects)
+	if got := len(listEvents(t, namespace)); got != count {
+		t.Errorf("%d Events, want one of each of %d objects", got, count)
 	}
 }
 
@@ -208,12 +207,13 @@ func TestQuarantineLatency(t *testing.T) {
 	if !*measure {
 		t.Skip("takes measurements: -args -measure")
 	}
-	const changes, pause = 500, 20 * time.Millisecond
-	namespaces := map[bool]string{false: cluster.Namespace(t), true: cluster.Namespace(t)}
+	planes.Lend(t) // Nothing runs beside it.
+	const count, changes, pause = 1000, 500, 20 * time.Millisecond
+	namespaces := map[bool]string{false: cluster(t).Namespace(t), true: cluster(t).Namespace(t)}
 	for poisoned, namespace := range namespaces {
-		following(t, namespace, "good", false)
+		following(t, namespace, "good", count, false)
 		if poisoned {
-			following(t, namespace, "poisoned", true)
+			following(t, namespace, "poisoned", count, true)
 		}
 	}
 	round := 0
@@ -224,10 +224,10 @@ func TestQuarantineLatency(t *testing.T) {
 		e, running := runEngineUntil(ctx, t, strings.ReplaceAll(followsRule, "NAMESPACE", namespace), engine.Options{Observer: s})
 		defer running.Wait()
 		defer stop()
-		listed := map[bool]int{true: poisonedObjects}[poisoned]
+		listed := map[bool]int{true: count}[poisoned]
 		within(t, 3*time.Minute, "all are looked at", func() bool {
-			return len(e.Quarantined()) == listed && s.looked() == poisonedObjects+listed &&
-				(round > 2 || served(t, namespace, "0") == poisonedObjects)
+			return len(e.Quarantined()) == listed && s.looked() == count+listed &&
+				(round > 2 || served(t, namespace, "0") == count)
 		})
 		s.taken()
 		changeWanted(t, namespace, "good", changes, wanted, pause)

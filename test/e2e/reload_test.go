@@ -6,7 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
-	"runtime"
+	"regexp"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,14 +23,11 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 const (
-	reloads  = 1000
-	reloaded = 1000 // objects
 	changers = 2
 	// Each so many reloads another cache is wanted.
 	reselects = 20
@@ -98,7 +96,7 @@ type reloader struct {
 func newReloader(t *testing.T, namespace string) *reloader {
 	t.Helper()
 	r := &reloader{t: t, namespace: namespace, lists: listings{mu: &sync.Mutex{}, counts: map[string]int{}}}
-	as := cluster.RESTConfig()
+	as := cluster(t).RESTConfig()
 	asked, err := discovery.NewDiscoveryClientForConfig(as)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +127,7 @@ func newReloader(t *testing.T, namespace string) *reloader {
 func (r *reloader) reload(version int) {
 	r.t.Helper()
 	text := reloading(r.namespace, version)
-	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(text)}}, rules.Options{Carries: engine.Carries})
+	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(text)}}, rules.Options{})
 	if len(errs) > 0 {
 		r.t.Fatal(errs.Render())
 	}
@@ -148,7 +146,7 @@ func (r *reloader) reload(version int) {
 
 // restless has all objects change, again and again, until the returned function is called, which returns the last value of
 // each.
-func restless(t *testing.T, namespace string) (stop func() []int) {
+func restless(t *testing.T, namespace string, reloaded int) (stop func() []int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	last := make([]int, reloaded)
@@ -176,10 +174,13 @@ func restless(t *testing.T, namespace string) (stop func() []int) {
 	}
 }
 
-// TestReloads holds that a thousand reloads while a thousand objects change lose nothing and leave nothing, and that the
-// cache which all of them want is filled once.
+// TestReloads holds that reloads while objects change lose nothing and leave nothing, and that the cache which all of
+// them want is filled once. In its long form there are a thousand of both.
 func TestReloads(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	reloads, reloaded := times(200, 1000), times(250, 1000)
+	pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("test", t.Name()))) // Which those that it starts inherit.
+	namespace := cluster(t).Namespace(t)
 	objects := client(t).Resource(configmaps).Namespace(namespace)
 	for i := range reloaded {
 		object := &unstructured.Unstructured{Object: decode(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c-%d}}", i))}
@@ -189,8 +190,8 @@ func TestReloads(t *testing.T) {
 	}
 	r := newReloader(t, namespace)
 	r.reload(0)
-	goroutines := runtime.NumGoroutine()
-	began, stop := time.Now(), restless(t, namespace)
+	before := goroutines(t)
+	began, stop := time.Now(), restless(t, namespace, reloaded)
 	for i := range reloads {
 		r.reload(i + 1)
 	}
@@ -223,14 +224,39 @@ func TestReloads(t *testing.T) {
 		}
 	}
 	const slack = 10 // Connections come and go.
-	eventually(t, "no goroutine is left over", func() bool { return runtime.NumGoroutine() <= goroutines+slack })
-	t.Logf("%d goroutines before, %d after", goroutines, runtime.NumGoroutine())
+	eventually(t, "no goroutine is left over", func() bool { return goroutines(t) <= before+slack })
+	t.Logf("%d goroutines before, %d after", before, goroutines(t))
+	if before < 10 {
+		t.Error("the goroutines of the test are not those that are counted")
+	}
+}
+
+var labelled = regexp.MustCompile(`(?m)^(\d+) @.*\n# labels: \{.*"test":"([^"]*)"`)
+
+// goroutines counts those that the test has started, and those that they have.
+func goroutines(t *testing.T) (n int) {
+	t.Helper()
+	var profile strings.Builder
+	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range labelled.FindAllStringSubmatch(profile.String(), -1) {
+		if found[2] == t.Name() {
+			count, err := strconv.Atoi(found[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += count
+		}
+	}
+	return n
 }
 
 // TestReloadsOfADirectory holds that each version of a file that is put in place takes effect, while others of the
 // directory are wrong for a while, come and go.
 func TestReloadsOfADirectory(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {value: x}}`)
 	directory := t.TempDir()
 	put := func(name, text string) { writeFile(t, filepath.Join(directory, name), text) }

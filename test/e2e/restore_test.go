@@ -57,6 +57,7 @@ func TestEtcdRestored(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	planes.Use(t, on)
 	own, err := dynamic.NewForConfig(on.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +79,7 @@ func TestEtcdRestored(t *testing.T) {
 	if err := os.WriteFile(rules, []byte(mirrored), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, "--kubeconfig", on.Kubeconfig(), "--rules", rules)
+	start(t, "--rules", rules)
 	// wrong lists parents without the right child, and children without a parent.
 	wrong := func() []string {
 		values := map[string]map[string]string{}

@@ -46,7 +46,7 @@ func start(t *testing.T, args ...string) *process {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &process{stop: cancel, done: make(chan struct{}), output: &buffer{}}
 	command := []string{
-		"run", "--kubeconfig", cluster.Kubeconfig(), "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
+		"run", "--kubeconfig", cluster(t).Kubeconfig(), "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
 	}
 	go func() {
 		defer close(p.done)
@@ -83,17 +83,7 @@ func once(t *testing.T, args ...string) (output string, code int) {
 // need; failing says what was waited for.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(2 * time.Minute)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("never came true: %s", what)
-		}
-	}
+	within(t, 2*time.Minute, what, condition)
 }
 
 // rulesFile writes a rule file for the test. NAMESPACE stands for the test's

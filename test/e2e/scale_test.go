@@ -28,7 +28,8 @@ spec:
 // TestScale holds that a subresource that answers with another kind of object does
 // not stop what else the rule wants.
 func TestScale(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, deployments, namespace, `
 apiVersion: apps/v1
 kind: Deployment

@@ -24,7 +24,7 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: %s}}}}}
 `, fields))
-	if err := cluster.InstallCRDs(t.Context(), path); err != nil {
+	if err := cluster(t).InstallCRDs(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -33,7 +33,8 @@ spec:
 // it comes, and goes by the schema that is in effect, not by one that was: no write is
 // lost because it once had no effect.
 func TestSchemasChange(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	const text = `
 apiVersion: dyncontroller.dev/v1alpha1
 kind: RuleSet

@@ -77,6 +77,7 @@ spec:
 // TestSecretsAreToldNowhere runs the program itself as talkative as it can be, and looks for the values of a Secret in
 // all that it says.
 func TestSecretsAreToldNowhere(t *testing.T) {
+	alongside(t)
 	binary := filepath.Join(t.TempDir(), "dyncontroller")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/dyncontroller").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -106,7 +107,7 @@ func TestSecretsAreToldNowhere(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			namespace := cluster.Namespace(t)
+			namespace := cluster(t).Namespace(t)
 			create(t, secrets, namespace, canarySecret)
 			create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: told, labels: {told: 'yes'}}, data: {}}")
 			output := tell(t, binary, namespace, tc.ends, tc.args)
@@ -146,7 +147,7 @@ func tell(t *testing.T, binary, namespace string, ends bool, args []string) stri
 	t.Helper()
 	output := &buffer{}
 	command := exec.CommandContext(t.Context(), binary, append([]string{
-		"run", "--kubeconfig", cluster.Kubeconfig(), "--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "0",
+		"run", "--kubeconfig", cluster(t).Kubeconfig(), "--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "0",
 		"--rules", rulesFile(t, namespace, tellsSecrets),
 	}, args...)...)
 	command.Stdout, command.Stderr = output, output

@@ -70,7 +70,8 @@ spec:
 // TestOnceTwiceWritesNothing holds that once all is settled, a fresh process, which remembers nothing, writes nothing:
 // neither with --once nor as one that goes on. Events are aside.
 func TestOnceTwiceWritesNothing(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	tidbCluster(t, namespace, "db", "")
 	for _, name := range []string{"living", "dying"} {
 		create(t, tidbdashboards, namespace, fmt.Sprintf(

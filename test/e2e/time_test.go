@@ -29,6 +29,7 @@ spec:
 // TestTime holds that rules act within a second of their moment, with nothing but
 // the time to tell them, and not before it.
 func TestTime(t *testing.T) {
+	alongside(t)
 	const ahead, late = 2 * time.Second, time.Second
 	for name, tc := range map[string]struct {
 		label string
@@ -38,7 +39,7 @@ func TestTime(t *testing.T) {
 		"After": {"due", func(at time.Time) string { return fmt.Sprintf("{at: %q}", at.UTC().Format(time.RFC3339Nano)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			namespace := cluster.Namespace(t)
+			namespace := cluster(t).Namespace(t)
 			rules := rulesFile(t, namespace, timed)
 			p := start(t, "--rules", rules)
 			text := func(name, data string) string {
@@ -71,7 +72,8 @@ func label(t *testing.T, namespace, name, key string) any {
 // TestOnceWaitsForNoTimer holds that a run with --once ends although rules have
 // something to do later.
 func TestOnceWaitsForNoTimer(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	at := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	create(t, configmaps, namespace, fmt.Sprintf(
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: c, labels: {timed: "yes"}}, data: {hot: "true", at: %q}}`, at))

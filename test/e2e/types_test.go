@@ -24,7 +24,7 @@ func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 // after it serves it.
 func described(t *testing.T, gvr apischema.GroupVersionResource) {
 	t.Helper()
-	asked, err := clientdiscovery.NewDiscoveryClientForConfig(cluster.RESTConfig())
+	asked, err := clientdiscovery.NewDiscoveryClientForConfig(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +53,7 @@ const seen = "actions: [{event: {reason: Seen, message: hello}}]"
 // TestValidateAsksCluster holds that what a cluster serves is what rules are checked
 // against: the real TidbCluster CRD, and what can be done with its resources.
 func TestValidateAsksCluster(t *testing.T) {
+	alongside(t)
 	described(t, tidbclusters)
 	const tidb = "{group: pingcap.com, version: v1alpha1, resource: tidbclusters}"
 	for name, tc := range map[string]struct {
@@ -146,7 +147,7 @@ func TestValidateAsksCluster(t *testing.T) {
 				tc.in = tidb
 			}
 			path := rulesFile(t, "", about(tc.kind, tc.in, tc.rule))
-			stdout, stderr, code := command(t, "validate", path, "--kubeconfig", cluster.Kubeconfig())
+			stdout, stderr, code := command(t, "validate", path, "--kubeconfig", cluster(t).Kubeconfig())
 			if len(tc.want) == 0 && (code != 0 || stdout != "valid: 1 rule\n") || len(tc.want) > 0 && code != 1 || stderr != "" {
 				t.Errorf("%s ended with %d:\n%s%s", tc.reason, code, stdout, stderr)
 			}
@@ -162,8 +163,9 @@ func TestValidateAsksCluster(t *testing.T) {
 // TestRunChecks holds that a type mistake keeps run from starting, and a reload from
 // taking effect, as any other mistake does.
 func TestRunChecks(t *testing.T) {
+	alongside(t)
 	described(t, tidbclusters)
-	namespace := cluster.Namespace(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
 	wrong := strings.Replace(guardrails, "object.spec.tikv?.replicas", "object.spec.tikv?.replcas", 1)
 	before := requests(t)

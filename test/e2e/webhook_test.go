@@ -35,7 +35,7 @@ func mutate(t *testing.T, namespace string, change func(object map[string]any)) 
 		}
 	}))
 	t.Cleanup(server.Close)
-	clients, err := kubernetes.NewForConfig(cluster.RESTConfig())
+	clients, err := kubernetes.NewForConfig(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,8 @@ func (v *inVain) Wrote(_ plan.Operation, class write.Class) {
 // TestStringData holds that a Secret is kept as stringData says, which the API server never shows: what somebody
 // changes is repaired, what the rule does not want any more goes, and nothing is written in vain.
 func TestStringData(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	create(t, secretsGVR, namespace, `{apiVersion: v1, kind: Secret, metadata: {name: theirs}}`)
 	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: of, labels: {told: "yes"}}, data: {b: two}}`)
 	writes := &inVain{}
@@ -95,7 +96,8 @@ func TestStringData(t *testing.T) {
 // TestWriteOnlyFields holds why stringData is folded into data before it is sent: the API server notes who owns stringData,
 // which nobody can see, and nobody owns what it becomes.
 func TestWriteOnlyFields(t *testing.T) {
-	namespace := cluster.Namespace(t)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
 	apply := func(body string) *unstructured.Unstructured {
 		t.Helper()
 		object := &unstructured.Unstructured{Object: decode(t, body)}

@@ -12,30 +12,30 @@ type yard struct{ namespace, bot string }
 
 func newYard(t *testing.T) yard {
 	t.Helper()
-	namespace := cluster.Namespace(t)
-	account(t, cluster, namespace, "bot", may("get, list, watch, patch"))
-	account(t, cluster, namespace, "neighbour", mayPaint)
-	apply(t, cluster, namespace, painter("guard", "bot", "configmaps")+"---\n"+painter("other", "neighbour", "limitranges"))
-	apply(t, cluster, namespace, aConfigMap)
-	apply(t, cluster, namespace, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: NAMESPACE, annotations: {color: red}}\nspec: {limits: []}\n")
+	namespace := cluster(t).Namespace(t)
+	account(t, cluster(t), namespace, "bot", may("get, list, watch, patch"))
+	account(t, cluster(t), namespace, "neighbour", mayPaint)
+	apply(t, cluster(t), namespace, painter("guard", "bot", "configmaps")+"---\n"+painter("other", "neighbour", "limitranges"))
+	apply(t, cluster(t), namespace, aConfigMap)
+	apply(t, cluster(t), namespace, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: NAMESPACE, annotations: {color: red}}\nspec: {limits: []}\n")
 	return yard{namespace, "system:serviceaccount:" + namespace + ":bot"}
 }
 
 func (y yard) remove(t *testing.T) {
 	t.Helper()
-	kubectl(t, cluster, "delete", "serviceaccount", "bot", "-n", y.namespace)
+	kubectl(t, cluster(t), "delete", "serviceaccount", "bot", "-n", y.namespace)
 }
 
 func (y yard) remake(t *testing.T) {
 	t.Helper()
-	kubectl(t, cluster, "create", "serviceaccount", "bot", "-n", y.namespace)
+	kubectl(t, cluster(t), "create", "serviceaccount", "bot", "-n", y.namespace)
 }
 
 func (y yard) paint(t *testing.T, color string) {
 	t.Helper()
 	patch := `{"metadata": {"annotations": {"color": "` + color + `"}}}`
-	edit(t, cluster, configmaps, y.namespace, "a", patch)
-	edit(t, cluster, limitranges, y.namespace, "a", patch)
+	edit(t, cluster(t), configmaps, y.namespace, "a", patch)
+	edit(t, cluster(t), limitranges, y.namespace, "a", patch)
 }
 
 // neighbour waits until the set of the other account has painted.
@@ -49,10 +49,10 @@ func (y yard) works(t *testing.T, color string) {
 	t.Helper()
 	eventually(t, "guard paints it "+color, func() bool { return label(t, configmaps, y.namespace, "painted") == color })
 	eventually(t, "guard is ready", func() bool {
-		status, _, _ := condition(t, cluster, ruleSets, y.namespace, "guard", "Ready")
+		status, _, _ := condition(t, cluster(t), ruleSets, y.namespace, "guard", "Ready")
 		return status == "True"
 	})
-	if status, _, message := condition(t, cluster, ruleSets, y.namespace, "guard", "Stalled"); status != "" {
+	if status, _, message := condition(t, cluster(t), ruleSets, y.namespace, "guard", "Stalled"); status != "" {
 		t.Errorf("guard is ready, and stalled: %s", message)
 	}
 }
@@ -62,14 +62,14 @@ func (y yard) refused(t *testing.T, limit time.Duration, want string) {
 	t.Helper()
 	var message string
 	within(t, limit, "guard says why it cannot act", func() bool {
-		status, reason, text := condition(t, cluster, ruleSets, y.namespace, "guard", "Ready")
+		status, reason, text := condition(t, cluster(t), ruleSets, y.namespace, "guard", "Ready")
 		message = text
 		return status == "False" && reason == "NoServiceAccount"
 	})
 	if message != want {
 		t.Errorf("the message is %q, want %q", message, want)
 	}
-	if status, reason, _ := condition(t, cluster, ruleSets, y.namespace, "guard", "Stalled"); status != "True" || reason != "NoServiceAccount" {
+	if status, reason, _ := condition(t, cluster(t), ruleSets, y.namespace, "guard", "Stalled"); status != "True" || reason != "NoServiceAccount" {
 		t.Errorf("Stalled is %q for the reason %q", status, reason)
 	}
 }
@@ -86,17 +86,18 @@ func (y yard) silent(t *testing.T, since time.Time) {
 
 func (y yard) uid(t *testing.T) string {
 	t.Helper()
-	uid, _ := field(get(t, cluster, serviceaccounts, y.namespace, "bot"), "metadata", "uid").(string)
+	uid, _ := field(get(t, cluster(t), serviceaccounts, y.namespace, "bot"), "metadata", "uid").(string)
 	return uid
 }
 
 // TestAccountIsNotThere holds that nothing is done as an account that does not exist,
 // though the API server would allow it, and that it is once the account is there.
 func TestAccountIsNotThere(t *testing.T) {
+	alongside(t)
 	y := newYard(t)
 	y.remove(t)
 	began := time.Now()
-	start(t, cluster)
+	start(t, cluster(t))
 	missing := "there is no such ServiceAccount: " + y.namespace + "/bot"
 	y.refused(t, noticed, missing)
 	y.neighbour(t, "red")
@@ -115,8 +116,9 @@ func TestAccountIsNotThere(t *testing.T) {
 // TestAccountDeleted holds that an account which is deleted is not acted as any more,
 // though its RoleBinding stays, and that another one of its name is.
 func TestAccountDeleted(t *testing.T) {
+	alongside(t)
 	y := newYard(t)
-	start(t, cluster)
+	start(t, cluster(t))
 	y.works(t, "red")
 	uid := y.uid(t)
 	deleted := time.Now()
@@ -144,8 +146,9 @@ func TestAccountDeleted(t *testing.T) {
 // TestAccountReplaced holds that what was read as an account is not used for another one
 // of its name, though nobody saw a moment without one.
 func TestAccountReplaced(t *testing.T) {
+	alongside(t)
 	y := newYard(t)
-	start(t, cluster)
+	startLooking(t, cluster(t), often)
 	y.works(t, "red")
 	before := opened(t, y.bot)
 	y.remove(t)

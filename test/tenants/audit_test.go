@@ -3,8 +3,10 @@ package tenants
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,28 +53,62 @@ func (r request) writes() bool {
 // granted reports whether the API server did what it was asked to.
 func (r request) granted() bool { return r.ResponseStatus.Code < 300 }
 
-// requests are the audited requests that began after a moment.
-func requests(t *testing.T, since time.Time) []request {
+// audits are the audit logs of control planes, by *plane.
+var audits sync.Map
+
+// auditLog is read as it grows. It is safe for concurrent use.
+type auditLog struct {
+	path string
+
+	mu       sync.Mutex
+	offset   int64     // of the first line that is not read; guarded by mu
+	requests []request // guarded by mu
+}
+
+// read returns all requests that are logged so far, which the caller does not change.
+func (l *auditLog) read(t *testing.T) []request {
 	t.Helper()
-	file, err := os.Open(audits)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.offset = readLog(t, l.path, l.offset, func(r request) { l.requests = append(l.requests, r) })
+	return l.requests
+}
+
+// readLog reads an audit log from an offset to its last whole line, and returns the offset of what follows.
+func readLog(t *testing.T, path string, offset int64, take func(request)) int64 {
+	t.Helper()
+	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	var out []request
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 4<<20)
-	for lines.Scan() {
-		var one request
-		if json.Unmarshal(lines.Bytes(), &one) != nil {
-			continue // The last line may be half written.
+	if _, err := file.Seek(offset, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(file)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return offset
 		}
+		offset += int64(len(line))
+		var one request
+		if err := json.Unmarshal(line, &one); err != nil {
+			t.Fatalf("the audit log: %v: %s", err, line)
+		}
+		take(one)
+	}
+}
+
+// requests are the audited requests that began after a moment.
+func requests(t *testing.T, since time.Time) []request {
+	t.Helper()
+	log, _ := audits.Load(cluster(t))
+	var out []request
+	for _, one := range log.(*auditLog).read(t) {
 		if one.RequestReceivedTimestamp.After(since) {
 			out = append(out, one)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	return out
 }

@@ -15,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"github.com/dyncontroller/dyncontroller/test/controlplane"
 )
 
 const (
@@ -29,6 +27,7 @@ var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Reso
 // TestDeploy holds that deploy/ is all that it takes: with the rights there, and no others,
 // two replicas do everything there is to do for sets; none of the rights is one too many.
 func TestDeploy(t *testing.T) {
+	t.Parallel()
 	on := deployed(t)
 	first := replica(t, on)
 	says := func(p *process, message string) {
@@ -63,21 +62,16 @@ func TestDeploy(t *testing.T) {
 // bare is a control plane of its own, with an audit log and nothing of ours.
 func bare(t *testing.T) *plane {
 	t.Helper()
-	before := audits
-	options, err := audited(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	on, err := controlplane.Start(t.Context(), options)
+	on, err := audited(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		audits = before
 		if err := on.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
+	planes.Use(t, on)
 	return on
 }
 

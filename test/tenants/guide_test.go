@@ -28,12 +28,13 @@ var (
 // TestGuide types the kubectl commands of the guide, one after the other, and holds that
 // they print what the guide shows. How old something is may differ.
 func TestGuide(t *testing.T) {
+	t.Parallel()
 	on := bare(t)
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	workplace(t, on, string(data))
+	place := workplace(t, on, string(data))
 	n := 0
 	for _, block := range fence.FindAllStringSubmatch(string(data), -1) {
 		if block[1] != "console" {
@@ -42,7 +43,7 @@ func TestGuide(t *testing.T) {
 		for _, command := range typed.FindAllStringSubmatch(block[2], -1) {
 			n++
 			line, want := command[1], command[2]
-			if got := shell(t, line); !shows(want, got) {
+			if got := place.shell(t, line); !shows(want, got) {
 				t.Errorf("%s (-want +got):\n%s", line, cmp.Diff(want, got))
 			}
 			if strings.HasPrefix(line, "kubectl apply -k") {
@@ -55,9 +56,14 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// workplace makes the working directory one with the files of the guide and with deploy,
-// and the kubectl of commands that of the control plane.
-func workplace(t *testing.T, on *plane, text string) {
+// place is where commands are typed.
+type place struct {
+	folder      string
+	environment []string
+}
+
+// workplace has the files of the guide and deploy, and the kubectl of commands is that of the control plane.
+func workplace(t *testing.T, on *plane, text string) place {
 	t.Helper()
 	deploy, err := filepath.Abs("../../deploy")
 	if err != nil {
@@ -82,15 +88,16 @@ func workplace(t *testing.T, on *plane, text string) {
 	if err := os.Symlink(deploy, filepath.Join(folder, "deploy")); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
-	t.Setenv("KUBECONFIG", on.Kubeconfig())
-	t.Chdir(folder)
+	return place{folder, append(os.Environ(),
+		"PATH="+folder+string(os.PathListSeparator)+os.Getenv("PATH"), "KUBECONFIG="+on.Kubeconfig())}
 }
 
 // shell types a line, and returns what is printed but for logs.
-func shell(t *testing.T, line string) string {
+func (p place) shell(t *testing.T, line string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput()
+	command := exec.CommandContext(t.Context(), "sh", "-c", line)
+	command.Dir, command.Env = p.folder, p.environment
+	out, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}

@@ -30,6 +30,7 @@ var lags = []struct{ parents, children time.Duration }{
 // go, and the watches of all processes lag, each of another resource by another time: none is doubled, none that is
 // wanted is deleted, none is made for a parent that is gone, and an old leader writes nothing once there is a new one.
 func TestHandOvers(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, chronicled, foremen...)
 	f.caches, f.pause = 3, 9*time.Second
 	f.arguments = []string{

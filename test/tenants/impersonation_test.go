@@ -14,24 +14,25 @@ import (
 // TestImpersonationDenied holds that a set of an account as which the controller may not
 // act says so with the right that is lacking, and that the others go on.
 func TestImpersonationDenied(t *testing.T) {
+	alongside(t)
 	y := newYard(t)
-	home := cluster.Namespace(t)
-	apply(t, cluster, home, limited)
+	home := cluster(t).Namespace(t)
+	apply(t, cluster(t), home, limited)
 	gone(t, "clusterrole", home)
 	gone(t, "clusterrolebinding", home)
-	apply(t, cluster, y.namespace, mayBe("neighbour", home))
-	start(t, cluster, "--kubeconfig", kubeconfigOf(t, home), "--namespace", home)
+	apply(t, cluster(t), y.namespace, mayBe("neighbour", home))
+	startLooking(t, cluster(t), often, "--kubeconfig", kubeconfigOf(t, home), "--namespace", home)
 
 	lacks := "dyncontroller may not act as ServiceAccount " + y.namespace +
 		`/bot: it lacks the verb impersonate on serviceaccounts "bot" in namespace ` + y.namespace
 	y.neighbour(t, "red")
 	y.refused(t, noticed, lacks)
 
-	apply(t, cluster, y.namespace, mayBe("neighbour, bot", home))
+	apply(t, cluster(t), y.namespace, mayBe("neighbour, bot", home))
 	y.works(t, "red")
 
 	taken := time.Now()
-	apply(t, cluster, y.namespace, mayBe("neighbour", home))
+	apply(t, cluster(t), y.namespace, mayBe("neighbour", home))
 	y.refused(t, noticed-time.Since(taken), lacks)
 	t.Logf("refused %s after the right was taken away", time.Since(taken).Round(time.Millisecond))
 	silent := time.Now()
@@ -44,7 +45,7 @@ func TestImpersonationDenied(t *testing.T) {
 	if got := label(t, configmaps, y.namespace, "painted"); got != "red" {
 		t.Errorf("painted %v without the right to", got)
 	}
-	apply(t, cluster, y.namespace, mayBe("neighbour, bot", home))
+	apply(t, cluster(t), y.namespace, mayBe("neighbour, bot", home))
 	y.works(t, "blue")
 }
 
@@ -82,11 +83,11 @@ subjects: [{kind: ServiceAccount, name: controller, namespace: ` + home + `}]
 // kubeconfigOf is a kubeconfig of the controller's own account.
 func kubeconfigOf(t *testing.T, home string) string {
 	t.Helper()
-	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig())
+	config, err := clientcmd.LoadFromFile(cluster(t).Kubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	token := strings.TrimSpace(kubectl(t, cluster, "create", "token", "controller", "-n", home))
+	token := strings.TrimSpace(kubectl(t, cluster(t), "create", "token", "controller", "-n", home))
 	config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo] = &clientcmdapi.AuthInfo{Token: token}
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*config, path); err != nil {

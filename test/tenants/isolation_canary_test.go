@@ -166,11 +166,13 @@ func (c canary) silent(t *testing.T, where, text string) {
 // TestCanary holds that the value of a Secret that a set may read, and lets out in every
 // way, is told nowhere.
 func TestCanary(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"text", "json"} {
 		t.Run(format, func(t *testing.T) {
+			alongside(t)
 			c := newCanary(t)
 			flags := []string{
-				"run", "--kubeconfig", cluster.Kubeconfig(), "--rules-from-cluster", "-v", "9", "--logging-format", format,
+				"run", "--kubeconfig", cluster(t).Kubeconfig(), "--rules-from-cluster", "-v", "9", "--logging-format", format,
 				"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0",
 			}
 			for _, mode := range []string{"client", "server"} {
@@ -191,8 +193,8 @@ func TestCanary(t *testing.T) {
 			c.once(t, append(flags, "--once"), "failed")
 			c.looked(t)
 			for _, set := range []string{"ruleset/tells", "ruleset/named"} {
-				kubectl(t, cluster, "patch", set, "-n", c.namespace, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-				kubectl(t, cluster, "delete", set, "-n", c.namespace)
+				kubectl(t, cluster(t), "patch", set, "-n", c.namespace, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+				kubectl(t, cluster(t), "delete", set, "-n", c.namespace)
 			}
 		})
 	}
@@ -200,10 +202,10 @@ func TestCanary(t *testing.T) {
 
 func newCanary(t *testing.T) canary {
 	t.Helper()
-	c := canary{cluster.Namespace(t), "canary-" + strings.ToLower(rand.Text()), time.Now()}
-	account(t, cluster, c.namespace, "bot", editor, mayTell, `{apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}`)
+	c := canary{cluster(t).Namespace(t), "canary-" + strings.ToLower(rand.Text()), time.Now()}
+	account(t, cluster(t), c.namespace, "bot", editor, mayTell, `{apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}`)
 	for _, text := range []string{login, toldSeed, tells, namedByIt} {
-		apply(t, cluster, c.namespace, c.in(text))
+		apply(t, cluster(t), c.namespace, c.in(text))
 	}
 	return c
 }
@@ -226,7 +228,7 @@ func (c canary) once(t *testing.T, flags []string, says string) {
 func (c canary) sung(t *testing.T) {
 	t.Helper()
 	failed := func(set string) (n int) {
-		all, _ := field(get(t, cluster, ruleSets, c.namespace, set), "status", "rules").([]any)
+		all, _ := field(get(t, cluster(t), ruleSets, c.namespace, set), "status", "rules").([]any)
 		for _, element := range all {
 			if said, _ := element.(map[string]any)["lastError"].(string); said != "" {
 				n++
@@ -235,15 +237,15 @@ func (c canary) sung(t *testing.T) {
 		return n
 	}
 	eventually(t, "all rules have acted or failed, and say so", func() bool {
-		notes := kubectl(t, cluster, "get", "events.events.k8s.io", "-n", c.namespace, "-o", `jsonpath={range .items[*]}{.note}{"\n"}{end}`)
-		made := kubectl(t, cluster, "get", "configmaps", "-n", c.namespace, "-o", "name")
+		notes := kubectl(t, cluster(t), "get", "events.events.k8s.io", "-n", c.namespace, "-o", `jsonpath={range .items[*]}{.note}{"\n"}{end}`)
+		made := kubectl(t, cluster(t), "get", "configmaps", "-n", c.namespace, "-o", "name")
 		for _, name := range []string{"/", "/a-", "/b-"} { // And one with what is generated.
 			if !strings.Contains(made, name+c.value+"\n") || !strings.Contains(made, "/"+c.value+"-") {
 				return false
 			}
 		}
 		return failed("tells") == 5 && failed("named") == 4 && strings.Contains(notes, "it is (masked)\n") && strings.Contains(notes, "it is (masked), or (masked), as (masked) was to be") &&
-			field(get(t, cluster, configmaps, c.namespace, "told"), "data", "copy") == "it is "+c.value
+			field(get(t, cluster(t), configmaps, c.namespace, "told"), "data", "copy") == "it is "+c.value
 	})
 }
 
@@ -251,8 +253,8 @@ func (c canary) sung(t *testing.T) {
 // that rules name by it.
 func (c canary) looked(t *testing.T) {
 	t.Helper()
-	c.silent(t, "an Event", kubectl(t, cluster, "get", "events.events.k8s.io", "-A", "-o", "yaml"))
-	c.silent(t, "a status", kubectl(t, cluster, "get", "rulesets,clusterrulesets", "-A", "-o", "jsonpath={.items[*].status}"))
+	c.silent(t, "an Event", kubectl(t, cluster(t), "get", "events.events.k8s.io", "-A", "-o", "yaml"))
+	c.silent(t, "a status", kubectl(t, cluster(t), "get", "rulesets,clusterrulesets", "-A", "-o", "jsonpath={.items[*].status}"))
 	for _, r := range requests(t, c.since) {
 		if !strings.Contains(r.RequestURI, "/configmaps/") {
 			c.silent(t, "an address", r.RequestURI+" "+r.UserAgent)
@@ -295,7 +297,7 @@ func fetched(t *testing.T, address string) string {
 // TestCanaryOffline holds the same of what eval shows of these rules, and of the goldens
 // that test writes.
 func TestCanaryOffline(t *testing.T) {
-	t.Setenv("CI", "false") // Where goldens are not written.
+	t.Parallel()
 	c := canary{namespace: "shop", value: "canary-" + strings.ToLower(rand.Text())}
 	directory := t.TempDir()
 	for name, text := range map[string]string{
@@ -317,7 +319,9 @@ func TestCanaryOffline(t *testing.T) {
 		{"test", at("test.yaml"), "--update"},
 		{"test", "-v", at("test.yaml"), "-o", "json"},
 	} {
-		p := launch(t, arguments...)
+		program := command(t, arguments...)
+		program.Env = append(program.Env, "CI=false") // Else goldens are not written.
+		p := run(t, program)
 		if code := p.code(); code > 1 || p.output.String() == "" {
 			t.Errorf("%v ended with %d:\n%s", arguments, code, p.output)
 		}

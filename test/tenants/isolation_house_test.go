@@ -19,17 +19,17 @@ type house struct {
 func newHouse(t *testing.T, all bool) *house {
 	t.Helper()
 	h := &house{
-		a: cluster.Namespace(t), b: cluster.Namespace(t), home: cluster.Namespace(t), since: time.Now(),
+		a: cluster(t).Namespace(t), b: cluster(t).Namespace(t), home: cluster(t).Namespace(t), since: time.Now(),
 		treasures: map[string]string{}, uids: map[string]string{},
 	}
-	h.process = start(t, cluster)
+	h.process = start(t, cluster(t))
 	for _, namespace := range []string{h.a, h.b} {
-		account(t, cluster, namespace, "bot", editor, mayTell)
-		account(t, cluster, namespace, "stranger-"+namespace, editor, mayTell)
+		account(t, cluster(t), namespace, "bot", editor, mayTell)
+		account(t, cluster(t), namespace, "stranger-"+namespace, editor, mayTell)
 		if all {
-			apply(t, cluster, namespace, everything)
+			apply(t, cluster(t), namespace, everything)
 		}
-		apply(t, cluster, namespace, seed)
+		apply(t, cluster(t), namespace, seed)
 	}
 	h.furnish(t)
 	warden(t, h.home)
@@ -66,8 +66,8 @@ stringData: {of: NAMESPACE}
 func (h *house) furnish(t *testing.T) {
 	t.Helper()
 	for _, namespace := range []string{h.a, h.b} {
-		owner := get(t, cluster, configmaps, namespace, "seed")
-		apply(t, cluster, namespace, `apiVersion: v1
+		owner := get(t, cluster(t), configmaps, namespace, "seed")
+		apply(t, cluster(t), namespace, `apiVersion: v1
 kind: ConfigMap
 metadata:
   name: treasure
@@ -76,12 +76,12 @@ metadata:
   ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: seed, uid: `+string(owner.GetUID())+`, controller: true}]
 data: {value: of NAMESPACE}
 `)
-		treasure := get(t, cluster, configmaps, namespace, "treasure")
+		treasure := get(t, cluster(t), configmaps, namespace, "treasure")
 		h.treasures[namespace], h.uids[namespace] = treasure.GetResourceVersion(), string(treasure.GetUID())
 	}
 	for _, one := range h.pairs() {
 		for _, name := range []string{"seed", "mayfly"} {
-			edit(t, cluster, configmaps, one.mine, name, `{"data": {"keep": "yes"}, "metadata": {"annotations": {"other": "`+one.other+`", "uid": "`+h.uids[one.other]+`",
+			edit(t, cluster(t), configmaps, one.mine, name, `{"data": {"keep": "yes"}, "metadata": {"annotations": {"other": "`+one.other+`", "uid": "`+h.uids[one.other]+`",
 				"path": "../../`+one.other+`/x",
 				"manifest": "{\"metadata\": {\"name\": \"planted\", \"namespace\": \"`+one.other+`\"}}"}}}`)
 		}
@@ -101,8 +101,8 @@ func (p pair) in(text string) string {
 // warden is a ClusterRuleSet that says of each seed what is in the Secret beside it.
 func warden(t *testing.T, home string) {
 	t.Helper()
-	account(t, cluster, home, "warden")
-	apply(t, cluster, home, `apiVersion: rbac.authorization.k8s.io/v1
+	account(t, cluster(t), home, "warden")
+	apply(t, cluster(t), home, `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: warden-NAMESPACE}
 rules:
@@ -136,9 +136,9 @@ spec:
 // leave takes away what is in no namespace.
 func (h *house) leave(t *testing.T) {
 	t.Helper()
-	kubectl(t, cluster, "delete", "clusterruleset", h.home, "--ignore-not-found", "--wait=false")
+	kubectl(t, cluster(t), "delete", "clusterruleset", h.home, "--ignore-not-found", "--wait=false")
 	for _, namespace := range []string{h.a, h.b} {
-		kubectl(t, cluster, "delete", "clusterrolebinding", "all-"+namespace, "--ignore-not-found")
+		kubectl(t, cluster(t), "delete", "clusterrolebinding", "all-"+namespace, "--ignore-not-found")
 	}
-	kubectl(t, cluster, "delete", "clusterrolebinding,clusterrole", "warden-"+h.home, "--ignore-not-found")
+	kubectl(t, cluster(t), "delete", "clusterrolebinding,clusterrole", "warden-"+h.home, "--ignore-not-found")
 }

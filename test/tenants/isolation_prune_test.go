@@ -31,29 +31,29 @@ spec:
 // its status says that the set has left something there.
 func (h *house) prune(t *testing.T) {
 	t.Helper()
-	apply(t, cluster, h.a, pruner)
-	eventually(t, "there is a child", func() bool { return get(t, cluster, configmaps, h.a, "child") != nil })
-	forged := get(t, cluster, configmaps, h.a, "child")
+	apply(t, cluster(t), h.a, pruner)
+	eventually(t, "there is a child", func() bool { return get(t, cluster(t), configmaps, h.a, "child") != nil })
+	forged := get(t, cluster(t), configmaps, h.a, "child")
 	forged.SetNamespace(h.b)
 	forged.SetResourceVersion("")
 	forged.SetUID("")
 	forged.SetManagedFields(nil)
 	forged.SetOwnerReferences(nil)
-	forged, err := client(t, cluster).Resource(configmaps).Namespace(h.b).
-		Apply(t.Context(), "child", forged, metav1.ApplyOptions{FieldManager: get(t, cluster, configmaps, h.a, "child").GetManagedFields()[0].Manager})
+	forged, err := client(t, cluster(t)).Resource(configmaps).Namespace(h.b).
+		Apply(t.Context(), "child", forged, metav1.ApplyOptions{FieldManager: get(t, cluster(t), configmaps, h.a, "child").GetManagedFields()[0].Manager})
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit(t, cluster, configmaps, h.a, "seed", `{"data": {"keep": "no"}}`)
-	eventually(t, "the child is pruned", func() bool { return get(t, cluster, configmaps, h.a, "child") == nil })
-	edit(t, cluster, configmaps, h.a, "seed", `{"data": {"keep": "yes"}}`)
-	eventually(t, "there is a child again", func() bool { return get(t, cluster, configmaps, h.a, "child") != nil })
+	edit(t, cluster(t), configmaps, h.a, "seed", `{"data": {"keep": "no"}}`)
+	eventually(t, "the child is pruned", func() bool { return get(t, cluster(t), configmaps, h.a, "child") == nil })
+	edit(t, cluster(t), configmaps, h.a, "seed", `{"data": {"keep": "yes"}}`)
+	eventually(t, "there is a child again", func() bool { return get(t, cluster(t), configmaps, h.a, "child") != nil })
 	h.forge(t)
-	kubectl(t, cluster, "delete", "ruleset", "pruner", "-n", h.a, "--timeout=2m")
-	if get(t, cluster, configmaps, h.a, "child") != nil {
+	kubectl(t, cluster(t), "delete", "ruleset", "pruner", "-n", h.a, "--timeout=2m")
+	if get(t, cluster(t), configmaps, h.a, "child") != nil {
 		t.Error("a child outlives its set")
 	}
-	if now := get(t, cluster, configmaps, h.b, "child"); now == nil || now.GetResourceVersion() != forged.GetResourceVersion() {
+	if now := get(t, cluster(t), configmaps, h.b, "child"); now == nil || now.GetResourceVersion() != forged.GetResourceVersion() {
 		t.Error("what looks like a child is not left alone elsewhere")
 	}
 }
@@ -62,7 +62,7 @@ func (h *house) prune(t *testing.T) {
 // dyncontroller itself, and in all namespaces: whoever has all rights in a namespace may.
 func (h *house) forge(t *testing.T) {
 	t.Helper()
-	set := get(t, cluster, ruleSets, h.a, "pruner")
+	set := get(t, cluster(t), ruleSets, h.a, "pruner")
 	inventory, _, err := unstructured.NestedSlice(set.Object, "status", "inventory")
 	if err != nil || len(inventory) == 0 {
 		t.Fatalf("the inventory is %v: %v", inventory, err)
@@ -81,7 +81,7 @@ func (h *house) forge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = client(t, cluster).Resource(ruleSets).Namespace(h.a).
+	_, err = client(t, cluster(t)).Resource(ruleSets).Namespace(h.a).
 		Patch(t.Context(), "pruner", types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,10 @@ import (
 // holds it back, and not where it has the least. A ClusterRuleSet has its way in both
 // namespaces at once, and lends nobody its rights.
 func TestTenantsStayApart(t *testing.T) {
+	t.Parallel()
 	for name, all := range map[string]bool{"all rights": true, "least rights": false} {
 		t.Run(name, func(t *testing.T) {
+			alongside(t)
 			h := newHouse(t, all)
 			defer h.leave(t)
 			h.try(t)
@@ -48,11 +50,11 @@ func (h *house) try(t *testing.T) {
 				t.Errorf("%s: %s the API server says %q", name, one.reason, message)
 			}
 		}
-		apply(t, cluster, of.mine, strings.Join(taken, "---\n"))
+		apply(t, cluster(t), of.mine, strings.Join(taken, "---\n"))
 		eventually(t, "the mayfly is held", func() bool {
-			return len(get(t, cluster, configmaps, of.mine, "mayfly").GetFinalizers()) > 0
+			return len(get(t, cluster(t), configmaps, of.mine, "mayfly").GetFinalizers()) > 0
 		})
-		kubectl(t, cluster, "delete", "configmap", "mayfly", "-n", of.mine, "--wait=false")
+		kubectl(t, cluster(t), "delete", "configmap", "mayfly", "-n", of.mine, "--wait=false")
 	}
 	for _, of := range h.pairs() {
 		for name, one := range all {
@@ -79,7 +81,7 @@ func rejected(t *testing.T, text string) string {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := cluster.Kubectl(t.Context(), "create", "-f", path)
+	out, err := cluster(t).Kubectl(t.Context(), "create", "-f", path)
 	if err == nil {
 		t.Errorf("the API server has taken:\n%s", text)
 	}
@@ -89,7 +91,7 @@ func rejected(t *testing.T, text string) string {
 // ending is what has become of an attempt, empty if that is not known yet.
 func ending(t *testing.T, namespace, name string, is outcome) string {
 	t.Helper()
-	_, reason, message := condition(t, cluster, ruleSets, namespace, name, "Ready")
+	_, reason, message := condition(t, cluster(t), ruleSets, namespace, name, "Ready")
 	switch {
 	case reason != "" && reason == map[outcome]string{misfit: "Refused", homeless: "NoServiceAccount"}[is]:
 		return message
@@ -98,7 +100,7 @@ func ending(t *testing.T, namespace, name string, is outcome) string {
 	case is == stayed:
 		return told(t, namespace, name)
 	case is == fails:
-		all, _ := field(get(t, cluster, ruleSets, namespace, name), "status", "rules").([]any)
+		all, _ := field(get(t, cluster(t), ruleSets, namespace, name), "status", "rules").([]any)
 		if len(all) == 1 {
 			said, _ := all[0].(map[string]any)["lastError"].(string)
 			return said
@@ -110,7 +112,7 @@ func ending(t *testing.T, namespace, name string, is outcome) string {
 // told is what a set has said in an Event, empty if nothing.
 func told(t *testing.T, namespace, set string) string {
 	t.Helper()
-	notes := kubectl(t, cluster, "get", "events.events.k8s.io", "-n", namespace, "-o", "jsonpath={range .items[*]}{.note}{'\\n'}{end}")
+	notes := kubectl(t, cluster(t), "get", "events.events.k8s.io", "-n", namespace, "-o", "jsonpath={range .items[*]}{.note}{'\\n'}{end}")
 	for note := range strings.Lines(notes) {
 		if rest, of := strings.CutPrefix(strings.TrimSpace(note), set+": "); of {
 			return rest
@@ -126,7 +128,7 @@ func (h *house) wardened(t *testing.T) {
 	for _, namespace := range []string{h.a, h.b} {
 		eventually(t, "the ClusterRuleSet works in "+namespace, func() bool {
 			sealed := fmt.Sprintf("%x", sha256.Sum256([]byte(namespace)))
-			return get(t, cluster, configmaps, namespace, "seed").GetAnnotations()["sealed"] == sealed
+			return get(t, cluster(t), configmaps, namespace, "seed").GetAnnotations()["sealed"] == sealed
 		})
 	}
 }
@@ -135,17 +137,17 @@ func (h *house) wardened(t *testing.T) {
 func (h *house) unchanged(t *testing.T) {
 	t.Helper()
 	for _, namespace := range []string{h.a, h.b} {
-		treasure := get(t, cluster, configmaps, namespace, "treasure")
+		treasure := get(t, cluster(t), configmaps, namespace, "treasure")
 		if treasure == nil || string(treasure.GetUID()) != h.uids[namespace] || treasure.GetResourceVersion() != h.treasures[namespace] {
 			t.Errorf("the treasure of %s was touched: %v", namespace, treasure)
 		}
 		for _, name := range []string{"planted", "mine"} {
-			if get(t, cluster, configmaps, namespace, name) != nil {
+			if get(t, cluster(t), configmaps, namespace, name) != nil {
 				t.Errorf("there is %s in %s", name, namespace)
 			}
 		}
 		for _, one := range h.pairs() {
-			notes := kubectl(t, cluster, "get", "events.events.k8s.io", "-n", one.mine, "-o", "jsonpath={.items[*].note}")
+			notes := kubectl(t, cluster(t), "get", "events.events.k8s.io", "-n", one.mine, "-o", "jsonpath={.items[*].note}")
 			for _, part := range []string{one.other, "gotcha"} {
 				if strings.Contains(notes, part) {
 					t.Errorf("Events in %s tell of %s:\n%s", one.mine, part, notes)
@@ -159,7 +161,7 @@ func (h *house) unchanged(t *testing.T) {
 func (h *house) empty(t *testing.T) {
 	t.Helper()
 	for _, namespace := range []string{h.a, h.b} {
-		kubectl(t, cluster, "delete", "rulesets", "--all", "-n", namespace, "--timeout=2m")
+		kubectl(t, cluster(t), "delete", "rulesets", "--all", "-n", namespace, "--timeout=2m")
 	}
 }
 

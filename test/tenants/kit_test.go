@@ -1,16 +1,18 @@
 package tenants
 
 import (
-	"os"
-	"path/filepath"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
@@ -38,15 +40,34 @@ func client(t *testing.T, on *controlplane.ControlPlane) dynamic.Interface {
 	return c
 }
 
-// apply does what kubectl apply does with a text, in which NAMESPACE stands for a
-// namespace.
+// apply does what kubectl apply --server-side does with a text, in which NAMESPACE stands for a
+// namespace. The process of kubectl would take as much time as the test.
 func apply(t *testing.T, on *controlplane.ControlPlane, namespace, text string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "objects.yaml")
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "NAMESPACE", namespace)), 0o600); err != nil {
-		t.Fatal(err)
+	documents := yaml.NewYAMLOrJSONDecoder(strings.NewReader(strings.ReplaceAll(text, "NAMESPACE", namespace)), 4096)
+	for {
+		var object unstructured.Unstructured
+		err := documents.Decode(&object.Object)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if object.Object == nil {
+			continue
+		}
+		body, err := object.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
+		options := metav1.PatchOptions{FieldManager: "kubectl", Force: new(true), FieldValidation: metav1.FieldValidationStrict}
+		to := client(t, on).Resource(resource).Namespace(object.GetNamespace())
+		if _, err := to.Patch(t.Context(), object.GetName(), types.ApplyPatchType, body, options); err != nil {
+			t.Fatalf("applying %s %s: %v", resource.Resource, object.GetName(), err)
+		}
 	}
-	kubectl(t, on, "apply", "-f", path)
 }
 
 func kubectl(t *testing.T, on *controlplane.ControlPlane, arguments ...string) string {

@@ -90,44 +90,44 @@ template: {spec: {containers: [{name: main, image: "registry.example.com/web:1.4
 
 func worked(t *testing.T, namespace string) {
 	t.Helper()
-	apply(t, cluster, namespace, allActionsObjects)
+	apply(t, cluster(t), namespace, allActionsObjects)
 	eventually(t, "everything is done", func() bool {
-		return get(t, cluster, limitranges, namespace, "a") != nil && get(t, cluster, services, namespace, "main") != nil &&
-			get(t, cluster, serviceaccounts, namespace, "made") != nil &&
-			field(get(t, cluster, pods, namespace, "a"), "status", "message") == "seen" &&
-			owned(get(t, cluster, resourcequotas, namespace, "a")) &&
-			field(get(t, cluster, configmaps, namespace, "a"), "metadata", "labels", "added") == "yes"
+		return get(t, cluster(t), limitranges, namespace, "a") != nil && get(t, cluster(t), services, namespace, "main") != nil &&
+			get(t, cluster(t), serviceaccounts, namespace, "made") != nil &&
+			field(get(t, cluster(t), pods, namespace, "a"), "status", "message") == "seen" &&
+			owned(get(t, cluster(t), resourcequotas, namespace, "a")) &&
+			field(get(t, cluster(t), configmaps, namespace, "a"), "metadata", "labels", "added") == "yes"
 	})
 	for _, again := range []bool{false, true} {
-		apply(t, cluster, namespace, doomedTemplate)
-		eventually(t, "it is gone", func() bool { return get(t, cluster, podtemplates, namespace, "a") == nil })
-		counted(t, cluster, namespace, "Doomed", again)
+		apply(t, cluster(t), namespace, doomedTemplate)
+		eventually(t, "it is gone", func() bool { return get(t, cluster(t), podtemplates, namespace, "a") == nil })
+		counted(t, cluster(t), namespace, "Doomed", again)
 	}
-	apply(t, cluster, namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: NAMESPACE, labels: {role: source}}\n")
+	apply(t, cluster(t), namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: NAMESPACE, labels: {role: source}}\n")
 	eventually(t, "it has a finalizer and a child", func() bool {
-		return len(get(t, cluster, configmaps, namespace, "b").GetFinalizers()) > 0 && get(t, cluster, limitranges, namespace, "b") != nil
+		return len(get(t, cluster(t), configmaps, namespace, "b").GetFinalizers()) > 0 && get(t, cluster(t), limitranges, namespace, "b") != nil
 	})
-	kubectl(t, cluster, "delete", "configmap", "b", "-n", namespace, "--wait=false")
-	counted(t, cluster, namespace, "Leaving", false)
-	edit(t, cluster, configmaps, namespace, "b", `{"data": {"free": "yes"}}`)
+	kubectl(t, cluster(t), "delete", "configmap", "b", "-n", namespace, "--wait=false")
+	counted(t, cluster(t), namespace, "Leaving", false)
+	edit(t, cluster(t), configmaps, namespace, "b", `{"data": {"free": "yes"}}`)
 	eventually(t, "what was held and its child are gone", func() bool {
-		return get(t, cluster, configmaps, namespace, "b") == nil && get(t, cluster, limitranges, namespace, "b") == nil
+		return get(t, cluster(t), configmaps, namespace, "b") == nil && get(t, cluster(t), limitranges, namespace, "b") == nil
 	})
 }
 
 func workedLeft(t *testing.T, namespace string) string {
 	t.Helper()
 	var out []string
-	if len(get(t, cluster, configmaps, namespace, "a").GetFinalizers()) > 0 {
+	if len(get(t, cluster(t), configmaps, namespace, "a").GetFinalizers()) > 0 {
 		out = append(out, "a finalizer")
 	}
-	if get(t, cluster, limitranges, namespace, "a") != nil {
+	if get(t, cluster(t), limitranges, namespace, "a") != nil {
 		out = append(out, "a child")
 	}
-	if owned(get(t, cluster, resourcequotas, namespace, "a")) {
+	if owned(get(t, cluster(t), resourcequotas, namespace, "a")) {
 		out = append(out, "a field that it owns")
 	}
-	if field(get(t, cluster, pods, namespace, "a"), "status", "message") != nil {
+	if field(get(t, cluster(t), pods, namespace, "a"), "status", "message") != nil {
 		out = append(out, "a field that was to go")
 	}
 	return strings.Join(out, ", ")

@@ -62,7 +62,7 @@ func (r rights) grant(t *testing.T, namespace string, without int) {
 		}
 		documents = append(documents, text)
 	}
-	apply(t, cluster, namespace, strings.Join(documents, "---\n"))
+	apply(t, cluster(t), namespace, strings.Join(documents, "---\n"))
 }
 
 // lacking is a role without one of its rules.

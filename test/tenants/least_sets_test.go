@@ -58,7 +58,7 @@ func leasts(t *testing.T) map[string]least {
 
 func fixture(t *testing.T, namespace string, path ...string) {
 	t.Helper()
-	h := sameHome{t: t, on: cluster}
+	h := sameHome{t: t, on: cluster(t)}
 	h.create(namespace, read(t, filepath.Join(append([]string{"..", "..", "examples", "rules"}, path...)...)))
 }
 
@@ -80,24 +80,24 @@ func guarded(t *testing.T, namespace string) {
 	t.Helper()
 	fixture(t, namespace, "tidbcluster", "fixtures", "all-wrong.yaml")
 	mended := func() bool {
-		object := get(t, cluster, tidbclusters, namespace, "all-wrong")
+		object := get(t, cluster(t), tidbclusters, namespace, "all-wrong")
 		return field(object, "metadata", "labels", "team") == "unassigned" && field(object, "spec", "pd", "replicas") == int64(3) &&
 			field(object, "spec", "tikv", "replicas") == int64(3) && field(object, "spec", "tikv", "version") == nil &&
 			field(object, "spec", "version") == "v8.5.5" && owned(object)
 	}
 	eventually(t, "it is mended", mended)
-	counted(t, cluster, namespace, "EvenPD", false)
+	counted(t, cluster(t), namespace, "EvenPD", false)
 	eventually(t, "the rule has seen that it is mended, which ends the episode", mendedBy(t, "tidb-guardrails", "pd-quorum"))
-	edit(t, cluster, tidbclusters, namespace, "all-wrong", `{"spec": {"pd": {"replicas": 2}}}`)
+	edit(t, cluster(t), tidbclusters, namespace, "all-wrong", `{"spec": {"pd": {"replicas": 2}}}`)
 	eventually(t, "it is mended again", mended)
-	counted(t, cluster, namespace, "EvenPD", true)
+	counted(t, cluster(t), namespace, "EvenPD", true)
 }
 
 // mendedBy reports whether the status of a ClusterRuleSet has a rule that has written, and
 // matches nothing since.
 func mendedBy(t *testing.T, set, rule string) func() bool {
 	return func() bool {
-		all, _ := field(get(t, cluster, clusterRuleSets, "", set), "status", "rules").([]any)
+		all, _ := field(get(t, cluster(t), clusterRuleSets, "", set), "status", "rules").([]any)
 		return slices.ContainsFunc(all, func(element any) bool {
 			fields, _ := element.(map[string]any)
 			writes, _ := fields["writes"].(int64)
@@ -108,7 +108,7 @@ func mendedBy(t *testing.T, set, rule string) func() bool {
 
 func guardedLeft(t *testing.T, namespace string) string {
 	t.Helper()
-	if owned(get(t, cluster, tidbclusters, namespace, "all-wrong")) {
+	if owned(get(t, cluster(t), tidbclusters, namespace, "all-wrong")) {
 		return "a field that it owns"
 	}
 	return ""
@@ -123,38 +123,38 @@ func connected(t *testing.T, namespace string) {
 	exists := func(want bool) {
 		t.Helper()
 		const name = "orders-connection"
-		eventually(t, name, func() bool { return (get(t, cluster, configmaps, namespace, name) != nil) == want })
+		eventually(t, name, func() bool { return (get(t, cluster(t), configmaps, namespace, name) != nil) == want })
 	}
 	fixture(t, namespace, "connection-config", "fixtures", "cluster.yaml")
 	exists(true)
 	for _, again := range []bool{false, true} {
-		edit(t, cluster, tidbclusters, namespace, "orders", `{"spec": {"tidb": {"replicas": 0}}}`)
+		edit(t, cluster(t), tidbclusters, namespace, "orders", `{"spec": {"tidb": {"replicas": 0}}}`)
 		exists(false)
-		apply(t, cluster, namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: orders-connection, namespace: NAMESPACE}\n")
-		edit(t, cluster, tidbclusters, namespace, "orders", `{"spec": {"tidb": {"replicas": 1}}}`)
-		counted(t, cluster, namespace, "", again) // That it is not its own.
-		kubectl(t, cluster, "delete", "configmap", "orders-connection", "-n", namespace)
+		apply(t, cluster(t), namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: orders-connection, namespace: NAMESPACE}\n")
+		edit(t, cluster(t), tidbclusters, namespace, "orders", `{"spec": {"tidb": {"replicas": 1}}}`)
+		counted(t, cluster(t), namespace, "", again) // That it is not its own.
+		kubectl(t, cluster(t), "delete", "configmap", "orders-connection", "-n", namespace)
 	}
-	edit(t, cluster, tidbclusters, namespace, "orders", `{"metadata": {"labels": {"a": "b"}}}`)
+	edit(t, cluster(t), tidbclusters, namespace, "orders", `{"metadata": {"labels": {"a": "b"}}}`)
 	exists(true)
 
 	fixture(t, namespace, "connection-config", "fixtures", "web.yaml")
-	kubectl(t, cluster, "delete", "tidbcluster", "orders", "-n", namespace, "--wait=false")
-	counted(t, cluster, namespace, "InUse", false)
-	kubectl(t, cluster, "delete", "pod", "web", "-n", namespace, "--force")
-	eventually(t, "the cluster that nobody uses is gone", func() bool { return get(t, cluster, tidbclusters, namespace, "orders") == nil })
+	kubectl(t, cluster(t), "delete", "tidbcluster", "orders", "-n", namespace, "--wait=false")
+	counted(t, cluster(t), namespace, "InUse", false)
+	kubectl(t, cluster(t), "delete", "pod", "web", "-n", namespace, "--force")
+	eventually(t, "the cluster that nobody uses is gone", func() bool { return get(t, cluster(t), tidbclusters, namespace, "orders") == nil })
 	exists(false)
 	fixture(t, namespace, "connection-config", "fixtures", "cluster.yaml")
 	exists(true)
-	eventually(t, "the finalizer", func() bool { return len(get(t, cluster, tidbclusters, namespace, "orders").GetFinalizers()) > 0 })
+	eventually(t, "the finalizer", func() bool { return len(get(t, cluster(t), tidbclusters, namespace, "orders").GetFinalizers()) > 0 })
 }
 
 func connectedLeft(t *testing.T, namespace string) string {
 	t.Helper()
 	switch {
-	case get(t, cluster, configmaps, namespace, "orders-connection") != nil:
+	case get(t, cluster(t), configmaps, namespace, "orders-connection") != nil:
 		return "the ConfigMap"
-	case len(get(t, cluster, tidbclusters, namespace, "orders").GetFinalizers()) > 0:
+	case len(get(t, cluster(t), tidbclusters, namespace, "orders").GetFinalizers()) > 0:
 		return "the finalizer"
 	default:
 		return ""
@@ -167,7 +167,7 @@ func swept(t *testing.T, namespace string) {
 	fixture(t, namespace, "failed-pods", "fixtures", "cluster.yaml")
 	for _, again := range []bool{false, true} {
 		fixture(t, namespace, "failed-pods", "fixtures", "evicted.yaml")
-		eventually(t, "the Pod is deleted", func() bool { return get(t, cluster, pods, namespace, "orders-discovery-5f6c") == nil })
-		counted(t, cluster, namespace, "FailedPods", again)
+		eventually(t, "the Pod is deleted", func() bool { return get(t, cluster(t), pods, namespace, "orders-discovery-5f6c") == nil })
+		counted(t, cluster(t), namespace, "FailedPods", again)
 	}
 }

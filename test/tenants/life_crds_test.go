@@ -34,6 +34,7 @@ const heldService = "apiVersion: v1\nkind: Service\nmetadata: {name: held, names
 // are sets: these clean up, and nothing of ours stays on any object. The process goes on,
 // and takes new sets when there are CRDs again.
 func TestSetDefinitionsDeleted(t *testing.T) {
+	t.Parallel()
 	on := alone(t)
 	namespace := on.Namespace(t)
 	p := start(t, on)

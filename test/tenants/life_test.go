@@ -17,14 +17,15 @@ const blue = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace:
 // TestSetLifeStatus follows a set from its first version through two that are refused to
 // one that is right again: its status says at each step what is in effect.
 func TestSetLifeStatus(t *testing.T) {
-	namespace := cluster.Namespace(t)
-	account(t, cluster, namespace, "bot", editor)
-	start(t, cluster)
-	apply(t, cluster, namespace, guard)
-	kubectl(t, cluster, "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	account(t, cluster(t), namespace, "bot", editor)
+	start(t, cluster(t))
+	apply(t, cluster(t), namespace, guard)
+	kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
 	columns(t, namespace, "NAME READY REASON ACCOUNT AGE", "guard True Running bot")
 
-	apply(t, cluster, namespace, strings.NewReplacer(`object.data?.color == "blue"`, `objekt.data?.color == "blue"`).Replace(guard))
+	apply(t, cluster(t), namespace, strings.NewReplacer(`object.data?.color == "blue"`, `objekt.data?.color == "blue"`).Replace(guard))
 	message := refused(t, namespace)
 	for _, part := range []string{"spec.rules[0].when", "objekt", "did you mean", "object", "the version before stays in effect"} {
 		if !strings.Contains(message, part) {
@@ -34,15 +35,15 @@ func TestSetLifeStatus(t *testing.T) {
 	columns(t, namespace, "NAME READY REASON ACCOUNT AGE", "guard False Refused bot")
 	labelled(t, namespace, "while-refused", "blue")
 
-	apply(t, cluster, namespace, strings.Replace(guard, `"${object.data.color}"`, `"${object.data.color + 1}"`, 1))
+	apply(t, cluster(t), namespace, strings.Replace(guard, `"${object.data.color}"`, `"${object.data.color + 1}"`, 1))
 	if message := refused(t, namespace); !strings.Contains(message, "spec.rules[0].actions[0].patch.merge.metadata.labels.color") {
 		t.Errorf("it does not say where: %s", message)
 	}
 
-	apply(t, cluster, namespace, strings.ReplaceAll(guard, "blue", "green"))
-	kubectl(t, cluster, "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
+	apply(t, cluster(t), namespace, strings.ReplaceAll(guard, "blue", "green"))
+	kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
 	observed(t, namespace, "guard")
-	if status, _, _ := condition(t, cluster, ruleSets, namespace, "guard", "Stalled"); status != "" {
+	if status, _, _ := condition(t, cluster(t), ruleSets, namespace, "guard", "Stalled"); status != "" {
 		t.Errorf("a set that is right again is Stalled=%s", status)
 	}
 	labelled(t, namespace, "corrected", "green")
@@ -52,7 +53,7 @@ func TestSetLifeStatus(t *testing.T) {
 // columns holds what kubectl get shows of the set guard.
 func columns(t *testing.T, namespace, head, line string) {
 	t.Helper()
-	shown := strings.Split(kubectl(t, cluster, "get", "rulesets", "-n", namespace), "\n")
+	shown := strings.Split(kubectl(t, cluster(t), "get", "rulesets", "-n", namespace), "\n")
 	if got := strings.Join(strings.Fields(shown[0]), " "); got != head {
 		t.Errorf("the columns are %q, want %q", got, head)
 	}
@@ -67,10 +68,10 @@ func refused(t *testing.T, namespace string) string {
 	var message string
 	eventually(t, "the set is refused", func() bool {
 		var status, reason string
-		status, reason, message = condition(t, cluster, ruleSets, namespace, "guard", "Ready")
+		status, reason, message = condition(t, cluster(t), ruleSets, namespace, "guard", "Ready")
 		return status == "False" && reason == "Refused"
 	})
-	status, reason, stalled := condition(t, cluster, ruleSets, namespace, "guard", "Stalled")
+	status, reason, stalled := condition(t, cluster(t), ruleSets, namespace, "guard", "Stalled")
 	if status != "True" || reason != "Refused" || stalled != message {
 		t.Errorf("Stalled=%s %s: %s\nwant what Ready says: %s", status, reason, stalled, message)
 	}
@@ -81,7 +82,7 @@ func refused(t *testing.T, namespace string) string {
 // observed holds that the status is about the newest version.
 func observed(t *testing.T, namespace, name string) {
 	t.Helper()
-	set := get(t, cluster, ruleSets, namespace, name)
+	set := get(t, cluster(t), ruleSets, namespace, name)
 	if got := field(set, "status", "observedGeneration"); got != set.GetGeneration() {
 		t.Errorf("observedGeneration is %v of %d", got, set.GetGeneration())
 	}
@@ -90,9 +91,9 @@ func observed(t *testing.T, namespace, name string) {
 // labelled makes a ConfigMap, and waits until the set guard has labelled it.
 func labelled(t *testing.T, namespace, name, color string) {
 	t.Helper()
-	apply(t, cluster, namespace, strings.NewReplacer("NAME,", name+",", "COLOR", color).Replace(blue))
+	apply(t, cluster(t), namespace, strings.NewReplacer("NAME,", name+",", "COLOR", color).Replace(blue))
 	eventually(t, "the label of "+name, func() bool {
-		return field(get(t, cluster, configmaps, namespace, name), "metadata", "labels", "color") == color
+		return field(get(t, cluster(t), configmaps, namespace, name), "metadata", "labels", "color") == color
 	})
 }
 

@@ -39,51 +39,52 @@ func labels(t *testing.T, on *plane, namespace string, names []string) (count in
 // TestLimitOfASet follows a set whose rule passes its limits: its status and an Event tell
 // it, a restart changes nothing, and an annotation does, which is taken out again.
 func TestLimitOfASet(t *testing.T) {
-	namespace := cluster.Namespace(t)
-	account(t, cluster, namespace, "bot", editor)
-	names := blues(t, cluster, namespace, "cm-0", "cm-1", "cm-2")
-	p := start(t, cluster)
-	apply(t, cluster, namespace, careful)
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	account(t, cluster(t), namespace, "bot", editor)
+	names := blues(t, cluster(t), namespace, "cm-0", "cm-1", "cm-2")
+	p := start(t, cluster(t))
+	apply(t, cluster(t), namespace, careful)
 	paused := func() bool {
-		status, reason, _ := condition(t, cluster, ruleSets, namespace, "guard", "Stalled")
+		status, reason, _ := condition(t, cluster(t), ruleSets, namespace, "guard", "Stalled")
 		return status == "True" && reason == "Paused"
 	}
 	stored := func() []any {
 		t.Helper()
-		return pauses(t, cluster, namespace)
+		return pauses(t, cluster(t), namespace)
 	}
 	eventually(t, "it is paused, and that is stored", func() bool { return paused() && len(stored()) == 1 })
-	counted(t, cluster, namespace, "Paused", false)
-	if n := labels(t, cluster, namespace, names); n != 1 {
+	counted(t, cluster(t), namespace, "Paused", false)
+	if n := labels(t, cluster(t), namespace, names); n != 1 {
 		t.Errorf("%d are labelled, want 1", n)
 	}
-	_, _, message := condition(t, cluster, ruleSets, namespace, "guard", "Ready")
+	_, _, message := condition(t, cluster(t), ruleSets, namespace, "guard", "Ready")
 	if !strings.Contains(message, "annotate RuleSet "+namespace+"/guard with dyncontroller.dev/resume=") {
 		t.Errorf("it does not say what to do: %s", message)
 	}
 
 	p.stop(t)
-	start(t, cluster)
+	start(t, cluster(t))
 	rule := fmt.Sprint(stored()[0].(map[string]any)["rule"])
 	since := stored()[0].(map[string]any)["since"]
-	names = append(names, blues(t, cluster, namespace, "late")...)
+	names = append(names, blues(t, cluster(t), namespace, "late")...)
 	eventually(t, "the new process has looked, and says that it is paused", func() bool {
-		list, _ := field(get(t, cluster, ruleSets, namespace, "guard"), "status", "rules").([]any)
+		list, _ := field(get(t, cluster(t), ruleSets, namespace, "guard"), "status", "rules").([]any)
 		return paused() && len(list) == 1 && fmt.Sprint(list[0].(map[string]any)["errors"]) == "3"
 	})
-	if n := labels(t, cluster, namespace, names); n != 1 || stored()[0].(map[string]any)["since"] != since {
+	if n := labels(t, cluster(t), namespace, names); n != 1 || stored()[0].(map[string]any)["since"] != since {
 		t.Errorf("after a restart %d are labelled, paused %v, want it as before, since %v", n, stored(), since)
 	}
 
-	kubectl(t, cluster, "annotate", "ruleset", "guard", "-n", namespace, "dyncontroller.dev/resume="+rule)
+	kubectl(t, cluster(t), "annotate", "ruleset", "guard", "-n", namespace, "dyncontroller.dev/resume="+rule)
 	eventually(t, "one more is labelled, and the annotation is gone", func() bool {
-		set := get(t, cluster, ruleSets, namespace, "guard")
-		return labels(t, cluster, namespace, names) == 2 && set.GetAnnotations()["dyncontroller.dev/resume"] == ""
+		set := get(t, cluster(t), ruleSets, namespace, "guard")
+		return labels(t, cluster(t), namespace, names) == 2 && set.GetAnnotations()["dyncontroller.dev/resume"] == ""
 	})
 	eventually(t, "it is paused again", func() bool { return paused() && len(stored()) == 1 && stored()[0].(map[string]any)["since"] != since })
 
-	apply(t, cluster, namespace, strings.Replace(careful, "maxObjects: 1", `maxObjects: "100%"`, 1))
-	kubectl(t, cluster, "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
-	eventually(t, "all are labelled", func() bool { return labels(t, cluster, namespace, names) == len(names) && len(stored()) == 0 })
+	apply(t, cluster(t), namespace, strings.Replace(careful, "maxObjects: 1", `maxObjects: "100%"`, 1))
+	kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
+	eventually(t, "all are labelled", func() bool { return labels(t, cluster(t), namespace, names) == len(names) && len(stored()) == 0 })
 	quiet(t, namespace)
 }

@@ -4,23 +4,29 @@ package tenants
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
 )
 
-var (
-	// cluster is the control plane of all tests that do not break it.
-	cluster *controlplane.ControlPlane
-	// audits is the audit log of its API server.
-	audits string
-	// binary is dyncontroller, built for these tests.
-	binary string
-)
+// planes are the control planes of the tests that do not break theirs.
+var planes = controlplane.NewPool(func(ctx context.Context) (*plane, error) {
+	on, err := audited(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := install(ctx, on); err != nil {
+		return nil, errors.Join(err, on.Stop())
+	}
+	return on, nil
+})
+
+// directory is of the package, until its tests have ended.
+var directory string
 
 // policy has every request logged once it is answered, without its body.
 const policy = `apiVersion: audit.k8s.io/v1
@@ -34,12 +40,15 @@ rules:
 `
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
+	if intervals, is := os.LookupEnv(asDyncontroller); is {
+		os.Exit(dyncontroller(intervals))
+	}
+	os.Exit(test(m))
 }
 
-func run(m *testing.M) int {
-	directory, err := os.MkdirTemp("", "tenants")
-	if err != nil {
+func test(m *testing.M) int {
+	var err error
+	if directory, err = os.MkdirTemp("", "tenants"); err != nil {
 		return failed(err)
 	}
 	defer func() {
@@ -47,21 +56,7 @@ func run(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	ctx := context.Background()
-	if binary, err = build(ctx, directory); err != nil {
-		return failed(err)
-	}
-	options, err := audited(directory)
-	if err != nil {
-		return failed(err)
-	}
-	return controlplane.Main(options, func(c *controlplane.ControlPlane) int {
-		cluster = c
-		if err := install(ctx, c); err != nil {
-			return failed(err)
-		}
-		return m.Run()
-	})
+	return planes.Main(m.Run)
 }
 
 func failed(err error) int {
@@ -69,32 +64,42 @@ func failed(err error) int {
 	return 1
 }
 
-// audited are options of a control plane that deletes namespaces and writes an audit log.
-func audited(directory string) (controlplane.Options, error) {
-	path := filepath.Join(directory, "policy.yaml")
-	audits = filepath.Join(directory, "audit.log")
-	return controlplane.Options{
-		ControllerManager: true,
-		APIServerArgs:     []string{"--audit-policy-file=" + path, "--audit-log-path=" + audits},
-	}, os.WriteFile(path, []byte(policy), 0o600)
+// alongside has a test run beside others, with a control plane that is its own until it ends.
+func alongside(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	planes.Lend(t)
 }
 
-// build builds dyncontroller as it is tested: with the race detector where that is on.
-func build(ctx context.Context, directory string) (string, error) {
-	path := filepath.Join(directory, "dyncontroller")
-	arguments := []string{"build", "-o", path}
-	if raceDetector {
-		arguments = append(arguments, "-race")
+// cluster is the control plane of the test.
+func cluster(t *testing.T) *plane {
+	t.Helper()
+	return planes.Of(t)
+}
+
+// audited starts a control plane that deletes namespaces and writes an audit log.
+func audited(ctx context.Context) (*plane, error) {
+	own, err := os.MkdirTemp(directory, "audit")
+	if err != nil {
+		return nil, err
 	}
-	command := exec.CommandContext(ctx, "go", append(arguments, "../../cmd/dyncontroller")...)
-	if output, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building dyncontroller: %w\n%s", err, output)
+	rules, log := filepath.Join(own, "policy.yaml"), filepath.Join(own, "audit.log")
+	if err := os.WriteFile(rules, []byte(policy), 0o600); err != nil {
+		return nil, err
 	}
-	return path, nil
+	on, err := controlplane.Start(ctx, controlplane.Options{
+		ControllerManager: true,
+		APIServerArgs:     []string{"--audit-policy-file=" + rules, "--audit-log-path=" + log},
+	})
+	if err != nil {
+		return nil, err
+	}
+	audits.Store(on, &auditLog{path: log})
+	return on, nil
 }
 
 // install adds the CRDs of the rule sets, and what rules here are about.
-func install(ctx context.Context, c *controlplane.ControlPlane) error {
+func install(ctx context.Context, c *plane) error {
 	module, err := controlplane.ModuleDir(ctx, controlplane.TidbOperator)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 // TestOnceWithSets holds what --once says and ends with where the rules are objects.
 func TestOnceWithSets(t *testing.T) {
+	t.Parallel()
 	on := alone(t)
 	namespace := on.Namespace(t)
 	account(t, on, namespace, "bot", editor)

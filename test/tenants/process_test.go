@@ -2,16 +2,53 @@ package tenants
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/dyncontroller/dyncontroller/internal/access"
+	"github.com/dyncontroller/dyncontroller/internal/cli"
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
 )
+
+// asDyncontroller is the variable of the environment that has the binary of these tests be dyncontroller. It holds the
+// [access.Intervals] as JSON.
+const asDyncontroller = "TENANTS_AS_DYNCONTROLLER"
+
+// dyncontroller does what the program does, and returns its exit code.
+func dyncontroller(intervals string) int {
+	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, restore)
+	p := cli.Process{
+		Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Version: "test", KubernetesLog: cli.KubernetesLog,
+	}
+	if err := json.Unmarshal([]byte(intervals), &p.Access); err != nil {
+		return failed(err)
+	}
+	return cli.Run(ctx, p)
+}
+
+// command is dyncontroller with these arguments, with the race detector where the tests have it.
+func command(t *testing.T, arguments ...string) *exec.Cmd {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := exec.Command(path, arguments...)
+	out.Args[0] = "dyncontroller" // By which the API server knows it.
+	out.Env = append(os.Environ(), asDyncontroller+"={}")
+	return out
+}
 
 // process is a dyncontroller of its own.
 type process struct {
@@ -43,9 +80,27 @@ func (b *buffer) String() string {
 // cluster; it is stopped at the end of the test.
 func start(t *testing.T, on *controlplane.ControlPlane, arguments ...string) *process {
 	t.Helper()
-	p := launch(t, append([]string{
+	return startLooking(t, on, access.Intervals{}, arguments...)
+}
+
+// often has a process look at accounts every few seconds, for tests that are not about how soon it does.
+var often = access.Intervals{
+	Calm: 5 * time.Second, Troubled: 2 * time.Second, Standby: time.Minute, Latest: 10 * time.Second,
+	Gather: 500 * time.Millisecond, Apart: time.Second,
+}
+
+// startLooking does the same with a process that looks at accounts at intervals.
+func startLooking(t *testing.T, on *controlplane.ControlPlane, intervals access.Intervals, arguments ...string) *process {
+	t.Helper()
+	text, err := json.Marshal(intervals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := command(t, append([]string{
 		"run", "--kubeconfig", on.Kubeconfig(), "--rules-from-cluster", "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
 	}, arguments...)...)
+	program.Env = append(program.Env, asDyncontroller+"="+string(text))
+	p := run(t, program)
 	t.Cleanup(func() {
 		p.stop(t)
 		if t.Failed() {
@@ -58,8 +113,13 @@ func start(t *testing.T, on *controlplane.ControlPlane, arguments ...string) *pr
 // launch runs dyncontroller with nothing but these arguments.
 func launch(t *testing.T, arguments ...string) *process {
 	t.Helper()
+	return run(t, command(t, arguments...))
+}
 
-	p := &process{command: exec.Command(binary, arguments...), output: &buffer{}, ended: make(chan struct{})}
+// run runs a command until it ends.
+func run(t *testing.T, command *exec.Cmd) *process {
+	t.Helper()
+	p := &process{command: command, output: &buffer{}, ended: make(chan struct{})}
 	p.command.Stdout, p.command.Stderr = p.output, p.output
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
@@ -119,15 +179,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 // within waits no longer than a promise has it.
 func within(t *testing.T, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("never came true: %s", what)
-		}
+	if !controlplane.Wait(limit, condition) {
+		t.Fatalf("never came true: %s", what)
 	}
 }

@@ -42,6 +42,7 @@ func (o succession) String() string {
 // leader writes in time, no write lands that was decided by old rules or by an old state
 // of an object, and in the end everything is as the last rules want it.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, steering, janitor...)
 	f.caches, f.pause = 2, leaseDuration+handOff+3*time.Second // The next one leads by then.
 	l := startLoad(t, f)
@@ -91,14 +92,18 @@ func (f *fleet) round(t *testing.T, l *load, end func(*testing.T, *member, *succ
 	f.publish(t)
 
 	var next *member
-	eventually(t, "another one leads and writes", func() bool {
+	succeeded := func() bool {
 		f.trail.read(t)
 		i := slices.IndexFunc(f.live, func(r *member) bool { return r != old && f.trail.began(r) != nil })
 		if i >= 0 {
 			next = f.live[i]
 		}
 		return i >= 0
-	})
+	}
+	if succeeded() {
+		t.Fatalf("%s writes already: the new rules were to be stored while nobody leads", next.name)
+	}
+	eventually(t, "another one leads and writes", succeeded)
 	begun := f.trail.began(next).StageTimestamp.Time
 	out.gap = begun.Sub(f.trail.ended(old))
 	if out.gap > leaseDuration+handOff {

@@ -1,12 +1,8 @@
 package tenants
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -26,27 +22,7 @@ type trail struct {
 // read takes what is new, up to the last whole line.
 func (tr *trail) read(t *testing.T) {
 	t.Helper()
-	file, err := os.Open(tr.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if _, err := file.Seek(tr.offset, io.SeekStart); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewReader(file)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return
-		}
-		tr.offset += int64(len(line))
-		var one request
-		if err := json.Unmarshal(line, &one); err != nil {
-			t.Fatalf("the audit log: %v: %s", err, line)
-		}
-		tr.take(one)
-	}
+	tr.offset = readLog(t, tr.path, tr.offset, tr.take)
 }
 
 // take notes a request. The lease says who may write, and a review is a question.

@@ -62,17 +62,17 @@ func may(verbs string) string {
 
 func newTown(t *testing.T) town {
 	t.Helper()
-	out := town{mine: cluster.Namespace(t), theirs: cluster.Namespace(t), home: cluster.Namespace(t)}
+	out := town{mine: cluster(t).Namespace(t), theirs: cluster(t).Namespace(t), home: cluster(t).Namespace(t)}
 	for _, namespace := range []string{out.mine, out.theirs} {
-		account(t, cluster, namespace, "bot", may("get, list, watch, patch"))
-		apply(t, cluster, namespace, painter("guard", "bot", "configmaps")+saying)
-		apply(t, cluster, namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NAMESPACE, annotations: {color: red}}\n")
+		account(t, cluster(t), namespace, "bot", may("get, list, watch, patch"))
+		apply(t, cluster(t), namespace, painter("guard", "bot", "configmaps")+saying)
+		apply(t, cluster(t), namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NAMESPACE, annotations: {color: red}}\n")
 	}
-	apply(t, cluster, out.mine, painter("other", "bot", "limitranges"))
-	apply(t, cluster, out.mine, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: NAMESPACE, annotations: {color: red}}\nspec: {limits: []}\n")
-	out.process = start(t, cluster, "--health-probe-bind-address", "127.0.0.1:0")
+	apply(t, cluster(t), out.mine, painter("other", "bot", "limitranges"))
+	apply(t, cluster(t), out.mine, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: NAMESPACE, annotations: {color: red}}\nspec: {limits: []}\n")
+	out.process = start(t, cluster(t), "--health-probe-bind-address", "127.0.0.1:0")
 	out.settle(t)
-	kubectl(t, cluster, "wait", "--for=condition=Ready", "--timeout=2m", "-n", out.mine, "ruleset/other") // From here on it stays so.
+	kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", out.mine, "ruleset/other") // From here on it stays so.
 	out.paint(t, "blue")
 	out.others(t, "blue")
 	out.painted(t, "blue")
@@ -82,9 +82,9 @@ func newTown(t *testing.T) town {
 // settle adds the ClusterRuleSet, which is gone before the process is.
 func (s town) settle(t *testing.T) {
 	t.Helper()
-	account(t, cluster, s.home, "bot")
+	account(t, cluster(t), s.home, "bot")
 	for _, namespace := range []string{s.mine, s.theirs} {
-		apply(t, cluster, namespace, role("visitor", `{apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, patch]}`)+`---
+		apply(t, cluster(t), namespace, role("visitor", `{apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, patch]}`)+`---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: visitor, namespace: NAMESPACE}
@@ -92,7 +92,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: visitor}
 subjects: [{kind: ServiceAccount, name: bot, namespace: `+s.home+`}]
 `)
 	}
-	apply(t, cluster, s.home, `apiVersion: dyncontroller.dev/v1alpha1
+	apply(t, cluster(t), s.home, `apiVersion: dyncontroller.dev/v1alpha1
 kind: ClusterRuleSet
 metadata: {name: NAMESPACE}
 spec:
@@ -114,7 +114,7 @@ spec:
 func gone(t *testing.T, kind, name string) {
 	t.Helper()
 	t.Cleanup(func() {
-		out, err := cluster.Kubectl(context.WithoutCancel(t.Context()), "delete", "--wait=false", kind, name)
+		out, err := cluster(t).Kubectl(context.WithoutCancel(t.Context()), "delete", "--wait=false", kind, name)
 		if err != nil {
 			t.Errorf("deleting %s %s: %v\n%s", kind, name, err, out)
 		}
@@ -125,14 +125,14 @@ func gone(t *testing.T, kind, name string) {
 func (s town) paint(t *testing.T, color string) {
 	t.Helper()
 	patch := `{"metadata": {"annotations": {"color": "` + color + `"}}}`
-	edit(t, cluster, configmaps, s.mine, "a", patch)
-	edit(t, cluster, configmaps, s.theirs, "a", patch)
-	edit(t, cluster, limitranges, s.mine, "a", patch)
+	edit(t, cluster(t), configmaps, s.mine, "a", patch)
+	edit(t, cluster(t), configmaps, s.theirs, "a", patch)
+	edit(t, cluster(t), limitranges, s.mine, "a", patch)
 }
 
 func label(t *testing.T, gvr schema.GroupVersionResource, namespace, key string) any {
 	t.Helper()
-	return field(get(t, cluster, gvr, namespace, "a"), "metadata", "labels", key)
+	return field(get(t, cluster(t), gvr, namespace, "a"), "metadata", "labels", key)
 }
 
 // others waits until all have painted but for the set whose rights the test is about.
@@ -142,7 +142,7 @@ func (s town) others(t *testing.T, color string) {
 		return label(t, configmaps, s.theirs, "painted") == color && label(t, limitranges, s.mine, "painted") == color &&
 			label(t, configmaps, s.mine, "visited") == color && label(t, configmaps, s.theirs, "visited") == color
 	})
-	if status, _, message := condition(t, cluster, ruleSets, s.mine, "other", "Ready"); status != "True" {
+	if status, _, message := condition(t, cluster(t), ruleSets, s.mine, "other", "Ready"); status != "True" {
 		t.Errorf("the set of the same account that has all its rights is not ready: %s", message)
 	}
 }
@@ -157,8 +157,8 @@ func (s town) painted(t *testing.T, color string) {
 func (s town) ready(t *testing.T) {
 	t.Helper()
 	eventually(t, "guard is ready", func() bool {
-		status, _, _ := condition(t, cluster, ruleSets, s.mine, "guard", "Ready")
-		stalled, _, _ := condition(t, cluster, ruleSets, s.mine, "guard", "Stalled")
+		status, _, _ := condition(t, cluster(t), ruleSets, s.mine, "guard", "Ready")
+		stalled, _, _ := condition(t, cluster(t), ruleSets, s.mine, "guard", "Stalled")
 		return status == "True" && stalled == ""
 	})
 	if lacks := missing(t, s.mine, "guard"); len(lacks) > 0 {
@@ -172,7 +172,7 @@ func (s town) degraded(t *testing.T, taken time.Time, wantMissing map[string][]s
 	t.Helper()
 	var message string
 	within(t, noticed-time.Since(taken), "guard is degraded", func() bool {
-		status, reason, text := condition(t, cluster, ruleSets, s.mine, "guard", "Ready")
+		status, reason, text := condition(t, cluster(t), ruleSets, s.mine, "guard", "Ready")
 		message = text
 		return status == "False" && reason == "Degraded"
 	})
@@ -180,7 +180,7 @@ func (s town) degraded(t *testing.T, taken time.Time, wantMissing map[string][]s
 	if diff := cmp.Diff(strings.Join(lines, "\n"), message); diff != "" {
 		t.Errorf("the message of Ready (-want +got):\n%s", diff)
 	}
-	if status, reason, text := condition(t, cluster, ruleSets, s.mine, "guard", "Stalled"); status != "True" || reason != "Degraded" || text != message {
+	if status, reason, text := condition(t, cluster(t), ruleSets, s.mine, "guard", "Stalled"); status != "True" || reason != "Degraded" || text != message {
 		t.Errorf("Stalled is %q for the reason %q: %s", status, reason, text)
 	}
 	if diff := cmp.Diff(wantMissing, missing(t, s.mine, "guard")); diff != "" {
@@ -192,7 +192,7 @@ func (s town) degraded(t *testing.T, taken time.Time, wantMissing map[string][]s
 func missing(t *testing.T, namespace, name string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
-	all, _ := field(get(t, cluster, ruleSets, namespace, name), "status", "rules").([]any)
+	all, _ := field(get(t, cluster(t), ruleSets, namespace, name), "status", "rules").([]any)
 	for _, element := range all {
 		rule, _ := element.(map[string]any)
 		lacks, _ := rule["missing"].([]any)

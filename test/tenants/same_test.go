@@ -38,6 +38,7 @@ var (
 // TestSameAsFileAndObject holds that a document does the same from a file and from the
 // cluster: the same requests to equal objects, down to the last byte of their bodies.
 func TestSameAsFileAndObject(t *testing.T) {
+	t.Parallel()
 	on := alone(t)
 	examples := filepath.Join("..", "..", "examples", "rules")
 	cases := map[string]struct {

@@ -10,6 +10,7 @@ import (
 // TestReadTakenAway holds that who may not list and watch any more sees nothing any more,
 // and that the sets of others go on, those of the same account too.
 func TestReadTakenAway(t *testing.T) {
+	alongside(t)
 	s := newTown(t)
 	bot := "system:serviceaccount:" + s.mine + ":bot"
 	if open := watching(t, bot, "configmaps"); open != 1 {
@@ -17,7 +18,7 @@ func TestReadTakenAway(t *testing.T) {
 	}
 
 	taken := time.Now()
-	apply(t, cluster, s.mine, role("bot", may("get, patch")))
+	apply(t, cluster(t), s.mine, role("bot", may("get, patch")))
 	s.paint(t, "green") // Whether guard still sees it is not promised.
 	s.others(t, "green")
 	lacks := []string{"list configmaps " + s.mine, "watch configmaps " + s.mine}
@@ -43,7 +44,7 @@ func TestReadTakenAway(t *testing.T) {
 	}
 
 	given := time.Now()
-	apply(t, cluster, s.mine, role("bot", may("get, list, watch, patch")))
+	apply(t, cluster(t), s.mine, role("bot", may("get, list, watch, patch")))
 	s.painted(t, "black")
 	t.Logf("recovered %s after the right was given back", time.Since(given).Round(time.Millisecond))
 	if state := s.process.cache(t, "configmaps.v1 -n "+s.mine, s.mine+"/bot"); state != "[+]synced" {
@@ -85,11 +86,12 @@ func (s town) undisturbed(t *testing.T, since time.Time) {
 // TestWriteTakenAway holds that who may not patch any more still sees, and that what was
 // refused is done once it is allowed.
 func TestWriteTakenAway(t *testing.T) {
+	alongside(t)
 	s := newTown(t)
 	bot := "system:serviceaccount:" + s.mine + ":bot"
 
 	taken := time.Now()
-	apply(t, cluster, s.mine, role("bot", may("get, list, watch")))
+	apply(t, cluster(t), s.mine, role("bot", may("get, list, watch")))
 	s.paint(t, "green")
 	s.others(t, "green")
 	s.degraded(t, taken, map[string][]string{"color": {"patch configmaps " + s.mine}},
@@ -107,7 +109,7 @@ func TestWriteTakenAway(t *testing.T) {
 	}
 
 	given := time.Now()
-	apply(t, cluster, s.mine, role("bot", may("get, list, watch, patch")))
+	apply(t, cluster(t), s.mine, role("bot", may("get, list, watch, patch")))
 	s.painted(t, "black")
 	t.Logf("recovered %s after the right was given back", time.Since(given).Round(time.Millisecond))
 	for _, sent := range about(t, taken, bot, "configmaps") {
@@ -121,6 +123,6 @@ func TestWriteTakenAway(t *testing.T) {
 // said reports whether there is an Event with this note in the namespace of guard.
 func (s town) said(t *testing.T, note string) bool {
 	t.Helper()
-	notes := kubectl(t, cluster, "get", "events.events.k8s.io", "-n", s.mine, "-o", "jsonpath={range .items[*]}{.note}{'\\n'}{end}")
+	notes := kubectl(t, cluster(t), "get", "events.events.k8s.io", "-n", s.mine, "-o", "jsonpath={range .items[*]}{.note}{'\\n'}{end}")
 	return slices.Contains(strings.Split(notes, "\n"), note)
 }

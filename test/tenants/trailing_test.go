@@ -1,15 +1,19 @@
 package tenants
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/dyncontroller/dyncontroller/test/proxy"
 )
@@ -17,7 +21,7 @@ import (
 // behind starts a proxy, and returns it with the path of a kubeconfig that leads through it.
 func behind(t *testing.T, fault proxy.Fault) (p *proxy.Proxy, path string) {
 	t.Helper()
-	p, err := proxy.Start(t.Context(), cluster.RESTConfig(), proxy.Options{Fault: fault})
+	p, err := proxy.Start(t.Context(), cluster(t).RESTConfig(), proxy.Options{Fault: fault})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,25 +51,35 @@ const keeps = `  - name: RULE
     - apply:
         resource: children
         prune: true
-        manifest: {metadata: {name: "${object.metadata.name}-RULE", labels: {child: RULE}}, data: {}}
+        manifest: {metadata: {name: "${object.metadata.name}-RULE", labels: {child: RULE}}, data: {version: "VERSION"}}
 `
 
 const aParent = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NAMESPACE, labels: {parent: yes-it-is}}\n"
 
-// TestTrailingLeader holds that a process that takes over, and does not know yet that a rule
-// was added, takes none of its children away.
+// TestTrailingLeader holds that a process that takes over, and whose watch has not shown yet that a rule was changed and
+// another one added, writes nothing by the old rules, and takes none of the children away.
 func TestTrailingLeader(t *testing.T) {
-	const trails = 12 * time.Second // far more than a hand-over takes
-	namespace := cluster.Namespace(t)
-	account(t, cluster, namespace, "bot", editor)
-	apply(t, cluster, namespace, keeperSet+strings.ReplaceAll(keeps, "RULE", "one"))
-	apply(t, cluster, namespace, aParent)
+	alongside(t)
+	const trails = 25 * time.Second // far more than a hand-over takes
+	namespace := cluster(t).Namespace(t)
+	account(t, cluster(t), namespace, "bot", editor)
+	set := func(version string, rules ...string) {
+		text := keeperSet
+		for _, rule := range rules {
+			text += strings.NewReplacer("RULE", rule, "VERSION", version).Replace(keeps)
+		}
+		apply(t, cluster(t), namespace, text)
+	}
+	set("1", "one")
+	apply(t, cluster(t), namespace, aParent)
 	election := []string{
 		"--leader-elect", "--leader-elect-resource-name", "trailing", "--leader-elect-resource-namespace", namespace,
-		"--leader-elect-lease-duration", "2s", "--leader-elect-renew-deadline", "1s", "--leader-elect-retry-period", "200ms",
+		"--leader-elect-lease-duration", "6s", "--leader-elect-renew-deadline", "4s", "--leader-elect-retry-period", "500ms",
 	}
-	leader := start(t, cluster, election...)
-	made := func(name string) any { return field(get(t, cluster, configmaps, namespace, name), "metadata", "uid") }
+	leader := start(t, cluster(t), election...)
+	made := func(name string) any {
+		return field(get(t, cluster(t), configmaps, namespace, name), "metadata", "uid")
+	}
 	eventually(t, "the first rule works", func() bool { return made("a-one") != nil })
 	sets := func(r proxy.Request) bool { return r.Watches() && strings.HasSuffix(r.Resource, "rulesets") }
 	_, path := behind(t, proxy.On(sets, proxy.Action{Delay: trails}))
@@ -83,18 +97,38 @@ func TestTrailingLeader(t *testing.T) {
 	eventually(t, "both have caches", func() bool { return watching(t, bot, "configmaps") == 4 })
 
 	edited := time.Now()
-	apply(t, cluster, namespace, keeperSet+strings.ReplaceAll(keeps, "RULE", "one")+strings.ReplaceAll(keeps, "RULE", "two"))
+	set("2", "one", "two")
 	eventually(t, "the second rule works", func() bool { return made("a-two") != nil })
 	child := made("a-two")
+	version := func(object *unstructured.Unstructured) any { return field(object, "data", "version") }
+	eventually(t, "the first rule works as it was changed", func() bool {
+		return version(get(t, cluster(t), configmaps, namespace, "a-one")) == "2"
+	})
+	following, stop := context.WithCancel(t.Context())
+	var followed sync.WaitGroup
+	of := client(t, cluster(t)).Resource(configmaps).Namespace(namespace)
+	list, err := of.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	followed.Go(func() {
+		follow(following, t, of, list.GetResourceVersion(), func(_ watch.EventType, object *unstructured.Unstructured) {
+			if version(object) == "1" {
+				t.Errorf("%s was written by the old rules", object.GetName())
+			}
+		})
+	})
+	defer followed.Wait()
+	defer stop()
 	lease := schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	holder := func() any { return field(get(t, cluster, lease, namespace, "trailing"), "spec", "holderIdentity") }
+	holder := func() any { return field(get(t, cluster(t), lease, namespace, "trailing"), "spec", "holderIdentity") }
 	before := holder()
 	leader.signal(t, syscall.SIGKILL)
 	eventually(t, "the other one leads", func() bool { return holder() != before })
 	if took := time.Since(edited); took > trails {
 		t.Fatalf("it leads only after %s, when its watch has shown all", took)
 	}
-	apply(t, cluster, namespace, strings.Replace(aParent, "name: a", "name: b", 1))
+	apply(t, cluster(t), namespace, strings.Replace(aParent, "name: a", "name: b", 1))
 	eventually(t, "it knows the second rule", func() bool { return made("b-two") != nil })
 	if now := made("a-two"); now != child {
 		t.Errorf("the child is %v, and was %v", now, child)
@@ -109,6 +143,7 @@ func TestTrailingLeader(t *testing.T) {
 // TestAnotherAccount holds that a set with another account does not make again what is being
 // made as the one before.
 func TestAnotherAccount(t *testing.T) {
+	alongside(t)
 	const each = `apiVersion: dyncontroller.dev/v1alpha1
 kind: RuleSet
 metadata: {name: each, namespace: NAMESPACE}
@@ -125,9 +160,9 @@ spec:
     - when: len(mine) == 0
       create: {in: mine, manifest: {metadata: {generateName: "child-", labels: {child: "yes"}}}}
 `
-	namespace := cluster.Namespace(t)
-	account(t, cluster, namespace, "ann", editor)
-	account(t, cluster, namespace, "bob", editor)
+	namespace := cluster(t).Namespace(t)
+	account(t, cluster(t), namespace, "ann", editor)
+	account(t, cluster(t), namespace, "bob", editor)
 	slow := make(chan struct{})
 	creates := func(r proxy.Request) bool {
 		return r.Verb == "create" && r.Resource == "configmaps" && r.Namespace == namespace
@@ -140,18 +175,18 @@ spec:
 			t.Logf("dyncontroller:\n%s", p.output)
 		}
 	})
-	apply(t, cluster, namespace, aParent)
-	apply(t, cluster, namespace, each)
+	apply(t, cluster(t), namespace, aParent)
+	apply(t, cluster(t), namespace, each)
 	eventually(t, "a request is under way", func() bool { return between.Count(creates) == 1 })
-	edit(t, cluster, ruleSets, namespace, "each", `{"spec":{"serviceAccountName":"bob"}}`)
+	edit(t, cluster(t), ruleSets, namespace, "each", `{"spec":{"serviceAccountName":"bob"}}`)
 	eventually(t, "the set says that it waits", func() bool {
-		_, reason, message := condition(t, cluster, ruleSets, namespace, "each", "Ready")
+		_, reason, message := condition(t, cluster(t), ruleSets, namespace, "each", "Ready")
 		return reason == "Syncing" && strings.Contains(message, "under way")
 	})
 	close(slow)
-	apply(t, cluster, namespace, strings.Replace(aParent, "name: a", "name: b", 1))
+	apply(t, cluster(t), namespace, strings.Replace(aParent, "name: a", "name: b", 1))
 	children := func() []string {
-		list, err := client(t, cluster).Resource(configmaps).Namespace(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "child"})
+		list, err := client(t, cluster(t)).Resource(configmaps).Namespace(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "child"})
 		if err != nil {
 			t.Fatal(err)
 		}

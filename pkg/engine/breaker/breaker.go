@@ -3,7 +3,6 @@ package breaker
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
@@ -21,8 +20,16 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// reasonQuarantined is of the Event that tells of a rule in quarantine.
-const reasonQuarantined = "Quarantined"
+const (
+	// Attempts are so many failures that the last of them opens the circuit.
+	Attempts = 8
+	// Respite is how long a rule in quarantine waits for its first retry at most; for one of the last it waits for
+	// LastRetry. It is also how long after an attempt a change of the inputs is followed by the next one, at least: an
+	// object that changes all the time would have it fail all the time.
+	Respite = 10 * time.Second
+	// LastRetry is how long it waits at most in the end.
+	LastRetry = 5 * time.Minute
+)
 
 // Breaker has the circuits of the rules of one engine that fail. It implements [guard.Guard], and is safe for concurrent
 // use.
@@ -30,154 +37,190 @@ type Breaker struct {
 	clock  clock.PassiveClock
 	log    *slog.Logger
 	seed   maphash.Seed
-	spread Spread
+	jitter func(bound time.Duration) time.Duration
 
 	mu       sync.Mutex
-	circuits map[guard.Key]map[plan.Rule]*circuit // guarded by mu
-	counts   map[plan.Rule]int                    // of circuits that are open; guarded by mu
+	circuits map[guard.Key]map[plan.Rule]*Circuit // guarded by mu
 }
 
-// New returns a breaker in which nothing fails.
-func New(clock clock.PassiveClock, log *slog.Logger, spread Spread) *Breaker {
-	return &Breaker{
-		clock: clock, log: log, seed: maphash.MakeSeed(), spread: spread,
-		circuits: map[guard.Key]map[plan.Rule]*circuit{}, counts: map[plan.Rule]int{},
-	}
+// Circuit is that of a rule that fails for an object. While it is open, the rule is tried again slowly, and sooner when
+// there is a change of the object, of what the rule reads of others, or of the rules.
+type Circuit struct {
+	Key      guard.Key
+	Rule     plan.Rule // zero where the object could not be looked at by any
+	Err      error     // of the last attempt
+	Since    time.Time // of the first failure
+	Attempts int       // that failed since
+	// Next is when it is tried again at the latest. It is zero for a rule that cannot be evaluated, as it does not get
+	// better with time, and where somebody else says when, before it is tried slowly.
+	Next time.Time
+	Open bool // it has failed again since it was slowed
+
+	slowed bool      // the rule is tried ever more slowly
+	slow   int       // how often it was tried since it was slowed, or since there was a change
+	last   time.Time // of the attempts
+	saw    inputs    // of the last attempt
+}
+
+// inputs stand for what an attempt was decided by: the objects that were read, in whatever order, and the rules. They are
+// comparable: the same is the same, and but for a chance that need not be reckoned with, nothing else is. The zero value is
+// of an attempt in which nothing was looked at.
+type inputs struct {
+	objects uint64
+	rules   *guard.Rules
+}
+
+// New returns a breaker in which nothing fails. What begins to fail together is not to be tried again together: jitter says by
+// how much a retry comes sooner, up to a bound. It is called by all workers at the same time, and must not call the breaker.
+func New(clock clock.PassiveClock, log *slog.Logger, jitter func(bound time.Duration) time.Duration) *Breaker {
+	return &Breaker{clock: clock, log: log, seed: maphash.MakeSeed(), jitter: jitter, circuits: map[guard.Key]map[plan.Rule]*Circuit{}}
 }
 
 // Begin implements [guard.Guard]: an object that could not be looked at rests.
-func (b *Breaker) Begin(a *guard.Attempt) (guard.Check, time.Time) {
-	return &check{breaker: b, attempt: a}, b.Rests(a.Key)
+func (b *Breaker) Begin(a *guard.Attempt) (check guard.Check, rests time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	check = &attempt{breaker: b, Attempt: a, failing: len(b.circuits[a.Key]) > 0}
+	if c := b.circuits[a.Key][plan.Rule{}]; c != nil {
+		rests = c.Next
+		if soon := c.last.Add(Respite); c.slowed && soon.Before(rests) {
+			rests = soon // Whoever asks may know of a change.
+		}
+		if !b.clock.Now().Before(rests) {
+			rests = time.Time{}
+		}
+	}
+	return check, rests
 }
 
-// Forget implements [guard.Forgetter].
-func (b *Breaker) Forget(key guard.Key) { b.release(key, func(plan.Rule) bool { return true }) }
-
-// check is one attempt.
-type check struct {
+// attempt is the part of the breaker in one attempt.
+type attempt struct {
 	guard.Pass
+	*guard.Attempt
 	breaker *Breaker
-	attempt *guard.Attempt
+	failing bool // a rule failed for the object before
 }
 
-// Admit implements [guard.Check]: a rule does not fail again too soon. [Breaker.Next] says when it is tried again.
-func (c *check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
-	if !c.breaker.Has(c.attempt.Key) {
+// Admit implements [guard.Check]: a rule does not fail again too soon. What it saw is compared with what its last attempt
+// saw, so that it is tried sooner after a change.
+func (a *attempt) Admit(_ context.Context, o plan.Operation) *guard.Delay {
+	if !a.failing {
 		return nil
 	}
-	saw := c.saw(nil)
+	saw, b := a.saw(nil), a.breaker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.clock.Now()
 	for _, rule := range o.Rules {
-		if held, err := c.breaker.Holds(c.attempt.Key, rule, saw); held {
-			return &guard.Delay{Err: err}
+		c := b.circuits[a.Key][rule]
+		if c == nil {
+			continue
+		}
+		if soon := c.last.Add(Respite); c.slowed && saw != c.saw && soon.Before(c.Next) {
+			c.Next = soon
+			if !now.Before(soon) {
+				c.slow = 0
+			}
+		}
+		if now.Before(c.Next) {
+			return &guard.Delay{Err: c.Err} // Finish says until when.
 		}
 	}
 	return nil
 }
 
-// Finish implements [guard.Check]: circuits of rules that failed may open, those of rules that came to an end close.
-func (c *check) Finish(out *guard.Outcome) {
-	a, tried := c.attempt, out.Tried()
-	switch {
-	case a.Settling: // It gives up instead.
-	case a.CarriedOut:
-		c.finishRules(out, append(unevaluated(a.Plan.Decisions), tried...))
-	case !out.Looked:
-		c.finishObject(out, tried)
-	}
-	if out.State == guard.Settled {
-		out.PutOff(c.breaker.Next(a.Key))
-	}
-}
-
-func (c *check) finishRules(out *guard.Outcome, failures []guard.Failure) {
-	a, b := c.attempt, c.breaker
-	if len(failures) == 0 && !b.Has(a.Key) {
-		return
-	}
-	saw := c.saw(a.Left)
-	if len(a.Left) > 0 {
-		b.Echo(a.Key, c.saw(nil), saw)
-	}
-	for _, f := range failures {
-		if out.Split && len(f.Rules) > 1 {
-			continue // It is not known yet whose fault it is.
-		}
-		for _, rule := range f.Rules {
-			if b.Fail(a.Key, rule, f, saw) && !f.Futile && !f.Told {
-				c.tell(rule, f.Err)
-				a.Warn(rule, reasonQuarantined, fmt.Sprintf("rule %s keeps failing%s and is tried again slowly; the log says why", rule, kindOf(f.Err)))
-			}
-		}
-	}
-	stays := map[plan.Rule]bool{}
-	for _, f := range out.Failures {
-		for _, rule := range f.Rules {
-			stays[rule] = true
-		}
-	}
-	for _, decision := range a.Plan.Decisions {
-		if !a.Concluded(decision) {
-			stays[decision.Rule] = true
-		}
-	}
-	b.release(a.Key, func(rule plan.Rule) bool { return !stays[rule] })
-	// Nothing is to be tried again but what is tried slowly. What was written besides has still to be seen.
-	slowed := func(rule plan.Rule) bool { return b.Slows(a.Key, rule) }
-	soon := func(f guard.Failure) bool {
-		return f.Passes || slices.ContainsFunc(f.Rules, func(rule plan.Rule) bool { return !slowed(rule) })
-	}
-	if out.State == guard.Retry && !out.Wrote && !out.Split && !slices.ContainsFunc(failures, soon) {
-		out.State = guard.Settled
-	}
-}
-
-// finishObject is for an attempt in which no rule was asked: it stands for all of them.
-func (c *check) finishObject(out *guard.Outcome, failures []guard.Failure) {
-	key, slowed := c.attempt.Key, false
-	for _, f := range failures {
-		if c.breaker.Fail(key, plan.Rule{}, f, Inputs{}) {
-			c.tell(plan.Rule{}, f.Err)
-		}
-		slowed = c.breaker.Slows(key, plan.Rule{}) && !f.Passes
-	}
-	if slowed && !out.Wrote {
-		out.State = guard.Settled
-	}
-}
-
 // saw is what the attempt was decided by, with the versions that it has left of what it wrote itself.
-func (c *check) saw(left map[types.UID]string) Inputs {
-	read := slices.Clone(c.attempt.Read())
-	for i := range read {
-		if version, changed := left[read[i].UID]; changed {
-			read[i].Version = version
+func (a *attempt) saw(left map[types.UID]string) inputs {
+	out := inputs{rules: a.Rules}
+	for _, object := range a.Read() {
+		if version, changed := left[object.UID]; changed {
+			object.Version = version
 		}
-	}
-	return c.breaker.Inputs(read, c.attempt.Rules)
-}
-
-// unevaluated are the rules that cannot be evaluated. They are functions of what they read, so that is what has to change.
-// They are told of as decisions are: a rule that is wrong may fail for all objects at once, and an Event of each would be
-// too much.
-func unevaluated(decisions []plan.Decision) []guard.Failure {
-	var out []guard.Failure
-	for _, d := range decisions {
-		if d.Outcome == plan.Failed {
-			err := cmp.Or(d.Err, errors.New(d.Reason))
-			out = append(out, guard.Failure{Rules: []plan.Rule{d.Rule}, Err: err, Hopeless: true, Futile: true})
-		}
+		out.objects += maphash.Comparable(a.breaker.seed, object)
 	}
 	return out
 }
 
-func (c *check) tell(rule plan.Rule, err error) {
-	c.attempt.Key.Log(c.breaker.log).Warn("keeps failing and is in quarantine", "rule", nameOf(rule), "err", err)
+// Finish implements [guard.Check]: circuits of rules that failed may open, those of rules that came to an end close. Who
+// settles gives up instead.
+func (a *attempt) Finish(out *guard.Outcome) {
+	failures := slices.DeleteFunc(slices.Clone(out.Failures), func(f guard.Failure) bool {
+		return f.Cause == guard.Decided || f.Cause == guard.Delayed || out.Looked && !a.CarriedOut
+	})
+	if a.Settling || len(failures) == 0 && !a.failing {
+		return
+	}
+	var before, saw inputs
+	if a.CarriedOut {
+		before, saw = a.saw(nil), a.saw(a.Left)
+	}
+	b := a.breaker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.circuits[a.Key] {
+		if c.saw == before {
+			c.saw = saw // What the engine has written itself is no change.
+		}
+	}
+	a.note(failures, saw, out)
+	soon := func(f guard.Failure) bool {
+		return f.Cause == guard.Passing || slices.ContainsFunc(f.Rules, func(rule plan.Rule) bool {
+			c := b.circuits[a.Key][rule]
+			return c == nil || !c.slowed
+		})
+	}
+	// Nothing is to be tried again but what is tried slowly. What was written besides has still to be seen.
+	if out.State == guard.Retry && !out.Wrote && !out.Split && len(failures) > 0 && !slices.ContainsFunc(failures, soon) {
+		out.State = guard.Settled
+	}
+	if out.State == guard.Settled {
+		b.putOff(a.Key, out)
+	}
 }
 
-func (b *Breaker) release(key guard.Key, done func(plan.Rule) bool) {
-	for _, rule := range b.Release(key, done) {
-		key.Log(b.log).Info("out of quarantine", "rule", nameOf(rule))
+// note notes the failures, tells of the circuits that this opens, and closes those of rules that have come to an end.
+func (a *attempt) note(failures []guard.Failure, saw inputs, out *guard.Outcome) {
+	for i := range failures {
+		f := &failures[i]
+		if !a.CarriedOut {
+			f.Rules = []plan.Rule{{}} // No rule was asked, so it stands for all of them.
+		}
+		if out.Split && len(f.Rules) > 1 {
+			continue // It is not known yet whose fault it is.
+		}
+		for _, rule := range f.Rules {
+			if a.breaker.fail(a.Key, rule, *f, saw) && f.Cause != guard.Unevaluated && !f.Told {
+				a.tell(rule, f.Err)
+			}
+		}
 	}
+	if a.CarriedOut {
+		stays := map[plan.Rule]bool{} // They have not come to an end.
+		for _, f := range out.Failures {
+			for _, rule := range f.Rules {
+				stays[rule] = true
+			}
+		}
+		for _, decision := range a.Plan.Decisions {
+			stays[decision.Rule] = stays[decision.Rule] || !a.Concluded(decision)
+		}
+		a.breaker.release(a.Key, stays)
+	}
+}
+
+// tell tells of a circuit that opens. The whole text of an error may name what is none of the business of who reads Events,
+// such as another namespace that the rule has asked about, so an Event has the reason of the API server only.
+func (a *attempt) tell(rule plan.Rule, err error) {
+	a.Key.Log(a.breaker.log).Warn("keeps failing and is in quarantine", "rule", nameOf(rule), "err", err)
+	if !a.CarriedOut {
+		return
+	}
+	kind := ""
+	if reason := apierrors.ReasonForError(err); reason != metav1.StatusReasonUnknown {
+		kind = fmt.Sprintf(" (%s)", reason)
+	}
+	message := fmt.Sprintf("rule %s keeps failing%s and is tried again slowly; the log says why", rule, kind)
+	a.Warnings = append(a.Warnings, guard.Warning{Rule: rule, Reason: "Quarantined", Message: message})
 }
 
 // nameOf is empty for all rules.
@@ -188,28 +231,76 @@ func nameOf(rule plan.Rule) string {
 	return rule.String()
 }
 
-// kindOf says for an Event what kind of an error it is. The whole text may name what is none of the business of who reads
-// Events, such as another namespace that the rule has asked about.
-func kindOf(err error) string {
-	if reason := apierrors.ReasonForError(err); reason != metav1.StatusReasonUnknown {
-		return fmt.Sprintf(" (%s)", reason)
+// fail notes an attempt that failed, and what it was decided by. It reports whether this opens the circuit. The lock is held,
+// as by putOff and release.
+func (b *Breaker) fail(key guard.Key, rule plan.Rule, f guard.Failure, saw inputs) (opens bool) {
+	c, now, passes := b.circuits[key][rule], b.clock.Now(), f.Cause == guard.Passing
+	if c == nil {
+		if passes && f.After == 0 {
+			return false
+		}
+		c = &Circuit{Key: key, Rule: rule, Since: now}
+		if b.circuits[key] == nil {
+			b.circuits[key] = map[plan.Rule]*Circuit{}
+		}
+		b.circuits[key][rule] = c
 	}
-	return ""
+	c.Err, c.last, c.saw = f.Err, now, saw
+	if !passes {
+		c.Attempts++
+	}
+	tooOften := c.Attempts >= Attempts
+	opens = !c.Open && !passes && (c.slowed || f.Cause == guard.Unevaluated || tooOften)
+	c.Open = c.Open || opens
+	c.slowed = c.slowed || tooOften || f.Cause == guard.Hopeless || f.Cause == guard.Unevaluated
+	switch {
+	case f.Cause == guard.Unevaluated, !c.slowed && f.After == 0:
+		c.Next = time.Time{}
+	case !c.slowed, passes:
+		c.Next = now.Add(f.After)
+	default:
+		wait := min(Respite<<min(c.slow, 16), LastRetry)
+		c.slow++
+		c.Next = now.Add(max(wait-b.jitter(wait/2), f.After))
+	}
+	return opens
 }
 
-// Circuit is that of a rule that fails for an object. While it is open, the rule is tried again slowly, and sooner when
-// there is a change of the object, of what the rule reads of others, or of the rules.
-type Circuit struct {
-	Key   guard.Key
-	Rule  plan.Rule // zero where the object could not be looked at by any
-	Err   error     // of the last attempt
-	Since time.Time // of the first failure
-	// Attempts are those that failed since.
-	Attempts int
-	// Next is when it is tried again at the latest. It is zero for a rule that cannot be evaluated, as it does not get
-	// better with time, and where somebody else says when, before the circuit is open.
-	Next time.Time
-	Open bool
+// putOff has the object looked at when the first rule is to be tried again, unless that is after a change.
+func (b *Breaker) putOff(key guard.Key, out *guard.Outcome) {
+	now := b.clock.Now()
+	for _, c := range b.circuits[key] {
+		at := c.Next
+		if !at.IsZero() && at.Before(now) && c.slowed {
+			at = now.Add(LastRetry) // Something else was in the way.
+		}
+		if !at.Before(now) {
+			out.PutOff(at)
+		}
+	}
+}
+
+// release forgets the rules that do not fail any more, all but those that stay.
+func (b *Breaker) release(key guard.Key, stays map[plan.Rule]bool) {
+	for _, rule := range slices.SortedFunc(maps.Keys(b.circuits[key]), compare) {
+		if stays[rule] {
+			continue
+		}
+		if b.circuits[key][rule].Open {
+			key.Log(b.log).Info("out of quarantine", "rule", nameOf(rule))
+		}
+		delete(b.circuits[key], rule)
+	}
+	if len(b.circuits[key]) == 0 {
+		delete(b.circuits, key)
+	}
+}
+
+// Forget implements [guard.Forgetter].
+func (b *Breaker) Forget(key guard.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.release(key, nil)
 }
 
 // Of returns the circuit of a rule, and whether it fails at all.
@@ -217,20 +308,9 @@ func (b *Breaker) Of(key guard.Key, rule plan.Rule) (c Circuit, fails bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if c := b.circuits[key][rule]; c != nil {
-		return c.of(key, rule), true
+		return *c, true
 	}
 	return Circuit{}, false
-}
-
-func (c *circuit) of(key guard.Key, rule plan.Rule) Circuit {
-	return Circuit{Key: key, Rule: rule, Err: c.err, Since: c.since, Attempts: c.attempts, Next: c.next, Open: c.open}
-}
-
-// Has reports whether any rule fails for an object.
-func (b *Breaker) Has(key guard.Key) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.circuits[key]) > 0
 }
 
 // Len counts the objects for which a rule fails, in quarantine or not.
@@ -241,14 +321,13 @@ func (b *Breaker) Len() int {
 }
 
 // List returns the circuits that are open, in the order of the keys, and of the rules.
-func (b *Breaker) List() []Circuit {
+func (b *Breaker) List() (out []Circuit) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var out []Circuit
-	for key, circuits := range b.circuits {
-		for rule, c := range circuits {
-			if c.open {
-				out = append(out, c.of(key, rule))
+	for _, circuits := range b.circuits {
+		for _, c := range circuits {
+			if c.Open {
+				out = append(out, *c)
 			}
 		}
 	}
@@ -258,9 +337,11 @@ func (b *Breaker) List() []Circuit {
 
 // Counts are the objects for which each rule is in quarantine. The zero rule stands for those that could not be looked at.
 func (b *Breaker) Counts() map[plan.Rule]int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return maps.Clone(b.counts)
+	out := map[plan.Rule]int{}
+	for _, c := range b.List() {
+		out[c.Rule]++
+	}
+	return out
 }
 
 func compare(a, b plan.Rule) int {

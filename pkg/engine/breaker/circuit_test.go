@@ -1,19 +1,15 @@
-package breaker_test
+package breaker
 
 import (
 	"fmt"
-	"log/slog"
+	"math/rand/v2"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // TestFail holds when a rule is put in quarantine, and when it is tried again.
@@ -120,17 +116,31 @@ func TestSlower(t *testing.T) {
 	}
 }
 
+// TestForget holds that nothing is remembered of an object that is forgotten, and that its circuits close.
+func TestForget(t *testing.T) {
+	w := newWorld()
+	w.fails(hopeless, 2)
+	w.Fail(named("b"), one, hopeless, "1")
+	w.Forget(named("a"))
+	if w.Has(named("a")) || !w.Has(named("b")) || w.List() != nil {
+		t.Errorf("of a forgotten object is remembered %v", w.List())
+	}
+	if diff := cmp.Diff([]string{one.String()}, w.closed.of["a"]); diff != "" {
+		t.Errorf("out of quarantine (-want +got):\n%s", diff)
+	}
+}
+
 // TestRetriesAreSpread says that a thousand objects that begin to fail together are not
 // tried again together, neither the first time nor later.
 func TestRetriesAreSpread(t *testing.T) {
 	t.Parallel()
 	const objects, parts = 1000, 10
-	w := breaker.New(testingclock.NewFakeClock(start), slog.New(slog.DiscardHandler), breaker.Scatter())
-	for round, most := range []time.Duration{breaker.Respite, 2 * breaker.Respite, 4 * breaker.Respite} {
+	w := worldOf(rand.N[time.Duration])
+	for round, most := range []time.Duration{Respite, 2 * Respite, 4 * Respite} {
 		var counts [parts]int
 		for i := range objects {
 			key := named(fmt.Sprint("object-", i))
-			w.Fail(key, one, hopeless, breaker.Inputs{})
+			w.Fail(key, one, hopeless, "")
 			wait := w.Next(key).Sub(start)
 			if wait < most/2 || wait > most {
 				t.Fatalf("round %d: %v waits %s, want from %s to %s", round, key, wait, most/2, most)
@@ -141,33 +151,6 @@ func TestRetriesAreSpread(t *testing.T) {
 			if n > 2*objects/parts {
 				t.Errorf("round %d: %d of %d objects are tried in part %d of %d", round, n, objects, part, parts)
 			}
-		}
-	}
-}
-
-// TestScatter holds that the spread is the same for the same, and differs with each of what
-// it depends on.
-func TestScatter(t *testing.T) {
-	t.Parallel()
-	spread := breaker.Scatter()
-	for what, of := range map[string]func(i int) float64{
-		"object":  func(i int) float64 { return spread(named(strconv.Itoa(i)), one, 0) },
-		"rule":    func(i int) float64 { return spread(named("a"), plan.Rule{Name: strconv.Itoa(i)}, 0) },
-		"attempt": func(i int) float64 { return spread(named("a"), one, i) },
-		"engine":  func(int) float64 { return breaker.Scatter()(named("a"), one, 0) },
-	} {
-		values := map[float64]bool{}
-		for i := range 10 {
-			value := of(i)
-			if values[value] = true; value < 0 || value > 1 {
-				t.Errorf("%v is not from 0 to 1", value)
-			}
-			if again := of(i); again != value && what != "engine" {
-				t.Errorf("%v, and then %v", value, again)
-			}
-		}
-		if len(values) == 1 {
-			t.Errorf("it is %v for each %s", spread(named("a"), one, 0), what)
 		}
 	}
 }

@@ -1,9 +1,8 @@
-package breaker_test
+package breaker
 
 import (
 	"testing"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 )
 
@@ -32,15 +31,18 @@ func TestInputs(t *testing.T) {
 		"None":     {"Nothing was looked at.", nil, nil, false},
 	}
 	w := newWorld()
-	known := w.Inputs([]guard.Input{a, b}, inEffect)
+	saw := func(objects []guard.Input, rules *guard.Rules) inputs {
+		return (&attempt{Attempt: &guard.Attempt{Rules: rules, Evaluation: guard.Evaluation{Read: func() []guard.Input { return objects }}}, breaker: w.Breaker}).saw(nil)
+	}
+	known := saw([]guard.Input{a, b}, inEffect)
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := w.Inputs(tc.objects, tc.rules) == known; got != tc.same {
+			if got := saw(tc.objects, tc.rules) == known; got != tc.same {
 				t.Errorf("%s the same: %v", tc.reason, got)
 			}
 		})
 	}
-	if w.Inputs(nil, nil) != (breaker.Inputs{}) {
+	if saw(nil, nil) != (inputs{}) {
 		t.Error("the zero value is not that of nothing")
 	}
 }

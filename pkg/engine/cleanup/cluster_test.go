@@ -135,8 +135,8 @@ func (c *cluster) List(_ context.Context, s plan.Selection, visit func(map[strin
 func notFound() error { return apierrors.NewNotFound(widgets.GroupResource(), "") }
 
 // Get implements cleanup.Reader. What is not there is nil, as live.Reader answers.
-func (c *cluster) Get(_ context.Context, of plan.Object) (map[string]any, error) {
-	object := c.objects[of.Namespace+"/"+of.Name]
+func (c *cluster) Get(_ context.Context, _ schema.GroupVersionResource, namespace, name string) (map[string]any, error) {
+	object := c.objects[namespace+"/"+name]
 	switch {
 	case c.getErr != nil:
 		return nil, c.getErr

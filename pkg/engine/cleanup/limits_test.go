@@ -198,7 +198,9 @@ func (s stream) List(_ context.Context, _ plan.Selection, visit func(map[string]
 }
 
 // Get implements cleanup.Reader.
-func (s stream) Get(context.Context, plan.Object) (map[string]any, error) { return nil, nil }
+func (s stream) Get(context.Context, schema.GroupVersionResource, string, string) (map[string]any, error) {
+	return nil, nil
+}
 
 // Served implements cleanup.Reader.
 func (s stream) Served(context.Context, schema.GroupResource) (cleanup.Resource, bool, error) {
@@ -212,4 +214,36 @@ type nobody struct{ t *testing.T }
 func (n nobody) Write(_ context.Context, o plan.Operation) write.Result {
 	n.t.Errorf("%s was sent", o.Type)
 	return write.Result{Class: write.Terminal}
+}
+
+// TestSweepOfADryRun holds that nothing is left where nothing would be, and that what a dry run cannot tell is no failure.
+func TestSweepOfADryRun(t *testing.T) {
+	const held = `name: x, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [HOLD-a]`
+	freed := map[string]any{"kind": "Widget", "metadata": map[string]any{"name": "x", "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+	kept := map[string]any{"kind": "Widget", "metadata": map[string]any{"name": "x"}}
+	tests := map[string]struct {
+		reason string
+		left   plan.Leftover
+		object string
+		answer map[string]any // to the one request
+	}{
+		"Freed":   {"It would be gone.", finalizer, held, freed},
+		"Kept":    {"It would have nothing of the rule any more.", finalizer, `name: x, finalizers: [HOLD-a]`, kept},
+		"Deleted": {"A deletion is all there is to do.", children, `name: x, labels: {LABELS-a}, managedFields: [MADE-a]`, nil},
+		"Unknown": {"An answer of another kind says nothing.", finalizer, held, map[string]any{"kind": "Scale"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, tc.object)
+			requests := 0
+			c.answer = func(plan.Operation) *write.Result {
+				requests++
+				return &write.Result{Class: write.Simulated, Object: tc.answer}
+			}
+			done, err := cleanup.Sweep(t.Context(), c.options(), []plan.Leftover{tc.left})
+			if err != nil || requests != 1 || len(c.objects) != 1 || !slices.Equal(done, []plan.Leftover{tc.left}) {
+				t.Errorf("%s done %v after %d requests, err %v, %d objects", tc.reason, done, requests, err, len(c.objects))
+			}
+		})
+	}
 }

@@ -1,10 +1,12 @@
 package cleanup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,9 +22,8 @@ type Reader interface {
 	// List calls visit for each object of the selection, whole and page by page. It
 	// ends with the first error of visit.
 	List(ctx context.Context, selection plan.Selection, visit func(map[string]any) error) error
-	// Get returns the object of that resource, namespace and name, whatever its uid. It
-	// is nil where there is none, which is no error.
-	Get(ctx context.Context, object plan.Object) (map[string]any, error)
+	// Get returns nil where there is no such object, which is no error.
+	Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error)
 	// Served returns how a resource is served now, and whether it is at all. What
 	// cannot be told for certain, because a part of discovery fails, is an error.
 	Served(ctx context.Context, of schema.GroupResource) (resource Resource, served bool, err error)
@@ -102,29 +103,222 @@ func Sweep(ctx context.Context, o Options, leftovers []plan.Leftover) ([]plan.Le
 	return done, errors.Join(errs...)
 }
 
-// sweep goes through one resource until a pass has found nothing to do, or nothing
-// that it could do.
+// group is the leftovers that one list shows.
+type group struct {
+	gvr       schema.GroupVersionResource // as it is served now
+	namespace string
+	leftovers []plan.Leftover
+}
+
+// groups are in the order of the leftovers.
+func groups(leftovers []plan.Leftover) []*group {
+	var out []*group
+	for _, l := range leftovers {
+		at := slices.IndexFunc(out, func(g *group) bool { return g.gvr == l.GVR && g.namespace == l.Namespace })
+		if at < 0 {
+			out = append(out, &group{gvr: l.GVR, namespace: l.Namespace})
+			at = len(out) - 1
+		}
+		out[at].leftovers = append(out[at].leftovers, l)
+	}
+	return out
+}
+
+// String says which objects are looked at.
+func (g *group) String() string {
+	if g.namespace == "" {
+		return plan.ResourceName(g.gvr) + " in all namespaces"
+	}
+	return plan.ResourceName(g.gvr) + " in namespace " + g.namespace
+}
+
+// sweep goes through one resource until a pass has found nothing to do, or nothing that it could do.
 func (o Options) sweep(ctx context.Context, g *group) ([]plan.Leftover, error) {
+	selection := plan.Selection{Namespace: g.namespace}
+	if !slices.ContainsFunc(g.leftovers, func(l plan.Leftover) bool { return l.Kind != plan.LeftChildren }) {
+		// All children have the label, also those that another set has taken over. Finalizers and fields may be on any object,
+		// whatever the selectors of the rule were.
+		selection.LabelSelector = plan.LabelSet
+	}
 	var p *pass
 	for range maxPasses {
 		p = &pass{Options: o, group: g, open: map[plan.Leftover]bool{}}
-		err := o.Reader.List(ctx, g.selection(), func(object map[string]any) error { return p.visit(ctx, object) })
+		selection.GVR = g.gvr
+		err := o.Reader.List(ctx, selection, func(object map[string]any) error {
+			for _, l := range g.leftovers {
+				if object = p.clean(ctx, l, object); object == nil {
+					break // It is gone, or nothing more is to be sent.
+				}
+			}
+			return p.stopped
+		})
 		switch {
 		case p.stopped != nil:
 			return nil, p.stopped
 		case apierrors.IsNotFound(err):
-			gone, err := g.follow(ctx, o.Reader, err)
-			if gone || err != nil {
-				return g.done(gone), err
+			// Either the resource is served in another version, with the same objects, or none of them can be left.
+			found, served, errServed := o.Reader.Served(ctx, g.gvr.GroupResource())
+			switch {
+			case errServed != nil:
+				return nil, fmt.Errorf("asking how %s is served: %w", g.gvr.GroupResource(), errServed)
+			case !served, g.namespace != "" && !found.Namespaced:
+				return g.leftovers, nil // Rules of a namespace never wrote to what has none.
+			case found.GVR == g.gvr:
+				return nil, fmt.Errorf("cleaning up %s: it is served, but: %w", g, err)
 			}
+			g.gvr = found.GVR
 		case apierrors.IsResourceExpired(err) && p.cleaned > 0:
 			// It took long to write that much. The next pass has less to do.
 		case err != nil:
 			return nil, fmt.Errorf("cleaning up %s: %w", g, err)
 		case p.cleaned == 0:
-			return p.done(), p.failures.join()
+			return p.done()
 		}
 	}
-	return p.done(), errors.Join(p.failures.join(),
-		fmt.Errorf("cleaning up %s: after %d passes there is still something; whoever puts it back must be stopped first", g, maxPasses))
+	return p.done(fmt.Errorf("cleaning up %s: after %d passes there is still something; whoever puts it back must be stopped first", g, maxPasses))
+}
+
+// attempts bounds the requests for one leftover on one object in a pass.
+const attempts = 5
+
+// How long to wait where the API server is overloaded.
+const (
+	shortestWait = time.Second
+	longestWait  = 30 * time.Second
+)
+
+// mostShown bounds the errors that are told of one pass.
+const mostShown = 10
+
+// pass is once through the objects of a group. It keeps nothing of them: they may be very many.
+type pass struct {
+	Options
+	group *group
+	// cleaned counts what was found and is not there any more.
+	cleaned int
+	// open are the leftovers that were found, so that they are not done yet.
+	open map[plan.Leftover]bool
+	// errs are why something is not cleaned up, failed how often that was so.
+	errs   []error
+	failed int
+	// stopped is why nothing more is to be sent.
+	stopped error
+}
+
+// done are the leftovers that were on no object, and why others were.
+func (p *pass) done(errs ...error) ([]plan.Leftover, error) {
+	if more := p.failed - len(p.errs); more > 0 {
+		p.errs = append(p.errs, fmt.Errorf("and %d more", more))
+	}
+	done := slices.DeleteFunc(slices.Clone(p.group.leftovers), func(l plan.Leftover) bool { return p.open[l] })
+	return done, errors.Join(append(p.errs, errs...)...)
+}
+
+func (p *pass) fail(l plan.Leftover, err error) {
+	if p.failed++; len(p.errs) < mostShown {
+		p.errs = append(p.errs, fmt.Errorf("cleaning up %s: %w", l, err))
+	}
+}
+
+// clean takes the leftover from the object, and returns the object as it is then, nil where it is gone or on its way.
+// Nothing of a dry run is stored: the object is then as it was, and the leftover is not looked for again.
+func (p *pass) clean(ctx context.Context, l plan.Leftover, object map[string]any) map[string]any {
+	served, now, wrote := l, object, false
+	served.GVR = p.group.gvr
+	var cause error
+	for sent := 0; ; sent++ {
+		operation := served.CleanUp(now)
+		switch {
+		case operation == nil && !wrote:
+			return object
+		case operation == nil:
+			p.cleaned++
+			return now
+		case sent == attempts:
+			p.open[l] = true
+			cause = cmp.Or(cause, errors.New("it is accepted, and nothing changes"))
+			p.fail(l, fmt.Errorf("giving up on %s after %d requests: %w", operation.Target, attempts, cause))
+			return now
+		}
+		if p.stopped = ctx.Err(); p.stopped != nil {
+			return nil
+		}
+		if err := p.Confirm(ctx, l.Rule); err != nil {
+			p.stopped = fmt.Errorf("cleaning up %s: %w", l, err)
+			return nil
+		}
+		result := p.Writer.Write(ctx, *operation)
+		p.Observe(Report{Leftover: l, Operation: *operation, Result: result})
+		if wrote = result.Class != write.Simulated && result.Class != write.Repeated; !wrote {
+			shown, known := foreseen(*operation, result.Object, now)
+			if !known {
+				return object
+			}
+			if now = shown; now == nil {
+				return nil
+			}
+			continue
+		}
+		p.open[l] = true
+		var over bool
+		if now, over, cause = p.judge(ctx, l, *operation, result, now); over {
+			return now
+		}
+	}
+}
+
+// foreseen is the object as it would be after a request of a dry run, nil where it would be gone or on its way. It is not
+// known where a subresource answers with an object of another kind.
+func foreseen(operation plan.Operation, after, before map[string]any) (shown map[string]any, known bool) {
+	switch {
+	case operation.Type == plan.Delete, after != nil && plan.HasFinalizers(before) && plan.BeingDeleted(after) && !plan.HasFinalizers(after):
+		return nil, true
+	case after == nil, after["kind"] != before["kind"]:
+		return nil, false
+	default:
+		return after, true
+	}
+}
+
+// judge returns the object as it is after a request, nil where it is gone or on its way, and why the request did not do it.
+// It is over where there is nothing more to do in this pass.
+func (p *pass) judge(ctx context.Context, l plan.Leftover, o plan.Operation, result write.Result, before map[string]any) (after map[string]any, over bool, cause error) {
+	cause = result.Err
+	if cause == nil && result.Class.Failed() {
+		cause = fmt.Errorf("writing %s: %s", o.Target, result.Class)
+	}
+	switch result.Class {
+	case write.Written, write.Unchanged:
+		switch {
+		case o.Type == plan.Delete:
+			p.cleaned++
+			return nil, true, nil
+		case o.Subresource == "" && result.Object != nil:
+			return result.Object, false, nil
+		}
+		cause = nil
+	case write.Stale, write.Ambiguous:
+	case write.Overloaded:
+		select {
+		case <-p.Clock.After(min(max(result.RetryAfter, shortestWait), longestWait)):
+		case <-ctx.Done():
+		}
+	case write.Unreachable:
+		p.stopped = cause
+		return nil, true, nil
+	default:
+		p.fail(l, cause)
+		return before, true, nil
+	}
+	found, err := p.Reader.Get(ctx, o.Target.GVR, o.Target.Namespace, o.Target.Name)
+	switch {
+	case err != nil:
+		p.fail(l, errors.Join(cause, fmt.Errorf("reading %s again: %w", o.Target, err)))
+		return before, true, nil
+	case found == nil:
+		p.cleaned++
+		return nil, true, nil
+	default:
+		return found, false, cause
+	}
 }

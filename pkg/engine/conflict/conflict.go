@@ -1,23 +1,26 @@
 package conflict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 const (
-	// Repeats are so many that the next one names the contest, less one.
+	// Repeats is how many repeats may go by. The next one names the conflict.
 	Repeats = 5
-	// Window is how far apart two repeats may be, and how long after the last of them a
-	// rule stays slowed down.
+	// Window is how far apart two repeats may be, and how long after the last of them a rule stays slowed down.
 	Window = 10 * time.Minute
-	// Interval is how often a rule that is slowed down may write to the object: two or
-	// three rules against each other write at most six times a minute in all.
+	// Interval is how often a rule that is slowed down may write to the object: two or three rules against each other write
+	// at most six times a minute in all.
 	Interval = 30 * time.Second
 )
 
@@ -30,17 +33,17 @@ type Kind string
 // The kinds of rivals.
 const (
 	// Itself is the rule: it wants something else each time that it sees what it wrote.
-	Itself Kind = "Itself"
+	Itself Kind = "itself"
 	// Rule is another one of the same identity, or the same for another watched object.
-	Rule Kind = "Rule"
+	Rule Kind = "rule"
 	// OtherIdentity is a rule that is sent as somebody else.
-	OtherIdentity Kind = "OtherIdentity"
+	OtherIdentity Kind = "another identity"
 	// Admission changes the field in the very request.
-	Admission Kind = "Admission"
+	Admission Kind = "admission"
 	// Manager is a field manager that is none of ours.
-	Manager Kind = "Manager"
+	Manager Kind = "manager"
 	// Unknown is somebody who has left no name.
-	Unknown Kind = "Unknown"
+	Unknown Kind = "unknown"
 )
 
 // Rival is who undoes what a rule writes. It is comparable.
@@ -58,90 +61,65 @@ func (r Rival) String() string {
 		return r.Rule.String()
 	case Manager:
 		return r.Manager
-	case Itself:
-		return "itself"
-	case OtherIdentity:
-		return "another identity"
-	case Admission:
-		return "admission"
 	default:
-		return "unknown"
+		return string(r.Kind)
 	}
 }
 
-// Conflict is a rule that is undone again and again in one object. It has no values, but
-// paths and names.
+// Conflict is a rule that is undone again and again in one object. It has paths and names, but no values.
 type Conflict struct {
 	Rule    plan.Rule
 	Watched Object // for which the rule wrote last
 	Target  Object
-	// Paths are the fields, in the order in which they were found; an empty one is the
-	// object as a whole.
-	Paths []plan.Path
-	Rival Rival // the last that was seen
-	Since time.Time
-	// Rounds are the repeats so far.
-	Rounds int
+	// Paths are the fields, in the order in which they were found; an empty one is the object as a whole. They only grow, so
+	// copies may share them.
+	Paths  []plan.Path
+	Rival  Rival // the last that was seen
+	Since  time.Time
+	Rounds int // repeats so far
 	// Next is when the rule may write to the target again.
 	Next time.Time
+
+	last time.Time // of the repeats
+	turn uint64    // of the write that was it
+	held bool      // the rule has had to wait since it wrote last
 }
 
-// shownPaths is how many fields of a contest are told by name.
+// shownPaths is how many fields of a conflict are named.
 const shownPaths = 3
 
-// String says which field of what is contested, and by whom.
+// String says which fields of which object are in conflict, and with whom.
 func (c Conflict) String() string {
-	where := c.Target.String()
-	if fields := c.fields(); fields != "" {
-		where = fields + " of " + where
-	}
-	return where + ": " + c.doing()
-}
-
-func (c Conflict) fields() string {
-	var out []string
+	where, fields := c.Target.String(), []string{}
 	for _, path := range c.Paths {
 		if len(path) > 0 {
-			out = append(out, path.String())
+			fields = append(fields, path.String())
 		}
 	}
-	if more := len(out) - shownPaths; more > 0 {
-		out = append(out[:shownPaths], fmt.Sprintf("%d more", more))
+	if more := len(fields) - shownPaths; more > 0 {
+		fields = append(fields[:shownPaths], fmt.Sprintf("%d more", more))
 	}
-	return strings.Join(out, ", ")
-}
-
-// doing is what the rival does.
-func (c Conflict) doing() string {
-	undoes := "undoes what rule " + c.Rule.String() + " writes"
+	if len(fields) > 0 {
+		where = strings.Join(fields, ", ") + " of " + where
+	}
+	rule, rival := "rule "+c.Rule.String(), "somebody unknown"
 	switch c.Rival.Kind {
 	case Itself:
-		return "rule " + c.Rule.String() + " undoes itself"
+		return where + ": " + rule + " undoes itself"
 	case Rule:
-		return c.rule(undoes)
+		rival = "rule " + c.Rival.Rule.String()
+		if c.Rival.Watched != c.Watched {
+			return fmt.Sprintf("%s: %s for %s undoes what %s writes for %s", where, rival, c.Rival.Watched, rule, c.Watched)
+		}
 	case OtherIdentity:
-		return "a rule of another identity " + undoes
+		rival = "a rule of another identity"
 	case Admission:
-		return "admission " + undoes
+		rival = "admission"
 	case Manager:
-		return fmt.Sprintf("field manager %q %s", c.Rival.Manager, undoes)
+		rival = fmt.Sprintf("field manager %q", c.Rival.Manager)
 	default:
-		return "somebody unknown " + undoes
 	}
-}
-
-// rule says of another object that is watched which one it is.
-func (c Conflict) rule(undoes string) string {
-	by := "rule " + c.Rival.Rule.String()
-	if c.Rival.Watched == c.Watched {
-		return by + " " + undoes
-	}
-	return fmt.Sprintf("%s for %s %s for %s", by, c.Rival.Watched, undoes, c.Watched)
-}
-
-func (c Conflict) clone() Conflict {
-	c.Paths = slices.Clone(c.Paths)
-	return c
+	return where + ": " + rival + " undoes what " + rule + " writes"
 }
 
 // Error is why a rule does not write now: it is slowed down.
@@ -150,4 +128,90 @@ type Error struct{ Conflict Conflict }
 // Error implements [error].
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s; slowed down to one write in %s", e.Conflict, Interval)
+}
+
+// managerOf is who owns a field of an object, as its managedFields say: the one that has written last where there are several.
+// Of the object as a whole it is who was there first, and has made it.
+func managerOf(object map[string]any, path plan.Path) Rival {
+	var found plan.Manager
+	for _, manager := range plan.Managers(object, path) {
+		later := cmp.Compare(manager.Time, found.Time) // RFC 3339 in UTC.
+		if found.Name == "" || later > 0 && len(path) > 0 || later < 0 && len(path) == 0 {
+			found = manager
+		}
+	}
+	switch {
+	case found.Name == "":
+		return Rival{Kind: Unknown}
+	case found.Name == plan.FieldManager || strings.HasPrefix(found.Name, plan.FieldManager+"/"):
+		// Rules of one identity are known by what they write; others have the same name.
+		return Rival{Kind: OtherIdentity}
+	default:
+		return Rival{Kind: Manager, Manager: found.Name}
+	}
+}
+
+// written is one request that changed an object.
+type written struct {
+	watched    Object // for which the rules were evaluated
+	watchedUID types.UID
+	target     Object
+	uid        types.UID // of the target; as it came back where it was made
+	// found is the resourceVersion that was written to, and left the one that came back. Either is empty where there is none,
+	// or it is not known.
+	found, left string
+	fields      []field
+	basis       *basis
+	// live is the target as it was read live just before, nil where it was not. It has all of its managedFields.
+	live map[string]any
+}
+
+// field is what a rule wrote to one field.
+type field struct {
+	rule  plan.Rule
+	path  plan.Path
+	shown plan.Path // the path as it may be told
+	// before is the value that was found, after the one that was sent, and answered the one that came back.
+	before, after, answered any
+}
+
+// What stands for the value of an object as a whole.
+const (
+	absent  = "absent"
+	present = "present"
+	foreign = "owned by others"
+	owned   = "owned"
+)
+
+// fieldsOf are what was written, with the paths as they may be told.
+func fieldsOf(o guard.Operation, result write.Result) []field {
+	var out []field
+	if len(o.Changes) == 0 || o.Target.UID == "" {
+		before, after := foreign, owned
+		switch {
+		case o.Type == plan.Delete:
+			before, after = present, absent
+		case o.Type == plan.Create, o.Target.UID == "":
+			before, after = absent, present
+		}
+		for _, rule := range o.Rules {
+			out = append(out, field{rule: rule, before: before, after: after, answered: after})
+		}
+		return out
+	}
+	// Some subresources answer with an object of another kind.
+	readable := result.Object != nil && (o.Subresource == "" || result.Object["kind"] == o.Predicted["kind"])
+	for i, change := range o.Changes {
+		answered := change.After
+		if readable {
+			answered, _ = plan.Lookup(result.Object, change.Path)
+		}
+		same := func(f field) bool { return f.rule == change.Rule && slices.Equal(f.path, change.Path) }
+		if at := slices.IndexFunc(out, same); at >= 0 { // It is as it was found first and left last.
+			out[at].after, out[at].answered = change.After, answered
+			continue
+		}
+		out = append(out, field{change.Rule, change.Path, o.Told.Changes[i].Path, change.Before, change.After, answered})
+	}
+	return out
 }

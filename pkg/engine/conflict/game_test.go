@@ -1,14 +1,19 @@
 package conflict
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"strconv"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -28,11 +33,11 @@ func rule(name string) plan.Rule {
 
 // game is an API server with a few objects, rules that write to them, and others.
 type game struct {
-	t       *testing.T
-	clock   *testingclock.FakeClock
-	tracker *Tracker
-	version int
-	objects map[Object]*piece
+	t         *testing.T
+	clock     *testingclock.FakeClock
+	conflicts *Guard
+	version   int
+	objects   map[Object]*piece
 	// admission changes what a rule sends; default: not at all.
 	admission func(sent any) any
 	named     []Conflict
@@ -46,10 +51,14 @@ type piece struct {
 	values  map[string]any
 }
 
+func newGuard(clock clock.PassiveClock) *Guard {
+	return New(clock, nil, func([]Object) {}, slog.New(slog.DiscardHandler))
+}
+
 func newGame(t *testing.T) *game {
 	t.Helper()
 	clock := testingclock.NewFakeClock(start)
-	g := &game{t: t, clock: clock, tracker: NewTracker(clock), objects: map[Object]*piece{}}
+	g := &game{t: t, clock: clock, conflicts: newGuard(clock), objects: map[Object]*piece{}}
 	g.make(target)
 	g.make(source)
 	return g
@@ -97,14 +106,14 @@ func (m move) defaults() move {
 	return m
 }
 
-func (g *game) basis(m move) Basis {
-	var read []Input
+func (g *game) basis(m move) *basis {
+	out := &basis{due: m.due, until: m.until}
 	for _, o := range append([]Object{m.watched}, m.reads...) {
 		if known := g.objects[o]; known != nil {
-			read = append(read, Input{Object: o, UID: known.uid, Version: known.version})
+			out.read = append(out.read, guard.Input{Object: o, UID: known.uid, Version: known.version})
 		}
 	}
-	return g.tracker.Basis(read, m.due, m.until)
+	return out
 }
 
 // write is by a rule, of a value.
@@ -113,40 +122,40 @@ func (g *game) write(m move, value any) {
 	m = m.defaults()
 	of := g.objects[m.target]
 	w := g.begun(m)
-	w.UID, w.Found = of.uid, of.version
+	w.uid, w.found = of.uid, of.version
 	stored := value
 	if g.admission != nil {
 		stored = g.admission(value)
 	}
-	w.Fields = []Field{{
-		Rule: rule(m.rule), Path: m.path, Shown: m.path,
-		Before: of.values[m.path.String()], After: value, Answered: stored,
+	w.fields = []field{{
+		rule: rule(m.rule), path: m.path, shown: m.path,
+		before: of.values[m.path.String()], after: value, answered: stored,
 	}}
 	of.values[m.path.String()], of.version = stored, g.next()
-	w.Left = of.version
+	w.left = of.version
 	g.record(w)
 }
 
-func (g *game) begun(m move) Write {
-	w := Write{Watched: m.watched, Target: m.target, Basis: g.basis(m), Live: m.live}
+func (g *game) begun(m move) written {
+	w := written{watched: m.watched, target: m.target, basis: g.basis(m), live: m.live}
 	if watched := g.objects[m.watched]; watched != nil {
-		w.WatchedUID = watched.uid
+		w.watchedUID = watched.uid
 	}
 	return w
 }
 
-func (g *game) record(w Write) {
+func (g *game) record(w written) {
 	g.writes++
-	g.tracker.Begin(w.Target)
-	g.tracker.Record(w)
-	g.named = append(g.named, g.tracker.News(w.Watched)...)
+	g.conflicts.begin(w.target)
+	g.conflicts.answer(w.target, &w)
+	g.named = append(g.named, g.conflicts.untold(w.watched)...)
 }
 
 // deletes is by a rule.
 func (g *game) deletes(m move) {
 	m = m.defaults()
 	w := g.begun(m)
-	w.UID, w.Found, w.Fields = g.objects[m.target].uid, g.objects[m.target].version, []Field{Deleting(rule(m.rule))}
+	w.uid, w.found, w.fields = g.objects[m.target].uid, g.objects[m.target].version, []field{deleting(rule(m.rule))}
 	delete(g.objects, m.target)
 	g.record(w)
 }
@@ -156,9 +165,34 @@ func (g *game) makes(m move) {
 	m = m.defaults()
 	w := g.begun(m)
 	g.make(m.target)
-	w.UID, w.Left, w.Fields = g.objects[m.target].uid, g.objects[m.target].version, []Field{Making(rule(m.rule))}
+	w.uid, w.left, w.fields = g.objects[m.target].uid, g.objects[m.target].version, []field{{rule: rule(m.rule), before: absent, after: present, answered: present}}
 	g.record(w)
 }
+
+func deleting(rule plan.Rule) field {
+	return field{rule: rule, before: present, after: absent, answered: absent}
+}
+
+// held is the conflict for which a rule has to wait, and whether there is one.
+func held(conflicts *Guard, rule plan.Rule, target Object) (Conflict, bool) {
+	begun, _ := conflicts.Begin(&guard.Attempt{})
+	delay := begun.Admit(context.Background(), plan.Operation{Rules: []plan.Rule{rule}, Target: objectOf(target)})
+	if delay == nil {
+		return Conflict{}, false
+	}
+	slowed, is := errors.AsType[*Error](delay.Err)
+	return slowed.Conflict, is && delay.Until.Equal(slowed.Conflict.Next)
+}
+
+func (g *game) held(rule plan.Rule, target Object) (Conflict, bool) {
+	return held(g.conflicts, rule, target)
+}
+
+func objectOf(o Object) plan.Object {
+	return plan.Object{GVR: o.Resource.WithVersion("v1"), Namespace: o.Namespace, Name: o.Name}
+}
+
+func keyOf(o Object) guard.Key { return guard.KeyOf(objectOf(o)) }
 
 // pass lets time go by.
 func (g *game) pass(d time.Duration) { g.clock.Step(d) }

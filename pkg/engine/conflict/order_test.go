@@ -3,10 +3,11 @@ package conflict
 import (
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 )
 
 // TestOrder holds that answers which come in another order than the writes were carried out
@@ -23,34 +24,34 @@ func TestOrder(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			tracker := NewTracker(testingclock.NewFakeClock(start))
+			conflicts := newGuard(testingclock.NewFakeClock(start))
 			version := 1
-			write := func(name string, watched Object, before, after int) Write {
-				w := Write{
-					Watched: watched, Target: target, UID: "u", Found: strconv.Itoa(version), Left: strconv.Itoa(version + 1),
-					Fields: []Field{{Rule: rule(name), Path: replicas, Shown: replicas, Before: before, After: after, Answered: after}},
-					Basis:  tracker.Basis([]Input{{Object: target, UID: "u", Version: strconv.Itoa(version)}, {Object: watched, UID: "w", Version: "1"}}, false, time.Time{}),
+			write := func(name string, watched Object, before, after int) written {
+				w := written{
+					watched: watched, target: target, uid: "u", found: strconv.Itoa(version), left: strconv.Itoa(version + 1),
+					fields: []field{{rule: rule(name), path: replicas, shown: replicas, before: before, after: after, answered: after}},
+					basis:  &basis{read: []guard.Input{{Object: target, UID: "u", Version: strconv.Itoa(version)}, {Object: watched, UID: "w", Version: "1"}}},
 				}
 				version++
 				return w
 			}
 			var got []Conflict
 			for i := range rounds {
-				tracker.Begin(target)
+				conflicts.begin(target)
 				first := write("a", named("w"), 2, 1)
 				if !tc.swapped(i) {
-					tracker.Record(first)
+					conflicts.answer(target, &first)
 				}
-				tracker.Begin(target)
+				conflicts.begin(target)
 				second := write("b", source, 1, 2)
-				for _, watched := range tracker.Record(second) {
-					got = append(got, tracker.News(watched)...)
+				for _, watched := range conflicts.answer(target, &second) {
+					got = append(got, conflicts.untold(watched)...)
 				}
 				if tc.swapped(i) {
-					tracker.Record(first)
+					conflicts.answer(target, &first)
 				}
-				got = append(got, tracker.News(named("w"))...)
-				got = append(got, tracker.News(source)...)
+				got = append(got, conflicts.untold(named("w"))...)
+				got = append(got, conflicts.untold(source)...)
 			}
 			if len(got) != 2 || got[0].Rival.Kind != Rule || got[1].Rival.Kind != Rule {
 				t.Errorf("%s named %v", tc.reason, told(got))
@@ -64,11 +65,11 @@ func TestOrder(t *testing.T) {
 func TestUnderWay(t *testing.T) {
 	g := newGame(t)
 	for i := range rounds {
-		g.tracker.Begin(target)
+		g.conflicts.begin(target)
 		g.edit(target, replicas, 0)
 		g.write(move{rule: "a"}, 1)
-		for _, watched := range g.tracker.End(target) {
-			g.named = append(g.named, g.tracker.News(watched)...)
+		for _, watched := range g.conflicts.answer(target, nil) {
+			g.named = append(g.named, g.conflicts.untold(watched)...)
 		}
 		if named := len(g.named) > 0; named != (i >= Repeats) {
 			t.Errorf("named %v after %d writes", named, i+1)

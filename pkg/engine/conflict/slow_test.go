@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // fight has a script undo the rule a until that is named.
@@ -44,7 +45,7 @@ func TestHeld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := fight(t)
 			g.pass(tc.after)
-			got, held := g.tracker.Held(rule(tc.rule), tc.target)
+			got, held := g.held(rule(tc.rule), tc.target)
 			if held != (tc.want > 0) || held && !got.Next.Equal(start.Add(tc.want)) {
 				t.Errorf("%s got %v, until %s", tc.reason, held, got.Next)
 			}
@@ -58,7 +59,7 @@ func TestSlowness(t *testing.T) {
 	begun := g.writes
 	for range 3600 {
 		g.pass(time.Second)
-		if _, held := g.tracker.Held(rule("a"), target); !held {
+		if _, held := g.held(rule("a"), target); !held {
 			g.edit(target, replicas, 0)
 			g.write(move{rule: "a"}, 1)
 		}
@@ -69,7 +70,7 @@ func TestSlowness(t *testing.T) {
 	if len(g.named) != 1 {
 		t.Errorf("told %d times", len(g.named))
 	}
-	got := g.tracker.Conflicts()
+	got := g.conflicts.Conflicts()
 	if len(got) != 1 || got[0].Rounds != Repeats+120 || !got[0].Since.Equal(start) {
 		t.Errorf("got %+v", got)
 	}
@@ -115,7 +116,7 @@ func TestEnd(t *testing.T) {
 		"Impatient": {
 			reason: "But it is where the rule had to wait for it: it wants to go on as before, whatever else there is.", want: true,
 			then: func(g *game) {
-				g.tracker.Held(rule("a"), target)
+				g.held(rule("a"), target)
 				g.pass(Window)
 				g.edit(target, noise, 0)
 				g.write(move{rule: "a"}, 2)
@@ -125,7 +126,7 @@ func TestEnd(t *testing.T) {
 		"PatientAgain": {
 			reason: "Once it has not had to wait, that is over.",
 			then: func(g *game) {
-				g.tracker.Held(rule("a"), target)
+				g.held(rule("a"), target)
 				g.edit(target, replicas, 0)
 				g.write(move{rule: "a"}, 1)
 				g.pass(Window)
@@ -137,7 +138,7 @@ func TestEnd(t *testing.T) {
 		"ImpatientElsewhere": {
 			reason: "If it is there that it waited.",
 			then: func(g *game) {
-				g.tracker.Held(rule("a"), target)
+				g.held(rule("a"), target)
 				g.pass(Window)
 				g.edit(target, noise, 0)
 				g.write(move{rule: "a", path: plan.Path{"spec", "other"}}, 2)
@@ -149,10 +150,10 @@ func TestEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := fight(t)
 			tc.then(g)
-			if got := len(g.tracker.Conflicts()) > 0; got != tc.want {
+			if got := len(g.conflicts.Conflicts()) > 0; got != tc.want {
 				t.Errorf("%s goes on: %v", tc.reason, got)
 			}
-			if _, got := g.tracker.Of(rule("a"), target); got != tc.want {
+			if got := g.conflicts.conflict(rule("a"), target) != nil; got != tc.want {
 				t.Errorf("%s is known: %v", tc.reason, got)
 			}
 			if len(g.named) != 1 {
@@ -170,8 +171,8 @@ func TestNamedAgain(t *testing.T) {
 		g.edit(target, replicas, 0)
 		g.write(move{rule: "a"}, 1)
 	}
-	if len(g.named) != 2 || len(g.tracker.Conflicts()) != 1 {
-		t.Errorf("named %d times, contests %v", len(g.named), g.tracker.Conflicts())
+	if len(g.named) != 2 || len(g.conflicts.Conflicts()) != 1 {
+		t.Errorf("named %d times, contests %v", len(g.named), g.conflicts.Conflicts())
 	}
 }
 
@@ -183,7 +184,7 @@ func TestFields(t *testing.T) {
 		g.edit(target, path, 0)
 		g.write(move{rule: "a", path: path}, 1)
 	}
-	got := g.tracker.Conflicts()
+	got := g.conflicts.Conflicts()
 	if len(got) != 1 || len(g.named) != 1 {
 		t.Fatalf("named %v, contests %v", told(g.named), told(got))
 	}
@@ -200,15 +201,15 @@ func TestRounds(t *testing.T) {
 	for range 10 {
 		g.edit(target, replicas, 0)
 		w := g.begun(move{rule: "a"}.defaults())
-		w.UID, w.Found = g.objects[target].uid, g.objects[target].version
+		w.uid, w.found = g.objects[target].uid, g.objects[target].version
 		for _, path := range []plan.Path{replicas, other} {
-			w.Fields = append(w.Fields, Field{Rule: rule("a"), Path: path, Shown: path, Before: 0, After: 1, Answered: 1})
+			w.fields = append(w.fields, field{rule: rule("a"), path: path, shown: path, before: 0, after: 1, answered: 1})
 		}
 		g.objects[target].version = g.next()
-		w.Left = g.objects[target].version
+		w.left = g.objects[target].version
 		g.record(w)
 	}
-	got := g.tracker.Conflicts()
+	got := g.conflicts.Conflicts()
 	if len(got) != 1 || got[0].Rounds != 9 || len(got[0].Paths) != 2 {
 		t.Errorf("got %+v", got)
 	}
@@ -224,22 +225,22 @@ func TestForget(t *testing.T) {
 	}{
 		"Rule": {
 			reason: "A rule that is gone, or has changed, begins anew.",
-			do:     func(g *game) { g.tracker.Forget(func(r plan.Rule) bool { return r == rule("a") }) },
+			do:     func(g *game) { g.conflicts.Follow([]*rules.Rule{{ID: rule("a")}}) },
 			again:  Repeats + 1,
 		},
 		"OtherRule": {
 			reason: "Others do not matter.",
-			do:     func(g *game) { g.tracker.Forget(func(r plan.Rule) bool { return r != rule("a") }) },
+			do:     func(g *game) { g.conflicts.Follow([]*rules.Rule{{ID: rule("b")}, {ID: rule("c")}}) },
 			want:   1,
 		},
-		"Object":      {reason: "Nothing is contested in an object that is gone.", do: func(g *game) { g.tracker.Gone(target) }, again: 1},
-		"OtherObject": {reason: "Others do not matter.", do: func(g *game) { g.tracker.Gone(source) }, want: 1},
+		"Object":      {reason: "Nothing is contested in an object that is gone.", do: func(g *game) { g.conflicts.Forget(keyOf(target)) }, again: 1},
+		"OtherObject": {reason: "Others do not matter.", do: func(g *game) { g.conflicts.Forget(keyOf(source)) }, want: 1},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := fight(t)
 			tc.do(g)
-			if n := len(g.tracker.Conflicts()); n != tc.want {
+			if n := len(g.conflicts.Conflicts()); n != tc.want {
 				t.Errorf("%s %d contests", tc.reason, n)
 			}
 			n := 0
@@ -261,7 +262,7 @@ func TestForgetRival(t *testing.T) {
 		g.write(move{rule: "a"}, 1)
 		g.write(move{rule: "b"}, 2)
 	}
-	g.tracker.Forget(func(r plan.Rule) bool { return r == rule("b") })
+	g.conflicts.Follow([]*rules.Rule{{ID: rule("b")}})
 	for range rounds {
 		g.write(move{rule: "a"}, 1)
 		g.edit(target, replicas, 2)
@@ -277,18 +278,18 @@ func TestGoneAsAWhole(t *testing.T) {
 	g := newGame(t)
 	for range rounds {
 		g.deletes(move{rule: "a"})
-		g.tracker.Gone(target)
+		g.conflicts.Forget(keyOf(target))
 		g.make(target)
 	}
-	if len(g.named) != 1 || len(g.tracker.Conflicts()) != 1 {
-		t.Errorf("named %v, contests %v", told(g.named), told(g.tracker.Conflicts()))
+	if len(g.named) != 1 || len(g.conflicts.Conflicts()) != 1 {
+		t.Errorf("named %v, contests %v", told(g.named), told(g.conflicts.Conflicts()))
 	}
 }
 
 // TestError holds that an error says what there is to know, and can be told from others.
 func TestError(t *testing.T) {
 	g := fight(t)
-	c, _ := g.tracker.Held(rule("a"), target)
+	c, _ := g.held(rule("a"), target)
 	err := fmt.Errorf("writing: %w", &Error{c})
 	found, is := errors.AsType[*Error](err)
 	if !is || found.Conflict.Rule != rule("a") {
@@ -304,11 +305,11 @@ func TestError(t *testing.T) {
 func TestSuspects(t *testing.T) {
 	g := newGame(t)
 	for i := range rounds {
-		suspects := g.tracker.Suspects(rule("a"), target)
+		suspects := g.conflicts.suspects([]plan.Rule{rule("a")}, target)
 		if want := i >= Repeats; suspects != want {
 			t.Errorf("before write %d: %v", i+1, suspects)
 		}
-		if g.tracker.Suspects(rule("b"), target) || g.tracker.Suspects(rule("a"), source) {
+		if g.conflicts.suspects([]plan.Rule{rule("b")}, target) || g.conflicts.suspects([]plan.Rule{rule("a")}, source) {
 			t.Error("others are suspected")
 		}
 		g.edit(target, replicas, 0)
@@ -330,7 +331,7 @@ func TestRivalsChange(t *testing.T) {
 	} {
 		g.edit(target, replicas, 0)
 		g.write(move{rule: "a", live: step.live}, 1)
-		if got := g.tracker.Conflicts()[0].Rival; got != step.want {
+		if got := g.conflicts.Conflicts()[0].Rival; got != step.want {
 			t.Errorf("want %+v, got %+v", step.want, got)
 		}
 	}

@@ -7,10 +7,13 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -58,24 +61,29 @@ type rememberingWriter struct {
 // Write implements [cleanup.Writer].
 func (w rememberingWriter) Write(ctx context.Context, operation plan.Operation) write.Result {
 	result := w.Writer.Write(ctx, operation)
-	if result.Class == write.Simulated && operation.Target.UID != "" && !w.dryRun.remember(operation) {
-		result.Class = write.Repeated
+	if result.Class == write.Simulated && operation.Target.UID != "" {
+		news, caches := w.dryRun.remember(operation)
+		if !news {
+			result.Class = write.Repeated
+		}
+		for _, each := range caches {
+			each.tell(operation.Target)
+		}
 	}
 	return result
 }
 
-// remember reports whether the operation is news.
-func (d *DryRun) remember(operation plan.Operation) bool {
-	target := operation.Target
-	known := operation.All()
+// remember reports whether the operation is news, and which caches to tell of it.
+func (d *DryRun) remember(operation plan.Operation) (news bool, tell []*Caches) {
+	target, known := operation.Target, operation.All()
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	after := d.changed[target.UID]
 	if after.version != target.ResourceVersion {
 		after = simulated{version: target.ResourceVersion}
 	}
 	if after.known.Has(known) || operation.Type == plan.Delete && after.deletedAt != "" {
-		d.mu.Unlock()
-		return false
+		return false, nil
 	}
 	maps.Copy(known, after.known)
 	after.known = known
@@ -90,12 +98,7 @@ func (d *DryRun) remember(operation plan.Operation) bool {
 		}
 	}
 	d.changed[target.UID] = after
-	caches := slices.Clone(d.caches)
-	d.mu.Unlock()
-	for _, each := range caches {
-		each.tell(target)
-	}
-	return true
+	return true, slices.Clone(d.caches)
 }
 
 // marks are the parts of metadata by which rules know what is theirs.
@@ -109,8 +112,8 @@ func marks(object map[string]any) map[string]any {
 	return out
 }
 
-// show returns a stored object as it would be, nil where it would be gone. One that
-// somebody has changed since it was written to is shown as it is.
+// show returns a stored object as it would be, nil where it would be gone. One that somebody has changed since it was
+// written to is shown as it is.
 func (d *DryRun) show(object map[string]any) map[string]any {
 	d.mu.Lock()
 	after, found := d.changed[types.UID(plan.Text(object, "metadata", "uid"))]
@@ -121,8 +124,8 @@ func (d *DryRun) show(object map[string]any) map[string]any {
 	return after.applied(object)
 }
 
-// ending returns a stored object as it would be if it is to be deleted, nil where it would
-// be gone. All others are as they are.
+// ending returns a stored object as it would be if it is to be deleted, nil where it would be gone. All others are as they
+// are.
 func (d *DryRun) ending(object map[string]any) map[string]any {
 	shown := d.show(object)
 	if shown != nil && !plan.BeingDeleted(shown) {
@@ -146,8 +149,7 @@ func (s simulated) applied(object map[string]any) map[string]any {
 	}
 	out := maps.Clone(object)
 	out["metadata"] = metadata
-	ends := s.deletedAt != "" || !unheld(object)
-	if ends && plan.BeingDeleted(out) && unheld(out) {
+	if (s.deletedAt != "" || plan.HasFinalizers(object)) && plan.BeingDeleted(out) && !plan.HasFinalizers(out) {
 		return nil
 	}
 	return out
@@ -189,9 +191,114 @@ func without(fields map[string]any, path plan.Path) map[string]any {
 	return out
 }
 
-// unheld reports whether an object has no finalizers.
-func unheld(object map[string]any) bool {
-	finalizers, _ := plan.Lookup(object, plan.Path{"metadata", "finalizers"})
-	list, _ := finalizers.([]any)
-	return len(list) == 0
+// Live reads from the API server, as an engine wants it.
+type Live interface {
+	Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error)
+	Read(ctx context.Context, q plan.Read) ([]map[string]any, error)
+	List(ctx context.Context, from plan.Selection, visit func(object map[string]any) error) error
+}
+
+// Reader returns a reader that shows objects to a sweep as they would be.
+func (d *DryRun) Reader(live Live) Live { return shown{live, d.show} }
+
+// Live returns a reader that shows deletions.
+func (d *DryRun) Live(live Live) Live { return shown{live, d.ending} }
+
+type shown struct {
+	Live
+	as func(object map[string]any) map[string]any
+}
+
+// Get implements [Live].
+func (s shown) Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error) {
+	object, err := s.Live.Get(ctx, gvr, namespace, name)
+	return s.as(object), err //nolint:wrapcheck // It says what was read.
+}
+
+// Read implements [Live].
+func (s shown) Read(ctx context.Context, q plan.Read) ([]map[string]any, error) {
+	found, err := s.Live.Read(ctx, q)
+	return each(found, s.as), err //nolint:wrapcheck // It says what was read.
+}
+
+// List implements [Live].
+func (s shown) List(ctx context.Context, from plan.Selection, visit func(map[string]any) error) error {
+	return s.Live.List(ctx, from, func(object map[string]any) error { //nolint:wrapcheck // It says what was read.
+		if object = s.as(object); object == nil {
+			return nil
+		}
+		return visit(object)
+	})
+}
+
+// each returns the objects as they are shown, but for those that would be gone.
+func each(objects []map[string]any, as func(map[string]any) map[string]any) []map[string]any {
+	out := make([]map[string]any, 0, len(objects))
+	for _, object := range objects {
+		if object = as(object); object != nil {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+// Caches show deletions, and tell of them.
+type Caches struct {
+	*informer.Set
+	handler informer.Handler
+	dryRun  *DryRun
+}
+
+// Caches returns caches whose handler also hears of simulated deletions.
+func (d *DryRun) Caches(set *informer.Set, handler informer.Handler) *Caches {
+	c := &Caches{set, handler, d}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.caches = append(d.caches, c)
+	return c
+}
+
+// Stop ends the informers, and nobody is told any more.
+func (c *Caches) Stop() {
+	c.dryRun.mu.Lock()
+	c.dryRun.caches = slices.DeleteFunc(slices.Clone(c.dryRun.caches), func(other *Caches) bool { return other == c })
+	c.dryRun.mu.Unlock()
+	c.Set.Stop()
+}
+
+// View is like that of [informer.Set].
+func (c *Caches) View(key informer.Key, namespace, name string) informer.View {
+	view := c.Set.View(key, namespace, name)
+	if view.Object != nil {
+		if object := c.dryRun.ending(view.Object.Object); object != nil {
+			view.Object = &unstructured.Unstructured{Object: object}
+		} else {
+			view.Object = nil
+		}
+	}
+	return view
+}
+
+// Read is like that of [informer.Set].
+func (c *Caches) Read(q plan.Read) ([]map[string]any, error) {
+	found, err := c.Set.Read(q)
+	return each(found, c.dryRun.ending), err //nolint:wrapcheck // It says what was asked.
+}
+
+// tell has the handler know of an object that would be deleted.
+func (c *Caches) tell(target plan.Object) {
+	for _, status := range c.Status() {
+		key := status.Key
+		if key.GVR.GroupResource() != target.GVR.GroupResource() || key.Namespace != "" && key.Namespace != target.Namespace {
+			continue
+		}
+		stored := c.Set.View(key, target.Namespace, target.Name).Object
+		if stored == nil || stored.GetUID() != target.UID {
+			continue
+		}
+		after := c.dryRun.ending(stored.Object)
+		if after == nil || plan.BeingDeleted(after) {
+			c.handler.Changed(informer.Event{Key: key, Namespace: target.Namespace, Name: target.Name, Before: stored.Object, After: after})
+		}
+	}
 }

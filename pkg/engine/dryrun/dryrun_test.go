@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -19,11 +18,13 @@ var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // stored is a cluster with one object.
 type stored struct {
-	cleanup.Reader
+	dryrun.Live
 	object map[string]any
 }
 
-func (s stored) Get(context.Context, plan.Object) (map[string]any, error) { return s.object, nil }
+func (s stored) Get(context.Context, schema.GroupVersionResource, string, string) (map[string]any, error) {
+	return s.object, nil
+}
 
 func object(finalizers ...any) map[string]any {
 	return map[string]any{"metadata": map[string]any{
@@ -84,7 +85,7 @@ func TestShown(t *testing.T) {
 					t.Errorf("%s\nthe same once more is %s, want %s", tc.reason, second.Class, tc.again)
 				}
 			}
-			got, err := d.Reader(stored{object: tc.before}).Get(t.Context(), target("1"))
+			got, err := d.Reader(stored{object: tc.before}).Get(t.Context(), target("1").GVR, "", "a")
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("%s\n-want +got:\n%s%v", tc.reason, diff, err)
 			}

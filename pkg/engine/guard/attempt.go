@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/mask"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -25,9 +26,7 @@ type Key struct {
 func (k Key) Compare(other Key) int {
 	return cmp.Or(
 		cmp.Compare(plan.ResourceName(k.GVR), plan.ResourceName(other.GVR)),
-		cmp.Compare(k.Namespace, other.Namespace),
-		cmp.Compare(k.Name, other.Name),
-		cmp.Compare(k.UID, other.UID),
+		cmp.Compare(k.Namespace, other.Namespace), cmp.Compare(k.Name, other.Name), cmp.Compare(k.UID, other.UID),
 	)
 }
 
@@ -63,12 +62,23 @@ func NewRules(set *rules.Set) *Rules {
 type Attempt struct {
 	Key   Key
 	Rules *Rules
+	// Generation is that of the rules, and Since that with which each rule came.
+	Generation int
+	Since      map[plan.Rule]int
 	// Settling says that the engine gives up what does not settle soon, rather than to wait.
 	Settling bool
 	// CarriedOut says that rules were evaluated, and that what they want was sent as far as it may be. There may be nothing
-	// that they want. Without it, Finish knows none of what follows.
+	// that they want. Without it, Finish cannot rely on what follows.
 	CarriedOut bool
+	Log        *slog.Logger
+	Evaluation
+	Progress
+	// Warnings are Events of the watched object that guards want.
+	Warnings []Warning
+}
 
+// Evaluation is what the rules want of an object, and what they were evaluated on.
+type Evaluation struct {
 	UID     types.UID      // of the watched object
 	Watched map[string]any // nil where it is gone
 	Plan    plan.Plan      // what the rules want
@@ -76,17 +86,42 @@ type Attempt struct {
 	Due bool
 	// Read are the objects that were read, the watched one first, each as often as a rule asked for it.
 	Read func() []Input
+	// Unanswered says that a question of the rules had no answer, and Unasked are the rules of caches of which it is not known
+	// whether they have the object.
+	Unanswered bool
+	Unasked    []plan.Rule
+	// Mask hides the values of Secrets in what people are told.
+	Mask *mask.Masker
+}
+
+// Progress is what has become of a plan so far.
+type Progress struct {
 	// Left are the versions of the objects that this attempt has written.
 	Left map[types.UID]string
 	// Wrote are the rules of which something was written, and Unfinished those of which something was not: their Events
 	// wait.
 	Wrote, Unfinished map[plan.Rule]bool
-	// Concluded reports whether this attempt says how the Events of a rule go on.
-	Concluded func(plan.Decision) bool
-	// Warn has an Event recorded of the watched object that says how a rule fares. Mask takes values of Secrets out of an
-	// error.
-	Warn func(rule plan.Rule, reason, message string)
-	Mask func(error) error
+	// Undone are the operations that were not carried out, and Doubtful those that were sent, and may have been.
+	Undone, Doubtful []plan.Operation
+	// Stopped says that the snapshot is out of date, so that nothing more is sent.
+	Stopped bool
+}
+
+// Warning is an Event that says how a rule fares.
+type Warning struct {
+	Rule            plan.Rule
+	Reason, Message string
+}
+
+// Concluded reports whether the attempt says how the Events of a rule go on. What a rule wanted before it was refused
+// stands. One that waits for a cache, as after a restart, was not asked.
+func (a *Attempt) Concluded(decision plan.Decision) bool {
+	rule := decision.Rule
+	asked := !decision.Outcome.Troubled() || decision.Outcome == plan.Refused
+	if decision.Outcome == plan.Skipped && a.Unanswered {
+		asked = false
+	}
+	return asked && !a.Unfinished[rule] && (!a.Stopped || a.Wrote[rule])
 }
 
 // Input is an object that an evaluation read. It is comparable.

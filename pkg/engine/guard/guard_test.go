@@ -106,8 +106,8 @@ func TestOutcome(t *testing.T) {
 		"Hopeless": {
 			"Nothing helps but a change.",
 			func(o *guard.Outcome) {
-				o.Fail(guard.Failure{Hopeless: true})
-				o.Fail(guard.Failure{Hopeless: true})
+				o.Fail(guard.Failure{Cause: guard.Hopeless})
+				o.Fail(guard.Failure{Cause: guard.Hopeless})
 			},
 			guard.Outcome{State: guard.Retry, Hopeless: true},
 		},
@@ -115,7 +115,7 @@ func TestOutcome(t *testing.T) {
 			"A retry that helps one of them is worth while.",
 			func(o *guard.Outcome) {
 				o.Fail(guard.Failure{})
-				o.Fail(guard.Failure{Hopeless: true})
+				o.Fail(guard.Failure{Cause: guard.Hopeless})
 			},
 			guard.Outcome{State: guard.Retry},
 		},

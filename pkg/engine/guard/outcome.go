@@ -47,27 +47,32 @@ type Outcome struct {
 	Failures    []Failure
 }
 
+// Cause says why something was not done, and what helps.
+type Cause uint8
+
+// The causes.
+const (
+	Retryable   Cause = iota // it was tried and failed, and a retry may help
+	Hopeless                 // it was, but a retry helps only after a change of the object, the rules or the cluster
+	Passing                  // it is not for the object that it failed: it is tried again as soon as that makes sense
+	Unevaluated              // the rule cannot be evaluated, which is a function of what it reads: only a change of that helps
+	Decided                  // the rule decided so
+	Delayed                  // a guard holds it back
+)
+
 // Failure is one thing that could not be done.
 type Failure struct {
 	Rules []plan.Rule // none where it is not known whose it is
 	Err   error
-	// Decided says that it was a decision of the rule, and PutOff that a guard holds it back: neither was tried.
-	Decided, PutOff bool
-	// Hopeless says that a retry helps only after a change of the object, the rules or the cluster.
-	Hopeless bool
-	// Passes says that it is not for the object that it failed, so that it is tried again as soon as that makes sense.
-	Passes bool
-	// Futile says that trying again does not help before something changes.
-	Futile bool
-	// Told says that an Event tells of it already.
-	Told bool
+	Cause Cause
+	Told  bool // an Event tells of it already
 	// After is how long the API server asked to wait, zero where it did not.
 	After time.Duration
 }
 
 // Fail adds something that was tried and failed; a retry that may help one of several is worth while.
 func (o *Outcome) Fail(f Failure) {
-	o.Hopeless = f.Hopeless && (o.Hopeless || o.State != Retry)
+	o.Hopeless = f.Cause == Hopeless && (o.Hopeless || o.State != Retry)
 	o.State = Retry
 	o.After = max(o.After, f.After)
 	o.Failures = append(o.Failures, f)
@@ -76,10 +81,10 @@ func (o *Outcome) Fail(f Failure) {
 // Delay adds what a guard holds back.
 func (o *Outcome) Delay(rules []plan.Rule, d Delay) {
 	if d.Retry {
-		o.Fail(Failure{Rules: rules, Err: d.Err, Passes: true})
+		o.Fail(Failure{Rules: rules, Err: d.Err, Cause: Passing})
 		return
 	}
-	o.Failures = append(o.Failures, Failure{Rules: rules, Err: d.Err, PutOff: true})
+	o.Failures = append(o.Failures, Failure{Rules: rules, Err: d.Err, Cause: Delayed})
 	o.PutOff(d.Until)
 }
 
@@ -88,11 +93,6 @@ func (o *Outcome) PutOff(until time.Time) { o.PutOffUntil = earlier(o.PutOffUnti
 
 // LookAgain has the rules evaluated by a moment; zero is for never.
 func (o *Outcome) LookAgain(at time.Time) { o.LookAgainAt = earlier(o.LookAgainAt, at) }
-
-// Tried are the failures of what was tried.
-func (o *Outcome) Tried() []Failure {
-	return slices.DeleteFunc(slices.Clone(o.Failures), func(f Failure) bool { return f.Decided || f.PutOff })
-}
 
 // Owed are the rules that have not done yet what they want of the object, among them those that wait for something, and
 // whether there are any. Where it is not known which, none is named.

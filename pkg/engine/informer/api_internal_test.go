@@ -18,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
-
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 var widgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
@@ -200,7 +198,7 @@ func (r apiResource) List(_ context.Context, options metav1.ListOptions) (*unstr
 	list := &unstructured.UnstructuredList{Object: map[string]any{}}
 	list.SetResourceVersion(strconv.Itoa(r.api.version))
 	for _, object := range r.api.objects {
-		if plan.Selection(r.keyOf(options)).Admits(object.Object) {
+		if r.keyOf(options).Admits(object.Object) {
 			list.Items = append(list.Items, *object.DeepCopy())
 		}
 	}
@@ -220,7 +218,7 @@ func (r apiResource) Watch(_ context.Context, options metav1.ListOptions) (watch
 	s := &stream{api: r.api, key: r.keyOf(options), events: make(chan watch.Event, 2*len(r.api.objects)+1000), stopped: make(chan struct{})}
 	if streamed {
 		for _, object := range r.api.objects {
-			if plan.Selection(s.key).Admits(object.Object) {
+			if s.key.Admits(object.Object) {
 				s.send(watch.Event{Type: watch.Added, Object: object.DeepCopy()})
 			}
 		}
@@ -274,7 +272,7 @@ func (s *stream) release() {
 // see is a change as the selection shows it: what leaves it is deleted, and what
 // never was in it is a bookmark.
 func (s *stream) see(c change) watch.Event {
-	selection := plan.Selection(s.key)
+	selection := s.key
 	was := c.before != nil && selection.Admits(c.before.Object)
 	is := c.after != nil && selection.Admits(c.after.Object)
 	switch {
@@ -310,7 +308,7 @@ func (deaf) Troubled(Key, error) {}
 func begin(t testing.TB, client dynamic.Interface, keys ...Key) (*Set, <-chan Key) {
 	t.Helper()
 	handler := deaf{make(chan Key, len(keys))}
-	set := NewSet(client, handler, slog.New(slog.DiscardHandler))
+	set := NewSet(client, handler, slog.New(slog.DiscardHandler), Options{})
 	t.Cleanup(set.Stop)
 	if err := set.Want(keys); err != nil {
 		t.Fatal(err)

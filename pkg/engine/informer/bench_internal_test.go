@@ -50,7 +50,7 @@ func BenchmarkRead(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", form.name, count), func(b *testing.B) {
 				set, synced := begin(b, server, everywhere)
 				<-synced
-				form.read.From = []plan.Selection{plan.Selection(everywhere)}
+				form.read.From = []plan.Selection{everywhere}
 				b.ReportAllocs()
 				for b.Loop() {
 					if got, err := set.Read(form.read); err != nil || len(got) != 1 {
@@ -66,7 +66,7 @@ func BenchmarkRead(b *testing.B) {
 // locked.
 func BenchmarkAddIndex(b *testing.B) {
 	const count = 50_000
-	keys, _ := labelKeys("app=web,instance=i-7,managed-by=operator")
+	keys, _ := plan.Read{By: plan.ByLabels, Labels: "app=web,instance=i-7,managed-by=operator"}.Requirements()
 	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 	for i := range count {
 		if err := store.Add(&unstructured.Unstructured{Object: numbered(i)}); err != nil {
@@ -75,7 +75,7 @@ func BenchmarkAddIndex(b *testing.B) {
 	}
 	for i := 0; b.Loop(); i++ {
 		// Each is one more, that nobody looks into.
-		if err := store.AddIndexers(cache.Indexers{strconv.Itoa(i): indexOf(keys)}); err != nil {
+		if err := store.AddIndexers(cache.Indexers{strconv.Itoa(i): indexOver(keys)}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -83,12 +83,12 @@ func BenchmarkAddIndex(b *testing.B) {
 
 // BenchmarkUpdate changes an object of a cache that has indexes.
 func BenchmarkUpdate(b *testing.B) {
-	keys, _ := labelKeys("app=web,instance=i-7,managed-by=operator")
+	keys, _ := plan.Read{By: plan.ByLabels, Labels: "app=web,instance=i-7,managed-by=operator"}.Requirements()
 	for _, count := range []int{0, 1, maxIndexes} {
 		b.Run(fmt.Sprintf("%d indexes", count), func(b *testing.B) {
 			store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 			for i := range count {
-				if err := store.AddIndexers(cache.Indexers{strconv.Itoa(i): indexOf(keys)}); err != nil {
+				if err := store.AddIndexers(cache.Indexers{strconv.Itoa(i): indexOver(keys)}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 )
 
@@ -38,7 +37,7 @@ func TestCount(t *testing.T) {
 		count(2)
 		r := o.running[everywhere]
 		r.told = func() bool { return false }
-		r.load.objects.Add(-2)
+		r.objects.Add(-2)
 		count(2)
 		o.Renew(widgets)
 		count(2)
@@ -62,15 +61,15 @@ func TestWithin(t *testing.T) {
 			}
 			var mu sync.Mutex
 			var exceeded []Key
-			set := NewSet(server, new(told), slog.New(slog.DiscardHandler))
-			set.Within(70_000, func(key Key) {
+			var set *Set
+			set = NewSet(server, new(told), slog.New(slog.DiscardHandler), Options{Limit: 70_000, Exceeded: func(key Key) {
 				mu.Lock()
 				exceeded = append(exceeded, key)
 				mu.Unlock()
 				if err := set.Deny(map[Key]error{key: errNoRight}); err != nil {
 					t.Error(err)
 				}
-			})
+			}})
 			defer set.Stop()
 			expect := func(reason string, times, visible int) {
 				t.Helper()
@@ -107,8 +106,8 @@ func TestWithin(t *testing.T) {
 			ended := set.running[large]
 			set.Stop()
 			ended.arrived(&unstructured.Unstructured{Object: map[string]any{"text": text}})
-			if set.taken != 0 {
-				t.Errorf("%d bytes are counted of nothing", set.taken)
+			if taken := set.taken.Load(); taken != 0 {
+				t.Errorf("%d bytes are counted of nothing", taken)
 			}
 		})
 	}
@@ -117,19 +116,18 @@ func TestWithin(t *testing.T) {
 // TestWithinFirstList holds that a first list counts until the next one, not until the watch that follows it.
 func TestWithinFirstList(t *testing.T) {
 	r := filled(deaf{}, clock.RealClock{})
-	r.peers, r.resource = NewPeers(), (&api{}).Resource(widgets).Namespace("")
-	r.informer = cache.NewSharedIndexInformer(&cache.ListWatch{}, &unstructured.Unstructured{}, 0, nil)
+	r.resource = (&api{}).Resource(widgets).Namespace("")
 	r.arrived(&unstructured.Unstructured{Object: widget("a", "x")})
-	listed := r.load.bytes
+	listed := r.bytes.Load()
 	w, err := r.watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	if listed == 0 || r.load.bytes != listed {
-		t.Errorf("%d bytes, and %d once it is watched", listed, r.load.bytes)
+	if listed == 0 || r.bytes.Load() != listed {
+		t.Errorf("%d bytes, and %d once it is watched", listed, r.bytes.Load())
 	}
-	if _, err := r.list(t.Context(), metav1.ListOptions{}); err != nil || r.load.bytes != 0 {
-		t.Errorf("%v, and %d bytes of the list before", err, r.load.bytes)
+	if _, err := r.list(t.Context(), metav1.ListOptions{}); err != nil || r.bytes.Load() != 0 {
+		t.Errorf("%v, and %d bytes of the list before", err, r.bytes.Load())
 	}
 }

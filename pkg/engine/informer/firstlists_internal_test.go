@@ -125,26 +125,26 @@ func (w *lateWatch) pass(b *busy) {
 }
 
 // start runs sets of one process that want so many caches each.
-func (b *busy) start(t *testing.T, sets, each int) (peers *Peers, all []*Set, stop func()) {
+func (b *busy) start(t *testing.T, sets, each int) (shared *Shared, all []*Set, stop func()) {
 	t.Helper()
-	peers = NewPeers()
+	shared = NewShared()
 	for i := range sets {
 		var keys []Key
 		for j := range each {
 			keys = append(keys, Key{GVR: widgets, Namespace: strconv.Itoa(i*each + j)})
 		}
-		set := NewSet(b, new(told), slog.New(slog.DiscardHandler)).Among(peers)
+		set := NewSet(b, new(told), slog.New(slog.DiscardHandler), Options{Shared: shared})
 		if err := set.Want(keys); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, set)
 	}
-	return peers, all, func() {
+	return shared, all, func() {
 		for _, set := range all {
 			set.Stop()
 		}
 		synctest.Wait()
-		if left := len(peers.lists); left > 0 {
+		if left := len(shared.lists); left > 0 {
 			t.Errorf("%d lists are still counted", left)
 		}
 	}
@@ -182,13 +182,13 @@ func TestFirstLists(t *testing.T) {
 				// What has been filled once does not wait.
 				server.expire(Key{GVR: widgets, Namespace: "0"})
 				for range maxFirstLists {
-					sets[0].peers.lists <- struct{}{}
+					sets[0].options.Shared.lists <- struct{}{}
 				}
 				if passes(2 * time.Second); server.lists() != 1 {
 					t.Error("a cache is not listed again")
 				}
 				for range maxFirstLists {
-					<-sets[0].peers.lists
+					<-sets[0].options.Shared.lists
 				}
 			})
 		})
@@ -245,10 +245,10 @@ func TestFirstListsBesideOthers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := &busy{api: &api{plain: true}, answer: make(chan struct{}), spared: gadgets.GVR}
 				server.spare(nil, gadgets)
-				peers, sets, stop := server.start(t, 1, 25)
+				shared, sets, stop := server.start(t, 1, 25)
 				defer stop()
 				tc.others(server)
-				late := NewSet(server, new(told), slog.New(slog.DiscardHandler)).Among(peers)
+				late := NewSet(server, new(told), slog.New(slog.DiscardHandler), Options{Shared: shared})
 				defer late.Stop()
 				if err := late.Want([]Key{gadgets}); err != nil {
 					t.Fatal(err)

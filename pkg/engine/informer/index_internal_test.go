@@ -47,11 +47,11 @@ func TestIndexesOnDemand(t *testing.T) {
 		set, _ := begin(t, &api{}, everywhere)
 		synctest.Wait()
 		for _, step := range steps {
-			step.read.From = []plan.Selection{plan.Selection(everywhere)}
+			step.read.From = []plan.Selection{everywhere}
 			if _, err := set.Read(step.read); err != nil {
 				t.Fatal(err)
 			}
-			if got := len(set.running[everywhere].indexes.names); got != step.want {
+			if got := len(set.running[everywhere].informer.GetIndexer().GetIndexers()); got != step.want {
 				t.Errorf("%s There are %d, want %d", step.reason, got, step.want)
 			}
 		}
@@ -66,7 +66,7 @@ func TestIndexesAreBounded(t *testing.T) {
 		}
 		set, _ := begin(t, server, everywhere)
 		synctest.Wait()
-		from := []plan.Selection{plan.Selection(everywhere)}
+		from := []plan.Selection{everywhere}
 		for i := range 3 * maxIndexes {
 			for _, q := range []plan.Read{
 				{From: from, By: plan.ByLabels, Labels: fmt.Sprintf("key-%d=v", i)},
@@ -82,8 +82,9 @@ func TestIndexesAreBounded(t *testing.T) {
 		if _, err := set.Read(plan.Read{From: from, By: plan.ByName, Names: []string{"x1"}}); err != nil {
 			t.Error(err)
 		}
-		indexes := set.running[everywhere].indexes.names
-		if len(indexes) != maxIndexes+2 || !indexes["name"] || !indexes["namespace"] {
+		indexes := set.running[everywhere].informer.GetIndexer().GetIndexers()
+		byName, inNamespace := indexName(plan.Requirement{Key: plan.IndexKey{By: plan.ByName}}), indexName(plan.InNamespace("a"))
+		if len(indexes) != maxIndexes+2 || indexes[byName] == nil || indexes[inNamespace] == nil {
 			t.Errorf("there are %d indexes, want %d and those that every rule may need", len(indexes), maxIndexes)
 		}
 	})
@@ -112,8 +113,8 @@ func TestManyOffers(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			keys, possible := labelKeys(tc.selector)
-			if got := wanted(keys); len(got) != tc.want || !possible {
+			required, possible := plan.Read{By: plan.ByLabels, Labels: tc.selector}.Requirements()
+			if got := entriesOf(affordable(required)); len(got) != tc.want || !possible {
 				t.Errorf("%s There are %d, want %d", tc.reason, len(got), tc.want)
 			}
 		})
@@ -141,9 +142,9 @@ func TestIndexNames(t *testing.T) {
 		"Fields":      {By: plan.ByFields, Fields: fields(plan.Path{"a"}, plan.Path{"b"})},
 		"FieldQuotes": {By: plan.ByFields, Fields: fields(plan.Path{`a" field "/b`})},
 	} {
-		keys, _ := indexKeysOf(q)
-		for _, all := range [][]indexKey{keys, append([]indexKey{metadataKey("namespace", "a")}, keys...)} {
-			key := indexName(all)
+		required, _ := q.Requirements()
+		for _, all := range [][]plan.Requirement{required, append([]plan.Requirement{plan.InNamespace("a")}, required...)} {
+			key := indexName(all...)
 			if other, twice := seen[key]; twice {
 				t.Errorf("%s and %s have the index %s", name, other, key)
 			}
@@ -155,14 +156,14 @@ func TestIndexNames(t *testing.T) {
 // TestIndexOfOddObjects holds that no object makes an index fail, which would end the
 // process.
 func TestIndexOfOddObjects(t *testing.T) {
-	keys := []indexKey{metadataKey("namespace", "a")}
+	keys := []plan.Requirement{plan.InNamespace("a")}
 	for _, q := range []plan.Read{
 		{By: plan.ByName, Names: []string{"x"}},
 		{By: plan.ByOwner, Owners: owners("x")},
 		{By: plan.ByLabels, Labels: "a=x,b,!c"},
 		{By: plan.ByFields, Fields: []plan.FieldValue{{Value: 1}, {Path: plan.Path{"spec", "-1"}}, {Path: plan.Path{"spec", "99"}}, {Path: plan.Path{""}}}},
 	} {
-		of, _ := indexKeysOf(q)
+		of, _ := q.Requirements()
 		keys = append(keys, of...)
 	}
 	objects := []any{nil, 1, &unstructured.Unstructured{}}
@@ -174,8 +175,8 @@ func TestIndexOfOddObjects(t *testing.T) {
 	}
 	for i := range keys {
 		for _, object := range objects {
-			if _, err := indexOf(keys[i : i+1])(object); err != nil {
-				t.Errorf("%s of %v: %v", keys[i].name, object, err)
+			if _, err := indexOver(keys[i : i+1])(object); err != nil {
+				t.Errorf("%s of %v: %v", keys[i].Key, object, err)
 			}
 		}
 	}

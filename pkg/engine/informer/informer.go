@@ -4,55 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// Key says what an informer lists and watches; the API server evaluates it. It
-// is comparable.
-type Key struct {
-	GVR           schema.GroupVersionResource
-	Namespace     string // empty for all
-	LabelSelector string
-	FieldSelector string
-}
+// Key is what an informer lists and watches.
+type Key = plan.Selection
 
-// String names the informer in logs and reports, as kubectl would be asked.
-func (k Key) String() string {
-	parts := []string{plan.ResourceName(k.GVR)}
-	for _, flag := range []struct{ name, value string }{
-		{"-n", k.Namespace}, {"-l", k.LabelSelector}, {"--field-selector", k.FieldSelector},
-	} {
-		if flag.value != "" {
-			parts = append(parts, flag.name, flag.value)
-		}
-	}
-	return strings.Join(parts, " ")
-}
-
-// Handler is told what happens. Its methods must return quickly and may be
-// called at the same time.
+// Handler is told what happens. Its methods must return quickly and may be called at the same time.
 type Handler interface {
-	// Changed says that an object was added, changed or removed. The cache shows it
-	// already.
+	// Changed is called when an object was added, changed or removed. The cache shows it already.
 	Changed(event Event)
-	// Synced says that a cache has become complete. One that could not be kept up to date
-	// begins anew, and is told of again; what has gone meanwhile is told by nothing else.
+	// Synced is called when a cache has become complete. A cache that could not be kept up to date begins anew, and Synced is
+	// called again; objects that have gone meanwhile are not told.
 	Synced(key Key)
-	// Troubled says that a request to list or watch failed. It is repeated
-	// with every attempt.
+	// Troubled is called when a request to list or watch failed, with every attempt.
 	Troubled(key Key, err error)
 }
 
@@ -60,170 +35,92 @@ type Handler interface {
 type Event struct {
 	Key             Key
 	Namespace, Name string
-	// Before and After are the object in the cache, nil where it was or is not there.
-	// They are shared, read only, and not to be kept: by the time that somebody looks
-	// at the object there may be a newer one.
+	// Before and After are the object in the cache, nil where it was or is not there. They are shared: read only. The handler
+	// does not keep them, since there may be a newer object soon.
 	Before, After map[string]any
 }
 
-// running is one informer and what is known of it.
+// running is one informer.
 type running struct {
-	key      Key
-	informer cache.SharedIndexInformer
-	resource dynamic.ResourceInterface // for requests beside those of the informer
-	handler  Handler
-	log      *slog.Logger
-	ctx      context.Context //nolint:containedctx // It is the life of the informer.
-	stop     context.CancelFunc
-	indexes  indexes
-	load     *load
-	peers    *Peers
-	slow     atomic.Bool // the first list has taken so long that it does not count any more
+	store
 	set      *Set
-	errors   listErrors
-	bound    bound
-	watching atomic.Pointer[observedWatch] // the last one
-	told     func() bool                   // the handler has been told of all objects of the first list
+	resource dynamic.ResourceInterface // for requests beside those of the informer
+	ctx      context.Context           //nolint:containedctx // It is the life of the informer.
+	stop     context.CancelFunc
+	told     func() bool // the handler has been told of all objects of the first list
+	telling  sync.Mutex  // held while the handler is told that the cache is complete
+	health
 
-	telling sync.Mutex // held while the handler is told that it is complete
-	ended   bool       // guarded by telling
+	slow    atomic.Bool  // the first list has taken so long that it does not count any more
+	objects atomic.Int64 // that the handler was told of
+	bytes   atomic.Int64 // of the objects, and of a first list that is under way
+	exceeds atomic.Bool  // [Options.Exceeded] was called with this cache
 }
 
-// errNoVersions is told rather than waited for: without the feature a store does not
-// know how far it has seen, and whoever waits for its own writes would wait for ever.
+// errNoVersions is an error at the start: without the feature a store does not know its resourceVersion, and the engine would
+// wait for its own writes for ever.
 var errNoVersions = errors.New("client-go's feature " + string(features.AtomicFIFO) +
 	" is off: remove the environment variable KUBE_FEATURE_" + string(features.AtomicFIFO))
 
-// start runs a new informer until its stop function is called. It takes over the errors
-// of the one in whose place it begins, if any. It is for who holds the lock of the set.
+// start runs a new informer until it is ended. It takes over the errors of the informer that it replaces, if any. The caller
+// holds the lock of the set.
 //
 //nolint:forbidigo // An informer lives as long as it is wanted, longer than the call that wants it.
-func (s *Set) start(key Key, before *listErrors) error {
+func (s *Set) start(key Key, before *running) error {
 	if !features.FeatureGates().Enabled(features.AtomicFIFO) {
 		return fmt.Errorf("starting an informer: %w", errNoVersions)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{
-		key: key, handler: s.handler, log: s.log, ctx: ctx, stop: cancel, load: newLoad(clock.RealClock{}), peers: s.peers,
-		set: s, resource: s.client.Resource(key.GVR).Namespace(key.Namespace),
+	r := &running{store: store{key: key}, set: s, ctx: ctx, stop: cancel, resource: s.client.Resource(key.GVR).Namespace(key.Namespace)}
+	r.heard = s.clock.Now()
+	if before != nil {
+		before.mu.Lock()
+		r.err, r.logged = before.err, slices.Clone(before.logged)
+		before.mu.Unlock()
 	}
-	r.errors.takeOver(before)
 	r.informer = cache.NewSharedIndexInformerWithOptions(
 		cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}, s.client),
 		&unstructured.Unstructured{},
-		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}, ObjectDescription: key.GVR.String()}, // Not nil, which no index can be added to.
+		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}, ObjectDescription: key.GVR.String()}, // Indexes cannot be added to nil.
 	)
-	registration, err := r.prepare()
-	if err != nil {
-		cancel()
-		return fmt.Errorf("starting the informer for %s: %w", key, err)
-	}
+	// These fail only once the informer runs.
+	_ = r.informer.SetTransform(r.transform)
+	_ = r.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		s.log.Debug("watch ended", "gvr", plan.ResourceName(key.GVR), "informer", key.String(), "err", err)
+	})
+	registration, _ := r.informer.AddEventHandler(r)
 	r.told = registration.HasSynced
-	r.peers.join(r)
+	s.options.Shared.running.Store(r, nil)
 	go r.informer.RunWithContext(ctx)
-	go r.followSilence(ctx)
+	go r.followSilence()
 	go func() {
-		// The registration is synced once the handler has been told of every
-		// object of the first list.
-		select {
-		case <-registration.HasSyncedChecker().Done():
-			r.tell()
-		case <-ctx.Done():
+		cache.WaitFor(ctx, "", registration.HasSyncedChecker()) // The handler has been told of every object of the first list.
+		r.telling.Lock()
+		defer r.telling.Unlock()
+		if ctx.Err() == nil {
+			s.handler.Synced(key)
 		}
 	}()
 	s.running[key] = r
 	return nil
 }
 
-// tell says that the informer is complete, unless it has ended.
-func (r *running) tell() {
-	r.telling.Lock()
-	defer r.telling.Unlock()
-	if !r.ended {
-		r.handler.Synced(r.key)
-	}
-}
-
-// end stops the informer. When it returns, nobody is told any more that it is complete.
+// end stops the informer. When it returns, the handler is not told any more that the cache is complete.
 func (r *running) end() {
 	r.stop()
-	r.peers.leave(r)
+	r.set.options.Shared.running.Delete(r)
 	r.telling.Lock()
 	defer r.telling.Unlock()
-	r.set.shrink(r, true)
-	r.ended = true
-}
-
-func (r *running) prepare() (cache.ResourceEventHandlerRegistration, error) {
-	if err := r.informer.SetTransform(r.transform); err != nil {
-		return nil, err
-	}
-	err := r.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		r.log.Debug("watch ended", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", err)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r.informer.AddEventHandler(r)
-}
-
-// arrived counts an object of a first list, before it is in the cache.
-func (r *running) arrived(object *unstructured.Unstructured) {
-	Trim(object)
-	r.set.grow(r, sizeOf(object.Object))
-}
-
-// answered is told how each request to list or watch went.
-func (r *running) answered(err error) {
-	r.lost(err)
-	if errors.Is(err, context.Canceled) {
-		return
-	}
-	err = r.key.explain(err)
-	if r.errors.add(err) {
-		r.log.Warn("cannot list or watch", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", err)
-	}
-	if err != nil {
-		r.handler.Troubled(r.key, err)
-	}
-}
-
-// asked is told the same after it, and whether it was a list. That a watch begins says nothing of what it will deliver.
-func (r *running) asked(list bool, err error) {
-	if list && err == nil {
-		r.load.hear()
-	}
-	known, unlessDown := r.errors.outdates(list, err)
-	switch {
-	case !known || !r.informer.HasSynced():
-	case unlessDown && r.peers.isServerDown(r):
-		r.errors.answer()
-	default:
-		r.set.renew(r)
-	}
-}
-
-// hasNoResource reports whether there has never been anything to list.
-func (r *running) hasNoResource() bool {
-	return !r.informer.HasSynced() && apierrors.IsNotFound(r.errors.latest())
-}
-
-// heard is told that the API server has sent something that is no error.
-func (r *running) heard() {
-	r.load.hear()
-	if r.errors.succeed() {
-		r.log.Info("can list and watch again", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String())
-	}
+	r.set.shrink(r)
 }
 
 // OnAdd implements [cache.ResourceEventHandler].
 func (r *running) OnAdd(object any, _ bool) {
-	r.load.objects.Add(1)
+	r.objects.Add(1)
 	r.changed(object, nil, fieldsOf(object))
 }
 
-// OnUpdate drops what a resync or a relist repeats. After a restore of etcd an object may have become another under the
-// same version.
+// OnUpdate drops what a resync or a relist repeats. After a restore of etcd another object may have the same version.
 func (r *running) OnUpdate(before, after any) {
 	was, is := fieldsOf(before), fieldsOf(after)
 	if versionOf(was) != versionOf(is) || !plan.Equal(was, is) {
@@ -231,13 +128,13 @@ func (r *running) OnUpdate(before, after any) {
 	}
 }
 
-// OnDelete takes a tombstone for the object it stands for.
+// OnDelete reads the last object from a tombstone.
 func (r *running) OnDelete(object any) {
 	last := object
 	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		last = tombstone.Obj
 	}
-	r.load.objects.Add(-1)
+	r.objects.Add(-1)
 	r.changed(object, fieldsOf(last), nil)
 }
 
@@ -249,7 +146,7 @@ func (r *running) changed(object any, before, after map[string]any) {
 	if r.told() { // The first list has been counted as it came.
 		r.set.grow(r, sizeOf(after)-sizeOf(before))
 	}
-	r.handler.Changed(Event{Key: r.key, Namespace: name.Namespace, Name: name.Name, Before: before, After: after})
+	r.set.handler.Changed(Event{Key: r.key, Namespace: name.Namespace, Name: name.Name, Before: before, After: after})
 }
 
 func versionOf(object map[string]any) string { return plan.Text(object, "metadata", "resourceVersion") }
@@ -262,24 +159,19 @@ func fieldsOf(object any) map[string]any {
 	return u.Object
 }
 
-// errNotUnstructured cannot happen with a dynamic client.
-var errNotUnstructured = errors.New("the informer holds something other than an unstructured object")
-
-// transform is a [cache.TransformFunc]: what the cache keeps of an object. client-go may give it one twice, when others read it
-// already.
+// transform is a [cache.TransformFunc]. client-go may call it twice for an object, which others may read already.
 func (r *running) transform(object any) (any, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
-		return nil, errNotUnstructured
+		return object, nil // Not from a dynamic client.
 	}
 	Trim(u)
-	return r.peers.objects.share(r.key.GVR, u), nil
+	return r.set.options.Shared.share(r.key.GVR, u), nil
 }
 
-// Trim takes from an object what caches do not hold of it: the entries of other field
-// managers, often a third of an object, are emptied. Our own Apply entries stay, or a
-// restart could not see that an apply would change nothing, and they stay in their
-// places, by which they are given up.
+// Trim empties the managedFields of others, which are often a third of an object and which caches do not hold. Our own Apply
+// entries stay, or after a restart the engine could not see that an apply changes nothing. They stay at their indexes, by which
+// fields are given up.
 func Trim(object *unstructured.Unstructured) {
 	metadata, _ := object.Object["metadata"].(map[string]any)
 	entries, ok := metadata["managedFields"].([]any)
@@ -290,7 +182,7 @@ func Trim(object *unstructured.Unstructured) {
 	for i, element := range entries {
 		entry, _ := element.(map[string]any)
 		switch {
-		case isOwnApply(entry):
+		case entry["operation"] == "Apply" && strings.HasPrefix(plan.Text(entry, "manager"), plan.FieldManager+"/"):
 			last = i
 		case len(entry) > 0:
 			entries[i] = map[string]any{}
@@ -301,7 +193,67 @@ func Trim(object *unstructured.Unstructured) {
 	}
 }
 
-func isOwnApply(entry map[string]any) bool {
-	manager, _ := entry["manager"].(string)
-	return entry["operation"] == "Apply" && strings.HasPrefix(manager, plan.FieldManager+"/")
+// grow counts what an informer takes, unless it has ended. Where the caches take too much it reports the one that takes most,
+// unless there is enough room without caches that are about to end.
+func (s *Set) grow(of *running, bytes int64) {
+	if of.ctx.Err() != nil {
+		return
+	}
+	of.bytes.Add(bytes)
+	if taken := s.taken.Add(bytes); s.options.Limit == 0 || taken <= s.options.Limit {
+		return
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var largest *running
+	var taken int64
+	for _, r := range s.running {
+		taken += r.bytes.Load()
+		if largest == nil || r.bytes.Load() > largest.bytes.Load() {
+			largest = r
+		}
+	}
+	if taken > s.options.Limit && largest.exceeds.CompareAndSwap(false, true) {
+		go s.options.Exceeded(largest.key) // It will stop the informer.
+	}
 }
+
+// shrink takes back all that was counted of an informer that has ended, or lists anew.
+func (s *Set) shrink(of *running) { s.taken.Add(-of.bytes.Swap(0)) }
+
+const word = 8
+
+// sizeOf estimates the size of a decoded object, in bytes: a string or a value of any type is two words, and a map has its slots
+// in groups of 8, each of a key, a value and a byte.
+func sizeOf(value any) int64 {
+	switch value := value.(type) {
+	case map[string]any:
+		if value == nil {
+			return 0
+		}
+		slots := 8
+		for len(value) > 8 && len(value) > slots/8*7 { // An eighth of a large map stays free.
+			slots *= 2
+		}
+		size := int64(6*word + slots*(4*word+1))
+		for key, field := range value {
+			size += sizeOfText(key) + sizeOf(field)
+		}
+		return size
+	case []any:
+		size := int64(3 * word)
+		for _, element := range value {
+			size += 2*word + sizeOf(element)
+		}
+		return size
+	case string:
+		return 2*word + sizeOfText(value)
+	case nil, bool:
+		return 0 // Go has each of them once.
+	default:
+		return word
+	}
+}
+
+// sizeOfText is without the header of the string.
+func sizeOfText(text string) int64 { return int64(len(text)+word-1) / word * word }

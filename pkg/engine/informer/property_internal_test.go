@@ -64,9 +64,7 @@ func anyRead() *rapid.Generator[plan.Read] {
 		q := plan.Read{
 			By:        oneOf(plan.ByAll, plan.ByName, plan.ByLabels, plan.ByFields, plan.ByOwner).Draw(t, "by"),
 			Namespace: oneOf("", "a", "b").Draw(t, "namespace"),
-		}
-		for _, key := range rapid.SliceOfN(oneOf(caches()...), 1, 3).Draw(t, "from") {
-			q.From = append(q.From, plan.Selection(key))
+			From:      rapid.SliceOfN(oneOf(caches()...), 1, 3).Draw(t, "from"),
 		}
 		switch q.By {
 		case plan.ByName:
@@ -92,8 +90,8 @@ func naive(set *Set, q plan.Read) []map[string]any {
 		if q.Namespace != "" && selection.Namespace != "" && q.Namespace != selection.Namespace {
 			continue
 		}
-		for _, name := range set.Names(Key(selection)) {
-			object := set.View(Key(selection), name.Namespace, name.Name).Object
+		for _, name := range set.Names(selection) {
+			object := set.View(selection, name.Namespace, name.Name).Object
 			if known := newest[name]; known != nil {
 				if order, err := resourceversion.CompareResourceVersion(known.GetResourceVersion(), object.GetResourceVersion()); err != nil || order >= 0 {
 					continue
@@ -133,7 +131,7 @@ func TestReadLikeNaive(t *testing.T) {
 			for _, object := range rapid.SliceOfN(anyWidget(), 0, 5).Draw(t, "objects") {
 				server.put(object)
 			}
-			set := NewSet(server, deaf{make(chan Key, len(caches()))}, slog.New(slog.DiscardHandler))
+			set := NewSet(server, deaf{make(chan Key, len(caches()))}, slog.New(slog.DiscardHandler), Options{})
 			defer set.Stop()
 			if err := set.Want(caches()); err != nil {
 				t.Fatal(err)

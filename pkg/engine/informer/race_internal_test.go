@@ -18,10 +18,10 @@ func TestIndexAddedOnce(t *testing.T) {
 	set, synced := begin(t, server, everywhere)
 	<-synced
 	for i := range maxIndexes {
-		q := plan.Read{From: []plan.Selection{plan.Selection(everywhere)}, By: plan.ByLabels, Labels: fmt.Sprintf("k=v,!k%d", i)}
+		q := plan.Read{From: []plan.Selection{everywhere}, By: plan.ByLabels, Labels: fmt.Sprintf("k=v,!k%d", i)}
 		var askers, ready sync.WaitGroup
 		ready.Add(8)
-		set.running[everywhere].indexes.mu.Lock() // They come to it together.
+		set.running[everywhere].indexing.Lock() // They come to it together.
 		for range 8 {
 			askers.Go(func() {
 				ready.Done()
@@ -31,7 +31,7 @@ func TestIndexAddedOnce(t *testing.T) {
 			})
 		}
 		ready.Wait()
-		set.running[everywhere].indexes.mu.Unlock()
+		set.running[everywhere].indexing.Unlock()
 		askers.Wait()
 	}
 }
@@ -47,7 +47,7 @@ func TestReadWhileWritten(t *testing.T) {
 	set, synced := begin(t, server, everywhere, Key{GVR: widgets, Namespace: "a"})
 	<-synced
 	<-synced
-	from := []plan.Selection{plan.Selection(everywhere), {GVR: widgets, Namespace: "a"}}
+	from := []plan.Selection{everywhere, {GVR: widgets, Namespace: "a"}}
 	var all sync.WaitGroup
 	all.Go(func() {
 		for i := range rounds * 10 {
@@ -97,7 +97,7 @@ func TestReadIsOfOneMoment(t *testing.T) {
 			last = move(i + 1)
 		}
 	})
-	q := plan.Read{From: []plan.Selection{plan.Selection(everywhere)}, By: plan.ByLabels, Labels: "at in (here, there)"}
+	q := plan.Read{From: []plan.Selection{everywhere}, By: plan.ByLabels, Labels: "at in (here, there)"}
 	for at := ""; !t.Failed(); at = set.Version(everywhere) {
 		got, err := set.Read(q)
 		if err != nil || len(got) != 1 {

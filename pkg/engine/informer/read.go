@@ -1,11 +1,16 @@
 package informer
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -15,20 +20,31 @@ import (
 // Set answers questions about related objects.
 var _ relation.Source = (*Set)(nil)
 
-// Read implements [relation.Source] for the caches of q.From, of which those of
-// other namespaces than q.Namespace are not looked at. An object that several of
-// them hold is judged by its newest copy, and returned once; the objects are those
-// of the caches, read only. The error wraps [relation.ErrNotSynced] where a cache is
-// not complete or does not run.
+// maxIndexes bounds the indexes that questions by labels and by fields add to a cache. Each costs with every change of an
+// object, client-go cannot remove one, and a rule may compute what it asks for.
+const maxIndexes = 32
+
+// maxEntries bounds how many entries of an index one question by labels looks up: several values of each of several labels.
+const maxEntries = 256
+
+// Read implements [relation.Source] for the caches of q.From; those of other namespaces than q.Namespace are left out. Of an
+// object that several caches hold the newest copy counts, and it is returned once. The objects are those of the caches, read
+// only. The error wraps [relation.ErrNotSynced] where a cache is not complete or does not run.
 //
-// The cost depends on how many objects match, not on how many there are: what is
-// asked for the first time adds an index to the cache, which takes time in
-// proportion to its objects. Only what a label must not be is judged object by
-// object, and all of it where maxIndexes are spent.
+// The cost depends on how many objects match, not on how many there are: what is asked for the first time adds an index to the
+// cache, which takes time in proportion to its objects. Objects are compared one by one only for what a label must not be, and
+// once there are maxIndexes.
 func (s *Set) Read(q plan.Read) ([]map[string]any, error) {
-	caches, err := s.synced(q)
-	if err != nil {
-		return nil, err
+	var caches []*running
+	for i, selection := range q.From {
+		if q.Namespace != "" && selection.Namespace != "" && selection.Namespace != q.Namespace || slices.Contains(q.From[:i], selection) {
+			continue
+		}
+		r := s.synced(selection)
+		if r == nil {
+			return nil, fmt.Errorf("reading the cache of %s: %w", selection, relation.ErrNotSynced)
+		}
+		caches = append(caches, r)
 	}
 	var found []map[string]any
 	matches, seen := q.Filter(), map[cache.ObjectName]bool{}
@@ -58,64 +74,156 @@ func (s *Set) Read(q plan.Read) ([]map[string]any, error) {
 	return found, nil
 }
 
-// synced lists the caches that may have an answer, each once.
-func (s *Set) synced(q plan.Read) ([]*running, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	out := make([]*running, 0, len(q.From))
-	for i, selection := range q.From {
-		if q.Namespace != "" && selection.Namespace != "" && selection.Namespace != q.Namespace ||
-			slices.Contains(q.From[:i], selection) {
-			continue
-		}
-		r := s.running[Key(selection)]
-		if r == nil || !r.informer.HasSynced() {
-			return nil, fmt.Errorf("reading the cache of %s: %w", Key(selection), relation.ErrNotSynced)
-		}
-		out = append(out, r)
-	}
-	return out, nil
-}
-
-// newest is the latest version of an object that a cache has. Where a server's
-// versions cannot be compared, it is the one that was found.
+// newest is the latest version of an object that a cache has, or this one where versions cannot be compared.
 func newest(object *unstructured.Unstructured, name cache.ObjectName, caches []*running) *unstructured.Unstructured {
 	for _, r := range caches {
-		other := r.get(name)
-		if other == nil {
-			continue
-		}
-		order, err := resourceversion.CompareResourceVersion(object.GetResourceVersion(), other.GetResourceVersion())
-		if err == nil && order < 0 {
-			object = other
+		if other := r.get(name); other != nil {
+			order, err := resourceversion.CompareResourceVersion(object.GetResourceVersion(), other.GetResourceVersion())
+			if err == nil && order < 0 {
+				object = other
+			}
 		}
 	}
 	return object
 }
 
+// store is what an informer holds, with the indexes that questions have added.
+type store struct {
+	key      Key
+	informer cache.SharedIndexInformer
+	indexing sync.Mutex // held while indexes are added
+}
+
+// version is that of the store, which changes together with the objects, under one lock. The informer's own last version is
+// ahead of the store.
+func (s *store) version() string { return s.informer.GetIndexer().LastStoreSyncResourceVersion() }
+
 // get is nil where the cache does not have the object.
-func (r *running) get(name cache.ObjectName) *unstructured.Unstructured {
-	found, exists, err := r.informer.GetIndexer().GetByKey(name.String())
-	if err != nil || !exists {
-		return nil
-	}
+func (s *store) get(name cache.ObjectName) *unstructured.Unstructured {
+	found, _, _ := s.informer.GetIndexer().GetByKey(name.String())
 	object, _ := found.(*unstructured.Unstructured)
 	return object
 }
 
-// Version is how far a cache has seen: it shows every change of its objects up to
-// this resourceVersion, and may show some of the later ones. It is empty where the
-// cache is not synced or does not run, and where the server has no versions.
-//
-// It is that of the store, which changes together with the objects, under one lock.
-// What the informer calls its last version is ahead of them: that of the last event
-// that was put into the queue from which the store is filled. The version moves with
-// events and bookmarks, and stays while a watch is broken, until a new list takes the
-// place of the old objects as a whole.
-func (s *Set) Version(key Key) string {
-	r := s.find(key)
-	if r == nil || !r.informer.HasSynced() {
-		return ""
+// candidates are objects that may match, among them all that match. They are of one moment.
+func (s *store) candidates(q plan.Read) ([]any, error) {
+	if namespace := cmp.Or(s.key.Namespace, q.Namespace); q.By == plan.ByName && namespace != "" {
+		var out []any
+		for name := range sets.New(q.Names...) {
+			if object := s.get(cache.NewObjectName(namespace, name)); object != nil {
+				out = append(out, object)
+			}
+		}
+		return out, nil
 	}
-	return r.informer.GetIndexer().LastStoreSyncResourceVersion()
+	required, possible := q.Requirements()
+	if !possible {
+		return nil, nil
+	}
+	if q.By == plan.ByLabels {
+		required = affordable(required)
+	}
+	var inside []plan.Requirement
+	if s.key.Namespace == "" && q.Namespace != "" {
+		inside = []plan.Requirement{plan.InNamespace(q.Namespace)}
+	}
+	for _, all := range [][]plan.Requirement{slices.Concat(inside, required), inside} {
+		computed := len(all) > len(inside) && (q.By == plan.ByLabels || q.By == plan.ByFields)
+		name, err := s.index(all, computed)
+		if err != nil {
+			return nil, err
+		}
+		if name != "" {
+			return s.informer.GetIndexer().Index(name, entriesOf(all))
+		}
+	}
+	return s.informer.GetIndexer().List(), nil
+}
+
+// index returns the name of the index over the keys of these requirements, after adding it where there is none. The name is
+// empty where there are no requirements, or too many computed indexes. The store is locked while an index is built.
+func (s *store) index(all []plan.Requirement, computed bool) (name string, err error) {
+	name = indexName(all...)
+	s.indexing.Lock()
+	defer s.indexing.Unlock()
+	indexes := s.informer.GetIndexer().GetIndexers() // They are added here alone.
+	switch {
+	case indexes[name] != nil:
+		return name, nil
+	case len(all) == 0, computed && len(indexes) >= maxIndexes:
+		return "", nil
+	}
+	if err := s.informer.AddIndexers(cache.Indexers{name: indexOver(all)}); err != nil { // The informer has stopped.
+		return "", fmt.Errorf("indexing the cache of %s: %w", s.key, errors.Join(relation.ErrNotSynced, err))
+	}
+	return name, nil
+}
+
+// indexName is the same for the same keys.
+func indexName(all ...plan.Requirement) string {
+	var name strings.Builder
+	for _, required := range all {
+		name.WriteString(required.Key.String())
+		name.WriteByte(' ')
+	}
+	return name.String()
+}
+
+// entries are what an object has in an index, or what a question asks an index for: it returns the union of them, as they are
+// at one moment.
+type entries []string
+
+// indexOver is an index over the keys of all these requirements at once: an entry has the objects that meet all of them, however
+// common each value is. It must not fail, which client-go answers with a panic.
+func indexOver(all []plan.Requirement) cache.IndexFunc {
+	return func(object any) ([]string, error) {
+		switch object := object.(type) {
+		case entries:
+			return object, nil
+		case *unstructured.Unstructured:
+			values := make([]string, len(all))
+			for i, required := range all {
+				var has bool
+				if values[i], has = required.Value(object.Object); !has {
+					return nil, nil
+				}
+			}
+			return entries{strings.Join(values, separator)}, nil
+		default:
+			return nil, nil
+		}
+	}
+}
+
+// separator is between the values of an entry.
+const separator = "\x00"
+
+// entriesOf has an entry for each combination of values that meets all requirements.
+func entriesOf(all []plan.Requirement) entries {
+	out := entries{""}
+	for i, required := range all {
+		var longer entries
+		for _, start := range out {
+			for _, value := range required.Values {
+				if i > 0 {
+					value = start + separator + value
+				}
+				longer = append(longer, value)
+			}
+		}
+		out = longer
+	}
+	return out
+}
+
+// affordable leaves out requirements with so many values that there would be more than maxEntries.
+func affordable(all []plan.Requirement) []plan.Requirement {
+	count := 1
+	return slices.DeleteFunc(all, func(required plan.Requirement) bool {
+		if count*len(required.Values) > maxEntries {
+			return true
+		}
+		count *= len(required.Values)
+		return false
+	})
 }

@@ -69,12 +69,7 @@ func names(objects []map[string]any) []string {
 }
 
 func TestRead(t *testing.T) {
-	from := func(keys ...Key) (out []plan.Selection) {
-		for _, key := range keys {
-			out = append(out, plan.Selection(key))
-		}
-		return out
-	}
+	from := func(keys ...Key) []Key { return keys }
 	inA := Key{GVR: widgets, Namespace: "a"}
 	red := Key{GVR: widgets, LabelSelector: "color=red"}
 	all := from(everywhere)
@@ -152,7 +147,7 @@ func TestReadNotSynced(t *testing.T) {
 		synctest.Wait()
 		never := Key{GVR: widgets, LabelSelector: "never"}
 		for _, key := range []Key{late, never} {
-			q := plan.Read{From: []plan.Selection{plan.Selection(everywhere), plan.Selection(key)}, By: plan.ByAll}
+			q := plan.Read{From: []plan.Selection{everywhere, key}, By: plan.ByAll}
 			if _, err := set.Read(q); !errors.Is(err, relation.ErrNotSynced) || !strings.Contains(err.Error(), key.String()) {
 				t.Errorf("%s: %v", key, err)
 			}
@@ -162,7 +157,7 @@ func TestReadNotSynced(t *testing.T) {
 		}
 		server.hold(late, false)
 		synctest.Wait()
-		if _, err := set.Read(plan.Read{From: []plan.Selection{plan.Selection(late)}, By: plan.ByAll}); err != nil {
+		if _, err := set.Read(plan.Read{From: []plan.Selection{late}, By: plan.ByAll}); err != nil {
 			t.Errorf("the cache is complete: %v", err)
 		}
 	})
@@ -195,7 +190,7 @@ func TestReadTakesTheNewestCopy(t *testing.T) {
 		server.put(widget("a", "x", labelled("color", "blue")))
 		synctest.Wait()
 		for _, from := range [][]plan.Selection{
-			{plan.Selection(everywhere), plan.Selection(lagging)}, {plan.Selection(lagging), plan.Selection(everywhere)},
+			{everywhere, lagging}, {lagging, everywhere},
 		} {
 			for color, want := range map[string]int{"red": 0, "blue": 1} {
 				got, err := set.Read(plan.Read{From: from, By: plan.ByLabels, Labels: "color=" + color})
@@ -204,7 +199,7 @@ func TestReadTakesTheNewestCopy(t *testing.T) {
 				}
 			}
 		}
-		if got, err := set.Read(plan.Read{From: []plan.Selection{plan.Selection(lagging)}, By: plan.ByLabels, Labels: "color=red"}); err != nil || len(got) != 1 {
+		if got, err := set.Read(plan.Read{From: []plan.Selection{lagging}, By: plan.ByLabels, Labels: "color=red"}); err != nil || len(got) != 1 {
 			t.Errorf("of the cache alone that lags behind: %v %v", names(got), err)
 		}
 	})
@@ -217,7 +212,7 @@ func TestReadSharesObjects(t *testing.T) {
 		server.put(widget("a", "x"))
 		set, _ := begin(t, server, everywhere)
 		synctest.Wait()
-		got, err := set.Read(plan.Read{From: []plan.Selection{plan.Selection(everywhere)}, By: plan.ByAll})
+		got, err := set.Read(plan.Read{From: []plan.Selection{everywhere}, By: plan.ByAll})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,7 +80,7 @@ func TestRenew(t *testing.T) {
 		o.Renew(widgets.GroupVersion().WithResource("others"))
 		synctest.Wait()
 		expect("nobody wants it", "round", "round", "", 0)
-		o.Lasting()
+		o.options.Lasting = true
 		o.Renew(widgets)
 		synctest.Wait()
 		expect("lasting", "round", "round", "", 0)
@@ -91,8 +91,8 @@ func TestRenew(t *testing.T) {
 func TestRenewRaces(t *testing.T) {
 	server, handler := &api{}, &told{}
 	server.put(widget("a", "x"))
-	set := NewSet(server, handler, slog.New(slog.DiscardHandler))
-	handler.during = func() { look(set, everywhere) }
+	set := NewSet(server, handler, slog.New(slog.DiscardHandler), Options{})
+	handler.during = func() { lookup(set, everywhere) }
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {

@@ -2,41 +2,66 @@ package informer
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// The reflector lists and watches through these methods, by which the informer knows how each request went, and each event
-// of a watch. The reflector keeps some failures to itself: a streamed first list that is refused a connection, or told to
-// slow down, is tried again without a word to the watch error handler. A request that goes on from an earlier version,
-// although the cache has to be listed anew, is answered here.
+// The reflector lists and watches through list and watch, by which the informer knows how each request went, and each event.
+// The reflector does not report all failures: a streamed first list that is refused a connection, or told to slow down, is
+// tried again without a call of the watch error handler.
+
+// The API server sends a bookmark about once a minute, so a watch that has been silent for longer is cut off, unless the
+// API server sends no bookmarks.
+const (
+	maxSilence   = 90 * time.Second
+	silenceCheck = 30 * time.Second // how often that is looked at
+)
+
+// Why a cache is listed anew.
+var (
+	errSilent   = errors.New("the watch has not sent anything, not even a bookmark, for " + maxSilence.String())
+	errBehind   = errors.New("the watch does not send what the API server has stored for some time")
+	errRestored = errors.New("the API server has gone back to an older version, as after a restore of etcd")
+)
+
+// maxFirstList is how long a first list counts among [maxFirstLists]: lists that hang must not keep all others out.
+const maxFirstList = 10 * time.Second
+
+// errListAnew has the reflector forget its version, and list with a quorum.
+var errListAnew = apierrors.NewResourceExpired("the cache is listed anew")
 
 func (r *running) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	first := !r.informer.HasSynced() && options.ResourceVersionMatch != metav1.ResourceVersionMatchExact // As client-go checks a list.
-	end, err := r.firstList(ctx, first, options)
+	first := !r.informer.HasSynced() && options.ResourceVersionMatch != metav1.ResourceVersionMatchExact
+	end, err := r.begin(ctx, first, &options)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	if !r.begin(options) {
-		return nil, errListAnew
-	}
-	list, err := r.resource.List(ctx, r.selecting(options))
-	r.answered(err)
-	r.asked(true, err)
+	list, err := r.resource.List(ctx, options)
+	r.answered(true, err)
 	if err != nil {
 		return nil, err
 	}
-	for i := range list.Items {
-		if first {
-			r.arrived(&list.Items[i])
-		}
+	for i := 0; first && i < len(list.Items); i++ {
+		r.arrived(&list.Items[i])
 	}
 	if options.ResourceVersion == "" && list.GetContinue() == "" {
 		r.listed(list.GetResourceVersion())
@@ -46,17 +71,12 @@ func (r *running) list(ctx context.Context, options metav1.ListOptions) (runtime
 
 func (r *running) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	first := options.SendInitialEvents != nil && !r.informer.HasSynced()
-	end, err := r.firstList(ctx, first, options)
+	end, err := r.begin(ctx, first, &options)
 	if err != nil {
 		return nil, err
 	}
-	if !r.begin(options) {
-		end()
-		return nil, errListAnew
-	}
-	w, err := r.resource.Watch(ctx, r.selecting(options))
-	r.answered(err)
-	r.asked(false, err)
+	w, err := r.resource.Watch(ctx, options)
+	r.answered(false, err)
 	if err != nil {
 		end()
 		return nil, err
@@ -64,93 +84,384 @@ func (r *running) watch(ctx context.Context, options metav1.ListOptions) (watch.
 	if options.SendInitialEvents == nil && r.informer.HasSynced() {
 		go r.ask() // It goes on from a version that the API server may not have come to.
 	}
-	return r.hear(w, options.ResourceVersion == "", first, end), nil
+	return r.pass(w, options.ResourceVersion == "", first, end), nil
 }
 
-func (r *running) selecting(options metav1.ListOptions) metav1.ListOptions {
+// begin waits until a request may be sent, and adds the selectors. A request that goes on from an earlier version is refused
+// where the cache has to be listed anew. The caller calls end, once or more, when a first list is complete or has failed. A
+// first list that has taken too long does not wait any more: with each attempt it would keep out others that are answered.
+func (r *running) begin(ctx context.Context, first bool, options *metav1.ListOptions) (end func(), err error) {
 	options.LabelSelector, options.FieldSelector = r.key.LabelSelector, r.key.FieldSelector
-	return options
-}
-
-// observedWatch is a watch that tells its informer of each event but errors, bookmarks included. What
-// stops it need not read it to its end.
-type observedWatch struct {
-	watch.Interface
-	of      *running
-	opened  time.Time
-	quorum  bool   // it begins with a list of a quorum
-	first   bool   // the first list is under way; of the goroutine that passes events alone
-	end     func() // that list is complete, or has failed; may be called several times
-	out     chan watch.Event
-	stop    sync.Once
-	stopped chan struct{}
-}
-
-func (r *running) hear(w watch.Interface, quorum, first bool, end func()) watch.Interface {
-	h := &observedWatch{
-		Interface: w, of: r, opened: r.load.clock.Now(), quorum: quorum, first: first, end: end,
-		out: make(chan watch.Event), stopped: make(chan struct{}),
+	end = func() {}
+	if first && options.Continue == "" {
+		r.set.shrink(r) // What came of the last attempt is gone.
 	}
-	r.watching.Store(h)
-	if r.bound.outdated() { // Since it was asked for.
-		h.Stop()
-	}
-	go h.pass()
-	return h
-}
-
-// ResultChan implements [watch.Interface].
-func (h *observedWatch) ResultChan() <-chan watch.Event { return h.out }
-
-// Stop implements [watch.Interface].
-func (h *observedWatch) Stop() {
-	h.stop.Do(func() { close(h.stopped) })
-	h.Interface.Stop()
-}
-
-func (h *observedWatch) pass() {
-	defer close(h.out)
-	defer h.end()
-	for {
-		var event watch.Event
-		var open bool
+	if first && !r.slow.Load() {
+		lists := r.set.options.Shared.lists
 		select {
-		case event, open = <-h.Interface.ResultChan():
-		case <-h.stopped:
+		case lists <- struct{}{}:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting to list %s: %w", r.key, ctx.Err())
 		}
-		if !open {
-			return
-		}
-		if event.Type != watch.Error {
-			h.of.heard()
-		}
-		switch event.Type {
-		case watch.Bookmark:
-			h.bookmark(event.Object)
-		case watch.Added:
-			if u, ok := event.Object.(*unstructured.Unstructured); ok && h.first {
-				h.of.arrived(u)
-			}
-		default:
-		}
-		select {
-		case h.out <- event:
-		case <-h.stopped:
-			return
+		free := sync.OnceFunc(func() { <-lists })
+		late := clock.RealClock{}.AfterFunc(maxFirstList, func() {
+			r.slow.Store(true)
+			free()
+		})
+		end = func() {
+			late.Stop()
+			free()
 		}
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case options.ResourceVersionMatch == metav1.ResourceVersionMatchExact: // Only client-go's check of what it has listed asks so.
+	case options.ResourceVersion != "" && r.relisting != nil:
+		end()
+		return nil, errListAnew
+	case options.ResourceVersion == "" && options.Continue == "":
+		r.began = r.set.clock.Now()
+	}
+	return end, nil
 }
 
-// bookmark notes that there are bookmarks, and the one that ends the list at the beginning.
-func (h *observedWatch) bookmark(object runtime.Object) {
-	h.of.load.bookmarks.Store(true)
-	of, err := meta.Accessor(object)
-	if err != nil || of.GetAnnotations()[metav1.InitialEventsAnnotationKey] != "true" {
+// answered takes how a request went. Where it shows that the cache is out of date, and may never be right again, the informer
+// begins anew. That a watch begins does not say that it delivers.
+func (r *running) answered(list bool, err error) {
+	if errors.Is(err, context.Canceled) {
 		return
 	}
-	h.first = false
-	h.end()
-	if h.quorum {
-		h.of.listed(of.GetResourceVersion())
+	now := r.set.clock.Now()
+	r.mu.Lock()
+	if err == nil && list {
+		r.heard = now
 	}
+	if _, is := codeOf(err); err != nil && (!is || isUnavailable(err)) {
+		r.invalidate(now, err) // The API server may be another one, of a restored etcd, when somebody answers.
+	}
+	err = explain(r.key, err)
+	isNew := r.add(err)
+	outdated := r.outdates(list, err)
+	r.mu.Unlock()
+	if isNew {
+		r.set.log.Warn("cannot list or watch", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", err)
+	}
+	if err != nil {
+		r.set.handler.Troubled(r.key, err)
+	}
+	switch {
+	case !outdated || !r.informer.HasSynced():
+	case isUnavailable(err) && r.set.options.Shared.isServerDown(r):
+		r.mu.Lock()
+		r.unanswered = 0
+		r.mu.Unlock()
+	default:
+		r.renew()
+	}
+}
+
+// arrived counts an object of a first list, before it is in the cache.
+func (r *running) arrived(object *unstructured.Unstructured) {
+	Trim(object)
+	r.set.grow(r, sizeOf(object.Object))
+}
+
+// pass returns a watch that passes on the events of another, and notes them. Whoever stops it need not read it to its end.
+// quorum says that it begins with a list of a quorum, first that this is the first list, which end ends.
+func (r *running) pass(from watch.Interface, quorum, first bool, end func()) watch.Interface {
+	out := make(chan watch.Event)
+	to := watch.NewProxyWatcher(out)
+	r.mu.Lock()
+	r.watching, r.opened = to, r.set.clock.Now()
+	if r.listing.After(r.began) { // The cache has to be listed anew since the watch was asked for.
+		to.Stop()
+	}
+	r.mu.Unlock()
+	go func() {
+		defer close(out)
+		defer from.Stop()
+		defer end()
+		for {
+			var event watch.Event
+			var open bool
+			select {
+			case event, open = <-from.ResultChan():
+			case <-to.StopChan():
+			}
+			if !open {
+				return
+			}
+			object, ok := event.Object.(*unstructured.Unstructured)
+			if event.Type != watch.Error {
+				r.hear(event.Type == watch.Bookmark)
+			}
+			if ok && first && event.Type == watch.Added {
+				r.arrived(object)
+			}
+			if ok && event.Type == watch.Bookmark && object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+				first = false
+				end()
+				if quorum {
+					r.listed(object.GetResourceVersion())
+				}
+			}
+			select {
+			case out <- event:
+			case <-to.StopChan():
+				return
+			}
+		}
+	}()
+	return to
+}
+
+// hear notes that the API server has sent something that is no error.
+func (r *running) hear(bookmark bool) {
+	r.mu.Lock()
+	r.heard, r.bookmarks = r.set.clock.Now(), r.bookmarks || bookmark
+	again := len(r.logged) > 0
+	r.logged = nil
+	r.mu.Unlock()
+	if again {
+		r.set.log.Info("can list and watch again", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String())
+	}
+}
+
+// relist ends the watch, so that the reflector begins anew, with a list. A list that is due, or under way, shows what the
+// watch has left out.
+func (r *running) relist(why error) {
+	r.mu.Lock()
+	if r.relisting != nil && errors.Is(why, errBehind) {
+		r.mu.Unlock()
+		return
+	}
+	r.invalidate(r.set.clock.Now(), why)
+	w := r.watching
+	r.mu.Unlock()
+	r.set.log.Warn("the cache is listed anew", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "err", why)
+	if w != nil {
+		w.Stop()
+	}
+}
+
+// ask reads the newest version of the resource. A list of one object has it: the list is that of a quorum.
+func (r *running) ask() {
+	ctx, cancel := context.WithTimeout(r.ctx, MaxStaleness)
+	defer cancel()
+	options := metav1.ListOptions{Limit: 1}
+	if strings.Contains(r.key.FieldSelector, "metadata.name") {
+		options.FieldSelector = r.key.FieldSelector // A right to this name alone allows no other list.
+	}
+	before, at := r.version(), r.set.clock.Now()
+	if list, err := r.resource.List(ctx, options); err == nil {
+		r.observe(list.GetResourceVersion(), before, at)
+	}
+}
+
+// listed takes the version of a list of a quorum that is complete.
+func (r *running) listed(version string) {
+	r.mu.Lock()
+	at := r.began
+	if !at.Before(r.listing) {
+		r.listing, r.relisting = time.Time{}, nil
+	}
+	r.mu.Unlock()
+	r.observe(version, r.version(), at)
+}
+
+// observe takes a version that the API server gave of the resource. It is later than the version of the store when it was
+// asked for, unless etcd was restored from a snapshot meanwhile. Then the whole cache is of another history, and no event of
+// the new history corrects it.
+func (r *running) observe(version, before string, at time.Time) {
+	if order, err := resourceversion.CompareResourceVersion(version, before); err == nil && order < 0 {
+		r.relist(fmt.Errorf("%w: %s after %s", errRestored, version, before))
+		r.renew()
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at.After(r.next.at) {
+		r.next = observation{version, at}
+		if at.After(r.asked) { // Another may have been asked for meanwhile.
+			r.asked = at
+		}
+	}
+}
+
+// followSilence ends watches that have been silent for too long.
+func (r *running) followSilence() {
+	wait.JitterUntilWithContext(r.ctx, func(context.Context) {
+		now := r.set.clock.Now()
+		r.mu.Lock()
+		silent := now.Sub(r.heard) >= maxSilence && (r.watching == nil || Age(now, r.opened) >= maxSilence)
+		bookmarks := r.bookmarks
+		r.mu.Unlock()
+		if !silent || !r.informer.HasSynced() {
+			return
+		}
+		r.ask()
+		if bookmarks {
+			r.relist(errSilent)
+		}
+	}, silenceCheck, 0.5, true)
+}
+
+// health is what the requests of an informer came to, and how far its cache follows the API server. mu guards all of it.
+type health struct {
+	mu sync.Mutex
+	listErrors
+	progress
+}
+
+// listErrors are those of requests to list and watch.
+type listErrors struct {
+	err        error    // of the last request
+	refused    int      // requests since one was not refused
+	unanswered int      // requests that nobody answered, since one was not refused
+	denied     int      // lists in a row that were not allowed
+	logged     []string // the reasons of errors since the last success
+}
+
+// progress is how far a cache follows the API server.
+type progress struct {
+	heard     time.Time // the last list, event or bookmark
+	bookmarks bool      // the API server sends bookmarks
+	watching  *watch.ProxyWatcher
+	opened    time.Time // when that watch began
+
+	reached, next observation // a version that the cache has come to, and a newer one that it may not have come to yet
+	asked         time.Time   // when a version was last asked for
+	missed        time.Time   // when a version was last wanted and not there
+	began         time.Time   // when the list that is under way began
+
+	// relisting is why the cache has to be listed anew, and listing since when; nil where it has not. Where nobody answered for
+	// a while, etcd may have been restored from a snapshot: a watch that goes on from the last version would leave out the part
+	// of the new history that is before it.
+	relisting error
+	listing   time.Time
+}
+
+// observation is a version of the resource that the API server gave, and the moment before it was asked for it.
+type observation struct {
+	version string
+	at      time.Time
+}
+
+// maxRefusals is after how many refusals in a row that may pass by themselves a cache is out of date.
+const maxRefusals = 3
+
+// maxLogged is how many errors are logged before the next success.
+const maxLogged = 8
+
+// add takes the result of a request, and reports whether it is to be logged. Each reason is logged once before the next
+// success: a list that succeeds says nothing of the watch after it, and a watch may end as soon as it began.
+func (e *listErrors) add(err error) (isNew bool) {
+	e.err = err
+	if err == nil || len(e.logged) >= maxLogged || slices.Contains(e.logged, reasonOf(err)) {
+		return false
+	}
+	e.logged = append(e.logged, reasonOf(err))
+	return true
+}
+
+// outdates takes the result of a request, and reports whether the cache is known to be out of date since, unless the API server
+// itself is down. These do not outdate a cache: a connection that breaks, an overloaded server, and a watch alone that is not
+// allowed, since a list follows it. Nor does one list that is not allowed: one of several API servers may not know a right yet,
+// or have just started. Whoever knows that the right is gone has the cache denied.
+func (e *listErrors) outdates(list bool, err error) bool {
+	switch {
+	case err == nil || !refuses(err):
+		e.refused, e.unanswered, e.denied = 0, 0, 0
+		return false
+	case isUnavailable(err):
+		e.unanswered++
+		return e.unanswered >= maxRefusals
+	case isDenied(err):
+		if list {
+			e.denied++
+		}
+		return e.denied > 1
+	}
+	e.refused++
+	return e.refused >= maxRefusals || list && lasts(err) || isUncached(err)
+}
+
+// invalidate notes that the cache has to be listed anew.
+func (p *progress) invalidate(now time.Time, why error) {
+	p.listing, p.relisting = now, why
+	p.reached, p.next = observation{}, observation{} // Of a history that may not be this one.
+}
+
+// latest is the error of the last request.
+func (h *health) latest() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// renew has the informer begin anew, unless it has ended: its cache is out of date, and may never be right again.
+func (r *running) renew() { r.set.renew(func(other *running) bool { return other == r }) }
+
+// isUncached reports whether the API server cannot read the objects of a resource, as when a conversion webhook is down. It
+// answers that there are too many requests, and client-go has tried for ten seconds before it returns that.
+func isUncached(err error) bool {
+	return apierrors.IsTooManyRequests(err) && strings.Contains(err.Error(), "storage is (re)initializing")
+}
+
+// isUnavailable reports whether whoever passes requests on got no answer: the API server from an aggregated API, or a gateway
+// from the API server.
+func isUnavailable(err error) bool {
+	code, _ := codeOf(err)
+	return code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
+}
+
+// codeOf is the code of an answer; answered is false where there is none.
+func codeOf(err error) (code int32, answered bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return 0, false
+	}
+	return status.Status().Code, true
+}
+
+// refuses reports whether the API server has answered, and will not list or watch. That a version is too old is no refusal:
+// a new list follows.
+func refuses(err error) bool {
+	code, answered := codeOf(err)
+	return answered && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && (code != http.StatusTooManyRequests || isUncached(err))
+}
+
+// lasts reports whether an answer is the same until somebody does something.
+func lasts(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsBadRequest(err)
+}
+
+// isDenied reports whether an answer says that the caller is not known or lacks a right.
+func isDenied(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
+
+// reasonOf is the text of an error without what differs each time: the address of the request, which has its parameters, and
+// numbers such as ports.
+func reasonOf(err error) string {
+	text := err.Error()
+	if request, is := errors.AsType[*url.Error](err); is {
+		text = request.Err.Error()
+	}
+	if connection, is := errors.AsType[*net.OpError](err); is {
+		text = connection.Op + " " + connection.Err.Error()
+	}
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r >= '0' && r <= '9' }), "")
+}
+
+// explain adds to the error of a resource that is not there what that means: the API server answers the same for an unknown
+// resource, for a version that is not served, and for objects without namespaces.
+func explain(k Key, err error) error {
+	missing := plan.ResourceName(k.GVR)
+	if k.Namespace != "" {
+		missing += " whose objects have namespaces"
+	}
+	if apierrors.IsNotFound(err) {
+		err = fmt.Errorf("the API server has no resource %s: %w", missing, err)
+	}
+	return err
 }

@@ -41,7 +41,7 @@ func TestFailuresThatTheReflectorKeepsToItself(t *testing.T) {
 				t.Fatal(err)
 			}
 			told := make(troubles, 1)
-			set := informer.NewSet(client, told, slog.New(slog.DiscardHandler))
+			set := informer.NewSet(client, told, slog.New(slog.DiscardHandler), informer.Options{})
 			key := informer.Key{GVR: schema.GroupVersionResource{Version: "v1", Resource: "pods"}}
 			if err := set.Want([]informer.Key{key}); err != nil {
 				t.Fatal(err)

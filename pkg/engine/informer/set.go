@@ -8,12 +8,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 )
 
 // Set is the running informers. It is safe for concurrent use.
@@ -21,210 +27,116 @@ type Set struct {
 	client  dynamic.Interface
 	handler Handler
 	log     *slog.Logger
-
-	lasting  bool
-	peers    *Peers
-	limit    int64 // 0 for none
-	exceeded func(Key)
+	clock   clock.PassiveClock
+	options Options
 
 	change sync.Mutex // one change at a time
-
-	count sync.Mutex
-	taken int64 // bytes, of all informers that run; guarded by count
 
 	mu      sync.RWMutex
 	wanted  []Key            // guarded by mu
 	denied  map[Key]error    // guarded by mu
 	running map[Key]*running // guarded by mu
+
+	taken atomic.Int64 // about the bytes of all informers that run
 }
 
-// NewSet returns a set with no informers.
-func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger) *Set {
-	return &Set{client: client, handler: handler, log: log, peers: NewPeers(), running: map[Key]*running{}}
-}
-
-// Lasting has a set that has no informers yet show what a cache had last, and call it
-// synced, when the API server does not list it any more. It is for who rather goes by what
-// was than by nothing. It returns the set.
-func (s *Set) Lasting() *Set {
-	s.lasting = true
-	return s
+// Options are how the caches of a set differ from others. The zero value is for a set by itself, without limit.
+type Options struct {
+	// Shared is shared with other sets of the same API server; nil for none.
+	Shared *Shared
+	// Lasting has a cache show what it had last, and be synced, when the API server does not list it any more. Otherwise such a
+	// cache shows nothing.
+	Lasting bool
+	// Limit is how many bytes the caches may take together, as [Status.Bytes] estimates them, 0 for any. When they take more,
+	// Exceeded is called with the largest cache, once, while its list is still under way where that alone is too much.
+	Limit    int64
+	Exceeded func(Key)
 }
 
 // ErrTooLarge is why a cache is denied of which there is too much.
 var ErrTooLarge = errors.New("the caches take too much memory")
 
-// Within has a set that has no informers yet say when its caches take more than so many bytes together, as [Load.Bytes]
-// estimates them: exceeded is called with the largest cache, once, while its list is still under way where that alone is
-// too much. It returns the set.
-func (s *Set) Within(limit int64, exceeded func(Key)) *Set {
-	s.limit, s.exceeded = limit, exceeded
-	return s
+// NewSet returns a set with no informers.
+func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger, options Options) *Set {
+	options.Shared = cmp.Or(options.Shared, NewShared())
+	return &Set{client: client, handler: handler, log: log, clock: clock.RealClock{}, options: options, running: map[Key]*running{}}
 }
 
-// grow counts what an informer takes. One that has ended takes nothing, whatever still arrives at it.
-func (s *Set) grow(of *running, bytes int64) {
-	s.count.Lock()
-	if of.load.gone {
-		s.count.Unlock()
-		return
-	}
-	of.load.bytes += bytes
-	s.taken += bytes
-	exceeded := s.limit != 0 && s.taken > s.limit
-	s.count.Unlock()
-	if exceeded {
-		s.exceed()
-	}
+// Want starts and stops informers until exactly the wanted ones run that are not denied; the others go on undisturbed. Stopped
+// caches show nothing any more. Want does not wait for their informers, since client-go sleeps through its back-off before it
+// sees that it is to end, but when Want returns the handler is not told any more that one of them is complete. So a handler
+// must not call Want or Deny from Synced.
+//
+// An informer without a resource begins anew: the caller may know that the resource has come, which the informer would see
+// after its back-off only.
+func (s *Set) Want(keys []Key) error {
+	return s.adjust(func() { s.wanted = slices.Clone(keys) }, hasNoResource)
 }
 
-// exceed tells of the informer that takes most, once, unless what one takes that is about to end is what was too much.
-func (s *Set) exceed() {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	s.count.Lock()
-	defer s.count.Unlock()
-	var largest *running
-	var taken int64
-	for _, r := range s.running {
-		taken += r.load.bytes
-		if largest == nil || r.load.bytes > largest.load.bytes {
-			largest = r
+// Deny sets which informers must not run although they are wanted, and why. It replaces what was denied before, and starts and
+// stops as Want does.
+func (s *Set) Deny(denied map[Key]error) error {
+	return s.adjust(func() { s.denied = maps.Clone(denied) }, hasNoResource)
+}
+
+// hasNoResource reports whether there has never been anything to list.
+func hasNoResource(r *running) bool {
+	return !r.informer.HasSynced() && apierrors.IsNotFound(r.latest())
+}
+
+// Renew has the informers of a resource begin anew, the others go on undisturbed. It is for changes that no watch tells, as
+// when a new schema has the API server show other objects than before. The cached objects are not shown any more. A lasting set
+// goes on as it is. As for Want, a handler must not call it from Synced.
+func (s *Set) Renew(gvr schema.GroupVersionResource) {
+	s.renew(func(r *running) bool { return r.key.GVR == gvr })
+}
+
+func (s *Set) renew(outdated func(*running) bool) {
+	_ = s.adjust(func() {}, func(r *running) bool { return outdated(r) && !s.options.Lasting }) // What ran before can be started.
+}
+
+// adjust changes what is wanted or denied, and starts and stops informers accordingly. Those that are to begin anew are
+// replaced.
+func (s *Set) adjust(change func(), anew func(*running) bool) error {
+	s.change.Lock()
+	defer s.change.Unlock()
+	s.mu.Lock()
+	change()
+	runs := sets.New(s.wanted...)
+	for key := range s.denied {
+		runs.Delete(key)
+	}
+	ended := map[Key]*running{}
+	for key, r := range s.running {
+		if !runs.Has(key) || anew(r) {
+			delete(s.running, key)
+			ended[key] = r
 		}
 	}
-	if taken > s.limit && !largest.load.exceeds {
-		largest.load.exceeds = true
-		go s.exceeded(largest.key) // Who is called will stop the informer.
-	}
-}
-
-// shrink takes back all that was counted of an informer that ends, or lists anew.
-func (s *Set) shrink(of *running, ends bool) {
-	s.count.Lock()
-	defer s.count.Unlock()
-	s.taken -= of.load.bytes
-	of.load.bytes, of.load.gone = 0, of.load.gone || ends
-}
-
-// Want starts and stops informers until exactly the wanted ones run that are not denied;
-// the others go on undisturbed. What those that stop have cached is not shown any more.
-// They are not waited for, since client-go sleeps through its back-off before it sees
-// that it is to end, but when Want returns the handler is not told any more that one of
-// them is complete. So a handler that is told that must not call Want or Deny.
-func (s *Set) Want(keys []Key) error {
-	s.change.Lock()
-	defer s.change.Unlock()
-	s.mu.Lock()
-	s.wanted = slices.Clone(keys)
 	s.mu.Unlock()
-	return s.adjust()
-}
-
-// Deny says which informers must not run although they are wanted, and why. It takes the
-// place of what was denied before, and starts and stops as Want does.
-func (s *Set) Deny(denied map[Key]error) error {
-	s.change.Lock()
-	defer s.change.Unlock()
-	s.mu.Lock()
-	s.denied = maps.Clone(denied)
-	s.mu.Unlock()
-	return s.adjust()
-}
-
-// adjust starts and stops what has to be. Those that stop are told to without the lock:
-// one may be telling that it is complete, to somebody who looks into the caches then.
-func (s *Set) adjust() error {
-	before := map[Key]*listErrors{}
-	for _, r := range s.drop() {
+	for _, r := range ended { // Without the lock: the handler may be in Synced, and look into the caches.
 		r.end()
-		before[r.key] = &r.errors
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, key := range s.wanted {
-		if s.running[key] != nil || s.isDenied(key) {
-			continue
-		}
-		if err := s.start(key, before[key]); err != nil {
-			return err
+		if runs.Has(key) && s.running[key] == nil {
+			if err := s.start(key, ended[key]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// Renew has the informers of a resource begin anew, the others go on undisturbed. It is
-// for who knows that the API server shows other objects than before though nobody has
-// written them, as by another schema, which no watch tells of. What is cached is not shown
-// any more. A lasting set goes on as it is. As for Want, a handler that is told that a
-// cache is complete must not call it.
-func (s *Set) Renew(gvr schema.GroupVersionResource) {
-	s.mu.RLock()
-	var all []*running
-	for key, r := range s.running {
-		if key.GVR == gvr {
-			all = append(all, r)
-		}
-	}
-	s.mu.RUnlock()
-	for _, r := range all {
-		s.renew(r)
-	}
-}
-
-// renew has an informer begin anew that is known to be out of date, unless it has ended:
-// what it shows is not to be believed any more, and may never be right again.
-func (s *Set) renew(old *running) {
-	s.change.Lock()
-	defer s.change.Unlock()
-	s.mu.Lock()
-	running := s.running[old.key] == old && !s.lasting
-	if running {
-		delete(s.running, old.key)
-	}
-	s.mu.Unlock()
-	if !running {
-		return
-	}
-	old.end() // Without the lock, as in adjust.
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.start(old.key, &old.errors); err != nil {
-		s.log.Error("an informer does not begin anew", "informer", old.key.String(), "err", err)
-	}
-}
-
-// drop takes out those that are not to run any more, and those to begin anew: who wants
-// other caches may know that a resource has come, of which its own informer would hear
-// after its back-off only.
-func (s *Set) drop() []*running {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []*running
-	for key, r := range s.running {
-		if !slices.Contains(s.wanted, key) || s.isDenied(key) || r.hasNoResource() {
-			delete(s.running, key)
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// isDenied is for who holds the lock.
-func (s *Set) isDenied(key Key) bool {
-	_, denied := s.denied[key]
-	return denied
-}
-
 // Stop ends all informers.
 func (s *Set) Stop() {
-	// Wanting nothing starts nothing, so there is no error to return.
-	_ = s.Want(nil)
+	_ = s.Want(nil) // Nothing is started that could fail.
 }
 
 // View is what one cache knows of one object.
 type View struct {
-	// Synced says that the cache is complete; an absent object in a cache that
-	// is not means nothing.
+	// Synced says that the cache is complete. In a cache that is not, the absence of an object means nothing.
 	Synced bool
 	// Object is nil where there is none. It is shared: read only.
 	Object *unstructured.Unstructured
@@ -237,6 +149,14 @@ func (s *Set) find(key Key) *running {
 	return s.running[key]
 }
 
+// synced returns nil where the cache is not complete or does not run.
+func (s *Set) synced(key Key) *running {
+	if r := s.find(key); r != nil && r.informer.HasSynced() {
+		return r
+	}
+	return nil
+}
+
 // View looks an object up.
 func (s *Set) View(key Key, namespace, name string) View {
 	r := s.find(key)
@@ -244,6 +164,67 @@ func (s *Set) View(key Key, namespace, name string) View {
 		return View{}
 	}
 	return View{Synced: r.informer.HasSynced(), Object: r.get(cache.NewObjectName(namespace, name))}
+}
+
+// MaxStaleness is how far a cache may be behind the API server that [Set.Fresh] calls fresh.
+const MaxStaleness = 2 * time.Second
+
+// Fresh reports whether a cache shows all that the API server had stored at a moment less than [MaxStaleness] ago, and
+// returns that moment. It does not wait: the cache is compared with a version of its resource that the API server gave in
+// the last seconds. Where there is none the answer is no, and the caller is expected to read live. When Fresh is called a
+// second time soon after, the version is requested in the background. So one request serves many objects that change
+// together, and none is sent for an object that changes alone.
+//
+// A cache of a resource that does not change has no newer version than its last event or bookmark. It is not fresh,
+// although it lacks nothing.
+func (s *Set) Fresh(key Key) (at time.Time, fresh bool) {
+	r := s.synced(key)
+	if r == nil {
+		return time.Time{}, false
+	}
+	now, version := s.clock.Now(), r.version()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if order, err := resourceversion.CompareResourceVersion(version, r.next.version); err == nil && order >= 0 {
+		r.reached, r.next = r.next, observation{}
+	}
+	fresh = r.relisting == nil && Age(now, r.reached.at) < MaxStaleness
+	again := fresh || Age(now, r.missed) < MaxStaleness
+	if !fresh {
+		r.missed = now
+	}
+	if again && Age(now, r.asked) > MaxStaleness/2 {
+		r.asked = now
+		go r.ask()
+	}
+	return r.reached.at, fresh
+}
+
+// Age is the time since a moment by the clock that runs faster, for a clock may stop while the machine sleeps, and
+// another may be set back.
+func Age(now, since time.Time) time.Duration {
+	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
+}
+
+// Version is the resourceVersion up to which a cache is complete: it shows every change of its objects up to this version, and
+// may show some of the later ones. It is empty where the cache is not synced or does not run, and where the server has no
+// versions.
+//
+// The version moves with events and bookmarks, and stays while a watch is broken, until a new list replaces
+// the objects as a whole.
+func (s *Set) Version(key Key) string {
+	if r := s.synced(key); r != nil {
+		return r.version()
+	}
+	return ""
+}
+
+// Relist has a cache listed anew that has been found to lack something, for example because its watch does not deliver any
+// more. The cached objects stay visible until the list is there.
+func (s *Set) Relist(key Key) {
+	if r := s.synced(key); r != nil {
+		r.relist(errBehind)
+	}
 }
 
 // Names lists the objects in a cache, in no order.
@@ -255,42 +236,51 @@ func (s *Set) Names(key Key) []types.NamespacedName {
 	keys := r.informer.GetIndexer().ListKeys()
 	out := make([]types.NamespacedName, 0, len(keys))
 	for _, text := range keys {
-		if name, err := cache.ParseObjectName(text); err == nil {
-			out = append(out, types.NamespacedName{Namespace: name.Namespace, Name: name.Name})
-		}
+		name, _ := cache.ParseObjectName(text)
+		out = append(out, name.AsNamespacedName())
 	}
 	return out
 }
 
-// Count is how many objects are in a cache. Once all have been told of it costs nothing, and
-// is of the objects that the handler has been told of.
+// Count is how many objects are in a cache. Once the handler has been told of all, the count costs nothing, and is of the
+// objects that the handler has been told of.
 func (s *Set) Count(key Key) int {
 	r := s.find(key)
 	switch {
 	case r == nil:
 		return 0
 	case r.told():
-		return int(r.load.objects.Load())
+		return int(r.objects.Load())
 	default:
 		return len(r.informer.GetIndexer().ListKeys())
 	}
 }
 
-// Status is the state of one informer.
+// Status is the state of one informer, what it holds, and how fresh that is.
 type Status struct {
 	Key    Key
 	Synced bool
 	Err    error // why it cannot list or watch now, has to list anew, or is denied; nil where it follows the API server
+
+	Objects int
+	// Bytes estimates the memory that the objects take, within some tenths.
+	Bytes int64
+	// Heard is when the API server last answered a list, or sent an event or a bookmark; before that, when the informer was
+	// started, and zero where it is denied. The API server sends a bookmark about once a minute: a watch that is silent for
+	// longer is cut off, and ended.
+	Heard time.Time
 }
 
-// Status lists the informers that run, and those that would if they were not denied, in
-// a stable order.
+// Status lists the informers that run, and those that would run if they were not denied, in a stable order. Its cost does not
+// depend on the number of objects.
 func (s *Set) Status() []Status {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	out := make([]Status, 0, len(s.running))
-	for key, r := range maps.All(s.running) {
-		out = append(out, Status{Key: key, Synced: r.informer.HasSynced(), Err: cmp.Or(r.errors.latest(), r.bound.reason())})
+	for key, r := range s.running {
+		r.mu.Lock()
+		out = append(out, Status{key, r.informer.HasSynced(), cmp.Or(r.err, r.relisting), int(r.objects.Load()), max(0, r.bytes.Load()), r.heard.Round(0)})
+		r.mu.Unlock()
 	}
 	for _, key := range s.wanted {
 		if err, denied := s.denied[key]; denied {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -99,10 +100,7 @@ func TestRestored(t *testing.T) {
 					server.put(widget("a", "kept"))
 					server.put(widget("a", "comes-back"))
 					told := &told{}
-					set := NewSet(server, told, slog.New(slog.DiscardHandler))
-					if lasting {
-						set.Lasting()
-					}
+					set := NewSet(server, told, slog.New(slog.DiscardHandler), Options{Lasting: lasting})
 					defer set.Stop()
 					if err := set.Want([]Key{everywhere}); err != nil {
 						t.Fatal(err)
@@ -266,7 +264,7 @@ func TestWatchThatOpensLate(t *testing.T) {
 		r := set.running[everywhere]
 		version := r.version()
 		passes(time.Second)
-		late := opening{Interface: server, opens: func() { r.bound.invalidate(r.load.clock.Now(), errRestored) }}
+		late := opening{Interface: server, opens: func() { r.outdate(errRestored) }}
 		r.resource = late.Resource(widgets).Namespace("")
 		w, err := r.watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
 		if err != nil {
@@ -308,6 +306,37 @@ func (o openingResource) Watch(ctx context.Context, options metav1.ListOptions) 
 	return o.of.Watch(ctx, options)
 }
 
+// outdate has the cache listed anew, and lets the watch go on.
+func (r *running) outdate(why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.invalidate(r.set.clock.Now(), why)
+}
+
+// TestVersionOfOneName holds that a cache of one name asks for the version by that name: its right may be to no other.
+func TestVersionOfOneName(t *testing.T) {
+	for selector, want := range map[string]string{"": "", "spec.nodeName=n": "", "metadata.name=x": "metadata.name=x"} {
+		var asked listing
+		r := filled(deaf{}, clock.RealClock{})
+		r.key.FieldSelector, r.resource = selector, &asked
+		r.ask()
+		if asked.options.FieldSelector != want || asked.options.Limit != 1 {
+			t.Errorf("of %q it lists %+v", selector, asked.options)
+		}
+	}
+}
+
+// listing notes how it is asked, and fails.
+type listing struct {
+	dynamic.ResourceInterface
+	options metav1.ListOptions
+}
+
+func (l *listing) List(_ context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	l.options = options
+	return nil, errRefused
+}
+
 // TestCheckOfAList holds that client-go may check what it has listed although the cache is to be listed anew: it does so
 // before it goes on.
 func TestCheckOfAList(t *testing.T) {
@@ -318,7 +347,7 @@ func TestCheckOfAList(t *testing.T) {
 		defer set.Stop()
 		synctest.Wait()
 		r := set.running[everywhere]
-		r.bound.invalidate(r.load.clock.Now(), errBehind)
+		r.outdate(errBehind)
 		for match, refused := range map[metav1.ResourceVersionMatch]bool{metav1.ResourceVersionMatchExact: false, "": true} {
 			options := metav1.ListOptions{ResourceVersion: r.version(), ResourceVersionMatch: match}
 			if _, err := r.list(t.Context(), options); (err != nil) != refused {

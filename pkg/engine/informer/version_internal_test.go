@@ -1,14 +1,19 @@
 package informer
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/features"
 	featurestesting "k8s.io/client-go/features/testing"
 )
@@ -95,8 +100,48 @@ func TestVersionIsNotAhead(t *testing.T) {
 func TestVersionNeedsFeature(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.UnlockWhileProcessingFIFO, false)
 	featurestesting.SetFeatureDuringTest(t, features.AtomicFIFO, false)
-	set := NewSet(&api{}, deaf{}, nil)
+	set := NewSet(&api{}, deaf{}, nil, Options{})
 	if err := set.Want([]Key{everywhere}); !errors.Is(err, errNoVersions) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// slowly answers after a while.
+type slowly struct {
+	dynamic.ResourceInterface
+	takes    time.Duration
+	requests atomic.Int64
+}
+
+func (s *slowly) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	s.requests.Add(1)
+	select {
+	case <-time.After(s.takes):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return s.ResourceInterface.List(ctx, options)
+}
+
+// TestVersionsOfASlowServer holds that a version is asked for at most once a second, also where an answer takes longer.
+func TestVersionsOfASlowServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &api{}
+		server.put(widget("a", "x"))
+		set, _ := begin(t, server, everywhere)
+		defer set.Stop()
+		synctest.Wait()
+		r := set.running[everywhere]
+		slow := &slowly{ResourceInterface: r.resource, takes: 1100 * time.Millisecond}
+		r.resource = slow
+		const seconds = 60
+		for range seconds * 10 {
+			set.Fresh(everywhere)
+			passes(100 * time.Millisecond)
+		}
+		if n := slow.requests.Load(); n > seconds+1 {
+			t.Errorf("%d requests in %d seconds", n, seconds)
+		}
+		passes(10 * time.Second) // Until the last one is answered.
+	})
 }

@@ -302,3 +302,18 @@ func draw(t *rapid.T, label string) []plan.Leftover {
 	}
 	return out
 }
+
+// TestMemoryUnchanged holds that who changes nothing overtakes nobody: tenants of a process without files share a [inventory.Memory].
+func TestMemoryUnchanged(t *testing.T) {
+	var memory inventory.Memory
+	before, replace, err := memory.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := replace(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := replace(t.Context(), before); err != nil {
+		t.Errorf("overtaken by nothing: %v", err)
+	}
+}

@@ -1,10 +1,12 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -25,133 +28,164 @@ const (
 // maxSize is what the values of a ConfigMap may have together, in bytes.
 const maxSize = 1 << 20
 
-// attempts bounds how often a change is made anew because somebody else was faster.
-const attempts = 10
+// formatVersion is of the stored form. A program refuses what a later one has written: it would not know what to clean up.
+const formatVersion = 1
 
-// GVR returns the resource that the books are stored in. To keep one takes get,
-// create and update in its namespace.
+// page is what is stored of a set. Each entry has the set, too.
+type (
+	page struct {
+		Version   int            `json:"version"`
+		Leftovers []pageLeftover `json:"leftovers"`
+		Paused    []pagePause    `json:"paused,omitempty"`
+		Counted   []pageCount    `json:"counted,omitempty"`
+	}
+	pageSet struct {
+		SetKind      string `json:"setKind"`
+		SetNamespace string `json:"setNamespace,omitempty"`
+		Set          string `json:"set"`
+	}
+	pageLeftover struct {
+		pageSet
+		v1alpha1.Leftover
+	}
+	pagePause struct {
+		pageSet
+		v1alpha1.Pause
+	}
+	pageCount struct {
+		pageSet
+		v1alpha1.Count
+	}
+)
+
+func (s pageSet) rule() plan.Rule {
+	return plan.Rule{Kind: s.SetKind, Namespace: s.SetNamespace, Set: s.Set}
+}
+
+// under is an error unless the set has this key.
+func (s pageSet) under(id string) error {
+	if s.rule().SetID() != id {
+		return fmt.Errorf("it is of the set %q, which has another key", s.Set)
+	}
+	return nil
+}
+
+// GVR returns the resource that the books are stored in. To keep one takes get, create and update in its namespace.
 func GVR() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 }
 
-// Client is what a [ConfigMap] needs of a dynamic client for the ConfigMaps of its
-// namespace.
+// Client is what a [ConfigMap] needs of a dynamic client for the ConfigMaps of its namespace.
 type Client interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error)
 	Create(ctx context.Context, object *unstructured.Unstructured, options metav1.CreateOptions, subresources ...string) (*unstructured.Unstructured, error)
 	Update(ctx context.Context, object *unstructured.Unstructured, options metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error)
 }
 
-// ConfigMap is a [Store] in a ConfigMap, with a key for each set. It is created when
-// there is first something to keep, and is empty, not deleted, when all has been
-// cleaned up.
+// ConfigMap is a [Store] in a ConfigMap, with a key for each set. It is created when there is first something to keep, and
+// is empty, not deleted, when all has been cleaned up. It implements [Part].
 type ConfigMap struct {
-	client              Client
-	namespace, instance string
+	client                    Client
+	namespace, name, instance string
 }
 
-// NewConfigMap returns the store of an instance. Instances in one namespace do not
-// see each other's.
+// NewConfigMap returns the store of an instance. Instances in one namespace do not see each other's.
 func NewConfigMap(client Client, namespace, instance string) (*ConfigMap, error) {
 	if reasons := validation.IsDNS1123Label(instance); len(reasons) > 0 {
 		return nil, fmt.Errorf("the instance %q cannot be part of the name of a ConfigMap: %s", instance, strings.Join(reasons, "; "))
 	}
-	return &ConfigMap{client: client, namespace: namespace, instance: instance}, nil
+	return &ConfigMap{client, namespace, "dyncontroller-inventory-" + instance, instance}, nil
 }
-
-func (c *ConfigMap) name() string { return "dyncontroller-inventory-" + c.instance }
 
 // String names the ConfigMap.
-func (c *ConfigMap) String() string { return "ConfigMap " + c.namespace + "/" + c.name() }
+func (c *ConfigMap) String() string { return "ConfigMap " + c.namespace + "/" + c.name }
 
-// Load implements [Store].
-func (c *ConfigMap) Load(ctx context.Context) (Book, error) {
-	_, book, err := c.read(ctx)
-	return book, err
-}
-
-// errOvertaken says that somebody else has written in the meantime.
-var errOvertaken = errors.New("somebody else has written it in the meantime")
-
-// Update implements [Store].
-func (c *ConfigMap) Update(ctx context.Context, change func(Book) Book) (Book, error) {
-	var book Book
-	err := errOvertaken
-	for i := 0; i < attempts && errors.Is(err, errOvertaken); i++ {
-		book, err = c.try(ctx, change)
-	}
-	return book, err
-}
-
-func (c *ConfigMap) try(ctx context.Context, change func(Book) Book) (Book, error) {
-	stored, before, err := c.read(ctx)
-	if err != nil {
-		return Book{}, err
-	}
-	after := change(before)
-	if after.Equal(before) {
-		return after, nil
-	}
-	texts, err := c.encode(after)
-	if err != nil {
-		return Book{}, err
-	}
-	if err := c.write(ctx, stored, texts); err != nil {
-		return Book{}, fmt.Errorf("writing the inventory, %s: %w", c, err)
-	}
-	return after, nil
-}
-
-// read returns the ConfigMap, nil where there is none.
-func (c *ConfigMap) read(ctx context.Context) (*unstructured.Unstructured, Book, error) {
-	stored, err := c.client.Get(ctx, c.name(), metav1.GetOptions{})
+// Read implements [Part].
+func (c *ConfigMap) Read(ctx context.Context) (Book, Replace, error) {
+	stored, err := c.client.Get(ctx, c.name, metav1.GetOptions{})
+	isNew := apierrors.IsNotFound(err)
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil, Book{}, nil
+	case isNew:
+		stored = &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": c.namespace, "name": c.name},
+		}}
 	case err != nil:
-		return nil, Book{}, fmt.Errorf("reading the inventory, %s: %w", c, err)
+		return Book{}, nil, fmt.Errorf("reading the inventory, %s: %w", c, err)
 	}
 	texts, _, err := unstructured.NestedStringMap(stored.Object, "data")
-	if err != nil {
-		return nil, Book{}, c.unreadable(err)
+	d := newDecoder()
+	for _, id := range slices.Sorted(maps.Keys(texts)) {
+		if err = d.page(id, texts[id]); err != nil {
+			err = fmt.Errorf("key %q: %w", id, err)
+			break
+		}
 	}
-	book, err := decode(texts)
 	if err != nil {
-		return nil, Book{}, c.unreadable(err)
+		return Book{}, nil, fmt.Errorf("reading the inventory, %s: %w; it says what rules have left in the cluster: "+
+			"use the version that wrote it, restore it, or delete the key, after which what that set has left is not cleaned up", c, err)
 	}
-	return stored, book, nil
+	before := d.book()
+	return before, func(ctx context.Context, after Book) (Book, error) {
+		if after.Equal(before) {
+			return after, nil
+		}
+		if err := c.write(ctx, stored, isNew, after); err != nil {
+			return Book{}, fmt.Errorf("writing the inventory, %s: %w", c, err)
+		}
+		return after, nil
+	}, nil
 }
 
-func (c *ConfigMap) unreadable(err error) error {
-	return fmt.Errorf("reading the inventory, %s: %w; it says what rules have left in the cluster: "+
-		"use the version that wrote it, restore it, or delete the key, after which what that set has left is not cleaned up", c, err)
+// page reads the text of a key.
+func (d *decoder) page(id, text string) error {
+	if len(text) > maxSize {
+		return fmt.Errorf("it has %d bytes, more than the %d that a ConfigMap holds", len(text), maxSize)
+	}
+	var format struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal([]byte(text), &format); err != nil {
+		return err
+	}
+	if format.Version != formatVersion {
+		return fmt.Errorf("it is in format %d, and this program knows format %d", format.Version, formatVersion)
+	}
+	var p page
+	if err := decode([]byte(text), &p); err != nil {
+		return err
+	}
+	return cmp.Or(
+		each("leftover", p.Leftovers, func(l pageLeftover) error { return cmp.Or(l.under(id), d.leftover(l.rule(), l.Leftover)) }),
+		each("pause", p.Paused, func(p pagePause) error { return cmp.Or(p.under(id), d.pause(p.rule(), p.Pause)) }),
+		each("count", p.Counted, func(c pageCount) error { return cmp.Or(c.under(id), d.count(c.rule(), c.Count)) }),
+	)
 }
 
-func (c *ConfigMap) encode(b Book) (map[string]string, error) {
-	texts, err := encode(b)
-	if err != nil {
-		return nil, fmt.Errorf("writing the inventory, %s: %w", c, err)
-	}
-	size := 0
-	for _, text := range texts {
-		size += len(text)
+// write replaces all of data. Other fields, such as annotations, are left as they are. The same book has the same texts.
+func (c *ConfigMap) write(ctx context.Context, stored *unstructured.Unstructured, isNew bool, book Book) error {
+	texts, size := map[string]string{}, 0
+	for set, of := range groups(book, setOf) {
+		at, s := pageSet{set.Kind, set.Namespace, set.Set}, of.encode()
+		p := page{Version: formatVersion, Leftovers: []pageLeftover{}}
+		for _, l := range s.Inventory {
+			p.Leftovers = append(p.Leftovers, pageLeftover{at, l})
+		}
+		for _, one := range s.Paused {
+			p.Paused = append(p.Paused, pagePause{at, one})
+		}
+		for _, one := range s.Counted {
+			p.Counted = append(p.Counted, pageCount{at, one})
+		}
+		data, err := json.Marshal(p)
+		if err != nil {
+			return fmt.Errorf("encoding what the set %s left: %w", set.SetID(), err)
+		}
+		texts[set.SetID()] = string(data)
+		size += len(data)
 	}
 	if size > maxSize {
-		return nil, fmt.Errorf("writing the inventory, %s: it would have %d bytes for %d sets, and a ConfigMap holds %d: "+
-			"run some of the sets under another instance", c, size, len(texts), maxSize)
-	}
-	return texts, nil
-}
-
-// write replaces all of data. Other fields, such as annotations, are left as they
-// are.
-func (c *ConfigMap) write(ctx context.Context, stored *unstructured.Unstructured, texts map[string]string) error {
-	isNew := stored == nil
-	if isNew {
-		stored = &unstructured.Unstructured{}
-		stored.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
-		stored.SetNamespace(c.namespace)
-		stored.SetName(c.name())
+		return fmt.Errorf("it would have %d bytes for %d sets, and a ConfigMap holds %d: run some of the sets under another instance",
+			size, len(texts), maxSize)
 	}
 	labels := map[string]string{}
 	maps.Copy(labels, stored.GetLabels())
@@ -166,9 +200,8 @@ func (c *ConfigMap) write(ctx context.Context, stored *unstructured.Unstructured
 	} else {
 		_, err = c.client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: plan.FieldManager})
 	}
-	overtaken := apierrors.IsConflict(err) || isNew && apierrors.IsAlreadyExists(err) || !isNew && apierrors.IsNotFound(err)
-	if overtaken {
-		return fmt.Errorf("%w: %w", errOvertaken, err)
+	if apierrors.IsConflict(err) || isNew && apierrors.IsAlreadyExists(err) || !isNew && apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w: %w", ErrOvertaken, err)
 	}
 	return err
 }

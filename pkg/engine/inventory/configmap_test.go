@@ -30,18 +30,18 @@ func adding(lines ...string) func(inventory.Book) inventory.Book {
 	return func(b inventory.Book) inventory.Book { return b.With(leftovers(lines...)...) }
 }
 
-func mustUpdate(t *testing.T, s inventory.Store, change func(inventory.Book) inventory.Book) inventory.Book {
+func mustUpdate(t *testing.T, s inventory.Part, change func(inventory.Book) inventory.Book) inventory.Book {
 	t.Helper()
-	book, err := s.Update(t.Context(), change)
+	book, err := inventory.Update(t.Context(), s, change)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return book
 }
 
-func mustLoad(t *testing.T, s inventory.Store) inventory.Book {
+func mustLoad(t *testing.T, s inventory.Part) inventory.Book {
 	t.Helper()
-	book, err := s.Load(t.Context())
+	book, err := inventory.Load(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +50,9 @@ func mustLoad(t *testing.T, s inventory.Store) inventory.Book {
 
 // TestStore holds what both stores do.
 func TestStore(t *testing.T) {
-	for name, open := range map[string]func() inventory.Store{
-		"ConfigMap": func() inventory.Store { return newStore(t, newClient()) },
-		"Memory":    func() inventory.Store { return &inventory.Memory{} },
+	for name, open := range map[string]func() inventory.Part{
+		"ConfigMap": func() inventory.Part { return newStore(t, newClient()) },
+		"Memory":    func() inventory.Part { return &inventory.Memory{} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := open()
@@ -73,7 +73,7 @@ func TestStore(t *testing.T) {
 			var wait sync.WaitGroup
 			for i := range 8 {
 				wait.Go(func() {
-					if _, err := store.Update(t.Context(), adding(fmt.Sprintf("many/r%d finalizer pods.v1", i))); err != nil {
+					if _, err := inventory.Update(t.Context(), store, adding(fmt.Sprintf("many/r%d finalizer pods.v1", i))); err != nil {
 						t.Error(err)
 					}
 				})
@@ -161,7 +161,7 @@ func TestConfigMapIsShared(t *testing.T) {
 func TestConfigMapOvertakenForEver(t *testing.T) {
 	c := newClient()
 	c.fail = apierrors.NewConflict(inventory.GVR().GroupResource(), configMap, errors.New("it was modified"))
-	if _, err := newStore(t, c).Update(t.Context(), adding("s/a finalizer pods.v1")); !apierrors.IsConflict(err) {
+	if _, err := inventory.Update(t.Context(), newStore(t, c), adding("s/a finalizer pods.v1")); !apierrors.IsConflict(err) {
 		t.Errorf("it ends with what it could not get past, got %v", err)
 	}
 }
@@ -184,6 +184,7 @@ func TestConfigMapErrors(t *testing.T) {
 		"NewField":     {"What is not understood could not be cleaned up.", page(good + `,"subresource":"x"}`), "unknown field"},
 		"NewKind":      {"Nor could a new kind of thing.", page(strings.ReplaceAll(good, "finalizer", "status") + "}"), `no kind "status"`},
 		"NewPolicy":    {"Nor is a policy guessed.", page(good + `,"release":"Maybe"}`), `no policy "Maybe"`},
+		"HalfAccount":  {"Nor as whom it is cleaned up.", page(good + `,"serviceAccount":"bot"}`), "half the name of a ServiceAccount"},
 		"NoRule":       {"It must be said whose it is.", page(strings.ReplaceAll(good, `"rule":"a",`, "") + "}"), "lacks the rule"},
 		"NoResource":   {"And on what.", page(strings.ReplaceAll(good, `"resource":"pods"`, `"resource":""`) + "}"), "lacks the rule or the resource"},
 		"OtherSet":     {"A text that was copied to another key is of another set.", map[string]any{"x-00000000": page(good + "}")[id]}, "another key"},
@@ -197,8 +198,8 @@ func TestConfigMapErrors(t *testing.T) {
 			c := newClient()
 			c.set(tc.data)
 			store := newStore(t, c)
-			_, err := store.Load(t.Context())
-			_, updateErr := store.Update(t.Context(), adding("s/b finalizer pods.v1"))
+			_, err := inventory.Load(t.Context(), store)
+			_, updateErr := inventory.Update(t.Context(), store, adding("s/b finalizer pods.v1"))
 			for _, err := range []error{err, updateErr} {
 				if err == nil || !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("%s want an error with %q, got %v", tc.reason, tc.want, err)
@@ -221,7 +222,7 @@ func TestConfigMapLarge(t *testing.T) {
 		many = append(many, fmt.Sprintf("s/rule-with-a-name-%d finalizer pods.v1", i))
 	}
 	mustUpdate(t, store, adding(many[:5000]...))
-	_, err := store.Update(t.Context(), adding(many...))
+	_, err := inventory.Update(t.Context(), store, adding(many...))
 	if err == nil || !strings.Contains(err.Error(), "ConfigMap ns/"+configMap) || !strings.Contains(err.Error(), "1048576") {
 		t.Errorf("the limit must be named, got %v", err)
 	}
@@ -229,7 +230,7 @@ func TestConfigMapLarge(t *testing.T) {
 		t.Errorf("what was stored before has become %d", got)
 	}
 	c.set(map[string]any{"s": strings.Repeat(" ", 1<<20+1)})
-	if _, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := inventory.Load(t.Context(), store); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("what cannot be there is not read, got %v", err)
 	}
 }
@@ -251,11 +252,11 @@ func TestConfigMapRefused(t *testing.T) {
 	c := newClient()
 	c.fail = forbidden
 	store := newStore(t, c)
-	if _, err := store.Update(t.Context(), adding("s/a finalizer pods.v1")); !apierrors.IsForbidden(err) {
+	if _, err := inventory.Update(t.Context(), store, adding("s/a finalizer pods.v1")); !apierrors.IsForbidden(err) {
 		t.Errorf("what the API server refuses is an error, got %v", err)
 	}
 	unreachable := broken{errors.New("connection refused")}
-	if _, err := newStore(t, unreachable).Load(t.Context()); err == nil || !strings.Contains(err.Error(), "connection refused") {
+	if _, err := inventory.Load(t.Context(), newStore(t, unreachable)); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("an inventory that cannot be read is not an empty one, got %v", err)
 	}
 }
@@ -289,7 +290,7 @@ func FuzzStored(f *testing.F) {
 		c := newClient()
 		c.set(map[string]any{key: text})
 		store := newStore(t, c)
-		book, err := store.Load(t.Context())
+		book, err := inventory.Load(t.Context(), store)
 		if err != nil {
 			return
 		}

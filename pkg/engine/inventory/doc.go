@@ -5,8 +5,8 @@
 //	rules.Set.Leftovers -> Book.With -> Store     before the first write
 //	Store -> Book.Stale -> cleanup.Sweep -> Book.Without -> Store
 //
-// A book is kept in a ConfigMap, or in the status of the sets that are objects, each of
-// which has its own part:
+// A book is stored in parts, a ConfigMap and the status of each set that is an object. A part is read together with what
+// replaces it, and Join makes one store of them:
 //
 //	Join(Object for each set, Scope(ConfigMap, of one account))
 //

@@ -18,15 +18,14 @@ type readOnly struct {
 	err  error
 }
 
-func (r *readOnly) Load(context.Context) (inventory.Book, error) {
+// Read implements [inventory.Part].
+func (r *readOnly) Read(context.Context) (inventory.Book, inventory.Replace, error) {
 	err := r.err
 	r.err = nil
-	return r.book, err
-}
-
-func (r *readOnly) Update(context.Context, func(inventory.Book) inventory.Book) (inventory.Book, error) {
-	r.t.Error("it is written")
-	return r.book, nil
+	return r.book, func(context.Context, inventory.Book) (inventory.Book, error) {
+		r.t.Error("it is written")
+		return r.book, nil
+	}, err
 }
 
 // TestDryRun holds that what is changed in a dry run counts in that alone, and that what
@@ -35,17 +34,17 @@ func TestDryRun(t *testing.T) {
 	left := plan.Leftover{Rule: plan.Rule{Kind: "ClusterRuleSet", Set: "s", Name: "a"}, Kind: plan.LeftFields}
 	unread := errors.New("unread")
 	store := inventory.NewDryRun(&readOnly{t, inventory.NewBook(left), unread})
-	if _, err := store.Load(t.Context()); !errors.Is(err, unread) {
+	if _, err := inventory.Load(t.Context(), store); !errors.Is(err, unread) {
 		t.Errorf("error %v", err)
 	}
-	book, err := store.Load(t.Context())
+	book, err := inventory.Load(t.Context(), store)
 	if diff := cmp.Diff([]plan.Leftover{left}, book.All()); diff != "" || err != nil {
 		t.Errorf("%v, -want +got:\n%s", err, diff)
 	}
-	if _, err := store.Update(t.Context(), func(b inventory.Book) inventory.Book { return b.Without(left) }); err != nil {
+	if _, err := inventory.Update(t.Context(), store, func(b inventory.Book) inventory.Book { return b.Without(left) }); err != nil {
 		t.Error(err)
 	}
-	if book, err := store.Load(t.Context()); len(book.All()) > 0 || err != nil {
+	if book, err := inventory.Load(t.Context(), store); len(book.All()) > 0 || err != nil {
 		t.Errorf("%v, %v", book.All(), err)
 	}
 }

@@ -2,10 +2,10 @@ package inventory
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -15,19 +15,16 @@ import (
 // value knows of nothing that is recorded.
 type Guard struct {
 	mu       sync.Mutex
-	recorded map[plan.Leftover]bool // guarded by mu
-	waiting  map[guard.Key]bool     // that wait for something to be recorded; guarded by mu
+	recorded sets.Set[plan.Leftover] // guarded by mu
+	waiting  sets.Set[guard.Key]     // that wait for something to be recorded; guarded by mu
 }
 
 // Recorded says what the inventory has from now on, and returns the objects that have waited for that.
 func (g *Guard) Recorded(all []plan.Leftover) (waiting []guard.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.recorded = map[plan.Leftover]bool{}
-	for _, leftover := range all {
-		g.recorded[leftover] = true
-	}
-	waiting = slices.Collect(maps.Keys(g.waiting))
+	g.recorded = sets.New(all...)
+	waiting = g.waiting.UnsortedList()
 	g.waiting = nil
 	return waiting
 }
@@ -49,14 +46,13 @@ func (c check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 	defer c.guard.mu.Unlock()
 	for _, rule := range o.Rules {
 		for _, leftover := range c.attempt.Rules.Leaves[rule] {
-			if c.guard.recorded[leftover] {
-				continue
+			if !c.guard.recorded.Has(leftover) {
+				if c.guard.waiting == nil {
+					c.guard.waiting = sets.Set[guard.Key]{}
+				}
+				c.guard.waiting.Insert(c.attempt.Key)
+				return &guard.Delay{Err: guard.ErrUnrecorded, Retry: true}
 			}
-			if c.guard.waiting == nil {
-				c.guard.waiting = map[guard.Key]bool{}
-			}
-			c.guard.waiting[c.attempt.Key] = true
-			return &guard.Delay{Err: guard.ErrUnrecorded, Retry: true}
 		}
 	}
 	return nil

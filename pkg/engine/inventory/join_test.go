@@ -3,8 +3,6 @@ package inventory_test
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,25 +18,25 @@ type part struct {
 	loads, updates error
 }
 
-// Load implements [inventory.Store].
-func (p *part) Load(ctx context.Context) (inventory.Book, error) {
+// Read implements [inventory.Part].
+func (p *part) Read(ctx context.Context) (inventory.Book, inventory.Replace, error) {
 	if p.loads != nil {
-		return inventory.Book{}, p.loads
+		return inventory.Book{}, nil, p.loads
 	}
-	return p.Memory.Load(ctx)
+	book, replace, err := p.Memory.Read(ctx)
+	if p.updates != nil {
+		replace = func(context.Context, inventory.Book) (inventory.Book, error) { return inventory.Book{}, p.updates }
+	}
+	return book, replace, err
 }
 
-// Update implements [inventory.Store]. It fails after it has read, if it can.
-func (p *part) Update(ctx context.Context, change func(inventory.Book) inventory.Book) (inventory.Book, error) {
-	book, err := p.Load(ctx)
+func mustJoin(t *testing.T, s inventory.Store, change func(inventory.Book) inventory.Book) inventory.Book {
+	t.Helper()
+	book, err := s.Update(t.Context(), change)
 	if err != nil {
-		return inventory.Book{}, err
+		t.Fatal(err)
 	}
-	if p.updates != nil {
-		change(book)
-		return inventory.Book{}, p.updates
-	}
-	return p.Memory.Update(ctx, change)
+	return book
 }
 
 func setNamed(name string) plan.Rule { return plan.Rule{Kind: "ClusterRuleSet", Set: name} }
@@ -57,7 +55,7 @@ func newParts(t *testing.T, s, other, rest []string) parts {
 
 func (p parts) joined() inventory.Store {
 	return inventory.Join(func() inventory.Parts {
-		return inventory.Parts{Sets: map[plan.Rule]inventory.Store{setNamed("s"): p.s, setNamed("t"): p.t}, Rest: p.rest}
+		return inventory.Parts{Sets: map[plan.Rule]inventory.Part{setNamed("s"): p.s, setNamed("t"): p.t}, Rest: p.rest}
 	})
 }
 
@@ -150,31 +148,14 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJoinLoads holds that what can be read is.
-func TestJoinLoads(t *testing.T) {
-	p := newParts(t, []string{"s/a finalizer pods.v1"}, []string{"t/a finalizer pods.v1"}, []string{"f/a finalizer pods.v1"})
-	if got := shown(mustLoad(t, p.joined())); !slices.Equal(got, []string{"f/a finalizer pods.v1", "s/a finalizer pods.v1", "t/a finalizer pods.v1"}) {
-		t.Errorf("all of it is %v", got)
-	}
-	p.t.loads = errors.New("refused")
-	book, err := p.joined().Load(t.Context())
-	if got := shown(book); len(got) != 2 || !errors.Is(err, p.t.loads) || !strings.Contains(err.Error(), "ClusterRuleSet t") {
-		t.Errorf("without a part it is %v, and the error %v", got, err)
-	}
-	p.s.loads, p.rest.loads = p.t.loads, p.t.loads
-	if _, err := p.joined().Load(t.Context()); !errors.Is(err, p.t.loads) {
-		t.Errorf("without any: %v", err)
-	}
-}
-
 // TestJoinAsksForItsParts holds that a set that comes later is stored by itself.
 func TestJoinAsksForItsParts(t *testing.T) {
 	p := newParts(t, nil, nil, nil)
 	now := inventory.Parts{Rest: p.rest}
 	store := inventory.Join(func() inventory.Parts { return now })
-	mustUpdate(t, store, adding("s/a finalizer pods.v1"))
-	now.Sets = map[plan.Rule]inventory.Store{setNamed("s"): p.s}
-	mustUpdate(t, store, adding())
+	mustJoin(t, store, adding("s/a finalizer pods.v1"))
+	now.Sets = map[plan.Rule]inventory.Part{setNamed("s"): p.s}
+	mustJoin(t, store, adding())
 	if len(mustLoad(t, p.s).All()) != 1 || len(mustLoad(t, p.rest).All()) != 0 {
 		t.Errorf("the set has %v, the rest %v", shown(mustLoad(t, p.s)), shown(mustLoad(t, p.rest)))
 	}
@@ -186,15 +167,91 @@ func TestJoinStamps(t *testing.T) {
 	p := newParts(t, nil, nil, []string{"s/a finalizer pods.v1", "other/a finalizer pods.v1"})
 	bot := types.NamespacedName{Namespace: "ns", Name: "bot"}
 	store := inventory.Join(func() inventory.Parts {
-		return inventory.Parts{Sets: map[plan.Rule]inventory.Store{setNamed("s"): p.s}, Rest: p.rest, Account: bot}
+		return inventory.Parts{Sets: map[plan.Rule]inventory.Part{setNamed("s"): p.s}, Rest: p.rest, Account: bot}
 	})
-	mustUpdate(t, store, adding())
+	mustJoin(t, store, adding())
 	for name, at := range map[string]struct {
-		store inventory.Store
+		store inventory.Part
 		want  types.NamespacedName
 	}{"the set": {p.s, bot}, "the rest": {p.rest, types.NamespacedName{}}} {
 		if all := mustLoad(t, at.store).All(); len(all) != 1 || all[0].Account != at.want {
 			t.Errorf("%s has %v", name, all)
+		}
+	}
+}
+
+// contested is a part to which somebody else writes after each of the next reads.
+type contested struct {
+	inventory.Memory
+	others []string
+}
+
+// Read implements [inventory.Part].
+func (c *contested) Read(ctx context.Context) (inventory.Book, inventory.Replace, error) {
+	book, replace, err := c.Memory.Read(ctx)
+	if len(c.others) > 0 {
+		other := c.others[0]
+		c.others = c.others[1:]
+		_, errOther := inventory.Update(ctx, &c.Memory, adding(other))
+		err = errors.Join(err, errOther)
+	}
+	return book, replace, err
+}
+
+// TestJoinOvertaken holds that nothing is lost where somebody else writes to a part or to the rest, and that all parts are changed
+// anew together then.
+func TestJoinOvertaken(t *testing.T) {
+	const sa, sb, sc, fa, fb, fc = "s/a finalizer pods.v1", "s/b finalizer pods.v1", "s/c finalizer pods.v1", "f/a finalizer pods.v1",
+		"f/b finalizer pods.v1", "f/c finalizer pods.v1"
+	tests := map[string]struct {
+		reason  string
+		s, rest []string // what others add
+		changes int
+		want    []string
+	}{
+		"Nobody": {"All of it is changed once.", nil, nil, 1, []string{fa, sa}},
+		"Set":    {"The set is read again.", []string{sb}, nil, 2, []string{fa, sa, sb}},
+		"Rest":   {"Or the rest is.", nil, []string{fb}, 2, []string{fa, fb, sa}},
+		"Both":   {"As often as it takes for both together.", []string{sb, sc}, []string{fb, fc}, 3, []string{fa, fb, fc, sa, sb, sc}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, rest := &contested{others: tc.s}, &contested{others: tc.rest}
+			store := inventory.Join(func() inventory.Parts {
+				return inventory.Parts{Sets: map[plan.Rule]inventory.Part{setNamed("s"): s, setNamed("t"): &inventory.Memory{}}, Rest: rest}
+			})
+			changes := 0
+			book := mustJoin(t, store, func(b inventory.Book) inventory.Book {
+				changes++
+				return adding(sa, fa)(b)
+			})
+			if diff := cmp.Diff(tc.want, shown(book)); diff != "" {
+				t.Errorf("%s\nreturned (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.want, append(shown(mustLoad(t, &rest.Memory)), shown(mustLoad(t, &s.Memory))...)); diff != "" {
+				t.Errorf("%s\nstored (-want +got):\n%s", tc.reason, diff)
+			}
+			if changes != tc.changes {
+				t.Errorf("%s The change is made %d times, want %d", tc.reason, changes, tc.changes)
+			}
+		})
+	}
+}
+
+// TestJoinChangesOnce holds that an update costs no more for each set where there are more of them: the change is made once.
+func TestJoinChangesOnce(t *testing.T) {
+	parts, leaves := manySets(50)
+	changes := 0
+	book := mustJoin(t, inventory.Join(func() inventory.Parts { return parts }), func(b inventory.Book) inventory.Book {
+		changes++
+		return b.With(leaves...)
+	})
+	if changes != 1 || len(book.All()) != len(leaves) {
+		t.Errorf("the change is made %d times, and %d of %d are stored", changes, len(book.All()), len(leaves))
+	}
+	for set, part := range parts.Sets {
+		if got := mustLoad(t, part).All(); len(got) != 2 || got[0].Rule.OfSet() != set {
+			t.Errorf("%s has %v", set.SetName(), got)
 		}
 	}
 }

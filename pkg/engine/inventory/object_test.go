@@ -115,7 +115,7 @@ func TestObject(t *testing.T) {
 			if tc.arrange != nil {
 				tc.arrange(s)
 			}
-			book, err := s.store().Update(t.Context(), tc.change)
+			book, err := inventory.Update(t.Context(), s.store(), tc.change)
 			_, gone := errors.AsType[*inventory.GoneError](err)
 			if gone != tc.gone || (err != nil) != tc.fail {
 				t.Fatalf("%s\nthe error is %v", tc.reason, err)
@@ -165,7 +165,7 @@ func TestObjectUnreadable(t *testing.T) {
 			s := newSets()
 			s.edit(func(o object) { o.Object["status"] = map[string]any{"inventory": stored} })
 			s.writes = nil
-			_, err := s.store().Update(t.Context(), func(inventory.Book) inventory.Book { return inventory.Book{} })
+			_, err := inventory.Update(t.Context(), s.store(), func(inventory.Book) inventory.Book { return inventory.Book{} })
 			if err == nil || !strings.Contains(err.Error(), "ClusterRuleSet s: status.inventory") || len(s.writes) > 0 {
 				t.Errorf("after %v got %v", s.writes, err)
 			}
@@ -232,7 +232,7 @@ func TestObjectTooLarge(t *testing.T) {
 	for i := range 20000 {
 		lines = append(lines, fmt.Sprintf("s/r%d finalizer pods.v1 %s", i, strings.Repeat("n", 60)))
 	}
-	if _, err := s.store().Update(t.Context(), acting(lines...)); err == nil || !strings.Contains(err.Error(), "status.inventory") {
+	if _, err := inventory.Update(t.Context(), s.store(), acting(lines...)); err == nil || !strings.Contains(err.Error(), "status.inventory") {
 		t.Fatalf("got %v", err)
 	}
 	mustUpdate(t, s.store(), acting(lines[:6000]...))
@@ -263,8 +263,8 @@ func TestObjectSeen(t *testing.T) {
 		})
 		before := s.state(t)
 		store := s.store().Seen(tc.uid, tc.generation)
-		_, load := store.Load(t.Context())
-		_, update := store.Update(t.Context(), acting("s/a finalizer pods.v1"))
+		_, load := inventory.Load(t.Context(), store)
+		_, update := inventory.Update(t.Context(), store, acting("s/a finalizer pods.v1"))
 		if errors.Is(load, inventory.ErrChanged) != tc.changed || errors.Is(update, inventory.ErrChanged) != tc.changed {
 			t.Errorf("%s: %s The errors are %v and %v", name, tc.reason, load, update)
 		}
@@ -282,11 +282,11 @@ func TestObjectFails(t *testing.T) {
 	} {
 		s := newSets()
 		s.fail = failure
-		if _, err := s.store().Update(t.Context(), acting("s/a finalizer pods.v1")); !errors.Is(err, failure) {
+		if _, err := inventory.Update(t.Context(), s.store(), acting("s/a finalizer pods.v1")); !errors.Is(err, failure) {
 			t.Errorf("%s: %v", name, err)
 		}
 		s.unreadable = failure
-		if _, err := s.store().Load(t.Context()); !errors.Is(err, failure) {
+		if _, err := inventory.Load(t.Context(), s.store()); !errors.Is(err, failure) {
 			t.Errorf("%s: loading: %v", name, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
@@ -22,13 +23,23 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // pauseOf is a pause of the rule "set/rule" of a ClusterRuleSet.
 func pauseOf(text string) limit.Pause {
 	rule := leftover(text + " finalizer pods.v1").Rule
-	return limit.Pause{Rule: rule, Digest: "d", Since: noon, Objects: 3, Of: 30, Limit: "10%", Per: "10m"}
+	return limit.Pause{Rule: rule, Pause: v1alpha1.Pause{
+		Rule: rule.Name, Digest: "d", Since: metav1.NewTime(noon), Objects: 3, Of: 30, Limit: "10%", Per: "10m",
+	}}
 }
 
-func pausesOf(texts ...string) []limit.Pause {
-	var out []limit.Pause
+func pausesOf(texts ...string) map[plan.Rule]limit.Stored {
+	var all []limit.Pause
 	for _, text := range texts {
-		out = append(out, pauseOf(text))
+		all = append(all, pauseOf(text))
+	}
+	return stored(all...)
+}
+
+func stored(pauses ...limit.Pause) map[plan.Rule]limit.Stored {
+	out := map[plan.Rule]limit.Stored{}
+	for _, p := range pauses {
+		out[p.Rule] = limit.Stored{Pause: &p.Pause}
 	}
 	return out
 }
@@ -36,16 +47,19 @@ func pausesOf(texts ...string) []limit.Pause {
 // paused names the rules that a book says to be paused.
 func paused(b inventory.Book) []string {
 	var out []string
-	for _, p := range b.Pauses() {
-		out = append(out, p.Rule.String())
+	for rule, stored := range b.Limits() {
+		if stored.Pause != nil {
+			out = append(out, rule.String())
+		}
 	}
+	slices.Sort(out)
 	return out
 }
 
 func TestBookOfPauses(t *testing.T) {
-	base := inventory.NewBook(leftovers("s/a finalizer pods.v1")...).Pausing(pausesOf("s/b", "s/a")...)
+	base := inventory.NewBook(leftovers("s/a finalizer pods.v1")...).Limiting(pausesOf("s/b", "s/a"))
 	later := pauseOf("s/a")
-	later.Since = noon.Add(time.Hour)
+	later.Since = metav1.NewTime(noon.Add(time.Hour))
 	tests := map[string]struct {
 		reason string
 		book   inventory.Book
@@ -54,9 +68,9 @@ func TestBookOfPauses(t *testing.T) {
 		"Sorted":  {"The order is that of the book.", base, []string{"s/a", "s/b"}},
 		"With":    {"What is left besides is another matter.", base.With(leftovers("s/c finalizer pods.v1")...), []string{"s/a", "s/b"}},
 		"Without": {"So is what has been cleaned up.", base.Without(leftovers("s/a finalizer pods.v1")...), []string{"s/a", "s/b"}},
-		"Pausing": {"It has just those that it is given.", base.Pausing(pausesOf("s/c")...), []string{"s/c"}},
-		"None":    {"Which may be none.", base.Pausing(), nil},
-		"And":     {"Two books have those of both, each once.", base.And(inventory.Book{}.Pausing(pausesOf("s/c", "s/a")...)), []string{"s/a", "s/b", "s/c"}},
+		"Pausing": {"It has just those that it is given.", base.Limiting(pausesOf("s/c")), []string{"s/c"}},
+		"None":    {"Which may be none.", base.Limiting(nil), nil},
+		"And":     {"Two books have those of both, each once.", base.And(inventory.Book{}.Limiting(pausesOf("s/c", "s/a"))), []string{"s/a", "s/b", "s/c"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -65,15 +79,15 @@ func TestBookOfPauses(t *testing.T) {
 			}
 		})
 	}
-	if got := base.And(inventory.Book{}.Pausing(later)).Pauses()[0]; got != later {
+	if got := base.And(inventory.Book{}.Limiting(stored(later))).Limits()[later.Rule].Pause; *got != later.Pause {
 		t.Errorf("got %+v, want what the other book says", got)
 	}
-	if base.Equal(base.Pausing(later, pauseOf("s/b"))) || base.Equal(base.Pausing()) {
+	if base.Equal(base.Limiting(stored(later, pauseOf("s/b")))) || base.Equal(base.Limiting(nil)) {
 		t.Error("books with other pauses are equal")
 	}
 	far := pauseOf("s/a")
-	far.Since = far.Since.In(time.FixedZone("far", 3600))
-	if !base.Equal(base.Pausing(far, pauseOf("s/b"))) {
+	far.Since = metav1.NewTime(far.Since.In(time.FixedZone("far", 3600)))
+	if !base.Equal(base.Limiting(stored(far, pauseOf("s/b")))) {
 		t.Error("an instant is another one where it is told in another zone")
 	}
 }
@@ -82,47 +96,55 @@ func TestBookOfPauses(t *testing.T) {
 func TestPausesInConfigMap(t *testing.T) {
 	client := newClient()
 	store := newStore(t, client)
-	want := inventory.NewBook(leftovers("s/a finalizer pods.v1")...).Pausing(pausesOf("s/a", "t/b")...)
-	if _, err := store.Update(t.Context(), func(inventory.Book) inventory.Book { return want }); err != nil {
+	want := inventory.NewBook(leftovers("s/a finalizer pods.v1")...).Limiting(pausesOf("s/a", "t/b"))
+	if _, err := inventory.Update(t.Context(), store, func(inventory.Book) inventory.Book { return want }); err != nil {
 		t.Fatal(err)
 	}
-	got, err := newStore(t, client).Load(t.Context())
+	got, err := inventory.Load(t.Context(), newStore(t, client))
 	if err != nil || !got.Equal(want) {
 		t.Errorf("err %v, got %+v, want %+v", err, got, want)
 	}
-	if diff := cmp.Diff(want.Pauses(), got.Pauses()); diff != "" {
+	if diff := cmp.Diff(want.Limits(), got.Limits()); diff != "" {
 		t.Errorf("pauses (-want +got):\n%s", diff)
 	}
 }
 
 // TestCountsAreStored holds that they come back as they were, and only with their own set.
 func TestCountsAreStored(t *testing.T) {
-	count := limit.Count{Rule: pauseOf("s/a").Rule, Digest: "d", At: noon, Objects: "AAAABBBB"}
-	later, other := count, count
-	later.At, other.Rule = noon.Add(time.Minute), pauseOf("t/b").Rule
-	want := []limit.Count{count, later}
-	stores := map[string]inventory.Store{"ConfigMap": newStore(t, newClient()), "Object": newSets().store()}
+	rule, other := pauseOf("s/a").Rule, pauseOf("t/b").Rule
+	count := v1alpha1.Count{Rule: "a", Digest: "d", At: metav1.NewTime(noon), Objects: "AAAABBBB"}
+	later := count
+	later.At = metav1.NewTime(noon.Add(time.Minute))
+	counting := func(rule plan.Rule, counts ...v1alpha1.Count) map[plan.Rule]limit.Stored {
+		return map[plan.Rule]limit.Stored{rule: {Counts: counts}}
+	}
+	want := counting(rule, count, later)
+	stores := map[string]inventory.Part{"ConfigMap": newStore(t, newClient()), "Object": newSets().store()}
 	for name, store := range stores {
-		mustUpdate(t, store, func(b inventory.Book) inventory.Book { return b.Counting(later, count) })
-		if diff := cmp.Diff(want, mustLoad(t, store).Counts()); diff != "" {
+		mustUpdate(t, store, func(b inventory.Book) inventory.Book { return b.Limiting(counting(rule, later, count)) })
+		if diff := cmp.Diff(want, mustLoad(t, store).Limits()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		mustUpdate(t, store, func(b inventory.Book) inventory.Book {
 			return b.With(leftovers("s/b finalizer pods.v1")...).Without(leftovers("s/b finalizer pods.v1")...)
 		})
-		if diff := cmp.Diff(want, mustLoad(t, store).Counts()); diff != "" {
+		if diff := cmp.Diff(want, mustLoad(t, store).Limits()); diff != "" {
 			t.Errorf("%s: after another change (-want +got):\n%s", name, diff)
 		}
-		_, err := store.Update(t.Context(), func(b inventory.Book) inventory.Book { return b.Counting(other) })
+		_, err := inventory.Update(t.Context(), store, func(b inventory.Book) inventory.Book { return b.Limiting(counting(other, count)) })
 		if (err != nil) != (name == "Object") {
 			t.Errorf("%s: the count of another set: %v", name, err)
 		}
 	}
 	mine := func(l plan.Leftover) bool { return l.Rule.Set == "s" }
 	shared := &inventory.Memory{}
-	mustUpdate(t, shared, func(b inventory.Book) inventory.Book { return b.Counting(count, other) })
-	mustUpdate(t, inventory.Scope(shared, mine), func(b inventory.Book) inventory.Book { return b.Counting(later) })
-	if diff := cmp.Diff([]limit.Count{later, other}, mustLoad(t, shared).Counts()); diff != "" {
+	mustUpdate(t, shared, func(b inventory.Book) inventory.Book {
+		return b.Limiting(counting(rule, count)).And(inventory.Book{}.Limiting(counting(other, count)))
+	})
+	mustUpdate(t, inventory.Scope(shared, mine), func(b inventory.Book) inventory.Book { return b.Limiting(counting(rule, later)) })
+	both := counting(rule, later)
+	both[other] = counting(other, count)[other]
+	if diff := cmp.Diff(both, mustLoad(t, shared).Limits()); diff != "" {
 		t.Errorf("shared (-want +got):\n%s", diff)
 	}
 }
@@ -133,26 +155,26 @@ func TestPausesInAnObject(t *testing.T) {
 	client := newSets()
 	pause := pauseOf("s/a")
 	pause.Asked = true
-	book := mustUpdate(t, client.store(), func(b inventory.Book) inventory.Book { return b.Pausing(pause) })
-	if diff := cmp.Diff([]limit.Pause{pause}, book.Pauses()); diff != "" {
+	book := mustUpdate(t, client.store(), func(b inventory.Book) inventory.Book { return b.Limiting(stored(pause)) })
+	if diff := cmp.Diff(stored(pause), book.Limits()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := client.finalizers(); slices.Contains(got, v1alpha1.Finalizer) {
 		t.Errorf("the finalizers are %v", got)
 	}
-	if diff := cmp.Diff([]limit.Pause{pause}, mustLoad(t, client.store()).Pauses()); diff != "" {
+	if diff := cmp.Diff(stored(pause), mustLoad(t, client.store()).Limits()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	mustUpdate(t, client.store(), func(b inventory.Book) inventory.Book { return b.Pausing() })
+	mustUpdate(t, client.store(), func(b inventory.Book) inventory.Book { return b.Limiting(nil) })
 	if got := client.status("paused"); got != nil {
 		t.Errorf("the status is %v", got)
 	}
-	other := func(b inventory.Book) inventory.Book { return b.Pausing(pauseOf("other/a")) }
-	if _, err := client.store().Update(t.Context(), other); err == nil {
+	other := func(b inventory.Book) inventory.Book { return b.Limiting(pausesOf("other/a")) }
+	if _, err := inventory.Update(t.Context(), client.store(), other); err == nil {
 		t.Error("a pause of another set is taken")
 	}
 	client.drop()
-	if _, err := client.store().Update(t.Context(), func(b inventory.Book) inventory.Book { return b.Pausing(pause) }); err != nil {
+	if _, err := inventory.Update(t.Context(), client.store(), func(b inventory.Book) inventory.Book { return b.Limiting(stored(pause)) }); err != nil {
 		t.Errorf("a set that is gone needs no pause: %v", err)
 	}
 }
@@ -172,7 +194,7 @@ func TestPausesThatCannotBeRead(t *testing.T) {
 			}
 			client := newSets()
 			client.edit(func(o object) { o.Object["status"] = map[string]any{"paused": list} })
-			if _, err := client.store().Load(t.Context()); err == nil || !strings.Contains(err.Error(), "status.paused") {
+			if _, err := inventory.Load(t.Context(), client.store()); err == nil || !strings.Contains(err.Error(), "status.paused") {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -183,12 +205,12 @@ func TestPausesThatCannotBeRead(t *testing.T) {
 // that somebody else's are left alone.
 func TestPausesInParts(t *testing.T) {
 	set, rest := &inventory.Memory{}, &inventory.Memory{}
-	before := inventory.Book{}.Pausing(pausesOf("own/a", "file/b", "theirs/c")...)
+	before := inventory.Book{}.Limiting(pausesOf("own/a", "file/b", "theirs/c"))
 	mustUpdate(t, rest, func(inventory.Book) inventory.Book { return before })
 	mine := func(l plan.Leftover) bool { return l.Rule.Set != "theirs" }
 	joined := inventory.Join(func() inventory.Parts {
 		return inventory.Parts{
-			Sets: map[plan.Rule]inventory.Store{leftover("own/a finalizer pods.v1").Rule.OfSet(): set},
+			Sets: map[plan.Rule]inventory.Part{leftover("own/a finalizer pods.v1").Rule.OfSet(): set},
 			Rest: inventory.Scope(rest, mine),
 		}
 	})
@@ -197,28 +219,20 @@ func TestPausesInParts(t *testing.T) {
 		t.Errorf("err %v (-want +got):\n%s", err, diff)
 	}
 	for name, tc := range map[string]struct {
-		store inventory.Store
+		store inventory.Part
 		want  []string
 	}{"set": {set, []string{"own/a"}}, "rest": {rest, []string{"file/b", "theirs/c"}}} {
-		if book, err := tc.store.Load(t.Context()); err != nil || cmp.Diff(tc.want, paused(book)) != "" {
+		if book, err := inventory.Load(t.Context(), tc.store); err != nil || cmp.Diff(tc.want, paused(book)) != "" {
 			t.Errorf("%s: err %v, got %v, want %v", name, err, paused(book), tc.want)
 		}
-	}
-	loaded, err := joined.Load(t.Context())
-	if diff := cmp.Diff([]string{"file/b", "own/a"}, paused(loaded)); err != nil || diff != "" {
-		t.Errorf("err %v (-want +got):\n%s", err, diff)
 	}
 }
 
 // failing is a store that fails.
 type failing struct{}
 
-func (failing) Load(context.Context) (inventory.Book, error) {
-	return inventory.Book{}, errors.New("it fails")
-}
-
-func (failing) Update(context.Context, func(inventory.Book) inventory.Book) (inventory.Book, error) {
-	return inventory.Book{}, errors.New("it fails")
+func (failing) Read(context.Context) (inventory.Book, inventory.Replace, error) {
+	return inventory.Book{}, nil, errors.New("it fails")
 }
 
 // TestLacks holds of which sets nothing is known when a part fails.
@@ -226,7 +240,7 @@ func TestLacks(t *testing.T) {
 	own, other, file := plan.Rule{Set: "own"}, plan.Rule{Set: "other"}, plan.Rule{Set: "file"}
 	tests := map[string]struct {
 		reason    string
-		own, rest inventory.Store
+		own, rest inventory.Part
 		lacks     []plan.Rule
 	}{
 		"Set":  {reason: "A set that fails says nothing of others.", own: failing{}, rest: &inventory.Memory{}, lacks: []plan.Rule{own}},
@@ -236,21 +250,18 @@ func TestLacks(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			store := inventory.Join(func() inventory.Parts {
-				return inventory.Parts{Sets: map[plan.Rule]inventory.Store{own: tc.own, other: &inventory.Memory{}}, Rest: tc.rest}
+				return inventory.Parts{Sets: map[plan.Rule]inventory.Part{own: tc.own, other: &inventory.Memory{}}, Rest: tc.rest}
 			})
-			_, loading := store.Load(t.Context())
-			_, updating := store.Update(t.Context(), func(b inventory.Book) inventory.Book { return b })
-			for _, err := range []error{loading, updating} {
-				partial, _ := errors.AsType[*inventory.PartialError](err)
-				var got []plan.Rule
-				for _, set := range []plan.Rule{own, other, file} {
-					if partial.Lacks(set) {
-						got = append(got, set)
-					}
+			_, err := store.Update(t.Context(), func(b inventory.Book) inventory.Book { return b })
+			partial, _ := errors.AsType[*inventory.PartialError](err)
+			var got []plan.Rule
+			for _, set := range []plan.Rule{own, other, file} {
+				if partial.Lacks(set) {
+					got = append(got, set)
 				}
-				if diff := cmp.Diff(tc.lacks, got); diff != "" {
-					t.Errorf("%s %v (-want +got):\n%s", tc.reason, err, diff)
-				}
+			}
+			if diff := cmp.Diff(tc.lacks, got); diff != "" {
+				t.Errorf("%s %v (-want +got):\n%s", tc.reason, err, diff)
 			}
 		})
 	}

@@ -19,7 +19,7 @@ func as(account string, all ...plan.Leftover) []plan.Leftover {
 	return all
 }
 
-func scopeOf(store inventory.Store, account string) inventory.Store {
+func scopeOf(store inventory.Part, account string) inventory.Part {
 	return inventory.Scope(store, func(l plan.Leftover) bool { return l.Account.Name == account })
 }
 
@@ -70,10 +70,10 @@ func TestScopePassesOn(t *testing.T) {
 func TestScopeFails(t *testing.T) {
 	refused := errors.New("refused")
 	store := scopeOf(newStore(t, broken{refused}), "bot")
-	if _, err := store.Load(t.Context()); !errors.Is(err, refused) {
+	if _, err := inventory.Load(t.Context(), store); !errors.Is(err, refused) {
 		t.Errorf("loading: %v", err)
 	}
-	if _, err := store.Update(t.Context(), adding()); !errors.Is(err, refused) {
+	if _, err := inventory.Update(t.Context(), store, adding()); !errors.Is(err, refused) {
 		t.Errorf("updating: %v", err)
 	}
 }

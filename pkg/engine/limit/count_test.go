@@ -14,11 +14,9 @@ import (
 func (w *world) pass(after time.Duration, rules ...limit.Rule) *world {
 	next := newWorld()
 	next.clock.SetTime(w.clock.Now().Add(after))
-	next.Follow(nil, false)
-	next.Follow(rules, false)
-	counts := w.StoreCounts(nil, nobody)
-	next.Recall(counts, everything)
-	next.Learn(w.Store(nil, nobody), everything, 0)
+	next.follow(false)
+	next.follow(false, rules...)
+	next.learn(w.Store(nil, nobody), everything)
 	return next
 }
 
@@ -49,13 +47,11 @@ func TestCounts(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
-			w.Follow([]limit.Rule{limited(one, most)}, false)
-			w.Learn(nil, everything, 0)
+			w.follow(false, limited(one, most))
+			w.learn(nil, everything)
 			store := func(w *world, object types.UID) {
 				w.write(t, one, object)
-				version := w.Version()
-				w.StoreCounts(nil, nobody)
-				w.Learn(nil, everything, version)
+				w.learn(w.Store(nil, nobody), everything)
 			}
 			for _, object := range tc.before {
 				store(w, object)
@@ -64,7 +60,7 @@ func TestCounts(t *testing.T) {
 			for _, object := range tc.then {
 				store(next, object)
 			}
-			if got := next.reserve(one, tc.last); got != limit.Paused {
+			if got := next.reserve(tc.last, one); got != paused {
 				t.Errorf("%s One more: %d", tc.reason, got)
 			}
 		})
@@ -75,22 +71,22 @@ func TestCounts(t *testing.T) {
 // for what is.
 func TestCountsWait(t *testing.T) {
 	w := newWorld()
-	w.Follow([]limit.Rule{limited(one, 20)}, false)
-	w.Learn(nil, everything, 0)
+	w.follow(false, limited(one, 20))
+	w.learn(nil, everything)
 	w.write(t, one, "a")
 	if w.Unsaved() {
 		t.Error("each write would be stored")
 	}
 	w.write(t, one, "b")
-	if got := w.reserve(one, "c"); got != limit.Busy || !w.Unsaved() {
+	if got := w.reserve("c", one); got != busy || !w.Unsaved() {
 		t.Errorf("the third, of which none is stored: %d", got)
 	}
 	w.write(t, one, "a")
-	version := w.Version()
-	if counts := w.StoreCounts(nil, nobody); len(counts) != 1 || len(counts[0].Objects) != 8 {
+	stored := w.Store(nil, nobody)
+	if counts := stored[one].Counts; len(counts) != 1 || len(counts[0].Objects) != 8 {
 		t.Errorf("stored %+v", counts)
 	}
-	w.Learn(nil, everything, version)
+	w.learn(stored, everything)
 	w.write(t, one, "c")
 	w.clock.Step(9 * time.Minute)
 	w.write(t, one, "a")
@@ -104,8 +100,8 @@ func TestCountsWait(t *testing.T) {
 func TestCountsWaitForAShare(t *testing.T) {
 	w := newWorld()
 	w.objects[one] = 500
-	w.Follow([]limit.Rule{share(one, 10)}, false)
-	w.Learn(nil, everything, 0)
+	w.follow(false, share(one, 10))
+	w.learn(nil, everything)
 	w.write(t, one, "first")
 	w.clock.Step(61 * time.Second)
 	w.objects[one] = 200
@@ -116,7 +112,7 @@ func TestCountsWaitForAShare(t *testing.T) {
 		t.Fatal("a tenth of fifty is stored already")
 	}
 	w.clock.Step(10*time.Minute - time.Second/2) // The window has no count of five hundred any more.
-	if got := w.reserve(one, "d"); got != limit.Busy || !w.Unsaved() {
+	if got := w.reserve("d", one); got != busy || !w.Unsaved() {
 		t.Errorf("%d, to be stored: %t", got, w.Unsaved())
 	}
 }

@@ -1,9 +1,8 @@
-// Package limit holds rules to their blast radius: it counts for how many objects a rule
-// has written within its sliding window, and pauses a rule that is about to pass its
-// limit.
+// Package limit holds rules to their blast radius: it counts for how many objects a rule has written within its sliding window,
+// and pauses a rule that is about to pass its limit.
 //
-//	Follow -> Reserve -> a write -> Settle
+//	Follow -> Admit -> a write -> Observe
 //
-// A pause outlives the process: somebody keeps it, and has it learnt when the next one
-// starts. So does what was counted, but for a tenth of the limit.
+// A pause outlives the process: somebody keeps what Store returns, and has it learnt when the next one starts. So does what was
+// counted, but for a tenth of the limit.
 package limit

@@ -1,17 +1,25 @@
 package limit_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -22,49 +30,206 @@ var (
 	start = time.Date(2026, 1, 1, 12, 0, 0, 5, time.FixedZone("far", 3600))
 )
 
-// world is limits with a clock, and the numbers of objects that rules watch.
-type world struct {
-	*limit.Limits
-	clock *clocktesting.FakeClock
+// answer is what a rule is told that wants to write.
+type answer int
 
-	mu       sync.Mutex
-	objects  map[plan.Rule]int
-	unlisted bool
-	counts   int // how often was counted
+const (
+	granted answer = iota
+	busy
+	uncounted
+	unknown
+	paused
+)
+
+func answerOf(delay *guard.Delay) answer {
+	if delay == nil {
+		return granted
+	}
+	if _, is := errors.AsType[*limit.PausedError](delay.Err); is {
+		return paused
+	}
+	return map[error]answer{limit.ErrBusy: busy, limit.ErrUncounted: uncounted, limit.ErrUnknown: unknown}[delay.Err]
+}
+
+// world is limits with a clock, and the numbers of objects that rules watch. It implements [limit.Host].
+type world struct {
+	*limit.Guard
+	clock *clocktesting.FakeClock
+	rules []limit.Rule
+
+	mu            sync.Mutex
+	fresh         []limit.Pause // that have come
+	over, resumed []plan.Rule   // rules that are not paused any more: of which that is stored, and that have their objects looked at again
+	objects       map[plan.Rule]int
+	unlisted      bool
+	counts        int // how often was counted
+	saves         int // how often something was to be stored
 }
 
 func newWorld(rules ...limit.Rule) *world {
-	w := &world{clock: clocktesting.NewFakeClock(start), objects: map[plan.Rule]int{}}
-	w.Limits = limit.New(w.clock, func(rule plan.Rule) (int, bool) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.counts++
-		return w.objects[rule], !w.unlisted
-	})
-	w.Follow(rules, true)
+	w := &world{clock: clocktesting.NewFakeClock(start), rules: rules, objects: map[plan.Rule]int{}}
+	w.Guard = limit.NewGuard(w.clock, w, slog.New(slog.DiscardHandler))
+	w.FollowRules(rules, true)
 	return w
 }
 
-// reserve returns the answer for a rule.
-func (w *world) reserve(rule plan.Rule, object types.UID) limit.Answer {
-	return w.Reserve([]plan.Rule{rule}, object)[rule]
+// Count implements [limit.Host].
+func (w *world) Count(selection plan.Selection) (objects int, all bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts++
+	return w.objects[watcher(selection)], !w.unlisted
+}
+
+// Names implements [limit.Host].
+func (w *world) Names(plan.Selection) []types.NamespacedName {
+	panic("each rule watches one selection")
+}
+
+// LookAt implements [limit.Host].
+func (w *world) LookAt([]guard.Key) {}
+
+// LookAgain implements [limit.Host].
+func (w *world) LookAgain(selections []plan.Selection) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, selection := range selections {
+		w.resumed = append(w.resumed, watcher(selection))
+	}
+}
+
+// Save implements [limit.Host].
+func (w *world) Save() {
+	w.Unsaved() // The lock is free.
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.saves++
+}
+
+// Paused implements [limit.Host].
+func (w *world) Paused(pause limit.Pause) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh = append(w.fresh, pause)
+}
+
+// Resumed implements [limit.Host].
+func (w *world) Resumed(rule plan.Rule) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = append(w.over, rule)
+}
+
+// watching has a rule watch objects of its own.
+func watching(rule limit.Rule) limit.Rule {
+	rule.Watches = []plan.Selection{{Namespace: rule.ID.Set, LabelSelector: rule.ID.Name}}
+	return rule
+}
+
+// watcher is the rule that watches them.
+func watcher(selection plan.Selection) plan.Rule {
+	return plan.Rule{Kind: "ClusterRuleSet", Set: selection.Namespace, Name: selection.LabelSelector}
+}
+
+// follow has the world follow rules, and returns those that resume.
+func (w *world) follow(known bool, rules ...limit.Rule) []plan.Rule {
+	return w.resuming(func() { w.FollowRules(rules, known) })
+}
+
+// ask has rules asked to resume from now on, and returns those that do.
+func (w *world) ask(asked func(plan.Rule) bool) []plan.Rule {
+	all := slices.Clone(w.rules)
+	for i := range all {
+		all[i].Asked = asked(all[i].ID)
+	}
+	return w.follow(true, all...)
+}
+
+// learn has the world learn what is stored, and returns the rules of which it is known now that their pauses are over, and those
+// that resume.
+func (w *world) learn(stored map[plan.Rule]limit.Stored, read func(plan.Rule) bool) (over, resumed []plan.Rule) {
+	w.mu.Lock()
+	w.over = nil
+	w.mu.Unlock()
+	resumed = w.resuming(func() { w.Learn(stored, read) })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.over, resumed
+}
+
+func (w *world) resuming(do func()) []plan.Rule {
+	w.mu.Lock()
+	w.resumed = nil
+	w.mu.Unlock()
+	do()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.resumed
+}
+
+// take returns the pauses that have come since it was last called.
+func (w *world) take() []limit.Pause {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.fresh
+	w.fresh = nil
+	return out
+}
+
+// pauseOf returns the pause of a rule, and whether it is paused.
+func (w *world) pauseOf(rule plan.Rule) (limit.Pause, bool) {
+	for _, pause := range w.All() {
+		if pause.Rule == rule {
+			return pause, true
+		}
+	}
+	return limit.Pause{}, false
+}
+
+// check begins an attempt for an object.
+func (w *world) check(object types.UID, limited ...plan.Rule) guard.Check {
+	all := &guard.Rules{Limited: map[plan.Rule]*rules.Rule{}}
+	for _, rule := range limited {
+		all.Limited[rule] = &rules.Rule{}
+	}
+	check, _ := w.Begin(&guard.Attempt{Key: guard.Key{Name: string(object)}, Rules: all, Evaluation: guard.Evaluation{UID: object}})
+	return check
+}
+
+// reserve returns the answer for rules that want to write for an object in one request.
+func (w *world) reserve(object types.UID, together ...plan.Rule) answer {
+	return answerOf(w.check(object, together...).Admit(context.Background(), plan.Operation{Type: plan.Apply, Rules: together}))
+}
+
+// hold returns the answer for a rule that wants to put its finalizer on an object.
+func (w *world) hold(rule plan.Rule) answer {
+	return answerOf(w.check("held", rule).Admit(context.Background(), plan.Operation{
+		Type: plan.Merge, Rules: []plan.Rule{rule},
+		Changes: []plan.Change{{Rule: rule, Path: plan.Path{"metadata", "finalizers"}, After: []any{rule.Finalizer()}}},
+	}))
+}
+
+// settle says what became of a write that was granted.
+func (w *world) settle(object types.UID, effective bool, together ...plan.Rule) {
+	w.check(object, together...).Observe(
+		guard.Operation{Admitted: plan.Operation{Type: plan.Apply, Rules: together}}, guard.Answer{Effective: effective})
 }
 
 // write has a rule write for an object, as it may.
 func (w *world) write(t *testing.T, rule plan.Rule, object types.UID) {
 	t.Helper()
-	if answer := w.reserve(rule, object); answer != limit.Granted {
+	if answer := w.reserve(object, rule); answer != granted {
 		t.Fatalf("%s may not write for %s: %d", rule, object, answer)
 	}
-	w.Settle([]plan.Rule{rule}, object, true)
+	w.settle(object, true, rule)
 }
 
 func limited(id plan.Rule, most int) limit.Rule {
-	return limit.Rule{ID: id, Digest: "first", Limits: spec.Limits{Objects: most, Per: 10 * time.Minute}}
+	return watching(limit.Rule{ID: id, Digest: "first", Limits: spec.Limits{Objects: most, Per: 10 * time.Minute}})
 }
 
 func share(id plan.Rule, percent float64) limit.Rule {
-	return limit.Rule{ID: id, Digest: "first", Limits: spec.Limits{Percent: percent, Per: 10 * time.Minute}}
+	return watching(limit.Rule{ID: id, Digest: "first", Limits: spec.Limits{Percent: percent, Per: 10 * time.Minute}})
 }
 
 // TestSlides holds what counts, and for how long.
@@ -73,7 +238,7 @@ func TestSlides(t *testing.T) {
 		wait   time.Duration
 		object types.UID
 		idle   bool // the write has no effect
-		want   limit.Answer
+		want   answer
 	}
 	tests := map[string]struct {
 		reason string
@@ -85,7 +250,7 @@ func TestSlides(t *testing.T) {
 		},
 		"Passed": {
 			reason: "One more object than it may is too many.",
-			steps:  []step{{object: "a"}, {object: "b"}, {object: "c", want: limit.Paused}, {object: "a", want: limit.Paused}},
+			steps:  []step{{object: "a"}, {object: "b"}, {object: "c", want: paused}, {object: "a", want: paused}},
 		},
 		"Slides": {
 			reason: "What was long ago does not count, to the moment.",
@@ -93,7 +258,7 @@ func TestSlides(t *testing.T) {
 		},
 		"NotYet": {
 			reason: "A moment before, it does.",
-			steps:  []step{{object: "a"}, {wait: 5 * time.Minute, object: "b"}, {wait: 5*time.Minute - 1, object: "c", want: limit.Paused}},
+			steps:  []step{{object: "a"}, {wait: 5 * time.Minute, object: "b"}, {wait: 5*time.Minute - 1, object: "c", want: paused}},
 		},
 		"Renewed": {
 			reason: "The last write for an object is what counts.",
@@ -102,7 +267,7 @@ func TestSlides(t *testing.T) {
 				{object: "b"},
 				{wait: 5 * time.Minute, object: "a"},
 				{wait: 5 * time.Minute, object: "c"},
-				{object: "d", want: limit.Paused},
+				{object: "d", want: paused},
 			},
 		},
 		"Ineffective": {
@@ -115,7 +280,7 @@ func TestSlides(t *testing.T) {
 		},
 		"Backwards": {
 			reason: "A clock that goes back forgets nothing.",
-			steps:  []step{{object: "a"}, {object: "b"}, {wait: -time.Hour, object: "c", want: limit.Paused}},
+			steps:  []step{{object: "a"}, {object: "b"}, {wait: -time.Hour, object: "c", want: paused}},
 		},
 	}
 	for name, tc := range tests {
@@ -123,12 +288,12 @@ func TestSlides(t *testing.T) {
 			w := newWorld(limited(one, 2))
 			for i, step := range tc.steps {
 				w.clock.SetTime(w.clock.Now().Add(step.wait))
-				got := w.reserve(one, step.object)
+				got := w.reserve(step.object, one)
 				if got != step.want {
 					t.Fatalf("%s step %d: got %d, want %d", tc.reason, i, got, step.want)
 				}
-				if got == limit.Granted {
-					w.Settle([]plan.Rule{one}, step.object, !step.idle)
+				if got == granted {
+					w.settle(step.object, !step.idle, one)
 				}
 			}
 		})
@@ -141,35 +306,37 @@ func TestPauses(t *testing.T) {
 	w.objects[one] = 25
 	w.write(t, one, "a")
 	w.write(t, one, "b")
-	if len(w.Fresh())+len(w.All()) > 0 || w.Unsaved() {
+	if len(w.take())+len(w.All()) > 0 || w.Unsaved() {
 		t.Fatal("it is paused before its limit")
 	}
 	w.clock.Step(time.Minute)
 	w.objects[one] = 26
-	w.reserve(one, "c")
-	w.reserve(one, "d")
+	w.reserve("c", one)
+	w.reserve("d", one)
 	want := []limit.Pause{{
-		Rule: one, Digest: "first", Since: time.Date(2026, 1, 1, 11, 1, 0, 0, time.UTC),
-		Objects: 2, Of: 26, Limit: "10%", Per: "10m",
+		Rule: one, Pause: v1alpha1.Pause{
+			Rule: "one", Digest: "first", Since: metav1.NewTime(time.Date(2026, 1, 1, 11, 1, 0, 0, time.UTC)),
+			Objects: 2, Of: 26, Limit: "10%", Per: "10m",
+		},
 	}}
 	if diff := cmp.Diff(want, w.All()); diff != "" {
 		t.Errorf("pauses (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([][]limit.Pause{want, nil}, [][]limit.Pause{w.Fresh(), w.Fresh()}); diff != "" {
+	if diff := cmp.Diff([][]limit.Pause{want, nil}, [][]limit.Pause{w.take(), w.take()}); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
-	if !w.Unsaved() {
-		t.Error("it is to be stored")
+	if !w.Unsaved() || w.saves != 1 {
+		t.Errorf("it is to be stored, and that is said %d times", w.saves)
 	}
 	w.clock.Step(24 * time.Hour)
-	if got := w.reserve(one, "a"); got != limit.Paused {
+	if got := w.reserve("a", one); got != paused {
 		t.Errorf("it has resumed by itself: %d", got)
 	}
-	if got := w.May(one); got != limit.Paused {
+	if got := w.hold(one); got != paused {
 		t.Errorf("it may hold objects: %d", got)
 	}
 	w.write(t, two, "a")
-	if got := w.May(two); got != limit.Granted {
+	if got := w.hold(two); got != granted {
 		t.Errorf("the other is held back as well: %d", got)
 	}
 }
@@ -204,11 +371,11 @@ func TestShareOfWhatIsThere(t *testing.T) {
 	w.objects[one] = 40
 	w.unlisted = true
 	w.write(t, one, "d")
-	if got := w.reserve(one, "e"); got != limit.Uncounted || len(w.All()) > 0 {
+	if got := w.reserve("e", one); got != uncounted || len(w.All()) > 0 {
 		t.Errorf("while not all is listed the answer is %d, paused %v; want it to wait", got, w.All())
 	}
 	w.unlisted = false
-	if got := w.reserve(one, "e"); got != limit.Paused {
+	if got := w.reserve("e", one); got != paused {
 		t.Errorf("got %d, want a pause now that all is listed", got)
 	}
 }
@@ -218,7 +385,7 @@ func TestUnlistedNumber(t *testing.T) {
 	w := newWorld(limited(one, 1))
 	w.unlisted = true
 	w.write(t, one, "a")
-	if got := w.reserve(one, "b"); got != limit.Paused {
+	if got := w.reserve("b", one); got != paused {
 		t.Errorf("got %d, want a pause", got)
 	}
 }
@@ -251,8 +418,8 @@ func TestNumberCountsNothing(t *testing.T) {
 	if w.counts != 0 {
 		t.Errorf("counted %d times", w.counts)
 	}
-	w.reserve(one, "d")
-	if got, _ := w.Paused(one); got.Of != 7 {
+	w.reserve("d", one)
+	if got, _ := w.pauseOf(one); got.Of != 7 {
 		t.Errorf("the pause is %+v", got)
 	}
 }
@@ -261,22 +428,22 @@ func TestNumberCountsNothing(t *testing.T) {
 func TestUnderWay(t *testing.T) {
 	w := newWorld(limited(one, 2))
 	w.write(t, one, "a")
-	if got := w.reserve(one, "b"); got != limit.Granted {
+	if got := w.reserve("b", one); got != granted {
 		t.Fatalf("got %d", got)
 	}
-	if got := w.reserve(one, "c"); got != limit.Busy || len(w.All()) > 0 {
+	if got := w.reserve("c", one); got != busy || len(w.All()) > 0 {
 		t.Errorf("got %d, paused %v; want it to wait", got, w.All())
 	}
-	if got := w.reserve(one, "b"); got != limit.Granted {
+	if got := w.reserve("b", one); got != granted {
 		t.Errorf("got %d, want a second request for the same object", got)
 	}
-	w.Settle([]plan.Rule{one}, "b", false)
-	if got := w.reserve(one, "c"); got != limit.Busy {
+	w.settle("b", false, one)
+	if got := w.reserve("c", one); got != busy {
 		t.Errorf("got %d, want it to wait for the other request", got)
 	}
-	w.Settle([]plan.Rule{one}, "b", false)
+	w.settle("b", false, one)
 	w.write(t, one, "c")
-	if got := w.reserve(one, "b"); got != limit.Paused {
+	if got := w.reserve("b", one); got != paused {
 		t.Errorf("got %d, want a pause", got)
 	}
 }
@@ -285,19 +452,24 @@ func TestUnderWay(t *testing.T) {
 // each is paused for itself.
 func TestTogether(t *testing.T) {
 	w := newWorld(limited(one, 1), limited(two, 2))
-	both := []plan.Rule{one, two}
-	if got := w.Reserve(both, "a"); got != nil {
-		t.Fatalf("got %v", got)
+	if got := w.reserve("a", one, two); got != granted {
+		t.Fatalf("got %d", got)
 	}
-	w.Settle(both, "a", true)
+	w.settle("a", true, one, two)
 	for range 2 { // The refused request takes no room of the other.
-		if diff := cmp.Diff(map[plan.Rule]limit.Answer{one: limit.Paused}, w.Reserve(both, "b")); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
+		if got := w.reserve("b", one, two); got != paused {
+			t.Errorf("got %d", got)
 		}
 	}
+	if pauses := w.take(); len(pauses) != 1 || pauses[0].Rule != one {
+		t.Errorf("told of %v, want only the one that is at its limit", pauses)
+	}
 	w.write(t, two, "c")
-	if diff := cmp.Diff(map[plan.Rule]limit.Answer{one: limit.Paused, two: limit.Paused}, w.Reserve(both, "d")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if got := w.reserve("d", one, two); got != paused {
+		t.Errorf("got %d", got)
+	}
+	if pauses := w.take(); len(pauses) != 1 || pauses[0].Rule != two || len(w.All()) != 2 {
+		t.Errorf("told of %v, paused %v", pauses, w.All())
 	}
 }
 
@@ -305,14 +477,14 @@ func TestTogether(t *testing.T) {
 // be.
 func TestStranger(t *testing.T) {
 	w := newWorld()
-	if got := w.reserve(one, "a"); got != limit.Unknown {
+	if got := w.reserve("a", one); got != unknown {
 		t.Errorf("got %d", got)
 	}
-	if got := w.May(one); got != limit.Unknown {
+	if got := w.hold(one); got != unknown {
 		t.Errorf("got %d", got)
 	}
-	w.Settle([]plan.Rule{one}, "a", true)
-	if _, paused := w.Paused(one); paused {
+	w.settle("a", true, one)
+	if _, paused := w.pauseOf(one); paused {
 		t.Error("it is paused")
 	}
 }
@@ -329,18 +501,18 @@ func TestConcurrent(t *testing.T) {
 		workers.Go(func() {
 			for i := 0; i < objects; {
 				object := types.UID(fmt.Sprint(worker, "-", i))
-				switch w.reserve(one, object) {
-				case limit.Granted:
+				switch w.reserve(object, one) {
+				case granted:
 					effective := i%3 == 0
 					if effective {
 						mu.Lock()
 						wrote[object] = true
 						mu.Unlock()
 					}
-					w.Settle([]plan.Rule{one}, object, effective)
+					w.settle(object, effective, one)
 					i++
-				case limit.Busy: // It is tried again.
-				case limit.Paused:
+				case busy: // It is tried again.
+				case paused:
 					return
 				default:
 					t.Error("an answer that cannot be")
@@ -356,7 +528,30 @@ func TestConcurrent(t *testing.T) {
 	if all := w.All(); len(all) != 1 || all[0].Objects != most {
 		t.Errorf("pauses: %+v", all)
 	}
-	if fresh := w.Fresh(); len(fresh) != 1 {
+	if fresh := w.take(); len(fresh) != 1 {
 		t.Errorf("told %d times", len(fresh))
+	}
+}
+
+// broken panics when objects are counted, once.
+type broken struct{ *world }
+
+func (broken) Count(plan.Selection) (int, bool) { panic("a mistake of ours") }
+
+// TestPanic holds that nothing stays locked after a panic, which the engine contains.
+func TestPanic(t *testing.T) {
+	w := newWorld()
+	w.Guard = limit.NewGuard(w.clock, broken{w}, slog.New(slog.DiscardHandler))
+	w.FollowRules([]limit.Rule{share(one, 10)}, true)
+	func() {
+		defer func() { _ = recover() }()
+		w.reserve("a", one)
+	}()
+	done := make(chan struct{})
+	go func() { w.All(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Second):
+		t.Error("the guard is locked for ever, and with it all workers")
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
@@ -45,15 +46,15 @@ func TestPauseText(t *testing.T) {
 	}{
 		"Annotate": {
 			reason: "It says what happened and exactly what to do.",
-			pause:  limit.Pause{Rule: cluster, Objects: 10, Of: 100, Limit: "10%", Per: "10m"},
+			pause:  limit.Pause{Rule: cluster, Pause: v1alpha1.Pause{Objects: 10, Of: 100, Limit: "10%", Per: "10m"}},
 			want: "it has written for 10 of 100 objects in 10m, its limit is 10%; look at what it did, then " +
 				"annotate ClusterRuleSet tidb-guardrails with dyncontroller.dev/resume=pd-quorum, or change the rule",
 		},
 		"Anew": {
 			reason: "An annotation from before is no consent.",
 			pause: limit.Pause{
-				Rule:    plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: "guard", Name: "one"},
-				Objects: 3, Of: 3, Limit: "3", Per: "1h30m", Asked: true,
+				Rule:  plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: "guard", Name: "one"},
+				Pause: v1alpha1.Pause{Objects: 3, Of: 3, Limit: "3", Per: "1h30m", Asked: true},
 			},
 			want: "it has written for 3 of 3 objects in 1h30m, its limit is 3; look at what it did, then " +
 				"take the annotation dyncontroller.dev/resume=one off RuleSet shop/guard and put it on again, or change the rule",
@@ -86,11 +87,11 @@ func TestWrittenLimit(t *testing.T) {
 		{spec.Limits{Objects: 1, Per: 10 * time.Second}, "1", "10s"},
 		{spec.Limits{Objects: 1, Per: 500 * time.Millisecond}, "1", "500ms"},
 	} {
-		w := newWorld(limit.Rule{ID: one, Digest: "a", Limits: tc.limits})
+		w := newWorld(watching(limit.Rule{ID: one, Digest: "a", Limits: tc.limits}))
 		w.objects[one] = 1
 		w.write(t, one, "a")
-		w.reserve(one, "b")
-		got, paused := w.Paused(one)
+		w.reserve("b", one)
+		got, paused := w.pauseOf(one)
 		if !paused || got.Limit != tc.limit || got.Per != tc.per {
 			t.Errorf("paused %v with %q in %q, want %q in %q", paused, got.Limit, got.Per, tc.limit, tc.per)
 		}

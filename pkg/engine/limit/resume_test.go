@@ -5,21 +5,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // exhausted is a world whose first rule is paused, and stored as such.
-func exhausted(t *testing.T, rules ...limit.Rule) (w *world, stored []limit.Pause) {
+func exhausted(t *testing.T, rules ...limit.Rule) (w *world, stored map[plan.Rule]limit.Stored) {
 	t.Helper()
 	w = newWorld(rules...)
 	w.write(t, rules[0].ID, "a")
-	if got := w.reserve(rules[0].ID, "b"); got != limit.Paused {
+	if got := w.reserve("b", rules[0].ID); got != paused {
 		t.Fatalf("got %d, want it paused", got)
 	}
-	version := w.Version()
 	stored = w.Store(nil, nobody)
-	w.Learn(stored, everything, version)
+	w.learn(stored, everything)
 	if w.Unsaved() || len(stored) != 1 {
 		t.Fatalf("unsaved %v, stored %v", w.Unsaved(), stored)
 	}
@@ -51,61 +51,61 @@ func TestResumes(t *testing.T) {
 		"Reload": {
 			reason: "The same rule stays paused.",
 			rule:   limited(one, 1),
-			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.Follow([]limit.Rule{limited(one, 1)}, true) }},
+			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.follow(true, limited(one, 1)) }},
 			paused: true,
 		},
 		"Changed": {
 			reason: "Somebody has looked at a rule that has changed.",
 			rule:   limited(one, 1),
-			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.Follow([]limit.Rule{changed(limited(one, 1))}, true) }},
+			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.follow(true, changed(limited(one, 1))) }},
 			want:   []plan.Rule{one},
 		},
 		"ChangedBack": {
 			reason: "It is another rule from then on.",
 			rule:   limited(one, 1),
 			steps: []func(w *world) []plan.Rule{
-				func(w *world) []plan.Rule { return w.Follow([]limit.Rule{changed(limited(one, 1))}, true) },
-				func(w *world) []plan.Rule { return w.Follow([]limit.Rule{limited(one, 1)}, true) },
+				func(w *world) []plan.Rule { return w.follow(true, changed(limited(one, 1))) },
+				func(w *world) []plan.Rule { return w.follow(true, limited(one, 1)) },
 			},
 		},
 		"Asked": {
 			reason: "Somebody says that it may.",
 			rule:   limited(one, 1),
-			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.Ask(everything) }},
+			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.ask(everything) }},
 			want:   []plan.Rule{one},
 		},
 		"AskedInFile": {
 			reason: "Or a file does.",
 			rule:   limited(one, 1),
-			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.Follow([]limit.Rule{asking(limited(one, 1))}, true) }},
+			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.follow(true, asking(limited(one, 1))) }},
 			want:   []plan.Rule{one},
 		},
 		"AskedForAnother": {
 			reason: "It is not meant.",
 			rule:   limited(one, 1),
 			steps: []func(w *world) []plan.Rule{func(w *world) []plan.Rule {
-				return w.Ask(func(rule plan.Rule) bool { return rule == two })
+				return w.ask(func(rule plan.Rule) bool { return rule == two })
 			}},
 			paused: true,
 		},
 		"AskedBefore": {
 			reason: "What was there when it paused is from before anybody could look.",
 			rule:   asking(limited(one, 1)),
-			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.Ask(everything) }},
+			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.ask(everything) }},
 			paused: true,
 		},
 		"TakenOff": {
 			reason: "To take it off is not to ask.",
 			rule:   asking(limited(one, 1)),
-			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.Ask(nobody) }},
+			steps:  []func(w *world) []plan.Rule{func(w *world) []plan.Rule { return w.ask(nobody) }},
 			paused: true,
 		},
 		"TakenOffAndPutOn": {
 			reason: "To put it on again is.",
 			rule:   asking(limited(one, 1)),
 			steps: []func(w *world) []plan.Rule{
-				func(w *world) []plan.Rule { return w.Ask(nobody) },
-				func(w *world) []plan.Rule { return w.Ask(everything) },
+				func(w *world) []plan.Rule { return w.ask(nobody) },
+				func(w *world) []plan.Rule { return w.ask(everything) },
 			},
 			want: []plan.Rule{one},
 		},
@@ -120,7 +120,7 @@ func TestResumes(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s resumed (-want +got):\n%s", tc.reason, diff)
 			}
-			_, paused := w.Paused(one)
+			_, paused := w.pauseOf(one)
 			if paused != tc.paused {
 				t.Fatalf("%s paused: %v", tc.reason, paused)
 			}
@@ -162,27 +162,27 @@ func TestOutlives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, stored := exhausted(t, tc.rule)
 			w := newWorld()
-			w.Follow([]limit.Rule{tc.next}, false)
-			if got := w.reserve(one, "b"); got != limit.Unknown {
+			w.follow(false, tc.next)
+			if got := w.reserve("b", one); got != unknown {
 				t.Errorf("%s before it is known: %d", tc.reason, got)
 			}
-			if got := w.May(one); got != limit.Unknown {
+			if got := w.hold(one); got != unknown {
 				t.Errorf("%s before it is known it may hold objects: %d", tc.reason, got)
 			}
 			if kept := w.Store(stored, nobody); len(kept) != 1 {
 				t.Errorf("%s it is forgotten before it is known: %v", tc.reason, kept)
 			}
-			_, resumed := w.Learn(stored, everything, w.Version())
+			_, resumed := w.learn(stored, everything)
 			if diff := cmp.Diff(tc.resumed, resumed); diff != "" {
 				t.Errorf("%s resumed (-want +got):\n%s", tc.reason, diff)
 			}
-			if _, paused := w.Paused(one); paused != tc.paused {
+			if _, paused := w.pauseOf(one); paused != tc.paused {
 				t.Errorf("%s paused: %v", tc.reason, paused)
 			}
 			if w.Unsaved() != tc.unsaved {
 				t.Errorf("%s to be stored: %v", tc.reason, w.Unsaved())
 			}
-			if len(w.Fresh()) > 0 {
+			if len(w.take()) > 0 {
 				t.Errorf("%s it is told again", tc.reason)
 			}
 			if !tc.paused {
@@ -195,16 +195,16 @@ func TestOutlives(t *testing.T) {
 // TestLearnsOfSetsThatCouldBeRead holds that the others wait.
 func TestLearnsOfSetsThatCouldBeRead(t *testing.T) {
 	w := newWorld()
-	w.Follow([]limit.Rule{limited(one, 1), limited(alien, 1)}, false)
-	w.Learn(nil, func(set plan.Rule) bool { return set.Set == "set" }, 0)
+	w.follow(false, limited(one, 1), limited(alien, 1))
+	w.learn(nil, func(set plan.Rule) bool { return set.Set == "set" })
 	w.write(t, one, "a")
-	if got := w.reserve(alien, "a"); got != limit.Unknown {
+	if got := w.reserve("a", alien); got != unknown {
 		t.Errorf("got %d, want the rule of the other set to wait", got)
 	}
-	w.Learn(nil, everything, 0)
+	w.learn(nil, everything)
 	w.write(t, alien, "a")
-	w.Follow([]limit.Rule{limited(one, 1), limited(two, 1)}, false)
-	if got := w.reserve(two, "a"); got != limit.Unknown {
+	w.follow(false, limited(one, 1), limited(two, 1))
+	if got := w.reserve("a", two); got != unknown {
 		t.Errorf("got %d, want a rule that is new to wait", got)
 	}
 	w.write(t, one, "a")
@@ -213,8 +213,8 @@ func TestLearnsOfSetsThatCouldBeRead(t *testing.T) {
 // TestStores holds what is stored in place of what is.
 func TestStores(t *testing.T) {
 	w, stored := exhausted(t, limited(one, 1), limited(two, 1))
-	strangers := []limit.Pause{{Rule: alien, Digest: "x"}, {Rule: two, Digest: "y"}}
-	if diff := cmp.Diff([]limit.Pause{strangers[0], stored[0]}, w.Store(strangers, nobody)); diff != "" {
+	strangers := map[plan.Rule]limit.Stored{alien: {Pause: &v1alpha1.Pause{Rule: "alien", Digest: "x"}}, two: {Pause: &v1alpha1.Pause{Rule: "two", Digest: "y"}}}
+	if diff := cmp.Diff(map[plan.Rule]limit.Stored{alien: strangers[alien], one: stored[one]}, w.Store(strangers, nobody)); diff != "" {
 		t.Errorf("want that of the stranger kept, and that of what is known not to be paused dropped (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(stored, w.Store(strangers, everything)); diff != "" {
@@ -225,15 +225,16 @@ func TestStores(t *testing.T) {
 // TestOver holds that the end of a pause is told once it is stored, of each set for itself.
 func TestOver(t *testing.T) {
 	w, _ := exhausted(t, limited(one, 1))
-	before := w.Version()
-	w.Ask(everything)
-	if over, _ := w.Learn(nil, everything, before); over != nil || !w.Unsaved() {
+	w.Store(nil, nobody)
+	w.ask(everything)
+	if over, _ := w.learn(nil, everything); over != nil || !w.Unsaved() {
 		t.Errorf("told of %v, unsaved %v: what was stored is from before", over, w.Unsaved())
 	}
-	if over, _ := w.Learn(nil, nobody, w.Version()); over != nil || !w.Unsaved() {
+	w.Store(nil, nobody)
+	if over, _ := w.learn(nil, nobody); over != nil || !w.Unsaved() {
 		t.Errorf("told of %v, unsaved %v: its set was not stored", over, w.Unsaved())
 	}
-	over, _ := w.Learn(nil, everything, w.Version())
+	over, _ := w.learn(nil, everything)
 	if diff := cmp.Diff([]plan.Rule{one}, over); diff != "" || w.Unsaved() {
 		t.Errorf("unsaved %v, told of (-want +got):\n%s", w.Unsaved(), diff)
 	}
@@ -243,13 +244,13 @@ func TestOver(t *testing.T) {
 // it could be stored.
 func TestPausesAgain(t *testing.T) {
 	w, _ := exhausted(t, limited(one, 1))
-	w.Ask(everything)
+	w.ask(everything)
 	w.write(t, one, "b")
-	if got := w.reserve(one, "c"); got != limit.Paused {
+	if got := w.reserve("c", one); got != paused {
 		t.Fatalf("got %d, want it paused again", got)
 	}
 	for _, want := range [][]plan.Rule{{one}, nil} {
-		over, _ := w.Learn(w.Store(nil, nobody), everything, w.Version())
+		over, _ := w.learn(w.Store(nil, nobody), everything)
 		if diff := cmp.Diff(want, over); diff != "" || w.Unsaved() {
 			t.Errorf("unsaved %v, told of (-want +got):\n%s", w.Unsaved(), diff)
 		}
@@ -263,8 +264,8 @@ func TestPausesAgain(t *testing.T) {
 func TestForgotten(t *testing.T) {
 	w := newWorld(limited(one, 1))
 	w.write(t, one, "a")
-	w.reserve(one, "b")
-	w.Follow(nil, true)
+	w.reserve("b", one)
+	w.follow(true)
 	if w.Unsaved() || len(w.All()) > 0 {
 		t.Errorf("unsaved %v, paused %v", w.Unsaved(), w.All())
 	}

@@ -6,9 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // TestShareOfWhatThereWas holds that a rule may write for its share of what there was when
@@ -21,7 +18,7 @@ func TestShareOfWhatThereWas(t *testing.T) {
 		from   int           // objects when the window begins
 		later  int           // that are there besides by the time of the first write
 		want   int           // writes before it pauses
-		of     int           // objects, as the pause says
+		of     int64         // objects, as the pause says
 	}{
 		"AtOnce":  {"Half of all, not half of the rest, which is a third.", 0, objects, 0, objects / 2, objects},
 		"Slowly":  {"So it is however often is counted meanwhile.", time.Second, objects, 0, objects / 2, objects},
@@ -33,8 +30,8 @@ func TestShareOfWhatThereWas(t *testing.T) {
 			w := newWorld(share(one, 50))
 			w.objects[one] = tc.from
 			wrote := 0
-			for w.reserve(one, types.UID(fmt.Sprint(wrote))) == limit.Granted {
-				w.Settle([]plan.Rule{one}, types.UID(fmt.Sprint(wrote)), true)
+			for w.reserve(types.UID(fmt.Sprint(wrote)), one) == granted {
+				w.settle(types.UID(fmt.Sprint(wrote)), true, one)
 				if wrote == 0 {
 					w.objects[one] += tc.later
 				}
@@ -45,7 +42,7 @@ func TestShareOfWhatThereWas(t *testing.T) {
 			if wrote != tc.want {
 				t.Errorf("%s It wrote for %d objects, want %d", tc.reason, wrote, tc.want)
 			}
-			if got, _ := w.Paused(one); got.Of != tc.of {
+			if got, _ := w.pauseOf(one); got.Of != tc.of {
 				t.Errorf("%s The pause says that it is of %d", tc.reason, got.Of)
 			}
 		})
@@ -58,11 +55,11 @@ func TestShareOfALaterWindow(t *testing.T) {
 		reason string
 		rest   time.Duration // after the first write
 		again  time.Duration // after a second one
-		want   limit.Answer
+		want   answer
 	}{
-		"SameWindow": {"The window has begun with all of them.", 0, 0, limit.Granted},
-		"NewWindow":  {"Nothing counts any more, and with the next write it begins anew.", 10 * time.Minute, 0, limit.Paused},
-		"Slid":       {"A window that never ends has slid past them.", 9 * time.Minute, 3 * time.Minute, limit.Paused},
+		"SameWindow": {"The window has begun with all of them.", 0, 0, granted},
+		"NewWindow":  {"Nothing counts any more, and with the next write it begins anew.", 10 * time.Minute, 0, paused},
+		"Slid":       {"A window that never ends has slid past them.", 9 * time.Minute, 3 * time.Minute, paused},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -73,9 +70,24 @@ func TestShareOfALaterWindow(t *testing.T) {
 			w.clock.Step(tc.rest)
 			w.write(t, one, "b")
 			w.clock.Step(tc.again)
-			if got := w.reserve(one, "c"); got != tc.want {
+			if got := w.reserve("c", one); got != tc.want {
 				t.Errorf("%s The answer is %d, want %d", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+// TestShareOfWhatIsWatchedNow holds that a rule which is the same and watches its objects in another version counts them there.
+func TestShareOfWhatIsWatchedNow(t *testing.T) {
+	w := newWorld(share(one, 50))
+	w.objects[two] = 10
+	moved := share(one, 50)
+	moved.Watches = share(two, 50).Watches
+	w.follow(true, moved)
+	for i := range 5 {
+		w.write(t, one, types.UID(fmt.Sprint(i)))
+	}
+	if got := w.reserve("more", one); got != paused {
+		t.Errorf("the answer is %d, want a pause", got)
 	}
 }

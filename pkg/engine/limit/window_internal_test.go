@@ -50,11 +50,11 @@ func TestWindow(t *testing.T) {
 				if in {
 					all++
 				}
-				if w.has(object) != in {
-					t.Fatalf("object %d: in the window is %v, want %v", i, w.has(object), in)
+				if has := w.find(object) != nil; has != in {
+					t.Fatalf("object %d: in the window is %v, want %v", i, has, in)
 				}
 			}
-			if gotAll, gotWritten := w.counts(); gotAll != all || gotWritten != written {
+			if gotAll, gotWritten := len(w.entries), w.written.Len(); gotAll != all || gotWritten != written {
 				t.Fatalf("got %d objects, %d written; want %d, %d", gotAll, gotWritten, all, written)
 			}
 		}

@@ -1,14 +1,21 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -19,8 +26,14 @@ import (
 // Timeout bounds one request: one object, or one page of a list.
 const Timeout = 30 * time.Second
 
-// Reader reads from the API server itself, past every cache. It is safe for
-// concurrent use.
+// pageSize is the limit of one page of a list.
+const pageSize = 500
+
+// restarts is how often a list may begin anew. A continue token expires after some minutes: if each page takes longer, the
+// list never ends.
+const restarts = 5
+
+// Reader reads from the API server itself, past every cache. It is safe for concurrent use.
 type Reader struct {
 	rest rest.Interface
 }
@@ -31,37 +44,23 @@ func NewReader(config *rest.Config) (*Reader, error) {
 	config.GroupVersion, config.APIPath = nil, ""
 	client, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for live reads: %w", err)
+		return nil, fmt.Errorf("making a client: %w", err)
 	}
 	return &Reader{rest: client}, nil
 }
 
-var errOtherKind = errors.New("the answer is neither an object nor a list of them")
-
-// checkKind keeps an answer of another kind from looking like an object, or a list,
-// without anything in it. client-go says nothing of it.
-func checkKind(kind string) error {
-	if kind == "" || kind == "Status" {
-		return errOtherKind
-	}
-	return nil
-}
-
-// Get returns nil where there is no such object. The namespace of an object that is
-// cluster-scoped is empty.
+// Get returns nil where there is no such object. The namespace of a cluster-scoped object is empty.
 func (r *Reader) Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error) {
 	if !canBe(name) || namespace != "" && !canBe(namespace) {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	var object unstructured.Unstructured
-	err := r.at(gvr, namespace).Name(name).Do(ctx).Into(&object)
-	if err == nil {
-		err = checkKind(object.GetKind())
-	}
-	switch {
-	case isAbsent(err):
+	object := &unstructured.Unstructured{}
+	err := r.At(http.MethodGet, gvr, namespace).Name(name).Do(ctx).Into(object)
+	switch err := cmp.Or(err, checkKind(object)); {
+	// Of a resource that is not there nothing is known.
+	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", plan.Object{GVR: gvr, Namespace: namespace, Name: name}, err)
@@ -70,22 +69,161 @@ func (r *Reader) Get(ctx context.Context, gvr schema.GroupVersionResource, names
 	}
 }
 
-// at addresses a resource, in a namespace or in all.
-func (r *Reader) at(gvr schema.GroupVersionResource, namespace string) *rest.Request {
+// List visits the objects of a selection page by page, until visit returns an error, which is returned. When a continue token
+// has expired the list begins anew: objects may be visited twice, and an object that was visited may be gone. The visitor may
+// change the objects.
+func (r *Reader) List(ctx context.Context, from plan.Selection, visit func(object map[string]any) error) error {
+	return r.list(ctx, from, func() {}, visit)
+}
+
+// list calls again when all objects will be visited anew.
+func (r *Reader) list(ctx context.Context, from plan.Selection, again func(), visit func(object map[string]any) error) error {
+	token := ""
+	for restarted := 0; ; {
+		page, err := r.page(ctx, from, token)
+		switch {
+		case token != "" && (apierrors.IsResourceExpired(err) || apierrors.IsGone(err)) && restarted < restarts:
+			restarted++
+			token = ""
+			again()
+			continue
+		case err != nil && from.Namespace != "":
+			return fmt.Errorf("listing %s in %s: %w", plan.ResourceName(from.GVR), from.Namespace, err)
+		case err != nil:
+			return fmt.Errorf("listing %s: %w", plan.ResourceName(from.GVR), err)
+		}
+		for _, item := range page.Items {
+			if err := visit(item.Object); err != nil {
+				return err
+			}
+		}
+		if token = page.GetContinue(); token == "" {
+			return nil
+		}
+	}
+}
+
+func (r *Reader) page(ctx context.Context, from plan.Selection, token string) (*unstructured.UnstructuredList, error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	request := r.At(http.MethodGet, from.GVR, from.Namespace).Param("limit", strconv.Itoa(pageSize))
+	for name, value := range map[string]string{"labelSelector": from.LabelSelector, "fieldSelector": from.FieldSelector, "continue": token} {
+		if value != "" {
+			request = request.Param(name, value)
+		}
+	}
+	page := &unstructured.UnstructuredList{}
+	err := request.Do(ctx).Into(page)
+	return page, cmp.Or(err, checkKind(page))
+}
+
+// At begins a request to a resource, in a namespace or in all. client-go does not repeat it.
+func (r *Reader) At(verb string, gvr schema.GroupVersionResource, namespace string) *rest.Request {
 	prefix := []string{"apis", gvr.Group, gvr.Version}
 	if gvr.Group == "" {
 		prefix = []string{"api", gvr.Version}
 	}
-	return r.rest.Get().MaxRetries(0).
-		Prefix(prefix...).NamespaceIfScoped(namespace, namespace != "").Resource(gvr.Resource)
+	return r.rest.Verb(verb).MaxRetries(0).Prefix(prefix...).NamespaceIfScoped(namespace, namespace != "").Resource(gvr.Resource)
 }
 
-// canBe reports whether an object can have the name. What cannot would not stay in
-// its place of a path; it may come from a template.
+var errOtherKind = errors.New("the answer is neither an object nor a list of them")
+
+// checkKind refuses an answer of another kind, which client-go decodes as an object, or a list, that is empty.
+func checkKind(answer runtime.Unstructured) error {
+	if kind := answer.GetObjectKind().GroupVersionKind().Kind; kind == "" || kind == "Status" {
+		return errOtherKind
+	}
+	return nil
+}
+
+// canBe reports whether an object can have the name, which may come from a template. Other names would change the path of the
+// request.
 func canBe(name string) bool { return name != "" && len(rest.IsValidPathSegmentName(name)) == 0 }
 
-// isAbsent tells an object that is not there from a resource that is not, of which
-// nothing is known.
-func isAbsent(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+// found has each object of an answer once, by namespace and name, however many selections have it.
+type found map[[2]string]map[string]any
+
+func (f found) add(object map[string]any) {
+	f[[2]string{plan.Text(object, "metadata", "namespace"), plan.Text(object, "metadata", "name")}] = object
+}
+
+// Read answers a question as a complete cache would, in the order of namespaces, then names. The API server evaluates the
+// selectors of From, and the labels of the question; an object that no selection of From selects is absent. A question for
+// nothing is answered without a request.
+func (r *Reader) Read(ctx context.Context, q plan.Read) ([]map[string]any, error) {
+	all := found{}
+	for _, from := range q.From {
+		if q.Namespace != "" && from.Namespace != "" && q.Namespace != from.Namespace {
+			continue
+		}
+		from.Namespace = cmp.Or(from.Namespace, q.Namespace)
+		if from.Namespace != "" && !canBe(from.Namespace) {
+			continue
+		}
+		var err error
+		switch {
+		case q.By == plan.ByName:
+			err = r.named(ctx, q, from, all)
+		case q.By == plan.ByLabels && q.Labels != "":
+			from.LabelSelector = both(from.LabelSelector, q.Labels)
+			err = r.matching(ctx, q, from, all)
+		case q.By == plan.ByAll, q.By == plan.ByFields && len(q.Fields) > 0, q.By == plan.ByOwner && len(q.Owners) > 0:
+			err = r.matching(ctx, q, from, all)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	out := make([]map[string]any, 0, len(all))
+	for _, name := range slices.SortedFunc(maps.Keys(all), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		out = append(out, all[name])
+	}
+	return out, nil
+}
+
+// named reads each object by its name. A GET does not evaluate selectors, and needs the namespace; a list of one name does
+// both.
+func (r *Reader) named(ctx context.Context, q plan.Read, from plan.Selection, all found) error {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(q.Names))) {
+		if !canBe(name) {
+			continue
+		}
+		if from.Namespace == "" || from.LabelSelector != "" || from.FieldSelector != "" {
+			one := from
+			one.FieldSelector = both(from.FieldSelector, fields.OneTermEqualSelector("metadata.name", name).String())
+			if err := r.matching(ctx, q, one, all); err != nil {
+				return err
+			}
+			continue
+		}
+		object, err := r.Get(ctx, from.GVR, from.Namespace, name)
+		if err != nil {
+			return err
+		}
+		if object != nil {
+			all.add(object)
+		}
+	}
+	return nil
+}
+
+// matching lists a selection and adds the objects that answer the question.
+func (r *Reader) matching(ctx context.Context, q plan.Read, from plan.Selection, all found) error {
+	listed, matches := found{}, q.Filter()
+	err := r.list(ctx, from, func() { clear(listed) }, func(object map[string]any) error {
+		if matches(object) {
+			listed.add(object)
+		}
+		return nil
+	})
+	maps.Copy(all, listed)
+	return err
+}
+
+// both joins two selectors, of which one may be empty.
+func both(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "," + b
 }

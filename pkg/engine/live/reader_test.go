@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
@@ -69,6 +70,15 @@ func given(text, or string) string {
 		return ""
 	default:
 		return text
+	}
+}
+
+// TestGetOfTheCoreGroup holds that the resources of Kubernetes' first group have a path of their own.
+func TestGetOfTheCoreGroup(t *testing.T) {
+	r, _ := reader(t, map[string][]string{"/api/v1/namespaces/ns/pods/a": {object("ns", "a")}})
+	found, err := r.Get(t.Context(), schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "ns", "a")
+	if found == nil || err != nil {
+		t.Errorf("got %v, %v", found, err)
 	}
 }
 

@@ -1,7 +1,9 @@
 package priorityqueue
 
 import (
+	"cmp"
 	"container/list"
+	"iter"
 	"sync"
 )
 
@@ -9,88 +11,138 @@ import (
 // many.
 const Turns = 8
 
-// Queue holds what waits for a worker in two lanes, each in the order in which it was
-// filled. It implements the storage of client-go's work queue, which calls its methods
-// under a lock; Hurry may be called at any time.
+// Queue holds what waits for a worker in two lanes, each in the order in which it was filled. It implements the storage of
+// client-go's work queue. It is safe for concurrent use.
 type Queue[T comparable] struct {
-	fresh, later *list.List // of T
-	at           map[T]place
-	taken        int // from fresh since something was taken from later
-
-	mu      sync.Mutex
-	hurried map[T]bool // that are not in a lane yet; guarded by mu
+	mu           sync.Mutex
+	fresh, later *list.List  // of T; guarded by mu
+	of           map[T]entry // guarded by mu
+	hurried      map[T]bool  // that are not in a lane yet; guarded by mu
+	taken        int         // from fresh since something was taken from later; guarded by mu
+	number       uint64      // of the last item that was added; guarded by mu
 }
 
-// place is where an element is.
-type place struct {
-	lane    *list.List
+// entry is an item that waits, or that was taken and is not finished, or both.
+type entry struct {
+	lane    *list.List // where it waits; nil while it is in hand, or was announced and not added yet
 	element *list.Element
+	// waits is the number of an item that waits, or will as soon as it is not in hand, and taken that of one in hand; zero is for
+	// neither.
+	waits, taken uint64
 }
 
 // New returns an empty queue.
 func New[T comparable]() *Queue[T] {
-	return &Queue[T]{fresh: list.New(), later: list.New(), at: map[T]place{}, hurried: map[T]bool{}}
+	return &Queue[T]{fresh: list.New(), later: list.New(), of: map[T]entry{}, hurried: map[T]bool{}}
 }
 
-// Hurry has an item that is added next go to the fresh lane, also if it is waiting in
-// the other. An item that is taken in between is not late: whoever took it sees what it
-// was to hurry for.
+// Hurry has an item that is added next go to the fresh lane, also if it is waiting in the other. An item that is taken in
+// between is not late: whoever took it sees what it was to hurry for.
 func (q *Queue[T]) Hurry(item T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.hurried[item] = true
 }
 
-func (q *Queue[T]) hurries(item T) bool {
+// Announce numbers an item that is about to be added: while it is in hand, the work queue does not say that it was.
+func (q *Queue[T]) Announce(item T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	hurries := q.hurried[item]
-	delete(q.hurried, item)
-	return hurries
+	q.announce(item)
+}
+
+func (q *Queue[T]) announce(item T) {
+	if e := q.of[item]; e.waits == 0 {
+		q.number++
+		e.waits = q.number
+		q.of[item] = e
+	}
 }
 
 // Push implements [k8s.io/client-go/util/workqueue.Queue].
 func (q *Queue[T]) Push(item T) {
-	lane := q.later
-	if q.hurries(item) {
-		lane = q.fresh
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.announce(item)
+	e := q.of[item]
+	if e.lane = q.later; q.hurried[item] {
+		e.lane = q.fresh
+		delete(q.hurried, item)
 	}
-	q.at[item] = place{lane, lane.PushBack(item)}
+	e.element = e.lane.PushBack(item)
+	q.of[item] = e
 }
 
-// Touch implements the same: what hurries now overtakes what can wait, and nothing
-// falls back.
+// Touch implements the same: what hurries now overtakes what can wait, and nothing falls back.
 func (q *Queue[T]) Touch(item T) {
-	known, waits := q.at[item]
-	if !q.hurries(item) || !waits || known.lane == q.fresh {
-		return
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	hurries := q.hurried[item]
+	delete(q.hurried, item)
+	if e := q.of[item]; hurries && e.lane == q.later {
+		q.later.Remove(e.element)
+		e.lane, e.element = q.fresh, q.fresh.PushBack(item)
+		q.of[item] = e
 	}
-	q.later.Remove(known.element)
-	q.at[item] = place{q.fresh, q.fresh.PushBack(item)}
 }
 
 // Len implements the same.
-func (q *Queue[T]) Len() int { return len(q.at) }
-
-// Pop implements the same; there must be something.
-func (q *Queue[T]) Pop() T {
-	lane := q.next()
-	first := lane.Front()
-	lane.Remove(first)
-	item, _ := first.Value.(T)
-	delete(q.at, item)
+func (q *Queue[T]) Len() int {
 	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.fresh.Len() + q.later.Len()
+}
+
+// Pop implements the same; there must be something. Who takes an item calls Finish once it is done.
+func (q *Queue[T]) Pop() T {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	from := q.fresh
+	if q.taken++; q.later.Len() > 0 && (q.fresh.Len() == 0 || q.taken >= Turns) {
+		from, q.taken = q.later, 0
+	}
+	item, _ := from.Remove(from.Front()).(T)
+	q.of[item] = entry{taken: q.of[item].waits}
 	delete(q.hurried, item)
-	q.mu.Unlock()
 	return item
 }
 
-// next is the lane whose turn it is.
-func (q *Queue[T]) next() *list.List {
-	if q.later.Len() > 0 && (q.fresh.Len() == 0 || q.taken >= Turns-1) {
-		q.taken = 0
-		return q.later
+// Finish is for an item that was taken, before the work queue is told that it is done.
+func (q *Queue[T]) Finish(item T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e := q.of[item]
+	if e.taken = 0; e.waits == 0 {
+		delete(q.of, item)
+	} else {
+		q.of[item] = e
 	}
-	q.taken++
-	return q.fresh
+}
+
+// Number is the last that was given: items that are added from now on have greater ones.
+func (q *Queue[T]) Number() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.number
+}
+
+// Idle reports whether nothing waits, and nothing is in hand.
+func (q *Queue[T]) Idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.of) == 0
+}
+
+// Unfinished visits what waits, and what was taken and is not finished, each with the number of when it was added first, in no
+// order. The queue is not to be used meanwhile.
+func (q *Queue[T]) Unfinished() iter.Seq2[T, uint64] {
+	return func(visit func(T, uint64) bool) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		for item, e := range q.of {
+			if !visit(item, cmp.Or(e.taken, e.waits)) {
+				return
+			}
+		}
+	}
 }

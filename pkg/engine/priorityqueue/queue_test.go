@@ -1,11 +1,12 @@
 package priorityqueue_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/priorityqueue"
@@ -41,7 +42,7 @@ func TestOrder(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, strings.Join(play(tc.words), " ")); diff != "" {
+			if diff := gocmp.Diff(tc.want, strings.Join(play(tc.words), " ")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -177,4 +178,61 @@ func FuzzOrder(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestUnfinished holds what is listed: what waits, and what was taken and is not finished, with the order of that.
+func TestUnfinished(t *testing.T) {
+	storage := priorityqueue.New[string]()
+	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Queue: storage})
+	add := func(item string) func() { return func() { storage.Announce(item); queue.Add(item) } }
+	for _, step := range []struct {
+		reason string
+		do     func()
+		want   map[string]uint64
+	}{
+		{"Nothing was added.", func() {}, map[string]uint64{}},
+		{"It waits.", add("a"), map[string]uint64{"a": 1}},
+		{"It was added before.", add("a"), map[string]uint64{"a": 1}},
+		{"A worker has it.", func() { queue.Get() }, map[string]uint64{"a": 1}},
+		{"It is to be taken again after that, and others come.", func() { add("a")(); add("b")() }, map[string]uint64{"a": 1, "b": 3}},
+		{"It waits since it was in hand.", func() { storage.Finish("a") }, map[string]uint64{"a": 2, "b": 3}},
+		{"It is there again.", func() { queue.Done("a") }, map[string]uint64{"a": 2, "b": 3}},
+		{"The other is taken first, which has waited.", func() { queue.Get(); storage.Finish("b"); queue.Done("b") }, map[string]uint64{"a": 2}},
+		{"What nobody announced counts when it is there.", func() { queue.Add("c") }, map[string]uint64{"a": 2, "c": 4}},
+		{
+			"All are done.", func() {
+				for range 2 {
+					item, _ := queue.Get()
+					storage.Finish(item)
+					queue.Done(item)
+				}
+			}, map[string]uint64{},
+		},
+	} {
+		step.do()
+		if diff := gocmp.Diff(step.want, maps.Collect(storage.Unfinished())); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.reason, diff)
+		}
+		if storage.Idle() != (len(step.want) == 0) {
+			t.Errorf("%s idle: %t", step.reason, storage.Idle())
+		}
+	}
+	if got := storage.Number(); got != 4 {
+		t.Errorf("the last number is %d, want 4", got)
+	}
+}
+
+// TestUnfinishedEndsEarly holds that the queue can be used again after somebody who has seen enough.
+func TestUnfinishedEndsEarly(t *testing.T) {
+	storage := priorityqueue.New[string]()
+	storage.Push("a")
+	storage.Push("b")
+	visited := 0
+	for range storage.Unfinished() {
+		visited++
+		break
+	}
+	if visited != 1 || storage.Len() != 2 {
+		t.Errorf("visited %d of %d", visited, storage.Len())
+	}
 }

@@ -2,117 +2,211 @@ package workers
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// Moment is how long an answer may take before whoever waits for it gives his place
-// away.
+// ErrCrowded is why something is not asked now.
+var ErrCrowded = errors.New("too many earlier requests of the kind are still without an answer, so it waits")
+
+// Moment is how long a worker waits for an answer before it gives its place away.
 const Moment = time.Second
 
-// most is how many there are in a pool at the most, with those who wait, for each place.
+// most is how many workers there are at most for each place, with those that wait.
 const most = 16
 
-// Pool is a number of workers. It is safe for concurrent use.
+// Pool is a number of workers. It is a [guard.Guard], and its own [guard.Check], as it remembers nothing of an attempt. It is
+// safe for concurrent use.
 type Pool struct {
-	size  int
-	clock clock.Clock
-	all   sync.WaitGroup
-	work  func(ctx context.Context) (more bool)
+	guard.Pass
+	size int
+	all  sync.WaitGroup
+	// hire adds a worker, which leaves when there is no more work, or it is one too many. The lock is held; set by Run.
+	hire func()
 
 	mu      sync.Mutex
 	members int          // guarded by mu
-	present int          // those who do not wait; guarded by mu
+	present int          // those that do not wait; guarded by mu
 	away    map[spot]int // how many wait for what; guarded by mu
 }
 
-// New returns a pool with so many places.
-func New(size int, clock clock.Clock) *Pool {
-	return &Pool{size: size, clock: clock, away: map[spot]int{}}
-}
-
-// Run has all of them work until there is no more, and returns when the last one has
-// come to an end. It is called once. Only calls that are made with the context which
-// work is given count as those of the pool.
-func (c *Pool) Run(ctx context.Context, work func(ctx context.Context) (more bool)) {
-	c.mu.Lock()
-	c.work = work
-	for range c.size {
-		c.hire(ctx)
-	}
-	c.mu.Unlock()
-	c.all.Wait()
-}
-
-// hire adds one; the lock is held.
-func (c *Pool) hire(ctx context.Context) {
-	c.members++
-	c.present++
-	m := &member{pool: c, at: map[spot]int{}, substitute: func() { c.hire(ctx) }}
-	own := context.WithValue(ctx, memberKey{}, m)
-	c.all.Go(func() {
-		for over := false; !over; {
-			over = c.ends(!c.work(own))
-		}
-	})
-}
-
-// ends lets one go: who has no more work, or is one too many.
-func (c *Pool) ends(idle bool) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !idle && c.present <= c.size {
-		return false
-	}
-	c.members--
-	c.present--
-	return true
-}
-
-// member is one of the pool.
+// member is a worker of a pool.
 type member struct {
 	pool *Pool
-	// substitute adds another one, under the lock of the pool.
-	substitute func()
-
-	waits int          // for so many answers that do not come; guarded by the crew's mu
-	at    map[spot]int // for what; guarded by the crew's mu
+	at   map[spot]int // how many calls wait for what; guarded by the pool's mu
 }
 
 type memberKey struct{}
 
-// leave gives the place away; the lock is held.
-func (m *member) leave(spots []spot) {
-	c := m.pool
-	for _, s := range spots {
-		if m.at[s]++; m.at[s] == 1 {
-			c.away[s]++
+// Purpose is what a call to the API server is for.
+type Purpose struct {
+	GVR   schema.GroupVersionResource
+	Rules []plan.Rule // none where it is not known
+}
+
+// PurposeOf is what an operation is sent for.
+func PurposeOf(o plan.Operation) Purpose { return Purpose{GVR: o.Target.GVR, Rules: o.Rules} }
+
+// spot is where those crowd that wait: a resource, a rule, or a rule at a resource. Rules that send one request together are
+// as one.
+type spot struct {
+	gvr   schema.GroupVersionResource
+	rules string
+}
+
+// spots are where a call counts. Of rules together it is not known which one is slow.
+func (p Purpose) spots() []spot {
+	out := []spot{{gvr: p.GVR}}
+	if len(p.Rules) > 0 {
+		var all strings.Builder
+		for _, rule := range p.Rules {
+			all.WriteString(rule.ID() + " ")
+		}
+		out = append(out, spot{rules: all.String()}, spot{p.GVR, all.String()})
+	}
+	return out
+}
+
+// New returns a pool with so many places.
+func New(size int) *Pool { return &Pool{size: size, away: map[spot]int{}} }
+
+// Run has all of them work until there is no more, and returns when the last one has come to an end. It is called once. Only
+// calls that are made with the context which work is given count as those of the pool.
+func (p *Pool) Run(ctx context.Context, work func(ctx context.Context) (more bool)) {
+	p.hire = func() {
+		p.members++
+		p.present++
+		own := context.WithValue(ctx, memberKey{}, &member{pool: p, at: map[spot]int{}})
+		p.all.Go(func() {
+			for stays := true; stays; {
+				more := work(own)
+				p.mu.Lock()
+				if stays = more && p.present <= p.size; !stays {
+					p.members--
+					p.present--
+				}
+				p.mu.Unlock()
+			}
+		})
+	}
+	p.mu.Lock()
+	for range p.size {
+		p.hire()
+	}
+	p.mu.Unlock()
+	p.all.Wait()
+}
+
+// Crowded reports whether as many wait as may for calls like this one: for its resource, its rules, and each of them.
+//
+// A slow rule leaves room for others at its resources, also if it was together with them at first, and a slow resource leaves
+// its rules room elsewhere.
+func (p *Pool) Crowded(purpose Purpose) bool {
+	near := purpose.spots()
+	for _, rule := range purpose.Rules {
+		near = append(near, Purpose{GVR: purpose.GVR, Rules: []plan.Rule{rule}}.spots()...)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range near {
+		room := 4 * p.size // Almost as many more may be about to wait.
+		if s.rules != "" && s.gvr != (schema.GroupVersionResource{}) {
+			room = p.size
+		}
+		if p.away[s] >= room {
+			return true
 		}
 	}
-	if m.waits++; m.waits > 1 {
-		return // Of several calls at the same time, another is slow too.
+	return false
+}
+
+// In reports whether a context is that of a worker.
+func In(ctx context.Context) bool {
+	_, is := ctx.Value(memberKey{}).(*member)
+	return is
+}
+
+// Call does something that may take long. Where the context is that of a worker, and it does take long, another one takes its
+// place meanwhile.
+func Call(ctx context.Context, purpose Purpose, do func()) {
+	m, is := ctx.Value(memberKey{}).(*member)
+	if !is {
+		do()
+		return
 	}
-	c.present--
-	if c.present < c.size && c.members < most*c.size {
-		m.substitute()
+	over, waits := false, false // guarded by the pool's mu
+	timer := clock.RealClock{}.AfterFunc(Moment, func() {
+		m.pool.mu.Lock()
+		defer m.pool.mu.Unlock()
+		if waits = !over; waits {
+			m.leave(purpose.spots())
+		}
+	})
+	defer func() { // Also if it panics.
+		timer.Stop()
+		m.pool.mu.Lock()
+		defer m.pool.mu.Unlock()
+		if over = true; waits {
+			m.comeBack(purpose.spots())
+		}
+	}()
+	do()
+}
+
+// leave gives the place away; the lock is held. One that waits for several answers at the same time waits once.
+func (m *member) leave(spots []spot) {
+	p, first := m.pool, len(m.at) == 0
+	for _, s := range spots {
+		if m.at[s]++; m.at[s] == 1 {
+			p.away[s]++
+		}
+	}
+	if first {
+		p.present--
+		if p.present < p.size && p.members < most*p.size {
+			p.hire()
+		}
 	}
 }
 
 // comeBack is the reverse; the lock is held.
 func (m *member) comeBack(spots []spot) {
-	c := m.pool
+	p := m.pool
 	for _, s := range spots {
 		if m.at[s]--; m.at[s] > 0 {
 			continue
 		}
 		delete(m.at, s)
-		if c.away[s]--; c.away[s] == 0 {
-			delete(c.away, s)
+		if p.away[s]--; p.away[s] == 0 {
+			delete(p.away, s)
 		}
 	}
-	if m.waits--; m.waits == 0 {
-		c.present++
+	if len(m.at) == 0 {
+		p.present++
 	}
+}
+
+// Begin implements [guard.Guard]: operations do not wait for answers that do not come, if many do so already for the like. Who
+// settles has nothing better to do than to wait.
+func (p *Pool) Begin(a *guard.Attempt) (guard.Check, time.Time) {
+	if a.Settling {
+		return guard.Pass{}, time.Time{}
+	}
+	return p, time.Time{}
+}
+
+// Admit implements [guard.Check].
+func (p *Pool) Admit(_ context.Context, o plan.Operation) *guard.Delay {
+	if p.Crowded(PurposeOf(o)) {
+		return &guard.Delay{Err: ErrCrowded, Retry: true}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package workers_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,8 +11,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/workers"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -28,7 +29,7 @@ var (
 // pass lets virtual time go by.
 func pass(d time.Duration) { <-time.After(d) }
 
-// work is what a crew is given: calls, in order. It is safe for concurrent use.
+// work is what a pool is given: calls, in order. It is safe for concurrent use.
 type work struct {
 	jobs chan func(ctx context.Context)
 	// most is how many worked at the same time, without those who wait.
@@ -36,11 +37,11 @@ type work struct {
 	at, most int // guarded by mu
 }
 
-// run starts a crew that works until the returned function is called, which reports how
+// run starts a pool that works until the returned function is called, which reports how
 // many were at work at the same time at most.
 func run(t *testing.T) (*workers.Pool, *work, func() int) {
 	t.Helper()
-	c, w := workers.New(size, clock.RealClock{}), &work{jobs: make(chan func(context.Context), 10_000)}
+	c, w := workers.New(size), &work{jobs: make(chan func(context.Context), 10_000)}
 	var finished sync.WaitGroup
 	finished.Go(func() {
 		c.Run(t.Context(), func(ctx context.Context) bool {
@@ -268,4 +269,35 @@ func TestOutside(t *testing.T) {
 	if !done {
 		t.Error("it was not done")
 	}
+}
+
+// TestAdmit holds that an operation does not wait where many do for the like, unless the engine settles.
+func TestAdmit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, w, stop := run(t)
+		o := plan.Operation{Rules: []plan.Rule{first}, Target: plan.Object{GVR: slow}}
+		admit := func(settling bool) *guard.Delay {
+			check, rests := p.Begin(&guard.Attempt{Settling: settling})
+			if !rests.IsZero() {
+				t.Errorf("an object rests until %s", rests)
+			}
+			return check.Admit(t.Context(), o)
+		}
+		if delay := admit(false); delay != nil {
+			t.Errorf("there is room, and yet %v", delay.Err)
+		}
+		answer := make(chan struct{})
+		for range size {
+			w.jobs <- func(ctx context.Context) { workers.Call(ctx, workers.PurposeOf(o), func() { <-answer }) }
+		}
+		pass(2 * workers.Moment)
+		if delay := admit(false); delay == nil || !errors.Is(delay.Err, workers.ErrCrowded) || !delay.Retry {
+			t.Errorf("it is crowded, and yet %v", delay)
+		}
+		if delay := admit(true); delay != nil {
+			t.Errorf("an engine that settles does not wait: %v", delay.Err)
+		}
+		close(answer)
+		stop()
+	})
 }

@@ -1,58 +1,71 @@
 package write
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strconv"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// Timeout bounds one write, with what is read for it.
+// Timeout bounds one write, with the reads that belong to it.
 const Timeout = 30 * time.Second
 
 // Result is the answer to one operation.
 type Result struct {
 	Class Class
 	Err   error
-	// RetryAfter is how long the API server asked to wait, zero where it did
-	// not say.
+	// RetryAfter is how long the API server asked to wait, zero where it did not ask.
 	RetryAfter time.Duration
-	// Object is the object as the API server answered, nil where it did not. Of
-	// [Taken] it is what has the name, nil where that cannot be told.
+	// Object is the object in the answer, nil where there is none. Of [Taken] it is the
+	// object that has the name, nil where it cannot be read.
 	Object map[string]any
 	// Echo is what the caches must show before the object that this was decided for
 	// is evaluated again, nil where there is nothing to wait for or that is not
-	// known. A failure may have one: of what the caches have missed, or of what was
-	// written before the operation failed.
+	// known. A failure may have one: a change that the caches have missed, or the part of
+	// the operation that was written before it failed.
 	Echo *Echo
 }
 
 // Client sends operations to the API server. It is safe for concurrent use.
 type Client struct {
-	rest   rest.Interface
+	reader *live.Reader
 	dryRun bool
 }
 
 // NewClient returns a client that writes with the rights of config.
 func NewClient(config *rest.Config) (*Client, error) {
-	client, err := newREST(config)
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return transport{next} })
+	reader, err := live.NewReader(config)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("preparing to write: %w", err)
 	}
-	return &Client{rest: client}, nil
+	return &Client{reader: reader}, nil
 }
 
 // NewServerDryRun returns a client whose writes the API server admits and
 // validates but does not store.
 func NewServerDryRun(config *rest.Config) (*Client, error) {
 	client, err := NewClient(config)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		client.dryRun = true
 	}
-	client.dryRun = true
-	return client, nil
+	return client, err
 }
 
 // Write carries out one operation. Nothing of it is sent twice. The context's
@@ -64,38 +77,78 @@ func (c *Client) Write(ctx context.Context, operation plan.Operation) Result {
 	if operation.GivesUp {
 		return c.giveUp(ctx, operation)
 	}
-	return c.carryOut(ctx, operation)
+	return c.send(ctx, operation)
 }
 
-// carryOut sends one request and judges the answer.
-func (c *Client) carryOut(ctx context.Context, operation plan.Operation) Result {
+// giveUp carries out an apply that leaves fields behind. The API server would remove
+// them, so the manager gives up owning them first, in a patch of managedFields. That
+// list is not in the caches as it is on the server, so it is read for the purpose.
+//
+// A dry run ends with that patch. The patch is not stored, so a dry run of the apply would
+// show the fields removed.
+func (c *Client) giveUp(ctx context.Context, operation plan.Operation) Result {
 	request, err := NewRequest(operation)
 	if err != nil {
 		return Result{Class: Terminal, Err: err}
 	}
-	prepared, err := c.prepare(request)
+	target := operation.Target
+	stored, err := c.reader.Get(ctx, target.GVR, target.Namespace, target.Name)
+	if err == nil && (stored == nil || identity(target, &unstructured.Unstructured{Object: stored}) != target) {
+		err = apierrors.NewConflict(target.GVR.GroupResource(), target.Name, errors.New("the object has changed"))
+	}
+	if err != nil {
+		request.Subresource = "" // The object itself was read.
+		return c.refused(ctx, request, err)
+	}
+	body, _ := operation.Body.(map[string]any)
+	steps := plan.GiveUp(operation.Manager, operation.Subresource, body, stored)
+	if len(steps) == 0 {
+		return c.send(ctx, operation)
+	}
+	released := c.send(ctx, plan.Operation{Type: plan.JSON, Target: target, Manager: plan.FieldManager, Body: steps})
+	switch {
+	case released.Class != Written || released.Echo == nil || released.Echo.Gone:
+		return released
+	case len(plan.GiveUp(operation.Manager, operation.Subresource, body, released.Object)) > 0:
+		released.Class, released.Err = Terminal, &Error{Request: request, cause: errStillOwned}
+		return released
+	case len(body) == 0:
+		return released
+	}
+	operation.Target.ResourceVersion = released.Echo.Object.ResourceVersion
+	result := c.send(ctx, operation)
+	if result.Class == Unchanged {
+		result.Class = Written
+	}
+	result.Echo = cmp.Or(result.Echo, released.Echo)
+	return result
+}
+
+var errStillOwned = errors.New("the API server did not let go of the fields that the rule gives up, and would remove them")
+
+// send sends one request and interprets the answer.
+func (c *Client) send(ctx context.Context, operation plan.Operation) Result {
+	request, prepared, err := c.prepare(operation)
 	if err != nil {
 		return Result{Class: Terminal, Err: err}
 	}
-	noting, retryAfter := withRetryAfter(ctx)
-	came, err := answer(prepared.Do(noting))
+	answered, err := prepared.Do(ctx).Get()
 	if err != nil {
-		return c.refused(ctx, request, err, *retryAfter)
+		return c.refused(ctx, request, err)
 	}
-	return c.accepted(request, came)
-}
-
-func (c *Client) accepted(request Request, answer map[string]any) Result {
-	target := request.Target
-	result := Result{Class: Written, Object: answer}
+	answer, is := answered.(*unstructured.Unstructured)
+	if !is {
+		answer = &unstructured.Unstructured{}
+	}
+	target, result := request.Target, Result{Class: Written, Object: answer.Object}
 	switch {
 	case c.dryRun:
 		result.Class = Simulated
-	case request.Type == plan.Delete:
-		result.Echo = going(target, answer)
-	case ended(target, answer):
+	case request.Type == plan.Delete && answer.GetDeletionTimestamp() != nil && held(target, answer):
+		result.Echo = &Echo{Object: identity(target, answer), Gone: true}
+	case request.Type == plan.Delete || ended(target, answer):
 		result.Echo = gone(target)
-	case target.ResourceVersion != "" && target.ResourceVersion == version(answer):
+	case target.ResourceVersion != "" && target.ResourceVersion == answer.GetResourceVersion():
 		result.Class = Unchanged
 	default:
 		result.Echo = echo(target, answer)
@@ -103,15 +156,57 @@ func (c *Client) accepted(request Request, answer map[string]any) Result {
 	return result
 }
 
-func (c *Client) refused(ctx context.Context, request Request, err error, retryAfter time.Duration) Result {
-	result := Result{Class: request.classify(err), Err: &Error{Request: request, cause: err}, RetryAfter: retryAfter}
-	switch target := request.Target; result.Class {
+// prepare makes the HTTP request of an operation.
+func (c *Client) prepare(operation plan.Operation) (Request, *rest.Request, error) {
+	request, err := NewRequest(operation)
+	if err != nil {
+		return request, nil, err
+	}
+	if options, _ := request.Body.(map[string]any); c.dryRun && request.Type == plan.Delete {
+		// A deletion with a body ignores the parameters.
+		request.Body = with(options, map[string]any{"dryRun": []any{metav1.DryRunAll}})
+	}
+	data, err := json.Marshal(request.Body)
+	if err != nil {
+		return request, nil, fmt.Errorf("%s: encoding the request: %w", request.action(), err)
+	}
+	verb := verbs[request.Type]
+	to := c.reader.At(verb.method, request.Target.GVR, request.Target.Namespace).SetHeader("Content-Type", verb.contentType).Body(data)
+	if request.Type != plan.Create {
+		to = to.Name(request.Target.Name)
+	}
+	if request.Subresource != "" {
+		to = to.SubResource(request.Subresource)
+	}
+	if request.Type == plan.Apply {
+		to = to.Param("force", strconv.FormatBool(request.Force))
+	}
+	if request.Type != plan.Delete {
+		// A field unknown to the schema would be pruned and written again for ever.
+		// Strict validation refuses it by name.
+		to = to.Param("fieldManager", request.Manager).Param("fieldValidation", metav1.FieldValidationStrict)
+		if c.dryRun {
+			to = to.Param("dryRun", metav1.DryRunAll)
+		}
+	}
+	if err := to.Error(); err != nil {
+		return request, nil, fmt.Errorf("%s: %w", request.action(), err)
+	}
+	return request, to, nil
+}
+
+// refused interprets an error, and asks what the caches have missed where that may be why.
+func (c *Client) refused(ctx context.Context, request Request, err error) Result {
+	target, result := request.Target, Result{Class: request.classify(err), Err: &Error{Request: request, cause: err}}
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	result.RetryAfter = time.Duration(seconds) * time.Second
+	switch result.Class {
 	case Terminal:
 		if target.UID == "" {
 			break
 		}
-		// The API server has judged the object as it is now. Where that is not the one of the
-		// snapshot any more, another request may be right.
+		// The API server has judged the object as it is now. If that is another object than that of the
+		// snapshot, or another version of it, another request may be right.
 		if echo, _ := c.missed(ctx, target); echo != nil && echo.Object != target {
 			result.Class, result.Echo = Stale, echo
 		}
@@ -126,22 +221,230 @@ func (c *Client) refused(ctx context.Context, request Request, err error, retryA
 	return result
 }
 
-// missed asks what the caches have missed of an object. Where that cannot be told,
-// or nothing has been missed, the caches are not waited for.
+// missed reads what the caches have missed of an object. It returns no echo where that
+// cannot be told, or where nothing was missed.
 func (c *Client) missed(ctx context.Context, target plan.Object) (*Echo, map[string]any) {
-	live, err := c.get(ctx, target)
-	absent := err != nil && Classify(err) == Stale
+	stored, err := c.reader.Get(ctx, target.GVR, target.Namespace, target.Name)
+	there := &unstructured.Unstructured{Object: stored}
 	switch {
-	case absent && target.UID != "":
-		return gone(target), nil
-	case err != nil:
+	case err != nil || stored == nil && target.UID == "":
 		return nil, nil
-	case target.UID != "" && identity(target, live).UID != target.UID:
-		return gone(target), live
+	case target.UID != "" && (stored == nil || identity(target, there).UID != target.UID):
+		return gone(target), stored
 	default:
-		return echo(target, live), live
+		return echo(target, there), stored
 	}
 }
+
+// Request is an operation as it is sent: its body carries the guards.
+type Request struct{ plan.Operation }
+
+// verbs are how the operations that can be sent are sent.
+var verbs = map[plan.Type]struct{ method, contentType string }{
+	plan.Create: {http.MethodPost, runtime.ContentTypeJSON},
+	plan.Merge:  {http.MethodPatch, string(types.MergePatchType)},
+	plan.JSON:   {http.MethodPatch, string(types.JSONPatchType)},
+	plan.Apply:  {http.MethodPatch, string(types.ApplyPatchType)},
+	plan.Delete: {http.MethodDelete, runtime.ContentTypeJSON},
+}
+
+// NewRequest adds the uid and the resourceVersion of the snapshot to an operation. Only a
+// create, and an apply to a target without a uid, have none: they can only make an object. It
+// is an error to write any other without both.
+func NewRequest(operation plan.Operation) (Request, error) {
+	request := Request{operation}
+	// A request that can only create takes nothing from anybody. Without force, an apply would
+	// be answered with the owners of fields of the existing object, not with its existence.
+	request.Force = request.Force || request.creates()
+	err := request.check()
+	if err == nil {
+		request.Body, err = request.guarded()
+	}
+	if err != nil {
+		return Request{}, fmt.Errorf("%s: %w", request.action(), err)
+	}
+	return request, nil
+}
+
+// creates reports whether a request can only make an object.
+func (r Request) creates() bool {
+	return r.Type == plan.Create || r.Type == plan.Apply && r.Target.UID == ""
+}
+
+// check refuses a request that nothing would guard.
+func (r Request) check() error {
+	_, sendable := verbs[r.Type]
+	switch target := r.Target; {
+	case !sendable:
+		return fmt.Errorf("an operation of type %q cannot be sent", r.Type)
+	case r.creates() && (target.UID != "" || target.ResourceVersion != ""):
+		return errors.New("the snapshot has the object, or has had it")
+	case !r.creates() && (target.UID == "" || target.ResourceVersion == ""):
+		return errors.New("the snapshot has no uid or no resourceVersion to guard the write")
+	case r.Subresource != "" && (r.creates() || r.Type == plan.Delete):
+		return errors.New("only a patch of what is there can be of a subresource")
+	case r.Type == plan.Apply && target.Name == "":
+		return errors.New("an apply needs the name of the object")
+	default:
+		return nil
+	}
+}
+
+// neverCurrent is a resourceVersion that no object has: the revision of an empty
+// store. An apply with it makes an object, and conflicts with one that exists.
+const neverCurrent = "1"
+
+// guarded returns the body with the guards. The body of the operation is not changed.
+func (r Request) guarded() (any, error) {
+	target := r.Target
+	guards := map[string]any{"uid": string(target.UID), "resourceVersion": target.ResourceVersion}
+	fields, isMap := r.Body.(map[string]any)
+	metadata, _ := fields["metadata"].(map[string]any)
+	steps, isList := r.Body.([]any)
+	deletion, isDeletion := r.Body.(plan.Deletion)
+	switch {
+	case r.Type == plan.Create && isMap:
+		// The answer is taken for an object of the target's name.
+		if name, _ := metadata["name"].(string); name != target.Name {
+			return nil, fmt.Errorf("the name in the manifest is %q, not %q", name, target.Name)
+		}
+		return fields, nil
+	case r.Type == plan.Merge && isMap:
+		return with(fields, map[string]any{"metadata": with(metadata, guards)}), nil
+	case r.Type == plan.JSON && isList:
+		// A replaced resourceVersion that is stale is answered as a conflict, a failed test as an invalid request.
+		return append([]any{
+			map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": target.ResourceVersion},
+			map[string]any{"op": "replace", "path": "/metadata/uid", "value": string(target.UID)},
+		}, steps...), nil
+	case r.Type == plan.Apply && isMap:
+		if target.UID == "" {
+			guards = map[string]any{"resourceVersion": neverCurrent}
+		}
+		guards["name"] = target.Name
+		if target.Namespace != "" {
+			guards["namespace"] = target.Namespace
+		}
+		return with(fields, map[string]any{
+			"apiVersion": target.GVR.GroupVersion().String(), "kind": target.Kind, "metadata": with(metadata, guards),
+		}), nil
+	case r.Type == plan.Delete && isDeletion:
+		options := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": guards}
+		if deletion.GracePeriodSeconds != nil {
+			options["gracePeriodSeconds"] = *deletion.GracePeriodSeconds
+		}
+		if deletion.PropagationPolicy != "" {
+			options["propagationPolicy"] = deletion.PropagationPolicy
+		}
+		return options, nil
+	default:
+		return nil, fmt.Errorf("a body of type %T is not that of an operation of type %q", r.Body, r.Type)
+	}
+}
+
+// with returns a copy of fields with others added or replaced.
+func with(fields, others map[string]any) map[string]any {
+	out := make(map[string]any, len(fields)+len(others))
+	maps.Copy(out, fields)
+	maps.Copy(out, others)
+	return out
+}
+
+// action begins messages about the request, such as "deleting pods ns/a".
+func (r Request) action() string {
+	target := r.Target
+	switch {
+	case r.creates():
+		target.Name = cmp.Or(target.Name, "(a new one)")
+		return "creating " + target.String()
+	case r.Type == plan.Delete:
+		return "deleting " + target.String()
+	case r.Subresource != "":
+		return fmt.Sprintf("writing %s of %s", r.Subresource, target)
+	default:
+		return "writing " + target.String()
+	}
+}
+
+// Echo is what the caches must show of a write before the object that it was
+// decided for is evaluated again.
+type Echo struct {
+	// Object is the object in the answer: with name, uid and resourceVersion.
+	// The version is empty where the object does not exist any more.
+	Object plan.Object
+	// Gone means that the caches must not have the object any more, or have another of its name, or, where
+	// there is a version, have it in that version and with a deletionTimestamp.
+	Gone bool
+}
+
+// echo returns nil where the answer has no version to wait for.
+func echo(target plan.Object, answer *unstructured.Unstructured) *Echo {
+	if answer.GetResourceVersion() == "" {
+		return nil
+	}
+	return &Echo{Object: identity(target, answer)}
+}
+
+// gone returns the echo of an object that does not exist any more.
+func gone(target plan.Object) *Echo {
+	target.ResourceVersion = ""
+	return &Echo{Object: target, Gone: true}
+}
+
+// identity returns the target with the metadata of the answer. Some subresources answer with an object of
+// another kind, which has the name, uid and version of the target.
+func identity(target plan.Object, answer *unstructured.Unstructured) plan.Object {
+	target.Namespace = cmp.Or(answer.GetNamespace(), target.Namespace)
+	target.Name = cmp.Or(answer.GetName(), target.Name)
+	target.UID = cmp.Or(answer.GetUID(), target.UID)
+	target.ResourceVersion = cmp.Or(answer.GetResourceVersion(), target.ResourceVersion)
+	return target
+}
+
+// ended reports whether a patch was the end of an object that was being deleted. The
+// API server then answers with the object that it would have stored, under the version that it
+// found. So a patch that removed the last finalizer looks like one that changed nothing.
+func ended(target plan.Object, answer *unstructured.Unstructured) bool {
+	stored := answer.GetResourceVersion()
+	return answer.GetDeletionTimestamp() != nil && !held(target, answer) && (stored == "" || stored == target.ResourceVersion)
+}
+
+// held reports whether finalizers or a grace period keep an object from being removed. A Namespace has
+// finalizers in its spec too.
+func held(target plan.Object, answer *unstructured.Unstructured) bool {
+	var inSpec []any
+	if target.GVR.Group == "" && target.GVR.Resource == "namespaces" {
+		inSpec, _, _ = unstructured.NestedSlice(answer.Object, "spec", "finalizers")
+	}
+	grace := answer.GetDeletionGracePeriodSeconds()
+	return len(answer.GetFinalizers())+len(inSpec) > 0 || grace != nil && *grace != 0
+}
+
+// whileKey is the key of the context for [While].
+type whileKey struct{}
+
+// While returns a context in which a write is sent only while valid returns true. It is called
+// right before the request is sent. A write that is not sent is [Unreachable].
+func While(ctx context.Context, valid func() bool) context.Context {
+	return context.WithValue(ctx, whileKey{}, valid)
+}
+
+var errLate = errors.New("it took too long until it could be sent, so it is decided anew")
+
+// transport holds back requests by [While]: only it knows when the rate limiter has let them pass.
+type transport struct{ next http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	// A read after a write tells its result, however late.
+	if valid, ok := request.Context().Value(whileKey{}).(func() bool); ok && request.Method != http.MethodGet && !valid() {
+		return nil, errLate
+	}
+	return t.next.RoundTrip(request)
+}
+
+// WrappedRoundTripper lets client-go find the transport that can be closed.
+func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // ClientDryRun sends nothing.
 type ClientDryRun struct{}

@@ -3,6 +3,7 @@ package write
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -43,7 +44,7 @@ func TestEnded(t *testing.T) {
 			if tc.resource != "" {
 				target.GVR.Resource = tc.resource
 			}
-			if got := ended(target, tc.answer); got != tc.want {
+			if got := ended(target, &unstructured.Unstructured{Object: tc.answer}); got != tc.want {
 				t.Errorf("%s got %v, want %v", tc.reason, got, tc.want)
 			}
 		})

@@ -105,7 +105,7 @@ func TestErrorRepeatsNoValues(t *testing.T) {
 			if tc.absent {
 				target.UID = ""
 			}
-			err := &Error{Request: Request{Target: target, Subresource: tc.subresource, Type: cmp.Or(tc.request, plan.Merge)}, cause: tc.cause}
+			err := &Error{Request: Request{plan.Operation{Target: target, Subresource: tc.subresource, Type: cmp.Or(tc.request, plan.Merge)}}, cause: tc.cause}
 			if got := err.Error(); got != tc.want {
 				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
 			}

@@ -1,6 +1,7 @@
 package write_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,7 +94,7 @@ func TestNewRequest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, err := request.Data()
+			data, err := json.Marshal(request.Body)
 			if err != nil {
 				t.Fatal(err)
 			}

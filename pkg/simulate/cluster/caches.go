@@ -71,12 +71,12 @@ func (c *caches) list(key informer.Key) (stock, error) {
 		held[nameOf(object)] = object
 		return nil
 	}
-	found, whole, err := c.cluster.selected(context.Background(), plan.Selection(key)) //nolint:forbidigo // [engine.Caches] takes none.
+	found, whole, err := c.cluster.selected(context.Background(), key) //nolint:forbidigo // [engine.Caches] takes none.
 	if err != nil {
 		return nil, err
 	}
 	if !whole {
-		return held, c.cluster.live.List(context.Background(), plan.Selection(key), hold) //nolint:forbidigo // [engine.Caches] takes none.
+		return held, c.cluster.live.List(context.Background(), key, hold) //nolint:forbidigo // [engine.Caches] takes none.
 	}
 	for _, o := range found {
 		if err := hold(o.DeepCopy().Object); err != nil {
@@ -125,9 +125,9 @@ func (c *caches) Read(q plan.Read) ([]map[string]any, error) {
 		if q.Namespace != "" && selection.Namespace != "" && q.Namespace != selection.Namespace {
 			continue
 		}
-		held, runs := c.of[informer.Key(selection)]
+		held, runs := c.of[selection]
 		if !runs {
-			return nil, fmt.Errorf("reading the cache of %s: %w", informer.Key(selection), relation.ErrNotSynced)
+			return nil, fmt.Errorf("reading the cache of %s: %w", selection, relation.ErrNotSynced)
 		}
 		for _, name := range slices.SortedFunc(maps.Keys(held), compareNames) {
 			if object := held[name].Object; !seen[name] && matches(object) {
@@ -180,7 +180,7 @@ func (c *caches) refresh(key informer.Key, name types.NamespacedName) {
 
 // one reads what a cache is to hold of a name, nil for nothing.
 func (c *caches) one(key informer.Key, name types.NamespacedName) (map[string]any, error) {
-	all, whole, err := c.cluster.selected(context.Background(), plan.Selection(key)) //nolint:forbidigo // [engine.Caches] takes none.
+	all, whole, err := c.cluster.selected(context.Background(), key) //nolint:forbidigo // [engine.Caches] takes none.
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (c *caches) one(key informer.Key, name types.NamespacedName) (map[string]an
 		return all[at].DeepCopy().Object, nil
 	}
 	found, err := c.cluster.live.Read(context.Background(), plan.Read{ //nolint:forbidigo // [engine.Caches] takes none.
-		From: []plan.Selection{plan.Selection(key)}, Namespace: name.Namespace, By: plan.ByName, Names: []string{name.Name},
+		From: []plan.Selection{key}, Namespace: name.Namespace, By: plan.ByName, Names: []string{name.Name},
 	})
 	if err != nil || len(found) == 0 {
 		return nil, err

@@ -157,7 +157,7 @@ func TestRead(t *testing.T) {
 	)
 	caches := c.Caches(&watcher{})
 	want(t, caches, everywhere, inA, databases)
-	all := []plan.Selection{plan.Selection(everywhere)}
+	all := []plan.Selection{everywhere}
 	for name, test := range map[string]struct {
 		ask    plan.Read
 		want   []string
@@ -166,9 +166,9 @@ func TestRead(t *testing.T) {
 	}{
 		"all":            {ask: plan.Read{From: all, By: plan.ByAll}, want: []string{"w", "z", "x", "x2"}, reason: "in the order of namespaces and names"},
 		"of a namespace": {ask: plan.Read{From: all, Namespace: "a", By: plan.ByAll}, want: []string{"w", "z"}, reason: "of the question"},
-		"of a cache":     {ask: plan.Read{From: []plan.Selection{plan.Selection(inA)}, By: plan.ByAll}, want: []string{"w", "z"}, reason: "of the selection"},
+		"of a cache":     {ask: plan.Read{From: []plan.Selection{inA}, By: plan.ByAll}, want: []string{"w", "z"}, reason: "of the selection"},
 		"of two caches": {
-			ask: plan.Read{From: []plan.Selection{plan.Selection(databases), plan.Selection(inA)}, By: plan.ByAll}, want: []string{"z", "x2", "w"}, reason: "each once",
+			ask: plan.Read{From: []plan.Selection{databases, inA}, By: plan.ByAll}, want: []string{"z", "x2", "w"}, reason: "each once",
 		},
 		"by name":   {ask: plan.Read{From: all, Namespace: "a", By: plan.ByName, Names: []string{"z", "none"}}, want: []string{"z"}, reason: "those that are there"},
 		"by labels": {ask: plan.Read{From: all, By: plan.ByLabels, Labels: "tier=db"}, want: []string{"z", "x2"}, reason: "a selector"},
@@ -177,10 +177,10 @@ func TestRead(t *testing.T) {
 		},
 		"by owner": {ask: plan.Read{From: all, By: plan.ByOwner, Owners: []types.UID{"u-o"}}, want: []string{"w"}, reason: "the controller"},
 		"not wanted": {
-			ask: plan.Read{From: []plan.Selection{plan.Selection(red)}, By: plan.ByAll}, err: relation.ErrNotSynced, reason: "nothing is known of what it has",
+			ask: plan.Read{From: []plan.Selection{red}, By: plan.ByAll}, err: relation.ErrNotSynced, reason: "nothing is known of what it has",
 		},
 		"not wanted, elsewhere": {
-			ask: plan.Read{From: []plan.Selection{plan.Selection(inB), plan.Selection(inA)}, Namespace: "a", By: plan.ByAll}, want: []string{"w", "z"},
+			ask: plan.Read{From: []plan.Selection{inB, inA}, Namespace: "a", By: plan.ByAll}, want: []string{"w", "z"},
 			reason: "a cache of another namespace does not matter, as to informers",
 		},
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
@@ -33,6 +34,7 @@ type history struct {
 	explained map[string]bool
 	// evaluations is how many there were. What is told until the next one follows the last.
 	evaluations int
+	looked      func(rules.Snapshot, []plan.Decision) // told of each evaluation, nil for nobody
 }
 
 // said is of what a decision is.
@@ -41,8 +43,8 @@ type said struct {
 	rule plan.Rule
 }
 
-func newHistory(c *cluster.Cluster, secrets *mask) *history {
-	h := &history{cluster: c, secrets: secrets, said: map[said]Decision{}, events: map[string]bool{}, explained: map[string]bool{}}
+func newHistory(c *cluster.Cluster, secrets *mask, looked func(rules.Snapshot, []plan.Decision)) *history {
+	h := &history{cluster: c, secrets: secrets, looked: looked, said: map[said]Decision{}, events: map[string]bool{}, explained: map[string]bool{}}
 	h.take()
 	return h
 }
@@ -75,6 +77,14 @@ func (h *history) learn(ctx context.Context) error {
 // forget has an object that comes back under the name of one that is gone be told of anew.
 func (h *history) forget(object string) {
 	maps.DeleteFunc(h.said, func(of said, _ Decision) bool { return nameOf(of.key) == object })
+}
+
+// Looked implements [engine.Observer].
+func (h *history) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
+	h.evaluations++
+	if h.looked != nil {
+		h.looked(snapshot, decisions)
+	}
 }
 
 // Evaluated implements [engine.Observer].

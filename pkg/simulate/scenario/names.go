@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 )
 
 // namer makes the names of new objects: as long as those of a cluster, and the same
@@ -24,9 +25,9 @@ func (n namer) next(asker engine.Key, prefix string) string {
 	asked := request{asker.GVR.Group, asker.GVR.Resource, asker.Namespace, asker.Name, prefix}
 	n[asked]++
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d", asked, n[asked]))
-	suffix := make([]byte, engine.RandomLength)
+	suffix := make([]byte, naming.SuffixLength)
 	for i := range suffix {
 		suffix[i] = letters[int(sum[i])%len(letters)]
 	}
-	return engine.Named(prefix, string(suffix))
+	return naming.Join(prefix, string(suffix))
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -67,12 +68,12 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 		}
 	}
 	hidden := newMask()
-	out := &Scenario{cluster: c, server: s.Server, schemas: s.Schemas, history: newHistory(c, hidden), secrets: hidden, moments: mostMoments, queue: queue.New[engine.Key](s.Order)}
+	out := &Scenario{cluster: c, server: s.Server, schemas: s.Schemas, history: newHistory(c, hidden, s.Looked), secrets: hidden, moments: mostMoments, queue: queue.New[engine.Key](s.Order)}
 	names := namer{}
 	out.engine = engine.New(engine.Options{
 		Caches: c.Caches, Live: c.Live(), Writer: out.history, Recorder: out.history, Observer: out.history,
-		Name: names.next, Clock: c.Clock(), Workers: 1, Queue: out.queue, Explain: true, Looked: out.looked(s.Looked),
-		Unmasked: true, // Fingerprints stand for values here.
+		Name: names.next, Clock: c.Clock(), Workers: 1, Queue: out.queue,
+		Detail: engine.Detail{Explain: true, Unmasked: true}, // Fingerprints stand for values here.
 	})
 	if out.before, err = out.objects(ctx); err != nil {
 		return nil, err
@@ -84,16 +85,6 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 		return nil, fmt.Errorf("loading the rules: %w", err)
 	}
 	return out, nil
-}
-
-// looked counts evaluations, and passes on what is told of them.
-func (s *Scenario) looked(next func(rules.Snapshot, []plan.Decision)) func(rules.Snapshot, []plan.Decision) {
-	return func(snapshot rules.Snapshot, decisions []plan.Decision) {
-		s.history.evaluations++
-		if next != nil {
-			next(snapshot, decisions)
-		}
-	}
 }
 
 // Hidden are the values of all Secrets that have been in the cluster. They change with it.
@@ -143,7 +134,7 @@ func (s *Scenario) rest(ctx context.Context) error {
 			return fmt.Errorf("listing %s: %w", status.Key, status.Err)
 		}
 		for _, failure := range report.Failures {
-			if errors.Is(failure.Err, engine.ErrRestless) {
+			if errors.Is(failure.Err, guard.ErrRestless) {
 				return fmt.Errorf("%s: %w", nameOf(failure.Key), failure.Err)
 			}
 			s.history.failed(failure)
@@ -153,7 +144,7 @@ func (s *Scenario) rest(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: the rules and the garbage collector undo each other", engine.ErrRestless)
+	return fmt.Errorf("%w: the rules and the garbage collector undo each other", guard.ErrRestless)
 }
 
 // Advance lets time go on, and the rules and the cluster act at each moment at which

@@ -18,7 +18,7 @@ import (
 
 const (
 	// pollInterval is how soon a "down" file is noticed.
-	pollInterval = 20 * time.Millisecond
+	pollInterval = 100 * time.Millisecond
 	// retryPause keeps a component that waits for another from spinning.
 	retryPause = 300 * time.Millisecond
 	// grace is short, since nobody needs the state after the end: kube-apiserver waits a minute for open watches.

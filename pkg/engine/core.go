@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/dependencies"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+// core is what all parts of an engine share.
+type core struct {
+	options Options
+	mode    atomic.Int32 // a [mode]; set before anything runs
+	active  atomic.Pointer[active]
+	cluster
+	queue
+	memory     memory
+	guards     guards
+	related    *dependencies.Index[Key]
+	timers     timers
+	synced     syncedCaches
+	unfinished *unfinished
+	tidying    *tidying
+}
+
+// mode is how long an engine runs.
+type mode int32
+
+const (
+	forever      mode = iota
+	untilSettled      // it gives up what does not settle soon, and waits for no timer
+	stepwise          // its caller takes each turn and wants it to be predictable; for the rest it settles
+)
+
+// runs is how long the engine runs.
+func (c *core) runs() mode { return mode(c.mode.Load()) }
+
+// keepsHouse reports whether what rules leave is recorded and cleaned up.
+func (c *core) keepsHouse() bool { return c.options.Housekeeping.Inventory != nil }
+
+// log has the fixed keys of an object.
+func (c *core) log(key Key) *slog.Logger { return key.Log(c.options.Log) }
+
+// wake has everything looked at that the caches hold by now, and all that they tell from
+// now on. Before that nothing is queued: the names of objects that have gone would pile
+// up where nobody works on them.
+func (c *core) wake() {
+	if c.awake.Swap(true) {
+		return
+	}
+	c.began = c.options.Clock.Now()
+	now := c.active.Load()
+	for _, key := range now.all {
+		if now.watched[key] {
+			c.enqueueAll(key)
+		}
+	}
+	for _, family := range now.families {
+		c.enqueueOrphans(family)
+	}
+}
+
+func (c *core) enqueueAll(key informer.Key) {
+	names := c.caches.Names(key)
+	if c.lanes == nil {
+		slices.SortFunc(names, func(a, b types.NamespacedName) int {
+			return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		})
+	}
+	for _, name := range names {
+		c.enqueue(Key{GVR: key.GVR, Namespace: name.Namespace, Name: name.Name})
+	}
+}
+
+// enqueueOrphans looks for children whose parent went while nobody watched, once all
+// caches that would show it are complete.
+func (c *core) enqueueOrphans(family rules.Family) {
+	unsynced := func(cache informer.Key) bool { return !c.caches.View(cache, "", "").Synced }
+	if slices.ContainsFunc(slices.Concat(family.Parents, family.Children), unsynced) {
+		return
+	}
+	var orphans []Key
+	census := c.active.Load().census
+	for _, uid := range c.parentsOf(family) {
+		key := Key{GVR: family.Parents[0].GVR, UID: uid}
+		if gone, err := c.nowhere([]rules.Family{family}, key); gone && err == nil {
+			orphans = append(orphans, key)
+			census.ask(key)
+		}
+	}
+	c.enqueueEach(orphans) // Once all are asked about, so that they share a list.
+}
+
+func isOf(family rules.Family, cache informer.Key) bool {
+	return slices.Contains(family.Parents, cache) || slices.Contains(family.Children, cache)
+}
+
+// lookAtObjects queues objects, in each version in which they are watched.
+func (c *core) lookAtObjects(objects []guard.Object) {
+	for gvr := range c.active.Load().of {
+		for _, object := range objects {
+			key := Key{GVR: gvr, Namespace: object.Namespace, Name: object.Name}
+			if key.Object() == object {
+				c.enqueue(key)
+			}
+		}
+	}
+}
+
+// incomplete reports whether objects of a cache may still have to be queued for the first
+// time.
+func (c *core) incomplete(cache informer.Key) bool {
+	return !c.synced.get(cache).listed || !c.caches.View(cache, "", "").Synced
+}
+
+// lookAgain is for a cache that is complete after it had been denied, or out of date. What happened
+// meanwhile was told by no event: known objects may be gone, or not be selected any
+// more, and what nobody remembers is searched for.
+func (c *core) lookAgain(cache informer.Key) {
+	c.enqueueEach(slices.DeleteFunc(c.memory.keys(), func(key Key) bool { return key.GVR != cache.GVR }))
+	c.tidying.anew.Store(true)
+}
+
+// guards are what may hold back the writes of an engine, each by its type for who asks it something, and all of them in
+// order for the loop.
+type guards struct {
+	inventory *inventory.Guard // nil where nothing is recorded
+	conflicts *conflict.Guard
+	breaker   *breaker.Breaker
+	limits    *limit.Guard
+	all       guard.Chain
+}
+
+// lookedAt reports whether the rules in effect have done with an object before: those that are about it have not changed
+// since.
+func (c *core) lookedAt(now *active, key Key, record *record) bool {
+	if record == nil || record.looked == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(now.of[key.GVR], func(cache informer.Key) bool {
+		if now.changedAt[cache] <= record.looked || cache.Namespace != "" && cache.Namespace != key.Namespace {
+			return false
+		}
+		view := c.caches.View(cache, key.Namespace, key.Name)
+		return !view.Synced || view.Object != nil
+	})
+}

@@ -1,0 +1,190 @@
+// Package history remembers of the last decisions about one object what `explain` cannot find out by evaluating the rules
+// again: since when a rule decides so, when it wrote, and what failed.
+package history
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unique"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
+)
+
+// longest bounds each text, in bytes.
+const longest = 512
+
+// History is that of one object. Of a rule that does not match, and has not written since the start, nothing is kept. The
+// zero value is empty. It is safe for concurrent use.
+type History struct {
+	mu       sync.Mutex
+	at       uint32                      // when the last decisions were made; guarded by mu
+	waits    bool                        // for its own writes to be seen; guarded by mu
+	rules    []entry                     // in their order; guarded by mu
+	failures map[plan.Rule]trace.Trouble // that of all rules is of the zero rule; guarded by mu
+}
+
+// entry is about one rule. There are many of them, so it is kept small: instants are in seconds since 1970, 0 for not known.
+type entry struct {
+	rule           unique.Handle[plan.Rule]
+	since, written uint32
+	outcome        uint8 // its place in [outcomes]
+	audited        bool
+}
+
+// outcomes are those that an entry can have; the first stands for one that is not known.
+var outcomes = []plan.Outcome{"", plan.Matched, plan.Waiting, plan.Refused, plan.Withheld, plan.Failed, plan.Unmatched, plan.Skipped}
+
+// Decided notes decisions. Of a rule that is not among them nothing is kept, unless its cache is only late, which partly
+// says.
+func (h *History) Decided(at time.Time, decisions []plan.Decision, partly bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at = seconds(at)
+	before := h.byRule()
+	var after []entry
+	for _, decision := range decisions {
+		known, is := before[decision.Rule]
+		delete(before, decision.Rule)
+		idle := decision.Outcome == plan.Unmatched || decision.Outcome == plan.Skipped
+		if idle && known.written == 0 {
+			continue
+		}
+		outcome := uint8(max(0, slices.Index(outcomes, decision.Outcome))) //nolint:gosec // There are few.
+		switch {
+		case !is:
+			known.rule, known.since = unique.Make(decision.Rule), h.at
+		case known.outcome != 0 && (known.outcome != outcome || known.audited != decision.Audited):
+			known.since = h.at
+		}
+		known.outcome, known.audited = outcome, decision.Audited
+		after = append(after, known)
+	}
+	for _, known := range h.rules {
+		if _, left := before[known.rule.Value()]; left && partly {
+			after = append(after, known)
+		}
+	}
+	h.rules = slices.Clone(after) // Of just that size.
+}
+
+func (h *History) byRule() map[plan.Rule]entry {
+	out := make(map[plan.Rule]entry, len(h.rules))
+	for _, known := range h.rules {
+		out[known.rule.Value()] = known
+	}
+	return out
+}
+
+// Wrote notes that rules have changed something.
+func (h *History) Wrote(at time.Time, rules []plan.Rule) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, rule := range rules {
+		i := slices.IndexFunc(h.rules, func(known entry) bool { return known.rule.Value() == rule })
+		if i < 0 { // As when it lets go of what it does not want any more.
+			i = len(h.rules)
+			h.rules = append(h.rules, entry{rule: unique.Make(rule)})
+		}
+		h.rules[i].written = seconds(at)
+	}
+}
+
+// Finished notes what could not be done, but for what rules could not decide. Where it is not known of which rules, it is
+// that of all.
+func (h *History) Finished(outcome guard.Outcome) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waits = outcome.State == guard.Waiting
+	if outcome.Looked {
+		h.failures = nil
+	}
+	for _, failure := range outcome.Failures {
+		concerned := failure.Rules
+		switch {
+		case failure.Cause == guard.Decided || failure.Cause == guard.Unevaluated:
+			continue
+		case len(concerned) == 0:
+			concerned, h.failures = []plan.Rule{{}}, nil
+		}
+		for _, rule := range concerned {
+			if h.failures == nil {
+				h.failures = map[plan.Rule]trace.Trouble{}
+			}
+			h.failures[rule] = troubleOf(failure.Err)
+		}
+	}
+}
+
+// troubleOf says what keeps a rule from carrying out what it decided.
+func troubleOf(err error) trace.Trouble {
+	text := Brief(err.Error())
+	if _, is := errors.AsType[*limit.PausedError](err); is {
+		return trace.Trouble{Paused: text}
+	}
+	if _, is := errors.AsType[*conflict.Error](err); is {
+		return trace.Trouble{Contest: text}
+	}
+	return trace.Trouble{Failure: text}
+}
+
+// Tell adds what is remembered to what the rules decide now, and since when the `when` of rules holds. Of rules that could
+// not be asked now, which partly says, it tells what they decided before.
+func (h *History) Tell(into *trace.Memory, decided plan.Plan, held map[plan.Rule]time.Time, partly bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waits {
+		into.Waits = "what was written for it is to show in the caches"
+	}
+	unasked := h.byRule()
+	add := func(rule plan.Rule, record trace.Record) {
+		known := unasked[rule]
+		delete(unasked, rule)
+		record.Rule, record.WrittenAt = trace.RuleOf(rule), instant(known.written)
+		if outcomes[known.outcome] == record.Outcome && known.audited == record.Audited {
+			record.Since = instant(known.since)
+		}
+		failure, own := h.failures[rule]
+		if !own {
+			failure = h.failures[plan.Rule{}]
+		}
+		record.Trouble = failure
+		into.Records = append(into.Records, record)
+	}
+	for _, d := range decided.Decisions {
+		add(d.Rule, trace.Record{
+			Outcome: d.Outcome, Reason: Brief(d.Reason), Audited: d.Audited,
+			At: instant(h.at), HeldSince: d.HeldSince.UTC(), LookAgainAt: decided.LookAgainAt.UTC(),
+		})
+	}
+	for _, known := range h.rules {
+		rule := known.rule.Value()
+		if _, is := unasked[rule]; is && partly {
+			add(rule, trace.Record{Outcome: outcomes[known.outcome], Audited: known.audited, HeldSince: held[rule].UTC()})
+		}
+	}
+}
+
+func seconds(at time.Time) uint32 { return uint32(at.Unix()) } //nolint:gosec // For as long as until 2106.
+
+func instant(seconds uint32) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(seconds), 0).UTC()
+}
+
+// Brief cuts a text that is too long, between two characters.
+func Brief(text string) string {
+	const cut = "..."
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest-len(cut)], "") + cut
+}

@@ -1,0 +1,94 @@
+package informer
+
+import (
+	"hash/maphash"
+	"maps"
+	"sync"
+	"weak"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// maxFirstLists is how many caches are filled at once, of all sets of one API server. A process may start with thousands, and
+// each list costs memory here and in the API server until it is complete.
+const maxFirstLists = 10
+
+// Shared is what the informers of one API server share, of one set or several: a bound of first lists, the objects that
+// several caches hold, and what is known of the health of the API server. It is safe for concurrent use.
+type Shared struct {
+	lists   chan struct{} // an element for each first list that is under way
+	running sync.Map      // the informers: *running -> nil
+
+	// objects has each object once that several caches hold, by a hash of its resource, uid and version. It keeps none alive.
+	seed    maphash.Seed
+	mu      sync.Mutex
+	objects map[uint64]weak.Pointer[unstructured.Unstructured] // guarded by mu
+	sweep   int                                                // the size at which objects that are gone are removed; guarded by mu
+}
+
+// minSweep is the least size at which objects that are gone are removed.
+const minSweep = 1024
+
+// NewShared returns one without informers.
+func NewShared() *Shared {
+	return &Shared{
+		lists: make(chan struct{}, maxFirstLists), seed: maphash.MakeSeed(), sweep: minSweep,
+		objects: map[uint64]weak.Pointer[unstructured.Unstructured]{},
+	}
+}
+
+// isServerDown reports whether the API server itself seems to be down, rather than the resource of an informer that gets no
+// answer: there are informers of other resources, and none of them gets an answer either. The resources of one version of a
+// group may be down together, as one aggregated API. Without others to compare with, the resource is taken to be down.
+//
+// When the API server is back client-go lists again by itself, each cache after its own back-off, and only changes are told. If
+// all caches began anew, all objects would be evaluated again.
+func (s *Shared) isServerDown(unanswered *running) bool {
+	others, answered := false, false
+	s.running.Range(func(other, _ any) bool {
+		r, _ := other.(*running)
+		err := r.latest()
+		answers := err == nil && r.informer.HasSynced() || refuses(err) && !isUnavailable(err) // Even if the resource is not there.
+		answered = answers && r.key.GVR != unanswered.key.GVR
+		others = others || r.key.GVR.GroupVersion() != unanswered.key.GVR.GroupVersion()
+		return !answered
+	})
+	return others && !answered
+}
+
+// share returns the object that another cache has, if it is the same, and this one otherwise. The whole objects are compared:
+// under the same version the API server shows another object after a change of the schema, and after a restore of etcd.
+func (s *Shared) share(gvr schema.GroupVersionResource, object *unstructured.Unstructured) *unstructured.Unstructured {
+	version := maphash.Comparable(s.seed, struct {
+		gvr     schema.GroupVersionResource
+		uid     types.UID
+		version string
+	}{gvr, object.GetUID(), object.GetResourceVersion()})
+	s.mu.Lock()
+	known := s.objects[version].Value()
+	if known == nil {
+		known = s.keep(version, object)
+	}
+	s.mu.Unlock()
+	if plan.Equal(known.Object, object.Object) {
+		return known
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keep(version, object)
+}
+
+// keep is for who holds the lock.
+func (s *Shared) keep(version uint64, object *unstructured.Unstructured) *unstructured.Unstructured {
+	object = &unstructured.Unstructured{Object: object.Object} // The given one may be in the array of a list, and keep all of it.
+	s.objects[version] = weak.Make(object)
+	if len(s.objects) > s.sweep {
+		maps.DeleteFunc(s.objects, func(_ uint64, p weak.Pointer[unstructured.Unstructured]) bool { return p.Value() == nil })
+		s.sweep = max(minSweep, 2*len(s.objects))
+	}
+	return object
+}

@@ -1,0 +1,251 @@
+package informer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// TestLoadCounts holds that what is counted is what there is, whatever way it came and went.
+func TestLoadCounts(t *testing.T) {
+	small, large := object("1"), object("2")
+	large.SetAnnotations(map[string]string{"text": "a text that makes it larger than it was before"})
+	one, two := sizeOf(small.Object), sizeOf(large.Object)
+	if one >= two {
+		t.Fatalf("the larger object takes %d bytes, the smaller %d", two, one)
+	}
+	f := filled(&heard{}, clocktesting.NewFakePassiveClock(time.Unix(100, 0)))
+	f.set.running = map[Key]*running{{}: f}
+	for i, step := range []struct {
+		reason  string
+		event   func()
+		objects int
+		bytes   int64
+	}{
+		{"Nothing yet.", func() {}, 0, 0},
+		{"One more.", func() { f.OnAdd(small, true) }, 1, one},
+		{"It has grown.", func() { f.OnUpdate(small, large) }, 1, two},
+		{"A relist repeats it.", func() { f.OnUpdate(large, large) }, 1, two},
+		{"Another one.", func() { f.OnAdd(small, false) }, 2, one + two},
+		{"It shrinks.", func() { f.OnUpdate(large, small) }, 2, 2 * one},
+		{"One is gone.", func() { f.OnDelete(small) }, 1, one},
+		{"So is the other, which was missed.", func() { f.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: small}) }, 0, 0},
+		{"Less than nothing is nothing.", func() { f.OnUpdate(large, small) }, 0, 0},
+	} {
+		step.event()
+		got := f.set.Status()[0]
+		if got.Objects != step.objects || got.Bytes != step.bytes {
+			t.Errorf("step %d: have %d objects of %d bytes, want %d of %d. %s", i, got.Objects, got.Bytes, step.objects, step.bytes, step.reason)
+		}
+	}
+}
+
+// TestStatus holds that an informer says what it holds, and that it is counted anew after a
+// relist that comes without the watch.
+func TestStatus(t *testing.T) {
+	client := &api{}
+	for i := range 5 {
+		client.put(widget(fmt.Sprintf("ns-%d", i), fmt.Sprintf("w-%d", i)))
+	}
+	all, one := Key{GVR: widgets}, Key{GVR: widgets, Namespace: "ns-1"}
+	set, synced := begin(t, client, all, one)
+	<-synced
+	<-synced
+	until(t, "both count", func() bool { return objects(set, all) == 5 && objects(set, one) == 1 })
+	before := set.Status()
+	if before[0].Key != all || before[1].Key != one || before[0].Bytes <= before[1].Bytes || before[1].Bytes <= 0 {
+		t.Errorf("the informers are %+v", before)
+	}
+	client.remove(types.NamespacedName{Namespace: "ns-1", Name: "w-1"})
+	until(t, "one is gone", func() bool { return objects(set, all) == 4 && objects(set, one) == 0 })
+	client.hold(all, true)
+	client.remove(types.NamespacedName{Namespace: "ns-2", Name: "w-2"})
+	client.expire(all)
+	client.hold(all, false)
+	until(t, "what was missed is counted", func() bool { return objects(set, all) == 3 })
+	set.Stop()
+	if left := set.Status(); len(left) != 0 {
+		t.Errorf("what does not run holds nothing, have %+v", left)
+	}
+}
+
+func objects(set *Set, key Key) int {
+	for _, load := range set.Status() {
+		if load.Key == key {
+			return load.Objects
+		}
+	}
+	return -1
+}
+
+// until waits for what informers do in their own time.
+func until(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(time.Minute); !condition(); {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("never came true: %s", what)
+		}
+	}
+}
+
+// TestHeard holds that an informer is as fresh as what it heard last.
+func TestHeard(t *testing.T) {
+	c := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	r := filled(deaf{}, c)
+	r.set.log, r.heard = slog.New(slog.DiscardHandler), c.Now()
+	r.set.running = map[Key]*running{{}: r}
+	upstream := watch.NewFake()
+	w := r.pass(upstream, false, false, func() {})
+	defer w.Stop()
+	expect := func(reason string, want int64) {
+		t.Helper()
+		if got := r.set.Status()[0].Heard.Unix(); got != want {
+			t.Errorf("heard at %d, want %d. %s", got, want, reason)
+		}
+	}
+	expect("It starts fresh.", 1000)
+	for i, step := range []struct {
+		reason string
+		happen func()
+		heard  bool
+	}{
+		{"An event.", func() { go upstream.Add(object("1")); <-w.ResultChan() }, true},
+		{"A bookmark.", func() { go upstream.Action(watch.Bookmark, object("2")); <-w.ResultChan() }, true},
+		{"An error says that nothing more is heard.", func() {
+			status := apierrors.NewResourceExpired("too old").Status()
+			go upstream.Error(&status)
+			<-w.ResultChan()
+		}, false},
+		{"A list that is answered.", func() { r.answered(true, nil) }, true},
+		{"One that is not.", func() { r.answered(true, apierrors.NewInternalError(errors.New("down"))) }, false},
+		{"A watch that begins may have nothing to deliver.", func() { r.answered(false, nil) }, false},
+	} {
+		c.SetTime(c.Now().Add(time.Minute))
+		want := c.Now().Unix()
+		if !step.heard {
+			want -= 60
+		}
+		step.happen()
+		expect(step.reason, want)
+		if i == 2 || i >= 4 { // From here on, as if it had been.
+			r.heard = c.Now()
+		}
+	}
+}
+
+// TestHeardWatchEnds holds that a watch ends with what it passes on, and that who stops it
+// need not read the rest.
+func TestHeardWatchEnds(t *testing.T) {
+	r := filled(deaf{}, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+	t.Run("upstream", func(t *testing.T) {
+		upstream := watch.NewFake()
+		w := r.pass(upstream, false, false, func() {})
+		upstream.Stop()
+		if _, open := <-w.ResultChan(); open {
+			t.Error("an event came out of nothing")
+		}
+		w.Stop() // As the reflector does.
+	})
+	t.Run("stopped", func(t *testing.T) {
+		synctest.Test(t, func(*testing.T) {
+			events := make(chan watch.Event, 2)
+			w := r.pass(watch.NewProxyWatcher(events), false, false, func() {})
+			events <- watch.Event{Type: watch.Added, Object: object("1")}
+			events <- watch.Event{Type: watch.Added, Object: object("2")}
+			synctest.Wait() // One is on its way, and nobody reads it.
+			w.Stop()
+			w.Stop()
+			for range w.ResultChan() { // At most the one; it ends.
+			}
+		})
+	})
+}
+
+// TestSizeOf holds that the estimate is near what an object takes, and goes by what is
+// in it.
+func TestSizeOf(t *testing.T) {
+	const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-%d","namespace":"shop","uid":"c8e7c9de-6a0c-4f0c-a7a4-0000000%d",
+"labels":{"app":"web","tier":"front","pod-template-hash":"6d4cf56db6"},"annotations":{"checksum/config":"0d1e7a2fbe31"},
+"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"1","controller":true,"blockOwnerDeletion":true}]},
+"spec":{"nodeName":"node-1","containers":[{"name":"web","image":"registry.example.com/shop/web:v1.2.3","ports":[{"containerPort":8080}],
+"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"env":[{"name":"A","value":"1"},{"name":"B","value":"2"}]}],"restartPolicy":"Always"},
+"status":{"phase":"Running","podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
+	const count = 2000
+	held := make([]map[string]any, count)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range held {
+		if err := json.Unmarshal(fmt.Appendf(nil, pod, i, i), &held[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	var estimate int64
+	for _, object := range held {
+		estimate += sizeOf(object)
+	}
+	taken := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	t.Logf("%d bytes each, estimated %d", taken/count, estimate/count)
+	if estimate < taken/2 || estimate > taken*2 {
+		t.Errorf("%d objects take %d bytes, estimated %d", count, taken, estimate)
+	}
+	runtime.KeepAlive(held)
+}
+
+func TestSizeOfValues(t *testing.T) {
+	many := map[string]any{}
+	for i := range 15 {
+		many[fmt.Sprint(i)] = nil
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		value  any
+		want   int64
+	}{
+		"none":        {"No object takes nothing.", map[string]any(nil), 0},
+		"nil":         {"Null is a word of the map that it is in.", nil, 0},
+		"true":        {"There are two of them.", true, 0},
+		"number":      {"A number is a word.", int64(1), 8},
+		"float":       {"So is another one.", 1.5, 8},
+		"empty":       {"A string has a header.", "", 16},
+		"text":        {"And its bytes, in whole words.", "123456789", 32},
+		"list":        {"A list has a header, and two words for each element.", []any{int64(1), nil}, 24 + 2*16 + 8},
+		"map":         {"A map has room for 8.", map[string]any{"a": int64(1)}, 48 + 8*33 + 8 + 8},
+		"15 of a map": {"It grows before it is full.", many, 48 + 32*33 + 15*8},
+	} {
+		if got := sizeOf(tc.value); got != tc.want {
+			t.Errorf("%s: have %d, want %d. %s", name, got, tc.want, tc.reason)
+		}
+	}
+}
+
+func BenchmarkSizeOf(b *testing.B) {
+	object := map[string]any{}
+	for i := range 10 {
+		inner := map[string]any{}
+		for j := range 10 {
+			inner[fmt.Sprint(j)] = "a value of some length"
+		}
+		object[fmt.Sprint(i)] = inner
+	}
+	for b.Loop() {
+		sizeOf(object)
+	}
+}

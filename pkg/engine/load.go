@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+// PendingLongest is how long rules wait for caches that are filled beside those of the rules in effect.
+const PendingLongest = 5 * time.Second
+
+// loader puts rules into effect, at once or when their caches are complete.
+type loader struct {
+	*core
+	changed chan struct{} // has a value when pending rules may wait for something else
+
+	mu      sync.Mutex // one change of the rules or of what is denied at a time
+	pending *active    // rules that wait for their caches, nil for none; guarded by mu
+	until   time.Time  // when pending rules wait no more; guarded by mu
+}
+
+// set is [Engine.SetRules].
+func (l *loader) set(set *rules.Set) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tidying.halt()
+	defer l.tidying.resume()
+	before, next := l.active.Load(), activate(set)
+	if !l.awake.Load() || l.runs() == stepwise || len(before.all) == 0 || len(l.missing(next)) == 0 {
+		return l.putIntoEffect(next)
+	}
+	if l.pending == nil { // Who changes rules all the time would never see any of them otherwise.
+		l.until = l.options.Clock.Now().Add(PendingLongest)
+	}
+	l.pending = next
+	l.checkPending()
+	both := append(before.caches(), slices.DeleteFunc(next.caches(), before.wants)...)
+	l.active.Store(before.beside(both))
+	if err := l.wantCaches(both); err != nil {
+		return l.rollBack(err)
+	}
+	if len(l.missing(next)) == 0 {
+		return l.putIntoEffect(next)
+	}
+	return nil
+}
+
+// missing are the caches that rules wait for before they take the place of those in effect. The lock of the rules is held, as
+// by all that follow.
+func (l *loader) missing(next *active) []informer.Key {
+	before := l.active.Load()
+	return slices.DeleteFunc(next.caches(), func(key informer.Key) bool { return before.wants(key) || !l.synced.get(key).waits(0) })
+}
+
+// putIntoEffect puts rules into effect. Objects are looked at again that rules are about which have changed; the same set once
+// more has all of them looked at.
+func (l *loader) putIntoEffect(now *active) error {
+	l.pending = nil
+	before := l.active.Load()
+	changed := now.Set.Rules()
+	if before.Set != now.Set {
+		changed = rules.Changes(before.Set, now.Set)
+	}
+	now.follow(before, changed)
+	l.active.Store(now) // First, since the caches may tell something at once.
+	again := l.selected(before, changed)
+	if err := l.wantCaches(now.caches()); err != nil {
+		l.active.Store(before)
+		return l.rollBack(err)
+	}
+	l.guards.limits.Follow(now.Rules, !l.keepsHouse())
+	if before.Set != now.Set {
+		l.guards.conflicts.Follow(changed)
+	}
+	concerned := now.concerned(changed)
+	for _, key := range now.all {
+		if concerned[key] {
+			l.enqueueAll(key)
+		}
+	}
+	for _, family := range now.families {
+		if slices.ContainsFunc(changed, func(rule *rules.Rule) bool { return rule.ID == family.Rule }) {
+			l.enqueueOrphans(family)
+		}
+	}
+	l.enqueueEach(again)
+	l.tracker.check() // Some of the caches may be denied.
+	return nil
+}
+
+// selected lists the objects that rules were about which have changed, as long as their caches are there: nobody may
+// watch them any more. With them are those that failing rules wait for a change of the rules to try again, and what
+// is gone.
+func (l *loader) selected(before *active, changed []*rules.Rule) []Key {
+	var out []Key
+	incomplete := map[schema.GroupVersionResource]bool{}
+	for cache := range before.concerned(changed) {
+		for _, name := range l.caches.Names(cache) {
+			out = append(out, Key{GVR: cache.GVR, Namespace: name.Namespace, Name: name.Name})
+		}
+		incomplete[cache.GVR] = incomplete[cache.GVR] || !l.caches.View(cache, "", "").Synced
+	}
+	for _, rule := range changed {
+		for _, selection := range rule.Watches() { // It may have left something of what no cache has.
+			incomplete[selection.GVR] = incomplete[selection.GVR] || rule.Lingers()
+		}
+	}
+	for _, key := range l.memory.keys() {
+		if key.UID != "" || incomplete[key.GVR] {
+			out = append(out, key)
+		}
+	}
+	for _, c := range l.guards.breaker.List() {
+		out = append(out, c.Key)
+	}
+	return out
+}
+
+// rollBack goes back to the caches of the rules in effect.
+func (l *loader) rollBack(err error) error {
+	l.pending = nil
+	before := l.active.Load()
+	kept := before.beside(before.all)
+	kept.generation++ // For a moment the others were in effect, and some objects may know of theirs.
+	l.active.Store(kept)
+	return fmt.Errorf("changing the rules: %w", errors.Join(err, l.wantCaches(before.caches())))
+}
+
+// wantCaches runs exactly these caches.
+func (l *loader) wantCaches(keys []informer.Key) error {
+	l.synced.want(keys)
+	return l.caches.Want(keys) //nolint:wrapcheck // The callers say what it was for.
+}
+
+// deny is [Engine.Deny].
+func (l *loader) deny(denied map[informer.Key]error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.synced.deny(denied) { // Before the caches, as one may be complete at once.
+		l.tidying.halt() // The housekeeper may rely on what the caches have told.
+		defer l.tidying.resume()
+	}
+	err := l.caches.Deny(maps.Clone(denied))
+	l.tracker.check()
+	l.checkPending()
+	if err != nil {
+		return fmt.Errorf("denying caches: %w", err)
+	}
+	return nil
+}
+
+// checkPending has pending rules looked at again.
+func (l *loader) checkPending() {
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+}
+
+// followRules puts pending rules into effect, until the context is done.
+func (l *loader) followRules(ctx context.Context) {
+	timer := l.options.Clock.NewTimer(PendingLongest)
+	defer timer.Stop()
+	for {
+		timer.Reset(l.takeOver())
+		select {
+		case <-l.changed:
+		case <-timer.C():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// takeOver puts pending rules into effect that have waited for long enough. It returns when to look again at the latest.
+func (l *loader) takeOver() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pending == nil {
+		return time.Hour // There is a change before that.
+	}
+	missing, left := l.missing(l.pending), l.until.Sub(l.options.Clock.Now())
+	if len(missing) > 0 && left > 0 {
+		return left
+	}
+	if len(missing) > 0 {
+		l.options.Log.Warn("rules take effect before all that they read is listed", "informers", slices.Sorted(slices.Values(names(missing))))
+	}
+	l.tidying.halt()
+	defer l.tidying.resume()
+	if err := l.putIntoEffect(l.pending); err != nil {
+		l.options.Log.Error("rules that waited for their caches do not take effect", "err", err)
+	}
+	return time.Hour
+}
+
+// pendingRules are those that are pending, nil for none.
+func (l *loader) pendingRules() *active {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pending
+}

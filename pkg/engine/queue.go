@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/priorityqueue"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// queue has the keys of the objects that are to be looked at.
+type queue struct {
+	workqueue.TypedDelayingInterface[Key]
+	lanes   *priorityqueue.Queue[Key] // nil where the queue is the caller's, who wants the engine to be predictable
+	awake   atomic.Bool               // somebody works on what is queued, or is about to
+	clock   clock.WithTicker
+	tracker tracker
+	changes changeTimes
+}
+
+func (q *queue) enqueue(key Key) {
+	if !q.awake.Load() {
+		return
+	}
+	if q.lanes != nil {
+		q.lanes.Announce(key)
+	}
+	q.Add(key)
+}
+
+// hurry has an object that is queued next go before what is only looked at once more.
+func (q *queue) hurry(key Key) {
+	if q.lanes != nil && q.awake.Load() {
+		q.lanes.Hurry(key)
+	}
+}
+
+// changed queues objects in no order to which a change matters. fresh says that it is
+// one just now.
+func (q *queue) changed(keys []Key, to version, fresh bool) {
+	if fresh && q.awake.Load() {
+		at := q.clock.Now()
+		for _, key := range keys {
+			q.changes.begin(key, firstChange{at, to})
+			q.hurry(key)
+		}
+	}
+	q.enqueueEach(keys)
+}
+
+func (q *queue) enqueueAfter(key Key, wait time.Duration) {
+	if wait == 0 {
+		q.hurry(key)
+		q.enqueue(key)
+	} else {
+		q.AddAfter(key, wait)
+	}
+}
+
+// lookAgainIn has an object looked at when something is to be tried again that was put off,
+// unless that is zero. What is queued for sooner stays.
+func (q *queue) lookAgainIn(key Key, until time.Time) {
+	if !until.IsZero() {
+		q.AddAfter(key, max(until.Sub(q.clock.Now()), time.Nanosecond))
+	}
+}
+
+// enqueueEach queues keys that are in no order, which it may sort.
+func (q *queue) enqueueEach(keys []Key) {
+	if q.lanes == nil {
+		slices.SortFunc(keys, Key.Compare)
+	}
+	for _, key := range keys {
+		q.enqueue(key)
+	}
+}
+
+// maxOwn bounds what is remembered of the writes for one object. Of a rule that follows a
+// source that is always ahead, there would be ever more.
+const maxOwn = 16
+
+// changeTimes knows since when rules have not done with an object of which something has changed,
+// for those objects. It is safe for concurrent use.
+type changeTimes struct {
+	mu    sync.Mutex
+	since map[Key]firstChange // guarded by mu
+	// own is what was written for an object, until its rules want no more of it; guarded
+	// by mu.
+	own map[Key][]version
+}
+
+// firstChange is the first change of an object, or of what its rules read.
+type firstChange struct {
+	at time.Time
+	version
+}
+
+// version is one state of an object. It is comparable.
+type version struct {
+	object   guard.Object
+	resource string
+}
+
+// begin notes that rules have something to look at; the first one counts, and what was
+// written for them does not.
+func (n *changeTimes) begin(key Key, first firstChange) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	known, begun := n.since[key]
+	if (!begun || first.at.Before(known.at)) && !slices.Contains(n.own[key], first.version) {
+		n.since[key] = first
+	}
+}
+
+// wrote notes what was written for an object. Its echo may have come already.
+func (n *changeTimes) wrote(key Key, written version) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	own := append(n.own[key], written)
+	n.own[key] = own[max(0, len(own)-maxOwn):]
+	if n.since[key].version == written {
+		delete(n.since, key)
+	}
+}
+
+// done forgets what was written.
+func (n *changeTimes) done(key Key) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.own, key)
+}
+
+// take returns the first change of an object that is looked at now. Changes from now on
+// are others, unless it begins again.
+func (n *changeTimes) take(key Key) firstChange {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	first := n.since[key]
+	delete(n.since, key)
+	return first
+}
+
+// unfinished is which objects rules have not done with, for the housekeeper: they may still take over what a removed rule
+// has left there. It is safe for concurrent use.
+type unfinished struct {
+	lanes *priorityqueue.Queue[Key] // of what is queued, nil where that is the caller's; immutable
+
+	mu    sync.Mutex
+	looks map[Key]*look       // objects that a worker looks at; guarded by mu
+	owing map[Key][]plan.Rule // rules that have not done with an object, any where none is named; guarded by mu
+	// awaited are the objects that the housekeeper waits for, true where rules owe something, false where a look at them is all
+	// that is missing, and left how many there are of either; guarded by mu.
+	awaited map[Key]bool
+	left    map[bool]int
+}
+
+// look is one look of a worker at an object.
+type look struct {
+	generation int  // of the rules
+	news       bool // its rules have done with it, or others of them than before
+}
+
+func newUnfinished(lanes *priorityqueue.Queue[Key]) *unfinished {
+	return &unfinished{lanes: lanes, looks: map[Key]*look{}, owing: map[Key][]plan.Rule{}}
+}
+
+// begin notes that a worker looks at an object, and returns the rules in effect.
+func (u *unfinished) begin(key Key, rules *atomic.Pointer[active]) *active {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := rules.Load()
+	u.looks[key] = &look{generation: now.generation}
+	return now
+}
+
+// owe notes that rules which a worker has looked at an object by have not done with it, and done that they have, or that it
+// is gone.
+func (u *unfinished) owe(key Key, rules []plan.Rule) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	before, known := u.owing[key]
+	u.owing[key] = rules
+	u.looks[key].news = !known || !slices.Equal(before, rules)
+}
+
+func (u *unfinished) done(key Key) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.owing, key)
+	u.looks[key].news = true
+}
+
+// end notes that a worker has done with an object. It reports whether it was the last that the housekeeper waits for in this
+// way: for a look, or for rules that owe something.
+func (u *unfinished) end(key Key) (last bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.lanes != nil {
+		u.lanes.Finish(key)
+	}
+	news := u.looks[key].news
+	delete(u.looks, key)
+	owes, awaited := u.awaited[key]
+	if !awaited || owes && !news {
+		return false
+	}
+	delete(u.awaited, key)
+	u.left[owes]--
+	return u.left[owes] == 0
+}

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// errContradicted is why an operation is not sent that a cache was wrong about.
+var errContradicted = errors.New("a live read does not confirm what the cache showed, so it is decided anew")
+
+// verifier finds out whether what a plan was decided by is so still. Operations that are sent at the same time ask at the same
+// time.
+type verifier struct {
+	*cluster
+	key       Key
+	informers []informer.Key // of the resource of the watched object
+	asked     *source
+	read      *readVersion
+	version   string             // of the watched object, as the plan has left it
+	own       map[types.UID]bool // what the plan has written itself, which contradicts nothing
+
+	mu sync.Mutex
+	// verified is when what the plan was decided by was so still: the watched object, by "", and the answers to questions, by
+	// their keys; guarded by mu.
+	verified map[string]time.Time
+}
+
+// confirm reads live what an operation was decided by, where it cannot be taken back. It returns the answer instead of sending
+// the operation, or nil.
+func (v *verifier) confirm(ctx context.Context, o plan.Operation) *write.Result {
+	for _, q := range o.Confirm {
+		live, err := v.live.Read(ctx, q)
+		if err != nil {
+			return unconfirmed(fmt.Errorf("confirming what %s of %s was decided by: %w", o.Type, o.Target, err))
+		}
+		// What was not asked in these words are the names among others of which there was nothing.
+		if !slices.Equal(identities(v.others(live), uidOf), identities(v.asked.answers[q.Key()].objects, uidOf)) {
+			return v.contradicted(ctx, q, live)
+		}
+	}
+	return nil
+}
+
+// verify makes sure that an operation is not decided by the past. The watched object, because of which another object is
+// written, and what its rules have looked up, because of which one is made, deleted or let go, are as the evaluation has
+// seen them, or were so less than [informer.MaxStaleness] ago: a fresh cache says so, or a live read. What is written to
+// the watched object itself is guarded by its resourceVersion.
+//
+// It returns the answer instead of sending the operation, or nil and until when it may be sent.
+func (v *verifier) verify(ctx context.Context, o plan.Operation) (until time.Time, contradicted *write.Result) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	until = v.clock.Now().Add(informer.MaxStaleness)
+	holds := func(what string, look func() (time.Time, *write.Result)) bool {
+		at, known := v.verified[what]
+		if !known || v.age(at) >= informer.MaxStaleness/2 {
+			if at, contradicted = look(); contradicted != nil {
+				return false
+			}
+			v.verified[what] = at
+		}
+		if end := at.Add(informer.MaxStaleness); end.Before(until) {
+			until = end
+		}
+		return true
+	}
+	itself := guard.KeyOf(o.Target) == v.key
+	if !itself && v.asked.watched != nil && !holds("", func() (time.Time, *write.Result) { return v.verifyWatched(ctx) }) {
+		return until, contradicted
+	}
+	made := o.Type == plan.Create || o.Target.UID == ""
+	letGo := itself && plan.BeingDeleted(v.asked.watched)
+	if !made && !letGo && o.Type != plan.Delete {
+		return until, nil
+	}
+	for _, q := range o.Reads {
+		if !holds(q.Key(), func() (time.Time, *write.Result) { return v.verifyAnswer(ctx, q) }) {
+			return until, contradicted
+		}
+	}
+	return until, nil
+}
+
+// verifyWatched returns a moment at which the watched object was as it was evaluated, and the answer instead of an operation
+// where it is another one by now. What a live read has shown counts for the next evaluations too, once a cache shows it:
+// an object that changes all the time is never in a cache as it is read.
+func (v *verifier) verifyWatched(ctx context.Context) (time.Time, *write.Result) {
+	for _, cache := range v.informers {
+		at, fresh := v.fresh(cache)
+		if fresh && sameObject(v.caches.View(cache, v.key.Namespace, v.key.Name).Object, v.asked.watched) {
+			return at, nil
+		}
+	}
+	if v.read.version != "" && v.age(v.read.at) < informer.MaxStaleness/2 && isAtLeast(v.version, v.read.version) {
+		return v.read.at, nil
+	}
+	now := v.clock.Now()
+	live, err := v.live.Get(ctx, v.key.GVR, v.key.Namespace, v.key.Name)
+	if err != nil {
+		return now, unconfirmed(fmt.Errorf("reading the object that it is decided by: %w", err))
+	}
+	object := plan.Object{GVR: v.key.GVR, Namespace: v.key.Namespace, Name: v.key.Name, UID: uidOf(v.asked.watched)}
+	if uidOf(live) == object.UID {
+		*v.read = readVersion{versionOf(live), now}
+		if v.read.version == v.version {
+			return now, nil
+		}
+	}
+	return now, stale(object, live, errContradicted)
+}
+
+// verifyAnswer is the same for the answer to a question that the evaluation has asked.
+func (v *verifier) verifyAnswer(ctx context.Context, q plan.Read) (time.Time, *write.Result) {
+	saw := identities(v.others(v.asked.answers[q.Key()].objects), versioned)
+	now := v.clock.Now()
+	at, fresh := now, true
+	for _, from := range q.From {
+		since, is := v.fresh(from)
+		if fresh = fresh && is; since.Before(at) {
+			at = since
+		}
+	}
+	if fresh {
+		if cached, err := v.caches.Read(q); err == nil && slices.Equal(identities(v.others(cached), versioned), saw) {
+			return at, nil
+		}
+	}
+	live, err := v.live.Read(ctx, q)
+	switch {
+	case err != nil:
+		return now, unconfirmed(fmt.Errorf("reading what it is decided by: %w", err))
+	case !slices.Equal(identities(v.others(live), versioned), saw):
+		return now, v.contradicted(ctx, q, live)
+	default:
+		return now, nil
+	}
+}
+
+// contradicted has the caches show what they have missed, if there is something still.
+func (v *verifier) contradicted(ctx context.Context, q plan.Read, live []map[string]any) *write.Result {
+	cached, err := v.caches.Read(q)
+	if missed := lacking(live, cached); err == nil && missed != nil {
+		return stale(objectOf(q, missed), missed, errContradicted)
+	}
+	if extra := lacking(cached, live); extra != nil { // It may be gone, or not be what was asked for any more.
+		object := objectOf(q, extra)
+		if there, err := v.live.Get(ctx, object.GVR, object.Namespace, object.Name); err == nil {
+			return stale(object, there, errContradicted)
+		}
+	}
+	return &write.Result{Class: write.Stale, Err: errContradicted}
+}
+
+// stale is the answer to an operation where the caches have to show how an object is there.
+func stale(object plan.Object, there map[string]any, err error) *write.Result {
+	result := &write.Result{Class: write.Stale, Err: err}
+	show(result, object, there)
+	return result
+}
+
+// show adds to an answer how an object is there: the caches have to show that. It is gone where whatever has its name now is
+// another one.
+func show(result *write.Result, object plan.Object, there map[string]any) {
+	if object.UID != "" && uidOf(there) != object.UID {
+		object.ResourceVersion = ""
+		result.Echo = &write.Echo{Object: object, Gone: true}
+		return
+	}
+	object.UID, object.ResourceVersion = uidOf(there), versionOf(there)
+	result.Echo, result.Object = &write.Echo{Object: object}, there
+}
+
+// others leaves out what the plan has written itself.
+func (v *verifier) others(objects []map[string]any) []map[string]any {
+	return slices.DeleteFunc(slices.Clone(objects), func(object map[string]any) bool { return v.own[uidOf(object)] })
+}
+
+// identities are the objects, each once and in order.
+func identities(objects []map[string]any, of func(map[string]any) types.UID) []types.UID {
+	out := make([]types.UID, len(objects))
+	for i, object := range objects {
+		out[i] = of(object)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// versioned is the uid of an object with its version.
+func versioned(object map[string]any) types.UID {
+	return uidOf(object) + types.UID(" "+versionOf(object))
+}
+
+// lacking is the first object that others do not have in this version, nil where there is none.
+func lacking(objects, others []map[string]any) map[string]any {
+	known := identities(others, versioned)
+	i := slices.IndexFunc(objects, func(object map[string]any) bool { return !slices.Contains(known, versioned(object)) })
+	if i < 0 {
+		return nil
+	}
+	return objects[i]
+}
