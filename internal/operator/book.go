@@ -51,26 +51,57 @@ func (s stored) current(set *object) bool {
 		reflect.DeepEqual(s.shown.Status.Paused, set.Status.Paused) && reflect.DeepEqual(s.shown.Status.Counted, set.Status.Counted)
 }
 
+// leftovers is where it is noted what sets may have left.
+type leftovers struct {
+	*core
+	files     inventory.Part                // of the sets in files, of all tenants
+	known     inventory.Part                // the same, to be read while somebody else leads
+	simulated map[source.Key]inventory.Part // of set objects, in a dry run; guarded by mu
+}
+
+// newLeftovers has a function told what is noted of sets in files.
+func newLeftovers(c *core, noted func(context.Context, inventory.Book)) (*leftovers, error) {
+	l := &leftovers{core: c, files: &inventory.Memory{}, simulated: map[source.Key]inventory.Part{}}
+	l.known = l.files
+	if c.options.holdsFiles() { // A process without files needs no right to read the ConfigMap.
+		reader, err := dynamic.NewForConfig(c.options.Cluster.Config)
+		if err != nil {
+			return nil, fmt.Errorf("making a client: %w", err)
+		}
+		if l.known, err = NewInventory(reader, c.options.Cluster.Namespace, c.options.Settings.Instance); err != nil {
+			return nil, err
+		}
+		if l.files, err = NewInventory(c.client, c.options.Cluster.Namespace, c.options.Settings.Instance); err != nil {
+			return nil, err
+		}
+		if c.options.dryRun() {
+			l.files = inventory.NewDryRun(l.known)
+		}
+	}
+	l.files = watched{l.files, noted}
+	return l, nil
+}
+
 // parts are the stores in which a tenant has something to look after now.
-func (o *Operator) parts(t *tenant) inventory.Parts {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (l *leftovers) parts(t *tenant) inventory.Parts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	sets := map[plan.Rule]inventory.Part{}
-	for key, set := range o.objects {
-		if slices.Contains(set.accounts(), t.account) && o.handovers[key] == nil {
-			sets[ruleOf(key)] = noting{o.storeOf(set), t.book, set}
+	for key, set := range l.objects {
+		if slices.Contains(set.accounts(), t.account) && l.handovers[key] == nil {
+			sets[ruleOf(key)] = noting{l.storeOf(set), t.book, set}
 		}
 	}
 	t.book.mu.Lock()
 	maps.DeleteFunc(t.book.stored, func(key source.Key, _ stored) bool { return sets[ruleOf(key)] == nil })
 	t.book.mu.Unlock()
-	return inventory.Parts{Sets: sets, Rest: inventory.Scope(watched{o.files, o}, o.ownership(t.account)), Account: t.account}
+	return inventory.Parts{Sets: sets, Rest: inventory.Scope(l.files, l.ownership(t.account)), Account: t.account}
 }
 
-// watched is the inventory of sets in files, which tells the operator what is in it.
+// watched is the inventory of sets in files. It tells what an update has stored.
 type watched struct {
 	inventory.Part
-	operator *Operator
+	noted func(context.Context, inventory.Book)
 }
 
 // Read implements [inventory.Part].
@@ -79,7 +110,7 @@ func (w watched) Read(ctx context.Context) (inventory.Book, inventory.Replace, e
 	return before, func(ctx context.Context, after inventory.Book) (inventory.Book, error) {
 		book, err := replace(ctx, after)
 		if err == nil {
-			w.operator.release(ctx, book)
+			w.noted(ctx, book)
 		}
 		return book, err
 	}, err
@@ -90,21 +121,21 @@ func (w watched) Read(ctx context.Context) (inventory.Book, inventory.Replace, e
 // there is an object is not gone, whether that is in effect or being deleted: whoever
 // may make and delete objects does not decide about files. Nor is one that is yet to be
 // taken over. The lock is held.
-func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) bool {
-	runs := owners(o.rules)
+func (l *leftovers) ownership(account types.NamespacedName) func(plan.Leftover) bool {
+	runs := owners(l.rules)
 	resting := map[source.Key]bool{}
-	for key, set := range o.objects {
+	for key, set := range l.objects {
 		if set.effective() != nil {
 			maps.Copy(runs, owners(set.effective()))
 		} else {
 			resting[key] = true
 		}
 	}
-	for set := range o.handovers {
+	for set := range l.handovers {
 		delete(runs, set)
 		resting[set] = true
 	}
-	unknown := o.options.Settings.FromCluster && !o.listed
+	unknown := l.options.Settings.FromCluster && !l.listed
 	return func(l plan.Leftover) bool {
 		set := keyOf(l.Rule)
 		if owner, known := runs[set]; known {
@@ -114,14 +145,15 @@ func (o *Operator) ownership(account types.NamespacedName) func(plan.Leftover) b
 	}
 }
 
-// inventoryOf is what a set object may have left, of the version of the object that is
+// of is what a set object may have left, of the version of the object that is
 // known here and of no other.
-func (o *Operator) inventoryOf(set *object) *inventory.Object {
-	return inventory.NewObject(o.setClient(set.Key), ruleOf(set.Key)).Seen(set.UID, set.Generation)
+func (l *leftovers) of(set *object) *inventory.Object {
+	return inventory.NewObject(l.setClient(set.Key), ruleOf(set.Key)).Seen(set.UID, set.Generation)
 }
 
-func (o *Operator) setClient(key source.Key) dynamic.ResourceInterface {
-	return o.client.Resource(v1alpha1.ResourceOf(key.Kind)).Namespace(key.Namespace)
+// setClient is as the process.
+func (c *core) setClient(key source.Key) dynamic.ResourceInterface {
+	return c.client.Resource(v1alpha1.ResourceOf(key.Kind)).Namespace(key.Namespace)
 }
 
 // confirmedFor is how long a set object that was read live counts as unchanged.
@@ -131,24 +163,24 @@ const confirmedFor = time.Second
 // live, and returns an error unless that is the version that the tenant goes by: a watch
 // that trails may not show yet that the set has a rule again, or was made anew. What a set in
 // files says is in the files alone.
-func (o *Operator) confirmer(t *tenant) func(context.Context, plan.Rule) error {
+func (l *leftovers) confirmer(t *tenant) func(context.Context, plan.Rule) error {
 	confirmed := map[plan.Rule]time.Time{}
 	return func(ctx context.Context, rule plan.Rule) error {
-		rule, key, now := rule.OfSet(), keyOf(rule), o.options.Clock.Now()
+		rule, key, now := rule.OfSet(), keyOf(rule), l.options.Clock.Now()
 		if at, known := confirmed[rule]; known && now.Sub(at) < confirmedFor {
 			return nil
 		}
-		o.mu.Lock()
-		_, inFiles := owners(o.rules)[key]
-		set, current := o.objects[key], t.given != nil
-		o.mu.Unlock()
+		l.mu.Lock()
+		_, inFiles := owners(l.rules)[key]
+		set, current := l.objects[key], t.given != nil
+		l.mu.Unlock()
 		switch {
-		case inFiles || !o.options.Settings.FromCluster:
+		case inFiles || !l.options.Settings.FromCluster:
 			return nil
 		case set != nil && !set.Deleting && (set.refused() || !current):
 			return errRefused
 		}
-		live, err := o.setClient(key).Get(ctx, key.Name, metav1.GetOptions{})
+		live, err := l.setClient(key).Get(ctx, key.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err) && set == nil:
 		case err != nil && !apierrors.IsNotFound(err):
@@ -165,14 +197,14 @@ func (o *Operator) confirmer(t *tenant) func(context.Context, plan.Rule) error {
 var errRefused = errors.New("the present version of the set is not in effect, so it is not known what it wants to keep")
 
 // storeOf is where it is noted what a set object may have left. The lock is held.
-func (o *Operator) storeOf(set *object) inventory.Part {
-	if o.dryRun == nil {
-		return o.inventoryOf(set)
+func (l *leftovers) storeOf(set *object) inventory.Part {
+	if !l.options.dryRun() {
+		return l.of(set)
 	}
-	if o.simulated[set.Key] == nil {
-		o.simulated[set.Key] = inventory.NewDryRun(o.inventoryOf(set))
+	if l.simulated[set.Key] == nil {
+		l.simulated[set.Key] = inventory.NewDryRun(l.of(set))
 	}
-	return o.simulated[set.Key]
+	return l.simulated[set.Key]
 }
 
 // ruleOf stands for a set, as a rule without a name.
@@ -303,11 +335,11 @@ func (b *book) sweep(ctx context.Context, options cleanup.Options, leftovers []p
 
 // prunes reports whether to clean up after a set that is gone. A set object is there
 // until that is done; of one that is refused nothing is known.
-func (o *Operator) prunes(set plan.Rule) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if object := o.objects[keyOf(set)]; object != nil {
+func (l *leftovers) prunes(set plan.Rule) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if object := l.objects[keyOf(set)]; object != nil {
 		return object.Deleting
 	}
-	return o.options.Settings.Prune
+	return l.options.Settings.Prune
 }

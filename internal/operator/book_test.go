@@ -35,7 +35,7 @@ func left(set, rule, account string) plan.Leftover {
 // leave notes that sets in files have left something.
 func (k *kit) leave(all ...plan.Leftover) {
 	k.t.Helper()
-	_, err := inventory.Update(k.t.Context(), k.Operator.files, func(b inventory.Book) inventory.Book { return b.With(all...) })
+	_, err := inventory.Update(k.t.Context(), k.leftovers.files, func(b inventory.Book) inventory.Book { return b.With(all...) })
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func (k *kit) leave(all ...plan.Leftover) {
 // leavings is what is noted of sets in files, as "set.rule account".
 func (k *kit) leavings() []string {
 	k.t.Helper()
-	book, err := inventory.Load(k.t.Context(), k.Operator.files)
+	book, err := inventory.Load(k.t.Context(), k.leftovers.files)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestOwnership(t *testing.T) {
 						who = shop(account)
 					}
 					k.mu2().Lock()
-					mine := k.ownership(who)
+					mine := k.leftovers.ownership(who)
 					k.mu2().Unlock()
 					got := shown(slices.DeleteFunc(slices.Clone(all), func(l plan.Leftover) bool { return !mine(l) }))
 					if diff := cmp.Diff(want, got); diff != "" {
@@ -132,7 +132,7 @@ func TestPrunes(t *testing.T) {
 				defer k.start()()
 				k.setObjects(asObject(t, paints("refused", "", "x")), leaving(asObject(t, paints("deleted", "bob", "x"))))
 				for set, want := range map[string]bool{"refused": false, "deleted": true, "gone": prune} {
-					if got := k.prunes(left(set, "", "").Rule); got != want {
+					if got := k.leftovers.prunes(left(set, "", "").Rule); got != want {
 						t.Errorf("%s: got %v", set, got)
 					}
 				}

@@ -32,19 +32,25 @@ type attempt struct {
 	failure string        // that was logged last, empty for none
 }
 
-// removeFinalizers removes our finalizer from sets that are being deleted and that no tenant
+// finalizers lets sets go that are being deleted.
+type finalizers struct {
+	*core
+	leftovers *leftovers
+}
+
+// run removes our finalizer from sets that are being deleted and that no tenant
 // cleans up after: those that have left nothing, and those of which nobody can clean up any
 // more. It goes on until the context is done.
-func (o *Operator) removeFinalizers(ctx context.Context) {
+func (f *finalizers) run(ctx context.Context) {
 	var attempts map[source.Key]*attempt
 	for {
 		var next time.Time
 		var retry <-chan time.Time
-		if attempts, next = o.removeDue(ctx, attempts); !next.IsZero() {
-			retry = o.options.Clock.After(next.Sub(o.options.Clock.Now()))
+		if attempts, next = f.removeDue(ctx, attempts); !next.IsZero() {
+			retry = f.options.Clock.After(next.Sub(f.options.Clock.Now()))
 		}
 		select {
-		case <-o.deletions: // Something has changed, maybe of other sets.
+		case <-f.deletions: // Something has changed, maybe of other sets.
 		case <-retry:
 		case <-ctx.Done():
 			return
@@ -54,10 +60,10 @@ func (o *Operator) removeFinalizers(ctx context.Context) {
 
 // removeDue removes the finalizers of the sets that are due: of one that has changed at once.
 // It returns the attempts of sets that no tenant cleans up after, and when the next is due, zero for never.
-func (o *Operator) removeDue(ctx context.Context, before map[source.Key]*attempt) (after map[source.Key]*attempt, next time.Time) {
+func (f *finalizers) removeDue(ctx context.Context, before map[source.Key]*attempt) (after map[source.Key]*attempt, next time.Time) {
 	after = map[source.Key]*attempt{}
-	for _, set := range o.deleting() {
-		if o.cleanedByTenant(set) {
+	for _, set := range f.deleting() {
+		if f.cleanedByTenant(set) {
 			continue
 		}
 		last := before[set.Key]
@@ -68,15 +74,15 @@ func (o *Operator) removeDue(ctx context.Context, before map[source.Key]*attempt
 			last = &attempt{set: set, failure: last.failure}
 		}
 		after[set.Key] = last
-		if !o.options.Clock.Now().Before(last.next) {
-			err := o.removeFinalizer(ctx, set)
+		if !f.options.Clock.Now().Before(last.next) {
+			err := f.removeFinalizer(ctx, set)
 			if ctx.Err() != nil {
 				return after, time.Time{}
 			}
 			last.pause = min(max(2*last.pause, firstRetry), lastRetry)
-			last.next = o.options.Clock.Now().Add(last.pause)
+			last.next = f.options.Clock.Now().Add(last.pause)
 			if err != nil && err.Error() != last.failure {
-				o.options.Log.Warn("cannot let go of a set", "set", set.String(), "err", err)
+				f.options.Log.Warn("cannot let go of a set", "set", set.String(), "err", err)
 			}
 			last.failure = text(err)
 		}
@@ -87,21 +93,14 @@ func (o *Operator) removeDue(ctx context.Context, before map[source.Key]*attempt
 	return after, next
 }
 
-// deleting lists the sets that wait for our finalizer to be removed.
-func (o *Operator) deleting() []*object {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return slices.DeleteFunc(o.inOrder(), func(set *object) bool { return !set.Deleting || !set.Finalizer })
-}
-
 // cleanedByTenant reports whether a tenant cleans up after a set, or may do so yet.
-func (o *Operator) cleanedByTenant(set *object) bool {
+func (f *finalizers) cleanedByTenant(set *object) bool {
 	if set.taken || len(set.accounts()) == 0 {
 		return false
 	}
-	o.mu.Lock()
-	tenants := o.tenantsOf(set)
-	o.mu.Unlock()
+	f.mu.Lock()
+	tenants := f.tenantsOf(set)
+	f.mu.Unlock()
 	return len(tenants) < len(set.accounts()) || slices.ContainsFunc(tenants, func(t *tenant) bool {
 		return t.account.Namespace != set.Namespace || !errors.Is(t.known().Account, access.ErrNoAccount)
 	})
@@ -110,16 +109,16 @@ func (o *Operator) cleanedByTenant(set *object) bool {
 // removeFinalizer removes our finalizer from a set that no tenant cleans up after, if nothing is left
 // to be done. Where its ServiceAccounts are gone, nobody will ever clean up once its namespace is being
 // deleted, which would wait for it.
-func (o *Operator) removeFinalizer(ctx context.Context, set *object) error {
-	store := o.inventoryOf(set)
+func (f *finalizers) removeFinalizer(ctx context.Context, set *object) error {
+	store := f.leftovers.of(set)
 	if set.taken {
-		return o.handOver(ctx, set, store)
+		return f.handOver(ctx, set, store)
 	}
 	if len(set.accounts()) == 0 {
 		_, err := inventory.Update(ctx, store, func(b inventory.Book) inventory.Book { return b })
 		return err
 	}
-	namespace, err := o.client.Resource(apischema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, set.Namespace, metav1.GetOptions{})
+	namespace, err := f.client.Resource(apischema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, set.Namespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err), err == nil && namespace.GetDeletionTimestamp() == nil:
 		return nil
@@ -132,9 +131,9 @@ func (o *Operator) removeFinalizer(ctx context.Context, set *object) error {
 	}
 	// The process itself takes the finalizers of the set off its objects, as far as it may: the namespace would wait for them.
 	holds := slices.DeleteFunc(left.All(), func(l plan.Leftover) bool { return l.Kind != plan.LeftFinalizer })
-	o.mu.Lock()
-	own := o.tenants[types.NamespacedName{}] // It is there as soon as there are sets.
-	o.mu.Unlock()
+	f.mu.Lock()
+	own := f.tenants[types.NamespacedName{}] // It is there as soon as there are sets.
+	f.mu.Unlock()
 	_, held := own.sweep(ctx, holds)
 	if held != nil {
 		held = fmt.Errorf("taking finalizers off, which nobody else can any more: %w", held)
@@ -146,9 +145,9 @@ func (o *Operator) removeFinalizer(ctx context.Context, set *object) error {
 		return fmt.Errorf("giving a set up: %w", err)
 	}
 	if held != nil {
-		o.options.Log.Warn("finalizers of a set that is given up stay", "set", set.String(), "err", held)
+		f.options.Log.Warn("finalizers of a set that is given up stay", "set", set.String(), "err", held)
 	}
-	o.options.Log.Warn("a set is given up with its namespace, without its ServiceAccount nothing can be cleaned up",
+	f.options.Log.Warn("a set is given up with its namespace, without its ServiceAccount nothing can be cleaned up",
 		"set", set.String(), "left", len(set.Status.Inventory))
 	return nil
 }
@@ -157,20 +156,20 @@ func (o *Operator) removeFinalizer(ctx context.Context, set *object) error {
 // runs the file cleans up what it does not want. Where that is the process itself it does
 // not take the word of a status for anything: what the file wants is noted by it anyway,
 // and the rest stays.
-func (o *Operator) handOver(ctx context.Context, set *object, store *inventory.Object) error {
+func (f *finalizers) handOver(ctx context.Context, set *object, store *inventory.Object) error {
 	left, err := inventory.Load(ctx, store)
 	if err != nil {
 		return fmt.Errorf("handing a set over to its file: %w", err)
 	}
-	o.mu.Lock()
-	owner := owners(o.rules)[set.Key]
-	o.mu.Unlock()
+	f.mu.Lock()
+	owner := owners(f.rules)[set.Key]
+	f.mu.Unlock()
 	if owner == (types.NamespacedName{}) {
-		o.options.Log.Warn("what a set has left stays, its file acts as dyncontroller itself", "set", set.String(), "left", len(left.All()))
+		f.options.Log.Warn("what a set has left stays, its file acts as dyncontroller itself", "set", set.String(), "left", len(left.All()))
 		_, err = inventory.Update(ctx, store, func(inventory.Book) inventory.Book { return inventory.Book{} })
 		return err
 	}
-	if _, err = inventory.Update(ctx, o.files, func(b inventory.Book) inventory.Book { return left.And(b) }); err != nil {
+	if _, err = inventory.Update(ctx, f.leftovers.files, func(b inventory.Book) inventory.Book { return left.And(b) }); err != nil {
 		return fmt.Errorf("handing a set over to its file: %w", err)
 	}
 	_, err = inventory.Update(ctx, store, func(b inventory.Book) inventory.Book { return b.Without(left.All()...) })

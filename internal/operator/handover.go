@@ -41,48 +41,48 @@ type handover struct {
 
 // handedOver returns the rules that can be carried out now. Those of a set that another tenant
 // may still write for wait; see [handover.over]. The lock is held.
-func (o *Operator) handedOver(all *rules.Set) *rules.Set {
-	before, whose := o.handovers, owners(all)
-	o.handovers = map[source.Key]*handover{}
-	for set, from := range o.runs {
+func (c *core) handedOver(all *rules.Set) *rules.Set {
+	before, whose := c.handovers, owners(all)
+	c.handovers = map[source.Key]*handover{}
+	for set, from := range c.runs {
 		account, wanted := whose[set]
-		to := o.tenants[account]
+		to := c.tenants[account]
 		if !wanted {
 			to = nil
 		}
 		if wanted && to == from {
 			continue
 		}
-		move := &handover{set: set, from: from, to: to, since: o.options.Clock.Now()}
+		move := &handover{set: set, from: from, to: to, since: c.options.Clock.Now()}
 		if was := before[set]; was != nil && was.to == to {
 			move.since = was.since
 		}
 		own := all.Only(func(rule *rules.Rule) bool { return keyOf(rule.ID) == set })
 		move.caches = slices.Concat(own.Selections(), own.Related())
-		if !move.over(o.options.Clock.Now()) {
-			o.handovers[set] = move
+		if !move.over(c.options.Clock.Now()) {
+			c.handovers[set] = move
 			continue
 		}
 		from.writes.forget(set)
-		delete(o.runs, set)
+		delete(c.runs, set)
 	}
-	for key, set := range o.objects {
-		if (before[key] == nil) != (o.handovers[key] == nil) {
+	for key, set := range c.objects {
+		if (before[key] == nil) != (c.handovers[key] == nil) {
 			revised := *set
-			revised.revision = o.revision()
-			o.objects[key] = &revised
+			revised.revision = c.revision()
+			c.objects[key] = &revised
 		}
 	}
 	for set, account := range whose {
-		if to := o.tenants[account]; to != nil && o.handovers[set] == nil {
-			o.runs[set] = to
+		if to := c.tenants[account]; to != nil && c.handovers[set] == nil {
+			c.runs[set] = to
 			to.writes.open(set)
 		}
 	}
-	if len(o.handovers) == 0 {
+	if len(c.handovers) == 0 {
 		return all
 	}
-	return all.Only(func(rule *rules.Rule) bool { return o.handovers[keyOf(rule.ID)] == nil })
+	return all.Only(func(rule *rules.Rule) bool { return c.handovers[keyOf(rule.ID)] == nil })
 }
 
 // over reports whether the tenant before writes nothing for the set any more, and the caches

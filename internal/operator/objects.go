@@ -91,9 +91,9 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 
 // take judges set objects, by what is known of schemas, of which some may be news. One that is refused leaves the version
 // before in effect. The lock is held.
-func (o *Operator) take(all []source.Object, known *schema.Catalog, news bool) {
-	before, views, files := o.objects, &views{known, map[[2]*schema.Resource]bool{}}, owners(o.rules)
-	o.objects = make(map[source.Key]*object, len(all))
+func (c *core) take(all []source.Object, known *schema.Catalog, news bool) {
+	before, views, files := c.objects, &views{known, map[[2]*schema.Resource]bool{}}, owners(c.rules)
+	c.objects = make(map[source.Key]*object, len(all))
 	for _, one := range all {
 		_, taken := files[one.Key]
 		was := before[one.Key]
@@ -101,15 +101,15 @@ func (o *Operator) take(all []source.Object, known *schema.Catalog, news bool) {
 			was = nil // It was another object of the same name.
 		}
 		if was != nil && !news && was.taken == taken && reflect.DeepEqual(was.Object, one) {
-			o.objects[one.Key] = was
+			c.objects[one.Key] = was
 			continue
 		}
-		now := &object{Object: one, taken: taken, revision: o.revision()}
+		now := &object{Object: one, taken: taken, revision: c.revision()}
 		switch {
 		case was == nil || was.Generation != one.Generation:
-			now.compilation = o.compiled(one, views)
+			now.compilation = c.compiled(one, views)
 		case news:
-			now.compilation = o.recompiled(one, was.compilation, views)
+			now.compilation = c.recompiled(one, was.compilation, views)
 		default:
 			now.compilation = was.compilation
 		}
@@ -121,9 +121,9 @@ func (o *Operator) take(all []source.Object, known *schema.Catalog, news bool) {
 			now.good = was.good
 		}
 		if now.refused() && (was == nil || was.Generation != one.Generation || !was.refused()) {
-			o.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", now.mistakes.Of(document.Mistake)[0].Message)
+			c.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", now.mistakes.Of(document.Mistake)[0].Message)
 		}
-		o.objects[one.Key] = now
+		c.objects[one.Key] = now
 	}
 }
 
@@ -185,10 +185,3 @@ func named(all []source.Object) []apischema.GroupVersionResource {
 }
 
 func byResource(a, b apischema.GroupVersionResource) int { return cmp.Compare(a.String(), b.String()) }
-
-// inOrder lists the set objects by name. The lock is held.
-func (o *Operator) inOrder() []*object {
-	return slices.SortedFunc(maps.Values(o.objects), func(a, b *object) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace))
-	})
-}

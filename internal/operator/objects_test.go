@@ -148,7 +148,7 @@ func TestVerdictIsKept(t *testing.T) {
 
 // TestInOrder holds the order of precedence: by name, kind and namespace.
 func TestInOrder(t *testing.T) {
-	o := &Operator{objects: map[source.Key]*object{}}
+	o := &state{objects: map[source.Key]*object{}}
 	for _, key := range []source.Key{{Kind: "RuleSet", Namespace: "b", Name: "x"}, {Kind: "RuleSet", Namespace: "a", Name: "x"}, {Kind: "ClusterRuleSet", Name: "x"}, {Kind: "RuleSet", Namespace: "z", Name: "a"}} {
 		o.objects[key] = &object{Object: source.Object{Key: key}}
 	}

@@ -18,7 +18,7 @@ import (
 type observer struct {
 	*setstatus.Tally
 	tenant   *tenant
-	operator *Operator
+	notifier *notifier // nil in a dry run: no rule pauses
 	others   []engine.Observer
 }
 
@@ -66,16 +66,16 @@ func (o observer) Concluded(key engine.Key, failures []guard.Failure) {
 	}
 }
 
-// Paused implements [engine.Observer]. In a dry run no rule pauses.
+// Paused implements [engine.Observer].
 func (o observer) Paused(pause limit.Pause) {
-	if o.operator.dryRun == nil {
-		o.operator.paused(pause)
+	if o.notifier != nil {
+		o.notifier.paused(pause)
 	}
 }
 
 // Resumed implements [engine.Observer].
 func (o observer) Resumed(rule plan.Rule) {
-	if o.operator.dryRun == nil {
-		o.operator.resumed(rule)
+	if o.notifier != nil {
+		o.notifier.resumed(rule)
 	}
 }

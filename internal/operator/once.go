@@ -70,10 +70,10 @@ func (e *RefusedError) Error() string {
 // and Lead, and is called once.
 func (o *Operator) Settle(ctx context.Context) ([]Settlement, error) {
 	if o.options.holdsFiles() {
-		_ = o.adoptOrphans(ctx) // The housekeeping says what is wrong.
+		_ = o.leftovers.adopt(ctx) // The housekeeping says what is wrong.
 	}
-	o.notices = newNotices(o.options.Clock)
-	defer o.notices.ShutDown()
+	o.notifier.open()
+	defer o.notifier.queue.ShutDown()
 	o.mu.Lock()
 	all := o.joined()
 	accounts := o.accounts(all)
@@ -120,9 +120,9 @@ func (o *Operator) settle(ctx context.Context, account types.NamespacedName, set
 	o.mu.Unlock()
 	t.engine.Resume(asked)
 	out.Report, err = t.engine.Settle(ctx, set)
-	for o.notices.Len() > 0 {
-		one, _ := o.notices.Get()
-		o.giveNotice(ctx, one)
+	for o.notifier.queue.Len() > 0 {
+		one, _ := o.notifier.queue.Get()
+		o.notifier.give(ctx, one)
 	}
 	return out, err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
@@ -28,9 +26,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
@@ -72,33 +68,24 @@ func (o *Options) holdsFiles() bool { return len(o.Settings.Rules) > 0 }
 
 // Operator runs the rules of a process. It is safe for concurrent use.
 type Operator struct {
+	core
+	leftovers  *leftovers
+	finalizers *finalizers
+	notifier   *notifier
+	dryRun     *dryrun.DryRun   // what would be stored; nil where it is
+	caches     *informer.Shared // of all tenants
+	pace       *rate.Limiter    // of the looks at their accounts
+	learned    learned
+}
+
+// core is what all parts of an operator share.
+type core struct {
 	options Options
 	client  dynamic.Interface // as the process, for set objects
-	files   inventory.Part    // of the sets in files, of all tenants
-	known   inventory.Part    // the same, to be read while somebody else leads
-	dryRun  *dryrun.DryRun    // what would be stored; nil where it is
-	caches  *informer.Shared  // of all tenants
-	pace    *rate.Limiter     // of the looks at their accounts
-	learned learned
-
-	mu        sync.Mutex
-	rules     *rules.Set                       // of files; guarded by mu
-	objects   map[source.Key]*object           // guarded by mu
-	left      map[types.NamespacedName]bool    // accounts of sets in files that may be gone; guarded by mu
-	tenants   map[types.NamespacedName]*tenant // guarded by mu
-	runs      map[source.Key]*tenant           // who carries out the rules of a set, or did last; guarded by mu
-	handovers map[source.Key]*handover         // the sets of which somebody else is yet to do so; guarded by mu
-	listed    bool                             // the set objects are known; guarded by mu
-	undone    bool                             // not all tenants have what they should; guarded by mu
-	news      chan struct{}                    // closed when there are other tenants; guarded by mu
-	simulated map[source.Key]inventory.Part    // of set objects, in a dry run; guarded by mu
-	consumed  map[plan.Rule]consumed           // the rules that sets still seem to ask to resume; guarded by mu
-
+	state
 	revisions atomic.Uint64 // counts what may have another status told
 	statuses  *setstatus.Writer
-	notices   workqueue.TypedRateLimitingInterface[notice] // about pauses; made by who has engines run
-	events    engine.Recorder                              // as the process, of pauses
-	deletions chan struct{}                                // has a value when finalizers may have to be removed
+	deletions chan struct{} // has a value when finalizers may have to be removed
 }
 
 // New returns an operator without rules.
@@ -109,30 +96,17 @@ func New(options Options) (*Operator, error) {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
 	o := &Operator{
-		options: options, client: client, files: &inventory.Memory{}, caches: informer.NewShared(), pace: access.NewPace(),
-		rules: &rules.Set{}, objects: map[source.Key]*object{}, left: map[types.NamespacedName]bool{},
-		tenants: map[types.NamespacedName]*tenant{}, runs: map[source.Key]*tenant{}, consumed: map[plan.Rule]consumed{}, simulated: map[source.Key]inventory.Part{},
-		news: make(chan struct{}), deletions: make(chan struct{}, 1),
+		core:   core{options: options, client: client, state: newState(), deletions: make(chan struct{}, 1)},
+		caches: informer.NewShared(), pace: access.NewPace(),
 	}
-	o.known = o.files
-	if options.holdsFiles() { // A process without files needs no right to read the ConfigMap.
-		reader, err := dynamic.NewForConfig(options.Cluster.Config)
-		if err != nil {
-			return nil, fmt.Errorf("making a client: %w", err)
-		}
-		if o.known, err = NewInventory(reader, options.Cluster.Namespace, options.Settings.Instance); err != nil {
-			return nil, err
-		}
-		if o.files, err = NewInventory(client, options.Cluster.Namespace, options.Settings.Instance); err != nil {
-			return nil, err
-		}
+	if o.leftovers, err = newLeftovers(&o.core, o.release); err != nil {
+		return nil, err
 	}
+	o.finalizers = &finalizers{&o.core, o.leftovers}
+	o.notifier = &notifier{core: &o.core}
 	if options.dryRun() {
 		o.dryRun = dryrun.New(options.Clock)
-		if options.holdsFiles() {
-			o.files = inventory.NewDryRun(o.known)
-		}
-	} else if o.events, err = write.NewRecorder(guarded, options.Instance, options.Clock); err != nil {
+	} else if o.notifier.events, err = write.NewRecorder(guarded, options.Instance, options.Clock); err != nil {
 		return nil, fmt.Errorf("preparing to record events: %w", err)
 	}
 	o.statuses = setstatus.NewWriter(client, o.updates, options.Clock, options.Log)
@@ -157,15 +131,15 @@ func (o *Operator) Run(ctx context.Context) {
 // finished. It is called once, while Run runs.
 func (o *Operator) Lead(ctx context.Context) {
 	var others sync.WaitGroup
-	o.notices = newNotices(o.options.Clock)
+	o.notifier.open()
 	others.Go(func() { o.findOrphans(ctx) }) // Who led before may have left others.
 	if !o.options.dryRun() {
 		others.Go(func() { o.statuses.Run(ctx) })
-		others.Go(func() { o.removeFinalizers(ctx) })
-		others.Go(func() { o.giveNotices(ctx) })
+		others.Go(func() { o.finalizers.run(ctx) })
+		others.Go(func() { o.notifier.run(ctx) })
 	}
 	o.each(ctx, func(ctx context.Context, t *tenant) { t.work(ctx) })
-	o.notices.ShutDown()
+	o.notifier.queue.ShutDown()
 	others.Wait()
 }
 
@@ -204,14 +178,6 @@ func (o *Operator) each(ctx context.Context, do func(context.Context, *tenant)) 
 			return
 		}
 	}
-}
-
-// present lists the tenants in order, with a channel that is closed when there are
-// others.
-func (o *Operator) present() ([]*tenant, <-chan struct{}) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.sorted(), o.news
 }
 
 // SetFiles replaces the rules that come from files, as a whole. Where that fails, those
@@ -295,74 +261,14 @@ func (o *Operator) regroupNow() {
 	}
 }
 
-// joined are all rules that are to be in effect. The lock is held.
-func (o *Operator) joined() *rules.Set {
-	sets := []*rules.Set{o.rules}
-	for _, object := range o.inOrder() {
-		if object.effective() != nil {
-			sets = append(sets, object.effective())
-		}
-	}
-	return rules.Join(sets...)
-}
-
-// accounts lists the identities that have rules, or something to clean up, in order. The
-// process's own is among them: it tells of sets that are gone. The lock is held.
-func (o *Operator) accounts(all *rules.Set) []types.NamespacedName {
-	out := maps.Clone(o.left)
-	out[types.NamespacedName{}] = true
-	for _, account := range all.Identities() {
-		out[account] = true
-	}
-	for _, set := range o.objects {
-		for _, account := range set.accounts() {
-			out[account] = true
-		}
-	}
-	return slices.SortedFunc(maps.Keys(out), byName)
-}
-
-// concerns are what tenants have to look after besides their rules: what set objects may have
-// left. A set that a file has as well concerns who acts for the file. The lock is held.
-func (o *Operator) concerns() map[types.NamespacedName][]byte {
-	out, files := map[types.NamespacedName][]byte{}, owners(o.rules)
-	for _, set := range o.inOrder() {
-		whose := set.accounts()
-		if set.taken {
-			whose = append(whose, files[set.Key])
-		}
-		for _, account := range whose {
-			out[account] = fmt.Appendln(out[account], set.Key, set.UID, set.Deleting, set.taken)
-		}
-	}
-	return out
-}
-
-// sorted lists the tenants in order. The lock is held.
-func (o *Operator) sorted() []*tenant {
-	return slices.SortedFunc(maps.Values(o.tenants), func(a, b *tenant) int { return byName(a.account, b.account) })
-}
-
-func byName(a, b types.NamespacedName) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-}
-
 // revision is that of something that has just changed.
-func (o *Operator) revision() uint64 { return o.revisions.Add(1) }
+func (c *core) revision() uint64 { return c.revisions.Add(1) }
 
 // changed says that the status of set objects may be out of date: those whose revision is
 // another one.
-func (o *Operator) changed() {
-	o.statuses.Nudge()
-	signal(o.deletions)
-}
-
-// Listed reports whether the set objects that there were at the start are known, and
-// have their caches.
-func (o *Operator) Listed() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.listed
+func (c *core) changed() {
+	c.statuses.Nudge()
+	signal(c.deletions)
 }
 
 // Cache is the state of one cache, and whose it is.

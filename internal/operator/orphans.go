@@ -6,10 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // orphansAgain is how long after an error the inventory is read again.
@@ -20,7 +17,7 @@ const orphansAgain = 15 * time.Second
 // knows, or the context is done. While somebody else leads there may come others.
 func (o *Operator) findOrphans(ctx context.Context) {
 	for o.options.holdsFiles() {
-		if o.adoptOrphans(ctx) == nil {
+		if o.leftovers.adopt(ctx) == nil {
 			o.mu.Lock()
 			o.regroupNow()
 			o.mu.Unlock()
@@ -34,16 +31,16 @@ func (o *Operator) findOrphans(ctx context.Context) {
 	}
 }
 
-// adoptOrphans has the accounts among those of the operator that have left something for sets in files.
-func (o *Operator) adoptOrphans(ctx context.Context) error {
-	book, err := inventory.Load(ctx, o.known)
+// adopt has the accounts among those of the operator that have left something for sets in files.
+func (l *leftovers) adopt(ctx context.Context) error {
+	book, err := inventory.Load(ctx, l.known)
 	if err != nil {
 		return fmt.Errorf("looking who has left something: %w", err)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, left := range book.All() {
-		o.left[left.Account] = true
+		l.left[left.Account] = true
 	}
 	return nil
 }
@@ -57,7 +54,7 @@ func (o *Operator) release(ctx context.Context, book inventory.Book) {
 	if len(idle) == 0 {
 		return
 	}
-	book, err := inventory.Load(ctx, o.known)
+	book, err := inventory.Load(ctx, o.leftovers.known)
 	if err != nil {
 		return // The next update looks again.
 	}
@@ -73,17 +70,4 @@ func (o *Operator) release(ctx context.Context, book inventory.Book) {
 	if released {
 		o.regroupNow()
 	}
-}
-
-// idle lists the accounts that have left nothing by a book, and whose tenants have no
-// rules. The lock is held.
-func (o *Operator) idle(book inventory.Book) []types.NamespacedName {
-	var out []types.NamespacedName
-	for account := range o.left {
-		has := func(l plan.Leftover) bool { return l.Account == account }
-		if t := o.tenants[account]; t != nil && t.given != nil && len(t.given.rules) == 0 && !slices.ContainsFunc(book.All(), has) {
-			out = append(out, account)
-		}
-	}
-	return out
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
@@ -33,26 +32,32 @@ type notice struct {
 	resumed bool
 }
 
-// newNotices returns notices that are still to be given. One that fails is given again, ever more slowly.
-func newNotices(clock clock.WithTicker) workqueue.TypedRateLimitingInterface[notice] {
-	return workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[notice](firstRetry, lastRetry),
-		workqueue.TypedRateLimitingQueueConfig[notice]{Clock: clock})
+// notifier gives notices. One that fails is given again, ever more slowly.
+type notifier struct {
+	*core
+	events engine.Recorder // as the process
+	queue  workqueue.TypedRateLimitingInterface[notice]
+}
+
+// open makes the queue, which has to be shut down. It is called before an engine runs.
+func (n *notifier) open() {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[notice](firstRetry, lastRetry)
+	n.queue = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[notice]{Clock: n.options.Clock})
 }
 
 // paused notes that a rule has paused. An engine calls it while the operator is locked.
-func (o *Operator) paused(p limit.Pause) {
-	o.notices.Add(notice{Pause: p})
+func (n *notifier) paused(p limit.Pause) {
+	n.queue.Add(notice{Pause: p})
 	if p.Asked {
-		o.resumed(p.Rule)
+		n.resumed(p.Rule)
 	}
-	o.statuses.Nudge()
+	n.statuses.Nudge()
 }
 
 // resumed notes that a rule is not paused any more, nor stored as such. An engine calls it while the operator is locked.
-func (o *Operator) resumed(rule plan.Rule) {
-	o.notices.Add(notice{limit.Pause{Rule: rule}, true})
-	o.statuses.Nudge()
+func (n *notifier) resumed(rule plan.Rule) {
+	n.queue.Add(notice{limit.Pause{Rule: rule}, true})
+	n.statuses.Nudge()
 }
 
 func signal(to chan<- struct{}) {
@@ -62,49 +67,49 @@ func signal(to chan<- struct{}) {
 	}
 }
 
-// giveNotices gives notices until the queue is shut down.
-func (o *Operator) giveNotices(ctx context.Context) {
+// run gives notices until the queue is shut down.
+func (n *notifier) run(ctx context.Context) {
 	for {
-		one, down := o.notices.Get()
+		one, down := n.queue.Get()
 		if down {
 			return
 		}
-		o.giveNotice(ctx, one)
+		n.give(ctx, one)
 	}
 }
 
-// giveNotice gives a notice that was taken from the queue. It is given again later where that fails. What
+// give gives a notice that was taken from the queue. It is given again later where that fails. What
 // is forbidden is left at that, and logged once, as everything that fails.
-func (o *Operator) giveNotice(ctx context.Context, one notice) {
-	defer o.notices.Done(one)
-	o.mu.Lock()
-	set := o.objects[keyOf(one.Rule)]
-	o.mu.Unlock()
+func (n *notifier) give(ctx context.Context, one notice) {
+	defer n.queue.Done(one)
+	n.mu.Lock()
+	set := n.objects[keyOf(one.Rule)]
+	n.mu.Unlock()
 	if set == nil || set.effective() == nil || ctx.Err() != nil {
-		o.notices.Forget(one)
+		n.queue.Forget(one)
 		return
 	}
-	give := o.recordPause
+	give := n.recordPause
 	if one.resumed {
-		give = o.removeAnnotation
+		give = n.removeAnnotation
 	}
 	err := give(ctx, set, one.Pause)
-	attempts := o.notices.NumRequeues(one)
+	attempts := n.queue.NumRequeues(one)
 	if err != nil && attempts == 0 {
-		o.options.Log.Warn("a rule set was not told of a pause, or of its end", "err", err)
+		n.options.Log.Warn("a rule set was not told of a pause, or of its end", "err", err)
 	}
 	if err != nil && (one.resumed || attempts < mostAttempts && !apierrors.IsForbidden(err)) {
-		o.notices.AddRateLimited(one)
+		n.queue.AddRateLimited(one)
 	} else {
-		o.notices.Forget(one)
+		n.queue.Forget(one)
 	}
 }
 
 // recordPause tells of a pause with an Event on its set. An annotation
 // from before is taken off then, and is to be put on as if it had never been there.
-func (o *Operator) recordPause(ctx context.Context, set *object, p limit.Pause) error {
+func (n *notifier) recordPause(ctx context.Context, set *object, p limit.Pause) error {
 	p.Asked = false
-	return o.events.Record(ctx, plan.Event{
+	return n.events.Record(ctx, plan.Event{
 		Rule: p.Rule, Type: "Warning", Reason: "Paused", Action: "Pause", Message: fmt.Sprintf("rule %s is paused: %s", p.Rule.Name, p),
 		Regarding: plan.Object{GVR: v1alpha1.ResourceOf(set.Kind), Kind: set.Kind, Namespace: set.Namespace, Name: set.Name, UID: set.UID},
 	}, true) //nolint:wrapcheck // It says what it is of.
@@ -112,8 +117,8 @@ func (o *Operator) recordPause(ctx context.Context, set *object, p limit.Pause) 
 
 // removeAnnotation takes the name of a rule out of the annotation of its set: it has resumed, and
 // is to be asked for again the next time.
-func (o *Operator) removeAnnotation(ctx context.Context, set *object, resumed limit.Pause) error {
-	client := o.setClient(set.Key)
+func (n *notifier) removeAnnotation(ctx context.Context, set *object, resumed limit.Pause) error {
+	client := n.setClient(set.Key)
 	live, err := client.Get(ctx, set.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -142,7 +147,7 @@ func (o *Operator) removeAnnotation(ctx context.Context, set *object, resumed li
 	case err != nil:
 		return fmt.Errorf("changing the annotations of %s: %w", set.Key, err)
 	}
-	o.takeBack(resumed.Rule, consumed{live.GetUID(), live.GetResourceVersion()})
+	n.takeBack(resumed.Rule, consumed{live.GetUID(), live.GetResourceVersion()})
 	return nil
 }
 
@@ -164,47 +169,15 @@ func (c consumed) over(set *object, rule plan.Rule) bool {
 
 // takeBack has the engines know that a rule is not asked to resume any more. Somebody may
 // ask again before the operator sees the set without it: a version from after that counts.
-func (o *Operator) takeBack(rule plan.Rule, at consumed) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	others := slices.DeleteFunc(o.asked(), func(asked plan.Rule) bool { return asked == rule })
-	for _, t := range o.tenants {
+func (n *notifier) takeBack(rule plan.Rule, at consumed) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	others := slices.DeleteFunc(n.asked(), func(asked plan.Rule) bool { return asked == rule })
+	for _, t := range n.tenants {
 		t.ask(others)
 	}
-	o.consumed[rule] = at
-	o.ask()
-}
-
-// asked lists the rules that the annotations of set objects ask to resume, in order, but for
-// what was taken back since. The lock is held.
-func (o *Operator) asked() []plan.Rule {
-	maps.DeleteFunc(o.consumed, func(rule plan.Rule, at consumed) bool {
-		return at.over(o.objects[keyOf(rule)], rule)
-	})
-	var out []plan.Rule
-	for _, set := range o.inOrder() {
-		if set.effective() == nil {
-			continue
-		}
-		names := spec.Resumed(set.Annotations[spec.ResumeAnnotation])
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
-			rule := ruleOf(set.Key)
-			rule.Name = name
-			if _, before := o.consumed[rule]; !before {
-				out = append(out, rule)
-			}
-		}
-	}
-	return out
-}
-
-// ask tells the tenants which rules are asked to resume. The lock is held.
-func (o *Operator) ask() {
-	asked := o.asked()
-	for _, t := range o.tenants {
-		t.ask(asked)
-	}
+	n.consumed[rule] = at
+	n.ask()
 }
 
 // ask tells the tenant which rules are asked to resume, before it gets new ones. It is

@@ -292,16 +292,16 @@ func TestEventThatCannotBeRecorded(t *testing.T) {
 // TestNoticeOfNoSet holds that nothing is remembered of a notice whose set is gone.
 func TestNoticeOfNoSet(t *testing.T) {
 	k := newKit(t, nil)
-	k.notices = newNotices(k.options.Clock)
-	defer k.notices.ShutDown()
+	k.notifier.open()
+	defer k.notifier.queue.ShutDown()
 	one := notice{limit.Pause{Rule: plan.Rule{Kind: "RuleSet", Namespace: "a", Set: "gone", Name: "r"}}, true}
 	for range 9 { // It has failed before.
-		k.notices.AddRateLimited(one)
+		k.notifier.queue.AddRateLimited(one)
 	}
-	k.notices.Add(one)
-	next, _ := k.notices.Get()
-	k.giveNotice(t.Context(), next) // The set is gone.
-	if n := k.notices.NumRequeues(one); n != 0 {
+	k.notifier.queue.Add(one)
+	next, _ := k.notifier.queue.Get()
+	k.notifier.give(t.Context(), next) // The set is gone.
+	if n := k.notifier.queue.NumRequeues(one); n != 0 {
 		t.Errorf("%d failures are remembered of a notice that nobody gives any more: the next one of that rule waits minutes, unlogged", n)
 	}
 }

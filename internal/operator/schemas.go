@@ -60,14 +60,14 @@ func (v *views) same(before, now *schema.Resource) bool {
 // ones, so that their engine is left alone, where nothing is new of what they name:
 // anybody may have new schemas asked for. What is said of a resource that is not known
 // depends on all that there is, and is found anew.
-func (o *Operator) recompiled(one source.Object, before compilation, now *views) compilation {
+func (c *core) recompiled(one source.Object, before compilation, now *views) compilation {
 	seen := now.of(one)
 	same := maps.EqualFunc(before.seen, seen, now.same)
 	if same && !slices.Contains(slices.Collect(maps.Values(seen)), nil) {
 		before.seen = seen
 		return before
 	}
-	out := o.compiled(one, now)
+	out := c.compiled(one, now)
 	if same && before.built != nil && out.built != nil {
 		out.built = before.built
 	}
@@ -76,8 +76,8 @@ func (o *Operator) recompiled(one source.Object, before compilation, now *views)
 
 // compiled has no set where there are mistakes, and what is doubtful where there are
 // none.
-func (o *Operator) compiled(one source.Object, now *views) compilation {
-	options := o.options.Rules
+func (c *core) compiled(one source.Object, now *views) compilation {
+	options := c.options.Rules
 	options.Schemas = now.known
 	out := compilation{seen: now.of(one)}
 	set, mistakes := rules.Load([]document.File{one.Document}, options)

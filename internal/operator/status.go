@@ -20,27 +20,27 @@ import (
 )
 
 // updates lists the set objects, with what their statuses are to say.
-func (o *Operator) updates() []setstatus.Update {
-	tenants, _ := o.present()
+func (c *core) updates() []setstatus.Update {
+	tenants, _ := c.present()
 	for _, t := range tenants {
 		if t.observe() {
-			t.revised.Store(o.revision())
+			t.revised.Store(c.revision())
 		}
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var out []setstatus.Update
-	for _, set := range o.inOrder() {
+	for _, set := range c.inOrder() {
 		if set.Deleting && !set.Finalizer {
 			continue // It is about to go.
 		}
-		tenants, moving, revision := o.tenantsOf(set), o.handovers[set.Key] != nil, set.revision
+		tenants, moving, revision := c.tenantsOf(set), c.handovers[set.Key] != nil, set.revision
 		for _, t := range tenants {
 			revision = max(revision, t.revised.Load(), t.tally.Changed(ruleOf(set.Key)))
 		}
 		out = append(out, setstatus.Update{
 			Set: ruleOf(set.Key), UID: set.UID, ResourceVersion: set.ResourceVersion, Revision: revision, Status: set.Status,
-			Compose: func(previous v1alpha1.Status) v1alpha1.Status { return o.compose(set, tenants, moving, previous) },
+			Compose: func(previous v1alpha1.Status) v1alpha1.Status { return c.compose(set, tenants, moving, previous) },
 		})
 	}
 	return out
@@ -71,21 +71,10 @@ func (t *tenant) observe() (changed bool) {
 	return changed
 }
 
-// tenantsOf are those that run the rules of a set, or clean up after it. The lock is held.
-func (o *Operator) tenantsOf(set *object) []*tenant {
-	var out []*tenant
-	for _, account := range set.accounts() {
-		if t := o.tenants[account]; t != nil {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
 // compose says how a set is doing.
-func (o *Operator) compose(set *object, tenants []*tenant, moving bool, previous v1alpha1.Status) v1alpha1.Status {
+func (c *core) compose(set *object, tenants []*tenant, moving bool, previous v1alpha1.Status) v1alpha1.Status {
 	in := setstatus.Input{
-		Generation: set.Generation, Previous: previous, Now: o.options.Clock.Now(),
+		Generation: set.Generation, Previous: previous, Now: c.options.Clock.Now(),
 		LastGood: set.refused() && set.effective() != nil, Deleting: set.Deleting, Moving: moving,
 		Warnings: len(set.mistakes.Of(document.Warning)),
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/config"
@@ -85,7 +86,7 @@ func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 	}
 	t.changed()
 	t.book = &book{changed: t.changed, stored: map[source.Key]stored{}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
-	t.book.Store = inventory.Join(func() inventory.Parts { return o.parts(t) })
+	t.book.Store = inventory.Join(func() inventory.Parts { return o.leftovers.parts(t) })
 	if account != (types.NamespacedName{}) {
 		t.gate.set(ErrUnreviewed)
 		t.log = t.log.With("account", account.String())
@@ -115,11 +116,15 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	if err != nil {
 		return engine.Options{}, err
 	}
+	notifier := o.notifier
+	if o.dryRun != nil {
+		notifier = nil
+	}
 	options := engine.Options{
 		Caches: func(handler informer.Handler) engine.Caches {
 			shared := informer.Options{Shared: o.caches}
 			if t.account != (types.NamespacedName{}) {
-				shared.Limit, shared.Exceeded = o.options.Settings.AccountCache, func(key informer.Key) { o.exceeded(t, key) }
+				shared.Limit, shared.Exceeded = o.options.Settings.AccountCache, func(key informer.Key) { t.exceeded(key, o.options.Settings.AccountCache, o.options.Clock) }
 			}
 			t.informers = informer.NewSet(client, telling{handler, o.changed}, t.log, shared)
 			if o.dryRun != nil {
@@ -127,7 +132,7 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 			}
 			return t.informers
 		},
-		Live: reader, Observer: observer{t.tally, t, o, o.options.Observers},
+		Live: reader, Observer: observer{t.tally, t, notifier, o.options.Observers},
 		Log: t.log, Clock: o.options.Clock, Workers: o.options.Settings.Workers,
 	}
 	as = o.options.Fence.Guard(as)
@@ -155,14 +160,14 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	}
 	t.sweep = func(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
 		sweeping := sweeping
-		sweeping.Confirm = o.confirmer(t)
+		sweeping.Confirm = o.leftovers.confirmer(t)
 		done, err := t.book.sweep(ctx, sweeping, leftovers)
 		if apierrors.IsForbidden(err) {
 			t.access.Look() // The account may have lost the right, or be gone.
 		}
 		return done, err
 	}
-	options.Housekeeping = engine.Housekeeping{Inventory: t.book, Sweep: t.sweep, Prune: o.prunes}
+	options.Housekeeping = engine.Housekeeping{Inventory: t.book, Sweep: t.sweep, Prune: o.leftovers.prunes}
 	t.writes = &writes{Writer: options.Writer, clock: o.options.Clock, sets: map[source.Key]*traffic{}}
 	options.Writer = t.writes
 	return options, nil
@@ -327,8 +332,8 @@ func (t *tenant) logVerdict(before access.Verdict) {
 // largeAgain is after how long a cache is tried again that took too much.
 const largeAgain = 10 * time.Minute
 
-// exceeded has the engine of a tenant do without a cache for a while, because the caches of the account take too much.
-func (o *Operator) exceeded(t *tenant, key informer.Key) {
+// exceeded has the engine do without a cache for a while, because the caches of the account take more bytes than the limit.
+func (t *tenant) exceeded(key informer.Key, limit int64, clock clock.Clock) {
 	set := func(why error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -341,11 +346,11 @@ func (o *Operator) exceeded(t *tenant, key informer.Key) {
 		t.changed()
 	}
 	why := fmt.Errorf("%w: those of %s take more than %s; select less, or raise --account-cache-limit",
-		informer.ErrTooLarge, accountName(t.account), resource.NewQuantity(o.options.Settings.AccountCache, resource.BinarySI))
+		informer.ErrTooLarge, accountName(t.account), resource.NewQuantity(limit, resource.BinarySI))
 	t.log.Warn("a cache is dropped", "gvr", plan.ResourceName(key.GVR), "informer", key.String(), "err", why)
 	set(why)
 	select {
-	case <-o.options.Clock.After(largeAgain):
+	case <-clock.After(largeAgain):
 		set(nil)
 	case <-t.gone:
 	}
