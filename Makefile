@@ -54,11 +54,10 @@ unit: ## Run the tests that need no control plane
 	go test -trimpath $(PLAIN)
 	cd test/cluster && go test $(RACE) ./internal/... ./progress/...
 
-# The suites of the engine and of tenants wait for much of their time, so they run beside each other. Unit tests beside them
-# would be too much for two cores: some tests hold moments.
+# The suites wait for much of their time, so two run beside each other, the longest first. Unit tests beside them would be too
+# much for two cores: some tests hold moments.
 e2e: bin/cluster ## Run the tests on the real control plane
-	$(MAKE) --jobs=2 --output-sync=target e2e-controlplane e2e-differential
-	$(MAKE) --jobs=2 --output-sync=target e2e-engine e2e-tenants
+	$(MAKE) --jobs=2 --output-sync=target e2e-engine e2e-tenants e2e-controlplane e2e-differential
 
 # The tests that start control planes of their own wait for them, so several do at a time.
 e2e-controlplane: bin/cluster
