@@ -45,7 +45,6 @@ type await struct {
 func (c *core) expect(now *active, key Key, record *record, a await, fields map[string]any) {
 	at := guard.KeyOf(a.Object).Object()
 	c.memory.wait(at, key)
-	c.changes.wrote(key, version{at, a.Object.ResourceVersion})
 	for _, cache := range now.holding(a.Object) {
 		held := c.caches.View(cache, a.Object.Namespace, a.Object.Name).Object != nil
 		if !held && (fields == nil || !now.admits(cache, fields)) {

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -123,6 +125,37 @@ func (c *core) lookAtObjects(objects []guard.Object) {
 // time.
 func (c *core) incomplete(cache informer.Key) bool {
 	return !c.synced.get(cache).listed || !c.caches.View(cache, "", "").Synced
+}
+
+// setTimer has an object looked at at a moment, instead of at the one that was set before; the zero time is for never. What
+// comes soon is left to the queue. There it stays, which costs a look.
+func (c *core) setTimer(key Key, at time.Time) {
+	c.timers.set(key, at)
+	if c.runs() == forever && !at.IsZero() && at.Sub(c.options.Clock.Now().Round(0)) <= nap {
+		c.timers.set(key, time.Time{})
+		c.enqueueAt(Due{key, at})
+	}
+}
+
+// followTimers queues what is due until the context is done.
+func (c *core) followTimers(ctx context.Context) {
+	ticker := c.options.Clock.NewTicker(nap)
+	defer ticker.Stop()
+	for {
+		c.queueDue()
+		select {
+		case <-ticker.C():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// queueDue queues what comes soon.
+func (c *core) queueDue() {
+	for _, due := range c.timers.take(c.options.Clock.Now().Add(nap)) {
+		c.enqueueAt(due)
+	}
 }
 
 // lookAgain is for a cache that is complete after it had been denied, or out of date. What happened

@@ -95,7 +95,13 @@ func (e *Engine) unlisted() []informer.Status {
 // engine's clock, and returns when it will do so next: the zero time is never. An object
 // that was given up is among them once it would have been tried again at the latest.
 func (e *Engine) Wake() (next time.Time) {
-	keys, _, _, _ := e.timers.next(e.options.Clock.Now())
+	var keys []Key
+	for _, due := range e.timers.take(e.options.Clock.Now()) {
+		keys = append(keys, due.Key)
+	}
 	e.enqueueEach(keys)
-	return e.timers.earliest()
+	for _, due := range e.timers.all() {
+		return due.At
+	}
+	return time.Time{}
 }

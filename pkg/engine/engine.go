@@ -58,7 +58,8 @@ func New(options Options) *Engine {
 	pool := workers.New(options.Workers)
 	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: newMemory(), tidying: newTidying()}
 	attend(c, pool)
-	c.changes.since, c.changes.own = map[Key]firstChange{}, map[Key][]version{}
+	c.timers.of = map[Key]time.Time{}
+	c.changes.since = map[Key]time.Time{}
 	c.cluster = cluster{live: c.options.Live, clock: options.Clock}
 	c.queue.clock, c.TypedDelayingInterface = options.Clock, options.Queue
 	if options.Queue != nil {
@@ -93,7 +94,7 @@ func (e *Engine) Run(ctx context.Context) {
 		workers.Go(func() { e.house.run(ctx) })
 	}
 	if e.runs() == forever { // Who settles waits for no timer.
-		workers.Go(func() { e.timers.run(ctx, e.options.Clock, e.enqueueAfter) })
+		workers.Go(func() { e.followTimers(ctx) })
 	}
 	<-ctx.Done()
 	e.ShutDown()

@@ -19,8 +19,8 @@ func (e *Engine) Remembered() map[string]int {
 		}
 	}{
 		{"waiters", func() int { return len(e.memory.waiting) }, &e.memory.mu},
-		{"moments", func() int { return len(e.timers.of) + len(e.timers.queue) }, &e.timers.mu},
-		{"news", func() int { return len(e.changes.since) + len(e.changes.own) }, &e.changes.mu},
+		{"moments", func() int { return len(e.timers.of) }, &e.timers.mu},
+		{"news", func() int { return len(e.changes.since) }, &e.changes.mu},
 		{"late", func() int { return len(e.unfinished.owing) }, &e.unfinished.mu},
 		{"in hand", func() int { return len(e.unfinished.looks) }, &e.unfinished.mu},
 	} {

@@ -15,17 +15,16 @@ type handler struct {
 func (h handler) Changed(event informer.Event) {
 	now := h.active.Load()
 	object := Key{GVR: event.Key.GVR, Namespace: event.Namespace, Name: event.Name}
-	to := version{object.Object(), versionOf(event.After)}
 	fresh := h.synced.get(event.Key).listed // Otherwise it is among those that are listed first.
 	if now.watched[event.Key] {
-		h.changed([]Key{object}, to, fresh)
+		h.changed([]Key{object}, fresh)
 		gone := object
 		if gone.UID = uidOf(event.Before); gone.UID != "" && gone.UID != uidOf(event.After) && now.Prunes(object.GVR) {
-			h.changed([]Key{gone}, to, fresh)
+			h.changed([]Key{gone}, fresh)
 		}
 	}
-	h.changed(h.related.Concerned(event.Key, event.Before, event.After), to, fresh)
-	h.changed(h.memory.waiters(object.Object()), to, fresh)
+	h.changed(h.related.Concerned(event.Key, event.Before, event.After), fresh)
+	h.changed(h.memory.waiters(object.Object()), fresh)
 }
 
 // Synced implements [informer.Handler]. Objects that were passed over while the

@@ -9,7 +9,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/priorityqueue"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -43,24 +42,21 @@ func (q *queue) hurry(key Key) {
 
 // changed queues objects in no order to which a change matters. fresh says that it is
 // one just now.
-func (q *queue) changed(keys []Key, to version, fresh bool) {
+func (q *queue) changed(keys []Key, fresh bool) {
 	if fresh && q.awake.Load() {
 		at := q.clock.Now()
 		for _, key := range keys {
-			q.changes.begin(key, firstChange{at, to})
+			q.changes.begin(key, at)
 			q.hurry(key)
 		}
 	}
 	q.enqueueEach(keys)
 }
 
-func (q *queue) enqueueAfter(key Key, wait time.Duration) {
-	if wait == 0 {
-		q.hurry(key)
-		q.enqueue(key)
-	} else {
-		q.AddAfter(key, wait)
-	}
+// enqueueAt queues an object at a moment of the wall clock, before what is only looked at once more.
+func (q *queue) enqueueAt(due Due) {
+	q.hurry(due.Key)
+	q.AddAfter(due.Key, due.At.Sub(q.clock.Now().Round(0)))
 }
 
 // lookAgainIn has an object looked at when something is to be tried again that was put off,
@@ -81,69 +77,29 @@ func (q *queue) enqueueEach(keys []Key) {
 	}
 }
 
-// maxOwn bounds what is remembered of the writes for one object. Of a rule that follows a
-// source that is always ahead, there would be ever more.
-const maxOwn = 16
-
-// changeTimes knows since when rules have not done with an object of which something has changed,
-// for those objects. It is safe for concurrent use.
+// changeTimes knows since when rules have not done with an object: the first change counts. What comes until then, as the
+// echoes of their own writes, is part of the same. It is safe for concurrent use.
 type changeTimes struct {
 	mu    sync.Mutex
-	since map[Key]firstChange // guarded by mu
-	// own is what was written for an object, until its rules want no more of it; guarded
-	// by mu.
-	own map[Key][]version
+	since map[Key]time.Time // zero where it is looked at, and no change led to it; guarded by mu
 }
 
-// firstChange is the first change of an object, or of what its rules read.
-type firstChange struct {
-	at time.Time
-	version
-}
-
-// version is one state of an object. It is comparable.
-type version struct {
-	object   guard.Object
-	resource string
-}
-
-// begin notes that rules have something to look at; the first one counts, and what was
-// written for them does not.
-func (n *changeTimes) begin(key Key, first firstChange) {
+// begin notes that rules have something to do.
+func (n *changeTimes) begin(key Key, at time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	known, begun := n.since[key]
-	if (!begun || first.at.Before(known.at)) && !slices.Contains(n.own[key], first.version) {
-		n.since[key] = first
+	if _, begun := n.since[key]; !begun {
+		n.since[key] = at
 	}
 }
 
-// wrote notes what was written for an object. Its echo may have come already.
-func (n *changeTimes) wrote(key Key, written version) {
+// end notes that they have done with it, and returns since when they had not.
+func (n *changeTimes) end(key Key) time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	own := append(n.own[key], written)
-	n.own[key] = own[max(0, len(own)-maxOwn):]
-	if n.since[key].version == written {
-		delete(n.since, key)
-	}
-}
-
-// done forgets what was written.
-func (n *changeTimes) done(key Key) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.own, key)
-}
-
-// take returns the first change of an object that is looked at now. Changes from now on
-// are others, unless it begins again.
-func (n *changeTimes) take(key Key) firstChange {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	first := n.since[key]
+	since := n.since[key]
 	delete(n.since, key)
-	return first
+	return since
 }
 
 // unfinished is which objects rules have not done with, for the housekeeper: they may still take over what a removed rule

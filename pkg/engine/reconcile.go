@@ -66,17 +66,21 @@ func (e *loop) process(ctx context.Context, key Key) {
 		e.noteOwed(a, guard.Outcome{State: guard.Retry})
 		return
 	}
-	change := e.changes.take(key)
+	e.changes.begin(key, time.Time{})
 	a.contain(func() { a.outcome = a.reconcile(ctx) })
 	a.contain(a.finish)
-	e.conclude(a, change)
+	e.conclude(a)
 }
 
 // conclude tells what became of an object, and decides when to look again.
-func (e *loop) conclude(a *attempt, change firstChange) {
+func (e *loop) conclude(a *attempt) {
 	key, outcome := a.Key, a.outcome
 	e.noteOwed(a, outcome)
-	e.tellSettled(key, outcome, change)
+	if outcome.State == guard.Settled && len(outcome.Failures) == 0 {
+		if since := e.changes.end(key); outcome.Looked && !since.IsZero() {
+			e.options.Observer.Settled(key, e.options.Clock.Since(since))
+		}
+	}
 	if outcome.Looked || outcome.Failures != nil {
 		e.options.Observer.Concluded(key, outcome.Failures)
 	}
@@ -109,11 +113,11 @@ func (e *loop) conclude(a *attempt, change firstChange) {
 		e.tracker.done(key, outcome)
 		if e.runs() == stepwise { // An engine that runs for ever would try it again by then.
 			outcome.LookAgain(e.options.Clock.Now().Add(lastRetry))
-			e.timers.set(key, outcome.LookAgainAt)
+			e.setTimer(key, outcome.LookAgainAt)
 		}
 	case guard.Settled:
 		e.tracker.done(key, outcome)
-		e.timers.set(key, outcome.LookAgainAt)
+		e.setTimer(key, outcome.LookAgainAt)
 		e.lookAgainIn(key, outcome.PutOffUntil)
 	}
 }
@@ -134,20 +138,6 @@ func (e *loop) noteOwed(a *attempt, outcome guard.Outcome) {
 		e.unfinished.done(a.Key)
 	case !e.lookedAt(a.now, a.Key, record):
 		e.unfinished.owe(a.Key, rules)
-	}
-}
-
-// tellSettled tells how long an object took that had changed, once its rules have done with it.
-func (e *loop) tellSettled(key Key, outcome guard.Outcome, first firstChange) {
-	if outcome.State == guard.Settled || outcome.Looked && !outcome.Wrote {
-		e.changes.done(key)
-	}
-	switch {
-	case first.at.IsZero():
-	case outcome.State != guard.Settled || len(outcome.Failures) > 0:
-		e.changes.begin(key, first)
-	case outcome.Looked:
-		e.options.Observer.Settled(key, e.options.Clock.Since(first.at))
 	}
 }
 
@@ -258,7 +248,7 @@ func (c *core) forget(key Key, failed bool) {
 	}
 	if c.memory.forget(key) {
 		c.related.Forget(key)
-		c.timers.set(key, time.Time{})
+		c.setTimer(key, time.Time{})
 		c.options.Observer.Forgot(key)
 	}
 }
