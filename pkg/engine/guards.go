@@ -3,7 +3,7 @@ package engine
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
@@ -33,15 +33,20 @@ func newGuards(c *core, pool *workers.Pool, jitter func(time.Duration) time.Dura
 // limitHost is what limits need of an engine. It implements [limit.Host].
 type limitHost struct{ *core }
 
-// Count implements [limit.Host].
-func (h limitHost) Count(selection plan.Selection) (objects int, all bool) {
-	all = h.caches.View(selection, "", "").Synced // First: what is synced later may not be counted.
-	return h.caches.Count(selection), all
-}
-
-// Names implements [limit.Host].
-func (h limitHost) Names(selection plan.Selection) []types.NamespacedName {
-	return h.caches.Names(selection)
+// Watched implements [limit.Host].
+func (h limitHost) Watched(selections []plan.Selection) (objects int, all bool) {
+	all = true
+	seen := sets.New[plan.Object]()
+	for _, selection := range selections {
+		all = h.caches.View(selection, "", "").Synced && all // First: what is synced later may not be counted.
+		if len(selections) == 1 {
+			return h.caches.Count(selection), all
+		}
+		for _, name := range h.caches.Names(selection) {
+			seen.Insert(plan.Object{GVR: selection.GVR, Namespace: name.Namespace, Name: name.Name})
+		}
+	}
+	return seen.Len(), all
 }
 
 // LookAt implements [limit.Host].

@@ -24,12 +24,12 @@ func TestConcern(t *testing.T) {
 		"Apply":       {"It changes what is there.", plan.Apply, nil, counts},
 		"Delete":      {"So does a deletion.", plan.Delete, nil, counts},
 		"Label":       {"And a merge.", plan.Merge, []plan.Change{label}, counts},
-		"OfAnother":   {"What another rule changes is its own.", plan.Merge, []plan.Change{{Rule: other, Path: label.Path, After: "y"}}, frees},
+		"OfAnother":   {"What another rule changes is its own.", plan.Merge, []plan.Change{{Rule: other, Path: label.Path, After: "y"}}, none},
 		"Holds":       {"The finalizer of the rule holds.", plan.Merge, []plan.Change{finalizers([]any{theirs}, []any{theirs, own})}, holds},
-		"Frees":       {"Taking it off frees.", plan.JSON, []plan.Change{finalizers([]any{theirs, own}, []any{theirs})}, frees},
+		"Frees":       {"Taking it off frees.", plan.JSON, []plan.Change{finalizers([]any{theirs, own}, []any{theirs})}, none},
 		"Theirs":      {"That of somebody else is a change like any other.", plan.Merge, []plan.Change{finalizers([]any{theirs, own}, []any{own})}, counts},
 		"HoldsAndSet": {"Both together count.", plan.Merge, []plan.Change{label, finalizers(nil, []any{own})}, counts},
-		"GivesUp":     {"What was adopted is given up with all that was set.", plan.Merge, []plan.Change{label, adopted}, frees},
+		"GivesUp":     {"What was adopted is given up with all that was set.", plan.Merge, []plan.Change{label, adopted}, none},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

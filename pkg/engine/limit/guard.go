@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -32,36 +33,19 @@ var (
 	ErrUnknown = errors.New("it waits until the inventory is read, which says whether the rule is paused")
 )
 
-// answer says whether a rule may write for an object, the worst last.
-type answer uint8
-
-const (
-	granted   answer = iota
-	busy             // other writes are under way that may count
-	uncounted        // it is not known how many objects there are
-	unknown          // it is not known whether the rule is paused
-	paused
-)
-
 // Host is the engine that a guard works for. Its methods are called by all workers at the same time.
 type Host interface {
-	Objects
+	// Watched is how many objects there are in selections, each counted once, and whether all of them are known. It may not call
+	// the guard, as the others may.
+	Watched([]plan.Selection) (objects int, all bool)
+	// LookAt has objects looked at, in no order; LookAgain has all looked at in selections, and all that is remembered.
+	LookAt(keys []guard.Key)
+	LookAgain([]plan.Selection)
 	// Save has what is [Guard.Unsaved] stored soon.
 	Save()
 	// Paused is told of each rule that pauses, and Resumed of one that does not any more, once nothing says so that is stored.
 	Paused(Pause)
 	Resumed(plan.Rule)
-}
-
-// Objects are those of an engine.
-type Objects interface {
-	// Count is how many objects there are in a selection, and whether all of them are known; Names lists them. Neither may call
-	// the guard.
-	Count(plan.Selection) (objects int, all bool)
-	Names(plan.Selection) []types.NamespacedName
-	// LookAt has objects looked at, in no order; LookAgain has all looked at in selections, and all that is remembered.
-	LookAt(keys []guard.Key)
-	LookAgain(selections []plan.Selection)
 }
 
 // Guard holds the rules of an engine to their limits. It implements [guard.Guard], and holds no more objects than the rules may
@@ -72,12 +56,11 @@ type Guard struct {
 	log   *slog.Logger
 
 	mu      sync.Mutex
-	rules   map[plan.Rule]*state // in effect; guarded by mu
-	stores  bool                 // somebody stores pauses and counts; guarded by mu
-	asked   sets.Set[plan.Rule]  // to resume, by who runs the engine; guarded by mu
-	waiting map[guard.Key]bool   // for room, or for pauses to be known; guarded by mu
-	// version is how often something changed that is to be stored, and storing is which one was last given to be stored; guarded by mu.
-	version, storing uint64
+	then    []func()             // what to do once the lock is released; guarded by mu, as are all that follow
+	rules   map[plan.Rule]*state // in effect
+	stores  bool                 // somebody stores pauses and counts
+	asked   sets.Set[plan.Rule]  // to resume, by who runs the engine
+	waiting map[guard.Key]bool   // for room, or for pauses to be known
 }
 
 // Rule is a rule with limits.
@@ -95,46 +78,61 @@ type Rule struct {
 // state is what is known of a rule.
 type state struct {
 	Rule
-	window window
+	known  bool            // whether it was paused before the start
 	pause  *v1alpha1.Pause // nil while it is not paused
-	// known says that its pauses from before the start are known.
-	known bool
-	// stored is what is stored of the window, and share for how many more objects it may write, where anything is stored.
-	stored []v1alpha1.Count
-	share  int
-	// unsaved is the version of its last change that is not stored yet, and ended that of the end of a pause which may be
-	// stored still, whether the rule has paused again since or not; zero for none.
-	unsaved, ended uint64
-
-	counted time.Time // when it was found out how many objects it watches
-	all     bool      // they were known
-	base    base      // for a share
+	over   bool            // a pause is, and that is to be told once it is stored
+	window window
+	stored []v1alpha1.Count // what is stored of the window
+	saving saving
+	// most is for how many objects the rule may write, as it was found out when they were last counted. All says that a share is
+	// of all objects that there were.
+	most    int
+	all     bool
+	counted time.Time
 }
+
+// saving says whether what is known of a rule is stored.
+type saving uint8
+
+const (
+	saved saving = iota
+	beingSaved
+	unsaved
+)
+
+// countedFor is how long a number of objects is taken for what it is while a rule is within its limit: to count takes as long as
+// there are objects.
+const countedFor = time.Second
+
+// unstoredShare is which part of its limit a rule may write for that is not stored yet.
+const unstoredShare = 10
 
 // NewGuard returns a guard that has no rules.
 func NewGuard(clock clock.PassiveClock, host Host, log *slog.Logger) *Guard {
 	return &Guard{clock: clock, host: host, log: log, rules: map[plan.Rule]*state{}, waiting: map[guard.Key]bool{}}
 }
 
-// locked does something with the lock held, and has stored soon what was noted meanwhile.
-func (g *Guard) locked(do func()) {
-	noted := func() bool {
-		g.mu.Lock()
-		defer g.mu.Unlock() // The engine contains panics.
-		before := g.version
+// unlock releases the lock, and does what is not to be done with it held. All unexported methods are called with it.
+func (g *Guard) unlock() {
+	then := g.then
+	g.then = nil
+	g.mu.Unlock()
+	for _, do := range then {
 		do()
-		return g.version > before
-	}()
-	if noted {
-		g.host.Save()
 	}
 }
 
-// note says that something is to be stored: the rule has paused, or resumed, or is asked otherwise, or has written for many
-// objects. The lock is held, as by all that take a state.
-func (g *Guard) note(s *state) {
-	g.version++
-	s.unsaved = g.version
+// save has what is known of a rule stored.
+func (g *Guard) save(s *state) {
+	s.saving = unsaved
+	g.then = append(g.then, g.host.Save)
+}
+
+// free has what waits looked at.
+func (g *Guard) free() {
+	waiting := slices.Collect(maps.Keys(g.waiting))
+	clear(g.waiting)
+	g.then = append(g.then, func() { g.host.LookAt(waiting) })
 }
 
 // Follow takes the rules that are in effect now, and whether it is known that no other is paused but those that are. What is
@@ -148,99 +146,71 @@ func (g *Guard) Follow(now *guard.Rules, known bool) {
 }
 
 func (g *Guard) follow(all []Rule, known bool) {
-	var resumed []Rule
-	g.locked(func() {
-		before := g.rules
-		g.rules, g.stores = make(map[plan.Rule]*state, len(all)), !known
-		for _, rule := range all {
-			s := before[rule.ID]
-			if s == nil {
-				s = &state{known: known, Rule: rule, window: newWindow()}
-			}
-			g.rules[rule.ID] = s
-			if s.Digest != rule.Digest {
-				if s.pause != nil {
-					resumed = append(resumed, rule)
-					g.end(s)
-				}
-				*s = state{known: s.known, Rule: rule, window: newWindow(), unsaved: s.unsaved, ended: s.ended}
-			}
-			s.Asked, s.Watches = rule.Asked, rule.Watches // It may be served in another version.
-			if g.ask(s) {
-				resumed = append(resumed, rule)
-			}
+	g.mu.Lock()
+	defer g.unlock()
+	before := g.rules
+	g.rules, g.stores = make(map[plan.Rule]*state, len(all)), !known
+	for _, rule := range all {
+		s := before[rule.ID]
+		if s == nil {
+			s = &state{Rule: rule, known: known, window: newWindow()}
 		}
-	})
-	g.resume(resumed, "the rule has changed, or it is asked to")
+		changed := s.Digest != rule.Digest
+		s.Rule = rule // The same may be served in another version.
+		g.rules[rule.ID] = s
+		if changed {
+			g.renew(s, "the rule has changed")
+		}
+		g.resumeIfAsked(s)
+	}
 	g.free()
 }
 
 // Ask says which rules somebody asks to resume from now on, besides what their documents say.
 func (g *Guard) Ask(asked []plan.Rule) {
-	var resumed []Rule
-	g.locked(func() {
-		g.asked = sets.New(asked...)
-		for _, s := range g.rules {
-			if g.ask(s) {
-				resumed = append(resumed, s.Rule)
-			}
-		}
-	})
-	g.resume(resumed, "it is asked to")
+	g.mu.Lock()
+	defer g.unlock()
+	g.asked = sets.New(asked...)
+	for _, s := range g.rules {
+		g.resumeIfAsked(s)
+	}
 }
 
 // isAsked reports whether anybody asks a rule to resume.
 func (g *Guard) isAsked(s *state) bool { return s.Asked || g.asked.Has(s.ID) }
 
-// ask ends the pause of a rule that is asked to resume since it paused, and reports whether there was one.
-func (g *Guard) ask(s *state) (resumes bool) {
+// resumeIfAsked ends the pause of a rule that is asked to resume since it paused. Who asked before it did has to take that back
+// first.
+func (g *Guard) resumeIfAsked(s *state) {
 	switch {
 	case s.pause == nil || s.pause.Asked == g.isAsked(s):
-		return false
 	case s.pause.Asked:
 		pause := *s.pause
 		pause.Asked = false
 		s.pause = &pause
-		g.note(s)
-		return false
+		g.save(s)
+	default:
+		g.renew(s, "it is asked to")
 	}
-	s.pause, s.window = nil, newWindow()
-	g.end(s)
-	return true
 }
 
-// end says that a pause is over.
-func (g *Guard) end(s *state) {
-	g.note(s)
-	s.ended = s.unsaved
-}
-
-// resume has all objects looked at again, of which rules were paused.
-func (g *Guard) resume(resumed []Rule, because string) {
-	if len(resumed) == 0 {
+// renew empties the window of a rule, and ends its pause. All objects are looked at again, of which it was paused.
+func (g *Guard) renew(s *state, because string) {
+	pause, id, watches := s.pause, s.ID, s.Watches
+	s.pause, s.window, s.stored, s.counted = nil, newWindow(), nil, time.Time{}
+	if pause == nil {
 		return
 	}
-	g.mu.Lock()
+	g.save(s)
+	s.over = true
 	stores := g.stores
-	g.mu.Unlock()
-	var watched []plan.Selection
-	for _, rule := range resumed {
-		g.log.Info("rule resumes", "rule", rule.ID.String(), "because", because)
-		watched = append(watched, rule.Watches...)
+	g.then = append(g.then, func() {
+		g.log.Info("rule resumes", "rule", id.String(), "because", because)
 		if !stores { // Otherwise it is told once that is stored.
-			g.host.Resumed(rule.ID)
+			g.host.Resumed(id)
 		}
-	}
-	g.host.LookAgain(watched)
-}
-
-// free has what waits looked at.
-func (g *Guard) free() {
-	g.mu.Lock()
-	waiting := slices.Collect(maps.Keys(g.waiting))
-	clear(g.waiting)
-	g.mu.Unlock()
-	g.host.LookAt(waiting)
+		g.host.LookAgain(watches)
+	})
 }
 
 // All lists the rules that are paused, in order.
@@ -272,144 +242,142 @@ func (g *Guard) Begin(a *guard.Attempt) (guard.Check, time.Time) {
 // Admit implements [guard.Check]. It is to be asked last, as what it grants counts: of several rules all may write or none. Those
 // pause that would pass their limits.
 func (c check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
-	holding, counting := c.concerned(o, holds), c.concerned(o, counts)
-	if len(holding)+len(counting) == 0 {
+	g := c.guard
+	g.mu.Lock()
+	defer g.unlock()
+	var refused error
+	var room []*state
+	for _, rule := range o.Rules {
+		concern := c.concern(o, rule)
+		if concern == none {
+			continue
+		}
+		s := g.rules[rule]
+		err := s.may()
+		if err == nil && concern == counts && !s.Limits.Everything() {
+			err = g.mayCount(s, c.attempt.UID)
+			room = append(room, s)
+		}
+		refused = cmp.Or(refused, err)
+	}
+	if refused == nil {
+		for _, s := range room {
+			s.window.reserve(c.attempt.UID)
+		}
 		return nil
 	}
-	g := c.guard
-	var news []Pause
-	var delay *guard.Delay
-	g.locked(func() {
-		var worst answer
-		var why error // It is paused.
-		refuse := func(s *state, a answer) {
-			if a == paused && worst < paused {
-				why = &PausedError{Pause{s.ID, *s.pause}}
-			}
-			worst = max(worst, a)
-		}
-		for _, rule := range holding {
-			s := g.rules[rule]
-			refuse(s, s.may())
-		}
-		var room []*state
-		if worst == granted {
-			for _, rule := range counting {
-				s := g.rules[rule]
-				a := s.may()
-				if a == granted && !s.Limits.Everything() {
-					room = append(room, s)
-					if a = g.reserve(s, c.attempt.UID); a == paused {
-						news = append(news, Pause{s.ID, *s.pause})
-					}
-				}
-				refuse(s, a)
-			}
-		}
-		switch worst {
-		case granted:
-			for _, s := range room {
-				s.window.reserve(c.attempt.UID)
-			}
-		case busy:
-			delay, g.waiting[c.attempt.Key] = &guard.Delay{Err: ErrBusy}, true
-		case uncounted:
-			delay = &guard.Delay{Err: ErrUncounted, Retry: true}
-		case unknown:
-			delay, g.waiting[c.attempt.Key] = &guard.Delay{Err: ErrUnknown, Retry: true}, true
-		case paused:
-			delay = &guard.Delay{Err: why}
-		}
-	})
-	for _, pause := range news {
-		g.log.Warn("rule is paused",
-			"rule", pause.Rule.String(), "objects", pause.Objects, "of", pause.Of, "limit", pause.Limit, "per", pause.Per)
-		g.host.Paused(pause)
+	unknown := errors.Is(refused, ErrUnknown)
+	if unknown || errors.Is(refused, ErrBusy) {
+		g.waiting[c.attempt.Key] = true
 	}
-	return delay
+	return &guard.Delay{Err: refused, Retry: unknown || errors.Is(refused, ErrUncounted)}
 }
 
-// may is the answer where a write does not count.
-func (s *state) may() answer {
+// may says why a rule may not write, where that does not count.
+func (s *state) may() error {
 	switch {
-	case s == nil:
-		return unknown // It is about to be.
+	case s == nil || s.pause == nil && !s.known:
+		return ErrUnknown // Where it is not followed, it is about to be.
 	case s.pause != nil:
-		return paused
-	case !s.known:
-		return unknown
+		return &PausedError{Pause{s.ID, *s.pause}}
 	default:
-		return granted
+		return nil
 	}
 }
 
-// reserve is the answer where it does; the rule pauses where it would pass its limit.
-func (g *Guard) reserve(s *state, object types.UID) answer {
+// mayCount says why a rule may not write for an object. The rule pauses where it would pass its limit.
+func (g *Guard) mayCount(s *state, object types.UID) error {
 	now := g.clock.Now()
-	s.window.expire(now, s.Limits.Per)
-	if s.window.find(object) != nil {
-		return granted
+	if s.window.has(object, now.Add(-s.Limits.Per)) {
+		return nil
 	}
-	all, effective := len(s.window.entries), s.window.written.Len()
-	if all == 0 {
-		s.base = nil // A window begins.
+	full := func() bool { return len(s.window.written)+len(s.window.underWay) >= s.most }
+	if age := now.Sub(s.counted); age < 0 || age >= countedFor || full() && len(s.window.underWay) == 0 {
+		g.count(s, now)
 	}
 	switch {
-	case all < g.most(s, now, countedFor) || all < g.most(s, now, 0):
-		if !g.stores {
-			return granted
+	case full() && len(s.window.underWay) > 0:
+		return ErrBusy
+	case full() && s.Limits.Percent > 0 && !s.all:
+		return ErrUncounted
+	case full():
+		return g.pause(s, now)
+	case g.stores && s.window.unstored+len(s.window.underWay) >= s.mayBeUnstored():
+		if len(s.window.underWay) == 0 {
+			g.save(s) // Nothing does so that is under way, where the limit has shrunk.
 		}
-		s.share = max(1, g.most(s, now, countedFor)/unstoredShare)
-		if len(s.window.unstored)+all-effective < s.share {
-			return granted
-		}
-		if all == effective {
-			g.note(s) // Nothing is under way that would do so, where the limit has shrunk.
-		}
-		return busy
-	case effective < g.most(s, now, countedFor):
-		return busy
-	case s.Limits.Percent > 0 && !s.all:
-		return uncounted
+		return ErrBusy
+	default:
+		return nil
 	}
-	g.count(s, now, countedFor)
+}
+
+// mayBeUnstored is for how many objects a rule may write that is not stored yet.
+func (s *state) mayBeUnstored() int { return max(1, s.most/unstoredShare) }
+
+// count finds out for how many objects a rule may write. A share is of the most that there were when it wrote for those in its
+// window: what it deletes, or has leave its selection, takes nothing of that.
+func (g *Guard) count(s *state, now time.Time) {
+	s.window.expire(now.Add(-s.Limits.Per))
+	s.counted = now
+	if s.Limits.Percent > 0 {
+		s.window.watched, s.all = g.host.Watched(s.Watches)
+	}
+	s.most = Most(s.Limits, s.window.base())
+}
+
+// Most is for how many objects a rule may write that watches so many: at least one.
+func Most(l spec.Limits, watched int) int {
+	if l.Percent > 0 {
+		const slack = 1e-9 // For 4.35 percent, which a float64 does not hold.
+		return max(1, int(float64(watched)*l.Percent/100+slack))
+	}
+	return max(1, l.Objects)
+}
+
+// pause pauses a rule.
+func (g *Guard) pause(s *state, now time.Time) error {
 	limit, per := strconv.Itoa(s.Limits.Objects), s.Limits.Per.String()
 	if s.Limits.Percent > 0 {
 		limit = strconv.FormatFloat(s.Limits.Percent, 'f', -1, 64) + "%"
-	}
-	if strings.HasSuffix(per, "m0s") { // 10m0s, which a rule has as 10m
-		per = strings.TrimSuffix(per, "0s")
-	}
-	if strings.HasSuffix(per, "h0m") {
-		per = strings.TrimSuffix(per, "0m")
+	} else {
+		s.window.watched, _ = g.host.Watched(s.Watches)
 	}
 	s.pause = &v1alpha1.Pause{
 		Rule: s.ID.Name, Digest: s.Digest, Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
-		Objects: int64(effective), Of: int64(s.base.most()), Limit: limit, Per: per, Asked: g.isAsked(s),
+		Objects: int64(len(s.window.written)), Of: int64(s.window.base()), Asked: g.isAsked(s),
+		Limit: limit, Per: strings.ReplaceAll(strings.ReplaceAll(per, "m0s", "m"), "h0m", "h"), // As a rule has it.
 	}
-	g.note(s)
-	return paused
+	pause := Pause{s.ID, *s.pause}
+	g.save(s)
+	g.then = append(g.then, func() {
+		g.log.Warn("rule is paused",
+			"rule", pause.Rule.String(), "objects", pause.Objects, "of", pause.Of, "limit", pause.Limit, "per", pause.Per)
+		g.host.Paused(pause)
+	})
+	return &PausedError{pause}
 }
 
 // Observe implements [guard.Check]. What had no effect makes room for others.
 func (c check) Observe(o guard.Operation, answer guard.Answer) {
-	counting := c.concerned(o.Admitted, counts)
-	if len(counting) == 0 {
-		return
-	}
 	g := c.guard
-	g.locked(func() {
-		now := g.clock.Now()
-		for _, rule := range counting {
-			if s := g.rules[rule]; s != nil {
-				s.window.settle(c.attempt.UID, answer.Effective, now, s.Limits.Per)
-				if g.stores && len(s.window.unstored) >= max(1, s.share) {
-					g.note(s)
-				}
-			}
+	g.mu.Lock()
+	defer g.unlock()
+	freed := false
+	for _, rule := range o.Admitted.Rules {
+		s := g.rules[rule]
+		if s == nil || s.Limits.Everything() || c.concern(o.Admitted, rule) != counts {
+			continue
 		}
-	})
-	g.free()
+		s.window.settle(c.attempt.UID, answer.Effective, g.clock.Now(), s.Limits.Per)
+		if g.stores && s.window.unstored >= s.mayBeUnstored() {
+			g.save(s)
+		}
+		freed = true
+	}
+	if freed {
+		g.free()
+	}
 }
 
 // Finish implements [guard.Check]: Events of a rule that is paused go on as they were, unless it has just written.
@@ -430,20 +398,16 @@ func (c check) Finish(*guard.Outcome) {
 type concern uint8
 
 const (
-	frees  concern = iota // takes off what the rule has put on
+	none   concern = iota // the rule has none, or takes off what it has put on
 	holds                 // puts the finalizer of the rule on
 	counts                // counts
 )
 
-// concerned are the rules with limits that an operation has this to do with.
-func (c check) concerned(o plan.Operation, what concern) []plan.Rule {
-	var out []plan.Rule
-	for _, rule := range o.Rules {
-		if c.attempt.Rules.Limited[rule] != nil && concernOf(o, rule) == what {
-			out = append(out, rule)
-		}
+func (c check) concern(o plan.Operation, rule plan.Rule) concern {
+	if c.attempt.Rules.Limited[rule] == nil {
+		return none
 	}
-	return out
+	return concernOf(o, rule)
 }
 
 // concernOf tells them apart. Nothing keeps a rule from cleaning up, and what a paused rule would hold nobody would let go.
@@ -451,12 +415,12 @@ func concernOf(o plan.Operation, rule plan.Rule) concern {
 	if o.Type != plan.Merge && o.Type != plan.JSON {
 		return counts
 	}
-	out := frees
+	out := none
 	for _, change := range o.Changes {
 		switch {
 		case change.Rule != rule:
 		case slices.Equal(change.Path, plan.Path{"metadata", "annotations", plan.AdoptedAnnotation}) && change.After == nil:
-			return frees // The whole of it gives up what was adopted.
+			return none // The whole of it gives up what was adopted.
 		case !slices.Equal(change.Path, plan.Path{"metadata", "finalizers"}):
 			out = counts
 		default: // The finalizer of the rule is told from those of others.
@@ -481,7 +445,7 @@ func (g *Guard) Unsaved() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range g.rules {
-		if s.unsaved > 0 {
+		if s.saving != saved {
 			return true
 		}
 	}
@@ -493,7 +457,6 @@ func (g *Guard) Unsaved() bool {
 func (g *Guard) Store(stored map[plan.Rule]Stored, gone func(plan.Rule) bool) map[plan.Rule]Stored {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.storing = g.version
 	out := map[plan.Rule]Stored{}
 	for id, one := range stored {
 		if s := g.rules[id]; s != nil && !s.known || s == nil && !gone(id) {
@@ -501,7 +464,9 @@ func (g *Guard) Store(stored map[plan.Rule]Stored, gone func(plan.Rule) bool) ma
 		}
 	}
 	for id, s := range g.rules {
-		if s.unsaved > 0 {
+		if s.saving != saved {
+			s.saving = beingSaved
+			s.window.expire(g.clock.Now().Add(-s.Limits.Per))
 			s.stored = s.window.counts(&s.Rule)
 		}
 		if s.known && (s.pause != nil || len(s.stored) > 0) {
@@ -513,62 +478,42 @@ func (g *Guard) Store(stored map[plan.Rule]Stored, gone func(plan.Rule) bool) ma
 
 // Learn takes what is stored now, of the sets that could be read: what [Guard.Store] has last returned, or more.
 func (g *Guard) Learn(stored map[plan.Rule]Stored, read func(set plan.Rule) bool) {
-	var over []plan.Rule
-	var resumed []Rule
-	g.locked(func() {
-		for id, s := range g.rules {
-			if !read(id.OfSet()) {
-				continue
-			}
-			if s.unsaved > 0 {
-				s.window.store()
-			}
-			if s.unsaved <= g.storing {
-				s.unsaved = 0
-			}
-			if s.ended > 0 && s.ended <= g.storing {
-				s.ended = 0
-				over = append(over, id)
-			}
-			if !s.known {
-				s.known = true
-				if g.adopt(s, stored[id]) {
-					resumed = append(resumed, s.Rule)
-				}
+	g.mu.Lock()
+	defer g.unlock()
+	for id, s := range g.rules {
+		if !read(id.OfSet()) {
+			continue
+		}
+		s.window.stored()
+		if s.saving == beingSaved {
+			s.saving = saved
+			if s.over {
+				s.over = false
+				g.then = append(g.then, func() { g.host.Resumed(id) })
 			}
 		}
-	})
-	for _, id := range over {
-		g.host.Resumed(id)
+		if !s.known {
+			s.known = true
+			g.adopt(s, stored[id])
+		}
 	}
-	g.resume(resumed, "it is asked to")
 	g.free()
 }
 
-// adopt takes over what an earlier process has stored, unless the rule is another one now. It reports whether the rule was
-// paused and is asked to resume since. The window is empty.
-func (g *Guard) adopt(s *state, stored Stored) (resumes bool) {
-	now := g.clock.Now()
+// adopt takes over what an earlier process has stored, unless the rule is another one now. The window is empty.
+func (g *Guard) adopt(s *state, stored Stored) {
 	for _, c := range stored.Counts {
-		if c.Digest != s.Digest {
-			continue
-		}
-		s.stored = append(s.stored, c)
-		at := c.At.Time
-		if at.After(now) {
-			at = now
-		}
-		for i := 0; i+markLength <= len(c.Objects); i += markLength {
-			s.window.restore(types.UID(c.Objects[i:i+markLength]), at)
+		if c.Digest == s.Digest {
+			s.stored = append(s.stored, c)
+			s.window.restore(c, g.clock.Now())
 		}
 	}
 	switch {
 	case stored.Pause == nil:
-		return false
 	case stored.Pause.Digest != s.Digest:
-		g.note(s) // It is to be stored no longer.
-		return false
+		g.save(s) // It is to be stored no longer.
+	default:
+		s.pause = stored.Pause
+		g.resumeIfAsked(s)
 	}
-	s.pause = stored.Pause
-	return g.ask(s)
 }

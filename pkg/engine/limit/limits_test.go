@@ -73,17 +73,15 @@ func newWorld(rules ...limit.Rule) *world {
 	return w
 }
 
-// Count implements [limit.Host].
-func (w *world) Count(selection plan.Selection) (objects int, all bool) {
+// Watched implements [limit.Host].
+func (w *world) Watched(selections []plan.Selection) (objects int, all bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts++
-	return w.objects[watcher(selection)], !w.unlisted
-}
-
-// Names implements [limit.Host].
-func (w *world) Names(plan.Selection) []types.NamespacedName {
-	panic("each rule watches one selection")
+	for _, selection := range selections {
+		objects += w.objects[watcher(selection)]
+	}
+	return objects, !w.unlisted
 }
 
 // LookAt implements [limit.Host].
@@ -536,7 +534,7 @@ func TestConcurrent(t *testing.T) {
 // broken panics when objects are counted, once.
 type broken struct{ *world }
 
-func (broken) Count(plan.Selection) (int, bool) { panic("a mistake of ours") }
+func (broken) Watched([]plan.Selection) (int, bool) { panic("a mistake of ours") }
 
 // TestPanic holds that nothing stays locked after a panic, which the engine contains.
 func TestPanic(t *testing.T) {
