@@ -6,9 +6,9 @@
 //	Concerned(event)       -> who asked what the object answers, or answered
 //
 // A question without answers is kept like any other, so that an object that appears later is noticed. The cost of an event
-// depends on the object and on the questions that concern it, and not on how many others there are: questions are in buckets,
-// such as "name x in namespace a" or "label app=web in any namespace", and an object is compared with those in the buckets of
-// its own name, labels, fields and owner only.
+// depends on the object, on the questions that concern it and on how many different fields are asked for, and not on how many
+// other questions there are: they are in buckets, such as "name x in namespace a" or "label app=web in any namespace", and an
+// object is compared with those in the buckets of its own name, labels, fields and owner only.
 //
 // The package knows neither rules nor caches.
 package dependencies

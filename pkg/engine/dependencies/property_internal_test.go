@@ -128,35 +128,30 @@ func checkEmpty[K comparable](t failer, x *Index[K]) {
 	}
 }
 
-// checkBuckets holds that what is counted of a selection is what its buckets have.
+// checkBuckets holds that what is kept of a selection is what its questions ask for.
 func checkBuckets[K comparable](t failer, x *Index[K]) {
 	for from, s := range x.selections {
-		labels, ends, found := 0, 0, map[*question[K]]bool{}
+		paths, found := map[string]int{}, map[*question[K]]bool{}
 		for _, bucket := range s.buckets {
-			for q := range bucket.all() {
+			for _, q := range bucket {
 				found[q] = true
 			}
 		}
 		for q := range found {
-			switch {
-			case x.questions[q.digest] != q:
+			if x.questions[q.digest] != q {
 				t.Fatalf("%v has a question that is forgotten", from)
-			case q.by == plan.ByLabels:
-				labels++
-			case q.by == plan.ByFields:
-				ends++
+			}
+			if q.at.key.By == plan.ByFields {
+				paths[q.at.key.Of]++
 			}
 		}
-		if s.labels != labels || endsBelow(&s.paths) != ends {
-			t.Fatalf("%v counts %d by labels, not %d, and %d by fields, not %d", from, s.labels, labels, endsBelow(&s.paths), ends)
+		for pointer, counted := range s.paths {
+			if counted.questions != paths[pointer] {
+				t.Fatalf("%v counts %d questions with the path %s, not %d", from, counted.questions, pointer, paths[pointer])
+			}
+		}
+		if len(s.paths) != len(paths) {
+			t.Fatalf("%v keeps %d paths, not %d", from, len(s.paths), len(paths))
 		}
 	}
-}
-
-func endsBelow(b *pathTree) int {
-	ends := b.ends
-	for _, next := range b.below {
-		ends += endsBelow(next)
-	}
-	return ends
 }
