@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/dynamic"
@@ -105,7 +106,7 @@ func (c *cleaning) run(ctx context.Context) error {
 		return internal(err)
 	}
 	removed, gone := book.Stale(current.Leftovers(), current.IDs())
-	done, err := cleanup.Sweep(ctx, options, removed.With(gone.All()...).All())
+	done, err := cleanup.Sweep(ctx, options, slices.Concat(removed, gone))
 	if len(done) > 0 && !c.dryRun {
 		_, dropping := inventory.Update(ctx, store, func(b inventory.Book) inventory.Book {
 			return b.Without(done...).With(current.Leftovers()...) // What current rules leave stays.

@@ -124,7 +124,7 @@ func (h *housekeeper) tidy(ctx context.Context) error {
 		leftovers, ids = slices.Concat(leftovers, next.leftovers), slices.Concat(ids, next.IDs())
 	}
 	removed, gone := book.Stale(leftovers, ids)
-	if err := h.cleanUp(ctx, now, slices.Concat(removed.All(), h.pruned(gone))); err != nil {
+	if err := h.cleanUp(ctx, now, slices.Concat(removed, h.pruned(gone))); err != nil {
 		return errors.Join(partly, strays, uncleanError{err})
 	}
 	return errors.Join(partly, strays)
@@ -146,7 +146,7 @@ func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, 
 	sets := now.sets()
 	read := func(set plan.Rule) bool { return sets[set] && !missing.Lacks(set) }
 	h.guards.limits.Learn(book.Limits(), read)
-	for _, key := range h.guards.inventory.Recorded(book.Covered(now.leftovers)) {
+	for _, key := range h.guards.inventory.Recorded(book) {
 		h.enqueue(key)
 	}
 	return book, err
@@ -164,10 +164,10 @@ func (h *housekeeper) note(book inventory.Book, now *active) inventory.Book {
 }
 
 // pruned is what to clean up of sets that are gone. The log tells once which others may have left something.
-func (h *housekeeper) pruned(gone inventory.Book) []plan.Leftover {
+func (h *housekeeper) pruned(gone []plan.Leftover) []plan.Leftover {
 	var out []plan.Leftover
 	var sets []string
-	for _, leftover := range gone.All() {
+	for _, leftover := range gone {
 		if prune := h.options.Housekeeping.Prune; prune != nil && prune(leftover.Rule.OfSet()) {
 			out = append(out, leftover)
 		} else if name := leftover.Rule.Set; !slices.Contains(sets, name) {

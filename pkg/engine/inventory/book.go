@@ -17,21 +17,19 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// Book is what sets may have left in the cluster, sorted and each once, and what is stored of their rules with limits. It
-// is immutable; the zero value is empty.
+// Book is what sets may have left in the cluster, each thing once, and what is stored of their rules with limits. It is
+// immutable; the zero value is empty.
 type Book struct {
-	leftovers []plan.Leftover
+	leftovers map[plan.Leftover]plan.Leftover // by their [plan.Leftover.Thing]; none that another one covers
 	limits    map[plan.Rule]limit.Stored
 }
 
-// NewBook returns a book of the leftovers. Of two that are the same thing it has the first in order, and none that another
-// covers.
-func NewBook(leftovers ...plan.Leftover) Book {
-	at := thingsOf(leftovers)
-	sorted := slices.SortedStableFunc(slices.Values(leftovers), plan.Leftover.Compare)
-	sorted = slices.CompactFunc(sorted, func(a, b plan.Leftover) bool { return a.Thing() == b.Thing() })
-	covered := func(l plan.Leftover) bool { return l.Namespace != "" && at[everywhere(l)] }
-	return Book{leftovers: slices.DeleteFunc(sorted, covered)}
+// NewBook returns a book of the leftovers. Of two that are the same thing it has the first in order.
+func NewBook(leftovers ...plan.Leftover) Book { return Book{}.With(leftovers...) }
+
+// All lists the leftovers in order.
+func (b Book) All() []plan.Leftover {
+	return slices.SortedFunc(maps.Values(b.leftovers), plan.Leftover.Compare)
 }
 
 // Limits returns what is stored of rules with limits.
@@ -43,8 +41,37 @@ func (b Book) Limits() map[plan.Rule]limit.Stored {
 
 // Limiting returns the book with just this of rules with limits.
 func (b Book) Limiting(limits map[plan.Rule]limit.Stored) Book {
-	b.limits = maps.Clone(limits)
-	return b
+	return Book{b.leftovers, maps.Clone(limits)}
+}
+
+// Equal reports whether two books say the same.
+func (b Book) Equal(other Book) bool {
+	return maps.Equal(b.leftovers, other.leftovers) && maps.EqualFunc(b.limits, other.limits, limit.Stored.Equal)
+}
+
+// With returns the book with the leftovers. What a rule says of one now, its version and its policy, counts wherever the
+// rule has left it before.
+func (b Book) With(leftovers ...plan.Leftover) Book {
+	out := Book{make(map[plan.Leftover]plan.Leftover, len(b.leftovers)+len(leftovers)), b.limits}
+	now := map[plan.Leftover]plan.Leftover{}
+	for _, l := range slices.Backward(slices.SortedStableFunc(slices.Values(leftovers), plan.Leftover.Compare)) {
+		out.leftovers[l.Thing()], now[everywhere(l)] = l, l
+	}
+	for thing, l := range b.leftovers {
+		said, found := now[everywhere(l)]
+		if found {
+			said.Namespace = l.Namespace
+			l = said
+		}
+		if _, found = out.leftovers[thing]; !found {
+			out.leftovers[thing] = l
+		}
+	}
+	maps.DeleteFunc(out.leftovers, func(_, l plan.Leftover) bool {
+		_, covered := out.leftovers[everywhere(l)]
+		return covered && l.Namespace != ""
+	})
+	return out
 }
 
 // And returns the book with all that others say. What another one says of a rule counts.
@@ -52,44 +79,27 @@ func (b Book) And(others ...Book) Book {
 	var leftovers []plan.Leftover
 	limits := b.Limits()
 	for _, other := range others {
-		leftovers = append(leftovers, other.leftovers...)
+		leftovers = slices.AppendSeq(leftovers, maps.Values(other.leftovers))
 		for rule, stored := range other.limits {
 			limits[rule] = limits[rule].With(stored)
 		}
 	}
-	return b.With(leftovers...).Limiting(limits)
-}
-
-// All lists the leftovers in order.
-func (b Book) All() []plan.Leftover { return slices.Clone(b.leftovers) }
-
-// Equal reports whether two books say the same.
-func (b Book) Equal(other Book) bool {
-	return slices.Equal(b.leftovers, other.leftovers) && maps.EqualFunc(b.limits, other.limits, limit.Stored.Equal)
-}
-
-// With returns the book with the leftovers. What a rule says of one now, its version and its policy, counts wherever the
-// rule has left it before.
-func (b Book) With(leftovers ...plan.Leftover) Book {
-	now := map[plan.Leftover]plan.Leftover{}
-	for _, l := range leftovers {
-		now[everywhere(l)] = l
-	}
-	all := slices.Clone(leftovers)
-	for _, l := range b.leftovers {
-		if said, found := now[everywhere(l)]; found {
-			said.Namespace = l.Namespace
-			l = said
-		}
-		all = append(all, l)
-	}
-	return Book{NewBook(all...).leftovers, b.limits}
+	return Book{b.With(leftovers...).leftovers, limits}
 }
 
 // Without returns the book without what has been cleaned up. A rule may have come back in the meantime, so what rules
 // leave now is to be added again in the same update: b.Without(done...).With(current...).
 func (b Book) Without(done ...plan.Leftover) Book {
-	return Book{slices.DeleteFunc(b.All(), thingsOf(done).cover), b.limits}
+	cleaned, rest := NewBook(done...), maps.Clone(b.leftovers)
+	maps.DeleteFunc(rest, func(_, l plan.Leftover) bool { return cleaned.Has(l) })
+	return Book{rest, b.limits}
+}
+
+// Has reports whether the book has the leftover, in its namespace or everywhere.
+func (b Book) Has(l plan.Leftover) bool {
+	_, here := b.leftovers[l.Thing()]
+	_, anywhere := b.leftovers[everywhere(l)]
+	return here || anywhere
 }
 
 // Stale returns what is in the book although no rule leaves it any more: of sets that still exist, where a rule was
@@ -99,70 +109,48 @@ func (b Book) Without(done ...plan.Leftover) Book {
 // What a rule still leaves on objects of the resource is not stale, whatever the version or policy was that it was
 // recorded with. Where a rule was everywhere and now keeps to some namespaces, that stays in the book until the rule is
 // gone.
-func (b Book) Stale(current []plan.Leftover, rules []plan.Rule) (removed, gone Book) {
-	at, anywhere, sets := thingsOf(current), things{}, map[plan.Rule]bool{}
+func (b Book) Stale(current []plan.Leftover, rules []plan.Rule) (removed, gone []plan.Leftover) {
+	wanted, somewhere, sets := NewBook(current...), map[plan.Leftover]bool{}, map[plan.Rule]bool{}
 	for _, l := range current {
-		anywhere[everywhere(l)] = true
+		somewhere[everywhere(l)] = true
 	}
 	for _, rule := range rules {
 		sets[rule.OfSet()] = true
 	}
-	for _, l := range b.leftovers {
+	for _, l := range b.All() {
 		switch {
-		case at.cover(l), l.Namespace == "" && anywhere[l.Thing()]: // It may be on an object that is wanted.
+		case wanted.Has(l), l.Namespace == "" && somewhere[l.Thing()]: // It may be on an object that is wanted.
 		case sets[l.Rule.OfSet()]:
-			removed.leftovers = append(removed.leftovers, l)
+			removed = append(removed, l)
 		default:
-			gone.leftovers = append(gone.leftovers, l)
+			gone = append(gone, l)
 		}
 	}
 	return removed, gone
 }
 
-// Covered returns those of the leftovers that the book has, wherever it has them.
-func (b Book) Covered(leftovers []plan.Leftover) []plan.Leftover {
-	at := thingsOf(b.leftovers)
-	return slices.DeleteFunc(slices.Clone(leftovers), func(l plan.Leftover) bool { return !at.cover(l) })
-}
-
-// groups are the parts of a book, by what they belong to. What is stored of a rule with limits belongs to what a leftover
+// split returns the parts of a book, by what they belong to. What is stored of a rule with limits belongs to what a leftover
 // of the rule would that the process itself has left.
-func groups[K comparable](b Book, of func(plan.Leftover) K) map[K]Book {
+func split[K comparable](b Book, of func(plan.Leftover) K) map[K]Book {
 	out := map[K]Book{}
-	for _, l := range b.leftovers {
-		key := of(l)
-		part := out[key]
-		part.leftovers = append(part.leftovers, l)
-		out[key] = part
+	part := func(key K) Book {
+		if _, found := out[key]; !found {
+			out[key] = Book{map[plan.Leftover]plan.Leftover{}, map[plan.Rule]limit.Stored{}}
+		}
+		return out[key]
+	}
+	for thing, l := range b.leftovers {
+		part(of(l)).leftovers[thing] = l
 	}
 	for rule, stored := range b.limits {
-		key := of(plan.Leftover{Rule: rule})
-		part := out[key]
-		if part.limits == nil {
-			part.limits = map[plan.Rule]limit.Stored{}
-		}
-		part.limits[rule] = stored
-		out[key] = part
+		part(of(plan.Leftover{Rule: rule})).limits[rule] = stored
 	}
 	return out
 }
 
 func setOf(l plan.Leftover) plan.Rule { return l.Rule.OfSet() }
 
-// things are what leftovers are, in their namespaces.
-type things map[plan.Leftover]bool
-
-func thingsOf(leftovers []plan.Leftover) things {
-	t := things{}
-	for _, l := range leftovers {
-		t[l.Thing()] = true
-	}
-	return t
-}
-
-// cover reports whether one of the leftovers covers l.
-func (t things) cover(l plan.Leftover) bool { return t[l.Thing()] || t[everywhere(l)] }
-
+// everywhere is the same thing in all namespaces.
 func everywhere(l plan.Leftover) plan.Leftover {
 	l.Namespace = ""
 	return l.Thing()
@@ -170,13 +158,13 @@ func everywhere(l plan.Leftover) plan.Leftover {
 
 // encode returns the book of a set, in order, as the status of the set has it; of pauses and counts nil for none.
 func (b Book) encode() v1alpha1.Status {
-	s := v1alpha1.Status{Inventory: make([]v1alpha1.Leftover, len(b.leftovers))}
-	for i, l := range b.leftovers {
-		s.Inventory[i] = v1alpha1.Leftover{
+	s := v1alpha1.Status{Inventory: make([]v1alpha1.Leftover, 0, len(b.leftovers))}
+	for _, l := range b.All() {
+		s.Inventory = append(s.Inventory, v1alpha1.Leftover{
 			Rule: l.Rule.Name, Kind: string(l.Kind), Group: l.GVR.Group, Version: l.GVR.Version, Resource: l.GVR.Resource,
 			Namespace: l.Namespace, Release: string(l.Release), Prune: l.Prune,
 			ServiceAccount: l.Account.Name, ServiceAccountNamespace: l.Account.Namespace,
-		}
+		})
 	}
 	for _, rule := range slices.SortedFunc(maps.Keys(b.limits), plan.Rule.Compare) {
 		if p := b.limits[rule].Pause; p != nil {
@@ -187,16 +175,35 @@ func (b Book) encode() v1alpha1.Status {
 	return s
 }
 
-// decoder collects what is read of a book. It is an error not to understand a part: what is not known cannot be cleaned
-// up, and would be forgotten, and a rule of which it is not known that it is paused might go on.
-type decoder struct {
-	leftovers []plan.Leftover
-	limits    map[plan.Rule]limit.Stored
+// decode returns the book of a set. It is an error not to understand a part: what is not known cannot be cleaned up, and
+// would be forgotten, and a rule of which it is not known that it is paused might go on.
+func decode(set plan.Rule, s v1alpha1.Status) (Book, error) {
+	leftovers, limits := make([]plan.Leftover, len(s.Inventory)), map[plan.Rule]limit.Stored{}
+	for i, left := range s.Inventory {
+		l, err := decodeLeftover(set, left)
+		if err != nil {
+			return Book{}, fmt.Errorf("inventory[%d]: %w", i, err)
+		}
+		leftovers[i] = l
+	}
+	for i, p := range s.Paused {
+		if p.Rule == "" || p.Digest == "" {
+			return Book{}, fmt.Errorf("paused[%d]: it lacks the rule", i)
+		}
+		set.Name, p.Since = p.Rule, metav1.NewTime(p.Since.UTC())
+		limits[set] = limit.Stored{Pause: &p}
+	}
+	for _, c := range s.Counted {
+		set.Name, c.At = c.Rule, metav1.NewTime(c.At.UTC())
+		limits[set] = limit.Stored{Pause: limits[set].Pause, Counts: append(limits[set].Counts, c)}
+	}
+	for rule, stored := range limits {
+		limits[rule] = stored.With(limit.Stored{})
+	}
+	return Book{NewBook(leftovers...).leftovers, limits}, nil
 }
 
-func newDecoder() *decoder { return &decoder{limits: map[plan.Rule]limit.Stored{}} }
-
-func (d *decoder) leftover(set plan.Rule, s v1alpha1.Leftover) error {
+func decodeLeftover(set plan.Rule, s v1alpha1.Leftover) (plan.Leftover, error) {
 	set.Name = s.Rule
 	l := plan.Leftover{
 		Rule:      set,
@@ -204,58 +211,22 @@ func (d *decoder) leftover(set plan.Rule, s v1alpha1.Leftover) error {
 		Namespace: s.Namespace, Kind: plan.LeftoverKind(s.Kind), Release: plan.ReleasePolicy(s.Release), Prune: s.Prune,
 		Account: types.NamespacedName{Namespace: s.ServiceAccountNamespace, Name: s.ServiceAccount},
 	}
-	d.leftovers = append(d.leftovers, l)
 	switch {
-	case set.Kind == "" || set.Set == "" || s.Rule == "" || s.Version == "" || s.Resource == "":
-		return errors.New("it lacks the rule or the resource")
+	case s.Rule == "" || s.Version == "" || s.Resource == "":
+		return l, errors.New("it lacks the rule or the resource")
 	case !l.Kind.Known():
-		return fmt.Errorf("there is no kind %q", s.Kind)
+		return l, fmt.Errorf("there is no kind %q", s.Kind)
 	case l.Release != "" && l.Release != plan.OrphanFields && l.Release != plan.RemoveFields:
-		return fmt.Errorf("there is no policy %q", s.Release)
+		return l, fmt.Errorf("there is no policy %q", s.Release)
 	case (s.ServiceAccount == "") != (s.ServiceAccountNamespace == ""):
-		return errors.New("it has half the name of a ServiceAccount")
+		return l, errors.New("it has half the name of a ServiceAccount")
 	default:
-		return nil
+		return l, nil
 	}
 }
 
-// pause takes the first one of a rule.
-func (d *decoder) pause(set plan.Rule, p v1alpha1.Pause) error {
-	if p.Rule == "" || p.Digest == "" {
-		return errors.New("it lacks the rule")
-	}
-	set.Name, p.Since = p.Rule, metav1.NewTime(p.Since.UTC())
-	d.limits[set] = limit.Stored{Pause: &p}.With(d.limits[set])
-	return nil
-}
-
-func (d *decoder) count(set plan.Rule, c v1alpha1.Count) error {
-	set.Name, c.At = c.Rule, metav1.NewTime(c.At.UTC())
-	of := d.limits[set]
-	of.Counts = append(of.Counts, c)
-	d.limits[set] = of
-	return nil
-}
-
-func (d *decoder) book() Book {
-	for set, of := range d.limits {
-		d.limits[set] = of.With(limit.Stored{})
-	}
-	return NewBook(d.leftovers...).Limiting(d.limits)
-}
-
-// each reads a list, and says which of its elements cannot be read.
-func each[T any](what string, list []T, read func(T) error) error {
-	for i, one := range list {
-		if err := read(one); err != nil {
-			return fmt.Errorf("%s %d: %w", what, i, err)
-		}
-	}
-	return nil
-}
-
-// decode reads JSON that is one value, and nothing besides what is known.
-func decode(data []byte, into any) error {
+// parse reads JSON that has nothing besides what is known.
+func parse(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	return decoder.Decode(into)

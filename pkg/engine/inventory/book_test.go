@@ -232,10 +232,10 @@ func TestStale(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			removed, gone := inventory.NewBook(leftovers(tc.book...)...).Stale(leftovers(tc.current...), tc.rules)
-			if diff := cmp.Diff(tc.removed, shown(removed)); diff != "" {
+			if diff := cmp.Diff(tc.removed, shown(inventory.NewBook(removed...))); diff != "" {
 				t.Errorf("%s removed (-want +got):\n%s", tc.reason, diff)
 			}
-			if diff := cmp.Diff(tc.goneLonger, shown(gone)); diff != "" {
+			if diff := cmp.Diff(tc.goneLonger, shown(inventory.NewBook(gone...))); diff != "" {
 				t.Errorf("%s gone (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -253,7 +253,7 @@ func TestNothingWantedIsStale(t *testing.T) {
 			rules = append(rules, l.Rule)
 		}
 		removed, gone := book.Stale(current, rules)
-		stale := append(removed.All(), gone.All()...)
+		stale := slices.Concat(removed, gone)
 		for _, l := range book.All() {
 			wanted := slices.ContainsFunc(current, func(c plan.Leftover) bool { return covers(l, c) || covers(c, l) })
 			if wanted == slices.Contains(stale, l) {
@@ -267,8 +267,8 @@ func TestNothingWantedIsStale(t *testing.T) {
 			}
 		}
 		later, _ := now.Stale(current, rules)
-		if !slices.EqualFunc(later.All(), removed.All(), func(a, b plan.Leftover) bool { return a.Thing() == b.Thing() }) {
-			t.Fatalf("to record what there is makes %v stale, before it was %v", shown(later), shown(removed))
+		if !slices.EqualFunc(later, removed, func(a, b plan.Leftover) bool { return a.Thing() == b.Thing() }) {
+			t.Fatalf("to record what there is makes %v stale, before it was %v", later, removed)
 		}
 		if rest := now.Without(stale...).With(current...); len(rest.All()) > len(now.All()) {
 			t.Fatalf("cleaning up %v made of %v %v", stale, shown(now), shown(rest))

@@ -9,12 +9,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 )
 
 // client is the ConfigMaps of a namespace, with the API server's optimistic locking.
 type client struct {
+	dynamic.ResourceInterface
+
 	mu       sync.Mutex
 	stored   map[string]*unstructured.Unstructured
 	version  int
@@ -25,7 +28,7 @@ type client struct {
 
 func newClient() *client { return &client{stored: map[string]*unstructured.Unstructured{}} }
 
-// Get implements inventory.Client.
+// Get implements dynamic.ResourceInterface.
 func (c *client) Get(_ context.Context, name string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
 	c.mu.Lock()
 	found := c.stored[name].DeepCopy()
@@ -41,7 +44,7 @@ func (c *client) Get(_ context.Context, name string, _ metav1.GetOptions, _ ...s
 	return found, nil
 }
 
-// Create implements inventory.Client.
+// Create implements dynamic.ResourceInterface.
 func (c *client) Create(_ context.Context, o *unstructured.Unstructured, _ metav1.CreateOptions, _ ...string) (*unstructured.Unstructured, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,7 +54,7 @@ func (c *client) Create(_ context.Context, o *unstructured.Unstructured, _ metav
 	return c.put("create", o)
 }
 
-// Update implements inventory.Client.
+// Update implements dynamic.ResourceInterface.
 func (c *client) Update(_ context.Context, o *unstructured.Unstructured, _ metav1.UpdateOptions, _ ...string) (*unstructured.Unstructured, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,19 +100,12 @@ func (c *client) delete(name string) {
 }
 
 // broken is a client that cannot read.
-type broken struct{ err error }
+type broken struct {
+	dynamic.ResourceInterface
+	err error
+}
 
-// Get implements inventory.Client.
+// Get implements dynamic.ResourceInterface.
 func (b broken) Get(context.Context, string, metav1.GetOptions, ...string) (*unstructured.Unstructured, error) {
-	return nil, b.err
-}
-
-// Create implements inventory.Client.
-func (b broken) Create(context.Context, *unstructured.Unstructured, metav1.CreateOptions, ...string) (*unstructured.Unstructured, error) {
-	return nil, b.err
-}
-
-// Update implements inventory.Client.
-func (b broken) Update(context.Context, *unstructured.Unstructured, metav1.UpdateOptions, ...string) (*unstructured.Unstructured, error) {
 	return nil, b.err
 }

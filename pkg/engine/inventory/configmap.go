@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -25,13 +25,10 @@ const (
 	LabelInstance  = "dyncontroller.dev/instance"
 )
 
-// maxSize is what the values of a ConfigMap may have together, in bytes.
-const maxSize = 1 << 20
-
 // formatVersion is of the stored form. A program refuses what a later one has written: it would not know what to clean up.
 const formatVersion = 1
 
-// page is what is stored of a set. Each entry has the set, too.
+// page is what is stored of a set: what its status would say. Each entry has the set, too.
 type (
 	page struct {
 		Version   int            `json:"version"`
@@ -58,39 +55,20 @@ type (
 	}
 )
 
-func (s pageSet) rule() plan.Rule {
-	return plan.Rule{Kind: s.SetKind, Namespace: s.SetNamespace, Set: s.Set}
-}
-
-// under is an error unless the set has this key.
-func (s pageSet) under(id string) error {
-	if s.rule().SetID() != id {
-		return fmt.Errorf("it is of the set %q, which has another key", s.Set)
-	}
-	return nil
-}
-
 // GVR returns the resource that the books are stored in. To keep one takes get, create and update in its namespace.
 func GVR() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 }
 
-// Client is what a [ConfigMap] needs of a dynamic client for the ConfigMaps of its namespace.
-type Client interface {
-	Get(ctx context.Context, name string, options metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error)
-	Create(ctx context.Context, object *unstructured.Unstructured, options metav1.CreateOptions, subresources ...string) (*unstructured.Unstructured, error)
-	Update(ctx context.Context, object *unstructured.Unstructured, options metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error)
-}
-
 // ConfigMap is a [Store] in a ConfigMap, with a key for each set. It is created when there is first something to keep, and
 // is empty, not deleted, when all has been cleaned up. It implements [Part].
 type ConfigMap struct {
-	client                    Client
+	client                    dynamic.ResourceInterface // of the ConfigMaps of its namespace
 	namespace, name, instance string
 }
 
 // NewConfigMap returns the store of an instance. Instances in one namespace do not see each other's.
-func NewConfigMap(client Client, namespace, instance string) (*ConfigMap, error) {
+func NewConfigMap(client dynamic.ResourceInterface, namespace, instance string) (*ConfigMap, error) {
 	if reasons := validation.IsDNS1123Label(instance); len(reasons) > 0 {
 		return nil, fmt.Errorf("the instance %q cannot be part of the name of a ConfigMap: %s", instance, strings.Join(reasons, "; "))
 	}
@@ -113,18 +91,20 @@ func (c *ConfigMap) Read(ctx context.Context) (Book, Replace, error) {
 		return Book{}, nil, fmt.Errorf("reading the inventory, %s: %w", c, err)
 	}
 	texts, _, err := unstructured.NestedStringMap(stored.Object, "data")
-	d := newDecoder()
+	var books []Book
 	for _, id := range slices.Sorted(maps.Keys(texts)) {
-		if err = d.page(id, texts[id]); err != nil {
-			err = fmt.Errorf("key %q: %w", id, err)
+		book, wrong := decodePage(id, texts[id])
+		if wrong != nil {
+			err = fmt.Errorf("key %q: %w", id, wrong)
 			break
 		}
+		books = append(books, book)
 	}
 	if err != nil {
 		return Book{}, nil, fmt.Errorf("reading the inventory, %s: %w; it says what rules have left in the cluster: "+
 			"use the version that wrote it, restore it, or delete the key, after which what that set has left is not cleaned up", c, err)
 	}
-	before := d.book()
+	before := Book{}.And(books...)
 	return before, func(ctx context.Context, after Book) (Book, error) {
 		if after.Equal(before) {
 			return after, nil
@@ -136,35 +116,45 @@ func (c *ConfigMap) Read(ctx context.Context) (Book, Replace, error) {
 	}, nil
 }
 
-// page reads the text of a key.
-func (d *decoder) page(id, text string) error {
-	if len(text) > maxSize {
-		return fmt.Errorf("it has %d bytes, more than the %d that a ConfigMap holds", len(text), maxSize)
-	}
+// decodePage reads the text of a key.
+func decodePage(id, text string) (Book, error) {
 	var format struct {
 		Version int `json:"version"`
 	}
 	if err := json.Unmarshal([]byte(text), &format); err != nil {
-		return err
+		return Book{}, err
 	}
 	if format.Version != formatVersion {
-		return fmt.Errorf("it is in format %d, and this program knows format %d", format.Version, formatVersion)
+		return Book{}, fmt.Errorf("it is in format %d, and this program knows format %d", format.Version, formatVersion)
 	}
 	var p page
-	if err := decode([]byte(text), &p); err != nil {
-		return err
+	if err := parse([]byte(text), &p); err != nil {
+		return Book{}, err
 	}
-	return cmp.Or(
-		each("leftover", p.Leftovers, func(l pageLeftover) error { return cmp.Or(l.under(id), d.leftover(l.rule(), l.Leftover)) }),
-		each("pause", p.Paused, func(p pagePause) error { return cmp.Or(p.under(id), d.pause(p.rule(), p.Pause)) }),
-		each("count", p.Counted, func(c pageCount) error { return cmp.Or(c.under(id), d.count(c.rule(), c.Count)) }),
-	)
+	var s v1alpha1.Status
+	var sets []pageSet
+	for _, l := range p.Leftovers {
+		s.Inventory, sets = append(s.Inventory, l.Leftover), append(sets, l.pageSet)
+	}
+	for _, one := range p.Paused {
+		s.Paused, sets = append(s.Paused, one.Pause), append(sets, one.pageSet)
+	}
+	for _, one := range p.Counted {
+		s.Counted, sets = append(s.Counted, one.Count), append(sets, one.pageSet)
+	}
+	var set plan.Rule
+	for _, of := range sets {
+		if set = (plan.Rule{Kind: of.SetKind, Namespace: of.SetNamespace, Set: of.Set}); set.SetID() != id {
+			return Book{}, fmt.Errorf("it has something of the set %q, which has another key", of.Set)
+		}
+	}
+	return decode(set, s)
 }
 
 // write replaces all of data. Other fields, such as annotations, are left as they are. The same book has the same texts.
 func (c *ConfigMap) write(ctx context.Context, stored *unstructured.Unstructured, isNew bool, book Book) error {
-	texts, size := map[string]string{}, 0
-	for set, of := range groups(book, setOf) {
+	texts := map[string]string{}
+	for set, of := range split(book, setOf) {
 		at, s := pageSet{set.Kind, set.Namespace, set.Set}, of.encode()
 		p := page{Version: formatVersion, Leftovers: []pageLeftover{}}
 		for _, l := range s.Inventory {
@@ -181,23 +171,18 @@ func (c *ConfigMap) write(ctx context.Context, stored *unstructured.Unstructured
 			return fmt.Errorf("encoding what the set %s left: %w", set.SetID(), err)
 		}
 		texts[set.SetID()] = string(data)
-		size += len(data)
-	}
-	if size > maxSize {
-		return fmt.Errorf("it would have %d bytes for %d sets, and a ConfigMap holds %d: run some of the sets under another instance",
-			size, len(texts), maxSize)
 	}
 	labels := map[string]string{}
 	maps.Copy(labels, stored.GetLabels())
 	labels[LabelManagedBy], labels[LabelInstance] = plan.FieldManager, c.instance
 	stored.SetLabels(labels)
-	if err := unstructured.SetNestedStringMap(stored.Object, texts, "data"); err != nil {
+	err := unstructured.SetNestedStringMap(stored.Object, texts, "data")
+	switch {
+	case err != nil:
 		return err
-	}
-	var err error
-	if isNew {
+	case isNew:
 		_, err = c.client.Create(ctx, stored, metav1.CreateOptions{FieldManager: plan.FieldManager})
-	} else {
+	default:
 		_, err = c.client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: plan.FieldManager})
 	}
 	if apierrors.IsConflict(err) || isNew && apierrors.IsAlreadyExists(err) || !isNew && apierrors.IsNotFound(err) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -17,7 +18,7 @@ import (
 
 const configMap = "dyncontroller-inventory-default"
 
-func newStore(t *testing.T, c inventory.Client) *inventory.ConfigMap {
+func newStore(t *testing.T, c dynamic.ResourceInterface) *inventory.ConfigMap {
 	t.Helper()
 	store, err := inventory.NewConfigMap(c, "ns", "default")
 	if err != nil {
@@ -214,27 +215,6 @@ func TestConfigMapErrors(t *testing.T) {
 	}
 }
 
-func TestConfigMapLarge(t *testing.T) {
-	c := newClient()
-	store := newStore(t, c)
-	var many []string
-	for i := range 10_000 {
-		many = append(many, fmt.Sprintf("s/rule-with-a-name-%d finalizer pods.v1", i))
-	}
-	mustUpdate(t, store, adding(many[:5000]...))
-	_, err := inventory.Update(t.Context(), store, adding(many...))
-	if err == nil || !strings.Contains(err.Error(), "ConfigMap ns/"+configMap) || !strings.Contains(err.Error(), "1048576") {
-		t.Errorf("the limit must be named, got %v", err)
-	}
-	if got := len(mustLoad(t, store).All()); got != 5000 {
-		t.Errorf("what was stored before has become %d", got)
-	}
-	c.set(map[string]any{"s": strings.Repeat(" ", 1<<20+1)})
-	if _, err := inventory.Load(t.Context(), store); err == nil || !strings.Contains(err.Error(), "more than") {
-		t.Errorf("what cannot be there is not read, got %v", err)
-	}
-}
-
 func TestConfigMapKeepsTheRest(t *testing.T) {
 	c := newClient()
 	c.set(nil)
@@ -255,7 +235,7 @@ func TestConfigMapRefused(t *testing.T) {
 	if _, err := inventory.Update(t.Context(), store, adding("s/a finalizer pods.v1")); !apierrors.IsForbidden(err) {
 		t.Errorf("what the API server refuses is an error, got %v", err)
 	}
-	unreachable := broken{errors.New("connection refused")}
+	unreachable := broken{err: errors.New("connection refused")}
 	if _, err := inventory.Load(t.Context(), newStore(t, unreachable)); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("an inventory that cannot be read is not an empty one, got %v", err)
 	}

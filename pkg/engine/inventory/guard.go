@@ -15,17 +15,16 @@ import (
 // value knows of nothing that is recorded.
 type Guard struct {
 	mu       sync.Mutex
-	recorded sets.Set[plan.Leftover] // guarded by mu
-	waiting  sets.Set[guard.Key]     // that wait for something to be recorded; guarded by mu
+	recorded Book                // guarded by mu
+	waiting  sets.Set[guard.Key] // that wait for something to be recorded; guarded by mu
 }
 
 // Recorded says what the inventory has from now on, and returns the objects that have waited for that.
-func (g *Guard) Recorded(all []plan.Leftover) (waiting []guard.Key) {
+func (g *Guard) Recorded(book Book) (waiting []guard.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.recorded = sets.New(all...)
 	waiting = g.waiting.UnsortedList()
-	g.waiting = nil
+	g.recorded, g.waiting = book, nil
 	return waiting
 }
 
@@ -47,10 +46,7 @@ func (c check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 	for _, rule := range o.Rules {
 		for _, leftover := range c.attempt.Rules.Leaves[rule] {
 			if !c.guard.recorded.Has(leftover) {
-				if c.guard.waiting == nil {
-					c.guard.waiting = sets.Set[guard.Key]{}
-				}
-				c.guard.waiting.Insert(c.attempt.Key)
+				c.guard.waiting = c.guard.waiting.Union(sets.New(c.attempt.Key))
 				return &guard.Delay{Err: guard.ErrUnrecorded, Retry: true}
 			}
 		}

@@ -23,19 +23,19 @@ func TestGuard(t *testing.T) {
 		t.Errorf("a rule that leaves nothing waits: %v", delay.Err)
 	}
 	for _, recorded := range [][]plan.Leftover{nil, left[:1]} {
-		g.Recorded(recorded)
+		g.Recorded(inventory.NewBook(recorded...))
 		delay := check.Admit(t.Context(), plan.Operation{Rules: []plan.Rule{other, rule}})
 		if delay == nil || !delay.Retry || !errors.Is(delay.Err, guard.ErrUnrecorded) {
 			t.Errorf("with %v recorded: %v", recorded, delay)
 		}
 	}
-	if waiting := g.Recorded(left); len(waiting) != 1 || waiting[0] != key {
+	if waiting := g.Recorded(inventory.NewBook(left...)); len(waiting) != 1 || waiting[0] != key {
 		t.Errorf("waiting are %v", waiting)
 	}
 	if delay := check.Admit(t.Context(), plan.Operation{Rules: []plan.Rule{rule}}); delay != nil {
 		t.Errorf("it waits still: %v", delay.Err)
 	}
-	if waiting := g.Recorded(left); len(waiting) != 0 {
+	if waiting := g.Recorded(inventory.NewBook(left...)); len(waiting) != 0 {
 		t.Errorf("waiting again are %v", waiting)
 	}
 }

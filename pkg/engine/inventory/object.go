@@ -1,12 +1,10 @@
 package inventory
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,19 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
-
-// maxObject is the size in bytes that an object may have, which etcd says.
-const maxObject = 3 << 19
-
-// ObjectClient is what an [Object] needs of a dynamic client for the sets of its kind and namespace.
-type ObjectClient interface {
-	Get(ctx context.Context, name string, options metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error)
-	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
-}
 
 // Object is a [Store] in the status of the object that a set is, for what this set has left, and which of its rules are
 // paused. While there is something left, [v1alpha1.Finalizer] keeps the object from being gone before it is cleaned up; a
@@ -35,7 +25,7 @@ type ObjectClient interface {
 //
 // It takes the rights to get and patch the object, and to patch its status.
 type Object struct {
-	client ObjectClient
+	client dynamic.ResourceInterface // of the sets of its kind and namespace
 	set    plan.Rule
 	// uid and generation are of the version of the object that alone is read and written. Without a uid it is any.
 	uid        types.UID
@@ -58,7 +48,7 @@ func (e *GoneError) Error() string {
 }
 
 // NewObject returns the store of a set, which is a rule without a name.
-func NewObject(client ObjectClient, set plan.Rule) *Object {
+func NewObject(client dynamic.ResourceInterface, set plan.Rule) *Object {
 	return &Object{client: client, set: set.OfSet()}
 }
 
@@ -80,24 +70,13 @@ func (o *Object) Read(ctx context.Context) (Book, Replace, error) {
 	case err == nil && o.uid != "" && (o.uid != stored.GetUID() || o.generation != stored.GetGeneration()):
 		err = ErrChanged
 	}
-	d := newDecoder()
+	var before Book
 	if err == nil {
-		err = cmp.Or(
-			readList(stored, "inventory", "leftover", func(l v1alpha1.Leftover) error {
-				if !l.Within(o.set.Namespace) {
-					return nil // The set cannot have left it.
-				}
-				return d.leftover(o.set, l)
-			}, "; it says what rules have left in the cluster: use the version that wrote it, or restore it"),
-			readList(stored, "paused", "pause", func(p v1alpha1.Pause) error { return d.pause(o.set, p) },
-				"; it says which rules are paused: use the version that wrote it, or restore it"),
-			readList(stored, "counted", "count", func(c v1alpha1.Count) error { return d.count(o.set, c) }, ""),
-		)
+		before, err = o.decode(stored)
 	}
 	if err != nil {
 		return Book{}, nil, fmt.Errorf("reading the inventory of %s: %w", o, err)
 	}
-	before := d.book()
 	return before, func(ctx context.Context, after Book) (Book, error) {
 		err := o.replace(ctx, stored, before, after)
 		if _, gone := errors.AsType[*GoneError](err); gone {
@@ -110,29 +89,36 @@ func (o *Object) Read(ctx context.Context) (Book, Replace, error) {
 	}, nil
 }
 
-// readList reads a list of the status.
-func readList[T any](object *unstructured.Unstructured, field, what string, read func(T) error, says string) error {
-	var all []T
-	list, _, err := unstructured.NestedFieldNoCopy(object.Object, "status", field)
-	if err == nil {
-		var data []byte
-		if data, err = json.Marshal(list); err == nil {
-			err = cmp.Or(decode(data, &all), each(what, all, read))
+// fields are those of the status that the inventory is in.
+var fields = [...]string{"inventory", "paused", "counted"}
+
+// decode reads the status of the object.
+func (o *Object) decode(stored *unstructured.Unstructured) (Book, error) {
+	const advice = "it says what rules have left in the cluster, and which are paused: use the version that wrote it, or restore it"
+	var s v1alpha1.Status
+	for _, field := range fields {
+		list, _, err := unstructured.NestedFieldNoCopy(stored.Object, "status", field)
+		if err == nil {
+			var data []byte
+			if data, err = json.Marshal(map[string]any{field: list}); err == nil {
+				err = parse(data, &s)
+			}
+		}
+		if err != nil {
+			return Book{}, fmt.Errorf("status.%s: %w; %s", field, err, advice)
 		}
 	}
+	// What the set cannot have left is passed over.
+	s.Inventory = slices.DeleteFunc(s.Inventory, func(l v1alpha1.Leftover) bool { return !l.Within(o.set.Namespace) })
+	book, err := decode(o.set, s)
 	if err != nil {
-		return fmt.Errorf("status.%s: %w%s", field, err, says)
+		return Book{}, fmt.Errorf("status.%w; %s", err, advice)
 	}
-	return nil
+	return book, nil
 }
 
 // replace stores a book, between putting the finalizer on and taking it off, after which the object may be gone.
 func (o *Object) replace(ctx context.Context, stored *unstructured.Unstructured, before, after Book) (err error) {
-	for set := range groups(after, setOf) {
-		if set != o.set {
-			return fmt.Errorf("there is something of %s", set.SetName())
-		}
-	}
 	empty := len(after.leftovers) == 0
 	finalizers := stored.GetFinalizers()
 	switch held := slices.Contains(finalizers, v1alpha1.Finalizer); {
@@ -147,20 +133,6 @@ func (o *Object) replace(ctx context.Context, stored *unstructured.Unstructured,
 	}
 	if !after.Equal(before) {
 		s := after.encode()
-		rest, _, _ := unstructured.NestedMap(stored.Object, "status")
-		for _, field := range []string{"inventory", "paused", "counted"} {
-			delete(rest, field)
-		}
-		whole := maps.Clone(stored.Object)
-		whole["status"] = []any{rest, s.Inventory, s.Paused, s.Counted}
-		data, err := utiljson.Marshal(whole)
-		if err != nil {
-			return err
-		}
-		if len(data) > maxObject {
-			return fmt.Errorf("status.inventory: with the %d things that it lists the object would have %d bytes, and may have %d: "+
-				"have fewer rules in a set", len(s.Inventory), len(data), maxObject)
-		}
 		status := map[string]any{"inventory": s.Inventory, "paused": s.Paused, "counted": s.Counted}
 		if stored, err = o.patch(ctx, stored, nil, status); err != nil {
 			return err

@@ -2,7 +2,6 @@ package inventory_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -85,9 +84,6 @@ func TestObject(t *testing.T) {
 		},
 		"Gone":    {reason: "Nothing is left.", before: []string{one}, arrange: (*sets).drop, change: drop},
 		"Missing": {reason: "There is nothing to note it on.", arrange: (*sets).drop, change: acting(one), gone: true, fail: true},
-		"OfAnother": {
-			reason: "Another set has its own.", change: acting("other/a finalizer pods.v1"), want: []string{theirs}, fail: true,
-		},
 		"Conflict": {
 			reason: "Somebody was faster: it begins with what is there now.", before: []string{one}, change: acting(two),
 			arrange: func(s *sets) {
@@ -221,24 +217,6 @@ func TestObjectForgedByAdministrators(t *testing.T) {
 				t.Errorf("%d leftovers are read", got)
 			}
 		})
-	}
-}
-
-// TestObjectTooLarge holds that a set which leaves too much is told, and that it can be
-// cleaned up.
-func TestObjectTooLarge(t *testing.T) {
-	s := newSets()
-	var lines []string
-	for i := range 20000 {
-		lines = append(lines, fmt.Sprintf("s/r%d finalizer pods.v1 %s", i, strings.Repeat("n", 60)))
-	}
-	if _, err := inventory.Update(t.Context(), s.store(), acting(lines...)); err == nil || !strings.Contains(err.Error(), "status.inventory") {
-		t.Fatalf("got %v", err)
-	}
-	mustUpdate(t, s.store(), acting(lines[:6000]...))
-	book := mustUpdate(t, s.store(), func(b inventory.Book) inventory.Book { return b.Without(leftovers(lines[1:]...)...) })
-	if len(book.All()) != 1 {
-		t.Errorf("left are %d", len(book.All()))
 	}
 }
 

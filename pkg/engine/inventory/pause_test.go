@@ -109,7 +109,7 @@ func TestPausesInConfigMap(t *testing.T) {
 	}
 }
 
-// TestCountsAreStored holds that they come back as they were, and only with their own set.
+// TestCountsAreStored holds that they come back as they were.
 func TestCountsAreStored(t *testing.T) {
 	rule, other := pauseOf("s/a").Rule, pauseOf("t/b").Rule
 	count := v1alpha1.Count{Rule: "a", Digest: "d", At: metav1.NewTime(noon), Objects: "AAAABBBB"}
@@ -130,10 +130,6 @@ func TestCountsAreStored(t *testing.T) {
 		})
 		if diff := cmp.Diff(want, mustLoad(t, store).Limits()); diff != "" {
 			t.Errorf("%s: after another change (-want +got):\n%s", name, diff)
-		}
-		_, err := inventory.Update(t.Context(), store, func(b inventory.Book) inventory.Book { return b.Limiting(counting(other, count)) })
-		if (err != nil) != (name == "Object") {
-			t.Errorf("%s: the count of another set: %v", name, err)
 		}
 	}
 	mine := func(l plan.Leftover) bool { return l.Rule.Set == "s" }
@@ -168,10 +164,6 @@ func TestPausesInAnObject(t *testing.T) {
 	mustUpdate(t, client.store(), func(b inventory.Book) inventory.Book { return b.Limiting(nil) })
 	if got := client.status("paused"); got != nil {
 		t.Errorf("the status is %v", got)
-	}
-	other := func(b inventory.Book) inventory.Book { return b.Limiting(pausesOf("other/a")) }
-	if _, err := inventory.Update(t.Context(), client.store(), other); err == nil {
-		t.Error("a pause of another set is taken")
 	}
 	client.drop()
 	if _, err := inventory.Update(t.Context(), client.store(), func(b inventory.Book) inventory.Book { return b.Limiting(stored(pause)) }); err != nil {

@@ -42,7 +42,7 @@ func TestScope(t *testing.T) {
 		t.Errorf("what an update returns (-want +got):\n%s", diff)
 	}
 	removed, gone := mustLoad(t, bot).Stale(nil, nil)
-	if diff := cmp.Diff([]string{"s/a finalizer pods.v1", "s/b finalizer pods.v1"}, append(shown(removed), shown(gone)...)); diff != "" {
+	if diff := cmp.Diff([]string{"s/a finalizer pods.v1", "s/b finalizer pods.v1"}, shown(inventory.NewBook(append(removed, gone...)...))); diff != "" {
 		t.Errorf("the sets of another are not gone (-want +got):\n%s", diff)
 	}
 	mustUpdate(t, bot, func(b inventory.Book) inventory.Book { return b.Without(b.All()...) })
@@ -69,7 +69,7 @@ func TestScopePassesOn(t *testing.T) {
 
 func TestScopeFails(t *testing.T) {
 	refused := errors.New("refused")
-	store := scopeOf(newStore(t, broken{refused}), "bot")
+	store := scopeOf(newStore(t, broken{err: refused}), "bot")
 	if _, err := inventory.Load(t.Context(), store); !errors.Is(err, refused) {
 		t.Errorf("loading: %v", err)
 	}
@@ -78,8 +78,8 @@ func TestScopeFails(t *testing.T) {
 	}
 }
 
-// TestCovered holds which leftovers a book has.
-func TestCovered(t *testing.T) {
+// TestHas holds which leftovers a book has.
+func TestHas(t *testing.T) {
 	book := inventory.NewBook(leftovers("s/a finalizer pods.v1", "s/b finalizer pods.v1 x")...)
 	tests := map[string]struct {
 		reason string
@@ -95,7 +95,7 @@ func TestCovered(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := len(book.Covered(leftovers(tc.of))) == 1; got != tc.want {
+			if got := book.Has(leftover(tc.of)); got != tc.want {
 				t.Errorf("%s got %v", tc.reason, got)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
@@ -23,6 +24,8 @@ type object = *unstructured.Unstructured
 // sets are the ClusterRuleSets of an API server, of which there is one, with finalizers,
 // a status of its own and optimistic locking.
 type sets struct {
+	dynamic.ResourceInterface
+
 	mu         sync.Mutex
 	stored     object // nil where there is none
 	version    int
@@ -111,7 +114,7 @@ func (s *sets) notFound() error {
 	return apierrors.NewNotFound(v1alpha1.ClusterRuleSets().GroupResource(), "s")
 }
 
-// Get implements inventory.ObjectClient.
+// Get implements dynamic.ResourceInterface.
 func (s *sets) Get(context.Context, string, metav1.GetOptions, ...string) (object, error) {
 	s.mu.Lock()
 	found, meantime := s.stored.DeepCopy(), s.meantime
@@ -129,7 +132,7 @@ func (s *sets) Get(context.Context, string, metav1.GetOptions, ...string) (objec
 	return found, nil
 }
 
-// Patch implements inventory.ObjectClient.
+// Patch implements dynamic.ResourceInterface.
 func (s *sets) Patch(_ context.Context, _ string, _ types.PatchType, data []byte, _ metav1.PatchOptions, subresources ...string) (object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

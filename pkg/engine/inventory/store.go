@@ -59,10 +59,9 @@ func Load(ctx context.Context, part Part) (Book, error) {
 
 // Memory is a [Part] that ends with the process. The zero value is empty.
 type Memory struct {
-	mu      sync.Mutex
-	from    Part // read once, before anything is stored; nil for nothing; guarded by mu
-	book    Book // guarded by mu
-	version int  // how often it was stored; guarded by mu
+	mu   sync.Mutex
+	from Part // read once, before anything is stored; nil for nothing; guarded by mu
+	book Book // guarded by mu
 }
 
 // NewDryRun returns the store of a dry run, which begins with what another one has and never writes to it.
@@ -79,16 +78,14 @@ func (m *Memory) Read(ctx context.Context) (Book, Replace, error) {
 		}
 		m.book, m.from = book, nil
 	}
-	version := m.version
-	return m.book, func(_ context.Context, after Book) (Book, error) {
+	before := m.book
+	return before, func(_ context.Context, after Book) (Book, error) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if m.version != version {
+		if !m.book.Equal(before) {
 			return Book{}, ErrOvertaken
 		}
-		if !after.Equal(m.book) { // What changes nothing overtakes nobody.
-			m.book, m.version = after, version+1
-		}
+		m.book = after
 		return after, nil
 	}, nil
 }
@@ -106,10 +103,10 @@ type scope struct {
 // Read implements [Part].
 func (s scope) Read(ctx context.Context) (Book, Replace, error) {
 	whole, replace, err := s.part.Read(ctx)
-	before := groups(whole, s.mine)
+	before := split(whole, s.mine)
 	return before[true], func(ctx context.Context, after Book) (Book, error) {
-		stored, err := replace(ctx, before[false].And(groups(after, s.mine)[true]))
-		return groups(stored, s.mine)[true], err
+		stored, err := replace(ctx, before[false].And(split(after, s.mine)[true]))
+		return split(stored, s.mine)[true], err
 	}, err
 }
 
@@ -166,69 +163,69 @@ func (j joined) Update(ctx context.Context, change func(Book) Book) (Book, error
 
 // Read implements [Part]. A book that only a part of them has can be replaced, too: what could not be read is not.
 func (j joined) Read(ctx context.Context) (Book, Replace, error) {
-	parts := j.parts()
+	parts, rest := j.parts(), plan.Rule{}
+	all := map[plan.Rule]Part{rest: parts.Rest}
+	maps.Copy(all, parts.Sets)
+	owner := func(l plan.Leftover) plan.Rule {
+		if set := l.Rule.OfSet(); all[set] != nil {
+			return set
+		}
+		return rest
+	}
 	failed := map[plan.Rule]bool{}
 	var errs []error
 	fail := func(set plan.Rule, err error) {
-		if failed[set] = true; set != (plan.Rule{}) {
+		if failed[set] = true; set != rest {
 			err = fmt.Errorf("of %s: %w", set.SetName(), err)
 		}
 		errs = append(errs, err)
 	}
-	rest, replaceRest, errRest := parts.Rest.Read(ctx)
-	if errRest != nil {
-		fail(plan.Rule{}, errRest)
-	}
-	sets, others := slices.SortedFunc(maps.Keys(parts.Sets), plan.Rule.Compare), groups(rest, setOf)
-	taken, before, replace := map[plan.Rule]Book{}, map[plan.Rule]Book{}, map[plan.Rule]Replace{}
-	var all []Book
-	for _, set := range sets {
+	order := slices.SortedFunc(maps.Keys(all), plan.Rule.Compare) // The rest comes first.
+	before, replace := map[plan.Rule]Book{}, map[plan.Rule]Replace{}
+	for _, set := range order {
+		var err error
 		failed[set] = false
-		taken[set] = others[set]
-		delete(others, set)
-		book := Book{taken[set].All(), taken[set].limits} // It is not the rest's any more.
-		for i := range book.leftovers {
-			book.leftovers[i].Account = parts.Account
-		}
-		had, do, err := parts.Sets[set].Read(ctx)
-		if before[set], replace[set] = book.And(had), do; err != nil {
+		if before[set], replace[set], err = all[set].Read(ctx); err != nil {
 			fail(set, err)
-			continue
 		}
-		all = append(all, before[set])
 	}
-	if len(errs) == len(sets)+1 {
+	if len(errs) == len(all) {
 		return Book{}, nil, errors.Join(errs...)
 	}
-	// The rest comes last: what a set takes over from there is given up when the set has it.
-	return Book{}.And(slices.AppendSeq(all, maps.Values(others))...), func(ctx context.Context, after Book) (Book, error) {
-		each := groups(after, setOf)
-		var stored, keeps []Book
-		for _, set := range sets {
-			book := before[set] // Where it fails, that is stored still.
-			if !failed[set] {
-				if now, err := replace[set](ctx, each[set]); err != nil {
-					fail(set, err)
-				} else {
-					book = now
-				}
+	taken := split(before[rest], owner) // by the sets, of the rest
+	before[rest] = taken[rest]
+	var known []Book
+	for _, set := range order {
+		if set != rest {
+			var moves []plan.Leftover
+			for _, l := range taken[set].leftovers {
+				l.Account = parts.Account
+				moves = append(moves, l)
 			}
-			if failed[set] {
-				keeps = append(keeps, taken[set])
-			}
-			stored = append(stored, book)
-			delete(each, set)
+			before[set] = Book{NewBook(moves...).leftovers, taken[set].limits}.And(before[set])
 		}
-		if errRest == nil { // It would fail again.
-			book, err := replaceRest(ctx, Book{}.And(slices.AppendSeq(keeps, maps.Values(each))...))
-			if err != nil {
-				fail(plan.Rule{}, err)
-				book = rest
+		if !failed[set] {
+			known = append(known, before[set])
+		}
+	}
+	return Book{}.And(known...), func(ctx context.Context, after Book) (Book, error) {
+		wanted, stored, keeps := split(after, owner), []Book{}, []Book{}
+		for _, set := range slices.Backward(order) { // The rest is last: what a set takes over is given up when the set has it.
+			if set == rest {
+				wanted[set] = wanted[set].And(keeps...)
 			}
-			stored = append(stored, book)
+			if !failed[set] {
+				now, err := replace[set](ctx, wanted[set])
+				if err == nil {
+					stored = append(stored, now)
+					continue
+				}
+				fail(set, err)
+			}
+			stored, keeps = append(stored, before[set]), append(keeps, taken[set])
 		}
 		now := Book{}.And(stored...)
-		if len(errs) == 0 || len(errs) == len(sets)+1 {
+		if len(errs) == 0 || len(errs) == len(all) {
 			return now, errors.Join(errs...)
 		}
 		return now, &PartialError{Err: errors.Join(errs...), failed: failed}
