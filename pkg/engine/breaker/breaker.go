@@ -49,26 +49,22 @@ type Circuit struct {
 	Key      guard.Key
 	Rule     plan.Rule // zero where the object could not be looked at by any
 	Err      error     // of the last attempt
-	Since    time.Time // of the first failure
-	Attempts int       // that failed since
+	Attempts int       // that failed
 	// Next is when it is tried again at the latest. It is zero for a rule that cannot be evaluated, as it does not get
 	// better with time, and where somebody else says when, before it is tried slowly.
 	Next time.Time
 	Open bool // it has failed again since it was slowed
 
-	slowed bool      // the rule is tried ever more slowly
-	slow   int       // how often it was tried since it was slowed, or since there was a change
-	last   time.Time // of the attempts
-	saw    inputs    // of the last attempt
+	// slow is 0 for a rule that is tried as ever, and otherwise says how slowly: 1 when that begins, or after a change.
+	slow int
+	last time.Time // of the attempts
+	saw  inputs    // of the last attempt
 }
 
-// inputs stand for what an attempt was decided by: the objects that were read, in whatever order, and the rules. They are
-// comparable: the same is the same, and but for a chance that need not be reckoned with, nothing else is. The zero value is
-// of an attempt in which nothing was looked at.
-type inputs struct {
-	objects uint64
-	rules   *guard.Rules
-}
+// inputs stand for what an attempt was decided by: the objects that were read, in whatever order, and the rules. The same is
+// the same, and but for a chance that need not be reckoned with, nothing else is. Zero is of an attempt in which nothing was
+// looked at.
+type inputs uint64
 
 // New returns a breaker in which nothing fails. What begins to fail together is not to be tried again together: jitter says by
 // how much a retry comes sooner, up to a bound. It is called by all workers at the same time, and must not call the breaker.
@@ -83,7 +79,7 @@ func (b *Breaker) Begin(a *guard.Attempt) (check guard.Check, rests time.Time) {
 	check = &attempt{breaker: b, Attempt: a, failing: len(b.circuits[a.Key]) > 0}
 	if c := b.circuits[a.Key][plan.Rule{}]; c != nil {
 		rests = c.Next
-		if soon := c.last.Add(Respite); c.slowed && soon.Before(rests) {
+		if soon := c.last.Add(Respite); c.slow > 0 && soon.Before(rests) {
 			rests = soon // Whoever asks may know of a change.
 		}
 		if !b.clock.Now().Before(rests) {
@@ -116,10 +112,10 @@ func (a *attempt) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 		if c == nil {
 			continue
 		}
-		if soon := c.last.Add(Respite); c.slowed && saw != c.saw && soon.Before(c.Next) {
+		if soon := c.last.Add(Respite); c.slow > 0 && saw != c.saw && soon.Before(c.Next) {
 			c.Next = soon
 			if !now.Before(soon) {
-				c.slow = 0
+				c.slow = 1
 			}
 		}
 		if now.Before(c.Next) {
@@ -131,14 +127,14 @@ func (a *attempt) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 
 // saw is what the attempt was decided by, with the versions that it has left of what it wrote itself.
 func (a *attempt) saw(left map[types.UID]string) inputs {
-	out := inputs{rules: a.Rules}
+	out := maphash.Comparable(a.breaker.seed, a.Rules)
 	for _, object := range a.Read() {
 		if version, changed := left[object.UID]; changed {
 			object.Version = version
 		}
-		out.objects += maphash.Comparable(a.breaker.seed, object)
+		out += maphash.Comparable(a.breaker.seed, object)
 	}
-	return out
+	return inputs(out)
 }
 
 // Finish implements [guard.Check]: circuits of rules that failed may open, those of rules that came to an end close. Who
@@ -166,7 +162,7 @@ func (a *attempt) Finish(out *guard.Outcome) {
 	soon := func(f guard.Failure) bool {
 		return f.Cause == guard.Passing || slices.ContainsFunc(f.Rules, func(rule plan.Rule) bool {
 			c := b.circuits[a.Key][rule]
-			return c == nil || !c.slowed
+			return c == nil || c.slow == 0
 		})
 	}
 	// Nothing is to be tried again but what is tried slowly. What was written besides has still to be seen.
@@ -239,7 +235,7 @@ func (b *Breaker) fail(key guard.Key, rule plan.Rule, f guard.Failure, saw input
 		if passes && f.After == 0 {
 			return false
 		}
-		c = &Circuit{Key: key, Rule: rule, Since: now}
+		c = &Circuit{Key: key, Rule: rule}
 		if b.circuits[key] == nil {
 			b.circuits[key] = map[plan.Rule]*Circuit{}
 		}
@@ -249,17 +245,19 @@ func (b *Breaker) fail(key guard.Key, rule plan.Rule, f guard.Failure, saw input
 	if !passes {
 		c.Attempts++
 	}
-	tooOften := c.Attempts >= Attempts
-	opens = !c.Open && !passes && (c.slowed || f.Cause == guard.Unevaluated || tooOften)
+	final := f.Cause == guard.Unevaluated || c.Attempts >= Attempts
+	opens = !c.Open && !passes && (final || c.slow > 0)
 	c.Open = c.Open || opens
-	c.slowed = c.slowed || tooOften || f.Cause == guard.Hopeless || f.Cause == guard.Unevaluated
+	if c.slow == 0 && (final || f.Cause == guard.Hopeless) {
+		c.slow = 1
+	}
 	switch {
-	case f.Cause == guard.Unevaluated, !c.slowed && f.After == 0:
+	case f.Cause == guard.Unevaluated, c.slow == 0 && f.After == 0:
 		c.Next = time.Time{}
-	case !c.slowed, passes:
+	case c.slow == 0, passes:
 		c.Next = now.Add(f.After)
 	default:
-		wait := min(Respite<<min(c.slow, 16), LastRetry)
+		wait := min(Respite<<min(c.slow-1, 16), LastRetry)
 		c.slow++
 		c.Next = now.Add(max(wait-b.jitter(wait/2), f.After))
 	}
@@ -271,7 +269,7 @@ func (b *Breaker) putOff(key guard.Key, out *guard.Outcome) {
 	now := b.clock.Now()
 	for _, c := range b.circuits[key] {
 		at := c.Next
-		if !at.IsZero() && at.Before(now) && c.slowed {
+		if !at.IsZero() && at.Before(now) && c.slow > 0 {
 			at = now.Add(LastRetry) // Something else was in the way.
 		}
 		if !at.Before(now) {
@@ -282,7 +280,7 @@ func (b *Breaker) putOff(key guard.Key, out *guard.Outcome) {
 
 // release forgets the rules that do not fail any more, all but those that stay.
 func (b *Breaker) release(key guard.Key, stays map[plan.Rule]bool) {
-	for _, rule := range slices.SortedFunc(maps.Keys(b.circuits[key]), compare) {
+	for _, rule := range slices.SortedFunc(maps.Keys(b.circuits[key]), plan.Rule.Compare) {
 		if stays[rule] {
 			continue
 		}
@@ -331,7 +329,7 @@ func (b *Breaker) List() (out []Circuit) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Circuit) int { return cmp.Or(a.Key.Compare(b.Key), compare(a.Rule, b.Rule)) })
+	slices.SortFunc(out, func(a, b Circuit) int { return cmp.Or(a.Key.Compare(b.Key), a.Rule.Compare(b.Rule)) })
 	return out
 }
 
@@ -342,10 +340,4 @@ func (b *Breaker) Counts() map[plan.Rule]int {
 		out[c.Rule]++
 	}
 	return out
-}
-
-func compare(a, b plan.Rule) int {
-	return cmp.Or(
-		cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Set, b.Set), cmp.Compare(a.Name, b.Name),
-	)
 }

@@ -13,12 +13,12 @@ import (
 
 // TestList holds what is told of the quarantine, and in which order.
 func TestList(t *testing.T) {
+	bySet := plan.Rule{Kind: "RuleSet", Namespace: "b", Set: "a", Name: "z"}
 	last := plan.Rule{Kind: "ClusterRuleSet", Namespace: "z", Set: "z", Name: "z"}
 	byKind := plan.Rule{Kind: "RuleSet", Namespace: "a", Set: "z", Name: "z"}
-	byNamespace := plan.Rule{Kind: "RuleSet", Namespace: "b", Set: "a", Name: "z"}
-	bySet := plan.Rule{Kind: "RuleSet", Namespace: "b", Set: "b", Name: "a"}
-	byName := plan.Rule{Kind: "RuleSet", Namespace: "b", Set: "b", Name: "b"}
-	inOrder := []plan.Rule{all, one, two, last, byKind, byNamespace, bySet, byName}
+	byNamespace := plan.Rule{Kind: "RuleSet", Namespace: "b", Set: "z", Name: "a"}
+	byName := plan.Rule{Kind: "RuleSet", Namespace: "b", Set: "z", Name: "b"}
+	inOrder := []plan.Rule{all, bySet, one, two, last, byKind, byNamespace, byName}
 	w := newWorld()
 	for _, rule := range inOrder {
 		w.Fail(named("a"), rule, hopeless, "1")
@@ -31,10 +31,10 @@ func TestList(t *testing.T) {
 	var want []Circuit
 	for _, rule := range inOrder {
 		want = append(want, Circuit{
-			Key: named("a"), Rule: rule, Err: errRefused, Since: start, Attempts: 2, Next: start.Add(2 * Respite), Open: true,
+			Key: named("a"), Rule: rule, Err: errRefused, Attempts: 2, Next: start.Add(2 * Respite), Open: true,
 		})
 	}
-	want = append([]Circuit{{Key: named("B"), Rule: two, Err: errRefused, Since: start, Attempts: 2, Open: true}}, want...)
+	want = append([]Circuit{{Key: named("B"), Rule: two, Err: errRefused, Attempts: 2, Open: true}}, want...)
 	var got []Circuit
 	for range 20 { // Maps are in another order each time.
 		got = w.List()

@@ -102,7 +102,7 @@ func attempted(key guard.Key, version string) *guard.Attempt {
 // saw is what an attempt was decided by that has seen an object in a version; without one, nothing was looked at.
 func (w world) saw(version string) inputs {
 	if version == "" {
-		return inputs{}
+		return 0
 	}
 	return (&attempt{Attempt: attempted(guard.Key{}, version), breaker: w.Breaker}).saw(nil)
 }
@@ -160,6 +160,13 @@ func (w world) finish(a *guard.Attempt, done func(plan.Rule) bool) guard.Outcome
 // Next is when a rule is to be tried again for an object, as an attempt says in which none comes to an end.
 func (w world) Next(key guard.Key) time.Time {
 	return w.finish(attempted(key, "?"), func(plan.Rule) bool { return false }).PutOffUntil
+}
+
+// Len counts the objects for which a rule fails.
+func (w world) Len() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.circuits)
 }
 
 // Has reports whether any rule fails for an object.
