@@ -53,6 +53,32 @@ func TestSweepWaitsForOldWorker(t *testing.T) {
 	})
 }
 
+// TestSweepWaitsForWhatNobodyHasSeen holds that an object counts as looked at only once a cache has shown it: the heir, which
+// fails at first when that is complete, gets the child.
+func TestSweepWaitsForWhatNobodyHasSeen(t *testing.T) {
+	c, s := newCluster(), &shelf{}
+	c.put(t, parent)
+	runWith(t, c, s.house(false), families(t, pruned), func(t *testing.T, e *engine.Engine) {
+		pass(time.Minute)
+		inherited(t, c, s)
+		c.locked(func() {
+			c.unsynced[otherWidgets] = true
+			c.answer = from("heir", func() *write.Result { return &write.Result{Class: write.Overloaded, Err: errRefused} })
+		})
+		if err := e.SetRules(families(t, heir)); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		c.sync(otherWidgets)
+		pass(time.Minute)
+		c.locked(func() { c.answer = nil })
+		pass(10 * time.Minute)
+		if swept := s.asked(); len(swept) != 1 {
+			t.Errorf("swept: %v", swept)
+		}
+	})
+}
+
 // TestSweepWaitsEachTime holds that a sweep which is tried again waits for what has changed since the last attempt.
 func TestSweepWaitsEachTime(t *testing.T) {
 	c, s := newCluster(), &shelf{}
