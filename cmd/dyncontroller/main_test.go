@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -96,10 +97,12 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
+// TestVersion holds that a binary which was built without a version, as by go install, tells that of its module.
 func TestVersion(t *testing.T) {
 	t.Parallel()
+	build, _ := debug.ReadBuildInfo()
 	output, err := program(t, "version").Output()
-	if err != nil || !strings.HasPrefix(string(output), "dyncontroller ") {
-		t.Errorf("got %v: %s", err, output)
+	if want := "dyncontroller " + build.Main.Version + " go"; err != nil || !strings.HasPrefix(string(output), want) {
+		t.Errorf("got %v: %s, want %s...", err, output, want)
 	}
 }

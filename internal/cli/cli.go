@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -263,11 +262,11 @@ func newVersion(p Process) *cobra.Command {
 
 // version is that of the linker, else of the build, which names the commit.
 func (p Process) version() string {
-	version := p.Version
-	if build, ok := debug.ReadBuildInfo(); ok {
-		version = cmp.Or(version, build.Main.Version)
+	build, ok := debug.ReadBuildInfo()
+	if p.Version != "" || !ok {
+		return p.Version
 	}
-	return cmp.Or(version, "unknown")
+	return build.Main.Version
 }
 
 func noArgs(command *cobra.Command, args []string) error {
