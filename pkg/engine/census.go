@@ -2,15 +2,12 @@ package engine
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// errAsked is why it is not known yet whether an object lives: a list is under way for others. The object is queued when
-// that is over.
+// errAsked is why it is not known yet whether an object lives: a list is under way for others.
 var errAsked = errors.New("others are asked about at present")
 
 // census finds out which objects that children name live still, for as many as are asked
@@ -23,13 +20,12 @@ var errAsked = errors.New("others are asked about at present")
 type census struct {
 	mu      sync.Mutex
 	listing bool         // somebody lists everything; guarded by mu
-	waiting map[Key]bool // to be queued when that is over; guarded by mu
 	asked   map[Key]bool // by uid, guarded by mu
 	answers map[Key]Key  // by uid, the key by name or none; guarded by mu
 }
 
 func newCensus() *census {
-	return &census{waiting: map[Key]bool{}, asked: map[Key]bool{}, answers: map[Key]Key{}}
+	return &census{asked: map[Key]bool{}, answers: map[Key]Key{}}
 }
 
 // ask has the next list look for an object too.
@@ -42,22 +38,20 @@ func (c *census) ask(key Key) {
 }
 
 // find returns the key by name of an object of which the uid is known, or none where it is gone. Where no earlier list tells,
-// it lists, for all uids of the resource that are asked about, and returns the objects that have waited for it; or somebody lists
-// already, and the object waits for him. Where a list fails, those who wait are looked at again after a while, as whatever
-// waits, so that they do not all ask at once.
-func (c *census) find(key Key, list func(wanted map[types.UID]bool) (map[types.UID]Key, error)) (living Key, waited []Key, err error) {
+// it lists, for all uids of the resource that are asked about; or somebody lists already. Whoever waits for that is looked at
+// again after a while, as whatever waits.
+func (c *census) find(key Key, list func(wanted map[types.UID]bool) (map[types.UID]Key, error)) (living Key, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if living, known := c.answers[key]; known {
 		if living != (Key{}) {
 			delete(c.answers, key)
 		}
-		return living, nil, nil
+		return living, nil
 	}
 	c.asked[key] = true
 	if c.listing {
-		c.waiting[key] = true
-		return Key{}, nil, errAsked
+		return Key{}, errAsked
 	}
 	wanted := map[types.UID]bool{}
 	for other := range c.asked {
@@ -73,7 +67,7 @@ func (c *census) find(key Key, list func(wanted map[types.UID]bool) (map[types.U
 		return list(wanted)
 	}()
 	if err != nil {
-		return Key{}, nil, err
+		return Key{}, err
 	}
 	for uid := range wanted {
 		asked := Key{GVR: key.GVR, UID: uid}
@@ -82,7 +76,5 @@ func (c *census) find(key Key, list func(wanted map[types.UID]bool) (map[types.U
 			c.answers[asked] = living
 		}
 	}
-	waited = slices.Collect(maps.Keys(c.waiting))
-	clear(c.waiting)
-	return found[key.UID], waited, nil
+	return found[key.UID], nil
 }

@@ -43,7 +43,7 @@ func (a *attempt) reconcileGone(ctx context.Context) guard.Outcome {
 		}
 		if living.Name != "" { // It is for the rules to say what becomes of its children.
 			a.enqueue(living)
-			a.Plan, a.outcome = plan.Plan{}, guard.Outcome{Looked: true}
+			a.Plan, a.outcome = plan.Plan{}, guard.Outcome{}
 		}
 	}
 	result := a.carryOut(ctx)
@@ -59,7 +59,7 @@ func (a *attempt) reconcileGone(ctx context.Context) guard.Outcome {
 // living asks the API server for the object of a uid, and returns its key by name, or none where it is gone. A cache may not
 // have seen yet that it is there, and none has what left all selections while nobody watched, though its children stay until
 // it is gone. An object of which only the uid is known is looked for among all that may have been parents, with whatever else
-// is asked about at the same time. While a list for others is under way the error is errAsked: the object is queued after it.
+// is asked about at the same time. While a list for others is under way the error is errAsked.
 func (c *core) living(ctx context.Context, now *active, families []rules.Family, key Key) (Key, error) {
 	if key.Name != "" {
 		live, err := c.live.Get(ctx, key.GVR, key.Namespace, key.Name)
@@ -72,7 +72,7 @@ func (c *core) living(ctx context.Context, now *active, families []rules.Family,
 		key.UID = ""
 		return key, nil
 	}
-	living, waited, err := now.census.find(key, func(wanted map[types.UID]bool) (map[types.UID]Key, error) {
+	return now.census.find(key, func(wanted map[types.UID]bool) (map[types.UID]Key, error) {
 		found, listed := map[types.UID]Key{}, map[plan.Selection]bool{}
 		for _, family := range families {
 			for _, everything := range family.Everything() {
@@ -96,6 +96,4 @@ func (c *core) living(ctx context.Context, now *active, families []rules.Family,
 		}
 		return found, nil
 	})
-	c.enqueueEach(waited)
-	return living, err
 }
