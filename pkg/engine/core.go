@@ -109,18 +109,6 @@ func isOf(family rules.Family, cache informer.Key) bool {
 	return slices.Contains(family.Parents, cache) || slices.Contains(family.Children, cache)
 }
 
-// lookAtObjects queues objects, in each version in which they are watched.
-func (c *core) lookAtObjects(objects []guard.Object) {
-	for gvr := range c.active.Load().of {
-		for _, object := range objects {
-			key := Key{GVR: gvr, Namespace: object.Namespace, Name: object.Name}
-			if key.Object() == object {
-				c.enqueue(key)
-			}
-		}
-	}
-}
-
 // incomplete reports whether objects of a cache may still have to be queued for the first
 // time.
 func (c *core) incomplete(cache informer.Key) bool {

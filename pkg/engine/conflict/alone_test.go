@@ -49,13 +49,13 @@ func TestLeavesAlone(t *testing.T) {
 		"Clock": {
 			reason: "It wants one thing by day, and another by night.",
 			round: func(g *game, i int) {
-				g.write(move{rule: "a", until: g.clock.Now().Add(time.Second)}, i%2)
+				g.write(move{rule: "a", due: true}, i%2)
 			},
 		},
 		"ClockOfTwo": {
 			reason: "So it may be with two rules.",
 			round: func(g *game, i int) {
-				g.write(move{rule: []string{"a", "b"}[i%2], until: g.clock.Now().Add(time.Second)}, i%2)
+				g.write(move{rule: []string{"a", "b"}[i%2], due: true}, i%2)
 			},
 		},
 		"Due": {
@@ -139,7 +139,7 @@ func TestLeavesAlone(t *testing.T) {
 		"TwiceAtOnce": {
 			reason: "It writes a field twice in one request, for one change.",
 			round: func(g *game, i int) {
-				m := move{rule: "a", until: g.clock.Now().Add(time.Second)}.defaults()
+				m := move{rule: "a", due: true}.defaults()
 				w := g.begun(m)
 				of := g.objects[target]
 				w.uid, w.found = of.uid, of.version

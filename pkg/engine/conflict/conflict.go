@@ -73,16 +73,17 @@ type Conflict struct {
 	Target  Object
 	// Paths are the fields, in the order in which they were found; an empty one is the object as a whole. They only grow, so
 	// copies may share them.
-	Paths  []plan.Path
-	Rival  Rival // the last that was seen
-	Since  time.Time
-	Rounds int // repeats so far
+	Paths []plan.Path
+	Rival Rival // the last that was seen
 	// Next is when the rule may write to the target again.
 	Next time.Time
 
 	last time.Time // of the repeats
-	turn uint64    // of the write that was it
-	held bool      // the rule has had to wait since it wrote last
+}
+
+// names reports whether a field is among those of the conflict.
+func (c *Conflict) names(path plan.Path) bool {
+	return slices.ContainsFunc(c.Paths, func(p plan.Path) bool { return slices.Equal(p, path) })
 }
 
 // shownPaths is how many fields of a conflict are named.

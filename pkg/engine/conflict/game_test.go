@@ -52,7 +52,7 @@ type piece struct {
 }
 
 func newGuard(clock clock.PassiveClock) *Guard {
-	return New(clock, nil, func([]Object) {}, slog.New(slog.DiscardHandler))
+	return New(clock, nil, slog.New(slog.DiscardHandler))
 }
 
 func newGame(t *testing.T) *game {
@@ -88,7 +88,6 @@ type move struct {
 	target  Object    // default: target
 	path    plan.Path // default: replicas
 	due     bool
-	until   time.Time
 	reads   []Object // besides what is watched
 	live    map[string]any
 }
@@ -107,13 +106,19 @@ func (m move) defaults() move {
 }
 
 func (g *game) basis(m move) *basis {
-	out := &basis{due: m.due, until: m.until}
+	var read []guard.Input
 	for _, o := range append([]Object{m.watched}, m.reads...) {
 		if known := g.objects[o]; known != nil {
-			out.read = append(out.read, guard.Input{Object: o, UID: known.uid, Version: known.version})
+			read = append(read, guard.Input{Object: o, UID: known.uid, Version: known.version})
 		}
 	}
-	return out
+	return basisOf(g.conflicts, m.due, read...)
+}
+
+func basisOf(conflicts *Guard, due bool, read ...guard.Input) *basis {
+	a := &guard.Attempt{}
+	a.Due, a.Read = due, func() []guard.Input { return read }
+	return conflicts.basisOf(a)
 }
 
 // write is by a rule, of a value.
@@ -146,9 +151,7 @@ func (g *game) begun(m move) written {
 
 func (g *game) record(w written) {
 	g.writes++
-	g.conflicts.begin(w.target)
-	g.conflicts.answer(w.target, &w)
-	g.named = append(g.named, g.conflicts.untold(w.watched)...)
+	g.named = append(g.named, g.conflicts.record(&w)...)
 }
 
 // deletes is by a rule.

@@ -5,33 +5,42 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// TestToldWhenCarriedOut holds that a conflict is told of by an attempt that is carried out, and by no earlier one.
-func TestToldWhenCarriedOut(t *testing.T) {
-	g := newGame(t)
-	conflicts := g.conflicts
-	undo(conflicts, target, Repeats+2)
-	key := guard.Key{GVR: schema.GroupVersionResource{Group: widgets.Group, Version: "v1", Resource: widgets.Resource}, Namespace: target.Namespace, Name: target.Name}
-	told := 0
-	attempt := func(carriedOut bool) {
-		a := &guard.Attempt{Key: key, CarriedOut: carriedOut}
+// TestToldOnce holds that a conflict is told of by the attempt that names it, and by no other.
+func TestToldOnce(t *testing.T) {
+	conflicts := newGame(t).conflicts
+	written := guard.Answer{Result: write.Result{Class: write.Written, Echo: &write.Echo{Object: plan.Object{UID: "u"}}}}
+	o := guard.Operation{Operation: plan.Operation{
+		Type: plan.Merge, Rules: []plan.Rule{rule("a")}, Target: objectOf(target),
+		Changes: []plan.Change{{Rule: rule("a"), Path: replicas, Before: 0, After: 1}},
+	}}
+	o.Target.UID = "u"
+	o.Admitted, o.Told = o.Operation, o.Operation
+	conflicts.live = managedBy("script")
+	var told []string
+	for i := range rounds {
+		a := &guard.Attempt{Key: keyOf(target), CarriedOut: true, Evaluation: guard.Evaluation{Read: func() []guard.Input { return nil }}}
 		check, _ := conflicts.Begin(a)
+		o.Target.ResourceVersion, written.Echo.Object.ResourceVersion = strconv.Itoa(2*i), strconv.Itoa(2*i+1)
+		check.Prepare(t.Context(), o)
+		check.Observe(o, written)
 		check.Finish(&guard.Outcome{Looked: true})
-		told += len(a.Warnings)
+		for _, warning := range a.Warnings {
+			told = append(told, warning.Message)
+		}
 	}
-	attempt(false)
-	if told != 0 {
-		t.Error("somebody is told of it who has done nothing")
+	want := []string{
+		`spec.replicas of widgets.example.com ns/target: field manager "script" undoes what rule set/a writes; slowed down to one write in 30s`,
 	}
-	attempt(true)
-	attempt(true)
-	if told != 1 {
-		t.Errorf("told %d times, want once", told)
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -42,7 +51,7 @@ func TestPreparesWhatIsSent(t *testing.T) {
 	conflicts := g.conflicts
 	undo(conflicts, target, Repeats)
 	check, _ := conflicts.Begin(&guard.Attempt{Evaluation: guard.Evaluation{Read: func() []guard.Input { return nil }}})
-	for i := range 2 * conflicts.maxHistories {
+	for i := range 2 * maxHistories {
 		o := plan.Operation{Rules: []plan.Rule{rule("b")}, Target: plan.Object{Name: strconv.Itoa(i)}}
 		if delay := check.Admit(t.Context(), o); delay != nil {
 			t.Fatal(delay.Err)
@@ -68,8 +77,10 @@ func TestReadsLiveWhatIsSent(t *testing.T) {
 	sent.Type, sent.Target.UID = plan.Merge, "u"
 	begun.Admit(t.Context(), wanted)
 	begun.Prepare(t.Context(), guard.Operation{Operation: sent, Admitted: wanted})
-	if c, is := begun.(*check); !is || len(c.sent[target]) != 1 || c.sent[target][0] == nil {
-		t.Error("the target was not read live")
+	if c, is := begun.(*check); is {
+		if _, read := c.live.Load(target); !read {
+			t.Error("the target was not read live")
+		}
 	}
 }
 
