@@ -3,7 +3,6 @@ package informer
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -289,47 +288,6 @@ func TestListErrorsLogged(t *testing.T) {
 	}
 	if count(errForbidden) != 1 {
 		t.Error("it is another trouble")
-	}
-	for i := range 100 {
-		in.add(fmt.Errorf("%s", strings.Repeat("x", i)))
-	}
-	if got := len(in.logged); got != maxLogged {
-		t.Errorf("a server that words each refusal anew is quoted %d times", got)
-	}
-}
-
-// TestReasonOf holds what is the same reason.
-func TestReasonOf(t *testing.T) {
-	address := func(text string) net.Addr {
-		a, err := net.ResolveTCPAddr("tcp", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
-	request := func(parameters string, err error) error {
-		return fmt.Errorf("listing: %w", &url.Error{Op: "Get", URL: "https://a/b?" + parameters, Err: err})
-	}
-	reset := func(port string) error {
-		return &net.OpError{Op: "read", Net: "tcp", Source: address("127.0.0.1:" + port), Addr: address("127.0.0.1:6443"), Err: errors.New("reset")}
-	}
-	webhook := func(port string) error {
-		return apierrors.NewInternalError(fmt.Errorf("read tcp 127.0.0.1:%s->127.0.0.1:9443: reset", port))
-	}
-	for name, tc := range map[string]struct {
-		a, b  error
-		alike bool
-	}{
-		"parameters":      {request("timeoutSeconds=432", errors.New("refused")), request("timeoutSeconds=544&watch=true", errors.New("refused")), true},
-		"ports":           {request("", reset("40000")), request("", reset("50000")), true},
-		"ports it tells":  {webhook("40000"), webhook("50000"), true},
-		"another cause":   {request("", errors.New("refused")), request("", errors.New("no such host")), false},
-		"another answer":  {errForbidden, errConversion, false},
-		"another failure": {errConversion, apierrors.NewInternalError(errors.New("certificate has expired")), false},
-	} {
-		if got := reasonOf(tc.a) == reasonOf(tc.b); got != tc.alike {
-			t.Errorf("%s: alike %t: %q and %q", name, got, reasonOf(tc.a), reasonOf(tc.b))
-		}
 	}
 }
 

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
@@ -72,10 +73,10 @@ func (s *Set) start(key Key, before *running) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{store: store{key: key}, set: s, ctx: ctx, stop: cancel, resource: s.client.Resource(key.GVR).Namespace(key.Namespace)}
-	r.heard = s.clock.Now()
+	r.heard, r.logged = s.clock.Now(), sets.Set[metav1.StatusReason]{}
 	if before != nil {
 		before.mu.Lock()
-		r.err, r.logged = before.err, slices.Clone(before.logged)
+		r.err, r.logged = before.err, before.logged.Clone()
 		before.mu.Unlock()
 	}
 	r.informer = cache.NewSharedIndexInformerWithOptions(

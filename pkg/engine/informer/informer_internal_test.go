@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 )
@@ -41,6 +42,7 @@ func object(version string) *unstructured.Unstructured {
 func filled(handler Handler, c clock.PassiveClock) *running {
 	return &running{
 		set: &Set{handler: handler, clock: c, options: Options{Shared: NewShared()}}, ctx: context.Background(), told: func() bool { return true },
+		health: health{listErrors: listErrors{logged: sets.Set[metav1.StatusReason]{}}},
 		store: store{informer: cache.NewSharedIndexInformer(&cache.ListWatch{}, &unstructured.Unstructured{}, 0, nil)},
 	}
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
@@ -221,7 +219,7 @@ func (r *running) hear(bookmark bool) {
 	r.mu.Lock()
 	r.heard, r.bookmarks = r.set.clock.Now(), r.bookmarks || bookmark
 	again := len(r.logged) > 0
-	r.logged = nil
+	clear(r.logged)
 	r.mu.Unlock()
 	if again {
 		r.set.log.Info("can list and watch again", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String())
@@ -316,11 +314,11 @@ type health struct {
 
 // listErrors are those of requests to list and watch.
 type listErrors struct {
-	err        error    // of the last request
-	refused    int      // requests since one was not refused
-	unanswered int      // requests that nobody answered, since one was not refused
-	denied     int      // lists in a row that were not allowed
-	logged     []string // the reasons of errors since the last success
+	err        error                         // of the last request
+	refused    int                           // requests since one was not refused
+	unanswered int                           // requests that nobody answered, since one was not refused
+	denied     int                           // lists in a row that were not allowed
+	logged     sets.Set[metav1.StatusReason] // of errors since the last success
 }
 
 // progress is how far a cache follows the API server.
@@ -351,17 +349,15 @@ type observation struct {
 // maxRefusals is after how many refusals in a row that may pass by themselves a cache is out of date.
 const maxRefusals = 3
 
-// maxLogged is how many errors are logged before the next success.
-const maxLogged = 8
-
 // add takes the result of a request, and reports whether it is to be logged. Each reason is logged once before the next
 // success: a list that succeeds says nothing of the watch after it, and a watch may end as soon as it began.
 func (e *listErrors) add(err error) (isNew bool) {
 	e.err = err
-	if err == nil || len(e.logged) >= maxLogged || slices.Contains(e.logged, reasonOf(err)) {
+	reason := apierrors.ReasonForError(err) // Empty where nobody has answered.
+	if err == nil || e.logged.Has(reason) {
 		return false
 	}
-	e.logged = append(e.logged, reasonOf(err))
+	e.logged.Insert(reason)
 	return true
 }
 
@@ -439,19 +435,6 @@ func lasts(err error) bool {
 
 // isDenied reports whether an answer says that the caller is not known or lacks a right.
 func isDenied(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
-
-// reasonOf is the text of an error without what differs each time: the address of the request, which has its parameters, and
-// numbers such as ports.
-func reasonOf(err error) string {
-	text := err.Error()
-	if request, is := errors.AsType[*url.Error](err); is {
-		text = request.Err.Error()
-	}
-	if connection, is := errors.AsType[*net.OpError](err); is {
-		text = connection.Op + " " + connection.Err.Error()
-	}
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r >= '0' && r <= '9' }), "")
-}
 
 // explain adds to the error of a resource that is not there what that means: the API server answers the same for an unknown
 // resource, for a version that is not served, and for objects without namespaces.
