@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -46,16 +45,14 @@ func (e *Engine) Start(set *rules.Set) error {
 // anew. The error is that of the context, or tells of rules that make new objects
 // without end; the report is then of what has been done, and the queue has the rest.
 func (e *Engine) Drain(ctx context.Context) (Report, error) {
-	e.tracker.renew()
+	e.tracker.renew(e.active.Load().all)
 	err := e.turns(ctx, spareTurns+maxRounds*e.Len())
-	report := e.tracker.summary()
-	report.Unlisted = e.unlisted()
-	return report, err
+	return e.tracker.summary(), err
 }
 
 // Look takes one turn of the loop for an object, whatever is queued.
 func (e *Engine) Look(ctx context.Context, key Key) {
-	e.tracker.renew()
+	e.tracker.renew(nil)
 	e.loop.process(ctx, key)
 }
 
@@ -78,17 +75,6 @@ func (e *Engine) turns(ctx context.Context, most int) error {
 		e.loop.process(ctx, key)
 		e.Done(key)
 	}
-}
-
-// unlisted are the caches that are not complete.
-func (e *Engine) unlisted() []informer.Status {
-	var out []informer.Status
-	for _, key := range e.active.Load().caches() {
-		if !e.caches.View(key, "", "").Synced {
-			out = append(out, informer.Status{Key: key, Err: e.synced.get(key).err})
-		}
-	}
-	return out
 }
 
 // Wake queues the objects of which time alone has changed what the rules want, by the

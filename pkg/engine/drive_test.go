@@ -159,7 +159,7 @@ func TestDrain(t *testing.T) {
 			rules:   atLeastThree,
 			arrange: func(c *cluster) { c.unsynced[allWidgets] = true },
 			steps: []step{
-				{want: "0 looked at, 0 written\nunlisted: widgets: <nil>"},
+				{want: "0 looked at, 0 written\nunlisted: widgets: there was no answer yet"},
 				{func(_ *testing.T, d *driver) { d.handler.Troubled(allWidgets, errRefused) }, "0 looked at, 0 written\nunlisted: widgets: refused"},
 				{want: "0 looked at, 0 written\nunlisted: widgets: refused"},
 				{func(_ *testing.T, d *driver) { d.sync(allWidgets) }, "1 looked at, 1 written"},

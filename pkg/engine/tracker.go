@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -17,6 +18,9 @@ import (
 
 // attempts is how often a settling engine tries what may get better by itself.
 const attempts = breaker.Attempts
+
+// errUnlisted is why a cache is not listed of which nothing else is known.
+var errUnlisted = errors.New("there was no answer yet")
 
 // tracker knows the work that is not done yet. It lets [Engine.Settle] see when
 // everything that can settle has. The zero value keeps no books, as an engine
@@ -54,9 +58,10 @@ func (o *tracker) begin(caches []informer.Key, house bool) <-chan struct{} {
 }
 
 // renew begins the books of another round. Work that is under way stays.
-func (o *tracker) renew() {
+func (o *tracker) renew(caches []informer.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.caches = caches
 	o.looks, o.rounds, o.report = map[Key]left{}, map[Key]int{}, Report{}
 }
 
@@ -180,8 +185,8 @@ func (o *tracker) summary() Report {
 	defer o.mu.Unlock()
 	out := o.report
 	for _, key := range o.caches {
-		if s := o.synced.get(key); !s.listed && s.err != nil {
-			out.Unlisted = append(out.Unlisted, informer.Status{Key: key, Err: s.err})
+		if s := o.synced.get(key); !s.listed {
+			out.Unlisted = append(out.Unlisted, informer.Status{Key: key, Err: cmp.Or(s.err, errUnlisted)})
 		}
 	}
 	out.Objects = len(o.looks)
