@@ -27,7 +27,6 @@ type active struct {
 type needs struct {
 	all     []informer.Key // those that are watched first
 	watched map[informer.Key]bool
-	filters map[informer.Key]plan.Filter // those of all, parsed once
 	of      map[schema.GroupVersionResource][]informer.Key
 	// stored lists the caches of a resource whatever the version in which they read it, and those that are filled beside them
 	// for pending rules: what is written must be seen there too.
@@ -47,14 +46,12 @@ func activate(set *rules.Set) *active {
 	a := &active{
 		Rules: guard.NewRules(set), families: set.Families(), leftovers: set.Leftovers(), census: newCensus(),
 		needs: needs{
-			watched: map[informer.Key]bool{}, filters: map[informer.Key]plan.Filter{},
-			of: map[schema.GroupVersionResource][]informer.Key{},
+			watched: map[informer.Key]bool{}, of: map[schema.GroupVersionResource][]informer.Key{},
 		},
 		generations: generations{changedAt: map[informer.Key]int{}, since: map[plan.Rule]int{}, conditions: map[plan.Rule]int{}},
 	}
 	for i, key := range slices.Concat(set.Selections(), set.Related()) {
-		if a.filters[key] == nil {
-			a.filters[key] = key.Filter()
+		if !slices.Contains(a.all, key) {
 			a.all = append(a.all, key)
 			a.of[key.GVR] = append(a.of[key.GVR], key)
 		}
@@ -105,14 +102,6 @@ func (a *active) holding(object plan.Object) []informer.Key {
 		return all
 	}
 	return slices.DeleteFunc(slices.Clone(all), elsewhere)
-}
-
-// admits reports whether an object is among what a cache lists.
-func (a *active) admits(cache informer.Key, object map[string]any) bool {
-	if filter := a.filters[cache]; filter != nil {
-		return filter(object)
-	}
-	return cache.Admits(object) // Only rules that wait to take effect want it.
 }
 
 // beside returns the same while all of these caches run: other rules may wait for some of them.

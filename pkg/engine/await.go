@@ -47,7 +47,7 @@ func (c *core) expect(now *active, key Key, record *record, a await, fields map[
 	c.memory.wait(at, key)
 	for _, cache := range now.holding(a.Object) {
 		held := c.caches.View(cache, a.Object.Namespace, a.Object.Name).Object != nil
-		if !held && (fields == nil || !now.admits(cache, fields)) {
+		if !held && (fields == nil || !cache.Admits(fields)) {
 			a.skips = append(a.skips, cache)
 		}
 	}

@@ -84,18 +84,18 @@ func (c *cluster) observe(now *active, key Key) observation {
 			s.unsure = append(s.unsure, cache)
 		}
 	}
-	c.leave(now, &s, without)
+	c.leave(&s, without)
 	return s
 }
 
 // leave sorts the selections whose caches do not have the object into those that it
 // has surely left and those that lag behind.
-func (c *cluster) leave(now *active, s *observation, without []plan.Selection) {
+func (c *cluster) leave(s *observation, without []plan.Selection) {
 	if s.found != present {
 		return
 	}
 	for _, selection := range without {
-		if now.admits(selection, s.Object) && c.lags(selection, s.Object) {
+		if selection.Admits(s.Object) && c.lags(selection, s.Object) {
 			s.unsure = append(s.unsure, selection)
 		} else {
 			s.LeftBy = append(s.LeftBy, selection)

@@ -226,7 +226,7 @@ func (a *attempt) observeLive(ctx context.Context, record *record) (observation,
 			without = append(without, cache)
 		}
 	}
-	a.leave(now, &seen, without)
+	a.leave(&seen, without)
 	return seen, nil
 }
 
