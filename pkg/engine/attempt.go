@@ -63,10 +63,10 @@ type target struct {
 	closed bool
 }
 
-// sending is an operation as it is sent, and as it was planned and admitted.
+// sending is an operation as it is sent, and as it was admitted.
 type sending struct {
 	plan.Operation
-	planned, admitted plan.Operation
+	admitted plan.Operation
 	// prefix is that of a name which we chose, empty otherwise. resent says that the name was sent before, and that it is not
 	// known what became of that.
 	prefix string
@@ -88,14 +88,6 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	record := a.record
 	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]bool{}}
 	a.written = map[plan.Object]target{}
-	defer func() {
-		if cause := recover(); cause != nil {
-			for _, sent := range a.pending { // Nobody knows what became of them.
-				a.answered(sent, plan.Operation{}, guard.Answer{Result: write.Result{Class: write.Ambiguous}, Effective: true})
-			}
-			panic(a.Mask.Error(fmt.Errorf("%v", cause)))
-		}
-	}()
 	a.known, record.ineffective = record.ineffective, a.Plan.Suppressed
 	// The creations of one rule are sent at the same time, 1, then 2, 4 and so on, so that what is refused is refused a few
 	// times only.
@@ -133,16 +125,25 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 
 // finish tells the guards, once, that nothing is sent any more.
 func (a *attempt) finish() {
-	if !a.finished {
-		a.finished = true
-		a.checks.Finish(&a.outcome)
+	if a.finished {
+		return
 	}
+	a.finished = true
+	for _, sent := range a.pending { // The attempt has panicked, so nobody knows what became of them.
+		a.answered(sent, plan.Operation{}, guard.Answer{Result: write.Result{Class: write.Ambiguous}, Effective: true})
+	}
+	a.checks.Finish(&a.outcome)
 }
 
 // send sends operations at the same time, or in their order where somebody drives the engine, as far as the guards admit
 // them. It handles the answers in order.
 func (a *attempt) send(ctx context.Context, operations []plan.Operation) {
 	for _, o := range operations {
+		for _, undone := range a.Undone {
+			if guard.KeyOf(undone.Target) == guard.KeyOf(o.Target) {
+				o = o.Without(undone)
+			}
+		}
 		if a.Stopped || a.written[o.Target].closed || slices.ContainsFunc(o.Rules, func(rule plan.Rule) bool { return a.Unfinished[rule] }) {
 			a.skip(o, a.outcome.Hopeless)
 		} else if delay := a.checks.Admit(ctx, o); delay != nil {
@@ -197,12 +198,6 @@ func (a *attempt) skip(o plan.Operation, split bool) {
 // server would choose one.
 func (a *attempt) prepare(out *sending) {
 	o := &out.Operation
-	for _, undone := range a.Undone {
-		if guard.KeyOf(undone.Target) == guard.KeyOf(o.Target) {
-			*o = o.Without(undone)
-		}
-	}
-	out.planned = *o
 	if latest, written := a.written[o.Target]; written {
 		o.Target.UID, o.Target.ResourceVersion = latest.UID, latest.ResourceVersion
 	}
@@ -346,7 +341,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		a.skip(sent.Operation, cause == guard.Hopeless)
 		return
 	case class == write.Simulated, class == write.Repeated:
-		maps.Copy(a.record.ineffective, sent.planned.All()) // Without a name of our own.
+		maps.Copy(a.record.ineffective, sent.admitted.All()) // Without a name of our own.
 	default:
 		a.remember(sent, result)
 	}
@@ -420,7 +415,7 @@ func (a *attempt) chain(sent sending, result write.Result) {
 		left.closed = true
 		a.Stopped = a.Stopped || itself
 	}
-	a.written[sent.planned.Target] = left
+	a.written[sent.admitted.Target] = left
 }
 
 // remember keeps what had no effect from being repeated.
@@ -429,7 +424,7 @@ func (a *attempt) remember(sent sending, result write.Result) {
 	var unchanged []plan.Change
 	if sent.Unseen != nil && result.Object != nil && !sees(sent.Unseen, result.Object) {
 		// It has come back without what makes it seen, as where admission has taken that off. The same would be sent again.
-		if over := sent.planned.Over(result.Object); sees(sent.Unseen, over.Predicted) {
+		if over := sent.admitted.Over(result.Object); sees(sent.Unseen, over.Predicted) {
 			marks, unchanged = over.All(), over.Changes
 		}
 	}

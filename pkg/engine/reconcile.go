@@ -146,6 +146,9 @@ func (a *attempt) contain(do func()) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err := fmt.Errorf("panic: %v", cause)
+			if a.verifier != nil { // A rule may say what it has read.
+				err = a.verifier.asked.masker(a.Plan).Error(err)
+			}
 			a.log(a.Key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
 			a.outcome, a.CarriedOut, a.finished = failed(guard.Retryable, nil, err), false, false
 		}
@@ -257,19 +260,14 @@ func (c *core) forget(key Key, failed bool) {
 // is told every decision, and the log what is new about a rule that could not act.
 func (a *attempt) decide(seen observation) {
 	record, asked := a.record, &source{engine: a.core, asker: a.Key, watched: seen.Object}
-	defer func() {
-		if cause := recover(); cause != nil {
-			panic(asked.masker(plan.Plan{}).Error(fmt.Errorf("%v", cause)))
-		}
-	}()
-	seen.State = rules.State{HeldSince: record.held.Load().under(a.now), Separate: record.separate, Ineffective: record.ineffective}
-	decided, masker := asked.evaluate(a.now, &seen)
-	a.related.Keep(a.Key, asked.asked) // What was asked in earlier evaluations only is forgotten.
-	a.unsure = len(seen.unsure) > 0
 	a.verifier = &verifier{
 		cluster: &a.cluster, key: a.Key, informers: a.now.of[a.Key.GVR], asked: asked, read: &record.read, version: versionOf(seen.Object),
 		own: map[types.UID]bool{}, verified: map[string]time.Time{},
 	}
+	seen.State = rules.State{HeldSince: record.held.Load().under(a.now), Separate: record.separate, Ineffective: record.ineffective}
+	decided, masker := asked.evaluate(a.now, &seen)
+	a.related.Keep(a.Key, asked.asked) // What was asked in earlier evaluations only is forgotten.
+	a.unsure = len(seen.unsure) > 0
 	a.Evaluation = guard.Evaluation{
 		UID: record.uid, Watched: seen.Object, Plan: decided, Due: !record.rest.IsZero() && !seen.Now.Before(record.rest),
 		Read: sync.OnceValue(asked.inputs), Unanswered: asked.unanswered, Mask: masker,
