@@ -84,19 +84,22 @@ func (e *loop) conclude(a *attempt) {
 	if outcome.Looked || outcome.Failures != nil {
 		e.options.Observer.Concluded(key, outcome.Failures)
 	}
-	if outcome.State == guard.Retry && !e.tracker.givesUp(outcome, e.limiter.NumRequeues(key)) {
-		// Each failure waits longer, and at least as long as the API server asked, but not past the moment at which other
-		// rules have something to do.
+	retries := outcome.State == guard.Retry && !e.tracker.givesUp(outcome, e.limiter.NumRequeues(key))
+	if outcome.State == guard.Retry && !retries && e.runs() == stepwise { // An engine that runs for ever would try it again by then.
+		outcome.LookAgain(e.options.Clock.Now().Add(lastRetry))
+	}
+	if outcome.Looked || outcome.State == guard.Settled || !outcome.LookAgainAt.IsZero() { // Else the moment known before stands.
+		e.setTimer(key, outcome.LookAgainAt)
+	}
+	e.lookAgainIn(key, outcome.PutOffUntil)
+	if retries {
+		// Each failure waits longer, and at least as long as the API server asked.
 		delay := max(outcome.After, e.limiter.When(key))
 		if outcome.Split {
 			delay = outcome.After
 		}
-		if !outcome.LookAgainAt.IsZero() && e.runs() == forever {
-			delay = min(delay, outcome.LookAgainAt.Sub(e.options.Clock.Now()))
-		}
 		e.tracker.later(key)
 		e.AddAfter(key, delay)
-		e.lookAgainIn(key, outcome.PutOffUntil)
 		return
 	}
 	if outcome.State != guard.Waiting || outcome.Looked { // Else it may be a failure that is to be tried again.
@@ -109,16 +112,8 @@ func (e *loop) conclude(a *attempt) {
 	case guard.Again:
 		e.hurry(key)
 		e.enqueue(key)
-	case guard.Retry:
+	case guard.Retry, guard.Settled:
 		e.tracker.done(key, outcome)
-		if e.runs() == stepwise { // An engine that runs for ever would try it again by then.
-			outcome.LookAgain(e.options.Clock.Now().Add(lastRetry))
-			e.setTimer(key, outcome.LookAgainAt)
-		}
-	case guard.Settled:
-		e.tracker.done(key, outcome)
-		e.setTimer(key, outcome.LookAgainAt)
-		e.lookAgainIn(key, outcome.PutOffUntil)
 	}
 }
 
