@@ -288,22 +288,26 @@ func (s *state) may() error {
 // mayCount says why a rule may not write for an object. The rule pauses where it would pass its limit.
 func (g *Guard) mayCount(s *state, object types.UID) error {
 	now := g.clock.Now()
+	if age := now.Sub(s.counted); age < 0 || age >= countedFor { // Also for what counts already: its write notes how many there are.
+		g.count(s, now)
+	}
 	if s.window.has(object, now.Add(-s.Limits.Per)) {
 		return nil
 	}
-	full := func() bool { return len(s.window.written)+len(s.window.underWay) >= s.most }
-	if age := now.Sub(s.counted); age < 0 || age >= countedFor || full() && len(s.window.underWay) == 0 {
+	full := func() bool { return len(s.window.written)+s.window.pending() >= s.most }
+	if full() && s.window.pending() == 0 {
 		g.count(s, now)
 	}
+	pending := s.window.pending()
 	switch {
-	case full() && len(s.window.underWay) > 0:
+	case full() && pending > 0:
 		return ErrBusy
 	case full() && s.Limits.Percent > 0 && !s.all:
 		return ErrUncounted
 	case full():
 		return g.pause(s, now)
-	case g.stores && s.window.unstored+len(s.window.underWay) >= s.mayBeUnstored():
-		if len(s.window.underWay) == 0 {
+	case g.stores && s.window.unstored+pending >= s.mayBeUnstored():
+		if pending == 0 {
 			g.save(s) // Nothing does so that is under way, where the limit has shrunk.
 		}
 		return ErrBusy

@@ -91,3 +91,40 @@ func TestShareOfWhatIsWatchedNow(t *testing.T) {
 		t.Errorf("the answer is %d, want a pause", got)
 	}
 }
+
+// TestShareWhileWritesAreUnderWay holds that what is gone before its deletion is answered takes nothing of the share.
+func TestShareWhileWritesAreUnderWay(t *testing.T) {
+	w := newWorld(share(one, 50))
+	w.objects[one] = 4
+	if got := w.reserve("a", one); got != granted {
+		t.Fatalf("the answer for the first object is %d", got)
+	}
+	w.objects[one]-- // The watch was quicker than the answer.
+	w.clock.Step(time.Second)
+	if got := w.reserve("b", one); got != granted {
+		t.Errorf("the answer for the second of four objects is %d", got)
+	}
+	w.settle("a", true, one)
+	w.settle("b", true, one)
+	w.objects[one]--
+	if got := w.reserve("c", one); got != paused {
+		t.Errorf("the answer for the third of four objects is %d", got)
+	}
+	if got, _ := w.pauseOf(one); got.Of != 4 {
+		t.Errorf("the pause says that it is of %d", got.Of)
+	}
+}
+
+// TestShareOfWhatIsWrittenForAgain holds that a rule which goes on to write for an object does not keep a base of long ago by that.
+func TestShareOfWhatIsWrittenForAgain(t *testing.T) {
+	w := newWorld(share(one, 10))
+	w.objects[one] = 100
+	for range 30 {
+		w.write(t, one, "a")
+		w.objects[one] = 10
+		w.clock.Step(time.Minute)
+	}
+	if got := w.reserve("b", one); got != paused {
+		t.Errorf("the answer for the second of ten objects is %d", got)
+	}
+}

@@ -21,8 +21,8 @@ import (
 // window has the objects for which a rule has written, or is writing, by their marks. It is not for concurrent use.
 type window struct {
 	written  map[string]entry
-	underWay map[string]int // writes for objects that are not among those written
-	watched  int            // objects, when they were last counted
+	underWay map[string]sending
+	watched  int // objects, when they were last counted
 	// unstored is how many a next process would not know of, or not for long, and storing how many of them are being stored.
 	unstored, storing int
 }
@@ -31,11 +31,17 @@ type window struct {
 type entry struct {
 	at      time.Time // of the last write that took effect
 	stored  time.Time // of the one that is stored, or is to be
-	watched int       // objects when it was written for
+	watched int       // objects when that write was let in
+}
+
+// sending are the writes for an object that are under way.
+type sending struct {
+	writes  int
+	watched int // objects when the last of them was let in
 }
 
 func newWindow() window {
-	return window{written: map[string]entry{}, underWay: map[string]int{}}
+	return window{written: map[string]entry{}, underWay: map[string]sending{}}
 }
 
 // markLength is of a mark.
@@ -53,7 +59,17 @@ func mark(object types.UID) string {
 // has reports whether an object counts already, for a write that is under way, or was after the window began.
 func (w *window) has(object types.UID, begin time.Time) bool {
 	m := mark(object)
-	return w.underWay[m] > 0 || w.written[m].at.After(begin)
+	return w.underWay[m].writes > 0 || w.written[m].at.After(begin)
+}
+
+// pending is how many objects count for writes under way alone.
+func (w *window) pending() (objects int) {
+	for m := range w.underWay {
+		if _, counts := w.written[m]; !counts {
+			objects++
+		}
+	}
+	return objects
 }
 
 // expire forgets writes from before the window.
@@ -64,22 +80,26 @@ func (w *window) expire(begin time.Time) {
 // reserve notes a write that is about to be sent.
 func (w *window) reserve(object types.UID) {
 	m := mark(object)
-	if _, counts := w.written[m]; !counts {
-		w.underWay[m]++
-	}
+	w.underWay[m] = sending{w.underWay[m].writes + 1, w.watched}
 }
 
 // settle notes what became of it.
 func (w *window) settle(object types.UID, effective bool, now time.Time, per time.Duration) {
 	m := mark(object)
-	if w.underWay[m]--; w.underWay[m] <= 0 || effective {
+	sent, known := w.underWay[m]
+	if !known { // The rule has changed since it was let in.
+		sent.watched = w.watched
+	}
+	if sent.writes--; sent.writes > 0 {
+		w.underWay[m] = sent
+	} else {
 		delete(w.underWay, m)
 	}
 	if !effective {
 		return
 	}
 	e := w.written[m]
-	if e.at, e.watched = now, w.watched; now.Sub(e.stored) >= per/2 {
+	if e.at, e.watched = now, sent.watched; now.Sub(e.stored) >= per/2 {
 		e.stored = now
 		w.unstored++
 	}
@@ -91,6 +111,9 @@ func (w *window) base() int {
 	most := w.watched
 	for _, e := range w.written {
 		most = max(most, e.watched)
+	}
+	for _, sent := range w.underWay {
+		most = max(most, sent.watched)
 	}
 	return most
 }

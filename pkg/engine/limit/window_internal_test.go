@@ -21,16 +21,14 @@ func TestWindow(t *testing.T) {
 			object := types.UID(fmt.Sprint(rapid.IntRange(0, 5).Draw(t, "object")))
 			switch rapid.IntRange(0, 2).Draw(t, "step") {
 			case 0:
-				if _, counts := wrote[object]; !counts {
-					reserved[object]++
-				}
+				reserved[object]++
 				w.reserve(object)
 			case 1:
 				effective := rapid.Bool().Draw(t, "effective") // Also of what was sent before the rule changed.
 				w.settle(object, effective, now, per)
 				reserved[object] = max(0, reserved[object]-1)
 				if effective {
-					wrote[object], reserved[object] = now, 0
+					wrote[object] = now
 				}
 			case 2:
 				now = now.Add(time.Duration(rapid.IntRange(0, 6).Draw(t, "seconds")) * time.Second)
@@ -53,7 +51,7 @@ func TestWindow(t *testing.T) {
 					t.Fatalf("object %d: in the window is %v, want %v", i, has, in)
 				}
 			}
-			if gotWritten, gotAll := len(w.written), len(w.written)+len(w.underWay); gotAll != all || gotWritten != written {
+			if gotWritten, gotAll := len(w.written), len(w.written)+w.pending(); gotAll != all || gotWritten != written {
 				t.Fatalf("got %d objects, %d written; want %d, %d", gotAll, gotWritten, all, written)
 			}
 		}
