@@ -238,6 +238,17 @@ func TestClockIsNoContest(t *testing.T) {
     actions: [{patch: {merge: {spec: {now: "${inWindow('* * * * *', '30s', 'UTC')}", of: "${window('* * * * *', '30s', 'UTC')?.start}"}}}}]
 `, 110, false,
 		},
+		"Follows": {
+			"The second rule follows what the first one writes by the clock.", `
+  - name: rings
+    watch: widgets
+    actions: [{patch: {merge: {spec: {day: "${inWindow('* * * * *', '30s', 'UTC')}"}}}}]
+  - name: follows
+    watch: widgets
+    when: object.spec.day != nil
+    actions: [{patch: {merge: {spec: {size: "${object.spec.day ? 5 : 6}"}}}}]
+`, 220, false,
+		},
 		"Waits": {
 			"The first rule waits each time before it is undone again.", `
   - name: up

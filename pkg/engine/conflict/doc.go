@@ -6,7 +6,8 @@
 //
 //   - somebody else, or admission, has changed the field since, and the rule writes what it wrote before; or
 //   - the rule itself, or another one, has written the field last, nothing that was read has changed since but by our own
-//     writes, and the clock has no part in it. The clock has a part where the rules wanted nothing until a moment came; or
+//     writes, and the clock has no part in it. The clock has a part where a moment has come that the rules waited for when
+//     they wrote, or where they wanted nothing until a moment came; or
 //   - the rule is slowed down, and writes the field as soon as it may again.
 //
 // So a rule that follows a source, one that follows the clock, two rules that take turns as a third party changes something,

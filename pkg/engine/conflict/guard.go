@@ -268,6 +268,7 @@ type effort struct {
 	sent, stored uint64
 	uid          types.UID // of the object
 	basis        uint64
+	until        time.Time // of the basis
 	repeats      int       // so far
 	last         time.Time // of the repeats
 }
@@ -275,7 +276,9 @@ type effort struct {
 // basis is what an evaluation read. Two of the same digest read the same, but for what our own writes have changed.
 type basis struct {
 	// due says that time alone led to it: the rules wanted nothing before a moment came.
-	due    bool
+	due bool
+	// until is when time alone changes what the rules want, zero for never.
+	until  time.Time
 	digest uint64
 	ours   []state // what was read, as far as it is as one of our writes left it
 }
@@ -289,7 +292,7 @@ func (g *Guard) history(object Object) *history {
 
 // basisOf finds out what rules were evaluated by, before the first of their writes is recorded.
 func (g *Guard) basisOf(a *guard.Attempt) *basis {
-	b := &basis{due: a.Due}
+	b := &basis{due: a.Due, until: a.Plan.LookAgainAt}
 	for _, input := range a.Read() {
 		at, h := -1, g.history(input.Object)
 		if h != nil && input.Version != "" {
@@ -333,7 +336,8 @@ func (g *Guard) record(w *written) (news []Conflict) {
 		if c := g.repeat(w, f, e, latest, untouched); c != nil {
 			named = append(named, c)
 		}
-		e.turn, e.sent, e.stored, e.uid, e.basis = g.turn, g.digest(f.after), g.digest(f.answered), w.uid, w.basis.digest
+		e.turn, e.sent, e.stored, e.uid = g.turn, g.digest(f.after), g.digest(f.answered), w.uid
+		e.basis, e.until = w.basis.digest, w.basis.until
 	}
 	h.states = append(h.states[max(0, len(h.states)-maxStates+1):], left)
 	for _, f := range w.fields { // Whatever comes of it, the next write has to wait.
@@ -380,14 +384,14 @@ func (g *Guard) repeat(w *written, f field, e, latest *effort, untouched bool) (
 		return nil
 	}
 	rival := g.rival(w, f, e, latest, returned, untouched)
-	own := rival.Kind == Rule || rival.Kind == Itself
+	own, passed := rival.Kind == Rule || rival.Kind == Itself, !e.until.IsZero() && !now.Before(e.until)
 	switch {
 	case goesOn:
 	case len(f.path) == 0 && f.after == absent && e.uid == w.uid: // It has not come back: it was not gone yet.
 		return nil
 	case !own && !returned: // It wants something else now.
 		return nil
-	case own && (e.basis != w.basis.digest || w.basis.due): // Others, or the clock, have a part in it.
+	case own && (e.basis != w.basis.digest || w.basis.due || passed): // Others, or the clock, have a part in it.
 		e.repeats = 0
 		return nil
 	}
