@@ -169,11 +169,7 @@ func (s *service) work(ctx context.Context) error {
 // followObjects keeps the rules of set objects in effect.
 func (s *service) followObjects(ctx context.Context) {
 	var watching sync.WaitGroup
-	watching.Go(func() {
-		if err := s.objects.Run(ctx); err != nil {
-			s.log.Error("rule sets in the cluster are not followed", "err", err)
-		}
-	})
+	watching.Go(func() { s.objects.Run(ctx) })
 	s.operator.Follow(ctx, s.objects, newClusterSchemas(s.cluster, s.operator.Learn, s.log))
 	watching.Wait()
 }

@@ -140,7 +140,7 @@ func (t *tenant) admit(ctx context.Context, set *rules.Set) error {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.enter(access.Verdict{Finding: found, Known: true})
-		t.deny(t.denied()) // The caches must not run before the engine settles, which waits to be told that they are complete.
+		t.engine.Deny(t.denied()) // The caches must not run before the engine settles, which waits to be told that they are complete.
 		return found.Account
 	case t.account == (types.NamespacedName{}):
 		return nil

@@ -90,6 +90,9 @@ type core struct {
 
 // New returns an operator without rules.
 func New(options Options) (*Operator, error) {
+	if err := informer.Check(); err != nil {
+		return nil, fmt.Errorf("preparing to watch: %w", err)
+	}
 	guarded := options.Fence.Guard(options.Cluster.Config)
 	client, err := dynamic.NewForConfig(guarded)
 	if err != nil {
@@ -238,7 +241,7 @@ func (o *Operator) regroup() error {
 	concerns, now := o.concerns(), o.handedOver(all).ByIdentity()
 	o.ask()
 	for _, t := range o.sorted() {
-		errs = append(errs, t.take(cmp.Or(now[t.account], &rules.Set{}), fmt.Sprintln(o.listed)+string(concerns[t.account])))
+		t.take(cmp.Or(now[t.account], &rules.Set{}), fmt.Sprintln(o.listed)+string(concerns[t.account]))
 	}
 	for _, t := range o.sorted() { // Those that nobody needs any more have no rules by now.
 		if _, found := slices.BinarySearchFunc(wanted, t.account, byName); !found {

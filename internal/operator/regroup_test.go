@@ -169,7 +169,7 @@ func TestFollow(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var following sync.WaitGroup
 		k.set(func(w *world) { w.fails["GET clusterrulesets"] = http.StatusNotFound })
-		following.Go(func() { _ = objects.Run(ctx) })
+		following.Go(func() { objects.Run(ctx) })
 		following.Go(func() { k.Follow(ctx, objects, said{}) })
 		stop := k.start()
 		k.putSet(paints("anns", "ann", "red"))

@@ -215,18 +215,14 @@ func (t *tenant) close() {
 
 // take has the tenant do what it is to do now. What its rules need is asked for at once. It is called
 // with the lock of the operator.
-func (t *tenant) take(set *rules.Set, concerns string) error {
+func (t *tenant) take(set *rules.Set, concerns string) {
 	if t.given != nil && slices.Equal(t.given.rules, set.Rules()) && t.given.concerns == concerns {
-		return nil
+		return
 	}
-	t.given = nil // Until it is known to be so.
-	if err := t.setRules(set); err != nil {
-		return fmt.Errorf("running rules as %s: %w", accountName(t.account), err)
-	}
+	t.setRules(set)
 	t.changed()
 	t.access.Need(permissionsOf(t.needs))
 	t.given = &given{set.Rules(), concerns}
-	return nil
 }
 
 func permissionsOf(needs []rules.Need) []plan.Permission {
@@ -237,26 +233,18 @@ func permissionsOf(needs []rules.Need) []plan.Permission {
 	return out
 }
 
-// setRules has the engine go over to other rules, or stay with those from before.
-func (t *tenant) setRules(set *rules.Set) error {
+// setRules has the engine go over to other rules.
+func (t *tenant) setRules(set *rules.Set) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
-		return nil // There is nobody left to carry them out.
+		return // There is nobody left to carry them out.
 	}
-	before := t.set
 	t.set, t.large = set, map[informer.Key]error{}
 	t.tally.Follow(set.IDs())
-	err := t.engine.Deny(t.denied())
-	if err == nil {
-		err = t.engine.SetRules(set)
-	}
-	if err != nil {
-		t.set = before
-		return err
-	}
+	t.engine.Deny(t.denied())
+	t.engine.SetRules(set)
 	t.needs = set.Needs()
-	return nil
 }
 
 // judge takes what the account may do now.
@@ -268,15 +256,13 @@ func (t *tenant) judge(verdict access.Verdict) {
 	t.logVerdict(before)
 	if !t.ended {
 		if verdict.Recreated { // What was read belongs to another account of the same name.
-			t.deny(t.refused(ErrUnreviewed))
+			t.engine.Deny(t.refused(ErrUnreviewed))
 		}
-		t.deny(t.denied())
+		t.engine.Deny(t.denied())
 		regained := func(p plan.Permission) bool { return !slices.Contains(verdict.Missing, p) }
 		if t.set != nil && t.gate.err() == nil && (shut || slices.ContainsFunc(before.Missing, regained)) {
 			// What was refused is tried again at once.
-			if err := t.engine.SetRules(t.set); err != nil {
-				t.log.Error("rules that may act again do not", "err", err)
-			}
+			t.engine.SetRules(t.set)
 		}
 	}
 	t.changed()
@@ -341,7 +327,7 @@ func (t *tenant) exceeded(key informer.Key, limit int64, clock clock.Clock) {
 			t.large[key] = why
 		}
 		if !t.ended {
-			t.deny(t.denied())
+			t.engine.Deny(t.denied())
 		}
 		t.changed()
 	}
@@ -361,13 +347,6 @@ func (t *tenant) known() access.Verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.verdict
-}
-
-// deny has the engine do without caches, where nobody else can be told of an error.
-func (t *tenant) deny(denied map[informer.Key]error) {
-	if err := t.engine.Deny(denied); err != nil {
-		t.log.Error("caches could not be changed", "err", err)
-	}
 }
 
 // denied are the caches of the rules that may not be had, and why.

@@ -213,9 +213,7 @@ func TestJudgeAfterTheEnd(t *testing.T) {
 		late.judge(access.Verdict{Known: true, Finding: access.Finding{UID: "u", Missing: []plan.Permission{list}}})
 		late.judge(access.Verdict{Known: true, Finding: access.Finding{UID: "u"}})
 		late.judge(access.Verdict{Known: true, Recreated: true, Finding: access.Finding{UID: "v"}})
-		if err := late.setRules(load(t, paints("anns", "ann", "blue"))); err != nil {
-			t.Error(err)
-		}
+		late.setRules(load(t, paints("anns", "ann", "blue")))
 		k.pass(moment)
 		if got := k.watching(); got != "[]" || len(late.informers.Status()) > 0 {
 			t.Errorf("it watches %s, caches %v", got, late.informers.Status())

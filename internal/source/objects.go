@@ -57,13 +57,10 @@ func NewObjects(client dynamic.Interface, log *slog.Logger) *Objects {
 // Run watches the objects until the context is done. It is called once. Where they
 // cannot be listed or watched, it tries again until they can, as when their CRDs are
 // installed later.
-func (o *Objects) Run(ctx context.Context) error {
-	if err := o.informers.Want([]informer.Key{keyOf(spec.KindClusterRuleSet), keyOf(spec.KindRuleSet)}); err != nil {
-		return fmt.Errorf("watching the rule sets in the cluster: %w", err)
-	}
+func (o *Objects) Run(ctx context.Context) {
+	o.informers.Want([]informer.Key{keyOf(spec.KindClusterRuleSet), keyOf(spec.KindRuleSet)})
 	<-ctx.Done()
 	o.informers.Stop()
-	return nil
 }
 
 // Changed has a value when sets may have come, gone or changed, when they have been

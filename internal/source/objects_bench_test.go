@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,14 +17,10 @@ func BenchmarkObjects(b *testing.B) {
 	server := newAPI()
 	objects := NewObjects(server, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(b.Context())
-	done := make(chan error, 1)
-	go func() { done <- objects.Run(ctx) }()
-	defer func() {
-		cancel()
-		if err := <-done; err != nil {
-			b.Error(err)
-		}
-	}()
+	var running sync.WaitGroup
+	running.Go(func() { objects.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
 	for !objects.Synced() {
 		<-objects.Changed()
 	}

@@ -148,13 +148,11 @@ func follow(t *testing.T, server *api) (*Objects, *bytes.Buffer) {
 	var log bytes.Buffer
 	objects := NewObjects(server, slog.New(slog.NewTextHandler(&log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- objects.Run(ctx) }()
+	var running sync.WaitGroup
+	running.Go(func() { objects.Run(ctx) })
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		running.Wait()
 	})
 	synctest.Wait()
 	return objects, &log

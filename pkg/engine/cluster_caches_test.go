@@ -121,25 +121,18 @@ func (c *cluster) sync(at informer.Key) {
 }
 
 // Want implements [engine.Caches].
-func (c *cluster) Want(wanted []informer.Key) error {
-	if c.wantOK != nil {
-		if err := c.wantOK(); err != nil {
-			return err
-		}
+func (c *cluster) Want(wanted []informer.Key) {
+	if c.onWant != nil {
+		c.onWant()
 	}
 	c.locked(func() { c.asked = wanted })
 	c.adjust()
-	return nil
 }
 
 // Deny implements [engine.Caches].
-func (c *cluster) Deny(denied map[informer.Key]error) error {
+func (c *cluster) Deny(denied map[informer.Key]error) {
 	c.locked(func() { c.denied = denied })
 	c.adjust()
-	if c.denyOK != nil {
-		return c.denyOK()
-	}
-	return nil
 }
 
 // adjust runs the caches that are asked for and not denied. One that is complete at

@@ -60,8 +60,7 @@ type cluster struct {
 	// asked are wanted but for what is denied, and started has each start of a cache.
 	asked, started []informer.Key
 	denied         map[informer.Key]error
-	// wantOK and denyOK replace the answers to Want and Deny.
-	wantOK, denyOK func() error
+	onWant         func() // called by Want
 	// prepared are caches that have listed before they were wanted.
 	prepared map[informer.Key]bool
 

@@ -25,7 +25,8 @@ const spareTurns = 1000
 // [Options.Queue] and without housekeeping. What happens is up to Drain and Wake, and
 // all of it happens in the caller's goroutine. The caches must tell what they see before
 // a write returns, or before Drain is called; later sets of rules are loaded with
-// SetRules. The caller stops the caches in the end; nothing else has to be stopped.
+// SetRules. The caches are complete when [Caches.Want] returns, and the error is that of one
+// that is not. The caller stops the caches in the end; nothing else has to be stopped.
 func (e *Engine) Start(set *rules.Set) error {
 	switch {
 	case e.runs() != stepwise:
@@ -35,7 +36,13 @@ func (e *Engine) Start(set *rules.Set) error {
 	}
 	e.wake()
 	e.tracker.begin(nil, false)
-	return e.SetRules(set)
+	e.SetRules(set)
+	for _, key := range e.active.Load().caches() {
+		if err := e.synced.get(key).err; err != nil {
+			return fmt.Errorf("listing %s: %w", key, err)
+		}
+	}
+	return nil
 }
 
 // Drain takes one turn of the loop after the other until the queue is empty, and reports
@@ -45,14 +52,14 @@ func (e *Engine) Start(set *rules.Set) error {
 // anew. The error is that of the context, or tells of rules that make new objects
 // without end; the report is then of what has been done, and the queue has the rest.
 func (e *Engine) Drain(ctx context.Context) (Report, error) {
-	e.tracker.renew(e.active.Load().all)
+	e.tracker.renew()
 	err := e.turns(ctx, spareTurns+maxRounds*e.Len())
 	return e.tracker.summary(), err
 }
 
 // Look takes one turn of the loop for an object, whatever is queued.
 func (e *Engine) Look(ctx context.Context, key Key) {
-	e.tracker.renew(nil)
+	e.tracker.renew()
 	e.loop.process(ctx, key)
 }
 

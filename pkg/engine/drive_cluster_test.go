@@ -96,8 +96,5 @@ func summary(report engine.Report) string {
 	for _, failure := range report.Failures {
 		out += fmt.Sprintf("\n%s: %v", failure.Key.Name, failure.Err)
 	}
-	for _, status := range report.Unlisted {
-		out += fmt.Sprintf("\nunlisted: %s: %v", status.Key.GVR.Resource, status.Err)
-	}
 	return out
 }

@@ -103,30 +103,6 @@ func TestChildThatIsBeingDeleted(t *testing.T) {
 	})
 }
 
-// TestReloadThatFails holds that the rules of before go on as if nothing had been.
-func TestReloadThatFails(t *testing.T) {
-	c := newCluster()
-	c.put(t, small)
-	runWith(t, c, engine.Housekeeping{}, load(t, labelled), func(t *testing.T, e *engine.Engine) {
-		calls := 0
-		c.wantOK = func() error {
-			if calls++; calls > 1 {
-				return nil
-			}
-			c.locked(func() { c.wanted = nil }) // As far as it came.
-			return errRefused
-		}
-		if err := e.SetRules(load(t, atLeastThree)); err == nil {
-			t.Error("no error")
-		}
-		c.put(t, `{metadata: {namespace: ns, name: b}, spec: {size: 1}}`)
-		synctest.Wait()
-		if size(c, "b") != int64(1) || c.count() != 2 {
-			t.Errorf("want the rules from before to act on the new object: %+v", c.writes)
-		}
-	})
-}
-
 // TestSettleCountsNoObjectThatIsGone holds the same of the books of --once, and that it
 // waits for what is still to be pruned.
 func TestSettleCountsNoObjectThatIsGone(t *testing.T) {

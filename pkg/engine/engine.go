@@ -118,9 +118,7 @@ func (e *Engine) Rules() *rules.Set { return e.active.Load().Set }
 // longer than [PendingLongest]. SetRules returns at once all the same, and the next one
 // takes the place of what still waits. Nor is anything waited for where nobody acts by
 // the rules from before.
-//
-// After an error the rules that are in effect stay, and none wait.
-func (e *Engine) SetRules(set *rules.Set) error { return e.loader.set(set) }
+func (e *Engine) SetRules(set *rules.Set) { e.loader.set(set) }
 
 // Deny says which caches may not be had at present, and why; nil is for none. It takes
 // the place of what was denied before, holds for rules that are loaded later too, and
@@ -135,10 +133,7 @@ func (e *Engine) SetRules(set *rules.Set) error { return e.loader.set(set) }
 // A cache that is not denied any more begins anew, and all that it concerns is looked at
 // when it is complete. So to have a cache begin anew, it is denied, and then it is not:
 // nothing is waited for in between.
-//
-// The error is that of a cache which could not be started; those that are denied are
-// dropped all the same.
-func (e *Engine) Deny(denied map[informer.Key]error) error { return e.loader.deny(denied) }
+func (e *Engine) Deny(denied map[informer.Key]error) { e.loader.deny(denied) }
 
 // Quarantined lists the rules that keep failing, in the order of the objects and rules.
 func (e *Engine) Quarantined() []breaker.Circuit { return e.guards.breaker.List() }

@@ -49,9 +49,7 @@ func TestSettles(t *testing.T) {
 		}
 		c.put(t, `{metadata: {namespace: ns, name: a, labels: {seen: "yes"}}, spec: {size: 3, unrelated: true}}`)
 		c.touch()
-		if err := e.SetRules(load(t, atLeastThree+labelled)); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(load(t, atLeastThree+labelled))
 		pass(time.Hour)
 		if len(c.writes) != 1 {
 			t.Errorf("an unrelated change, a repeated event or a reload caused a write: %+v", c.writes[1:])
@@ -300,9 +298,7 @@ func TestRunFinishesWritesUnderWay(t *testing.T) {
 			return nil
 		}
 		e := c.engine()
-		if err := e.SetRules(load(t, atLeastThree)); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(load(t, atLeastThree))
 		ctx, cancel := context.WithCancel(t.Context())
 		finished := make(chan struct{})
 		go func() {
@@ -322,16 +318,12 @@ func TestRulesAreSwappedAsAWhole(t *testing.T) {
 	c := newCluster()
 	c.put(t, small)
 	run(t, c, labelled, func(t *testing.T, e *engine.Engine) {
-		if err := e.SetRules(load(t, atLeastThree)); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(load(t, atLeastThree))
 		synctest.Wait()
 		if got := size(c, "a"); got != int64(3) {
 			t.Errorf("size is %v: the new rules did not act on an object that is there already", got)
 		}
-		if err := e.SetRules(&rules.Set{}); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(&rules.Set{})
 		before := c.count()
 		c.put(t, small)
 		synctest.Wait()
@@ -347,9 +339,7 @@ func TestForgets(t *testing.T) {
 	c.lagging = true
 	c.put(t, small)
 	run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
-		if err := e.SetRules(&rules.Set{}); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(&rules.Set{})
 		pass(time.Second)
 		c.locked(func() { // As if it were restored from a backup.
 			key := engine.Key{GVR: widgets, Namespace: "ns", Name: "a"}
@@ -358,9 +348,7 @@ func TestForgets(t *testing.T) {
 			})
 			c.version = 1
 		})
-		if err := e.SetRules(load(t, atLeastThree)); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(load(t, atLeastThree))
 		synctest.Wait()
 		if c.count() < 2 {
 			t.Errorf("wrote %d times: what was written before the rules were taken away is still waited for", c.count())

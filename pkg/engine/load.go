@@ -2,9 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -29,14 +26,15 @@ type loader struct {
 }
 
 // set is [Engine.SetRules].
-func (l *loader) set(set *rules.Set) error {
+func (l *loader) set(set *rules.Set) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tidying.halt()
 	defer l.tidying.resume()
 	before, next := l.active.Load(), activate(set)
 	if !l.awake.Load() || l.runs() == stepwise || len(before.all) == 0 || len(l.missing(next)) == 0 {
-		return l.putIntoEffect(next)
+		l.putIntoEffect(next)
+		return
 	}
 	if l.pending == nil { // Who changes rules all the time would never see any of them otherwise.
 		l.until = l.options.Clock.Now().Add(PendingLongest)
@@ -45,13 +43,10 @@ func (l *loader) set(set *rules.Set) error {
 	l.checkPending()
 	both := append(before.caches(), slices.DeleteFunc(next.caches(), before.wants)...)
 	l.active.Store(before.beside(both))
-	if err := l.wantCaches(both); err != nil {
-		return l.rollBack(err)
-	}
+	l.wantCaches(both)
 	if len(l.missing(next)) == 0 {
-		return l.putIntoEffect(next)
+		l.putIntoEffect(next)
 	}
-	return nil
 }
 
 // missing are the caches that rules wait for before they take the place of those in effect. The lock of the rules is held, as
@@ -63,7 +58,7 @@ func (l *loader) missing(next *active) []informer.Key {
 
 // putIntoEffect puts rules into effect. Objects are looked at again that rules are about which have changed; the same set once
 // more has all of them looked at.
-func (l *loader) putIntoEffect(now *active) error {
+func (l *loader) putIntoEffect(now *active) {
 	l.pending = nil
 	before := l.active.Load()
 	changed := now.Set.Rules()
@@ -73,10 +68,7 @@ func (l *loader) putIntoEffect(now *active) error {
 	now.follow(before, changed)
 	l.active.Store(now) // First, since the caches may tell something at once.
 	again := l.selected(before, changed)
-	if err := l.wantCaches(now.caches()); err != nil {
-		l.active.Store(before)
-		return l.rollBack(err)
-	}
+	l.wantCaches(now.caches())
 	l.guards.limits.Follow(now.Rules, !l.keepsHouse())
 	if before.Set != now.Set {
 		l.guards.conflicts.Follow(changed)
@@ -94,7 +86,6 @@ func (l *loader) putIntoEffect(now *active) error {
 	}
 	l.enqueueEach(again)
 	l.tracker.check() // Some of the caches may be denied.
-	return nil
 }
 
 // selected lists the objects that rules were about which have changed, as long as their caches are there: nobody may
@@ -125,37 +116,23 @@ func (l *loader) selected(before *active, changed []*rules.Rule) []Key {
 	return out
 }
 
-// rollBack goes back to the caches of the rules in effect.
-func (l *loader) rollBack(err error) error {
-	l.pending = nil
-	before := l.active.Load()
-	kept := before.beside(before.all)
-	kept.generation++ // For a moment the others were in effect, and some objects may know of theirs.
-	l.active.Store(kept)
-	return fmt.Errorf("changing the rules: %w", errors.Join(err, l.wantCaches(before.caches())))
-}
-
 // wantCaches runs exactly these caches.
-func (l *loader) wantCaches(keys []informer.Key) error {
+func (l *loader) wantCaches(keys []informer.Key) {
 	l.synced.want(keys)
-	return l.caches.Want(keys) //nolint:wrapcheck // The callers say what it was for.
+	l.caches.Want(keys)
 }
 
 // deny is [Engine.Deny].
-func (l *loader) deny(denied map[informer.Key]error) error {
+func (l *loader) deny(denied map[informer.Key]error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.synced.deny(denied) { // Before the caches, as one may be complete at once.
 		l.tidying.halt() // The housekeeper may rely on what the caches have told.
 		defer l.tidying.resume()
 	}
-	err := l.caches.Deny(maps.Clone(denied))
+	l.caches.Deny(denied)
 	l.tracker.check()
 	l.checkPending()
-	if err != nil {
-		return fmt.Errorf("denying caches: %w", err)
-	}
-	return nil
 }
 
 // checkPending has pending rules looked at again.
@@ -197,9 +174,7 @@ func (l *loader) takeOver() time.Duration {
 	}
 	l.tidying.halt()
 	defer l.tidying.resume()
-	if err := l.putIntoEffect(l.pending); err != nil {
-		l.options.Log.Error("rules that waited for their caches do not take effect", "err", err)
-	}
+	l.putIntoEffect(l.pending)
 	return time.Hour
 }
 

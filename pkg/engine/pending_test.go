@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -21,9 +20,7 @@ import (
 // reload changes the rules.
 func reload(t *testing.T, e *engine.Engine, set *rules.Set) {
 	t.Helper()
-	if err := e.SetRules(set); err != nil {
-		t.Fatal(err)
-	}
+	e.SetRules(set)
 	synctest.Wait()
 }
 
@@ -223,36 +220,6 @@ func TestBesideSuperseded(t *testing.T) {
 		expectRules(t, e, "They stay.", "newest")
 		if diff := cmp.Diff([]informer.Key{allItems}, c.wanted); diff != "" {
 			t.Errorf("caches (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// TestBesideFails holds that rules whose caches cannot be started leave all as it was.
-func TestBesideFails(t *testing.T) {
-	c := newCluster()
-	run(t, c, grown, func(t *testing.T, e *engine.Engine) {
-		c.locked(func() { c.unsynced[allWidgets] = true })
-		reload(t, e, load(t, labelled))
-		calls := 0
-		c.wantOK = func() error {
-			if calls++; calls == 1 {
-				return errRefused
-			}
-			return nil
-		}
-		if err := e.SetRules(families(t, three)); !errors.Is(err, errRefused) {
-			t.Errorf("got %v", err)
-		}
-		c.sync(allWidgets)
-		pass(time.Hour)
-		expectRules(t, e, "None wait.", "at-least-three")
-		if diff := cmp.Diff([]informer.Key{otherWidgets}, c.wanted); diff != "" {
-			t.Errorf("caches (-want +got):\n%s", diff)
-		}
-		c.put(t, smallOther)
-		pass(time.Minute)
-		if got := size(c, "a"); got != int64(3) {
-			t.Errorf("size is %v", got)
 		}
 	})
 }

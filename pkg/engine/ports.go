@@ -85,10 +85,10 @@ type Caches interface { //nolint:interfacebloat // The parts of an engine share 
 	// Relist has a cache listed anew that was found to lack something.
 	Relist(key informer.Key)
 	// Want runs exactly these caches, but for those that are denied.
-	Want(keys []informer.Key) error
+	Want(keys []informer.Key)
 	// Deny drops those of the wanted caches that are denied, and runs the others. When it
 	// returns nothing of what was dropped is shown, nor told to be complete.
-	Deny(denied map[informer.Key]error) error
+	Deny(denied map[informer.Key]error)
 	Stop()
 }
 

@@ -19,9 +19,7 @@ func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
 	idle := e.tracker.begin(activate(set).caches(), e.keepsHouse())
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := e.SetRules(set); err != nil {
-		return Report{}, err
-	}
+	e.SetRules(set)
 	if e.keepsHouse() {
 		// Before the first write: one that waits for it would be sent apart from others to
 		// the same object, or with them, as it happens. An error is told when it is tried again.

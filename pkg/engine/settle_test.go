@@ -240,9 +240,7 @@ func TestSettleWithCachesOfOthers(t *testing.T) {
 		c := newCluster()
 		c.put(t, newItem("a", ""))
 		e := c.engine()
-		if err := e.SetRules(families(t, fmt.Sprintf(looking, `name: "a"`, "found?.spec.x == 1"))); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(families(t, fmt.Sprintf(looking, `name: "a"`, "found?.spec.x == 1")))
 		report, err := e.Settle(t.Context(), families(t, `
   - name: marks
     watch: items

@@ -43,9 +43,7 @@ func TestSweepWaitsForOldWorker(t *testing.T) {
 			}
 			return nil
 		}
-		if err := e.SetRules(families(t, labelled)); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(families(t, labelled))
 		pass(5 * time.Minute)
 		if !swept.Load() {
 			t.Error("never swept")
@@ -65,9 +63,7 @@ func TestSweepWaitsForWhatNobodyHasSeen(t *testing.T) {
 			c.unsynced[otherWidgets] = true
 			c.answer = from("heir", func() *write.Result { return &write.Result{Class: write.Overloaded, Err: errRefused} })
 		})
-		if err := e.SetRules(families(t, heir)); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(families(t, heir))
 		pass(time.Minute)
 		c.sync(otherWidgets)
 		pass(time.Minute)
@@ -97,9 +93,7 @@ func TestSweepWaitsEachTime(t *testing.T) {
 			}
 			return nil
 		}
-		if err := e.SetRules(families(t, heir)); err != nil {
-			t.Fatal(err)
-		}
+		e.SetRules(families(t, heir))
 		synctest.Wait()
 		pass(4 * time.Second)
 		c.locked(func() {
@@ -150,9 +144,7 @@ func TestSweepDoesNotStarve(t *testing.T) {
 					return nil
 				}
 				slow.Store(true)
-				if err := e.SetRules(families(t, heir+labelled)); err != nil {
-					t.Fatal(err)
-				}
+				e.SetRules(families(t, heir+labelled))
 				for n := range 200 {
 					change(n + 1)
 					pass(100 * time.Millisecond)
@@ -222,9 +214,7 @@ func TestSettlesWhenDenied(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		time.AfterFunc(2*time.Second, func() {
-			if err := e.Deny(map[informer.Key]error{otherWidgets: errNoRight}); err != nil {
-				t.Error(err)
-			}
+			e.Deny(map[informer.Key]error{otherWidgets: errNoRight})
 		})
 		report, err := e.Settle(ctx, load(t, grown+labelled))
 		if err != nil || len(report.Unlisted) != 1 {

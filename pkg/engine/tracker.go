@@ -58,10 +58,9 @@ func (o *tracker) begin(caches []informer.Key, house bool) <-chan struct{} {
 }
 
 // renew begins the books of another round. Work that is under way stays.
-func (o *tracker) renew(caches []informer.Key) {
+func (o *tracker) renew() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.caches = caches
 	o.looks, o.rounds, o.report = map[Key]left{}, map[Key]int{}, Report{}
 }
 

@@ -79,9 +79,7 @@ func TestInformers(t *testing.T) {
 		t.Errorf("a cache that does not run says %+v", view)
 	}
 	configMap("before", `chosen: "true"`)
-	if err := set.Want([]informer.Key{chosen, absent}); err != nil {
-		t.Fatal(err)
-	}
+	set.Want([]informer.Key{chosen, absent})
 	w.await(t, "changed before")
 	w.await(t, "synced chosen=true")
 	w.await(t, "troubled nosuchthings")
@@ -100,17 +98,13 @@ func TestInformers(t *testing.T) {
 
 	// A second informer starts without disturbing the first, and the first
 	// stops without disturbing the second.
-	if err := set.Want([]informer.Key{chosen, all}); err != nil {
-		t.Fatal(err)
-	}
+	set.Want([]informer.Key{chosen, all})
 	w.await(t, "synced ")
 	before := slices.DeleteFunc(slices.Clone(w.reports), func(report string) bool { return report != "synced chosen=true" })
 	if len(before) > 0 {
 		t.Error("the informer that was wanted before was started again")
 	}
-	if err := set.Want([]informer.Key{all}); err != nil {
-		t.Fatal(err)
-	}
+	set.Want([]informer.Key{all})
 	if len(set.Names(chosen)) != 0 || len(set.Names(all)) != 3 {
 		t.Errorf("have %v chosen, %v in all, want none and three", set.Names(chosen), set.Names(all))
 	}
@@ -144,9 +138,7 @@ spec:
 	w := newWatcher()
 	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler), informer.Options{})
 	defer set.Stop()
-	if err := set.Want([]informer.Key{{GVR: gone}}); err != nil {
-		t.Fatal(err)
-	}
+	set.Want([]informer.Key{{GVR: gone}})
 	w.await(t, "synced ")
 	if err := client(t).Resource(definitions).Delete(t.Context(), "fleetings.e2e.example.com", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -172,9 +164,7 @@ func TestCacheKeepsOwnApplyOnly(t *testing.T) {
 	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler), informer.Options{})
 	defer set.Stop()
 	key := informer.Key{GVR: configmaps, Namespace: namespace}
-	if err := set.Want([]informer.Key{key}); err != nil {
-		t.Fatal(err)
-	}
+	set.Want([]informer.Key{key})
 	w.await(t, "synced ")
 	// In its place, by which it can be given up: see plan.Release.
 	want := get(t, configmaps, namespace, "a").GetManagedFields()
@@ -199,9 +189,7 @@ func TestInformerReads(t *testing.T) {
 	w := newWatcher()
 	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler), informer.Options{})
 	defer set.Stop()
-	if err := set.Want([]informer.Key{red, all}); err != nil {
-		t.Fatal(err)
-	}
+	set.Want([]informer.Key{red, all})
 	w.await(t, "synced color=red")
 	w.await(t, "synced ")
 	if set.Version(red) == "" || set.Version(all) == "" {

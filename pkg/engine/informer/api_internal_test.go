@@ -310,8 +310,6 @@ func begin(t testing.TB, client dynamic.Interface, keys ...Key) (*Set, <-chan Ke
 	handler := deaf{make(chan Key, len(keys))}
 	set := NewSet(client, handler, slog.New(slog.DiscardHandler), Options{})
 	t.Cleanup(set.Stop)
-	if err := set.Want(keys); err != nil {
-		t.Fatal(err)
-	}
+	set.Want(keys)
 	return set, handler.synced
 }

@@ -134,9 +134,7 @@ func (b *busy) start(t *testing.T, sets, each int) (shared *Shared, all []*Set, 
 			keys = append(keys, Key{GVR: widgets, Namespace: strconv.Itoa(i*each + j)})
 		}
 		set := NewSet(b, new(told), slog.New(slog.DiscardHandler), Options{Shared: shared})
-		if err := set.Want(keys); err != nil {
-			t.Fatal(err)
-		}
+		set.Want(keys)
 		all = append(all, set)
 	}
 	return shared, all, func() {
@@ -250,9 +248,7 @@ func TestFirstListsBesideOthers(t *testing.T) {
 				tc.others(server)
 				late := NewSet(server, new(told), slog.New(slog.DiscardHandler), Options{Shared: shared})
 				defer late.Stop()
-				if err := late.Want([]Key{gadgets}); err != nil {
-					t.Fatal(err)
-				}
+				late.Want([]Key{gadgets})
 				if n, others := synced([]*Set{late}), synced(sets); n != 1 || others != 0 {
 					t.Errorf("%s %d of it and %d of the others are filled", tc.reason, n, others)
 				}

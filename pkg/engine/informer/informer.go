@@ -3,7 +3,6 @@ package informer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,19 +57,24 @@ type running struct {
 	exceeds atomic.Bool  // [Options.Exceeded] was called with this cache
 }
 
-// errNoVersions is an error at the start: without the feature a store does not know its resourceVersion, and the engine would
-// wait for its own writes for ever.
+// errNoVersions is an error at the start of a process: without the feature a store does not know its resourceVersion, and the
+// engine would wait for its own writes for ever.
 var errNoVersions = errors.New("client-go's feature " + string(features.AtomicFIFO) +
 	" is off: remove the environment variable KUBE_FEATURE_" + string(features.AtomicFIFO))
+
+// Check returns an error where informers would not work in this process.
+func Check() error {
+	if !features.FeatureGates().Enabled(features.AtomicFIFO) {
+		return errNoVersions
+	}
+	return nil
+}
 
 // start runs a new informer until it is ended. It takes over the errors of the informer that it replaces, if any. The caller
 // holds the lock of the set.
 //
 //nolint:forbidigo // An informer lives as long as it is wanted, longer than the call that wants it.
-func (s *Set) start(key Key, before *running) error {
-	if !features.FeatureGates().Enabled(features.AtomicFIFO) {
-		return fmt.Errorf("starting an informer: %w", errNoVersions)
-	}
+func (s *Set) start(key Key, before *running) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{store: store{key: key}, set: s, ctx: ctx, stop: cancel, resource: s.client.Resource(key.GVR).Namespace(key.Namespace)}
 	r.heard, r.logged = s.clock.Now(), sets.Set[metav1.StatusReason]{}
@@ -103,7 +107,6 @@ func (s *Set) start(key Key, before *running) error {
 		}
 	}()
 	s.running[key] = r
-	return nil
 }
 
 // end stops the informer. When it returns, the handler is not told any more that the cache is complete.

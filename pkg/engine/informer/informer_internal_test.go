@@ -43,7 +43,7 @@ func filled(handler Handler, c clock.PassiveClock) *running {
 	return &running{
 		set: &Set{handler: handler, clock: c, options: Options{Shared: NewShared()}}, ctx: context.Background(), told: func() bool { return true },
 		health: health{listErrors: listErrors{logged: sets.Set[metav1.StatusReason]{}}},
-		store: store{informer: cache.NewSharedIndexInformer(&cache.ListWatch{}, &unstructured.Unstructured{}, 0, nil)},
+		store:  store{informer: cache.NewSharedIndexInformer(&cache.ListWatch{}, &unstructured.Unstructured{}, 0, nil)},
 	}
 }
 

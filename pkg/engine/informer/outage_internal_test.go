@@ -37,9 +37,7 @@ func (o outage) breaks(err error, keys ...Key) {
 func (o outage) among(t *testing.T, keys ...Key) *Set {
 	t.Helper()
 	set := NewSet(o.server, o.told, slog.New(slog.DiscardHandler), Options{Shared: o.options.Shared})
-	if err := set.Want(keys); err != nil {
-		t.Fatal(err)
-	}
+	set.Want(keys)
 	o.told.since()
 	return set
 }
@@ -153,9 +151,7 @@ func TestOutageThatStays(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := newOutage(t)
 				defer o.Stop()
-				if err := o.Want([]Key{one, other}); err != nil {
-					t.Fatal(err)
-				}
+				o.Want([]Key{one, other})
 				o.told.since()
 				o.breaks(errUnavailable, one, other)
 				passes(10 * time.Minute)

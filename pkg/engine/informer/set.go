@@ -69,14 +69,14 @@ func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger, options
 //
 // An informer without a resource begins anew: the caller may know that the resource has come, which the informer would see
 // after its back-off only.
-func (s *Set) Want(keys []Key) error {
-	return s.adjust(func() { s.wanted = slices.Clone(keys) }, hasNoResource)
+func (s *Set) Want(keys []Key) {
+	s.adjust(func() { s.wanted = slices.Clone(keys) }, hasNoResource)
 }
 
 // Deny sets which informers must not run although they are wanted, and why. It replaces what was denied before, and starts and
 // stops as Want does.
-func (s *Set) Deny(denied map[Key]error) error {
-	return s.adjust(func() { s.denied = maps.Clone(denied) }, hasNoResource)
+func (s *Set) Deny(denied map[Key]error) {
+	s.adjust(func() { s.denied = maps.Clone(denied) }, hasNoResource)
 }
 
 // hasNoResource reports whether there has never been anything to list.
@@ -92,12 +92,12 @@ func (s *Set) Renew(gvr schema.GroupVersionResource) {
 }
 
 func (s *Set) renew(outdated func(*running) bool) {
-	_ = s.adjust(func() {}, func(r *running) bool { return outdated(r) && !s.options.Lasting }) // What ran before can be started.
+	s.adjust(func() {}, func(r *running) bool { return outdated(r) && !s.options.Lasting })
 }
 
 // adjust changes what is wanted or denied, and starts and stops informers accordingly. Those that are to begin anew are
 // replaced.
-func (s *Set) adjust(change func(), anew func(*running) bool) error {
+func (s *Set) adjust(change func(), anew func(*running) bool) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	s.mu.Lock()
@@ -121,17 +121,14 @@ func (s *Set) adjust(change func(), anew func(*running) bool) error {
 	defer s.mu.Unlock()
 	for _, key := range s.wanted {
 		if runs.Has(key) && s.running[key] == nil {
-			if err := s.start(key, ended[key]); err != nil {
-				return err
-			}
+			s.start(key, ended[key])
 		}
 	}
-	return nil
 }
 
 // Stop ends all informers.
 func (s *Set) Stop() {
-	_ = s.Want(nil) // Nothing is started that could fail.
+	s.Want(nil)
 }
 
 // View is what one cache knows of one object.

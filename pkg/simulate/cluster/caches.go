@@ -3,7 +3,6 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,12 +33,10 @@ type stock map[types.NamespacedName]*unstructured.Unstructured
 
 var _ engine.Caches = (*caches)(nil)
 
-var errDenied = errors.New("a simulated cluster denies no cache")
-
 func newCaches(c *Cluster) *caches { return &caches{cluster: c, of: map[informer.Key]stock{}} }
 
-// Want implements [engine.Caches]. What is wanted is complete when it returns.
-func (c *caches) Want(keys []informer.Key) error {
+// Want implements [engine.Caches]. What is wanted, and can be listed, is complete when it returns.
+func (c *caches) Want(keys []informer.Key) {
 	maps.DeleteFunc(c.of, func(key informer.Key, _ stock) bool { return !slices.Contains(keys, key) })
 	for _, key := range keys {
 		if c.of[key] != nil {
@@ -47,21 +44,16 @@ func (c *caches) Want(keys []informer.Key) error {
 		}
 		held, err := c.list(key)
 		if err != nil {
-			return fmt.Errorf("listing %s: %w", key, err)
+			c.handler.Troubled(key, err)
+			continue
 		}
 		c.of[key] = held
 		c.handler.Synced(key)
 	}
-	return nil
 }
 
 // Deny implements [engine.Caches]. Nobody is denied anything here.
-func (c *caches) Deny(denied map[informer.Key]error) error {
-	if len(denied) > 0 {
-		return errDenied
-	}
-	return nil
-}
+func (c *caches) Deny(map[informer.Key]error) {}
 
 // list reads all that a cache is to hold.
 func (c *caches) list(key informer.Key) (stock, error) {
