@@ -156,7 +156,7 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	}
 	sweeping := cleanup.Options{
 		Reader: permitted{NewCleanupReader(left, o.options.Cluster.Discovery), o.options.Settings.Sensitive},
-		Writer: options.Writer, Observe: o.options.Cleaned, Clock: o.options.Clock,
+		Writer: options.Writer, Observe: o.options.Cleaned,
 	}
 	t.sweep = func(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
 		sweeping := sweeping

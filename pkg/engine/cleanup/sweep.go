@@ -55,7 +55,6 @@ type Options struct {
 	// Confirm is asked before each request whether the rule is gone still. Its error ends the
 	// sweep of that resource. Nil confirms everything.
 	Confirm func(ctx context.Context, rule plan.Rule) error
-	Clock   clock.Clock // nil for that of the machine
 }
 
 // maxPasses bounds how often the objects of a resource are gone through. Two are
@@ -64,8 +63,7 @@ const maxPasses = 10
 
 // Sweep cleans up what the leftovers stand for, one object after another. It returns
 // those of which nothing is left, and why others are not among them: each object
-// that resists is an error and no reason to stop. What a dry run would take away counts
-// as nothing left.
+// that resists is an error and no reason to stop.
 //
 // It goes on until a whole list shows nothing, since a request of the rule may have
 // been under way. It ends early with the context; calling it again goes on.
@@ -73,25 +71,25 @@ func Sweep(ctx context.Context, o Options, leftovers []plan.Leftover) ([]plan.Le
 	if o.Observe == nil {
 		o.Observe = func(Report) {}
 	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
 	if o.Confirm == nil {
 		o.Confirm = func(context.Context, plan.Rule) error { return nil }
 	}
-	var done, wanted []plan.Leftover
-	var errs []error
+	var done []plan.Leftover
+	var groups []*group
 	for _, l := range leftovers {
-		switch {
-		case !l.Kind.Known():
-			errs = append(errs, fmt.Errorf("cleaning up %s: nobody knows what that is", l))
-		case l.Kind == plan.LeftCreated:
+		if l.Kind == plan.LeftCreated {
 			done = append(done, l) // Nothing of it is ever cleaned up.
-		default:
-			wanted = append(wanted, l)
+			continue
 		}
+		list := plan.Selection{GVR: l.GVR, Namespace: l.Namespace}
+		at := slices.IndexFunc(groups, func(g *group) bool { return g.Selection == list })
+		if at < 0 {
+			at, groups = len(groups), append(groups, &group{Selection: list})
+		}
+		groups[at].leftovers = append(groups[at].leftovers, l)
 	}
-	for _, g := range groups(wanted) {
+	var errs []error
+	for _, g := range groups {
 		finished, err := o.sweep(ctx, g)
 		done = append(done, finished...)
 		errs = append(errs, err)
@@ -103,48 +101,23 @@ func Sweep(ctx context.Context, o Options, leftovers []plan.Leftover) ([]plan.Le
 	return done, errors.Join(errs...)
 }
 
-// group is the leftovers that one list shows.
+// group is the leftovers that one list shows, of a resource as it is served now.
 type group struct {
-	gvr       schema.GroupVersionResource // as it is served now
-	namespace string
+	plan.Selection
 	leftovers []plan.Leftover
-}
-
-// groups are in the order of the leftovers.
-func groups(leftovers []plan.Leftover) []*group {
-	var out []*group
-	for _, l := range leftovers {
-		at := slices.IndexFunc(out, func(g *group) bool { return g.gvr == l.GVR && g.namespace == l.Namespace })
-		if at < 0 {
-			out = append(out, &group{gvr: l.GVR, namespace: l.Namespace})
-			at = len(out) - 1
-		}
-		out[at].leftovers = append(out[at].leftovers, l)
-	}
-	return out
-}
-
-// String says which objects are looked at.
-func (g *group) String() string {
-	if g.namespace == "" {
-		return plan.ResourceName(g.gvr) + " in all namespaces"
-	}
-	return plan.ResourceName(g.gvr) + " in namespace " + g.namespace
 }
 
 // sweep goes through one resource until a pass has found nothing to do, or nothing that it could do.
 func (o Options) sweep(ctx context.Context, g *group) ([]plan.Leftover, error) {
-	selection := plan.Selection{Namespace: g.namespace}
 	if !slices.ContainsFunc(g.leftovers, func(l plan.Leftover) bool { return l.Kind != plan.LeftChildren }) {
 		// All children have the label, also those that another set has taken over. Finalizers and fields may be on any object,
 		// whatever the selectors of the rule were.
-		selection.LabelSelector = plan.LabelSet
+		g.LabelSelector = plan.LabelSet
 	}
 	var p *pass
 	for range maxPasses {
 		p = &pass{Options: o, group: g, open: map[plan.Leftover]bool{}}
-		selection.GVR = g.gvr
-		err := o.Reader.List(ctx, selection, func(object map[string]any) error {
+		err := o.Reader.List(ctx, g.Selection, func(object map[string]any) error {
 			for _, l := range g.leftovers {
 				if object = p.clean(ctx, l, object); object == nil {
 					break // It is gone, or nothing more is to be sent.
@@ -157,16 +130,16 @@ func (o Options) sweep(ctx context.Context, g *group) ([]plan.Leftover, error) {
 			return nil, p.stopped
 		case apierrors.IsNotFound(err):
 			// Either the resource is served in another version, with the same objects, or none of them can be left.
-			found, served, errServed := o.Reader.Served(ctx, g.gvr.GroupResource())
+			found, served, errServed := o.Reader.Served(ctx, g.GVR.GroupResource())
 			switch {
 			case errServed != nil:
-				return nil, fmt.Errorf("asking how %s is served: %w", g.gvr.GroupResource(), errServed)
-			case !served, g.namespace != "" && !found.Namespaced:
+				return nil, fmt.Errorf("asking how %s is served: %w", g.GVR.GroupResource(), errServed)
+			case !served, g.Namespace != "" && !found.Namespaced:
 				return g.leftovers, nil // Rules of a namespace never wrote to what has none.
-			case found.GVR == g.gvr:
+			case found.GVR == g.GVR:
 				return nil, fmt.Errorf("cleaning up %s: it is served, but: %w", g, err)
 			}
-			g.gvr = found.GVR
+			g.GVR = found.GVR
 		case apierrors.IsResourceExpired(err) && p.cleaned > 0:
 			// It took long to write that much. The next pass has less to do.
 		case err != nil:
@@ -220,25 +193,22 @@ func (p *pass) fail(l plan.Leftover, err error) {
 	}
 }
 
-// clean takes the leftover from the object, and returns the object as it is then, nil where it is gone or on its way.
-// Nothing of a dry run is stored: the object is then as it was, and the leftover is not looked for again.
+// clean takes the leftover from the object, and returns the object as it is then, nil where it is gone or on its way. A dry
+// run is no different: who simulates shows the object as it would be, and says what was simulated before.
 func (p *pass) clean(ctx context.Context, l plan.Leftover, object map[string]any) map[string]any {
-	served, now, wrote := l, object, false
-	served.GVR = p.group.gvr
+	served := l
+	served.GVR = p.group.GVR
 	var cause error
 	for sent := 0; ; sent++ {
-		operation := served.CleanUp(now)
+		o := served.CleanUp(object)
 		switch {
-		case operation == nil && !wrote:
+		case o == nil:
+			p.cleaned += min(sent, 1)
 			return object
-		case operation == nil:
-			p.cleaned++
-			return now
 		case sent == attempts:
-			p.open[l] = true
 			cause = cmp.Or(cause, errors.New("it is accepted, and nothing changes"))
-			p.fail(l, fmt.Errorf("giving up on %s after %d requests: %w", operation.Target, attempts, cause))
-			return now
+			p.fail(l, fmt.Errorf("giving up on %s after %d requests: %w", o.Target, attempts, cause))
+			return object
 		}
 		if p.stopped = ctx.Err(); p.stopped != nil {
 			return nil
@@ -247,78 +217,54 @@ func (p *pass) clean(ctx context.Context, l plan.Leftover, object map[string]any
 			p.stopped = fmt.Errorf("cleaning up %s: %w", l, err)
 			return nil
 		}
-		result := p.Writer.Write(ctx, *operation)
-		p.Observe(Report{Leftover: l, Operation: *operation, Result: result})
-		if wrote = result.Class != write.Simulated && result.Class != write.Repeated; !wrote {
-			shown, known := foreseen(*operation, result.Object, now)
-			if !known {
-				return object
-			}
-			if now = shown; now == nil {
+		result := p.Writer.Write(ctx, *o)
+		if result.Class == write.Repeated {
+			p.cleaned += min(sent, 1)
+			return object
+		}
+		p.Observe(Report{Leftover: l, Operation: *o, Result: result})
+		p.open[l] = true
+		cause = nil
+		if result.Class.Failed() {
+			cause = cmp.Or(result.Err, fmt.Errorf("writing %s: %s", o.Target, result.Class))
+		}
+		switch result.Class {
+		case write.Written, write.Unchanged, write.Simulated:
+			if o.Type == plan.Delete || freed(object, result.Object) {
+				p.cleaned++
 				return nil
 			}
-			continue
+			if o.Subresource == "" && result.Object != nil {
+				object = result.Object
+				continue
+			}
+		case write.Stale, write.Ambiguous:
+		case write.Overloaded:
+			select {
+			case <-clock.RealClock{}.After(min(max(result.RetryAfter, shortestWait), longestWait)):
+			case <-ctx.Done():
+			}
+		case write.Unreachable:
+			p.stopped = cause
+			return nil
+		default:
+			p.fail(l, cause)
+			return object
 		}
-		p.open[l] = true
-		var over bool
-		if now, over, cause = p.judge(ctx, l, *operation, result, now); over {
-			return now
-		}
-	}
-}
-
-// foreseen is the object as it would be after a request of a dry run, nil where it would be gone or on its way. It is not
-// known where a subresource answers with an object of another kind.
-func foreseen(operation plan.Operation, after, before map[string]any) (shown map[string]any, known bool) {
-	switch {
-	case operation.Type == plan.Delete, after != nil && plan.HasFinalizers(before) && plan.BeingDeleted(after) && !plan.HasFinalizers(after):
-		return nil, true
-	case after == nil, after["kind"] != before["kind"]:
-		return nil, false
-	default:
-		return after, true
-	}
-}
-
-// judge returns the object as it is after a request, nil where it is gone or on its way, and why the request did not do it.
-// It is over where there is nothing more to do in this pass.
-func (p *pass) judge(ctx context.Context, l plan.Leftover, o plan.Operation, result write.Result, before map[string]any) (after map[string]any, over bool, cause error) {
-	cause = result.Err
-	if cause == nil && result.Class.Failed() {
-		cause = fmt.Errorf("writing %s: %s", o.Target, result.Class)
-	}
-	switch result.Class {
-	case write.Written, write.Unchanged:
+		found, err := p.Reader.Get(ctx, o.Target.GVR, o.Target.Namespace, o.Target.Name)
 		switch {
-		case o.Type == plan.Delete:
+		case err != nil:
+			p.fail(l, errors.Join(cause, fmt.Errorf("reading %s again: %w", o.Target, err)))
+			return object
+		case found == nil:
 			p.cleaned++
-			return nil, true, nil
-		case o.Subresource == "" && result.Object != nil:
-			return result.Object, false, nil
+			return nil
 		}
-		cause = nil
-	case write.Stale, write.Ambiguous:
-	case write.Overloaded:
-		select {
-		case <-p.Clock.After(min(max(result.RetryAfter, shortestWait), longestWait)):
-		case <-ctx.Done():
-		}
-	case write.Unreachable:
-		p.stopped = cause
-		return nil, true, nil
-	default:
-		p.fail(l, cause)
-		return before, true, nil
+		object = found
 	}
-	found, err := p.Reader.Get(ctx, o.Target.GVR, o.Target.Namespace, o.Target.Name)
-	switch {
-	case err != nil:
-		p.fail(l, errors.Join(cause, fmt.Errorf("reading %s again: %w", o.Target, err)))
-		return before, true, nil
-	case found == nil:
-		p.cleaned++
-		return nil, true, nil
-	default:
-		return found, false, cause
-	}
+}
+
+// freed reports whether an object is gone with the last finalizer that it had.
+func freed(before, after map[string]any) bool {
+	return after != nil && plan.HasFinalizers(before) && plan.BeingDeleted(after) && !plan.HasFinalizers(after)
 }
