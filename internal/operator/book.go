@@ -27,7 +27,7 @@ import (
 // in the ConfigMap of the instance, which all tenants share. It remembers what goes
 // wrong, by set, and is safe for concurrent use.
 type book struct {
-	inventory.Store
+	inventory.Part
 	changed func() // what went wrong is something else
 
 	mu      sync.Mutex
@@ -148,7 +148,7 @@ func (l *leftovers) ownership(account types.NamespacedName) func(plan.Leftover) 
 // of is what a set object may have left, of the version of the object that is
 // known here and of no other.
 func (l *leftovers) of(set *object) *inventory.Object {
-	return inventory.NewObject(l.setClient(set.Key), ruleOf(set.Key)).Seen(set.UID, set.Generation)
+	return inventory.NewObject(l.setClient(set.Key), ruleOf(set.Key), set.UID, set.Generation)
 }
 
 // setClient is as the process.

@@ -86,7 +86,7 @@ func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 	}
 	t.changed()
 	t.book = &book{changed: t.changed, stored: map[source.Key]stored{}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
-	t.book.Store = inventory.Join(func() inventory.Parts { return o.leftovers.parts(t) })
+	t.book.Part = inventory.Join(func() inventory.Parts { return o.leftovers.parts(t) })
 	if account != (types.NamespacedName{}) {
 		t.gate.set(ErrUnreviewed)
 		t.log = t.log.With("account", account.String())

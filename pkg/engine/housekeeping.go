@@ -133,7 +133,7 @@ func (h *housekeeper) tidy(ctx context.Context) error {
 // record writes down what the rules leave, and lets those go on that wait for it. Where
 // only a part can be written, the others do not go on, and the error says so.
 func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, error) {
-	book, err := h.options.Housekeeping.Inventory.Update(ctx, func(b inventory.Book) inventory.Book {
+	book, err := inventory.Update(ctx, h.options.Housekeeping.Inventory, func(b inventory.Book) inventory.Book {
 		return h.note(b.With(now.leftovers...), now)
 	})
 	if err != nil {
@@ -302,7 +302,7 @@ func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers []plan
 	if len(done) == 0 {
 		return err
 	}
-	_, errRecord := h.options.Housekeeping.Inventory.Update(context.WithoutCancel(ctx), func(b inventory.Book) inventory.Book {
+	_, errRecord := inventory.Update(context.WithoutCancel(ctx), h.options.Housekeeping.Inventory, func(b inventory.Book) inventory.Book {
 		return b.Without(done...).With(h.active.Load().leftovers...)
 	})
 	return errors.Join(err, errRecord)

@@ -198,7 +198,7 @@ func TestPausesOfRulesThatAreGone(t *testing.T) {
 		want   int
 	}{{"A set that is gone may come back.", false, 1}, {"Unless somebody says that it will not.", true, 0}} {
 		c, s := newCluster(), &shelf{}
-		if _, err := s.Update(t.Context(), func(b inventory.Book) inventory.Book { return b.Limiting(pauses) }); err != nil {
+		if _, err := inventory.Update(t.Context(), s, func(b inventory.Book) inventory.Book { return b.Limiting(pauses) }); err != nil {
 			t.Fatal(err)
 		}
 		runWith(t, c, s.house(tc.prune), load(t, labelled), func(t *testing.T, _ *engine.Engine) {

@@ -30,26 +30,27 @@ func (p *partly) breaks(set string) {
 	p.broken = set
 }
 
-// Update implements [inventory.Store].
-func (p *partly) Update(ctx context.Context, change func(inventory.Book) inventory.Book) (inventory.Book, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var held bool
-	book, err := p.shelf.Update(ctx, func(b inventory.Book) inventory.Book {
+// Read implements [inventory.Part].
+func (p *partly) Read(ctx context.Context) (inventory.Book, inventory.Replace, error) {
+	before, replace, err := p.shelf.Read(ctx)
+	return before, func(ctx context.Context, after inventory.Book) (inventory.Book, error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		var held bool
 		var rest []plan.Leftover
-		for _, leftover := range change(b).All() {
+		for _, leftover := range after.All() {
 			if leftover.Rule.Set == p.broken {
 				held = true
 			} else {
 				rest = append(rest, leftover)
 			}
 		}
-		return inventory.NewBook(rest...)
-	})
-	if err == nil && held {
-		err = &inventory.PartialError{Err: errRefused}
-	}
-	return book, err
+		book, err := replace(ctx, inventory.NewBook(rest...))
+		if err == nil && held {
+			err = &inventory.PartialError{Err: errRefused}
+		}
+		return book, err
+	}, err
 }
 
 // inTwo are two sets of rules.

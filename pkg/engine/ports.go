@@ -185,7 +185,7 @@ type Failure struct {
 type Housekeeping struct {
 	// Inventory remembers what rules may have left on objects. A rule writes what has
 	// to be cleaned up only once it is recorded there.
-	Inventory inventory.Store
+	Inventory inventory.Part
 	// Sweep cleans up, and returns what is done; see package cleanup.
 	Sweep func(ctx context.Context, leftovers []plan.Leftover) (done []plan.Leftover, err error)
 	// Prune reports whether to clean up after a whole set that is gone, which otherwise

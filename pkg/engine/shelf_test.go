@@ -23,18 +23,23 @@ type shelf struct {
 	during func(ctx context.Context) error
 }
 
-func (s *shelf) Update(ctx context.Context, change func(inventory.Book) inventory.Book) (inventory.Book, error) {
+// Read implements [inventory.Part].
+func (s *shelf) Read(ctx context.Context) (inventory.Book, inventory.Replace, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails != nil {
-		return inventory.Book{}, s.fails
+		return inventory.Book{}, nil, s.fails
 	}
-	before, _ := inventory.Load(ctx, s)
-	after, err := inventory.Update(ctx, &s.Memory, change)
-	if !after.Equal(before) {
-		s.changed++
-	}
-	return after, err
+	before, replace, err := s.Memory.Read(ctx)
+	return before, func(ctx context.Context, after inventory.Book) (inventory.Book, error) {
+		book, err := replace(ctx, after)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !book.Equal(before) {
+			s.changed++
+		}
+		return book, err
+	}, err
 }
 
 // changes is how often something else was stored.
@@ -94,7 +99,7 @@ func remembering(t *testing.T, sets ...*rules.Set) *shelf {
 	t.Helper()
 	s := &shelf{}
 	for _, set := range sets {
-		_, err := s.Update(t.Context(), func(book inventory.Book) inventory.Book { return book.With(set.Leftovers()...) })
+		_, err := inventory.Update(t.Context(), s, func(book inventory.Book) inventory.Book { return book.With(set.Leftovers()...) })
 		if err != nil {
 			t.Fatal(err)
 		}

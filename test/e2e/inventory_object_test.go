@@ -118,7 +118,7 @@ func cleaned(b inventory.Book) inventory.Book { return b.Without(b.All()...) }
 
 func (s *shelved) lives(t *testing.T) {
 	s.client = &hasty{ResourceInterface: client(t).Resource(s.gvr).Namespace(s.set.Namespace)}
-	s.store = inventory.NewObject(s.client, s.set)
+	s.store = inventory.NewObject(s.client, s.set, "", 0)
 	s.make(t)
 	generation := get(t, s.gvr, s.set.Namespace, s.set.Set).GetGeneration()
 	s.update(t, adding())

@@ -60,8 +60,8 @@ func GVR() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 }
 
-// ConfigMap is a [Store] in a ConfigMap, with a key for each set. It is created when there is first something to keep, and
-// is empty, not deleted, when all has been cleaned up. It implements [Part].
+// ConfigMap is a [Part] in a ConfigMap, with a key for each set. It is created when there is first something to keep, and
+// is empty, not deleted, when all has been cleaned up.
 type ConfigMap struct {
 	client                    dynamic.ResourceInterface // of the ConfigMaps of its namespace
 	namespace, name, instance string
@@ -109,7 +109,11 @@ func (c *ConfigMap) Read(ctx context.Context) (Book, Replace, error) {
 		if after.Equal(before) {
 			return after, nil
 		}
-		if err := c.write(ctx, stored, isNew, after); err != nil {
+		err := c.write(ctx, stored, isNew, after)
+		if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
+			err = fmt.Errorf("%w; if it is too large, run some of the sets with another --instance", err)
+		}
+		if err != nil {
 			return Book{}, fmt.Errorf("writing the inventory, %s: %w", c, err)
 		}
 		return after, nil

@@ -235,6 +235,11 @@ func TestConfigMapRefused(t *testing.T) {
 	if _, err := inventory.Update(t.Context(), store, adding("s/a finalizer pods.v1")); !apierrors.IsForbidden(err) {
 		t.Errorf("what the API server refuses is an error, got %v", err)
 	}
+	c.fail = apierrors.NewRequestEntityTooLargeError("limit is 3145728")
+	_, err := inventory.Update(t.Context(), store, adding("s/a finalizer pods.v1"))
+	if err == nil || !strings.Contains(err.Error(), "dyncontroller-inventory-default: ") || !strings.Contains(err.Error(), "run some of the sets with another --instance") {
+		t.Errorf("what is too large is named, with a way out, got %v", err)
+	}
 	unreachable := broken{err: errors.New("connection refused")}
 	if _, err := inventory.Load(t.Context(), newStore(t, unreachable)); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("an inventory that cannot be read is not an empty one, got %v", err)

@@ -2,11 +2,11 @@
 // that it can be cleaned up when a rule is gone, even one that went while the
 // process was down.
 //
-//	rules.Set.Leftovers -> Book.With -> Store     before the first write
-//	Store -> Book.Stale -> cleanup.Sweep -> Book.Without -> Store
+//	rules.Set.Leftovers -> Book.With -> Part      before the first write
+//	Part -> Book.Stale -> cleanup.Sweep -> Book.Without -> Part
 //
 // A book is stored in parts, a ConfigMap and the status of each set that is an object. A part is read together with what
-// replaces it, and Join makes one store of them:
+// replaces it, and Join makes one of them:
 //
 //	Join(Object for each set, Scope(ConfigMap, of one account))
 //

@@ -26,7 +26,7 @@ func BenchmarkJoin(b *testing.B) {
 			parts, leaves := manySets(n)
 			store := inventory.Join(func() inventory.Parts { return parts })
 			for b.Loop() {
-				book, err := store.Update(b.Context(), func(before inventory.Book) inventory.Book { return before.With(leaves...) })
+				book, err := inventory.Update(b.Context(), store, func(before inventory.Book) inventory.Book { return before.With(leaves...) })
 				if err != nil || len(book.All()) != len(leaves) {
 					b.Fatal(err, len(book.All()))
 				}

@@ -30,9 +30,9 @@ func (p *part) Read(ctx context.Context) (inventory.Book, inventory.Replace, err
 	return book, replace, err
 }
 
-func mustJoin(t *testing.T, s inventory.Store, change func(inventory.Book) inventory.Book) inventory.Book {
+func mustJoin(t *testing.T, s inventory.Part, change func(inventory.Book) inventory.Book) inventory.Book {
 	t.Helper()
-	book, err := s.Update(t.Context(), change)
+	book, err := inventory.Update(t.Context(), s, change)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func newParts(t *testing.T, s, other, rest []string) parts {
 	return p
 }
 
-func (p parts) joined() inventory.Store {
+func (p parts) joined() inventory.Part {
 	return inventory.Join(func() inventory.Parts {
 		return inventory.Parts{Sets: map[plan.Rule]inventory.Part{setNamed("s"): p.s, setNamed("t"): p.t}, Rest: p.rest}
 	})
@@ -132,7 +132,7 @@ func TestJoin(t *testing.T) {
 			if tc.fails != nil {
 				tc.fails(p)
 			}
-			book, err := p.joined().Update(t.Context(), tc.change)
+			book, err := inventory.Update(t.Context(), p.joined(), tc.change)
 			_, partly := errors.AsType[*inventory.PartialError](err)
 			if !errors.Is(err, tc.err) || partly != (tc.err != nil && !tc.whole) {
 				t.Errorf("%s\nthe error is %v, of a part: %v", tc.reason, err, partly)

@@ -18,16 +18,14 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// Object is a [Store] in the status of the object that a set is, for what this set has left, and which of its rules are
+// Object is a [Part] in the status of the object that a set is, for what this set has left, and which of its rules are
 // paused. While there is something left, [v1alpha1.Finalizer] keeps the object from being gone before it is cleaned up; a
-// set that has left nothing has no such finalizer. Any update sees to that, also one that changes nothing. It implements
-// [Part].
+// set that has left nothing has no such finalizer. Any update sees to that, also one that changes nothing.
 //
 // It takes the rights to get and patch the object, and to patch its status.
 type Object struct {
-	client dynamic.ResourceInterface // of the sets of its kind and namespace
-	set    plan.Rule
-	// uid and generation are of the version of the object that alone is read and written. Without a uid it is any.
+	client     dynamic.ResourceInterface // of the sets of its kind and namespace
+	set        plan.Rule
 	uid        types.UID
 	generation int64
 }
@@ -47,15 +45,10 @@ func (e *GoneError) Error() string {
 	return e.Set.SetName() + " is gone, so nothing would be cleaned up that its rules leave now"
 }
 
-// NewObject returns the store of a set, which is a rule without a name.
-func NewObject(client dynamic.ResourceInterface, set plan.Rule) *Object {
-	return &Object{client: client, set: set.OfSet()}
-}
-
-// Seen returns the store for one version of the object. Where the API server has another one, nothing is read or written:
-// the error is [ErrChanged].
-func (o *Object) Seen(uid types.UID, generation int64) *Object {
-	return &Object{o.client, o.set, uid, generation}
+// NewObject returns the part of a set, which is a rule without a name, for one version of its object, or without a uid for any.
+// Where the API server has another one, nothing is read or written: the error is [ErrChanged].
+func NewObject(client dynamic.ResourceInterface, set plan.Rule, uid types.UID, generation int64) *Object {
+	return &Object{client, set.OfSet(), uid, generation}
 }
 
 // String names the object.
@@ -78,11 +71,7 @@ func (o *Object) Read(ctx context.Context) (Book, Replace, error) {
 		return Book{}, nil, fmt.Errorf("reading the inventory of %s: %w", o, err)
 	}
 	return before, func(ctx context.Context, after Book) (Book, error) {
-		err := o.replace(ctx, stored, before, after)
-		if _, gone := errors.AsType[*GoneError](err); gone {
-			return Book{}, err
-		}
-		if err != nil {
+		if err := o.replace(ctx, stored, before, after); err != nil {
 			return Book{}, fmt.Errorf("writing the inventory of %s: %w", o, err)
 		}
 		return after, nil

@@ -190,7 +190,7 @@ func TestObjectForged(t *testing.T) {
 			tc.left["rule"], tc.left["kind"], tc.left["version"], tc.left["resource"] = "a", "children", "v1", "pods"
 			s := newSets()
 			s.edit(func(o object) { o.Object["status"] = map[string]any{"inventory": []any{tc.left}} })
-			store := inventory.NewObject(s, plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: "s"})
+			store := inventory.NewObject(s, plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: "s"}, "", 0)
 			if got := len(mustLoad(t, store).All()); (got == 1) != tc.want {
 				t.Errorf("%s %d leftovers are read", tc.reason, got)
 			}
@@ -240,7 +240,7 @@ func TestObjectSeen(t *testing.T) {
 			o.SetGeneration(3)
 		})
 		before := s.state(t)
-		store := s.store().Seen(tc.uid, tc.generation)
+		store := inventory.NewObject(s, setNamed("s"), tc.uid, tc.generation)
 		_, load := inventory.Load(t.Context(), store)
 		_, update := inventory.Update(t.Context(), store, acting("s/a finalizer pods.v1"))
 		if errors.Is(load, inventory.ErrChanged) != tc.changed || errors.Is(update, inventory.ErrChanged) != tc.changed {

@@ -206,7 +206,7 @@ func TestPausesInParts(t *testing.T) {
 			Rest: inventory.Scope(rest, mine),
 		}
 	})
-	got, err := joined.Update(t.Context(), func(b inventory.Book) inventory.Book { return b })
+	got, err := inventory.Update(t.Context(), joined, func(b inventory.Book) inventory.Book { return b })
 	if diff := cmp.Diff([]string{"file/b", "own/a"}, paused(got)); err != nil || diff != "" {
 		t.Errorf("err %v (-want +got):\n%s", err, diff)
 	}
@@ -244,7 +244,7 @@ func TestLacks(t *testing.T) {
 			store := inventory.Join(func() inventory.Parts {
 				return inventory.Parts{Sets: map[plan.Rule]inventory.Part{own: tc.own, other: &inventory.Memory{}}, Rest: tc.rest}
 			})
-			_, err := store.Update(t.Context(), func(b inventory.Book) inventory.Book { return b })
+			_, err := inventory.Update(t.Context(), store, func(b inventory.Book) inventory.Book { return b })
 			partial, _ := errors.AsType[*inventory.PartialError](err)
 			var got []plan.Rule
 			for _, set := range []plan.Rule{own, other, file} {

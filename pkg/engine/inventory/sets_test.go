@@ -46,7 +46,7 @@ func newSets() *sets {
 	return s
 }
 
-func (s *sets) store() *inventory.Object { return inventory.NewObject(s, setNamed("s")) }
+func (s *sets) store() *inventory.Object { return inventory.NewObject(s, setNamed("s"), "", 0) }
 
 // recreate stores another object of the name.
 func (s *sets) recreate() {

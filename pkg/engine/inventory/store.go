@@ -3,7 +3,6 @@ package inventory
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -13,15 +12,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// Store keeps a book. It is safe for concurrent use, by several processes too.
-type Store interface {
-	// Update stores what change makes of the book, and returns that. Change may be called several times, each time with the
-	// newest book, and must do nothing else. Where it changes nothing, nothing is written. With a [PartialError] the book is
-	// what is stored now.
-	Update(ctx context.Context, change func(Book) Book) (Book, error)
-}
-
-// Part is where a book is stored, or a part of one.
+// Part is where a book is stored, or a part of one. It is safe for concurrent use, by several processes too.
 type Part interface {
 	// Read returns the book, an empty one where nothing was ever stored, and what replaces it.
 	Read(ctx context.Context) (Book, Replace, error)
@@ -37,7 +28,9 @@ var ErrOvertaken = errors.New("somebody else has written it in the meantime")
 // attempts bounds how often a change is made anew because somebody else was faster.
 const attempts = 10
 
-// Update changes the book of a part; see [Store].
+// Update stores what change makes of the book of a part, and returns that. Change may be called several times, each time with
+// the newest book, and must do nothing else. Where it changes nothing, nothing is written. With a [PartialError] the book is
+// what is stored now.
 func Update(ctx context.Context, part Part, change func(Book) Book) (book Book, err error) {
 	for range attempts {
 		before, replace, errRead := part.Read(ctx)
@@ -64,7 +57,7 @@ type Memory struct {
 	book Book // guarded by mu
 }
 
-// NewDryRun returns the store of a dry run, which begins with what another one has and never writes to it.
+// NewDryRun returns the part of a dry run, which begins with what another one has and never writes to it.
 func NewDryRun(from Part) *Memory { return &Memory{from: from} }
 
 // Read implements [Part].
@@ -146,20 +139,14 @@ func (e *PartialError) Lacks(set plan.Rule) bool {
 	return e.failed[plan.Rule{}]
 }
 
-// Join returns the store that the parts make together. They are asked for each time, as they may be others by then. What is
+// Join returns what the parts make together. They are asked for each time, as they may be others by then. What is
 // left of a set moves with it from one part to another.
 //
 // A part that fails does not keep the others from being stored: the error is then a [PartialError], unless all fail. Where
 // somebody else has written to a part, all are read and changed anew.
-func Join(parts func() Parts) Store { return joined{parts} }
+func Join(parts func() Parts) Part { return joined{parts} }
 
-// joined implements [Part], too.
 type joined struct{ parts func() Parts }
-
-// Update implements [Store].
-func (j joined) Update(ctx context.Context, change func(Book) Book) (Book, error) {
-	return Update(ctx, j, change)
-}
 
 // Read implements [Part]. A book that only a part of them has can be replaced, too: what could not be read is not.
 func (j joined) Read(ctx context.Context) (Book, Replace, error) {
@@ -175,10 +162,7 @@ func (j joined) Read(ctx context.Context) (Book, Replace, error) {
 	failed := map[plan.Rule]bool{}
 	var errs []error
 	fail := func(set plan.Rule, err error) {
-		if failed[set] = true; set != rest {
-			err = fmt.Errorf("of %s: %w", set.SetName(), err)
-		}
-		errs = append(errs, err)
+		failed[set], errs = true, append(errs, err)
 	}
 	order := slices.SortedFunc(maps.Keys(all), plan.Rule.Compare) // The rest comes first.
 	before, replace := map[plan.Rule]Book{}, map[plan.Rule]Replace{}
