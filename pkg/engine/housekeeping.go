@@ -22,6 +22,8 @@ import (
 const (
 	firstTidy = time.Second
 	lastTidy  = 5 * time.Minute
+	// unfinishedTidy is how often it is looked whether others have done with what may be taken away.
+	unfinishedTidy = 5 * time.Second
 	// longestTidy is the delay after which a settling engine tries no more.
 	longestTidy = 4 * time.Second
 )
@@ -72,10 +74,13 @@ func (h *housekeeper) run(ctx context.Context) {
 
 // undone tells what could not be done, and returns how long to wait before it is tried again.
 func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
-	queued := errors.Is(err, errQueued)
-	unready := queued || errors.Is(err, errIncomplete) || errors.Is(err, errLate) || errors.Is(err, inventory.ErrChanged)
+	queued, late := errors.Is(err, errQueued), errors.Is(err, errLate)
+	unready := queued || late || errors.Is(err, errIncomplete) || errors.Is(err, inventory.ErrChanged)
 	if !unready || delay > firstTidy && !queued { // Caches take a moment.
 		h.say(err)
+	}
+	if queued || late {
+		delay = min(delay, unfinishedTidy)
 	}
 	if unready && h.tracker.busy() {
 		delay = firstTidy // A list may take long, and is given up elsewhere.
@@ -310,7 +315,7 @@ func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers []plan
 
 // withoutCandidates returns which leftovers nobody takes over any more: all candidates have done with all objects that were
 // queued, or in the hands of a worker, when that was asked first. What comes later is not waited for: some objects change all
-// the time. The error says why other leftovers are not among them; the housekeeper is woken when that may have changed.
+// the time. The error says why other leftovers are not among them.
 func (h *housekeeper) withoutCandidates(now *active, leftovers []plan.Leftover) (ready []plan.Leftover, err error) {
 	if h.marks == nil || h.generation != now.generation {
 		h.marks, h.generation = map[plan.Leftover]uint64{}, now.generation
@@ -338,12 +343,11 @@ func (h *housekeeper) withoutCandidates(now *active, leftovers []plan.Leftover) 
 	return ready, err
 }
 
-// await holds those candidates that have not done with an object, and waits for the objects. Once there is news of them, end
-// reports it.
+// await holds those candidates that have not done with an object.
 func (u *unfinished) await(all []*candidates, generation int) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.awaited, u.left = map[Key]bool{}, map[bool]int{}
+	u.awaited = map[Key]bool{}
 	var queued, late error
 	var first Key // of those that are late: it would be another each time otherwise, and logged each time
 	known := map[plan.Rule]bool{}
@@ -362,15 +366,12 @@ func (u *unfinished) await(all []*candidates, generation int) error {
 		}
 	}
 	for key, number := range u.lanes.Unfinished() {
-		look := u.looks[key]
+		by, looks := u.looks[key]
 		for _, c := range all { // A worker that goes by older rules may still leave what they leave.
-			if look != nil && look.generation < generation || number < c.before && c.include(key, nil) {
-				c.held, u.awaited[key], queued = true, false, errQueued
+			if looks && by < generation || number < c.before && c.include(key, nil) {
+				c.held, u.awaited[key], queued = true, true, errQueued
 			}
 		}
-	}
-	for _, owes := range u.awaited {
-		u.left[owes]++
 	}
 	if late == nil {
 		return queued

@@ -108,22 +108,14 @@ type unfinished struct {
 	lanes *priorityqueue.Queue[Key] // of what is queued, nil where that is the caller's; immutable
 
 	mu    sync.Mutex
-	looks map[Key]*look       // objects that a worker looks at; guarded by mu
+	looks map[Key]int         // objects that a worker looks at, by the generation of the rules; guarded by mu
 	owing map[Key][]plan.Rule // rules that have not done with an object, any where none is named; guarded by mu
-	// awaited are the objects that the housekeeper waits for, true where rules owe something, false where a look at them is all
-	// that is missing, and left how many there are of either; guarded by mu.
+	// awaited are the objects that the housekeeper waits for; guarded by mu.
 	awaited map[Key]bool
-	left    map[bool]int
-}
-
-// look is one look of a worker at an object.
-type look struct {
-	generation int  // of the rules
-	news       bool // its rules have done with it, or others of them than before
 }
 
 func newUnfinished(lanes *priorityqueue.Queue[Key]) *unfinished {
-	return &unfinished{lanes: lanes, looks: map[Key]*look{}, owing: map[Key][]plan.Rule{}}
+	return &unfinished{lanes: lanes, looks: map[Key]int{}, owing: map[Key][]plan.Rule{}}
 }
 
 // begin notes that a worker looks at an object, and returns the rules in effect.
@@ -131,7 +123,7 @@ func (u *unfinished) begin(key Key, rules *atomic.Pointer[active]) *active {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := rules.Load()
-	u.looks[key] = &look{generation: now.generation}
+	u.looks[key] = now.generation
 	return now
 }
 
@@ -140,33 +132,26 @@ func (u *unfinished) begin(key Key, rules *atomic.Pointer[active]) *active {
 func (u *unfinished) owe(key Key, rules []plan.Rule) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	before, known := u.owing[key]
 	u.owing[key] = rules
-	u.looks[key].news = !known || !slices.Equal(before, rules)
 }
 
 func (u *unfinished) done(key Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.owing, key)
-	u.looks[key].news = true
 }
 
-// end notes that a worker has done with an object. It reports whether it was the last that the housekeeper waits for in this
-// way: for a look, or for rules that owe something.
+// end notes that a worker has done with an object. It reports whether it was the last that the housekeeper waits for.
 func (u *unfinished) end(key Key) (last bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.lanes != nil {
 		u.lanes.Finish(key)
 	}
-	news := u.looks[key].news
 	delete(u.looks, key)
-	owes, awaited := u.awaited[key]
-	if !awaited || owes && !news {
+	if _, owes := u.owing[key]; owes || !u.awaited[key] {
 		return false
 	}
 	delete(u.awaited, key)
-	u.left[owes]--
-	return u.left[owes] == 0
+	return len(u.awaited) == 0
 }

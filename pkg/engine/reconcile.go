@@ -51,11 +51,10 @@ func (e *loop) turn(ctx context.Context) bool {
 func (e *loop) process(ctx context.Context, key Key) {
 	now := e.unfinished.begin(key, &e.active)
 	defer func() {
-		last := e.unfinished.end(key)
-		e.tracker.check()
-		if last {
+		if e.unfinished.end(key) {
 			e.tidying.wake()
 		}
+		e.tracker.check()
 	}()
 	a := &attempt{core: e.core, now: now, Attempt: guard.Attempt{
 		Key: key, Rules: now.Rules, Generation: now.generation, Since: now.since, Settling: e.runs() != forever, Log: e.options.Log,

@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"slices"
+	"errors"
 	"sync/atomic"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -81,7 +79,7 @@ func objectNamed(name string) Key {
 	return key
 }
 
-// TestUnfinished holds when the housekeeper is told that it may find out more.
+// TestUnfinished holds what is waited for before something is taken away.
 func TestUnfinished(t *testing.T) {
 	rule := []plan.Rule{{Set: "set", Name: "rule"}}
 	a, other := objectNamed("a"), objectNamed("b")
@@ -89,81 +87,53 @@ func TestUnfinished(t *testing.T) {
 	inEffect.Store(&active{generations: generations{generation: 1}})
 	queue := priorityqueue.New[Key]()
 	u := newUnfinished(queue)
-	var asked []string
-	await := func() bool {
-		all := &candidates{
-			of: plan.Leftover{Rule: rule[0].OfSet(), Kind: plan.LeftChildren}, rules: rule,
-			caches: []informer.Key{{GVR: a.GVR}}, before: queue.Number() + 1,
-		}
-		err := u.await([]*candidates{all}, 2)
-		for key, owes := range u.awaited {
-			how := " is queued"
-			if owes {
-				how = " owes"
-			} else if u.looks[key] != nil {
-				how = " is looked at"
-			}
-			asked = append(asked, key.Name+how)
-		}
-		slices.Sort(asked)
-		if all.held != (len(asked) > 0) || all.held != (err != nil) {
-			t.Errorf("held: %t although %v: %v", all.held, asked, err)
-		}
-		return false
-	}
-	look := func(key Key, with func(Key)) bool {
+	last := false
+	look := func(key Key, with func(Key)) {
 		u.begin(key, &inEffect)
 		with(key)
-		return u.end(key)
+		last = u.end(key)
 	}
 	owes := func(rules ...plan.Rule) func(Key) { return func(key Key) { u.owe(key, rules) } }
 	nothing := func(Key) {}
 	add := func(key Key) { queue.Announce(key); queue.Push(key) }
-	taken := func(with func(Key)) bool { return look(queue.Pop(), with) }
 	for _, step := range []struct {
 		reason string
-		do     func() bool
-		last   bool
-		asked  []string
+		do     func()
+		last   bool // it was the last that was waited for
+		want   error
 	}{
-		{"Nobody waits.", func() bool { return look(a, owes(rule...)) }, false, nil},
-		{"It is in the way.", await, false, []string{"a owes"}},
-		{"It is as it was.", func() bool { return look(a, owes(rule...)) }, false, nil},
-		{"Nobody waits for the other.", func() bool { return look(other, u.done) }, false, nil},
-		{"Nobody knows what it owes now.", func() bool { return look(a, owes()) }, true, nil},
-		{"Whoever wants to know must ask again.", func() bool { return look(a, u.done) }, false, nil},
-		{"Two are in the way.", func() bool { look(a, owes()); look(other, owes()); await(); return look(a, u.done) }, false, []string{"a owes", "b owes"}},
-		{"The last is done.", func() bool { return look(other, u.done) }, true, nil},
-		{"One waits for a worker.", func() bool { add(a); return await() }, false, []string{"a is queued"}},
-		{"What is queued needs a look, whatever comes of it.", func() bool { return taken(nothing) }, true, nil},
-		{
-			"A worker has begun with older rules.", func() bool { add(a); u.begin(queue.Pop(), &inEffect); return await() }, false,
-			[]string{"a is looked at"},
-		},
-		{"It is done with that.", func() bool { return u.end(a) }, true, nil},
-		{
-			"One owes something for long, another waits for a worker.", func() bool { look(other, owes(rule...)); add(a); return await() }, false,
-			[]string{"a is queued", "b owes"},
-		},
-		{"What waits for the worker alone may go on.", func() bool { return taken(nothing) }, true, nil},
-		{
-			"It is queued again while a worker has it: that it was is known before he is done.", func() bool {
-				look(other, u.done)
-				add(a)
-				u.begin(queue.Pop(), &inEffect)
-				queue.Announce(a)
-				u.end(a)
-				return await()
-			}, false,
-			[]string{"a is queued"},
-		},
+		{"Nothing was looked at.", func() {}, false, nil},
+		{"It is in the way.", func() { look(a, owes(rule...)) }, false, errLate},
+		{"Nobody knows what it owes now.", func() { look(a, owes()) }, false, errLate},
+		{"It is done.", func() { look(a, u.done) }, true, nil},
+		{"Two are in the way.", func() { look(a, owes()); look(other, owes()) }, false, errLate},
+		{"The first is done.", func() { look(a, u.done) }, false, errLate},
+		{"The last is done.", func() { look(other, u.done) }, true, nil},
+		{"One waits for a worker.", func() { add(a) }, false, errQueued},
+		{"What is queued needs a look, whatever comes of it.", func() { look(queue.Pop(), nothing) }, true, nil},
+		{"A worker has begun with older rules.", func() { add(a); u.begin(queue.Pop(), &inEffect) }, false, errQueued},
+		{"It is done with that.", func() { last = u.end(a) }, true, nil},
+		{"One owes something for long, another waits for a worker.", func() { look(other, owes(rule...)); add(a) }, false, errLate},
+		{"What waits for the worker alone has gone on.", func() { look(queue.Pop(), nothing) }, false, errLate},
+		{"It is queued again while a worker has it: that it was is known before he is done.", func() {
+			look(other, u.done)
+			add(a)
+			u.begin(queue.Pop(), &inEffect)
+			queue.Announce(a)
+			u.end(a)
+			last = false
+		}, false, errQueued},
 	} {
-		asked = nil
-		if last := step.do(); last != step.last {
-			t.Errorf("%s last: %v", step.reason, last)
+		last = false
+		if step.do(); last != step.last {
+			t.Errorf("%s last: %t", step.reason, last)
 		}
-		if diff := cmp.Diff(step.asked, asked); diff != "" {
-			t.Errorf("%s asked (-want +got):\n%s", step.reason, diff)
+		all := &candidates{
+			of: plan.Leftover{Rule: rule[0].OfSet(), Kind: plan.LeftChildren}, rules: rule,
+			caches: []informer.Key{{GVR: a.GVR}}, before: queue.Number() + 1,
+		}
+		if err := u.await([]*candidates{all}, 2); !errors.Is(err, step.want) || all.held != (err != nil) {
+			t.Errorf("%s got %v, held %t; want %v", step.reason, err, all.held, step.want)
 		}
 	}
 }
