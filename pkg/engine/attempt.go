@@ -243,7 +243,6 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 	if answer != nil {
 		return *answer
 	}
-	a.checks.Prepare(ctx, guard.Operation{Operation: sent.Operation, Admitted: sent.admitted})
 	until, answer := a.verifier.verify(ctx, sent.Operation) // The last, as it holds for a moment.
 	if answer != nil {
 		return *answer

@@ -14,7 +14,7 @@ import (
 )
 
 // newGuards is the list of guards. The limits come last: what they grant counts, and the breaker is not to take a rule that is
-// paused for one that has left something unfinished.
+// paused for one that has left something unfinished. Conflicts come right before, as they may read live what is about to be sent.
 func newGuards(c *core, pool *workers.Pool, jitter func(time.Duration) time.Duration) guards {
 	o := c.options
 	g := guards{
@@ -26,7 +26,7 @@ func newGuards(c *core, pool *workers.Pool, jitter func(time.Duration) time.Dura
 		g.inventory = &inventory.Guard{}
 		g.all = append(g.all, g.inventory)
 	}
-	g.all = append(g.all, g.conflicts, g.breaker, pool, g.limits)
+	g.all = append(g.all, g.breaker, pool, g.conflicts, g.limits)
 	return g
 }
 

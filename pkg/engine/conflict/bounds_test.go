@@ -95,7 +95,7 @@ func TestConcurrent(t *testing.T) {
 		object := named(strconv.Itoa(i))
 		workers.Go(func() {
 			for j := range 50 {
-				conflicts.suspects([]plan.Rule{rule("a")}, object)
+				conflicts.look([]plan.Rule{rule("a")}, object)
 				conflicts.mu.Lock()
 				news[i] += len(conflicts.record(&written{
 					basis: basisOf(conflicts, false,

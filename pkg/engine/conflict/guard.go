@@ -69,7 +69,7 @@ func New(clock clock.PassiveClock, live Live, log *slog.Logger) *Guard {
 
 // Begin implements [guard.Guard].
 func (g *Guard) Begin(a *guard.Attempt) (guard.Check, time.Time) {
-	return &check{guard: g, attempt: a}, time.Time{}
+	return &check{guard: g, attempt: a, live: map[Object]map[string]any{}}, time.Time{}
 }
 
 // Follow ends the conflicts of rules that have changed, or are gone. What all rules have written is forgotten with that: nobody
@@ -130,55 +130,49 @@ func (g *Guard) conflict(rule plan.Rule, target Object) *Conflict {
 	return nil
 }
 
-// suspects reports whether the next write of one of the rules to an object may name a conflict, or go on with one: who has
-// changed the object is worth to be known then.
-func (g *Guard) suspects(all []plan.Rule, target Object) bool {
+// look returns the conflict for which the first of the rules has to wait that has to, and reports whether the next write of one of
+// them may name a conflict, or go on with one: who has changed the object is worth to be known then.
+func (g *Guard) look(all []plan.Rule, target Object) (held *Conflict, suspect bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	h := g.history(target)
-	return slices.ContainsFunc(all, func(rule plan.Rule) bool {
-		return g.conflict(rule, target) != nil || h != nil && slices.ContainsFunc(h.efforts, func(e *effort) bool {
+	for _, rule := range all {
+		c := g.conflict(rule, target)
+		if c != nil && g.clock.Now().Before(c.Next) {
+			at := *c
+			return &at, true
+		}
+		suspect = suspect || c != nil || h != nil && slices.ContainsFunc(h.efforts, func(e *effort) bool {
 			return e.side.rule == rule && e.repeats >= Repeats-1
 		})
-	})
+	}
+	return nil, suspect
 }
 
 // check is one attempt.
 type check struct {
 	guard   *Guard
 	attempt *guard.Attempt
-	live    sync.Map   // of targets, as they were read just before they were written to
-	basis   *basis     // what the plan was decided by; nil until something is written
-	news    []Conflict // that this attempt has named
+	live    map[Object]map[string]any // targets, as they were read just before they were written to
+	basis   *basis                    // what the plan was decided by; nil until something is written
+	news    []Conflict                // that this attempt has named
 }
 
-// Admit implements [guard.Check]. While the engine settles, nothing is slowed down: it gives up after so many rounds.
-func (c *check) Admit(_ context.Context, o plan.Operation) (delay *guard.Delay) {
+// Admit implements [guard.Check]. While the engine settles, nothing is slowed down: it gives up after so many rounds. Where
+// somebody may undo what is written, the target is read live: until it is written to, its managedFields say who has changed it.
+// That there is no answer is no reason not to write.
+func (c *check) Admit(ctx context.Context, o plan.Operation) *guard.Delay {
 	g, target := c.guard, guard.KeyOf(o.Target).Object()
-	if c.attempt.Settling {
-		return nil
+	held, suspect := g.look(o.Rules, target)
+	if held != nil && !c.attempt.Settling {
+		return &guard.Delay{Err: &Error{Conflict: *held}, Until: held.Next}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, rule := range o.Rules {
-		held := g.conflict(rule, target)
-		if held != nil && g.clock.Now().Before(held.Next) && (delay == nil || held.Next.After(delay.Until)) {
-			delay = &guard.Delay{Err: &Error{Conflict: *held}, Until: held.Next}
+	if suspect {
+		if live, err := g.live.Get(ctx, o.Target.GVR, o.Target.Namespace, o.Target.Name); err == nil {
+			c.live[target] = live
 		}
 	}
-	return delay
-}
-
-// Prepare implements [guard.Check]. Where somebody may undo what is written, the target is read live: until it is written to,
-// its managedFields say who has changed it. That there is no answer is no reason not to write.
-func (c *check) Prepare(ctx context.Context, o guard.Operation) {
-	target := guard.KeyOf(o.Target).Object()
-	if o.Target.UID == "" || !c.guard.suspects(o.Rules, target) {
-		return
-	}
-	if live, err := c.guard.live.Get(ctx, o.Target.GVR, o.Target.Namespace, o.Target.Name); err == nil {
-		c.live.Store(target, live)
-	}
+	return nil
 }
 
 // Observe implements [guard.Check]. What gets another name each time that it is made is another object each time.
@@ -190,12 +184,11 @@ func (c *check) Observe(o guard.Operation, answer guard.Answer) {
 	w := &written{
 		watched: a.Key.Object(), watchedUID: a.UID, target: guard.KeyOf(o.Target).Object(), uid: o.Target.UID,
 		found: o.Target.ResourceVersion, fields: fieldsOf(o, answer.Result),
+		live: c.live[guard.KeyOf(o.Target).Object()],
 	}
 	if !echo.Gone {
 		w.uid, w.left = echo.Object.UID, echo.Object.ResourceVersion
 	}
-	live, _ := c.live.LoadAndDelete(w.target)
-	w.live, _ = live.(map[string]any)
 	c.guard.mu.Lock()
 	defer c.guard.mu.Unlock()
 	if c.basis == nil {

@@ -29,7 +29,7 @@ func TestToldOnce(t *testing.T) {
 		a := &guard.Attempt{Key: keyOf(target), CarriedOut: true, Evaluation: guard.Evaluation{Read: func() []guard.Input { return nil }}}
 		check, _ := conflicts.Begin(a)
 		o.Target.ResourceVersion, written.Echo.Object.ResourceVersion = strconv.Itoa(2*i), strconv.Itoa(2*i+1)
-		check.Prepare(t.Context(), o)
+		check.Admit(t.Context(), o.Admitted)
 		check.Observe(o, written)
 		check.Finish(&guard.Outcome{Looked: true})
 		for _, warning := range a.Warnings {
@@ -44,9 +44,9 @@ func TestToldOnce(t *testing.T) {
 	}
 }
 
-// TestPreparesWhatIsSent holds that only what is about to be sent is remembered: a rule that is held back for thousands of
-// objects does not push out what others have written.
-func TestPreparesWhatIsSent(t *testing.T) {
+// TestRemembersWhatIsSent holds that only what was sent is remembered: a rule that is held back for thousands of objects does not
+// push out what others have written.
+func TestRemembersWhatIsSent(t *testing.T) {
 	g := newGame(t)
 	conflicts := g.conflicts
 	undo(conflicts, target, Repeats)
@@ -58,13 +58,13 @@ func TestPreparesWhatIsSent(t *testing.T) {
 		}
 		check.Observe(guard.Operation{Operation: o, Admitted: o}, guard.Answer{}) // Another guard holds it back.
 	}
-	if !conflicts.suspects([]plan.Rule{rule("a")}, target) {
+	if _, suspect := conflicts.look([]plan.Rule{rule("a")}, target); !suspect {
 		t.Error("what rule a has written is forgotten")
 	}
 }
 
-// TestReadsLiveWhatIsSent holds that the target is read live that is written to, also where the rules wanted to make it and
-// it turned out to be there: its managedFields name the rival.
+// TestReadsLiveWhatIsSent holds that the target is read live that is about to be written to, also where the rules want to make
+// it and it may turn out to be there: its managedFields name the rival.
 func TestReadsLiveWhatIsSent(t *testing.T) {
 	g := newGame(t)
 	conflicts := g.conflicts
@@ -73,14 +73,9 @@ func TestReadsLiveWhatIsSent(t *testing.T) {
 	begun, _ := conflicts.Begin(&guard.Attempt{Evaluation: guard.Evaluation{Read: func() []guard.Input { return nil }}})
 	gvr := schema.GroupVersionResource{Group: widgets.Group, Version: "v1", Resource: widgets.Resource}
 	wanted := plan.Operation{Type: plan.Create, Rules: []plan.Rule{rule("a")}, Target: plan.Object{GVR: gvr, Namespace: target.Namespace, Name: target.Name}}
-	sent := wanted
-	sent.Type, sent.Target.UID = plan.Merge, "u"
 	begun.Admit(t.Context(), wanted)
-	begun.Prepare(t.Context(), guard.Operation{Operation: sent, Admitted: wanted})
-	if c, is := begun.(*check); is {
-		if _, read := c.live.Load(target); !read {
-			t.Error("the target was not read live")
-		}
+	if c, is := begun.(*check); is && c.live[target] == nil {
+		t.Error("the target was not read live")
 	}
 }
 

@@ -300,11 +300,14 @@ func TestError(t *testing.T) {
 func TestSuspects(t *testing.T) {
 	g := newGame(t)
 	for i := range rounds {
-		suspects := g.conflicts.suspects([]plan.Rule{rule("a")}, target)
-		if want := i >= Repeats; suspects != want {
-			t.Errorf("before write %d: %v", i+1, suspects)
+		suspects := func(name string, of Object) bool {
+			_, suspect := g.conflicts.look([]plan.Rule{rule(name)}, of)
+			return suspect
 		}
-		if g.conflicts.suspects([]plan.Rule{rule("b")}, target) || g.conflicts.suspects([]plan.Rule{rule("a")}, source) {
+		if got, want := suspects("a", target), i >= Repeats; got != want {
+			t.Errorf("before write %d: %v", i+1, got)
+		}
+		if suspects("b", target) || suspects("a", source) {
 			t.Error("others are suspected")
 		}
 		g.edit(target, replicas, 0)

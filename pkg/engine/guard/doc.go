@@ -2,7 +2,7 @@
 // are guards, each in a package of its own. The loop of the engine asks them in the order of one list, and does not know
 // which there are:
 //
-//	Begin -> (Admit -> Prepare -> the operation is sent, or not -> Observe)... -> Finish
+//	Begin -> (Admit -> the operation is sent, or not -> Observe)... -> Finish
 //
 // A new guard is a type that implements [Guard], and a row in the list.
 package guard

@@ -16,13 +16,10 @@ type Guard interface {
 	Begin(a *Attempt) (check Check, rests time.Time)
 }
 
-// Check is the part of one guard in one attempt. Its methods are called one after the other, but for Prepare.
+// Check is the part of one guard in one attempt. Its methods are called one after the other.
 type Check interface {
 	// Admit decides whether an operation may be sent now: nil is for yes.
 	Admit(ctx context.Context, o plan.Operation) *Delay
-	// Prepare is called right before an operation is sent that all guards have admitted. Operations that are sent at the same
-	// time are prepared at the same time.
-	Prepare(ctx context.Context, o Operation)
 	// Observe learns what became of an operation. It is called once for each that was admitted, also for one that was not
 	// sent in the end: what Admit has reserved is given back.
 	Observe(o Operation, answer Answer)
@@ -65,9 +62,6 @@ type Pass struct{}
 // Admit implements [Check].
 func (Pass) Admit(context.Context, plan.Operation) *Delay { return nil }
 
-// Prepare implements [Check].
-func (Pass) Prepare(context.Context, Operation) {}
-
 // Observe implements [Check].
 func (Pass) Observe(Operation, Answer) {}
 
@@ -109,13 +103,6 @@ func (c Checks) Admit(ctx context.Context, o plan.Operation) *Delay {
 		}
 	}
 	return nil
-}
-
-// Prepare tells all of them that an operation is about to be sent.
-func (c Checks) Prepare(ctx context.Context, o Operation) {
-	for _, check := range c {
-		check.Prepare(ctx, o)
-	}
 }
 
 // Observe tells all of them what became of an operation, also where one of them panics.

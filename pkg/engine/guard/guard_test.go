@@ -32,10 +32,6 @@ func (r recording) Admit(context.Context, plan.Operation) *guard.Delay {
 	return r.admit
 }
 
-func (r recording) Prepare(context.Context, guard.Operation) {
-	*r.calls = append(*r.calls, r.name+" prepares")
-}
-
 func (r recording) Observe(_ guard.Operation, answer guard.Answer) {
 	sent := " observes what was not sent"
 	if answer.Effective {
@@ -58,7 +54,7 @@ func TestChain(t *testing.T) {
 			"It is sent.",
 			[]recording{{name: "a"}, {name: "b"}},
 			[]string{
-				"a begins", "b begins", "a is asked", "b is asked", "a prepares", "b prepares", "a observes", "b observes",
+				"a begins", "b begins", "a is asked", "b is asked", "a observes", "b observes",
 				"a finishes", "b finishes",
 			},
 		},
@@ -83,7 +79,6 @@ func TestChain(t *testing.T) {
 			checks, rests := chain.Begin(&guard.Attempt{})
 			if rests.IsZero() {
 				if checks.Admit(t.Context(), plan.Operation{}) == nil {
-					checks.Prepare(t.Context(), guard.Operation{})
 					checks.Observe(guard.Operation{}, guard.Answer{Effective: true})
 				}
 				checks.Finish(&guard.Outcome{})
