@@ -110,7 +110,7 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	if a.outcome.Wrote {
 		a.tracker.round(a.Key)
 	}
-	if unseen := a.awaiting(ctx, a.active.Load(), a.Key, record); !unseen && a.outcome.State == guard.Waiting {
+	if unseen := a.awaiting(ctx, a.active.Load(), record); !unseen && a.outcome.State == guard.Waiting {
 		a.outcome.State = guard.Again // No cache has to show it, or it was quicker.
 	}
 	a.audit()
@@ -325,7 +325,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		}
 	}
 	if result.Echo != nil {
-		a.expect(a.now, a.Key, a.record, await{Echo: *result.Echo, mask: a.Mask}, result.Object)
+		a.expect(a.now, a.record, expectation{Echo: *result.Echo, mask: a.Mask}, result.Object)
 		if !result.Class.Failed() {
 			a.verifier.own[result.Echo.Object.UID] = true
 		}

@@ -29,8 +29,8 @@ var errUnseen = errors.New("the caches do not show the last write")
 
 var errSilent = fmt.Errorf("the watch has not shown the last write for %s", echoTimeout)
 
-// await is what the caches have to show of a write.
-type await struct {
+// expectation is what the caches have to show of a write.
+type expectation struct {
 	write.Echo
 	mask *mask.Masker // of the evaluation that wrote it
 	// skips are the caches that the object is not in and does not enter. Of one that
@@ -40,11 +40,8 @@ type await struct {
 
 // expect has the caches show what was written before the object of the record is
 // evaluated again. fields are the object as it came back, nil where that is not known:
-// they tell which caches it enters. Who waits is noted first, so that an event that
-// comes while it is found out whether to wait is not lost.
-func (c *core) expect(now *active, key Key, record *record, a await, fields map[string]any) {
-	at := guard.KeyOf(a.Object).Object()
-	c.memory.wait(at, key)
+// they tell which caches it enters.
+func (c *core) expect(now *active, record *record, a expectation, fields map[string]any) {
 	for _, cache := range now.holding(a.Object) {
 		held := c.caches.View(cache, a.Object.Namespace, a.Object.Name).Object != nil
 		if !held && (fields == nil || !cache.Admits(fields)) {
@@ -52,16 +49,16 @@ func (c *core) expect(now *active, key Key, record *record, a await, fields map[
 		}
 	}
 	if record.awaits == nil {
-		record.awaits = map[guard.Object]await{}
+		record.awaits = map[guard.Object]expectation{}
 	}
-	record.awaits[at] = a // What was written to the same object before is seen with it.
+	record.awaits[guard.KeyOf(a.Object).Object()] = a // What was written to the same object before is seen with it.
 	record.since = c.options.Clock.Now()
 }
 
 // awaiting reports whether a cache has still to show what was written, and forgets what has been shown. It may read live, and
 // have a cache listed anew. What only caches that are not complete have to show keeps nobody from going on, and is remembered
 // until they are: a list that is under way may be older.
-func (c *core) awaiting(ctx context.Context, now *active, key Key, record *record) bool {
+func (c *core) awaiting(ctx context.Context, now *active, record *record) bool {
 	for at, a := range record.awaits {
 		switch c.shown(ctx, now, a, record.since) {
 		case notYet:
@@ -69,7 +66,6 @@ func (c *core) awaiting(ctx context.Context, now *active, key Key, record *recor
 		case perhaps:
 		case shown:
 			delete(record.awaits, at)
-			c.memory.seen(at, key)
 		}
 	}
 	return false
@@ -85,7 +81,7 @@ const (
 )
 
 // shown is the worst of what the caches say of something that is waited for since then.
-func (c *core) shown(ctx context.Context, now *active, a await, since time.Time) showing {
+func (c *core) shown(ctx context.Context, now *active, a expectation, since time.Time) showing {
 	worst := shown
 	for _, cache := range now.holding(a.Object) {
 		view := c.caches.View(cache, a.Object.Namespace, a.Object.Name)
@@ -101,7 +97,7 @@ func (c *core) shown(ctx context.Context, now *active, a await, since time.Time)
 }
 
 // shows reports whether a complete cache shows what was written, or something later.
-func (c *core) shows(cache informer.Key, view informer.View, a await) bool {
+func (c *core) shows(cache informer.Key, view informer.View, a expectation) bool {
 	switch {
 	case view.Object == nil:
 		return a.Gone || isAtLeast(c.caches.Version(cache), a.Object.ResourceVersion)
@@ -118,7 +114,7 @@ func (c *core) shows(cache informer.Key, view informer.View, a await) bool {
 // agrees asks the API server whether a cache shows what is there, although it does not show what was written. Versions of
 // some API servers cannot be compared, and a restore of etcd from a snapshot takes back what was written. A cache that is
 // still wrong after a while is listed anew: its watch may deliver nothing any more.
-func (c *core) agrees(ctx context.Context, cache informer.Key, view informer.View, a await, since time.Time) bool {
+func (c *core) agrees(ctx context.Context, cache informer.Key, view informer.View, a expectation, since time.Time) bool {
 	version, late := c.caches.Version(cache), c.age(since) >= doubtful
 	if _, err := resourceversion.CompareResourceVersion(version, version); err == nil && !late {
 		return false

@@ -18,7 +18,12 @@ func (e *Engine) Remembered() map[string]int {
 			Unlock()
 		}
 	}{
-		{"waiters", func() int { return len(e.memory.waiting) }, &e.memory.mu},
+		{"waiters", func() (n int) {
+			for _, record := range e.memory.records {
+				n += len(record.awaits)
+			}
+			return n
+		}, &e.memory.mu},
 		{"moments", func() int { return len(e.timers.of) }, &e.timers.mu},
 		{"news", func() int { return len(e.changes.since) }, &e.changes.mu},
 		{"late", func() int { return len(e.unfinished.owing) }, &e.unfinished.mu},

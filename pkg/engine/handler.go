@@ -10,8 +10,8 @@ type handler struct {
 	loader *loader
 }
 
-// Changed implements [informer.Handler]: the object itself is looked at, whoever
-// asked about it, and whoever waits for it.
+// Changed implements [informer.Handler]: the object itself is looked at, and whoever
+// asked about it.
 func (h handler) Changed(event informer.Event) {
 	now := h.active.Load()
 	object := Key{GVR: event.Key.GVR, Namespace: event.Namespace, Name: event.Name}
@@ -24,7 +24,6 @@ func (h handler) Changed(event informer.Event) {
 		}
 	}
 	h.changed(h.related.Concerned(event.Key, event.Before, event.After), fresh)
-	h.changed(h.memory.waiters(object.Object()), fresh)
 }
 
 // Synced implements [informer.Handler]. Objects that were passed over while the

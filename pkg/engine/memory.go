@@ -21,12 +21,11 @@ import (
 // safe for concurrent use.
 type memory struct {
 	mu      sync.Mutex
-	records map[Key]*record               // guarded by mu
-	waiting map[guard.Object]map[Key]bool // who waits for the caches to show an object; guarded by mu
+	records map[Key]*record // guarded by mu
 }
 
 func newMemory() memory {
-	return memory{records: map[Key]*record{}, waiting: map[guard.Object]map[Key]bool{}}
+	return memory{records: map[Key]*record{}}
 }
 
 // record belongs to the worker that has the key in hand; the queue gives a key
@@ -54,7 +53,7 @@ type record struct {
 type unseen struct {
 	// awaits is what they must show before it is evaluated again, by the
 	// object that was written, and since is when the last of it was learnt.
-	awaits map[guard.Object]await
+	awaits map[guard.Object]expectation
 	since  time.Time
 	// read is the version of the object that a live read gave last.
 	read readVersion
@@ -128,42 +127,9 @@ func (m *memory) keys() []Key {
 
 // forget drops the record of an object, and reports whether there was one.
 func (m *memory) forget(key Key) bool {
-	record := m.known(key)
-	if record == nil {
-		return false
-	}
-	for at := range record.awaits {
-		m.seen(at, key)
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	_, known := m.records[key]
 	delete(m.records, key)
-	return true
-}
-
-// wait has an object wait until the caches show another.
-func (m *memory) wait(at guard.Object, key Key) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.waiting[at] == nil {
-		m.waiting[at] = map[Key]bool{}
-	}
-	m.waiting[at][key] = true
-}
-
-// seen ends that.
-func (m *memory) seen(at guard.Object, key Key) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.waiting[at], key)
-	if len(m.waiting[at]) == 0 {
-		delete(m.waiting, at)
-	}
-}
-
-// waiters lists who waits for an object.
-func (m *memory) waiters(at guard.Object) []Key {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Collect(maps.Keys(m.waiting[at]))
+	return known
 }
