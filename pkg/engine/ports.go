@@ -97,7 +97,7 @@ type Live interface {
 	// Get returns nil where there is no such object.
 	Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error)
 	Read(ctx context.Context, q plan.Read) ([]map[string]any, error)
-	// List visits the objects of a selection; one may be visited twice.
+	// List visits the objects of a selection.
 	List(ctx context.Context, from plan.Selection, visit func(object map[string]any) error) error
 }
 

@@ -12,7 +12,6 @@ import (
 
 func TestList(t *testing.T) {
 	const first, second, third = group + "/widgets?" + limited, group + "/widgets?continue=2&" + limited, group + "/widgets?continue=3&" + limited
-	expired := refusal(410, "Expired", "")
 	tests := map[string]struct {
 		reason  string
 		answers map[string][]string
@@ -29,25 +28,25 @@ func TestList(t *testing.T) {
 			want: []string{"/a", "/b", "/c"}, asked: 3,
 		},
 		"Expired": {
-			reason: "A list that has expired begins anew.",
+			reason: "Where a token has expired the API server gives another one, which goes on.",
 			answers: map[string][]string{
-				first: {list("2", object("", "a")), list("3", object("", "b"))}, second: {expired}, third: {list("", object("", "c"))},
+				first: {list("2", object("", "a"))}, second: {expired("3")}, third: {list("", object("", "c"))},
 			},
-			want: []string{"/a", "/b", "/c"}, asked: 4,
-		},
-		"Gone": {
-			reason:  "Some say it otherwise.",
-			answers: map[string][]string{first: {list("2", object("", "a")), list("", object("", "a"))}, second: {refusal(410, "Gone", "")}},
-			want:    []string{"/a", "/a"}, asked: 3,
+			want: []string{"/a", "/c"}, asked: 3,
 		},
 		"NeverEnds": {
-			reason:  "It does not begin anew for ever.",
-			answers: map[string][]string{first: {list("2", object("", "a"))}, second: {expired}},
-			want:    []string{"/a", "/a", "/a", "/a", "/a", "/a"}, asked: 12, wrong: apierrors.IsResourceExpired,
+			reason:  "The same one does not.",
+			answers: map[string][]string{first: {list("2", object("", "a"))}, second: {expired("3")}, third: {expired("3")}},
+			want:    []string{"/a"}, asked: 3, wrong: apierrors.IsResourceExpired,
+		},
+		"NoMore": {
+			reason:  "Some have no other.",
+			answers: map[string][]string{first: {list("2", object("", "a"))}, second: {expired("")}},
+			want:    []string{"/a"}, asked: 2, wrong: apierrors.IsResourceExpired,
 		},
 		"ExpiredAtOnce": {
 			reason:  "A list without a token cannot expire.",
-			answers: map[string][]string{first: {expired}}, asked: 1, wrong: apierrors.IsResourceExpired,
+			answers: map[string][]string{first: {expired("")}}, asked: 1, wrong: apierrors.IsResourceExpired,
 		},
 		"Refused": {
 			reason:  "Any other failure is one.",

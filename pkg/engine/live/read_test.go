@@ -122,15 +122,6 @@ func TestRead(t *testing.T) {
 			reason: "Nothing is in such a namespace.",
 			read:   plan.Read{Namespace: "../b", By: plan.ByAll},
 		},
-		"Restarted": {
-			reason: "What was gone when the list began anew is not told.",
-			read:   plan.Read{By: plan.ByAll},
-			answers: map[string][]string{
-				everywhere + "?" + limited:               {list("next", object("ns", "a")), list("", object("ns", "b"))},
-				everywhere + "?continue=next&" + limited: {refusal(410, "Expired", "")},
-			},
-			want: []string{"ns/b"},
-		},
 		"Nowhere": {reason: "A question of nothing has no answer.", read: plan.Read{From: []plan.Selection{}, By: plan.ByAll}},
 	}
 	for name, tc := range tests {
@@ -174,7 +165,7 @@ func TestReadFails(t *testing.T) {
 				group + "/namespaces/a/widgets?" + limited: {list("", object("a", "a"))},
 				group + "/namespaces/b/widgets?" + limited: {forbidden},
 			},
-			"listing widgets.v1.example.com in b: ",
+			"listing widgets.v1.example.com -n b: ",
 		},
 		"Name": {
 			plan.Read{From: selections, Namespace: "a", By: plan.ByName, Names: []string{"x"}},
@@ -184,7 +175,7 @@ func TestReadFails(t *testing.T) {
 		"SelectedName": {
 			plan.Read{From: []plan.Selection{{GVR: widgets, LabelSelector: "x"}}, Namespace: "a", By: plan.ByName, Names: []string{"x"}},
 			map[string][]string{group + "/namespaces/a/widgets?fieldSelector=metadata.name%3Dx&labelSelector=x&" + limited: {forbidden}},
-			"listing widgets.v1.example.com in a: ",
+			"listing widgets.v1.example.com -n a -l x --field-selector metadata.name=x: ",
 		},
 		"NoResource": {
 			plan.Read{From: []plan.Selection{{GVR: widgets}}, By: plan.ByAll},

@@ -29,10 +29,6 @@ const Timeout = 30 * time.Second
 // pageSize is the limit of one page of a list.
 const pageSize = 500
 
-// restarts is how often a list may begin anew. A continue token expires after some minutes: if each page takes longer, the
-// list never ends.
-const restarts = 5
-
 // Reader reads from the API server itself, past every cache. It is safe for concurrent use.
 type Reader struct {
 	rest rest.Interface
@@ -70,27 +66,19 @@ func (r *Reader) Get(ctx context.Context, gvr schema.GroupVersionResource, names
 }
 
 // List visits the objects of a selection page by page, until visit returns an error, which is returned. When a continue token
-// has expired the list begins anew: objects may be visited twice, and an object that was visited may be gone. The visitor may
+// has expired the API server goes on with the objects as they are by then: one that was visited may be gone. The visitor may
 // change the objects.
 func (r *Reader) List(ctx context.Context, from plan.Selection, visit func(object map[string]any) error) error {
-	return r.list(ctx, from, func() {}, visit)
-}
-
-// list calls again when all objects will be visited anew.
-func (r *Reader) list(ctx context.Context, from plan.Selection, again func(), visit func(object map[string]any) error) error {
-	token := ""
-	for restarted := 0; ; {
+	for token := ""; ; {
 		page, err := r.page(ctx, from, token)
-		switch {
-		case token != "" && (apierrors.IsResourceExpired(err) || apierrors.IsGone(err)) && restarted < restarts:
-			restarted++
-			token = ""
-			again()
-			continue
-		case err != nil && from.Namespace != "":
-			return fmt.Errorf("listing %s in %s: %w", plan.ResourceName(from.GVR), from.Namespace, err)
-		case err != nil:
-			return fmt.Errorf("listing %s: %w", plan.ResourceName(from.GVR), err)
+		if status, is := errors.AsType[*apierrors.StatusError](err); is && apierrors.IsResourceExpired(err) {
+			if next := status.ErrStatus.Continue; next != "" && next != token {
+				token = next
+				continue
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("listing %s: %w", from, err)
 		}
 		for _, item := range page.Items {
 			if err := visit(item.Object); err != nil {
@@ -209,15 +197,13 @@ func (r *Reader) named(ctx context.Context, q plan.Read, from plan.Selection, al
 
 // matching lists a selection and adds the objects that answer the question.
 func (r *Reader) matching(ctx context.Context, q plan.Read, from plan.Selection, all found) error {
-	listed, matches := found{}, q.Filter()
-	err := r.list(ctx, from, func() { clear(listed) }, func(object map[string]any) error {
+	matches := q.Filter()
+	return r.List(ctx, from, func(object map[string]any) error {
 		if matches(object) {
-			listed.add(object)
+			all.add(object)
 		}
 		return nil
 	})
-	maps.Copy(all, listed)
-	return err
 }
 
 // both joins two selectors, of which one may be empty.

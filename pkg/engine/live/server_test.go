@@ -91,3 +91,8 @@ func list(next string, items ...string) string {
 func refusal(code int, reason, details string) string {
 	return fmt.Sprintf(`%d {"apiVersion":"v1","kind":"Status","status":"Failure","code":%d,"reason":%q,"message":"no","details":{%s}}`, code, code, reason, details)
 }
+
+// expired is what is said of a token that has expired; next goes on.
+func expired(next string) string {
+	return `410 {"apiVersion":"v1","kind":"Status","metadata":{"continue":"` + next + `"},"status":"Failure","code":410,"reason":"Expired","message":"no"}`
+}
