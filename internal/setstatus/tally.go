@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/workers"
@@ -172,7 +173,9 @@ func (t *Tally) Concluded(key engine.Key, failures []guard.Failure) {
 	for _, failure := range failures {
 		waits := func(why error) bool { return errors.Is(failure.Err, why) }
 		if failure.Err == nil || write.Classify(failure.Err) == write.Stale ||
-			slices.ContainsFunc([]error{guard.ErrUnrecorded, limit.ErrBusy, limit.ErrUncounted, limit.ErrUnknown, workers.ErrCrowded}, waits) {
+			slices.ContainsFunc([]error{
+				guard.ErrUnrecorded, conflict.ErrUnderWay, limit.ErrBusy, limit.ErrUncounted, limit.ErrUnknown, workers.ErrCrowded,
+			}, waits) {
 			continue
 		}
 		if len(failure.Rules) == 0 {

@@ -48,6 +48,11 @@ func TestRemembersSoMany(t *testing.T) {
 	if n := len(conflicts.Conflicts()); n != maxConflicts {
 		t.Errorf("%d contests, want %d", n, maxConflicts)
 	}
+	clock.Step(Window + 1)
+	undo(conflicts, target, Repeats+1)
+	if conflicts.conflict(rule("a"), target) == nil {
+		t.Error("those that are over leave no room for others")
+	}
 }
 
 // TestRemembersSoMuch holds that neither what sides do to fields nor how they left an object piles up.
@@ -95,8 +100,8 @@ func TestConcurrent(t *testing.T) {
 		object := named(strconv.Itoa(i))
 		workers.Go(func() {
 			for j := range 50 {
-				conflicts.look([]plan.Rule{rule("a")}, object)
 				conflicts.mu.Lock()
+				conflicts.look([]plan.Rule{rule("a")}, object)
 				news[i] += len(conflicts.record(&written{
 					basis: basisOf(conflicts, false,
 						guard.Input{Object: object, UID: "u", Version: strconv.Itoa(j)}, guard.Input{Object: target, UID: "u", Version: "1"}),

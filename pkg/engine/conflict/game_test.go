@@ -52,7 +52,7 @@ type piece struct {
 }
 
 func newGuard(clock clock.PassiveClock) *Guard {
-	return New(clock, managedBy("x"), slog.New(slog.DiscardHandler))
+	return New(clock, managedBy("x"), func([]guard.Key) {}, slog.New(slog.DiscardHandler))
 }
 
 func newGame(t *testing.T) *game {
@@ -179,8 +179,10 @@ func deleting(rule plan.Rule) field {
 // held is the conflict for which a rule has to wait, and whether there is one.
 func held(conflicts *Guard, rule plan.Rule, target Object) (Conflict, bool) {
 	begun, _ := conflicts.Begin(&guard.Attempt{})
-	delay := begun.Admit(context.Background(), plan.Operation{Rules: []plan.Rule{rule}, Target: objectOf(target)})
+	o := plan.Operation{Rules: []plan.Rule{rule}, Target: objectOf(target)}
+	delay := begun.Admit(context.Background(), o)
 	if delay == nil {
+		begun.Observe(guard.Operation{Operation: o, Admitted: o}, guard.Answer{})
 		return Conflict{}, false
 	}
 	slowed, is := errors.AsType[*Error](delay.Err)

@@ -48,11 +48,19 @@ type Guard struct {
 	log   *slog.Logger
 	seed  maphash.Seed
 
+	// lookAt has objects looked at; the lock is not held.
+	lookAt func([]guard.Key)
+
 	mu        sync.Mutex
-	turn      uint64     // counts the writes; guarded by mu
-	histories *lru.Cache // of *history, by the Object; guarded by mu
+	turn      uint64     // counts the writes; guarded by mu, as is all that follows
+	histories *lru.Cache // of *history, by the Object
 	conflicts map[key]*Conflict
+	underWay  map[Object]int         // writes without an answer yet
+	waiting   map[Object][]guard.Key // for these answers
 }
+
+// ErrUnderWay is why an object is not written to that another write may just have changed: who has is known with its answer.
+var ErrUnderWay = errors.New("it waits for another write to the object that is under way")
 
 // key is that of a conflict: a rule, and the object in which it is undone.
 type key struct {
@@ -61,9 +69,10 @@ type key struct {
 }
 
 // New returns a guard that knows of no conflicts.
-func New(clock clock.PassiveClock, live Live, log *slog.Logger) *Guard {
+func New(clock clock.PassiveClock, live Live, lookAt func([]guard.Key), log *slog.Logger) *Guard {
 	return &Guard{
-		clock: clock, live: live, log: log, seed: maphash.MakeSeed(), histories: lru.New(maxHistories), conflicts: map[key]*Conflict{},
+		clock: clock, live: live, lookAt: lookAt, log: log, seed: maphash.MakeSeed(), histories: lru.New(maxHistories),
+		conflicts: map[key]*Conflict{}, underWay: map[Object]int{}, waiting: map[Object][]guard.Key{},
 	}
 }
 
@@ -131,10 +140,8 @@ func (g *Guard) conflict(rule plan.Rule, target Object) *Conflict {
 }
 
 // look returns the conflict for which the first of the rules has to wait that has to, and reports whether the next write of one of
-// them may name a conflict, or go on with one: who has changed the object is worth to be known then.
+// them may name a conflict, or go on with one: who has changed the object is worth to be known then. The lock is held.
 func (g *Guard) look(all []plan.Rule, target Object) (held *Conflict, suspect bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	h := g.history(target)
 	for _, rule := range all {
 		c := g.conflict(rule, target)
@@ -163,10 +170,20 @@ type check struct {
 // That there is no answer is no reason not to write.
 func (c *check) Admit(ctx context.Context, o plan.Operation) *guard.Delay {
 	g, target := c.guard, guard.KeyOf(o.Target).Object()
+	g.mu.Lock()
 	held, suspect := g.look(o.Rules, target)
-	if held != nil && !c.attempt.Settling {
+	h := g.history(target)
+	switch {
+	case held != nil && !c.attempt.Settling:
+		g.mu.Unlock()
 		return &guard.Delay{Err: &Error{Conflict: *held}, Until: held.Next}
+	case g.underWay[target] > 0 && h != nil && !h.leftAs(o.Target.ResourceVersion):
+		g.waiting[target] = append(g.waiting[target], c.attempt.Key)
+		g.mu.Unlock()
+		return &guard.Delay{Err: ErrUnderWay}
 	}
+	g.underWay[target]++
+	g.mu.Unlock()
 	if suspect {
 		if live, err := g.live.Get(ctx, o.Target.GVR, o.Target.Namespace, o.Target.Name); err == nil {
 			c.live[target] = live
@@ -177,25 +194,31 @@ func (c *check) Admit(ctx context.Context, o plan.Operation) *guard.Delay {
 
 // Observe implements [guard.Check]. What gets another name each time that it is made is another object each time.
 func (c *check) Observe(o guard.Operation, answer guard.Answer) {
-	echo, a := answer.Echo, c.attempt
-	if o.Admitted.Target.Name == "" || answer.Class != write.Written || echo == nil {
+	g, echo, a, target := c.guard, answer.Echo, c.attempt, guard.KeyOf(o.Admitted.Target).Object()
+	var waiting []guard.Key
+	defer func() { g.lookAt(waiting) }()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	waiting = g.waiting[target]
+	delete(g.waiting, target)
+	if g.underWay[target]--; g.underWay[target] == 0 {
+		delete(g.underWay, target)
+	}
+	if target.Name == "" || answer.Class != write.Written || echo == nil {
 		return // Nothing was changed, or nobody knows what was left.
 	}
 	w := &written{
-		watched: a.Key.Object(), watchedUID: a.UID, target: guard.KeyOf(o.Target).Object(), uid: o.Target.UID,
-		found: o.Target.ResourceVersion, fields: fieldsOf(o, answer.Result),
-		live: c.live[guard.KeyOf(o.Target).Object()],
+		watched: a.Key.Object(), watchedUID: a.UID, target: target, uid: o.Target.UID, found: o.Target.ResourceVersion,
+		fields: fieldsOf(o, answer.Result), live: c.live[target],
 	}
 	if !echo.Gone {
 		w.uid, w.left = echo.Object.UID, echo.Object.ResourceVersion
 	}
-	c.guard.mu.Lock()
-	defer c.guard.mu.Unlock()
 	if c.basis == nil {
-		c.basis = c.guard.basisOf(a)
+		c.basis = g.basisOf(a)
 	}
 	w.basis = c.basis
-	c.news = append(c.news, c.guard.record(w)...)
+	c.news = append(c.news, g.record(w)...)
 }
 
 // Finish implements [guard.Check]: people are told of each conflict once. Where the engine does not come to rest that
@@ -283,6 +306,11 @@ func (g *Guard) history(object Object) *history {
 	return h
 }
 
+// leftAs reports whether nobody else has changed an object since we wrote to it, if it has this version.
+func (h *history) leftAs(version string) bool {
+	return len(h.states) > 0 && h.states[len(h.states)-1].version == version
+}
+
 // basisOf finds out what rules were evaluated by, before the first of their writes is recorded.
 func (g *Guard) basisOf(a *guard.Attempt) *basis {
 	b := &basis{due: a.Due, until: a.Plan.LookAgainAt}
@@ -313,7 +341,7 @@ func (g *Guard) record(w *written) (news []Conflict) {
 		h = &history{}
 		g.histories.Add(w.target, h)
 	}
-	untouched := len(h.states) > 0 && h.states[len(h.states)-1].version == w.found // Nobody else has changed it since we wrote to it.
+	untouched := h.leftAs(w.found)
 	if !untouched {
 		h.strangers++
 	}
@@ -394,6 +422,9 @@ func (g *Guard) repeat(w *written, f field, e, latest *effort, untouched bool) (
 	e.repeats++
 	e.last = now
 	if c == nil {
+		if len(g.conflicts) >= maxConflicts {
+			g.end(g.over) // Nobody may have asked for them.
+		}
 		if e.repeats < Repeats || len(g.conflicts) >= maxConflicts {
 			return nil
 		}

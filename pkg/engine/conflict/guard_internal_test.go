@@ -85,3 +85,53 @@ type managedBy string
 func (m managedBy) Get(context.Context, schema.GroupVersionResource, string, string) (map[string]any, error) {
 	return managed(entry(string(m), "2026-01-01T00:00:00Z")), nil
 }
+
+// TestWaitsForAnAnswer holds that of two writes to an object the first is judged first: the second waits where it may have found
+// what the first has left, and is looked at once that is known.
+func TestWaitsForAnAnswer(t *testing.T) {
+	var lookedAt []guard.Key
+	conflicts := newGame(t).conflicts
+	conflicts.lookAt = func(keys []guard.Key) { lookedAt = append(lookedAt, keys...) }
+	by := func(watched Object, name, version string) (guard.Check, guard.Operation) {
+		check, _ := conflicts.Begin(&guard.Attempt{Key: keyOf(watched), Evaluation: guard.Evaluation{Read: func() []guard.Input { return nil }}})
+		o := plan.Operation{
+			Type: plan.Merge, Rules: []plan.Rule{rule(name)}, Target: objectOf(target),
+			Changes: []plan.Change{{Rule: rule(name), Path: replicas, Before: 0, After: 1}},
+		}
+		o.Target.UID, o.Target.ResourceVersion = "u", version
+		return check, guard.Operation{Operation: o, Admitted: o, Told: o}
+	}
+	left := func(version string) guard.Answer {
+		return guard.Answer{Result: write.Result{Class: write.Written, Echo: &write.Echo{Object: plan.Object{UID: "u", ResourceVersion: version}}}}
+	}
+	check, o := by(target, "a", "1")
+	check.Admit(t.Context(), o.Admitted)
+	check.Observe(o, left("2"))
+	first, firstSent := by(target, "a", "2")
+	second, secondSent := by(source, "b", "3")
+	for _, step := range []struct {
+		reason string
+		check  guard.Check
+		o      guard.Operation
+		waits  bool
+	}{
+		{"It is as it was left.", first, firstSent, false},
+		{"Somebody has changed it, who may be the first.", second, secondSent, true},
+	} {
+		if delay := step.check.Admit(t.Context(), step.o.Admitted); (delay != nil) != step.waits {
+			t.Errorf("%s It has to wait: %v", step.reason, delay)
+		}
+	}
+	lookedAt = nil
+	first.Observe(firstSent, left("3"))
+	if diff := cmp.Diff([]guard.Key{keyOf(source)}, lookedAt); diff != "" {
+		t.Errorf("looked at when the answer is there (-want +got):\n%s", diff)
+	}
+	if delay := second.Admit(t.Context(), secondSent.Admitted); delay != nil {
+		t.Errorf("it still waits: %v", delay.Err)
+	}
+	second.Observe(secondSent, left("4"))
+	if n := len(conflicts.underWay) + len(conflicts.waiting); n > 0 {
+		t.Errorf("%d are under way in the end", n)
+	}
+}
