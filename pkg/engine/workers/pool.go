@@ -28,7 +28,6 @@ const most = 16
 type Pool struct {
 	guard.Pass
 	size int
-	all  sync.WaitGroup
 	// hire adds a worker, which leaves when there is no more work, or it is one too many. The lock is held; set by Run.
 	hire func()
 
@@ -38,10 +37,11 @@ type Pool struct {
 	away    map[spot]int // how many wait for what; guarded by mu
 }
 
-// member is a worker of a pool.
+// member is a worker of a pool. While it waits for several answers at the same time, they are for the like.
 type member struct {
-	pool *Pool
-	at   map[spot]int // how many calls wait for what; guarded by the pool's mu
+	pool  *Pool
+	calls int    // that wait; guarded by the pool's mu
+	spots []spot // where the first of them does; guarded by the pool's mu
 }
 
 type memberKey struct{}
@@ -81,11 +81,12 @@ func New(size int) *Pool { return &Pool{size: size, away: map[spot]int{}} }
 // Run has all of them work until there is no more, and returns when the last one has come to an end. It is called once. Only
 // calls that are made with the context which work is given count as those of the pool.
 func (p *Pool) Run(ctx context.Context, work func(ctx context.Context) (more bool)) {
+	var all sync.WaitGroup
 	p.hire = func() {
 		p.members++
 		p.present++
-		own := context.WithValue(ctx, memberKey{}, &member{pool: p, at: map[spot]int{}})
-		p.all.Go(func() {
+		own := context.WithValue(ctx, memberKey{}, &member{pool: p})
+		all.Go(func() {
 			for stays := true; stays; {
 				more := work(own)
 				p.mu.Lock()
@@ -102,7 +103,7 @@ func (p *Pool) Run(ctx context.Context, work func(ctx context.Context) (more boo
 		p.hire()
 	}
 	p.mu.Unlock()
-	p.all.Wait()
+	all.Wait()
 }
 
 // Crowded reports whether as many wait as may for calls like this one: for its resource, its rules, and each of them.
@@ -142,56 +143,51 @@ func Call(ctx context.Context, purpose Purpose, do func()) {
 		do()
 		return
 	}
-	over, waits := false, false // guarded by the pool's mu
+	left := make(chan struct{}, 1) // has a value once the place was given away
 	timer := clock.RealClock{}.AfterFunc(Moment, func() {
-		m.pool.mu.Lock()
-		defer m.pool.mu.Unlock()
-		if waits = !over; waits {
-			m.leave(purpose.spots())
-		}
+		m.leave(purpose)
+		left <- struct{}{}
 	})
 	defer func() { // Also if it panics.
-		timer.Stop()
-		m.pool.mu.Lock()
-		defer m.pool.mu.Unlock()
-		if over = true; waits {
-			m.comeBack(purpose.spots())
+		if !timer.Stop() {
+			<-left
+			m.comeBack()
 		}
 	}()
 	do()
 }
 
-// leave gives the place away; the lock is held. One that waits for several answers at the same time waits once.
-func (m *member) leave(spots []spot) {
-	p, first := m.pool, len(m.at) == 0
-	for _, s := range spots {
-		if m.at[s]++; m.at[s] == 1 {
-			p.away[s]++
-		}
+// leave gives the place away. One that waits for several answers at the same time waits once.
+func (m *member) leave(purpose Purpose) {
+	p := m.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.calls++; m.calls > 1 {
+		return
 	}
-	if first {
-		p.present--
-		if p.present < p.size && p.members < most*p.size {
-			p.hire()
-		}
+	m.spots = purpose.spots()
+	for _, s := range m.spots {
+		p.away[s]++
+	}
+	if p.present--; p.present < p.size && p.members < most*p.size {
+		p.hire()
 	}
 }
 
-// comeBack is the reverse; the lock is held.
-func (m *member) comeBack(spots []spot) {
+// comeBack is the reverse.
+func (m *member) comeBack() {
 	p := m.pool
-	for _, s := range spots {
-		if m.at[s]--; m.at[s] > 0 {
-			continue
-		}
-		delete(m.at, s)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.calls--; m.calls > 0 {
+		return
+	}
+	for _, s := range m.spots {
 		if p.away[s]--; p.away[s] == 0 {
 			delete(p.away, s)
 		}
 	}
-	if len(m.at) == 0 {
-		p.present++
-	}
+	p.present++
 }
 
 // Begin implements [guard.Guard]: operations do not wait for answers that do not come, if many do so already for the like. Who
