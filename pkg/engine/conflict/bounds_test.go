@@ -48,11 +48,6 @@ func TestRemembersSoMany(t *testing.T) {
 	if n := len(conflicts.Conflicts()); n != maxConflicts {
 		t.Errorf("%d contests, want %d", n, maxConflicts)
 	}
-	clock.Step(Window + 1)
-	undo(conflicts, target, Repeats+1)
-	if conflicts.conflict(rule("a"), target) == nil {
-		t.Error("those that are over leave no room for others")
-	}
 }
 
 // TestRemembersSoMuch holds that neither what sides do to fields nor how they left an object piles up.
@@ -132,5 +127,19 @@ func TestConcurrent(t *testing.T) {
 	conflicts.Follow([]*rules.Rule{{ID: rule("a")}})
 	if n := len(conflicts.Conflicts()) + conflicts.histories.Len(); n != 0 {
 		t.Errorf("%d are remembered of a rule that has changed", n)
+	}
+}
+
+// TestMakesRoom holds that conflicts which are over keep no new one from being named, though nobody asks which there are.
+func TestMakesRoom(t *testing.T) {
+	clock := testingclock.NewFakeClock(start)
+	conflicts := newGuard(clock)
+	for i := range maxConflicts {
+		undo(conflicts, named("contested-"+strconv.Itoa(i)), Repeats+1)
+	}
+	clock.Step(Window + 1)
+	undo(conflicts, target, Repeats+1)
+	if _, slowed := held(conflicts, rule("a"), target); !slowed {
+		t.Error("the rule is not slowed down")
 	}
 }

@@ -422,10 +422,13 @@ func (g *Guard) repeat(w *written, f field, e, latest *effort, untouched bool) (
 	e.repeats++
 	e.last = now
 	if c == nil {
+		if e.repeats < Repeats {
+			return nil
+		}
 		if len(g.conflicts) >= maxConflicts {
 			g.end(g.over) // Nobody may have asked for them.
 		}
-		if e.repeats < Repeats || len(g.conflicts) >= maxConflicts {
+		if len(g.conflicts) >= maxConflicts {
 			return nil
 		}
 		c = &Conflict{Rule: f.rule, Target: w.target}
