@@ -30,6 +30,7 @@ func TestRemembersSoMany(t *testing.T) {
 	conflicts := newGuard(clock)
 	undo(conflicts, target, Repeats+1)
 	for i := range 25 {
+		held(conflicts, rule("a"), target)
 		clock.Step(Interval)
 		for j := range maxHistories + 1 {
 			undo(conflicts, named(fmt.Sprint(i, j)), 1)

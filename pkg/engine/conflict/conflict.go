@@ -79,6 +79,7 @@ type Conflict struct {
 	Next time.Time
 
 	last time.Time // of the repeats
+	held bool      // the rule has had to wait since it wrote last
 }
 
 // names reports whether a field is among those of the conflict.

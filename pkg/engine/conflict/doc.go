@@ -8,7 +8,7 @@
 //   - the rule itself, or another one, has written the field last, nothing that was read has changed since but by our own
 //     writes, and the clock has no part in it. The clock has a part where a moment has come that the rules waited for when
 //     they wrote, or where they wanted nothing until a moment came; or
-//   - the rule is slowed down, and writes the field as soon as it may again.
+//   - the rule is slowed down, and has had to wait before it wrote the field again.
 //
 // So a rule that follows a source, one that follows the clock, two rules that take turns as a third party changes something,
 // and one that corrects each new value that a user enters are left alone. An object as a whole, which is made or deleted under

@@ -146,8 +146,7 @@ func (g *Guard) look(all []plan.Rule, target Object) (held *Conflict, suspect bo
 	for _, rule := range all {
 		c := g.conflict(rule, target)
 		if c != nil && g.clock.Now().Before(c.Next) {
-			at := *c
-			return &at, true
+			return c, true
 		}
 		suspect = suspect || c != nil || h != nil && slices.ContainsFunc(h.efforts, func(e *effort) bool {
 			return e.side.rule == rule && e.repeats >= Repeats-1
@@ -171,12 +170,14 @@ type check struct {
 func (c *check) Admit(ctx context.Context, o plan.Operation) *guard.Delay {
 	g, target := c.guard, guard.KeyOf(o.Target).Object()
 	g.mu.Lock()
-	held, suspect := g.look(o.Rules, target)
+	found, suspect := g.look(o.Rules, target)
 	h := g.history(target)
 	switch {
-	case held != nil && !c.attempt.Settling:
+	case found != nil && !c.attempt.Settling:
+		found.held = true
+		waits := *found
 		g.mu.Unlock()
-		return &guard.Delay{Err: &Error{Conflict: *held}, Until: held.Next}
+		return &guard.Delay{Err: &Error{Conflict: waits}, Until: waits.Next}
 	case g.underWay[target] > 0 && h != nil && !h.leftAs(o.Target.ResourceVersion):
 		g.waiting[target] = append(g.waiting[target], c.attempt.Key)
 		g.mu.Unlock()
@@ -363,7 +364,7 @@ func (g *Guard) record(w *written) (news []Conflict) {
 	h.states = append(h.states[max(0, len(h.states)-maxStates+1):], left)
 	for _, f := range w.fields { // Whatever comes of it, the next write has to wait.
 		if c := g.conflict(f.rule, w.target); c != nil {
-			c.Next = g.clock.Now().Add(Interval)
+			c.Next, c.held = g.clock.Now().Add(Interval), false
 		}
 	}
 	for _, c := range named {
@@ -397,7 +398,7 @@ func (h *history) effort(path plan.Path, by side) *effort {
 // repeat finds out whether a write to a field is a repeat. It returns the conflict that this names, if it does.
 func (g *Guard) repeat(w *written, f field, e, latest *effort, untouched bool) (named *Conflict) {
 	now, c, returned := g.clock.Now(), g.conflict(f.rule, w.target), e.sent == g.digest(f.after)
-	goesOn := c != nil && c.names(f.shown) && now.Sub(c.Next) < Interval // It has waited for this write.
+	goesOn := c != nil && c.held && c.names(f.shown) // It has waited for this write.
 	if e.turn == 0 {
 		if goesOn {
 			c.last = now

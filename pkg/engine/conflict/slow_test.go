@@ -114,30 +114,46 @@ func TestEnd(t *testing.T) {
 			},
 		},
 		"Impatient": {
-			reason: "But it is as soon as the rule may write: it has waited to go on as before, whatever else there is.", want: true,
+			reason: "But it is where the rule had to wait for it: it wants to go on as before, whatever else there is.", want: true,
 			then: func(g *game) {
-				g.pass(Interval)
+				g.held(rule("a"), target)
+				g.pass(Window)
 				g.edit(target, noise, 0)
 				g.write(move{rule: "a"}, 2)
-				g.pass(Window)
+				g.pass(1)
 			},
 		},
 		"PatientAgain": {
-			reason: "Later, it has not waited.",
+			reason: "Once it has not had to wait, that is over.",
 			then: func(g *game) {
-				g.pass(2 * Interval)
+				g.held(rule("a"), target)
+				g.edit(target, replicas, 0)
+				g.write(move{rule: "a"}, 1)
+				g.pass(Window)
 				g.edit(target, noise, 0)
 				g.write(move{rule: "a"}, 2)
-				g.pass(Window)
+				g.pass(1)
+			},
+		},
+		"Followed": {
+			reason: "Nor where it follows something that changes each time after it may write again.",
+			then: func(g *game) {
+				for i := range 20 {
+					g.pass(Interval * 3 / 2)
+					g.edit(target, noise, i)
+					g.write(move{rule: "a"}, i)
+				}
+				g.pass(1)
 			},
 		},
 		"ImpatientElsewhere": {
 			reason: "If it is there that it waited.",
 			then: func(g *game) {
-				g.pass(Interval)
+				g.held(rule("a"), target)
+				g.pass(Window)
 				g.edit(target, noise, 0)
 				g.write(move{rule: "a", path: plan.Path{"spec", "other"}}, 2)
-				g.pass(Window)
+				g.pass(1)
 			},
 		},
 	}
