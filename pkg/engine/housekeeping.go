@@ -151,7 +151,7 @@ func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, 
 	sets := now.sets()
 	read := func(set plan.Rule) bool { return sets[set] && !missing.Lacks(set) }
 	h.guards.limits.Learn(book.Limits(), read)
-	for _, key := range h.guards.inventory.Recorded(book) {
+	for _, key := range h.guards.inventory.Recorded(book, now.leftovers) {
 		h.enqueue(key)
 	}
 	return book, err

@@ -68,6 +68,49 @@ func TestRecordsBeforeItLeaves(t *testing.T) {
 	})
 }
 
+// TestRecordsAgainWhatComesBack holds that a rule waits until it is recorded what it leaves, also where it was recorded before:
+// since it was cleaned up after, or with another policy.
+func TestRecordsAgainWhatComesBack(t *testing.T) {
+	applied := func(release string) string {
+		return `
+  - name: applies
+    watch: widgets
+    actions: [{patch: {release: ` + release + `, apply: {spec: {size: 7}}}}]
+`
+	}
+	tests := map[string]struct {
+		reason string
+		sets   []string // of rules, one after the other
+	}{
+		"Swept":   {"It was cleaned up after.", []string{holder + labelled, labelled, holder + labelled}},
+		"Changed": {"It is to be cleaned up after in another way.", []string{applied("Orphan") + labelled, labelled + applied("Remove")}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, s := newCluster(), &shelf{}
+			runWith(t, c, s.house(false), families(t, tc.sets[0]), func(t *testing.T, e *engine.Engine) {
+				for i, text := range tc.sets[1:] {
+					pass(time.Minute)
+					if i == len(tc.sets)-2 {
+						s.failing(errRefused)
+					}
+					e.SetRules(families(t, text))
+				}
+				c.put(t, parent)
+				pass(time.Minute)
+				if n := c.count(); n != 1 || len(c.writes[0].Rules) != 1 || c.writes[0].Rules[0].Name != "labelled" {
+					t.Errorf("%s Want just the rule to write that leaves nothing: %+v", tc.reason, c.writes)
+				}
+				s.failing(nil)
+				pass(2 * time.Minute)
+				if n := c.count(); n != 2 {
+					t.Errorf("%s %d writes once it is recorded, want one more", tc.reason, n)
+				}
+			})
+		})
+	}
+}
+
 // TestSweeps holds what is cleaned up at the start, and what only told.
 func TestSweeps(t *testing.T) {
 	tests := map[string]struct {

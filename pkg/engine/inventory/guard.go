@@ -15,16 +15,22 @@ import (
 // value knows of nothing that is recorded.
 type Guard struct {
 	mu       sync.Mutex
-	recorded Book                // guarded by mu
-	waiting  sets.Set[guard.Key] // that wait for something to be recorded; guarded by mu
+	recorded sets.Set[plan.Leftover] // of what rules leave now; guarded by mu
+	waiting  sets.Set[guard.Key]     // that wait for something to be recorded; guarded by mu
 }
 
-// Recorded says what the inventory has from now on, and returns the objects that have waited for that.
-func (g *Guard) Recorded(book Book) (waiting []guard.Key) {
+// Recorded says what the inventory has of what rules leave now, and returns the objects that have waited for that. What a rule
+// left that is gone does not count: it may be cleaned up by the time that the rule comes back.
+func (g *Guard) Recorded(book Book, now []plan.Leftover) (waiting []guard.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	waiting = g.waiting.UnsortedList()
-	g.recorded, g.waiting = book, nil
+	g.recorded, g.waiting = sets.Set[plan.Leftover]{}, sets.Set[guard.Key]{}
+	for _, leftover := range now {
+		if book.Has(leftover) {
+			g.recorded.Insert(leftover)
+		}
+	}
 	return waiting
 }
 
@@ -46,7 +52,10 @@ func (c check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 	for _, rule := range o.Rules {
 		for _, leftover := range c.attempt.Rules.Leaves[rule] {
 			if !c.guard.recorded.Has(leftover) {
-				c.guard.waiting = c.guard.waiting.Union(sets.New(c.attempt.Key))
+				if c.guard.waiting == nil {
+					c.guard.waiting = sets.Set[guard.Key]{}
+				}
+				c.guard.waiting.Insert(c.attempt.Key)
 				return &guard.Delay{Err: guard.ErrUnrecorded, Retry: true}
 			}
 		}
