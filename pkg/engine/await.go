@@ -60,40 +60,22 @@ func (c *core) expect(now *active, record *record, a expectation, fields map[str
 // until they are: a list that is under way may be older.
 func (c *core) awaiting(ctx context.Context, now *active, record *record) bool {
 	for at, a := range record.awaits {
-		switch c.shown(ctx, now, a, record.since) {
-		case notYet:
-			return true
-		case perhaps:
-		case shown:
+		complete := true
+		for _, cache := range now.holding(a.Object) {
+			view := c.caches.View(cache, a.Object.Namespace, a.Object.Name)
+			switch {
+			case view.Object == nil && slices.Contains(a.skips, cache):
+			case !view.Synced:
+				complete = false
+			case !c.shows(cache, view, a) && !c.agrees(ctx, cache, view, a, record.since):
+				return true
+			}
+		}
+		if complete {
 			delete(record.awaits, at)
 		}
 	}
 	return false
-}
-
-// showing is whether something is seen.
-type showing uint8
-
-const (
-	shown   showing = iota
-	perhaps         // by a cache that is not complete
-	notYet
-)
-
-// shown is the worst of what the caches say of something that is waited for since then.
-func (c *core) shown(ctx context.Context, now *active, a expectation, since time.Time) showing {
-	worst := shown
-	for _, cache := range now.holding(a.Object) {
-		view := c.caches.View(cache, a.Object.Namespace, a.Object.Name)
-		switch {
-		case view.Object == nil && slices.Contains(a.skips, cache):
-		case !view.Synced:
-			worst = max(worst, perhaps)
-		case !c.shows(cache, view, a) && !c.agrees(ctx, cache, view, a, since):
-			return notYet
-		}
-	}
-	return worst
 }
 
 // shows reports whether a complete cache shows what was written, or something later.

@@ -146,14 +146,6 @@ func (c *core) queueDue() {
 	}
 }
 
-// lookAgain is for a cache that is complete after it had been denied, or out of date. What happened
-// meanwhile was told by no event: known objects may be gone, or not be selected any
-// more, and what nobody remembers is searched for.
-func (c *core) lookAgain(cache informer.Key) {
-	c.enqueueEach(slices.DeleteFunc(c.memory.keys(), func(key Key) bool { return key.GVR != cache.GVR }))
-	c.tidying.anew.Store(true)
-}
-
 // guards are what may hold back the writes of an engine, each by its type for who asks it something, and all of them in
 // order for the loop.
 type guards struct {
@@ -162,19 +154,4 @@ type guards struct {
 	breaker   *breaker.Breaker
 	limits    *limit.Guard
 	all       guard.Chain
-}
-
-// lookedAt reports whether the rules in effect have done with an object before: those that are about it have not changed
-// since.
-func (c *core) lookedAt(now *active, key Key, record *record) bool {
-	if record == nil || record.looked == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(now.of[key.GVR], func(cache informer.Key) bool {
-		if now.changedAt[cache] <= record.looked || cache.Namespace != "" && cache.Namespace != key.Namespace {
-			return false
-		}
-		view := c.caches.View(cache, key.Namespace, key.Name)
-		return !view.Synced || view.Object != nil
-	})
 }

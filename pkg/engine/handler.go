@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 )
 
@@ -34,8 +36,11 @@ func (h handler) Synced(key informer.Key) {
 		h.enqueueAll(key)
 	}
 	h.enqueueEach(h.related.Asking(key))
-	if known := h.synced.get(key); known.listed || known.anew { // It has begun anew.
-		h.lookAgain(key)
+	if known := h.synced.get(key); known.listed || known.anew {
+		// It has begun anew. What happened meanwhile was told by no event: known objects may be gone, or not be selected any more,
+		// and what nobody remembers is searched for.
+		h.enqueueEach(slices.DeleteFunc(h.memory.keys(), func(known Key) bool { return known.GVR != key.GVR }))
+		h.tidying.anew.Store(true)
 	}
 	for _, family := range now.families {
 		if isOf(family, key) {

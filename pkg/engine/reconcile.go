@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -133,6 +134,21 @@ func (e *loop) noteOwed(a *attempt, outcome guard.Outcome) {
 	case !e.lookedAt(a.now, a.Key, record):
 		e.unfinished.owe(a.Key, rules)
 	}
+}
+
+// lookedAt reports whether the rules in effect have done with an object before: those that are about it have not changed
+// since.
+func (e *loop) lookedAt(now *active, key Key, record *record) bool {
+	if record == nil || record.looked == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(now.of[key.GVR], func(cache plan.Selection) bool {
+		if now.changedAt[cache] <= record.looked || cache.Namespace != "" && cache.Namespace != key.Namespace {
+			return false
+		}
+		view := e.caches.View(cache, key.Namespace, key.Name)
+		return !view.Synced || view.Object != nil
+	})
 }
 
 // contain turns a panic into a failure of this object alone.
