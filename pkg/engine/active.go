@@ -28,9 +28,8 @@ type needs struct {
 	all     []informer.Key // those that are watched first
 	watched map[informer.Key]bool
 	of      map[schema.GroupVersionResource][]informer.Key
-	// stored lists the caches of a resource whatever the version in which they read it, and those that are filled beside them
-	// for pending rules: what is written must be seen there too.
-	stored map[schema.GroupResource][]informer.Key
+	// running are all, and those that are filled beside them for pending rules: what is written must be seen there too.
+	running []informer.Key
 }
 
 // generations count the changes of the rules.
@@ -57,7 +56,8 @@ func activate(set *rules.Set) *active {
 		}
 		a.watched[key] = a.watched[key] || i < len(set.Selections())
 	}
-	return a.beside(a.all)
+	a.running = a.all
+	return a
 }
 
 // follow numbers the rules as those that come after others, of which some have changed.
@@ -94,32 +94,15 @@ func (a *active) concerned(changed []*rules.Rule) map[informer.Key]bool {
 	return out
 }
 
-// holding lists the caches that may have an object.
-func (a *active) holding(object plan.Object) []informer.Key {
-	all := a.stored[object.GVR.GroupResource()]
-	elsewhere := func(cache informer.Key) bool { return cache.Namespace != "" && cache.Namespace != object.Namespace }
-	if !slices.ContainsFunc(all, elsewhere) {
-		return all
+// holding lists the caches that may have an object, whatever the version in which they read it.
+func (a *active) holding(object plan.Object) (out []informer.Key) {
+	for _, cache := range a.running {
+		if cache.GVR.GroupResource() == object.GVR.GroupResource() && (cache.Namespace == "" || cache.Namespace == object.Namespace) {
+			out = append(out, cache)
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), elsewhere)
+	return out
 }
-
-// beside returns the same while all of these caches run: other rules may wait for some of them.
-func (a *active) beside(all []informer.Key) *active {
-	out := *a
-	out.stored = map[schema.GroupResource][]informer.Key{}
-	for _, key := range all {
-		of := key.GVR.GroupResource()
-		out.stored[of] = append(out.stored[of], key)
-	}
-	return &out
-}
-
-// wants reports whether a cache is needed.
-func (a *active) wants(cache informer.Key) bool { return slices.Contains(a.of[cache.GVR], cache) }
-
-// caches lists all of them, those that are watched first.
-func (a *active) caches() []informer.Key { return slices.Clone(a.all) }
 
 // sets are those that there are rules of.
 func (a *active) sets() map[plan.Rule]bool {

@@ -37,7 +37,7 @@ func (e *Engine) Start(set *rules.Set) error {
 	e.wake()
 	e.tracker.begin(nil, false)
 	e.SetRules(set)
-	for _, key := range e.active.Load().caches() {
+	for _, key := range e.active.Load().all {
 		if err := e.synced.get(key).err; err != nil {
 			return fmt.Errorf("listing %s: %w", key, err)
 		}

@@ -32,7 +32,8 @@ func (l *loader) set(set *rules.Set) {
 	l.tidying.halt()
 	defer l.tidying.resume()
 	before, next := l.active.Load(), activate(set)
-	if !l.awake.Load() || l.runs() == stepwise || len(before.all) == 0 || len(l.missing(next)) == 0 {
+	waits := l.awake.Load() && l.runs() != stepwise && len(before.all) > 0
+	if !waits || len(l.missing(next)) == 0 {
 		l.putIntoEffect(next)
 		return
 	}
@@ -40,20 +41,23 @@ func (l *loader) set(set *rules.Set) {
 		l.until = l.options.Clock.Now().Add(PendingLongest)
 	}
 	l.pending = next
+	beside := *before
+	beside.running = slices.Concat(before.all, others(before, next))
+	l.active.Store(&beside)
+	l.synced.want(beside.running)
+	l.caches.Want(beside.running)
 	l.checkPending()
-	both := append(before.caches(), slices.DeleteFunc(next.caches(), before.wants)...)
-	l.active.Store(before.beside(both))
-	l.wantCaches(both)
-	if len(l.missing(next)) == 0 {
-		l.putIntoEffect(next)
-	}
 }
 
 // missing are the caches that rules wait for before they take the place of those in effect. The lock of the rules is held, as
 // by all that follow.
 func (l *loader) missing(next *active) []informer.Key {
-	before := l.active.Load()
-	return slices.DeleteFunc(next.caches(), func(key informer.Key) bool { return before.wants(key) || !l.synced.get(key).waits(0) })
+	return slices.DeleteFunc(others(l.active.Load(), next), func(key informer.Key) bool { return !l.synced.get(key).waits(0) })
+}
+
+// others are the caches that rules need and those before do not.
+func others(before, next *active) []informer.Key {
+	return slices.DeleteFunc(slices.Clone(next.all), func(key informer.Key) bool { return slices.Contains(before.all, key) })
 }
 
 // putIntoEffect puts rules into effect. Objects are looked at again that rules are about which have changed; the same set once
@@ -68,7 +72,8 @@ func (l *loader) putIntoEffect(now *active) {
 	now.follow(before, changed)
 	l.active.Store(now) // First, since the caches may tell something at once.
 	again := l.selected(before, changed)
-	l.wantCaches(now.caches())
+	l.synced.want(now.all)
+	l.caches.Want(now.all)
 	l.guards.limits.Follow(now.Rules, !l.keepsHouse())
 	if before.Set != now.Set {
 		l.guards.conflicts.Follow(changed)
@@ -114,12 +119,6 @@ func (l *loader) selected(before *active, changed []*rules.Rule) []Key {
 		out = append(out, c.Key)
 	}
 	return out
-}
-
-// wantCaches runs exactly these caches.
-func (l *loader) wantCaches(keys []informer.Key) {
-	l.synced.want(keys)
-	l.caches.Want(keys)
 }
 
 // deny is [Engine.Deny].

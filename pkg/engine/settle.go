@@ -16,7 +16,7 @@ func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
 	}
 	e.mode.Store(int32(untilSettled))
 	e.wake()
-	idle := e.tracker.begin(activate(set).caches(), e.keepsHouse())
+	idle := e.tracker.begin(activate(set).all, e.keepsHouse())
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	e.SetRules(set)
