@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,8 +33,8 @@ const (
 type housekeeper struct {
 	*core
 	loader   *loader
-	searched map[plan.Rule][]plan.Selection // for strays
-	reported string                         // of sets that are gone
+	searched map[plan.Selection]map[string]string // for strays: by the list, for which finalizers of rules with which selections
+	reported string                               // of sets that are gone
 	// marks are the numbers of the queue at which it was first asked whether somebody takes a leftover over.
 	marks      map[plan.Leftover]uint64
 	generation int    // of the rules, for the marks
@@ -46,8 +47,7 @@ func (h *housekeeper) run(ctx context.Context) {
 	for {
 		var retry <-chan time.Time
 		now := h.active.Load()
-		err := h.tidy(ctx)
-		_, unclean := errors.AsType[uncleanError](err)
+		unclean, err := h.tidy(ctx)
 		leavesNothing := len(now.leftovers)+len(now.Limited) == 0
 		switch {
 		case err == nil:
@@ -99,18 +99,13 @@ func (h *housekeeper) say(err error) {
 	}
 }
 
-// uncleanError is why the leftovers of removed rules are still there.
-type uncleanError struct{ error }
-
-// Unwrap gives the cause.
-func (e uncleanError) Unwrap() error { return e.error }
-
-// tidy records what the rules leave, looks for objects that have left a selection unseen, and cleans up after removed rules.
-func (h *housekeeper) tidy(ctx context.Context) error {
+// tidy records what the rules leave, looks for objects that have left a selection unseen, and cleans up after removed rules,
+// of which unclean says that it failed.
+func (h *housekeeper) tidy(ctx context.Context) (unclean bool, err error) {
 	ctx, stop := h.tidying.begin(ctx)
 	defer stop()
 	if ctx.Err() != nil { // Who ends an engine that never worked may hold what an inventory needs.
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
 	if h.tidying.anew.Swap(false) {
 		h.searched, h.marks = nil, nil
@@ -118,10 +113,10 @@ func (h *housekeeper) tidy(ctx context.Context) error {
 	now := h.active.Load()
 	book, partly := h.record(ctx, now)
 	if _, rest := errors.AsType[*inventory.PartialError](partly); partly != nil && !rest {
-		return partly
+		return false, partly
 	}
 	if err := h.tracker.calmed(ctx); err != nil { // Before that it is not known who is a stray.
-		return errors.Join(partly, err)
+		return false, errors.Join(partly, err)
 	}
 	strays := h.enqueueStrays(ctx, now)
 	leftovers, ids := now.leftovers, now.IDs()
@@ -129,10 +124,8 @@ func (h *housekeeper) tidy(ctx context.Context) error {
 		leftovers, ids = slices.Concat(leftovers, next.leftovers), slices.Concat(ids, next.IDs())
 	}
 	removed, gone := book.Stale(leftovers, ids)
-	if err := h.cleanUp(ctx, now, slices.Concat(removed, h.pruned(gone))); err != nil {
-		return errors.Join(partly, strays, uncleanError{err})
-	}
-	return errors.Join(partly, strays)
+	err = h.cleanUp(ctx, now, slices.Concat(removed, h.pruned(gone)))
+	return err != nil, errors.Join(partly, strays, err)
 }
 
 // record writes down what the rules leave, and lets those go on that wait for it. Where
@@ -189,54 +182,45 @@ func (h *housekeeper) pruned(gone []plan.Leftover) []plan.Leftover {
 // enqueueStrays looks for objects that have a finalizer of ours and that no cache has: they left the selection while nobody
 // watched. A rule is searched for once with its selections; one that goes and comes back is searched for again.
 func (h *housekeeper) enqueueStrays(ctx context.Context, now *active) error {
-	searched := map[plan.Rule][]plan.Selection{}
-	holders := map[plan.Selection][]plan.Rule{}
-	var lists []plan.Selection // in the order of the rules
+	searching := map[plan.Selection]map[string]string{}
 	for _, holder := range now.Holding() {
-		searched[holder.Rule] = holder.Selections
-		if slices.Equal(h.searched[holder.Rule], holder.Selections) {
-			continue
-		}
 		for _, everything := range holder.Everything() {
-			if holders[everything] == nil {
-				lists = append(lists, everything)
+			if searching[everything] == nil {
+				searching[everything] = map[string]string{}
 			}
-			holders[everything] = append(holders[everything], holder.Rule)
+			searching[everything][holder.Rule.Finalizer()] = fmt.Sprint(holder.Selections)
 		}
 	}
 	var errs []error
-	for _, everything := range lists {
-		if err := h.straysOf(ctx, now, everything, holders[everything]); err != nil {
-			errs = append(errs, err)
-			for _, rule := range holders[everything] {
-				delete(searched, rule)
+	inOrder := func(a, b plan.Selection) int { return cmp.Compare(a.String(), b.String()) }
+	for _, everything := range slices.SortedFunc(maps.Keys(searching), inOrder) {
+		if !maps.Equal(h.searched[everything], searching[everything]) {
+			if err := h.straysOf(ctx, now, everything, searching[everything]); err != nil {
+				errs = append(errs, err)
+				delete(searching, everything)
 			}
 		}
 	}
-	h.searched = searched
+	h.searched = searching
 	return errors.Join(errs...)
 }
 
-// straysOf goes through one list for all rules that may hold something in it. It waits
+// straysOf goes through one list for all finalizers that may be on something in it. It waits
 // until all caches that may have such an object are complete: before that nobody would
 // look at it.
-func (h *housekeeper) straysOf(ctx context.Context, now *active, everything plan.Selection, holders []plan.Rule) error {
+func (h *housekeeper) straysOf(ctx context.Context, now *active, everything plan.Selection, ours map[string]string) error {
 	if slices.ContainsFunc(now.of[everything.GVR], func(cache informer.Key) bool { return now.watched[cache] && h.incomplete(cache) }) {
 		return errIncomplete
 	}
-	ours := map[string]bool{}
-	for _, rule := range holders {
-		ours[rule.Finalizer()] = true
-	}
 	err := h.options.Live.List(ctx, everything, func(object map[string]any) error {
 		finalizers := (&unstructured.Unstructured{Object: object}).GetFinalizers()
-		if slices.ContainsFunc(finalizers, func(finalizer string) bool { return ours[finalizer] }) {
+		if slices.ContainsFunc(finalizers, func(finalizer string) bool { return ours[finalizer] != "" }) {
 			h.enqueue(named(everything.GVR, object))
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("looking for objects that rule %s holds and does not select any more: %w", holders[0], err)
+		return fmt.Errorf("looking for %s that rules hold and do not select any more: %w", everything, err)
 	}
 	return nil
 }
