@@ -50,7 +50,7 @@ func activate(set *rules.Set) *active {
 		generations: generations{changedAt: map[informer.Key]int{}, since: map[plan.Rule]int{}, conditions: map[plan.Rule]int{}},
 	}
 	for i, key := range slices.Concat(set.Selections(), set.Related()) {
-		if !slices.Contains(a.all, key) {
+		if _, known := a.watched[key]; !known {
 			a.all = append(a.all, key)
 			a.of[key.GVR] = append(a.of[key.GVR], key)
 		}

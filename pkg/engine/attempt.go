@@ -110,7 +110,7 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	if a.outcome.Wrote {
 		a.tracker.round(a.Key)
 	}
-	if unseen := a.awaiting(ctx, a.active.Load(), record); !unseen && a.outcome.State == guard.Waiting {
+	if unseen := a.awaiting(ctx, a.active.Load(), a.Key, record); !unseen && a.outcome.State == guard.Waiting {
 		a.outcome.State = guard.Again // No cache has to show it, or it was quicker.
 	}
 	a.audit()

@@ -13,6 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/mask"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // recheck is how often an object that waits for the caches is looked at although
@@ -57,11 +58,16 @@ func (c *core) expect(now *active, record *record, a expectation, fields map[str
 
 // awaiting reports whether a cache has still to show what was written, and forgets what has been shown. It may read live, and
 // have a cache listed anew. What only caches that are not complete have to show keeps nobody from going on, and is remembered
-// until they are: a list that is under way may be older.
-func (c *core) awaiting(ctx context.Context, now *active, record *record) bool {
+// until they are: a list that is under way may be older. An event of what is waited for queues the object that waits.
+func (c *core) awaiting(ctx context.Context, now *active, key Key, record *record) bool {
 	for at, a := range record.awaits {
 		complete := true
 		for _, cache := range now.holding(a.Object) {
+			if at != key.Object() || cache.GVR != key.GVR { // Asked first: a change that the view does not show yet is told.
+				c.related.Ask(key, plan.Read{
+					From: []plan.Selection{cache}, By: plan.ByName, Namespace: a.Object.Namespace, Names: []string{a.Object.Name},
+				})
+			}
 			view := c.caches.View(cache, a.Object.Namespace, a.Object.Name)
 			switch {
 			case view.Object == nil && slices.Contains(a.skips, cache):

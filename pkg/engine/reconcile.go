@@ -173,7 +173,7 @@ func (a *attempt) reconcile(ctx context.Context) guard.Outcome {
 		return a.reconcileGone(ctx)
 	}
 	record := a.memory.known(key)
-	if record != nil && a.awaiting(ctx, now, record) {
+	if record != nil && a.awaiting(ctx, now, key, record) {
 		return a.await(record)
 	}
 	seen, err := a.observeLive(ctx, record)
@@ -197,7 +197,7 @@ func (a *attempt) reconcile(ctx context.Context) guard.Outcome {
 	}
 	a.record = record
 	a.decide(seen)
-	if a.awaiting(ctx, now, record) { // A cache has become complete in the meantime.
+	if a.awaiting(ctx, now, key, record) { // A cache has become complete in the meantime.
 		return a.await(record)
 	}
 	if len(a.Plan.Operations) > 0 && a.tracker.unsettled(key) {
