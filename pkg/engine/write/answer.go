@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -176,9 +175,6 @@ func withoutValue(message string) string {
 			continue
 		}
 		short := strings.ToLower(strings.TrimSuffix(label, ": "))
-		if quoted, err := strconv.QuotedPrefix(rest); err == nil {
-			return short + rest[len(quoted):]
-		}
 		decoder := json.NewDecoder(strings.NewReader(rest))
 		if decoder.Decode(new(any)) == nil {
 			return short + rest[decoder.InputOffset():]

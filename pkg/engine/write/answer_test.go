@@ -244,7 +244,7 @@ func TestAnswers(t *testing.T) {
 			"It is gone.", remove,
 			[]exchange{{
 				request: "DELETE " + one, answer: deleted,
-				body: `{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"resourceVersion":"7","uid":"u"}}`,
+				body: `{"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u","resourceVersion":"7"}}`,
 			}},
 			write.Written, &write.Echo{Object: at(""), Gone: true}, false,
 		},
@@ -314,7 +314,7 @@ func TestServerDryRuns(t *testing.T) {
 		"Create": {created, exchange{request: "POST " + many + dry}},
 		"Delete": {operation(plan.Delete, plan.Deletion{}), exchange{
 			request: "DELETE " + one,
-			body:    `{"apiVersion":"v1","dryRun":["All"],"kind":"DeleteOptions","preconditions":{"resourceVersion":"7","uid":"u"}}`,
+			body:    `{"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u","resourceVersion":"7"},"dryRun":["All"]}`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,7 @@ type Result struct {
 
 // Client sends operations to the API server. It is safe for concurrent use.
 type Client struct {
-	reader *live.Reader
+	api    *live.Reader
 	dryRun bool
 }
 
@@ -51,11 +51,11 @@ type Client struct {
 func NewClient(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return transport{next} })
-	reader, err := live.NewReader(config)
+	api, err := live.NewReader(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing to write: %w", err)
 	}
-	return &Client{reader: reader}, nil
+	return &Client{api: api}, nil
 }
 
 // NewServerDryRun returns a client whose writes the API server admits and
@@ -92,7 +92,7 @@ func (c *Client) giveUp(ctx context.Context, operation plan.Operation) Result {
 		return Result{Class: Terminal, Err: err}
 	}
 	target := operation.Target
-	stored, err := c.reader.Get(ctx, target.GVR, target.Namespace, target.Name)
+	stored, err := c.api.Get(ctx, target.GVR, target.Namespace, target.Name)
 	if err == nil && (stored == nil || identity(target, &unstructured.Unstructured{Object: stored}) != target) {
 		err = apierrors.NewConflict(target.GVR.GroupResource(), target.Name, errors.New("the object has changed"))
 	}
@@ -162,16 +162,16 @@ func (c *Client) prepare(operation plan.Operation) (Request, *rest.Request, erro
 	if err != nil {
 		return request, nil, err
 	}
-	if options, _ := request.Body.(map[string]any); c.dryRun && request.Type == plan.Delete {
-		// A deletion with a body ignores the parameters.
-		request.Body = with(options, map[string]any{"dryRun": []any{metav1.DryRunAll}})
+	if options, is := request.Body.(metav1.DeleteOptions); is && c.dryRun { // A deletion with a body ignores the parameters.
+		options.DryRun = []string{metav1.DryRunAll}
+		request.Body = options
 	}
 	data, err := json.Marshal(request.Body)
 	if err != nil {
 		return request, nil, fmt.Errorf("%s: encoding the request: %w", request.action(), err)
 	}
 	verb := verbs[request.Type]
-	to := c.reader.At(verb.method, request.Target.GVR, request.Target.Namespace).SetHeader("Content-Type", verb.contentType).Body(data)
+	to := c.api.At(verb.method, request.Target.GVR, request.Target.Namespace).SetHeader("Content-Type", verb.contentType).Body(data)
 	if request.Type != plan.Create {
 		to = to.Name(request.Target.Name)
 	}
@@ -224,7 +224,7 @@ func (c *Client) refused(ctx context.Context, request Request, err error) Result
 // missed reads what the caches have missed of an object. It returns no echo where that
 // cannot be told, or where nothing was missed.
 func (c *Client) missed(ctx context.Context, target plan.Object) (*Echo, map[string]any) {
-	stored, err := c.reader.Get(ctx, target.GVR, target.Namespace, target.Name)
+	stored, err := c.api.Get(ctx, target.GVR, target.Namespace, target.Name)
 	there := &unstructured.Unstructured{Object: stored}
 	switch {
 	case err != nil || stored == nil && target.UID == "":
@@ -256,8 +256,8 @@ func NewRequest(operation plan.Operation) (Request, error) {
 	// A request that can only create takes nothing from anybody. Without force, an apply would
 	// be answered with the owners of fields of the existing object, not with its existence.
 	request.Force = request.Force || request.creates()
-	err := request.check()
-	if err == nil {
+	err := errUnguarded
+	if target := request.Target; request.creates() == (target.UID == "") && request.creates() == (target.ResourceVersion == "") {
 		request.Body, err = request.guarded()
 	}
 	if err != nil {
@@ -266,28 +266,11 @@ func NewRequest(operation plan.Operation) (Request, error) {
 	return request, nil
 }
 
+var errUnguarded = errors.New("what exists is written with its uid and resourceVersion, and what is new has neither")
+
 // creates reports whether a request can only make an object.
 func (r Request) creates() bool {
 	return r.Type == plan.Create || r.Type == plan.Apply && r.Target.UID == ""
-}
-
-// check refuses a request that nothing would guard.
-func (r Request) check() error {
-	_, sendable := verbs[r.Type]
-	switch target := r.Target; {
-	case !sendable:
-		return fmt.Errorf("an operation of type %q cannot be sent", r.Type)
-	case r.creates() && (target.UID != "" || target.ResourceVersion != ""):
-		return errors.New("the snapshot has the object, or has had it")
-	case !r.creates() && (target.UID == "" || target.ResourceVersion == ""):
-		return errors.New("the snapshot has no uid or no resourceVersion to guard the write")
-	case r.Subresource != "" && (r.creates() || r.Type == plan.Delete):
-		return errors.New("only a patch of what is there can be of a subresource")
-	case r.Type == plan.Apply && target.Name == "":
-		return errors.New("an apply needs the name of the object")
-	default:
-		return nil
-	}
 }
 
 // neverCurrent is a resourceVersion that no object has: the revision of an empty
@@ -298,26 +281,21 @@ const neverCurrent = "1"
 func (r Request) guarded() (any, error) {
 	target := r.Target
 	guards := map[string]any{"uid": string(target.UID), "resourceVersion": target.ResourceVersion}
-	fields, isMap := r.Body.(map[string]any)
+	fields, _ := r.Body.(map[string]any)
 	metadata, _ := fields["metadata"].(map[string]any)
-	steps, isList := r.Body.([]any)
-	deletion, isDeletion := r.Body.(plan.Deletion)
-	switch {
-	case r.Type == plan.Create && isMap:
-		// The answer is taken for an object of the target's name.
-		if name, _ := metadata["name"].(string); name != target.Name {
-			return nil, fmt.Errorf("the name in the manifest is %q, not %q", name, target.Name)
-		}
+	switch r.Type {
+	case plan.Create:
 		return fields, nil
-	case r.Type == plan.Merge && isMap:
+	case plan.Merge:
 		return with(fields, map[string]any{"metadata": with(metadata, guards)}), nil
-	case r.Type == plan.JSON && isList:
+	case plan.JSON:
+		steps, _ := r.Body.([]any)
 		// A replaced resourceVersion that is stale is answered as a conflict, a failed test as an invalid request.
 		return append([]any{
 			map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": target.ResourceVersion},
 			map[string]any{"op": "replace", "path": "/metadata/uid", "value": string(target.UID)},
 		}, steps...), nil
-	case r.Type == plan.Apply && isMap:
+	case plan.Apply:
 		if target.UID == "" {
 			guards = map[string]any{"resourceVersion": neverCurrent}
 		}
@@ -328,17 +306,19 @@ func (r Request) guarded() (any, error) {
 		return with(fields, map[string]any{
 			"apiVersion": target.GVR.GroupVersion().String(), "kind": target.Kind, "metadata": with(metadata, guards),
 		}), nil
-	case r.Type == plan.Delete && isDeletion:
-		options := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": guards}
-		if deletion.GracePeriodSeconds != nil {
-			options["gracePeriodSeconds"] = *deletion.GracePeriodSeconds
+	case plan.Delete:
+		deletion, _ := r.Body.(plan.Deletion)
+		options := metav1.DeleteOptions{
+			TypeMeta:           metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+			GracePeriodSeconds: deletion.GracePeriodSeconds,
+			Preconditions:      &metav1.Preconditions{UID: &target.UID, ResourceVersion: &target.ResourceVersion},
 		}
-		if deletion.PropagationPolicy != "" {
-			options["propagationPolicy"] = deletion.PropagationPolicy
+		if policy := metav1.DeletionPropagation(deletion.PropagationPolicy); policy != "" {
+			options.PropagationPolicy = &policy
 		}
 		return options, nil
 	default:
-		return nil, fmt.Errorf("a body of type %T is not that of an operation of type %q", r.Body, r.Type)
+		return nil, fmt.Errorf("an operation of type %q cannot be sent", r.Type)
 	}
 }
 
