@@ -20,7 +20,7 @@ func newGuards(c *core, pool *workers.Pool, jitter func(time.Duration) time.Dura
 	g := guards{
 		conflicts: conflict.New(o.Clock, o.Live, c.enqueueEach, o.Log),
 		breaker:   breaker.New(o.Clock, o.Log, jitter),
-		limits:    limit.NewGuard(o.Clock, limitHost{c}, o.Log),
+		limits:    limit.NewGuard(o.Clock, limitHost{c, o.Observer}, o.Log),
 	}
 	if o.Housekeeping.Inventory != nil {
 		g.inventory = &inventory.Guard{}
@@ -30,8 +30,11 @@ func newGuards(c *core, pool *workers.Pool, jitter func(time.Duration) time.Dura
 	return g
 }
 
-// limitHost is what limits need of an engine. It implements [limit.Host].
-type limitHost struct{ *core }
+// limitHost is what limits need of an engine, whose observer is told. It implements [limit.Host].
+type limitHost struct {
+	*core
+	Observer
+}
 
 // Watched implements [limit.Host].
 func (h limitHost) Watched(selections []plan.Selection) (objects int, all bool) {
@@ -70,9 +73,3 @@ func (h limitHost) Save() {
 		h.tidying.wake()
 	}
 }
-
-// Paused implements [limit.Host].
-func (h limitHost) Paused(pause limit.Pause) { h.options.Observer.Paused(pause) }
-
-// Resumed implements [limit.Host].
-func (h limitHost) Resumed(rule plan.Rule) { h.options.Observer.Resumed(rule) }

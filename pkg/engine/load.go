@@ -74,7 +74,7 @@ func (l *loader) putIntoEffect(now *active) {
 	again := l.selected(before, changed)
 	l.synced.want(now.all)
 	l.caches.Want(now.all)
-	l.guards.limits.Follow(now.Rules, !l.keepsHouse())
+	l.guards.limits.Follow(now.Limited, !l.keepsHouse())
 	if before.Set != now.Set {
 		l.guards.conflicts.Follow(changed)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/mask"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // Key names the object that a worker looks at. It is comparable.
@@ -41,18 +42,30 @@ type Rules struct {
 	// Leaves is what each rule may leave on objects.
 	Leaves map[plan.Rule][]plan.Leftover
 	// Limited are the rules that have limits.
-	Limited map[plan.Rule]*rules.Rule
+	Limited map[plan.Rule]Limited
+}
+
+// Limited is a rule with limits.
+type Limited struct {
+	ID plan.Rule
+	// Digest tells it from what it was before and what it is later.
+	Digest string
+	Limits spec.Limits
+	// Asked says that its document asks it to resume.
+	Asked bool
+	// Watches are the objects of which its limit may be a share.
+	Watches []plan.Selection
 }
 
 // NewRules returns the rules of a set.
 func NewRules(set *rules.Set) *Rules {
-	out := &Rules{Set: set, Leaves: map[plan.Rule][]plan.Leftover{}, Limited: map[plan.Rule]*rules.Rule{}}
+	out := &Rules{Set: set, Leaves: map[plan.Rule][]plan.Leftover{}, Limited: map[plan.Rule]Limited{}}
 	for _, leftover := range set.Leftovers() {
 		out.Leaves[leftover.Rule] = append(out.Leaves[leftover.Rule], leftover)
 	}
 	for _, rule := range set.Rules() {
-		if rule.Limits() != nil {
-			out.Limited[rule.ID] = rule
+		if limits := rule.Limits(); limits != nil {
+			out.Limited[rule.ID] = Limited{rule.ID, rule.Digest(), *limits, rule.AsksToResume(), rule.Watches()}
 		}
 	}
 	return out

@@ -7,11 +7,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 )
 
 // pass has the next process know what this one has stored, after a time.
-func (w *world) pass(after time.Duration, rules ...limit.Rule) *world {
+func (w *world) pass(after time.Duration, rules ...guard.Limited) *world {
 	next := newWorld()
 	next.clock.SetTime(w.clock.Now().Add(after))
 	next.follow(false)
@@ -33,7 +33,7 @@ func TestCounts(t *testing.T) {
 		reason string
 		before []types.UID
 		after  time.Duration
-		rule   limit.Rule
+		rule   guard.Limited
 		then   []types.UID // what may be written for
 		last   types.UID   // by which it pauses
 	}{

@@ -63,21 +63,9 @@ type Guard struct {
 	waiting map[guard.Key]bool   // for room, or for pauses to be known
 }
 
-// Rule is a rule with limits.
-type Rule struct {
-	ID plan.Rule
-	// Digest tells it from what it was before and what it is later.
-	Digest string
-	Limits spec.Limits
-	// Asked says that its document asks it to resume.
-	Asked bool
-	// Watches are the objects of which its limit may be a share.
-	Watches []plan.Selection
-}
-
 // state is what is known of a rule.
 type state struct {
-	Rule
+	guard.Limited
 	known  bool            // whether it was paused before the start
 	pause  *v1alpha1.Pause // nil while it is not paused
 	over   bool            // a pause is, and that is to be told once it is stored
@@ -137,15 +125,7 @@ func (g *Guard) free() {
 
 // Follow takes the rules that are in effect now, and whether it is known that no other is paused but those that are. What is
 // known of a rule that is the same as before stays. Those resume that have changed, and those that are asked to.
-func (g *Guard) Follow(now *guard.Rules, known bool) {
-	var all []Rule
-	for id, rule := range now.Limited {
-		all = append(all, Rule{ID: id, Digest: rule.Digest(), Limits: *rule.Limits(), Asked: rule.AsksToResume(), Watches: rule.Watches()})
-	}
-	g.follow(all, known)
-}
-
-func (g *Guard) follow(all []Rule, known bool) {
+func (g *Guard) Follow(all map[plan.Rule]guard.Limited, known bool) {
 	g.mu.Lock()
 	defer g.unlock()
 	before := g.rules
@@ -153,10 +133,10 @@ func (g *Guard) follow(all []Rule, known bool) {
 	for _, rule := range all {
 		s := before[rule.ID]
 		if s == nil {
-			s = &state{Rule: rule, known: known, window: newWindow()}
+			s = &state{Limited: rule, known: known, window: newWindow()}
 		}
 		changed := s.Digest != rule.Digest
-		s.Rule = rule // The same may be served in another version.
+		s.Limited = rule // The same may be served in another version.
 		g.rules[rule.ID] = s
 		if changed {
 			g.renew(s, "the rule has changed")
@@ -408,7 +388,7 @@ const (
 )
 
 func (c check) concern(o plan.Operation, rule plan.Rule) concern {
-	if c.attempt.Rules.Limited[rule] == nil {
+	if _, limited := c.attempt.Rules.Limited[rule]; !limited {
 		return none
 	}
 	return concernOf(o, rule)
@@ -419,26 +399,20 @@ func concernOf(o plan.Operation, rule plan.Rule) concern {
 	if o.Type != plan.Merge && o.Type != plan.JSON {
 		return counts
 	}
+	own := func(finalizers any) bool {
+		list, _ := finalizers.([]any)
+		return slices.Contains(list, any(rule.Finalizer()))
+	}
 	out := none
 	for _, change := range o.Changes {
-		switch {
+		switch before, after := own(change.Before), own(change.After); {
 		case change.Rule != rule:
 		case slices.Equal(change.Path, plan.Path{"metadata", "annotations", plan.AdoptedAnnotation}) && change.After == nil:
 			return none // The whole of it gives up what was adopted.
-		case !slices.Equal(change.Path, plan.Path{"metadata", "finalizers"}):
+		case before == after || !slices.Equal(change.Path, plan.Path{"metadata", "finalizers"}):
 			out = counts
-		default: // The finalizer of the rule is told from those of others.
-			before, _ := change.Before.([]any)
-			after, _ := change.After.([]any)
-			own := any(rule.Finalizer())
-			others := func(list []any) []any {
-				return slices.DeleteFunc(slices.Clone(list), func(name any) bool { return name == own })
-			}
-			if !slices.Equal(others(before), others(after)) {
-				out = counts
-			} else if slices.Contains(after, own) && !slices.Contains(before, own) {
-				out = max(out, holds)
-			}
+		case after:
+			out = max(out, holds)
 		}
 	}
 	return out
@@ -471,7 +445,7 @@ func (g *Guard) Store(stored map[plan.Rule]Stored, gone func(plan.Rule) bool) ma
 		if s.saving != saved {
 			s.saving = beingSaved
 			s.window.expire(g.clock.Now().Add(-s.Limits.Per))
-			s.stored = s.window.counts(&s.Rule)
+			s.stored = s.window.counts(&s.Limited)
 		}
 		if s.known && (s.pause != nil || len(s.stored) > 0) {
 			out[id] = Stored{Pause: s.pause, Counts: s.stored}

@@ -19,7 +19,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -55,7 +54,7 @@ func answerOf(delay *guard.Delay) answer {
 type world struct {
 	*limit.Guard
 	clock *clocktesting.FakeClock
-	rules []limit.Rule
+	rules []guard.Limited
 
 	mu            sync.Mutex
 	fresh         []limit.Pause // that have come
@@ -66,11 +65,19 @@ type world struct {
 	saves         int // how often something was to be stored
 }
 
-func newWorld(rules ...limit.Rule) *world {
+func newWorld(rules ...guard.Limited) *world {
 	w := &world{clock: clocktesting.NewFakeClock(start), rules: rules, objects: map[plan.Rule]int{}}
 	w.Guard = limit.NewGuard(w.clock, w, slog.New(slog.DiscardHandler))
-	w.FollowRules(rules, true)
+	w.Follow(byID(rules), true)
 	return w
+}
+
+func byID(rules []guard.Limited) map[plan.Rule]guard.Limited {
+	out := map[plan.Rule]guard.Limited{}
+	for _, rule := range rules {
+		out[rule.ID] = rule
+	}
+	return out
 }
 
 // Watched implements [limit.Host].
@@ -119,7 +126,7 @@ func (w *world) Resumed(rule plan.Rule) {
 }
 
 // watching has a rule watch objects of its own.
-func watching(rule limit.Rule) limit.Rule {
+func watching(rule guard.Limited) guard.Limited {
 	rule.Watches = []plan.Selection{{Namespace: rule.ID.Set, LabelSelector: rule.ID.Name}}
 	return rule
 }
@@ -130,8 +137,8 @@ func watcher(selection plan.Selection) plan.Rule {
 }
 
 // follow has the world follow rules, and returns those that resume.
-func (w *world) follow(known bool, rules ...limit.Rule) []plan.Rule {
-	return w.resuming(func() { w.FollowRules(rules, known) })
+func (w *world) follow(known bool, rules ...guard.Limited) []plan.Rule {
+	return w.resuming(func() { w.Follow(byID(rules), known) })
 }
 
 // ask has rules asked to resume from now on, and returns those that do.
@@ -186,9 +193,9 @@ func (w *world) pauseOf(rule plan.Rule) (limit.Pause, bool) {
 
 // check begins an attempt for an object.
 func (w *world) check(object types.UID, limited ...plan.Rule) guard.Check {
-	all := &guard.Rules{Limited: map[plan.Rule]*rules.Rule{}}
+	all := &guard.Rules{Limited: map[plan.Rule]guard.Limited{}}
 	for _, rule := range limited {
-		all.Limited[rule] = &rules.Rule{}
+		all.Limited[rule] = guard.Limited{}
 	}
 	check, _ := w.Begin(&guard.Attempt{Key: guard.Key{Name: string(object)}, Rules: all, Evaluation: guard.Evaluation{UID: object}})
 	return check
@@ -222,12 +229,12 @@ func (w *world) write(t *testing.T, rule plan.Rule, object types.UID) {
 	w.settle(object, true, rule)
 }
 
-func limited(id plan.Rule, most int) limit.Rule {
-	return watching(limit.Rule{ID: id, Digest: "first", Limits: spec.Limits{Objects: most, Per: 10 * time.Minute}})
+func limited(id plan.Rule, most int) guard.Limited {
+	return watching(guard.Limited{ID: id, Digest: "first", Limits: spec.Limits{Objects: most, Per: 10 * time.Minute}})
 }
 
-func share(id plan.Rule, percent float64) limit.Rule {
-	return watching(limit.Rule{ID: id, Digest: "first", Limits: spec.Limits{Percent: percent, Per: 10 * time.Minute}})
+func share(id plan.Rule, percent float64) guard.Limited {
+	return watching(guard.Limited{ID: id, Digest: "first", Limits: spec.Limits{Percent: percent, Per: 10 * time.Minute}})
 }
 
 // TestSlides holds what counts, and for how long.
@@ -540,7 +547,7 @@ func (broken) Watched([]plan.Selection) (int, bool) { panic("a mistake of ours")
 func TestPanic(t *testing.T) {
 	w := newWorld()
 	w.Guard = limit.NewGuard(w.clock, broken{w}, slog.New(slog.DiscardHandler))
-	w.FollowRules([]limit.Rule{share(one, 10)}, true)
+	w.Follow(byID([]guard.Limited{share(one, 10)}), true)
 	func() {
 		defer func() { _ = recover() }()
 		w.reserve("a", one)

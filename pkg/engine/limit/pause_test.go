@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
@@ -87,7 +88,7 @@ func TestWrittenLimit(t *testing.T) {
 		{spec.Limits{Objects: 1, Per: 10 * time.Second}, "1", "10s"},
 		{spec.Limits{Objects: 1, Per: 500 * time.Millisecond}, "1", "500ms"},
 	} {
-		w := newWorld(watching(limit.Rule{ID: one, Digest: "a", Limits: tc.limits}))
+		w := newWorld(watching(guard.Limited{ID: one, Digest: "a", Limits: tc.limits}))
 		w.objects[one] = 1
 		w.write(t, one, "a")
 		w.reserve("b", one)

@@ -6,12 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // exhausted is a world whose first rule is paused, and stored as such.
-func exhausted(t *testing.T, rules ...limit.Rule) (w *world, stored map[plan.Rule]limit.Stored) {
+func exhausted(t *testing.T, rules ...guard.Limited) (w *world, stored map[plan.Rule]limit.Stored) {
 	t.Helper()
 	w = newWorld(rules...)
 	w.write(t, rules[0].ID, "a")
@@ -29,12 +30,12 @@ func exhausted(t *testing.T, rules ...limit.Rule) (w *world, stored map[plan.Rul
 func everything(plan.Rule) bool { return true }
 func nobody(plan.Rule) bool     { return false }
 
-func asking(rule limit.Rule) limit.Rule {
+func asking(rule guard.Limited) guard.Limited {
 	rule.Asked = true
 	return rule
 }
 
-func changed(rule limit.Rule) limit.Rule {
+func changed(rule guard.Limited) guard.Limited {
 	rule.Digest = "second"
 	return rule
 }
@@ -43,7 +44,7 @@ func changed(rule limit.Rule) limit.Rule {
 func TestResumes(t *testing.T) {
 	tests := map[string]struct {
 		reason string
-		rule   limit.Rule
+		rule   guard.Limited
 		steps  []func(w *world) []plan.Rule
 		want   []plan.Rule // by the last step
 		paused bool
@@ -135,8 +136,8 @@ func TestResumes(t *testing.T) {
 func TestOutlives(t *testing.T) {
 	tests := map[string]struct {
 		reason  string
-		rule    limit.Rule // of the first process
-		next    limit.Rule
+		rule    guard.Limited // of the first process
+		next    guard.Limited
 		paused  bool
 		resumed []plan.Rule
 		unsaved bool // there is something to store

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
@@ -126,7 +127,7 @@ const (
 )
 
 // counts are what is in the window of a rule, to be stored, by time.
-func (w *window) counts(of *Rule) (out []v1alpha1.Count) {
+func (w *window) counts(of *guard.Limited) (out []v1alpha1.Count) {
 	w.storing = w.unstored
 	marks := slices.SortedFunc(maps.Keys(w.written), func(a, b string) int {
 		return cmp.Or(w.written[a].at.Compare(w.written[b].at), cmp.Compare(a, b))
