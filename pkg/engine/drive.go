@@ -35,7 +35,6 @@ func (e *Engine) Start(set *rules.Set) error {
 		return errHouse
 	}
 	e.wake()
-	e.tracker.begin(nil, false)
 	e.SetRules(set)
 	for _, key := range e.active.Load().all {
 		if err := e.synced.get(key).err; err != nil {
@@ -52,14 +51,14 @@ func (e *Engine) Start(set *rules.Set) error {
 // anew. The error is that of the context, or tells of rules that make new objects
 // without end; the report is then of what has been done, and the queue has the rest.
 func (e *Engine) Drain(ctx context.Context) (Report, error) {
-	e.tracker.renew()
+	e.tracker.begin(nil, false)
 	err := e.turns(ctx, spareTurns+maxRounds*e.Len())
 	return e.tracker.summary(), err
 }
 
 // Look takes one turn of the loop for an object, whatever is queued.
 func (e *Engine) Look(ctx context.Context, key Key) {
-	e.tracker.renew()
+	e.tracker.begin(nil, false)
 	e.loop.process(ctx, key)
 }
 

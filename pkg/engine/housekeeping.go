@@ -115,7 +115,7 @@ func (h *housekeeper) tidy(ctx context.Context) (unclean bool, err error) {
 	if _, rest := errors.AsType[*inventory.PartialError](partly); partly != nil && !rest {
 		return false, partly
 	}
-	if err := h.tracker.calmed(ctx); err != nil { // Before that it is not known who is a stray.
+	if err := h.tracker.wait(ctx, false); err != nil { // Before that it is not known who is a stray.
 		return false, errors.Join(partly, err)
 	}
 	strays := h.enqueueStrays(ctx, now)
@@ -274,7 +274,7 @@ func (c *candidates) include(key Key, owing []plan.Rule) bool {
 // goes meanwhile.
 func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers []plan.Leftover) error {
 	if len(leftovers) > 0 {
-		if err := h.tracker.calmed(ctx); err != nil {
+		if err := h.tracker.wait(ctx, false); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
 	}
 	e.mode.Store(int32(untilSettled))
 	e.wake()
-	idle := e.tracker.begin(activate(set).all, e.keepsHouse())
+	e.tracker.begin(activate(set).all, e.keepsHouse())
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	e.SetRules(set)
@@ -30,11 +30,9 @@ func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
 		defer close(finished)
 		e.Run(running)
 	}()
-	var err error
-	select {
-	case <-idle:
-	case <-ctx.Done():
-		err = fmt.Errorf("settling: %w", context.Cause(ctx))
+	err := e.tracker.wait(ctx, true)
+	if err != nil {
+		err = fmt.Errorf("settling: %w", err)
 	}
 	stop()
 	<-finished

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -19,9 +18,6 @@ import (
 // attempts is how often a settling engine tries what may get better by itself.
 const attempts = breaker.Attempts
 
-// errUnlisted is why a cache is not listed of which nothing else is known.
-var errUnlisted = errors.New("there was no answer yet")
-
 // tracker knows the work that is not done yet. It lets [Engine.Settle] see when
 // everything that can settle has. The zero value keeps no books, as an engine
 // that runs for ever needs none. It is safe for concurrent use.
@@ -31,44 +27,28 @@ type tracker struct {
 	more   func() bool               // reports whether there is more housekeeping to do; immutable
 
 	mu      sync.Mutex
-	idle    chan struct{}  // closed when nothing is left; nil while no books are kept
-	calm    chan struct{}  // closed when nothing but housekeeping is left; nil where nobody waits
-	caches  []informer.Key // that are to be listed first
-	house   bool           // there is housekeeping to do
-	delayed map[Key]bool   // objects that are looked at again after a while
-	looks   map[Key]left   // the last evaluation of each object
-	rounds  map[Key]int    // of writes
+	calm    chan struct{}         // closed when nothing is left but housekeeping, and made anew; nil while no books are kept
+	caches  []informer.Key        // that are to be listed first
+	house   bool                  // there is housekeeping to do
+	delayed map[Key]bool          // objects that are looked at again after a while
+	looks   map[Key]guard.Outcome // of the last evaluation of each object
+	rounds  map[Key]int           // of writes
 	report  Report
 }
 
-// left is what is left undone of an object.
-type left struct {
-	failures []guard.Failure
-	waits    bool
-}
-
-// begin keeps books from now on. The caches are to be listed first, and with house,
-// the housekeeping done once.
-func (o *tracker) begin(caches []informer.Key, house bool) <-chan struct{} {
+// begin keeps books from now on, new ones each time. The caches are to be listed first, and with house, the housekeeping done once.
+func (o *tracker) begin(caches []informer.Key, house bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.idle, o.caches, o.house = make(chan struct{}), caches, house
-	o.delayed, o.looks, o.rounds = map[Key]bool{}, map[Key]left{}, map[Key]int{}
-	return o.idle
-}
-
-// renew begins the books of another round. Work that is under way stays.
-func (o *tracker) renew() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.looks, o.rounds, o.report = map[Key]left{}, map[Key]int{}, Report{}
+	o.calm, o.caches, o.house, o.report = make(chan struct{}), caches, house, Report{}
+	o.delayed, o.looks, o.rounds = map[Key]bool{}, map[Key]guard.Outcome{}, map[Key]int{}
 }
 
 // later notes that an object is looked at again after a while.
 func (o *tracker) later(key Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.idle != nil {
+	if o.calm != nil {
 		o.delayed[key] = true
 	}
 }
@@ -77,14 +57,11 @@ func (o *tracker) later(key Key) {
 func (o *tracker) done(key Key, result guard.Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.idle == nil {
-		return
-	}
-	delete(o.looks, key)
-	if result.Looked || result.Failures != nil {
-		o.looks[key] = left{result.Failures, result.Waits}
-	}
 	delete(o.delayed, key)
+	delete(o.looks, key)
+	if o.calm != nil && (result.Looked || result.Failures != nil) {
+		o.looks[key] = result
+	}
 }
 
 // busy reports whether a settling engine has still to list or to look at something.
@@ -94,24 +71,20 @@ func (o *tracker) busy() bool {
 	return o.working()
 }
 
-// calmed returns once there is nothing to do but housekeeping, at once where no books are
-// kept.
-func (o *tracker) calmed(ctx context.Context) error {
-	o.mu.Lock()
-	if o.idle == nil || !o.working() {
+// wait returns once there is nothing to do, with house nor any housekeeping, at once where no books are kept.
+func (o *tracker) wait(ctx context.Context, house bool) error {
+	for {
+		o.mu.Lock()
+		over, calm := o.calm == nil || !o.working() && !(house && o.house), o.calm
 		o.mu.Unlock()
-		return nil
-	}
-	if o.calm == nil {
-		o.calm = make(chan struct{})
-	}
-	calm := o.calm
-	o.mu.Unlock()
-	select {
-	case <-calm:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+		if over {
+			return nil
+		}
+		select {
+		case <-calm:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 
@@ -119,7 +92,7 @@ func (o *tracker) calmed(ctx context.Context) error {
 func (o *tracker) keepHouse() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.house = o.house || o.idle != nil
+	o.house = true
 }
 
 // kept notes that the housekeeping is done, unless there has come more, or why it cannot
@@ -127,7 +100,7 @@ func (o *tracker) keepHouse() {
 func (o *tracker) kept(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.idle == nil || err == nil && o.more != nil && o.more() {
+	if err == nil && o.more() {
 		return
 	}
 	o.report.Unkept = err
@@ -140,7 +113,7 @@ func (o *tracker) kept(err error) {
 func (o *tracker) givesUp(result guard.Outcome, tried int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.idle != nil && !result.Wrote && (result.Hopeless || tried+1 >= attempts)
+	return o.calm != nil && !result.Wrote && (result.Hopeless || tried+1 >= attempts)
 }
 
 // maxRounds is how often an object may be written for while it settles. Rules that
@@ -158,7 +131,7 @@ func (o *tracker) unsettled(key Key) bool {
 func (o *tracker) round(key Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.idle != nil {
+	if o.calm != nil {
 		o.rounds[key]++
 	}
 }
@@ -167,13 +140,12 @@ func (o *tracker) round(key Key) {
 func (o *tracker) wrote(class write.Class) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch {
-	case o.idle == nil:
-	case class == write.Written:
+	switch class {
+	case write.Written:
 		o.report.Written++
-	case class == write.Simulated:
+	case write.Simulated:
 		o.report.Simulated++
-	case class == write.Audited:
+	case write.Audited:
 		o.report.Audited++
 	}
 }
@@ -184,19 +156,19 @@ func (o *tracker) summary() Report {
 	defer o.mu.Unlock()
 	out := o.report
 	for _, key := range o.caches {
-		if s := o.synced.get(key); !s.listed {
-			out.Unlisted = append(out.Unlisted, informer.Status{Key: key, Err: cmp.Or(s.err, errUnlisted)})
+		if s := o.synced.get(key); !s.listed && s.err != nil {
+			out.Unlisted = append(out.Unlisted, informer.Status{Key: key, Err: s.err})
 		}
 	}
 	out.Objects = len(o.looks)
 	for _, key := range slices.SortedFunc(maps.Keys(o.looks), Key.Compare) {
-		for _, failure := range o.looks[key].failures {
+		for _, failure := range o.looks[key].Failures {
 			unkept := errors.Is(failure.Err, guard.ErrUnrecorded) || errors.Is(failure.Err, limit.ErrUnknown)
 			if out.Unkept == nil || !unkept { // Unkept says why it waits.
 				out.Failures = append(out.Failures, Failure{key, failure})
 			}
 		}
-		if o.looks[key].waits {
+		if o.looks[key].Waits {
 			out.Waiting++
 		}
 	}
@@ -218,19 +190,8 @@ func (o *tracker) check() {
 
 // tell is check; the lock is held.
 func (o *tracker) tell() {
-	if o.idle == nil || o.working() {
-		return
-	}
-	if o.calm != nil {
+	if o.calm != nil && !o.working() {
 		close(o.calm)
-		o.calm = nil
-	}
-	if o.house {
-		return
-	}
-	select {
-	case <-o.idle:
-	default:
-		close(o.idle)
+		o.calm = make(chan struct{})
 	}
 }

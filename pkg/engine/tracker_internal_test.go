@@ -8,9 +8,8 @@ import (
 
 // TestKept holds what is reported of the housekeeping: how it ended last.
 func TestKept(t *testing.T) {
-	var o tracker
-	o.kept(errLate) // No books are kept.
-	idle := o.begin(nil, true)
+	o := tracker{more: func() bool { return false }}
+	o.begin(nil, true)
 	if o.busy() || o.summary().Unkept != nil {
 		t.Errorf("busy %v, unkept: %v", o.busy(), o.summary().Unkept)
 	}
@@ -25,7 +24,9 @@ func TestKept(t *testing.T) {
 	}
 	o.done(objectNamed("a"), guard.Outcome{})
 	o.check()
-	<-idle
+	if err := o.wait(t.Context(), true); err != nil {
+		t.Error(err)
+	}
 	if o.busy() {
 		t.Error("busy in the end")
 	}
