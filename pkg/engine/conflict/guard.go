@@ -48,15 +48,11 @@ type Guard struct {
 	log   *slog.Logger
 	seed  maphash.Seed
 
-	// lookAt has objects looked at; the lock is not held.
-	lookAt func([]guard.Key)
-
 	mu        sync.Mutex
 	turn      uint64     // counts the writes; guarded by mu, as is all that follows
 	histories *lru.Cache // of *history, by the Object
 	conflicts map[key]*Conflict
-	underWay  map[Object]int         // writes without an answer yet
-	waiting   map[Object][]guard.Key // for these answers
+	underWay  map[Object]int // writes without an answer yet
 }
 
 // ErrUnderWay is why an object is not written to that another write may just have changed: who has is known with its answer.
@@ -69,10 +65,10 @@ type key struct {
 }
 
 // New returns a guard that knows of no conflicts.
-func New(clock clock.PassiveClock, live Live, lookAt func([]guard.Key), log *slog.Logger) *Guard {
+func New(clock clock.PassiveClock, live Live, log *slog.Logger) *Guard {
 	return &Guard{
-		clock: clock, live: live, lookAt: lookAt, log: log, seed: maphash.MakeSeed(), histories: lru.New(maxHistories),
-		conflicts: map[key]*Conflict{}, underWay: map[Object]int{}, waiting: map[Object][]guard.Key{},
+		clock: clock, live: live, log: log, seed: maphash.MakeSeed(), histories: lru.New(maxHistories),
+		conflicts: map[key]*Conflict{}, underWay: map[Object]int{},
 	}
 }
 
@@ -167,41 +163,34 @@ type check struct {
 // Admit implements [guard.Check]. While the engine settles, nothing is slowed down: it gives up after so many rounds. Where
 // somebody may undo what is written, the target is read live: until it is written to, its managedFields say who has changed it.
 // That there is no answer is no reason not to write.
-func (c *check) Admit(ctx context.Context, o plan.Operation) *guard.Delay {
+func (c *check) Admit(ctx context.Context, o plan.Operation) (delay *guard.Delay) {
 	g, target := c.guard, guard.KeyOf(o.Target).Object()
 	g.mu.Lock()
-	found, suspect := g.look(o.Rules, target)
+	held, suspect := g.look(o.Rules, target)
 	h := g.history(target)
 	switch {
-	case found != nil && !c.attempt.Settling:
-		found.held = true
-		waits := *found
-		g.mu.Unlock()
-		return &guard.Delay{Err: &Error{Conflict: waits}, Until: waits.Next}
+	case held != nil && !c.attempt.Settling:
+		held.held = true
+		delay = &guard.Delay{Err: &Error{Conflict: *held}, Until: held.Next}
 	case g.underWay[target] > 0 && h != nil && !h.leftAs(o.Target.ResourceVersion):
-		g.waiting[target] = append(g.waiting[target], c.attempt.Key)
-		g.mu.Unlock()
-		return &guard.Delay{Err: ErrUnderWay}
+		delay = &guard.Delay{Err: ErrUnderWay, Retry: true}
+	default:
+		g.underWay[target]++
 	}
-	g.underWay[target]++
 	g.mu.Unlock()
-	if suspect {
+	if delay == nil && suspect {
 		if live, err := g.live.Get(ctx, o.Target.GVR, o.Target.Namespace, o.Target.Name); err == nil {
 			c.live[target] = live
 		}
 	}
-	return nil
+	return delay
 }
 
 // Observe implements [guard.Check]. What gets another name each time that it is made is another object each time.
 func (c *check) Observe(o guard.Operation, answer guard.Answer) {
 	g, echo, a, target := c.guard, answer.Echo, c.attempt, guard.KeyOf(o.Admitted.Target).Object()
-	var waiting []guard.Key
-	defer func() { g.lookAt(waiting) }()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	waiting = g.waiting[target]
-	delete(g.waiting, target)
 	if g.underWay[target]--; g.underWay[target] == 0 {
 		delete(g.underWay, target)
 	}
