@@ -40,14 +40,8 @@ type simulated struct {
 	known     plan.Marks
 	// metadata are the labels, annotations and finalizers. By these rules know what is theirs.
 	metadata map[string]any
-	// taken are the fields that have another value, so that who applied them does not own
-	// them any more, each with the manager that wrote it.
-	taken []taken
-}
-
-type taken struct {
-	path    plan.Path
-	manager string
+	// taken are the fields that have another value, so that who applied them before does not own them any more.
+	taken []plan.Path
 }
 
 // Writer returns a writer that has the dry run remember what the given one simulates.
@@ -94,7 +88,7 @@ func (d *DryRun) remember(operation plan.Operation) (news bool, tell []*Caches) 
 	}
 	for _, change := range operation.Changes {
 		if change.Before != nil {
-			after.taken = append(slices.Clip(after.taken), taken{change.Path, operation.Manager})
+			after.taken = append(slices.Clip(after.taken), change.Path)
 		}
 	}
 	d.changed[target.UID] = after
@@ -162,10 +156,8 @@ func (s simulated) owned(entries []any) []any {
 	for i, element := range out {
 		entry, _ := element.(map[string]any)
 		fields, owns := entry["fieldsV1"].(map[string]any)
-		for _, field := range s.taken {
-			if owns && entry["manager"] != field.manager {
-				fields = without(fields, field.path)
-			}
+		for _, path := range s.taken {
+			fields = without(fields, path)
 		}
 		if owns && len(fields) == 0 {
 			out[i] = map[string]any{}
