@@ -40,14 +40,12 @@ func (e *Engine) Recorded(key Key) trace.Memory {
 // failing says how often what a rule was tried for has failed, and when the next attempt comes. The zero rule stands for all
 // of them: the object could not be looked at.
 func (e *Engine) failing(key Key, rule plan.Rule) (trouble trace.Trouble, fails bool) {
-	c, fails := e.guards.breaker.Of(key, rule)
-	if !fails {
-		c, fails = e.guards.breaker.Of(key, plan.Rule{})
+	for _, rule := range []plan.Rule{rule, {}} {
+		if c, fails := e.guards.breaker.Of(key, rule); fails {
+			return troubleOf(c), true
+		}
 	}
-	if !fails {
-		return trace.Trouble{}, false
-	}
-	return troubleOf(c), true
+	return trace.Trouble{}, false
 }
 
 func troubleOf(c breaker.Circuit) trace.Trouble {

@@ -22,9 +22,6 @@ var errFound = errors.New("found")
 func (a *attempt) reconcileGone(ctx context.Context) guard.Outcome {
 	now, key := a.now, a.Key
 	a.record = a.memory.of(key, key.UID)
-	if a.awaiting(ctx, now, key, a.record) {
-		return a.await(a.record)
-	}
 	families := slices.DeleteFunc(slices.Clone(now.families), func(family rules.Family) bool {
 		return !slices.ContainsFunc(family.Parents, func(s plan.Selection) bool { return s.GVR == key.GVR })
 	})

@@ -144,37 +144,37 @@ func (l *loader) checkPending() {
 
 // followRules puts pending rules into effect, until the context is done.
 func (l *loader) followRules(ctx context.Context) {
-	timer := l.options.Clock.NewTimer(PendingLongest)
-	defer timer.Stop()
 	for {
-		timer.Reset(l.takeOver())
+		var late <-chan time.Time
+		if left := l.takeOver(); left > 0 {
+			late = l.options.Clock.After(left)
+		}
 		select {
 		case <-l.changed:
-		case <-timer.C():
+		case <-late:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// takeOver puts pending rules into effect that have waited for long enough. It returns when to look again at the latest.
+// takeOver puts pending rules into effect that have waited for long enough. It returns how long others may wait still.
 func (l *loader) takeOver() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.pending == nil {
-		return time.Hour // There is a change before that.
+		return 0
 	}
-	missing, left := l.missing(l.pending), l.until.Sub(l.options.Clock.Now())
-	if len(missing) > 0 && left > 0 {
+	switch missing, left := l.missing(l.pending), l.until.Sub(l.options.Clock.Now()); {
+	case len(missing) > 0 && left > 0:
 		return left
-	}
-	if len(missing) > 0 {
+	case len(missing) > 0:
 		l.options.Log.Warn("rules take effect before all that they read is listed", "informers", slices.Sorted(slices.Values(names(missing))))
 	}
 	l.tidying.halt()
 	defer l.tidying.resume()
 	l.putIntoEffect(l.pending)
-	return time.Hour
+	return 0
 }
 
 // pendingRules are those that are pending, nil for none.

@@ -169,20 +169,17 @@ func (a *attempt) contain(do func()) {
 // reconcile is one turn of the loop: snapshot, plan, write. One set of rules is used throughout.
 func (a *attempt) reconcile(ctx context.Context) guard.Outcome {
 	now, key := a.now, a.Key
-	if key.UID != "" {
-		return a.reconcileGone(ctx)
-	}
 	record := a.memory.known(key)
 	if record != nil && a.awaiting(ctx, now, key, record) {
 		return a.await(record)
+	}
+	if key.UID != "" {
+		return a.reconcileGone(ctx)
 	}
 	seen, err := a.observeLive(ctx, record)
 	switch {
 	case err != nil:
 		return unread(nil, err)
-	case seen.found == gone: // Or it has nothing of ours.
-		a.forgetGone(now, key, record)
-		return guard.Outcome{}
 	case seen.found == unknown:
 		if record != nil {
 			a.unsure = true
@@ -192,9 +189,15 @@ func (a *attempt) reconcile(ctx context.Context) guard.Outcome {
 	}
 	object := seen.Identity()
 	if record == nil || record.uid != object.UID {
-		a.forgetGone(now, key, record)
-		record = a.memory.of(key, object.UID)
+		if record != nil && now.Prunes(key.GVR) { // The children of what is gone are looked at under its uid.
+			a.enqueue(Key{GVR: key.GVR, Namespace: key.Namespace, Name: key.Name, UID: record.uid})
+		}
+		a.forget(key, false) // What was written for it has been seen.
 	}
+	if seen.found == gone { // Or it has nothing of ours.
+		return guard.Outcome{}
+	}
+	record = a.memory.of(key, object.UID)
 	a.record = record
 	a.decide(seen)
 	if a.awaiting(ctx, now, key, record) { // A cache has become complete in the meantime.
@@ -241,17 +244,6 @@ func (a *attempt) observeLive(ctx context.Context, record *record) (observation,
 	}
 	a.leave(&seen, without)
 	return seen, nil
-}
-
-// forgetGone forgets an object that is gone, of which there is still a record if it was known. Its children are looked at under
-// its uid. When they are, what was written for it has been seen.
-func (c *core) forgetGone(now *active, key Key, record *record) {
-	if record != nil && now.Prunes(key.GVR) {
-		gone := key
-		gone.UID = record.uid
-		c.enqueue(gone)
-	}
-	c.forget(key, false)
 }
 
 // forget drops all that is remembered of an object. What has failed is tried again, so the guards remember that.
