@@ -47,13 +47,14 @@ type attempt struct {
 	// known is what was known to have no effect before.
 	known    plan.Marks
 	verifier *verifier
-	unsure   bool // a cache that may have the object is not complete, or is behind
+	// unsure says that a cache that may have the object is not complete, or is behind, and unselected that it was read live, as no
+	// cache has it.
+	unsure, unselected bool
 	// written are the objects that were written, by what the snapshot said of them.
 	written map[plan.Object]target
 	// pending is what was admitted, and has no answer yet.
-	pending  []sending
-	outcome  guard.Outcome
-	finished bool
+	pending []sending
+	outcome guard.Outcome
 }
 
 // target is an object as the last write has left it. It is closed where nothing more can be written to it: that is not known,
@@ -115,24 +116,36 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	}
 	a.audit()
 	a.CarriedOut = true
-	a.finish()
-	api := events.API{Recorder: a.options.Recorder, Live: a.live, Observer: a.options.Observer}
-	if err := record.events.Notify(ctx, &a.Attempt, api); err != nil {
-		a.outcome.Fail(guard.Failure{Err: err})
-	}
 	return a.outcome
 }
 
-// finish tells the guards, once, that nothing is sent any more.
-func (a *attempt) finish() {
-	if a.finished {
-		return
-	}
-	a.finished = true
+// finish tells the guards that nothing is sent any more, and records Events. What needs no more looks is forgotten.
+func (a *attempt) finish(ctx context.Context) {
 	for _, sent := range a.pending { // The attempt has panicked, so nobody knows what became of them.
 		a.answered(sent, plan.Operation{}, guard.Answer{Result: write.Result{Class: write.Ambiguous}, Effective: true})
 	}
 	a.checks.Finish(&a.outcome)
+	if !a.CarriedOut {
+		return
+	}
+	api := events.API{Recorder: a.options.Recorder, Live: a.live, Observer: a.options.Observer}
+	if err := a.record.events.Notify(ctx, &a.Attempt, api); err != nil {
+		a.outcome.Fail(guard.Failure{Err: err})
+	}
+	switch failed := len(a.outcome.Failures) > 0; {
+	case a.outcome.State != guard.Settled:
+	case a.Watched == nil:
+		a.outcome.Looked, a.outcome.LookAgainAt = false, time.Time{} // There is no object to count or to look at.
+		if !a.Unanswered {
+			a.forget(a.Key, failed)
+		}
+	case !a.unselected:
+	case plan.BeingDeleted(a.Watched): // Its children go when it is gone.
+		a.outcome.LookAgain(a.options.Clock.Now().Add(strayLook))
+	default:
+		a.forget(a.Key, failed)
+		a.outcome.LookAgainAt = time.Time{}
+	}
 }
 
 // send sends operations at the same time, or in their order where somebody drives the engine, as far as the guards admit

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -43,14 +42,7 @@ func (a *attempt) reconcileGone(ctx context.Context) guard.Outcome {
 			a.Plan, a.outcome = plan.Plan{}, guard.Outcome{}
 		}
 	}
-	result := a.carryOut(ctx)
-	if result.State == guard.Settled {
-		result.Looked, result.LookAgainAt = false, time.Time{} // There is no object to count or to look at.
-		if !a.Unanswered {
-			a.forget(key, len(result.Failures) > 0)
-		}
-	}
-	return result
+	return a.carryOut(ctx)
 }
 
 // living asks the API server for the object of a uid, and returns its key by name, or none where it is gone. A cache may not

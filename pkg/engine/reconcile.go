@@ -68,7 +68,7 @@ func (e *loop) process(ctx context.Context, key Key) {
 	}
 	e.changes.begin(key, time.Time{})
 	a.contain(func() { a.outcome = a.reconcile(ctx) })
-	a.contain(a.finish)
+	a.contain(func() { a.finish(ctx) })
 	e.conclude(a)
 }
 
@@ -160,7 +160,7 @@ func (a *attempt) contain(do func()) {
 				err = a.verifier.asked.masker(a.Plan).Error(err)
 			}
 			a.log(a.Key).Error("reconciling panicked", "err", err, "stack", string(debug.Stack()))
-			a.outcome, a.CarriedOut, a.finished = failed(guard.Retryable, nil, err), false, false
+			a.outcome, a.CarriedOut = failed(guard.Retryable, nil, err), false
 		}
 	}()
 	do()
@@ -208,16 +208,7 @@ func (a *attempt) reconcile(ctx context.Context) guard.Outcome {
 		out.Looked = true
 		return out
 	}
-	result := a.carryOut(ctx)
-	switch {
-	case !seen.unselected() || result.State != guard.Settled:
-	case plan.BeingDeleted(seen.Object): // Its children go when it is gone.
-		result.LookAgain(a.options.Clock.Now().Add(strayLook))
-	default:
-		a.forget(key, len(result.Failures) > 0)
-		result.LookAgainAt = time.Time{}
-	}
-	return result
+	return a.carryOut(ctx)
 }
 
 // observeLive is observe, with a live read where no cache has the object and rules may have left something on it: one that was
@@ -269,7 +260,7 @@ func (a *attempt) decide(seen observation) {
 	seen.State = rules.State{HeldSince: record.held.Load().under(a.now), Separate: record.separate, Ineffective: record.ineffective}
 	decided, masker := asked.evaluate(a.now, &seen)
 	a.related.Keep(a.Key, asked.asked) // What was asked in earlier evaluations only is forgotten.
-	a.unsure = len(seen.unsure) > 0
+	a.unsure, a.unselected = len(seen.unsure) > 0, seen.unselected()
 	a.Evaluation = guard.Evaluation{
 		UID: record.uid, Watched: seen.Object, Plan: decided, Due: !record.rest.IsZero() && !seen.Now.Before(record.rest),
 		Read: sync.OnceValue(asked.inputs), Unanswered: asked.unanswered, Mask: masker,
