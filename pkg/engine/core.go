@@ -1,15 +1,11 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
@@ -64,25 +60,26 @@ func (c *core) wake() {
 	}
 	c.began = c.options.Clock.Now()
 	now := c.active.Load()
-	for _, key := range now.all {
-		if now.watched[key] {
-			c.enqueueAll(key)
-		}
-	}
-	for _, family := range now.families {
-		c.enqueueOrphans(family)
-	}
+	c.enqueueAll(func(cache informer.Key) bool { return now.watched[cache] }, func(rules.Family) bool { return true })
 }
 
-func (c *core) enqueueAll(key informer.Key) {
-	names := c.caches.Names(key)
-	if c.lanes == nil {
-		slices.SortFunc(names, func(a, b types.NamespacedName) int {
-			return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-		})
+// enqueueAll queues all objects of some caches of the rules in effect, and the orphans of some families.
+func (c *core) enqueueAll(caches func(informer.Key) bool, families func(rules.Family) bool) {
+	now := c.active.Load()
+	for _, cache := range now.all {
+		if !caches(cache) {
+			continue
+		}
+		var keys []Key
+		for _, name := range c.caches.Names(cache) {
+			keys = append(keys, Key{GVR: cache.GVR, Namespace: name.Namespace, Name: name.Name})
+		}
+		c.enqueueEach(keys)
 	}
-	for _, name := range names {
-		c.enqueue(Key{GVR: key.GVR, Namespace: name.Namespace, Name: name.Name})
+	for _, family := range now.families {
+		if families(family) {
+			c.enqueueOrphans(family)
+		}
 	}
 }
 
@@ -103,10 +100,6 @@ func (c *core) enqueueOrphans(family rules.Family) {
 		}
 	}
 	c.enqueueEach(orphans) // Once all are asked about, so that they share a list.
-}
-
-func isOf(family rules.Family, cache informer.Key) bool {
-	return slices.Contains(family.Parents, cache) || slices.Contains(family.Children, cache)
 }
 
 // incomplete reports whether objects of a cache may still have to be queued for the first

@@ -1,16 +1,19 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/workers"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // newGuards is the list of guards. The limits come last: what they grant counts, and the breaker is not to take a rule that is
@@ -57,12 +60,7 @@ func (h limitHost) LookAt(keys []Key) { h.enqueueEach(keys) }
 
 // LookAgain implements [limit.Host].
 func (h limitHost) LookAgain(selections []plan.Selection) {
-	for _, selection := range selections {
-		h.enqueueAll(selection)
-	}
-	for _, family := range h.active.Load().families {
-		h.enqueueOrphans(family)
-	}
+	h.enqueueAll(func(cache informer.Key) bool { return slices.Contains(selections, cache) }, func(rules.Family) bool { return true })
 	h.enqueueEach(h.memory.keys()) // Among them what is gone.
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // handler queues what the caches tell.
@@ -32,20 +33,16 @@ func (h handler) Changed(event informer.Event) {
 // cache was incomplete are looked at now, and so are those that asked it.
 func (h handler) Synced(key informer.Key) {
 	now := h.active.Load()
-	if now.watched[key] {
-		h.enqueueAll(key)
-	}
+	isIt := func(cache informer.Key) bool { return cache == key && now.watched[key] }
+	h.enqueueAll(isIt, func(family rules.Family) bool {
+		return slices.Contains(slices.Concat(family.Parents, family.Children), key)
+	})
 	h.enqueueEach(h.related.Asking(key))
 	if known := h.synced.get(key); known.listed || known.anew {
 		// It has begun anew. What happened meanwhile was told by no event: known objects may be gone, or not be selected any more,
 		// and what nobody remembers is searched for.
 		h.enqueueEach(slices.DeleteFunc(h.memory.keys(), func(known Key) bool { return known.GVR != key.GVR }))
 		h.tidying.anew.Store(true)
-	}
-	for _, family := range now.families {
-		if isOf(family, key) {
-			h.enqueueOrphans(family)
-		}
 	}
 	h.synced.change(key, func(s *cacheState) { *s = cacheState{listed: true} })
 	h.tidying.wake()

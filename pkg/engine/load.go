@@ -79,16 +79,9 @@ func (l *loader) putIntoEffect(now *active) {
 		l.guards.conflicts.Follow(changed)
 	}
 	concerned := now.concerned(changed)
-	for _, key := range now.all {
-		if concerned[key] {
-			l.enqueueAll(key)
-		}
-	}
-	for _, family := range now.families {
-		if slices.ContainsFunc(changed, func(rule *rules.Rule) bool { return rule.ID == family.Rule }) {
-			l.enqueueOrphans(family)
-		}
-	}
+	l.enqueueAll(func(cache informer.Key) bool { return concerned[cache] }, func(family rules.Family) bool {
+		return slices.ContainsFunc(changed, func(rule *rules.Rule) bool { return rule.ID == family.Rule })
+	})
 	l.enqueueEach(again)
 	l.tracker.check() // Some of the caches may be denied.
 }
