@@ -76,7 +76,7 @@ func New(clock clock.PassiveClock, log *slog.Logger, jitter func(bound time.Dura
 func (b *Breaker) Begin(a *guard.Attempt) (check guard.Check, rests time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	check = &attempt{breaker: b, Attempt: a, failing: len(b.circuits[a.Key]) > 0}
+	check = &attempt{breaker: b, Attempt: a}
 	if c := b.circuits[a.Key][plan.Rule{}]; c != nil {
 		rests = c.Next
 		if soon := c.last.Add(Respite); c.slow > 0 && soon.Before(rests) {
@@ -94,16 +94,12 @@ type attempt struct {
 	guard.Pass
 	*guard.Attempt
 	breaker *Breaker
-	failing bool // a rule failed for the object before
 }
 
 // Admit implements [guard.Check]: a rule does not fail again too soon. What it saw is compared with what its last attempt
 // saw, so that it is tried sooner after a change.
 func (a *attempt) Admit(_ context.Context, o plan.Operation) *guard.Delay {
-	if !a.failing {
-		return nil
-	}
-	saw, b := a.saw(nil), a.breaker
+	b := a.breaker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.clock.Now()
@@ -112,7 +108,7 @@ func (a *attempt) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 		if c == nil {
 			continue
 		}
-		if soon := c.last.Add(Respite); c.slow > 0 && saw != c.saw && soon.Before(c.Next) {
+		if soon := c.last.Add(Respite); c.slow > 0 && soon.Before(c.Next) && a.saw(nil) != c.saw {
 			c.Next = soon
 			if !now.Before(soon) {
 				c.slow = 1
@@ -127,7 +123,7 @@ func (a *attempt) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 
 // saw is what the attempt was decided by, with the versions that it has left of what it wrote itself.
 func (a *attempt) saw(left map[types.UID]string) inputs {
-	out := maphash.Comparable(a.breaker.seed, a.Rules)
+	out := maphash.Comparable(a.breaker.seed, a.Generation)
 	for _, object := range a.Read() {
 		if version, changed := left[object.UID]; changed {
 			object.Version = version
@@ -143,16 +139,16 @@ func (a *attempt) Finish(out *guard.Outcome) {
 	failures := slices.DeleteFunc(slices.Clone(out.Failures), func(f guard.Failure) bool {
 		return f.Cause == guard.Decided || f.Cause == guard.Delayed || out.Looked && !a.CarriedOut
 	})
-	if a.Settling || len(failures) == 0 && !a.failing {
+	b := a.breaker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if a.Settling || len(failures) == 0 && len(b.circuits[a.Key]) == 0 {
 		return
 	}
 	var before, saw inputs
 	if a.CarriedOut {
 		before, saw = a.saw(nil), a.saw(a.Left)
 	}
-	b := a.breaker
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	for _, c := range b.circuits[a.Key] {
 		if c.saw == before {
 			c.saw = saw // What the engine has written itself is no change.

@@ -36,9 +36,6 @@ func asking(s guard.Failure, after time.Duration) guard.Failure {
 	return s
 }
 
-// inEffect are the rules.
-var inEffect = &guard.Rules{}
-
 func named(name string) guard.Key { return guard.Key{Name: name} }
 
 // world is a breaker with a clock, in which what begins to fail together is tried again
@@ -96,7 +93,7 @@ func (t telling) Handle(_ context.Context, r slog.Record) error {
 // attempted is an attempt that has seen an object in a version.
 func attempted(key guard.Key, version string) *guard.Attempt {
 	read := func() []guard.Input { return []guard.Input{{UID: "uid", Version: version}} }
-	return &guard.Attempt{Key: key, Rules: inEffect, Evaluation: guard.Evaluation{Read: read}}
+	return &guard.Attempt{Key: key, Evaluation: guard.Evaluation{Read: read}}
 }
 
 // saw is what an attempt was decided by that has seen an object in a version; without one, nothing was looked at.
