@@ -104,22 +104,15 @@ func (c Conflict) String() string {
 	if len(fields) > 0 {
 		where = strings.Join(fields, ", ") + " of " + where
 	}
-	rule, rival := "rule "+c.Rule.String(), "somebody unknown"
-	switch c.Rival.Kind {
-	case Itself:
+	rule, rival := "rule "+c.Rule.String(), map[Kind]string{
+		Rule: "rule " + c.Rival.Rule.String(), OtherIdentity: "a rule of another identity", Admission: "admission",
+		Manager: fmt.Sprintf("field manager %q", c.Rival.Manager), Unknown: "somebody unknown",
+	}[c.Rival.Kind]
+	switch {
+	case c.Rival.Kind == Itself:
 		return where + ": " + rule + " undoes itself"
-	case Rule:
-		rival = "rule " + c.Rival.Rule.String()
-		if c.Rival.Watched != c.Watched {
-			return fmt.Sprintf("%s: %s for %s undoes what %s writes for %s", where, rival, c.Rival.Watched, rule, c.Watched)
-		}
-	case OtherIdentity:
-		rival = "a rule of another identity"
-	case Admission:
-		rival = "admission"
-	case Manager:
-		rival = fmt.Sprintf("field manager %q", c.Rival.Manager)
-	default:
+	case c.Rival.Kind == Rule && c.Rival.Watched != c.Watched:
+		return fmt.Sprintf("%s: %s for %s undoes what %s writes for %s", where, rival, c.Rival.Watched, rule, c.Watched)
 	}
 	return where + ": " + rival + " undoes what " + rule + " writes"
 }

@@ -3,6 +3,7 @@ package limit
 import (
 	"testing"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -33,7 +34,8 @@ func TestConcern(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := concernOf(plan.Operation{Type: tc.kind, Changes: tc.changes}, rule); got != tc.want {
+			c := check{attempt: &guard.Attempt{Rules: &guard.Rules{Limited: map[plan.Rule]guard.Limited{rule: {}}}}}
+			if got := c.concern(plan.Operation{Type: tc.kind, Changes: tc.changes}, rule); got != tc.want {
 				t.Errorf("%s got %d, want %d", tc.reason, got, tc.want)
 			}
 		})

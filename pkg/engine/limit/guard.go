@@ -347,7 +347,6 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 	g := c.guard
 	g.mu.Lock()
 	defer g.unlock()
-	freed := false
 	for _, rule := range o.Admitted.Rules {
 		s := g.rules[rule]
 		if s == nil || s.Limits.Everything() || c.concern(o.Admitted, rule) != counts {
@@ -357,9 +356,6 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 		if g.stores && s.window.unstored >= s.mayBeUnstored() {
 			g.save(s)
 		}
-		freed = true
-	}
-	if freed {
 		g.free()
 	}
 }
@@ -387,15 +383,11 @@ const (
 	counts                // counts
 )
 
+// concern tells them apart. Nothing keeps a rule from cleaning up, and what a paused rule would hold nobody would let go.
 func (c check) concern(o plan.Operation, rule plan.Rule) concern {
 	if _, limited := c.attempt.Rules.Limited[rule]; !limited {
 		return none
 	}
-	return concernOf(o, rule)
-}
-
-// concernOf tells them apart. Nothing keeps a rule from cleaning up, and what a paused rule would hold nobody would let go.
-func concernOf(o plan.Operation, rule plan.Rule) concern {
 	if o.Type != plan.Merge && o.Type != plan.JSON {
 		return counts
 	}
