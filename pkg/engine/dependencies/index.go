@@ -280,13 +280,10 @@ func (s *selection[K]) remove(q *question[K]) {
 
 // visit goes through the questions in the buckets that the object is in. It reads the object as [plan.Read.Matches] does.
 func (s *selection[K]) visit(object map[string]any, look func(*question[K])) {
-	own := plan.Text(object, "metadata", "namespace")
+	namespaces := slices.Compact([]string{"", plan.Text(object, "metadata", "namespace")})
 	everywhere := func(key plan.IndexKey, value string) {
-		for _, q := range s.buckets[selectorKey{key, "", value}.bucket(s.seed)] {
-			look(q)
-		}
-		if own != "" {
-			for _, q := range s.buckets[selectorKey{key, own, value}.bucket(s.seed)] {
+		for _, namespace := range namespaces {
+			for _, q := range s.buckets[selectorKey{key, namespace, value}.bucket(s.seed)] {
 				look(q)
 			}
 		}
