@@ -24,10 +24,10 @@ const longest = 512
 // zero value is empty. It is safe for concurrent use.
 type History struct {
 	mu       sync.Mutex
-	at       uint32                      // when the last decisions were made; guarded by mu
-	waits    bool                        // for its own writes to be seen; guarded by mu
-	rules    []entry                     // in their order; guarded by mu
-	failures map[plan.Rule]trace.Trouble // that of all rules is of the zero rule; guarded by mu
+	at       uint32          // when the last decisions were made; guarded by mu
+	waits    bool            // for its own writes to be seen; guarded by mu
+	rules    []entry         // guarded by mu
+	failures []guard.Failure // of the last attempt; guarded by mu
 }
 
 // entry is about one rule. There are many of them, so it is kept small: instants are in seconds since 1970, 0 for not known.
@@ -47,39 +47,37 @@ func (h *History) Decided(at time.Time, decisions []plan.Decision, partly bool) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.at = seconds(at)
-	before := h.byRule()
 	var after []entry
 	for _, decision := range decisions {
-		known, is := before[decision.Rule]
-		delete(before, decision.Rule)
+		known, others := take(h.rules, decision.Rule)
+		h.rules = others
 		idle := decision.Outcome == plan.Unmatched || decision.Outcome == plan.Skipped
 		if idle && known.written == 0 {
 			continue
 		}
 		outcome := uint8(max(0, slices.Index(outcomes, decision.Outcome))) //nolint:gosec // There are few.
-		switch {
-		case !is:
-			known.rule, known.since = unique.Make(decision.Rule), h.at
-		case known.outcome != 0 && (known.outcome != outcome || known.audited != decision.Audited):
+		isNew := known.outcome == 0 && known.written == 0
+		if isNew || known.outcome != 0 && (known.outcome != outcome || known.audited != decision.Audited) {
 			known.since = h.at
 		}
 		known.outcome, known.audited = outcome, decision.Audited
 		after = append(after, known)
 	}
-	for _, known := range h.rules {
-		if _, left := before[known.rule.Value()]; left && partly {
-			after = append(after, known)
-		}
+	if partly {
+		after = append(after, h.rules...)
 	}
 	h.rules = slices.Clone(after) // Of just that size.
 }
 
-func (h *History) byRule() map[plan.Rule]entry {
-	out := make(map[plan.Rule]entry, len(h.rules))
-	for _, known := range h.rules {
-		out[known.rule.Value()] = known
+// take returns what is known of a rule, and of the others.
+func take(rules []entry, rule plan.Rule) (of entry, others []entry) {
+	of.rule = unique.Make(rule)
+	i := slices.IndexFunc(rules, func(known entry) bool { return known.rule == of.rule })
+	if i < 0 {
+		return of, rules
 	}
-	return out
+	of = rules[i]
+	return of, slices.Delete(rules, i, i+1)
 }
 
 // Wrote notes that rules have changed something.
@@ -87,51 +85,40 @@ func (h *History) Wrote(at time.Time, rules []plan.Rule) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, rule := range rules {
-		i := slices.IndexFunc(h.rules, func(known entry) bool { return known.rule.Value() == rule })
-		if i < 0 { // As when it lets go of what it does not want any more.
-			i = len(h.rules)
-			h.rules = append(h.rules, entry{rule: unique.Make(rule)})
-		}
-		h.rules[i].written = seconds(at)
+		known, others := take(h.rules, rule) // Nothing is known of one that lets go of what it does not want any more.
+		known.written = seconds(at)
+		h.rules = append(others, known)
 	}
 }
 
-// Finished notes what could not be done, but for what rules could not decide. Where it is not known of which rules, it is
-// that of all.
+// Finished notes what could not be done.
 func (h *History) Finished(outcome guard.Outcome) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.waits = outcome.State == guard.Waiting
-	if outcome.Looked {
-		h.failures = nil
-	}
-	for _, failure := range outcome.Failures {
-		concerned := failure.Rules
-		switch {
-		case failure.Cause == guard.Decided || failure.Cause == guard.Unevaluated:
-			continue
-		case len(concerned) == 0:
-			concerned, h.failures = []plan.Rule{{}}, nil
-		}
-		for _, rule := range concerned {
-			if h.failures == nil {
-				h.failures = map[plan.Rule]trace.Trouble{}
-			}
-			h.failures[rule] = troubleOf(failure.Err)
-		}
+	if outcome.Looked || len(outcome.Failures) > 0 {
+		h.failures = outcome.Failures
 	}
 }
 
-// troubleOf says what keeps a rule from carrying out what it decided.
-func troubleOf(err error) trace.Trouble {
-	text := Brief(err.Error())
-	if _, is := errors.AsType[*limit.PausedError](err); is {
-		return trace.Trouble{Paused: text}
+// trouble says what keeps a rule from carrying out what it decided. Where it is not known of which rules a failure is, it is that
+// of all.
+func (h *History) trouble(of plan.Rule) trace.Trouble {
+	for _, failure := range slices.Backward(h.failures) {
+		decided := failure.Cause == guard.Decided || failure.Cause == guard.Unevaluated
+		if decided || len(failure.Rules) > 0 && !slices.Contains(failure.Rules, of) {
+			continue
+		}
+		text := Brief(failure.Err.Error())
+		if _, is := errors.AsType[*limit.PausedError](failure.Err); is {
+			return trace.Trouble{Paused: text}
+		}
+		if _, is := errors.AsType[*conflict.Error](failure.Err); is {
+			return trace.Trouble{Contest: text}
+		}
+		return trace.Trouble{Failure: text}
 	}
-	if _, is := errors.AsType[*conflict.Error](err); is {
-		return trace.Trouble{Contest: text}
-	}
-	return trace.Trouble{Failure: text}
+	return trace.Trouble{}
 }
 
 // Tell adds what is remembered to what the rules decide now, and since when the `when` of rules holds. Of rules that could
@@ -142,19 +129,15 @@ func (h *History) Tell(into *trace.Memory, decided plan.Plan, held map[plan.Rule
 	if h.waits {
 		into.Waits = "what was written for it is to show in the caches"
 	}
-	unasked := h.byRule()
+	unasked := slices.Clone(h.rules)
 	add := func(rule plan.Rule, record trace.Record) {
-		known := unasked[rule]
-		delete(unasked, rule)
+		var known entry
+		known, unasked = take(unasked, rule)
 		record.Rule, record.WrittenAt = trace.RuleOf(rule), instant(known.written)
 		if outcomes[known.outcome] == record.Outcome && known.audited == record.Audited {
 			record.Since = instant(known.since)
 		}
-		failure, own := h.failures[rule]
-		if !own {
-			failure = h.failures[plan.Rule{}]
-		}
-		record.Trouble = failure
+		record.Trouble = h.trouble(rule)
 		into.Records = append(into.Records, record)
 	}
 	for _, d := range decided.Decisions {
@@ -163,11 +146,10 @@ func (h *History) Tell(into *trace.Memory, decided plan.Plan, held map[plan.Rule
 			At: instant(h.at), HeldSince: d.HeldSince.UTC(), LookAgainAt: decided.LookAgainAt.UTC(),
 		})
 	}
-	for _, known := range h.rules {
-		rule := known.rule.Value()
-		if _, is := unasked[rule]; is && partly {
-			add(rule, trace.Record{Outcome: outcomes[known.outcome], Audited: known.audited, HeldSince: held[rule].UTC()})
-		}
+	for partly && len(unasked) > 0 {
+		first := unasked[0]
+		rule := first.rule.Value()
+		add(rule, trace.Record{Outcome: outcomes[first.outcome], Audited: first.audited, HeldSince: held[rule].UTC()})
 	}
 }
 
