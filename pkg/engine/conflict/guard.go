@@ -389,7 +389,7 @@ func (g *Guard) repeat(w *written, f field, e, latest *effort, untouched bool) (
 	now, c, returned := g.clock.Now(), g.conflict(f.rule, w.target), e.sent == g.digest(f.after)
 	goesOn := c != nil && c.held && c.names(f.shown) // It has waited for this write.
 	if e.turn == 0 {
-		if goesOn {
+		if goesOn && latest == nil { // What was known of it has made room for others.
 			c.last = now
 		}
 		return nil

@@ -146,6 +146,18 @@ func TestEnd(t *testing.T) {
 				g.pass(1)
 			},
 		},
+		"ForOthers": {
+			reason: "Nor is what it writes for ever other objects, each once.",
+			then: func(g *game) {
+				for i := range 20 {
+					g.held(rule("a"), target)
+					g.pass(Interval + 1)
+					g.make(source)
+					g.write(move{rule: "a", watched: source}, i)
+				}
+				g.pass(1)
+			},
+		},
 		"ImpatientElsewhere": {
 			reason: "If it is there that it waited.",
 			then: func(g *game) {
