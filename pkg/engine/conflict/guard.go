@@ -438,7 +438,11 @@ func (g *Guard) rival(w *written, f field, e, latest *effort, returned, untouche
 	switch {
 	// Of an object that nobody else has touched, a cache may show less than came back. What comes and goes is known for sure.
 	case same && (!untouched || len(f.path) == 0) && g.digest(f.before) != latest.stored:
-		return managerOf(w.live, f.path)
+		rival, c := managerOf(w.live, f.path), g.conflict(f.rule, w.target)
+		if rival.Kind == Unknown && c != nil && (c.Rival.Kind == Manager || c.Rival.Kind == OtherIdentity) {
+			return c.Rival // It had left its name before.
+		}
+		return rival
 	case last.rule != e.side.rule || last.watched != e.side.watched:
 		return Rival{Kind: Rule, Rule: last.rule, Watched: last.watched}
 	case same && returned && latest.stored != latest.sent:

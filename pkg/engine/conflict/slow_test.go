@@ -343,7 +343,8 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
-// TestRivalsChange holds that the last one is told.
+// TestRivalsChange holds that the last one is told, and that one who has left a name is not forgotten for one who has not, as
+// where the object could not be read.
 func TestRivalsChange(t *testing.T) {
 	g := fight(t)
 	for _, step := range []struct {
@@ -352,7 +353,7 @@ func TestRivalsChange(t *testing.T) {
 	}{
 		{managed(entry("x", "2026-01-01T00:00:00Z")), Rival{Kind: Manager, Manager: "x"}},
 		{managed(entry("y", "2026-01-01T00:00:00Z")), Rival{Kind: Manager, Manager: "y"}},
-		{nil, Rival{Kind: Unknown}},
+		{nil, Rival{Kind: Manager, Manager: "y"}},
 	} {
 		g.edit(target, replicas, 0)
 		g.write(move{rule: "a", live: step.live}, 1)
