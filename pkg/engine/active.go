@@ -43,7 +43,7 @@ type generations struct {
 // activate works out which caches a set of rules needs.
 func activate(set *rules.Set) *active {
 	a := &active{
-		Rules: guard.NewRules(set), families: set.Families(), leftovers: set.Leftovers(), census: newCensus(),
+		Rules: guard.NewRules(set), families: set.Families(), leftovers: set.Leftovers(), census: &census{},
 		needs: needs{
 			watched: map[informer.Key]bool{}, of: map[schema.GroupVersionResource][]informer.Key{},
 		},

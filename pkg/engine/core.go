@@ -78,28 +78,25 @@ func (c *core) enqueueAll(caches func(informer.Key) bool, families func(rules.Fa
 	}
 	for _, family := range now.families {
 		if families(family) {
-			c.enqueueOrphans(family)
+			c.enqueueEach(c.orphans(family))
 		}
 	}
 }
 
-// enqueueOrphans looks for children whose parent went while nobody watched, once all
-// caches that would show it are complete.
-func (c *core) enqueueOrphans(family rules.Family) {
+// orphans are the parents of children that no cache has: they went while nobody watched. Before all caches that would show it are
+// complete, none is known.
+func (c *core) orphans(family rules.Family) (out []Key) {
 	unsynced := func(cache informer.Key) bool { return !c.caches.View(cache, "", "").Synced }
 	if slices.ContainsFunc(slices.Concat(family.Parents, family.Children), unsynced) {
-		return
+		return nil
 	}
-	var orphans []Key
-	census := c.active.Load().census
 	for _, uid := range c.parentsOf(family) {
 		key := Key{GVR: family.Parents[0].GVR, UID: uid}
 		if gone, err := c.nowhere([]rules.Family{family}, key); gone && err == nil {
-			orphans = append(orphans, key)
-			census.ask(key)
+			out = append(out, key)
 		}
 	}
-	c.enqueueEach(orphans) // Once all are asked about, so that they share a list.
+	return out
 }
 
 // incomplete reports whether objects of a cache may still have to be queued for the first

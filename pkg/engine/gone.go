@@ -48,41 +48,57 @@ func (a *attempt) reconcileGone(ctx context.Context) guard.Outcome {
 // living asks the API server for the object of a uid, and returns its key by name, or none where it is gone. A cache may not
 // have seen yet that it is there, and none has what left all selections while nobody watched, though its children stay until
 // it is gone. An object of which only the uid is known is looked for among all that may have been parents, with whatever else
-// is asked about at the same time. While a list for others is under way the error is errAsked.
+// is known to have gone. While a list for others is under way the error is errAsked.
 func (c *core) living(ctx context.Context, now *active, families []rules.Family, key Key) (Key, error) {
-	if key.Name != "" {
-		live, err := c.live.Get(ctx, key.GVR, key.Namespace, key.Name)
-		switch {
-		case err != nil:
-			return Key{}, fmt.Errorf("confirming that it is gone: %w", err)
-		case uidOf(live) != key.UID:
-			return Key{}, nil
+	if key.Name == "" {
+		found, err := now.census.find(key.UID, func() (map[types.UID]Key, error) { return c.listOrphans(ctx, families, key.UID) })
+		if err != nil || found == (Key{}) {
+			return Key{}, err
 		}
-		key.UID = ""
-		return key, nil
+		found.UID = key.UID
+		key = found
 	}
-	return now.census.find(key, func(wanted map[types.UID]bool) (map[types.UID]Key, error) {
-		found, listed := map[types.UID]Key{}, map[plan.Selection]bool{}
-		for _, family := range families {
-			for _, everything := range family.Everything() {
-				if listed[everything] || len(found) == len(wanted) {
-					continue
+	live, err := c.live.Get(ctx, key.GVR, key.Namespace, key.Name)
+	switch {
+	case err != nil:
+		return Key{}, fmt.Errorf("confirming that it is gone: %w", err)
+	case uidOf(live) != key.UID:
+		return Key{}, nil
+	}
+	key.UID = ""
+	return key, nil
+}
+
+// listOrphans looks for a uid, and those of all orphans, among all that may be parents. Those that are gone have no key.
+func (c *core) listOrphans(ctx context.Context, families []rules.Family, uid types.UID) (map[types.UID]Key, error) {
+	found, listed := map[types.UID]Key{uid: {}}, map[plan.Selection]bool{}
+	for _, family := range families {
+		for _, orphan := range c.orphans(family) {
+			found[orphan.UID] = Key{}
+		}
+	}
+	missing := len(found)
+	for _, family := range families {
+		for _, everything := range family.Everything() {
+			if listed[everything] || missing == 0 {
+				continue
+			}
+			listed[everything] = true
+			err := c.live.List(ctx, everything, func(object map[string]any) error {
+				uid := uidOf(object)
+				if known, wanted := found[uid]; wanted && known == (Key{}) {
+					found[uid] = named(everything.GVR, object)
+					missing--
 				}
-				listed[everything] = true
-				err := c.live.List(ctx, everything, func(object map[string]any) error {
-					if uid := uidOf(object); wanted[uid] {
-						found[uid] = named(everything.GVR, object)
-					}
-					if len(found) == len(wanted) {
-						return errFound
-					}
-					return nil
-				})
-				if err != nil && !errors.Is(err, errFound) {
-					return nil, fmt.Errorf("confirming that the object of which there are children is gone: %w", err)
+				if missing == 0 {
+					return errFound
 				}
+				return nil
+			})
+			if err != nil && !errors.Is(err, errFound) {
+				return nil, fmt.Errorf("confirming that the object of which there are children is gone: %w", err)
 			}
 		}
-		return found, nil
-	})
+	}
+	return found, nil
 }
