@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"maps"
@@ -153,11 +152,11 @@ func (g *Guard) look(all []plan.Rule, target Object) (held *Conflict, suspect bo
 
 // check is one attempt.
 type check struct {
+	guard.Pass
 	guard   *Guard
 	attempt *guard.Attempt
 	live    map[Object]map[string]any // targets, as they were read just before they were written to
 	basis   *basis                    // what the plan was decided by; nil until something is written
-	news    []Conflict                // that this attempt has named
 }
 
 // Admit implements [guard.Check]. While the engine settles, nothing is slowed down: it gives up after so many rounds. Where
@@ -167,26 +166,30 @@ func (c *check) Admit(ctx context.Context, o plan.Operation) (delay *guard.Delay
 	g, target := c.guard, guard.KeyOf(o.Target).Object()
 	g.mu.Lock()
 	held, suspect := g.look(o.Rules, target)
-	h := g.history(target)
-	switch {
-	case held != nil && !c.attempt.Settling:
+	if held != nil && !c.attempt.Settling {
 		held.held = true
 		delay = &guard.Delay{Err: &Error{Conflict: *held}, Until: held.Next}
-	case g.underWay[target] > 0 && h != nil && !h.leftAs(o.Target.ResourceVersion):
-		delay = &guard.Delay{Err: ErrUnderWay, Retry: true}
-	default:
-		g.underWay[target]++
 	}
 	g.mu.Unlock()
-	if delay == nil && suspect {
+	if delay != nil {
+		return delay
+	}
+	if suspect { // The lock is free, and nothing is under way: this may take long, or panic.
 		if live, err := g.live.Get(ctx, o.Target.GVR, o.Target.Namespace, o.Target.Name); err == nil {
 			c.live[target] = live
 		}
 	}
-	return delay
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if h := g.history(target); g.underWay[target] > 0 && h != nil && !h.leftAs(o.Target.ResourceVersion) {
+		return &guard.Delay{Err: ErrUnderWay, Retry: true}
+	}
+	g.underWay[target]++
+	return nil
 }
 
-// Observe implements [guard.Check]. What gets another name each time that it is made is another object each time.
+// Observe implements [guard.Check]: people are told of each conflict once. What gets another name each time that it is made is
+// another object each time.
 func (c *check) Observe(o guard.Operation, answer guard.Answer) {
 	g, echo, a, target := c.guard, answer.Echo, c.attempt, guard.KeyOf(o.Admitted.Target).Object()
 	g.mu.Lock()
@@ -208,36 +211,27 @@ func (c *check) Observe(o guard.Operation, answer guard.Answer) {
 		c.basis = g.basisOf(a)
 	}
 	w.basis = c.basis
-	c.news = append(c.news, g.record(w)...)
-}
-
-// Finish implements [guard.Check]: people are told of each conflict once. Where the engine does not come to rest that
-// settles, the error says who undoes whom.
-func (c *check) Finish(out *guard.Outcome) {
-	a := c.attempt
-	if a.CarriedOut && !a.Settling {
-		for _, conflict := range c.news {
-			err := a.Mask.Error(&Error{Conflict: conflict})
-			a.Key.Log(c.guard.log).Warn("what a rule writes is undone again and again", "rule", conflict.Rule.String(), "err", err)
-			a.Warnings = append(a.Warnings, guard.Warning{Rule: conflict.Rule, Reason: "Contested", Message: err.Error()})
-		}
-	}
-	for i, f := range out.Failures {
-		if !errors.Is(f.Err, guard.ErrRestless) {
+	for _, named := range g.record(w) {
+		if a.Settling {
 			continue
 		}
-		var known []string
-		for _, conflict := range c.guard.Conflicts() {
-			if slices.ContainsFunc(a.Plan.Operations, func(o plan.Operation) bool {
-				return guard.KeyOf(o.Target).Object() == conflict.Target && slices.Contains(o.Rules, conflict.Rule)
-			}) {
-				known = append(known, conflict.String())
-			}
-		}
-		if len(known) > 0 {
-			out.Failures[i].Err = a.Mask.Error(fmt.Errorf("%w: %s", f.Err, strings.Join(known, "; ")))
+		err := a.Mask.Error(&Error{Conflict: named})
+		a.Key.Log(g.log).Warn("what a rule writes is undone again and again", "rule", named.Rule.String(), "err", err)
+		a.Warnings = append(a.Warnings, guard.Warning{Rule: named.Rule, Reason: "Contested", Message: err.Error()})
+	}
+}
+
+// Among says which conflicts operations are part of, empty for none.
+func (g *Guard) Among(operations []plan.Operation) string {
+	var known []string
+	for _, conflict := range g.Conflicts() {
+		if slices.ContainsFunc(operations, func(o plan.Operation) bool {
+			return guard.KeyOf(o.Target).Object() == conflict.Target && slices.Contains(o.Rules, conflict.Rule)
+		}) {
+			known = append(known, conflict.String())
 		}
 	}
+	return strings.Join(known, "; ")
 }
 
 // history is what is remembered of the writes to one object.

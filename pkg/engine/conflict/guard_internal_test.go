@@ -129,3 +129,20 @@ func TestWaitsForAnAnswer(t *testing.T) {
 		t.Errorf("%d are under way in the end", n)
 	}
 }
+
+// TestPanic holds that nothing is locked, and nothing under way, after a live read that panics, which the engine contains.
+func TestPanic(t *testing.T) {
+	conflicts := newGame(t).conflicts
+	conflicts.live = nil
+	undo(conflicts, target, Repeats)
+	func() {
+		defer func() { _ = recover() }()
+		held(conflicts, rule("a"), target)
+		t.Error("nothing was read")
+	}()
+	conflicts.live = managedBy("script")
+	held(conflicts, rule("a"), target)
+	if n := len(conflicts.underWay); n > 0 {
+		t.Errorf("%d writes are under way", n)
+	}
+}
