@@ -169,16 +169,11 @@ func stale(object plan.Object, there map[string]any, err error) *write.Result {
 	return result
 }
 
-// show adds to an answer how an object is there: the caches have to show that. It is gone where whatever has its name now is
-// another one.
+// show adds to an answer how an object is there: the caches have to show that.
 func show(result *write.Result, object plan.Object, there map[string]any) {
-	if object.UID != "" && uidOf(there) != object.UID {
-		object.ResourceVersion = ""
-		result.Echo = &write.Echo{Object: object, Gone: true}
-		return
+	if result.Echo = write.EchoOf(object, there); result.Echo != nil && !result.Echo.Gone {
+		result.Object = there
 	}
-	object.UID, object.ResourceVersion = uidOf(there), versionOf(there)
-	result.Echo, result.Object = &write.Echo{Object: object}, there
 }
 
 // others leaves out what the plan has written itself.

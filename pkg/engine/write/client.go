@@ -225,15 +225,10 @@ func (c *Client) refused(ctx context.Context, request Request, err error) Result
 // cannot be told, or where nothing was missed.
 func (c *Client) missed(ctx context.Context, target plan.Object) (*Echo, map[string]any) {
 	stored, err := c.api.Get(ctx, target.GVR, target.Namespace, target.Name)
-	there := &unstructured.Unstructured{Object: stored}
-	switch {
-	case err != nil || stored == nil && target.UID == "":
+	if err != nil {
 		return nil, nil
-	case target.UID != "" && (stored == nil || identity(target, there).UID != target.UID):
-		return gone(target), stored
-	default:
-		return echo(target, there), stored
 	}
+	return EchoOf(target, stored), stored
 }
 
 // Request is an operation as it is sent: its body carries the guards.
@@ -355,6 +350,16 @@ type Echo struct {
 	// Gone means that the caches must not have the object any more, or have another of its name, or, where
 	// there is a version, have it in that version and with a deletionTimestamp.
 	Gone bool
+}
+
+// EchoOf is the echo of an object as it was read, nil for none: what the caches have to show. The target is gone where
+// whatever has its name is another one.
+func EchoOf(target plan.Object, stored map[string]any) *Echo {
+	there := &unstructured.Unstructured{Object: stored}
+	if target.UID != "" && (stored == nil || identity(target, there).UID != target.UID) {
+		return gone(target)
+	}
+	return echo(target, there)
 }
 
 // echo returns nil where the answer has no version to wait for.
