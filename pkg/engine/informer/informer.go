@@ -227,21 +227,17 @@ func (s *Set) shrink(of *running) { s.taken.Add(-of.bytes.Swap(0)) }
 
 const word = 8
 
-// sizeOf estimates the size of a decoded object, in bytes: a string or a value of any type is two words, and a map has its slots
-// in groups of 8, each of a key, a value and a byte.
+// sizeOf estimates the size of a decoded object, in bytes: a string or a value of any type is two words, and a map has slots of
+// a key and a value, 8 at least and some that are free.
 func sizeOf(value any) int64 {
 	switch value := value.(type) {
 	case map[string]any:
 		if value == nil {
 			return 0
 		}
-		slots := 8
-		for len(value) > 8 && len(value) > slots/8*7 { // An eighth of a large map stays free.
-			slots *= 2
-		}
-		size := int64(6*word + slots*(4*word+1))
+		size := int64(6*word + 4*word*max(8, len(value)*3/2))
 		for key, field := range value {
-			size += sizeOfText(key) + sizeOf(field)
+			size += int64(len(key)) + sizeOf(field)
 		}
 		return size
 	case []any:
@@ -251,13 +247,8 @@ func sizeOf(value any) int64 {
 		}
 		return size
 	case string:
-		return 2*word + sizeOfText(value)
-	case nil, bool:
-		return 0 // Go has each of them once.
+		return 2*word + int64(len(value))
 	default:
 		return word
 	}
 }
-
-// sizeOfText is without the header of the string.
-func sizeOfText(text string) int64 { return int64(len(text)+word-1) / word * word }

@@ -135,7 +135,7 @@ func (r *running) answered(list bool, err error) {
 	if err == nil && list {
 		r.heard = now
 	}
-	if _, is := codeOf(err); err != nil && (!is || isUnavailable(err)) {
+	if err != nil && (codeOf(err) == 0 || isUnavailable(err)) {
 		r.invalidate(now, err) // The API server may be another one, of a restored etcd, when somebody answers.
 	}
 	err = explain(r.key, err)
@@ -408,24 +408,23 @@ func isUncached(err error) bool {
 // isUnavailable reports whether whoever passes requests on got no answer: the API server from an aggregated API, or a gateway
 // from the API server.
 func isUnavailable(err error) bool {
-	code, _ := codeOf(err)
+	code := codeOf(err)
 	return code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 }
 
-// codeOf is the code of an answer; answered is false where there is none.
-func codeOf(err error) (code int32, answered bool) {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return 0, false
+// codeOf is the code of an answer, 0 where there is none.
+func codeOf(err error) int32 {
+	if answer, is := errors.AsType[*apierrors.StatusError](err); is {
+		return answer.ErrStatus.Code
 	}
-	return status.Status().Code, true
+	return 0
 }
 
 // refuses reports whether the API server has answered, and will not list or watch. That a version is too old is no refusal:
 // a new list follows.
 func refuses(err error) bool {
-	code, answered := codeOf(err)
-	return answered && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && (code != http.StatusTooManyRequests || isUncached(err))
+	code := codeOf(err)
+	return code != 0 && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && (code != http.StatusTooManyRequests || isUncached(err))
 }
 
 // lasts reports whether an answer is the same until somebody does something.

@@ -220,15 +220,14 @@ func TestSizeOfValues(t *testing.T) {
 		want   int64
 	}{
 		"none":        {"No object takes nothing.", map[string]any(nil), 0},
-		"nil":         {"Null is a word of the map that it is in.", nil, 0},
-		"true":        {"There are two of them.", true, 0},
-		"number":      {"A number is a word.", int64(1), 8},
-		"float":       {"So is another one.", 1.5, 8},
+		"nil":         {"Null is a value.", nil, 8},
+		"number":      {"So is a number.", int64(1), 8},
+		"float":       {"And another one.", 1.5, 8},
 		"empty":       {"A string has a header.", "", 16},
-		"text":        {"And its bytes, in whole words.", "123456789", 32},
-		"list":        {"A list has a header, and two words for each element.", []any{int64(1), nil}, 24 + 2*16 + 8},
-		"map":         {"A map has room for 8.", map[string]any{"a": int64(1)}, 48 + 8*33 + 8 + 8},
-		"15 of a map": {"It grows before it is full.", many, 48 + 32*33 + 15*8},
+		"text":        {"And its bytes.", "123456789", 25},
+		"list":        {"A list has a header, and two words for each element.", []any{int64(1), nil}, 24 + 2*16 + 16},
+		"map":         {"A map has room for 8.", map[string]any{"a": int64(1)}, 48 + 8*32 + 1 + 8},
+		"15 of a map": {"It grows before it is full.", many, 48 + 22*32 + 20 + 15*8},
 	} {
 		if got := sizeOf(tc.value); got != tc.want {
 			t.Errorf("%s: have %d, want %d. %s", name, got, tc.want, tc.reason)
