@@ -204,11 +204,7 @@ func (a *attempt) reconcile(ctx context.Context) guard.Outcome {
 		return a.await(record)
 	}
 	if len(a.Plan.Operations) > 0 && a.tracker.unsettled(key) {
-		err := errUnsettled
-		if known := a.guards.conflicts.Among(a.Plan.Operations); known != "" {
-			err = a.Mask.Error(fmt.Errorf("%w: %s", err, known))
-		}
-		out := failed(guard.Hopeless, a.Plan.Operations[0].Rules, err)
+		out := failed(guard.Hopeless, a.Plan.Operations[0].Rules, errUnsettled)
 		out.Looked = true
 		return out
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"maps"
@@ -152,7 +153,6 @@ func (g *Guard) look(all []plan.Rule, target Object) (held *Conflict, suspect bo
 
 // check is one attempt.
 type check struct {
-	guard.Pass
 	guard   *Guard
 	attempt *guard.Attempt
 	live    map[Object]map[string]any // targets, as they were read just before they were written to
@@ -221,17 +221,24 @@ func (c *check) Observe(o guard.Operation, answer guard.Answer) {
 	}
 }
 
-// Among says which conflicts operations are part of, empty for none.
-func (g *Guard) Among(operations []plan.Operation) string {
-	var known []string
-	for _, conflict := range g.Conflicts() {
-		if slices.ContainsFunc(operations, func(o plan.Operation) bool {
-			return guard.KeyOf(o.Target).Object() == conflict.Target && slices.Contains(o.Rules, conflict.Rule)
-		}) {
-			known = append(known, conflict.String())
+// Finish implements [guard.Check]: where an engine that settles does not come to rest, the error says who undoes whom.
+func (c *check) Finish(out *guard.Outcome) {
+	for i, f := range out.Failures {
+		if !errors.Is(f.Err, guard.ErrRestless) {
+			continue
+		}
+		var known []string
+		for _, conflict := range c.guard.Conflicts() {
+			if slices.ContainsFunc(c.attempt.Plan.Operations, func(o plan.Operation) bool {
+				return guard.KeyOf(o.Target).Object() == conflict.Target && slices.Contains(o.Rules, conflict.Rule)
+			}) {
+				known = append(known, conflict.String())
+			}
+		}
+		if len(known) > 0 {
+			out.Failures[i].Err = c.attempt.Mask.Error(fmt.Errorf("%w: %s", f.Err, strings.Join(known, "; ")))
 		}
 	}
-	return strings.Join(known, "; ")
 }
 
 // history is what is remembered of the writes to one object.
