@@ -34,7 +34,7 @@ func TestQuarantineEnds(t *testing.T) {
 		"NoRule": {"There is no such rule.", func(t *testing.T, _ *cluster, e *engine.Engine) {
 			e.SetRules(load(t, strings.ReplaceAll(atLeastThree, "name: at-least-three", "name: other")))
 		}},
-		"NoRules": {"There are no rules.", func(t *testing.T, _ *cluster, e *engine.Engine) {
+		"NoRules": {"There are no rules.", func(_ *testing.T, _ *cluster, e *engine.Engine) {
 			e.SetRules(&rules.Set{})
 		}},
 	}

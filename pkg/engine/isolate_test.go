@@ -208,7 +208,7 @@ func TestReleasedByChange(t *testing.T) {
 		reason string
 		change func(t *testing.T, c *cluster, e *engine.Engine)
 	}{
-		"Again": {"Somebody who has regained a right has the same rules take effect again.", func(t *testing.T, _ *cluster, e *engine.Engine) {
+		"Again": {"Somebody who has regained a right has the same rules take effect again.", func(_ *testing.T, _ *cluster, e *engine.Engine) {
 			e.SetRules(same)
 		}},
 		"Object": {"It may have been for the object.", func(t *testing.T, c *cluster, _ *engine.Engine) {

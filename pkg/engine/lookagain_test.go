@@ -69,7 +69,7 @@ func TestLooksAgainNoLongerThanNeeded(t *testing.T) {
 		"Reloaded": func(t *testing.T, _ *cluster, e *engine.Engine) {
 			e.SetRules(load(t, labelled))
 		},
-		"NoRules": func(t *testing.T, _ *cluster, e *engine.Engine) {
+		"NoRules": func(_ *testing.T, _ *cluster, e *engine.Engine) {
 			e.SetRules(&rules.Set{})
 		},
 	} {

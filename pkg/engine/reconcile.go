@@ -84,9 +84,11 @@ func (e *loop) conclude(a *attempt) {
 	if outcome.Looked || outcome.Failures != nil {
 		e.options.Observer.Concluded(key, outcome.Failures)
 	}
-	retries := outcome.State == guard.Retry && !e.tracker.givesUp(outcome, e.limiter.NumRequeues(key))
-	if outcome.State == guard.Retry && !retries && e.runs() == stepwise { // An engine that runs for ever would try it again by then.
-		outcome.LookAgain(e.options.Clock.Now().Add(lastRetry))
+	retries := outcome.State == guard.Retry
+	if retries && e.tracker.givesUp(outcome, e.limiter.NumRequeues(key)) {
+		if retries = false; e.runs() == stepwise { // An engine that runs for ever would try it again by then.
+			outcome.LookAgain(e.options.Clock.Now().Add(lastRetry))
+		}
 	}
 	if outcome.Looked || outcome.State == guard.Settled || !outcome.LookAgainAt.IsZero() { // Else the moment known before stands.
 		e.setTimer(key, outcome.LookAgainAt)

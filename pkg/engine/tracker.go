@@ -33,15 +33,16 @@ type tracker struct {
 	delayed map[Key]bool          // objects that are looked at again after a while
 	looks   map[Key]guard.Outcome // of the last evaluation of each object
 	rounds  map[Key]int           // of writes
-	report  Report
+	answers map[write.Class]int   // to all writes
+	unkept  error                 // is why the housekeeping is not done
 }
 
 // begin keeps books from now on, new ones each time. The caches are to be listed first, and with house, the housekeeping done once.
 func (o *tracker) begin(caches []informer.Key, house bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.calm, o.caches, o.house, o.report = make(chan struct{}), caches, house, Report{}
-	o.delayed, o.looks, o.rounds = map[Key]bool{}, map[Key]guard.Outcome{}, map[Key]int{}
+	o.calm, o.caches, o.house, o.unkept = make(chan struct{}), caches, house, nil
+	o.delayed, o.looks, o.rounds, o.answers = map[Key]bool{}, map[Key]guard.Outcome{}, map[Key]int{}, map[write.Class]int{}
 }
 
 // later notes that an object is looked at again after a while.
@@ -75,9 +76,9 @@ func (o *tracker) busy() bool {
 func (o *tracker) wait(ctx context.Context, house bool) error {
 	for {
 		o.mu.Lock()
-		over, calm := o.calm == nil || !o.working() && !(house && o.house), o.calm
+		busy, calm := o.working() || house && o.house, o.calm
 		o.mu.Unlock()
-		if over {
+		if calm == nil || !busy {
 			return nil
 		}
 		select {
@@ -103,8 +104,7 @@ func (o *tracker) kept(err error) {
 	if err == nil && o.more() {
 		return
 	}
-	o.report.Unkept = err
-	o.house = false
+	o.unkept, o.house = err, false
 	o.tell()
 }
 
@@ -140,13 +140,8 @@ func (o *tracker) round(key Key) {
 func (o *tracker) wrote(class write.Class) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch class {
-	case write.Written:
-		o.report.Written++
-	case write.Simulated:
-		o.report.Simulated++
-	case write.Audited:
-		o.report.Audited++
+	if o.calm != nil {
+		o.answers[class]++
 	}
 }
 
@@ -154,13 +149,15 @@ func (o *tracker) wrote(class write.Class) {
 func (o *tracker) summary() Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	out := o.report
+	out := Report{
+		Objects: len(o.looks), Written: o.answers[write.Written], Simulated: o.answers[write.Simulated], Audited: o.answers[write.Audited],
+		Unkept: o.unkept,
+	}
 	for _, key := range o.caches {
 		if s := o.synced.get(key); !s.listed && s.err != nil {
 			out.Unlisted = append(out.Unlisted, informer.Status{Key: key, Err: s.err})
 		}
 	}
-	out.Objects = len(o.looks)
 	for _, key := range slices.SortedFunc(maps.Keys(o.looks), Key.Compare) {
 		for _, failure := range o.looks[key].Failures {
 			unkept := errors.Is(failure.Err, guard.ErrUnrecorded) || errors.Is(failure.Err, limit.ErrUnknown)
