@@ -37,6 +37,8 @@ type observation struct {
 	// unsure are the selections of which it is not known whether they hold the
 	// object.
 	unsure []plan.Selection
+	// without are those whose caches are complete, and do not have it.
+	without []plan.Selection
 }
 
 // cluster is what the caches and the API server show.
@@ -56,7 +58,6 @@ func (c *cluster) observe(now *active, key Key) observation {
 	s := observation{Snapshot: rules.Snapshot{
 		GVR: key.GVR, Kinds: now.Kinds(), Now: c.clock.Now().Round(0), // Of the wall clock alone.
 	}}
-	var without []plan.Selection
 	version := ""
 	for _, cache := range now.of[key.GVR] {
 		if !now.watched[cache] || cache.Namespace != "" && cache.Namespace != key.Namespace {
@@ -69,7 +70,7 @@ func (c *cluster) observe(now *active, key Key) observation {
 			continue
 		}
 		if view.Object == nil {
-			without = append(without, cache)
+			s.without = append(s.without, cache)
 			continue
 		}
 		other := view.Object.GetResourceVersion()
@@ -84,17 +85,17 @@ func (c *cluster) observe(now *active, key Key) observation {
 			s.unsure = append(s.unsure, cache)
 		}
 	}
-	c.leave(&s, without)
+	c.leave(&s)
 	return s
 }
 
 // leave sorts the selections whose caches do not have the object into those that it
 // has surely left and those that lag behind.
-func (c *cluster) leave(s *observation, without []plan.Selection) {
+func (c *cluster) leave(s *observation) {
 	if s.found != present {
 		return
 	}
-	for _, selection := range without {
+	for _, selection := range s.without {
 		if selection.Admits(s.Object) && c.lags(selection, s.Object) {
 			s.unsure = append(s.unsure, selection)
 		} else {

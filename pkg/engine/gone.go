@@ -13,9 +13,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
-// errFound ends a list.
-var errFound = errors.New("found")
-
 // reconcileGone is a turn of the loop for an object that is gone, of which rules may
 // have left children. It is named by its uid, since another may have its name.
 func (a *attempt) reconcileGone(ctx context.Context) guard.Outcome {
@@ -77,25 +74,19 @@ func (c *core) listOrphans(ctx context.Context, families []rules.Family, uid typ
 			found[orphan.UID] = Key{}
 		}
 	}
-	missing := len(found)
 	for _, family := range families {
 		for _, everything := range family.Everything() {
-			if listed[everything] || missing == 0 {
+			if listed[everything] {
 				continue
 			}
 			listed[everything] = true
 			err := c.live.List(ctx, everything, func(object map[string]any) error {
-				uid := uidOf(object)
-				if known, wanted := found[uid]; wanted && known == (Key{}) {
-					found[uid] = named(everything.GVR, object)
-					missing--
-				}
-				if missing == 0 {
-					return errFound
+				if _, wanted := found[uidOf(object)]; wanted {
+					found[uidOf(object)] = named(everything.GVR, object)
 				}
 				return nil
 			})
-			if err != nil && !errors.Is(err, errFound) {
+			if err != nil {
 				return nil, fmt.Errorf("confirming that the object of which there are children is gone: %w", err)
 			}
 		}

@@ -229,13 +229,7 @@ func (a *attempt) observeLive(ctx context.Context, record *record) (observation,
 		return seen, nil
 	}
 	seen.found, seen.Object = present, live
-	var without []plan.Selection
-	for _, cache := range now.of[key.GVR] {
-		if now.watched[cache] {
-			without = append(without, cache)
-		}
-	}
-	a.leave(&seen, without)
+	a.leave(&seen)
 	return seen, nil
 }
 

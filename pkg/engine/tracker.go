@@ -99,13 +99,12 @@ func (o *tracker) keepHouse() {
 // kept notes that the housekeeping is done, unless there has come more, or why it cannot
 // be, which counts until it can.
 func (o *tracker) kept(err error) {
+	defer o.check()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err == nil && o.more() {
-		return
+	if err != nil || !o.more() {
+		o.unkept, o.house = err, false
 	}
-	o.unkept, o.house = err, false
-	o.tell()
 }
 
 // givesUp reports whether a settling engine leaves an object as it is. What was
@@ -182,11 +181,6 @@ func (o *tracker) working() bool {
 func (o *tracker) check() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.tell()
-}
-
-// tell is check; the lock is held.
-func (o *tracker) tell() {
 	if o.calm != nil && !o.working() {
 		close(o.calm)
 		o.calm = make(chan struct{})
