@@ -24,13 +24,12 @@ type core struct {
 	active  atomic.Pointer[active]
 	cluster
 	queue
-	memory     memory
-	guards     guards
-	related    *dependencies.Index[Key]
-	timers     timers
-	synced     syncedCaches
-	unfinished *unfinished
-	tidying    *tidying
+	memory  memory
+	guards  guards
+	related *dependencies.Index[Key]
+	timers  timers
+	synced  syncedCaches
+	tidying *tidying
 }
 
 // mode is how long an engine runs.

@@ -59,7 +59,6 @@ func New(options Options) *Engine {
 	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: newMemory(), tidying: newTidying()}
 	attend(c, pool)
 	c.timers.of = map[Key]time.Time{}
-	c.changes.since = map[Key]time.Time{}
 	c.cluster = cluster{live: c.options.Live, clock: options.Clock}
 	c.queue.clock, c.TypedDelayingInterface = options.Clock, options.Queue
 	if options.Queue != nil {

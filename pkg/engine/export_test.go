@@ -25,7 +25,7 @@ func (e *Engine) Remembered() map[string]int {
 			return n
 		}, &e.memory.mu},
 		{"moments", func() int { return len(e.timers.of) }, &e.timers.mu},
-		{"news", func() int { return len(e.changes.since) }, &e.changes.mu},
+		{"news", func() int { return len(e.unfinished.since) }, &e.unfinished.mu},
 		{"late", func() int { return len(e.unfinished.owing) }, &e.unfinished.mu},
 		{"in hand", func() int { return len(e.unfinished.looks) }, &e.unfinished.mu},
 	} {

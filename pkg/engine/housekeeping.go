@@ -318,7 +318,7 @@ func (h *housekeeper) withoutCandidates(now *active, leftovers []plan.Leftover) 
 		c.before = h.marks[leftover]
 		all = append(all, c)
 	}
-	err = errors.Join(err, h.unfinished.await(all, now.generation))
+	err = errors.Join(err, h.unfinished.hold(all, now.generation))
 	for _, c := range all {
 		if !c.held {
 			ready = append(ready, c.of)
@@ -327,8 +327,8 @@ func (h *housekeeper) withoutCandidates(now *active, leftovers []plan.Leftover) 
 	return ready, err
 }
 
-// await holds those candidates that have not done with an object.
-func (u *unfinished) await(all []*candidates, generation int) error {
+// hold holds those candidates that have not done with an object.
+func (u *unfinished) hold(all []*candidates, generation int) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.awaited = map[Key]bool{}

@@ -16,11 +16,11 @@ import (
 // queue has the keys of the objects that are to be looked at.
 type queue struct {
 	workqueue.TypedDelayingInterface[Key]
-	lanes   *priorityqueue.Queue[Key] // nil where the queue is the caller's, who wants the engine to be predictable
-	awake   atomic.Bool               // somebody works on what is queued, or is about to
-	clock   clock.WithTicker
-	tracker tracker
-	changes changeTimes
+	lanes      *priorityqueue.Queue[Key] // nil where the queue is the caller's, who wants the engine to be predictable
+	awake      atomic.Bool               // somebody works on what is queued, or is about to
+	clock      clock.WithTicker
+	tracker    tracker
+	unfinished *unfinished
 }
 
 func (q *queue) enqueue(key Key) {
@@ -46,7 +46,7 @@ func (q *queue) changed(keys []Key, fresh bool) {
 	if fresh && q.awake.Load() {
 		at := q.clock.Now()
 		for _, key := range keys {
-			q.changes.begin(key, at)
+			q.unfinished.change(key, at)
 			q.hurry(key)
 		}
 	}
@@ -77,45 +77,40 @@ func (q *queue) enqueueEach(keys []Key) {
 	}
 }
 
-// changeTimes knows since when rules have not done with an object: the first change counts. What comes until then, as the
-// echoes of their own writes, is part of the same. It is safe for concurrent use.
-type changeTimes struct {
-	mu    sync.Mutex
-	since map[Key]time.Time // zero where it is looked at, and no change led to it; guarded by mu
-}
-
-// begin notes that rules have something to do.
-func (n *changeTimes) begin(key Key, at time.Time) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if _, begun := n.since[key]; !begun {
-		n.since[key] = at
-	}
-}
-
-// end notes that they have done with it, and returns since when they had not.
-func (n *changeTimes) end(key Key) time.Time {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	since := n.since[key]
-	delete(n.since, key)
-	return since
-}
-
-// unfinished is which objects rules have not done with, for the housekeeper: they may still take over what a removed rule
-// has left there. It is safe for concurrent use.
+// unfinished is which objects rules have not done with, and since when. The housekeeper asks it, as rules may still take over what
+// a removed one has left there. It is safe for concurrent use.
 type unfinished struct {
 	lanes *priorityqueue.Queue[Key] // of what is queued, nil where that is the caller's; immutable
 
 	mu    sync.Mutex
 	looks map[Key]int         // objects that a worker looks at, by the generation of the rules; guarded by mu
 	owing map[Key][]plan.Rule // rules that have not done with an object, any where none is named; guarded by mu
+	// since is the first change that rules have not done with; what comes until then, as the echoes of their own writes, is part of the
+	// same. It is zero where an object is looked at, and no change led to it; guarded by mu.
+	since map[Key]time.Time
 	// awaited are the objects that the housekeeper waits for; guarded by mu.
 	awaited map[Key]bool
 }
 
 func newUnfinished(lanes *priorityqueue.Queue[Key]) *unfinished {
-	return &unfinished{lanes: lanes, looks: map[Key]int{}, owing: map[Key][]plan.Rule{}}
+	return &unfinished{lanes: lanes, looks: map[Key]int{}, owing: map[Key][]plan.Rule{}, since: map[Key]time.Time{}}
+}
+
+// change notes that rules have something to do, and settled that they have done it. It returns since when they had not.
+func (u *unfinished) change(key Key, at time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if _, begun := u.since[key]; !begun {
+		u.since[key] = at
+	}
+}
+
+func (u *unfinished) settled(key Key) (since time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	since = u.since[key]
+	delete(u.since, key)
+	return since
 }
 
 // begin notes that a worker looks at an object, and returns the rules in effect.

@@ -66,7 +66,7 @@ func (e *loop) process(ctx context.Context, key Key) {
 		e.noteOwed(a, guard.Outcome{State: guard.Retry})
 		return
 	}
-	e.changes.begin(key, time.Time{})
+	e.unfinished.change(key, time.Time{})
 	a.contain(func() { a.outcome = a.reconcile(ctx) })
 	a.contain(func() { a.finish(ctx) })
 	e.conclude(a)
@@ -77,7 +77,7 @@ func (e *loop) conclude(a *attempt) {
 	key, outcome := a.Key, a.outcome
 	e.noteOwed(a, outcome)
 	if outcome.State == guard.Settled && len(outcome.Failures) == 0 {
-		if since := e.changes.end(key); outcome.Looked && !since.IsZero() {
+		if since := e.unfinished.settled(key); outcome.Looked && !since.IsZero() {
 			e.options.Observer.Settled(key, e.options.Clock.Since(since))
 		}
 	}

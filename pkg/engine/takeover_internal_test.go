@@ -132,7 +132,7 @@ func TestUnfinished(t *testing.T) {
 			of: plan.Leftover{Rule: rule[0].OfSet(), Kind: plan.LeftChildren}, rules: rule,
 			caches: []informer.Key{{GVR: a.GVR}}, before: queue.Number() + 1,
 		}
-		if err := u.await([]*candidates{all}, 2); !errors.Is(err, step.want) || all.held != (err != nil) {
+		if err := u.hold([]*candidates{all}, 2); !errors.Is(err, step.want) || all.held != (err != nil) {
 			t.Errorf("%s got %v, held %t; want %v", step.reason, err, all.held, step.want)
 		}
 	}
