@@ -8,10 +8,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -94,12 +94,8 @@ func (r *Reader) List(ctx context.Context, from plan.Selection, visit func(objec
 func (r *Reader) page(ctx context.Context, from plan.Selection, token string) (*unstructured.UnstructuredList, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	request := r.At(http.MethodGet, from.GVR, from.Namespace).Param("limit", strconv.Itoa(pageSize))
-	for name, value := range map[string]string{"labelSelector": from.LabelSelector, "fieldSelector": from.FieldSelector, "continue": token} {
-		if value != "" {
-			request = request.Param(name, value)
-		}
-	}
+	options := &metav1.ListOptions{LabelSelector: from.LabelSelector, FieldSelector: from.FieldSelector, Limit: pageSize, Continue: token}
+	request := r.At(http.MethodGet, from.GVR, from.Namespace).SpecificallyVersionedParams(options, scheme.ParameterCodec, metav1.SchemeGroupVersion)
 	page := &unstructured.UnstructuredList{}
 	err := request.Do(ctx).Into(page)
 	return page, cmp.Or(err, checkKind(page))
