@@ -74,7 +74,7 @@ type Caches interface { //nolint:interfacebloat // The parts of an engine share 
 	relation.Source
 	View(key informer.Key, namespace, name string) informer.View
 	Names(key informer.Key) []types.NamespacedName
-	// Count is how many objects a cache has; it is asked often.
+	// Count is how many objects a cache has.
 	Count(key informer.Key) int
 	// Version is the resourceVersion up to which a cache is complete, empty where it
 	// is not synced.

@@ -15,8 +15,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// TestCount holds that it is known at any time how many objects a cache has: before the
-// handler has been told of all, after, and once it has begun anew.
+// TestCount holds that it is known at any time how many objects a cache has, also once it has begun anew.
 func TestCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutage(t)
@@ -34,10 +33,6 @@ func TestCount(t *testing.T) {
 		count(3)
 		o.server.put(widget("b", "y", labelled("color", "red")))
 		o.server.remove(types.NamespacedName{Namespace: "a", Name: "x"})
-		count(2)
-		r := o.running[everywhere]
-		r.told = func() bool { return false }
-		r.objects.Add(-2)
 		count(2)
 		o.Renew(widgets)
 		count(2)

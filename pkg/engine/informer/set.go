@@ -239,18 +239,12 @@ func (s *Set) Names(key Key) []types.NamespacedName {
 	return out
 }
 
-// Count is how many objects are in a cache. Once the handler has been told of all, the count costs nothing, and is of the
-// objects that the handler has been told of.
+// Count is how many objects are in a cache.
 func (s *Set) Count(key Key) int {
-	r := s.find(key)
-	switch {
-	case r == nil:
-		return 0
-	case r.told():
-		return int(r.objects.Load())
-	default:
+	if r := s.find(key); r != nil {
 		return len(r.informer.GetIndexer().ListKeys())
 	}
+	return 0
 }
 
 // Status is the state of one informer, what it holds, and how fresh that is.
