@@ -3,7 +3,6 @@ package priorityqueue
 import (
 	"cmp"
 	"container/list"
-	"iter"
 	"sync"
 )
 
@@ -133,16 +132,13 @@ func (q *Queue[T]) Idle() bool {
 	return len(q.of) == 0
 }
 
-// Unfinished visits what waits, and what was taken and is not finished, each with the number of when it was added first, in no
-// order. The queue is not to be used meanwhile.
-func (q *Queue[T]) Unfinished() iter.Seq2[T, uint64] {
-	return func(visit func(T, uint64) bool) {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		for item, e := range q.of {
-			if !visit(item, cmp.Or(e.taken, e.waits)) {
-				return
-			}
-		}
+// Unfinished is what waits, and what was taken and is not finished, each with the number of when it was added first.
+func (q *Queue[T]) Unfinished() map[T]uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := make(map[T]uint64, len(q.of))
+	for item, e := range q.of {
+		out[item] = cmp.Or(e.taken, e.waits)
 	}
+	return out
 }
