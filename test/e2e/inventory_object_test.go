@@ -174,7 +174,4 @@ func remade(t *testing.T, s *shelved) {
 	s.holds(t, true)
 }
 
-func isGone(err error) bool {
-	_, gone := errors.AsType[*inventory.GoneError](err)
-	return gone
-}
+func isGone(err error) bool { return errors.Is(err, inventory.ErrGone) }

@@ -62,7 +62,7 @@ func (p parts) joined() inventory.Part {
 // TestJoin holds where leftovers are stored, and what is told of parts that fail.
 func TestJoin(t *testing.T) {
 	const sa, sb, ta, fa = "s/a finalizer pods.v1", "s/b finalizer pods.v1", "t/a finalizer pods.v1", "f/a finalizer pods.v1"
-	refused, lost := errors.New("refused"), &inventory.GoneError{Set: setNamed("t")}
+	refused, lost := errors.New("refused"), inventory.ErrGone
 	drop := func(b inventory.Book) inventory.Book { return b.Without(b.All()...) }
 	type lists struct{ S, T, Rest []string }
 	tests := map[string]struct {

@@ -34,16 +34,9 @@ type Object struct {
 // its inventory, or to clean up. It passes when the watch of set objects shows that version.
 var ErrChanged = errors.New("the set object has changed, and its new version is not in effect here yet")
 
-// GoneError says that a set is gone, or about to be with nothing to keep it, so that it can not be noted what its rules are
+// ErrGone says that a set is gone, or about to be with nothing to keep it, so that it can not be noted what its rules are
 // about to leave.
-type GoneError struct {
-	Set plan.Rule // without the name of a rule
-}
-
-// Error implements error.
-func (e *GoneError) Error() string {
-	return e.Set.SetName() + " is gone, so nothing would be cleaned up that its rules leave now"
-}
+var ErrGone = errors.New("the set is gone, so nothing would be cleaned up that its rules leave now")
 
 // NewObject returns the part of a set, which is a rule without a name, for one version of its object, or without a uid for any.
 // Where the API server has another one, nothing is read or written: the error is [ErrChanged].
@@ -54,7 +47,7 @@ func NewObject(client dynamic.ResourceInterface, set plan.Rule, uid types.UID, g
 // String names the object.
 func (o *Object) String() string { return o.set.SetName() }
 
-// Read implements [Part]. What is gone has an empty book. One that is not empty cannot replace it, which is a [GoneError].
+// Read implements [Part]. What is gone has an empty book. One that is not empty cannot replace it, which is [ErrGone].
 func (o *Object) Read(ctx context.Context) (Book, Replace, error) {
 	stored, err := o.client.Get(ctx, o.set.Set, metav1.GetOptions{})
 	switch {
@@ -114,7 +107,7 @@ func (o *Object) replace(ctx context.Context, stored *unstructured.Unstructured,
 	case stored.Object == nil && empty:
 		return nil
 	case stored.Object == nil, !empty && !held && stored.GetDeletionTimestamp() != nil:
-		return &GoneError{o.set} // The API server takes no new finalizer for what is being deleted.
+		return ErrGone // The API server takes no new finalizer for what is being deleted.
 	case !empty && !held:
 		if stored, err = o.patch(ctx, stored, append(finalizers, v1alpha1.Finalizer), nil); err != nil {
 			return err

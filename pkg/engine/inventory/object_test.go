@@ -112,8 +112,7 @@ func TestObject(t *testing.T) {
 				tc.arrange(s)
 			}
 			book, err := inventory.Update(t.Context(), s.store(), tc.change)
-			_, gone := errors.AsType[*inventory.GoneError](err)
-			if gone != tc.gone || (err != nil) != tc.fail {
+			if errors.Is(err, inventory.ErrGone) != tc.gone || (err != nil) != tc.fail {
 				t.Fatalf("%s\nthe error is %v", tc.reason, err)
 			}
 			if diff := cmp.Diff(tc.want, s.state(t)); diff != "" {
