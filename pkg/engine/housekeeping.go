@@ -194,35 +194,30 @@ func (h *housekeeper) enqueueStrays(ctx context.Context, now *active) error {
 	var errs []error
 	inOrder := func(a, b plan.Selection) int { return cmp.Compare(a.String(), b.String()) }
 	for _, everything := range slices.SortedFunc(maps.Keys(searching), inOrder) {
-		if !maps.Equal(h.searched[everything], searching[everything]) {
-			if err := h.straysOf(ctx, now, everything, searching[everything]); err != nil {
-				errs = append(errs, err)
-				delete(searching, everything)
-			}
+		var err error
+		ours := searching[everything]
+		incomplete := func(cache informer.Key) bool { return now.watched[cache] && h.incomplete(cache) }
+		switch {
+		case maps.Equal(h.searched[everything], ours):
+			continue
+		case slices.ContainsFunc(now.of[everything.GVR], incomplete):
+			err = errIncomplete // Nobody would look at what is in such a cache.
+		default:
+			err = h.options.Live.List(ctx, everything, func(object map[string]any) error {
+				finalizers := (&unstructured.Unstructured{Object: object}).GetFinalizers()
+				if slices.ContainsFunc(finalizers, func(finalizer string) bool { return ours[finalizer] != "" }) {
+					h.enqueue(named(everything.GVR, object))
+				}
+				return nil
+			})
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("looking for %s that rules hold and do not select any more: %w", everything, err))
+			delete(searching, everything)
 		}
 	}
 	h.searched = searching
 	return errors.Join(errs...)
-}
-
-// straysOf goes through one list for all finalizers that may be on something in it. It waits
-// until all caches that may have such an object are complete: before that nobody would
-// look at it.
-func (h *housekeeper) straysOf(ctx context.Context, now *active, everything plan.Selection, ours map[string]string) error {
-	if slices.ContainsFunc(now.of[everything.GVR], func(cache informer.Key) bool { return now.watched[cache] && h.incomplete(cache) }) {
-		return errIncomplete
-	}
-	err := h.options.Live.List(ctx, everything, func(object map[string]any) error {
-		finalizers := (&unstructured.Unstructured{Object: object}).GetFinalizers()
-		if slices.ContainsFunc(finalizers, func(finalizer string) bool { return ours[finalizer] != "" }) {
-			h.enqueue(named(everything.GVR, object))
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("looking for %s that rules hold and do not select any more: %w", everything, err)
-	}
-	return nil
 }
 
 // Why nothing can be taken away yet that another rule may take over.
