@@ -134,13 +134,12 @@ func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, 
 	book, err := inventory.Update(ctx, h.options.Housekeeping.Inventory, func(b inventory.Book) inventory.Book {
 		return h.note(b.With(now.leftovers...), now)
 	})
+	missing, partly := errors.AsType[*inventory.PartialError](err)
 	if err != nil {
-		err = fmt.Errorf("recording what rules leave: %w", err)
-		if _, partly := errors.AsType[*inventory.PartialError](err); !partly {
+		if err = fmt.Errorf("recording what rules leave: %w", err); !partly {
 			return book, err
 		}
 	}
-	missing, _ := errors.AsType[*inventory.PartialError](err)
 	sets := now.sets()
 	read := func(set plan.Rule) bool { return sets[set] && !missing.Lacks(set) }
 	h.guards.limits.Learn(book.Limits(), read)
