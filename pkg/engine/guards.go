@@ -23,7 +23,7 @@ func newGuards(c *core, pool *workers.Pool, jitter func(time.Duration) time.Dura
 	g := guards{
 		conflicts: conflict.New(o.Clock, o.Live, o.Log),
 		breaker:   breaker.New(o.Clock, o.Log, jitter),
-		limits:    limit.NewGuard(o.Clock, limitHost{c, o.Observer}, o.Log),
+		limits:    limit.NewGuard(o.Clock, limitHost{c}, o.Observer, o.Log),
 	}
 	if o.Housekeeping.Inventory != nil {
 		g.inventory = &inventory.Guard{}
@@ -33,11 +33,8 @@ func newGuards(c *core, pool *workers.Pool, jitter func(time.Duration) time.Dura
 	return g
 }
 
-// limitHost is what limits need of an engine, whose observer is told. It implements [limit.Host].
-type limitHost struct {
-	*core
-	Observer
-}
+// limitHost is what limits need of an engine. It implements [limit.Host].
+type limitHost struct{ *core }
 
 // Watched implements [limit.Host].
 func (h limitHost) Watched(selections []plan.Selection) (objects int, all bool) {

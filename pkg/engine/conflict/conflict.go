@@ -87,6 +87,13 @@ func (c *Conflict) names(path plan.Path) bool {
 	return slices.ContainsFunc(c.Paths, func(p plan.Path) bool { return slices.Equal(p, path) })
 }
 
+// add adds a field, unless it is there or there are too many.
+func (c *Conflict) add(path plan.Path) {
+	if !c.names(path) && len(c.Paths) < maxFields {
+		c.Paths = append(c.Paths, slices.Clone(path))
+	}
+}
+
 // shownPaths is how many fields of a conflict are named.
 const shownPaths = 3
 

@@ -344,9 +344,21 @@ func (g *Guard) record(w *written) (news []Conflict) {
 		if w.watched == w.target {
 			left.by.uid = ""
 		}
-		latest, e := h.latest(f.path), h.effort(f.path, left.by)
-		if c := g.repeat(w, f, e, latest, untouched); c != nil {
-			named = append(named, c)
+		latest, e, c := h.latest(f.path), h.effort(f.path, left.by), g.conflict(f.rule, w.target)
+		goesOn := c != nil && c.held && c.names(f.shown) // It has waited for this write.
+		if goesOn && latest == nil && e.turn == 0 { // What was known of the field has made room for others.
+			c.last = g.clock.Now()
+		}
+		if rival, is := g.repeat(w, f, e, latest, untouched, goesOn); is {
+			if c == nil && e.repeats >= Repeats && g.hasRoom() {
+				c = &Conflict{Rule: f.rule, Target: w.target}
+				g.conflicts[key{c.Rule, c.Target}] = c
+				named = append(named, c)
+			}
+			if c != nil {
+				c.last, c.Rival, c.Watched = e.last, rival, w.watched
+				c.add(f.shown)
+			}
 		}
 		e.turn, e.sent, e.stored, e.uid = g.turn, g.digest(f.after), g.digest(f.answered), w.uid
 		e.basis, e.until = w.basis.digest, w.basis.until
@@ -385,52 +397,39 @@ func (h *history) effort(path plan.Path, by side) *effort {
 	return e
 }
 
-// repeat finds out whether a write to a field is a repeat. It returns the conflict that this names, if it does.
-func (g *Guard) repeat(w *written, f field, e, latest *effort, untouched bool) (named *Conflict) {
-	now, c, returned := g.clock.Now(), g.conflict(f.rule, w.target), e.sent == g.digest(f.after)
-	goesOn := c != nil && c.held && c.names(f.shown) // It has waited for this write.
+// repeat finds out whether a write to a field is a repeat, which it is if the conflict goes on, and counts it. Rival is who has
+// changed the field.
+func (g *Guard) repeat(w *written, f field, e, latest *effort, untouched, goesOn bool) (rival Rival, is bool) {
 	if e.turn == 0 {
-		if goesOn && latest == nil { // What was known of it has made room for others.
-			c.last = now
-		}
-		return nil
+		return rival, false
 	}
-	rival := g.rival(w, f, e, latest, returned, untouched)
+	now, returned := g.clock.Now(), e.sent == g.digest(f.after)
+	rival = g.rival(w, f, e, latest, returned, untouched)
 	own, passed := rival.Kind == Rule || rival.Kind == Itself, !e.until.IsZero() && !now.Before(e.until)
 	switch {
 	case goesOn:
 	case len(f.path) == 0 && f.after == absent && e.uid == w.uid: // It has not come back: it was not gone yet.
-		return nil
+		return rival, false
 	case !own && !returned: // It wants something else now.
-		return nil
+		return rival, false
 	case own && (e.basis != w.basis.digest || w.basis.due || passed): // Others, or the clock, have a part in it.
 		e.repeats = 0
-		return nil
+		return rival, false
 	}
 	if now.Sub(e.last) > Window {
 		e.repeats = 0
 	}
 	e.repeats++
 	e.last = now
-	if c == nil {
-		if e.repeats < Repeats {
-			return nil
-		}
-		if len(g.conflicts) >= maxConflicts {
-			g.end(g.over) // Nobody may have asked for them.
-		}
-		if len(g.conflicts) >= maxConflicts {
-			return nil
-		}
-		c = &Conflict{Rule: f.rule, Target: w.target}
-		g.conflicts[key{c.Rule, c.Target}] = c
-		named = c
+	return rival, true
+}
+
+// hasRoom reports whether there may be one more conflict.
+func (g *Guard) hasRoom() bool {
+	if len(g.conflicts) >= maxConflicts {
+		g.end(g.over) // Nobody may have asked for them.
 	}
-	c.last, c.Rival, c.Watched = now, rival, w.watched
-	if !c.names(f.shown) && len(c.Paths) < maxFields {
-		c.Paths = append(c.Paths, slices.Clone(f.shown))
-	}
-	return named
+	return len(g.conflicts) < maxConflicts
 }
 
 // rival is who has changed a field since the rule wrote there. Returned says that the rule writes what it wrote before.

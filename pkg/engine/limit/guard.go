@@ -43,7 +43,11 @@ type Host interface {
 	LookAgain([]plan.Selection)
 	// Save has what is [Guard.Unsaved] stored soon.
 	Save()
-	// Paused is told of each rule that pauses, and Resumed of one that does not any more, once nothing says so that is stored.
+}
+
+// Observer is told of each rule that pauses, and of one that does not any more, once nothing says so that is stored. Its methods
+// are called by all workers at the same time.
+type Observer interface {
 	Paused(Pause)
 	Resumed(plan.Rule)
 }
@@ -51,9 +55,10 @@ type Host interface {
 // Guard holds the rules of an engine to their limits. It implements [guard.Guard], and holds no more objects than the rules may
 // write for.
 type Guard struct {
-	clock clock.PassiveClock
-	host  Host
-	log   *slog.Logger
+	clock    clock.PassiveClock
+	host     Host
+	observer Observer
+	log      *slog.Logger
 
 	mu      sync.Mutex
 	then    []func()             // what to do once the lock is released; guarded by mu, as are all that follow
@@ -96,8 +101,8 @@ const countedFor = time.Second
 const unstoredShare = 10
 
 // NewGuard returns a guard that has no rules.
-func NewGuard(clock clock.PassiveClock, host Host, log *slog.Logger) *Guard {
-	return &Guard{clock: clock, host: host, log: log, rules: map[plan.Rule]*state{}, waiting: map[guard.Key]bool{}}
+func NewGuard(clock clock.PassiveClock, host Host, observer Observer, log *slog.Logger) *Guard {
+	return &Guard{clock: clock, host: host, observer: observer, log: log, rules: map[plan.Rule]*state{}, waiting: map[guard.Key]bool{}}
 }
 
 // unlock releases the lock, and does what is not to be done with it held. All unexported methods are called with it.
@@ -187,7 +192,7 @@ func (g *Guard) renew(s *state, because string) {
 	g.then = append(g.then, func() {
 		g.log.Info("rule resumes", "rule", id.String(), "because", because)
 		if !stores { // Otherwise it is told once that is stored.
-			g.host.Resumed(id)
+			g.observer.Resumed(id)
 		}
 		g.host.LookAgain(watches)
 	})
@@ -337,7 +342,7 @@ func (g *Guard) pause(s *state, now time.Time) error {
 	g.then = append(g.then, func() {
 		g.log.Warn("rule is paused",
 			"rule", pause.Rule.String(), "objects", pause.Objects, "of", pause.Of, "limit", pause.Limit, "per", pause.Per)
-		g.host.Paused(pause)
+		g.observer.Paused(pause)
 	})
 	return &PausedError{pause}
 }
@@ -459,7 +464,7 @@ func (g *Guard) Learn(stored map[plan.Rule]Stored, read func(set plan.Rule) bool
 			s.saving = saved
 			if s.over {
 				s.over = false
-				g.then = append(g.then, func() { g.host.Resumed(id) })
+				g.then = append(g.then, func() { g.observer.Resumed(id) })
 			}
 		}
 		if !s.known {

@@ -67,7 +67,7 @@ type world struct {
 
 func newWorld(rules ...guard.Limited) *world {
 	w := &world{clock: clocktesting.NewFakeClock(start), rules: rules, objects: map[plan.Rule]int{}}
-	w.Guard = limit.NewGuard(w.clock, w, slog.New(slog.DiscardHandler))
+	w.Guard = limit.NewGuard(w.clock, w, w, slog.New(slog.DiscardHandler))
 	w.Follow(byID(rules), true)
 	return w
 }
@@ -546,7 +546,7 @@ func (broken) Watched([]plan.Selection) (int, bool) { panic("a mistake of ours")
 // TestPanic holds that nothing stays locked after a panic, which the engine contains.
 func TestPanic(t *testing.T) {
 	w := newWorld()
-	w.Guard = limit.NewGuard(w.clock, broken{w}, slog.New(slog.DiscardHandler))
+	w.Guard = limit.NewGuard(w.clock, broken{w}, w, slog.New(slog.DiscardHandler))
 	w.Follow(byID([]guard.Limited{share(one, 10)}), true)
 	func() {
 		defer func() { _ = recover() }()
