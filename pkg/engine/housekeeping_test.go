@@ -211,7 +211,6 @@ func TestSweepEndsBeforeTheReload(t *testing.T) {
 	runWith(t, c, s.house(false), families(t, labelled+pruned), func(t *testing.T, e *engine.Engine) {
 		pass(time.Second)
 		c.onWant = func() { // The new rules are in effect.
-			synctest.Wait() // A sweep that is to end has ended.
 			go c.touch()
 			pass(10 * time.Second)
 		}
