@@ -346,7 +346,8 @@ func (g *Guard) record(w *written) (news []Conflict) {
 		}
 		latest, e, c := h.latest(f.path), h.effort(f.path, left.by), g.conflict(f.rule, w.target)
 		goesOn := c != nil && c.held && c.names(f.shown) // It has waited for this write.
-		if goesOn && latest == nil && e.turn == 0 { // What was known of the field has made room for others.
+		// What was known of the field may have made room for others.
+		if goesOn && latest == nil && e.turn == 0 {
 			c.last = g.clock.Now()
 		}
 		if rival, is := g.repeat(w, f, e, latest, untouched, goesOn); is {
