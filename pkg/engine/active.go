@@ -27,6 +27,7 @@ type active struct {
 type needs struct {
 	all     []informer.Key // those that are watched first
 	watched map[informer.Key]bool
+	filters map[informer.Key]plan.Filter // those of all, parsed once: an object may be in one of hundreds of caches
 	of      map[schema.GroupVersionResource][]informer.Key
 	// running are all, and those that are filled beside them for pending rules: what is written must be seen there too.
 	running []informer.Key
@@ -45,12 +46,14 @@ func activate(set *rules.Set) *active {
 	a := &active{
 		Rules: guard.NewRules(set), families: set.Families(), leftovers: set.Leftovers(), census: &census{},
 		needs: needs{
-			watched: map[informer.Key]bool{}, of: map[schema.GroupVersionResource][]informer.Key{},
+			watched: map[informer.Key]bool{}, filters: map[informer.Key]plan.Filter{},
+			of: map[schema.GroupVersionResource][]informer.Key{},
 		},
 		generations: generations{changedAt: map[informer.Key]int{}, since: map[plan.Rule]int{}, conditions: map[plan.Rule]int{}},
 	}
 	for i, key := range slices.Concat(set.Selections(), set.Related()) {
-		if _, known := a.watched[key]; !known {
+		if a.filters[key] == nil {
+			a.filters[key] = key.Filter()
 			a.all = append(a.all, key)
 			a.of[key.GVR] = append(a.of[key.GVR], key)
 		}
@@ -102,6 +105,14 @@ func (a *active) holding(object plan.Object) (out []informer.Key) {
 		}
 	}
 	return out
+}
+
+// admits reports whether an object is among what a cache lists.
+func (a *active) admits(cache informer.Key, object map[string]any) bool {
+	if filter := a.filters[cache]; filter != nil {
+		return filter(object)
+	}
+	return cache.Admits(object) // Only rules that wait to take effect want it.
 }
 
 // sets are those that there are rules of.

@@ -45,7 +45,7 @@ type expectation struct {
 func (c *core) expect(now *active, record *record, a expectation, fields map[string]any) {
 	for _, cache := range now.holding(a.Object) {
 		held := c.caches.View(cache, a.Object.Namespace, a.Object.Name).Object != nil
-		if !held && (fields == nil || !cache.Admits(fields)) {
+		if !held && (fields == nil || !now.admits(cache, fields)) {
 			a.skips = append(a.skips, cache)
 		}
 	}

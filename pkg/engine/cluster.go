@@ -85,18 +85,18 @@ func (c *cluster) observe(now *active, key Key) observation {
 			s.unsure = append(s.unsure, cache)
 		}
 	}
-	c.leave(&s)
+	c.leave(now, &s)
 	return s
 }
 
 // leave sorts the selections whose caches do not have the object into those that it
 // has surely left and those that lag behind.
-func (c *cluster) leave(s *observation) {
+func (c *cluster) leave(now *active, s *observation) {
 	if s.found != present {
 		return
 	}
 	for _, selection := range s.without {
-		if selection.Admits(s.Object) && c.lags(selection, s.Object) {
+		if now.admits(selection, s.Object) && c.lags(selection, s.Object) {
 			s.unsure = append(s.unsure, selection)
 		} else {
 			s.LeftBy = append(s.LeftBy, selection)

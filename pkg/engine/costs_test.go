@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
 )
 
@@ -129,5 +130,27 @@ func BenchmarkEvent(b *testing.B) {
 				b.Fatal("it has written")
 			}
 		})
+	}
+}
+
+// BenchmarkSelections is an event on an object that one of 500 rules watches, each of which selects by a label of its own.
+func BenchmarkSelections(b *testing.B) {
+	resources, all := "", ""
+	for i := range 500 {
+		resources += fmt.Sprintf("    team-%d: {group: example.com, version: v1, resource: widgets, labelSelector: 'tier in (front,back),team=t-%d'}\n", i, i)
+		all += fmt.Sprintf("  - {name: rule-%d, watch: team-%d, when: object.spec.size > 100, actions: [{patch: {merge: {spec: {x: 1}}}}]}\n", i, i)
+	}
+	c := newCluster()
+	c.put(b, `{metadata: {namespace: ns, name: a, labels: {tier: front, team: t-7}}, spec: {size: 1}}`)
+	c.tune = func(o *engine.Options) { o.Queue = queue.New[engine.Key](queue.FIFO) }
+	e := c.engine()
+	if err := e.Start(compile(b, rules.Options{}, head+resources+"  rules:\n"+all)); err != nil {
+		b.Fatal(err)
+	}
+	drain(b, e)
+	key := keyOf(c.get("a"))
+	b.ReportAllocs()
+	for b.Loop() {
+		e.Look(b.Context(), key)
 	}
 }

@@ -57,7 +57,7 @@ func (l *loader) missing(next *active) []informer.Key {
 
 // others are the caches that rules need and those before do not.
 func others(before, next *active) []informer.Key {
-	return slices.DeleteFunc(slices.Clone(next.all), func(key informer.Key) bool { return slices.Contains(before.all, key) })
+	return slices.DeleteFunc(slices.Clone(next.all), func(key informer.Key) bool { return before.filters[key] != nil })
 }
 
 // putIntoEffect puts rules into effect. Objects are looked at again that rules are about which have changed; the same set once

@@ -229,7 +229,7 @@ func (a *attempt) observeLive(ctx context.Context, record *record) (observation,
 		return seen, nil
 	}
 	seen.found, seen.Object = present, live
-	a.leave(&seen)
+	a.leave(now, &seen)
 	return seen, nil
 }
 
