@@ -126,6 +126,14 @@ func (d *door) knockFor(ctx context.Context, authorization, path string) *httpte
 	return recorder
 }
 
+// TestNewRefuses holds that an address of the API server which is none is an error at the start.
+func TestNewRefuses(t *testing.T) {
+	_, err := New(&rest.Config{Host: "http://["}, clocktesting.NewFakePassiveClock(time.Now()), slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "making a client for token reviews") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestProtect(t *testing.T) {
 	t.Parallel()
 	const in = http.StatusTeapot

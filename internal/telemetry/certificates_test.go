@@ -109,6 +109,20 @@ func TestSelfSigned(t *testing.T) {
 	}
 }
 
+// TestSelfSignedByAWrongClock holds that a clock which no certificate can tell is an error of the connection, and that it passes with it.
+func TestSelfSignedByAWrongClock(t *testing.T) {
+	t.Parallel()
+	clock := clocktesting.NewFakeClock(time.Date(12000, time.January, 1, 0, 0, 0, 0, time.UTC))
+	certificates := SelfSigned(clock)
+	if _, err := certificates(nil); err == nil || !strings.Contains(err.Error(), "making a certificate") {
+		t.Errorf("the error is %v", err)
+	}
+	clock.SetTime(time.Now())
+	if _, err := certificates(nil); err != nil {
+		t.Errorf("when the clock is right: %v", err)
+	}
+}
+
 // secure serves by TLS, and returns a client that verifies the certificate.
 func secure(t *testing.T, log *slog.Logger, handler http.Handler) (*Server, *tls.Config) {
 	t.Helper()
