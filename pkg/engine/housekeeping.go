@@ -136,7 +136,8 @@ func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, 
 	})
 	missing, partly := errors.AsType[*inventory.PartialError](err)
 	if err != nil {
-		if err = fmt.Errorf("recording what rules leave: %w", err); !partly {
+		err = fmt.Errorf("recording what rules leave: %w", err)
+		if !partly {
 			return book, err
 		}
 	}

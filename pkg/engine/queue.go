@@ -96,7 +96,7 @@ func newUnfinished(lanes *priorityqueue.Queue[Key]) *unfinished {
 	return &unfinished{lanes: lanes, looks: map[Key]int{}, owing: map[Key][]plan.Rule{}, since: map[Key]time.Time{}}
 }
 
-// change notes that rules have something to do, and settled that they have done it. It returns since when they had not.
+// change notes that rules have something to do for an object.
 func (u *unfinished) change(key Key, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -105,6 +105,7 @@ func (u *unfinished) change(key Key, at time.Time) {
 	}
 }
 
+// settled notes that they have done it, and returns since when they had not.
 func (u *unfinished) settled(key Key) (since time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

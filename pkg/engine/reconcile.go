@@ -86,7 +86,8 @@ func (e *loop) conclude(a *attempt) {
 	}
 	retries := outcome.State == guard.Retry
 	if retries && e.tracker.givesUp(outcome, e.limiter.NumRequeues(key)) {
-		if retries = false; e.runs() == stepwise { // An engine that runs for ever would try it again by then.
+		retries = false
+		if e.runs() == stepwise { // An engine that runs for ever would try it again by then.
 			outcome.LookAgain(e.options.Clock.Now().Add(lastRetry))
 		}
 	}

@@ -34,7 +34,7 @@ type tracker struct {
 	looks   map[Key]guard.Outcome // of the last evaluation of each object
 	rounds  map[Key]int           // of writes
 	answers map[write.Class]int   // to all writes
-	unkept  error                 // is why the housekeeping is not done
+	unkept  error                 // why the housekeeping could not be done
 }
 
 // begin keeps books from now on, new ones each time. The caches are to be listed first, and with house, the housekeeping done once.
@@ -72,7 +72,8 @@ func (o *tracker) busy() bool {
 	return o.working()
 }
 
-// wait returns once there is nothing to do, with house nor any housekeeping, at once where no books are kept.
+// wait returns once no object is left to look at, and with house, once the housekeeping is done too. It returns at once where no
+// books are kept.
 func (o *tracker) wait(ctx context.Context, house bool) error {
 	for {
 		o.mu.Lock()

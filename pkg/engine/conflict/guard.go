@@ -135,8 +135,8 @@ func (g *Guard) conflict(rule plan.Rule, target Object) *Conflict {
 	return nil
 }
 
-// look returns the conflict for which the first of the rules has to wait that has to, and reports whether the next write of one of
-// them may name a conflict, or go on with one: who has changed the object is worth to be known then. The lock is held.
+// look returns the conflict that holds the first of the rules which has to wait, nil for none. Suspect reports whether the next write
+// of a rule may name a conflict or go on with one, so that it is worth finding out who has changed the object. The lock is held.
 func (g *Guard) look(all []plan.Rule, target Object) (held *Conflict, suspect bool) {
 	h := g.history(target)
 	for _, rule := range all {
