@@ -28,13 +28,17 @@ E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2
 # The tests that run without the race detector.
 PLAIN := ./pkg/rules/editor ./pkg/rules/expression ./pkg/rules/expression/function ./test/corpus ./test/hostile ./test/mutation
 
-.PHONY: help build cluster test test-long unit e2e e2e-controlplane e2e-differential e2e-engine e2e-tenants bench scorecard fuzz demo demo-notice lint fix verify generate clean
+.PHONY: help build operator cluster test test-long unit e2e e2e-controlplane e2e-differential e2e-engine e2e-tenants bench bench-cluster bench-quick scorecard fuzz demo demo-notice lint fix verify generate clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build bin/dyncontroller
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dyncontroller ./cmd/dyncontroller
+
+# It has run, cleanup and version alone, no C library and no symbols for debuggers; panics and profiles need none.
+operator: ## Build bin/dyncontroller-operator, the program of an image
+	CGO_ENABLED=0 go build -trimpath -tags operator -ldflags '-s -w -X main.version=$(VERSION)' -o bin/dyncontroller-operator ./cmd/dyncontroller
 
 cluster: bin/cluster ## Build bin/cluster, the control plane of the tests (minutes when cold)
 
@@ -51,8 +55,10 @@ test: ## Run all tests: unit, golden and end-to-end
 unit: ## Run the tests that need no control plane
 	go test $(RACE) $$(go list ./... | grep -vxF "$$(go list $(E2E) $(PLAIN))")
 	go test $(RACE) -run '^TestConcurrentUse$$' ./pkg/rules/expression
+	go test $(RACE) -tags operator ./cmd/dyncontroller
 	go test -trimpath $(PLAIN)
 	cd test/cluster && go test $(RACE) ./internal/... ./progress/...
+	cd test/bench && go test $(RACE) ./...
 
 # The suites wait for much of their time, so two run beside each other, the longest first. Unit tests beside them would be too
 # much for two cores: some tests hold moments.
@@ -84,6 +90,17 @@ test-long: bin/cluster ## Run the long form of tests that make test runs in shor
 
 bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./pkg/... ./internal/...
+
+# ARGS are flags of test/bench, such as ARGS='-jobs child -objects 3000'; ARGS=-help lists them. docs/performance.md says what is measured.
+bench-cluster: operator bin/bench bin/cluster ## Compare with controllers written by hand, on the real control plane; ARGS=...
+	bin/bench $(ARGS)
+
+bench-quick: operator bin/bench bin/cluster ## Compare one label rule with a controller written by hand, in under 3 minutes
+	bin/bench -slim -jobs label -contenders bare,typed,dyncontroller -phases backlog,irrelevant -rounds 3 -updates 1000 -quiet 1s $(ARGS)
+
+.PHONY: bin/bench
+bin/bench:
+	cd test/bench && go build -trimpath -o ../../bin/bench .
 
 # BASE is a commit to compare with, by default the newest tag. BENCH=1 adds all benchmarks, BENCH=REGEXP those that match.
 scorecard: ## Print what must not get worse: size, layers and time; BASE=REF compares, BENCH=1 adds benchmarks
@@ -118,11 +135,14 @@ lint: bin/golangci-lint bin/cluster ## Run go vet and golangci-lint
 	cd test/cluster && ../../bin/golangci-lint run --config ../../.golangci.yml ./internal/... ./progress/...
 	cd test/cluster && ../../bin/golangci-lint run --config ../../.golangci.yml \
 		--disable bodyclose,exhaustive,govet,modernize,nilerr,noctx,staticcheck,unparam . ./builtin
+	cd test/bench && go vet ./...
+	cd test/bench && ../../bin/golangci-lint run --config ../../.golangci.yml ./...
 
 fix: bin/golangci-lint ## Format, and fix what the linters can fix
 	bin/golangci-lint run --fix ./...
 	cd test/cluster && ../../bin/golangci-lint run --config ../../.golangci.yml --fix ./internal/... ./progress/...
 	cd test/cluster && ../../bin/golangci-lint fmt --config ../../.golangci.yml . ./builtin
+	cd test/bench && ../../bin/golangci-lint run --config ../../.golangci.yml --fix ./...
 
 bin/golangci-lint: tools/go.mod tools/go.sum
 	@echo 'Building golangci-lint from source, about 2 minutes on two cores, seconds when cached.'
@@ -132,6 +152,7 @@ bin/golangci-lint: tools/go.mod tools/go.sum
 verify: ## Check that go.mod and go.sum of every module are tidy
 	go mod tidy -diff
 	cd test/cluster && go mod tidy -diff
+	cd test/bench && go mod tidy -diff
 	cd tools && go mod tidy -diff
 	cd tools/generate && go mod tidy -diff
 

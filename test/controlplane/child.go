@@ -32,7 +32,7 @@ type child struct {
 
 // startChild uses a process group of its own, so that Ctrl-C reaches only us and we decide what is stopped when. For
 // the same reason the child does not end with ctx.
-func startChild(ctx context.Context, binary string, arguments []string, output io.Writer) (*child, error) {
+func startChild(ctx context.Context, binary string, arguments, environment []string, output io.Writer) (*child, error) {
 	c := &child{
 		cmd:    exec.CommandContext(context.WithoutCancel(ctx), binary, arguments...),
 		ready:  make(chan struct{}),
@@ -42,6 +42,7 @@ func startChild(ctx context.Context, binary string, arguments []string, output i
 	// garbage collector, which may take memory instead.
 	c.cmd.Env = append(os.Environ(), parentVariable+"="+strconv.Itoa(os.Getpid()),
 		"KUBE_CACHE_MUTATION_DETECTOR=false", "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=false", "GOGC=400")
+	c.cmd.Env = append(c.cmd.Env, environment...)
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.cmd.Stderr = &c.stderr
 	if output != nil {

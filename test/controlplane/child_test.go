@@ -10,7 +10,7 @@ import (
 
 func startScript(t *testing.T, script string) *child {
 	t.Helper()
-	c, err := startChild(t.Context(), "/bin/sh", []string{"-c", script}, nil)
+	c, err := startChild(t.Context(), "/bin/sh", []string{"-c", script}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestStop(t *testing.T) {
 
 func TestOutputIsPassedOn(t *testing.T) {
 	var output bytes.Buffer
-	c, err := startChild(t.Context(), "/bin/sh", []string{"-c", "echo news >&2"}, &output)
+	c, err := startChild(t.Context(), "/bin/sh", []string{"-c", "echo news >&2"}, nil, &output)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestOutputIsPassedOn(t *testing.T) {
 
 func TestStartChildTellsItsParent(t *testing.T) {
 	var output bytes.Buffer
-	c, err := startChild(t.Context(), "/bin/sh", []string{"-c", `test "$DYNCONTROLLER_CLUSTER_PARENT" = $PPID || echo wrong >&2`}, &output)
+	c, err := startChild(t.Context(), "/bin/sh", []string{"-c", `test "$DYNCONTROLLER_CLUSTER_PARENT" = $PPID || echo wrong >&2`}, nil, &output)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +93,21 @@ func TestStartChildTellsItsParent(t *testing.T) {
 	}
 }
 
+// TestStartChildWithVariables holds that what the caller sets goes before what is set for all.
+func TestStartChildWithVariables(t *testing.T) {
+	var output bytes.Buffer
+	c, err := startChild(t.Context(), "/bin/sh", []string{"-c", `echo $GOGC $GOMEMLIMIT >&2`}, []string{"GOGC=50", "GOMEMLIMIT=4GiB"}, &output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-c.exited
+	if output.String() != "50 4GiB\n" {
+		t.Errorf("output = %q", output.String())
+	}
+}
+
 func TestStartChildWithoutProgram(t *testing.T) {
-	if _, err := startChild(t.Context(), "/nonexistent/cluster", nil, nil); err == nil {
+	if _, err := startChild(t.Context(), "/nonexistent/cluster", nil, nil, nil); err == nil {
 		t.Error("no error for a missing program")
 	}
 }

@@ -50,7 +50,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if err := c.makeDir(); err != nil {
 		return err
 	}
-	if c.child, err = startChild(ctx, c.binary, c.options.arguments(c.dir), c.options.Output); err != nil {
+	if c.child, err = startChild(ctx, c.binary, c.options.arguments(c.dir), c.options.Environment, c.options.Output); err != nil {
 		return errors.Join(err, c.removeDir())
 	}
 	c.stopped = sync.OnceValue(func() error { return errors.Join(c.child.stop(), c.removeDir()) })

@@ -27,6 +27,8 @@ type Options struct {
 	// APIServerArgs and ControllerManagerArgs are further flags, such as --audit-policy-file=FILE.
 	APIServerArgs         []string
 	ControllerManagerArgs []string
+	// Environment are variables that all components get, such as GOMEMLIMIT=4GiB.
+	Environment []string
 	// Dir keeps state and logs; if empty, they go to a temporary directory that Stop removes.
 	Dir string
 	// Output gets what "cluster up" says beside its errors, such as a component being started again; may be nil.
