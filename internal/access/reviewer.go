@@ -3,6 +3,7 @@ package access
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,11 +12,11 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -36,32 +37,24 @@ type Finding struct {
 
 // Reviewer asks the API server about one account. It is safe for concurrent use.
 type Reviewer struct {
-	account  types.NamespacedName
-	accounts typedcorev1.ServiceAccountsGetter
-	process  typedauthorizationv1.SelfSubjectAccessReviewInterface
-	rules    typedauthorizationv1.SelfSubjectRulesReviewInterface  // as the account
-	reviews  typedauthorizationv1.SelfSubjectAccessReviewInterface // as the account
+	account types.NamespacedName
+	process rest.Interface
+	as      rest.Interface // as the account
 }
 
 // NewReviewer returns a reviewer of an account, which is that of the process where it
 // is empty; config is the process's own.
 func NewReviewer(config *rest.Config, account types.NamespacedName) (*Reviewer, error) {
-	accounts, err := typedcorev1.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("making a client for ServiceAccounts: %w", err)
-	}
-	process, err := typedauthorizationv1.NewForConfig(config)
+	reviews := []runtime.Object{&authorizationv1.SelfSubjectAccessReview{}, &authorizationv1.SelfSubjectRulesReview{}}
+	process, err := client.For(config, authorizationv1.SchemeGroupVersion, reviews...)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for access reviews: %w", err)
 	}
-	as, err := typedauthorizationv1.NewForConfig(Impersonate(config, account))
+	as, err := client.For(Impersonate(config, account), authorizationv1.SchemeGroupVersion, reviews...)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for access reviews as ServiceAccount %s: %w", account, err)
 	}
-	return &Reviewer{
-		account: account, accounts: accounts,
-		process: process.SelfSubjectAccessReviews(), rules: as.SelfSubjectRulesReviews(), reviews: as.SelfSubjectAccessReviews(),
-	}, nil
+	return &Reviewer{account: account, process: process, as: as}, nil
 }
 
 // Review finds out what the account lacks of the permissions. An error says that the
@@ -69,9 +62,7 @@ func NewReviewer(config *rest.Config, account types.NamespacedName) (*Reviewer, 
 func (r *Reviewer) Review(ctx context.Context, permissions []plan.Permission) (Finding, error) {
 	out := Finding{Reviewed: permissions}
 	if r.account != (types.NamespacedName{}) {
-		asking, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		found, err := r.accounts.ServiceAccounts(r.account.Namespace).Get(asking, r.account.Name, metav1.GetOptions{})
+		found, err := r.find(ctx)
 		switch {
 		case apierrors.IsNotFound(err), err == nil && found.DeletionTimestamp != nil: // Its tokens are good for nothing any more.
 			out.Account = fmt.Errorf("%w: %s", ErrNoAccount, r.account)
@@ -91,6 +82,18 @@ func (r *Reviewer) Review(ctx context.Context, permissions []plan.Permission) (F
 	}
 	out.Missing = missing
 	return out, nil
+}
+
+// find reads the metadata of the account.
+func (r *Reviewer) find(ctx context.Context) (found metav1.PartialObjectMetadata, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer := r.process.Get().AbsPath("/api/v1/namespaces", r.account.Namespace, "serviceaccounts", r.account.Name).Do(ctx)
+	if err = answer.Error(); err == nil { // Raw would not say what a refusal says.
+		data, _ := answer.Raw()
+		err = json.Unmarshal(data, &found)
+	}
+	return found, err //nolint:wrapcheck // The caller says what was asked.
 }
 
 // nowhere is the name of no namespace, as none can have it. So no RoleBinding counts there,
@@ -134,7 +137,8 @@ func (r *Reviewer) list(ctx context.Context, namespace string) (authorizationv1.
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
-	answer, err := r.rules.Create(asking, review, metav1.CreateOptions{})
+	answer := &authorizationv1.SelfSubjectRulesReview{}
+	err := r.as.Post().Resource("selfsubjectrulesreviews").Body(review).Do(asking).Into(answer)
 	if err == nil {
 		return answer.Status, nil
 	}
@@ -163,7 +167,7 @@ func allows(rule authorizationv1.ResourceRule, p plan.Permission) bool {
 
 // allowed asks whether the account has a permission.
 func (r *Reviewer) allowed(ctx context.Context, p plan.Permission) (bool, error) {
-	allowed, err := ask(ctx, r.reviews, authorizationv1.ResourceAttributes{
+	allowed, err := ask(ctx, r.as, authorizationv1.ResourceAttributes{
 		Verb: p.Verb, Group: p.Resource.Group, Resource: p.Resource.Resource, Subresource: p.Subresource, Namespace: p.Namespace, Name: p.Name,
 	})
 	if apierrors.IsForbidden(err) {
@@ -196,13 +200,13 @@ func (r *Reviewer) denied(ctx context.Context, answer error) error {
 	}
 }
 
-func ask(ctx context.Context, as typedauthorizationv1.SelfSubjectAccessReviewInterface, about authorizationv1.ResourceAttributes) (bool, error) {
+func ask(ctx context.Context, as rest.Interface, about authorizationv1.ResourceAttributes) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	about.Version = "*"
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &about}}
-	answer, err := as.Create(ctx, review, metav1.CreateOptions{})
-	if err != nil {
+	answer := &authorizationv1.SelfSubjectAccessReview{}
+	if err := as.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(answer); err != nil {
 		return false, err //nolint:wrapcheck // The callers say what was asked.
 	}
 	return answer.Status.Allowed, nil

@@ -68,10 +68,12 @@ or with run --dry-run=client on a cluster, and put them into effect with run.`,
 	root.SetOut(p.Stdout) // Before the commands: completion takes it when it is made.
 	root.SetErr(p.Stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(p), newValidate(p), newTest(p), newEval(p), newExplain(p), newSchema(p), newRBAC(p), newCleanup(p), newVersion(p))
-	for _, name := range []string{"diff", "graph", "init", "functions"} {
-		root.AddCommand(notYet(name))
+	root.AddCommand(newRun(p), newCleanup(p), newVersion(p))
+	root.AddCommand(forAuthors(p)...)
+	for _, name := range []string{"diff", "graph", "init"} {
+		root.AddCommand(absent(name, "is not supported yet"))
 	}
+	root.AddCommand(absent("functions", "is not supported yet; see docs/reference/functions.md"))
 	root.InitDefaultCompletionCmd()
 	for _, command := range root.Commands() {
 		if !command.Runnable() {
@@ -83,20 +85,14 @@ or with run --dry-run=client on a cluster, and put them into effect with run.`,
 	return root
 }
 
-// notYet is a command that is part of the design but not built.
-func notYet(name string) *cobra.Command {
+// absent is a command that the program has not got, and why.
+func absent(name, why string) *cobra.Command {
 	return &cobra.Command{
 		Use:                name,
-		Short:              "Not supported yet",
+		Short:              "Not part of this program",
 		Hidden:             true,
 		DisableFlagParsing: true,
-		RunE: func(*cobra.Command, []string) error {
-			instead := ""
-			if name == "functions" {
-				instead = "; see docs/reference/functions.md"
-			}
-			return failure{exitUsage, fmt.Errorf("%s is not supported yet%s", name, instead)}
-		},
+		RunE:               func(*cobra.Command, []string) error { return failure{exitUsage, fmt.Errorf("%s %s", name, why)} },
 	}
 }
 

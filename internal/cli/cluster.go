@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	clientdiscovery "k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -35,7 +34,7 @@ type cluster struct {
 	config    *rest.Config
 	namespace string // of what names none
 	origin    string // where the configuration is from, in words
-	discovery clientdiscovery.DiscoveryInterface
+	discovery *discovery.Client
 }
 
 // The usages of flags of commands that need a cluster.
@@ -86,7 +85,7 @@ func connect(c config.Cluster, version string) (*cluster, error) {
 		// configuration goes along with all copies of it, and bounds the process.
 		out.config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(c.QPS, c.Burst)
 	}
-	if out.discovery, err = clientdiscovery.NewDiscoveryClientForConfig(out.config); err != nil {
+	if out.discovery, err = discovery.NewClient(out.config); err != nil {
 		return nil, fmt.Errorf("using the %s: %w", out.origin, err)
 	}
 	return out, nil
@@ -180,7 +179,7 @@ func (c *cluster) ask(ctx context.Context, wanted []apischema.GroupVersionResour
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	said, err := discovery.Ask(ctx, clientdiscovery.ToDiscoveryInterfaceWithContext(c.discovery), wanted)
+	said, err := discovery.Ask(ctx, c.discovery, wanted)
 	var request *url.Error
 	switch {
 	case err == nil:
@@ -231,7 +230,7 @@ type clusterSchemas struct {
 
 func newClusterSchemas(target *cluster, learn func(schema.Source, []apischema.GroupVersionResource), log *slog.Logger) *clusterSchemas {
 	return &clusterSchemas{
-		follower: discovery.Follow(clientdiscovery.ToDiscoveryInterfaceWithContext(target.discovery)),
+		follower: discovery.Follow(target.discovery),
 		known:    offlineSchemas(), learn: learn, log: log,
 	}
 }

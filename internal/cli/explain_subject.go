@@ -1,3 +1,5 @@
+//go:build !operator
+
 package cli
 
 import (
@@ -12,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientdiscovery "k8s.io/client-go/discovery"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/discovery"
@@ -46,7 +47,7 @@ func (s *subject) obstacle(kind trace.Kind, format string, args ...any) {
 func (c *cluster) serves(ctx context.Context) (all []metav1.APIResource, failed map[schema.GroupVersion]error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	all, failed, err = discovery.Resources(ctx, clientdiscovery.ToDiscoveryInterfaceWithContext(c.discovery))
+	all, failed, err = discovery.Resources(ctx, c.discovery)
 	if err != nil {
 		return nil, nil, fmt.Errorf("asking the API server at %s what it serves: %w", c, err)
 	}

@@ -93,7 +93,7 @@ func newService(target *cluster, settings config.Config, p Process, log *slog.Lo
 		s.options.Fence = election.NewFence(elected.Renew)
 		s.election, err = election.New(target.config, election.Options{
 			Namespace: cmp.Or(elected.Namespace, target.namespace), Name: elected.Name,
-			Lease: elected.Lease, Retry: elected.Retry, Fence: s.options.Fence, Log: log,
+			Lease: elected.Lease, Retry: elected.Retry, Fence: s.options.Fence, Metrics: s.metrics, Log: log,
 		})
 		if err != nil {
 			return nil, err

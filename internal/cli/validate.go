@@ -1,3 +1,5 @@
+//go:build !operator
+
 package cli
 
 import (
@@ -18,6 +20,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 )
 
 // offlineNamespace is that of a RuleSet that names none, where there is no
@@ -97,7 +100,7 @@ func (p Process) readCRDs(paths, taken []string) ([]*crd.Definition, error) {
 	if first := slices.Index(paths, source.Stdin); first >= 0 && slices.Contains(all[first+1:], source.Stdin) {
 		return nil, errors.New("standard input, -, can be read only once")
 	}
-	definitions, err := source.ReadCRDs(paths, p.Stdin)
+	definitions, err := source.ReadCRDs(paths, p.Stdin, apiserver.Refused)
 	if err != nil {
 		return nil, failure{exitUsage, err}
 	}

@@ -1,16 +1,17 @@
 package discovery
 
 import (
-	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 )
 
 func TestServed(t *testing.T) {
@@ -78,15 +79,48 @@ func TestServedUncertain(t *testing.T) {
 
 // versions is a server of one group with several versions.
 type versions struct {
-	Server
 	preferred string
 	lists     []*metav1.APIResourceList
-	err       error
+	away      string // a version that it has, of which it cannot say what is in it
 }
 
-func (v versions) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
-	group := &metav1.APIGroup{Name: "example.com", PreferredVersion: metav1.GroupVersionForDiscovery{Version: v.preferred}}
-	return []*metav1.APIGroup{group}, v.lists, v.err
+func (v versions) client(t *testing.T) *Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		groups := map[string]*metav1.APIGroup{}
+		var all metav1.APIGroupList
+		for _, list := range v.lists {
+			if r.URL.Path == "/apis/"+list.GroupVersion {
+				_ = json.NewEncoder(w).Encode(list)
+				return
+			}
+			at := strings.LastIndex(list.GroupVersion, "/")
+			group := groups[list.GroupVersion[:at]]
+			if group == nil {
+				group = &metav1.APIGroup{Name: list.GroupVersion[:at], PreferredVersion: metav1.GroupVersionForDiscovery{Version: v.preferred}}
+				groups[group.Name] = group
+			}
+			group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: list.GroupVersion, Version: list.GroupVersion[at+1:]})
+		}
+		if r.URL.Path != "/apis" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		for _, group := range groups {
+			if v.away != "" {
+				group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: group.Name + "/" + v.away, Version: v.away})
+			}
+			all.Groups = append(all.Groups, *group)
+		}
+		_ = json.NewEncoder(w).Encode(all)
+	}))
+	t.Cleanup(server.Close)
+	client, err := NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }
 
 func TestServedVersion(t *testing.T) {
@@ -97,8 +131,6 @@ func TestServedVersion(t *testing.T) {
 		}
 		return out
 	}
-	v1 := apischema.GroupVersion{Group: "example.com", Version: "v1"}
-	partly := &discovery.ErrGroupDiscoveryFailed{Groups: map[apischema.GroupVersion]error{v1: errors.New("away")}}
 	cases := map[string]struct {
 		reason string
 		server versions
@@ -106,13 +138,13 @@ func TestServedVersion(t *testing.T) {
 	}{
 		"preferred":        {"It is the one that clients use.", versions{preferred: "v2", lists: []*metav1.APIResourceList{list("v1", "widgets"), list("v2", "widgets"), list("v3", "widgets")}}, "v2"},
 		"preferred lacks":  {"Not all versions have all resources.", versions{preferred: "v2", lists: []*metav1.APIResourceList{list("v1", "widgets"), list("v2", "gadgets")}}, "v1"},
-		"another is away":  {"Any version has the same objects.", versions{preferred: "v1", lists: []*metav1.APIResourceList{list("v2", "widgets")}, err: partly}, "v2"},
+		"another is away":  {"Any version has the same objects.", versions{preferred: "v1", lists: []*metav1.APIResourceList{list("v2", "widgets")}, away: "v1"}, "v2"},
 		"unreadable group": {"It is not ours.", versions{preferred: "v1", lists: []*metav1.APIResourceList{{GroupVersion: "a/b/c", APIResources: []metav1.APIResource{{Name: "widgets"}}}, list("v1", "widgets")}}, "v1"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for range 2 { // In either order.
-				found, err := Served(t.Context(), tc.server, apischema.GroupResource{Group: "example.com", Resource: "widgets"})
+				found, err := Served(t.Context(), tc.server.client(t), apischema.GroupResource{Group: "example.com", Resource: "widgets"})
 				if err != nil || found == nil || found.Version != tc.want {
 					t.Errorf("%s\nwant %s, got %v, %v", tc.reason, tc.want, found, err)
 				}
@@ -120,8 +152,8 @@ func TestServedVersion(t *testing.T) {
 			}
 		})
 	}
-	away := versions{preferred: "v2", lists: []*metav1.APIResourceList{list("v2", "gadgets")}, err: partly}
-	if found, err := Served(t.Context(), away, apischema.GroupResource{Group: "example.com", Resource: "widgets"}); err == nil {
+	away := versions{preferred: "v2", lists: []*metav1.APIResourceList{list("v2", "gadgets")}, away: "v1"}
+	if found, err := Served(t.Context(), away.client(t), apischema.GroupResource{Group: "example.com", Resource: "widgets"}); err == nil {
 		t.Errorf("the version that is away may have them, got %v", found)
 	}
 }
@@ -146,6 +178,51 @@ func TestDefined(t *testing.T) {
 			got, err := Defined(t.Context(), server.client(t).RESTClient(), tc.of)
 			if got != tc.want || (err != nil) != tc.fails {
 				t.Errorf("%s\nwant %t, got %t and %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+// TestOddAnswers holds that no answer of an API server, or of what is before it, stops the process.
+func TestOddAnswers(t *testing.T) {
+	const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	for name, tc := range map[string]struct {
+		reason, contentType, core, others string
+		fails                             bool
+		want                              int // resources
+	}{
+		"core group twice": {
+			"A group without a name has no lists below /apis.", aggregated,
+			`{"items":[{"versions":[{"version":"v1","resources":[{"resource":"pods","responseKind":{"kind":"Pod"}}]}]}]}`,
+			`{"items":[{"versions":[{"version":"v9"}]},{"metadata":{"name":"a/b"},"versions":[{"version":"v1"}]}]}`, false, 1,
+		},
+		"null":          {"Nothing is served.", aggregated, `null`, `{"items":null}`, false, 0},
+		"no kind":       {"It is not a resource, but has one below it.", aggregated, `{}`, `{"items":[{"metadata":{"name":"g"},"versions":[{"version":"v1","resources":[{"resource":"x","subresources":[{"subresource":"s","responseKind":{"kind":"S"}}]}]}]}]}`, false, 1},
+		"a page":        {"Something else answers.", "text/html", `<html>`, `<html>`, true, 0},
+		"no groups":     {"It is an empty list.", "application/json", `{"versions":[]}`, `{"groups":[]}`, false, 0},
+		"nameless":      {"What it is of cannot be asked for.", "application/json", `{"versions":[""]}`, `{"groups":[{"versions":[{}]}]}`, false, 0},
+		"another shape": {"It says nothing that can be read.", "application/json", `{"versions":{"a":1}}`, `{}`, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", tc.contentType)
+				switch r.URL.Path {
+				case "/api":
+					_, _ = w.Write([]byte(tc.core))
+				case "/apis":
+					_, _ = w.Write([]byte(tc.others))
+				default:
+					w.WriteHeader(http.StatusNotFound)
+				}
+			}))
+			defer server.Close()
+			client, err := NewClient(&rest.Config{Host: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, _, err := Resources(t.Context(), client)
+			if (err != nil) != tc.fails || len(found) != tc.want {
+				t.Errorf("%s\ngot %v, %v", tc.reason, found, err)
 			}
 		})
 	}

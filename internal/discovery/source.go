@@ -13,21 +13,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	clientopenapi "k8s.io/client-go/openapi"
 	"k8s.io/client-go/rest"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/openapi"
 )
-
-// Server is what an API server is asked. The discovery client of client-go is one.
-type Server interface {
-	ServerGroupsAndResourcesWithContext(ctx context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error)
-	OpenAPIV3WithContext(ctx context.Context) clientopenapi.ClientWithContext
-}
 
 // Source is what an API server said. It implements [schema.Source], is immutable
 // and safe for concurrent use.
@@ -46,10 +37,9 @@ type served struct {
 
 // Resources lists what a server serves, pods/log of pods too, with group and version; what is in the version that its group
 // prefers comes first. failed are the group-versions of which the server could not say what they have.
-func Resources(ctx context.Context, server Server) (all []metav1.APIResource, failed map[apischema.GroupVersion]error, err error) {
-	groups, lists, err := server.ServerGroupsAndResourcesWithContext(ctx)
-	failed, some := discovery.GroupDiscoveryFailedErrorGroups(err)
-	if err != nil && !some {
+func Resources(ctx context.Context, server *Client) (all []metav1.APIResource, failed map[apischema.GroupVersion]error, err error) {
+	groups, lists, failed, err := server.groupsAndLists(ctx)
+	if err != nil {
 		return nil, nil, err
 	}
 	preferred := map[string]bool{}
@@ -77,7 +67,7 @@ func Resources(ctx context.Context, server Server) (all []metav1.APIResource, fa
 // Served says in which version a resource is served, the preferred one of its group
 // if that has it, and whether its objects have namespaces. It is nil where the
 // resource is not served; where the server cannot say so for certain, that is an error.
-func Served(ctx context.Context, server Server, of apischema.GroupResource) (*metav1.APIResource, error) {
+func Served(ctx context.Context, server *Client, of apischema.GroupResource) (*metav1.APIResource, error) {
 	all, failed, err := Resources(ctx, server)
 	if err != nil {
 		return nil, fmt.Errorf("asking which resources are served: %w", err)
@@ -114,7 +104,7 @@ func Defined(ctx context.Context, client rest.Interface, of apischema.GroupResou
 }
 
 // resources asks for all resources that the server serves.
-func resources(ctx context.Context, server Server) (*Source, error) {
+func resources(ctx context.Context, server *Client) (*Source, error) {
 	s := &Source{resources: map[apischema.GroupVersionResource]*served{}, documents: map[apischema.GroupVersion]*openapi.Document{}}
 	all, failed, err := Resources(ctx, server)
 	if err != nil {
@@ -201,7 +191,7 @@ func (s *Source) Whole(group string) bool {
 // server does not serve is no error here. A wanted resource is of an open type where
 // the server does not describe it. Where it fails to give a description, there is a
 // source beside the error.
-func Ask(ctx context.Context, server Server, wanted []apischema.GroupVersionResource) (*Source, error) {
+func Ask(ctx context.Context, server *Client, wanted []apischema.GroupVersionResource) (*Source, error) {
 	said, _, err := Follow(server).Ask(ctx, wanted)
 	return said, err
 }
@@ -214,7 +204,7 @@ const patience = 5 * time.Second
 // the index of descriptions says so, by the addresses in it. It is not for concurrent
 // use.
 type Follower struct {
-	server Server
+	server *Client
 	// said is what the server said last, nil before it has.
 	said *Source
 	// seen are the addresses of the descriptions that said is made of.
@@ -228,7 +218,7 @@ type Follower struct {
 type addresses map[apischema.GroupVersion]string
 
 // Follow returns a follower that has asked nothing yet.
-func Follow(server Server) *Follower { return &Follower{server: server, patience: patience} }
+func Follow(server *Client) *Follower { return &Follower{server: server, patience: patience} }
 
 // Ask is like [Ask], and reports whether the answer is another one than before, as the
 // first one is. What an API server that is away served before it still serves, as far as
@@ -241,11 +231,7 @@ func (f *Follower) Ask(ctx context.Context, wanted []apischema.GroupVersionResou
 	if err != nil {
 		return nil, false, err
 	}
-	at := addresses{}
-	for gv, one := range index {
-		at[gv] = one.ServerRelativeURL()
-	}
-	if f.settled && maps.Equal(f.seen, at) {
+	if f.settled && maps.Equal(f.seen, index) {
 		return f.said, false, nil
 	}
 	said, err = resources(ctx, f.server)
@@ -254,13 +240,13 @@ func (f *Follower) Ask(ctx context.Context, wanted []apischema.GroupVersionResou
 	}
 	seen := f.keep(said, wanted)
 	// The index may know a resource before it is served, and what is away may come back.
-	settled, missing := true, descriptions{}
+	settled, missing := true, addresses{}
 	for _, gvr := range wanted {
 		gv := gvr.GroupVersion()
 		switch one := index[gv]; {
-		case said.away[gv] != nil, one != nil && said.resources[gvr] == nil:
+		case said.away[gv] != nil, one != "" && said.resources[gvr] == nil:
 			settled = false
-		case one != nil:
+		case one != "":
 			missing[gv] = one
 		}
 	}
@@ -291,26 +277,19 @@ func (f *Follower) keep(said *Source, wanted []apischema.GroupVersionResource) a
 	return seen
 }
 
-// descriptions are what can be fetched, by group and version.
-type descriptions map[apischema.GroupVersion]clientopenapi.GroupVersionWithContext
-
 // index asks which descriptions there are of what is wanted. An aggregated API server
 // need not describe what it serves.
-func (f *Follower) index(ctx context.Context, wanted []apischema.GroupVersionResource) (descriptions, error) {
-	out := descriptions{}
+func (f *Follower) index(ctx context.Context, wanted []apischema.GroupVersionResource) (addresses, error) {
+	out := addresses{}
 	if len(wanted) == 0 {
 		return out, nil
 	}
-	all, err := f.server.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
+	all, err := f.server.descriptions(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("asking for the schemas of the API server: %w", err)
 	}
 	for _, gvr := range wanted {
-		path := "apis/" + gvr.GroupVersion().String()
-		if gvr.Group == "" {
-			path = "api/" + gvr.Version
-		}
-		if one := all[path]; one != nil {
+		if one := all[strings.TrimPrefix(pathOf(gvr.GroupVersion()), "/")]; one != "" {
 			out[gvr.GroupVersion()] = one
 		}
 	}
@@ -319,7 +298,7 @@ func (f *Follower) index(ctx context.Context, wanted []apischema.GroupVersionRes
 
 // fetchAll fetches descriptions and adds where they are. It fetches all at the same time,
 // since one that takes long must not keep the others from coming.
-func (f *Follower) fetchAll(ctx context.Context, said *Source, seen addresses, missing descriptions) error {
+func (f *Follower) fetchAll(ctx context.Context, said *Source, seen, missing addresses) error {
 	ctx, cancel := context.WithTimeout(ctx, f.patience)
 	defer cancel()
 	var all sync.WaitGroup
@@ -334,7 +313,7 @@ func (f *Follower) fetchAll(ctx context.Context, said *Source, seen addresses, m
 				errs = append(errs, err)
 				return
 			}
-			said.documents[gv], seen[gv] = document, one.ServerRelativeURL()
+			said.documents[gv], seen[gv] = document, one
 		})
 	}
 	all.Wait()
@@ -342,11 +321,11 @@ func (f *Follower) fetchAll(ctx context.Context, said *Source, seen addresses, m
 	return errors.Join(errs...)
 }
 
-func (f *Follower) fetch(ctx context.Context, gv apischema.GroupVersion, from clientopenapi.GroupVersionWithContext) (*openapi.Document, error) {
-	if f.said != nil && f.said.documents[gv] != nil && f.seen[gv] == from.ServerRelativeURL() {
+func (f *Follower) fetch(ctx context.Context, gv apischema.GroupVersion, from string) (*openapi.Document, error) {
+	if f.said != nil && f.said.documents[gv] != nil && f.seen[gv] == from {
 		return f.said.documents[gv], nil
 	}
-	data, err := from.SchemaWithContext(ctx, runtime.ContentTypeJSON)
+	data, err := f.server.description(ctx, from)
 	if err != nil {
 		return nil, fmt.Errorf("asking for the schema of %s: %w", gv, err)
 	}

@@ -17,7 +17,6 @@ import (
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/openapi/openapitest"
 	"k8s.io/client-go/rest"
 
@@ -47,14 +46,14 @@ type apiServer struct {
 	asked []string
 }
 
-func (a *apiServer) client(t *testing.T) *discovery.DiscoveryClient {
+func (a *apiServer) client(t *testing.T) *Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.serve(t, w, r) }))
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: server.URL})
+	client, err := NewClient(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,9 @@
 // Package election chooses one of several processes by a Lease, and keeps one
 // that is not chosen any more from writing.
 //
-// The choice is made by k8s.io/client-go/tools/leaderelection. Around it are
-// three things that it leaves to others:
+// The Lease says what k8s.io/client-go/tools/leaderelection writes, so that both can
+// compete for one. That package links the typed clients of all of Kubernetes, and leaves
+// three things to others:
 //
 //   - Who waits follows the Lease by a watch, and asks for it at the moment at
 //     which it expires or is released, rather than at the next of its attempts.

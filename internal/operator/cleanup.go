@@ -8,9 +8,7 @@ import (
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
-	clientdiscovery "k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"github.com/dyncontroller/dyncontroller/internal/discovery"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
@@ -30,8 +28,7 @@ func NewInventory(client dynamic.Interface, namespace, instance string) (*invent
 // may not be how the rules knew them. It implements [cleanup.Reader].
 type CleanupReader struct {
 	engine.Live
-	server discovery.Server
-	client rest.Interface
+	client *discovery.Client
 }
 
 // errUnserved is why nothing can be cleaned up where objects may be stored still.
@@ -39,18 +36,18 @@ var errUnserved = errors.New("there is a CRD, and no version of it is served")
 
 // NewCleanupReader returns one that reads with the rights of the reader, and asks what is
 // served by a client of its own: that is the same for everybody.
-func NewCleanupReader(reader engine.Live, client clientdiscovery.DiscoveryInterface) CleanupReader {
-	return CleanupReader{reader, clientdiscovery.ToDiscoveryInterfaceWithContext(client), client.RESTClient()}
+func NewCleanupReader(reader engine.Live, client *discovery.Client) CleanupReader {
+	return CleanupReader{reader, client}
 }
 
 // Served implements [cleanup.Reader].
 func (a CleanupReader) Served(ctx context.Context, of apischema.GroupResource) (cleanup.Resource, bool, error) {
-	found, err := discovery.Served(ctx, a.server, of)
+	found, err := discovery.Served(ctx, a.client, of)
 	if err != nil {
 		return cleanup.Resource{}, false, err
 	}
 	if found == nil {
-		defined, err := discovery.Defined(ctx, a.client, of)
+		defined, err := discovery.Defined(ctx, a.client.RESTClient(), of)
 		if err == nil && defined {
 			err = errUnserved
 		}

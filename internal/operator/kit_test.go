@@ -12,12 +12,12 @@ import (
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/discovery"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -63,7 +63,7 @@ func newKit(t testing.TB, change func(*Options)) *kit {
 	t.Helper()
 	k := &kit{t: t, world: newWorld(), log: &record{}}
 	cluster := &rest.Config{Host: "http://world", Transport: k.world, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-	discovery, err := discovery.NewDiscoveryClientForConfig(cluster)
+	discovery, err := discovery.NewClient(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}

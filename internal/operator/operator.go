@@ -12,13 +12,13 @@ import (
 
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/discovery"
 	"github.com/dyncontroller/dyncontroller/internal/election"
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/internal/source"
@@ -34,7 +34,7 @@ import (
 type Cluster struct {
 	Config    *rest.Config
 	Namespace string // of the process
-	Discovery discovery.DiscoveryInterface
+	Discovery *discovery.Client
 }
 
 // Options are what an operator works with. Cluster, Log and Clock are required.

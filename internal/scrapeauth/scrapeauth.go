@@ -12,13 +12,12 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
-	typedauthenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
-	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 )
 
 const (
@@ -39,8 +38,8 @@ const (
 
 // Filter decides whose requests are answered. It is safe for concurrent use.
 type Filter struct {
-	tokens   typedauthenticationv1.TokenReviewInterface
-	access   typedauthorizationv1.SubjectAccessReviewInterface
+	tokens   rest.Interface
+	access   rest.Interface
 	verdicts *cache.LRUExpireCache // status codes by question
 	// known holds the questions that were lately answered with 200. They are asked again, but strangers cannot delay that.
 	known     *cache.LRUExpireCache
@@ -60,16 +59,16 @@ type question struct {
 func New(config *rest.Config, clock clock.PassiveClock, log *slog.Logger) (*Filter, error) {
 	own := rest.CopyConfig(config)
 	own.RateLimiter, own.QPS = nil, -1 // Reviews of strangers must not hold back rules, nor wait.
-	tokens, err := typedauthenticationv1.NewForConfig(own)
+	tokens, err := client.For(own, authenticationv1.SchemeGroupVersion, &authenticationv1.TokenReview{})
 	if err != nil {
 		return nil, fmt.Errorf("making a client for token reviews: %w", err)
 	}
-	access, err := typedauthorizationv1.NewForConfig(own)
+	access, err := client.For(own, authorizationv1.SchemeGroupVersion, &authorizationv1.SubjectAccessReview{})
 	if err != nil {
 		return nil, fmt.Errorf("making a client for access reviews: %w", err)
 	}
 	return &Filter{
-		tokens: tokens.TokenReviews(), access: access.SubjectAccessReviews(), log: log,
+		tokens: tokens, access: access, log: log,
 		verdicts:  cache.NewLRUExpireCacheWithClock(mostCached, clock),
 		known:     cache.NewLRUExpireCacheWithClock(mostCached, clock),
 		strangers: flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(strangersPerSecond, strangersAtOnce, clock),
@@ -142,8 +141,9 @@ func (f *Filter) verdict(ctx context.Context, token, path string) int {
 
 // review asks the API server whose the token is, and whether they may get the path. An error says that it could not be asked.
 func (f *Filter) review(ctx context.Context, token, path string) (int, error) {
-	who, err := f.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
-	if err != nil {
+	asked := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+	who := &authenticationv1.TokenReview{}
+	if err := f.tokens.Post().Resource("tokenreviews").Body(asked).Do(ctx).Into(who); err != nil {
 		return 0, fmt.Errorf("asking whose a token is: %w", err)
 	}
 	user := who.Status.User
@@ -158,8 +158,8 @@ func (f *Filter) review(ctx context.Context, token, path string) (int, error) {
 		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
 		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: "get"},
 	}}
-	answer, err := f.access.Create(ctx, review, metav1.CreateOptions{})
-	if err != nil {
+	answer := &authorizationv1.SubjectAccessReview{}
+	if err := f.access.Post().Resource("subjectaccessreviews").Body(review).Do(ctx).Into(answer); err != nil {
 		return 0, fmt.Errorf("asking whether a caller may get %s: %w", path, err)
 	}
 	if !answer.Status.Allowed || answer.Status.Denied {

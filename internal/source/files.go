@@ -19,7 +19,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
-	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 )
 
 const (
@@ -325,9 +324,9 @@ const maxDefinitions = 17 << 20
 // A path is a file, a directory or "-" for stdin. Of a directory, the files named
 // *.yaml, *.yml and *.json belong to it, and those of its folders, but no names that
 // start with a dot. Objects of other kinds are passed over. A path without any
-// definition is an error, and so is a definition that an API server would refuse. It finds all
+// definition is an error, and so is what a check finds in a definition. It finds all
 // errors, which are joined.
-func ReadCRDs(paths []string, stdin io.Reader) ([]*crd.Definition, error) {
+func ReadCRDs(paths []string, stdin io.Reader, checks ...crd.Check) ([]*crd.Definition, error) {
 	var all []*crd.Definition
 	var errs []error
 	files := New(nil, stdin, rules.Options{})
@@ -338,7 +337,7 @@ func ReadCRDs(paths []string, stdin io.Reader) ([]*crd.Definition, error) {
 			fail(err)
 			return
 		}
-		found, err := crd.Read(path, data, apiserver.Refused)
+		found, err := crd.Read(path, data, checks...)
 		all = append(all, found...)
 		if err != nil {
 			errs = append(errs, err)

@@ -31,9 +31,17 @@ func TestKubernetes(t *testing.T) {
 	queue.Add("a")
 	queue.Add("b")
 	queue.ShutDown()
-	_, body := get(t, NewMetrics("v1", full).Handler(), "/metrics")
+	metrics := NewMetrics("v1", full)
+	metrics.Leading("one", true)
+	metrics.Leading("other", true)
+	metrics.Leading("other", false)
+	metrics.SlowPath("one")
+	_, body := get(t, metrics.Handler(), "/metrics")
 	host := strings.TrimPrefix(server.URL, "http://")
 	for _, want := range []string{
+		`leader_election_master_status{name="one"} 1`,
+		`leader_election_master_status{name="other"} 0`,
+		`leader_election_slowpath_total{name="one"} 1`,
 		`workqueue_depth{name="of-a-test"} 2`,
 		`workqueue_adds_total{name="of-a-test"} 2`,
 		`rest_client_requests_total{code="404",host="` + host + `",method="GET"} 1`,

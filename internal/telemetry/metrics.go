@@ -14,9 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/component-base/metrics/legacyregistry"
-	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // counts elections
-	_ "k8s.io/component-base/metrics/prometheus/restclient"              // counts requests
-	_ "k8s.io/component-base/metrics/prometheus/workqueue"               // counts what is queued
+	_ "k8s.io/component-base/metrics/prometheus/restclient" // counts requests
+	_ "k8s.io/component-base/metrics/prometheus/workqueue"  // counts what is queued
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -50,6 +49,9 @@ type Metrics struct {
 	reloads     *prometheus.CounterVec
 	// reloadFailed has one series, without labels.
 	reloadFailed *prometheus.GaugeVec
+	// leading and slowPath have the names that Kubernetes' own components give them.
+	leading  *prometheus.GaugeVec
+	slowPath *prometheus.CounterVec
 }
 
 var _ engine.Observer = (*Metrics)(nil)
@@ -70,11 +72,17 @@ func NewMetrics(version string, ask func() Snapshot) *Metrics {
 	m.events = m.counters("events_total", "Attempts to record an Event.", "result")
 	m.reloads = m.counters("rules_reload_total", "Attempts to load rules that had changed.", "result")
 	m.reloadFailed = m.gauges("rules_reload_failed", "1 while the rules on disk are not in effect because they are wrong.")
+	m.leading = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "leader_election_master_status", Help: "1 where the process has the lease of that name, 0 where it waits for it.",
+	}, []string{"name"})
+	m.slowPath = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "leader_election_slowpath_total", Help: "Renewals of the lease that had to read it first.",
+	}, []string{"name"})
 	build := m.gauges("build_info", "Always 1; the labels say what runs.", "version", "go_version")
 	m.states()
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.writes, m.spared, m.settling, m.events, m.reloads, m.reloadFailed, build, scrape{m},
+		m.writes, m.spared, m.settling, m.events, m.reloads, m.reloadFailed, m.leading, m.slowPath, build, scrape{m},
 	)
 	build.WithLabelValues(version, runtime.Version()).Set(1)
 	m.reloadFailed.WithLabelValues().Set(0)
@@ -150,6 +158,18 @@ func (m *Metrics) Reloaded(err error) {
 	}
 }
 
+// Leading sets whether this process has a lease.
+func (m *Metrics) Leading(lease string, leads bool) {
+	value := 0.0
+	if leads {
+		value = 1
+	}
+	m.leading.WithLabelValues(lease).Set(value)
+}
+
+// SlowPath counts a renewal of a lease that had to read it first.
+func (m *Metrics) SlowPath(lease string) { m.slowPath.WithLabelValues(lease).Inc() }
+
 // Handler serves the metrics, and those of the Kubernetes client. What cannot be gathered
 // does not keep the rest from being served.
 func (m *Metrics) Handler() http.Handler {
@@ -166,7 +186,7 @@ func kubernetes() prometheus.Gatherer {
 			return nil, fmt.Errorf("gathering the metrics of the Kubernetes client: %w", err)
 		}
 		return slices.DeleteFunc(all, func(family *dto.MetricFamily) bool {
-			return !slices.ContainsFunc([]string{"workqueue_", "rest_client_", "leader_election_"}, func(prefix string) bool {
+			return !slices.ContainsFunc([]string{"workqueue_", "rest_client_"}, func(prefix string) bool {
 				return strings.HasPrefix(family.GetName(), prefix)
 			})
 		}), nil

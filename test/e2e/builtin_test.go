@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	clientdiscovery "k8s.io/client-go/discovery"
 
 	"github.com/dyncontroller/dyncontroller/internal/discovery"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -180,11 +179,11 @@ func TestBuiltinServed(t *testing.T) {
 	for _, name := range builtin.Source().Resources() {
 		wanted = append(wanted, name.GroupVersionResource)
 	}
-	asked, err := clientdiscovery.NewDiscoveryClientForConfig(cluster(t).RESTConfig())
+	asked, err := discovery.NewClient(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := discovery.Ask(t.Context(), clientdiscovery.ToDiscoveryInterfaceWithContext(asked), wanted)
+	said, err := discovery.Ask(t.Context(), asked, wanted)
 	if err != nil {
 		t.Fatal(err)
 	}

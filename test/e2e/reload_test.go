@@ -18,10 +18,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/discovery"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -97,7 +97,7 @@ func newReloader(t *testing.T, namespace string) *reloader {
 	t.Helper()
 	r := &reloader{t: t, namespace: namespace, lists: listings{mu: &sync.Mutex{}, counts: map[string]int{}}}
 	as := cluster(t).RESTConfig()
-	asked, err := discovery.NewDiscoveryClientForConfig(as)
+	asked, err := discovery.NewClient(as)
 	if err != nil {
 		t.Fatal(err)
 	}

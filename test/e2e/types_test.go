@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	clientdiscovery "k8s.io/client-go/discovery"
 
 	"github.com/dyncontroller/dyncontroller/internal/cli"
 	"github.com/dyncontroller/dyncontroller/internal/discovery"
@@ -24,12 +23,12 @@ func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 // after it serves it.
 func described(t *testing.T, gvr apischema.GroupVersionResource) {
 	t.Helper()
-	asked, err := clientdiscovery.NewDiscoveryClientForConfig(cluster(t).RESTConfig())
+	asked, err := discovery.NewClient(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, gvr.String()+" is described", func() bool {
-		said, err := discovery.Ask(t.Context(), clientdiscovery.ToDiscoveryInterfaceWithContext(asked), []apischema.GroupVersionResource{gvr})
+		said, err := discovery.Ask(t.Context(), asked, []apischema.GroupVersionResource{gvr})
 		return err == nil && said.Resource(gvr) != nil && said.Resource(gvr).Type.Known()
 	})
 }

@@ -28,6 +28,18 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestOperator holds the rules over what the program of an image links.
+func TestOperator(t *testing.T) {
+	look(t)
+	graph, err := floors.List(t.Context(), root, "operator")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range floors.CheckBans(graph, floors.OperatorBans()) {
+		t.Error(found)
+	}
+}
+
 // What pkg/engine has today. Each number may go down, never up: who lowers one writes it here.
 const (
 	maxAgainst = 9  // references against the layers

@@ -27,7 +27,7 @@ func House() [][]string {
 		{
 			"./pkg/engine/dependencies", "./pkg/engine/informer", "./pkg/engine/naming", "./pkg/engine/priorityqueue", "./pkg/engine/write",
 		},
-		{"./pkg/engine/live"},
+		{"./pkg/client", "./pkg/engine/live"},
 		{"./pkg/rules", "./pkg/rules/editor"},
 		{"./pkg/rules/doubt"},
 		{"./pkg/rules/names"},
@@ -112,6 +112,25 @@ func Bans() []Ban {
 			Why:  "only tests import it",
 			Who:  []string{"./cmd/...", "./internal/...", "./pkg/..."},
 			What: []string{"testing/...", "github.com/google/go-cmp/...", "github.com/santhosh-tekuri/jsonschema/...", "k8s.io/client-go/openapi/openapitest/...", "github.com/rogpeppe/go-internal/...", "go.uber.org/goleak/...", "github.com/joshdk/go-junit/..."},
+		},
+	}
+}
+
+// OperatorBans are the rules over what the program of an image links, see "make operator". Each package that is linked has its
+// variables made at the start, and the memory that this touches stays in use.
+func OperatorBans() []Ban {
+	return []Ban{
+		{
+			Why:  "run needs no simulated cluster",
+			Who:  []string{"./cmd/dyncontroller"},
+			What: []string{"./pkg/simulate/...", "k8s.io/apiserver/...", "go.etcd.io/...", "google.golang.org/grpc/...", "github.com/google/cel-go/..."},
+			Deep: true,
+		},
+		{
+			Why:  "the typed clients share one scheme of all that Kubernetes has, see pkg/client",
+			Who:  []string{"./cmd/dyncontroller"},
+			What: []string{"k8s.io/client-go/kubernetes/...", "k8s.io/client-go/informers/...", "k8s.io/client-go/discovery/...", "k8s.io/client-go/tools/leaderelection/...", "k8s.io/client-go/applyconfigurations/...", "github.com/google/gnostic-models/..."},
+			Deep: true,
 		},
 	}
 }

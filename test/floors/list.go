@@ -26,9 +26,10 @@ type listed struct {
 	}
 }
 
-// List asks the go command for the packages of the module at dir and for all that they import, however far away.
-func List(ctx context.Context, dir string) (Graph, error) {
-	packages, err := list(ctx, dir, "-json=ImportPath,Imports,Module", "./...")
+// List asks the go command for the packages of the module at dir, built with the tags, and for all that they import,
+// however far away.
+func List(ctx context.Context, dir string, tags ...string) (Graph, error) {
+	packages, err := list(ctx, dir, "-tags="+strings.Join(tags, ","), "-json=ImportPath,Imports,Module", "./...")
 	if err != nil {
 		return nil, err
 	}

@@ -14,10 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-	typedeventsv1 "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -36,11 +36,11 @@ type Recorder struct {
 
 // NewRecorder returns a recorder; instance names this process.
 func NewRecorder(config *rest.Config, instance string, clock clock.PassiveClock) (*Recorder, error) {
-	client, err := typedeventsv1.NewForConfig(config)
+	events, err := client.For(config, eventsv1.SchemeGroupVersion, &eventsv1.Event{})
 	if err != nil {
 		return nil, fmt.Errorf("making a client for events: %w", err)
 	}
-	return &Recorder{rest: client.RESTClient(), clock: clock, instance: instance}, nil
+	return &Recorder{rest: events, clock: clock, instance: instance}, nil
 }
 
 // Record makes sure that the Event exists. Its name is the same for the same

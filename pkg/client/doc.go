@@ -1,0 +1,5 @@
+// Package client makes REST clients for single groups of the API.
+//
+// The typed clients of client-go share one scheme, with all types of Kubernetes: to import one of them takes 14 MB of a program, and 8 MB
+// of memory in each of its processes.
+package client
