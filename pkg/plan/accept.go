@@ -20,17 +20,20 @@ type ledger struct {
 }
 
 // accept drops the rules that lose a conflict, and what a rule still wants of
-// an object that it deletes.
+// an object that it deletes. Until it drops something, accepted is the beginning
+// of the wishes: appending the next one stores what is there.
 func accept(wishes []Wish, stored storage) (accepted []Wish, refused []Decision) {
-	l := &ledger{stored: stored, accepted: make([]Wish, 0, len(wishes)), trees: map[place]*claimTree{}, deleted: map[Object]Rule{}}
+	l := &ledger{stored: stored, accepted: wishes[:0], trees: map[place]*claimTree{}, deleted: map[Object]Rule{}}
 	for _, group := range byRule(wishes) {
 		claims, refusal := l.claims(group)
 		if refusal != nil {
 			refused = append(refused, *refusal)
+			l.accepted = slices.Clip(l.accepted)
 			continue
 		}
 		for i, wish := range group {
 			if _, gone := l.deleted[wish.Target]; gone && wish.Type != Delete {
+				l.accepted = slices.Clip(l.accepted)
 				continue
 			}
 			l.enter(wish, claims[i])

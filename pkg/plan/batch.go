@@ -23,11 +23,15 @@ type batch struct {
 // batches puts the wishes together that can travel together.
 func batches(wishes []Wish, separate bool) []*batch {
 	var out []*batch
-	for _, wish := range wishes {
+	var open *batch // its wishes end where the next one is: appending that stores what is there
+	for i, wish := range wishes {
 		b := joinable(out, wish, separate)
+		if open != nil && b != open {
+			open.wishes, open = slices.Clip(open.wishes), nil
+		}
 		if b == nil {
-			b = &batch{place: wish.place(), manager: wish.manager()}
-			out = append(out, b)
+			b = &batch{place: wish.place(), manager: wish.manager(), wishes: wishes[i:i]}
+			out, open = append(out, b), b
 		}
 		b.wishes = append(b.wishes, wish)
 	}

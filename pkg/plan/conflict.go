@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -51,7 +50,7 @@ func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) *Conflict {
 	if t.claim != nil && t.rule != rule && !agree(c, below, *t.claim) {
 		return &Conflict{Path: t.claim.path, Winner: t.rule}
 	}
-	for _, step := range slices.Sorted(maps.Keys(t.children)) {
+	for _, step := range sortedKeys(t.children) {
 		if found := t.children[step].conflictBelow(rule, c, below.child(step)); found != nil {
 			return found
 		}
@@ -69,7 +68,7 @@ func (t *claimTree) mixes(rule Rule, c claim, depth int) *Conflict {
 	if depth != len(finalizersPath) || !c.path.hasPrefix(finalizersPath) {
 		return nil
 	}
-	for _, step := range slices.Sorted(maps.Keys(t.children)) {
+	for _, step := range sortedKeys(t.children) {
 		child := t.children[step]
 		if child.claim != nil && child.rule != rule && child.claim.member != c.member {
 			return &Conflict{Path: finalizersPath, Winner: child.rule}

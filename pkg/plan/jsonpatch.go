@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -83,7 +82,7 @@ func parseJSONOperation(element any) (jsonOperation, error) {
 	if len(fields) == len(allowed) {
 		return out, nil // Each of those allowed has been found.
 	}
-	for _, key := range slices.Sorted(maps.Keys(fields)) {
+	for _, key := range sortedKeys(fields) {
 		if !slices.Contains(allowed, key) {
 			return out, fmt.Errorf("%q has no field %.40q", out.op, key)
 		}
@@ -164,12 +163,12 @@ const maxSteps = 2000
 // for a merge patch that has to travel with a JSON patch.
 func jsonDifference(path Path, before, after map[string]any) []any {
 	var out []any
-	for _, key := range slices.Sorted(maps.Keys(before)) {
+	for _, key := range sortedKeys(before) {
 		if _, kept := after[key]; !kept {
 			out = append(out, map[string]any{"op": "remove", "path": path.child(key).Pointer()})
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(after)) {
+	for _, key := range sortedKeys(after) {
 		old, existed := before[key]
 		oldMap, oldIsMap := old.(map[string]any)
 		newMap, newIsMap := after[key].(map[string]any)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -69,39 +70,42 @@ type FieldValue struct {
 
 // Key is the same for the same question, and for no other. The order of From
 // does not matter to a question.
-func (r Read) Key() string {
-	var b strings.Builder
-	b.WriteString(string(r.By))
-	from := make([]string, len(r.From))
-	for i, s := range r.From {
-		from[i] = s.key()
+func (r Read) Key() string { return string(r.AppendKey(make([]byte, 0, 256))) }
+
+// AppendKey appends the key.
+func (r Read) AppendKey(b []byte) []byte {
+	b = append(b, r.By...)
+	from := r.From
+	if len(from) > 1 {
+		from = slices.Clone(from)
+		slices.SortFunc(from, func(a, b Selection) int { return bytes.Compare(a.appendKey(nil), b.appendKey(nil)) })
+		from = slices.Compact(from)
 	}
-	slices.Sort(from)
-	for _, selection := range slices.Compact(from) {
-		b.WriteString(" from(" + selection + ")")
+	for _, selection := range from {
+		b = append(selection.appendKey(append(b, " from("...)), ')')
 	}
-	b.WriteString(" in " + strconv.Quote(r.Namespace))
+	b = strconv.AppendQuote(append(b, " in "...), r.Namespace)
 	for _, name := range r.Names {
-		b.WriteString(" name " + strconv.Quote(name))
+		b = strconv.AppendQuote(append(b, " name "...), name)
 	}
 	if r.Labels != "" {
-		b.WriteString(" labels " + strconv.Quote(r.Labels))
+		b = strconv.AppendQuote(append(b, " labels "...), r.Labels)
 	}
 	for _, field := range r.Fields {
-		b.WriteString(" field " + strconv.Quote(field.Path.Pointer()) + "=" + scalarKey(field.Value))
+		b = strconv.AppendQuote(append(b, " field "...), field.Path.Pointer())
+		b = append(append(b, '='), scalarKey(field.Value)...)
 	}
 	for _, owner := range r.Owners {
-		b.WriteString(" owner " + strconv.Quote(string(owner)))
+		b = strconv.AppendQuote(append(b, " owner "...), string(owner))
 	}
-	return b.String()
+	return b
 }
 
-func (s Selection) key() string {
-	parts := []string{s.GVR.Group, s.GVR.Version, s.GVR.Resource, s.Namespace, s.LabelSelector, s.FieldSelector}
-	for i, part := range parts {
-		parts[i] = strconv.Quote(part)
+func (s Selection) appendKey(b []byte) []byte {
+	for _, part := range [...]string{s.GVR.Group, s.GVR.Version, s.GVR.Resource, s.Namespace, s.LabelSelector, s.FieldSelector} {
+		b = append(strconv.AppendQuote(b, part), ' ')
 	}
-	return strings.Join(parts, " ")
+	return b
 }
 
 // scalarKey is the same for what [Equal] holds for the same, and for nothing else.

@@ -112,7 +112,7 @@ func (w Wish) claims() ([]claim, error) {
 // mapClaims appends a claim for each leaf under body. An empty map claims
 // nothing: it agrees with whatever else is put into it.
 func mapClaims(out []claim, path Path, body map[string]any, merged bool) []claim {
-	for _, key := range slices.Sorted(maps.Keys(body)) {
+	for _, key := range sortedKeys(body) {
 		at := path.child(key)
 		switch value := body[key].(type) {
 		case map[string]any:
@@ -125,6 +125,16 @@ func mapClaims(out []claim, path Path, body map[string]any, merged bool) []claim
 			out = append(out, claim{path: at, value: value})
 		}
 	}
+	return out
+}
+
+// sortedKeys is for maps of which there are many: it makes nothing but the result.
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for key := range m {
+		out = append(out, key)
+	}
+	slices.Sort(out)
 	return out
 }
 

@@ -3,7 +3,7 @@ package rules
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
@@ -12,6 +12,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/doubt"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -46,8 +47,10 @@ func Compile(sets []*spec.Set, options Options) (*Set, document.Errors) {
 	out := newSet(all)
 	out.warnings = append(errs, sensitiveNotes(all, options)...).Sorted()
 	out.kinds = kindsOf(sets, options.Schemas)
-	if options.Schemas != nil {
-		out.schemas = []schemas{{out.kinds, options.Schemas}}
+	out.first = options.Schemas
+	out.catalogs = make(map[apischema.GroupVersionResource]*schema.Catalog, len(out.kinds))
+	for gvr := range out.kinds {
+		out.catalogs[gvr] = options.Schemas
 	}
 	return out, nil
 }
@@ -138,7 +141,7 @@ func compileSteps(nodes []*document.Node, env action.Env) ([]*action.Step, docum
 // children of a rule are not told apart by action, so all of a resource are
 // pruned or none.
 func prunes(steps []*action.Step, nodes []*document.Node) ([]*relation.Declaration, document.Errors) {
-	agreed := map[schema.GroupVersionResource]bool{}
+	agreed := map[apischema.GroupVersionResource]bool{}
 	var out []*relation.Declaration
 	var errs document.Errors
 	for i, step := range steps {

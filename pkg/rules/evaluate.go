@@ -70,7 +70,7 @@ func (r *Rule) concerns(s *Snapshot) bool {
 // size is how much the rules have read so far.
 func (e *evaluation) size() int {
 	if e.read == 0 {
-		e.read = expression.Size(e.snapshot.Object)
+		e.read = expression.ObjectSize(e.snapshot.Object)
 	}
 	return e.read + e.others + e.turn.reader.Size()
 }
@@ -83,6 +83,9 @@ func (e *evaluation) add(rule *Rule) {
 	if rule.audited() {
 		e.audited = append(e.audited, t.action.Wishes...)
 	} else {
+		if e.wishes == nil && len(t.action.Wishes) > 0 { // Where one rule wants something, others do.
+			e.wishes = make([]plan.Wish, 0, max(len(t.action.Wishes), min(cap(e.decisions), 16)))
+		}
 		e.wishes = append(e.wishes, t.action.Wishes...)
 		e.events = append(e.events, t.action.Events...)
 	}

@@ -22,7 +22,7 @@ import (
 func (s *Set) Explain(snapshot Snapshot, id plan.Rule, hidden ...*redact.Values) trace.Trace {
 	object := snapshot.Identity()
 	out := trace.Trace{Rule: trace.RuleOf(id), Object: trace.ObjectOf(object), Now: snapshot.Now}
-	rule := s.rule(id)
+	rule := s.byID[id]
 	if rule == nil {
 		out.Obstacles = []trace.Obstacle{{Kind: trace.Unknown, Text: "there is no such rule"}}
 		return out

@@ -7,6 +7,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
 // Footprint returns all that the rules can read and write.
@@ -31,6 +32,9 @@ func (r *Rule) footing() *footing {
 			access.Allow(verb, "")
 		}
 	}
+	for _, selection := range r.selections {
+		relation.ReadSelectors(f.out.Of(selection.GVR, selection.GVR.Resource), selection)
+	}
 	if r.when != nil {
 		r.when.Program().Shape(f).Read(footprint.Value)
 	}
@@ -42,6 +46,9 @@ func (r *Rule) footing() *footing {
 	}
 	if r.onDelete != nil {
 		f.onDelete(t)
+	}
+	if secrets := f.out.Lookup(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}); secrets != nil {
+		secrets.Writes.Alias("stringData", "data") // The API server makes data of it.
 	}
 	return f
 }

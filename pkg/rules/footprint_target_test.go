@@ -38,3 +38,17 @@ func TestFootprintOfTargets(t *testing.T) {
 		})
 	}
 }
+
+// TestTargetReduced holds that it is known of a target that it is no object, or that elements of it are none.
+func TestTargetReduced(t *testing.T) {
+	for _, object := range []string{`{spec: {to: text}}`, `{spec: {to: [text]}}`, `{spec: {to: {a: 1}}}`, `{spec: {to: []}}`, `{spec: {}}`, `{}`} {
+		s := scene{object: object, rules: `
+  rules:
+  - name: one
+    watch: tidbclusters
+    let: {to: object.spec.to}
+    actions: [{patch: {target: to, merge: {status: {a: 1}}}}]
+`}
+		s.evaluate(t) // As of the whole object.
+	}
+}

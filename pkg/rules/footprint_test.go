@@ -13,6 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -35,30 +36,33 @@ func (r reduced) Read(q plan.Read) ([]map[string]any, error) {
 }
 
 func (r reduced) project(gvr schema.GroupVersionResource, object map[string]any) map[string]any {
-	return r.kept.Of(gvr, gvr.Resource).Kept().Project(object, plan.FieldManager)
+	return projection.New(r.kept.Of(gvr, gvr.Resource).Kept()).Project(object)
 }
 
 // sameWhenReduced fails unless the rules decide about the reduced objects as about
-// the full ones.
-func sameWhenReduced(t interface {
-	Helper()
-	Errorf(format string, args ...any)
-}, set *rules.Set, snapshot rules.Snapshot,
-) {
+// the full ones, and predict of them what is left of a prediction about the full ones.
+func sameWhenReduced(t tester, set *rules.Set, snapshot rules.Snapshot) {
 	t.Helper()
 	less := reduced{snapshot.Related, set.Footprint()}
 	full := set.Evaluate(snapshot)
 	if snapshot.Object != nil {
 		snapshot.Object = less.project(snapshot.GVR, snapshot.Object)
 	}
-	snapshot.Related = less
-	diff := cmp.Diff(full, set.Evaluate(snapshot),
-		cmpopts.IgnoreFields(plan.Operation{}, "Predicted"), // It has what was left out.
-		cmpopts.IgnoreFields(plan.Change{}, "Before"),       // So has a list that a map replaces.
+	if snapshot.Related != nil {
+		snapshot.Related = less
+	}
+	some := set.Evaluate(snapshot)
+	for _, operations := range [][]plan.Operation{full.Operations, full.Audited, some.Operations, some.Audited} {
+		for i := range operations {
+			operations[i].Predicted = less.project(operations[i].Target.GVR, operations[i].Predicted)
+		}
+	}
+	diff := cmp.Diff(full, some,
+		cmpopts.IgnoreFields(plan.Change{}, "Before"), // Of a list that a map replaces it has what was left out.
 		cmpopts.IgnoreUnexported(plan.Change{}),
 		cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }))
 	if diff != "" {
-		t.Errorf("with the fields of\n%sthe plan differs (-full +reduced):\n%s", less.kept, diff)
+		t.Fatalf("with the fields of\n%sthe plan differs (-full +reduced):\n%s", less.kept, diff)
 	}
 }
 
@@ -124,6 +128,32 @@ const rich = `
 func TestFootprint(t *testing.T) {
 	set := mustLoad(t, world+rich)
 	compareGolden(t, "testdata/footprint.golden", set.Footprint().String())
+}
+
+// TestSelectorsReduced holds that of what a cache keeps it can be said whether another one has it.
+func TestSelectorsReduced(t *testing.T) {
+	set := mustLoad(t, `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: ClusterRuleSet
+metadata: {name: set}
+spec:
+  resources:
+    placed: {version: v1, resource: pods, fieldSelector: "spec.nodeName!=,status.phase=Running", labelSelector: app=db}
+    pods: {version: v1, resource: pods}
+  rules:
+  - {name: one, watch: placed, actions: [{event: {reason: A, message: m}}]}
+  - {name: all, watch: pods, actions: [{event: {reason: A, message: m}}]}
+`)
+	less := reduced{kept: set.Footprint()}
+	object := named(t, "Pod", `{metadata: {name: p, labels: {app: db}}, spec: {nodeName: node-1, other: o}, status: {phase: Running}}`)
+	for _, selection := range set.Selections() {
+		if !selection.Admits(object) || !selection.Admits(less.project(pods, object)) {
+			t.Errorf("%s does not select %v as it selects %v", selection, less.project(pods, object), object)
+		}
+	}
+	if spec := less.project(pods, object)["spec"]; !cmp.Equal(spec, map[string]any{"nodeName": "node-1"}) {
+		t.Errorf("of spec %v is kept", spec)
+	}
 }
 
 // TestReduced holds that the cache may forget what is not in the footprint.
@@ -242,5 +272,30 @@ func drawValue(t *rapid.T, depth int) any {
 			list[i] = drawValue(t, depth-1)
 		}
 		return list
+	}
+}
+
+// TestElementsOfParamsReduced holds that what is written is kept where its value and its key come from the elements of a param.
+func TestElementsOfParamsReduced(t *testing.T) {
+	set := mustLoad(t, `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: ClusterRuleSet
+metadata: {name: set}
+spec:
+  params: {zones: [a, b], names: {one: x}}
+  resources: {pods: {version: v1, resource: pods}}
+  rules:
+  - name: zones
+    watch: pods
+    actions:
+    - forEach: {zone: "${params.zones}"}
+      patch: {merge: {metadata: {annotations: {"zone-${index}": "${zone}"}}}}
+    - forEach: {name: "${values(params.names)}"}
+      patch: {merge: {spec: {hostname: "${name}"}}}
+`)
+	object := named(t, "Pod", `{metadata: {name: p, annotations: {zone-0: a}}, spec: {hostname: x, other: o}}`)
+	less := reduced{kept: set.Footprint()}.project(pods, object)
+	if want := named(t, "Pod", `{metadata: {name: p, annotations: {zone-0: a}}, spec: {hostname: x}}`); !cmp.Equal(want, less) {
+		t.Error(cmp.Diff(want, less))
 	}
 }

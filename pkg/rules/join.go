@@ -10,6 +10,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // Join returns one set of all rules of the sets, in their order of precedence. Nil
@@ -21,20 +22,20 @@ func Join(sets ...*Set) *Set {
 	var all []*Rule
 	var warnings document.Errors
 	kinds := map[apischema.GroupVersionResource]plan.Kind{}
+	catalogs := map[apischema.GroupVersionResource]*schema.Catalog{}
+	var first *schema.Catalog
 	for _, set := range sets {
+		first = cmp.Or(first, set.first)
 		all = append(all, set.rules...)
 		warnings = append(warnings, set.warnings...)
 		for gvr, kind := range set.kinds {
 			if _, known := kinds[gvr]; !known {
-				kinds[gvr] = kind
+				kinds[gvr], catalogs[gvr] = kind, set.catalog(gvr)
 			}
 		}
 	}
 	out := newSet(all)
-	out.kinds, out.warnings = kinds, warnings.Sorted()
-	for _, set := range sets {
-		out.schemas = append(out.schemas, set.schemas...)
-	}
+	out.kinds, out.catalogs, out.first, out.warnings = kinds, catalogs, first, warnings.Sorted()
 	return out
 }
 
@@ -65,7 +66,7 @@ func (s *Set) Only(keep func(*Rule) bool) *Set {
 // of is the set of some of the rules.
 func (s *Set) of(own []*Rule) *Set {
 	out := newSet(own)
-	out.schemas, out.kinds = s.schemas, map[apischema.GroupVersionResource]plan.Kind{}
+	out.catalogs, out.first, out.kinds = s.catalogs, s.first, map[apischema.GroupVersionResource]plan.Kind{}
 	files := map[string]bool{}
 	for _, rule := range own {
 		if len(s.warnings) > 0 { // To tell where a rule is takes time.

@@ -13,7 +13,7 @@ import (
 // SameCondition reports whether a rule is in both sets and matches the same
 // objects in both: since when it holds is the same then, whatever it does.
 func (s *Set) SameCondition(other *Set, id plan.Rule) bool {
-	here, there := s.rule(id), other.rule(id)
+	here, there := s.byID[id], other.byID[id]
 	return here != nil && there != nil && reflect.DeepEqual(here.condition(), there.condition())
 }
 
@@ -68,27 +68,19 @@ func (r *Rule) same(before *Rule, sameSchema func(apischema.GroupVersionResource
 
 // Watches reports whether a rule watches one of the selections.
 func (s *Set) Watches(id plan.Rule, selections []plan.Selection) bool {
-	rule := s.rule(id)
+	rule := s.byID[id]
 	return rule != nil && rule.watches(selections)
 }
 
-// Watching lists the rules that watch one of the selections.
+// Watching lists the rules that watch one of the selections, which are of one resource.
 func (s *Set) Watching(selections []plan.Selection) []plan.Rule {
 	var out []plan.Rule
-	for _, rule := range s.rules {
+	for _, rule := range s.byGVR[selections[0].GVR] {
 		if rule.watches(selections) {
 			out = append(out, rule.ID)
 		}
 	}
 	return out
-}
-
-func (s *Set) rule(id plan.Rule) *Rule {
-	at := slices.IndexFunc(s.rules, func(r *Rule) bool { return r.ID == id })
-	if at < 0 {
-		return nil
-	}
-	return s.rules[at]
 }
 
 // condition is what decides whether the rule matches, as it was written.

@@ -71,6 +71,7 @@ func (s scene) evaluate(t *testing.T) plan.Plan {
 			snapshot.State.HeldSince[rule.ID] = noon.Add(-s.held)
 		}
 	}
+	sameWhenReduced(t, set, snapshot)
 	return set.Evaluate(snapshot)
 }
 

@@ -1,37 +1,23 @@
 package rules
 
 import (
+	"cmp"
 	"reflect"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
-
-// schemas are those that some rules were compiled with, and the resources that these declare and the schemas have.
-type schemas struct {
-	kinds   map[apischema.GroupVersionResource]plan.Kind
-	catalog *schema.Catalog
-}
 
 // catalog returns the schemas by which objects of a resource are written, nil for none. Sets that are joined may
 // have been compiled with different ones: the first that has the resource counts.
 func (s *Set) catalog(gvr apischema.GroupVersionResource) *schema.Catalog {
-	for _, known := range s.schemas {
-		if _, has := known.kinds[gvr]; has {
-			return known.catalog
-		}
-	}
-	if len(s.schemas) > 0 {
-		return s.schemas[0].catalog
-	}
-	return nil
+	return cmp.Or(s.catalogs[gvr], s.first)
 }
 
 // canonical is for [plan.Options].
 func (s *Set) canonical() func(apischema.GroupVersionResource, map[string]any) map[string]any {
-	if len(s.schemas) == 0 {
+	if s.first == nil {
 		return nil
 	}
 	return func(gvr apischema.GroupVersionResource, object map[string]any) map[string]any {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -13,6 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -20,12 +21,14 @@ import (
 // concurrent use. The zero value has no rules.
 type Set struct {
 	rules      []*Rule
-	byGVR      map[schema.GroupVersionResource][]*Rule
+	byID       map[plan.Rule]*Rule
+	byGVR      map[apischema.GroupVersionResource][]*Rule
 	selections []plan.Selection
 	related    []plan.Selection
-	kinds      map[schema.GroupVersionResource]plan.Kind
+	kinds      map[apischema.GroupVersionResource]plan.Kind
 	warnings   document.Errors
-	schemas    []schemas
+	catalogs   map[apischema.GroupVersionResource]*schema.Catalog // of the resources that are declared and known
+	first      *schema.Catalog                                    // of the first rules, for all others; nil for none
 }
 
 // Rule is one compiled rule.
@@ -35,8 +38,8 @@ type Rule struct {
 	set        *spec.Set
 	source     *spec.Rule
 	selections []plan.Selection
-	watched    []schema.GroupVersionResource // each once, in the order of `watch`
-	about      map[string]any                // the value of the name rule
+	watched    []apischema.GroupVersionResource // each once, in the order of `watch`
+	about      map[string]any                   // the value of the name rule
 	params     map[string]any
 	names      *names.Graph
 	when       *body.Expression
@@ -48,7 +51,7 @@ type Rule struct {
 
 // newSet puts the rules in their order of precedence.
 func newSet(all []*Rule) *Set {
-	out := &Set{rules: all, byGVR: map[schema.GroupVersionResource][]*Rule{}}
+	out := &Set{rules: all, byID: make(map[plan.Rule]*Rule, len(all)), byGVR: map[apischema.GroupVersionResource][]*Rule{}}
 	slices.SortStableFunc(out.rules, func(a, b *Rule) int {
 		return cmp.Or(
 			cmp.Compare(a.ID.Set, b.ID.Set),
@@ -58,6 +61,7 @@ func newSet(all []*Rule) *Set {
 	})
 	seen, read := map[plan.Selection]bool{}, map[plan.Selection]bool{}
 	for _, rule := range out.rules {
+		out.byID[rule.ID] = rule
 		for _, selection := range rule.reads() {
 			if !read[selection] {
 				read[selection] = true

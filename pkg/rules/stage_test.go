@@ -137,6 +137,7 @@ func (s *stage) snapshot() rules.Snapshot {
 
 // evaluate also keeps since when the rules hold, as the engine does.
 func (s *stage) evaluate() plan.Plan {
+	sameWhenReduced(s.t, s.set, s.snapshot())
 	p := s.set.Evaluate(s.snapshot())
 	s.held = map[plan.Rule]time.Time{}
 	for _, d := range p.Decisions {

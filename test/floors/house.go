@@ -40,7 +40,7 @@ func House() [][]string {
 		{"./pkg/rules/expression/function"},
 		{"./pkg/rules/typing"},
 		{"./pkg/rules/schema", "./pkg/rules/footprint/shape"},
-		{"./pkg/rules/document", "./pkg/rules/expression/value"},
+		{"./pkg/rules/document", "./pkg/rules/expression/value", "./pkg/rules/projection"},
 		{"./pkg/rules/footprint", "./pkg/rules/trace"},
 		{"./pkg/plan"},
 		{"./pkg/api/v1alpha1", "./pkg/redact"},

@@ -64,7 +64,10 @@ func (t Traces) targets(of *target) []*footprint.Access {
 		}
 		return out
 	}
-	return t.Footprint.Reading(t.Shapes.Shape(of.slot).Objects())
+	value := t.Shapes.Shape(of.slot)
+	value.Read(footprint.Exists) // One that is no object is an error.
+	value.Items().Read(footprint.Exists)
+	return t.Footprint.Reading(value.Objects())
 }
 
 // value records that a body is evaluated and leaves the rule.

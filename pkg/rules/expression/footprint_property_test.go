@@ -12,6 +12,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // world is what the names of a test hold. Lets are evaluated when they are used.
@@ -71,14 +72,13 @@ func (s *worldShapes) Shape(slot int) shape.Shape {
 
 // project reduces the objects of a world to what the footprint says.
 func (s *worldShapes) project(w *world) *world {
-	const manager = "dyncontroller"
-	reduced := &world{object: s.object.Project(w.object, manager), lets: w.lets}
+	reduced := &world{object: projection.New(&s.object).Project(w.object), lets: w.lets}
 	if w.other != nil {
-		reduced.other = s.other.Project(w.other, manager)
+		reduced.other = projection.New(&s.other).Project(w.other)
 	}
 	for _, pod := range w.pods {
 		m, _ := pod.(map[string]any)
-		reduced.pods = append(reduced.pods, s.pods.Project(m, manager))
+		reduced.pods = append(reduced.pods, projection.New(&s.pods).Project(m))
 	}
 	return reduced
 }

@@ -45,6 +45,13 @@ func NewLazyBudget(measure func() int) *Budget { return value.NewLazyBudget(meas
 // Size returns about how many bytes v has as JSON.
 func Size(v any) int { return value.Size(v) }
 
+// leastSize is what an object counts as at least, in bytes: a cache keeps less of it than there is, and a rule has as much time
+// as for the whole of it. Few objects are larger.
+const leastSize = 4 << 10
+
+// ObjectSize is [Size] for an object of which there may be more than is given.
+func ObjectSize(object map[string]any) int { return max(leastSize, Size(object)) }
+
 // Strip returns v without the entries and elements that are [Omitted], at any
 // depth, and accounts for the size of what is left. Whoever puts the value of an
 // expression into a body calls it first, and acts on v itself being Omitted.

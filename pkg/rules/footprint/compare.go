@@ -9,7 +9,7 @@ import (
 // miss that it does, never that it does not.
 func (t *Tree) Covers(other *Tree) bool { return t.root.covers(&other.root) }
 
-func (n *node) covers(other *node) bool {
+func (n *Node) covers(other *Node) bool {
 	switch {
 	case n == nil:
 		return false
@@ -30,7 +30,7 @@ func (n *node) covers(other *node) bool {
 // went or changed. Steps to all items or values stand for any of them.
 func (t *Tree) Touches(path Path) bool { return t.root.touches(path) }
 
-func (n *node) touches(path Path) bool {
+func (n *Node) touches(path Path) bool {
 	switch {
 	case n.how == Value, len(path) == 0:
 		return n.how != unread
@@ -48,7 +48,7 @@ func (n *node) touches(path Path) bool {
 
 // counts reports whether it matters that the entry at a step comes or goes, or
 // that it changes without being looked into.
-func (n *node) counts(s Step) bool {
+func (n *Node) counts(s Step) bool {
 	if s.kind == toKey || s.kind == toValues {
 		return n.how >= Length || alwaysKept(s.key)
 	}
@@ -56,8 +56,8 @@ func (n *node) counts(s Step) bool {
 }
 
 // meets returns the nodes of fields that a step can lead to too.
-func (n *node) meets(s Step) []*node {
-	var met []*node
+func (n *Node) meets(s Step) []*Node {
+	var met []*Node
 	if child := n.at(s); child != nil {
 		met = append(met, child)
 	}
@@ -103,12 +103,12 @@ func (t *Tree) Mask() uint64 {
 }
 
 // keyed reports whether only single keys of a field are in the tree.
-func (n *node) keyed() bool {
+func (n *Node) keyed() bool {
 	return len(n.fields) > 0 && n.how < Length && n.values == nil && n.items == nil && len(n.elements) == 0
 }
 
 // overlap returns the fields below path that are in both trees.
-func (n *node) overlap(other *node, path Path) *Tree {
+func (n *Node) overlap(other *Node, path Path) *Tree {
 	common := &Tree{}
 	if n.how == unread || other.how == unread {
 		return common
@@ -130,7 +130,7 @@ func (n *node) overlap(other *node, path Path) *Tree {
 }
 
 // meeting returns the steps of n that can lead to what a step of another tree leads to.
-func (n *node) meeting(s Step) []Step {
+func (n *Node) meeting(s Step) []Step {
 	if s.IntoList() {
 		return meeting(s, n.items != nil, n.elements, s.index, Items(), Index)
 	}
@@ -139,7 +139,7 @@ func (n *node) meeting(s Step) []Step {
 
 // meeting is for the entries of a map or a list: all is the step to all of them, where there
 // is one, and to leads to a single one.
-func meeting[K comparable](s Step, hasAll bool, single map[K]*node, key K, all Step, to func(K) Step) (met []Step) {
+func meeting[K comparable](s Step, hasAll bool, single map[K]*Node, key K, all Step, to func(K) Step) (met []Step) {
 	if hasAll {
 		met = append(met, all)
 	}
@@ -157,10 +157,14 @@ func meeting[K comparable](s Step, hasAll bool, single map[K]*node, key K, all S
 
 // meetsHere reports whether a change of other's fields matters to n itself, not
 // only to what is below it.
-func (n *node) meetsHere(other *node) bool {
+func (n *Node) meetsHere(other *Node) bool {
 	return n.how == Value || n.leaf() || n.how == Length && (!other.leaf() || other.how == Value)
 }
 
-func (n *node) leaf() bool {
+func (n *Node) leaf() bool {
 	return len(n.fields) == 0 && len(n.elements) == 0 && n.values == nil && n.items == nil
 }
+
+// alwaysKept reports whether a key stays in every map of which something is kept: a map that has both is an object, whose spec
+// and status read as empty maps where they are absent.
+func alwaysKept(key string) bool { return key == "apiVersion" || key == "kind" }

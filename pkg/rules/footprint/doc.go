@@ -3,7 +3,7 @@
 // alone, before any object is seen, and errs only by naming too much.
 //
 //	expression, body, action -> Tree.Add, Access.Allow -> Footprint
-//	Footprint -> cache (Tree.Project), event filter, RBAC, warnings, explain
+//	Footprint -> cache (Access.Kept), event filter, RBAC, warnings, explain
 //
 // A tree says of a field how strongly it is read:
 //

@@ -15,12 +15,6 @@ var (
 	deploymentsResource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
-func show(values ...any) {
-	for _, v := range values {
-		fmt.Println(v)
-	}
-}
-
 // rule returns the footprint of a rule that reads pods and scales deployments.
 func rule() *footprint.Footprint {
 	f := &footprint.Footprint{}

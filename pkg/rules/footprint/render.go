@@ -16,7 +16,7 @@ func (t *Tree) Paths() []string {
 
 // list appends what n says beyond known, which may be nil: the node of all
 // values or items that n is one of.
-func (n *node) list(path Path, known *node, paths *[]string) {
+func (n *Node) list(path Path, known *Node, paths *[]string) {
 	if known != nil && known.covers(n) {
 		return
 	}
@@ -35,7 +35,7 @@ func (n *node) list(path Path, known *node, paths *[]string) {
 
 // wider returns the node that says what n's child says too: of all values or items
 // beside it, or in known.
-func (n *node) wider(s Step, known *node) *node {
+func (n *Node) wider(s Step, known *Node) *Node {
 	switch {
 	case s.kind == toKey && n.values != nil:
 		return n.values

@@ -1,28 +1,54 @@
 package footprint
 
 import (
+	"iter"
 	"maps"
 )
 
 // Tree is a set of fields of an object and how strongly each matters. The zero
 // Tree is empty. It may be shared once nobody adds to it any more.
-type Tree struct{ root node }
+type Tree struct{ root Node }
 
-// node is a field. The fields below it hold in each other: what values says is
+// Node is a field of a tree. The fields below it hold in each other: what values says is
 // also in every one of fields, and what items says in every one of elements.
-type node struct {
+type Node struct {
 	how      Strength
-	fields   map[string]*node
-	values   *node
-	elements map[int]*node
-	items    *node
+	fields   map[string]*Node
+	values   *Node
+	elements map[int]*Node
+	items    *Node
 }
+
+// Root returns the whole object as a field, for who walks the tree. The nodes are read only.
+func (t *Tree) Root() *Node { return &t.root }
+
+// Strength is how much of the field matters, below Exists if it is not in the tree.
+func (n *Node) Strength() Strength { return n.how }
+
+// Fields are the fields of a map, by key. Each says all that Values says, too.
+func (n *Node) Fields() iter.Seq2[string, *Node] { return maps.All(n.fields) }
+
+// Elements are the elements of a list, by index. Each says all that Items says, too.
+func (n *Node) Elements() iter.Seq2[int, *Node] { return maps.All(n.elements) }
+
+// Values stands for the values of all keys of a map that are not among Fields. It is nil where nothing of them matters.
+func (n *Node) Values() *Node { return n.values }
+
+// Items stands for all elements of a list that are not among Elements. It is nil where nothing of them matters.
+func (n *Node) Items() *Node { return n.items }
 
 // Add adds a field. The fields on the way to it exist thereby.
 func (t *Tree) Add(path Path, how Strength) { t.root.add(path, how) }
 
 // Merge adds all fields of other.
 func (t *Tree) Merge(other *Tree) { t.root.merge(&other.root) }
+
+// Alias adds what is said of a field of the object for another one too.
+func (t *Tree) Alias(from, to string) {
+	if n := t.root.fields[from]; n != nil {
+		t.root.field(to).merge(n)
+	}
+}
 
 // Union returns the fields of all trees as a new one.
 func Union(trees ...*Tree) *Tree {
@@ -39,7 +65,7 @@ func (t *Tree) Empty() bool { return t.root.how == unread }
 // All reports whether the tree is the whole object.
 func (t *Tree) All() bool { return t.root.how == Value }
 
-func (n *node) add(path Path, how Strength) {
+func (n *Node) add(path Path, how Strength) {
 	if len(path) == 0 {
 		n.raise(how)
 		return
@@ -56,14 +82,14 @@ func (n *node) add(path Path, how Strength) {
 
 // raise makes a field matter at least that much. What is below a whole value
 // needs no nodes of its own.
-func (n *node) raise(how Strength) {
+func (n *Node) raise(how Strength) {
 	if n.how = max(n.how, how); n.how == Value {
-		*n = node{how: Value}
+		*n = Node{how: Value}
 	}
 }
 
 // collapse makes one value of a field of which all that can be in it is whole.
-func (n *node) collapse() {
+func (n *Node) collapse() {
 	if n.values != nil && n.items != nil && n.values.how == Value && n.items.how == Value {
 		n.raise(Value)
 	}
@@ -71,16 +97,16 @@ func (n *node) collapse() {
 
 // grow returns the nodes that a step leads to, which it makes where they are
 // missing.
-func (n *node) grow(s Step) []*node {
-	var reached []*node
+func (n *Node) grow(s Step) []*Node {
+	var reached []*Node
 	switch s.kind {
 	case toKey:
-		return []*node{n.field(s.key)}
+		return []*Node{n.field(s.key)}
 	case toIndex:
-		return []*node{n.element(s.index)}
+		return []*Node{n.element(s.index)}
 	case toValues:
 		if n.values == nil {
-			n.values = &node{}
+			n.values = &Node{}
 		}
 		reached = append(reached, n.values)
 		for _, child := range n.fields {
@@ -88,7 +114,7 @@ func (n *node) grow(s Step) []*node {
 		}
 	case toItems:
 		if n.items == nil {
-			n.items = &node{}
+			n.items = &Node{}
 		}
 		reached = append(reached, n.items)
 		for _, child := range n.elements {
@@ -98,24 +124,24 @@ func (n *node) grow(s Step) []*node {
 	return reached
 }
 
-func (n *node) field(key string) *node {
+func (n *Node) field(key string) *Node {
 	child := n.fields[key]
 	if child == nil {
 		child = n.values.clone()
 		if n.fields == nil {
-			n.fields = map[string]*node{}
+			n.fields = map[string]*Node{}
 		}
 		n.fields[key] = child
 	}
 	return child
 }
 
-func (n *node) element(i int) *node {
+func (n *Node) element(i int) *Node {
 	child := n.elements[i]
 	if child == nil {
 		child = n.items.clone()
 		if n.elements == nil {
-			n.elements = map[int]*node{}
+			n.elements = map[int]*Node{}
 		}
 		n.elements[i] = child
 	}
@@ -123,15 +149,15 @@ func (n *node) element(i int) *node {
 }
 
 // clone returns a copy; of no node it is an empty one.
-func (n *node) clone() *node {
-	copied := &node{}
+func (n *Node) clone() *Node {
+	copied := &Node{}
 	if n != nil {
 		copied.merge(n)
 	}
 	return copied
 }
 
-func (n *node) merge(other *node) {
+func (n *Node) merge(other *Node) {
 	n.raise(other.how)
 	if n.how == Value {
 		return
@@ -156,7 +182,7 @@ func (n *node) merge(other *node) {
 }
 
 // at returns the node that a step leads to, or nil.
-func (n *node) at(s Step) *node {
+func (n *Node) at(s Step) *Node {
 	switch s.kind {
 	case toKey:
 		if child := n.fields[s.key]; child != nil {
@@ -176,7 +202,7 @@ func (n *node) at(s Step) *node {
 }
 
 // steps returns the steps that lead to nodes.
-func (n *node) steps() []Step {
+func (n *Node) steps() []Step {
 	steps := make([]Step, 0, len(n.fields)+len(n.elements)+2)
 	for key := range maps.Keys(n.fields) {
 		steps = append(steps, Key(key))

@@ -1,7 +1,6 @@
 package footprint_test
 
 import (
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strconv"
@@ -209,80 +208,6 @@ func TestTreesAreSets(t *testing.T) {
 			t.Fatalf("%v empty: %v", reads, added.Empty())
 		}
 	})
-}
-
-// drawValue is a value among the same names.
-func drawValue(t *rapid.T, depth int) any {
-	kinds := []string{"nil", "text", "number"}
-	if depth > 0 {
-		kinds = append(kinds, "list", "map", "map", "list")
-	}
-	switch rapid.SampledFrom(kinds).Draw(t, "kind") {
-	case "list":
-		list := []any{}
-		for range rapid.IntRange(0, 3).Draw(t, "length") {
-			list = append(list, drawValue(t, depth-1))
-		}
-		return list
-	case "map":
-		m := map[string]any{}
-		for _, key := range rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "kind"}), 0, 3).Draw(t, "keys") {
-			m[key] = drawValue(t, depth-1)
-		}
-		return m
-	case "text":
-		return rapid.SampledFrom([]string{"a", "x"}).Draw(t, "text")
-	case "number":
-		return int64(1)
-	default:
-		return nil
-	}
-}
-
-// TestProjectIsStable makes sure that projecting twice, or from what a larger tree
-// keeps, gives the same, that a stronger tree keeps no less, and that the object
-// stays as it is.
-func TestProjectIsStable(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		object := map[string]any{"a": drawValue(t, 4), "b": drawValue(t, 3), "metadata": map[string]any{"name": "n", "a": drawValue(t, 2)}}
-		before := asJSON(t, object)
-		small := tree(drawReads(t, "reads")...)
-		large := footprint.Union(small, tree(drawReads(t, "more")...))
-		once := small.Project(object, "m")
-		if !reflect.DeepEqual(once, small.Project(once, "m")) {
-			t.Fatalf("%v keeps %v, and then %v", small.Paths(), once, small.Project(once, "m"))
-		}
-		if via := small.Project(large.Project(object, "m"), "m"); !reflect.DeepEqual(once, via) {
-			t.Fatalf("%v keeps %v, of what %v keeps %v", small.Paths(), once, large.Paths(), via)
-		}
-		if after := asJSON(t, object); after != before {
-			t.Fatalf("%s has become %s", before, after)
-		}
-	})
-}
-
-// TestTouchesWhatIsKept makes sure that a field that is not touched makes no
-// difference to what is kept.
-func TestTouchesWhatIsKept(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		inner := map[string]any{"a": drawValue(t, 2), "b": drawValue(t, 2)}
-		object := map[string]any{"a": inner, "b": []any{drawValue(t, 2)}}
-		kept := tree(drawReads(t, "reads")...)
-		before := asJSON(t, kept.Project(object, "m"))
-		path := value("a.b").path
-		inner["b"] = drawValue(t, 2)
-		if after := asJSON(t, kept.Project(object, "m")); after != before && !kept.Touches(path) {
-			t.Fatalf("%v is not touched by %v, which changed %s to %s", kept.Paths(), path, before, after)
-		}
-	})
-}
-
-func asJSON(t *rapid.T, v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // TestOverlapWide holds that two objects with very many fields are compared in passing.

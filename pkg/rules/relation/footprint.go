@@ -20,16 +20,21 @@ func ReadFootprint(out *footprint.Footprint, d *Declaration) *footprint.Access {
 		access.Allow(verb, "")
 	}
 	for _, selection := range d.Selections {
-		if selection.LabelSelector != "" {
-			access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
-		}
-		if parsed, err := fields.ParseSelector(selection.FieldSelector); err == nil {
-			for _, requirement := range parsed.Requirements() {
-				access.Reads.Add(dotted(requirement.Field), footprint.Value)
-			}
-		}
+		ReadSelectors(access, selection)
 	}
 	return access
+}
+
+// ReadSelectors adds that the selectors of a selection are read. The engine asks of an object in one cache whether another has it.
+func ReadSelectors(access *footprint.Access, selection plan.Selection) {
+	if selection.LabelSelector != "" {
+		access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
+	}
+	if parsed, err := fields.ParseSelector(selection.FieldSelector); err == nil {
+		for _, requirement := range parsed.Requirements() {
+			access.Reads.Add(dotted(requirement.Field), footprint.Value)
+		}
+	}
 }
 
 func dotted(path string) footprint.Path { return footprint.Fields(strings.Split(path, ".")...) }

@@ -181,7 +181,7 @@ func (r *Reader) Err() error {
 func (r *Reader) Size() int {
 	for ; r.measured < len(r.answers); r.measured++ {
 		for _, object := range r.answers[r.measured].objects {
-			r.size += expression.Size(object)
+			r.size += expression.ObjectSize(object)
 		}
 	}
 	return r.size

@@ -216,7 +216,7 @@ func TestReaderSize(t *testing.T) {
 		}
 		if len(reader.Reads()) > before {
 			for _, object := range found {
-				want += expression.Size(object)
+				want += expression.ObjectSize(object)
 			}
 		}
 		if got := reader.Size(); got != want {

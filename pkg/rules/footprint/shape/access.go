@@ -36,6 +36,9 @@ func (s Shape) Items() Shape {
 	if s.items != nil {
 		below = append(below, *s.items)
 	}
+	if s.other {
+		below = append(below, Other())
+	}
 	return Union(below...)
 }
 
@@ -47,6 +50,9 @@ func (s Shape) Values() Shape {
 	}
 	if s.values != nil {
 		below = append(below, *s.values)
+	}
+	if s.other {
+		below = append(below, Other())
 	}
 	return Union(below...)
 }
