@@ -16,7 +16,7 @@ func TestAccountCacheLimit(t *testing.T) {
 		k := newKit(t, func(o *Options) { o.Settings.AccountCache = 100_000 })
 		k.account("shop", "ann")
 		k.account("shop", "bob")
-		large, small := asObject(t, paints("color", "ann", "red")), asObject(t, paintsServices("bobs", "bob"))
+		large, small := asObject(t, strings.Replace(paints("color", "ann", "red"), "when: ", `when: object.data?.text != "none" && `, 1)), asObject(t, paintsServices("bobs", "bob"))
 		k.store(large)
 		k.store(small)
 		k.setObjects(large, small)

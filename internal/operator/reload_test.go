@@ -158,7 +158,7 @@ func TestReloadKeepsCaches(t *testing.T) {
 		defer k.start()()
 		object := asObject(t, paints("anns", "ann", "red"))
 		k.setObjects(object)
-		k.files(paints("own", "", "red"))
+		k.files(paints("own", "", "red"), paints("second", "", "red"))
 		k.pass(20 * time.Second)
 		lists := func(user string) int { return count(k.by(user), "GET configmaps/shop") }
 		before := []int{lists("shop/ann"), lists("")}

@@ -16,12 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -30,6 +32,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // ErrUnreviewed is why caches are not filled yet: it is being asked what an account may
@@ -108,7 +111,13 @@ func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	as := access.Impersonate(o.options.Cluster.Config, t.account)
 	as.Wrap(t.gate.wrap)
-	client, err := dynamic.NewForConfig(as)
+	as.DisableCompression = true // As in Kubernetes' own controllers: to inflate an event costs as much as to decode it.
+	watching := rest.CopyConfig(as)
+	transport, err := rest.HTTPClientFor(watching)
+	if err != nil {
+		return engine.Options{}, fmt.Errorf("preparing to watch: %w", err)
+	}
+	whole, err := dynamic.NewForConfigAndClient(watching, transport)
 	if err != nil {
 		return engine.Options{}, fmt.Errorf("making a client to watch with: %w", err)
 	}
@@ -122,11 +131,16 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	}
 	options := engine.Options{
 		Caches: func(handler informer.Handler) engine.Caches {
-			shared := informer.Options{Shared: o.caches}
+			shared := informer.Options{Shared: o.caches, Client: func(fields *projection.Fields) dynamic.Interface {
+				if decoding, err := client.NewDynamic(watching, transport, fields); err == nil {
+					return decoding
+				}
+				return whole // The caches leave out what they do not keep.
+			}}
 			if t.account != (types.NamespacedName{}) {
 				shared.Limit, shared.Exceeded = o.options.Settings.AccountCache, func(key informer.Key) { t.exceeded(key, o.options.Settings.AccountCache, o.options.Clock) }
 			}
-			t.informers = informer.NewSet(client, telling{handler, o.changed}, t.log, shared)
+			t.informers = informer.NewSet(whole, telling{handler, o.changed}, t.log, shared)
 			if o.dryRun != nil {
 				return o.dryRun.Caches(t.informers, handler)
 			}

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -41,8 +42,8 @@ type Objects struct {
 	changed   chan struct{} // has a value when something has changed
 
 	mu     sync.Mutex
-	logged map[informer.Key]string               // the error that was logged since the last success; guarded by mu
-	read   map[*unstructured.Unstructured]Object // the objects of the last List, by those of the caches; guarded by mu
+	logged map[informer.Key]string    // the error that was logged since the last success; guarded by mu
+	read   map[*compact.Object]Object // the objects of the last List, by those of the caches; guarded by mu
 }
 
 // NewObjects returns the set objects that a client shows. Nothing is read before
@@ -58,7 +59,7 @@ func NewObjects(client dynamic.Interface, log *slog.Logger) *Objects {
 // cannot be listed or watched, it tries again until they can, as when their CRDs are
 // installed later.
 func (o *Objects) Run(ctx context.Context) {
-	o.informers.Want([]informer.Key{keyOf(spec.KindClusterRuleSet), keyOf(spec.KindRuleSet)})
+	o.informers.Want([]informer.Key{keyOf(spec.KindClusterRuleSet), keyOf(spec.KindRuleSet)}, nil, false)
 	<-ctx.Done()
 	o.informers.Stop()
 }
@@ -111,7 +112,7 @@ func (o *Objects) List() []Object {
 	defer o.mu.Unlock()
 	var out []Object
 	before := o.read
-	o.read = make(map[*unstructured.Unstructured]Object, len(before))
+	o.read = make(map[*compact.Object]Object, len(before))
 	for _, kind := range kinds() {
 		key := keyOf(kind)
 		for _, name := range o.informers.Names(key) {
@@ -121,7 +122,7 @@ func (o *Objects) List() []Object {
 			}
 			one, known := before[found] // The caches never change an object, they replace it.
 			if !known {
-				one = objectOf(kind, found)
+				one = objectOf(kind, &unstructured.Unstructured{Object: found.Fields()})
 			}
 			o.read[found] = one
 			out = append(out, one)
@@ -164,10 +165,13 @@ type handler struct{ *Objects }
 // Changed implements [informer.Handler].
 func (h handler) Changed(event informer.Event) {
 	h.forget(event.Key)
-	if event.Before == nil || event.After == nil || !reflect.DeepEqual(withoutStatus(event.Before), withoutStatus(event.After)) {
+	if event.Before == nil || event.After == nil || !reflect.DeepEqual(withoutStatus(event.Before.Fields()), withoutStatus(event.After.Fields())) {
 		h.notify()
 	}
 }
+
+// Widened implements [informer.Handler]. These caches keep whole objects.
+func (h handler) Widened(informer.Key) {}
 
 // withoutStatus returns an object without its status, but for the inventory and the pauses, and
 // without the metadata that every write changes. A change of the spec shows in the generation.

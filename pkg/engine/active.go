@@ -11,6 +11,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // active is a set of rules in effect.
@@ -29,8 +30,10 @@ type needs struct {
 	watched map[informer.Key]bool
 	filters map[informer.Key]plan.Filter // those of all, parsed once: an object may be in one of hundreds of caches
 	of      map[schema.GroupVersionResource][]informer.Key
+	keeps   informer.Keeps // what the rules read and write
 	// running are all, and those that are filled beside them for pending rules: what is written must be seen there too.
-	running []informer.Key
+	running   []informer.Key
+	runningOf map[schema.GroupResource][]informer.Key
 }
 
 // generations count the changes of the rules.
@@ -59,8 +62,27 @@ func activate(set *rules.Set) *active {
 		}
 		a.watched[key] = a.watched[key] || i < len(set.Selections())
 	}
-	a.running = a.all
+	a.keeps = keepsOf(set)
+	a.run(a.all)
 	return a
+}
+
+// run has these caches run.
+func (n *needs) run(caches []informer.Key) {
+	n.running, n.runningOf = caches, map[schema.GroupResource][]informer.Key{}
+	for _, cache := range caches {
+		of := cache.GVR.GroupResource()
+		n.runningOf[of] = append(n.runningOf[of], cache)
+	}
+}
+
+// keepsOf are what caches keep for a set of rules.
+func keepsOf(set *rules.Set) informer.Keeps {
+	out := informer.Keeps{}
+	for _, access := range set.Footprint().All() {
+		out[access.Resource] = projection.New(&access.Reads, &access.Writes)
+	}
+	return out
 }
 
 // follow numbers the rules as those that come after others, of which some have changed.
@@ -99,12 +121,20 @@ func (a *active) concerned(changed []*rules.Rule) map[informer.Key]bool {
 
 // holding lists the caches that may have an object, whatever the version in which they read it.
 func (a *active) holding(object plan.Object) (out []informer.Key) {
-	for _, cache := range a.running {
-		if cache.GVR.GroupResource() == object.GVR.GroupResource() && (cache.Namespace == "" || cache.Namespace == object.Namespace) {
+	for _, cache := range a.runningOf[object.GVR.GroupResource()] {
+		if cache.Namespace == "" || cache.Namespace == object.Namespace {
 			out = append(out, cache)
 		}
 	}
 	return out
+}
+
+// compared is what of an object is compared when it was written. Caches of another version may select by fields of their own.
+func (n *needs) compared(gvr schema.GroupVersionResource) *projection.Fields {
+	if slices.ContainsFunc(n.runningOf[gvr.GroupResource()], func(cache informer.Key) bool { return cache.GVR != gvr }) {
+		return nil
+	}
+	return n.keeps[gvr]
 }
 
 // admits reports whether an object is among what a cache lists.

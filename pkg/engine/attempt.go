@@ -83,6 +83,12 @@ type sending struct {
 	at    time.Time // when it was sent
 }
 
+// overtaken reports whether the API server refused what was sent because somebody has written the object since.
+func (s sending) overtaken(result write.Result) bool {
+	return result.Class == write.Stale && !s.at.IsZero() && result.Echo != nil && !result.Echo.Gone &&
+		result.Echo.Object.UID == s.Target.UID && result.Echo.Object.ResourceVersion != s.Target.ResourceVersion
+}
+
 // carryOut sends the operations of the plan in order. A failed operation stops the later ones of its rules; other rules go
 // on.
 func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
@@ -261,6 +267,7 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		return *answer
 	}
 	sent.at = a.options.Clock.Now()
+	ctx = write.Keeping(ctx, a.now.compared(sent.Target.GVR))
 	return a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
 }
 
@@ -346,11 +353,15 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 	switch class := result.Class; {
 	case class.Failed():
 		cause := causeOf(class, result.Err)
+		overtaken := sent.overtaken(result) && a.outcome.State != guard.Retry && !a.Settling
 		a.outcome.Fail(guard.Failure{Rules: sent.Rules, Err: result.Err, Cause: cause, Told: sent.existing, After: result.RetryAfter})
 		// The rest of the plan was made from the same snapshot: where that is out of date, the caches are waited for, so that the
 		// same write is not sent again.
 		a.Stopped = a.Stopped || class == write.Stale || class == write.Ambiguous
 		a.skip(sent.Operation, cause == guard.Hopeless)
+		if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
+			a.outcome.State = guard.Waiting
+		}
 		return
 	case class == write.Simulated, class == write.Repeated:
 		maps.Copy(a.record.ineffective, sent.admitted.All()) // Without a name of our own.
@@ -423,7 +434,8 @@ func (a *attempt) chain(sent sending, result write.Result) {
 			a.verifier.version, a.verifier.verified[""] = left.ResourceVersion, sent.at
 		}
 	}
-	if !sent.CameTrue(result.Object) {
+	keeps := a.now.keeps[sent.Target.GVR] // What the prediction was made of is what a cache keeps.
+	if sent.Predicted = keeps.Project(sent.Predicted); !sent.CameTrue(keeps.Project(result.Object)) {
 		left.closed = true
 		a.Stopped = a.Stopped || itself
 	}

@@ -52,6 +52,7 @@ func (c *core) expect(now *active, record *record, a expectation, fields map[str
 	if record.awaits == nil {
 		record.awaits = map[guard.Object]expectation{}
 	}
+	record.waits.Store(true)
 	record.awaits[guard.KeyOf(a.Object).Object()] = a // What was written to the same object before is seen with it.
 	record.since = c.options.Clock.Now()
 }
@@ -90,12 +91,12 @@ func (c *core) shows(cache informer.Key, view informer.View, a expectation) bool
 	case view.Object == nil:
 		return a.Gone || isAtLeast(c.caches.Version(cache), a.Object.ResourceVersion)
 	case !a.Gone:
-		return isAtLeast(view.Object.GetResourceVersion(), a.Object.ResourceVersion)
-	case view.Object.GetUID() != a.Object.UID:
+		return isAtLeast(view.Object.ResourceVersion(), a.Object.ResourceVersion)
+	case view.Object.UID() != a.Object.UID:
 		return true
 	default: // Of what is gone the API server may show first that it is on its way.
-		return view.Object.GetDeletionTimestamp() != nil && a.Object.ResourceVersion != "" &&
-			isAtLeast(view.Object.GetResourceVersion(), a.Object.ResourceVersion)
+		return plan.BeingDeleted(view.Object.Fields()) && a.Object.ResourceVersion != "" &&
+			isAtLeast(view.Object.ResourceVersion(), a.Object.ResourceVersion)
 	}
 }
 
@@ -113,7 +114,7 @@ func (c *core) agrees(ctx context.Context, cache informer.Key, view informer.Vie
 		return false
 	case view.Object == nil && (live == nil || !cache.Admits(live)):
 		return true
-	case sameObject(view.Object, live) && (!a.Gone || view.Object.GetDeletionTimestamp() == nil):
+	case sameObject(view.Object, live) && (!a.Gone || !plan.BeingDeleted(view.Object.Fields())):
 		return true
 	}
 	if late {

@@ -8,13 +8,13 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -73,11 +73,11 @@ func (c *cluster) observe(now *active, key Key) observation {
 			s.without = append(s.without, cache)
 			continue
 		}
-		other := view.Object.GetResourceVersion()
+		other := view.Object.ResourceVersion()
 		if s.found != present || older(version, other) {
 			s.found, version = present, other
 			s.unsure = append(s.unsure, s.SelectedBy...)
-			s.Object, s.SelectedBy = view.Object.Object, nil
+			s.Object, s.SelectedBy = view.Object.Fields(), nil
 		}
 		if other == version {
 			s.SelectedBy = append(s.SelectedBy, cache)
@@ -193,15 +193,15 @@ func (c *cluster) parentsOf(family rules.Family) (out []types.UID) {
 func (c *cluster) cached(now *active, object plan.Object) map[string]any {
 	for _, cache := range now.holding(object) {
 		if found := c.caches.View(cache, object.Namespace, object.Name).Object; found != nil {
-			return found.Object
+			return found.Fields()
 		}
 	}
 	return nil
 }
 
 // sameObject reports whether a cache has an object in the same version.
-func sameObject(cached *unstructured.Unstructured, object map[string]any) bool {
-	return cached != nil && cached.GetUID() == uidOf(object) && cached.GetResourceVersion() == versionOf(object)
+func sameObject(cached *compact.Object, object map[string]any) bool {
+	return cached != nil && cached.UID() == uidOf(object) && cached.ResourceVersion() == versionOf(object)
 }
 
 // age is the time since a moment, also if the process or its machine has slept meanwhile.

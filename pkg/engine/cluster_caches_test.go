@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
@@ -64,9 +64,10 @@ func (c *cluster) seeIn(at informer.Key, key engine.Key) {
 		delete(cache.objects, key)
 	}
 	handler := c.handler
+	event := informer.Event{Key: at, Namespace: key.Namespace, Name: key.Name, Before: c.kept(at, before), After: c.kept(at, after)}
 	c.mu.Unlock()
 	if handler != nil && (before != nil || after != nil) {
-		handler.Changed(informer.Event{Key: at, Namespace: key.Namespace, Name: key.Name, Before: before, After: after})
+		handler.Changed(event)
 	}
 }
 
@@ -76,8 +77,9 @@ func (c *cluster) show(at informer.Key, object map[string]any) {
 	c.mu.Lock()
 	before := c.caches[at].objects[key]
 	c.caches[at].objects[key] = object
+	event := informer.Event{Key: at, Namespace: key.Namespace, Name: key.Name, Before: c.kept(at, before), After: c.kept(at, object)}
 	c.mu.Unlock()
-	c.handler.Changed(informer.Event{Key: at, Namespace: key.Namespace, Name: key.Name, Before: before, After: object})
+	c.handler.Changed(event)
 }
 
 // miss notes that a cache has not seen the last change; the lock is held.
@@ -120,12 +122,26 @@ func (c *cluster) sync(at informer.Key) {
 	c.handler.Synced(at)
 }
 
-// Want implements [engine.Caches].
-func (c *cluster) Want(wanted []informer.Key) {
-	if c.onWant != nil {
-		c.onWant()
+// kept is what a cache keeps of an object, nil of none; the lock is held.
+func (c *cluster) kept(at informer.Key, object map[string]any) *compact.Object {
+	if object == nil {
+		return nil
 	}
-	c.locked(func() { c.asked = wanted })
+	return compact.New(c.keeps[at.GVR].Project(object))
+}
+
+// Want implements [engine.Caches].
+func (c *cluster) Want(wanted []informer.Key, keeps informer.Keeps, beside bool) {
+	var onWant func()
+	c.locked(func() { onWant = c.onWant })
+	if onWant != nil {
+		onWant()
+	}
+	c.locked(func() {
+		if c.asked = wanted; !beside || !c.narrow {
+			c.keeps = keeps
+		}
+	})
 	c.adjust()
 }
 
@@ -201,10 +217,8 @@ func (c cachesOf) View(key informer.Key, namespace, name string) informer.View {
 	if replaced, ok := c.views[key]; ok {
 		object = replaced
 	}
-	view := informer.View{Synced: !c.unsynced[key]}
-	if object != nil {
-		view.Object = &unstructured.Unstructured{Object: object}
-	}
+	view := informer.View{Synced: !c.unsynced[key], Narrow: c.narrow}
+	view.Object = c.kept(key, object)
 	return view
 }
 
@@ -262,8 +276,8 @@ func (c cachesOf) Read(q plan.Read) ([]map[string]any, error) {
 			return nil, relation.ErrNotSynced
 		}
 		for key, object := range cache.objects {
-			if matches(object) {
-				found[key] = object
+			if fields := c.kept(from, object).Fields(); matches(fields) {
+				found[key] = fields
 			}
 		}
 	}

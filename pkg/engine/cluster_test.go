@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
@@ -60,7 +61,10 @@ type cluster struct {
 	// asked are wanted but for what is denied, and started has each start of a cache.
 	asked, started []informer.Key
 	denied         map[informer.Key]error
+	keeps          informer.Keeps
 	onWant         func() // called by Want
+	// narrow says that caches which are filled beside others never become complete.
+	narrow bool
 	// prepared are caches that have listed before they were wanted.
 	prepared map[informer.Key]bool
 
@@ -243,7 +247,7 @@ func (c *cluster) touch() {
 	}
 	c.mu.Unlock()
 	c.handler.Changed(informer.Event{
-		Key: informer.Key{GVR: widgets}, Namespace: "ns", Name: key.Name, Before: object, After: object,
+		Key: informer.Key{GVR: widgets}, Namespace: "ns", Name: key.Name, After: compact.New(object),
 	})
 }
 

@@ -4,10 +4,16 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	types "github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
 )
 
@@ -152,5 +158,108 @@ func BenchmarkSelections(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		e.Look(b.Context(), key)
+	}
+}
+
+// crowd are ten rules for each of so many resources, the last of which is the widgets, in a set for each resource. They are joined
+// as those of set objects are. Of each ten one reads what one of each ten reads, and one waits for time to pass.
+func crowd(b *testing.B, resources int, when string) *rules.Set {
+	b.Helper()
+	var sets []*rules.Set
+	for i := range resources {
+		resource := widgets.Resource
+		if i < resources-1 {
+			resource = fmt.Sprintf("r%d", i)
+		}
+		var text strings.Builder
+		fmt.Fprintf(&text, "apiVersion: dyncontroller.dev/v1alpha1\nkind: ClusterRuleSet\nmetadata: {name: set-%d}\nspec:\n  resources:\n", i)
+		fmt.Fprintf(&text, "    watched: {group: example.com, version: v1, resource: %s}\n", resource)
+		text.WriteString("    items: {group: example.com, version: v1, resource: items}\n  rules:\n")
+		for j := range 10 {
+			with, when := "", when
+			switch j {
+			case 0:
+				with, when = "with: {it: {resource: items, namespace: ns, name: common}}, ", when+" || it != nil"
+			case 1:
+				with = "for: 1h, "
+			}
+			fmt.Fprintf(&text, "  - {name: rule-%d, watch: watched, %swhen: %s, actions: [{patch: {merge: {spec: {field%d: 1}}}}]}\n", j, with, when, j)
+		}
+		sets = append(sets, compile(b, rules.Options{Schemas: types.NewCatalog(kinds{})}, text.String()))
+	}
+	return rules.Join(sets...)
+}
+
+// quickCaches look the widget a up as fast as the caches of a process do, however many there are.
+type quickCaches struct {
+	cachesOf
+	widget *compact.Object
+}
+
+func (c *quickCaches) View(key informer.Key, _, _ string) informer.View {
+	if key.GVR != widgets {
+		return informer.View{Synced: true}
+	}
+	return informer.View{Synced: true, Object: c.widget}
+}
+
+// finishes is told when an engine begins to work, and each time that rules have done with what has changed.
+type finishes struct {
+	engine.NopObserver
+	began, settled chan struct{}
+}
+
+func (f finishes) Looked(rules.Snapshot, []plan.Decision) {
+	select {
+	case f.began <- struct{}{}:
+	default:
+	}
+}
+
+func (f finishes) Settled(engine.Key, time.Duration) { f.settled <- struct{}{} }
+
+// cpuTime is that of the process, which others on the machine disturb less than the time that passes.
+func cpuTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		panic(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// BenchmarkCrowd is an event on an object that ten rules watch, alone and among 10,000 rules that watch 1,000 resources, from the cache
+// to the end: it is queued, a worker evaluates its rules, and they want nothing.
+func BenchmarkCrowd(b *testing.B) {
+	for name, when := range conditions {
+		for _, resources := range []int{1, 1000} {
+			b.Run(fmt.Sprintf("%s/%d", name, 10*resources), func(b *testing.B) {
+				c := newCluster()
+				c.put(b, widgetWith("a", 10))
+				told := finishes{began: make(chan struct{}, 1), settled: make(chan struct{})}
+				caches := &quickCaches{cachesOf{c}, compact.New(c.get("a"))}
+				c.tune = func(o *engine.Options) {
+					o.Caches = func(handler informer.Handler) engine.Caches {
+						c.handler = handler
+						return caches
+					}
+					o.Observer = told
+				}
+				e := c.engine()
+				defer start(b, e, crowd(b, resources, when))()
+				<-told.began
+				event := informer.Event{Key: informer.Key{GVR: widgets}, Namespace: "ns", Name: "a", After: caches.widget}
+				heap() // What loading has left is not collected meanwhile.
+				b.ReportAllocs()
+				before := cpuTime()
+				for b.Loop() {
+					c.handler.Changed(event)
+					<-told.settled
+				}
+				b.ReportMetric(float64(cpuTime()-before)/float64(b.N), "cpu-ns/op")
+				if c.count() > 0 {
+					b.Fatal("it has written")
+				}
+			})
+		}
 	}
 }

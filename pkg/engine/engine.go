@@ -64,11 +64,11 @@ func New(options Options) *Engine {
 	if options.Queue != nil {
 		c.mode.Store(int32(stepwise))
 	} else {
-		c.lanes = priorityqueue.New[Key]()
-		c.TypedDelayingInterface = workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
+		c.lanes = priorityqueue.New[handle]()
+		c.TypedDelayingInterface = handles{workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[handle]{
 			Name: queueName, Clock: options.Clock,
-			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: queueName, Clock: options.Clock, Queue: c.lanes}),
-		})
+			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[handle]{Name: queueName, Clock: options.Clock, Queue: c.lanes}),
+		})}
 	}
 	c.active.Store(activate(&rules.Set{}))
 	c.guards = newGuards(c, pool, rand.N[time.Duration])
@@ -85,7 +85,9 @@ func New(options Options) *Engine {
 // Run works until the context is done, and stops the caches. Writes that are under way
 // are finished. With a context that is done already, it ends an engine that never worked.
 func (e *Engine) Run(ctx context.Context) {
+	e.loader.mu.Lock() // Caches may be about to go that keep less than the rules in effect read.
 	e.wake()
+	e.loader.mu.Unlock()
 	var workers sync.WaitGroup
 	workers.Go(func() { e.workers.Run(ctx, e.loop.turn) })
 	workers.Go(func() { e.loader.followRules(ctx) })

@@ -54,7 +54,7 @@ func TestRecordsDecisions(t *testing.T) {
 		if got["labelled"].Outcome != plan.Matched || got["labelled"].Audited || got["labelled"].Trouble != (trace.Trouble{}) {
 			t.Errorf("a rule without when always matches: %+v", got["labelled"])
 		}
-		c.put(t, `{metadata: {namespace: ns, name: a, labels: {seen: "yes"}}, spec: {size: 3, unrelated: true}}`)
+		c.put(t, `{metadata: {namespace: ns, name: a, labels: {seen: "yes"}}, spec: {size: 4, unrelated: true}}`)
 		pass(time.Minute)
 		three = recorded(t, e, c)["at-least-three"]
 		if ago(three, looked) != time.Minute || ago(three, since) != time.Hour+time.Minute {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -130,7 +131,7 @@ func TestPrune(t *testing.T) {
 					delete(c.caches[otherWidgets].objects, keyOf(object))
 				})
 				c.put(t, parent)
-				c.handler.Changed(informer.Event{Key: otherWidgets, Namespace: "ns", Name: "a", Before: object})
+				c.handler.Changed(informer.Event{Key: otherWidgets, Namespace: "ns", Name: "a", Before: compact.New(object)})
 				pass(time.Minute)
 				if diff := cmp.Diff(both, c.list(items)); diff != "" {
 					t.Errorf("children (-want +got):\n%s", diff)

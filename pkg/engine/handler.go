@@ -19,35 +19,57 @@ func (h handler) Changed(event informer.Event) {
 	now := h.active.Load()
 	object := Key{GVR: event.Key.GVR, Namespace: event.Namespace, Name: event.Name}
 	fresh := h.synced.get(event.Key).listed // Otherwise it is among those that are listed first.
+	var concerned []Key
 	if now.watched[event.Key] {
-		h.changed([]Key{object}, fresh)
+		concerned = append(concerned, object)
 		gone := object
-		if gone.UID = uidOf(event.Before); gone.UID != "" && gone.UID != uidOf(event.After) && now.Prunes(object.GVR) {
-			h.changed([]Key{gone}, fresh)
+		if gone.UID = event.Before.UID(); gone.UID != "" && gone.UID != event.After.UID() && now.Prunes(object.GVR) {
+			concerned = append(concerned, gone)
 		}
 	}
-	h.changed(h.related.Concerned(event.Key, event.Before, event.After), fresh)
+	if h.related.Asked(event.Key) {
+		concerned = append(concerned, h.related.Concerned(event.Key, event.Before.Fields(), event.After.Fields())...)
+	}
+	if event.Touched() && !now.keeps[event.Key.GVR].HasVersion() { // No rule reads what has changed.
+		concerned = slices.DeleteFunc(concerned, func(key Key) bool {
+			record := h.memory.known(key)
+			return record != nil && !record.waits.Load()
+		})
+	}
+	h.changed(concerned, fresh)
 }
 
 // Synced implements [informer.Handler]. Objects that were passed over while the
 // cache was incomplete are looked at now, and so are those that asked it.
 func (h handler) Synced(key informer.Key) {
-	now := h.active.Load()
-	isIt := func(cache informer.Key) bool { return cache == key && now.watched[key] }
-	h.enqueueAll(isIt, func(family rules.Family) bool {
-		return slices.Contains(slices.Concat(family.Parents, family.Children), key)
-	})
-	h.enqueueEach(h.related.Asking(key))
-	if known := h.synced.get(key); known.listed || known.anew {
-		// It has begun anew. What happened meanwhile was told by no event: known objects may be gone, or not be selected any more,
-		// and what nobody remembers is searched for.
-		h.enqueueEach(slices.DeleteFunc(h.memory.keys(), func(known Key) bool { return known.GVR != key.GVR }))
+	known := h.synced.get(key)
+	if h.again(key, known.listed || known.anew); known.listed || known.anew { // What nobody remembers is searched for.
 		h.tidying.anew.Store(true)
 	}
 	h.synced.change(key, func(s *cacheState) { *s = cacheState{listed: true} })
 	h.tidying.wake()
 	h.tracker.check()
 	h.loader.checkPending()
+}
+
+// Widened implements [informer.Handler].
+func (h handler) Widened(key informer.Key) {
+	h.again(key, true)
+	h.loader.checkPending()
+}
+
+// again has all objects of a cache looked at, and those that asked it. A cache that has begun anew has told no event of what
+// happened meanwhile: known objects may be gone, or not be selected any more.
+func (h handler) again(key informer.Key, anew bool) {
+	now := h.active.Load()
+	isIt := func(cache informer.Key) bool { return cache == key && now.watched[key] }
+	h.enqueueAll(isIt, func(family rules.Family) bool {
+		return slices.Contains(family.Parents, key) || slices.Contains(family.Children, key)
+	})
+	h.enqueueEach(h.related.Asking(key))
+	if anew {
+		h.enqueueEach(slices.DeleteFunc(h.memory.keys(), func(known Key) bool { return known.GVR != key.GVR }))
+	}
 }
 
 // Troubled implements [informer.Handler].

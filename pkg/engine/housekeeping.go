@@ -344,7 +344,8 @@ func (u *unfinished) hold(all []*candidates, generation int) error {
 			known[rule] = known[rule] || c.held
 		}
 	}
-	for key, number := range u.lanes.Unfinished() {
+	for h, number := range u.lanes.Unfinished() {
+		key := h.Value()
 		by, looks := u.looks[key]
 		for _, c := range all { // A worker that goes by older rules may still leave what they leave.
 			if looks && by < generation || number < c.before && c.include(key, nil) {

@@ -32,8 +32,16 @@ func (l *loader) set(set *rules.Set) {
 	l.tidying.halt()
 	defer l.tidying.resume()
 	before, next := l.active.Load(), activate(set)
-	waits := l.awake.Load() && l.runs() != stepwise && len(before.all) > 0
-	if !waits || len(l.missing(next)) == 0 {
+	if !l.awake.Load() || l.runs() == stepwise || len(before.all) == 0 {
+		l.putIntoEffect(next)
+		return
+	}
+	beside := *before
+	beside.run(slices.Concat(before.all, others(before, next)))
+	l.active.Store(&beside)
+	l.synced.want(beside.running)
+	l.caches.Want(beside.running, before.keeps.Union(next.keeps), true)
+	if len(l.missing(next)) == 0 {
 		l.putIntoEffect(next)
 		return
 	}
@@ -41,18 +49,19 @@ func (l *loader) set(set *rules.Set) {
 		l.until = l.options.Clock.Now().Add(PendingLongest)
 	}
 	l.pending = next
-	beside := *before
-	beside.running = slices.Concat(before.all, others(before, next))
-	l.active.Store(&beside)
-	l.synced.want(beside.running)
-	l.caches.Want(beside.running)
 	l.checkPending()
 }
 
-// missing are the caches that rules wait for before they take the place of those in effect. The lock of the rules is held, as
-// by all that follow.
+// missing are the caches that rules wait for before they take the place of those in effect: those that there are not yet, and
+// those that do not keep yet what the rules read. The lock of the rules is held, as by all that follow.
 func (l *loader) missing(next *active) []informer.Key {
-	return slices.DeleteFunc(others(l.active.Load(), next), func(key informer.Key) bool { return !l.synced.get(key).waits(0) })
+	before := l.active.Load()
+	return slices.DeleteFunc(slices.Clone(next.all), func(key informer.Key) bool {
+		if before.filters[key] == nil {
+			return !l.synced.get(key).waits(0)
+		}
+		return !l.caches.View(key, "", "").Narrow
+	})
 }
 
 // others are the caches that rules need and those before do not.
@@ -73,7 +82,7 @@ func (l *loader) putIntoEffect(now *active) {
 	l.active.Store(now) // First, since the caches may tell something at once.
 	again := l.selected(before, changed)
 	l.synced.want(now.all)
-	l.caches.Want(now.all)
+	l.caches.Want(now.all, now.keeps, false)
 	l.guards.limits.Follow(now.Limited, !l.keepsHouse())
 	if before.Set != now.Set {
 		l.guards.conflicts.Follow(changed)
@@ -163,6 +172,8 @@ func (l *loader) takeOver() time.Duration {
 		return left
 	case len(missing) > 0:
 		l.options.Log.Warn("rules take effect before all that they read is listed", "informers", slices.Sorted(slices.Values(names(missing))))
+		before := l.active.Load() // What lacks fields that the rules read must be gone before they are in effect.
+		l.caches.Want(before.running, before.keeps.Union(l.pending.keeps), false)
 	}
 	l.tidying.halt()
 	defer l.tidying.resume()

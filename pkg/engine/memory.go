@@ -41,7 +41,10 @@ type record struct {
 	// rest is when time alone changes what the rules want, where they wanted to write nothing
 	// when it was evaluated last; zero for never.
 	rest time.Time
-	held atomic.Pointer[held]
+	// waits says that the object is being looked at, or that there is something left to do: an event of it concerns it even if no
+	// rule reads what has changed. So it is where there is no record.
+	waits atomic.Bool
+	held  atomic.Pointer[held]
 	unseen
 	sent
 	logged  logged
@@ -108,6 +111,7 @@ func (m *memory) of(key Key, uid types.UID) *record {
 		return known
 	}
 	fresh := &record{uid: uid}
+	fresh.waits.Store(true)
 	m.records[key] = fresh
 	return fresh
 }

@@ -282,6 +282,35 @@ func TestBesideKeeps(t *testing.T) {
 	})
 }
 
+// TestBesideLate holds that rules which do not wait any longer for wider caches see nothing of those that lack what they read,
+// also while the change is under way.
+func TestBesideLate(t *testing.T) {
+	c := newCluster()
+	c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 5, other: x}}`)
+	run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
+		c.locked(func() { c.narrow = true })
+		reload(t, e, load(t, `
+  - name: late
+    watch: widgets
+    when: object.spec.other == nil
+    actions:
+    - patch: {merge: {spec: {size: 1}}}
+`))
+		expectRules(t, e, "They wait.", "at-least-three")
+		c.locked(func() {
+			c.onWant = func() {
+				c.touch()
+				synctest.Wait()
+			}
+		})
+		pass(engine.PendingLongest + time.Second)
+		expectRules(t, e, "They have waited for long enough.", "late")
+		if got := size(c, "a"); got != int64(5) {
+			t.Errorf("size is %v, so a rule has not seen what the object has", got)
+		}
+	})
+}
+
 // TestBesideOrphans holds that children are found whose parent went before, though all
 // caches were complete before the rule took effect.
 func TestBesideOrphans(t *testing.T) {

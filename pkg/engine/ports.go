@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"time"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +24,9 @@ import (
 
 // Key names the object that a worker looks at.
 type Key = guard.Key
+
+// handle is a key in the maps of a work queue. These have room for as many as there ever were, and a key is twelve times as large.
+type handle = unique.Handle[Key]
 
 // Writer carries out operations: for real, or as a dry run.
 type Writer interface {
@@ -84,8 +88,9 @@ type Caches interface { //nolint:interfacebloat // The parts of an engine share 
 	Fresh(key informer.Key) (at time.Time, fresh bool)
 	// Relist has a cache listed anew that was found to lack something.
 	Relist(key informer.Key)
-	// Want runs exactly these caches, but for those that are denied.
-	Want(keys []informer.Key)
+	// Want runs exactly these caches, but for those that are denied. What they do not keep yet is filled in beside them, or while
+	// they are not complete.
+	Want(keys []informer.Key, keeps informer.Keeps, beside bool)
 	// Deny drops those of the wanted caches that are denied, and runs the others. When it
 	// returns nothing of what was dropped is shown, nor told to be complete.
 	Deny(denied map[informer.Key]error)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -16,11 +17,32 @@ import (
 // queue has the keys of the objects that are to be looked at.
 type queue struct {
 	workqueue.TypedDelayingInterface[Key]
-	lanes      *priorityqueue.Queue[Key] // nil where the queue is the caller's, who wants the engine to be predictable
-	awake      atomic.Bool               // somebody works on what is queued, or is about to
+	lanes      *priorityqueue.Queue[handle] // nil where the queue is the caller's, who wants the engine to be predictable
+	awake      atomic.Bool                  // somebody works on what is queued, or is about to
 	clock      clock.WithTicker
 	tracker    tracker
 	unfinished *unfinished
+}
+
+// handles is a work queue of handles, used as one of keys.
+type handles struct {
+	workqueue.TypedDelayingInterface[handle]
+}
+
+func (h handles) Add(key Key) { h.TypedDelayingInterface.Add(unique.Make(key)) }
+
+func (h handles) AddAfter(key Key, delay time.Duration) {
+	h.TypedDelayingInterface.AddAfter(unique.Make(key), delay)
+}
+
+func (h handles) Done(key Key) { h.TypedDelayingInterface.Done(unique.Make(key)) }
+
+func (h handles) Get() (key Key, shutdown bool) {
+	next, shutdown := h.TypedDelayingInterface.Get()
+	if shutdown {
+		return Key{}, true
+	}
+	return next.Value(), false
 }
 
 func (q *queue) enqueue(key Key) {
@@ -28,7 +50,7 @@ func (q *queue) enqueue(key Key) {
 		return
 	}
 	if q.lanes != nil {
-		q.lanes.Announce(key)
+		q.lanes.Announce(unique.Make(key))
 	}
 	q.Add(key)
 }
@@ -36,7 +58,7 @@ func (q *queue) enqueue(key Key) {
 // hurry has an object that is queued next go before what is only looked at once more.
 func (q *queue) hurry(key Key) {
 	if q.lanes != nil && q.awake.Load() {
-		q.lanes.Hurry(key)
+		q.lanes.Hurry(unique.Make(key))
 	}
 }
 
@@ -80,7 +102,7 @@ func (q *queue) enqueueEach(keys []Key) {
 // unfinished is which objects rules have not done with, and since when. The housekeeper asks it, as rules may still take over what
 // a removed one has left there. It is safe for concurrent use.
 type unfinished struct {
-	lanes *priorityqueue.Queue[Key] // of what is queued, nil where that is the caller's; immutable
+	lanes *priorityqueue.Queue[handle] // of what is queued, nil where that is the caller's; immutable
 
 	mu    sync.Mutex
 	looks map[Key]int         // objects that a worker looks at, by the generation of the rules; guarded by mu
@@ -92,7 +114,7 @@ type unfinished struct {
 	awaited map[Key]bool
 }
 
-func newUnfinished(lanes *priorityqueue.Queue[Key]) *unfinished {
+func newUnfinished(lanes *priorityqueue.Queue[handle]) *unfinished {
 	return &unfinished{lanes: lanes, looks: map[Key]int{}, owing: map[Key][]plan.Rule{}, since: map[Key]time.Time{}}
 }
 
@@ -142,7 +164,7 @@ func (u *unfinished) end(key Key) (last bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.lanes != nil {
-		u.lanes.Finish(key)
+		u.lanes.Finish(unique.Make(key))
 	}
 	delete(u.looks, key)
 	if _, owes := u.owing[key]; owes || !u.awaited[key] {

@@ -127,6 +127,7 @@ func (e *loop) noteOwed(a *attempt, outcome guard.Outcome) {
 	if record != nil {
 		waiting = record.waiting
 		record.history.Finished(outcome)
+		record.waits.Store(outcome.State != guard.Settled || len(outcome.Failures) > 0 || outcome.Waits || a.unsure || len(record.awaits) > 0)
 	}
 	switch rules, owe := outcome.Owed(waiting); {
 	case !owe:
@@ -173,6 +174,9 @@ func (a *attempt) contain(do func()) {
 func (a *attempt) reconcile(ctx context.Context) guard.Outcome {
 	now, key := a.now, a.Key
 	record := a.memory.known(key)
+	if record != nil {
+		record.waits.Store(true) // Before the caches are looked at: what they tell meanwhile may have been waited for.
+	}
 	if record != nil && a.awaiting(ctx, now, key, record) {
 		return a.await(record)
 	}

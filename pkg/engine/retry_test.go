@@ -89,6 +89,82 @@ func TestStalePatchIsNotSentAgain(t *testing.T) {
 	})
 }
 
+// TestStaleWaitsForTheCaches holds that an object on which rivals write all the time is tried again as soon as the caches show
+// the write that came in between, however often that happens, and not after a back-off.
+func TestStaleWaitsForTheCaches(t *testing.T) {
+	const rivals = 20
+	for name, tc := range map[string]struct {
+		reason string
+		after  time.Duration // until the caches show a rival's write
+		told   bool          // by an event
+		within time.Duration
+	}{
+		"Shown":  {"They show it by the time that the answer is there, and its event is no news for the rules.", 0, false, 0},
+		"Soon":   {"The event queues the object.", 10 * time.Millisecond, true, rivals * 10 * time.Millisecond},
+		"Untold": {"No event comes, as after a relist that has seen what it missed.", time.Millisecond, false, rivals * 6 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			key := keyOf(decode(t, small))
+			show := func() {
+				if tc.told {
+					c.see(key)
+					return
+				}
+				c.locked(func() {
+					for _, cache := range c.caches {
+						cache.objects[key] = c.stored[key]
+						delete(cache.missed, key)
+					}
+				})
+			}
+			c.answer = func(plan.Operation) *write.Result {
+				if c.count() > rivals {
+					return nil
+				}
+				c.locked(func() {
+					c.stored[key] = merged(c.stored[key], map[string]any{"metadata": map[string]any{"resourceVersion": c.next(key)}})
+				})
+				if tc.after == 0 {
+					show()
+				} else {
+					c.locked(func() {
+						for _, cache := range c.caches {
+							c.miss(cache, key)
+						}
+					})
+					time.AfterFunc(tc.after, show)
+				}
+				return nil // It is stale by now.
+			}
+			run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+				if tc.within > 0 {
+					pass(tc.within + time.Millisecond)
+				}
+				if got := size(c, "a"); got != int64(3) || c.count() != rivals+1 {
+					t.Errorf("%s After %s the size is %v, by %d requests; want 3 by %d", tc.reason, tc.within, got, c.count(), rivals+1)
+				}
+			})
+		})
+	}
+}
+
+// TestStaleWithoutNewsBacksOff holds that an answer which says that the object has changed, while it has not, is not asked for again at once.
+func TestStaleWithoutNewsBacksOff(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(o plan.Operation) *write.Result {
+		return &write.Result{Class: write.Stale, Err: errRefused, Echo: &write.Echo{Object: o.Target}}
+	}
+	run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Hour)
+		if n := c.count(); n < 10 || n > 30 {
+			t.Errorf("sent %d times in an hour, want a back-off", n)
+		}
+	})
+}
+
 // TestOverloadDoesNotSplit holds that an overloaded API server does not get
 // more requests.
 func TestOverloadDoesNotSplit(t *testing.T) {

@@ -31,7 +31,7 @@ func runWith(t *testing.T, c *cluster, house engine.Housekeeping, set *rules.Set
 }
 
 // start runs an engine until the returned function is called.
-func start(t *testing.T, e *engine.Engine, set *rules.Set) (stop func()) {
+func start(t testing.TB, e *engine.Engine, set *rules.Set) (stop func()) {
 	t.Helper()
 	e.SetRules(set)
 	ctx, cancel := context.WithCancel(t.Context())

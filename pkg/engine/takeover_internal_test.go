@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"unique"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -85,7 +86,7 @@ func TestUnfinished(t *testing.T) {
 	a, other := objectNamed("a"), objectNamed("b")
 	var inEffect atomic.Pointer[active]
 	inEffect.Store(&active{generations: generations{generation: 1}})
-	queue := priorityqueue.New[Key]()
+	queue := priorityqueue.New[handle]()
 	u := newUnfinished(queue)
 	last := false
 	look := func(key Key, with func(Key)) {
@@ -95,7 +96,7 @@ func TestUnfinished(t *testing.T) {
 	}
 	owes := func(rules ...plan.Rule) func(Key) { return func(key Key) { u.owe(key, rules) } }
 	nothing := func(Key) {}
-	add := func(key Key) { queue.Announce(key); queue.Push(key) }
+	add := func(key Key) { queue.Announce(unique.Make(key)); queue.Push(unique.Make(key)) }
 	for _, step := range []struct {
 		reason string
 		do     func()
@@ -110,16 +111,16 @@ func TestUnfinished(t *testing.T) {
 		{"The first is done.", func() { look(a, u.done) }, false, errLate},
 		{"The last is done.", func() { look(other, u.done) }, true, nil},
 		{"One waits for a worker.", func() { add(a) }, false, errQueued},
-		{"What is queued needs a look, whatever comes of it.", func() { look(queue.Pop(), nothing) }, true, nil},
-		{"A worker has begun with older rules.", func() { add(a); u.begin(queue.Pop(), &inEffect) }, false, errQueued},
+		{"What is queued needs a look, whatever comes of it.", func() { look(queue.Pop().Value(), nothing) }, true, nil},
+		{"A worker has begun with older rules.", func() { add(a); u.begin(queue.Pop().Value(), &inEffect) }, false, errQueued},
 		{"It is done with that.", func() { last = u.end(a) }, true, nil},
 		{"One owes something for long, another waits for a worker.", func() { look(other, owes(rule...)); add(a) }, false, errLate},
-		{"What waits for the worker alone has gone on.", func() { look(queue.Pop(), nothing) }, false, errLate},
+		{"What waits for the worker alone has gone on.", func() { look(queue.Pop().Value(), nothing) }, false, errLate},
 		{"It is queued again while a worker has it: that it was is known before he is done.", func() {
 			look(other, u.done)
 			add(a)
-			u.begin(queue.Pop(), &inEffect)
-			queue.Announce(a)
+			u.begin(queue.Pop().Value(), &inEffect)
+			queue.Announce(unique.Make(a))
 			u.end(a)
 			last = false
 		}, false, errQueued},

@@ -22,9 +22,9 @@ const attempts = breaker.Attempts
 // everything that can settle has. The zero value keeps no books, as an engine
 // that runs for ever needs none. It is safe for concurrent use.
 type tracker struct {
-	lanes  *priorityqueue.Queue[Key] // of what is queued or in hand, nil where that is the caller's; immutable
-	synced *syncedCaches             // immutable
-	more   func() bool               // reports whether there is more housekeeping to do; immutable
+	lanes  *priorityqueue.Queue[handle] // of what is queued or in hand, nil where that is the caller's; immutable
+	synced *syncedCaches                // immutable
+	more   func() bool                  // reports whether there is more housekeeping to do; immutable
 
 	mu      sync.Mutex
 	calm    chan struct{}         // closed when nothing is left but housekeeping, and made anew; nil while no books are kept

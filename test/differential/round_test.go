@@ -135,6 +135,15 @@ func (s *stage) really(t *testing.T, set *rules.Set, now time.Time, run string) 
 	return notes.writes
 }
 
+// wholeCaches are caches that keep whole objects. Those of the real cluster keep what the rules read and write, and must come to the
+// same.
+type wholeCaches struct{ engine.Caches }
+
+// Want implements [engine.Caches].
+func (w wholeCaches) Want(keys []informer.Key, _ informer.Keeps, beside bool) {
+	w.Caches.Want(keys, nil, beside)
+}
+
 // simulate runs it on a simulated cluster that has the same stored.
 func (s *stage) simulate(
 	t *testing.T, set *rules.Set, state []thing, now time.Time, run string,
@@ -152,7 +161,8 @@ func (s *stage) simulate(
 	before = things(t, c)
 	notes := &written{Writer: c}
 	e := engine.New(engine.Options{
-		Caches: c.Caches, Live: c.Live(), Writer: notes, Recorder: c, Name: names(run), Clock: c.Clock(), Workers: 1,
+		Caches: func(h informer.Handler) engine.Caches { return wholeCaches{c.Caches(h)} },
+		Live:   c.Live(), Writer: notes, Recorder: c, Name: names(run), Clock: c.Clock(), Workers: 1,
 		Queue: queue.New[engine.Key](queue.FIFO),
 	})
 	if err := e.Start(set); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // watcher collects what an informer set reports.
@@ -38,6 +39,8 @@ func (w *watcher) note(format string, args ...any) {
 func (w *watcher) Changed(event informer.Event) { w.note("changed %s", event.Name) }
 
 func (w *watcher) Synced(key informer.Key) { w.note("synced %s", key.LabelSelector) }
+
+func (w *watcher) Widened(key informer.Key) { w.note("widened %s", key.GVR.Resource) }
 
 func (w *watcher) Troubled(key informer.Key, _ error) { w.note("troubled %s", key.GVR.Resource) }
 
@@ -79,7 +82,7 @@ func TestInformers(t *testing.T) {
 		t.Errorf("a cache that does not run says %+v", view)
 	}
 	configMap("before", `chosen: "true"`)
-	set.Want([]informer.Key{chosen, absent})
+	set.Want([]informer.Key{chosen, absent}, nil, false)
 	w.await(t, "changed before")
 	w.await(t, "synced chosen=true")
 	w.await(t, "troubled nosuchthings")
@@ -98,13 +101,13 @@ func TestInformers(t *testing.T) {
 
 	// A second informer starts without disturbing the first, and the first
 	// stops without disturbing the second.
-	set.Want([]informer.Key{chosen, all})
+	set.Want([]informer.Key{chosen, all}, nil, false)
 	w.await(t, "synced ")
 	before := slices.DeleteFunc(slices.Clone(w.reports), func(report string) bool { return report != "synced chosen=true" })
 	if len(before) > 0 {
 		t.Error("the informer that was wanted before was started again")
 	}
-	set.Want([]informer.Key{all})
+	set.Want([]informer.Key{all}, nil, false)
 	if len(set.Names(chosen)) != 0 || len(set.Names(all)) != 3 {
 		t.Errorf("have %v chosen, %v in all, want none and three", set.Names(chosen), set.Names(all))
 	}
@@ -138,7 +141,7 @@ spec:
 	w := newWatcher()
 	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler), informer.Options{})
 	defer set.Stop()
-	set.Want([]informer.Key{{GVR: gone}})
+	set.Want([]informer.Key{{GVR: gone}}, nil, false)
 	w.await(t, "synced ")
 	if err := client(t).Resource(definitions).Delete(t.Context(), "fleetings.e2e.example.com", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -164,7 +167,7 @@ func TestCacheKeepsOwnApplyOnly(t *testing.T) {
 	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler), informer.Options{})
 	defer set.Stop()
 	key := informer.Key{GVR: configmaps, Namespace: namespace}
-	set.Want([]informer.Key{key})
+	set.Want([]informer.Key{key}, informer.Keeps{configmaps: projection.New()}, false)
 	w.await(t, "synced ")
 	// In its place, by which it can be given up: see plan.Release.
 	want := get(t, configmaps, namespace, "a").GetManagedFields()
@@ -173,7 +176,7 @@ func TestCacheKeepsOwnApplyOnly(t *testing.T) {
 			want[i] = metav1.ManagedFieldsEntry{}
 		}
 	}
-	have := set.View(key, namespace, "a").Object.GetManagedFields()
+	have := (&unstructured.Unstructured{Object: set.View(key, namespace, "a").Object.Fields()}).GetManagedFields()
 	if diff := cmp.Diff(want, have); diff != "" || len(want) != 3 {
 		t.Errorf("the cache keeps (-want +got):\n%s", diff)
 	}
@@ -189,7 +192,7 @@ func TestInformerReads(t *testing.T) {
 	w := newWatcher()
 	set := informer.NewSet(client(t), w, slog.New(slog.DiscardHandler), informer.Options{})
 	defer set.Stop()
-	set.Want([]informer.Key{red, all})
+	set.Want([]informer.Key{red, all}, nil, false)
 	w.await(t, "synced color=red")
 	w.await(t, "synced ")
 	if set.Version(red) == "" || set.Version(all) == "" {

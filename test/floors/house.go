@@ -27,7 +27,7 @@ func House() [][]string {
 		{
 			"./pkg/engine/dependencies", "./pkg/engine/informer", "./pkg/engine/naming", "./pkg/engine/priorityqueue", "./pkg/engine/write",
 		},
-		{"./pkg/client", "./pkg/engine/live"},
+		{"./pkg/client", "./pkg/engine/compact", "./pkg/engine/live"},
 		{"./pkg/rules", "./pkg/rules/editor"},
 		{"./pkg/rules/doubt"},
 		{"./pkg/rules/names"},

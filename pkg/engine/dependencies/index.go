@@ -39,7 +39,10 @@ type question[K comparable] struct {
 // digest stands for [plan.Read.Key], which is several times as long.
 type digest [sha256.Size]byte
 
-func digestOf(q plan.Read) digest { return sha256.Sum256([]byte(q.Key())) }
+func digestOf(q plan.Read) digest {
+	var room [256]byte // For most keys.
+	return sha256.Sum256(q.AppendKey(room[:0]))
+}
 
 // NewIndex returns an empty index.
 func NewIndex[K comparable]() *Index[K] {
@@ -144,6 +147,13 @@ func (x *Index[K]) withdraw(a *asker[K], q *question[K]) {
 			delete(x.selections, from)
 		}
 	}
+}
+
+// Asked reports whether there is a question to the selection.
+func (x *Index[K]) Asked(from plan.Selection) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.selections[from] != nil
 }
 
 // Concerned returns the askers of questions that an object in the cache of the selection answers or answered, each once and

@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -262,11 +262,7 @@ func (c *Caches) Stop() {
 func (c *Caches) View(key informer.Key, namespace, name string) informer.View {
 	view := c.Set.View(key, namespace, name)
 	if view.Object != nil {
-		if object := c.dryRun.ending(view.Object.Object); object != nil {
-			view.Object = &unstructured.Unstructured{Object: object}
-		} else {
-			view.Object = nil
-		}
+		view.Object = compact.New(c.dryRun.ending(view.Object.Fields()))
 	}
 	return view
 }
@@ -285,12 +281,13 @@ func (c *Caches) tell(target plan.Object) {
 			continue
 		}
 		stored := c.Set.View(key, target.Namespace, target.Name).Object
-		if stored == nil || stored.GetUID() != target.UID {
+		if stored == nil || stored.UID() != target.UID {
 			continue
 		}
-		after := c.dryRun.ending(stored.Object)
-		if after == nil || plan.BeingDeleted(after) {
-			c.handler.Changed(informer.Event{Key: key, Namespace: target.Namespace, Name: target.Name, Before: stored.Object, After: after})
+		if after := c.dryRun.ending(stored.Fields()); after == nil || plan.BeingDeleted(after) {
+			c.handler.Changed(informer.Event{
+				Key: key, Namespace: target.Namespace, Name: target.Name, Before: stored, After: compact.New(after),
+			})
 		}
 	}
 }

@@ -22,7 +22,7 @@ type State uint8
 // The states.
 const (
 	Settled State = iota // after the next event
-	Waiting              // once the caches have seen what was written
+	Waiting              // once the caches have seen what was written, by us or by who was faster
 	Again                // at once
 	Retry                // after a while
 )

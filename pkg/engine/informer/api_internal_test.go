@@ -301,6 +301,7 @@ type deaf struct{ synced chan Key }
 
 func (deaf) Changed(Event)       {}
 func (d deaf) Synced(key Key)    { d.synced <- key }
+func (deaf) Widened(Key)         {}
 func (deaf) Troubled(Key, error) {}
 
 // begin runs informers against an API, and stops them when the test ends. What it
@@ -310,6 +311,6 @@ func begin(t testing.TB, client dynamic.Interface, keys ...Key) (*Set, <-chan Ke
 	handler := deaf{make(chan Key, len(keys))}
 	set := NewSet(client, handler, slog.New(slog.DiscardHandler), Options{})
 	t.Cleanup(set.Stop)
-	set.Want(keys)
+	set.Want(keys, nil, false)
 	return set, handler.synced
 }

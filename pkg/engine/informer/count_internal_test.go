@@ -80,7 +80,7 @@ func TestWithin(t *testing.T) {
 				t.Helper()
 				set.Deny(nil)
 			}
-			set.Want([]Key{large, small})
+			set.Want([]Key{large, small}, nil, false)
 			expect("There is little.", 0, 0)
 			for i := range 4 {
 				server.put(widget("a", fmt.Sprintf("l-%d", i), labelled("size", "large"), labelled("text", text)))
@@ -94,7 +94,7 @@ func TestWithin(t *testing.T) {
 			expect("It has become small enough.", 2, 2)
 			ended := set.running[large]
 			set.Stop()
-			ended.arrived(&unstructured.Unstructured{Object: map[string]any{"text": text}})
+			ended.arrived(&unstructured.Unstructured{Object: map[string]any{"text": text}}, true)
 			if taken := set.taken.Load(); taken != 0 {
 				t.Errorf("%d bytes are counted of nothing", taken)
 			}
@@ -106,7 +106,7 @@ func TestWithin(t *testing.T) {
 func TestWithinFirstList(t *testing.T) {
 	r := filled(deaf{}, clock.RealClock{})
 	r.resource = (&api{}).Resource(widgets).Namespace("")
-	r.arrived(&unstructured.Unstructured{Object: widget("a", "x")})
+	r.arrived(&unstructured.Unstructured{Object: widget("a", "x")}, true)
 	listed := r.bytes.Load()
 	w, err := r.watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
 	if err != nil {

@@ -27,6 +27,7 @@ type told struct {
 }
 
 func (*told) Changed(Event)       {}
+func (*told) Widened(Key)         {}
 func (*told) Troubled(Key, error) {}
 
 func (t *told) Synced(key Key) {
@@ -105,7 +106,7 @@ func TestDeny(t *testing.T) {
 		}
 		nothing, all := shows{}, shows{true, true, 1, true, true}
 		deny(map[Key]error{red: errNoRight})
-		set.Want([]Key{everywhere, red})
+		set.Want([]Key{everywhere, red}, nil, false)
 		synctest.Wait()
 		expect("denied before it is wanted", red, nothing, everywhere.String())
 		expect("not denied", everywhere, all)
@@ -134,7 +135,7 @@ func TestDeny(t *testing.T) {
 		deny(map[Key]error{red: errors.New("may not watch")})
 		expect("denied for another reason", red, nothing)
 
-		set.Want([]Key{red})
+		set.Want([]Key{red}, nil, false)
 		expect("wanted still", red, nothing)
 		deny(map[Key]error{everywhere: errNoRight})
 		synctest.Wait()
@@ -155,7 +156,7 @@ func TestDenyWhileTelling(t *testing.T) {
 	}}
 	set := NewSet(&api{}, handler, slog.New(slog.DiscardHandler), Options{})
 	defer set.Stop()
-	set.Want([]Key{everywhere})
+	set.Want([]Key{everywhere}, nil, false)
 	<-begun
 	denied := make(chan int)
 	go func() {
@@ -185,7 +186,7 @@ func TestDenyRaces(t *testing.T) {
 			for i := range 100 {
 				switch i % 4 {
 				case 0:
-					set.Want([]Key{everywhere})
+					set.Want([]Key{everywhere}, nil, false)
 				case 1:
 					set.Deny(map[Key]error{everywhere: errNoRight})
 				case 2:

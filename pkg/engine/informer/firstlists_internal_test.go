@@ -134,7 +134,7 @@ func (b *busy) start(t *testing.T, sets, each int) (shared *Shared, all []*Set, 
 			keys = append(keys, Key{GVR: widgets, Namespace: strconv.Itoa(i*each + j)})
 		}
 		set := NewSet(b, new(told), slog.New(slog.DiscardHandler), Options{Shared: shared})
-		set.Want(keys)
+		set.Want(keys, nil, false)
 		all = append(all, set)
 	}
 	return shared, all, func() {
@@ -248,7 +248,7 @@ func TestFirstListsBesideOthers(t *testing.T) {
 				tc.others(server)
 				late := NewSet(server, new(told), slog.New(slog.DiscardHandler), Options{Shared: shared})
 				defer late.Stop()
-				late.Want([]Key{gadgets})
+				late.Want([]Key{gadgets}, nil, false)
 				if n, others := synced([]*Set{late}), synced(sets); n != 1 || others != 0 {
 					t.Errorf("%s %d of it and %d of the others are filled", tc.reason, n, others)
 				}

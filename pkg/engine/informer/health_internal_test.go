@@ -69,7 +69,7 @@ func newOutage(t *testing.T) outage {
 	o := outage{server: &api{plain: true}, told: &told{}, log: &lines{}}
 	o.server.put(widget("a", "x"))
 	o.Set = NewSet(o.server, o.told, slog.New(slog.NewTextHandler(o.log, nil)), Options{})
-	o.Want([]Key{everywhere})
+	o.Want([]Key{everywhere}, nil, false)
 	synctest.Wait()
 	if synced := o.told.since(); len(synced) != 1 || !lookup(o.Set, everywhere).Synced {
 		t.Fatalf("it is not complete: %q", synced)
@@ -226,7 +226,7 @@ func TestArrives(t *testing.T) {
 		o.server.refuse(errNoResource, errNoResource)
 		want := func() {
 			t.Helper()
-			o.Want([]Key{everywhere})
+			o.Want([]Key{everywhere}, nil, false)
 			synctest.Wait()
 		}
 		want()

@@ -3,7 +3,6 @@ package informer
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -14,7 +13,9 @@ import (
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // Key is what an informer lists and watches.
@@ -27,6 +28,9 @@ type Handler interface {
 	// Synced is called when a cache has become complete. A cache that could not be kept up to date begins anew, and Synced is
 	// called again; objects that have gone meanwhile are not told.
 	Synced(key Key)
+	// Widened is called when a cache keeps more fields than before. Changes of its objects since it began to be filled may not be
+	// told.
+	Widened(key Key)
 	// Troubled is called when a request to list or watch failed, with every attempt.
 	Troubled(key Key, err error)
 }
@@ -35,22 +39,41 @@ type Handler interface {
 type Event struct {
 	Key             Key
 	Namespace, Name string
-	// Before and After are the object in the cache, nil where it was or is not there. They are shared: read only. The handler
-	// does not keep them, since there may be a newer object soon.
-	Before, After map[string]any
+	// Before and After are the object in the cache, nil where it was or is not there.
+	Before, After *compact.Object
+}
+
+// Touched reports whether the object has another version, and nothing has changed of what the cache keeps.
+func (e Event) Touched() bool {
+	return e.Before != nil && e.After != nil && e.Before.SameContent(e.After)
 }
 
 // running is one informer.
 type running struct {
 	store
 	set      *Set
+	keeps    *projection.Fields
 	resource dynamic.ResourceInterface // for requests beside those of the informer
 	ctx      context.Context           //nolint:containedctx // It is the life of the informer.
 	stop     context.CancelFunc
 	told     func() bool // the handler has been told of all objects of the first list
 	telling  sync.Mutex  // held while the handler is told that the cache is complete
 	health
+	succession
+	count
+}
 
+// succession is how an informer follows another one of the same key, in whose place it comes.
+type succession struct {
+	least  string      // a version that it has to come to before it is complete; guarded by the lock of the set
+	behind atomic.Bool // it has not come to that yet
+	hidden atomic.Bool // it is filled beside the other one, so the handler is told of that
+
+	announced bool // the handler was told that the cache is complete, or is wider than one that was; guarded by telling
+}
+
+// count is what an informer holds.
+type count struct {
 	slow    atomic.Bool  // the first list has taken so long that it does not count any more
 	objects atomic.Int64 // that the handler was told of
 	bytes   atomic.Int64 // of the objects, and of a first list that is under way
@@ -74,9 +97,15 @@ func Check() error {
 // holds the lock of the set.
 //
 //nolint:forbidigo // An informer lives as long as it is wanted, longer than the call that wants it.
-func (s *Set) start(key Key, before *running) {
+func (s *Set) start(key Key, keeps *projection.Fields, before *running) *running {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{store: store{key: key}, set: s, ctx: ctx, stop: cancel, resource: s.client.Resource(key.GVR).Namespace(key.Namespace)}
+	client := s.client
+	if s.options.Client != nil {
+		client = s.options.Client(keeps)
+	}
+	r := &running{
+		store: store{key: key}, set: s, keeps: keeps, ctx: ctx, stop: cancel, resource: client.Resource(key.GVR).Namespace(key.Namespace),
+	}
 	r.heard, r.logged = s.clock.Now(), sets.Set[metav1.StatusReason]{}
 	if before != nil {
 		before.mu.Lock()
@@ -85,11 +114,10 @@ func (s *Set) start(key Key, before *running) {
 	}
 	r.informer = cache.NewSharedIndexInformerWithOptions(
 		cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}, s.client),
-		&unstructured.Unstructured{},
+		nil, // Objects are compact, and bookmarks are not.
 		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}, ObjectDescription: key.GVR.String()}, // Indexes cannot be added to nil.
 	)
 	// These fail only once the informer runs.
-	_ = r.informer.SetTransform(r.transform)
 	_ = r.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		s.log.Debug("watch ended", "gvr", plan.ResourceName(key.GVR), "informer", key.String(), "err", err)
 	})
@@ -100,14 +128,13 @@ func (s *Set) start(key Key, before *running) {
 	go r.followSilence()
 	go func() {
 		cache.WaitFor(ctx, "", registration.HasSyncedChecker()) // The handler has been told of every object of the first list.
-		r.telling.Lock()
-		defer r.telling.Unlock()
-		if ctx.Err() == nil {
-			s.handler.Synced(key)
-		}
+		s.complete(r)
 	}()
-	s.running[key] = r
+	return r
 }
+
+// isComplete reports whether the cache shows all objects, and nothing older than the cache before it has shown.
+func (r *running) isComplete() bool { return r.informer.HasSynced() && !r.behind.Load() }
 
 // end stops the informer. When it returns, the handler is not told any more that the cache is complete.
 func (r *running) end() {
@@ -121,13 +148,15 @@ func (r *running) end() {
 // OnAdd implements [cache.ResourceEventHandler].
 func (r *running) OnAdd(object any, _ bool) {
 	r.objects.Add(1)
-	r.changed(object, nil, fieldsOf(object))
+	is, _ := object.(*compact.Object)
+	r.changed(object, nil, is)
 }
 
 // OnUpdate drops what a resync or a relist repeats. After a restore of etcd another object may have the same version.
 func (r *running) OnUpdate(before, after any) {
-	was, is := fieldsOf(before), fieldsOf(after)
-	if versionOf(was) != versionOf(is) || !plan.Equal(was, is) {
+	was, _ := before.(*compact.Object)
+	is, _ := after.(*compact.Object)
+	if was != is && !was.Equal(is) {
 		r.changed(after, was, is)
 	}
 }
@@ -139,62 +168,27 @@ func (r *running) OnDelete(object any) {
 		last = tombstone.Obj
 	}
 	r.objects.Add(-1)
-	r.changed(object, fieldsOf(last), nil)
+	was, _ := last.(*compact.Object)
+	r.changed(object, was, nil)
 }
 
-func (r *running) changed(object any, before, after map[string]any) {
+func (r *running) changed(object any, before, after *compact.Object) {
 	name, err := cache.DeletionHandlingObjectToName(object)
 	if err != nil {
 		return // Not an object: the informer was made for unstructured objects only.
 	}
 	if r.told() { // The first list has been counted as it came.
-		r.set.grow(r, sizeOf(after)-sizeOf(before))
+		r.set.grow(r, after.Size()-before.Size())
+	}
+	if r.hidden.Load() {
+		return
 	}
 	r.set.handler.Changed(Event{Key: r.key, Namespace: name.Namespace, Name: name.Name, Before: before, After: after})
 }
 
-func versionOf(object map[string]any) string { return plan.Text(object, "metadata", "resourceVersion") }
-
-func fieldsOf(object any) map[string]any {
-	u, ok := object.(*unstructured.Unstructured)
-	if !ok {
-		return nil
-	}
-	return u.Object
-}
-
-// transform is a [cache.TransformFunc]. client-go may call it twice for an object, which others may read already.
-func (r *running) transform(object any) (any, error) {
-	u, ok := object.(*unstructured.Unstructured)
-	if !ok {
-		return object, nil // Not from a dynamic client.
-	}
-	Trim(u)
-	return r.set.options.Shared.share(r.key.GVR, u), nil
-}
-
-// Trim empties the managedFields of others, which are often a third of an object and which caches do not hold. Our own Apply
-// entries stay, or after a restart the engine could not see that an apply changes nothing. They stay at their indexes, by which
-// fields are given up.
-func Trim(object *unstructured.Unstructured) {
-	metadata, _ := object.Object["metadata"].(map[string]any)
-	entries, ok := metadata["managedFields"].([]any)
-	if !ok {
-		return
-	}
-	last := -1
-	for i, element := range entries {
-		entry, _ := element.(map[string]any)
-		switch {
-		case entry["operation"] == "Apply" && strings.HasPrefix(plan.Text(entry, "manager"), plan.FieldManager+"/"):
-			last = i
-		case len(entry) > 0:
-			entries[i] = map[string]any{}
-		}
-	}
-	if last < 0 {
-		delete(metadata, "managedFields")
-	}
+// keep returns what the cache keeps of an object.
+func (r *running) keep(object *unstructured.Unstructured) *compact.Object {
+	return r.set.options.Shared.share(r.key.GVR, r.keeps, compact.New(r.keeps.Project(object.Object)))
 }
 
 // grow counts what an informer takes, unless it has ended. Where the caches take too much it reports the one that takes most,
@@ -211,10 +205,12 @@ func (s *Set) grow(of *running, bytes int64) {
 	defer s.mu.RUnlock()
 	var largest *running
 	var taken int64
-	for _, r := range s.running {
-		taken += r.bytes.Load()
-		if largest == nil || r.bytes.Load() > largest.bytes.Load() {
-			largest = r
+	for _, informers := range []map[Key]*running{s.running, s.wider} {
+		for _, r := range informers {
+			taken += r.bytes.Load()
+			if largest == nil || r.bytes.Load() > largest.bytes.Load() {
+				largest = r
+			}
 		}
 	}
 	if taken > s.options.Limit && largest.exceeds.CompareAndSwap(false, true) {
@@ -224,31 +220,3 @@ func (s *Set) grow(of *running, bytes int64) {
 
 // shrink takes back all that was counted of an informer that has ended, or lists anew.
 func (s *Set) shrink(of *running) { s.taken.Add(-of.bytes.Swap(0)) }
-
-const word = 8
-
-// sizeOf estimates the size of a decoded object, in bytes: a string or a value of any type is two words, and a map has slots of
-// a key and a value, 8 at least and some that are free.
-func sizeOf(value any) int64 {
-	switch value := value.(type) {
-	case map[string]any:
-		if value == nil {
-			return 0
-		}
-		size := int64(6*word + 4*word*max(8, len(value)*3/2))
-		for key, field := range value {
-			size += int64(len(key)) + sizeOf(field)
-		}
-		return size
-	case []any:
-		size := int64(3 * word)
-		for _, element := range value {
-			size += 2*word + sizeOf(element)
-		}
-		return size
-	case string:
-		return 2*word + int64(len(value))
-	default:
-		return word
-	}
-}

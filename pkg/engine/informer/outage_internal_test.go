@@ -37,7 +37,7 @@ func (o outage) breaks(err error, keys ...Key) {
 func (o outage) among(t *testing.T, keys ...Key) *Set {
 	t.Helper()
 	set := NewSet(o.server, o.told, slog.New(slog.DiscardHandler), Options{Shared: o.options.Shared})
-	set.Want(keys)
+	set.Want(keys, nil, false)
 	o.told.since()
 	return set
 }
@@ -151,7 +151,7 @@ func TestOutageThatStays(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := newOutage(t)
 				defer o.Stop()
-				o.Want([]Key{one, other})
+				o.Want([]Key{one, other}, nil, false)
 				o.told.since()
 				o.breaks(errUnavailable, one, other)
 				passes(10 * time.Minute)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"pgregory.net/rapid"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -85,7 +86,7 @@ func anyRead() *rapid.Generator[plan.Read] {
 
 // naive goes through all objects of the caches.
 func naive(set *Set, q plan.Read) []map[string]any {
-	newest := map[types.NamespacedName]*unstructured.Unstructured{}
+	newest := map[types.NamespacedName]*compact.Object{}
 	for _, selection := range q.From {
 		if q.Namespace != "" && selection.Namespace != "" && q.Namespace != selection.Namespace {
 			continue
@@ -93,7 +94,7 @@ func naive(set *Set, q plan.Read) []map[string]any {
 		for _, name := range set.Names(selection) {
 			object := set.View(selection, name.Namespace, name.Name).Object
 			if known := newest[name]; known != nil {
-				if order, err := resourceversion.CompareResourceVersion(known.GetResourceVersion(), object.GetResourceVersion()); err != nil || order >= 0 {
+				if order, err := resourceversion.CompareResourceVersion(known.ResourceVersion(), object.ResourceVersion()); err != nil || order >= 0 {
 					continue
 				}
 			}
@@ -102,8 +103,8 @@ func naive(set *Set, q plan.Read) []map[string]any {
 	}
 	var found []map[string]any
 	for _, object := range newest {
-		if q.Matches(object.Object) {
-			found = append(found, object.Object)
+		if q.Matches(object.Fields()) {
+			found = append(found, object.Fields())
 		}
 	}
 	return found
@@ -133,7 +134,7 @@ func TestReadLikeNaive(t *testing.T) {
 			}
 			set := NewSet(server, deaf{make(chan Key, len(caches()))}, slog.New(slog.DiscardHandler), Options{})
 			defer set.Stop()
-			set.Want(caches())
+			set.Want(caches(), nil, false)
 			synctest.Wait()
 			t.Repeat(map[string]func(*rapid.T){
 				"put": func(t *rapid.T) { server.put(anyWidget().Draw(t, "object")) },

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
@@ -28,8 +28,7 @@ const maxIndexes = 32
 const maxEntries = 256
 
 // Read implements [relation.Source] for the caches of q.From; those of other namespaces than q.Namespace are left out. Of an
-// object that several caches hold the newest copy counts, and it is returned once. The objects are those of the caches, read
-// only. The error wraps [relation.ErrNotSynced] where a cache is not complete or does not run.
+// object that several caches hold the newest copy counts, and it is returned once. The error wraps [relation.ErrNotSynced] where a cache is not complete or does not run.
 //
 // The cost depends on how many objects match, not on how many there are: what is asked for the first time adds an index to the
 // cache, which takes time in proportion to its objects. Objects are compared one by one only for what a label must not be, and
@@ -54,20 +53,20 @@ func (s *Set) Read(q plan.Read) ([]map[string]any, error) {
 			return nil, err
 		}
 		for _, candidate := range candidates {
-			object, ok := candidate.(*unstructured.Unstructured)
+			object, ok := candidate.(*compact.Object)
 			if !ok {
 				continue // It has gone since, or is no object.
 			}
 			if len(caches) > 1 {
-				name := cache.MetaObjectToName(object)
+				name := cache.MetaObjectToName(object.GetObjectMeta())
 				if seen[name] {
 					continue
 				}
 				seen[name] = true
 				object = newest(object, name, caches)
 			}
-			if matches(object.Object) {
-				found = append(found, object.Object)
+			if fields := object.Fields(); matches(fields) {
+				found = append(found, fields)
 			}
 		}
 	}
@@ -75,10 +74,10 @@ func (s *Set) Read(q plan.Read) ([]map[string]any, error) {
 }
 
 // newest is the latest version of an object that a cache has, or this one where versions cannot be compared.
-func newest(object *unstructured.Unstructured, name cache.ObjectName, caches []*running) *unstructured.Unstructured {
+func newest(object *compact.Object, name cache.ObjectName, caches []*running) *compact.Object {
 	for _, r := range caches {
 		if other := r.get(name); other != nil {
-			order, err := resourceversion.CompareResourceVersion(object.GetResourceVersion(), other.GetResourceVersion())
+			order, err := resourceversion.CompareResourceVersion(object.ResourceVersion(), other.ResourceVersion())
 			if err == nil && order < 0 {
 				object = other
 			}
@@ -99,9 +98,9 @@ type store struct {
 func (s *store) version() string { return s.informer.GetIndexer().LastStoreSyncResourceVersion() }
 
 // get is nil where the cache does not have the object.
-func (s *store) get(name cache.ObjectName) *unstructured.Unstructured {
+func (s *store) get(name cache.ObjectName) *compact.Object {
 	found, _, _ := s.informer.GetIndexer().GetByKey(name.String())
-	object, _ := found.(*unstructured.Unstructured)
+	object, _ := found.(*compact.Object)
 	return object
 }
 
@@ -180,11 +179,11 @@ func indexOver(all []plan.Requirement) cache.IndexFunc {
 		switch object := object.(type) {
 		case entries:
 			return object, nil
-		case *unstructured.Unstructured:
-			values := make([]string, len(all))
+		case *compact.Object:
+			fields, values := object.Fields(), make([]string, len(all))
 			for i, required := range all {
 				var has bool
-				if values[i], has = required.Value(object.Object); !has {
+				if values[i], has = required.Value(fields); !has {
 					return nil, nil
 				}
 			}

@@ -30,7 +30,7 @@ func (o outage) shape(key Key) string {
 	if view.Object == nil {
 		return "nothing"
 	}
-	return plan.Text(view.Object.Object, "shape")
+	return plan.Text(view.Object.Fields(), "shape")
 }
 
 // TestRenew holds that the caches of a resource show what the API server shows now, that
@@ -41,7 +41,7 @@ func TestRenew(t *testing.T) {
 		defer o.Stop()
 		inside := Key{GVR: widgets, Namespace: "a"}
 		denied := Key{GVR: widgets, Namespace: "b"}
-		o.Want([]Key{everywhere, inside, denied, gadgets})
+		o.Want([]Key{everywhere, inside, denied, gadgets}, nil, false)
 		o.Deny(map[Key]error{denied: errNoRight})
 		o.told.since()
 		o.server.reshape(types.NamespacedName{Namespace: "a", Name: "x"}, "shape", "round")
@@ -100,7 +100,7 @@ func TestRenewRaces(t *testing.T) {
 	all.Go(func() {
 		for i := range 50 {
 			wanted := []Key{everywhere, gadgets}[:i%3]
-			set.Want(wanted)
+			set.Want(wanted, nil, false)
 		}
 	})
 	all.Wait()

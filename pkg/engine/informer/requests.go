@@ -10,6 +10,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -58,13 +60,17 @@ func (r *running) list(ctx context.Context, options metav1.ListOptions) (runtime
 	if err != nil {
 		return nil, err
 	}
-	for i := 0; first && i < len(list.Items); i++ {
-		r.arrived(&list.Items[i])
+	kept := &internalversion.List{ListMeta: metav1.ListMeta{
+		ResourceVersion: list.GetResourceVersion(), Continue: list.GetContinue(), RemainingItemCount: list.GetRemainingItemCount(),
+	}}
+	for i := range list.Items {
+		kept.Items = append(kept.Items, r.arrived(&list.Items[i], first))
+		list.Items[i].Object = nil
 	}
 	if options.ResourceVersion == "" && list.GetContinue() == "" {
 		r.listed(list.GetResourceVersion())
 	}
-	return list, nil
+	return kept, nil
 }
 
 func (r *running) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
@@ -159,10 +165,13 @@ func (r *running) answered(list bool, err error) {
 	}
 }
 
-// arrived counts an object of a first list, before it is in the cache.
-func (r *running) arrived(object *unstructured.Unstructured) {
-	Trim(object)
-	r.set.grow(r, sizeOf(object.Object))
+// arrived returns what is kept of an object. It counts that of a first list, before it is in the cache.
+func (r *running) arrived(object *unstructured.Unstructured, first bool) *compact.Object {
+	kept := r.keep(object)
+	if first {
+		r.set.grow(r, kept.Size())
+	}
+	return kept
 }
 
 // pass returns a watch that passes on the events of another, and notes them. Whoever stops it need not read it to its end.
@@ -194,8 +203,8 @@ func (r *running) pass(from watch.Interface, quorum, first bool, end func()) wat
 			if event.Type != watch.Error {
 				r.hear(event.Type == watch.Bookmark)
 			}
-			if ok && first && event.Type == watch.Added {
-				r.arrived(object)
+			if ok && event.Type != watch.Bookmark {
+				event.Object = r.arrived(object, first && event.Type == watch.Added)
 			}
 			if ok && event.Type == watch.Bookmark && object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
 				first = false

@@ -18,6 +18,8 @@ type troubles chan error
 
 func (t troubles) Changed(informer.Event) {}
 func (t troubles) Synced(informer.Key)    {}
+func (troubles) Widened(informer.Key)     {}
+
 func (t troubles) Troubled(_ informer.Key, err error) {
 	select {
 	case t <- err:
@@ -43,7 +45,7 @@ func TestFailuresThatTheReflectorKeepsToItself(t *testing.T) {
 			told := make(troubles, 1)
 			set := informer.NewSet(client, told, slog.New(slog.DiscardHandler), informer.Options{})
 			key := informer.Key{GVR: schema.GroupVersionResource{Version: "v1", Resource: "pods"}}
-			set.Want([]informer.Key{key})
+			set.Want([]informer.Key{key}, nil, false)
 			if err := <-told; err == nil {
 				t.Error("told of a failure that is none")
 			}

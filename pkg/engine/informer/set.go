@@ -2,6 +2,7 @@ package informer
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"maps"
@@ -12,14 +13,17 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // Set is the running informers. It is safe for concurrent use.
@@ -32,18 +36,28 @@ type Set struct {
 
 	change sync.Mutex // one change at a time
 
-	mu      sync.RWMutex
-	wanted  []Key            // guarded by mu
-	denied  map[Key]error    // guarded by mu
+	mu sync.RWMutex
+	desired
 	running map[Key]*running // guarded by mu
+	wider   map[Key]*running // are filled beside those that run, and take their places; guarded by mu
 
 	taken atomic.Int64 // about the bytes of all informers that run
+}
+
+// desired is what the informers are to be like. The lock of the set guards all of it.
+type desired struct {
+	wanted []Key
+	keeps  Keeps
+	beside bool // caches that keep too little are shown until others are complete
+	denied map[Key]error
 }
 
 // Options are how the caches of a set differ from others. The zero value is for a set by itself, without limit.
 type Options struct {
 	// Shared is shared with other sets of the same API server; nil for none.
 	Shared *Shared
+	// Client returns a client that decodes no more of objects than these fields; nil for the client of the set.
+	Client func(*projection.Fields) dynamic.Interface
 	// Lasting has a cache show what it had last, and be synced, when the API server does not list it any more. Otherwise such a
 	// cache shows nothing.
 	Lasting bool
@@ -53,13 +67,28 @@ type Options struct {
 	Exceeded func(Key)
 }
 
+// Keeps are the fields that the caches of each resource keep, at least; of a resource that is not there, whole objects.
+type Keeps map[schema.GroupVersionResource]*projection.Fields
+
+// Union keeps what either keeps.
+func (k Keeps) Union(other Keeps) Keeps {
+	out := maps.Clone(k)
+	for gvr, fields := range other {
+		if of, both := k[gvr]; both {
+			fields = projection.Union(of, fields)
+		}
+		out[gvr] = fields
+	}
+	return out
+}
+
 // ErrTooLarge is why a cache is denied of which there is too much.
 var ErrTooLarge = errors.New("the caches take too much memory")
 
 // NewSet returns a set with no informers.
 func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger, options Options) *Set {
 	options.Shared = cmp.Or(options.Shared, NewShared())
-	return &Set{client: client, handler: handler, log: log, clock: clock.RealClock{}, options: options, running: map[Key]*running{}}
+	return &Set{client: client, handler: handler, log: log, clock: clock.RealClock{}, options: options, running: map[Key]*running{}, wider: map[Key]*running{}}
 }
 
 // Want starts and stops informers until exactly the wanted ones run that are not denied; the others go on undisturbed. Stopped
@@ -69,8 +98,11 @@ func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger, options
 //
 // An informer without a resource begins anew: the caller may know that the resource has come, which the informer would see
 // after its back-off only.
-func (s *Set) Want(keys []Key) {
-	s.adjust(func() { s.wanted = slices.Clone(keys) }, hasNoResource)
+//
+// A cache that keeps less than it should is filled anew. With beside it is shown as it is meanwhile, and [Handler] is told when
+// it is wider; otherwise it is not complete until then. A cache that keeps more goes on.
+func (s *Set) Want(keys []Key, keeps Keeps, beside bool) {
+	s.adjust(func() { s.wanted, s.keeps, s.beside = slices.Clone(keys), keeps, beside }, hasNoResource)
 }
 
 // Deny sets which informers must not run although they are wanted, and why. It replaces what was denied before, and starts and
@@ -106,11 +138,24 @@ func (s *Set) adjust(change func(), anew func(*running) bool) {
 	for key := range s.denied {
 		runs.Delete(key)
 	}
-	ended := map[Key]*running{}
+	before := map[Key]*running{} // of what begins anew
+	var ended []*running
 	for key, r := range s.running {
-		if !runs.Has(key) || anew(r) {
+		w, keeps := s.wider[key], s.keeps[key.GVR]
+		narrow, again := !r.keeps.Covers(keeps), !runs.Has(key) || anew(r)
+		if w != nil && (again || !narrow || !w.keeps.Covers(keeps) || anew(w)) {
+			delete(s.wider, key)
+			ended, w = append(ended, w), nil
+		}
+		if again || narrow && !s.beside {
+			before[key], ended = r, append(ended, r)
 			delete(s.running, key)
-			ended[key] = r
+		}
+		if w != nil && s.running[key] == nil {
+			w.least = r.version()
+			w.hidden.Store(false)
+			s.running[key] = w
+			delete(s.wider, key)
 		}
 	}
 	s.mu.Unlock()
@@ -120,23 +165,74 @@ func (s *Set) adjust(change func(), anew func(*running) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, key := range s.wanted {
-		if runs.Has(key) && s.running[key] == nil {
-			s.start(key, ended[key])
+		switch r, keeps := s.running[key], s.keeps[key.GVR]; {
+		case !runs.Has(key):
+		case r == nil:
+			s.running[key] = s.start(key, keeps, before[key])
+		case s.wider[key] == nil && !r.keeps.Covers(keeps):
+			w := s.start(key, keeps, r)
+			w.behind.Store(true)
+			w.hidden.Store(true)
+			s.wider[key] = w
 		}
 	}
 }
 
+// complete tells that a cache is complete, once it has come as far as the one before it had. One that is wider than that takes
+// its place.
+func (s *Set) complete(r *running) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	var narrow *running
+	err := wait.PollUntilContextCancel(r.ctx, versionCheck, true, func(context.Context) (bool, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		narrow = nil
+		if s.wider[r.key] == r {
+			narrow = s.running[r.key]
+			r.least = narrow.version()
+		}
+		if order, err := resourceversion.CompareResourceVersion(r.version(), r.least); err == nil && order < 0 {
+			return false, nil // Versions that cannot be compared hold nobody up.
+		}
+		r.behind.Store(false)
+		if narrow != nil {
+			s.running[r.key] = r
+			delete(s.wider, r.key)
+			r.hidden.Store(false)
+		}
+		return true, nil
+	})
+	if err == nil && narrow != nil {
+		narrow.end() // Also if this one has been ended since: nobody else knows of it.
+	}
+	switch {
+	case err != nil || r.ctx.Err() != nil: // It is not wanted any more.
+	case narrow == nil || !narrow.announced: // It has ended, so that it never will be.
+		r.announced = true
+		s.handler.Synced(r.key)
+	default: // What the narrow cache has shown, and not told yet, it does not tell any more.
+		r.announced = true
+		s.handler.Widened(r.key)
+	}
+}
+
+// versionCheck is how often a wider cache is compared with the one in whose place it comes.
+const versionCheck = 50 * time.Millisecond
+
 // Stop ends all informers.
 func (s *Set) Stop() {
-	s.Want(nil)
+	s.Want(nil, nil, false)
 }
 
 // View is what one cache knows of one object.
 type View struct {
 	// Synced says that the cache is complete. In a cache that is not, the absence of an object means nothing.
 	Synced bool
-	// Object is nil where there is none. It is shared: read only.
-	Object *unstructured.Unstructured
+	// Narrow says that the cache keeps less than is wanted, and another one is filled beside it.
+	Narrow bool
+	// Object is nil where there is none.
+	Object *compact.Object
 }
 
 // find returns nil where no such informer runs.
@@ -148,7 +244,7 @@ func (s *Set) find(key Key) *running {
 
 // synced returns nil where the cache is not complete or does not run.
 func (s *Set) synced(key Key) *running {
-	if r := s.find(key); r != nil && r.informer.HasSynced() {
+	if r := s.find(key); r != nil && r.isComplete() {
 		return r
 	}
 	return nil
@@ -156,11 +252,13 @@ func (s *Set) synced(key Key) *running {
 
 // View looks an object up.
 func (s *Set) View(key Key, namespace, name string) View {
-	r := s.find(key)
+	s.mu.RLock()
+	r, narrow := s.running[key], s.wider[key] != nil
+	s.mu.RUnlock()
 	if r == nil {
 		return View{}
 	}
-	return View{Synced: r.informer.HasSynced(), Object: r.get(cache.NewObjectName(namespace, name))}
+	return View{Synced: r.isComplete(), Narrow: narrow, Object: r.get(cache.NewObjectName(namespace, name))}
 }
 
 // MaxStaleness is how far a cache may be behind the API server that [Set.Fresh] calls fresh.
@@ -270,7 +368,7 @@ func (s *Set) Status() []Status {
 	out := make([]Status, 0, len(s.running))
 	for key, r := range s.running {
 		r.mu.Lock()
-		out = append(out, Status{key, r.informer.HasSynced(), cmp.Or(r.err, r.relisting), int(r.objects.Load()), max(0, r.bytes.Load()), r.heard.Round(0)})
+		out = append(out, Status{key, r.isComplete(), cmp.Or(r.err, r.relisting), int(r.objects.Load()), max(0, r.bytes.Load()), r.heard.Round(0)})
 		r.mu.Unlock()
 	}
 	for _, key := range s.wanted {

@@ -6,11 +6,10 @@ import (
 	"sync"
 	"weak"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // maxFirstLists is how many caches are filled at once, of all sets of one API server. A process may start with thousands, and
@@ -26,8 +25,8 @@ type Shared struct {
 	// objects has each object once that several caches hold, by a hash of its resource, uid and version. It keeps none alive.
 	seed    maphash.Seed
 	mu      sync.Mutex
-	objects map[uint64]weak.Pointer[unstructured.Unstructured] // guarded by mu
-	sweep   int                                                // the size at which objects that are gone are removed; guarded by mu
+	objects map[uint64]weak.Pointer[compact.Object] // guarded by mu
+	sweep   int                                     // the size at which objects that are gone are removed; guarded by mu
 }
 
 // minSweep is the least size at which objects that are gone are removed.
@@ -37,7 +36,7 @@ const minSweep = 1024
 func NewShared() *Shared {
 	return &Shared{
 		lists: make(chan struct{}, maxFirstLists), seed: maphash.MakeSeed(), sweep: minSweep,
-		objects: map[uint64]weak.Pointer[unstructured.Unstructured]{},
+		objects: map[uint64]weak.Pointer[compact.Object]{},
 	}
 }
 
@@ -60,34 +59,21 @@ func (s *Shared) isServerDown(unanswered *running) bool {
 	return others && !answered
 }
 
-// share returns the object that another cache has, if it is the same, and this one otherwise. The whole objects are compared:
-// under the same version the API server shows another object after a change of the schema, and after a restore of etcd.
-func (s *Shared) share(gvr schema.GroupVersionResource, object *unstructured.Unstructured) *unstructured.Unstructured {
-	version := maphash.Comparable(s.seed, struct {
-		gvr     schema.GroupVersionResource
-		uid     types.UID
-		version string
-	}{gvr, object.GetUID(), object.GetResourceVersion()})
-	s.mu.Lock()
-	known := s.objects[version].Value()
-	if known == nil {
-		known = s.keep(version, object)
-	}
-	s.mu.Unlock()
-	if plan.Equal(known.Object, object.Object) {
-		return known
-	}
+// share returns the object that another cache has, if it is the same, and this one otherwise. The objects are compared as they
+// are kept: under the same version the API server shows another object after a change of the schema, and after a restore of
+// etcd, and caches that keep other fields have objects of their own.
+func (s *Shared) share(gvr schema.GroupVersionResource, keeps *projection.Fields, object *compact.Object) *compact.Object {
+	version := maphash.Comparable(s.seed, struct{ resource, keeps, uid, version string }{
+		gvr.String(), keeps.String(), string(object.UID()), object.ResourceVersion(),
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keep(version, object)
-}
-
-// keep is for who holds the lock.
-func (s *Shared) keep(version uint64, object *unstructured.Unstructured) *unstructured.Unstructured {
-	object = &unstructured.Unstructured{Object: object.Object} // The given one may be in the array of a list, and keep all of it.
+	if known := s.objects[version].Value(); known != nil && known.Equal(object) {
+		return known
+	}
 	s.objects[version] = weak.Make(object)
 	if len(s.objects) > s.sweep {
-		maps.DeleteFunc(s.objects, func(_ uint64, p weak.Pointer[unstructured.Unstructured]) bool { return p.Value() == nil })
+		maps.DeleteFunc(s.objects, func(_ uint64, p weak.Pointer[compact.Object]) bool { return p.Value() == nil })
 		s.sweep = max(minSweep, 2*len(s.objects))
 	}
 	return object

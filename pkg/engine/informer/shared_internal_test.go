@@ -13,11 +13,12 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 )
 
 // TestInterned holds that caches have the same object where the API server has shown them the same, and each its own
@@ -33,9 +34,9 @@ func TestInterned(t *testing.T) {
 			inside := Key{GVR: widgets, Namespace: "a"}
 			other := o.among(t, everywhere, inside)
 			defer other.Stop()
-			shown := func() [3]*unstructured.Unstructured {
+			shown := func() [3]*compact.Object {
 				synctest.Wait()
-				return [3]*unstructured.Unstructured{
+				return [3]*compact.Object{
 					o.View(everywhere, "a", "x").Object, other.View(everywhere, "a", "x").Object, other.View(inside, "a", "x").Object,
 				}
 			}
@@ -67,9 +68,9 @@ func TestInterned(t *testing.T) {
 // TestInternedGone holds that what no cache has any more is forgotten.
 func TestInternedGone(t *testing.T) {
 	o := NewShared()
-	kept := o.share(widgets, &unstructured.Unstructured{Object: widget("a", "kept")})
+	kept := o.share(widgets, nil, compact.New(widget("a", "kept")))
 	for i := range 10 * minSweep {
-		o.share(widgets, &unstructured.Unstructured{Object: widget("a", "x", with(fmt.Sprint(i), "metadata", "resourceVersion"))})
+		o.share(widgets, nil, compact.New(widget("a", "x", with(fmt.Sprint(i), "metadata", "resourceVersion"))))
 		if i%minSweep == 0 {
 			runtime.GC()
 		}
@@ -77,7 +78,7 @@ func TestInternedGone(t *testing.T) {
 	if n := len(o.objects); n > 3*minSweep {
 		t.Errorf("%d objects are known", n)
 	}
-	if again := o.share(widgets, &unstructured.Unstructured{Object: widget("a", "kept")}); again != kept {
+	if again := o.share(widgets, nil, compact.New(widget("a", "kept"))); again != kept {
 		t.Error("what is there still is forgotten")
 	}
 }
@@ -140,7 +141,7 @@ func BenchmarkInterned(b *testing.B) {
 				for range identities {
 					handler := deaf{make(chan Key, 1)}
 					set := NewSet(client, handler, slog.New(slog.DiscardHandler), Options{Shared: form.shared(common)})
-					set.Want([]Key{all})
+					set.Want([]Key{all}, nil, false)
 					<-handler.synced
 					sets = append(sets, set)
 					left.Add(1)

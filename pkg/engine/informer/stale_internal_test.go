@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 )
 
 // TestFresh holds that a cache is fresh while it shows what the API server had less than two seconds ago, and how many
@@ -102,7 +104,7 @@ func TestRestored(t *testing.T) {
 					told := &told{}
 					set := NewSet(server, told, slog.New(slog.DiscardHandler), Options{Lasting: lasting})
 					defer set.Stop()
-					set.Want([]Key{everywhere})
+					set.Want([]Key{everywhere}, nil, false)
 					synctest.Wait()
 					restore := server.snapshot()
 					server.remove(types.NamespacedName{Namespace: "a", Name: "comes-back"})
@@ -131,7 +133,7 @@ func TestRestored(t *testing.T) {
 					server.mu.Unlock()
 					got := map[string]map[string]any{}
 					for _, name := range set.Names(everywhere) {
-						got[name.Name] = set.View(everywhere, name.Namespace, name.Name).Object.Object
+						got[name.Name] = set.View(everywhere, name.Namespace, name.Name).Object.Fields()
 					}
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Errorf("%s Lasting: %t. (-want +got):\n%s", tc.reason, lasting, diff)
@@ -148,9 +150,9 @@ func TestRelistTellsOfWhatIsAnother(t *testing.T) {
 	var told heard
 	f := filled(&told, clock.RealClock{})
 	f.OnUpdate(object("1"), object("1"))
-	other := object("1")
-	other.SetLabels(map[string]string{"of": "another history"})
-	f.OnUpdate(object("1"), other)
+	other := object("1").Fields()
+	other["of"] = "another history"
+	f.OnUpdate(object("1"), compact.New(other))
 	if diff := cmp.Diff(heard{"ns/a before 1 after 1"}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}

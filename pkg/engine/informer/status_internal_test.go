@@ -1,7 +1,6 @@
 package informer
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,17 +10,21 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 )
 
 // TestLoadCounts holds that what is counted is what there is, whatever way it came and went.
 func TestLoadCounts(t *testing.T) {
-	small, large := object("1"), object("2")
-	large.SetAnnotations(map[string]string{"text": "a text that makes it larger than it was before"})
-	one, two := sizeOf(small.Object), sizeOf(large.Object)
+	small, fields := object("1"), object("2").Fields()
+	fields["text"] = "a text that makes it larger than it was before"
+	large := compact.New(fields)
+	one, two := small.Size(), large.Size()
 	if one >= two {
 		t.Fatalf("the larger object takes %d bytes, the smaller %d", two, one)
 	}
@@ -186,20 +189,22 @@ func TestSizeOf(t *testing.T) {
 "resources":{"limits":{"cpu":"1","memory":"1Gi"}},"env":[{"name":"A","value":"1"},{"name":"B","value":"2"}]}],"restartPolicy":"Always"},
 "status":{"phase":"Running","podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
 	const count = 2000
-	held := make([]map[string]any, count)
+	held := make([]*compact.Object, count)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for i := range held {
-		if err := json.Unmarshal(fmt.Appendf(nil, pod, i, i), &held[i]); err != nil {
+		var u unstructured.Unstructured
+		if err := u.UnmarshalJSON(fmt.Appendf(nil, pod, i, i)); err != nil {
 			t.Fatal(err)
 		}
+		held[i] = compact.New(u.Object)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	var estimate int64
 	for _, object := range held {
-		estimate += sizeOf(object)
+		estimate += object.Size()
 	}
 	taken := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 	t.Logf("%d bytes each, estimated %d", taken/count, estimate/count)
@@ -207,44 +212,4 @@ func TestSizeOf(t *testing.T) {
 		t.Errorf("%d objects take %d bytes, estimated %d", count, taken, estimate)
 	}
 	runtime.KeepAlive(held)
-}
-
-func TestSizeOfValues(t *testing.T) {
-	many := map[string]any{}
-	for i := range 15 {
-		many[fmt.Sprint(i)] = nil
-	}
-	for name, tc := range map[string]struct {
-		reason string
-		value  any
-		want   int64
-	}{
-		"none":        {"No object takes nothing.", map[string]any(nil), 0},
-		"nil":         {"Null is a value.", nil, 8},
-		"number":      {"So is a number.", int64(1), 8},
-		"float":       {"And another one.", 1.5, 8},
-		"empty":       {"A string has a header.", "", 16},
-		"text":        {"And its bytes.", "123456789", 25},
-		"list":        {"A list has a header, and two words for each element.", []any{int64(1), nil}, 24 + 2*16 + 16},
-		"map":         {"A map has room for 8.", map[string]any{"a": int64(1)}, 48 + 8*32 + 1 + 8},
-		"15 of a map": {"It grows before it is full.", many, 48 + 22*32 + 20 + 15*8},
-	} {
-		if got := sizeOf(tc.value); got != tc.want {
-			t.Errorf("%s: have %d, want %d. %s", name, got, tc.want, tc.reason)
-		}
-	}
-}
-
-func BenchmarkSizeOf(b *testing.B) {
-	object := map[string]any{}
-	for i := range 10 {
-		inner := map[string]any{}
-		for j := range 10 {
-			inner[fmt.Sprint(j)] = "a value of some length"
-		}
-		object[fmt.Sprint(i)] = inner
-	}
-	for b.Loop() {
-		sizeOf(object)
-	}
 }

@@ -83,7 +83,7 @@ func TestVersionIsNotAhead(t *testing.T) {
 		readers.Go(func() {
 			for seen := 0; seen < writes && !t.Failed(); {
 				seen = number(set.Version(everywhere))
-				if shown := number(set.View(everywhere, "a", "x").Object.GetResourceVersion()); shown < seen {
+				if shown := number(set.View(everywhere, "a", "x").Object.ResourceVersion()); shown < seen {
 					t.Errorf("the cache has seen up to %d, and shows %d", seen, shown)
 				}
 			}

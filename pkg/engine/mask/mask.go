@@ -48,7 +48,7 @@ func (of Evaluation) isSecret() bool { return plan.Object{GVR: of.GVR}.IsSecret(
 
 func toSecret(o plan.Operation) bool { return o.Target.IsSecret() }
 
-// values learns the values that were read, or are written. What a Secret has now is learned too, as rules may not have read it.
+// values learns the values that were read, or are written. What is cached of a Secret is learned too: another rule has read it.
 func (of Evaluation) values() *redact.Values {
 	values := &redact.Values{}
 	// These words are in every line anyway, and none of them is from a Secret.

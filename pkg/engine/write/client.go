@@ -20,6 +20,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // Timeout bounds one write, with the reads that belong to it.
@@ -105,7 +106,7 @@ func (c *Client) giveUp(ctx context.Context, operation plan.Operation) Result {
 	if len(steps) == 0 {
 		return c.send(ctx, operation)
 	}
-	released := c.send(ctx, plan.Operation{Type: plan.JSON, Target: target, Manager: plan.FieldManager, Body: steps})
+	released := c.send(context.WithValue(ctx, keepingKey{}, nil), plan.Operation{Type: plan.JSON, Target: target, Manager: plan.FieldManager, Body: steps})
 	switch {
 	case released.Class != Written || released.Echo == nil || released.Echo.Gone:
 		return released
@@ -132,13 +133,9 @@ func (c *Client) send(ctx context.Context, operation plan.Operation) Result {
 	if err != nil {
 		return Result{Class: Terminal, Err: err}
 	}
-	answered, err := prepared.Do(ctx).Get()
+	answer, err := c.read(ctx, request, prepared.Do(ctx))
 	if err != nil {
 		return c.refused(ctx, request, err)
-	}
-	answer, is := answered.(*unstructured.Unstructured)
-	if !is {
-		answer = &unstructured.Unstructured{}
 	}
 	target, result := request.Target, Result{Class: Written, Object: answer.Object}
 	switch {
@@ -154,6 +151,25 @@ func (c *Client) send(ctx context.Context, operation plan.Operation) Result {
 		result.Echo = echo(target, answer)
 	}
 	return result
+}
+
+// read reads the object in an answer, as far as [Keeping] says. It is empty where the answer is no object.
+func (c *Client) read(ctx context.Context, request Request, answer rest.Result) (*unstructured.Unstructured, error) {
+	fields, partly := ctx.Value(keepingKey{}).(*projection.Fields)
+	if isNamespace(request.Target) {
+		fields = nil // It has finalizers in its spec.
+	}
+	if data, err := answer.Raw(); err == nil && partly && !c.dryRun {
+		object := &unstructured.Unstructured{}
+		if object.Object, err = fields.Decode(data); err == nil && object.GetKind() != "" && object.GetKind() != "Status" {
+			return object, nil
+		}
+	}
+	other, err := answer.Get() // It tells an error from an answer that has none.
+	if object, is := other.(*unstructured.Unstructured); is {
+		return object, err
+	}
+	return &unstructured.Unstructured{}, err //nolint:wrapcheck // The caller tells what was sent.
 }
 
 // prepare makes the HTTP request of an operation.
@@ -398,11 +414,24 @@ func ended(target plan.Object, answer *unstructured.Unstructured) bool {
 // finalizers in its spec too.
 func held(target plan.Object, answer *unstructured.Unstructured) bool {
 	var inSpec []any
-	if target.GVR.Group == "" && target.GVR.Resource == "namespaces" {
+	if isNamespace(target) {
 		inSpec, _, _ = unstructured.NestedSlice(answer.Object, "spec", "finalizers")
 	}
 	grace := answer.GetDeletionGracePeriodSeconds()
 	return len(answer.GetFinalizers())+len(inSpec) > 0 || grace != nil && *grace != 0
+}
+
+func isNamespace(target plan.Object) bool {
+	return target.GVR.Group == "" && target.GVR.Resource == "namespaces"
+}
+
+// keepingKey is the key of the context for [Keeping].
+type keepingKey struct{}
+
+// Keeping returns a context in which a Result has of the object in an answer just what these fields, which may be nil, keep: all
+// that anybody compares. Otherwise it is whole, as it always is of a dry run.
+func Keeping(ctx context.Context, fields *projection.Fields) context.Context {
+	return context.WithValue(ctx, keepingKey{}, fields)
 }
 
 // whileKey is the key of the context for [While].

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
@@ -26,6 +27,7 @@ type caches struct {
 	cluster *Cluster
 	handler informer.Handler
 	of      map[informer.Key]stock
+	keeps   informer.Keeps
 }
 
 // stock is what one cache holds.
@@ -36,8 +38,11 @@ var _ engine.Caches = (*caches)(nil)
 func newCaches(c *Cluster) *caches { return &caches{cluster: c, of: map[informer.Key]stock{}} }
 
 // Want implements [engine.Caches]. What is wanted, and can be listed, is complete when it returns.
-func (c *caches) Want(keys []informer.Key) {
-	maps.DeleteFunc(c.of, func(key informer.Key, _ stock) bool { return !slices.Contains(keys, key) })
+func (c *caches) Want(keys []informer.Key, keeps informer.Keeps, _ bool) {
+	maps.DeleteFunc(c.of, func(key informer.Key, _ stock) bool {
+		return !slices.Contains(keys, key) || !c.keeps[key.GVR].Covers(keeps[key.GVR])
+	})
+	c.keeps = keeps
 	for _, key := range keys {
 		if c.of[key] != nil {
 			continue
@@ -59,7 +64,7 @@ func (c *caches) Deny(map[informer.Key]error) {}
 func (c *caches) list(key informer.Key) (stock, error) {
 	held := stock{}
 	hold := func(fields map[string]any) error {
-		object := trimmed(fields)
+		object := c.kept(key, fields)
 		held[nameOf(object)] = object
 		return nil
 	}
@@ -84,7 +89,7 @@ func (c *caches) Stop() { clear(c.of) }
 // View implements [engine.Caches].
 func (c *caches) View(key informer.Key, namespace, name string) informer.View {
 	held, runs := c.of[key]
-	return informer.View{Synced: runs, Object: held[types.NamespacedName{Namespace: namespace, Name: name}]}
+	return informer.View{Synced: runs, Object: compacted(held[types.NamespacedName{Namespace: namespace, Name: name}])}
 }
 
 // Names implements [engine.Caches], in order.
@@ -153,7 +158,7 @@ func (c *caches) refresh(key informer.Key, name types.NamespacedName) {
 		return
 	}
 	if found != nil {
-		after = trimmed(found)
+		after = c.kept(key, found)
 	}
 	switch {
 	case before == nil && after == nil:
@@ -166,7 +171,7 @@ func (c *caches) refresh(key informer.Key, name types.NamespacedName) {
 		c.of[key][name] = after
 	}
 	c.handler.Changed(informer.Event{
-		Key: key, Namespace: name.Namespace, Name: name.Name, Before: fieldsOf(before), After: fieldsOf(after),
+		Key: key, Namespace: name.Namespace, Name: name.Name, Before: compacted(before), After: compacted(after),
 	})
 }
 
@@ -192,18 +197,16 @@ func (c *caches) one(key informer.Key, name types.NamespacedName) (map[string]an
 	return found[0], nil
 }
 
-// trimmed is an object as the controller's caches hold it.
-func trimmed(fields map[string]any) *unstructured.Unstructured {
-	object := &unstructured.Unstructured{Object: fields}
-	informer.Trim(object)
-	return object
+// kept is an object as the controller's caches hold it.
+func (c *caches) kept(key informer.Key, fields map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: c.keeps[key.GVR].Project(fields)}
 }
 
-func fieldsOf(object *unstructured.Unstructured) map[string]any {
+func compacted(object *unstructured.Unstructured) *compact.Object {
 	if object == nil {
 		return nil
 	}
-	return object.Object
+	return compact.New(object.Object)
 }
 
 func nameOf(object *unstructured.Unstructured) types.NamespacedName {

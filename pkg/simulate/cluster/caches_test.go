@@ -26,7 +26,7 @@ var (
 
 func want(t *testing.T, c engine.Caches, keys ...informer.Key) {
 	t.Helper()
-	c.Want(keys)
+	c.Want(keys, nil, false)
 }
 
 // patch changes the Gadget x.
@@ -115,7 +115,7 @@ func TestCachesSeeWrites(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", step.reason, diff)
 		}
 	}
-	if got := caches.View(databases, "a", "x"); !got.Synced || brief(got.Object.Object) != "2" {
+	if got := caches.View(databases, "a", "x"); !got.Synced || brief(got.Object.Fields()) != "2" {
 		t.Errorf("View is %v", got)
 	}
 	if got := caches.View(inB, "a", "x"); !got.Synced || got.Object != nil {
@@ -143,7 +143,7 @@ func TestCachesRefuse(t *testing.T) {
 		"no such field":    {GVR: gadgets, FieldSelector: "spec.size=1"},
 		"no selector":      {GVR: gadgets, LabelSelector: "("},
 	} {
-		if caches.Want([]informer.Key{key}); caches.View(key, "", "").Synced || told.take() == nil {
+		if caches.Want([]informer.Key{key}, nil, false); caches.View(key, "", "").Synced || told.take() == nil {
 			t.Errorf("%s: nobody is told that it cannot be listed", name)
 		}
 	}

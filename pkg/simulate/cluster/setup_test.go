@@ -138,10 +138,12 @@ func names(t testing.TB, c *cluster.Cluster) []string {
 type watcher struct{ told []string }
 
 func (w *watcher) Changed(e informer.Event) {
-	w.told = append(w.told, fmt.Sprintf("%s: %s/%s %s -> %s", e.Key, e.Namespace, e.Name, brief(e.Before), brief(e.After)))
+	w.told = append(w.told, fmt.Sprintf("%s: %s/%s %s -> %s", e.Key, e.Namespace, e.Name, brief(e.Before.Fields()), brief(e.After.Fields())))
 }
 
 func (w *watcher) Synced(key informer.Key) { w.told = append(w.told, key.String()+": synced") }
+
+func (w *watcher) Widened(key informer.Key) { w.told = append(w.told, key.String()+": widened") }
 
 func (w *watcher) Troubled(key informer.Key, err error) {
 	w.told = append(w.told, key.String()+": "+err.Error())
