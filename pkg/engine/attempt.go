@@ -112,7 +112,7 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 		rest = rest[n:]
 	}
 	if len(a.Plan.Operations) == 0 {
-		record.separate = false
+		record.separate, record.existing = false, false
 	}
 	if a.outcome.Wrote {
 		a.tracker.round(a.Key)
@@ -252,34 +252,53 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 			result = write.Result{Class: write.Ambiguous, Err: err}
 		}
 	}()
+	verified := func() write.Result {
+		until, contradicted := a.verifier.verify(ctx, sent.Operation) // The last, as it holds for a moment.
+		if contradicted != nil {
+			return *contradicted
+		}
+		sent.at = a.options.Clock.Now()
+		ctx := write.Keeping(ctx, a.now.compared(sent.Target.GVR))
+		return a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
+	}
 	answer := sent.answer
 	if answer == nil {
 		answer = a.verifier.confirm(ctx, sent.Operation)
 	}
-	if answer == nil {
+	keeps := sent.Unseen != nil && sent.Unseen.Event == nil
+	first := keeps || a.record.existing || a.runs() == stepwise // What is refused would show in tests.
+	if answer == nil && first {
 		answer = a.checkExisting(ctx, sent)
 	}
 	if answer != nil {
 		return *answer
 	}
-	until, answer := a.verifier.verify(ctx, sent.Operation) // The last, as it holds for a moment.
-	if answer != nil {
+	uid := sent.Target.UID
+	result = verified()
+	if refused := result.Class == write.Stale || result.Class == write.Taken || result.Class == write.Terminal; first || !refused || sent.at.IsZero() {
+		return result
+	}
+	if answer = a.checkExisting(ctx, sent); answer != nil {
 		return *answer
 	}
-	sent.at = a.options.Clock.Now()
-	ctx = write.Keeping(ctx, a.now.compared(sent.Target.GVR))
-	return a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
+	if sent.Target.UID != uid {
+		return verified()
+	}
+	return result
 }
 
 // checkExisting looks at what has the name of an object that is to be made, where the rules may not see it. It returns the
-// answer instead of sending the operation, or nil; one without a class is that it is left alone. What is ours and has lost what
-// makes it seen is given that back, so the operation is turned to it.
+// answer to the operation, or nil; one without a class is that it is left alone. What is ours and has lost what makes it seen is
+// given that back, so the operation is turned to it.
+//
+// The request can only make the object, so a refusal is early enough to look, unless it is known that something is there, or usual.
 func (a *attempt) checkExisting(ctx context.Context, sent *sending) *write.Result {
 	unseen, object := sent.Unseen, sent.Target
 	if unseen == nil || object.UID != "" {
 		return nil
 	}
 	there, err := a.live.Get(ctx, object.GVR, object.Namespace, object.Name)
+	a.record.existing = err != nil || there != nil
 	switch {
 	case err != nil:
 		return unconfirmed(fmt.Errorf("looking for %s among what is not selected: %w", object, err))

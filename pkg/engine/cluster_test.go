@@ -76,6 +76,7 @@ type cluster struct {
 	liveOK      func() error
 
 	writes []plan.Operation
+	taken  []plan.Object // that were to be made, and were there
 	// answer replaces the answer to a write; nil means to write. after changes what
 	// was answered.
 	answer func(operation plan.Operation) *write.Result

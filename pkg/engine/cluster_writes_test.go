@@ -41,6 +41,9 @@ func (c *cluster) carryOut(operation plan.Operation) write.Result {
 	key := engine.Key{GVR: target.GVR, Namespace: target.Namespace, Name: target.Name}
 	c.mu.Lock()
 	if refused := c.guard(operation, c.stored[key]); refused != nil {
+		if refused.Class == write.Taken {
+			c.taken = append(c.taken, target)
+		}
 		c.mu.Unlock()
 		return *refused
 	}

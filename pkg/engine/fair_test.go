@@ -267,7 +267,7 @@ func TestReadRetryAfterStands(t *testing.T) {
 		reason string
 		begin  func(t *testing.T, c *cluster)
 	}{
-		"Unselected": {"What is to be made may be there.", func(*testing.T, *cluster) {}},
+		"Unselected": {"What is to be made is there.", func(*testing.T, *cluster) {}},
 		"Gone":       {"No cache has it any more.", func(_ *testing.T, c *cluster) { c.remove("a") }},
 	}
 	for name, tc := range tests {
@@ -276,6 +276,7 @@ func TestReadRetryAfterStands(t *testing.T) {
 			c.put(t, small)
 			begun := 0
 			if name == "Unselected" {
+				c.put(t, newItem("child", ""))
 				c.liveOK = overloaded
 			}
 			runWith(t, c, engine.Housekeeping{}, families(t, making("tagged", "prune: true")), func(t *testing.T, e *engine.Engine) {

@@ -72,6 +72,9 @@ type sent struct {
 	// separate says that a request joined from several rules was refused: each
 	// rule is sent on its own.
 	separate bool
+	// existing says that something had the name of an object that was to be made, where the rules do not see it. It is looked for
+	// before the next request.
+	existing bool
 	names    naming.Unresolved
 }
 

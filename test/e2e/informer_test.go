@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -241,4 +242,27 @@ func TestInformerReads(t *testing.T) {
 		order, err := resourceversion.CompareResourceVersion(set.Version(all), left.GetResourceVersion())
 		return err == nil && order > 0 && set.View(all, namespace, "made").Object == nil
 	})
+}
+
+// TestFreshOfQuiet holds that the cache of a resource that nothing changes is known to be fresh, time and again while somebody asks for
+// it, by the bookmarks of short watches: the API server sends them two seconds before a watch ends.
+func TestFreshOfQuiet(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: quiet, labels: {quiet: "yes"}}}`)
+	key := informer.Key{GVR: configmaps, Namespace: namespace, LabelSelector: "quiet=yes"}
+	set := informer.NewSet(client(t), newWatcher(), slog.New(slog.DiscardHandler), informer.Options{})
+	defer set.Stop()
+	set.Want([]informer.Key{key}, nil, false)
+	fresh := func() bool { at, is := set.Fresh(key); return is && time.Since(at) < informer.MaxStaleness }
+	eventually(t, "the first list is fresh", fresh)
+	for i := range 5 {
+		create(t, configmaps, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: other-%d}}`, i)) // The resource has another version now.
+		began := time.Now()
+		eventually(t, "it is too old", func() bool { at, _ := set.Fresh(key); return at.Before(began) })
+		eventually(t, "it is fresh, as of a moment after that", func() bool { at, is := set.Fresh(key); return is && at.After(began) })
+	}
+	if n := set.Count(key); n != 1 {
+		t.Errorf("it has %d objects", n)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,6 +97,20 @@ func (a *api) hold(key Key, holding bool) {
 			s.release()
 		}
 	}
+}
+
+// stall has the oldest watch, which is that of an informer, deliver nothing any more.
+func (a *api) stall() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.watches[0].stalled = true
+}
+
+// pass has other resources change, of which no watch of this one tells.
+func (a *api) pass() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.version++
 }
 
 // refuse has it answer requests with an error from now on; nil is for none.
@@ -205,7 +220,7 @@ func (r apiResource) List(_ context.Context, options metav1.ListOptions) (*unstr
 	return list, nil
 }
 
-func (r apiResource) Watch(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+func (r apiResource) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	r.api.mu.Lock()
 	defer r.api.mu.Unlock()
 	if err := r.api.ask("watch", r.key.GVR); err != nil {
@@ -235,6 +250,23 @@ func (r apiResource) Watch(_ context.Context, options metav1.ListOptions) (watch
 		}
 	}
 	r.api.watches = append(r.api.watches, s)
+	if lasts := time.Duration(ptr.Deref(options.TimeoutSeconds, 0)) * time.Second; lasts < time.Minute { // Others outlast the tests.
+		time.AfterFunc(lasts-2*time.Second, func() {
+			r.api.mu.Lock()
+			defer r.api.mu.Unlock()
+			if slices.Contains(r.api.watches, s) {
+				s.send(bookmark(r.api.version, nil))
+			}
+		})
+		context.AfterFunc(ctx, func() {
+			r.api.mu.Lock()
+			defer r.api.mu.Unlock()
+			if i := slices.Index(r.api.watches, s); i >= 0 {
+				r.api.watches = slices.Delete(r.api.watches, i, i+1)
+				close(s.events)
+			}
+		})
+	}
 	return s, nil
 }
 
@@ -244,6 +276,7 @@ type stream struct {
 	key     Key
 	events  chan watch.Event
 	held    []watch.Event
+	stalled bool // nothing is delivered any more
 	stopped chan struct{}
 	once    sync.Once
 }
@@ -252,6 +285,9 @@ func (s *stream) Stop()                          { s.once.Do(func() { close(s.st
 func (s *stream) ResultChan() <-chan watch.Event { return s.events }
 
 func (s *stream) send(event watch.Event) {
+	if s.stalled {
+		return
+	}
 	s.held = append(s.held, event)
 	s.release()
 }

@@ -51,7 +51,7 @@ func TestIndexesOnDemand(t *testing.T) {
 			if _, err := set.Read(step.read); err != nil {
 				t.Fatal(err)
 			}
-			if got := len(set.running[everywhere].informer.GetIndexer().GetIndexers()); got != step.want {
+			if got := len(set.running[everywhere].indexer.GetIndexers()); got != step.want {
 				t.Errorf("%s There are %d, want %d", step.reason, got, step.want)
 			}
 		}
@@ -82,7 +82,7 @@ func TestIndexesAreBounded(t *testing.T) {
 		if _, err := set.Read(plan.Read{From: from, By: plan.ByName, Names: []string{"x1"}}); err != nil {
 			t.Error(err)
 		}
-		indexes := set.running[everywhere].informer.GetIndexer().GetIndexers()
+		indexes := set.running[everywhere].indexer.GetIndexers()
 		byName, inNamespace := indexName(plan.Requirement{Key: plan.IndexKey{By: plan.ByName}}), indexName(plan.InNamespace("a"))
 		if len(indexes) != maxIndexes+2 || indexes[byName] == nil || indexes[inNamespace] == nil {
 			t.Errorf("there are %d indexes, want %d and those that every rule may need", len(indexes), maxIndexes)

@@ -2,16 +2,18 @@ package informer
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -56,8 +58,7 @@ type running struct {
 	resource dynamic.ResourceInterface // for requests beside those of the informer
 	ctx      context.Context           //nolint:containedctx // It is the life of the informer.
 	stop     context.CancelFunc
-	told     func() bool // the handler has been told of all objects of the first list
-	telling  sync.Mutex  // held while the handler is told that the cache is complete
+	telling  sync.Mutex // held while the handler is told that the cache is complete
 	health
 	succession
 	count
@@ -80,15 +81,17 @@ type count struct {
 	exceeds atomic.Bool  // [Options.Exceeded] was called with this cache
 }
 
-// errNoVersions is an error at the start of a process: without the feature a store does not know its resourceVersion, and the
-// engine would wait for its own writes for ever.
-var errNoVersions = errors.New("client-go's feature " + string(features.AtomicFIFO) +
-	" is off: remove the environment variable KUBE_FEATURE_" + string(features.AtomicFIFO))
+// needed are the features of client-go that informers do not work without. A store that is not atomic does not know its
+// resourceVersion, and the engine would wait for its own writes for ever; a queue that is locked while the handler is called could
+// not be asked by the handler whether it has synced.
+var needed = []features.Feature{features.AtomicFIFO, features.UnlockWhileProcessingFIFO}
 
 // Check returns an error where informers would not work in this process.
 func Check() error {
-	if !features.FeatureGates().Enabled(features.AtomicFIFO) {
-		return errNoVersions
+	for _, feature := range needed {
+		if !features.FeatureGates().Enabled(feature) {
+			return fmt.Errorf("client-go's feature %s is off: remove the environment variable KUBE_FEATURE_%[1]s", feature)
+		}
 	}
 	return nil
 }
@@ -112,22 +115,19 @@ func (s *Set) start(key Key, keeps *projection.Fields, before *running) *running
 		r.err, r.logged = before.err, before.logged.Clone()
 		before.mu.Unlock()
 	}
-	r.informer = cache.NewSharedIndexInformerWithOptions(
-		cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}, s.client),
-		nil, // Objects are compact, and bookmarks are not.
-		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}, ObjectDescription: key.GVR.String()}, // Indexes cannot be added to nil.
-	)
-	// These fail only once the informer runs.
-	_ = r.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		s.log.Debug("watch ended", "gvr", plan.ResourceName(key.GVR), "informer", key.String(), "err", err)
+	listWatch := &cache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}
+	var objects cache.Store
+	objects, r.informer = cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(listWatch, s.client),
+		Handler:       r,
+		Indexers:      cache.Indexers{}, // Without, there could never be any.
 	})
-	registration, _ := r.informer.AddEventHandler(r)
-	r.told = registration.HasSynced
+	r.indexer, _ = objects.(cache.Indexer)
 	s.options.Shared.running.Store(r, nil)
-	go r.informer.RunWithContext(ctx)
+	go r.informer.RunWithContext(klog.NewContext(ctx, logr.Discard())) // The functions above tell how requests went.
 	go r.followSilence()
 	go func() {
-		cache.WaitFor(ctx, "", registration.HasSyncedChecker()) // The handler has been told of every object of the first list.
+		cache.WaitFor(ctx, "", r.informer.HasSyncedChecker()) // The handler has been told of every object of the first list.
 		s.complete(r)
 	}()
 	return r
@@ -177,7 +177,7 @@ func (r *running) changed(object any, before, after *compact.Object) {
 	if err != nil {
 		return // Not an object: the informer was made for unstructured objects only.
 	}
-	if r.told() { // The first list has been counted as it came.
+	if r.informer.HasSynced() { // The first list has been counted as it came.
 		r.set.grow(r, after.Size()-before.Size())
 	}
 	if r.hidden.Load() {

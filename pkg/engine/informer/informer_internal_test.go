@@ -41,11 +41,19 @@ func object(version string) *compact.Object {
 // filled is an informer that has told a handler of its first list.
 func filled(handler Handler, c clock.PassiveClock) *running {
 	return &running{
-		set: &Set{handler: handler, clock: c, options: Options{Shared: NewShared()}}, ctx: context.Background(), told: func() bool { return true },
+		set: &Set{handler: handler, clock: c, options: Options{Shared: NewShared()}}, ctx: context.Background(),
 		health: health{listErrors: listErrors{logged: sets.Set[metav1.StatusReason]{}}},
-		store:  store{informer: cache.NewSharedIndexInformer(&cache.ListWatch{}, &unstructured.Unstructured{}, 0, nil)},
+		store:  store{informer: idle{synced: true}, indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})},
 	}
 }
+
+// idle is an informer that has nothing to do.
+type idle struct {
+	cache.Controller
+	synced bool
+}
+
+func (i idle) HasSynced() bool { return i.synced }
 
 func TestEvents(t *testing.T) {
 	tests := map[string]struct {

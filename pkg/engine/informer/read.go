@@ -2,7 +2,6 @@ package informer
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,17 +88,18 @@ func newest(object *compact.Object, name cache.ObjectName, caches []*running) *c
 // store is what an informer holds, with the indexes that questions have added.
 type store struct {
 	key      Key
-	informer cache.SharedIndexInformer
+	informer cache.Controller
+	indexer  cache.Indexer
 	indexing sync.Mutex // held while indexes are added
 }
 
 // version is that of the store, which changes together with the objects, under one lock. The informer's own last version is
 // ahead of the store.
-func (s *store) version() string { return s.informer.GetIndexer().LastStoreSyncResourceVersion() }
+func (s *store) version() string { return s.indexer.LastStoreSyncResourceVersion() }
 
 // get is nil where the cache does not have the object.
 func (s *store) get(name cache.ObjectName) *compact.Object {
-	found, _, _ := s.informer.GetIndexer().GetByKey(name.String())
+	found, _, _ := s.indexer.GetByKey(name.String())
 	object, _ := found.(*compact.Object)
 	return object
 }
@@ -133,10 +133,10 @@ func (s *store) candidates(q plan.Read) ([]any, error) {
 			return nil, err
 		}
 		if name != "" {
-			return s.informer.GetIndexer().Index(name, entriesOf(all))
+			return s.indexer.Index(name, entriesOf(all))
 		}
 	}
-	return s.informer.GetIndexer().List(), nil
+	return s.indexer.List(), nil
 }
 
 // index returns the name of the index over the keys of these requirements, after adding it where there is none. The name is
@@ -145,15 +145,15 @@ func (s *store) index(all []plan.Requirement, computed bool) (name string, err e
 	name = indexName(all...)
 	s.indexing.Lock()
 	defer s.indexing.Unlock()
-	indexes := s.informer.GetIndexer().GetIndexers() // They are added here alone.
+	indexes := s.indexer.GetIndexers() // They are added here alone.
 	switch {
 	case indexes[name] != nil:
 		return name, nil
 	case len(all) == 0, computed && len(indexes) >= maxIndexes:
 		return "", nil
 	}
-	if err := s.informer.AddIndexers(cache.Indexers{name: indexOver(all)}); err != nil { // The informer has stopped.
-		return "", fmt.Errorf("indexing the cache of %s: %w", s.key, errors.Join(relation.ErrNotSynced, err))
+	if err := s.indexer.AddIndexers(cache.Indexers{name: indexOver(all)}); err != nil {
+		return "", fmt.Errorf("indexing the cache of %s: %w", s.key, err)
 	}
 	return name, nil
 }

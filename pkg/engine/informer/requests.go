@@ -252,8 +252,8 @@ func (r *running) relist(why error) {
 	}
 }
 
-// ask reads the newest version of the resource. A list of one object has it: the list is that of a quorum.
-func (r *running) ask() {
+// ask reads the newest version of the resource, as of a moment. A list of one object has it: the list is that of a quorum.
+func (r *running) ask() (newest observation) {
 	ctx, cancel := context.WithTimeout(r.ctx, MaxStaleness)
 	defer cancel()
 	options := metav1.ListOptions{Limit: 1}
@@ -262,7 +262,40 @@ func (r *running) ask() {
 	}
 	before, at := r.version(), r.set.clock.Now()
 	if list, err := r.resource.List(ctx, options); err == nil {
-		r.observe(list.GetResourceVersion(), before, at)
+		newest = observation{list.GetResourceVersion(), at}
+		r.observe(newest.version, before, at)
+	}
+	return newest
+}
+
+// shortWatch is how many seconds a watch lasts that is for its bookmarks: the API server sends the first two seconds before the end.
+const shortWatch = 3
+
+// catchUp finds out whether the cache shows the newest version of the resource. Its watch brings that version with the next event.
+// While there is none, the bookmarks of a short watch from the version of the cache say so.
+func catchUp(r *running) {
+	newest, from := r.ask(), r.version()
+	if order, err := resourceversion.CompareResourceVersion(from, newest.version); err != nil || order >= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, shortWatch*time.Second)
+	defer cancel()
+	w, err := r.resource.Watch(ctx, metav1.ListOptions{
+		LabelSelector: r.key.LabelSelector, FieldSelector: r.key.FieldSelector,
+		ResourceVersion: from, AllowWatchBookmarks: true, TimeoutSeconds: new(int64(shortWatch)),
+	})
+	if err != nil {
+		return
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		bookmark, is := event.Object.(*unstructured.Unstructured)
+		if !is || event.Type != watch.Bookmark {
+			return // The cache is told of it, too.
+		}
+		r.mu.Lock()
+		r.reach(bookmark.GetResourceVersion())
+		r.mu.Unlock()
 	}
 }
 
@@ -396,6 +429,13 @@ func (e *listErrors) outdates(list bool, err error) bool {
 func (p *progress) invalidate(now time.Time, why error) {
 	p.listing, p.relisting = now, why
 	p.reached, p.next = observation{}, observation{} // Of a history that may not be this one.
+}
+
+// reach takes a version up to which the cache shows all.
+func (p *progress) reach(version string) {
+	if order, err := resourceversion.CompareResourceVersion(version, p.next.version); err == nil && order >= 0 {
+		p.reached, p.next = p.next, observation{}
+	}
 }
 
 // latest is the error of the last request.

@@ -76,6 +76,54 @@ func TestFresh(t *testing.T) {
 	})
 }
 
+// TestFreshQuiet holds that a cache of a resource that does not change is fresh while a second watch from there has a bookmark and
+// nothing else.
+func TestFreshQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &api{}
+		server.put(widget("a", "x"))
+		set, _ := begin(t, server, everywhere)
+		defer set.Stop()
+		passes(time.Minute)
+		expect := func(reason string, fresh bool, watches int) {
+			t.Helper()
+			at, got := set.Fresh(everywhere)
+			synctest.Wait()
+			if got != fresh {
+				t.Errorf("fresh is %t, want %t: %s", got, fresh, reason)
+			}
+			if age := time.Since(at); got && age >= MaxStaleness {
+				t.Errorf("it is %s old: %s", age, reason)
+			}
+			if n := server.requests("watch") - 1; n != watches {
+				t.Errorf("%d watches beside that of the informer, want %d: %s", n, watches, reason)
+			}
+		}
+		server.pass()
+		expect("Nothing is known.", false, 0)
+		expect("The second time it is asked for, and the cache does not come to that version.", false, 1)
+		passes(900 * time.Millisecond)
+		expect("The bookmark comes a second after.", false, 1)
+		passes(200 * time.Millisecond)
+		server.pass()
+		expect("It is there, and the next one is asked for.", true, 2)
+		passes(800 * time.Millisecond)
+		expect("It is less than two seconds old.", true, 2)
+		passes(300 * time.Millisecond)
+		server.stall()
+		server.put(widget("a", "x", labelled("count", "1")))
+		expect("Now it is not, and the next one is there; the one after it shows a change that the cache lacks.", true, 3)
+		passes(800 * time.Millisecond)
+		expect("It lacked none less than two seconds ago.", true, 3)
+		passes(200 * time.Millisecond)
+		expect("That is too long ago.", false, 3)
+		passes(500 * time.Millisecond)
+		expect("So it stays, however often it is asked for.", false, 4)
+		passes(1100 * time.Millisecond)
+		expect("So it stays.", false, 5)
+	})
+}
+
 // errRefused is how it is when the API server is down. client-go goes on from the last version then.
 var errRefused = &url.Error{Op: "Get", URL: "https://a", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
 

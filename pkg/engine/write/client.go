@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -461,15 +462,28 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // ClientDryRun sends nothing.
-type ClientDryRun struct{}
+type ClientDryRun struct {
+	// Live reads what may have the name of an object that is to be made, where the rules do not see it; nil for nothing.
+	Live interface {
+		Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error)
+	}
+}
 
 // Write answers what the operation is predicted to do.
-func (ClientDryRun) Write(_ context.Context, operation plan.Operation) Result {
-	if _, err := NewRequest(operation); err != nil {
+func (c ClientDryRun) Write(ctx context.Context, operation plan.Operation) Result {
+	request, err := NewRequest(operation)
+	if err != nil {
 		return Result{Class: Terminal, Err: err}
+	}
+	if target := request.Target; c.Live != nil && request.creates() && operation.Unseen != nil {
+		if there, err := c.Live.Get(ctx, target.GVR, target.Namespace, target.Name); err != nil || there != nil {
+			return Result{Class: Stale, Err: &Error{Request: request, cause: cmp.Or(err, errExists)}}
+		}
 	}
 	return Result{Class: Simulated, Object: operation.Predicted}
 }
+
+var errExists = errors.New("it is there already")
 
 // Record records nothing.
 func (ClientDryRun) Record(context.Context, plan.Event, bool) error { return nil }
