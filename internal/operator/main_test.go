@@ -8,6 +8,6 @@ import (
 
 // TestMain has client-go not pause between the errors of all informers: a pause since an error of another virtual clock does not end.
 func TestMain(m *testing.M) {
-	utilruntime.ErrorHandlers = nil
+	utilruntime.ErrorHandlers = nil //nolint:reassign // It is a test.
 	m.Run()
 }

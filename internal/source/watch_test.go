@@ -290,6 +290,6 @@ func TestDebounce(t *testing.T) {
 }
 
 func TestMain(m *testing.M) {
-	utilruntime.ErrorHandlers = nil // They pause, by the virtual clock of another test, which does not end.
+	utilruntime.ErrorHandlers = nil //nolint:reassign // They pause, by the virtual clock of another test, which does not end.
 	goleak.VerifyTestMain(m)
 }

@@ -145,6 +145,11 @@ func (a *active) admits(cache informer.Key, object map[string]any) bool {
 	return cache.Admits(object) // Only rules that wait to take effect want it.
 }
 
+// sees reports whether the rules find an object where they have looked for it.
+func (a *active) sees(unseen *plan.Unseen, object map[string]any) bool {
+	return slices.ContainsFunc(unseen.From, func(s plan.Selection) bool { return a.admits(s, object) })
+}
+
 // sets are those that there are rules of.
 func (a *active) sets() map[plan.Rule]bool {
 	out := map[plan.Rule]bool{}

@@ -304,7 +304,7 @@ func (a *attempt) checkExisting(ctx context.Context, sent *sending) *write.Resul
 		return unconfirmed(fmt.Errorf("looking for %s among what is not selected: %w", object, err))
 	case there == nil:
 		return nil
-	case sees(unseen, there):
+	case a.now.sees(unseen, there):
 		return stale(object, there, errContradicted)
 	case plan.BeingDeleted(there):
 		sent.existing = true
@@ -313,7 +313,7 @@ func (a *attempt) checkExisting(ctx context.Context, sent *sending) *write.Resul
 		return &write.Result{}
 	}
 	over := sent.Over(there)
-	if !a.isOurs(over, there) || !sees(unseen, over.Predicted) {
+	if !a.isOurs(over, there) || !a.now.sees(unseen, over.Predicted) {
 		sent.existing, sent.existingEvent = true, unseen.Event
 		return &write.Result{Class: write.Terminal, Err: errors.New(unseen.Event.Message)}
 	}
@@ -323,11 +323,6 @@ func (a *attempt) checkExisting(ctx context.Context, sent *sending) *write.Resul
 	}
 	sent.Operation = over
 	return nil
-}
-
-// sees reports whether the rules find an object where they have looked for it.
-func sees(unseen *plan.Unseen, object map[string]any) bool {
-	return slices.ContainsFunc(unseen.From, func(s plan.Selection) bool { return s.Admits(object) })
 }
 
 // isOurs reports whether an object is one that the rule made for the watched one.
@@ -465,9 +460,9 @@ func (a *attempt) chain(sent sending, result write.Result) {
 func (a *attempt) remember(sent sending, result write.Result) {
 	var marks plan.Marks
 	var unchanged []plan.Change
-	if sent.Unseen != nil && result.Object != nil && !sees(sent.Unseen, result.Object) {
+	if sent.Unseen != nil && result.Object != nil && !a.now.sees(sent.Unseen, result.Object) {
 		// It has come back without what makes it seen, as where admission has taken that off. The same would be sent again.
-		if over := sent.admitted.Over(result.Object); sees(sent.Unseen, over.Predicted) {
+		if over := sent.admitted.Over(result.Object); a.now.sees(sent.Unseen, over.Predicted) {
 			marks, unchanged = over.All(), over.Changes
 		}
 	}
@@ -490,10 +485,10 @@ func (a *attempt) remember(sent sending, result write.Result) {
 // logResult names rules and fields but not their values, which may be secret. A refusal is loud once, until it is another one
 // or a write of the rule succeeds: what is tried again and again need not say so each time.
 func (a *attempt) logResult(ctx context.Context, o plan.Operation, result write.Result) {
-	log := a.log(a.Key).With(attrsOf(o)...)
+	log := a.log(a.Key)
 	switch {
 	case result.Class == write.Stale:
-		log.Debug("write was out of date", "err", result.Err)
+		log.Debug("write was out of date", append(attrsOf(o), "err", result.Err)...)
 	case result.Class.Failed():
 		level, text := slog.LevelDebug, history.Brief(result.Err.Error())
 		for _, rule := range o.Rules {
@@ -501,11 +496,11 @@ func (a *attempt) logResult(ctx context.Context, o plan.Operation, result write.
 				level = slog.LevelWarn
 			}
 		}
-		log.Log(ctx, level, "write failed", "class", string(result.Class), "err", result.Err)
+		log.Log(ctx, level, "write failed", append(attrsOf(o), "class", string(result.Class), "err", result.Err)...)
 	case result.Class == write.Simulated:
-		log.Info("would write", "type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource)
+		log.Info("would write", append(attrsOf(o), "type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource)...)
 	case result.Class == write.Written:
-		log.Info("wrote", "type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource)
+		log.Info("wrote", append(attrsOf(o), "type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource)...)
 	}
 }
 

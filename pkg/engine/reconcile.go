@@ -85,6 +85,9 @@ func (e *loop) conclude(a *attempt) {
 		e.options.Observer.Concluded(key, outcome.Failures)
 	}
 	retries := outcome.State == guard.Retry
+	if outcome.State != guard.Waiting {
+		e.late.set(key, time.Time{})
+	}
 	if retries && e.tracker.givesUp(outcome, e.limiter.NumRequeues(key)) {
 		retries = false
 		if e.runs() == stepwise { // An engine that runs for ever would try it again by then.
@@ -111,7 +114,11 @@ func (e *loop) conclude(a *attempt) {
 	switch outcome.State {
 	case guard.Waiting: // The event that is waited for queues the key.
 		e.tracker.later(key)
-		e.AddAfter(key, recheck)
+		if e.runs() == stepwise { // No time passes.
+			e.AddAfter(key, recheck)
+		} else {
+			e.late.set(key, e.options.Clock.Now().Add(recheck))
+		}
 	case guard.Again:
 		e.hurry(key)
 		e.enqueue(key)

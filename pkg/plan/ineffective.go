@@ -103,6 +103,9 @@ func (o Operation) All() Marks {
 
 // unlessKnown drops an operation that is known to have no effect.
 func (b builder) unlessKnown(operation *Operation) *Operation {
+	if len(b.known) == 0 {
+		return operation
+	}
 	if mark := operation.wholeMark(); b.known[mark] {
 		b.met[mark] = true
 		return nil

@@ -169,14 +169,14 @@ func joined(all []*relation.Declaration, more *relation.Declaration) []*relation
 	if at < 0 {
 		return append(all, more)
 	}
-	both := *all[at]
-	both.Selections = slices.Clone(both.Selections)
+	one := all[at]
+	both := &relation.Declaration{Name: one.Name, GVR: one.GVR, Selections: slices.Clone(one.Selections), Namespace: one.Namespace}
 	for _, selection := range more.Selections {
 		if !slices.Contains(both.Selections, selection) {
 			both.Selections = append(both.Selections, selection)
 		}
 	}
-	all[at] = &both
+	all[at] = both
 	return all
 }
 

@@ -12,6 +12,6 @@ import (
 // errors of all informers: a pause since an error of another virtual clock does not end.
 func TestMain(m *testing.M) {
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
-	utilruntime.ErrorHandlers = nil
+	utilruntime.ErrorHandlers = nil //nolint:reassign // It is a test.
 	m.Run()
 }

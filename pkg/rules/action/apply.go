@@ -136,7 +136,7 @@ func (a *apply) unseen(e *Evaluation, object plan.Object) *plan.Unseen {
 // absent, and be made again and again.
 func (a *apply) checkSelected(want *wanted, current map[string]any) error {
 	after := overlaid(current, want.fields)
-	if slices.ContainsFunc(a.declaration.Selections, func(s plan.Selection) bool { return s.Admits(after) }) {
+	if a.declaration.Admits(after) {
 		return nil
 	}
 	return a.node.Errorf("give it the labels and fields that the selectors there want, or widen them",

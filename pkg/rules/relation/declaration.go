@@ -1,7 +1,9 @@
 package relation
 
 import (
+	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -16,6 +18,19 @@ type Declaration struct {
 	GVR        schema.GroupVersionResource
 	Selections []plan.Selection // what the rules may see of the resource
 	Namespace  string           // that of a RuleSet, empty for a ClusterRuleSet
+
+	parsed  sync.Once
+	filters []plan.Filter // by the selections
+}
+
+// Admits reports whether the rules may see an object of the resource.
+func (d *Declaration) Admits(object map[string]any) bool {
+	d.parsed.Do(func() {
+		for _, selection := range d.Selections {
+			d.filters = append(d.filters, selection.Filter())
+		}
+	})
+	return slices.ContainsFunc(d.filters, func(admits plan.Filter) bool { return admits(object) })
 }
 
 // Declarations are those of one set, in the order written.
