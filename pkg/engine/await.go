@@ -16,10 +16,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// recheck is how often an object that waits for the caches is looked at although
-// they tell nothing: what is missed in a relist is told by no event.
-const recheck = 5 * time.Second
-
 // doubtful is after how long the API server is asked whether a cache is right that does not show a write.
 const doubtful = 2 * recheck
 

@@ -28,7 +28,6 @@ type core struct {
 	guards  guards
 	related *dependencies.Index[Key]
 	timers  timers
-	late    timers // objects that wait for the caches, and when they are looked at although no cache has told a change
 	synced  syncedCaches
 	tidying *tidying
 }
@@ -125,30 +124,6 @@ func (c *core) followTimers(ctx context.Context) {
 		case <-ticker.C():
 		case <-ctx.Done():
 			return
-		}
-	}
-}
-
-// lateCheck is how often it is looked whether an object has waited for the caches for too long.
-const lateCheck = time.Second
-
-// followLate queues what waits for the caches for long, until the context is done.
-func (c *core) followLate(ctx context.Context) {
-	for {
-		select {
-		case <-c.late.begun:
-		case <-ctx.Done():
-			return
-		}
-		for next := c.late.any(); next; next = c.late.any() {
-			select {
-			case <-c.options.Clock.After(lateCheck):
-			case <-ctx.Done():
-				return
-			}
-			for _, due := range c.late.take(c.options.Clock.Now()) {
-				c.enqueue(due.Key)
-			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type queue struct {
 	clock      clock.WithTicker
 	tracker    tracker
 	unfinished *unfinished
+	late       timers // of objects that wait for the caches: when each is looked at although no cache has told a change
 }
 
 // handles is a work queue of handles, used as one of keys.
@@ -86,6 +88,47 @@ func (q *queue) enqueueAt(due Due) {
 func (q *queue) lookAgainIn(key Key, until time.Time) {
 	if !until.IsZero() {
 		q.AddAfter(key, max(until.Sub(q.clock.Now()), time.Nanosecond))
+	}
+}
+
+// noteLate has an object that waits for the caches looked at after a while although they tell nothing, or not any more.
+func (q *queue) noteLate(key Key, waits bool) {
+	switch {
+	case !waits:
+		q.late.set(key, time.Time{})
+	case q.lanes == nil: // No time passes.
+		q.AddAfter(key, recheck)
+	default:
+		q.late.set(key, q.clock.Now().Add(recheck))
+	}
+}
+
+const (
+	// recheck is how often an object that waits for the caches is looked at although they tell nothing: what is missed in a
+	// relist is told by no event.
+	recheck = 5 * time.Second
+	// lateCheck is how often it is looked whether an object has waited for so long.
+	lateCheck = time.Second
+)
+
+// followLate queues what waits for the caches for long, until the context is done.
+func (q *queue) followLate(ctx context.Context) {
+	for {
+		select {
+		case <-q.late.begun:
+		case <-ctx.Done():
+			return
+		}
+		for next := q.late.any(); next; next = q.late.any() {
+			select {
+			case <-q.clock.After(lateCheck):
+			case <-ctx.Done():
+				return
+			}
+			for _, due := range q.late.take(q.clock.Now()) {
+				q.enqueue(due.Key)
+			}
+		}
 	}
 }
 

@@ -84,10 +84,8 @@ func (e *loop) conclude(a *attempt) {
 	if outcome.Looked || outcome.Failures != nil {
 		e.options.Observer.Concluded(key, outcome.Failures)
 	}
+	e.noteLate(key, outcome.State == guard.Waiting)
 	retries := outcome.State == guard.Retry
-	if outcome.State != guard.Waiting {
-		e.late.set(key, time.Time{})
-	}
 	if retries && e.tracker.givesUp(outcome, e.limiter.NumRequeues(key)) {
 		retries = false
 		if e.runs() == stepwise { // An engine that runs for ever would try it again by then.
@@ -114,11 +112,6 @@ func (e *loop) conclude(a *attempt) {
 	switch outcome.State {
 	case guard.Waiting: // The event that is waited for queues the key.
 		e.tracker.later(key)
-		if e.runs() == stepwise { // No time passes.
-			e.AddAfter(key, recheck)
-		} else {
-			e.late.set(key, e.options.Clock.Now().Add(recheck))
-		}
 	case guard.Again:
 		e.hurry(key)
 		e.enqueue(key)
