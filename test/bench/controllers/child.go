@@ -24,9 +24,20 @@ type typedChild struct {
 	client.Client
 
 	tier string
+	// live is there where the controller gives the guarantees of the rule: the ConfigMap is made by server-side apply, so that what the
+	// controller leaves out later is taken away, and not for a cluster that has gone or changed while the cache lagged behind.
+	live client.Reader
 }
 
 func addTypedChild(manager ctrl.Manager, o Options) error {
+	return addChild(manager, &typedChild{manager.GetClient(), o.Want, nil})
+}
+
+func addGuardedChild(manager ctrl.Manager, o Options) error {
+	return addChild(manager, &typedChild{manager.GetClient(), o.Want, manager.GetAPIReader()})
+}
+
+func addChild(manager ctrl.Manager, child *typedChild) error {
 	clusters := predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, _ := e.ObjectOld.(*pingcapv1alpha1.TidbCluster)
@@ -47,7 +58,7 @@ func addTypedChild(manager ctrl.Manager, o Options) error {
 	return ctrl.NewControllerManagedBy(manager).
 		For(&pingcapv1alpha1.TidbCluster{}, builder.WithPredicates(clusters)).
 		Owns(&corev1.ConfigMap{}, builder.WithPredicates(settings)).
-		Complete(&typedChild{manager.GetClient(), o.Want})
+		Complete(child)
 }
 
 func (r *typedChild) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
@@ -68,6 +79,8 @@ func (r *typedChild) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	var have corev1.ConfigMap
 	switch err := r.Get(ctx, client.ObjectKeyFromObject(&want), &have); {
+	case apierrors.IsNotFound(err) && r.live != nil:
+		return ctrl.Result{}, r.apply(ctx, &cluster, &want)
 	case apierrors.IsNotFound(err):
 		return ctrl.Result{}, r.Create(ctx, &want)
 	case err != nil:
@@ -85,6 +98,25 @@ func (r *typedChild) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{}, r.Patch(ctx, &want, client.RawPatch(types.MergePatchType, body))
+}
+
+// apply makes a ConfigMap unless the cluster is another one by now. The event that says so is on its way.
+func (r *typedChild) apply(ctx context.Context, cluster *pingcapv1alpha1.TidbCluster, want *corev1.ConfigMap) error {
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(tidbClusterKind())
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(cluster), live); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if live.UID != cluster.UID || live.ResourceVersion != cluster.ResourceVersion {
+		return nil
+	}
+	want.APIVersion, want.Kind = "v1", "ConfigMap"
+	want.ResourceVersion = "1" // No object has it, so that the request can only make one.
+	body, err := json.Marshal(want)
+	if err != nil {
+		return err
+	}
+	return r.Patch(ctx, want, client.RawPatch(types.ApplyPatchType, body), client.FieldOwner("bench"), client.ForceOwnership)
 }
 
 // unstructuredChild is typedChild for who has no Go types.

@@ -46,13 +46,13 @@ func jobs() map[string]job {
 		"label":   {bareLabel, managed{"typed": addTypedLabel, "trimmed": addTypedLabel, "unstructured": addUnstructuredLabel}},
 		"rules":   {bareRules, managed{"typed": addTypedRules, "unstructured": addUnstructuredRules}},
 		"related": {nil, managed{"typed": addTypedRelated}},
-		"child":   {bareChild, managed{"typed": addTypedChild, "unstructured": addUnstructuredChild}},
+		"child":   {bareChild, managed{"typed": addTypedChild, "guarded": addGuardedChild, "unstructured": addUnstructuredChild}},
 	}
 }
 
 // All are the names that a controller can have. Trimmed is typed, with a cache that keeps of an object only what the job label reads: nobody
-// who adds a field to such a controller is told that it is not there.
-func All() []string { return []string{"bare", "typed", "trimmed", "unstructured"} }
+// who adds a field to such a controller is told that it is not there. Guarded is typed, with the guarantees that the rule of the job child gives.
+func All() []string { return []string{"bare", "typed", "trimmed", "guarded", "unstructured"} }
 
 // Names are the controllers of a job.
 func Names(of string) []string {
