@@ -152,7 +152,7 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	as = o.options.Fence.Guard(as)
 	switch o.options.Settings.DryRun {
 	case config.DryRunClient:
-		options.Writer, options.Recorder = write.ClientDryRun{Live: o.dryRun.Live(reader)}, write.ClientDryRun{}
+		options.Writer, options.Recorder = write.ClientDryRun{Get: o.dryRun.Live(reader).Get}, write.ClientDryRun{}
 	case config.DryRunServer:
 		options.Writer, err = write.NewServerDryRun(as)
 		options.Recorder = write.ClientDryRun{}

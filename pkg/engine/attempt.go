@@ -273,15 +273,15 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 	if answer != nil {
 		return *answer
 	}
-	uid := sent.Target.UID
 	result = verified()
-	if refused := result.Class == write.Stale || result.Class == write.Taken || result.Class == write.Terminal; first || !refused || sent.at.IsZero() {
+	refused := result.Class == write.Stale || result.Class == write.Taken || result.Class == write.Terminal
+	if !refused || first || sent.at.IsZero() || sent.Unseen == nil || sent.Target.UID != "" {
 		return result
 	}
 	if answer = a.checkExisting(ctx, sent); answer != nil {
 		return *answer
 	}
-	if sent.Target.UID != uid {
+	if sent.Target.UID != "" { // It was turned to what is there.
 		return verified()
 	}
 	return result
@@ -488,7 +488,7 @@ func (a *attempt) logResult(ctx context.Context, o plan.Operation, result write.
 	log := a.log(a.Key)
 	switch {
 	case result.Class == write.Stale:
-		log.Debug("write was out of date", append(attrsOf(o), "err", result.Err)...)
+		log.Debug("write was out of date", append(attrsOf(o), []any{"err", result.Err}...)...)
 	case result.Class.Failed():
 		level, text := slog.LevelDebug, history.Brief(result.Err.Error())
 		for _, rule := range o.Rules {
@@ -496,11 +496,11 @@ func (a *attempt) logResult(ctx context.Context, o plan.Operation, result write.
 				level = slog.LevelWarn
 			}
 		}
-		log.Log(ctx, level, "write failed", append(attrsOf(o), "class", string(result.Class), "err", result.Err)...)
+		log.Log(ctx, level, "write failed", append(attrsOf(o), []any{"class", string(result.Class), "err", result.Err}...)...)
 	case result.Class == write.Simulated:
-		log.Info("would write", append(attrsOf(o), "type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource)...)
+		log.Info("would write", append(attrsOf(o), []any{"type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource}...)...)
 	case result.Class == write.Written:
-		log.Info("wrote", append(attrsOf(o), "type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource)...)
+		log.Info("wrote", append(attrsOf(o), []any{"type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource}...)...)
 	}
 }
 

@@ -58,7 +58,7 @@ func New(options Options) *Engine {
 	pool := workers.New(options.Workers)
 	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: newMemory(), tidying: newTidying()}
 	attend(c, pool)
-	c.timers, c.late = newTimers(), newTimers()
+	c.timers.of, c.late.of = map[Key]time.Time{}, map[Key]time.Time{}
 	c.cluster = cluster{live: c.options.Live, clock: options.Clock}
 	c.queue.clock, c.TypedDelayingInterface = options.Clock, options.Queue
 	if options.Queue != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unique"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -108,28 +109,16 @@ const (
 	// relist is told by no event.
 	recheck = 5 * time.Second
 	// lateCheck is how often it is looked whether an object has waited for so long.
-	lateCheck = time.Second
+	lateCheck = recheck / 2
 )
 
 // followLate queues what waits for the caches for long, until the context is done.
 func (q *queue) followLate(ctx context.Context) {
-	for {
-		select {
-		case <-q.late.begun:
-		case <-ctx.Done():
-			return
+	wait.UntilWithContext(ctx, func(context.Context) {
+		for _, due := range q.late.take(q.clock.Now()) {
+			q.enqueue(due.Key)
 		}
-		for next := q.late.any(); next; next = q.late.any() {
-			select {
-			case <-q.clock.After(lateCheck):
-			case <-ctx.Done():
-				return
-			}
-			for _, due := range q.late.take(q.clock.Now()) {
-				q.enqueue(due.Key)
-			}
-		}
-	}
+	}, lateCheck)
 }
 
 // enqueueEach queues keys that are in no order, which it may sort.

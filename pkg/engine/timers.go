@@ -13,13 +13,9 @@ const nap = time.Minute
 
 // timers are the moments at which time alone changes what rules want, one of each object. They are safe for concurrent use.
 type timers struct {
-	begun chan struct{} // of one element: there is one, and was none before
-
 	mu sync.Mutex
 	of map[Key]time.Time // guarded by mu
 }
-
-func newTimers() timers { return timers{begun: make(chan struct{}, 1), of: map[Key]time.Time{}} }
 
 // Due is when time alone changes what the rules want of an object, or when it is tried again.
 type Due struct {
@@ -33,22 +29,9 @@ func (t *timers) set(key Key, at time.Time) {
 	defer t.mu.Unlock()
 	if at.IsZero() {
 		delete(t.of, key)
-		return
+	} else {
+		t.of[key] = at.Round(0) // Of the wall clock alone.
 	}
-	t.of[key] = at.Round(0) // Of the wall clock alone.
-	if len(t.of) == 1 {
-		select {
-		case t.begun <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// any reports whether there is one.
-func (t *timers) any() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.of) > 0
 }
 
 // all lists them, the earliest first.

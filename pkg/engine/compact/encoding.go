@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 )
 
 // The first byte of a value is its kind. Lengths and integers are varints, and keys are strings.
@@ -40,7 +41,13 @@ var indexOfWord = func() map[string]uint64 {
 	return out
 }()
 
-type encoder struct{ data []byte }
+type encoder struct {
+	data []byte
+	keys []string // of the maps that are being written, those of outer ones first
+}
+
+// encoders are kept for their room.
+var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 func (e *encoder) open(kind byte, n int) {
 	e.data = binary.AppendUvarint(append(e.data, kind), uint64(n))
@@ -78,19 +85,32 @@ func (e *encoder) value(value any) {
 			e.value(element)
 		}
 	case map[string]any:
-		e.open(kindMap, len(value))
-		keys := make([]string, 0, len(value))
-		for key := range value {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys)
-		for _, key := range keys {
-			e.text(key)
-			e.value(value[key])
-		}
+		e.fields(value, nil, e.field)
 	default:
 		panic(fmt.Sprintf("an unstructured object has no %T", value))
 	}
+}
+
+func (e *encoder) field(_ string, value any) { e.value(value) }
+
+// fields writes a map, in the order of its keys, of which some may be left out.
+func (e *encoder) fields(of map[string]any, without []string, write func(key string, value any)) {
+	first := len(e.keys)
+	for key := range of {
+		if !slices.Contains(without, key) {
+			e.keys = append(e.keys, key)
+		}
+	}
+	end := len(e.keys)
+	e.open(kindMap, end-first)
+	slices.Sort(e.keys[first:])
+	for i := first; i < end; i++ {
+		key := e.keys[i]
+		e.text(key)
+		write(key, of[key])
+	}
+	clear(e.keys[first:])
+	e.keys = e.keys[:first]
 }
 
 // decoder reads what an encoder has written. The strings that it returns are parts of the data.

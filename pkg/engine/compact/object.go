@@ -1,7 +1,6 @@
 package compact
 
 import (
-	"maps"
 	"math"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,21 +37,24 @@ func New(fields map[string]any) *Object {
 	if fields == nil {
 		return nil
 	}
+	e := encoders.Get().(*encoder) //nolint:forcetypeassert // There are no others.
+	defer encoders.Put(e)
+	e.data = e.data[:0]
 	metadata, _ := fields["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
 	var texts [len(apart)]string
+	without := make([]string, 0, len(apart))
 	for i, key := range apart {
 		if text, is := metadata[key].(string); is && text != "" && len(text) <= math.MaxUint8 { // As Kubernetes makes them.
-			texts[i] = text
-			delete(metadata, key)
+			texts[i], without = text, append(without, key)
 		}
 	}
-	if metadata != nil {
-		fields = maps.Clone(fields)
-		fields["metadata"] = metadata
-	}
-	e := encoder{make([]byte, 0, 512)}
-	e.value(fields)
+	e.fields(fields, nil, func(key string, value any) {
+		if metadata != nil && key == "metadata" {
+			e.fields(metadata, without, e.field)
+		} else {
+			e.value(value)
+		}
+	})
 	for i, text := range texts {
 		if i == version {
 			for _, before := range texts[:version] {

@@ -105,7 +105,7 @@ func TestWithin(t *testing.T) {
 // TestWithinFirstList holds that a first list counts until the next one, not until the watch that follows it.
 func TestWithinFirstList(t *testing.T) {
 	r := filled(deaf{}, clock.RealClock{})
-	r.resource, r.informer = (&api{}).Resource(widgets).Namespace(""), idle{}
+	r.resource, r.synced = (&api{}).Resource(widgets).Namespace(""), nil
 	r.arrived(&unstructured.Unstructured{Object: widget("a", "x")}, true)
 	listed := r.bytes.Load()
 	w, err := r.watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"})

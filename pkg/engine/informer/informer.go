@@ -2,7 +2,7 @@ package informer
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -55,6 +55,8 @@ type running struct {
 	store
 	set      *Set
 	keeps    *projection.Fields
+	decoded  bool                      // the client gives no more than that
+	kept     string                    // the resource with these fields, for [Shared.share]
 	resource dynamic.ResourceInterface // for requests beside those of the informer
 	ctx      context.Context           //nolint:containedctx // It is the life of the informer.
 	stop     context.CancelFunc
@@ -81,17 +83,15 @@ type count struct {
 	exceeds atomic.Bool  // [Options.Exceeded] was called with this cache
 }
 
-// needed are the features of client-go that informers do not work without. A store that is not atomic does not know its
-// resourceVersion, and the engine would wait for its own writes for ever; a queue that is locked while the handler is called could
-// not be asked by the handler whether it has synced.
-var needed = []features.Feature{features.AtomicFIFO, features.UnlockWhileProcessingFIFO}
+// errNoVersions is an error at the start of a process: without the feature a store does not know its resourceVersion, and the
+// engine would wait for its own writes for ever.
+var errNoVersions = errors.New("client-go's feature " + string(features.AtomicFIFO) +
+	" is off: remove the environment variable KUBE_FEATURE_" + string(features.AtomicFIFO))
 
 // Check returns an error where informers would not work in this process.
 func Check() error {
-	for _, feature := range needed {
-		if !features.FeatureGates().Enabled(feature) {
-			return fmt.Errorf("client-go's feature %s is off: remove the environment variable KUBE_FEATURE_%[1]s", feature)
-		}
+	if !features.FeatureGates().Enabled(features.AtomicFIFO) {
+		return errNoVersions
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (s *Set) start(key Key, keeps *projection.Fields, before *running) *running
 		client = s.options.Client(keeps)
 	}
 	r := &running{
-		store: store{key: key}, set: s, keeps: keeps, ctx: ctx, stop: cancel, resource: client.Resource(key.GVR).Namespace(key.Namespace),
+		store: store{key: key}, set: s, keeps: keeps, decoded: client != s.client, kept: key.GVR.String() + " " + keeps.String(), ctx: ctx, stop: cancel, resource: client.Resource(key.GVR).Namespace(key.Namespace),
 	}
 	r.heard, r.logged = s.clock.Now(), sets.Set[metav1.StatusReason]{}
 	if before != nil {
@@ -116,25 +116,25 @@ func (s *Set) start(key Key, keeps *projection.Fields, before *running) *running
 		before.mu.Unlock()
 	}
 	listWatch := &cache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}
-	var objects cache.Store
-	objects, r.informer = cache.NewInformerWithOptions(cache.InformerOptions{
+	objects, controller := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(listWatch, s.client),
 		Handler:       r,
 		Indexers:      cache.Indexers{}, // Without, there could never be any.
 	})
 	r.indexer, _ = objects.(cache.Indexer)
+	r.synced = controller.HasSyncedChecker().Done()
 	s.options.Shared.running.Store(r, nil)
-	go r.informer.RunWithContext(klog.NewContext(ctx, logr.Discard())) // The functions above tell how requests went.
+	go controller.RunWithContext(klog.NewContext(ctx, logr.Discard())) // The functions above tell how requests went.
 	go r.followSilence()
 	go func() {
-		cache.WaitFor(ctx, "", r.informer.HasSyncedChecker()) // The handler has been told of every object of the first list.
+		cache.WaitFor(ctx, "", controller.HasSyncedChecker()) // The handler has been told of every object of the first list.
 		s.complete(r)
 	}()
 	return r
 }
 
 // isComplete reports whether the cache shows all objects, and nothing older than the cache before it has shown.
-func (r *running) isComplete() bool { return r.informer.HasSynced() && !r.behind.Load() }
+func (r *running) isComplete() bool { return r.hasSynced() && !r.behind.Load() }
 
 // end stops the informer. When it returns, the handler is not told any more that the cache is complete.
 func (r *running) end() {
@@ -177,7 +177,7 @@ func (r *running) changed(object any, before, after *compact.Object) {
 	if err != nil {
 		return // Not an object: the informer was made for unstructured objects only.
 	}
-	if r.informer.HasSynced() { // The first list has been counted as it came.
+	if r.hasSynced() { // The first list has been counted as it came.
 		r.set.grow(r, after.Size()-before.Size())
 	}
 	if r.hidden.Load() {
@@ -188,7 +188,11 @@ func (r *running) changed(object any, before, after *compact.Object) {
 
 // keep returns what the cache keeps of an object.
 func (r *running) keep(object *unstructured.Unstructured) *compact.Object {
-	return r.set.options.Shared.share(r.key.GVR, r.keeps, compact.New(r.keeps.Project(object.Object)))
+	fields := object.Object
+	if !r.decoded {
+		fields = r.keeps.Project(fields)
+	}
+	return r.set.options.Shared.share(r.kept, compact.New(fields))
 }
 
 // grow counts what an informer takes, unless it has ended. Where the caches take too much it reports the one that takes most,

@@ -40,20 +40,14 @@ func object(version string) *compact.Object {
 
 // filled is an informer that has told a handler of its first list.
 func filled(handler Handler, c clock.PassiveClock) *running {
+	synced := make(chan struct{})
+	close(synced)
 	return &running{
 		set: &Set{handler: handler, clock: c, options: Options{Shared: NewShared()}}, ctx: context.Background(),
 		health: health{listErrors: listErrors{logged: sets.Set[metav1.StatusReason]{}}},
-		store:  store{informer: idle{synced: true}, indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})},
+		store:  store{synced: synced, indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})},
 	}
 }
-
-// idle is an informer that has nothing to do.
-type idle struct {
-	cache.Controller
-	synced bool
-}
-
-func (i idle) HasSynced() bool { return i.synced }
 
 func TestEvents(t *testing.T) {
 	tests := map[string]struct {

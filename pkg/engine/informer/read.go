@@ -88,9 +88,19 @@ func newest(object *compact.Object, name cache.ObjectName, caches []*running) *c
 // store is what an informer holds, with the indexes that questions have added.
 type store struct {
 	key      Key
-	informer cache.Controller
+	synced   <-chan struct{} // closed once the handler was told of all objects of the first list
 	indexer  cache.Indexer
 	indexing sync.Mutex // held while indexes are added
+}
+
+// hasSynced takes no lock. The informer calls the handler with the lock that its HasSynced takes, where events come fast.
+func (s *store) hasSynced() bool {
+	select {
+	case <-s.synced:
+		return true
+	default:
+		return false
+	}
 }
 
 // version is that of the store, which changes together with the objects, under one lock. The informer's own last version is

@@ -49,7 +49,7 @@ const maxFirstList = 10 * time.Second
 var errListAnew = apierrors.NewResourceExpired("the cache is listed anew")
 
 func (r *running) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	first := !r.informer.HasSynced() && options.ResourceVersionMatch != metav1.ResourceVersionMatchExact
+	first := !r.hasSynced() && options.ResourceVersionMatch != metav1.ResourceVersionMatchExact
 	end, err := r.begin(ctx, first, &options)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (r *running) list(ctx context.Context, options metav1.ListOptions) (runtime
 }
 
 func (r *running) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	first := options.SendInitialEvents != nil && !r.informer.HasSynced()
+	first := options.SendInitialEvents != nil && !r.hasSynced()
 	end, err := r.begin(ctx, first, &options)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (r *running) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		end()
 		return nil, err
 	}
-	if options.SendInitialEvents == nil && r.informer.HasSynced() {
+	if options.SendInitialEvents == nil && r.hasSynced() {
 		go r.ask() // It goes on from a version that the API server may not have come to.
 	}
 	return r.pass(w, options.ResourceVersion == "", first, end), nil
@@ -155,7 +155,7 @@ func (r *running) answered(list bool, err error) {
 		r.set.handler.Troubled(r.key, err)
 	}
 	switch {
-	case !outdated || !r.informer.HasSynced():
+	case !outdated || !r.hasSynced():
 	case isUnavailable(err) && r.set.options.Shared.isServerDown(r):
 		r.mu.Lock()
 		r.unanswered = 0
@@ -337,7 +337,7 @@ func (r *running) followSilence() {
 		silent := now.Sub(r.heard) >= maxSilence && (r.watching == nil || Age(now, r.opened) >= maxSilence)
 		bookmarks := r.bookmarks
 		r.mu.Unlock()
-		if !silent || !r.informer.HasSynced() {
+		if !silent || !r.hasSynced() {
 			return
 		}
 		r.ask()

@@ -56,7 +56,7 @@ type desired struct {
 type Options struct {
 	// Shared is shared with other sets of the same API server; nil for none.
 	Shared *Shared
-	// Client returns a client that decodes no more of objects than these fields; nil for the client of the set.
+	// Client returns a client that decodes just these fields of objects, or the client of the set; nil for the latter.
 	Client func(*projection.Fields) dynamic.Interface
 	// Lasting has a cache show what it had last, and be synced, when the API server does not list it any more. Otherwise such a
 	// cache shows nothing.
@@ -113,7 +113,7 @@ func (s *Set) Deny(denied map[Key]error) {
 
 // hasNoResource reports whether there has never been anything to list.
 func hasNoResource(r *running) bool {
-	return !r.informer.HasSynced() && apierrors.IsNotFound(r.latest())
+	return !r.hasSynced() && apierrors.IsNotFound(r.latest())
 }
 
 // Renew has the informers of a resource begin anew, the others go on undisturbed. It is for changes that no watch tells, as

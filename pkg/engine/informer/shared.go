@@ -6,10 +6,7 @@ import (
 	"sync"
 	"weak"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // maxFirstLists is how many caches are filled at once, of all sets of one API server. A process may start with thousands, and
@@ -51,7 +48,7 @@ func (s *Shared) isServerDown(unanswered *running) bool {
 	s.running.Range(func(other, _ any) bool {
 		r, _ := other.(*running)
 		err := r.latest()
-		answers := err == nil && r.informer.HasSynced() || refuses(err) && !isUnavailable(err) // Even if the resource is not there.
+		answers := err == nil && r.hasSynced() || refuses(err) && !isUnavailable(err) // Even if the resource is not there.
 		answered = answers && r.key.GVR != unanswered.key.GVR
 		others = others || r.key.GVR.GroupVersion() != unanswered.key.GVR.GroupVersion()
 		return !answered
@@ -61,11 +58,9 @@ func (s *Shared) isServerDown(unanswered *running) bool {
 
 // share returns the object that another cache has, if it is the same, and this one otherwise. The objects are compared as they
 // are kept: under the same version the API server shows another object after a change of the schema, and after a restore of
-// etcd, and caches that keep other fields have objects of their own.
-func (s *Shared) share(gvr schema.GroupVersionResource, keeps *projection.Fields, object *compact.Object) *compact.Object {
-	version := maphash.Comparable(s.seed, struct{ resource, keeps, uid, version string }{
-		gvr.String(), keeps.String(), string(object.UID()), object.ResourceVersion(),
-	})
+// etcd. Kept is of which resource, and with which fields: caches that keep others have objects of their own.
+func (s *Shared) share(kept string, object *compact.Object) *compact.Object {
+	version := maphash.Comparable(s.seed, [...]string{kept, string(object.UID()), object.ResourceVersion()})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.objects[version].Value(); known != nil && known.Equal(object) {

@@ -68,9 +68,9 @@ func TestInterned(t *testing.T) {
 // TestInternedGone holds that what no cache has any more is forgotten.
 func TestInternedGone(t *testing.T) {
 	o := NewShared()
-	kept := o.share(widgets, nil, compact.New(widget("a", "kept")))
+	kept := o.share("widgets", compact.New(widget("a", "kept")))
 	for i := range 10 * minSweep {
-		o.share(widgets, nil, compact.New(widget("a", "x", with(fmt.Sprint(i), "metadata", "resourceVersion"))))
+		o.share("widgets", compact.New(widget("a", "x", with(fmt.Sprint(i), "metadata", "resourceVersion"))))
 		if i%minSweep == 0 {
 			runtime.GC()
 		}
@@ -78,7 +78,7 @@ func TestInternedGone(t *testing.T) {
 	if n := len(o.objects); n > 3*minSweep {
 		t.Errorf("%d objects are known", n)
 	}
-	if again := o.share(widgets, nil, compact.New(widget("a", "kept"))); again != kept {
+	if again := o.share("widgets", compact.New(widget("a", "kept"))); again != kept {
 		t.Error("what is there still is forgotten")
 	}
 }

@@ -463,10 +463,8 @@ func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // ClientDryRun sends nothing.
 type ClientDryRun struct {
-	// Live reads what may have the name of an object that is to be made, where the rules do not see it; nil for nothing.
-	Live interface {
-		Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error)
-	}
+	// Get reads what may have the name of an object that is to be made, where the rules do not see it; nil for nothing.
+	Get func(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error)
 }
 
 // Write answers what the operation is predicted to do.
@@ -475,8 +473,8 @@ func (c ClientDryRun) Write(ctx context.Context, operation plan.Operation) Resul
 	if err != nil {
 		return Result{Class: Terminal, Err: err}
 	}
-	if target := request.Target; c.Live != nil && request.creates() && operation.Unseen != nil {
-		if there, err := c.Live.Get(ctx, target.GVR, target.Namespace, target.Name); err != nil || there != nil {
+	if target := request.Target; c.Get != nil && request.creates() && operation.Unseen != nil {
+		if there, err := c.Get(ctx, target.GVR, target.Namespace, target.Name); err != nil || there != nil {
 			return Result{Class: Stale, Err: &Error{Request: request, cause: cmp.Or(err, errExists)}}
 		}
 	}
