@@ -100,7 +100,7 @@ bench-quick: operator bin/bench bin/cluster ## Compare one label rule with a con
 
 .PHONY: bin/bench
 bin/bench:
-	cd test/bench && go build -trimpath -o ../../bin/bench .
+	cd test/bench && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o ../../bin/bench .
 
 # BASE is a commit to compare with, by default the newest tag. BENCH=1 adds all benchmarks, BENCH=REGEXP those that match.
 scorecard: ## Print what must not get worse: size, layers and time; BASE=REF compares, BENCH=1 adds benchmarks

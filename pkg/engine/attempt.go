@@ -89,6 +89,11 @@ func (s sending) overtaken(result write.Result) bool {
 		result.Echo.Object.UID == s.Target.UID && result.Echo.Object.ResourceVersion != s.Target.ResourceVersion
 }
 
+// mayBeTaken reports whether the API server has refused to make an object whose name another one may have, which the rules do not see.
+func (s sending) mayBeTaken(result write.Result) bool {
+	return s.Unseen != nil && s.Target.UID == "" && !s.at.IsZero() && slices.Contains([]write.Class{write.Stale, write.Taken, write.Terminal}, result.Class)
+}
+
 // carryOut sends the operations of the plan in order. A failed operation stops the later ones of its rules; other rules go
 // on.
 func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
@@ -112,7 +117,7 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 		rest = rest[n:]
 	}
 	if len(a.Plan.Operations) == 0 {
-		record.separate, record.existing = false, false
+		record.separate, record.nameTaken = false, false
 	}
 	if a.outcome.Wrote {
 		a.tracker.round(a.Key)
@@ -252,53 +257,53 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 			result = write.Result{Class: write.Ambiguous, Err: err}
 		}
 	}()
-	verified := func() write.Result {
+	verifyAndSend := func() write.Result {
 		until, contradicted := a.verifier.verify(ctx, sent.Operation) // The last, as it holds for a moment.
 		if contradicted != nil {
 			return *contradicted
 		}
 		sent.at = a.options.Clock.Now()
-		ctx := write.Keeping(ctx, a.now.compared(sent.Target.GVR))
-		return a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
+		ctx := write.While(write.Keeping(ctx, a.now.compared(sent.Target.GVR)), func() bool { return a.age(until) < 0 })
+		return a.options.Writer.Write(ctx, sent.Operation)
 	}
 	answer := sent.answer
 	if answer == nil {
 		answer = a.verifier.confirm(ctx, sent.Operation)
 	}
-	keeps := sent.Unseen != nil && sent.Unseen.Event == nil
-	first := keeps || a.record.existing || a.runs() == stepwise // What is refused would show in tests.
-	if answer == nil && first {
+	lookFirst := a.record.nameTaken || sent.Unseen != nil && sent.Unseen.Event == nil || a.runs() == stepwise // Tests show each request.
+	if answer == nil && lookFirst {
 		answer = a.checkExisting(ctx, sent)
 	}
 	if answer != nil {
 		return *answer
 	}
-	result = verified()
-	refused := result.Class == write.Stale || result.Class == write.Taken || result.Class == write.Terminal
-	if !refused || first || sent.at.IsZero() || sent.Unseen == nil || sent.Target.UID != "" {
+	result = verifyAndSend()
+	a.record.nameTaken = a.record.nameTaken || result.Class == write.Ambiguous && sent.Unseen != nil // Or it may be.
+	if lookFirst || !sent.mayBeTaken(result) {
 		return result
 	}
 	if answer = a.checkExisting(ctx, sent); answer != nil {
 		return *answer
 	}
 	if sent.Target.UID != "" { // It was turned to what is there.
-		return verified()
+		return verifyAndSend()
 	}
 	return result
 }
 
 // checkExisting looks at what has the name of an object that is to be made, where the rules may not see it. It returns the
-// answer to the operation, or nil; one without a class is that it is left alone. What is ours and has lost what makes it seen is
-// given that back, so the operation is turned to it.
+// answer to the operation, or nil. An answer without a class means that the object is left alone. What is ours and has lost what makes
+// it seen is given that back, so the operation is turned to it.
 //
-// The request can only make the object, so a refusal is early enough to look, unless it is known that something is there, or usual.
+// The request can only make the object. So it is enough to look after a refusal, except where something was there last time, or where
+// the rule keeps what exists.
 func (a *attempt) checkExisting(ctx context.Context, sent *sending) *write.Result {
 	unseen, object := sent.Unseen, sent.Target
 	if unseen == nil || object.UID != "" {
 		return nil
 	}
 	there, err := a.live.Get(ctx, object.GVR, object.Namespace, object.Name)
-	a.record.existing = err != nil || there != nil
+	a.record.nameTaken = a.record.nameTaken || there != nil // One apply at a time asks.
 	switch {
 	case err != nil:
 		return unconfirmed(fmt.Errorf("looking for %s among what is not selected: %w", object, err))

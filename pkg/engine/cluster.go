@@ -207,10 +207,13 @@ func sameObject(cached *compact.Object, object map[string]any) bool {
 // age is the time since a moment, also if the process or its machine has slept meanwhile.
 func (c *cluster) age(at time.Time) time.Duration { return informer.Age(c.clock.Now(), at) }
 
+// timeToSend is how much must be left of the time for which a cache is fresh. A write that is sent later is refused.
+const timeToSend = 100 * time.Millisecond
+
 // fresh is [Caches.Fresh] without what was known before this engine began to work: the leader before may have written since.
 func (c *cluster) fresh(cache informer.Key) (at time.Time, fresh bool) {
 	at, fresh = c.caches.Fresh(cache)
-	return at, fresh && !at.Before(c.began)
+	return at, fresh && !at.Before(c.began) && c.age(at) < informer.MaxStaleness-timeToSend
 }
 
 // named is the key of an object that was read live.

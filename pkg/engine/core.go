@@ -107,7 +107,7 @@ func (c *core) incomplete(cache informer.Key) bool {
 // setTimer has an object looked at at a moment, instead of at the one that was set before; the zero time is for never. What
 // comes soon is left to the queue. There it stays, which costs a look.
 func (c *core) setTimer(key Key, at time.Time) {
-	c.timers.set(key, at)
+	c.timers.set(key, at.Round(0)) // Of the wall clock alone.
 	if c.runs() == forever && !at.IsZero() && at.Sub(c.options.Clock.Now().Round(0)) <= nap {
 		c.timers.set(key, time.Time{})
 		c.enqueueAt(Due{key, at})

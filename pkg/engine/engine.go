@@ -58,7 +58,7 @@ func New(options Options) *Engine {
 	pool := workers.New(options.Workers)
 	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: newMemory(), tidying: newTidying()}
 	attend(c, pool)
-	c.timers.of, c.late.of = map[Key]time.Time{}, map[Key]time.Time{}
+	c.timers.of, c.rechecks.of = map[Key]time.Time{}, map[Key]time.Time{}
 	c.cluster = cluster{live: c.options.Live, clock: options.Clock}
 	c.queue.clock, c.TypedDelayingInterface = options.Clock, options.Queue
 	if options.Queue != nil {
@@ -91,7 +91,7 @@ func (e *Engine) Run(ctx context.Context) {
 	var workers sync.WaitGroup
 	workers.Go(func() { e.workers.Run(ctx, e.loop.turn) })
 	workers.Go(func() { e.loader.followRules(ctx) })
-	workers.Go(func() { e.followLate(ctx) })
+	workers.Go(func() { e.followRechecks(ctx) })
 	if e.keepsHouse() {
 		workers.Go(func() { e.house.run(ctx) })
 	}

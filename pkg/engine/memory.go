@@ -72,10 +72,10 @@ type sent struct {
 	// separate says that a request joined from several rules was refused: each
 	// rule is sent on its own.
 	separate bool
-	// existing says that something had the name of an object that was to be made, where the rules do not see it. It is looked for
+	// nameTaken says that something had the name of an object that was to be made, where the rules do not see it. It is looked for
 	// before the next request.
-	existing bool
-	names    naming.Unresolved
+	nameTaken bool
+	names     naming.Unresolved
 }
 
 // logged is why a rule did not act, and why a write of it failed, as it was logged: once.

@@ -24,7 +24,7 @@ type queue struct {
 	clock      clock.WithTicker
 	tracker    tracker
 	unfinished *unfinished
-	late       timers // of objects that wait for the caches: when each is looked at although no cache has told a change
+	rechecks   timers // of objects that wait for the caches: when each is looked at although no cache has told a change
 }
 
 // handles is a work queue of handles, used as one of keys.
@@ -92,33 +92,30 @@ func (q *queue) lookAgainIn(key Key, until time.Time) {
 	}
 }
 
-// noteLate has an object that waits for the caches looked at after a while although they tell nothing, or not any more.
-func (q *queue) noteLate(key Key, waits bool) {
+// setRecheck has an object that waits for the caches looked at after a while, although they tell nothing. One that does not wait is
+// not looked at.
+func (q *queue) setRecheck(key Key, waits bool) {
 	switch {
 	case !waits:
-		q.late.set(key, time.Time{})
+		q.rechecks.set(key, time.Time{})
 	case q.lanes == nil: // No time passes.
 		q.AddAfter(key, recheck)
 	default:
-		q.late.set(key, q.clock.Now().Add(recheck))
+		q.rechecks.set(key, q.clock.Now().Add(recheck))
 	}
 }
 
-const (
-	// recheck is how often an object that waits for the caches is looked at although they tell nothing: what is missed in a
-	// relist is told by no event.
-	recheck = 5 * time.Second
-	// lateCheck is how often it is looked whether an object has waited for so long.
-	lateCheck = recheck / 2
-)
+// recheck is after how long an object that waits for the caches is looked at although they tell nothing, or half of that later: what
+// is missed in a relist is told by no event.
+const recheck = 5 * time.Second
 
-// followLate queues what waits for the caches for long, until the context is done.
-func (q *queue) followLate(ctx context.Context) {
+// followRechecks queues what waits for the caches for long, until the context is done.
+func (q *queue) followRechecks(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) {
-		for _, due := range q.late.take(q.clock.Now()) {
+		for _, due := range q.rechecks.take(q.clock.Now()) {
 			q.enqueue(due.Key)
 		}
-	}, lateCheck)
+	}, recheck/2)
 }
 
 // enqueueEach queues keys that are in no order, which it may sort.

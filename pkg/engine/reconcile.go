@@ -84,7 +84,7 @@ func (e *loop) conclude(a *attempt) {
 	if outcome.Looked || outcome.Failures != nil {
 		e.options.Observer.Concluded(key, outcome.Failures)
 	}
-	e.noteLate(key, outcome.State == guard.Waiting)
+	e.setRecheck(key, outcome.State == guard.Waiting)
 	retries := outcome.State == guard.Retry
 	if retries && e.tracker.givesUp(outcome, e.limiter.NumRequeues(key)) {
 		retries = false

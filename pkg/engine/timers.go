@@ -23,14 +23,14 @@ type Due struct {
 	At  time.Time
 }
 
-// set replaces the moment of an object; the zero time removes it.
+// set replaces the moment of an object; the zero time removes it. One that is rounded is of the wall clock alone.
 func (t *timers) set(key Key, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if at.IsZero() {
 		delete(t.of, key)
 	} else {
-		t.of[key] = at.Round(0) // Of the wall clock alone.
+		t.of[key] = at
 	}
 }
 
@@ -51,7 +51,7 @@ func (t *timers) take(by time.Time) (due []Due) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key, at := range t.of {
-		if !at.After(by.Round(0)) {
+		if !at.After(by) {
 			due = append(due, Due{key, at})
 			delete(t.of, key)
 		}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -166,6 +167,28 @@ func TestUnselectedIsRead(t *testing.T) {
 		pass(time.Minute)
 		if n := c.count(); n != 1 || c.gets > 0 {
 			t.Errorf("%d writes and %d reads of what the look-up would have shown", n, c.gets)
+		}
+	})
+}
+
+// TestUnselectedAmbiguous holds that what has the name is looked for before the next request where nobody knows what became of one.
+func TestUnselectedAmbiguous(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.put(t, newItem("child", ""))
+	c.answer = func(operation plan.Operation) *write.Result {
+		if operation.Type != plan.Apply {
+			return nil
+		}
+		return &write.Result{Class: write.Ambiguous, Err: errRefused}
+	}
+	runWith(t, c, engine.Housekeeping{}, families(t, making("tagged", "prune: true")), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Hour)
+		if n := c.writesTo(item("child")); n != 1 {
+			t.Errorf("%d requests, want one", n)
+		}
+		if diff := cmp.Diff([]string{fmt.Sprintf(notSelected, "tagged")}, c.events); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})
 }

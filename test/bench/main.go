@@ -59,7 +59,8 @@ func runController(ctx context.Context, arguments []string) error {
 	if o.Config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
 		return err
 	}
-	o.Config.QPS = -1 // No limit, as dyncontroller has none.
+	o.Config.QPS = -1                  // No limit, as dyncontroller has none.
+	o.Config.DisableCompression = true // As dyncontroller: lists that are streamed would be compressed, with the events after them.
 	if err := controllers.Run(ctx, job, name, o); err != nil && ctx.Err() == nil {
 		return err
 	}

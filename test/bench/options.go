@@ -51,8 +51,8 @@ func parseOptions(arguments []string, usage io.Writer) (options, error) {
 		})
 	}
 	list(&o.jobs, "jobs", strings.Join(allJobs(), ","), "what to do, comma-separated")
-	list(&o.contenders, "contenders", "bare,typed,unstructured,dyncontroller",
-		"who does it, comma-separated, also trimmed and guarded; NAME=PATH is a binary of dyncontroller")
+	list(&o.contenders, "contenders", "bare,typed,applied,unstructured,dyncontroller",
+		"who does it, comma-separated, also trimmed; NAME=PATH is a binary of dyncontroller")
 	list(&o.phases, "phases", strings.Join(allPhases(), ","), "what to measure, comma-separated; there is always the backlog")
 	flags.IntVar(&o.objects, "objects", 4000, "how many TidbClusters there are; half of them need a change")
 	kilobytes := flags.Float64("kb", 3, "the size of a TidbCluster in KB of JSON, managedFields not counted")

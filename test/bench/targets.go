@@ -21,6 +21,8 @@ func targets(job string, objects int) []target {
 		return []target{
 			{figure: "time against typed", key: "backlog.seconds", against: "typed", bound: 1},
 			{figure: "CPU against typed", key: "backlog.cpu", against: "typed", bound: 1},
+			{figure: "time against typed, applied", key: "backlog.seconds", against: "applied", bound: 1},
+			{figure: "CPU against typed, applied", key: "backlog.cpu", against: "applied", bound: 1},
 			{figure: "settled RSS against typed", key: "backlog.rss", against: "typed", bound: 1},
 			{figure: "writes when settled", key: "restart.writes", bound: 0},
 		}

@@ -46,7 +46,7 @@ type encoder struct {
 	keys []string // of the maps that are being written, those of outer ones first
 }
 
-// encoders are kept for their room.
+// encoders are used again, to save allocations.
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 func (e *encoder) open(kind byte, n int) {

@@ -39,7 +39,7 @@ func New(fields map[string]any) *Object {
 	}
 	e := encoders.Get().(*encoder) //nolint:forcetypeassert // There are no others.
 	defer encoders.Put(e)
-	e.data = e.data[:0]
+	e.data, e.keys = e.data[:0], e.keys[:0]
 	metadata, _ := fields["metadata"].(map[string]any)
 	var texts [len(apart)]string
 	without := make([]string, 0, len(apart))

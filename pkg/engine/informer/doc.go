@@ -1,4 +1,4 @@
-// Package informer keeps caches of what rules watch and read: one dynamic shared informer for each (GVR, namespace, label
+// Package informer keeps caches of what rules watch and read: one informer for each (GVR, namespace, label
 // selector, field selector), each with a context of its own, so that one can be stopped without the others. The client-go
 // factory cannot do that (kubernetes#79610, #138800).
 //

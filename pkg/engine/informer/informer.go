@@ -2,7 +2,7 @@ package informer
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -55,7 +55,7 @@ type running struct {
 	store
 	set      *Set
 	keeps    *projection.Fields
-	decoded  bool                      // the client gives no more than that
+	decoded  bool                      // the client leaves out what is not kept
 	kept     string                    // the resource with these fields, for [Shared.share]
 	resource dynamic.ResourceInterface // for requests beside those of the informer
 	ctx      context.Context           //nolint:containedctx // It is the life of the informer.
@@ -83,15 +83,11 @@ type count struct {
 	exceeds atomic.Bool  // [Options.Exceeded] was called with this cache
 }
 
-// errNoVersions is an error at the start of a process: without the feature a store does not know its resourceVersion, and the
-// engine would wait for its own writes for ever.
-var errNoVersions = errors.New("client-go's feature " + string(features.AtomicFIFO) +
-	" is off: remove the environment variable KUBE_FEATURE_" + string(features.AtomicFIFO))
-
-// Check returns an error where informers would not work in this process.
+// Check returns an error where informers would not work in this process: without the feature a store does not know its
+// resourceVersion, and the engine would wait for its own writes for ever.
 func Check() error {
 	if !features.FeatureGates().Enabled(features.AtomicFIFO) {
-		return errNoVersions
+		return fmt.Errorf("client-go's feature %s is off: remove the environment variable KUBE_FEATURE_%[1]s", features.AtomicFIFO)
 	}
 	return nil
 }
@@ -119,7 +115,7 @@ func (s *Set) start(key Key, keeps *projection.Fields, before *running) *running
 	objects, controller := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(listWatch, s.client),
 		Handler:       r,
-		Indexers:      cache.Indexers{}, // Without, there could never be any.
+		Indexers:      cache.Indexers{}, // With nil, none can be added later.
 	})
 	r.indexer, _ = objects.(cache.Indexer)
 	r.synced = controller.HasSyncedChecker().Done()

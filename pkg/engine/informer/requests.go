@@ -268,12 +268,13 @@ func (r *running) ask() (newest observation) {
 	return newest
 }
 
-// shortWatch is how many seconds a watch lasts that is for its bookmarks: the API server sends the first two seconds before the end.
+// shortWatch is how many seconds a watch lasts that is opened for its bookmarks. The API server sends one two seconds before the end.
 const shortWatch = 3
 
 // catchUp finds out whether the cache shows the newest version of the resource. Its watch brings that version with the next event.
-// While there is none, the bookmarks of a short watch from the version of the cache say so.
-func catchUp(r *running) {
+// If there is none, the bookmarks of a short watch from the version of the cache say so. They count while the cache is that of the
+// list that began then: after a restore of etcd, versions may be of another history.
+func catchUp(r *running, began time.Time) {
 	newest, from := r.ask(), r.version()
 	if order, err := resourceversion.CompareResourceVersion(from, newest.version); err != nil || order >= 0 {
 		return
@@ -291,10 +292,12 @@ func catchUp(r *running) {
 	for event := range w.ResultChan() {
 		bookmark, is := event.Object.(*unstructured.Unstructured)
 		if !is || event.Type != watch.Bookmark {
-			return // The cache is told of it, too.
+			return // Something has changed. The watch of the cache brings it.
 		}
 		r.mu.Lock()
-		r.reach(bookmark.GetResourceVersion())
+		if r.relisting == nil && r.began.Equal(began) {
+			r.reach(bookmark.GetResourceVersion())
+		}
 		r.mu.Unlock()
 	}
 }

@@ -271,7 +271,7 @@ const MaxStaleness = 2 * time.Second
 // together, and none is sent for an object that changes alone.
 //
 // A cache of a resource that does not change has no newer version than its last event or bookmark. A second watch, from
-// there, brings a bookmark within about a second.
+// there, brings a bookmark after one to two seconds.
 func (s *Set) Fresh(key Key) (at time.Time, fresh bool) {
 	r := s.synced(key)
 	if r == nil {
@@ -288,7 +288,7 @@ func (s *Set) Fresh(key Key) (at time.Time, fresh bool) {
 	}
 	if again && Age(now, r.asked) > MaxStaleness/2 {
 		r.asked = now
-		go catchUp(r)
+		go catchUp(r, r.began)
 	}
 	return r.reached.at, fresh
 }

@@ -124,6 +124,33 @@ func TestFreshQuiet(t *testing.T) {
 	})
 }
 
+// TestFreshOfAnotherHistory holds that a bookmark of a watch from before the cache had to be listed anew says nothing of the cache, also
+// when the list is there and the cache does not show it yet.
+func TestFreshOfAnotherHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &api{}
+		server.put(widget("a", "x"))
+		set, _ := begin(t, server, everywhere)
+		defer set.Stop()
+		passes(time.Minute)
+		server.pass()
+		for range 2 {
+			set.Fresh(everywhere)
+		}
+		synctest.Wait()
+		r := set.running[everywhere]
+		r.mu.Lock()
+		version := r.next.version
+		r.invalidate(time.Now(), errRestored)
+		r.began, r.relisting, r.next = time.Now(), nil, observation{version, time.Now()}
+		r.mu.Unlock()
+		passes(1100 * time.Millisecond)
+		if _, fresh := set.Fresh(everywhere); fresh {
+			t.Error("the bookmark of the old watch counts")
+		}
+	})
+}
+
 // errRefused is how it is when the API server is down. client-go goes on from the last version then.
 var errRefused = &url.Error{Op: "Get", URL: "https://a", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
 

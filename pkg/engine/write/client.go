@@ -463,7 +463,7 @@ func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // ClientDryRun sends nothing.
 type ClientDryRun struct {
-	// Get reads what may have the name of an object that is to be made, where the rules do not see it; nil for nothing.
+	// Get reads the object that may already have the name of one that is to be made, where the rules do not see it. Nil is for none.
 	Get func(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (map[string]any, error)
 }
 
@@ -475,13 +475,11 @@ func (c ClientDryRun) Write(ctx context.Context, operation plan.Operation) Resul
 	}
 	if target := request.Target; c.Get != nil && request.creates() && operation.Unseen != nil {
 		if there, err := c.Get(ctx, target.GVR, target.Namespace, target.Name); err != nil || there != nil {
-			return Result{Class: Stale, Err: &Error{Request: request, cause: cmp.Or(err, errExists)}}
+			return Result{Class: Stale, Err: &Error{Request: request, cause: cmp.Or(err, errors.New("it is there already"))}}
 		}
 	}
 	return Result{Class: Simulated, Object: operation.Predicted}
 }
-
-var errExists = errors.New("it is there already")
 
 // Record records nothing.
 func (ClientDryRun) Record(context.Context, plan.Event, bool) error { return nil }

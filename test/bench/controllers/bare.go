@@ -29,13 +29,11 @@ type bare struct {
 }
 
 func newBare(o Options) (*bare, error) {
-	c := rest.CopyConfig(o.Config)
-	c.DisableCompression = true // As watches are not compressed either.
-	client, err := rest.HTTPClientFor(c)
+	client, err := rest.HTTPClientFor(o.Config)
 	if err != nil {
 		return nil, err
 	}
-	return &bare{http: client, host: strings.TrimSuffix(c.Host, "/"), workers: o.Workers}, nil
+	return &bare{http: client, host: strings.TrimSuffix(o.Config.Host, "/"), workers: o.Workers}, nil
 }
 
 // bareMetadata is what the loop reads of the metadata of an object.

@@ -24,17 +24,16 @@ type typedChild struct {
 	client.Client
 
 	tier string
-	// live is there where the controller gives the guarantees of the rule: the ConfigMap is made by server-side apply, so that what the
-	// controller leaves out later is taken away, and not for a cluster that has gone or changed while the cache lagged behind.
-	live client.Reader
+	// applied has the ConfigMap be made by server-side apply, as the rule does, so that what is left out later is taken away.
+	applied bool
 }
 
 func addTypedChild(manager ctrl.Manager, o Options) error {
-	return addChild(manager, &typedChild{manager.GetClient(), o.Want, nil})
+	return addChild(manager, &typedChild{manager.GetClient(), o.Want, false})
 }
 
-func addGuardedChild(manager ctrl.Manager, o Options) error {
-	return addChild(manager, &typedChild{manager.GetClient(), o.Want, manager.GetAPIReader()})
+func addAppliedChild(manager ctrl.Manager, o Options) error {
+	return addChild(manager, &typedChild{manager.GetClient(), o.Want, true})
 }
 
 func addChild(manager ctrl.Manager, child *typedChild) error {
@@ -79,8 +78,8 @@ func (r *typedChild) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	var have corev1.ConfigMap
 	switch err := r.Get(ctx, client.ObjectKeyFromObject(&want), &have); {
-	case apierrors.IsNotFound(err) && r.live != nil:
-		return ctrl.Result{}, r.apply(ctx, &cluster, &want)
+	case apierrors.IsNotFound(err) && r.applied:
+		return ctrl.Result{}, r.apply(ctx, &want)
 	case apierrors.IsNotFound(err):
 		return ctrl.Result{}, r.Create(ctx, &want)
 	case err != nil:
@@ -100,16 +99,7 @@ func (r *typedChild) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, r.Patch(ctx, &want, client.RawPatch(types.MergePatchType, body))
 }
 
-// apply makes a ConfigMap unless the cluster is another one by now. The event that says so is on its way.
-func (r *typedChild) apply(ctx context.Context, cluster *pingcapv1alpha1.TidbCluster, want *corev1.ConfigMap) error {
-	live := &metav1.PartialObjectMetadata{}
-	live.SetGroupVersionKind(tidbClusterKind())
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(cluster), live); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	if live.UID != cluster.UID || live.ResourceVersion != cluster.ResourceVersion {
-		return nil
-	}
+func (r *typedChild) apply(ctx context.Context, want *corev1.ConfigMap) error {
 	want.APIVersion, want.Kind = "v1", "ConfigMap"
 	want.ResourceVersion = "1" // No object has it, so that the request can only make one.
 	body, err := json.Marshal(want)

@@ -43,16 +43,16 @@ type job struct {
 func jobs() map[string]job {
 	type managed = map[string]func(ctrl.Manager, Options) error
 	return map[string]job{
-		"label":   {bareLabel, managed{"typed": addTypedLabel, "trimmed": addTypedLabel, "unstructured": addUnstructuredLabel}},
+		"label":   {bareLabel, managed{"typed": addTypedLabel, "trimmed": addTrimmedLabel, "unstructured": addUnstructuredLabel}},
 		"rules":   {bareRules, managed{"typed": addTypedRules, "unstructured": addUnstructuredRules}},
 		"related": {nil, managed{"typed": addTypedRelated}},
-		"child":   {bareChild, managed{"typed": addTypedChild, "guarded": addGuardedChild, "unstructured": addUnstructuredChild}},
+		"child":   {bareChild, managed{"typed": addTypedChild, "applied": addAppliedChild, "unstructured": addUnstructuredChild}},
 	}
 }
 
-// All are the names that a controller can have. Trimmed is typed, with a cache that keeps of an object only what the job label reads: nobody
-// who adds a field to such a controller is told that it is not there. Guarded is typed, with the guarantees that the rule of the job child gives.
-func All() []string { return []string{"bare", "typed", "trimmed", "guarded", "unstructured"} }
+// All are the names that a controller can have. Trimmed has types of its own with what the job label reads alone: who reads another field adds
+// it there. Applied is typed, and makes the child by server-side apply, as the rule of the job child does.
+func All() []string { return []string{"bare", "typed", "trimmed", "applied", "unstructured"} }
 
 // Names are the controllers of a job.
 func Names(of string) []string {
@@ -79,23 +79,24 @@ func Run(ctx context.Context, job, name string, o Options) error {
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return err
 	}
-	if err := pingcapv1alpha1.AddToScheme(scheme); err != nil {
-		return err
-	}
-	byObject := map[client.Object]cache.ByObject{
-		&corev1.ConfigMap{}: {Label: labels.SelectorFromSet(labels.Set{"app": "bench"})},
-	}
+	addTypes := pingcapv1alpha1.AddToScheme
 	if name == "trimmed" {
-		byObject[&pingcapv1alpha1.TidbCluster{}] = cache.ByObject{Transform: trimForLabel}
+		addTypes = addSlimTypes
+	}
+	if err := addTypes(scheme); err != nil {
+		return err
 	}
 	manager, err := ctrl.NewManager(o.Config, ctrl.Options{
 		Scheme:     scheme,
 		Controller: config.Controller{MaxConcurrentReconciles: o.Workers},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Cache: cache.Options{
-			DefaultTransform:             cache.TransformStripManagedFields(),
+			DefaultTransform:             stripManagedFields,
 			DefaultUnsafeDisableDeepCopy: new(true), // No controller here changes an object that it has got from the cache.
-			ByObject:                     byObject,
+			ByObject: map[client.Object]cache.ByObject{
+				&corev1.ConfigMap{}: {Label: labels.SelectorFromSet(labels.Set{"app": "bench"})},
+				&corev1.Pod{}:       {Transform: trimPod},
+			},
 		},
 		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 	})
@@ -106,6 +107,15 @@ func Run(ctx context.Context, job, name string, o Options) error {
 		return fmt.Errorf("adding the controller: %w", err)
 	}
 	return manager.Start(ctx)
+}
+
+// stripManagedFields does what [cache.TransformStripManagedFields] does, which decodes them first where they are unstructured.
+func stripManagedFields(object any) (any, error) {
+	if u, is := object.(*unstructured.Unstructured); is {
+		unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
+		return u, nil
+	}
+	return cache.TransformStripManagedFields()(object)
 }
 
 // tidbClusterKind is the kind that all jobs are about.

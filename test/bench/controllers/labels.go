@@ -7,6 +7,7 @@ import (
 	pingcapv1alpha1 "github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,21 +58,82 @@ func addTypedLabel(manager ctrl.Manager, o Options) error {
 	})
 }
 
-// trimForLabel keeps what addTypedLabel reads.
-func trimForLabel(object any) (any, error) {
-	cluster, is := object.(*pingcapv1alpha1.TidbCluster)
-	if !is {
-		return object, nil // The name of one that is gone.
+// slimCluster has what the job label reads of a TidbCluster.
+type slimCluster struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Paused bool `json:"paused"`
+		TiKV   struct {
+			Replicas int32 `json:"replicas"`
+		} `json:"tikv"`
+	} `json:"spec"`
+}
+
+// slimClusters is a list of them.
+type slimClusters struct {
+	metav1.TypeMeta
+	metav1.ListMeta `json:"metadata"`
+
+	Items []slimCluster `json:"items"`
+}
+
+// DeepCopyObject implements [runtime.Object].
+func (c *slimCluster) DeepCopyObject() runtime.Object {
+	out := *c
+	c.DeepCopyInto(&out.ObjectMeta)
+	return &out
+}
+
+// DeepCopyObject implements [runtime.Object].
+func (l *slimClusters) DeepCopyObject() runtime.Object {
+	out := *l
+	out.Items = make([]slimCluster, len(l.Items))
+	for i, item := range l.Items {
+		item.DeepCopyInto(&item.ObjectMeta)
+		out.Items[i] = item
 	}
-	kept := &pingcapv1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{
-		Namespace: cluster.Namespace, Name: cluster.Name, UID: cluster.UID, ResourceVersion: cluster.ResourceVersion,
-		Labels: cluster.Labels, DeletionTimestamp: cluster.DeletionTimestamp,
-	}}
-	kept.Spec.Paused = cluster.Spec.Paused
-	if cluster.Spec.TiKV != nil {
-		kept.Spec.TiKV = &pingcapv1alpha1.TiKVSpec{Replicas: cluster.Spec.TiKV.Replicas}
+	return &out
+}
+
+// addSlimTypes has a scheme know TidbClusters as slimCluster.
+func addSlimTypes(scheme *runtime.Scheme) error {
+	kind := tidbClusterKind()
+	scheme.AddKnownTypeWithName(kind, &slimCluster{})
+	scheme.AddKnownTypeWithName(kind.GroupVersion().WithKind(kind.Kind+"List"), &slimClusters{})
+	metav1.AddToGroupVersion(scheme, kind.GroupVersion())
+	return nil
+}
+
+// trimmedLabel is typedLabels with small types.
+type trimmedLabel struct {
+	client.Client
+
+	want string
+}
+
+func (r *trimmedLabel) concerns(object client.Object) bool {
+	c, is := object.(*slimCluster)
+	return is && c.DeletionTimestamp.IsZero() && !c.Spec.Paused && c.Spec.TiKV.Replicas >= 3 && c.Labels["tier"] != r.want
+}
+
+func addTrimmedLabel(manager ctrl.Manager, o Options) error {
+	r := &trimmedLabel{manager.GetClient(), o.Want}
+	return ctrl.NewControllerManagedBy(manager).
+		For(&slimCluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(r.concerns))).
+		Complete(r)
+}
+
+func (r *trimmedLabel) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var cluster slimCluster
+	if err := r.Get(ctx, request.NamespacedName, &cluster); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	return kept, nil
+	if !r.concerns(&cluster) {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{}, setLabels(ctx, r, &cluster, map[string]string{"tier": r.want})
 }
 
 // addTypedRules is the job of rules/rules.yaml.

@@ -6,6 +6,7 @@ import (
 
 	pingcapv1alpha1 "github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -28,6 +29,20 @@ type typedRelated struct {
 	client.Client
 
 	want string
+}
+
+// trimPod keeps what the job reads.
+func trimPod(object any) (any, error) {
+	pod, is := object.(*corev1.Pod)
+	if !is {
+		return object, nil // The name of one that is gone.
+	}
+	kept := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+		Labels: map[string]string{instanceLabel: pod.Labels[instanceLabel]},
+	}}
+	kept.Status.Phase = pod.Status.Phase
+	return kept, nil
 }
 
 func addTypedRelated(manager ctrl.Manager, o Options) error {
