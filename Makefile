@@ -74,7 +74,7 @@ e2e-differential: bin/cluster
 	cd test/cluster && go test -trimpath ./builtin
 	go test -trimpath -count=1 -timeout 20m ./test/differential/...
 
-# With the detectors, client-go panics where an object of a cache is changed, and where a streamed list differs from a
+# With the detectors, client-go panics where an object of a shared informer is changed, and where a streamed list differs from a
 # plain one. They log, which the demo would show. Each test at a time has a control plane, of half a gigabyte.
 e2e-engine: bin/cluster
 	KUBE_CACHE_MUTATION_DETECTOR=true KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true \

@@ -278,7 +278,9 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		return *answer
 	}
 	result = verifyAndSend()
-	a.record.nameTaken = a.record.nameTaken || result.Class == write.Ambiguous && sent.Unseen != nil // Or it may be.
+	if sent.Unseen != nil && result.Class == write.Ambiguous {
+		a.record.nameTaken = true // It may be.
+	}
 	if lookFirst || !sent.mayBeTaken(result) {
 		return result
 	}
