@@ -270,7 +270,7 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 	if answer == nil {
 		answer = a.verifier.confirm(ctx, sent.Operation)
 	}
-	lookFirst := a.record.nameTaken || sent.Unseen != nil && sent.Unseen.Event == nil || a.runs() == stepwise // Tests show each request.
+	lookFirst := a.record.nameTaken || sent.Unseen != nil && sent.Unseen.Event == nil || a.Settling // Tests show each request.
 	if answer == nil && lookFirst {
 		answer = a.checkExisting(ctx, sent)
 	}
