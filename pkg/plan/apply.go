@@ -44,10 +44,9 @@ func (b builder) apply(joined *batch, current map[string]any) *Operation {
 			operation.Release = wish.Release // Once a field is orphaned it cannot go with another.
 		}
 	}
-	for _, done := range []map[string]any{body, joined.last.applied()} {
-		if b.stored.applied(joined.place, current, done, operation.Manager) {
-			return nil
-		}
+	if b.stored.applied(joined.place, current, body, operation.Manager) ||
+		joined.last != joined && b.stored.applied(joined.place, current, joined.last.applied(), operation.Manager) {
+		return nil
 	}
 	rule := joined.wishes[0].Rule
 	operation.Body = body

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/utils/lru"
 )
 
 // Manager is a field manager as an entry of managedFields names it (KEP-555).
@@ -13,6 +14,33 @@ type Manager struct {
 	Operation   string // Update or Apply
 	Subresource string // empty for none
 	Time        string // RFC 3339, of its last write; may be empty
+}
+
+// fieldSets are those that were parsed last: the objects of one rule have the same.
+var fieldSets = lru.New(256)
+
+// maxFieldSet is how long the JSON of a field set may be to be remembered, in bytes.
+const maxFieldSet = 4 << 10
+
+// FieldSet returns what an entry of managedFields owns, as a tree of FieldsV1 (KEP-555), nil for none. A cache may keep it as a string
+// of JSON. The tree is shared: read only. It is safe for concurrent use.
+func FieldSet(entry map[string]any) map[string]any {
+	text, isText := entry["fieldsV1"].(string)
+	if !isText {
+		tree, _ := entry["fieldsV1"].(map[string]any)
+		return tree
+	}
+	if known, ok := fieldSets.Get(text); ok {
+		return known.(map[string]any) //nolint:forcetypeassert // There are no others.
+	}
+	var tree map[string]any
+	if err := utiljson.Unmarshal([]byte(text), &tree); err != nil {
+		return nil // The API server sends none that is not JSON.
+	}
+	if len(text) <= maxFieldSet {
+		fieldSets.Add(strings.Clone(text), tree)
+	}
+	return tree
 }
 
 // Managers lists the field managers that own what is at a path of the object, or something
@@ -25,7 +53,7 @@ func Managers(object map[string]any, path Path) []Manager {
 	var out []Manager
 	most := 0
 	for _, entry := range elements(object, "metadata", "managedFields") {
-		fields, _ := entry["fieldsV1"].(map[string]any)
+		fields := FieldSet(entry)
 		if len(fields) == 0 {
 			continue
 		}

@@ -58,3 +58,22 @@ func TestManagers(t *testing.T) {
 		t.Errorf("nothing is owned by %v", got)
 	}
 }
+
+func TestFieldSet(t *testing.T) {
+	tree := map[string]any{"f:spec": map[string]any{"f:a": map[string]any{}}}
+	for name, tc := range map[string]struct {
+		fields any
+		want   map[string]any
+	}{
+		"Tree":      {tree, tree},
+		"Text":      {`{"f:spec": {"f:a": {}}}`, tree},
+		"TextAgain": {`{"f:spec": {"f:a": {}}}`, tree},
+		"Damaged":   {`{"f:spec": {`, nil},
+		"None":      {nil, nil},
+		"Number":    {int64(1), nil},
+	} {
+		if diff := cmp.Diff(tc.want, FieldSet(map[string]any{"fieldsV1": tc.fields})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

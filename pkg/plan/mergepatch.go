@@ -7,9 +7,13 @@ import (
 
 // mergePatched returns current with an RFC 7386 patch applied, except that no map
 // is made only to remove something from it. What the patch does not change is
-// shared with current, which is not changed: where it changes nothing, that is all of it.
+// shared with current, and what is new with the patch. Neither is changed: where the
+// patch changes nothing, the result is current.
 func mergePatched(current any, patch map[string]any) map[string]any {
 	before, _ := current.(map[string]any)
+	if len(before) == 0 && len(patch) > 0 && !removes(patch) {
+		return patch
+	}
 	after := before
 	own := func() map[string]any {
 		if after == nil {
@@ -57,6 +61,17 @@ func onlyRemoves(patch map[string]any) bool {
 	return len(patch) > 0
 }
 
+// removes reports whether a patch has a null, at any depth.
+func removes(patch map[string]any) bool {
+	for _, value := range patch {
+		below, _ := value.(map[string]any)
+		if value == nil || removes(below) {
+			return true
+		}
+	}
+	return false
+}
+
 // mergeDifference is the smallest RFC 7386 patch that leads from before to
 // after. It cannot write a null, which no merge patch asks for.
 func mergeDifference(before, after map[string]any) map[string]any {
@@ -84,10 +99,14 @@ func mergeDifference(before, after map[string]any) map[string]any {
 // changes lists the fields that differ, deepest first where maps nest; a list
 // is one field.
 func changes(rule Rule, path Path, before, after map[string]any) []Change {
+	return appendChanges(nil, rule, path, before, after)
+}
+
+func appendChanges(out []Change, rule Rule, path Path, before, after map[string]any) []Change {
 	if sameMap(before, after) {
-		return nil
+		return out
 	}
-	var keys []string
+	keys := make([]string, 0, len(after))
 	for key, value := range after {
 		if old, existed := before[key]; !existed || !Equal(old, value) {
 			keys = append(keys, key)
@@ -99,14 +118,13 @@ func changes(rule Rule, path Path, before, after map[string]any) []Change {
 		}
 	}
 	slices.Sort(keys)
-	var out []Change
 	for _, key := range keys {
 		old, existed := before[key]
 		value := after[key]
 		oldMap, oldIsMap := old.(map[string]any)
 		newMap, newIsMap := value.(map[string]any)
 		if oldIsMap && newIsMap || !existed && newIsMap && len(newMap) > 0 {
-			out = append(out, changes(rule, path.child(key), oldMap, newMap)...)
+			out = appendChanges(out, rule, path.child(key), oldMap, newMap)
 			continue
 		}
 		out = append(out, Change{Rule: rule, Path: path.child(key), Before: old, After: value, existed: existed})

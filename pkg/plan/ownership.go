@@ -40,8 +40,7 @@ func ownedFields(current map[string]any, manager, subresource string) map[string
 		if !appliedBy(entry, manager) || Text(entry, "subresource") != subresource {
 			continue
 		}
-		fields, _ := entry["fieldsV1"].(map[string]any)
-		return fields
+		return FieldSet(entry)
 	}
 	return nil
 }

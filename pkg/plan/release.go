@@ -41,7 +41,7 @@ func Release(rule Rule, owner types.UID, current map[string]any) []any {
 // The object must be a whole one, as it is for [Release].
 func GiveUp(manager, subresource string, body, current map[string]any) []any {
 	return releaseEntries(manager, current, func(entry map[string]any) (map[string]any, bool) {
-		fields, _ := entry["fieldsV1"].(map[string]any)
+		fields := FieldSet(entry)
 		if Text(entry, "subresource") != subresource {
 			return fields, false
 		}

@@ -75,6 +75,11 @@ func (w Wish) fields() map[string]any {
 	return w.Target.returned(fields)
 }
 
+// hasFields reports whether the body has the form of a merge patch, an apply or a create, and the type is one of these.
+func (w Wish) hasFields() bool {
+	return w.fields() != nil && (w.Type == Merge || w.Type == Apply || w.Type == Create)
+}
+
 // steps is the body of a JSON patch; claims has checked it.
 func (w Wish) steps() []any {
 	steps, _ := w.Body.([]any)
@@ -102,7 +107,7 @@ func (w Wish) claims() ([]claim, error) {
 		f, err := w.finalizer()
 		return []claim{f.claim()}, err
 	default:
-		if w.fields() == nil {
+		if !w.hasFields() {
 			return nil, fmt.Errorf("the body of %s must be a map, have %s", w.Type, typeName(w.Body))
 		}
 		return mapClaims(nil, nil, w.fields(), w.Type == Apply && !w.Force), nil

@@ -128,15 +128,19 @@ func (o *Object) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKi
 // DeepCopyObject implements [runtime.Object]. What is immutable need not be copied.
 func (o *Object) DeepCopyObject() runtime.Object { return o }
 
-// meta has the object too, as client-go's detector of inconsistent lists compares nothing but the metadata.
+// meta is what of the metadata client-go asks for, without copies. It has the object too, as client-go's detector of inconsistent
+// lists compares nothing but the metadata.
 type meta struct {
-	metav1.ObjectMeta
-	object *Object
+	*metav1.ObjectMeta // is empty
+	object             *Object
 }
 
+var noMeta metav1.ObjectMeta
+
 // GetObjectMeta implements [metav1.ObjectMetaAccessor]. It has what names the object, and its version.
-func (o *Object) GetObjectMeta() metav1.Object {
-	return &meta{object: o, ObjectMeta: metav1.ObjectMeta{
-		Namespace: o.part(namespace), Name: o.part(name), UID: o.UID(), ResourceVersion: o.part(version),
-	}}
-}
+func (o *Object) GetObjectMeta() metav1.Object { return meta{&noMeta, o} }
+
+func (m meta) GetNamespace() string       { return m.object.part(namespace) }
+func (m meta) GetName() string            { return m.object.part(name) }
+func (m meta) GetUID() types.UID          { return m.object.UID() }
+func (m meta) GetResourceVersion() string { return m.object.part(version) }

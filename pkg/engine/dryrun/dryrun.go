@@ -155,7 +155,8 @@ func (s simulated) owned(entries []any) []any {
 	out := slices.Clone(entries)
 	for i, element := range out {
 		entry, _ := element.(map[string]any)
-		fields, owns := entry["fieldsV1"].(map[string]any)
+		fields := plan.FieldSet(entry)
+		owns := fields != nil
 		for _, path := range s.taken {
 			fields = without(fields, path)
 		}

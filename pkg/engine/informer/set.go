@@ -286,7 +286,7 @@ func (s *Set) Fresh(key Key) (at time.Time, fresh bool) {
 	if !fresh {
 		r.missed = now
 	}
-	if again && Age(now, r.asked) > MaxStaleness/2 {
+	if again && Age(now, r.asked) > MaxStaleness/4 {
 		r.asked = now
 		go catchUp(r, r.began)
 	}

@@ -128,6 +128,8 @@ func (d *decoder) value(n *node) any {
 	case n == nil:
 		d.skip()
 		return nil
+	case n.text:
+		return d.text(c)
 	case c == '{':
 		return d.object(n)
 	case c == '[':
@@ -140,6 +142,18 @@ func (d *decoder) value(n *node) any {
 		return d.unquoted(raw)
 	}
 	return string(raw)
+}
+
+// text reads a value that begins with c, and returns it as it is written where it is a map.
+func (d *decoder) text(c byte) any {
+	if c != '{' {
+		return d.value(whole)
+	}
+	data, start := d.data, d.at
+	if d.skip(); d.failed {
+		return nil
+	}
+	return string(data[start:d.at])
 }
 
 // skip reads a value that is not kept.
@@ -231,7 +245,7 @@ func (d *decoder) element(n *node, i int) any {
 	switch {
 	case n.managed && first == '{':
 		if d.ours() {
-			below = whole
+			below = n.ownEntry()
 		} else if below == nil {
 			return map[string]any{}
 		}
@@ -258,10 +272,14 @@ func (d *decoder) ours() bool {
 	return isOurs(operation, manager)
 }
 
-// Of a value with the node whole all is kept. Of managers only that is kept which tells whose an entry of
-// managedFields is.
+// Of a value with the node whole all is kept, and of ours too, an entry of managedFields. Of managers only that is kept which tells
+// whose an entry is.
 var (
-	whole    = &node{strength: footprint.Value}
+	whole = &node{strength: footprint.Value}
+	ours  = &node{
+		strength: footprint.Exists, values: whole,
+		fields: map[string]*node{"fieldsV1": {key: "fieldsV1", strength: footprint.Exists, text: true}},
+	}
 	managers = &node{strength: footprint.Exists, fields: map[string]*node{
 		"manager": {key: "manager", strength: footprint.Value}, "operation": {key: "operation", strength: footprint.Value},
 	}}

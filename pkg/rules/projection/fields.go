@@ -99,6 +99,7 @@ type node struct {
 	places   bool  // of a list: elements that are not kept are nil
 	texts    bool  // of a list: elements that are strings are kept, as "in" asks for them
 	managed  bool  // it is metadata.managedFields
+	text     bool  // a map is kept as the text of its JSON
 	read     bool  // of managedFields: rules read something of them
 }
 

@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -11,7 +12,8 @@ import (
 // their fields are kept has its length, and nil in the place of the other elements.
 //
 // Of metadata.managedFields the entries are kept whole that our Apply requests have made: without them the engine could not see
-// after a restart that an apply changes nothing. The entries of others are empty but for what rules read of them. They keep
+// after a restart that an apply changes nothing. Their fieldsV1 is a string of JSON where rules read none of managedFields, which
+// [plan.FieldSet] parses: most often nobody looks at it. The entries of others are empty but for what rules read of them. They keep
 // their places, because fields are given up by index. Where no entry is ours, and rules read none, there are no managedFields.
 //
 // The object is not changed. The result may share values with it and must not be changed either. Projecting it again gives the
@@ -32,12 +34,27 @@ func (n *node) project(v any) any {
 	}
 	switch v := v.(type) {
 	case map[string]any:
+		if n.text {
+			text, _ := json.Marshal(v) // It came from JSON.
+			return string(text)
+		}
 		return n.projectMap(v)
 	case []any:
+		if n.text {
+			return v
+		}
 		return n.projectList(v)
 	default:
 		return v
 	}
+}
+
+// ownEntry is the node of an entry of managedFields that is ours.
+func (n *node) ownEntry() *node {
+	if n.read {
+		return whole
+	}
+	return ours
 }
 
 func (n *node) projectMap(m map[string]any) map[string]any {
@@ -84,7 +101,7 @@ func (n *node) projectElement(i int, v any) any {
 	_, isText := v.(string)
 	switch {
 	case n.managed && isOurs(entry["operation"], entry["manager"]):
-		return v
+		return n.ownEntry().project(v)
 	case n.managed && isMap && below == nil:
 		return map[string]any{}
 	case below != nil:

@@ -116,6 +116,7 @@ func TestProjectKeepsWhatTheEngineNeeds(t *testing.T) {
 	entry := func(manager, operation string) any {
 		return map[string]any{"manager": manager, "operation": operation, "fieldsV1": map[string]any{"f:a": map[string]any{}}}
 	}
+	text := map[string]any{"manager": "dyncontroller/set.rule-1", "operation": "Apply", "fieldsV1": `{"f:a":{}}`}
 	kept := func(managed []any, annotations ...string) map[string]any {
 		metadata := map[string]any{
 			"name": "n", "namespace": "ns", "uid": "u", "resourceVersion": "1", "creationTimestamp": "t",
@@ -142,14 +143,14 @@ func TestProjectKeepsWhatTheEngineNeeds(t *testing.T) {
 		want    map[string]any
 	}{
 		"nothing read": {
-			reason:  "Entries of others are empty and keep their places, and Updates under our names are no applies.",
-			managed: append(foreign, ours), want: kept([]any{other, other, other, other, ours}),
+			reason:  "Entries of others are empty and keep their places, and Updates under our names are no applies. Of ours fieldsV1 is text.",
+			managed: append(foreign, ours), want: kept([]any{other, other, other, other, text}),
 		},
 		"no entry of ours": {reason: "Nobody looks at the entries of others.", managed: foreign, want: kept(nil)},
 		"partly read": {
 			reason: "What the engine needs is whole where a rule reads part of it.", managed: []any{ours, foreign[0]},
 			reads: []read{value("metadata.ownerReferences.0.kind"), exists("metadata.name"), length("metadata.finalizers"), value("metadata.labels.a")},
-			want:  kept([]any{ours, other}),
+			want:  kept([]any{text, other}),
 		},
 		"managers read": {
 			reason: "Of entries of others what is read is kept.", managed: []any{foreign[0], ours, "odd"},
@@ -257,7 +258,7 @@ func drawObject(t *rapid.T) map[string]any {
 	if rapid.Bool().Draw(t, "managed") {
 		metadata["managedFields"] = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) any {
 			manager := rapid.SampledFrom([]string{"kubectl", "dyncontroller", "dyncontroller/1"}).Draw(t, "manager")
-			return map[string]any{"manager": manager, "operation": rapid.SampledFrom([]string{"Apply", "Update"}).Draw(t, "operation"), "a": drawValue(t, 1)}
+			return map[string]any{"manager": manager, "operation": rapid.SampledFrom([]string{"Apply", "Update"}).Draw(t, "operation"), "fieldsV1": drawValue(t, 2)}
 		}), 0, 3).Draw(t, "entries")
 	}
 	return map[string]any{"a": drawValue(t, 4), "b": drawValue(t, 3), "metadata": metadata}
