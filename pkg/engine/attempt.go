@@ -16,6 +16,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/events"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/history"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -263,7 +264,7 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 			return *contradicted
 		}
 		sent.at = a.options.Clock.Now()
-		ctx := write.While(write.Keeping(ctx, a.now.compared(sent.Target.GVR)), func() bool { return a.age(until) < 0 })
+		ctx := write.While(live.Keeping(ctx, a.now.compared(sent.Target.GVR)), func() bool { return a.age(until) < 0 })
 		return a.options.Writer.Write(ctx, sent.Operation)
 	}
 	answer := sent.answer
@@ -454,6 +455,9 @@ func (a *attempt) chain(sent sending, result write.Result) {
 		if itself { // It was as it was evaluated.
 			a.verifier.version, a.verifier.verified[""] = left.ResourceVersion, sent.at
 		}
+	}
+	if !itself && len(a.Plan.Operations) == 1 {
+		return // Nothing goes on from there.
 	}
 	keeps := a.now.keeps[sent.Target.GVR] // What the prediction was made of is what a cache keeps.
 	if sent.Predicted = keeps.Project(sent.Predicted); !sent.CameTrue(keeps.Project(result.Object)) {

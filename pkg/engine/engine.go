@@ -56,7 +56,7 @@ func New(options Options) *Engine {
 		options.Name = func(_ Key, prefix string) string { return naming.Random(prefix) }
 	}
 	pool := workers.New(options.Workers)
-	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: newMemory(), tidying: newTidying()}
+	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: memory{records: map[Key]*record{}}, tidying: newTidying()}
 	attend(c, pool)
 	c.timers.of, c.rechecks.of = map[Key]time.Time{}, map[Key]time.Time{}
 	c.cluster = cluster{live: c.options.Live, clock: options.Clock}

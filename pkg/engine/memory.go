@@ -24,10 +24,6 @@ type memory struct {
 	records map[Key]*record // guarded by mu
 }
 
-func newMemory() memory {
-	return memory{records: map[Key]*record{}}
-}
-
 // record belongs to the worker that has the key in hand; the queue gives a key
 // to one worker at a time.
 type record struct {

@@ -7,7 +7,7 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	m := newMemory()
+	m := memory{records: map[Key]*record{}}
 	key := Key{Name: "a"}
 	first := m.of(key, types.UID("1"))
 	first.separate = true

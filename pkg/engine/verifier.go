@@ -12,8 +12,10 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // errContradicted is why an operation is not sent that a cache was wrong about.
@@ -24,7 +26,8 @@ var errContradicted = errors.New("a live read does not confirm what the cache sh
 type verifier struct {
 	*cluster
 	key       Key
-	informers []informer.Key // of the resource of the watched object
+	informers []informer.Key     // of the resource of the watched object
+	keeps     *projection.Fields // of that resource
 	asked     *source
 	read      *readVersion
 	version   string             // of the watched object, as the plan has left it
@@ -106,7 +109,7 @@ func (v *verifier) verifyWatched(ctx context.Context) (time.Time, *write.Result)
 		return v.read.at, nil
 	}
 	now := v.clock.Now()
-	live, err := v.live.Get(ctx, v.key.GVR, v.key.Namespace, v.key.Name)
+	live, err := v.live.Get(live.Keeping(ctx, v.keeps), v.key.GVR, v.key.Namespace, v.key.Name)
 	if err != nil {
 		return now, unconfirmed(fmt.Errorf("reading the object that it is decided by: %w", err))
 	}

@@ -30,13 +30,19 @@ var identityAndServers = slices.Concat(identity, servers)
 // ForbiddenField returns the field under body that no rule may write, or nil
 // where there is none. The body of a JSON patch is judged by its paths.
 func ForbiddenField(kind Type, body any) Path {
-	all, err := Wish{Type: kind, Body: body}.claims()
-	if err != nil {
-		return nil
-	}
 	forbidden := servers
 	if kind != Create {
 		forbidden = identityAndServers
+	}
+	if fields, isMap := body.(map[string]any); isMap && kind != JSON {
+		if i := slices.IndexFunc(forbidden, func(path Path) bool { return writes(fields, path) }); i >= 0 {
+			return forbidden[i]
+		}
+		return nil
+	}
+	all, err := Wish{Type: kind, Body: body}.claims()
+	if err != nil {
+		return nil
 	}
 	for _, c := range all {
 		for _, path := range forbidden {
@@ -46,4 +52,18 @@ func ForbiddenField(kind Type, body any) Path {
 		}
 	}
 	return nil
+}
+
+// writes reports whether a body writes the field at a path, something in it, or what it is in.
+func writes(body map[string]any, path Path) bool {
+	value, there := body[path[0]]
+	below, isMap := value.(map[string]any)
+	switch {
+	case !there || !isMap:
+		return there
+	case len(path) == 1:
+		return len(mapClaims(nil, nil, below, false)) > 0
+	default:
+		return writes(below, path[1:])
+	}
 }

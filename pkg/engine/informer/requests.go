@@ -309,6 +309,7 @@ func (r *running) listed(version string) {
 	if !at.Before(r.listing) {
 		r.listing, r.relisting = time.Time{}, nil
 	}
+	r.asked = at.Add(-MaxStaleness / 4) // The first bookmark may come before the list is too old.
 	r.mu.Unlock()
 	r.observe(version, r.version(), at)
 }
@@ -326,9 +327,6 @@ func (r *running) observe(version, before string, at time.Time) {
 	defer r.mu.Unlock()
 	if at.After(r.next.at) {
 		r.next = observation{version, at}
-		if at.After(r.asked) { // Another may have been asked for meanwhile.
-			r.asked = at
-		}
 	}
 }
 

@@ -134,10 +134,7 @@ func (s *Set) adjust(change func(), anew func(*running) bool) {
 	defer s.change.Unlock()
 	s.mu.Lock()
 	change()
-	runs := sets.New(s.wanted...)
-	for key := range s.denied {
-		runs.Delete(key)
-	}
+	runs := sets.New(s.wanted...).Delete(slices.Collect(maps.Keys(s.denied))...)
 	before := map[Key]*running{} // of what begins anew
 	var ended []*running
 	for key, r := range s.running {
@@ -286,7 +283,7 @@ func (s *Set) Fresh(key Key) (at time.Time, fresh bool) {
 	if !fresh {
 		r.missed = now
 	}
-	if again && Age(now, r.asked) > MaxStaleness/4 {
+	if again && Age(now, r.asked) > MaxStaleness/2 {
 		r.asked = now
 		go catchUp(r, r.began)
 	}

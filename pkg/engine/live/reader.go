@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // Timeout bounds one request: one object, or one page of a list.
@@ -52,8 +53,7 @@ func (r *Reader) Get(ctx context.Context, gvr schema.GroupVersionResource, names
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	object := &unstructured.Unstructured{}
-	err := r.At(http.MethodGet, gvr, namespace).Name(name).Do(ctx).Into(object)
+	object, err := Decode(ctx, r.At(http.MethodGet, gvr, namespace).Name(name).Do(ctx))
 	switch err := cmp.Or(err, checkKind(object)); {
 	// Of a resource that is not there nothing is known.
 	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
@@ -63,6 +63,29 @@ func (r *Reader) Get(ctx context.Context, gvr schema.GroupVersionResource, names
 	default:
 		return object.Object, nil
 	}
+}
+
+// keepingKey is the key of the context for [Keeping].
+type keepingKey struct{}
+
+// Keeping returns a context in which of the object in an answer there is just what these fields keep, which may be nil: all that
+// anybody looks at.
+func Keeping(ctx context.Context, fields *projection.Fields) context.Context {
+	return context.WithValue(ctx, keepingKey{}, fields)
+}
+
+// Decode reads the object in an answer, as far as [Keeping] says. It is empty where the answer is no object.
+func Decode(ctx context.Context, answer rest.Result) (*unstructured.Unstructured, error) {
+	fields, _ := ctx.Value(keepingKey{}).(*projection.Fields)
+	if data, err := answer.Raw(); err == nil {
+		object := &unstructured.Unstructured{}
+		if object.Object, err = fields.Decode(data); err == nil && object.GetKind() != "" && object.GetKind() != "Status" {
+			return object, nil
+		}
+	}
+	other, err := answer.Get() // It tells an error from an answer that has none.
+	object, _ := other.(*unstructured.Unstructured)
+	return cmp.Or(object, &unstructured.Unstructured{}), err //nolint:wrapcheck // The caller tells what was sent.
 }
 
 // List visits the objects of a selection page by page, until visit returns an error, which is returned. When a continue token

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
@@ -58,7 +59,7 @@ func BenchmarkPatch(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			ctx := write.Keeping(b.Context(), tc.keep)
+			ctx := live.Keeping(b.Context(), tc.keep)
 			b.ReportAllocs()
 			for b.Loop() {
 				if result := client.Write(ctx, operation); result.Class != write.Written {

@@ -21,7 +21,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // Timeout bounds one write, with the reads that belong to it.
@@ -93,8 +92,8 @@ func (c *Client) giveUp(ctx context.Context, operation plan.Operation) Result {
 	if err != nil {
 		return Result{Class: Terminal, Err: err}
 	}
-	target := operation.Target
-	stored, err := c.api.Get(ctx, target.GVR, target.Namespace, target.Name)
+	target, whole := operation.Target, live.Keeping(ctx, nil)
+	stored, err := c.api.Get(whole, target.GVR, target.Namespace, target.Name)
 	if err == nil && (stored == nil || identity(target, &unstructured.Unstructured{Object: stored}) != target) {
 		err = apierrors.NewConflict(target.GVR.GroupResource(), target.Name, errors.New("the object has changed"))
 	}
@@ -107,7 +106,7 @@ func (c *Client) giveUp(ctx context.Context, operation plan.Operation) Result {
 	if len(steps) == 0 {
 		return c.send(ctx, operation)
 	}
-	released := c.send(context.WithValue(ctx, keepingKey{}, nil), plan.Operation{Type: plan.JSON, Target: target, Manager: plan.FieldManager, Body: steps})
+	released := c.send(whole, plan.Operation{Type: plan.JSON, Target: target, Manager: plan.FieldManager, Body: steps})
 	switch {
 	case released.Class != Written || released.Echo == nil || released.Echo.Gone:
 		return released
@@ -134,7 +133,10 @@ func (c *Client) send(ctx context.Context, operation plan.Operation) Result {
 	if err != nil {
 		return Result{Class: Terminal, Err: err}
 	}
-	answer, err := c.read(ctx, request, prepared.Do(ctx))
+	if isNamespace(request.Target) || c.dryRun { // People see all of a dry run, and a Namespace has finalizers in its spec.
+		ctx = live.Keeping(ctx, nil)
+	}
+	answer, err := live.Decode(ctx, prepared.Do(ctx))
 	if err != nil {
 		return c.refused(ctx, request, err)
 	}
@@ -152,25 +154,6 @@ func (c *Client) send(ctx context.Context, operation plan.Operation) Result {
 		result.Echo = echo(target, answer)
 	}
 	return result
-}
-
-// read reads the object in an answer, as far as [Keeping] says. It is empty where the answer is no object.
-func (c *Client) read(ctx context.Context, request Request, answer rest.Result) (*unstructured.Unstructured, error) {
-	fields, partly := ctx.Value(keepingKey{}).(*projection.Fields)
-	if isNamespace(request.Target) {
-		fields = nil // It has finalizers in its spec.
-	}
-	if data, err := answer.Raw(); err == nil && partly && !c.dryRun {
-		object := &unstructured.Unstructured{}
-		if object.Object, err = fields.Decode(data); err == nil && object.GetKind() != "" && object.GetKind() != "Status" {
-			return object, nil
-		}
-	}
-	other, err := answer.Get() // It tells an error from an answer that has none.
-	if object, is := other.(*unstructured.Unstructured); is {
-		return object, err
-	}
-	return &unstructured.Unstructured{}, err //nolint:wrapcheck // The caller tells what was sent.
 }
 
 // prepare makes the HTTP request of an operation.
@@ -424,15 +407,6 @@ func held(target plan.Object, answer *unstructured.Unstructured) bool {
 
 func isNamespace(target plan.Object) bool {
 	return target.GVR.Group == "" && target.GVR.Resource == "namespaces"
-}
-
-// keepingKey is the key of the context for [Keeping].
-type keepingKey struct{}
-
-// Keeping returns a context in which a Result has of the object in an answer just what these fields, which may be nil, keep: all
-// that anybody compares. Otherwise it is whole, as it always is of a dry run.
-func Keeping(ctx context.Context, fields *projection.Fields) context.Context {
-	return context.WithValue(ctx, keepingKey{}, fields)
 }
 
 // whileKey is the key of the context for [While].

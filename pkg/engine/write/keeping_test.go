@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
@@ -71,7 +72,7 @@ func TestKeeping(t *testing.T) {
 			}
 			o := operation(plan.Merge, map[string]any{})
 			o.Target = tc.target
-			if diff := cmp.Diff(tc.want, client.Write(write.Keeping(t.Context(), projection.New()), o)); diff != "" {
+			if diff := cmp.Diff(tc.want, client.Write(live.Keeping(t.Context(), projection.New()), o)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

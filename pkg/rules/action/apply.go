@@ -126,8 +126,8 @@ func (a *apply) unseen(e *Evaluation, object plan.Object) *plan.Unseen {
 		return nil // All selections of a declaration have the same selectors.
 	}
 	if a.existing != keepExisting {
-		out.Event = a.refusal(e, "write another name, or widen what is selected",
-			"%s is there already, and is not among what resources.%s selects", object, a.declaration.Name).Event
+		out.Event = e.notOurs("write another name, or widen what is selected",
+			object.String()+" is there already, and is not among what resources."+a.declaration.Name+" selects")
 	}
 	return out
 }

@@ -85,20 +85,20 @@ func byResource(all []plan.Selection) [][]plan.Selection {
 
 // refuse tells the users of the watched object why it lacks a child.
 func (a *apply) refuse(e *Evaluation, hint, format string, args ...any) error {
-	return a.refusal(e, hint, format, args...)
+	wrong := manifest{node: a.node}.at("metadata", "name").Errorf(hint, format, args...)
+	return &Refusal{Err: wrong, Event: e.notOurs(hint, wrong.Message)}
 }
 
-// refusal is what refuse returns, and what is told of the same where it shows later.
-func (a *apply) refusal(e *Evaluation, hint, format string, args ...any) *Refusal {
-	wrong := manifest{node: a.node}.at("metadata", "name").Errorf(hint, format, args...)
-	return &Refusal{Err: wrong, Event: &plan.Event{
+// notOurs is what is told where an object is not made or changed because of another one of its name.
+func (e *Evaluation) notOurs(hint, message string) *plan.Event {
+	return &plan.Event{
 		Rule:      e.Rule,
 		Regarding: e.Object,
 		Type:      "Warning",
 		Reason:    "NotOurs",
 		Action:    "Apply",
-		Message:   wrong.Message + "; " + hint,
-	}}
+		Message:   message + "; " + hint,
+	}
 }
 
 // controllerOf returns the reference to the object's controller, nil where it has

@@ -91,7 +91,6 @@ func (m manifest) at(path ...string) *document.Node {
 // it is not known it is "", which it is where it is absent, too.
 func (m manifest) text(path ...string) (text string, known bool, wrong *document.Error) {
 	value, _ := m.lookup(path...)
-	name := strings.Join(path, ".")
 	switch value := value.(type) {
 	case nil:
 		return "", true, nil
@@ -99,12 +98,12 @@ func (m manifest) text(path ...string) (text string, known bool, wrong *document
 		return "", false, nil
 	case string:
 		if value == "" {
-			return "", true, m.at(path...).Errorf("give it a value, or omit() it", "%s is empty", name)
+			return "", true, m.at(path...).Errorf("give it a value, or omit() it", "%s is empty", strings.Join(path, "."))
 		}
 		return value, true, nil
 	default:
 		return "", true, m.at(path...).Errorf("put it in quotes, or write string(...)",
-			"%s must be a string, have %s", name, expression.TypeName(value))
+			"%s must be a string, have %s", strings.Join(path, "."), expression.TypeName(value))
 	}
 }
 
