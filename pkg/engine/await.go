@@ -78,6 +78,9 @@ func (c *core) awaiting(ctx context.Context, now *active, key Key, record *recor
 			delete(record.awaits, at)
 		}
 	}
+	if len(record.awaits) == 0 {
+		record.awaits = nil // A map keeps its room.
+	}
 	return false
 }
 

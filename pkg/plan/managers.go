@@ -3,9 +3,9 @@ package plan
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/utils/lru"
 )
 
 // Manager is a field manager as an entry of managedFields names it (KEP-555).
@@ -16,31 +16,65 @@ type Manager struct {
 	Time        string // RFC 3339, of its last write; may be empty
 }
 
-// fieldSets are those that were parsed last: the objects of one rule have the same.
-var fieldSets = lru.New(256)
-
-// maxFieldSet is how long the JSON of a field set may be to be remembered, in bytes.
-const maxFieldSet = 4 << 10
-
 // FieldSet returns what an entry of managedFields owns, as a tree of FieldsV1 (KEP-555), nil for none. A cache may keep it as a string
-// of JSON. The tree is shared: read only. It is safe for concurrent use.
+// of JSON. The tree may be shared: read only.
 func FieldSet(entry map[string]any) map[string]any {
 	text, isText := entry["fieldsV1"].(string)
 	if !isText {
 		tree, _ := entry["fieldsV1"].(map[string]any)
 		return tree
 	}
-	if known, ok := fieldSets.Get(text); ok {
-		return known.(map[string]any) //nolint:forcetypeassert // There are no others.
+	if tree, rest, ok := cutFieldSet(text); ok && rest == "" {
+		return tree
 	}
 	var tree map[string]any
 	if err := utiljson.Unmarshal([]byte(text), &tree); err != nil {
 		return nil // The API server sends none that is not JSON.
 	}
-	if len(text) <= maxFieldSet {
-		fieldSets.Add(strings.Clone(text), tree)
-	}
 	return tree
+}
+
+// cutFieldSet reads a tree of FieldsV1 as API servers write it, maps of maps without spaces, in a fraction of the time that a JSON
+// decoder takes. It returns the text after it, and reports false where it is written in another way.
+func cutFieldSet(text string) (tree map[string]any, rest string, ok bool) {
+	rest, ok = strings.CutPrefix(text, "{")
+	tree = map[string]any{}
+	if after, empty := strings.CutPrefix(rest, "}"); empty || !ok {
+		return tree, after, ok
+	}
+	for {
+		key, after := cutKey(rest)
+		if rest, ok = strings.CutPrefix(after, ":"); !ok {
+			return nil, "", false
+		}
+		if tree[key], rest, ok = cutFieldSet(rest); !ok {
+			return nil, "", false
+		}
+		switch {
+		case strings.HasPrefix(rest, ","):
+			rest = rest[1:]
+		case strings.HasPrefix(rest, "}"):
+			return tree, rest[1:], true
+		default:
+			return nil, "", false
+		}
+	}
+}
+
+// cutKey reads a string of JSON that is ASCII and escapes nothing but quotation marks. It returns the text after it, empty where it is
+// another one.
+func cutKey(text string) (key, rest string) {
+	for i := 1; i < len(text) && text[0] == '"'; i++ {
+		switch c := text[i]; {
+		case c == '"':
+			return strings.ReplaceAll(text[1:i], `\"`, `"`), text[i+1:]
+		case c == '\\' && strings.HasPrefix(text[i+1:], `"`):
+			i++
+		case c == '\\' || c < ' ' || c >= utf8.RuneSelf:
+			return "", ""
+		}
+	}
+	return "", ""
 }
 
 // Managers lists the field managers that own what is at a path of the object, or something

@@ -65,15 +65,44 @@ func TestFieldSet(t *testing.T) {
 		fields any
 		want   map[string]any
 	}{
-		"Tree":      {tree, tree},
-		"Text":      {`{"f:spec": {"f:a": {}}}`, tree},
-		"TextAgain": {`{"f:spec": {"f:a": {}}}`, tree},
-		"Damaged":   {`{"f:spec": {`, nil},
-		"None":      {nil, nil},
-		"Number":    {int64(1), nil},
+		"Tree":    {tree, tree},
+		"Text":    {`{"f:spec":{"f:a":{}}}`, tree},
+		"Spaces":  {`{"f:spec": {"f:a": {}}}`, tree},
+		"Value":   {`{"f:spec":{"f:a":1}}`, map[string]any{"f:spec": map[string]any{"f:a": int64(1)}}},
+		"Damaged": {`{"f:spec": {`, nil},
+		"None":    {nil, nil},
+		"Number":  {int64(1), nil},
 	} {
 		if diff := cmp.Diff(tc.want, FieldSet(map[string]any{"fieldsV1": tc.fields})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+}
+
+// FuzzFieldSet: a text means what a JSON decoder reads in it.
+func FuzzFieldSet(f *testing.F) {
+	for _, text := range []string{
+		`{}`, `{`, `}`, ``, `{}{}`, `{"a":{}}`, `{"a":{},}`, `{"a":{},"a":{"b":{}}}`, `{"k:{\"uid\":\"1\"}":{".":{}}}`, `{"\/":{}}`, `{"\x41":{}}`,
+		`{"\ud83d\ude00":{},"\ud83d":{},"\a":{},"\101":{}}`, "{`a`:{}}", `{'a':{}}`, "{\"\xff\":{}}", "{\"\n\":{}}", `{"f:a":null}`, "{\"\x7f\u2028\":{}}",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var want map[string]any
+		if err := utiljson.Unmarshal([]byte(text), &want); err != nil {
+			want = nil
+		}
+		if diff := cmp.Diff(want, FieldSet(map[string]any{"fieldsV1": text})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	})
+}
+
+func BenchmarkFieldSet(b *testing.B) {
+	entry := map[string]any{"fieldsV1": `{"f:data":{"f:version":{}},"f:metadata":{"f:labels":{"f:app":{},"f:dyncontroller.dev/owner-uid":{},` +
+		`"f:dyncontroller.dev/rule":{},"f:dyncontroller.dev/set":{},"f:tier":{}},"f:ownerReferences":{"k:{\"uid\":\"8a4c\"}":{}}}}`}
+	for b.Loop() {
+		FieldSet(entry)
+	}
+	b.ReportAllocs()
 }

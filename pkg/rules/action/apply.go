@@ -113,7 +113,7 @@ func (a *apply) Evaluate(e *Evaluation) error {
 	if err := a.checkSelected(want, wish.Current); err != nil {
 		return err
 	}
-	wish.Body = withoutIdentity(body.Stamped(want.fields, wish.Current, e.now(), body.Applying))
+	wish.Body = dropIdentity(body.Stamped(want.fields, wish.Current, e.now(), body.Applying)) // Nobody else has these maps.
 	e.Wishes = append(e.Wishes, wish)
 	return nil
 }
@@ -135,7 +135,10 @@ func (a *apply) unseen(e *Evaluation, object plan.Object) *plan.Unseen {
 // checkSelected refuses an object that the rules would not see: it would look
 // absent, and be made again and again.
 func (a *apply) checkSelected(want *wanted, current map[string]any) error {
-	after := overlaid(current, want.fields)
+	after := want.fields
+	if current != nil {
+		after = overlaid(current, after)
+	}
 	if a.declaration.Admits(after) {
 		return nil
 	}
@@ -158,17 +161,15 @@ func overlaid(current, fields map[string]any) map[string]any {
 	return out
 }
 
-// withoutIdentity drops what an apply does not own; the target says it.
-func withoutIdentity(object any) map[string]any {
+// dropIdentity drops what an apply does not own; the target says it. The object and its metadata are changed.
+func dropIdentity(object any) map[string]any {
 	fields, _ := object.(map[string]any)
-	out := maps.Clone(fields)
-	delete(out, "apiVersion")
-	delete(out, "kind")
-	metadata := copied(fields, "metadata")
+	delete(fields, "apiVersion")
+	delete(fields, "kind")
+	metadata, _ := fields["metadata"].(map[string]any)
 	delete(metadata, "name")
 	delete(metadata, "namespace")
-	out["metadata"] = metadata
-	return out
+	return fields
 }
 
 // Footprint implements [Action].
