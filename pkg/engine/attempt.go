@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -551,8 +553,17 @@ func attrsOf(o plan.Operation) []any {
 	return []any{"rules", names(o.Rules), "changes", names(paths)}
 }
 
-func names[T interface{ String() string }](list []T) []string {
-	out := make([]string, len(list))
+// texts are logged as slog logs a []string, without reflection.
+type texts []string
+
+// MarshalText implements [encoding.TextMarshaler].
+func (t texts) MarshalText() ([]byte, error) { return []byte("[" + strings.Join(t, " ") + "]"), nil }
+
+// MarshalJSON implements [json.Marshaler].
+func (t texts) MarshalJSON() ([]byte, error) { return json.Marshal([]string(t)) }
+
+func names[T interface{ String() string }](list []T) texts {
+	out := make(texts, len(list))
 	for i, element := range list {
 		out[i] = element.String()
 	}

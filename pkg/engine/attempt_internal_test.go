@@ -1,7 +1,11 @@
 package engine
 
 import (
+	"io"
+	"log/slog"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,17 +26,17 @@ func TestAttrsOf(t *testing.T) {
 		"OneRule": {
 			reason:    "It is named once.",
 			operation: plan.Operation{Rules: []plan.Rule{a}, Changes: []plan.Change{change(a, "x"), change(a, "y")}},
-			want:      []any{"rules", []string{"s/a"}, "changes", []string{"spec.x", "spec.y"}},
+			want:      []any{"rules", texts{"s/a"}, "changes", texts{"spec.x", "spec.y"}},
 		},
 		"TwoRules": {
 			reason:    "Each change has its rule.",
 			operation: plan.Operation{Rules: []plan.Rule{a, b}, Changes: []plan.Change{change(a, "x"), change(b, "y")}},
-			want:      []any{"rules", []string{"s/a", "s/b"}, "changes", []string{"s/a: spec.x", "s/b: spec.y"}},
+			want:      []any{"rules", texts{"s/a", "s/b"}, "changes", texts{"s/a: spec.x", "s/b: spec.y"}},
 		},
 		"Deletion": {
 			reason:    "It changes no fields.",
 			operation: plan.Operation{Rules: []plan.Rule{a}},
-			want:      []any{"rules", []string{"s/a"}},
+			want:      []any{"rules", texts{"s/a"}},
 		},
 	}
 	for name, tc := range tests {
@@ -41,5 +45,29 @@ func TestAttrsOf(t *testing.T) {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestTexts: a list is logged as slog logs a []string.
+func TestTexts(t *testing.T) {
+	for _, list := range [][]string{nil, {"a"}, {"set/a: spec.x", `b "c"`, "[d]"}} {
+		for name, handler := range map[string]func(io.Writer) slog.Handler{
+			"text": func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) },
+			"json": func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) },
+		} {
+			lines := make([]string, 2)
+			for i, value := range []any{list, texts(list)} {
+				var line strings.Builder
+				record := slog.NewRecord(time.Time{}, slog.LevelInfo, "wrote", 0)
+				record.Add("rules", value)
+				if err := handler(&line).Handle(t.Context(), record); err != nil {
+					t.Fatal(err)
+				}
+				lines[i] = line.String()
+			}
+			if lines[0] != lines[1] {
+				t.Errorf("%s: got %q, want %q", name, lines[1], lines[0])
+			}
+		}
 	}
 }

@@ -75,11 +75,10 @@ func (c *core) awaiting(ctx context.Context, now *active, key Key, record *recor
 			}
 		}
 		if complete {
-			delete(record.awaits, at)
+			if delete(record.awaits, at); len(record.awaits) == 0 {
+				record.awaits = nil // A map keeps its room.
+			}
 		}
-	}
-	if len(record.awaits) == 0 {
-		record.awaits = nil // A map keeps its room.
 	}
 	return false
 }

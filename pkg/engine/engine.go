@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -43,15 +44,9 @@ func New(options Options) *Engine {
 	if options.Observer == nil {
 		options.Observer = NopObserver{}
 	}
-	if options.Log == nil {
-		options.Log = slog.New(slog.DiscardHandler)
-	}
-	if options.Clock == nil {
-		options.Clock = clock.RealClock{}
-	}
-	if options.Workers == 0 {
-		options.Workers = 4
-	}
+	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
+	options.Clock = cmp.Or[clock.WithTicker](options.Clock, clock.RealClock{})
+	options.Workers = cmp.Or(options.Workers, 4)
 	if options.Name == nil {
 		options.Name = func(_ Key, prefix string) string { return naming.Random(prefix) }
 	}

@@ -80,6 +80,9 @@ func (p Path) child(step string) Path {
 }
 
 func isIndex(step string) bool {
+	if step == "" || step[0] < '0' || step[0] > '9' { // As most are: an error takes long to make.
+		return false
+	}
 	_, err := strconv.ParseUint(step, 10, 31)
 	return err == nil
 }
