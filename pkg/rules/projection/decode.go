@@ -161,7 +161,7 @@ func (d *decoder) skip() {
 	switch d.next() {
 	case '{':
 		for more := d.begins('}'); more; more = d.goesOn('}') {
-			d.key()
+			d.quotedKey()
 			d.skip()
 		}
 	case '[':
@@ -287,20 +287,26 @@ var (
 
 // key reads a key and its colon.
 func (d *decoder) key() []byte {
-	if d.next() != '"' {
-		d.fail()
-		return nil
-	}
-	raw, plain := d.quoted()
+	raw, plain := d.quotedKey()
 	if !plain {
 		raw = []byte(d.unquoted(raw))
 	}
+	return raw
+}
+
+// quotedKey is key as it is written.
+func (d *decoder) quotedKey() (raw []byte, plain bool) {
+	if d.next() != '"' {
+		d.fail()
+		return nil, true
+	}
+	raw, plain = d.quoted()
 	if d.next() != ':' {
 		d.fail()
-		return nil
+		return nil, true
 	}
 	d.at++
-	return raw
+	return raw, plain
 }
 
 // quoted reads a string and returns what is between its quotation marks. It is not plain where it has escapes or bytes that are
