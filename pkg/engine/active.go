@@ -129,9 +129,13 @@ func (a *active) holding(object plan.Object) (out []informer.Key) {
 	return out
 }
 
-// compared is what of an object is compared when it was written. Caches of another version may select by fields of their own.
+// compared is what of an object is compared when it was written. Caches of another version, and of rules that wait to take effect, may
+// select by fields of their own.
 func (n *needs) compared(gvr schema.GroupVersionResource) *projection.Fields {
-	if slices.ContainsFunc(n.runningOf[gvr.GroupResource()], func(cache informer.Key) bool { return cache.GVR != gvr }) {
+	other := func(cache informer.Key) bool {
+		return cache.GVR != gvr || cache.FieldSelector != "" && n.filters[cache] == nil
+	}
+	if slices.ContainsFunc(n.runningOf[gvr.GroupResource()], other) {
 		return nil
 	}
 	return n.keeps[gvr]

@@ -459,7 +459,7 @@ func (a *attempt) chain(sent sending, result write.Result) {
 		}
 	}
 	if !itself && len(a.Plan.Operations) == 1 {
-		return // Nothing goes on from there.
+		return // No later operation needs what was written.
 	}
 	keeps := a.now.keeps[sent.Target.GVR] // What the prediction was made of is what a cache keeps.
 	if sent.Predicted = keeps.Project(sent.Predicted); !sent.CameTrue(keeps.Project(result.Object)) {
@@ -553,7 +553,7 @@ func attrsOf(o plan.Operation) []any {
 	return []any{"rules", names(o.Rules), "changes", names(paths)}
 }
 
-// texts are logged as slog logs a []string, without reflection.
+// texts are logged as slog logs a []string, in text without reflection.
 type texts []string
 
 // MarshalText implements [encoding.TextMarshaler].

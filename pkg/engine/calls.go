@@ -21,12 +21,6 @@ type attended struct {
 	recorder Recorder
 }
 
-// attend has the calls of an engine attended.
-func attend(c *core, pool *workers.Pool) {
-	a := attended{c, pool, c.options.Writer, c.options.Live, c.options.Recorder}
-	c.options.Writer, c.options.Live, c.options.Recorder = a, a, a
-}
-
 // Write implements [Writer].
 func (a attended) Write(ctx context.Context, operation plan.Operation) (result write.Result) {
 	workers.Call(ctx, workers.PurposeOf(operation), func() { result = a.writer.Write(ctx, operation) })

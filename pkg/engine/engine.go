@@ -51,8 +51,10 @@ func New(options Options) *Engine {
 		options.Name = func(_ Key, prefix string) string { return naming.Random(prefix) }
 	}
 	pool := workers.New(options.Workers)
-	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: memory{records: map[Key]*record{}}, tidying: newTidying()}
-	attend(c, pool)
+	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: memory{records: map[Key]*record{}}}
+	c.tidying = &tidying{wanted: make(chan struct{}, 1), changing: make(chan struct{}, 1), stop: func() {}}
+	calls := attended{c, pool, options.Writer, options.Live, options.Recorder}
+	c.options.Writer, c.options.Live, c.options.Recorder = calls, calls, calls
 	c.timers.of, c.rechecks.of = map[Key]time.Time{}, map[Key]time.Time{}
 	c.cluster = cluster{live: c.options.Live, clock: options.Clock}
 	c.queue.clock, c.TypedDelayingInterface = options.Clock, options.Queue

@@ -255,8 +255,8 @@ func (c *core) forget(key Key, failed bool) {
 func (a *attempt) decide(seen observation) {
 	record, asked := a.record, &source{engine: a.core, asker: a.Key, watched: seen.Object}
 	a.verifier = &verifier{
-		cluster: &a.cluster, key: a.Key, informers: a.now.of[a.Key.GVR], keeps: a.now.compared(a.Key.GVR), asked: asked, read: &record.read, version: versionOf(seen.Object),
-		own: map[types.UID]bool{}, verified: map[string]time.Time{},
+		cluster: &a.cluster, key: a.Key, informers: a.now.of[a.Key.GVR], keeps: a.now.compared(a.Key.GVR), asked: asked,
+		read: &record.read, version: versionOf(seen.Object), own: map[types.UID]bool{}, verified: map[string]time.Time{},
 	}
 	seen.State = rules.State{HeldSince: record.held.Load().under(a.now), Separate: record.separate, Ineffective: record.ineffective}
 	decided, masker := asked.evaluate(a.now, &seen)

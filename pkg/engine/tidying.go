@@ -13,10 +13,6 @@ type tidying struct {
 	stop     context.CancelFunc // ends what is under way; guarded by changing
 }
 
-func newTidying() *tidying {
-	return &tidying{wanted: make(chan struct{}, 1), changing: make(chan struct{}, 1), stop: func() {}}
-}
-
 // begin waits until the rules do not change any more. The context ends when they are about to change again, since a rule may
 // come back. Who begins looks up the rules after that.
 func (t *tidying) begin(ctx context.Context) (interruptible context.Context, stop context.CancelFunc) {

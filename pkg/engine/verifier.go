@@ -109,18 +109,18 @@ func (v *verifier) verifyWatched(ctx context.Context) (time.Time, *write.Result)
 		return v.read.at, nil
 	}
 	now := v.clock.Now()
-	live, err := v.live.Get(live.Keeping(ctx, v.keeps), v.key.GVR, v.key.Namespace, v.key.Name)
+	there, err := v.live.Get(live.Keeping(ctx, v.keeps), v.key.GVR, v.key.Namespace, v.key.Name)
 	if err != nil {
 		return now, unconfirmed(fmt.Errorf("reading the object that it is decided by: %w", err))
 	}
 	object := plan.Object{GVR: v.key.GVR, Namespace: v.key.Namespace, Name: v.key.Name, UID: uidOf(v.asked.watched)}
-	if uidOf(live) == object.UID {
-		*v.read = readVersion{versionOf(live), now}
+	if uidOf(there) == object.UID {
+		*v.read = readVersion{versionOf(there), now}
 		if v.read.version == v.version {
 			return now, nil
 		}
 	}
-	return now, stale(object, live, errContradicted)
+	return now, stale(object, there, errContradicted)
 }
 
 // verifyAnswer is the same for the answer to a question that the evaluation has asked.

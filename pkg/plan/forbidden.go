@@ -35,7 +35,7 @@ func ForbiddenField(kind Type, body any) Path {
 		forbidden = identityAndServers
 	}
 	if fields, isMap := body.(map[string]any); isMap && kind != JSON {
-		if i := slices.IndexFunc(forbidden, func(path Path) bool { return writes(fields, path) }); i >= 0 {
+		if i := slices.IndexFunc(forbidden, func(path Path) bool { return touches(fields, path) }); i >= 0 {
 			return forbidden[i]
 		}
 		return nil
@@ -54,8 +54,8 @@ func ForbiddenField(kind Type, body any) Path {
 	return nil
 }
 
-// writes reports whether a body writes the field at a path, something in it, or what it is in.
-func writes(body map[string]any, path Path) bool {
+// touches reports whether a body writes the field at a path, something in it, or what it is in.
+func touches(body map[string]any, path Path) bool {
 	value, there := body[path[0]]
 	below, isMap := value.(map[string]any)
 	switch {
@@ -64,6 +64,6 @@ func writes(body map[string]any, path Path) bool {
 	case len(path) == 1:
 		return len(mapClaims(nil, nil, below, false)) > 0
 	default:
-		return writes(below, path[1:])
+		return touches(below, path[1:])
 	}
 }

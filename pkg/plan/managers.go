@@ -61,8 +61,8 @@ func cutFieldSet(text string) (tree map[string]any, rest string, ok bool) {
 	}
 }
 
-// cutKey reads a string of JSON that is ASCII and escapes nothing but quotation marks. It returns the text after it, empty where it is
-// another one.
+// cutKey reads a string of JSON that is ASCII and escapes nothing but quotation marks, and returns the text after it. For any other
+// text both results are empty.
 func cutKey(text string) (key, rest string) {
 	for i := 1; i < len(text) && text[0] == '"'; i++ {
 		switch c := text[i]; {

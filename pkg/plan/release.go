@@ -24,9 +24,8 @@ const (
 // the object for owner. The patch is nil where there is nothing to give up.
 //
 // An empty owner gives up no reference, and the marks whoever they name. The
-// object must be a whole one: a cache that keeps only our own entries of
-// managedFields has other indexes than the API server, and the tests in the
-// patch fail.
+// entries of managedFields must be at their places in the object, as they are in
+// a cache: with other indexes than the API server has, the tests in the patch fail.
 func Release(rule Rule, owner types.UID, current map[string]any) []any {
 	out := releaseFields(rule.FieldManager(), current)
 	out = append(out, releaseOwner(owner, current)...)
@@ -38,7 +37,7 @@ func Release(rule Rule, owner types.UID, current map[string]any) []any {
 // where the apply alone would remove those that nobody else owns; what body has
 // stays the manager's. The patch is nil where there is nothing to give up.
 //
-// The object must be a whole one, as it is for [Release].
+// The entries of managedFields must be at their places, as for [Release].
 func GiveUp(manager, subresource string, body, current map[string]any) []any {
 	return releaseEntries(manager, current, func(entry map[string]any) (map[string]any, bool) {
 		fields := FieldSet(entry)
@@ -83,8 +82,7 @@ func releaseEntries(manager string, current map[string]any, keep func(entry map[
 	if len(out) == 0 || left > 0 {
 		return out
 	}
-	all, _ := Lookup(current, path)
-	return []any{step("test", path, all), step("replace", path, []any{map[string]any{}})}
+	return append(out, step("test", path, []any{}), step("replace", path, []any{map[string]any{}})) // Nobody else has an entry.
 }
 
 // kept cuts a FieldsV1 tree down to what who applies body owns still. It reports

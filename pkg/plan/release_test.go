@@ -16,6 +16,7 @@ func TestRelease(t *testing.T) {
 		reason  string
 		owner   types.UID
 		current string
+		whole   string // the object as the API server has it, where the current one is of a cache
 		want    string // the steps, empty for none
 		after   string // the object after them
 	}{
@@ -39,7 +40,17 @@ func TestRelease(t *testing.T) {
 		"OnlyFields": {
 			reason:  "An empty list would leave those of a custom resource alone; one empty entry resets them.",
 			current: `{metadata: {managedFields: [{manager: OURS, operation: Apply, fieldsV1: {"f:spec": {}}}]}, spec: {a: 1}}`,
-			want: `[{op: test, path: /metadata/managedFields, value: [{manager: OURS, operation: Apply, fieldsV1: {"f:spec": {}}}]},` +
+			want: `[{op: test, path: /metadata/managedFields/0/manager, value: OURS}, {op: test, path: /metadata/managedFields/0/operation, value: Apply},` +
+				`{op: remove, path: /metadata/managedFields/0}, {op: test, path: /metadata/managedFields, value: []},` +
+				`{op: replace, path: /metadata/managedFields, value: [{}]}]`,
+			after: `{metadata: {managedFields: [{}]}, spec: {a: 1}}`,
+		},
+		"OnlyFieldsAsText": {
+			reason:  "A cache keeps fieldsV1 as text, and the API server does not.",
+			current: `{metadata: {managedFields: [{manager: OURS, operation: Apply, fieldsV1: '{"f:spec":{}}'}]}, spec: {a: 1}}`,
+			whole:   `{metadata: {managedFields: [{manager: OURS, operation: Apply, fieldsV1: {"f:spec": {}}}]}, spec: {a: 1}}`,
+			want: `[{op: test, path: /metadata/managedFields/0/manager, value: OURS}, {op: test, path: /metadata/managedFields/0/operation, value: Apply},` +
+				`{op: remove, path: /metadata/managedFields/0}, {op: test, path: /metadata/managedFields, value: []},` +
 				`{op: replace, path: /metadata/managedFields, value: [{}]}]`,
 			after: `{metadata: {managedFields: [{}]}, spec: {a: 1}}`,
 		},
@@ -115,12 +126,17 @@ func TestRelease(t *testing.T) {
 			if diff := cmp.Diff(decode[[]any](t, expand.Replace(tc.want)), steps); diff != "" {
 				t.Fatalf("%s\nsteps (-want +got):\n%s", tc.reason, diff)
 			}
-			after, err := jsonPatched(current, steps)
-			if err != nil {
-				t.Fatalf("the steps cannot be applied: %v", err)
-			}
-			if diff := cmp.Diff(decode[map[string]any](t, expand.Replace(tc.after)), after); diff != "" {
-				t.Errorf("%s\nafter (-want +got):\n%s", tc.reason, diff)
+			for _, object := range []string{tc.current, tc.whole} {
+				if object == "" {
+					continue
+				}
+				after, err := jsonPatched(decode[map[string]any](t, expand.Replace(object)), steps)
+				if err != nil {
+					t.Fatalf("the steps cannot be applied to %s: %v", object, err)
+				}
+				if diff := cmp.Diff(decode[map[string]any](t, expand.Replace(tc.after)), after); diff != "" {
+					t.Errorf("%s\nafter (-want +got):\n%s", tc.reason, diff)
+				}
 			}
 		})
 	}
@@ -220,7 +236,7 @@ func TestGiveUp(t *testing.T) {
 		"AllAlone": {
 			reason: "An empty list would leave those of a custom resource alone.",
 			fields: `{"f:spec": {"f:a": {}}}`, alone: true, body: `{}`,
-			want: `[{op: test, path: /metadata/managedFields, value: [{manager: ours, operation: Apply, fieldsV1: {"f:spec": {"f:a": {}}}}]},` +
+			want: `[` + first + `{op: remove, path: /metadata/managedFields/0}, {op: test, path: /metadata/managedFields, value: []}, ` +
 				`{op: replace, path: /metadata/managedFields, value: [{}]}]`,
 		},
 		"LessAlone": {

@@ -107,7 +107,7 @@ func (w Wish) claims() ([]claim, error) {
 		f, err := w.finalizer()
 		return []claim{f.claim()}, err
 	default:
-		if !w.hasFields() {
+		if w.fields() == nil {
 			return nil, fmt.Errorf("the body of %s must be a map, have %s", w.Type, typeName(w.Body))
 		}
 		return mapClaims(nil, nil, w.fields(), w.Type == Apply && !w.Force), nil

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/test/proxy"
@@ -146,6 +148,21 @@ func TestChildren(t *testing.T) {
 		if value := field(get(t, configmaps, f.namespace, "db-child"), "data", "theirs"); value != "yes" {
 			t.Errorf("their value is %v", value)
 		}
+	})
+	t.Run("AdoptWholeAndRelease", func(t *testing.T) { // Nobody else owns a field any more, so what is released is all of managedFields.
+		f := newFamily(t, "adopt: true, prune: true", func(namespace string) {
+			object := &unstructured.Unstructured{Object: decode(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: db-child}, data: {of: somebody}}`)}
+			if _, err := client(t).Resource(configmaps).Namespace(namespace).
+				Apply(t.Context(), "db-child", object, metav1.ApplyOptions{FieldManager: "somebody"}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		f.childMade(t)
+		if entries := get(t, configmaps, f.namespace, "db-child").GetManagedFields(); len(entries) != 1 {
+			t.Errorf("others own something of it: %v", entries)
+		}
+		f.wants(t, "no")
+		eventually(t, "it is released, with its values", func() bool { return f.marks(t) == marks{Value: "db"} })
 	})
 	t.Run("ForeignIsRefused", func(t *testing.T) {
 		f := newFamily(t, "prune: true", theirsIsThere(t))

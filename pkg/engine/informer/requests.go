@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -309,7 +310,8 @@ func (r *running) listed(version string) {
 	if !at.Before(r.listing) {
 		r.listing, r.relisting = time.Time{}, nil
 	}
-	r.asked = at.Add(-MaxStaleness / 4) // The first bookmark may come before the list is too old.
+	// So the next version is asked for early enough for its bookmark to come before the list is too old.
+	r.asked = slices.MaxFunc([]time.Time{r.asked, at.Add(-MaxStaleness / 4)}, time.Time.Compare)
 	r.mu.Unlock()
 	r.observe(version, r.version(), at)
 }
@@ -372,7 +374,7 @@ type progress struct {
 	opened    time.Time // when that watch began
 
 	reached, next observation // a version that the cache has come to, and a newer one that it may not have come to yet
-	asked         time.Time   // when a version was last asked for
+	asked         time.Time   // when a version was last asked for, as far as a list does not count
 	missed        time.Time   // when a version was last wanted and not there
 	began         time.Time   // when the list that is under way began
 

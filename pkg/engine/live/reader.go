@@ -53,10 +53,11 @@ func (r *Reader) Get(ctx context.Context, gvr schema.GroupVersionResource, names
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	object, err := Decode(ctx, r.At(http.MethodGet, gvr, namespace).Name(name).Do(ctx))
+	answer := r.At(http.MethodGet, gvr, namespace).Name(name).Do(ctx)
+	object, err := Decode(ctx, answer)
 	switch err := cmp.Or(err, checkKind(object)); {
 	// Of a resource that is not there nothing is known.
-	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+	case apierrors.IsNotFound(answer.Error()) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", plan.Object{GVR: gvr, Namespace: namespace, Name: name}, err)
@@ -68,8 +69,8 @@ func (r *Reader) Get(ctx context.Context, gvr schema.GroupVersionResource, names
 // keepingKey is the key of the context for [Keeping].
 type keepingKey struct{}
 
-// Keeping returns a context in which of the object in an answer there is just what these fields keep, which may be nil: all that
-// anybody looks at.
+// Keeping returns a context in which Get, and a write, read of the object in an answer just what these fields keep. Nil is for the
+// whole object.
 func Keeping(ctx context.Context, fields *projection.Fields) context.Context {
 	return context.WithValue(ctx, keepingKey{}, fields)
 }

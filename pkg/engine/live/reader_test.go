@@ -38,6 +38,10 @@ func TestGet(t *testing.T) {
 			reason: "An answer that is something else is not the absence of an object.",
 			path:   one, answer: `{"apiVersion":"v1","kind":"Status","status":"Success"}`, err: "reading widgets ns/a: ",
 		},
+		"Success": {
+			reason: "Nor is one that says so as if all was well.",
+			path:   one, answer: `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}`, err: "reading widgets ns/a: ",
+		},
 		"NoJSON":       {reason: "Nor is one that cannot be read.", path: one, answer: `<html>`, err: "reading widgets ns/a: "},
 		"NoName":       {reason: "An empty name is nobody's: it would be a list.", name: "-"},
 		"Path":         {reason: "A name that leads elsewhere is nobody's.", name: "../../secrets/b"},

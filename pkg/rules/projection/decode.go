@@ -245,7 +245,7 @@ func (d *decoder) element(n *node, i int) any {
 	switch {
 	case n.managed && first == '{':
 		if d.ours() {
-			below = n.ownEntry()
+			below = n.ours()
 		} else if below == nil {
 			return map[string]any{}
 		}
@@ -272,11 +272,11 @@ func (d *decoder) ours() bool {
 	return isOurs(operation, manager)
 }
 
-// Of a value with the node whole all is kept, and of ours too, an entry of managedFields. Of managers only that is kept which tells
-// whose an entry is.
+// whole keeps all of a value. ownEntry keeps all of an entry of managedFields that is ours, with its fieldsV1 as text. managers keeps
+// only what tells whose an entry is.
 var (
-	whole = &node{strength: footprint.Value}
-	ours  = &node{
+	whole    = &node{strength: footprint.Value}
+	ownEntry = &node{
 		strength: footprint.Exists, values: whole,
 		fields: map[string]*node{"fieldsV1": {key: "fieldsV1", strength: footprint.Exists, text: true}},
 	}

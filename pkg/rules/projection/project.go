@@ -12,8 +12,8 @@ import (
 // their fields are kept has its length, and nil in the place of the other elements.
 //
 // Of metadata.managedFields the entries are kept whole that our Apply requests have made: without them the engine could not see
-// after a restart that an apply changes nothing. Their fieldsV1 is a string of JSON where rules read none of managedFields, which
-// [plan.FieldSet] parses: most often nobody looks at it. The entries of others are empty but for what rules read of them. They keep
+// after a restart that an apply changes nothing. Where rules read none of managedFields, their fieldsV1 is kept as
+// a string of JSON, because it is seldom looked at. [plan.FieldSet] parses it. The entries of others are empty but for what rules read of them. They keep
 // their places, because fields are given up by index. Where no entry is ours, and rules read none, there are no managedFields.
 //
 // The object is not changed. The result may share values with it and must not be changed either. Projecting it again gives the
@@ -49,12 +49,12 @@ func (n *node) project(v any) any {
 	}
 }
 
-// ownEntry is the node of an entry of managedFields that is ours.
-func (n *node) ownEntry() *node {
+// ours is the node of an entry of managedFields that is ours.
+func (n *node) ours() *node {
 	if n.read {
 		return whole
 	}
-	return ours
+	return ownEntry
 }
 
 func (n *node) projectMap(m map[string]any) map[string]any {
@@ -101,7 +101,7 @@ func (n *node) projectElement(i int, v any) any {
 	_, isText := v.(string)
 	switch {
 	case n.managed && isOurs(entry["operation"], entry["manager"]):
-		return n.ownEntry().project(v)
+		return n.ours().project(v)
 	case n.managed && isMap && below == nil:
 		return map[string]any{}
 	case below != nil:
