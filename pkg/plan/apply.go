@@ -53,7 +53,7 @@ func (b builder) apply(joined *batch, current map[string]any) *Operation {
 	operation.GivesUp = operation.Release == OrphanFields && givesUp(operation, current)
 	operation.Rules = []Rule{rule}
 	operation.Predicted = mergePatched(current, body)
-	operation.Changes = b.stored.effective(operation.Target, changes(rule, nil, current, operation.Predicted), current, operation.Predicted)
+	operation.Changes = b.stored.effective(operation.Target, changes(rule, current, operation.Predicted), current, operation.Predicted)
 	return b.unlessKnown(operation)
 }
 
@@ -69,7 +69,7 @@ func (o Operation) Over(current map[string]any) Operation {
 	o.Target.UID = types.UID(Text(current, "metadata", "uid"))
 	o.Target.ResourceVersion = Text(current, "metadata", "resourceVersion")
 	o.Predicted = mergePatched(current, body)
-	o.Changes = changes(o.Rules[0], nil, current, o.Predicted)
+	o.Changes = changes(o.Rules[0], current, o.Predicted)
 	return o
 }
 

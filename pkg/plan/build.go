@@ -124,7 +124,7 @@ func (b builder) update(joined *batch, current map[string]any) (*Operation, []De
 			}
 			return nil, failed
 		}
-		changed := changes(wish.Rule, nil, after, next)
+		changed := changes(wish.Rule, after, next)
 		changed, next = b.stored.withoutSame(wish, changed, after, next)
 		changed, next = wish.withoutIneffective(changed, after, next, b.known, b.met)
 		if len(changed) == 0 {

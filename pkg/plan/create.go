@@ -12,6 +12,6 @@ func (b builder) create(joined *batch) *Operation {
 	operation.Body = wish.fields()
 	operation.Rules = []Rule{wish.Rule}
 	operation.Predicted = wish.fields()
-	operation.Changes = changes(wish.Rule, nil, nil, wish.fields())
+	operation.Changes = changes(wish.Rule, nil, wish.fields())
 	return b.unlessKnown(operation)
 }

@@ -128,7 +128,7 @@ func (b builder) allKnown(joined *batch, current map[string]any) bool {
 			return false
 		}
 		var changed []Change
-		changed, next = b.stored.withoutSame(wish, changes(wish.Rule, nil, after, next), after, next)
+		changed, next = b.stored.withoutSame(wish, changes(wish.Rule, after, next), after, next)
 		for _, change := range changed {
 			met[change.mark(wish.place())] = true
 		}

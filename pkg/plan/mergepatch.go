@@ -98,8 +98,8 @@ func mergeDifference(before, after map[string]any) map[string]any {
 
 // changes lists the fields that differ, deepest first where maps nest; a list
 // is one field.
-func changes(rule Rule, path Path, before, after map[string]any) []Change {
-	return appendChanges(nil, rule, path, before, after)
+func changes(rule Rule, before, after map[string]any) []Change {
+	return appendChanges(nil, rule, nil, before, after)
 }
 
 func appendChanges(out []Change, rule Rule, path Path, before, after map[string]any) []Change {
