@@ -38,7 +38,7 @@ func widgetWith(name string, fields int) string {
 var conditions = map[string]string{"unmatched": "object.spec.size > 100", "matched": "object.spec.size > 0"}
 
 // driven is an engine that counts evaluations, and does nothing by itself.
-func driven(b *testing.B, c *cluster, text string) *engine.Engine {
+func driven(b testing.TB, c *cluster, text string) *engine.Engine {
 	b.Helper()
 	c.tune = func(o *engine.Options) { o.Queue = queue.New[engine.Key](queue.FIFO) }
 	e := c.engine()
@@ -49,7 +49,7 @@ func driven(b *testing.B, c *cluster, text string) *engine.Engine {
 	return e
 }
 
-func drain(b *testing.B, e *engine.Engine) {
+func drain(b testing.TB, e *engine.Engine) {
 	b.Helper()
 	if report, err := e.Drain(b.Context()); err != nil || len(report.Failures) > 0 {
 		b.Fatal(err, report)

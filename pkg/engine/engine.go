@@ -69,7 +69,7 @@ func New(options Options) *Engine {
 	}
 	c.active.Store(activate(&rules.Set{}))
 	c.guards = newGuards(c, pool, rand.N[time.Duration])
-	c.unfinished = newUnfinished(c.lanes)
+	c.unfinished = &unfinished{lanes: c.lanes, looks: map[Key]int{}, owing: map[Key][]plan.Rule{}, since: map[Key]time.Time{}}
 	c.tracker.lanes, c.tracker.synced, c.tracker.more = c.lanes, &c.synced, c.guards.limits.Unsaved
 	e := &Engine{core: c, workers: pool}
 	e.loop = &loop{core: c, limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry)}

@@ -172,6 +172,28 @@ func TestUnsyncedIsNotEmpty(t *testing.T) {
 	})
 }
 
+// TestFirstList holds that objects of a list that is under way are queued once it is complete, and not as each of them comes.
+func TestFirstList(t *testing.T) {
+	c := newCluster()
+	c.unsynced[allWidgets] = true
+	e := driven(t, c, atLeastThree)
+	for _, name := range []string{"a", "b", "c"} {
+		c.put(t, widgetWith(name, 0))
+	}
+	if n := e.Queued(); n != 0 {
+		t.Errorf("%d are queued", n)
+	}
+	c.sync(allWidgets)
+	if n := e.Queued(); n != 3 {
+		t.Errorf("%d are queued, want 3", n)
+	}
+	drain(t, e)
+	c.put(t, widgetWith("d", 0))
+	if n := e.Queued(); n != 1 {
+		t.Errorf("%d are queued, want the one that has come since", n)
+	}
+}
+
 func TestIneffectiveWriteIsNotRepeated(t *testing.T) {
 	c := newCluster()
 	c.put(t, small)

@@ -19,6 +19,9 @@ func (h handler) Changed(event informer.Event) {
 	now := h.active.Load()
 	object := Key{GVR: event.Key.GVR, Namespace: event.Namespace, Name: event.Name}
 	fresh := h.synced.get(event.Key).listed // Otherwise it is among those that are listed first.
+	if !fresh && !h.caches.View(event.Key, "", "").Synced {
+		return // Synced queues what is there by then, and who has asked.
+	}
 	var concerned []Key
 	if now.watched[event.Key] {
 		concerned = append(concerned, object)

@@ -143,10 +143,6 @@ type unfinished struct {
 	awaited map[Key]bool
 }
 
-func newUnfinished(lanes *priorityqueue.Queue[handle]) *unfinished {
-	return &unfinished{lanes: lanes, looks: map[Key]int{}, owing: map[Key][]plan.Rule{}, since: map[Key]time.Time{}}
-}
-
 // change notes that rules have something to do for an object.
 func (u *unfinished) change(key Key, at time.Time) {
 	u.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unique"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
@@ -87,7 +88,7 @@ func TestUnfinished(t *testing.T) {
 	var inEffect atomic.Pointer[active]
 	inEffect.Store(&active{generations: generations{generation: 1}})
 	queue := priorityqueue.New[handle]()
-	u := newUnfinished(queue)
+	u := &unfinished{lanes: queue, looks: map[Key]int{}, owing: map[Key][]plan.Rule{}, since: map[Key]time.Time{}}
 	last := false
 	look := func(key Key, with func(Key)) {
 		u.begin(key, &inEffect)
