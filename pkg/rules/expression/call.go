@@ -33,11 +33,15 @@ func (c *compiler) call(name string, at syntax.Span, nodes []ast.Node) (code, er
 	}
 	first := c.reserve(len(nodes))
 	defer c.release(first)
+	tracing := c.tracing
+	counts := name == "len" && isPath(nodes[0])
+	c.tracing = tracing && !counts
 	arguments, err := c.arguments(f, 0, nodes)
+	c.tracing = tracing
 	if err != nil {
 		return code{}, err
 	}
-	return code{at: at, text: name + "(...)", eval: func(e *Evaluation) (any, error) {
+	call := code{at: at, text: name + "(...)", eval: func(e *Evaluation) (any, error) {
 		for i := range arguments {
 			v, err := arguments[i].argument(e, f, i)
 			if err != nil {
@@ -48,7 +52,23 @@ func (c *compiler) call(name string, at syntax.Span, nodes []ast.Node) (code, er
 		from := e.base + first
 		result, err := f.Call(e.Instant, e.Budget, e.stack[from:from+len(arguments)])
 		return result, at.Locate(err)
-	}}, nil
+	}}
+	if counts { // What is only counted may be there without what is in it, so the count is told.
+		told := call
+		told.text = name + "(" + arguments[0].text + ")"
+		call.eval = c.traced(told).eval
+	}
+	return call, nil
+}
+
+// isPath reports whether a node is a path into an object.
+func isPath(node ast.Node) bool {
+	switch node.(type) {
+	case *ast.MemberNode, *ast.ChainNode:
+		return true
+	default:
+		return false
+	}
 }
 
 // arguments compiles arguments of f from the one at first on. What constants say

@@ -45,6 +45,12 @@ func TestExplain(t *testing.T) {
 			"What is not joined is one clause.", "replicas == 4",
 			"false @0 `replicas == 4` replicas=3\n", "",
 		},
+		"count": {
+			"Of what is only counted, a cache has nothing but the count.", "len(object.metadata.labels) > 99 || len(xs) > 99",
+			"false || @0 `len(object.metadata.labels) > 99 || len(xs) > 99`\n" +
+				"  false @0 `len(object.metadata.labels) > 99` len(object.metadata.labels)=2\n" +
+				"  false @36 `len(xs) > 99` xs=[1]\n", "",
+		},
 		"and": {
 			"The first false one decides.", "replicas > 1 && replicas > 3 && replicas > 2",
 			"false && @0 `replicas > 1 && replicas > 3 && replicas > 2`\n" +
