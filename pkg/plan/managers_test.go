@@ -78,31 +78,3 @@ func TestFieldSet(t *testing.T) {
 		}
 	}
 }
-
-// FuzzFieldSet: a text means what a JSON decoder reads in it.
-func FuzzFieldSet(f *testing.F) {
-	for _, text := range []string{
-		`{}`, `{`, `}`, ``, `{}{}`, `{"a":{}}`, `{"a":{},}`, `{"a":{},"a":{"b":{}}}`, `{"k:{\"uid\":\"1\"}":{".":{}}}`, `{"\/":{}}`, `{"\x41":{}}`,
-		`{"\ud83d\ude00":{},"\ud83d":{},"\a":{},"\101":{}}`, "{`a`:{}}", `{'a':{}}`, "{\"\xff\":{}}", "{\"\n\":{}}", `{"f:a":null}`, "{\"\x7f\u2028\":{}}",
-	} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		var want map[string]any
-		if err := utiljson.Unmarshal([]byte(text), &want); err != nil {
-			want = nil
-		}
-		if diff := cmp.Diff(want, FieldSet(map[string]any{"fieldsV1": text})); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
-	})
-}
-
-func BenchmarkFieldSet(b *testing.B) {
-	entry := map[string]any{"fieldsV1": `{"f:data":{"f:version":{}},"f:metadata":{"f:labels":{"f:app":{},"f:dyncontroller.dev/owner-uid":{},` +
-		`"f:dyncontroller.dev/rule":{},"f:dyncontroller.dev/set":{},"f:tier":{}},"f:ownerReferences":{"k:{\"uid\":\"8a4c\"}":{}}}}`}
-	for b.Loop() {
-		FieldSet(entry)
-	}
-	b.ReportAllocs()
-}
