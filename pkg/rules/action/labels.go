@@ -29,7 +29,7 @@ func (m manifest) checkTexts() *document.Error {
 
 func (m manifest) checkText(field, key string, v any) *document.Error {
 	one := strings.TrimSuffix(field, "s")
-	if !isPlain(key) && key != templatedKey && len(validation.IsQualifiedName(key)) > 0 {
+	if key != templatedKey && len(validation.IsQualifiedName(key)) > 0 {
 		return m.at("metadata", field, key).Errorf("use letters, digits, -, _ and ., with a prefix such as example.com/ if need be",
 			"%q cannot be the key of %s", shortened(key), article(one))
 	}
@@ -37,7 +37,7 @@ func (m manifest) checkText(field, key string, v any) *document.Error {
 	case nil, unknown, value.Stamp:
 		return nil
 	case string:
-		if field == "labels" && !isPlain(v) && len(validation.IsValidLabelValue(v)) > 0 {
+		if field == "labels" && len(validation.IsValidLabelValue(v)) > 0 {
 			return m.at("metadata", field, key).Errorf("use at most 63 letters, digits, -, _ and ., or make it an annotation",
 				"%q cannot be the value of a label", shortened(v))
 		}
@@ -46,19 +46,6 @@ func (m manifest) checkText(field, key string, v any) *document.Error {
 		return m.at("metadata", field, key).Errorf(`put it in quotes, or write "${string(...)}"`,
 			"the value of %s must be a string, have %s", article(one), expression.TypeName(v))
 	}
-}
-
-// isPlain reports whether a text is plain enough to be a key or a value whatever else is allowed: it is asked for each object, and the
-// functions of apimachinery match regular expressions.
-func isPlain(text string) bool {
-	for i := range len(text) {
-		c := text[i]
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
-		if inner := i > 0 && i < len(text)-1 && (c == '-' || c == '_' || c == '.'); !letter && !inner {
-			return false
-		}
-	}
-	return text != "" && len(text) <= validation.LabelValueMaxLength
 }
 
 func article(word string) string {
