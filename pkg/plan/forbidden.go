@@ -34,7 +34,8 @@ func ForbiddenField(kind Type, body any) Path {
 	if kind != Create {
 		forbidden = identityAndServers
 	}
-	if fields, isMap := body.(map[string]any); isMap && kind != JSON {
+	if kind != JSON {
+		fields, _ := body.(map[string]any)
 		if i := slices.IndexFunc(forbidden, func(path Path) bool { return touches(fields, path) }); i >= 0 {
 			return forbidden[i]
 		}

@@ -374,7 +374,7 @@ type progress struct {
 	opened    time.Time // when that watch began
 
 	reached, next observation // a version that the cache has come to, and a newer one that it may not have come to yet
-	asked         time.Time   // when a version was last asked for, as far as a list does not count
+	asked         time.Time   // when a version was last asked for; a list counts as half a second before it began
 	missed        time.Time   // when a version was last wanted and not there
 	began         time.Time   // when the list that is under way began
 

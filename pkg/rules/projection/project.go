@@ -12,9 +12,10 @@ import (
 // their fields are kept has its length, and nil in the place of the other elements.
 //
 // Of metadata.managedFields the entries are kept whole that our Apply requests have made: without them the engine could not see
-// after a restart that an apply changes nothing. Where rules read none of managedFields, their fieldsV1 is kept as
-// a string of JSON, because it is seldom looked at. [plan.FieldSet] parses it. The entries of others are empty but for what rules read of them. They keep
-// their places, because fields are given up by index. Where no entry is ours, and rules read none, there are no managedFields.
+// after a restart that an apply changes nothing. Where rules read none of managedFields, the fieldsV1 of these entries is kept as a
+// string of JSON, because it is seldom looked at. [plan.FieldSet] parses it. The entries of others are empty but for what rules read of
+// them. They keep their places, because fields are given up by index. Where no entry is ours, and rules read none, there are no
+// managedFields.
 //
 // The object is not changed. The result may share values with it and must not be changed either. Projecting it again gives the
 // same.
@@ -29,20 +30,17 @@ func (n *node) project(v any) any {
 	if n == nil {
 		return nil
 	}
-	if n.strength == footprint.Value {
+	if fields, isMap := v.(map[string]any); isMap && n.text {
+		text, _ := json.Marshal(fields) // It came from JSON.
+		return string(text)
+	}
+	if n.strength == footprint.Value || n.text {
 		return v
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		if n.text {
-			text, _ := json.Marshal(v) // It came from JSON.
-			return string(text)
-		}
 		return n.projectMap(v)
 	case []any:
-		if n.text {
-			return v
-		}
 		return n.projectList(v)
 	default:
 		return v
