@@ -299,6 +299,21 @@ func TestWaitForWriters(t *testing.T) {
 	}
 }
 
+// TestWaitPassesOverLogs holds that what is written all the time beside the rules does not have them read all the time.
+func TestWaitPassesOverLogs(t *testing.T) {
+	t.Parallel()
+	events, over, tick := make(chan fsnotify.Event), make(chan bool), make(ticks)
+	w := &watcher{clock: clocktesting.NewFakeClock(time.Now()), careful: true, events: events, ticker: tick}
+	go func() { over <- w.wait(t.Context()) }()
+	events <- fsnotify.Event{Name: "/d/run.log", Op: fsnotify.Write}
+	tick <- time.Time{}
+	select {
+	case <-over: // The poll finds a file of rules that has another name.
+	case tick <- time.Time{}:
+		t.Error("a burst has begun")
+	}
+}
+
 // ticks is a ticker that a test steps.
 type ticks chan time.Time
 

@@ -191,10 +191,12 @@ func (w *watcher) wait(ctx context.Context) bool {
 		case <-ctx.Done():
 			return false
 		case event := <-w.events:
-			if w.careful && event.Has(fsnotify.Write) && isRuleFile(filepath.Base(event.Name)) {
-				w.event(quietInPlace, longestInPlace)
-			} else {
+			switch {
+			case !w.careful || !event.Has(fsnotify.Write):
 				w.event(quiet, longest)
+			case isRuleFile(filepath.Base(event.Name)):
+				w.event(quietInPlace, longestInPlace)
+			default: // A log beside the rules may be written all the time. Rules in a file with another name are polled.
 			}
 		case err := <-w.errors:
 			w.log.Warn("some changes of rule files may have been missed", "err", err)
