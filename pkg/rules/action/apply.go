@@ -135,11 +135,9 @@ func (a *apply) unseen(e *Evaluation, object plan.Object) *plan.Unseen {
 // checkSelected refuses an object that the rules would not see: it would look
 // absent, and be made again and again.
 func (a *apply) checkSelected(want *wanted, current map[string]any) error {
-	after := want.fields
-	if current != nil {
-		after = overlaid(current, after)
-	}
-	if a.declaration.Admits(after) {
+	// All selections of a declaration have the same selectors, so one that has the object as it is, and admits what is wanted of
+	// it, has both together.
+	if a.declaration.Admits(want.fields) || current != nil && a.declaration.Admits(overlaid(current, want.fields)) {
 		return nil
 	}
 	return a.node.Errorf("give it the labels and fields that the selectors there want, or widen them",
