@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -114,22 +116,14 @@ func (o *observer) wait(ctx context.Context, of *process, condition func() bool)
 	}
 }
 
-// waitMatched waits until so many TidbClusters are as they should be. It returns when the first one was, and the last.
-func (o *observer) waitMatched(ctx context.Context, of *process, n int) (first, last time.Time, err error) {
+// waitMatched waits until so many TidbClusters are as they should be. It returns when they were, in order.
+func (o *observer) waitMatched(ctx context.Context, of *process, n int) ([]time.Time, error) {
 	if err := o.wait(ctx, of, func() bool { return len(o.matched) >= n }); err != nil {
-		return first, last, fmt.Errorf("waiting for %d objects, have %d: %w", n, o.count(), err)
+		return nil, fmt.Errorf("waiting for %d objects, have %d: %w", n, o.count(), err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, at := range o.matched {
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-		if at.After(last) {
-			last = at
-		}
-	}
-	return first, last, nil
+	return slices.SortedFunc(maps.Values(o.matched), time.Time.Compare), nil
 }
 
 func (o *observer) count() int {

@@ -67,6 +67,8 @@ func rows() []row {
 		{"backlog.seconds", "backlog: s from start to last", 2},
 		{"backlog.first", "s from start to first", 2},
 		{"backlog.rate", "objects/s from first to last", 0},
+		{"backlog.laterate", "objects/s of the second half", 0},
+		{"backlog.server", "CPU s of the API server", 1},
 		{"backlog.cpu", "CPU s", 2},
 		{"backlog.anonymous", "settled anonymous MiB", 1},
 		{"backlog.rss", "settled RSS MiB", 1},

@@ -113,6 +113,10 @@ func (r *run) working(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	server, err := r.stage.cpu(ctx)
+	if err != nil {
+		return err
+	}
 	p, err := r.start(ctx, "working")
 	if err != nil {
 		return err
@@ -123,16 +127,23 @@ func (r *run) working(ctx context.Context) (err error) {
 	if !r.job.all {
 		toDo /= 2
 	}
-	first, last, err := r.observer.waitMatched(ctx, p, toDo)
+	matched, err := r.observer.waitMatched(ctx, p, toDo)
+	if err != nil {
+		return err
+	}
+	serverNow, err := r.stage.cpu(ctx)
 	if err != nil {
 		return err
 	}
 	if err := p.settle(ctx, r.options.quiet); err != nil {
 		return err
 	}
+	first, middle, last := matched[0], matched[toDo/2], matched[toDo-1]
 	r.of["backlog.seconds"] = last.Sub(p.began).Seconds()
 	r.of["backlog.first"] = first.Sub(p.began).Seconds()
 	r.of["backlog.rate"] = float64(toDo-1) / last.Sub(first).Seconds()
+	r.of["backlog.laterate"] = float64(toDo-1-toDo/2) / last.Sub(middle).Seconds()
+	r.of["backlog.server"] = serverNow - server
 	if err := errors.Join(r.settled("backlog", p, 0), r.requests(ctx, "backlog", before)); err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/yaml"
@@ -27,12 +30,13 @@ const atOnce = 8
 
 // stage is the API server and what is in it.
 type stage struct {
-	plane    *controlplane.ControlPlane
-	objects  dynamic.Interface
-	metadata metadata.Interface
-	job      job
-	size     int // of a TidbCluster, in bytes
-	total    int // of TidbClusters
+	plane     *controlplane.ControlPlane
+	objects   dynamic.Interface
+	metadata  metadata.Interface
+	discovery discovery.DiscoveryInterface
+	job       job
+	size      int // of a TidbCluster, in bytes
+	total     int // of TidbClusters
 }
 
 // setStage starts a control plane and fills it. The caller stops the control plane, also where there is an error.
@@ -58,6 +62,9 @@ func setStage(ctx context.Context, o options, j job, said io.Writer) (s *stage, 
 		return s, err
 	}
 	if s.metadata, err = metadata.NewForConfig(s.plane.RESTConfig()); err != nil {
+		return s, err
+	}
+	if s.discovery, err = discovery.NewDiscoveryClientForConfig(s.plane.RESTConfig()); err != nil {
 		return s, err
 	}
 	namespace := &unstructured.Unstructured{Object: map[string]any{
@@ -182,6 +189,17 @@ func (s *stage) clear(ctx context.Context, resource schema.GroupVersionResource,
 
 func (s *stage) requests(ctx context.Context) (controlplane.Requests, error) {
 	return s.plane.Requests(ctx)
+}
+
+// cpu is the CPU time of the API server since it began, in seconds. It tells to the hundredth of a second.
+func (s *stage) cpu(ctx context.Context) (float64, error) {
+	data, err := s.discovery.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("reading the API server's metrics: %w", err)
+	}
+	_, rest, _ := strings.Cut(string(data), "\nprocess_cpu_seconds_total ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return strconv.ParseFloat(value, 64)
 }
 
 // sizes are those of the JSON of one object, without and with managedFields.
