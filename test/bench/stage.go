@@ -120,7 +120,7 @@ func (s *stage) fill(ctx context.Context) error {
 		}
 		for pod := range 2 {
 			object := newPod(clusterName(i), pod)
-			if _, err := s.objects.Resource(pods()).Namespace(benchNamespace).Create(ctx, object, metav1.CreateOptions{FieldManager: "bench"}); err != nil {
+			if _, err := s.objects.Resource(pods()).Namespace(benchNamespace).Create(ctx, object, metav1.CreateOptions{FieldManager: "kubectl"}); err != nil {
 				return err
 			}
 		}
@@ -146,7 +146,7 @@ func (s *stage) create(ctx context.Context, name string, replicas int, labels ma
 	if labels != nil {
 		object.SetLabels(labels)
 	}
-	_, err = s.objects.Resource(tidbClusters()).Namespace(benchNamespace).Create(ctx, object, metav1.CreateOptions{FieldManager: "bench"})
+	_, err = s.objects.Resource(tidbClusters()).Namespace(benchNamespace).Create(ctx, object, metav1.CreateOptions{FieldManager: "kubectl"})
 	return err
 }
 
@@ -165,7 +165,7 @@ func (s *stage) disturb(ctx context.Context, updates, value int) error {
 	}
 	return each(ctx, updates, func(ctx context.Context, i int) error {
 		_, err := s.metadata.Resource(resource).Namespace(benchNamespace).Patch(ctx, name(i%names),
-			types.MergePatchType, []byte(patch(i)), metav1.PatchOptions{FieldManager: "bench"}, subresources...)
+			types.MergePatchType, []byte(patch(i)), metav1.PatchOptions{FieldManager: "kubectl"}, subresources...)
 		return err
 	})
 }

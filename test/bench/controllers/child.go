@@ -106,7 +106,7 @@ func (r *typedChild) apply(ctx context.Context, want *corev1.ConfigMap) error {
 	if err != nil {
 		return err
 	}
-	return r.Patch(ctx, want, client.RawPatch(types.ApplyPatchType, body), client.FieldOwner("bench"), client.ForceOwnership)
+	return r.Patch(ctx, want, client.RawPatch(types.ApplyPatchType, body), client.FieldOwner("applied"), client.ForceOwnership)
 }
 
 // unstructuredChild is typedChild for who has no Go types.

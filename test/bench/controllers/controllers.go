@@ -71,6 +71,8 @@ func Run(ctx context.Context, job, name string, o Options) error {
 	if !slices.Contains(Names(job), name) {
 		return fmt.Errorf("job %q has no controller %q", job, name)
 	}
+	o.Config = rest.CopyConfig(o.Config)
+	o.Config.UserAgent = name // By it the API server knows what each has written, apart from who has made the objects.
 	if name == "bare" {
 		return jobs()[job].bare(ctx, o)
 	}
