@@ -55,11 +55,11 @@ func newRoot(p Process) *cobra.Command {
 		Long: `dyncontroller watches objects of a Kubernetes cluster and keeps them as rules
 say: a rule names what it watches, when it applies, and what to do then.
 
-Write rules, check them with validate and test, try them with eval on a file
-or with run --dry-run=client on a cluster, and put them into effect with run.`,
+Write rules, check them with validate and test, try them with eval on a file,
+see with diff what they would change in a cluster, and put them into effect with run.`,
 		Example: `  dyncontroller validate rules/
   dyncontroller eval --rules rules/ --object pod.yaml
-  dyncontroller run --rules rules/ --once --dry-run=server
+  dyncontroller diff --rules rules/
   dyncontroller run --rules rules/`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -70,7 +70,7 @@ or with run --dry-run=client on a cluster, and put them into effect with run.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newRun(p), newCleanup(p), newVersion(p))
 	root.AddCommand(forAuthors(p)...)
-	for _, name := range []string{"diff", "graph", "init"} {
+	for _, name := range []string{"graph", "init"} {
 		root.AddCommand(absent(name, "is not supported yet"))
 	}
 	root.AddCommand(absent("functions", "is not supported yet; see docs/reference/functions.md"))
@@ -136,6 +136,9 @@ func report(out io.Writer, command *cobra.Command, err error) int {
 		io.WriteString(out, slices.DeleteFunc(slices.Clone(wrongRules.Mistakes), notes).Render())
 		for _, unusable := range wrongRules.Unusable {
 			show(out, unusable)
+		}
+		if errors.As(err, &failed) { // The command has a code of its own for them.
+			return failed.code
 		}
 		if len(wrongRules.Unusable) > 0 {
 			return exitUsage

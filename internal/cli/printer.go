@@ -90,15 +90,21 @@ func describeReport(report engine.Report, refused []error, cleaned int, dryRun b
 	if cleaned > 0 {
 		fmt.Fprintf(&b, "%s after rules that are gone\n", count(cleaned, "cleanup"))
 	}
-	if report.Waiting > 0 {
-		fmt.Fprintf(&b, "%s not waited for: a rule with \"for\" acts only once its condition has held for so long\n", count(report.Waiting, "object"))
-	}
 	// What the only write was to may be gone, by a rule that deleted it.
-	acted := report.Written+report.Simulated+report.Audited+cleaned > 0
-	if report.Objects == 0 && len(failures) == 0 && !acted {
-		fmt.Fprintln(&b, "no object is selected: check the namespaces and selectors of the rules")
-	}
+	b.WriteString(describeIdle(report, len(failures)+report.Written+report.Simulated+report.Audited+cleaned > 0))
 	return b.String()
+}
+
+// describeIdle says of what nothing came: objects that wait, and rules for which there are none.
+func describeIdle(report engine.Report, cameOf bool) string {
+	out := ""
+	if report.Waiting > 0 {
+		out = fmt.Sprintf("%s not waited for: a rule with \"for\" acts only once its condition has held for so long\n", count(report.Waiting, "object"))
+	}
+	if report.Objects == 0 && !cameOf {
+		out += "no object is selected: check the namespaces and selectors of the rules\n"
+	}
+	return out
 }
 
 // failureLines has each failure once, however often it was tried.

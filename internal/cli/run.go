@@ -98,7 +98,7 @@ func (p Process) run(ctx context.Context, settings config.Config) error {
 	if err != nil {
 		return failure{exitUsage, err}
 	}
-	s, err := newService(target, settings, p, log)
+	s, err := newService(target, settings, p, log, nil)
 	if err != nil {
 		return internal(err)
 	}
@@ -167,23 +167,51 @@ func logFindings(log *slog.Logger, set *rules.Set) {
 // once settles what can settle now. Each write is shown when it is made, and the sum at
 // the end.
 func (s *service) once(ctx context.Context, set *rules.Set) error {
+	settled, err := s.settle(ctx, set)
+	if err != nil {
+		return err
+	}
+	report, refused := settled.report, settled.refused
+	s.show.finish()
+	if err := put(s.show.out, "the report", describeReport(report, refused, int(s.show.cleaned.Load()), s.dryRun())); err != nil {
+		return err
+	}
+	switch {
+	case settled.cut != nil:
+		return settled.cut
+	case len(report.Failures)+len(report.Unlisted)+len(refused) > 0, report.Unkept != nil:
+		return errFinding
+	default:
+		return nil
+	}
+}
+
+// settlement is what settling has come to.
+type settlement struct {
+	report  engine.Report // of all identities together
+	refused []error       // why a set, or an identity, does not run
+	cut     error         // why it did not come to an end
+}
+
+func (s *service) settle(ctx context.Context, set *rules.Set) (out settlement, err error) {
 	if err := s.cluster.reach(ctx); err != nil {
-		return internal(err)
+		return out, internal(err)
 	}
 	var objects []source.Object
 	if s.settings.FromCluster {
-		var err error
 		if objects, err = s.cluster.setObjects(ctx); err != nil {
-			return internal(err)
+			return out, internal(err)
 		}
 	}
-	var refused []error
 	for _, err := range s.operator.Take(ctx, set, objects, newClusterSchemas(s.cluster, nil, nil)) {
-		refused = append(refused, fmt.Errorf("running %w", err))
+		out.refused = append(out.refused, fmt.Errorf("running %w", err))
 	}
-	settled, err := s.operator.Settle(ctx)
-	var report engine.Report
-	for _, one := range settled { // of each identity
+	all, err := s.operator.Settle(ctx)
+	if err != nil {
+		out.cut = internal(err)
+	}
+	report := &out.report
+	for _, one := range all { // of each identity
 		report.Objects += one.Objects
 		report.Written += one.Written
 		report.Simulated += one.Simulated
@@ -193,21 +221,10 @@ func (s *service) once(ctx context.Context, set *rules.Set) error {
 		report.Unlisted = append(report.Unlisted, one.Unlisted...)
 		report.Unkept = errors.Join(report.Unkept, one.Unkept)
 		if one.Refused != nil {
-			refused = append(refused, one.Refused)
+			out.refused = append(out.refused, one.Refused)
 		}
 	}
-	s.show.finish()
-	if err := put(s.show.out, "the report", describeReport(report, refused, int(s.show.cleaned.Load()), s.dryRun())); err != nil {
-		return err
-	}
-	switch {
-	case err != nil:
-		return internal(err)
-	case len(report.Failures)+len(report.Unlisted)+len(refused) > 0, report.Unkept != nil:
-		return errFinding
-	default:
-		return nil
-	}
+	return out, nil
 }
 
 // kubernetesVerbosity is the first -v at which the Kubernetes client is asked

@@ -29,7 +29,9 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -61,7 +63,8 @@ type service struct {
 	unfit   bool
 }
 
-func newService(target *cluster, settings config.Config, p Process, log *slog.Logger) (*service, error) {
+// newService is given what wraps the writers, nil for nothing: see [operator.Options].
+func newService(target *cluster, settings config.Config, p Process, log *slog.Logger, wrap func(cleanup.Writer, *live.Reader) cleanup.Writer) (*service, error) {
 	s := &service{cluster: target, settings: settings, version: p.version(), log: log}
 	dryRun := s.dryRun()
 	s.show = &printer{out: p.Stdout, body: dryRun, sorts: dryRun && settings.Once}
@@ -81,7 +84,7 @@ func newService(target *cluster, settings config.Config, p Process, log *slog.Lo
 	s.options = operator.Options{
 		Cluster:  operator.Cluster{Config: target.config, Namespace: target.namespace, Discovery: target.discovery},
 		Settings: settings, Rules: options, Cleaned: s.cleaned, Changed: s.inEffect.Store, Access: p.Access,
-		Instance: plan.FieldManager + "-" + cmp.Or(host, "unknown"), Log: log, Clock: clock.RealClock{},
+		Instance: plan.FieldManager + "-" + cmp.Or(host, "unknown"), Log: log, Clock: clock.RealClock{}, Writer: wrap,
 	}
 	if dryRun || settings.Once {
 		s.options.Observers = append(s.options.Observers, s.show)

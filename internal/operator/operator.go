@@ -26,6 +26,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -47,6 +48,9 @@ type Options struct {
 	Rules rules.Options
 	// Access says when accounts are looked at; zero for [access.DefaultIntervals]. Only tests set it.
 	Access access.Intervals
+	// Writer wraps the writers of all identities, each with a reader of the same rights; nil for nothing. In the context of a
+	// write, [redact.Hidden] tells what must not be shown of it.
+	Writer func(cleanup.Writer, *live.Reader) cleanup.Writer
 	// Observers are told what all engines do.
 	Observers []engine.Observer
 	// Cleaned is told what is cleaned up after rules that are gone; nil for nobody.

@@ -164,6 +164,9 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	if err != nil {
 		return engine.Options{}, fmt.Errorf("preparing to write: %w", err)
 	}
+	if o.options.Writer != nil {
+		options.Writer = o.options.Writer(options.Writer, reader)
+	}
 	left := options.Live // What a sweep is shown.
 	if o.dryRun != nil {
 		options.Writer, options.Live, left = o.dryRun.Writer(options.Writer), o.dryRun.Live(reader), o.dryRun.Reader(reader)

@@ -22,6 +22,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -266,8 +267,8 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 			return *contradicted
 		}
 		sent.at = a.options.Clock.Now()
-		ctx := write.While(live.Keeping(ctx, a.now.compared(sent.Target.GVR)), func() bool { return a.age(until) < 0 })
-		return a.options.Writer.Write(ctx, sent.Operation)
+		ctx := redact.Hiding(live.Keeping(ctx, a.now.compared(sent.Target.GVR)), a.Mask.Known)
+		return a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
 	}
 	answer := sent.answer
 	if answer == nil {

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -9,12 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dyncontroller/dyncontroller/internal/cli"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // TestDryRunIsTheRunThatFollows holds that both dry runs tell what the run after them does: the same objects, the same
-// kinds of change, the same counts, clean-up included. Each generated state of cluster and rules has a seed of its own.
+// kinds of change, the same counts, clean-up included; and that diff shows each object as it was and as it is then. Each generated state of cluster and rules has a seed of its own.
 func TestDryRunIsTheRunThatFollows(t *testing.T) {
 	alongside(t)
 	for seed := range uint64(times(20, 50)) {
@@ -42,9 +47,11 @@ func TestDryRunIsTheRunThatFollows(t *testing.T) {
 				output, code := once(t, append([]string{"--dry-run=" + dryRun}, args...)...)
 				foreseen[dryRun] = toldBy(output, code)
 			}
+			differences, before := s.diff(t, args...), s.sources(t)
 			output, code := once(t, args...)
+			s.checkDiff(t, differences, before, s.sources(t))
 			for dryRun, got := range foreseen {
-				if diff := cmp.Diff(toldBy(output, code), got); diff != "" {
+				if diff := gocmp.Diff(toldBy(output, code), got); diff != "" {
 					t.Errorf("--dry-run=%s tells something else than the run did (-run +dry run):\n%s", dryRun, diff)
 				}
 			}
@@ -292,5 +299,139 @@ func toldBy(output string, code int) told {
 		}
 	}
 	slices.Sort(out.Changes)
+	return out
+}
+
+// difference is an object before and after; nil for none.
+type difference struct{ Before, After map[string]any }
+
+// diff runs the command and returns what it shows, by the names of the objects.
+func (s *dryRunState) diff(t *testing.T, args ...string) map[string]difference {
+	t.Helper()
+	var out, errOut buffer
+	code := cli.Run(t.Context(), cli.Process{
+		Args:  append([]string{"diff", "--kubeconfig", cluster(t).Kubeconfig(), "--output=json"}, args...),
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errOut, Version: "test",
+	})
+	var shown struct{ Changes []difference }
+	if err := json.Unmarshal([]byte(out.String()), &shown); err != nil || code > 1 || (code == 1) != (len(shown.Changes) > 0) {
+		t.Fatalf("diff ended with %d: %v\n%s%s", code, err, out.String(), errOut.String())
+	}
+	differences := map[string]difference{}
+	for _, change := range shown.Changes {
+		differences[sourceName(change.Before, change.After)] = change
+	}
+	return differences
+}
+
+// sourceName is the name of an object; of one whose name was generated, what it is a copy of.
+func sourceName(versions ...map[string]any) string {
+	for _, object := range versions {
+		if object != nil {
+			return cmp.Or(plan.Label(object, "copy-of"), plan.Text(object, "metadata", "name"))
+		}
+	}
+	return ""
+}
+
+// sources are all objects of the rules, without what the API server counts up.
+func (s *dryRunState) sources(t *testing.T) map[string]map[string]any {
+	t.Helper()
+	list, err := client(t).Resource(configmaps).Namespace(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "role"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]any{}
+	for _, object := range list.Items {
+		metadata := object.Object["metadata"].(map[string]any)
+		for _, name := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"} {
+			delete(metadata, name)
+		}
+		out[sourceName(object.Object)] = object.Object
+	}
+	return out
+}
+
+// checkDiff holds that what was shown is what has changed. What is cleaned up shows no texts, and generated names are others.
+func (s *dryRunState) checkDiff(t *testing.T, shown map[string]difference, before, after map[string]map[string]any) {
+	t.Helper()
+	changed := map[string]difference{}
+	for name := range before {
+		if after[name] == nil {
+			changed[name] = difference{Before: identified(before[name], nil)}
+		} else if was, is := changedFields(before[name], after[name]); len(was)+len(is) > 0 {
+			changed[name] = difference{identified(before[name], was), identified(after[name], is)}
+		}
+	}
+	for name := range after {
+		if before[name] == nil {
+			changed[name] = difference{After: after[name]}
+		}
+	}
+	texts := gocmp.FilterValues(func(a, b string) bool {
+		return strings.HasPrefix(a, "(masked)") || strings.HasPrefix(b, "(masked)") || strings.HasPrefix(a, "made-") && strings.HasPrefix(b, "made-")
+	}, gocmp.Ignore())
+	if diff := gocmp.Diff(changed, shown, texts); diff != "" {
+		t.Errorf("diff shows something else than the run did (-run +diff):\n%s", diff)
+	}
+}
+
+// identified are fields of an object with those that say which it is.
+func identified(object, fields map[string]any) map[string]any {
+	out, metadata := maps.Clone(fields), map[string]any{}
+	if out == nil {
+		out = map[string]any{}
+	}
+	if more, is := out["metadata"].(map[string]any); is {
+		metadata = maps.Clone(more)
+	}
+	metadata["name"], metadata["namespace"] = plan.Text(object, "metadata", "name"), plan.Text(object, "metadata", "namespace")
+	out["apiVersion"], out["kind"], out["metadata"] = object["apiVersion"], object["kind"], metadata
+	return out
+}
+
+// changedFields leaves out of both what is equal.
+func changedFields(before, after map[string]any) (was, is map[string]any) {
+	was, is = map[string]any{}, map[string]any{}
+	for _, key := range slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after))) {
+		a, there := before[key]
+		b, still := after[key]
+		below, isMap := a.(map[string]any)
+		other, areMaps := b.(map[string]any)
+		list, isList := a.([]any)
+		others, areLists := b.([]any)
+		switch {
+		case gocmp.Equal(a, b):
+			continue
+		case isMap && areMaps:
+			old, now := changedFields(below, other)
+			if len(old) > 0 {
+				was[key] = old
+			}
+			if len(now) > 0 {
+				is[key] = now
+			}
+			continue
+		case isList && areLists:
+			was[key], is[key] = notIn(list, others), notIn(others, list)
+			continue
+		}
+		if there {
+			was[key] = a
+		}
+		if still {
+			is[key] = b
+		}
+	}
+	return was, is
+}
+
+func notIn(list, others []any) []any {
+	out := []any{}
+	for _, element := range list {
+		if !slices.ContainsFunc(others, func(other any) bool { return gocmp.Equal(element, other) }) {
+			out = append(out, element)
+		}
+	}
 	return out
 }

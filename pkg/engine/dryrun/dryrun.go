@@ -286,9 +286,7 @@ func (c *Caches) tell(target plan.Object) {
 			continue
 		}
 		if after := c.dryRun.ending(stored.Fields()); after == nil || plan.BeingDeleted(after) {
-			c.handler.Changed(informer.Event{
-				Key: key, Namespace: target.Namespace, Name: target.Name, Before: stored, After: compact.New(after),
-			})
+			c.handler.Changed(informer.Event{Key: key, Namespace: target.Namespace, Name: target.Name, Before: stored, After: compact.New(after)})
 		}
 	}
 }

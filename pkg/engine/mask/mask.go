@@ -87,7 +87,8 @@ func (of Evaluation) values() *redact.Values {
 // nothing is known to a nil Masker.
 var nothing redact.Values
 
-func (m *Masker) known() *redact.Values {
+// Known are the values that are masked, none for nil.
+func (m *Masker) Known() *redact.Values {
 	if m == nil {
 		return &nothing
 	}
@@ -99,7 +100,7 @@ func (m *Masker) reasons() *redact.Values {
 	if m != nil && m.blind {
 		return redact.Everything(nil)
 	}
-	return m.known()
+	return m.Known()
 }
 
 // Error masks an error. It is masked where it begins, so that whoever tells of it later need not care.
@@ -107,14 +108,14 @@ func (m *Masker) Error(err error) error { return m.reasons().Error(err) }
 
 // Event masks the texts of an Event, but not which object it is about.
 func (m *Masker) Event(e plan.Event) plan.Event {
-	values := m.known()
+	values := m.Known()
 	e.Reason, e.Action, e.Message = values.Text(e.Reason), values.Text(e.Action), values.Text(e.Message)
 	return e
 }
 
 // Object masks the name of an object.
 func (m *Masker) Object(o plan.Object) plan.Object {
-	values := m.known()
+	values := m.Known()
 	o.Namespace, o.Name = values.Text(o.Namespace), values.Text(o.Name)
 	return o
 }
@@ -125,7 +126,7 @@ func (m *Masker) Plan(decided *plan.Plan) {
 		return
 	}
 	for i := range decided.Decisions {
-		d, values := &decided.Decisions[i], m.known()
+		d, values := &decided.Decisions[i], m.Known()
 		if d.Outcome.Troubled() {
 			values = m.reasons()
 		}
@@ -141,7 +142,7 @@ func (m *Masker) Operation(o plan.Operation) plan.Operation {
 	if m == nil {
 		return o
 	}
-	values, secret := m.known(), toSecret(o)
+	values, secret := m.Known(), toSecret(o)
 	hide := func(value any) any {
 		if secret && value != nil {
 			return values.Mask("")

@@ -146,7 +146,7 @@ func (c *Client) send(ctx context.Context, operation plan.Operation) Result {
 		result.Class = Simulated
 	case request.Type == plan.Delete && answer.GetDeletionTimestamp() != nil && held(target, answer):
 		result.Echo = &Echo{Object: identity(target, answer), Gone: true}
-	case request.Type == plan.Delete || ended(target, answer):
+	case request.Type == plan.Delete || Ended(target, answer):
 		result.Echo = gone(target)
 	case target.ResourceVersion != "" && target.ResourceVersion == answer.GetResourceVersion():
 		result.Class = Unchanged
@@ -386,10 +386,10 @@ func identity(target plan.Object, answer *unstructured.Unstructured) plan.Object
 	return target
 }
 
-// ended reports whether a patch was the end of an object that was being deleted. The
+// Ended reports whether a patch was the end of an object that was being deleted. The
 // API server then answers with the object that it would have stored, under the version that it
 // found. So a patch that removed the last finalizer looks like one that changed nothing.
-func ended(target plan.Object, answer *unstructured.Unstructured) bool {
+func Ended(target plan.Object, answer *unstructured.Unstructured) bool {
 	stored := answer.GetResourceVersion()
 	return answer.GetDeletionTimestamp() != nil && !held(target, answer) && (stored == "" || stored == target.ResourceVersion)
 }

@@ -44,7 +44,7 @@ func TestEnded(t *testing.T) {
 			if tc.resource != "" {
 				target.GVR.Resource = tc.resource
 			}
-			if got := ended(target, &unstructured.Unstructured{Object: tc.answer}); got != tc.want {
+			if got := Ended(target, &unstructured.Unstructured{Object: tc.answer}); got != tc.want {
 				t.Errorf("%s got %v, want %v", tc.reason, got, tc.want)
 			}
 		})

@@ -1,0 +1,445 @@
+//go:build !operator
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+func newDiff(p Process) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "diff [--rules PATH]... [--rules-from-cluster]",
+		Short: "Show what rules would change in a cluster",
+		Long: `Show what run would change in a cluster now, object by object, as a unified
+diff: what rules write, create and delete, what is pruned, and what is cleaned up
+after rules that are gone. The API server checks each write and stores nothing.
+
+What one write leads to in other rules is shown as far as a dry run can tell; so a
+rule that reads an object that another rule would create does not see it.
+
+The differences are on the standard output, a summary and what went wrong on the
+standard error. Of an object that is changed, only the fields that change are shown.
+Values of Secrets are masked. managedFields and what else the API server sets are
+left out. If KUBECTL_EXTERNAL_DIFF is set, that program is run on two
+directories instead, as by kubectl diff.
+
+Every setting of run is one of diff too, so that --config and the environment of a
+process can be used as they are. What is about servers and leases has no effect.
+
+Exit code: 0 if nothing would change, 1 if something would, 2 if that could not be
+found out for all objects, or for wrong rules or usage.`,
+		Example: `  dyncontroller diff --rules rules/
+  dyncontroller diff --rules rules/ --prune --context staging
+  dyncontroller diff --rules rules/ -o json
+  KUBECTL_EXTERNAL_DIFF="diff -N -u -w" dyncontroller diff --rules rules/`,
+		Args: noArgs,
+	}
+	config.AddFlags(command.Flags())
+	for _, name := range []string{
+		"dry-run", "once", "leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline",
+		"leader-elect-retry-period", "leader-elect-resource-lock", "leader-elect-resource-name", "leader-elect-resource-namespace",
+		"metrics-bind-address", "metrics-secure", "metrics-cert-dir", "profiling", "health-probe-bind-address",
+	} {
+		command.Flags().Lookup(name).Hidden = true
+	}
+	output := addOutputFlag(command, "how differences are shown: diff or json", formatDiff, formatJSON)
+	color := &config.Value{Text: "auto", Kind: "WHEN", Check: config.OneOf(new(string), colorWhens)}
+	command.Flags().Var(color, "color", "colour the differences: auto for a terminal where NO_COLOR is not set, always or never")
+	completeFlag(command, "color", colorWhens)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		settings, err := config.Load(command.Flags(), p.Env)
+		if err == nil {
+			d := &differ{Process: p, json: output.Text == formatJSON, colored: p.colored(color.Text), changed: map[written]*difference{}}
+			err = d.run(command.Context(), settings)
+		}
+		if code := (failure{}); err == nil || errors.As(err, &code) && code.err == nil {
+			return err
+		}
+		return failure{exitUsage, err} // As of diff and kubectl diff, 1 says that something differs.
+	}
+	return command
+}
+
+// formatDiff is a unified diff.
+const formatDiff = "diff"
+
+// colorWhens are the values of --color.
+var colorWhens = []string{"auto", "always", "never"}
+
+// colored reports whether to write colours to the standard output: see https://no-color.org.
+func (p Process) colored(when string) bool {
+	file, isFile := p.Stdout.(*os.File)
+	unwanted := slices.ContainsFunc(p.Env, func(entry string) bool { return strings.HasPrefix(entry, "NO_COLOR=") && entry != "NO_COLOR=" })
+	return when == "always" || when == "auto" && !unwanted && isFile && term.IsTerminal(int(file.Fd()))
+}
+
+// differ is a run of the command diff: a dry run that settles, of which it keeps what becomes of objects. It is safe for
+// concurrent use.
+type differ struct {
+	Process
+	json, colored bool
+
+	mu      sync.Mutex
+	changed map[written]*difference // guarded by mu
+}
+
+func (d *differ) run(ctx context.Context, settings config.Config) error {
+	settings.Once, settings.DryRun = true, config.DryRunServer
+	settings.Listen, settings.Election = config.Listen{}, config.Election{}
+	log, kubernetes := newLoggers(d.Stderr, settings.Log)
+	if settings.Log.Verbosity == 0 { // What fails is told in the end.
+		log = slog.New(slog.DiscardHandler)
+	}
+	if d.KubernetesLog != nil {
+		d.KubernetesLog(kubernetes, verbosityOfKubernetes(settings.Log))
+	}
+	target, err := connect(settings.Cluster, d.version())
+	if err != nil {
+		return err
+	}
+	silent := d.Process
+	silent.Stdout = io.Discard
+	s, err := newService(target, settings, silent, log, d.writer)
+	if err != nil {
+		return err
+	}
+	set, err := s.load(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(d.Stderr, set.Warnings().Of(document.Warning).Render())
+	stop := d.tellProgress()
+	settled, err := s.settle(ctx, set)
+	stop()
+	if err = cmp.Or(err, settled.cut); err != nil {
+		return err
+	}
+	all := d.list()
+	if err := d.show(ctx, all); err != nil {
+		return err
+	}
+	failures := failureLines(settled.report, settled.refused)
+	fmt.Fprint(d.Stderr, summary(settled.report.Objects, all))
+	for _, line := range failures {
+		fmt.Fprintf(d.Stderr, "dyncontroller: %s\n", line)
+	}
+	fmt.Fprint(d.Stderr, describeIdle(settled.report, len(failures) > 0 || len(all) > 0))
+	switch {
+	case len(failures) > 0:
+		return failure{code: exitUsage}
+	case len(all) > 0:
+		return errFinding
+	default:
+		return nil
+	}
+}
+
+// progress is how often a dry run that takes long says so.
+const progress = 2 * time.Second
+
+// tellProgress tells a person who waits at a terminal that something happens, until it is stopped.
+func (d *differ) tellProgress() (stop func()) {
+	file, isFile := d.Stderr.(*os.File)
+	if !isFile || !term.IsTerminal(int(file.Fd())) {
+		return func() {}
+	}
+	ticker, done := clock.RealClock{}.NewTicker(progress), make(chan bool)
+	go func() {
+		for {
+			select {
+			case <-ticker.C():
+				d.mu.Lock()
+				n := len(d.changed)
+				d.mu.Unlock()
+				fmt.Fprintf(file, "asking the API server: %s so far\n", count(n, "change"))
+			case <-done:
+				ticker.Stop()
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// writer wraps the writer of a dry run.
+func (d *differ) writer(writer cleanup.Writer, reader *live.Reader) cleanup.Writer {
+	return noting{writer, reader, d}
+}
+
+// noting is a writer that keeps what it simulates.
+type noting struct {
+	cleanup.Writer
+	reader *live.Reader
+	differ *differ
+}
+
+// Write implements [cleanup.Writer].
+func (n noting) Write(ctx context.Context, operation plan.Operation) write.Result {
+	target, result := operation.Target, n.Writer.Write(ctx, operation)
+	if body, _ := operation.Body.(map[string]any); operation.GivesUp && len(body) > 0 && result.Class == write.Simulated {
+		// The API server has let go of fields, and not applied the others. It does that for a manager that owns nothing.
+		rest := operation
+		rest.GivesUp, rest.Manager, rest.Force = false, plan.FieldManager+"-diff", true
+		result = n.Writer.Write(ctx, rest)
+	}
+	if result.Class != write.Simulated {
+		return result
+	}
+	var before map[string]any
+	if target.UID != "" {
+		var err error
+		if before, err = n.reader.Get(live.Keeping(ctx, nil), target.GVR, target.Namespace, target.Name); err != nil {
+			return write.Result{Class: write.Classify(err), Err: err}
+		}
+	}
+	if versionOf(before) != target.ResourceVersion {
+		return write.Result{Class: write.Stale, Err: errors.New("somebody has changed it meanwhile")}
+	}
+	n.differ.note(operation, before, result.Object, redact.Hidden(ctx))
+	return result
+}
+
+func versionOf(object map[string]any) string { return plan.Text(object, "metadata", "resourceVersion") }
+
+// note adds a write. The API server has judged each by itself, on the object as it is stored.
+func (d *differ) note(operation plan.Operation, before, answer map[string]any, hidden *redact.Values) {
+	target := operation.Target
+	name := cmp.Or(target.Name, plan.Text(answer, "metadata", "name")) // The API server may have generated it.
+	key := written{Object: plan.Object{GVR: target.GVR, Namespace: target.Namespace, Name: name}}
+	if operation.Subresource != "" && answer["kind"] != before["kind"] { // It is a Scale, of which only the changes are known.
+		key.subresource, before = operation.Subresource, answer
+		for _, change := range operation.Changes {
+			before = replaced(before, change.Path, change.Before)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := d.changed[key]
+	switch {
+	case known == nil:
+		known = &difference{written: key, before: before, after: before}
+		d.changed[key] = known
+	case versionOf(known.before) != versionOf(before) && known.after != nil: // Somebody has changed it meanwhile.
+		known.after, _ = merged(known.before, known.after, before).(map[string]any)
+		known.before = before
+	}
+	switch {
+	case operation.Type == plan.Delete || before != nil && write.Ended(target, &unstructured.Unstructured{Object: answer}):
+		known.after = nil
+	case before == nil && known.after == nil:
+		known.after = answer
+	case known.after != nil:
+		known.after, _ = merged(before, known.after, answer).(map[string]any)
+	}
+	for _, rule := range operation.Rules {
+		if !slices.Contains(known.rules, rule) {
+			known.rules = append(known.rules, rule)
+		}
+	}
+	known.hidden = append(known.hidden, hidden)
+	if body, isMap := operation.Body.(map[string]any); isMap && operation.Type == plan.Apply {
+		known.wanted = append(known.wanted, body)
+	}
+}
+
+// list returns what differs, in the order of resources and names, as it may be shown.
+func (d *differ) list() []*difference {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []*difference
+	for _, one := range d.changed {
+		if !one.prepare() {
+			continue // Only the owners of fields change.
+		}
+		out = append(out, one)
+	}
+	slices.SortFunc(out, func(a, b *difference) int {
+		return cmp.Or(
+			strings.Compare(plan.ResourceName(a.GVR), plan.ResourceName(b.GVR)), strings.Compare(a.Namespace, b.Namespace),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.subresource, b.subresource),
+		)
+	})
+	return out
+}
+
+// show writes the differences.
+func (d *differ) show(ctx context.Context, all []*difference) error {
+	var external []string
+	for _, entry := range d.Env {
+		if value, is := strings.CutPrefix(entry, "KUBECTL_EXTERNAL_DIFF="); is {
+			external = strings.Fields(value)
+		}
+	}
+	switch {
+	case d.json:
+		return writeJSON(d.Stdout, forMachines(all))
+	case len(external) > 0 && len(all) > 0:
+		return d.runExternal(ctx, external, all)
+	}
+	var out strings.Builder
+	for _, one := range all {
+		text, err := one.unified()
+		if err != nil {
+			return err
+		}
+		out.WriteString(text)
+	}
+	text := out.String()
+	if d.colored {
+		text = colorize(text)
+	}
+	return put(d.Stdout, "the differences", text)
+}
+
+// The escapes of a terminal.
+const (
+	bold  = "\x1b[1m"
+	red   = "\x1b[31m"
+	green = "\x1b[32m"
+	cyan  = "\x1b[36m"
+	reset = "\x1b[0m"
+)
+
+// colorize colours a unified diff as git does.
+func colorize(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		color := ""
+		switch {
+		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+			color = bold
+		case strings.HasPrefix(line, "@@"):
+			color = cyan
+		case strings.HasPrefix(line, "-"):
+			color = red
+		case strings.HasPrefix(line, "+"):
+			color = green
+		}
+		if color == "" {
+			out.WriteString(line)
+			continue
+		}
+		out.WriteString(color + strings.TrimSuffix(line, "\n") + reset + "\n")
+	}
+	return out.String()
+}
+
+// change is a difference for machines.
+type change struct {
+	Change    string         `json:"change"` // create, update or delete
+	Resource  string         `json:"resource"`
+	Sub       string         `json:"subresource,omitempty"`
+	Namespace string         `json:"namespace,omitempty"`
+	Name      string         `json:"name"`
+	Rules     []string       `json:"rules"`
+	Before    map[string]any `json:"before,omitempty"`
+	After     map[string]any `json:"after,omitempty"`
+}
+
+// change is what becomes of the object.
+func (d *difference) change() string {
+	switch {
+	case d.before == nil:
+		return "create"
+	case d.after == nil:
+		return "delete"
+	default:
+		return "update"
+	}
+}
+
+func forMachines(all []*difference) map[string]any {
+	out := make([]change, len(all))
+	for i, one := range all {
+		out[i] = change{one.change(), plan.ResourceName(one.GVR), one.subresource, one.Namespace, one.Name, one.names(), one.before, one.after}
+	}
+	return map[string]any{"changes": out}
+}
+
+// summary counts what would become of objects.
+func summary(looked int, all []*difference) string {
+	kinds := map[string]int{}
+	for _, one := range all {
+		kinds[one.change()]++
+	}
+	parts := []string{}
+	for _, each := range []struct{ kind, would string }{{"update", "change"}, {"create", "be created"}, {"delete", "be deleted"}} {
+		if n := kinds[each.kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d would %s", n, each.would))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing would change"}
+	}
+	return fmt.Sprintf("%s looked at: %s\n", count(looked, "object"), strings.Join(parts, ", "))
+}
+
+// safe is an argument of an external program as kubectl takes it, so that the variable runs nothing else.
+var safe = regexp.MustCompile(`^[a-zA-Z0-9-=]+$`)
+
+// runExternal runs another program on two directories, as kubectl diff does, with a file for each object in both.
+func (d *differ) runExternal(ctx context.Context, words []string, all []*difference) error {
+	arguments := slices.DeleteFunc(slices.Clone(words[1:]), func(word string) bool { return !safe.MatchString(word) })
+	parent, err := os.MkdirTemp("", "dyncontroller-diff-")
+	if err != nil {
+		return internal(fmt.Errorf("making a directory for %s: %w", words[0], err))
+	}
+	defer func() { _ = os.RemoveAll(parent) }() // What is left in a temporary directory harms nobody.
+	for _, side := range []string{"LIVE", "MERGED"} {
+		directory := filepath.Join(parent, side)
+		if err := os.Mkdir(directory, 0o700); err != nil {
+			return internal(fmt.Errorf("making a directory for %s: %w", words[0], err))
+		}
+		for _, one := range all {
+			text, after, err := one.yaml()
+			if err != nil {
+				return err
+			}
+			if side == "MERGED" {
+				text = after
+			}
+			if text == "" {
+				continue
+			}
+			name := strings.Join([]string{plan.ResourceName(one.GVR), one.Namespace, one.Name, one.subresource}, ".")
+			name = strings.ReplaceAll(strings.TrimSuffix(name, "."), string(filepath.Separator), "-")
+			if err := os.WriteFile(filepath.Join(directory, name), []byte(text), 0o600); err != nil {
+				return internal(fmt.Errorf("writing for %s: %w", words[0], err))
+			}
+		}
+		arguments = append(arguments, directory)
+	}
+	external := exec.CommandContext(ctx, words[0], arguments...)
+	external.Stdout, external.Stderr, external.Env = d.Stdout, d.Stderr, d.Env
+	var exit *exec.ExitError
+	if err := external.Run(); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitFinding) {
+		return internal(fmt.Errorf("running %s: %w", words[0], err))
+	}
+	return nil
+}

@@ -1,0 +1,385 @@
+//go:build !operator
+
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+	"sigs.k8s.io/yaml"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
+)
+
+// written is what writes go to: an object, by group, resource, namespace and name, or a subresource that is an object of
+// another kind.
+type written struct {
+	plan.Object
+	subresource string
+}
+
+// difference is what a dry run makes of one object, which may take several writes.
+type difference struct {
+	written
+	before, after map[string]any // nil where there is none
+	rules         []plan.Rule
+	hidden        []*redact.Values // by each of the writes, nil where it is not known
+	wanted        []map[string]any // by the applies among the writes
+}
+
+// prepare leaves what may be shown, and reports whether that is anything: of a new object all, of one that is gone which it
+// was, of any other the fields that change.
+func (d *difference) prepare() bool {
+	for _, wanted := range d.wanted {
+		if d.before != nil && d.after != nil {
+			d.after = kept(d.after, wanted)
+		}
+	}
+	before, after := withoutServerFields(d.before), withoutServerFields(d.after)
+	switch {
+	case before == nil && after == nil:
+		return false
+	case before != nil && after != nil:
+		old, now := changes(before, after)
+		oldFields, _ := old.(map[string]any)
+		nowFields, _ := now.(map[string]any)
+		if len(oldFields)+len(nowFields) == 0 {
+			return false
+		}
+		before, after = d.identified(oldFields), d.identified(nowFields)
+	case before != nil:
+		before = d.identified(map[string]any{})
+	}
+	for _, values := range d.hidden {
+		if values != nil {
+			d.Namespace, d.Name = values.Text(d.Namespace), values.Text(d.Name)
+		}
+	}
+	shownBefore, shownAfter := tellApart(before, after, d.mask(before, true), d.mask(after, false))
+	d.before, _ = shownBefore.(map[string]any)
+	d.after, _ = shownAfter.(map[string]any)
+	return true
+}
+
+// serverFields are the fields of metadata that only the API server sets.
+var serverFields = []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"}
+
+func withoutServerFields(object map[string]any) map[string]any {
+	if object == nil {
+		return nil
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	for _, name := range serverFields {
+		delete(metadata, name)
+	}
+	out := maps.Clone(object)
+	out["metadata"] = metadata
+	return out
+}
+
+// changes leaves out of both values what is equal. Elements of lists that differ keep the field by which they are told apart.
+func changes(before, after any) (old, now any) {
+	a, isMap := before.(map[string]any)
+	b, areMaps := after.(map[string]any)
+	if isMap && areMaps {
+		outA, outB := map[string]any{}, map[string]any{}
+		for _, key := range slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b))) {
+			x, y := fieldOf(a, key), fieldOf(b, key)
+			if plan.Equal(x, y) {
+				continue
+			}
+			_, inA := x.(map[string]any)
+			_, inB := y.(map[string]any)
+			x, y = changes(x, y)
+			keep := func(out map[string]any, value any) {
+				fields, _ := value.(map[string]any)
+				if value != (nothing{}) && (!inA || !inB || len(fields) > 0) { // Nothing is left of a map where the other has more.
+					out[key] = value
+				}
+			}
+			keep(outA, x)
+			keep(outB, y)
+		}
+		return outA, outB
+	}
+	list, isList := before.([]any)
+	others, areLists := after.([]any)
+	if isList && areLists {
+		outA, outB := changedElements(list, others), changedElements(others, list)
+		if len(outA)+len(outB) > 0 { // Otherwise it is their order.
+			return outA, outB
+		}
+	}
+	return before, after
+}
+
+func changedElements(list, others []any) []any {
+	out := []any{}
+	for _, element := range list {
+		other := find(others, element)
+		if plan.Equal(element, other) {
+			continue
+		}
+		changed, _ := changes(element, other)
+		if fields, isMap := changed.(map[string]any); isMap {
+			whole, _ := element.(map[string]any)
+			if i := slices.IndexFunc(listKeys, func(key string) bool { return whole[key] != nil }); i >= 0 {
+				changed = replaced(fields, plan.Path{listKeys[i]}, whole[listKeys[i]])
+			}
+		}
+		out = append(out, changed)
+	}
+	return out
+}
+
+// identified adds which object it is, nil for none.
+func (d *difference) identified(fields map[string]any) map[string]any {
+	if fields == nil {
+		return nil
+	}
+	object := d.after
+	if object == nil {
+		object = d.before
+	}
+	out := maps.Clone(fields)
+	out["apiVersion"], out["kind"] = object["apiVersion"], object["kind"]
+	if out = replaced(out, plan.Path{"metadata", "name"}, d.Name); d.Namespace != "" {
+		out = replaced(out, plan.Path{"metadata", "namespace"}, d.Namespace)
+	}
+	return out
+}
+
+// mask masks what the writes must not show, nil for no object. Of rules that are gone nobody knows what they have copied from
+// Secrets, nor which values a Secret had before that a rule reads. There, all texts are masked but those that say which
+// object it is, and its finalizers.
+func (d *difference) mask(object map[string]any, old bool) any {
+	if object == nil {
+		return nil
+	}
+	var out any = object
+	for _, values := range d.hidden {
+		if values != nil && (!old || values.Empty()) {
+			out = values.Tree(out)
+			continue
+		}
+		masked, _ := withoutTexts(out).(map[string]any)
+		if finalizers, found := plan.Lookup(object, plan.Path{"metadata", "finalizers"}); found {
+			masked = replaced(masked, plan.Path{"metadata", "finalizers"}, finalizers)
+		}
+		out = d.identified(masked)
+	}
+	return out
+}
+
+func withoutTexts(value any) any {
+	switch value := value.(type) {
+	case string:
+		return redact.Plain(value)
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for key, below := range value {
+			out[key] = withoutTexts(below)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, element := range value {
+			out[i] = withoutTexts(element)
+		}
+		return out
+	default:
+		return value
+	}
+}
+
+// tellApart says of texts that are masked alike, and differ, that they do.
+func tellApart(before, after, shownBefore, shownAfter any) (markedBefore, markedAfter any) {
+	switch a := shownBefore.(type) {
+	case string:
+		if b, are := shownAfter.(string); are && a == b && !plan.Equal(before, after) {
+			return a + " before", b + " after"
+		}
+	case map[string]any:
+		b, areMaps := shownAfter.(map[string]any)
+		old, _ := before.(map[string]any)
+		now, _ := after.(map[string]any)
+		if !areMaps {
+			break
+		}
+		outA, outB := maps.Clone(a), maps.Clone(b)
+		for key := range old {
+			x, inA := a[key]
+			if y, inB := b[key]; inA && inB { // The name of the field is not masked.
+				outA[key], outB[key] = tellApart(old[key], now[key], x, y)
+			}
+		}
+		return outA, outB
+	case []any:
+		b, areLists := shownAfter.([]any)
+		old, _ := before.([]any)
+		now, _ := after.([]any)
+		if !areLists || len(a) != len(b) || len(old) != len(a) || len(now) != len(a) {
+			break
+		}
+		outA, outB := slices.Clone(a), slices.Clone(b)
+		for i := range a {
+			outA[i], outB[i] = tellApart(old[i], now[i], a[i], b[i])
+		}
+		return outA, outB
+	}
+	return shownBefore, shownAfter
+}
+
+// unified is a unified diff of the YAML. In its head are the object and the rules that change it.
+func (d *difference) unified() (string, error) {
+	before, after, err := d.yaml()
+	if err != nil {
+		return "", err
+	}
+	from, to := d.title(), d.title()
+	switch d.change() {
+	case "create":
+		from = os.DevNull
+	case "delete":
+		to = os.DevNull
+	}
+	return udiff.Unified(from+"\tlive", to+"\t"+strings.Join(d.names(), ", "), before, after), nil
+}
+
+func (d *difference) title() string {
+	if d.subresource == "" {
+		return d.String()
+	}
+	return d.String() + "/" + d.subresource
+}
+
+// names are those of the rules.
+func (d *difference) names() []string {
+	out := make([]string, len(d.rules))
+	for i, rule := range d.rules {
+		out[i] = rule.String()
+	}
+	return out
+}
+
+// yaml is the object before and after, empty where there is none.
+func (d *difference) yaml() (before, after string, err error) {
+	texts := [2]string{}
+	for i, object := range []map[string]any{d.before, d.after} {
+		if object == nil {
+			continue
+		}
+		data, err := yaml.Marshal(object)
+		if err != nil {
+			return "", "", internal(fmt.Errorf("showing %s: %w", d.title(), err))
+		}
+		texts[i] = string(data)
+	}
+	return texts[0], texts[1], nil
+}
+
+// kept puts back what an apply wants and another write has taken away: the API server has judged each by itself, so that a field
+// went that a rule which is gone gave up, and that another rule applies now.
+func kept(object, wanted map[string]any) map[string]any {
+	out := map[string]any{}
+	maps.Copy(out, object)
+	for key, value := range wanted {
+		below, isMap := value.(map[string]any)
+		have, there := out[key]
+		fields, areMaps := have.(map[string]any)
+		switch {
+		case isMap && (areMaps || !there) && len(below) > 0:
+			out[key] = kept(fields, below)
+		case !there && value != nil:
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// replaced returns a copy of an object in which a field has another value, or is not there where that is nil.
+func replaced(object map[string]any, path plan.Path, value any) map[string]any {
+	out := map[string]any{}
+	maps.Copy(out, object)
+	switch below, _ := object[path[0]].(map[string]any); {
+	case len(path) > 1:
+		out[path[0]] = replaced(below, path[1:], value)
+	case value == nil:
+		delete(out, path[0])
+	default:
+		out[path[0]] = value
+	}
+	return out
+}
+
+// nothing is a field, or an element, that is not there.
+type nothing struct{}
+
+func fieldOf(object map[string]any, key string) any {
+	if value, there := object[key]; there {
+		return value
+	}
+	return nothing{}
+}
+
+// merged makes both changes of a value.
+func merged(before, ours, theirs any) any {
+	switch {
+	case plan.Equal(before, ours), plan.Equal(ours, theirs):
+		return theirs
+	case plan.Equal(before, theirs):
+		return ours
+	}
+	a, ourMap := ours.(map[string]any)
+	b, theirMap := theirs.(map[string]any)
+	if ourMap && theirMap {
+		old, _ := before.(map[string]any)
+		out := map[string]any{}
+		for _, key := range slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b))) {
+			if value := merged(fieldOf(old, key), fieldOf(a, key), fieldOf(b, key)); value != (nothing{}) {
+				out[key] = value
+			}
+		}
+		return out
+	}
+	mine, ourList := ours.([]any)
+	other, theirList := theirs.([]any)
+	if ourList && theirList {
+		old, _ := before.([]any)
+		out := []any{}
+		for _, element := range slices.Concat(mine, slices.DeleteFunc(slices.Clone(other), func(e any) bool { return find(mine, e) != nothing{} })) {
+			if value := merged(find(old, element), find(mine, element), find(other, element)); value != (nothing{}) {
+				out = append(out, value)
+			}
+		}
+		return out
+	}
+	return theirs
+}
+
+// listKeys are fields by which Kubernetes tells elements of lists apart.
+var listKeys = []string{"name", "key", "type", "uid", "containerPort", "port", "mountPath", "ip"}
+
+// find returns the element of a list that is the same one: of maps that with the same key.
+func find(list []any, element any) any {
+	fields, isMap := element.(map[string]any)
+	i := slices.IndexFunc(list, func(other any) bool {
+		otherFields, areMaps := other.(map[string]any)
+		for _, key := range listKeys {
+			if value, there := fields[key]; isMap && areMaps && there {
+				return plan.Equal(value, otherFields[key])
+			}
+		}
+		return plan.Equal(element, other)
+	})
+	if i < 0 {
+		return nothing{}
+	}
+	return list[i]
+}
