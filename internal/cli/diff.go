@@ -40,8 +40,8 @@ func newDiff(p Process) *cobra.Command {
 diff: what rules write, create and delete, what is pruned, and what is cleaned up
 after rules that are gone. The API server checks each write and stores nothing.
 
-What one write leads to in other rules is shown as far as a dry run can tell; so a
-rule that reads an object that another rule would create does not see it.
+What one write leads to in other rules is shown as far as a dry run can tell: a rule
+that reads an object which another rule would create does not see it.
 
 The differences are on the standard output, a summary and what went wrong on the
 standard error. Of an object that is changed, only the fields that change are shown.
@@ -263,8 +263,11 @@ func (d *differ) note(operation plan.Operation, before, answer map[string]any, h
 		}
 	}
 	known.hidden = append(known.hidden, hidden)
+	known.secret = known.secret || slices.ContainsFunc(operation.Reads, func(q plan.Read) bool {
+		return slices.ContainsFunc(q.From, func(s plan.Selection) bool { return plan.Object{GVR: s.GVR}.IsSecret() })
+	})
 	if body, isMap := operation.Body.(map[string]any); isMap && operation.Type == plan.Apply {
-		known.wanted = append(known.wanted, body)
+		known.applied = append(known.applied, applyOf{body, answer})
 	}
 }
 

@@ -166,6 +166,15 @@ func TestMerged(t *testing.T) {
 			theirs: []any{map[string]any{"name": "app", "image": "v1"}},
 			want:   []any{map[string]any{"name": "app", "image": "v2"}},
 		},
+		"Mounts": {
+			reason: "Elements of the same name are told apart by what is surer.",
+			before: []any{map[string]any{"name": "v", "mountPath": "/a"}},
+			ours:   []any{map[string]any{"name": "v", "mountPath": "/a"}, map[string]any{"name": "v", "mountPath": "/b"}},
+			theirs: []any{map[string]any{"name": "v", "mountPath": "/a"}, map[string]any{"name": "v", "mountPath": "/c"}},
+			want: []any{
+				map[string]any{"name": "v", "mountPath": "/a"}, map[string]any{"name": "v", "mountPath": "/b"}, map[string]any{"name": "v", "mountPath": "/c"},
+			},
+		},
 		"Nulls": {
 			reason: "A null is a value.",
 			before: map[string]any{"a": nil, "b": 1.0}, ours: map[string]any{"a": nil, "b": 2.0}, theirs: map[string]any{"a": nil, "b": 1.0, "c": 1.0},
@@ -255,11 +264,16 @@ func TestDiffPrepares(t *testing.T) {
 			before: config(fields{"password": "hunter1"}), after: config(fields{"password": "hunter2"}),
 			wantBefore: shown(fields{"password": "(masked) before"}), wantAfter: shown(fields{"password": "(masked) after"}),
 		},
+		"Names": {
+			reason: "A name of a field may be a copy too.", hidden: copied,
+			before: config(fields{"hunter2-and-more": "a"}), after: config(fields{"hunter2-and-more": "b"}),
+			wantBefore: shown(fields{"hunter2-and-more": "(masked)"}), wantAfter: shown(fields{"hunter2-and-more": "b"}),
+		},
 		"CleanedUp": {
 			reason: "Nothing is known of what a rule that is gone has read. Finalizers are no values.", hidden: nil,
 			before:     config(fields{"password": "hunter2"}, "finalizers", []any{"x.io/a", "x.io/b"}),
 			after:      config(nil, "finalizers", []any{"x.io/a"}),
-			wantBefore: shown(fields{"password": "(masked)"}, "finalizers", []any{"x.io/b"}), wantAfter: shown(nil, "finalizers", []any{}),
+			wantBefore: shown(fields{"password": "(masked)"}, "finalizers", []any{"x.io/b"}), wantAfter: shown(nil),
 		},
 	}
 	for name, tc := range cases {
@@ -276,5 +290,20 @@ func TestDiffPrepares(t *testing.T) {
 	}
 	if same := (&difference{before: config(nil), after: config(nil, "managedFields", []any{fields{"manager": "x"}}), hidden: []*redact.Values{{}}}); same.prepare() {
 		t.Errorf("an object of which just the owners change is shown: %v", same)
+	}
+}
+
+// TestKept holds that a clean-up takes nothing away that an apply has set, and that nothing is put back that the API server did not store.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	type fields = map[string]any
+	got := kept(
+		fields{"data": fields{"other": "1"}, "env": []any{fields{"name": "a"}}},
+		fields{"data": fields{"mine": "1"}, "paused": false, "env": []any{fields{"name": "b", "value": "1"}}},
+		fields{"data": fields{"mine": "1", "other": "1"}, "env": []any{fields{"name": "a"}, fields{"name": "b", "value": "1"}}},
+	)
+	want := fields{"data": fields{"mine": "1", "other": "1"}, "env": []any{fields{"name": "a"}, fields{"name": "b", "value": "1"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

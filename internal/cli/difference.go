@@ -16,8 +16,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 )
 
-// written is what writes go to: an object, by group, resource, namespace and name, or a subresource that is an object of
-// another kind.
+// written is what writes go to: an object, by its resource, namespace and name, or a subresource that is an object of another
+// kind.
 type written struct {
 	plan.Object
 	subresource string
@@ -28,16 +28,22 @@ type difference struct {
 	written
 	before, after map[string]any // nil where there is none
 	rules         []plan.Rule
-	hidden        []*redact.Values // by each of the writes, nil where it is not known
-	wanted        []map[string]any // by the applies among the writes
+	hidden        []*redact.Values // by each of the writes, nil of a clean-up, which does not know it
+	applied       []applyOf
+	secret        bool // A rule reads Secrets, so that what was there may be a copy of a value that one had.
+}
+
+// applyOf is what an apply wanted, and what came of it.
+type applyOf struct {
+	wanted, answer map[string]any
 }
 
 // prepare leaves what may be shown, and reports whether that is anything: of a new object all, of one that is gone which it
 // was, of any other the fields that change.
 func (d *difference) prepare() bool {
-	for _, wanted := range d.wanted {
-		if d.before != nil && d.after != nil {
-			d.after = kept(d.after, wanted)
+	if d.before != nil && d.after != nil && slices.Contains(d.hidden, nil) { // Something is cleaned up.
+		for _, apply := range d.applied {
+			d.after = kept(d.after, apply.wanted, apply.answer)
 		}
 	}
 	before, after := withoutServerFields(d.before), withoutServerFields(d.after)
@@ -89,22 +95,18 @@ func changes(before, after any) (old, now any) {
 	b, areMaps := after.(map[string]any)
 	if isMap && areMaps {
 		outA, outB := map[string]any{}, map[string]any{}
-		for _, key := range slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b))) {
+		for key := range keysOf(a, b) {
 			x, y := fieldOf(a, key), fieldOf(b, key)
 			if plan.Equal(x, y) {
 				continue
 			}
-			_, inA := x.(map[string]any)
-			_, inB := y.(map[string]any)
-			x, y = changes(x, y)
-			keep := func(out map[string]any, value any) {
-				fields, _ := value.(map[string]any)
-				if value != (nothing{}) && (!inA || !inB || len(fields) > 0) { // Nothing is left of a map where the other has more.
-					out[key] = value
-				}
+			left, right := changes(x, y)
+			if shows(x, left, y) {
+				outA[key] = left
 			}
-			keep(outA, x)
-			keep(outB, y)
+			if shows(y, right, x) {
+				outB[key] = right
+			}
 		}
 		return outA, outB
 	}
@@ -119,6 +121,32 @@ func changes(before, after any) (old, now any) {
 	return before, after
 }
 
+// shows reports whether what is left of a value is to be shown: not where all of it is in the other one, which has more.
+func shows(value, left, other any) bool {
+	switch left := left.(type) {
+	case nothing:
+		return false
+	case map[string]any:
+		_, areMaps := other.(map[string]any)
+		return len(left) > 0 || !areMaps
+	case []any:
+		list, _ := value.([]any)
+		return len(left) > 0 || len(list) == 0
+	default:
+		return true
+	}
+}
+
+// keysOf are the names of the fields of both.
+func keysOf(a, b map[string]any) map[string]any {
+	out := maps.Clone(a)
+	if out == nil {
+		return b
+	}
+	maps.Copy(out, b)
+	return out
+}
+
 func changedElements(list, others []any) []any {
 	out := []any{}
 	for _, element := range list {
@@ -129,9 +157,10 @@ func changedElements(list, others []any) []any {
 		changed, _ := changes(element, other)
 		if fields, isMap := changed.(map[string]any); isMap {
 			whole, _ := element.(map[string]any)
-			if i := slices.IndexFunc(listKeys, func(key string) bool { return whole[key] != nil }); i >= 0 {
-				changed = replaced(fields, plan.Path{listKeys[i]}, whole[listKeys[i]])
+			for _, key := range listKeyOf(whole) {
+				fields = replaced(fields, plan.Path{key}, whole[key])
 			}
+			changed = fields
 		}
 		out = append(out, changed)
 	}
@@ -164,12 +193,16 @@ func (d *difference) mask(object map[string]any, old bool) any {
 	}
 	var out any = object
 	for _, values := range d.hidden {
-		if values != nil && (!old || values.Empty()) {
+		unknown := values == nil || old && (d.secret || !values.Empty())
+		if values != nil {
 			out = values.Tree(out)
+		}
+		if !unknown {
 			continue
 		}
+		shown, _ := out.(map[string]any)
 		masked, _ := withoutTexts(out).(map[string]any)
-		if finalizers, found := plan.Lookup(object, plan.Path{"metadata", "finalizers"}); found {
+		if finalizers, found := plan.Lookup(shown, plan.Path{"metadata", "finalizers"}); found {
 			masked = replaced(masked, plan.Path{"metadata", "finalizers"}, finalizers)
 		}
 		out = d.identified(masked)
@@ -284,20 +317,32 @@ func (d *difference) yaml() (before, after string, err error) {
 	return texts[0], texts[1], nil
 }
 
-// kept puts back what an apply wants and another write has taken away: the API server has judged each by itself, so that a field
-// went that a rule which is gone gave up, and that another rule applies now.
-func kept(object, wanted map[string]any) map[string]any {
+// kept puts back what an apply has set and a clean-up takes away: the API server has judged each by itself, and so let go of a
+// field that a removed rule gave up and another rule applies now.
+func kept(object, wanted, answer map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, object)
 	for key, value := range wanted {
+		have, set := fieldOf(out, key), fieldOf(answer, key)
 		below, isMap := value.(map[string]any)
-		have, there := out[key]
 		fields, areMaps := have.(map[string]any)
+		list, isList := value.([]any)
+		elements, areLists := have.([]any)
 		switch {
-		case isMap && (areMaps || !there) && len(below) > 0:
-			out[key] = kept(fields, below)
-		case !there && value != nil:
-			out[key] = value
+		case set == nothing{}: // It is stored as nothing.
+		case have == nothing{}:
+			out[key] = set
+		case isMap && areMaps:
+			answered, _ := set.(map[string]any)
+			out[key] = kept(fields, below, answered)
+		case isList && areLists:
+			answered, _ := set.([]any)
+			for _, element := range list {
+				if is := find(answered, element); is != (nothing{}) && find(elements, element) == (nothing{}) {
+					elements = append(slices.Clip(elements), is)
+				}
+			}
+			out[key] = elements
 		}
 	}
 	return out
@@ -341,7 +386,7 @@ func merged(before, ours, theirs any) any {
 	if ourMap && theirMap {
 		old, _ := before.(map[string]any)
 		out := map[string]any{}
-		for _, key := range slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b))) {
+		for key := range keysOf(a, b) {
 			if value := merged(fieldOf(old, key), fieldOf(a, key), fieldOf(b, key)); value != (nothing{}) {
 				out[key] = value
 			}
@@ -363,21 +408,31 @@ func merged(before, ours, theirs any) any {
 	return theirs
 }
 
-// listKeys are fields by which Kubernetes tells elements of lists apart.
-var listKeys = []string{"name", "key", "type", "uid", "containerPort", "port", "mountPath", "ip"}
+// listKeys are fields by which Kubernetes tells elements of lists apart, the surest first.
+var listKeys = [][]string{
+	{"uid"}, {"mountPath"}, {"containerPort", "protocol"}, {"port", "protocol"}, {"name"}, {"type"}, {"key", "effect"}, {"ip"},
+}
 
-// find returns the element of a list that is the same one: of maps that with the same key.
+// listKeyOf are the fields by which an element is known, none where it is known as a whole.
+func listKeyOf(element map[string]any) []string {
+	i := slices.IndexFunc(listKeys, func(keys []string) bool { return element[keys[0]] != nil })
+	if i < 0 {
+		return nil
+	}
+	return listKeys[i]
+}
+
+// find returns the element of a list that is the same one: an equal one, else of maps that with the same key.
 func find(list []any, element any) any {
-	fields, isMap := element.(map[string]any)
-	i := slices.IndexFunc(list, func(other any) bool {
-		otherFields, areMaps := other.(map[string]any)
-		for _, key := range listKeys {
-			if value, there := fields[key]; isMap && areMaps && there {
-				return plan.Equal(value, otherFields[key])
-			}
-		}
-		return plan.Equal(element, other)
-	})
+	fields, _ := element.(map[string]any)
+	keys := listKeyOf(fields)
+	i := slices.IndexFunc(list, func(other any) bool { return plan.Equal(element, other) })
+	if i < 0 && keys != nil {
+		i = slices.IndexFunc(list, func(other any) bool {
+			others, _ := other.(map[string]any)
+			return !slices.ContainsFunc(keys, func(key string) bool { return !plan.Equal(fields[key], others[key]) })
+		})
+	}
 	if i < 0 {
 		return nothing{}
 	}

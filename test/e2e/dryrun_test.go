@@ -413,7 +413,12 @@ func changedFields(before, after map[string]any) (was, is map[string]any) {
 			}
 			continue
 		case isList && areLists:
-			was[key], is[key] = notIn(list, others), notIn(others, list)
+			if gone := notIn(list, others); len(gone) > 0 {
+				was[key] = gone
+			}
+			if added := notIn(others, list); len(added) > 0 {
+				is[key] = added
+			}
 			continue
 		}
 		if there {
