@@ -151,7 +151,7 @@ func (a *analysis) binary(n *ast.BinaryNode) shape.Shape {
 		left.Read(footprint.Exists)
 		return shape.Union(left, a.node(n.Right))
 	case "==", "!=":
-		if isNil(n.Left) || isNil(n.Right) {
+		if (isNil(n.Left) || isNil(n.Right)) && !isComposed(n.Left) && !isComposed(n.Right) { // Of what is composed a reason shows the parts.
 			a.node(n.Left).Read(footprint.Exists)
 			a.node(n.Right).Read(footprint.Exists)
 			return shape.Other()
@@ -168,6 +168,15 @@ func (a *analysis) binary(n *ast.BinaryNode) shape.Shape {
 func isNil(n ast.Node) bool {
 	_, is := n.(*ast.NilNode)
 	return is
+}
+
+func isComposed(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.ArrayNode, *ast.MapNode:
+		return true
+	default:
+		return false
+	}
 }
 
 func (a *analysis) literal(node ast.Node) shape.Shape {

@@ -45,6 +45,7 @@ func TestFootprint(t *testing.T) {
 
 		{"Comparing with nil looks whether it is there.", `object.spec.pd != nil`, "exists(spec.pd)"},
 		{"On either side.", `nil == object.spec.pd`, "exists(spec.pd)"},
+		{"Of what a literal is made a reason tells.", `nil == {a: object.spec.a}`, "spec.a"},
 		{"A field below says that too.", `object.spec.pd != nil && object.spec.pd.replicas > 1`, "spec.pd.replicas"},
 		{"Comparing with a value reads it.", `object.spec.phase == "Ready"`, "spec.phase"},
 		{"Any value.", `object.spec.a == object.status.b`, "spec.a status.b"},
