@@ -61,6 +61,8 @@ found out for all objects, or for wrong rules or usage.`,
 		Args: noArgs,
 	}
 	config.AddFlags(command.Flags())
+	paths := command.Flags().Lookup("rules")
+	paths.Usage = strings.TrimSuffix(paths.Usage, "; watched for changes")
 	for _, name := range []string{
 		"dry-run", "once", "leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline",
 		"leader-elect-retry-period", "leader-elect-resource-lock", "leader-elect-resource-name", "leader-elect-resource-namespace",
