@@ -202,6 +202,7 @@ func flagError(command *cobra.Command, err error) error {
 const (
 	formatText = "text"
 	formatJSON = "json"
+	formatYAML = "yaml"
 )
 
 // addOutputFlag adds --output, of which the first of the formats is the default.

@@ -71,9 +71,7 @@ found out for all objects, or for wrong rules or usage.`,
 		command.Flags().Lookup(name).Hidden = true
 	}
 	output := addOutputFlag(command, "how differences are shown: diff or json", formatDiff, formatJSON)
-	color := &config.Value{Text: "auto", Kind: "WHEN", Check: config.OneOf(new(string), colorWhens)}
-	command.Flags().Var(color, "color", "colour the differences: auto for a terminal where NO_COLOR is not set, always or never")
-	completeFlag(command, "color", colorWhens)
+	color := addColorFlag(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		settings, err := config.Load(command.Flags(), p.Env)
 		if err == nil {
@@ -90,16 +88,6 @@ found out for all objects, or for wrong rules or usage.`,
 
 // formatDiff is a unified diff.
 const formatDiff = "diff"
-
-// colorWhens are the values of --color.
-var colorWhens = []string{"auto", "always", "never"}
-
-// colored reports whether to write colours to the standard output: see https://no-color.org.
-func (p Process) colored(when string) bool {
-	file, isFile := p.Stdout.(*os.File)
-	unwanted := slices.ContainsFunc(p.Env, func(entry string) bool { return strings.HasPrefix(entry, "NO_COLOR=") && entry != "NO_COLOR=" })
-	return when == "always" || when == "auto" && !unwanted && isFile && term.IsTerminal(int(file.Fd()))
-}
 
 // differ is a run of the command diff: a dry run that settles, of which it keeps what becomes of objects. It is safe for
 // concurrent use.
@@ -317,43 +305,13 @@ func (d *differ) show(ctx context.Context, all []*difference) error {
 	}
 	text := out.String()
 	if d.colored {
-		text = colorize(text)
+		text = colorize(text, diffColors)
 	}
 	return put(d.Stdout, "the differences", text)
 }
 
-// The escapes of a terminal.
-const (
-	bold  = "\x1b[1m"
-	red   = "\x1b[31m"
-	green = "\x1b[32m"
-	cyan  = "\x1b[36m"
-	reset = "\x1b[0m"
-)
-
-// colorize colours a unified diff as git does.
-func colorize(text string) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		color := ""
-		switch {
-		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-			color = bold
-		case strings.HasPrefix(line, "@@"):
-			color = cyan
-		case strings.HasPrefix(line, "-"):
-			color = red
-		case strings.HasPrefix(line, "+"):
-			color = green
-		}
-		if color == "" {
-			out.WriteString(line)
-			continue
-		}
-		out.WriteString(color + strings.TrimSuffix(line, "\n") + reset + "\n")
-	}
-	return out.String()
-}
+// diffColors are those of git.
+var diffColors = []lineColor{{"--- ", bold}, {"+++ ", bold}, {"@@", cyan}, {"-", red}, {"+", green}}
 
 // change is a difference for machines.
 type change struct {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -34,6 +35,8 @@ type evaluation struct {
 	object     string
 	related    []string
 	now        time.Time
+	output     *config.Value
+	color      *config.Value
 }
 
 // addFlags adds what explain has as well. The instant stays zero where --now is not given.
@@ -56,10 +59,12 @@ func newEval(p Process) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "eval (--rules PATH | --expression EXPR) --object FILE",
 		Short: "Show what rules, or one expression, make of an object in a file",
-		Long: `Evaluate rules on objects in a file, without a cluster, and show as YAML which
-rules matched and why not, clause by clause, what they write, which events they
-record, and what the objects look like then. The cluster is simulated: it has
-the object and those of --related. Values of Secrets are masked.
+		Long: `Evaluate rules on objects in a file, without a cluster, and show what each rule
+decides, which fields would change and which Events would be recorded. With -o yaml
+or json, also the conditions, the requests as they would be sent, and the objects
+afterwards. The cluster is simulated: it has the object and those of --related.
+Values of Secrets are masked. Of several objects, those that no rule watches are
+named on the standard error.
 
 The rules are checked as by validate, with the CRDs of --crds; what is doubtful
 about them is on the standard error. To see how one rule came to what it decides,
@@ -73,7 +78,7 @@ has held already is nothing that a file says.
 
 Exit code: 0; 1 if a rule or the expression failed, a rule was withheld or
 refused, or the API server would refuse a write; 2 for wrong usage, also if no
-rule watches the object.`,
+rule watches any of the objects.`,
 		Example: `  dyncontroller eval --rules rules/ --object pod.yaml
   kubectl get pod web -o yaml | dyncontroller eval --rules rules/ --object -
   dyncontroller eval --rules rules/ --param web.minReplicas=5 --object pod.yaml
@@ -89,6 +94,8 @@ rule watches the object.`,
 	flags := command.Flags()
 	flags.StringVar(&e.expression, "expression", "", "`EXPR` to evaluate instead of rules")
 	e.addFlags(flags, "`FILE` with the object, as YAML or JSON; - for standard input", "`FILE` with other objects of the cluster, which the rules may read; may be repeated")
+	e.output = addOutputFlag(command, "how the outcome is shown: text, yaml or json", formatText, formatYAML, formatJSON)
+	e.color = addColorFlag(command)
 	return command
 }
 
@@ -166,24 +173,20 @@ func (e *evaluation) simulation(objects []map[string]any) (out simulate.Evaluati
 	return out, err
 }
 
-// evaluateRules shows one YAML document for each object.
-func (e *evaluation) evaluateRules(ctx context.Context, evaluation simulate.Evaluation, objects []map[string]any) error {
-	var result error
+// evaluateRules shows what becomes of each object.
+func (e *evaluation) evaluateRules(ctx context.Context, evaluation simulate.Evaluation, objects []map[string]any) (result error) {
+	var unwatched []error
 	for i, object := range objects {
 		evaluation.Object = object
 		outcome, err := evaluation.Run(ctx)
+		if _, is := errors.AsType[*simulate.UnwatchedError](err); is {
+			unwatched = append(unwatched, err)
+			continue
+		}
 		if err != nil {
 			return failure{exitUsage, err}
 		}
-		text, err := outcome.YAML()
-		if err != nil {
-			return internal(err)
-		}
-		separator := ""
-		if i > 0 {
-			separator = "---\n"
-		}
-		if err := put(e.Stdout, "the result", separator+string(text)); err != nil {
+		if err := e.show(outcome, i-len(unwatched) == 0); err != nil {
 			return err
 		}
 		for _, decision := range outcome.Decisions {
@@ -199,7 +202,82 @@ func (e *evaluation) evaluateRules(ctx context.Context, evaluation simulate.Eval
 			result = errFinding
 		}
 	}
+	if len(unwatched) == len(objects) {
+		return failure{exitUsage, unwatched[0]}
+	}
+	for _, err := range unwatched {
+		show(e.Stderr, fmt.Errorf("passed over: %w", err))
+	}
 	return result
+}
+
+// show shows what becomes of an object.
+func (e *evaluation) show(outcome simulate.Outcome, first bool) error {
+	switch e.output.Text {
+	case formatJSON:
+		return writeJSON(e.Stdout, outcome)
+	case formatYAML:
+		text, err := outcome.YAML()
+		if err != nil {
+			return internal(err)
+		}
+		if !first {
+			text = append([]byte("---\n"), text...)
+		}
+		return put(e.Stdout, "the outcome", string(text))
+	}
+	text := describeOutcome(outcome)
+	if e.colored(e.color.Text) {
+		text = colorize(text, outcomeColors)
+	}
+	if !first {
+		text = "\n" + text
+	}
+	return put(e.Stdout, "the outcome", text)
+}
+
+// outcomeColors are those of the lines of describeOutcome.
+var outcomeColors = []lineColor{
+	{"  matched ", green}, {"  failed ", red}, {"  withheld ", red}, {"  refused ", red}, {"refused: ", red}, {"failed ", red}, {"would ", bold},
+}
+
+// describeOutcome has a line for each decision, then what would be written, field by field, and recorded.
+func describeOutcome(outcome simulate.Outcome) string {
+	var b strings.Builder
+	object := ""
+	for _, d := range outcome.Decisions {
+		if d.Object != object {
+			object = d.Object
+			fmt.Fprintln(&b, object)
+		}
+		line := fmt.Sprintf("  %-11s  %s", d.Outcome, d.Rule)
+		if d.Mode != "" {
+			line += fmt.Sprintf(" (mode %s)", d.Mode)
+		}
+		if d.Reason != "" {
+			line += ": " + d.Reason
+		}
+		fmt.Fprintln(&b, printable(line))
+	}
+	for _, w := range slices.Concat(outcome.Writes, outcome.Audited) {
+		if w.Class == write.Written {
+			w.Class = write.Simulated
+		}
+		if w.Failed {
+			b.WriteString(printable("refused: " + w.Answer + "\n"))
+		}
+		b.WriteString(describeWrite(w.Operation, w.Class, false))
+	}
+	for _, event := range outcome.Events {
+		b.WriteString(describeEvent(event.Type, event.Reason, event.Object, event.Rule, event.Message))
+	}
+	for _, f := range outcome.Failures {
+		b.WriteString(printable(fmt.Sprintf("failed %s: %s: %s\n", f.Object, strings.Join(f.Rules, ", "), f.Error)))
+	}
+	for _, look := range outcome.LookAgainAt {
+		fmt.Fprintf(&b, "%s is looked at again at %s\n", look.Object, look.At)
+	}
+	return b.String()
 }
 
 // evaluateExpression shows one value for each object.

@@ -15,6 +15,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 )
 
 // printer prints what is written as it happens, or the deletions first. It is safe for
@@ -47,9 +48,12 @@ func (p *printer) Wrote(operation plan.Operation, class write.Class) {
 // Recorded implements [engine.Observer].
 func (p *printer) Recorded(event plan.Event, _ error) {
 	if p.body {
-		p.print(fmt.Sprintf("would record %s event %s on %s\n  %s: %s\n",
-			event.Type, event.Reason, event.Regarding, event.Rule, printable(event.Message)), false)
+		p.print(describeEvent(event.Type, event.Reason, event.Regarding.String(), event.Rule.String(), event.Message), false)
 	}
+}
+
+func describeEvent(kind, reason, object, rule, message string) string {
+	return fmt.Sprintf("would record %s event %s on %s\n  %s: %s\n", kind, reason, object, rule, printable(message))
 }
 
 func (p *printer) print(text string, deletion bool) {
@@ -196,7 +200,9 @@ func describeWrite(operation plan.Operation, class write.Class, body bool) strin
 	fmt.Fprintf(&b, "%s %s (%s)%s\n", did, operation.Target, kind, remark)
 	secret := operation.Target.IsSecret()
 	for _, change := range operation.Changes {
-		fmt.Fprintf(&b, "  %s: %s: %s -> %s\n", change.Rule, change.Path, shown(change.Before, secret), shown(change.After, secret))
+		for _, line := range describeChange(change, secret) {
+			fmt.Fprintf(&b, "  %s: %s\n", change.Rule, line)
+		}
 	}
 	if body {
 		sent := operation.Body
@@ -206,6 +212,15 @@ func describeWrite(operation plan.Operation, class write.Class, body bool) strin
 		fmt.Fprintf(&b, "  body: %s\n", compact(sent))
 	}
 	return b.String()
+}
+
+// describeChange shows a field before and after. Of a list, only the elements that change.
+func describeChange(change plan.Change, secret bool) []string {
+	_, isList := change.Before.([]any)
+	if _, both := change.After.([]any); isList && both && !secret {
+		return compare.Changes(change.Path, change.Before, change.After)
+	}
+	return []string{fmt.Sprintf("%s: %s -> %s", change.Path, shown(change.Before, secret), shown(change.After, secret))}
 }
 
 // shown is one value on one line; nil is a field that is not there.

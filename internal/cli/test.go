@@ -36,7 +36,7 @@ type tests struct {
 
 	paths                            []string
 	crds                             *[]string
-	output                           *config.Value
+	output, color                    *config.Value
 	only                             string
 	update, verbose, watch, coverage bool
 }
@@ -49,8 +49,8 @@ func newTest(p Process) *cobra.Command {
 		Long: `Run the cases of RuleTest documents: have the rules act on a simulated cluster
 with the objects of each case, until nothing changes any more and again after
 each of its steps, and compare what they decide, write and record, and what the
-objects look like then, with its golden file. Below the differences, the first rules
-that did something else are shown as explain does, as they were evaluated then.
+objects look like then, with its golden file or with what the case expects. Below
+the differences is why: what the rules that decided otherwise looked at and change.
 A PATH is a file, or a directory, which is searched with all its folders.
 
 A case without a golden is an error until --update has written one: read it
@@ -94,6 +94,7 @@ Exit code: 0 if every case passed, 1 if not, 2 if there is nothing to run. With
 	flags.BoolVar(&t.coverage, "coverage", false, "tell which rules and conditions the cases exercise; a rule that none does is an error")
 	flags.BoolVarP(&t.verbose, "verbose", "v", false, "show skipped cases, and whole diffs")
 	t.output = addOutputFlag(command, "how the results are shown: text, json or junit", formatText, formatJSON, formatJUnit)
+	t.color = addColorFlag(command)
 	return command
 }
 
@@ -146,7 +147,11 @@ func (t *tests) run(ctx context.Context, files simulate.Files) error {
 	case formatJUnit:
 		err = junit.Write(t.Stdout, report)
 	default:
-		err = report.WriteText(t.Stdout, t.verbose)
+		text := report.Text(t.verbose)
+		if t.colored(t.color.Text) {
+			text = colorize(text, testColors)
+		}
+		err = put(t.Stdout, "the report", text)
 	}
 	if err != nil {
 		return internal(err)
@@ -156,6 +161,9 @@ func (t *tests) run(ctx context.Context, files simulate.Files) error {
 	}
 	return nil
 }
+
+// testColors are those of the lines of a report.
+var testColors = []lineColor{{"PASS ", green}, {"FAIL ", red}, {"ERROR ", red}}
 
 // mostChanged is how many paths that have changed are named.
 const mostChanged = 3

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
@@ -54,10 +53,8 @@ func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	var clauses map[plan.Rule][]scenario.Clause
 	s, err := scenario.Start(ctx, scenario.Setup{
-		Rules: e.Rules, Server: server, Now: e.Now, Order: queue.FIFO, Objects: all, Schemas: Schemas(e.Definitions, all),
-		Looked: func(snapshot rules.Snapshot, _ []plan.Decision) { clauses = judged(e.Rules, snapshot) },
+		Rules: e.Rules, Server: server, Now: e.Now, Order: queue.FIFO, Objects: all,
 	})
 	if err != nil {
 		return Outcome{}, err
@@ -66,15 +63,7 @@ func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
 	if err := s.Look(ctx, resource, stringAt(metadata, "namespace"), stringAt(metadata, "name")); err != nil {
 		return Outcome{}, err
 	}
-	phase := s.Phases()[0]
-	for i := range phase.Decisions {
-		phase.Decisions[i].Clauses = clauses[phase.Decisions[i].Of]
-		for j := range phase.Decisions[i].Clauses {
-			clause := &phase.Decisions[i].Clauses[j]
-			clause.Clause = s.Hidden().Text(clause.Clause)
-		}
-	}
-	return Outcome{phase}, nil
+	return Outcome{s.Phases()[0]}, nil
 }
 
 // cluster returns a server that knows all objects, and these as they are in a cluster:
@@ -103,23 +92,6 @@ func (e Evaluation) cluster() (*apiserver.Server, []map[string]any, error) {
 		all[i] = o.content
 	}
 	return server, all, nil
-}
-
-// judged are the clauses of each rule that was asked for its `when`, in the order written.
-func judged(set *rules.Set, snapshot rules.Snapshot) map[plan.Rule][]scenario.Clause {
-	holds := map[plan.Rule]map[int]bool{}
-	for _, judgement := range set.Judge(snapshot) {
-		holds[judgement.Rule] = judgement.Holds
-	}
-	out := map[plan.Rule][]scenario.Clause{}
-	for _, rule := range set.Rules() {
-		for _, clause := range rule.Clauses() {
-			if held, looked := holds[rule.ID][clause.Offset]; looked {
-				out[rule.ID] = append(out[rule.ID], scenario.Clause{Clause: clause.Text, Holds: held})
-			}
-		}
-	}
-	return out
 }
 
 // EvaluateExpression returns the value of one expression on an object, which gets what

@@ -3,7 +3,6 @@ package simulate_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -95,11 +94,7 @@ writes:
 events: []
 objects:
 - object: tidbclusters tidb/basic
-  now:
-    apiVersion: pingcap.com/v1alpha1
-    kind: TidbCluster
-    metadata: {name: basic, namespace: tidb, generation: 2, creationTimestamp: "2026-01-01T00:00:00Z"}
-    spec: {pd: {replicas: 6}}
+  patch: {spec: {pd: {replicas: 6}}}
 `,
 	})
 	report, err := simulate.Run(context.Background(), []string{"test.yaml"}, simulate.Options{Files: files})
@@ -107,33 +102,18 @@ objects:
 		fmt.Println(err)
 		return
 	}
-	if err := report.WriteText(os.Stdout, false); err != nil {
-		fmt.Println(err)
-	}
+	fmt.Print(report.Text(false))
 	// Output:
 	// FAIL  pd-quorum/an even PD becomes odd
 	//   golden/an-even-pd-becomes-odd.yaml
-	//     objects[0].now.spec.pd.replicas: want 6, have 5
-	//     writes[0].body.spec.pd.replicas: want 6, have 5
+	//     tidbclusters tidb/basic: spec.pd.replicas: want 6, have 5
 	//
-	//     why writes[0], at 2026-01-01T00:00:00Z:
-	//       rule    tidb-guardrails/pd-quorum (rules.yaml:9:11)
-	//       object  tidbclusters tidb/basic
-	//       result  matched
+	//     why, at 2026-01-01T00:00:00Z:
+	//       tidb-guardrails/pd-quorum (rules.yaml:9:11) on tidbclusters tidb/basic: matched
+	//         true   object.spec.pd.replicas % 2 == 0; object.spec.pd.replicas is 4 (11:11)
+	//         merge tidbclusters tidb/basic: spec.pd.replicas: 4 -> 5 (13:7)
 	//
-	//       when
-	//         true       object.spec.pd.replicas % 2 == 0 (11:11)
-	//                    object.spec.pd.replicas is 4
-	//
-	//       actions
-	//         patch (13:7)
-	//           merge tidbclusters tidb/basic
-	//             spec.pd.replicas: 4 -> 5
-	//
-	//       would be sent
-	//         merge tidbclusters tidb/basic, as dyncontroller
-	//
-	// want is what the golden says, have is what the rules do now; --update makes it the golden
+	// want is what the golden or the test says, have is what the rules do now; --update writes goldens
 	//
 	// 0 passed, 1 failed, 0 in error
 }

@@ -6,6 +6,7 @@ import (
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
 )
@@ -16,6 +17,10 @@ const header = "# written by: dyncontroller test --update\n"
 // compare judges what happened by the golden of the case, or makes it the
 // golden, unless it is shared. A golden that says the same in other words is left as it is.
 func (c *Case) compare(story Story, result *Result, options Options, shared document.Errors) document.Errors {
+	if c.Golden == "" {
+		result.Status = Pass // Until what it expects says otherwise.
+		return nil
+	}
 	encoded, err := story.YAML()
 	if err != nil {
 		return document.Errors{c.node.Errorf("", "%v", err)}
@@ -33,36 +38,40 @@ func (c *Case) compare(story Story, result *Result, options Options, shared docu
 		result.Status = Pass
 		return nil
 	}
-	lines, suspects, errs := differences(document.File{Name: c.Golden, Data: data}, story)
+	found, errs := differences(document.File{Name: c.Golden, Data: data}, story)
 	switch {
-	case !missing && len(errs)+len(lines) == 0:
+	case !missing && len(errs)+len(found.lines) == 0:
 		result.Status = Pass
 	case options.Update:
 		return c.update(text, result, options.Files, shared)
 	case len(errs) > 0:
 		return errs
 	default:
-		result.Status, result.Differences, result.suspects = Fail, lines, suspects
+		result.Status, result.Differences, result.brief, result.suspects = Fail, found.lines, found.brief, found.suspects
 		result.Diff = udiff.Unified(c.Golden, "the rules now", string(data), text)
 	}
 	return nil
 }
 
-// differences says in which lines a golden differs from what happened, and by whom.
-func differences(file document.File, story Story) ([]string, []suspect, document.Errors) {
+// difference is how a golden differs from what happened: in which lines, in brief, and by whom.
+type difference struct {
+	lines, brief []string
+	suspects     []suspect
+}
+
+func differences(file document.File, story Story) (out difference, errs document.Errors) {
 	want, errs := golden.Parse(file)
 	if len(errs) > 0 {
-		return nil, nil, errs
+		return out, errs
 	}
 	have, err := golden.Tree(story)
 	if err != nil {
-		return nil, nil, document.Errors{{File: file.Name, Message: err.Error()}}
+		return out, document.Errors{{File: file.Name, Message: err.Error()}}
 	}
-	lines := golden.Diff(want, have)
-	if len(lines) == 0 {
-		return nil, nil, nil
+	if out.lines = compare.Diff(want, have); len(out.lines) > 0 {
+		out.suspects, out.brief = suspectsOf(want, have, story)
 	}
-	return lines, suspectsOf(want, have, story), nil
+	return out, nil
 }
 
 func (c *Case) update(text string, result *Result, files Files, shared document.Errors) document.Errors {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
@@ -19,6 +20,9 @@ func (r *run) judge(ctx context.Context, p pending) {
 	if len(errs) == 0 {
 		result.EvaluationsFailed, result.WritesRefused = end.story.failed()
 		errs = p.of.compare(end.story, result, r.Options, r.owners.shared(owner{p.test, p.of}))
+		if len(errs) == 0 {
+			errs = p.of.expected(end, result)
+		}
 		r.explain(ctx, p, end, result)
 	}
 	if len(errs) > 0 {
@@ -110,7 +114,7 @@ func (c *Case) sameStates(ends, others []scenario.State, result *Result) documen
 		if err := errors.Join(errOne, errTwo); err != nil {
 			return document.Errors{c.node.Errorf("", "%v", err)}
 		}
-		if result.Order = golden.Compare(one, two, "in order", "reversed"); len(result.Order) == 0 {
+		if result.Order = compare.Compare(one, two, "in order", "reversed"); len(result.Order) == 0 {
 			continue
 		}
 		at := c.node
@@ -128,7 +132,7 @@ func (o object) located(err error) *document.Error {
 	if kind := n.Get("kind"); kind != nil {
 		n = kind
 	}
-	if unwatched, ok := errors.AsType[*unwatchedError](err); ok {
+	if unwatched, ok := errors.AsType[*UnwatchedError](err); ok {
 		return n.Errorf(unwatched.hint, "%s", unwatched.message)
 	}
 	return n.Errorf("", "%v", err)

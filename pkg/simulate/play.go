@@ -102,7 +102,7 @@ func (e *stepError) Unwrap() error { return e.err }
 
 // run plays the case in an order.
 func (p play) run(ctx context.Context, order queue.Order) (ending, error) {
-	setup := scenario.Setup{Rules: p.set, Server: p.server, Now: p.test.now, Order: order, Objects: contents(p.objects), Looked: p.looked}
+	setup := scenario.Setup{Rules: p.set, Server: p.server, Now: p.test.now, Order: order, Objects: contents(p.objects), Patches: !p.test.whole, Looked: p.looked}
 	s, err := scenario.Start(ctx, setup)
 	if err != nil {
 		return ending{}, err

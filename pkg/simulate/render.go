@@ -1,8 +1,9 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,10 +11,9 @@ import (
 // mostDifferences is how many fields a brief report shows for each case.
 const mostDifferences = 20
 
-// WriteText writes the report for people: a line for each case, below it what
-// is wrong with it, and a summary. The verbose form adds skipped cases, all
-// differences and unified diffs.
-func (r Report) WriteText(w io.Writer, verbose bool) error {
+// Text is the report for people: a line for each case, below it what is wrong with it, and a
+// summary. The verbose form adds skipped cases, all differences and unified diffs.
+func (r Report) Text(verbose bool) string {
 	var out strings.Builder
 	for _, result := range r.Results {
 		if result.Status != Skip || verbose {
@@ -21,16 +21,13 @@ func (r Report) WriteText(w io.Writer, verbose bool) error {
 		}
 	}
 	if r.Count(Fail) > 0 {
-		out.WriteString("\nwant is what the golden says, have is what the rules do now; --update makes it the golden\n")
+		out.WriteString("\nwant is what the golden or the test says, have is what the rules do now; --update writes goldens\n")
 	}
 	if r.Coverage != nil {
 		out.WriteString("\n" + r.Coverage.Text())
 	}
 	out.WriteString("\n" + r.Summary() + "\n")
-	if _, err := io.WriteString(w, out.String()); err != nil {
-		return fmt.Errorf("writing the report: %w", err)
-	}
-	return nil
+	return out.String()
 }
 
 func (r Result) writeText(out *strings.Builder, verbose bool) {
@@ -71,7 +68,7 @@ func counted(n int, noun string) string {
 
 func (r Result) explain(out *strings.Builder, verbose bool) {
 	if r.Status == Fail {
-		out.WriteString("  " + r.Golden + "\n")
+		out.WriteString("  " + cmp.Or(r.Golden, r.File) + "\n")
 		r.writeDifferences(out, verbose)
 	}
 	indent(out, "  ", r.Errors.Render())
@@ -82,12 +79,16 @@ func (r Result) explain(out *strings.Builder, verbose bool) {
 func (r Result) writeDifferences(out *strings.Builder, verbose bool) {
 	shown := r.Differences
 	if !verbose {
+		if len(r.brief) > 0 {
+			shown = r.brief
+		}
+		more := len(shown) - mostDifferences
 		shown = shown[:min(len(shown), mostDifferences)]
+		if more > 0 {
+			shown = append(slices.Clip(shown), fmt.Sprintf("and %d more", more))
+		}
 	}
 	indent(out, "    ", strings.Join(shown, "\n"))
-	if more := len(r.Differences) - len(shown); more > 0 {
-		fmt.Fprintf(out, "    and %d more\n", more)
-	}
 	if verbose {
 		indent(out, "    ", r.Diff)
 	}
@@ -96,11 +97,14 @@ func (r Result) writeDifferences(out *strings.Builder, verbose bool) {
 		if e.Earlier {
 			at = "not evaluated since"
 		}
-		fmt.Fprintf(out, "\n    why %s, %s %s:\n", e.Of, at, e.Trace.Now.UTC().Format(time.RFC3339))
-		indent(out, "      ", e.Trace.Tree())
-	}
-	if r.Unexplained > 0 {
-		fmt.Fprintf(out, "\n    and %d more, not explained\n", r.Unexplained)
+		at += " " + e.Trace.Now.UTC().Format(time.RFC3339)
+		if verbose {
+			fmt.Fprintf(out, "\n    why %s, %s:\n", e.Of, at)
+			indent(out, "      ", e.Trace.Tree())
+			continue
+		}
+		fmt.Fprintf(out, "\n    why, %s:\n", at)
+		indent(out, "      ", e.Trace.Brief())
 	}
 }
 

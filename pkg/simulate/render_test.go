@@ -11,7 +11,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/coverage"
 )
 
-func TestWriteTextOfWhatDoesNotSettle(t *testing.T) {
+func TestTextOfWhatDoesNotSettle(t *testing.T) {
 	report := simulate.Report{Results: []simulate.Result{
 		{
 			Name: "pods/circles", Status: simulate.Error, Errors: document.Errors{{Message: "the rules do not settle"}},
@@ -36,11 +36,7 @@ ERROR pods/ordered
 
 0 passed, 0 failed, 2 in error
 `
-	var out strings.Builder
-	if err := report.WriteText(&out, false); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, out.String()); diff != "" {
+	if diff := cmp.Diff(want, report.Text(false)); diff != "" {
 		t.Errorf("(-want +have):\n%s", diff)
 	}
 }
@@ -58,8 +54,7 @@ func TestARuleThatNoCaseExercisesIsNoSuccess(t *testing.T) {
 	if report.Passed() {
 		t.Error("a rule is not exercised")
 	}
-	var out strings.Builder
-	if err := report.WriteText(&out, false); err != nil || !strings.Contains(out.String(), "no case exercises the rule set/two") {
-		t.Errorf("have %q, %v", out.String(), err)
+	if text := report.Text(false); !strings.Contains(text, "no case exercises the rule set/two") {
+		t.Errorf("have %q", text)
 	}
 }

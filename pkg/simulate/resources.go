@@ -94,7 +94,9 @@ func (t *Test) resolveSteps(sets []*spec.Set) document.Errors {
 	known := declaredBy(sets)
 	var errs document.Errors
 	for _, c := range t.Cases {
+		errs = append(errs, c.expect.resolve(sets)...)
 		for _, step := range c.Steps {
+			errs = append(errs, step.expect.resolve(sets)...)
 			switch {
 			case step.Patch != nil:
 				errs = append(errs, step.Patch.resolve(known)...)

@@ -36,8 +36,6 @@ type Result struct {
 	Diff string `json:"diff,omitempty"`
 	// Explanations say how rules came to what differs: the first ones, in order.
 	Explanations []Explanation `json:"explanations,omitempty"`
-	// Unexplained is how many more there would be.
-	Unexplained int `json:"unexplained,omitempty"`
 	// Cycle is the path of a case that does not settle, in lines to be shown as they
 	// are: rule, write, rule, write.
 	Cycle []string `json:"cycle,omitempty"`
@@ -47,6 +45,7 @@ type Result struct {
 	// Errors are what is wrong with it. In JSON, each is as `validate -o json` has it.
 	Errors document.Errors `json:"-"`
 
+	brief    []string // Differences for people, without what follows from the others
 	suspects []suspect
 }
 

@@ -23,6 +23,7 @@ type Test struct {
 	crds   []place
 	params []constant
 	now    time.Time
+	whole  bool // goldens have changed objects as a whole
 	set    *rules.Set
 	// broken says that something is wrong with the document itself.
 	broken bool
@@ -36,12 +37,14 @@ type Test struct {
 // Case is one case of a test: objects, and what the rules want of them.
 type Case struct {
 	Name string
-	// Golden is the path of the file that says what the rules want.
+	// Golden is the path of the file that says what the rules want, empty for a case that
+	// says itself what it expects.
 	Golden string
 	// Steps are what happens once the rules have settled, in order.
 	Steps []Step
 
 	objects []place
+	expect  expectation
 	node    *document.Node // its golden if it names one, else its name
 }
 
@@ -99,6 +102,7 @@ func (t *Test) decode(n *document.Node) document.Errors {
 			document.Required("cases", t.decodeCases),
 			document.Optional("crds", t.places(&t.crds)),
 			document.Optional("params", t.decodeParams),
+			document.Optional("wholeObjects", document.Bool(&t.whole)),
 		)),
 	)
 	for _, c := range t.Cases {
@@ -130,7 +134,7 @@ func (t *Test) decodeCases(n *document.Node) document.Errors {
 		if c.node == nil {
 			continue // Without a name nothing more can be said about it.
 		}
-		if before := first[c.Golden]; before != nil {
+		if before := first[c.Golden]; before != nil && c.Golden != "" {
 			errs = append(errs, c.node.Errorf("rename one of them, or give one another golden",
 				"the cases %q and %q have the same golden, %s", before.Name, c.Name, c.Golden))
 		}
@@ -145,10 +149,14 @@ func (t *Test) decodeCase(c *Case, n *document.Node) document.Errors {
 		document.Required("name", checked(&c.Name, caseName)),
 		document.Required("objects", t.places(&c.objects)),
 		document.Optional("golden", t.decodeGolden(c)),
+		document.Optional("expect", c.expect.decode),
 		document.Optional("steps", t.decodeSteps(&c.Steps)),
 	)
 	if c.Golden == "" && c.Name != "" {
 		c.node = n.Get("name")
+	}
+	expects := c.expect.elements != nil || slices.ContainsFunc(c.Steps, func(s Step) bool { return s.expect.elements != nil })
+	if c.Golden == "" && c.Name != "" && !expects {
 		c.Golden = beside(t.File, filepath.Join(goldenFolder, slug(c.Name)+".yaml"))
 	}
 	return errs
@@ -168,8 +176,8 @@ func (t *Test) decodeGolden(c *Case) document.Decoder {
 // isInput protects what a test is made of from being overwritten by what comes
 // out of it.
 func (t *Test) isInput(c *Case) bool {
-	if c.Golden == filepath.Clean(t.File) {
-		return true
+	if c.Golden == "" || c.Golden == filepath.Clean(t.File) {
+		return c.Golden != ""
 	}
 	inputs := slices.Concat(t.rules, t.crds, c.objects)
 	for _, step := range c.Steps {

@@ -13,6 +13,8 @@ import (
 // the rules have settled. It is immutable. Exactly one of Advance, Apply, Patch
 // and Delete is set.
 type Step struct {
+	// Name is what it is called in goldens and reports, empty for what it does.
+	Name string
 	// Advance is how far the clock moves on, always more than nothing.
 	Advance time.Duration
 	Apply   *Apply
@@ -20,6 +22,8 @@ type Step struct {
 	Delete  *Delete
 	// Node is where the step is written, for errors about it.
 	Node *document.Node
+
+	expect expectation
 }
 
 // Apply brings the objects of files into the cluster, by server-side apply: one that is not
@@ -60,6 +64,7 @@ func (t *Test) decodeSteps(into *[]Step) document.Decoder {
 func (t *Test) decodeStep(n *document.Node) (Step, document.Errors) {
 	step := Step{Node: n}
 	errs := n.Decode(
+		document.Optional("name", checked(&step.Name, caseName)),
 		document.Optional("advance", step.decodeAdvance),
 		document.Optional("apply", func(n *document.Node) document.Errors {
 			step.Apply = &Apply{}
@@ -67,6 +72,7 @@ func (t *Test) decodeStep(n *document.Node) (Step, document.Errors) {
 		}),
 		document.Optional("patch", step.decodePatch),
 		document.Optional("delete", step.decodeDelete),
+		document.Optional("expect", step.expect.decode),
 	)
 	return step, append(errs, exactlyOne(n, errs, "a step", "advance", "apply", "patch", "delete")...)
 }
@@ -125,9 +131,11 @@ func (c *Case) checkClock(now time.Time) document.Errors {
 	return nil
 }
 
-// String says what the step does, in a line.
+// String is the name of the step, or says what it does, in a line.
 func (s Step) String() string {
 	switch {
+	case s.Name != "":
+		return s.Name
 	case s.Apply != nil:
 		names := make([]string, len(s.Apply.files))
 		for i, file := range s.Apply.files {

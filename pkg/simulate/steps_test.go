@@ -103,7 +103,7 @@ func TestSteps(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			steps, _ := stepsOf(t, "["+test.step+"]", nil)
-			ignored := cmp.Options{cmpopts.IgnoreFields(simulate.Step{}, "Node"), cmpopts.IgnoreUnexported(simulate.Object{})}
+			ignored := cmp.Options{cmpopts.IgnoreFields(simulate.Step{}, "Node"), cmpopts.IgnoreUnexported(simulate.Step{}), cmpopts.IgnoreUnexported(simulate.Object{}, simulate.Step{})}
 			if diff := cmp.Diff([]simulate.Step{test.want}, steps, ignored); diff != "" {
 				t.Errorf("%s (-want +have):\n%s", test.reason, diff)
 			}

@@ -13,15 +13,15 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
-// unwatchedError says that an object is of no concern to any rule, so that
+// UnwatchedError says that an object is of no concern to any rule, so that
 // evaluating it would show nothing.
-type unwatchedError struct {
+type UnwatchedError struct {
 	message string
 	hint    string
 }
 
 // Error implements error.
-func (e *unwatchedError) Error() string { return e.message + "; " + e.hint }
+func (e *UnwatchedError) Error() string { return e.message + "; " + e.hint }
 
 // watched finds the resource of an object that a selection holds, and says else why none
 // does.
@@ -43,7 +43,7 @@ func watched(set *rules.Set, content map[string]any) (schema.GroupVersionResourc
 	return resource, unselected(content, others)
 }
 
-func unselected(content map[string]any, selections []plan.Selection) *unwatchedError {
+func unselected(content map[string]any, selections []plan.Selection) *UnwatchedError {
 	metadata := metadataOf(content)
 	namespace := stringAt(metadata, "namespace")
 	where := inNamespace(namespace)
@@ -54,7 +54,7 @@ func unselected(content map[string]any, selections []plan.Selection) *unwatchedE
 		}
 		all = append(all, describe(s))
 	}
-	return &unwatchedError{
+	return &UnwatchedError{
 		message: fmt.Sprintf("no rule selects the %s %q%s", stringAt(content, "kind"), stringAt(metadata, "name"), where),
 		hint:    "the rules watch " + strings.Join(all, "; "),
 	}
@@ -74,7 +74,7 @@ func resourceOf(kind schema.GroupVersionKind, selections []plan.Selection) (sche
 			return kind.GroupVersion().WithResource(plural), nil
 		}
 	}
-	return schema.GroupVersionResource{}, &unwatchedError{
+	return schema.GroupVersionResource{}, &UnwatchedError{
 		message: fmt.Sprintf("no rule watches the kind %s of %s", kind.Kind, kind.GroupVersion()),
 		hint:    unwatchedHint(kind, known, selections),
 	}

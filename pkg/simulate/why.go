@@ -54,7 +54,6 @@ func (r *run) explain(ctx context.Context, p pending, end ending, result *Result
 			result.Explanations = append(result.Explanations, *told)
 		}
 	}
-	result.Unexplained = len(result.suspects) - len(result.Explanations)
 }
 
 // question is a suspect, and what was seen of it.

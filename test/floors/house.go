@@ -42,6 +42,7 @@ func House() [][]string {
 		{"./pkg/rules/schema", "./pkg/rules/footprint/shape"},
 		{"./pkg/rules/document", "./pkg/rules/expression/value", "./pkg/rules/projection"},
 		{"./pkg/rules/footprint", "./pkg/rules/trace"},
+		{"./pkg/plan/compare"},
 		{"./pkg/plan"},
 		{"./pkg/api/v1alpha1", "./pkg/redact"},
 	}

@@ -49,6 +49,7 @@ func language() node {
 		"case":            testCase(),
 		"step":            step(),
 		"stepPatch":       stepPatch(),
+		"expect":          expect(),
 		"stepOperation":   stepOperation(),
 	}
 }

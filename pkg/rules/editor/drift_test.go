@@ -49,6 +49,7 @@ var places = map[string]struct {
 	"case":               {"case", testedName + "spec: {rules: [r.yaml], cases: [%s]}\n"},
 	"step":               {"step", stepped + "%s]}]}\n"},
 	"patch of a step":    {"stepPatch", stepped + "{patch: %s}]}]}\n"},
+	"expectation":        {"expect", testedName + "spec: {rules: [r.yaml], cases: [{name: c, objects: [o.yaml], expect: %s}]}\n"},
 	"operation":          {"stepOperation", stepped + "{patch: {resource: pods, name: p, json: [%s]}}]}]}\n"},
 }
 

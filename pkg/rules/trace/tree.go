@@ -34,6 +34,55 @@ func (t Trace) Tree() string {
 	return w.text.String()
 }
 
+// Brief shows in a few lines what decided: the conditions that were looked at, without
+// those that a let is made of, and what the rule changes.
+func (t Trace) Brief() string {
+	w := &writer{}
+	w.line(0, "%s%s on %s: %s", t.Rule, inParentheses(t.Rule.At.String()), t.Object, t.Result())
+	for _, c := range []*Clause{t.Condition.When, t.Condition.Done} {
+		if c != nil {
+			w.decided(*c)
+		}
+	}
+	for _, a := range t.Actions {
+		if a.Error != "" {
+			w.line(2, "%s fails: %s%s", a.Kind, a.Error, inParentheses(a.At.inFile()))
+		}
+		for _, turn := range a.Turns {
+			for _, x := range turn.Wants {
+				for _, c := range x.Changes {
+					w.line(2, "%s %s: %s: %s%s", x.Type, target(x.Object, x.Subresource), c.Path, c.text(), inParentheses(a.At.inFile()))
+				}
+			}
+		}
+	}
+	return w.text.String()
+}
+
+// decided has a line for each condition that is not made of others.
+func (w *writer) decided(c Clause) {
+	if c.Operator == And || c.Operator == Or {
+		for _, part := range c.Clauses {
+			w.decided(part)
+		}
+		return
+	}
+	if c.Verdict == NotAsked {
+		return
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%-6s %s", c.Verdict, c.Source)
+	for _, read := range c.Reads {
+		if read.Path != c.Source {
+			fmt.Fprintf(&text, "; %s is %s", read.Path, read.Value)
+		}
+	}
+	if c.Error != "" {
+		text.WriteString(": " + c.Error)
+	}
+	w.line(2, "%s%s", text.String(), inParentheses(c.At.inFile()))
+}
+
 // Result is the decision in a line.
 func (t Trace) Result() string {
 	d := t.Decision

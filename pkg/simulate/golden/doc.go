@@ -1,10 +1,9 @@
 // Package golden writes results as YAML that is the same every time and reads
-// well, and says field by field how two of them differ.
+// well, and reads it again, to be compared:
 //
-//	result -> Encode -> bytes of a file
-//	result -> Tree  \
-//	                 Diff -> "writes[0].body.spec.replicas: want 4, have 6"
-//	file   -> Parse /
+//	result -> Encode -> bytes of a file -> Parse \
+//	                                              compare.Diff
+//	result -> Tree ------------------------------/
 //
 // The comparison is of values: a golden may be reformatted and commented by
 // hand. The package does no input or output and knows nothing of rules.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 )
 
 // Encode writes what [json.Marshal] makes of value as YAML, in the same order.
@@ -33,7 +35,7 @@ func Encode(value any) ([]byte, error) {
 	if err := encoder.Encode(root); err != nil {
 		return nil, fmt.Errorf("encoding a result: %w", err)
 	}
-	return escapeInvisible(out.String()), nil
+	return compare.EscapeInvisible(out.String()), nil
 }
 
 // next takes one value off the JSON. Its tokens keep the order of keys.
@@ -142,21 +144,4 @@ func isBlock(value string) bool {
 
 func isVisible(value string) bool {
 	return strings.IndexFunc(value, func(r rune) bool { return !strconv.IsPrint(r) }) < 0
-}
-
-// escapeInvisible replaces the characters that a terminal would not show. The
-// styles chosen leave them only within double quotes.
-func escapeInvisible(encoded string) []byte {
-	out := make([]byte, 0, len(encoded))
-	for _, r := range encoded {
-		switch {
-		case r == '\n' || strconv.IsPrint(r):
-			out = append(out, string(r)...)
-		case r > 0xffff:
-			out = fmt.Appendf(out, `\U%08X`, r)
-		default:
-			out = fmt.Appendf(out, `\u%04X`, r)
-		}
-	}
-	return out
 }

@@ -90,7 +90,7 @@ func (h *history) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 // Evaluated implements [engine.Observer].
 func (h *history) Evaluated(key engine.Key, d plan.Decision) {
 	decision := Decision{
-		Object: nameOf(key), Rule: d.Rule.String(), Outcome: d.Outcome, Reason: reason(d), Err: d.Err, Of: d.Rule, Evaluation: h.evaluations,
+		Object: nameOf(key), Rule: d.Rule.String(), Outcome: d.Outcome, Reason: reason(d), Err: d.Err, Evaluation: h.evaluations,
 	}
 	if d.Audited {
 		decision.Mode = spec.Audit

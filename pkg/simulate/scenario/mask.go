@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,6 +35,15 @@ func (m *mask) hide(p *Phase) {
 			w := &writes[i]
 			w.Body, w.Answer = m.body(w.Object, w.Body), m.text(w.Answer)
 			w.Object = m.text(w.Object)
+			w.Operation.Changes = slices.Clone(w.Operation.Changes)
+			for j := range w.Operation.Changes {
+				change := &w.Operation.Changes[j]
+				change.Before, change.After = m.values.Tree(change.Before), m.values.Tree(change.After)
+				change.Path = slices.Clone(change.Path)
+				for k, step := range change.Path {
+					change.Path[k] = m.values.Key(step)
+				}
+			}
 		}
 	}
 	for i := range p.Events {
@@ -45,9 +55,7 @@ func (m *mask) hide(p *Phase) {
 	for i := range p.Objects {
 		object := &p.Objects[i]
 		object.Now, _ = m.body(object.Object, object.Now).(map[string]any)
-		for j, element := range object.Removed {
-			object.Removed[j] = m.text(element)
-		}
+		object.Patch, _ = m.body(object.Object, object.Patch).(map[string]any)
 		object.Object = m.text(object.Object)
 	}
 	for i := range p.Failures {

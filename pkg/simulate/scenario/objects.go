@@ -59,6 +59,29 @@ func (after objects) since(before objects) []Changed {
 	return out
 }
 
+// patchOf is the JSON merge patch that makes an object of another.
+func patchOf(before, after map[string]any) map[string]any {
+	out := map[string]any{}
+	for key, value := range after {
+		was, known := before[key]
+		old, isMap := was.(map[string]any)
+		fields, areMaps := value.(map[string]any)
+		switch {
+		case known && reflect.DeepEqual(was, value):
+		case isMap && areMaps:
+			out[key] = patchOf(old, fields)
+		default:
+			out[key] = value
+		}
+	}
+	for key := range before {
+		if _, still := after[key]; !still {
+			out[key] = nil
+		}
+	}
+	return out
+}
+
 // end ends a phase.
 func (s *Scenario) end(ctx context.Context) error {
 	now, err := s.objects(ctx)
@@ -69,7 +92,14 @@ func (s *Scenario) end(ctx context.Context) error {
 	phase.Objects = now.since(s.before)
 	for i := range phase.Objects {
 		changed := &phase.Objects[i]
-		changed.Removed = s.removed(s.before[changed.Object], changed.Now)
+		if before := s.before[changed.Object]; s.patches && before != nil && !changed.Gone {
+			changed.Patch, changed.Now = patchOf(before, changed.Now), nil
+			if metadata, is := changed.Patch["metadata"].(map[string]any); is {
+				if delete(metadata, "generation"); len(metadata) == 0 {
+					delete(changed.Patch, "metadata")
+				}
+			}
+		}
 		if changed.Gone {
 			s.history.forget(changed.Object)
 		}
@@ -81,16 +111,6 @@ func (s *Scenario) end(ctx context.Context) error {
 	s.phases = append(s.phases, phase)
 	s.states = append(s.states, state{now, slices.Sorted(maps.Keys(s.history.events))})
 	return nil
-}
-
-// removed names the elements of lists that an object has no more.
-func (s *Scenario) removed(before, now map[string]any) []string {
-	found, known := s.server.OfKind((&unstructured.Unstructured{Object: now}).GroupVersionKind())
-	resource := s.schemas.Resource(found.GVR)
-	if !known || resource == nil || before == nil || now == nil {
-		return nil
-	}
-	return resource.Type.Removed(before, now)
 }
 
 // Phases takes the phases that have ended. The values of all Secrets that have been in

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
@@ -36,19 +37,8 @@ type Decision struct {
 	// Err is why a rule failed, with its place in the rules where it has one.
 	// Reason says the same without the place, which changes with every edit.
 	Err error `json:"-"`
-	// Of is the rule itself.
-	Of plan.Rule `json:"-"`
-	// Clauses are the conditions in the `when` of the rule that were looked at, where
-	// that was asked for.
-	Clauses []Clause `json:"clauses,omitempty"`
 	// Evaluation is the one that it is of, counted from 1 since the beginning.
 	Evaluation int `json:"-"`
-}
-
-// Clause is a condition and whether it held.
-type Clause struct {
-	Clause string `json:"clause"`
-	Holds  bool   `json:"holds"`
 }
 
 // Write is a request as it was sent. The uid and the resourceVersion that guard it are
@@ -65,6 +55,9 @@ type Write struct {
 	Answer string `json:"answer,omitempty"`
 	// Failed says that it did not.
 	Failed bool `json:"-"`
+	// Operation is what it was sent for, and Class what became of that.
+	Operation plan.Operation `json:"-"`
+	Class     write.Class    `json:"-"`
 	// Evaluation is the one that wants it.
 	Evaluation int `json:"-"`
 }
@@ -104,8 +97,9 @@ type Changed struct {
 	Object string `json:"object"`
 	// Gone says that it is not there any more.
 	Gone bool `json:"gone,omitempty"`
-	// Removed are the elements of lists that it has no more, in a scenario that knows schemas.
-	Removed []string `json:"removed,omitempty"`
+	// Patch is the JSON merge patch (RFC 7386) from what it was, without the generation, in a
+	// scenario that tells patches.
+	Patch map[string]any `json:"patch,omitempty"`
 	// Now is the object without managedFields, uid and resourceVersion.
 	Now map[string]any `json:"now,omitempty"`
 }

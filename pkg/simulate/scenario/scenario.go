@@ -14,7 +14,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
@@ -29,8 +28,8 @@ type Setup struct {
 	Order queue.Order
 	// Objects are those in the cluster, as they are stored.
 	Objects []map[string]any
-	// Schemas tell the elements of lists apart, to show which are removed; nil to show none.
-	Schemas *schema.Catalog
+	// Patches has the phases tell what changed of an object, and not the whole object.
+	Patches bool
 	// Looked is told of each evaluation, nil for nobody.
 	Looked func(rules.Snapshot, []plan.Decision)
 }
@@ -38,12 +37,11 @@ type Setup struct {
 // Scenario is a cluster on which rules work. It is for one goroutine.
 type Scenario struct {
 	cluster *cluster.Cluster
-	server  *apiserver.Server
-	schemas *schema.Catalog
 	engine  *engine.Engine
 	history *history
 	queue   *queue.Queue[engine.Key]
 	secrets *mask
+	patches bool
 	before  objects
 	phases  []Phase
 	states  []state
@@ -68,7 +66,7 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 		}
 	}
 	hidden := newMask()
-	out := &Scenario{cluster: c, server: s.Server, schemas: s.Schemas, history: newHistory(c, hidden, s.Looked), secrets: hidden, moments: mostMoments, queue: queue.New[engine.Key](s.Order)}
+	out := &Scenario{cluster: c, patches: s.Patches, history: newHistory(c, hidden, s.Looked), secrets: hidden, moments: mostMoments, queue: queue.New[engine.Key](s.Order)}
 	names := namer{}
 	out.engine = engine.New(engine.Options{
 		Caches: c.Caches, Live: c.Live(), Writer: out.history, Recorder: out.history, Observer: out.history,

@@ -28,6 +28,8 @@ func writeOf(operation plan.Operation, request cluster.Request, result write.Res
 		Manager:     request.Query.Get("fieldManager"),
 		Force:       request.Query.Get("force") == "true",
 		Body:        bodyOf(request),
+		Operation:   operation,
+		Class:       result.Class,
 	}
 	for _, rule := range operation.Rules {
 		out.Rules = append(out.Rules, rule.String())
@@ -43,7 +45,7 @@ func writeOf(operation plan.Operation, request cluster.Request, result write.Res
 
 // unsent is an operation that was not sent.
 func unsent(operation plan.Operation) Write {
-	out := Write{Object: operation.Target.String(), Type: operation.Type, Subresource: operation.Subresource}
+	out := Write{Object: operation.Target.String(), Type: operation.Type, Subresource: operation.Subresource, Operation: operation, Class: write.Audited}
 	for _, rule := range operation.Rules {
 		out.Rules = append(out.Rules, rule.String())
 	}

@@ -1,21 +1,25 @@
-package golden_test
+package compare_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 )
 
-func parsed(t *testing.T, text string) any {
+func parsed(t *testing.T, text string) (value any) {
 	t.Helper()
-	value, errs := golden.Parse(document.File{Data: []byte(text)})
-	if len(errs) > 0 {
-		t.Fatal(errs.Render())
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = utiljson.Unmarshal(data, &value)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return value
 }
@@ -69,7 +73,7 @@ func TestDiffOfListsByWhatTheirElementsAreAbout(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.lines, golden.Diff(parsed(t, test.want), parsed(t, test.have))); diff != "" {
+			if diff := cmp.Diff(test.lines, compare.Diff(parsed(t, test.want), parsed(t, test.have))); diff != "" {
 				t.Errorf("%s (-want +have):\n%s", test.reason, diff)
 			}
 		})
@@ -93,7 +97,7 @@ func TestDiffIsEmptyOnlyForTheSame(t *testing.T) {
 	list := rapid.SliceOfN(element, 0, 5)
 	rapid.Check(t, func(t *rapid.T) {
 		want, have := any(list.Draw(t, "want")), any(list.Draw(t, "have"))
-		if lines := golden.Diff(want, have); (len(lines) == 0) != cmp.Equal(want, have) {
+		if lines := compare.Diff(want, have); (len(lines) == 0) != cmp.Equal(want, have) {
 			t.Fatalf("%v and %v: %q", want, have, lines)
 		}
 	})
@@ -108,7 +112,7 @@ func TestDiffOfLongListsEnds(t *testing.T) {
 		}
 		return out
 	}
-	if lines := golden.Diff(long("a"), long("b")); len(lines) != 20_000 {
+	if lines := compare.Diff(long("a"), long("b")); len(lines) != 20_000 {
 		t.Errorf("have %d lines", len(lines))
 	}
 }

@@ -1,0 +1,56 @@
+//go:build !operator
+
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/dyncontroller/dyncontroller/internal/config"
+)
+
+// addColorFlag adds --color.
+func addColorFlag(command *cobra.Command) *config.Value {
+	whens := []string{"auto", "always", "never"}
+	out := &config.Value{Text: whens[0], Kind: "WHEN", Check: config.OneOf(new(string), whens)}
+	command.Flags().Var(out, "color", "use colours: auto (at a terminal, unless NO_COLOR is set), always or never")
+	completeFlag(command, "color", whens)
+	return out
+}
+
+// colored reports whether to write colours to the standard output: see https://no-color.org.
+func (p Process) colored(when string) bool {
+	file, isFile := p.Stdout.(*os.File)
+	unwanted := slices.ContainsFunc(p.Env, func(entry string) bool { return strings.HasPrefix(entry, "NO_COLOR=") && entry != "NO_COLOR=" })
+	return when == "always" || when == "auto" && !unwanted && isFile && term.IsTerminal(int(file.Fd()))
+}
+
+// The escapes of a terminal.
+const (
+	bold  = "\x1b[1m"
+	red   = "\x1b[31m"
+	green = "\x1b[32m"
+	cyan  = "\x1b[36m"
+	reset = "\x1b[0m"
+)
+
+// lineColor is the colour of lines that begin with a text.
+type lineColor struct{ prefix, color string }
+
+// colorize gives each line the first colour that it has.
+func colorize(text string, colors []lineColor) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		i := slices.IndexFunc(colors, func(c lineColor) bool { return strings.HasPrefix(line, c.prefix) })
+		if i < 0 {
+			out.WriteString(line)
+			continue
+		}
+		out.WriteString(colors[i].color + strings.TrimSuffix(line, "\n") + reset + "\n")
+	}
+	return out.String()
+}

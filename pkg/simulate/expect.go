@@ -1,0 +1,155 @@
+package simulate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
+)
+
+// expectation says what must happen in a phase of a case, and what must not, in the form of
+// goldens. Its objects are all that are in the cluster then.
+type expectation struct {
+	has, hasNot map[string]any
+	elements    []*document.Node
+}
+
+// expectable are the lists of a golden, and the fields of their elements.
+var expectable = []struct {
+	list   string
+	fields []string
+}{
+	{"objects", []string{"object", "now"}},
+	{"decisions", []string{"object", "rule", "outcome", "mode", "reason"}},
+	{"writes", []string{"object", "rules", "type", "subresource", "manager", "force", "body", "answer"}},
+	{"audited", []string{"object", "rules", "type", "subresource", "manager", "force", "body"}},
+	{"events", []string{"object", "rule", "type", "reason", "action", "message", "again", "answer"}},
+	{"failures", []string{"object", "rules", "error"}},
+	{"lookAgainAt", []string{"object", "at"}},
+}
+
+// decode is told where it belongs: the case, or a step.
+func (e *expectation) decode(n *document.Node) document.Errors {
+	errs := n.Decode(document.Optional("has", e.decodeLists(&e.has)), document.Optional("hasNot", e.decodeLists(&e.hasNot)))
+	if len(errs)+len(e.elements) == 0 {
+		errs = append(errs, n.Errorf("write what it has, or has not, such as has: {events: [{reason: EvenPD}]}", "nothing is expected"))
+	}
+	return errs
+}
+
+func (e *expectation) decodeLists(into *map[string]any) document.Decoder {
+	return func(n *document.Node) document.Errors {
+		*into, _ = n.Any().(map[string]any)
+		var lists []document.Field
+		for _, each := range expectable {
+			var fields []document.Field
+			for _, name := range each.fields {
+				fields = append(fields, document.Optional(name, anything))
+			}
+			lists = append(lists, document.Optional(each.list, func(n *document.Node) document.Errors {
+				elements, errs := filled(n)
+				for _, element := range elements {
+					errs = append(errs, element.Decode(fields...)...)
+					if element.Kind() == document.KindMap && len(element.Entries()) == 0 {
+						errs = append(errs, element.Errorf("write a part of it, such as "+each.fields[0], "this says nothing"))
+					}
+				}
+				e.elements = append(e.elements, elements...)
+				return errs
+			}))
+		}
+		return n.Decode(lists...)
+	}
+}
+
+// resolve refuses the names of resources and rules that there are not: an expectation of
+// what cannot be says nothing.
+func (e *expectation) resolve(sets []*spec.Set) (errs document.Errors) {
+	var resources, names []string
+	for _, set := range sets {
+		for _, r := range set.Resources {
+			resources = append(resources, r.GVR.Resource)
+		}
+		for _, rule := range set.Rules {
+			names = append(names, set.Name+"/"+rule.Name)
+		}
+	}
+	check := func(n *document.Node, what, name string, known []string) {
+		if n.Kind() == document.KindString && !slices.Contains(known, name) {
+			hint := "they have " + strings.Join(slices.Compact(slices.Sorted(slices.Values(known))), ", ")
+			if near := document.Suggest(name, known); near != "" {
+				hint = fmt.Sprintf("did you mean %s?", near)
+			}
+			errs = append(errs, n.Errorf(hint, "the rules have no %s %q", what, name))
+		}
+	}
+	for _, element := range e.elements {
+		object, rule := element.Get("object"), element.Get("rule")
+		plural, _, _ := strings.Cut(object.Text(), " ")
+		check(object, "resource", plural, resources)
+		check(rule, "rule", rule.Text(), names)
+		if list := element.Get("rules"); list.Kind() == document.KindList {
+			for _, each := range list.Elements() {
+				check(each, "rule", each.Text(), names)
+			}
+		}
+	}
+	return errs
+}
+
+// expected judges a case by what it expects itself.
+func (c *Case) expected(end ending, result *Result) document.Errors {
+	for i := range len(c.Steps) + 1 {
+		expect, phase, prefix := c.expect, end.story.Phase, ""
+		if i > 0 {
+			expect, phase, prefix = c.Steps[i-1].expect, end.story.Steps[i-1].Phase, fmt.Sprintf("after %q, ", c.Steps[i-1])
+		}
+		tree, err := golden.Tree(phase)
+		if err != nil {
+			return document.Errors{c.node.Errorf("", "%v", err)}
+		}
+		happened, _ := tree.(map[string]any)
+		objects := []any{}
+		for _, name := range slices.Sorted(maps.Keys(end.states[i])) {
+			if now, is := end.states[i][name].(map[string]any); is {
+				objects = append(objects, map[string]any{"object": name, "now": now})
+			}
+		}
+		happened["objects"] = objects
+		fail := func(element any, line string) {
+			result.Status = Fail
+			result.Differences = append(result.Differences, prefix+line)
+			rule, object := textAt(element, "rule"), textAt(element, "object")
+			decided := slices.IndexFunc(phase.Decisions, func(d scenario.Decision) bool {
+				return rule+object != "" && (rule == "" || rule == d.Rule) && (object == "" || object == d.Object)
+			})
+			if decided >= 0 {
+				d := phase.Decisions[decided]
+				known := slices.ContainsFunc(result.suspects, func(s suspect) bool { return s.rule == d.Rule && s.evaluation == d.Evaluation })
+				if !known {
+					result.suspects = append(result.suspects, suspect{of: line, rule: d.Rule, phase: i, evaluation: d.Evaluation})
+				}
+			}
+		}
+		for _, each := range expectable {
+			for _, element := range listAt(expect.has, each.list) {
+				for _, line := range compare.Missing([]any{element}, happened[each.list]) {
+					line = strings.TrimPrefix(strings.TrimPrefix(line, "[0]"), ": ")
+					fail(element, tell(each.list, element, element, []string{strings.TrimPrefix(line, ".")})[0])
+				}
+			}
+			for _, element := range listAt(expect.hasNot, each.list) {
+				if slices.ContainsFunc(listAt(happened, each.list), func(have any) bool { return len(compare.Missing(element, have)) == 0 }) {
+					fail(element, titleOf(each.list, element)+"want nothing like "+compare.Show(element))
+				}
+			}
+		}
+	}
+	return nil
+}
