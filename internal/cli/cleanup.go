@@ -142,11 +142,7 @@ func (c *cleaning) options(target *cluster) (cleanup.Options, error) {
 	if err != nil {
 		return cleanup.Options{}, err
 	}
-	newWriter := write.NewClient
-	if c.dryRun {
-		newWriter = write.NewServerDryRun
-	}
-	writer, err := newWriter(target.config)
+	writer, err := write.NewClient(target.config)
 	if err != nil {
 		return cleanup.Options{}, err
 	}
@@ -157,7 +153,7 @@ func (c *cleaning) options(target *cluster) (cleanup.Options, error) {
 	}
 	if c.dryRun {
 		simulated := dryrun.New(clock.RealClock{})
-		options.Reader, options.Writer = operator.NewCleanupReader(simulated.Reader(reader), target.discovery), simulated.Writer(writer)
+		options.Reader, options.Writer = operator.NewCleanupReader(simulated.Reader(reader), target.discovery), simulated.Writer(writer.DryRun())
 	}
 	return options, nil
 }

@@ -264,22 +264,22 @@ func TestRunCleansUp(t *testing.T) {
 		rules  string
 		args   []string
 		held   bool
-		stderr string
+		says   string
 		code   int
 		change func(*apiServer)
 	}{
-		"rule":     {reason: "Its set says that it is gone.", rules: idle, stderr: `msg="cleaned up" gvr=configmaps.v1 namespace=default name=a rule=shop/hold what=finalizer`},
-		"set":      {reason: "It may be the rules of another process.", rules: elsewhere, held: true, stderr: `sets are gone that may have left something: run with --prune, or clean up" sets=[shop]`},
-		"prune":    {reason: "It is told that it is not.", rules: elsewhere, args: []string{"--prune"}, stderr: `msg="cleaned up"`},
+		"rule":     {reason: "Its set says that it is gone.", rules: idle, says: `took a finalizer off configmaps default/a (shop/hold)`},
+		"set":      {reason: "It may be the rules of another process.", rules: elsewhere, held: true, says: `sets are gone that may have left something: run with --prune, or clean up" sets=[shop]`},
+		"prune":    {reason: "It is told that it is not.", rules: elsewhere, args: []string{"--prune"}, says: "took a finalizer off"},
 		"instance": {reason: "Another instance knows nothing of it.", rules: elsewhere, args: []string{"--prune", "--instance=blue"}, held: true},
 		"dry run":  {reason: "Nothing is written at all.", rules: idle, args: []string{"--dry-run=server"}, held: true},
 		"forbidden": {
 			reason: "It is a failure of the run, since the rules leave something.", rules: holding, held: true, code: exitFinding,
-			change: forbidden, stderr: "you may not",
+			change: forbidden, says: "you may not",
 		},
 		"forbidden, leaves nothing": {
 			reason: "Rules that leave nothing need no inventory.", rules: idle, held: true,
-			change: forbidden, stderr: "you may not",
+			change: forbidden, says: "you may not",
 		},
 	}
 	for name, tc := range cases {
@@ -291,8 +291,8 @@ func TestRunCleansUp(t *testing.T) {
 			}
 			args := append([]string{"run", "--once", "-f", ruleFile(t, tc.rules), "--kubeconfig", server.kubeconfig()}, tc.args...)
 			code, stdout, stderr := invoke(t, args...)
-			if code != tc.code || !strings.Contains(stderr, tc.stderr) {
-				t.Errorf("%s\nwant exit code %d and %q, got %d: %s%s", tc.reason, tc.code, tc.stderr, code, stdout, stderr)
+			if code != tc.code || !strings.Contains(stdout+stderr, tc.says) {
+				t.Errorf("%s\nwant exit code %d and %q, got %d: %s%s", tc.reason, tc.code, tc.says, code, stdout, stderr)
 			}
 			if holds := server.finalizers() != nil; holds != tc.held {
 				t.Errorf("%s\nwant held %t, got %v", tc.reason, tc.held, server.finalizers())

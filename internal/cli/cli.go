@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/config"
@@ -204,6 +206,12 @@ const (
 	formatJSON = "json"
 	formatYAML = "yaml"
 )
+
+// isTerminal reports whether a person reads a stream.
+func isTerminal(stream any) bool {
+	file, is := stream.(*os.File)
+	return is && term.IsTerminal(int(file.Fd()))
+}
 
 // addOutputFlag adds --output, of which the first of the formats is the default.
 func addOutputFlag(command *cobra.Command, usage string, formats ...string) *config.Value {

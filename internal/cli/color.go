@@ -3,12 +3,10 @@
 package cli
 
 import (
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 )
@@ -24,9 +22,8 @@ func addColorFlag(command *cobra.Command) *config.Value {
 
 // colored reports whether to write colours to the standard output: see https://no-color.org.
 func (p Process) colored(when string) bool {
-	file, isFile := p.Stdout.(*os.File)
 	unwanted := slices.ContainsFunc(p.Env, func(entry string) bool { return strings.HasPrefix(entry, "NO_COLOR=") && entry != "NO_COLOR=" })
-	return when == "always" || when == "auto" && !unwanted && isFile && term.IsTerminal(int(file.Fd()))
+	return when == "always" || when == "auto" && !unwanted && isTerminal(p.Stdout)
 }
 
 // The escapes of a terminal.

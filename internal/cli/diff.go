@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -19,7 +18,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 
@@ -113,9 +111,7 @@ func (d *differ) run(ctx context.Context, settings config.Config) error {
 	if err != nil {
 		return err
 	}
-	silent := d.Process
-	silent.Stdout = io.Discard
-	s, err := newService(target, settings, silent, log, d.writer)
+	s, err := newService(target, settings, d.Process, log, nil, d.writer)
 	if err != nil {
 		return err
 	}
@@ -155,8 +151,7 @@ const progress = 2 * time.Second
 
 // tellProgress tells a person who waits at a terminal that something happens, until it is stopped.
 func (d *differ) tellProgress() (stop func()) {
-	file, isFile := d.Stderr.(*os.File)
-	if !isFile || !term.IsTerminal(int(file.Fd())) {
+	if !isTerminal(d.Stderr) {
 		return func() {}
 	}
 	ticker, done := clock.RealClock{}.NewTicker(progress), make(chan bool)
@@ -167,7 +162,7 @@ func (d *differ) tellProgress() (stop func()) {
 				d.mu.Lock()
 				n := len(d.changed)
 				d.mu.Unlock()
-				fmt.Fprintf(file, "asking the API server: %s so far\n", count(n, "change"))
+				fmt.Fprintf(d.Stderr, "asking the API server: %s so far\n", count(n, "change"))
 			case <-done:
 				ticker.Stop()
 				return

@@ -266,7 +266,7 @@ func describeOutcome(outcome simulate.Outcome) string {
 		if w.Failed {
 			b.WriteString(printable("refused: " + w.Answer + "\n"))
 		}
-		b.WriteString(describeWrite(w.Operation, w.Class, false))
+		b.WriteString(describeWrite(w.Operation, w.Class))
 	}
 	for _, event := range outcome.Events {
 		b.WriteString(describeEvent(event.Type, event.Reason, event.Object, event.Rule, event.Message))

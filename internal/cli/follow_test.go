@@ -151,7 +151,7 @@ func TestServiceLearns(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := config.Config{Rules: []string{shopRules(t, "shops", "replicas")}, Instance: "default", Workers: 1, DryRun: config.DryRunClient}
-	s, err := newService(target, settings, Process{Stdout: &log}, slog.New(slog.NewTextHandler(&log, nil)), nil)
+	s, err := newService(target, settings, Process{Stdout: &log}, slog.New(slog.NewTextHandler(&log, nil)), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func TestCountsForWhoAsks(t *testing.T) {
 			t.Fatal(err)
 		}
 		settings := config.Config{FromCluster: true, Instance: "default", Workers: 1, Listen: config.Listen{Metrics: address}}
-		s, err := newService(target, settings, Process{Stdout: &output{}}, slog.New(slog.DiscardHandler), nil)
+		s, err := newService(target, settings, Process{Stdout: &output{}}, slog.New(slog.DiscardHandler), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,37 +17,80 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 )
 
-// printer prints what is written as it happens, or the deletions first. It is safe for
+// printer shows what is written as it happens, or the deletions first. It is safe for
 // concurrent use.
 type printer struct {
 	engine.NopObserver
 	mu      sync.Mutex
 	out     io.Writer
-	body    bool         // show what is sent too, and Events: it is a dry run
+	json    bool         // an object in each line
+	dryRun  bool         // Events are shown too
 	sorts   bool         // keep what is no deletion until the end
 	cleaned atomic.Int64 // what was cleaned up
 	kept    []string     // guarded by mu
 }
 
-// cleanedUp prints and counts what is cleaned up after rules that are gone.
+// line is what the printer shows of a write, a clean-up or an Event, for machines.
+type line struct {
+	Action      string      `json:"action"` // such as patched or would patch
+	Resource    string      `json:"resource"`
+	Namespace   string      `json:"namespace,omitempty"`
+	Name        string      `json:"name"`
+	Subresource string      `json:"subresource,omitempty"`
+	Type        plan.Type   `json:"type,omitempty"` // of a write
+	Remark      string      `json:"remark,omitempty"`
+	Rules       []string    `json:"rules"`
+	Changes     []fieldLine `json:"changes,omitempty"`
+	Event       *eventLine  `json:"event,omitempty"`
+}
+
+type fieldLine struct {
+	Rule   string `json:"rule"`
+	Path   string `json:"path"`
+	Before any    `json:"before,omitempty"`
+	After  any    `json:"after,omitempty"`
+}
+
+type eventLine struct {
+	Type    string `json:"type"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// cleanedUp shows and counts what is cleaned up after rules that are gone.
 func (p *printer) cleanedUp(r cleanup.Report) {
 	if !r.Result.Class.Failed() {
-		p.print(describeCleanup(r), r.Operation.Type == plan.Delete)
+		p.print(r.Operation.Target, describeCleanup(r), line{Action: cleanupVerb(r), Rules: []string{r.Leftover.Rule.String()}}, r.Operation.Type == plan.Delete)
 		p.cleaned.Add(1)
 	}
 }
 
 // Wrote implements [engine.Observer].
 func (p *printer) Wrote(operation plan.Operation, class write.Class) {
-	if !class.Failed() {
-		p.print(describeWrite(operation, class, p.body), operation.Type == plan.Delete)
+	if class.Failed() {
+		return
 	}
+	verb, remark := describeAction(operation, class)
+	shown := line{Action: verb, Type: operation.Type, Subresource: operation.Subresource, Remark: remark}
+	for _, rule := range operation.Rules {
+		shown.Rules = append(shown.Rules, rule.String())
+	}
+	for _, c := range operation.Changes {
+		field := fieldLine{Rule: c.Rule.String(), Path: c.Path.String(), Before: c.Before, After: c.After}
+		if operation.Target.IsSecret() {
+			field.Before, field.After = hidden, hidden
+		}
+		shown.Changes = append(shown.Changes, field)
+	}
+	p.print(operation.Target, describeWrite(operation, class), shown, operation.Type == plan.Delete)
 }
 
 // Recorded implements [engine.Observer].
 func (p *printer) Recorded(event plan.Event, _ error) {
-	if p.body {
-		p.print(describeEvent(event.Type, event.Reason, event.Regarding.String(), event.Rule.String(), event.Message), false)
+	if p.dryRun {
+		rule := event.Rule.String()
+		p.print(event.Regarding, describeEvent(event.Type, event.Reason, event.Regarding.String(), rule, event.Message),
+			line{Action: "would record", Rules: []string{rule}, Event: &eventLine{event.Type, event.Reason, event.Message}}, false)
 	}
 }
 
@@ -56,7 +98,16 @@ func describeEvent(kind, reason, object, rule, message string) string {
 	return fmt.Sprintf("would record %s event %s on %s\n  %s: %s\n", kind, reason, object, rule, printable(message))
 }
 
-func (p *printer) print(text string, deletion bool) {
+// print shows what happened to an object, in one form or the other.
+func (p *printer) print(of plan.Object, text string, machine line, deletion bool) {
+	if p.json {
+		machine.Resource, machine.Namespace, machine.Name = plan.ResourceName(of.GVR), of.Namespace, of.Name
+		data, err := json.Marshal(machine)
+		if err != nil {
+			return // Nothing in it that JSON does not have.
+		}
+		text = string(data) + "\n"
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.sorts && !deletion {
@@ -144,6 +195,10 @@ func describeCleanup(r cleanup.Report) string {
 	if r.Result.Class.Failed() {
 		return ""
 	}
+	return fmt.Sprintf("%s %s (%s)\n", cleanupVerb(r), r.Operation.Target, r.Leftover.Rule)
+}
+
+func cleanupVerb(r cleanup.Report) string {
 	did, would := "released", "would release"
 	switch {
 	case r.Operation.Type == plan.Delete:
@@ -154,9 +209,9 @@ func describeCleanup(r cleanup.Report) string {
 		did, would = "gave up fields of", "would give up fields of"
 	}
 	if r.Result.Class == write.Simulated {
-		did = would
+		return would
 	}
-	return fmt.Sprintf("%s %s (%s)\n", did, r.Operation.Target, r.Leftover.Rule)
+	return did
 }
 
 // widest bounds a value in a summary, in characters.
@@ -165,9 +220,8 @@ const widest = 100
 // hidden stands for a value of a Secret.
 const hidden = "***"
 
-// describeWrite shows a request: the object, the fields with their rules, and
-// with body what is sent.
-func describeWrite(operation plan.Operation, class write.Class, body bool) string {
+// describeAction is what a write does, and what there is to know of it.
+func describeAction(operation plan.Operation, class write.Class) (did, remark string) {
 	would, did := "patch", "patched"
 	switch {
 	case operation.Type == plan.Delete:
@@ -180,36 +234,36 @@ func describeWrite(operation plan.Operation, class write.Class, body bool) strin
 	}
 	// Where a resource has the status subresource, the API server drops what a plain patch says of status.
 	aboutStatus := slices.ContainsFunc(operation.Changes, func(c plan.Change) bool { return c.Path[0] == "status" })
-	remark := ""
 	switch {
 	case class == write.Audited:
-		remark = ": in mode Audit, so not sent"
+		remark = "in mode Audit, so not sent"
 	case class != write.Unchanged:
 	case aboutStatus && operation.Subresource == "":
-		remark = ": accepted, but nothing changed; a status may need subresource: status"
+		remark = "accepted, but nothing changed; a status may need subresource: status"
 	case operation.Type == plan.Delete:
-		remark = ": it was gone already"
+		remark = "it was gone already"
 	default:
-		remark = ": accepted, but nothing changed"
+		remark = "accepted, but nothing changed"
 	}
+	return did, remark
+}
+
+// describeWrite shows a request: the object, and the fields with their rules.
+func describeWrite(operation plan.Operation, class write.Class) string {
+	did, remark := describeAction(operation, class)
 	kind := string(operation.Type)
 	if operation.Subresource != "" {
 		kind += ", " + operation.Subresource
 	}
+	if remark != "" {
+		remark = ": " + remark
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s)%s\n", did, operation.Target, kind, remark)
-	secret := operation.Target.IsSecret()
 	for _, change := range operation.Changes {
-		for _, line := range describeChange(change, secret) {
+		for _, line := range describeChange(change, operation.Target.IsSecret()) {
 			fmt.Fprintf(&b, "  %s: %s\n", change.Rule, line)
 		}
-	}
-	if body {
-		sent := operation.Body
-		if secret {
-			sent = masked(sent)
-		}
-		fmt.Fprintf(&b, "  body: %s\n", compact(sent))
 	}
 	return b.String()
 }
@@ -231,22 +285,11 @@ func shown(value any, secret bool) string {
 	case secret:
 		return hidden
 	}
-	text := []rune(compact(value))
+	text := []rune(compare.Show(value))
 	if len(text) > widest {
 		return string(text[:widest]) + "..."
 	}
 	return string(text)
-}
-
-// compact is JSON that a person can read and a terminal shows as it is.
-func compact(value any) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return fmt.Sprintf("(cannot be shown: %v)", err)
-	}
-	return printable(strings.TrimSuffix(b.String(), "\n"))
 }
 
 // printable replaces what a terminal would obey.
@@ -257,33 +300,4 @@ func printable(text string) string {
 		}
 		return unicode.ReplacementChar
 	}, text)
-}
-
-// masked hides every value but null, which removes a field. Of a step of a JSON
-// patch, only what it is about stays.
-func masked(value any) any {
-	switch value := value.(type) {
-	case nil:
-		return nil
-	case map[string]any:
-		out := make(map[string]any, len(value))
-		for key, element := range value {
-			out[key] = masked(element)
-		}
-		return out
-	case []any:
-		out := make([]any, len(value))
-		for i, element := range value {
-			out[i] = masked(element)
-			step, _ := element.(map[string]any)
-			for _, key := range []string{"op", "path", "from"} {
-				if fields, ok := out[i].(map[string]any); ok && step["op"] != nil && step[key] != nil {
-					fields[key] = step[key]
-				}
-			}
-		}
-		return out
-	default:
-		return hidden
-	}
 }

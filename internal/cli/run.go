@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -40,6 +42,9 @@ in its status, and what it said before stays in effect. What one has left is
 recorded in its status, and cleaned up when it is deleted. With --leader-elect,
 one of several replicas works at a time; the others keep their caches warm.
 
+With --once, --dry-run or at a terminal, changes are printed to the standard output
+and not logged; with -o json always, as an object in each line.
+
 Every setting is a flag, a variable (--kube-api-qps is
 DYNCONTROLLER_KUBE_API_QPS) and a key of the --config file (kube-api-qps: 50),
 in this order of precedence. Without a kubeconfig, the service account of the
@@ -53,6 +58,7 @@ of a leader is lost or, with --once, the API server cannot be reached or an
 interrupt came first.`
 
 func newRun(p Process) *cobra.Command {
+	var output *config.Value
 	command := &cobra.Command{
 		Use:   "run [--rules PATH]... [--rules-from-cluster]",
 		Short: "Keep a cluster as the rules say",
@@ -75,9 +81,10 @@ func newRun(p Process) *cobra.Command {
 			if err != nil {
 				return failure{exitUsage, err}
 			}
-			return p.run(command.Context(), settings)
+			return p.run(command.Context(), settings, output.Text == formatJSON)
 		},
 	}
+	output = addOutputFlag(command, "how changes are shown: text, at a terminal and with --once or --dry-run, or json, a line for each", formatText, formatJSON)
 	config.AddFlags(command.Flags())
 	command.Flags().SortFlags = false
 	completeFlag(command, "dry-run", config.DryRuns())
@@ -85,7 +92,8 @@ func newRun(p Process) *cobra.Command {
 	return command
 }
 
-func (p Process) run(ctx context.Context, settings config.Config) error {
+// run shows changes on the standard output where somebody reads them there.
+func (p Process) run(ctx context.Context, settings config.Config, inJSON bool) error {
 	if listen := settings.Listen; listen.Profiling && !listen.Secure && !telemetry.Loopback(listen.Metrics) {
 		return failure{exitUsage, fmt.Errorf("--profiling is not for everybody who reaches %s; "+
 			"add --metrics-secure, or give --metrics-bind-address an address such as 127.0.0.1:8080", listen.Metrics)}
@@ -94,11 +102,16 @@ func (p Process) run(ctx context.Context, settings config.Config) error {
 	if p.KubernetesLog != nil {
 		p.KubernetesLog(kubernetes, verbosityOfKubernetes(settings.Log))
 	}
+	var show *printer
+	if dryRun := settings.DryRun != config.DryRunNone; inJSON || settings.Once || dryRun || isTerminal(p.Stdout) {
+		show = &printer{out: p.Stdout, json: inJSON, dryRun: dryRun, sorts: dryRun && settings.Once}
+		log = slog.New(untold{log.Handler()})
+	}
 	target, err := connect(settings.Cluster, p.version())
 	if err != nil {
 		return failure{exitUsage, err}
 	}
-	s, err := newService(target, settings, p, log, nil)
+	s, err := newService(target, settings, p, log, show, nil)
 	if err != nil {
 		return internal(err)
 	}
@@ -111,6 +124,23 @@ func (p Process) run(ctx context.Context, settings config.Config) error {
 	}
 	return s.run(ctx, set)
 }
+
+// untold is a log without the changes that are shown on the standard output.
+type untold struct{ slog.Handler }
+
+// Handle implements [slog.Handler].
+func (u untold) Handle(ctx context.Context, record slog.Record) error {
+	if slices.Contains([]string{"wrote", "deleted", "would write", "would delete", "cleaned up", "would clean up"}, record.Message) {
+		return nil
+	}
+	return u.Handler.Handle(ctx, record)
+}
+
+// WithAttrs implements [slog.Handler].
+func (u untold) WithAttrs(attrs []slog.Attr) slog.Handler { return untold{u.Handler.WithAttrs(attrs)} }
+
+// WithGroup implements [slog.Handler].
+func (u untold) WithGroup(name string) slog.Handler { return untold{u.Handler.WithGroup(name)} }
 
 // load reads the rules of files, by what the cluster says of their objects.
 func (s *service) load(ctx context.Context) (*rules.Set, error) {
@@ -143,7 +173,7 @@ func (s *service) cleaned(report cleanup.Report) {
 	default:
 		log.Info("cleaned up")
 	}
-	if s.dryRun() || s.settings.Once {
+	if s.show != nil {
 		s.show.cleanedUp(report)
 	}
 }
@@ -173,7 +203,18 @@ func (s *service) once(ctx context.Context, set *rules.Set) error {
 	}
 	report, refused := settled.report, settled.refused
 	s.show.finish()
-	if err := put(s.show.out, "the report", describeReport(report, refused, int(s.show.cleaned.Load()), s.dryRun())); err != nil {
+	text := describeReport(report, refused, int(s.show.cleaned.Load()), s.dryRun())
+	if s.show.json {
+		data, err := json.Marshal(map[string]any{
+			"objects": report.Objects, "written": report.Written, "simulated": report.Simulated, "audited": report.Audited, "waiting": report.Waiting,
+			"cleanedUp": s.show.cleaned.Load(), "failures": append([]string{}, failureLines(report, refused)...),
+		})
+		if err != nil {
+			return internal(fmt.Errorf("encoding the report: %w", err))
+		}
+		text = string(data) + "\n"
+	}
+	if err := put(s.show.out, "the report", text); err != nil {
 		return err
 	}
 	switch {

@@ -115,7 +115,7 @@ func TestOnce(t *testing.T) {
 			reason: "Nothing is sent, and everything is shown.",
 			rules:  colors("blue"),
 			args:   []string{"--dry-run=client"},
-			stdout: "would patch configmaps default/a (merge)\n  shop/color: data.color: \"red\" -> \"blue\"\n  body: {\"data\":{\"color\":\"blue\"}}\n" +
+			stdout: "would patch configmaps default/a (merge)\n  shop/color: data.color: \"red\" -> \"blue\"\n" +
 				"would record Normal event Painted on configmaps default/a\n  shop/color: it was red\n1 write (dry run, nothing is stored), 0 failures\n",
 			color: "red",
 		},
@@ -123,10 +123,31 @@ func TestOnce(t *testing.T) {
 			reason: "The API server is asked, the Event is not sent.",
 			rules:  colors("blue"),
 			args:   []string{"--dry-run", "server"},
-			stdout: "would patch configmaps default/a (merge)\n  shop/color: data.color: \"red\" -> \"blue\"\n  body: {\"data\":{\"color\":\"blue\"}}\n" +
+			stdout: "would patch configmaps default/a (merge)\n  shop/color: data.color: \"red\" -> \"blue\"\n" +
 				"would record Normal event Painted on configmaps default/a\n  shop/color: it was red\n1 write (dry run, nothing is stored), 0 failures\n",
 			requests: []string{"PATCH /api/v1/namespaces/default/configmaps/a"},
 			color:    "red",
+		},
+		"as JSON": {
+			reason: "An object in each line, and the report in the last.",
+			rules:  colors("blue"),
+			args:   []string{"-o", "json"},
+			stdout: `{"action":"patched","resource":"configmaps.v1","namespace":"default","name":"a","type":"merge","rules":["shop/color"],` +
+				`"changes":[{"rule":"shop/color","path":"data.color","before":"red","after":"blue"}]}` + "\n" +
+				`{"audited":0,"cleanedUp":0,"failures":[],"objects":1,"simulated":0,"waiting":0,"written":1}` + "\n",
+			requests: []string{"PATCH /api/v1/namespaces/default/configmaps/a", "POST /apis/events.k8s.io/v1/namespaces/default/events"},
+			color:    "blue",
+		},
+		"a dry run as JSON": {
+			reason: "Events are in it too.",
+			rules:  colors("blue"),
+			args:   []string{"-o", "json", "--dry-run", "client"},
+			stdout: `{"action":"would patch","resource":"configmaps.v1","namespace":"default","name":"a","type":"merge","rules":["shop/color"],` +
+				`"changes":[{"rule":"shop/color","path":"data.color","before":"red","after":"blue"}]}` + "\n" +
+				`{"action":"would record","resource":"configmaps.v1","namespace":"default","name":"a","rules":["shop/color"],` +
+				`"event":{"type":"Normal","reason":"Painted","message":"it was red"}}` + "\n" +
+				`{"audited":0,"cleanedUp":0,"failures":[],"objects":1,"simulated":1,"waiting":0,"written":0}` + "\n",
+			color: "red",
 		},
 		"a refused write": {
 			reason:   "It is a failure, and there is no Event of what was not done.",
@@ -162,6 +183,9 @@ func TestOnce(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.stdout, stdout); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
+			}
+			if strings.Contains(stderr, "wrote") || strings.Contains(stderr, "would write") {
+				t.Errorf("the log tells again what is shown:\n%s", stderr)
 			}
 			if diff := cmp.Diff(tc.requests, slices.Compact(server.changes())); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)

@@ -45,7 +45,7 @@ type service struct {
 	version  string
 	log      *slog.Logger
 	files    *source.Files // nil for none
-	show     *printer
+	show     *printer      // nil for nothing
 	options  operator.Options
 	operator *operator.Operator
 	objects  *source.Objects     // nil for none
@@ -63,11 +63,9 @@ type service struct {
 	unfit   bool
 }
 
-// newService is given what wraps the writers, nil for nothing: see [operator.Options].
-func newService(target *cluster, settings config.Config, p Process, log *slog.Logger, wrap func(cleanup.Writer, *live.Reader) cleanup.Writer) (*service, error) {
-	s := &service{cluster: target, settings: settings, version: p.version(), log: log}
-	dryRun := s.dryRun()
-	s.show = &printer{out: p.Stdout, body: dryRun, sorts: dryRun && settings.Once}
+// newService is given what shows changes, nil for nothing, and what wraps the writers, nil for nothing: see [operator.Options].
+func newService(target *cluster, settings config.Config, p Process, log *slog.Logger, show *printer, wrap func(cleanup.Writer, *live.Reader) cleanup.Writer) (*service, error) {
+	s := &service{cluster: target, settings: settings, version: p.version(), log: log, show: show}
 	s.metrics = telemetry.NewMetrics(s.version, func() telemetry.Snapshot { return s.operator.Measure() })
 	options := rules.Options{
 		DefaultNamespace: target.namespace, Params: settings.Params, Schemas: offlineSchemas(),
@@ -86,7 +84,7 @@ func newService(target *cluster, settings config.Config, p Process, log *slog.Lo
 		Settings: settings, Rules: options, Cleaned: s.cleaned, Changed: s.inEffect.Store, Access: p.Access,
 		Instance: plan.FieldManager + "-" + cmp.Or(host, "unknown"), Log: log, Clock: clock.RealClock{}, Writer: wrap,
 	}
-	if dryRun || settings.Once {
+	if show != nil {
 		s.options.Observers = append(s.options.Observers, s.show)
 	}
 	if settings.Listen.Metrics != "" && !settings.Once { // What is counted of rules that are gone is dropped when it is asked for.

@@ -150,19 +150,20 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 		Log: t.log, Clock: o.options.Clock, Workers: o.options.Settings.Workers,
 	}
 	as = o.options.Fence.Guard(as)
+	client, err := write.NewClient(as)
+	if err != nil {
+		return engine.Options{}, err
+	}
 	switch o.options.Settings.DryRun {
 	case config.DryRunClient:
 		options.Writer, options.Recorder = write.ClientDryRun{Get: o.dryRun.Live(reader).Get}, write.ClientDryRun{}
 	case config.DryRunServer:
-		options.Writer, err = write.NewServerDryRun(as)
-		options.Recorder = write.ClientDryRun{}
+		options.Writer, options.Recorder = client.DryRun(), write.ClientDryRun{}
 	default:
-		if options.Writer, err = write.NewClient(as); err == nil {
-			options.Recorder, err = write.NewRecorder(as, o.options.Instance, o.options.Clock)
+		options.Writer = client
+		if options.Recorder, err = write.NewRecorder(as, o.options.Instance, o.options.Clock); err != nil {
+			return engine.Options{}, fmt.Errorf("preparing to write: %w", err)
 		}
-	}
-	if err != nil {
-		return engine.Options{}, fmt.Errorf("preparing to write: %w", err)
 	}
 	if o.options.Writer != nil {
 		options.Writer = o.options.Writer(options.Writer, reader)

@@ -511,8 +511,12 @@ func (a *attempt) logResult(ctx context.Context, o plan.Operation, result write.
 			}
 		}
 		log.Log(ctx, level, "write failed", append(attrsOf(o), []any{"class", string(result.Class), "err", result.Err}...)...)
+	case result.Class == write.Simulated && o.Type == plan.Delete:
+		log.Info("would delete", append(attrsOf(o), "target", o.Target.String())...)
 	case result.Class == write.Simulated:
 		log.Info("would write", append(attrsOf(o), []any{"type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource}...)...)
+	case result.Class == write.Written && o.Type == plan.Delete:
+		log.Info("deleted", append(attrsOf(o), "target", o.Target.String())...)
 	case result.Class == write.Written:
 		log.Info("wrote", append(attrsOf(o), []any{"type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource}...)...)
 	}

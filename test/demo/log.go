@@ -38,7 +38,7 @@ func parseRecord(line string) record {
 }
 
 // isWrite says whether a request changed an object.
-func (r record) isWrite() bool { return r.Message == "wrote" }
+func (r record) isWrite() bool { return r.Message == "wrote" || r.Message == "deleted" }
 
 func (r record) String() string {
 	parts := []string{r.Message}

@@ -22,7 +22,7 @@ import (
 // kinds of change, the same counts, clean-up included; and that diff shows each object as it was and as it is then. Each generated state of cluster and rules has a seed of its own.
 func TestDryRunIsTheRunThatFollows(t *testing.T) {
 	alongside(t)
-	for seed := range uint64(times(20, 50)) {
+	for seed := range uint64(times(20, 100)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			s := &dryRunState{random: rand.New(rand.NewPCG(seed, 16)), namespace: cluster(t).Namespace(t), rules: map[string]string{}}

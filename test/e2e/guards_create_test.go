@@ -167,10 +167,11 @@ func TestGuardsOfUnknownFields(t *testing.T) {
 // refused is.
 func TestGuardsOfDryRuns(t *testing.T) {
 	alongside(t)
-	dryRun, err := write.NewServerDryRun(cluster(t).RESTConfig())
+	client, err := write.NewClient(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
+	dryRun := client.DryRun()
 	for kind, k := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			namespace := cluster(t).Namespace(t)

@@ -253,10 +253,11 @@ func TestGuardsOfStaleReleases(t *testing.T) {
 // the fields would break.
 func TestGuardsOfReleasesInDryRuns(t *testing.T) {
 	alongside(t)
-	dryRun, err := write.NewServerDryRun(cluster(t).RESTConfig())
+	client, err := write.NewClient(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
+	dryRun := client.DryRun()
 	namespace := cluster(t).Namespace(t)
 	create(t, configmaps, namespace, kinds["ConfigMap"].manifest)
 	for i, body := range []string{`{data: {b: "1", c: "1"}}`, `{data: {c: "1"}}`} {

@@ -193,10 +193,11 @@ func TestServerDryRun(t *testing.T) {
 	k := kinds["TidbCluster"]
 	operation := operationOn(create(t, k.gvr, namespace, k.manifest), k.gvr, plan.Merge)
 	operation.Body = decode(t, k.merge)
-	dryRun, err := write.NewServerDryRun(cluster(t).RESTConfig())
+	client, err := write.NewClient(cluster(t).RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
+	dryRun := client.DryRun()
 	before := state(t, operation.Target)
 	if result := dryRun.Write(t.Context(), operation); result.Class != write.Simulated || result.Echo != nil {
 		t.Errorf("got %+v", result)

@@ -194,40 +194,36 @@ func (p *pass) fail(l plan.Leftover, err error) {
 }
 
 // clean takes the leftover from the object, and returns the object as it is then, nil where it is gone or on its way. A dry
-// run is no different: who simulates shows the object as it would be, and says what was simulated before.
+// run is no different: who simulates shows the object as it would be, and says what was simulated before. Only ownership of
+// fields is given up in what is stored: a request names the entry by its index there.
 func (p *pass) clean(ctx context.Context, l plan.Leftover, object map[string]any) map[string]any {
 	served := l
 	served.GVR = p.group.GVR
+	next := object
 	var cause error
 	for sent := 0; ; sent++ {
 		o := served.CleanUp(object)
 		switch {
 		case o == nil:
 			p.cleaned += min(sent, 1)
-			return object
+			return next
 		case sent == attempts:
 			cause = cmp.Or(cause, errors.New("it is accepted, and nothing changes"))
 			p.fail(l, fmt.Errorf("giving up on %s after %d requests: %w", o.Target, attempts, cause))
-			return object
+			return next
 		}
-		if p.stopped = ctx.Err(); p.stopped != nil {
-			return nil
-		}
-		if err := p.Confirm(ctx, l.Rule); err != nil {
+		if err := cmp.Or(ctx.Err(), p.Confirm(ctx, l.Rule)); err != nil {
 			p.stopped = fmt.Errorf("cleaning up %s: %w", l, err)
 			return nil
 		}
 		result := p.Writer.Write(ctx, *o)
 		if result.Class == write.Repeated {
 			p.cleaned += min(sent, 1)
-			return object
+			return next
 		}
 		p.Observe(Report{Leftover: l, Operation: *o, Result: result})
 		p.open[l] = true
-		cause = nil
-		if result.Class.Failed() {
-			cause = cmp.Or(result.Err, fmt.Errorf("writing %s: %s", o.Target, result.Class))
-		}
+		cause = result.Err
 		switch result.Class {
 		case write.Written, write.Unchanged, write.Simulated:
 			if o.Type == plan.Delete || freed(object, result.Object) {
@@ -235,7 +231,9 @@ func (p *pass) clean(ctx context.Context, l plan.Leftover, object map[string]any
 				return nil
 			}
 			if o.Subresource == "" && result.Object != nil {
-				object = result.Object
+				if object = result.Object; result.Class != write.Simulated || l.Kind != plan.LeftFields {
+					next = object
+				}
 				continue
 			}
 		case write.Stale, write.Ambiguous:
@@ -245,22 +243,22 @@ func (p *pass) clean(ctx context.Context, l plan.Leftover, object map[string]any
 			case <-ctx.Done():
 			}
 		case write.Unreachable:
-			p.stopped = cause
+			p.stopped = cmp.Or(cause, fmt.Errorf("writing %s: %s", o.Target, result.Class))
 			return nil
 		default:
-			p.fail(l, cause)
-			return object
+			p.fail(l, cmp.Or(cause, fmt.Errorf("writing %s: %s", o.Target, result.Class)))
+			return next
 		}
 		found, err := p.Reader.Get(ctx, o.Target.GVR, o.Target.Namespace, o.Target.Name)
 		switch {
 		case err != nil:
 			p.fail(l, errors.Join(cause, fmt.Errorf("reading %s again: %w", o.Target, err)))
-			return object
+			return next
 		case found == nil:
 			p.cleaned++
 			return nil
 		}
-		object = found
+		object, next = found, found
 	}
 }
 

@@ -319,7 +319,7 @@ func TestServerDryRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.sent.answer = widget(dying + `,"resourceVersion":"8"`)
-			result := serve(t, write.NewServerDryRun, tc.sent).Write(t.Context(), tc.operation)
+			result := serve(t, newDryRun, tc.sent).Write(t.Context(), tc.operation)
 			if result.Class != write.Simulated || result.Echo != nil || result.Err != nil {
 				t.Errorf("got %+v", result)
 			}

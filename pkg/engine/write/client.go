@@ -59,15 +59,8 @@ func NewClient(config *rest.Config) (*Client, error) {
 	return &Client{api: api}, nil
 }
 
-// NewServerDryRun returns a client whose writes the API server admits and
-// validates but does not store.
-func NewServerDryRun(config *rest.Config) (*Client, error) {
-	client, err := NewClient(config)
-	if err == nil {
-		client.dryRun = true
-	}
-	return client, err
-}
+// DryRun returns a client whose writes the API server admits and validates but does not store.
+func (c *Client) DryRun() *Client { return &Client{api: c.api, dryRun: true} }
 
 // Write carries out one operation. Nothing of it is sent twice. The context's
 // cancellation does not cut it short: a write that has begun is finished, within

@@ -16,6 +16,6 @@
 //
 // Look-ups that an operation wants confirmed ([plan.Operation.Confirm]) are confirmed by the engine.
 //
-// A dry run is another writer, not a branch in this one: see [NewServerDryRun]
+// A dry run is another writer, not a branch in this one: see [Client.DryRun]
 // and [ClientDryRun].
 package write

@@ -51,7 +51,7 @@ func TestKeeping(t *testing.T) {
 		},
 		"DryRun": {
 			reason: "People are shown all of what would be.",
-			client: write.NewServerDryRun, target: target,
+			client: newDryRun, target: target,
 			answer: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{` + identity + `},"spec":{"size":1}}`,
 			want: write.Result{Class: write.Simulated, Object: map[string]any{
 				"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata, "spec": map[string]any{"size": int64(1)},

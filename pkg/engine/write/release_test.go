@@ -191,7 +191,7 @@ func givingUp(body map[string]any, subresource string) plan.Operation {
 // TestGivingUpInADryRun holds that a dry run ends where it would be told of fields
 // that go.
 func TestGivingUpInADryRun(t *testing.T) {
-	client := serve(t, write.NewServerDryRun,
+	client := serve(t, newDryRun,
 		exchange{request: "GET " + one, answer: owning("7", `{"f:a":{},"f:b":{}}`, "")},
 		exchange{request: "PATCH " + one + "?dryRun=All&fieldManager=dyncontroller&fieldValidation=Strict", answer: owning("7", `{"f:b":{}}`, "")})
 	if result := client.Write(t.Context(), givingUp(nil, "")); result.Class != write.Simulated || result.Echo != nil {

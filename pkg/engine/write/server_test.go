@@ -77,3 +77,12 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_, _ = io.WriteString(w, strings.Replace(next.answer, "CODE", strconv.Itoa(next.code), 1))
 }
+
+// newDryRun returns a client whose writes are not stored.
+func newDryRun(config *rest.Config) (*write.Client, error) {
+	client, err := write.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return client.DryRun(), nil
+}
