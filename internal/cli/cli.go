@@ -246,14 +246,6 @@ func writeJSON(out io.Writer, value any) error {
 	return nil
 }
 
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 func newVersion(p Process) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",

@@ -26,6 +26,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -162,7 +163,7 @@ func (d *differ) tellProgress() (stop func()) {
 				d.mu.Lock()
 				n := len(d.changed)
 				d.mu.Unlock()
-				fmt.Fprintf(d.Stderr, "asking the API server: %s so far\n", count(n, "change"))
+				fmt.Fprintf(d.Stderr, "asking the API server: %s so far\n", document.Count(n, "change"))
 			case <-done:
 				ticker.Stop()
 				return
@@ -220,7 +221,7 @@ func (d *differ) note(operation plan.Operation, before, answer map[string]any, h
 	if operation.Subresource != "" && answer["kind"] != before["kind"] { // It is a Scale, of which only the changes are known.
 		key.subresource, before = operation.Subresource, answer
 		for _, change := range operation.Changes {
-			before = replaced(before, change.Path, change.Before)
+			before = compare.Replaced(before, change.Path, change.Before)
 		}
 	}
 	d.mu.Lock()
@@ -231,7 +232,7 @@ func (d *differ) note(operation plan.Operation, before, answer map[string]any, h
 		known = &difference{written: key, before: before, after: before}
 		d.changed[key] = known
 	case versionOf(known.before) != versionOf(before) && known.after != nil: // Somebody has changed it meanwhile.
-		known.after, _ = merged(known.before, known.after, before).(map[string]any)
+		known.after, _ = compare.Merge(known.before, known.after, before).(map[string]any)
 		known.before = before
 	}
 	switch {
@@ -240,7 +241,7 @@ func (d *differ) note(operation plan.Operation, before, answer map[string]any, h
 	case before == nil && known.after == nil:
 		known.after = answer
 	case known.after != nil:
-		known.after, _ = merged(before, known.after, answer).(map[string]any)
+		known.after, _ = compare.Merge(before, known.after, answer).(map[string]any)
 	}
 	for _, rule := range operation.Rules {
 		if !slices.Contains(known.rules, rule) {
@@ -355,7 +356,7 @@ func summary(looked int, all []*difference) string {
 	if len(parts) == 0 {
 		parts = []string{"nothing would change"}
 	}
-	return fmt.Sprintf("%s looked at: %s\n", count(looked, "object"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s looked at: %s\n", document.Count(looked, "object"), strings.Join(parts, ", "))
 }
 
 // safe is an argument of an external program as kubectl takes it, so that the variable runs nothing else.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 )
 
@@ -43,7 +44,7 @@ type applyOf struct {
 func (d *difference) prepare() bool {
 	if d.before != nil && d.after != nil && slices.Contains(d.hidden, nil) { // Something is cleaned up.
 		for _, apply := range d.applied {
-			d.after = kept(d.after, apply.wanted, apply.answer)
+			d.after = compare.Kept(d.after, apply.wanted, apply.answer)
 		}
 	}
 	before, after := withoutServerFields(d.before), withoutServerFields(d.after)
@@ -51,7 +52,7 @@ func (d *difference) prepare() bool {
 	case before == nil && after == nil:
 		return false
 	case before != nil && after != nil:
-		old, now := changes(before, after)
+		old, now := compare.Only(before, after)
 		oldFields, _ := old.(map[string]any)
 		nowFields, _ := now.(map[string]any)
 		if len(oldFields)+len(nowFields) == 0 {
@@ -89,84 +90,6 @@ func withoutServerFields(object map[string]any) map[string]any {
 	return out
 }
 
-// changes leaves out of both values what is equal. Elements of lists that differ keep the field by which they are told apart.
-func changes(before, after any) (old, now any) {
-	a, isMap := before.(map[string]any)
-	b, areMaps := after.(map[string]any)
-	if isMap && areMaps {
-		outA, outB := map[string]any{}, map[string]any{}
-		for key := range keysOf(a, b) {
-			x, y := fieldOf(a, key), fieldOf(b, key)
-			if plan.Equal(x, y) {
-				continue
-			}
-			left, right := changes(x, y)
-			if shows(x, left, y) {
-				outA[key] = left
-			}
-			if shows(y, right, x) {
-				outB[key] = right
-			}
-		}
-		return outA, outB
-	}
-	list, isList := before.([]any)
-	others, areLists := after.([]any)
-	if isList && areLists {
-		outA, outB := changedElements(list, others), changedElements(others, list)
-		if len(outA)+len(outB) > 0 { // Otherwise it is their order.
-			return outA, outB
-		}
-	}
-	return before, after
-}
-
-// shows reports whether what is left of a value is to be shown: not where all of it is in the other one, which has more.
-func shows(value, left, other any) bool {
-	switch left := left.(type) {
-	case nothing:
-		return false
-	case map[string]any:
-		_, areMaps := other.(map[string]any)
-		return len(left) > 0 || !areMaps
-	case []any:
-		list, _ := value.([]any)
-		return len(left) > 0 || len(list) == 0
-	default:
-		return true
-	}
-}
-
-// keysOf are the names of the fields of both.
-func keysOf(a, b map[string]any) map[string]any {
-	out := maps.Clone(a)
-	if out == nil {
-		return b
-	}
-	maps.Copy(out, b)
-	return out
-}
-
-func changedElements(list, others []any) []any {
-	out := []any{}
-	for _, element := range list {
-		other := find(others, element)
-		if plan.Equal(element, other) {
-			continue
-		}
-		changed, _ := changes(element, other)
-		if fields, isMap := changed.(map[string]any); isMap {
-			whole, _ := element.(map[string]any)
-			for _, key := range listKeyOf(whole) {
-				fields = replaced(fields, plan.Path{key}, whole[key])
-			}
-			changed = fields
-		}
-		out = append(out, changed)
-	}
-	return out
-}
-
 // identified adds which object it is, nil for none.
 func (d *difference) identified(fields map[string]any) map[string]any {
 	if fields == nil {
@@ -178,8 +101,8 @@ func (d *difference) identified(fields map[string]any) map[string]any {
 	}
 	out := maps.Clone(fields)
 	out["apiVersion"], out["kind"] = object["apiVersion"], object["kind"]
-	if out = replaced(out, plan.Path{"metadata", "name"}, d.Name); d.Namespace != "" {
-		out = replaced(out, plan.Path{"metadata", "namespace"}, d.Namespace)
+	if out = compare.Replaced(out, plan.Path{"metadata", "name"}, d.Name); d.Namespace != "" {
+		out = compare.Replaced(out, plan.Path{"metadata", "namespace"}, d.Namespace)
 	}
 	return out
 }
@@ -203,7 +126,7 @@ func (d *difference) mask(object map[string]any, old bool) any {
 		shown, _ := out.(map[string]any)
 		masked, _ := withoutTexts(out).(map[string]any)
 		if finalizers, found := plan.Lookup(shown, plan.Path{"metadata", "finalizers"}); found {
-			masked = replaced(masked, plan.Path{"metadata", "finalizers"}, finalizers)
+			masked = compare.Replaced(masked, plan.Path{"metadata", "finalizers"}, finalizers)
 		}
 		out = d.identified(masked)
 	}
@@ -315,126 +238,4 @@ func (d *difference) yaml() (before, after string, err error) {
 		texts[i] = string(data)
 	}
 	return texts[0], texts[1], nil
-}
-
-// kept puts back what an apply has set and a clean-up takes away: the API server has judged each by itself, and so let go of a
-// field that a removed rule gave up and another rule applies now.
-func kept(object, wanted, answer map[string]any) map[string]any {
-	out := map[string]any{}
-	maps.Copy(out, object)
-	for key, value := range wanted {
-		have, set := fieldOf(out, key), fieldOf(answer, key)
-		below, isMap := value.(map[string]any)
-		fields, areMaps := have.(map[string]any)
-		list, isList := value.([]any)
-		elements, areLists := have.([]any)
-		switch {
-		case set == nothing{}: // It is stored as nothing.
-		case have == nothing{}:
-			out[key] = set
-		case isMap && areMaps:
-			answered, _ := set.(map[string]any)
-			out[key] = kept(fields, below, answered)
-		case isList && areLists:
-			answered, _ := set.([]any)
-			for _, element := range list {
-				if is := find(answered, element); is != (nothing{}) && find(elements, element) == (nothing{}) {
-					elements = append(slices.Clip(elements), is)
-				}
-			}
-			out[key] = elements
-		}
-	}
-	return out
-}
-
-// replaced returns a copy of an object in which a field has another value, or is not there where that is nil.
-func replaced(object map[string]any, path plan.Path, value any) map[string]any {
-	out := map[string]any{}
-	maps.Copy(out, object)
-	switch below, _ := object[path[0]].(map[string]any); {
-	case len(path) > 1:
-		out[path[0]] = replaced(below, path[1:], value)
-	case value == nil:
-		delete(out, path[0])
-	default:
-		out[path[0]] = value
-	}
-	return out
-}
-
-// nothing is a field, or an element, that is not there.
-type nothing struct{}
-
-func fieldOf(object map[string]any, key string) any {
-	if value, there := object[key]; there {
-		return value
-	}
-	return nothing{}
-}
-
-// merged makes both changes of a value.
-func merged(before, ours, theirs any) any {
-	switch {
-	case plan.Equal(before, ours), plan.Equal(ours, theirs):
-		return theirs
-	case plan.Equal(before, theirs):
-		return ours
-	}
-	a, ourMap := ours.(map[string]any)
-	b, theirMap := theirs.(map[string]any)
-	if ourMap && theirMap {
-		old, _ := before.(map[string]any)
-		out := map[string]any{}
-		for key := range keysOf(a, b) {
-			if value := merged(fieldOf(old, key), fieldOf(a, key), fieldOf(b, key)); value != (nothing{}) {
-				out[key] = value
-			}
-		}
-		return out
-	}
-	mine, ourList := ours.([]any)
-	other, theirList := theirs.([]any)
-	if ourList && theirList {
-		old, _ := before.([]any)
-		out := []any{}
-		for _, element := range slices.Concat(mine, slices.DeleteFunc(slices.Clone(other), func(e any) bool { return find(mine, e) != nothing{} })) {
-			if value := merged(find(old, element), find(mine, element), find(other, element)); value != (nothing{}) {
-				out = append(out, value)
-			}
-		}
-		return out
-	}
-	return theirs
-}
-
-// listKeys are fields by which Kubernetes tells elements of lists apart, the surest first.
-var listKeys = [][]string{
-	{"uid"}, {"mountPath"}, {"containerPort", "protocol"}, {"port", "protocol"}, {"name"}, {"type"}, {"key", "effect"}, {"ip"},
-}
-
-// listKeyOf are the fields by which an element is known, none where it is known as a whole.
-func listKeyOf(element map[string]any) []string {
-	i := slices.IndexFunc(listKeys, func(keys []string) bool { return element[keys[0]] != nil })
-	if i < 0 {
-		return nil
-	}
-	return listKeys[i]
-}
-
-// find returns the element of a list that is the same one: an equal one, else of maps that with the same key.
-func find(list []any, element any) any {
-	fields, _ := element.(map[string]any)
-	keys := listKeyOf(fields)
-	i := slices.IndexFunc(list, func(other any) bool { return plan.Equal(element, other) })
-	if i < 0 && keys != nil {
-		i = slices.IndexFunc(list, func(other any) bool {
-			others, _ := other.(map[string]any)
-			return !slices.ContainsFunc(keys, func(key string) bool { return !plan.Equal(fields[key], others[key]) })
-		})
-	}
-	if i < 0 {
-		return nothing{}
-	}
-	return list[i]
 }

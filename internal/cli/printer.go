@@ -15,6 +15,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 // printer shows what is written as it happens, or the deletions first. It is safe for
@@ -134,16 +135,16 @@ func describeReport(report engine.Report, refused []error, cleaned int, dryRun b
 	for _, line := range failures {
 		fmt.Fprintln(&b, line)
 	}
-	written := count(report.Written, "write")
+	written := document.Count(report.Written, "write")
 	if dryRun {
-		written = count(report.Simulated, "write") + " (dry run, nothing is stored)"
+		written = document.Count(report.Simulated, "write") + " (dry run, nothing is stored)"
 	}
 	if report.Audited > 0 {
 		written += fmt.Sprintf(", %d in mode Audit not made", report.Audited)
 	}
-	fmt.Fprintf(&b, "%s, %s\n", written, count(len(failures), "failure"))
+	fmt.Fprintf(&b, "%s, %s\n", written, document.Count(len(failures), "failure"))
 	if cleaned > 0 {
-		fmt.Fprintf(&b, "%s after rules that are gone\n", count(cleaned, "cleanup"))
+		fmt.Fprintf(&b, "%s after rules that are gone\n", document.Count(cleaned, "cleanup"))
 	}
 	// What the only write was to may be gone, by a rule that deleted it.
 	b.WriteString(describeIdle(report, len(failures)+report.Written+report.Simulated+report.Audited+cleaned > 0))
@@ -154,7 +155,7 @@ func describeReport(report engine.Report, refused []error, cleaned int, dryRun b
 func describeIdle(report engine.Report, cameOf bool) string {
 	out := ""
 	if report.Waiting > 0 {
-		out = fmt.Sprintf("%s not waited for: a rule with \"for\" acts only once its condition has held for so long\n", count(report.Waiting, "object"))
+		out = fmt.Sprintf("%s not waited for: a rule with \"for\" acts only once its condition has held for so long\n", document.Count(report.Waiting, "object"))
 	}
 	if report.Objects == 0 && !cameOf {
 		out += "no object is selected: check the namespaces and selectors of the rules\n"

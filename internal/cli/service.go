@@ -437,7 +437,7 @@ func brief(process, caches []telemetry.Check) []telemetry.Check {
 	if len(caches) == 0 {
 		return out
 	}
-	all := telemetry.Check{Name: count(len(caches), "cache")}
+	all := telemetry.Check{Name: document.Count(len(caches), "cache")}
 	words := map[telemetry.State]string{telemetry.Ready: "synced", telemetry.Degraded: "degraded", telemetry.NotReady: "listing"}
 	var parts []string
 	for _, state := range []telemetry.State{telemetry.Ready, telemetry.Degraded, telemetry.NotReady} {
@@ -457,7 +457,7 @@ func (s *service) checkObjects() telemetry.Check {
 	if trouble := s.objects.Trouble(); trouble != nil {
 		check.State, check.Detail = telemetry.Degraded, trouble.Error()
 	} else if s.operator.Listed() {
-		check.State, check.Detail = telemetry.Ready, count(len(s.objects.List()), "set")
+		check.State, check.Detail = telemetry.Ready, document.Count(len(s.objects.List()), "set")
 	}
 	return check
 }
@@ -489,13 +489,13 @@ func (s *service) checkRules() telemetry.Check {
 			what = "they do not fit the schemas of the cluster"
 		}
 		check.State = telemetry.Degraded
-		check.Detail = fmt.Sprintf("%s in effect, but %s: %v", count(len(s.active.Rules()), "rule"), what, all[0])
+		check.Detail = fmt.Sprintf("%s in effect, but %s: %v", document.Count(len(s.active.Rules()), "rule"), what, all[0])
 		if len(all) > 1 {
 			check.Detail += fmt.Sprintf(" (and %d more)", len(all)-1)
 		}
 	default:
 		check.State = telemetry.Ready
-		check.Detail = count(len(s.active.Rules()), "rule") + " in effect"
+		check.Detail = document.Count(len(s.active.Rules()), "rule") + " in effect"
 	}
 	return check
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/coverage"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/junit"
@@ -194,7 +195,7 @@ func (t *tests) again(ctx context.Context) error {
 			show(t.Stderr, last)
 		}
 		files, directories := seen.watched()
-		fmt.Fprintf(t.Stderr, "\nwatching %s; Ctrl-C ends\n", count(files, "file"))
+		fmt.Fprintf(t.Stderr, "\nwatching %s; Ctrl-C ends\n", document.Count(files, "file"))
 		return directories
 	})
 	if failed, ok := errors.AsType[failure](last); ok {

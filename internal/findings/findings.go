@@ -100,11 +100,11 @@ func (r *Report) Write(out io.Writer, format string) error {
 func (r *Report) summary() string {
 	var parts []string
 	if r.Valid() {
-		parts = append(parts, "valid: "+count(len(r.Rules), "rule"))
+		parts = append(parts, "valid: "+document.Count(len(r.Rules), "rule"))
 	}
 	for _, severity := range severities {
 		if n := len(r.sorted(severity)); n > 0 {
-			parts = append(parts, count(n, severity.String()))
+			parts = append(parts, document.Count(n, severity.String()))
 		}
 	}
 	if len(parts) == 0 {
@@ -115,17 +115,9 @@ func (r *Report) summary() string {
 		line += "; --strict takes no warnings"
 	}
 	if r.Tests > 0 {
-		line += "; " + count(r.Tests, "test") + " not looked at"
+		line += "; " + document.Count(r.Tests, "test") + " not looked at"
 	}
 	return line + "\n"
-}
-
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprint(n, " ", noun)
 }
 
 // stdin is the name of standard input in findings.
@@ -161,39 +153,18 @@ func (r *Report) sentence(found *document.Error) string {
 	return out
 }
 
-// jsonReport is a report in JSON.
-type jsonReport struct {
-	Valid    bool          `json:"valid"`
-	Rules    []string      `json:"rules"`
-	Mistakes []jsonFinding `json:"mistakes"`
-	Warnings []jsonFinding `json:"warnings"`
-	Notes    []jsonFinding `json:"notes"`
-}
-
-// jsonFinding has a position only where the finding has one: Line and Column count from 1,
-// Length and Column in characters.
-type jsonFinding struct {
-	Severity string        `json:"severity"`
-	Code     document.Code `json:"code"`
-	File     string        `json:"file"`
-	Line     int           `json:"line,omitempty"`
-	Column   int           `json:"column,omitempty"`
-	Length   int           `json:"length,omitempty"`
-	Path     string        `json:"path,omitempty"`
-	Message  string        `json:"message"`
-	Hint     string        `json:"hint,omitempty"`
-}
-
-func (r *Report) json() jsonReport {
-	of := func(severity document.Severity) []jsonFinding {
-		out := []jsonFinding{}
-		for _, f := range r.sorted(severity) {
-			code := document.Describe(f.Code).Code
-			out = append(out, jsonFinding{severity.String(), code, f.File, f.Line, f.Column, f.Length, f.Path, f.Message, f.Hint})
-		}
-		return out
+// json shows the report to programs. What there is none of is an empty list.
+func (r *Report) json() any {
+	of := func(severity document.Severity) document.Errors {
+		return append(document.Errors{}, r.sorted(severity)...)
 	}
-	return jsonReport{r.Valid(), append([]string{}, r.Rules...), of(document.Mistake), of(document.Warning), of(document.Note)}
+	return struct {
+		Valid    bool            `json:"valid"`
+		Rules    []string        `json:"rules"`
+		Mistakes document.Errors `json:"mistakes"`
+		Warnings document.Errors `json:"warnings"`
+		Notes    document.Errors `json:"notes"`
+	}{r.Valid(), append([]string{}, r.Rules...), of(document.Mistake), of(document.Warning), of(document.Note)}
 }
 
 // The escapes of GitHub's toolkit. Unescaped, these characters would end a message or a property.

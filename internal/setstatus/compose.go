@@ -137,9 +137,9 @@ func Compose(in Input) v1alpha1.Status {
 	}
 	all := problems(in)
 	if len(all) == 0 {
-		message := count(len(in.Rules), "rule") + " in effect"
+		message := document.Count(len(in.Rules), "rule") + " in effect"
 		if in.Warnings > 0 {
-			message += ", with " + count(in.Warnings, "warning") + " that validate tells"
+			message += ", with " + document.Count(in.Warnings, "warning") + " that validate tells"
 		}
 		add(Ready, metav1.ConditionTrue, Running, message)
 	}
@@ -308,12 +308,4 @@ func bounded(text string, limit int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:max(limit-len(mark), 0)], "") + mark
-}
-
-// count is a number with its noun.
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }

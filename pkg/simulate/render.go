@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 // mostDifferences is how many fields a brief report shows for each case.
@@ -51,19 +53,12 @@ func (r Result) Remarks() []string {
 		out = append(out, "wrote "+r.Golden)
 	}
 	if r.Status == Pass && r.EvaluationsFailed > 0 {
-		out = append(out, counted(r.EvaluationsFailed, "evaluation")+" failed")
+		out = append(out, document.Count(r.EvaluationsFailed, "evaluation")+" failed")
 	}
 	if r.Status == Pass && r.WritesRefused > 0 {
-		out = append(out, counted(r.WritesRefused, "write")+" refused")
+		out = append(out, document.Count(r.WritesRefused, "write")+" refused")
 	}
 	return out
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func (r Result) explain(out *strings.Builder, verbose bool) {

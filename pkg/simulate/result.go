@@ -42,8 +42,8 @@ type Result struct {
 	// Order is what comes out differently with the queue reversed, a line for each
 	// difference.
 	Order []string `json:"order,omitempty"`
-	// Errors are what is wrong with it. In JSON, each is as `validate -o json` has it.
-	Errors document.Errors `json:"-"`
+	// Errors are what is wrong with it.
+	Errors document.Errors `json:"errors,omitempty"`
 
 	brief    []string // Differences for people, without what follows from the others
 	suspects []suspect

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -118,26 +119,44 @@ func identities(list []any) (out []string, all bool) {
 		var text strings.Builder
 		fields, _ := element.(map[string]any)
 		for _, key := range of {
-			value, _ := fields[key].(string)
-			text.WriteString(key + " " + value + "\n")
+			fmt.Fprintf(&text, "%s %v\n", key, fields[key])
 		}
 		out = append(out, text.String())
 	}
 	return out, true
 }
 
+// listKeys are the fields by which elements of lists are told apart, in goldens and in Kubernetes, the surest first.
+var listKeys = [][]string{
+	{"object", "rule"},
+	{"object"},
+	{"step"},
+	{"uid"},
+	{"mountPath"},
+	{"containerPort", "protocol"},
+	{"port", "protocol"},
+	{"name"},
+	{"type"},
+	{"key", "effect"},
+	{"ip"},
+}
+
 // identity lists the keys by which a map tells what it is about, none for anything else.
 func identity(element any) []string {
 	fields, _ := element.(map[string]any)
-	for _, keys := range [][]string{{"object", "rule"}, {"object"}, {"step"}, {"name"}, {"type"}} {
-		for i, key := range keys {
-			if text, is := fields[key].(string); !is || text == "" {
-				break
-			}
-			if i == len(keys)-1 {
-				return keys
-			}
+	for _, keys := range listKeys {
+		if tells(fields[keys[0]]) && (keys[0] != "object" || len(keys) == 1 || tells(fields[keys[1]])) {
+			return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return fields[key] == nil })
 		}
 	}
 	return nil
+}
+
+// tells reports whether a value may be the name of something.
+func tells(value any) bool {
+	switch value.(type) {
+	case nil, map[string]any, []any:
+		return false
+	}
+	return value != ""
 }

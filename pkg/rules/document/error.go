@@ -1,6 +1,8 @@
 package document
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -104,4 +106,32 @@ func (e *Error) header() string {
 		}
 	}
 	return strings.Join(parts, ": ")
+}
+
+// MarshalJSON implements [json.Marshaler]. A finding has a position only where it is of a line: the line and the column count
+// from 1, the column and the length are in characters.
+func (e *Error) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false) // Whoever encodes the whole decides.
+	err := encoder.Encode(struct {
+		Severity string `json:"severity"`
+		Code     Code   `json:"code"`
+		File     string `json:"file"`
+		Line     int    `json:"line,omitempty"`
+		Column   int    `json:"column,omitempty"`
+		Length   int    `json:"length,omitempty"`
+		Path     string `json:"path,omitempty"`
+		Message  string `json:"message"`
+		Hint     string `json:"hint,omitempty"`
+	}{e.Severity.String(), Describe(e.Code).Code, e.File, e.Line, e.Column, e.Length, e.Path, e.Message, e.Hint})
+	return out.Bytes(), err
+}
+
+// Count writes a number with its noun.
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }

@@ -1,0 +1,76 @@
+package compare_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
+)
+
+// TestMerge holds what two writes to an object come to that the API server has judged each by itself.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason                     string
+		before, ours, theirs, want any
+	}{
+		"Maps": {
+			reason: "Fields of both are there.",
+			before: map[string]any{"a": 1.0, "gone": 1.0}, ours: map[string]any{"a": 1.0, "b": 2.0}, theirs: map[string]any{"a": 3.0, "gone": 1.0},
+			want: map[string]any{"a": 3.0, "b": 2.0},
+		},
+		"Lists": {
+			reason: "So are elements, and what one took off is gone.",
+			before: []any{"x", "y"}, ours: []any{"x", "y", "ours"}, theirs: []any{"y", "theirs"}, want: []any{"y", "ours", "theirs"},
+		},
+		"Elements": {
+			reason: "Elements of the same name are one.",
+			before: []any{map[string]any{"name": "app", "image": "v1", "tty": true}},
+			ours:   []any{map[string]any{"name": "app", "image": "v2", "tty": true}},
+			theirs: []any{map[string]any{"name": "app", "image": "v1"}},
+			want:   []any{map[string]any{"name": "app", "image": "v2"}},
+		},
+		"Mounts": {
+			reason: "Elements of the same name are told apart by what is surer.",
+			before: []any{map[string]any{"name": "v", "mountPath": "/a"}},
+			ours:   []any{map[string]any{"name": "v", "mountPath": "/a"}, map[string]any{"name": "v", "mountPath": "/b"}},
+			theirs: []any{map[string]any{"name": "v", "mountPath": "/a"}, map[string]any{"name": "v", "mountPath": "/c"}},
+			want: []any{
+				map[string]any{"name": "v", "mountPath": "/a"}, map[string]any{"name": "v", "mountPath": "/b"}, map[string]any{"name": "v", "mountPath": "/c"},
+			},
+		},
+		"Nulls": {
+			reason: "A null is a value.",
+			before: map[string]any{"a": nil, "b": 1.0}, ours: map[string]any{"a": nil, "b": 2.0}, theirs: map[string]any{"a": nil, "b": 1.0, "c": 1.0},
+			want: map[string]any{"a": nil, "b": 2.0, "c": 1.0},
+		},
+		"Same":    {reason: "Both want the same.", before: "a", ours: "b", theirs: "b", want: "b"},
+		"Ours":    {reason: "The other left it alone.", before: "a", ours: "b", theirs: "a", want: "b"},
+		"Rivals":  {reason: "The later one wins, as it does when both are stored.", before: "a", ours: "b", theirs: "c", want: "c"},
+		"Created": {reason: "There was none.", ours: nil, theirs: map[string]any{"a": 1.0}, want: map[string]any{"a": 1.0}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, compare.Merge(tc.before, tc.ours, tc.theirs)); diff != "" {
+				t.Errorf("%s -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestKept holds that a clean-up takes nothing away that an apply has set, and that nothing is put back that the API server did not store.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	type fields = map[string]any
+	got := compare.Kept(
+		fields{"data": fields{"other": "1"}, "env": []any{fields{"name": "a"}}},
+		fields{"data": fields{"mine": "1"}, "paused": false, "env": []any{fields{"name": "b", "value": "1"}}},
+		fields{"data": fields{"mine": "1", "other": "1"}, "env": []any{fields{"name": "a"}, fields{"name": "b", "value": "1"}}},
+	)
+	want := fields{"data": fields{"mine": "1", "other": "1"}, "env": []any{fields{"name": "a"}, fields{"name": "b", "value": "1"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
