@@ -57,7 +57,7 @@ func newRoot(p Process) *cobra.Command {
 		Long: `dyncontroller watches objects of a Kubernetes cluster and keeps them as rules
 say: a rule names what it watches, when it applies, and what to do then.
 
-Write rules, check them with validate and test, try them with eval on a file,
+Begin with init, check rules with validate and test, try them with eval on a file,
 see with diff what they would change in a cluster, and put them into effect with run.`,
 		Example: `  dyncontroller validate rules/
   dyncontroller eval --rules rules/ --object pod.yaml
@@ -72,10 +72,6 @@ see with diff what they would change in a cluster, and put them into effect with
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newRun(p), newCleanup(p), newVersion(p))
 	root.AddCommand(forAuthors(p)...)
-	for _, name := range []string{"graph", "init"} {
-		root.AddCommand(absent(name, "is not supported yet"))
-	}
-	root.AddCommand(absent("functions", "is not supported yet; see docs/reference/functions.md"))
 	root.InitDefaultCompletionCmd()
 	for _, command := range root.Commands() {
 		if !command.Runnable() {
@@ -85,17 +81,6 @@ see with diff what they would change in a cluster, and put them into effect with
 		}
 	}
 	return root
-}
-
-// absent is a command that the program has not got, and why.
-func absent(name, why string) *cobra.Command {
-	return &cobra.Command{
-		Use:                name,
-		Short:              "Not part of this program",
-		Hidden:             true,
-		DisableFlagParsing: true,
-		RunE:               func(*cobra.Command, []string) error { return failure{exitUsage, fmt.Errorf("%s %s", name, why)} },
-	}
 }
 
 // The exit codes.

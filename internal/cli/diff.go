@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -261,20 +262,13 @@ func (d *differ) note(operation plan.Operation, before, answer map[string]any, h
 func (d *differ) list() []*difference {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var out []*difference
-	for _, one := range d.changed {
-		if !one.prepare() {
-			continue // Only the owners of fields change.
-		}
-		out = append(out, one)
-	}
-	slices.SortFunc(out, func(a, b *difference) int {
+	out := slices.SortedFunc(maps.Values(d.changed), func(a, b *difference) int {
 		return cmp.Or(
 			strings.Compare(plan.ResourceName(a.GVR), plan.ResourceName(b.GVR)), strings.Compare(a.Namespace, b.Namespace),
 			strings.Compare(a.Name, b.Name), strings.Compare(a.subresource, b.subresource),
 		)
 	})
-	return out
+	return slices.DeleteFunc(out, func(one *difference) bool { return !one.prepare() }) // Only the owners of fields change.
 }
 
 // show writes the differences.
@@ -336,7 +330,7 @@ func (d *difference) change() string {
 func forMachines(all []*difference) map[string]any {
 	out := make([]change, len(all))
 	for i, one := range all {
-		out[i] = change{one.change(), plan.ResourceName(one.GVR), one.subresource, one.Namespace, one.Name, one.names(), one.before, one.after}
+		out[i] = change{one.change(), plan.ResourceName(one.GVR), one.subresource, one.Namespace, one.Name, ruleNames(one.rules...), one.before, one.after}
 	}
 	return map[string]any{"changes": out}
 }

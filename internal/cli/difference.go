@@ -67,7 +67,7 @@ func (d *difference) prepare() bool {
 			d.Namespace, d.Name = values.Text(d.Namespace), values.Text(d.Name)
 		}
 	}
-	shownBefore, shownAfter := tellApart(before, after, d.mask(before, true), d.mask(after, false))
+	shownBefore, shownAfter := compare.TellApart(before, after, d.mask(before, true), d.mask(after, false))
 	d.before, _ = shownBefore.(map[string]any)
 	d.after, _ = shownAfter.(map[string]any)
 	return true
@@ -154,44 +154,6 @@ func withoutTexts(value any) any {
 	}
 }
 
-// tellApart says of texts that are masked alike, and differ, that they do.
-func tellApart(before, after, shownBefore, shownAfter any) (markedBefore, markedAfter any) {
-	switch a := shownBefore.(type) {
-	case string:
-		if b, are := shownAfter.(string); are && a == b && !plan.Equal(before, after) {
-			return a + " before", b + " after"
-		}
-	case map[string]any:
-		b, areMaps := shownAfter.(map[string]any)
-		old, _ := before.(map[string]any)
-		now, _ := after.(map[string]any)
-		if !areMaps {
-			break
-		}
-		outA, outB := maps.Clone(a), maps.Clone(b)
-		for key := range old {
-			x, inA := a[key]
-			if y, inB := b[key]; inA && inB { // The name of the field is not masked.
-				outA[key], outB[key] = tellApart(old[key], now[key], x, y)
-			}
-		}
-		return outA, outB
-	case []any:
-		b, areLists := shownAfter.([]any)
-		old, _ := before.([]any)
-		now, _ := after.([]any)
-		if !areLists || len(a) != len(b) || len(old) != len(a) || len(now) != len(a) {
-			break
-		}
-		outA, outB := slices.Clone(a), slices.Clone(b)
-		for i := range a {
-			outA[i], outB[i] = tellApart(old[i], now[i], a[i], b[i])
-		}
-		return outA, outB
-	}
-	return shownBefore, shownAfter
-}
-
 // unified is a unified diff of the YAML. In its head are the object and the rules that change it.
 func (d *difference) unified() (string, error) {
 	before, after, err := d.yaml()
@@ -205,7 +167,7 @@ func (d *difference) unified() (string, error) {
 	case "delete":
 		to = os.DevNull
 	}
-	return udiff.Unified(from+"\tlive", to+"\t"+strings.Join(d.names(), ", "), before, after), nil
+	return udiff.Unified(from+"\tlive", to+"\t"+strings.Join(ruleNames(d.rules...), ", "), before, after), nil
 }
 
 func (d *difference) title() string {
@@ -213,15 +175,6 @@ func (d *difference) title() string {
 		return d.String()
 	}
 	return d.String() + "/" + d.subresource
-}
-
-// names are those of the rules.
-func (d *difference) names() []string {
-	out := make([]string, len(d.rules))
-	for i, rule := range d.rules {
-		out[i] = rule.String()
-	}
-	return out
 }
 
 // yaml is the object before and after, empty where there is none.

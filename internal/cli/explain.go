@@ -16,7 +16,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -154,40 +153,27 @@ func (e *explaining) run(ctx context.Context, args []string) error {
 
 // ofCluster finds the rule and the object in a cluster.
 func (e *explaining) ofCluster(ctx context.Context, args []string) (*rules.Set, *subject, error) {
-	target, err := connect(*e.cluster, e.version())
+	target, err := e.reached(ctx, *e.cluster)
 	if err != nil {
-		return nil, nil, failure{exitUsage, err}
-	}
-	if err := target.reach(ctx); err != nil {
-		return nil, nil, internal(err)
+		return nil, nil, err
 	}
 	set, refused, err := e.loadLive(ctx, target)
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &subject{}
-	if out.rule, err = findRule(set, args[0]); err != nil {
-		if len(refused) > 0 {
-			// It may be in one of those.
-			return nil, nil, failure{exitFinding, errors.Join(err, refused)}
-		}
-		return nil, nil, err
+	rule, err := findRule(set, args[0])
+	if err != nil && len(refused) > 0 {
+		return nil, nil, failure{exitFinding, errors.Join(err, refused)} // It may be in one of those.
 	}
-	all, failed, err := target.serves(ctx)
-	if err != nil {
-		return nil, nil, internal(err)
-	}
-	resource, name, err := parseObject(args[1])
 	if err != nil {
 		return nil, nil, err
 	}
+	out, all, failed, err := target.locate(ctx, args[1], rule.Watched())
+	if err != nil {
+		return nil, nil, err
+	}
+	out.rule = rule
 	out.missing(all, failed)
-	if err := out.find(all, resource, name, target.namespace); err != nil {
-		return nil, nil, failure{exitUsage, err}
-	}
-	if out.reader, err = live.NewReader(target.config); err != nil {
-		return nil, nil, internal(err)
-	}
 	return set, out, target.review(ctx, set, out)
 }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
+	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/discovery"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -33,6 +34,8 @@ type subject struct {
 	// unserved are resources that the API server does not have.
 	unserved  map[schema.GroupVersionResource]bool
 	obstacles []trace.Obstacle
+	// answers are what the rules have read of the cluster, by the question.
+	answers map[string][]map[string]any
 	// unseen says that the object itself could not be read, which is among the obstacles.
 	unseen bool
 	// memory is what the controller remembers, nil where it was not asked.
@@ -56,6 +59,51 @@ func (c *cluster) serves(ctx context.Context) (all []metav1.APIResource, failed 
 
 func gvrOf(r metav1.APIResource) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name}
+}
+
+// reached is a cluster whose API server answers.
+func (p Process) reached(ctx context.Context, c config.Cluster) (*cluster, error) {
+	target, err := connect(c, p.version())
+	if err != nil {
+		return nil, failure{exitUsage, err}
+	}
+	if err := target.reach(ctx); err != nil {
+		return nil, internal(err)
+	}
+	return target, nil
+}
+
+// locate finds the object that the user means, of a resource that is watched if it can be, and tells what the API server serves.
+func (c *cluster) locate(ctx context.Context, written string, watched []schema.GroupVersionResource) (
+	at *subject, served []metav1.APIResource, failed map[schema.GroupVersion]error, err error,
+) {
+	resource, name, err := parseObject(written)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if served, failed, err = c.serves(ctx); err != nil {
+		return nil, nil, nil, internal(err)
+	}
+	at = &subject{}
+	if err := at.find(served, watched, resource, name, c.namespace); err != nil {
+		return nil, nil, nil, failure{exitUsage, err}
+	}
+	if at.reader, err = live.NewReader(c.config); err != nil {
+		return nil, nil, nil, internal(err)
+	}
+	return at, served, failed, nil
+}
+
+// get reads the object, which must be there.
+func (s *subject) get(ctx context.Context) (map[string]any, error) {
+	object, err := s.reader.Get(ctx, s.object.GVR, s.object.Namespace, s.object.Name)
+	switch {
+	case err != nil:
+		return nil, internal(err)
+	case object == nil:
+		return nil, failure{exitUsage, fmt.Errorf("there is no %s in the cluster", s.object)}
+	}
+	return object, nil
 }
 
 // missing tells which resources of the rule are not served.
@@ -85,9 +133,8 @@ func (s *subject) missing(served []metav1.APIResource, failed map[schema.GroupVe
 
 // find takes a word as kubectl does: for the plural, the singular, the kind or a short name of a resource, with its group
 // or without. A version that is watched goes before others. What is not served may be what the rule waits for.
-func (s *subject) find(served []metav1.APIResource, word, name, namespace string) error {
+func (s *subject) find(served []metav1.APIResource, watched []schema.GroupVersionResource, word, name, namespace string) error {
 	s.object = plan.Object{Name: name}
-	watched := s.rule.Watched()
 	resource, group, _ := strings.Cut(word, ".")
 	inGroup := func(gvr schema.GroupVersionResource) bool {
 		return group == "" || group == gvr.Group || group == strings.TrimSuffix(gvr.Version+"."+gvr.Group, ".")
@@ -181,7 +228,8 @@ func (s *subject) explain(ctx context.Context, set *rules.Set, now time.Time) (t
 			}
 		}
 	}
-	reads := &liveSource{ctx: ctx, subject: s, answers: map[string][]map[string]any{}}
+	s.answers = map[string][]map[string]any{}
+	reads := &liveSource{ctx: ctx, subject: s}
 	snapshot := rules.Snapshot{GVR: s.object.GVR, Gone: s.object, Now: now, Kinds: kinds, Related: reads, State: state}
 	if err := s.see(ctx, own, &snapshot); err != nil {
 		return trace.Trace{}, err
@@ -262,9 +310,8 @@ func (s *subject) blocked(err error) error {
 // them as a cache that is not complete, which is what the controller has then.
 type liveSource struct {
 	*subject
-	ctx     context.Context //nolint:containedctx // [relation.Source] takes none, and this is of one evaluation.
-	answers map[string][]map[string]any
-	err     error // why it is no use to go on
+	ctx context.Context //nolint:containedctx // [relation.Source] takes none, and this is of one evaluation.
+	err error           // why it is no use to go on
 }
 
 // Read implements [relation.Source].

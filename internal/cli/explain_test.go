@@ -172,7 +172,7 @@ spec:
 			}
 			s := &subject{rule: set.Rules()[0]}
 			s.missing(served, failed)
-			err := s.find(served, tc.word, "x", "shop")
+			err := s.find(served, s.rule.Watched(), tc.word, "x", "shop")
 			if text := errorOf(err); text != tc.err {
 				t.Errorf("%s the error is %q, want %q", tc.reason, text, tc.err)
 			}

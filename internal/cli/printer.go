@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -31,37 +32,10 @@ type printer struct {
 	kept    []string     // guarded by mu
 }
 
-// line is what the printer shows of a write, a clean-up or an Event, for machines.
-type line struct {
-	Action      string      `json:"action"` // such as patched or would patch
-	Resource    string      `json:"resource"`
-	Namespace   string      `json:"namespace,omitempty"`
-	Name        string      `json:"name"`
-	Subresource string      `json:"subresource,omitempty"`
-	Type        plan.Type   `json:"type,omitempty"` // of a write
-	Remark      string      `json:"remark,omitempty"`
-	Rules       []string    `json:"rules"`
-	Changes     []fieldLine `json:"changes,omitempty"`
-	Event       *eventLine  `json:"event,omitempty"`
-}
-
-type fieldLine struct {
-	Rule   string `json:"rule"`
-	Path   string `json:"path"`
-	Before any    `json:"before,omitempty"`
-	After  any    `json:"after,omitempty"`
-}
-
-type eventLine struct {
-	Type    string `json:"type"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
-}
-
 // cleanedUp shows and counts what is cleaned up after rules that are gone.
 func (p *printer) cleanedUp(r cleanup.Report) {
 	if !r.Result.Class.Failed() {
-		p.print(r.Operation.Target, describeCleanup(r), line{Action: cleanupVerb(r), Rules: []string{r.Leftover.Rule.String()}}, r.Operation.Type == plan.Delete)
+		p.print(r.Operation.Target, describeCleanup(r), map[string]any{"action": cleanupVerb(r), "rules": ruleNames(r.Leftover.Rule)}, r.Operation.Type == plan.Delete)
 		p.cleaned.Add(1)
 	}
 }
@@ -71,28 +45,36 @@ func (p *printer) Wrote(operation plan.Operation, class write.Class) {
 	if class.Failed() {
 		return
 	}
-	verb, remark := describeAction(operation, class)
-	shown := line{Action: verb, Type: operation.Type, Subresource: operation.Subresource, Remark: remark}
-	for _, rule := range operation.Rules {
-		shown.Rules = append(shown.Rules, rule.String())
-	}
-	for _, c := range operation.Changes {
-		field := fieldLine{Rule: c.Rule.String(), Path: c.Path.String(), Before: c.Before, After: c.After}
+	did, remark := describeAction(operation, class)
+	changes := make([]map[string]any, len(operation.Changes))
+	for i, c := range operation.Changes {
+		changes[i] = map[string]any{"rule": c.Rule.String(), "path": c.Path.String(), "before": c.Before, "after": c.After}
 		if operation.Target.IsSecret() {
-			field.Before, field.After = hidden, hidden
+			changes[i]["before"], changes[i]["after"] = hidden, hidden
 		}
-		shown.Changes = append(shown.Changes, field)
 	}
-	p.print(operation.Target, describeWrite(operation, class), shown, operation.Type == plan.Delete)
+	machine := map[string]any{
+		"action": did, "type": operation.Type, "subresource": operation.Subresource, "remark": remark, "rules": ruleNames(operation.Rules...), "changes": changes,
+	}
+	p.print(operation.Target, describeWrite(operation, class), machine, operation.Type == plan.Delete)
 }
 
 // Recorded implements [engine.Observer].
 func (p *printer) Recorded(event plan.Event, _ error) {
 	if p.dryRun {
-		rule := event.Rule.String()
-		p.print(event.Regarding, describeEvent(event.Type, event.Reason, event.Regarding.String(), rule, event.Message),
-			line{Action: "would record", Rules: []string{rule}, Event: &eventLine{event.Type, event.Reason, event.Message}}, false)
+		p.print(event.Regarding, describeEvent(event.Type, event.Reason, event.Regarding.String(), event.Rule.String(), event.Message),
+			map[string]any{"action": "would record", "rules": ruleNames(event.Rule), "event": map[string]string{
+				"type": event.Type, "reason": event.Reason, "message": event.Message,
+			}}, false)
 	}
+}
+
+func ruleNames(rules ...plan.Rule) []string {
+	out := make([]string, len(rules))
+	for i, rule := range rules {
+		out[i] = rule.String()
+	}
+	return out
 }
 
 func describeEvent(kind, reason, object, rule, message string) string {
@@ -100,9 +82,10 @@ func describeEvent(kind, reason, object, rule, message string) string {
 }
 
 // print shows what happened to an object, in one form or the other.
-func (p *printer) print(of plan.Object, text string, machine line, deletion bool) {
+func (p *printer) print(of plan.Object, text string, machine map[string]any, deletion bool) {
 	if p.json {
-		machine.Resource, machine.Namespace, machine.Name = plan.ResourceName(of.GVR), of.Namespace, of.Name
+		machine["resource"], machine["namespace"], machine["name"] = plan.ResourceName(of.GVR), of.Namespace, of.Name
+		maps.DeleteFunc(machine, func(_ string, value any) bool { return value == "" })
 		data, err := json.Marshal(machine)
 		if err != nil {
 			return // Nothing in it that JSON does not have.

@@ -132,8 +132,8 @@ func TestOnce(t *testing.T) {
 			reason: "An object in each line, and the report in the last.",
 			rules:  colors("blue"),
 			args:   []string{"-o", "json"},
-			stdout: `{"action":"patched","resource":"configmaps.v1","namespace":"default","name":"a","type":"merge","rules":["shop/color"],` +
-				`"changes":[{"rule":"shop/color","path":"data.color","before":"red","after":"blue"}]}` + "\n" +
+			stdout: `{"action":"patched","changes":[{"after":"blue","before":"red","path":"data.color","rule":"shop/color"}],` +
+				`"name":"a","namespace":"default","resource":"configmaps.v1","rules":["shop/color"],"type":"merge"}` + "\n" +
 				`{"audited":0,"cleanedUp":0,"failures":[],"objects":1,"simulated":0,"waiting":0,"written":1}` + "\n",
 			requests: []string{"PATCH /api/v1/namespaces/default/configmaps/a", "POST /apis/events.k8s.io/v1/namespaces/default/events"},
 			color:    "blue",
@@ -142,10 +142,10 @@ func TestOnce(t *testing.T) {
 			reason: "Events are in it too.",
 			rules:  colors("blue"),
 			args:   []string{"-o", "json", "--dry-run", "client"},
-			stdout: `{"action":"would patch","resource":"configmaps.v1","namespace":"default","name":"a","type":"merge","rules":["shop/color"],` +
-				`"changes":[{"rule":"shop/color","path":"data.color","before":"red","after":"blue"}]}` + "\n" +
-				`{"action":"would record","resource":"configmaps.v1","namespace":"default","name":"a","rules":["shop/color"],` +
-				`"event":{"type":"Normal","reason":"Painted","message":"it was red"}}` + "\n" +
+			stdout: `{"action":"would patch","changes":[{"after":"blue","before":"red","path":"data.color","rule":"shop/color"}],` +
+				`"name":"a","namespace":"default","resource":"configmaps.v1","rules":["shop/color"],"type":"merge"}` + "\n" +
+				`{"action":"would record","event":{"message":"it was red","reason":"Painted","type":"Normal"},` +
+				`"name":"a","namespace":"default","resource":"configmaps.v1","rules":["shop/color"]}` + "\n" +
 				`{"audited":0,"cleanedUp":0,"failures":[],"objects":1,"simulated":1,"waiting":0,"written":0}` + "\n",
 			color: "red",
 		},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -45,7 +44,7 @@ or holds no rules.`,
 				return err
 			}
 			given := crd.NewSource(definitions)
-			bindings := editor.ByPlural(common(given))
+			bindings := editor.ByPlural(editor.Common(given))
 			if len(args) > 0 {
 				if bindings, err = p.declared(args, schema.NewCatalog(given, builtin.Source())); err != nil {
 					return err
@@ -88,42 +87,4 @@ func (p Process) declared(paths []string, known *schema.Catalog) ([]editor.Bindi
 		fmt.Fprintf(p.Stderr, "dyncontroller: %s is not known, so its bodies will not complete; name its CRD with --crds\n", plan.ResourceName(gvr))
 	}
 	return bindings, nil
-}
-
-// common are all resources that are given, and those of Kubernetes that rules are
-// mostly about.
-func common(given schema.Source) []*schema.Resource {
-	var out []*schema.Resource
-	for _, name := range given.Resources() {
-		out = append(out, given.Resource(name.GroupVersionResource))
-	}
-	for _, gvr := range commonResources() {
-		if found := builtin.Source().Resource(gvr); found != nil && given.Resource(gvr) == nil {
-			out = append(out, found)
-		}
-	}
-	return out
-}
-
-func commonResources() []apischema.GroupVersionResource {
-	var out []apischema.GroupVersionResource
-	for _, of := range [][2]string{
-		{"v1", "configmaps limitranges namespaces nodes persistentvolumeclaims persistentvolumes pods resourcequotas secrets serviceaccounts services"},
-		{"apps/v1", "daemonsets deployments replicasets statefulsets"},
-		{"autoscaling/v2", "horizontalpodautoscalers"},
-		{"batch/v1", "cronjobs jobs"},
-		{"coordination.k8s.io/v1", "leases"},
-		{"discovery.k8s.io/v1", "endpointslices"},
-		{"networking.k8s.io/v1", "ingresses networkpolicies"},
-		{"policy/v1", "poddisruptionbudgets"},
-		{"rbac.authorization.k8s.io/v1", "clusterrolebindings clusterroles rolebindings roles"},
-		{"scheduling.k8s.io/v1", "priorityclasses"},
-		{"storage.k8s.io/v1", "storageclasses"},
-	} {
-		gv := apischema.FromAPIVersionAndKind(of[0], "").GroupVersion()
-		for resource := range strings.FieldsSeq(of[1]) {
-			out = append(out, gv.WithResource(resource))
-		}
-	}
-	return out
 }

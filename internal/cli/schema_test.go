@@ -9,7 +9,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 )
 
 // printedSchema is what schema prints without rules, as a validator.
@@ -40,16 +39,6 @@ func printedSchema(t *testing.T) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	return compiled
-}
-
-// TestCommonResources holds the list against Kubernetes.
-func TestCommonResources(t *testing.T) {
-	t.Parallel()
-	for _, gvr := range commonResources() {
-		if found := builtin.Source().Resource(gvr); found == nil || !found.Type.Known() {
-			t.Errorf("%s is not built in", gvr)
-		}
-	}
 }
 
 // TestSchemaOfBuiltins shows a schema to be of use without a single CRD.

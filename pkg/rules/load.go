@@ -23,7 +23,8 @@ type Options struct {
 
 // Load parses and compiles files of rules into one set. It finds all errors of
 // all files; of a file that is not YAML, the first. Documents of kind RuleTest
-// are passed over, so that a folder may hold both.
+// are passed over, so that a folder may hold both. Comments may have warnings left out:
+// see [document.Ignore].
 func Load(files []document.File, options Options) (*Set, document.Errors) {
 	sets, errs := spec.Parse(files, options.DefaultNamespace)
 	if len(errs) > 0 {
@@ -35,7 +36,8 @@ func Load(files []document.File, options Options) (*Set, document.Errors) {
 	compiled, compileErrs := Compile(sets, options)
 	errs = append(errs, compileErrs...)
 	if compiled == nil || len(errs.Of(document.Mistake)) > 0 {
-		return nil, errs.Sorted()
+		return nil, document.Ignore(files, errs)
 	}
+	compiled.warnings = document.Ignore(files, compiled.warnings)
 	return compiled, nil
 }

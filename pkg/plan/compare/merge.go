@@ -192,3 +192,41 @@ func find(list []any, element any) any {
 	}
 	return list[i]
 }
+
+// TellApart says of texts that are masked alike, and differ, that they do.
+func TellApart(before, after, shownBefore, shownAfter any) (markedBefore, markedAfter any) {
+	switch a := shownBefore.(type) {
+	case string:
+		if b, are := shownAfter.(string); are && a == b && !plan.Equal(before, after) {
+			return a + " before", b + " after"
+		}
+	case map[string]any:
+		b, areMaps := shownAfter.(map[string]any)
+		old, _ := before.(map[string]any)
+		now, _ := after.(map[string]any)
+		if !areMaps {
+			break
+		}
+		outA, outB := maps.Clone(a), maps.Clone(b)
+		for key := range old {
+			x, inA := a[key]
+			if y, inB := b[key]; inA && inB { // The name of the field is not masked.
+				outA[key], outB[key] = TellApart(old[key], now[key], x, y)
+			}
+		}
+		return outA, outB
+	case []any:
+		b, areLists := shownAfter.([]any)
+		old, _ := before.([]any)
+		now, _ := after.([]any)
+		if !areLists || len(a) != len(b) || len(old) != len(a) || len(now) != len(a) {
+			break
+		}
+		outA, outB := slices.Clone(a), slices.Clone(b)
+		for i := range a {
+			outA[i], outB[i] = TellApart(old[i], now[i], a[i], b[i])
+		}
+		return outA, outB
+	}
+	return shownBefore, shownAfter
+}

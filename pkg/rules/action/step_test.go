@@ -151,7 +151,7 @@ func TestStepMistakes(t *testing.T) {
 		"EachReserved": {
 			reason: "And not reserved.",
 			action: "forEach: {index: '${pods}'}\ndelete: {}",
-			want:   `a.yaml:1:11: forEach.index: "index" is reserved; choose another name`,
+			want:   `a.yaml:1:11: forEach.index: "index" is reserved: every rule has a value of this name; choose another name`,
 		},
 		"EachName": {
 			reason: "And a name.",

@@ -102,11 +102,11 @@ var namePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func CheckName(key *document.Node, scope *expression.Scope) *document.Error {
 	name := key.Text()
 	_, taken := scope.Slot(name)
-	switch {
+	switch why := expression.Reserved(name); {
 	case !namePattern.MatchString(name):
 		return key.Errorf("use letters, digits and _, and no digit first", "%q cannot be a name", name)
-	case expression.Reserved(name):
-		return key.Errorf("choose another name", "%q is reserved", name)
+	case why != "":
+		return key.Errorf("choose another name", "%q is reserved: %s", name, why)
 	case taken:
 		return key.Errorf("choose another name", "%q is a name already", name)
 	default:

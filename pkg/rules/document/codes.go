@@ -40,6 +40,7 @@ const (
 	CodeUntyped         Code = "untyped"
 	CodeUnchecked       Code = "unchecked"
 	CodeSensitive       Code = "sensitive"
+	CodeUnusedIgnore    Code = "unused-ignore"
 )
 
 // Description is a row of the table of codes.
@@ -82,6 +83,7 @@ func Codes() []Description {
 		{CodeLiteralNull, Warning, "A null in a patch is lost on its way into a cluster by client-side apply.", "Write \"${nil}\"."},
 		{CodeMissingBraces, Warning, "A text looks like an expression, and is written as it is.", "Write ${ } around it; where the text is meant, ${\"...\"}."},
 		{CodeRestless, Warning, "A rule changes a field each time that it is evaluated, and never stops.", "Give it a when that is false once the field is as it should be."},
+		{CodeUnusedIgnore, Warning, "A comment that ignores a warning has none to ignore.", "Remove it, or correct its code and place."},
 		{CodeCycle, Note, "Two rules each read what the other writes. Most settle.", "See in a RuleTest that they do."},
 		{CodeUntyped, Note, "No schema is known of a resource, so its fields are not checked.", "Give its CRD with --crds, or a cluster with --context."},
 		{CodeUnchecked, Note, "Something was not looked at: mistakes hide it, or it would take too long.", "Correct the mistakes; let fewer rules write the same fields."},

@@ -34,7 +34,7 @@ func (c *compiler) call(name string, at syntax.Span, nodes []ast.Node) (code, er
 	first := c.reserve(len(nodes))
 	defer c.release(first)
 	tracing := c.tracing
-	counts := name == "len" && isPath(nodes[0])
+	counts := (name == "len" || name == "type") && isPath(nodes[0])
 	c.tracing = tracing && !counts
 	arguments, err := c.arguments(f, 0, nodes)
 	c.tracing = tracing
@@ -53,7 +53,7 @@ func (c *compiler) call(name string, at syntax.Span, nodes []ast.Node) (code, er
 		result, err := f.Call(e.Instant, e.Budget, e.stack[from:from+len(arguments)])
 		return result, at.Locate(err)
 	}}
-	if counts { // What is only counted may be there without what is in it, so the count is told.
+	if counts { // What is only counted may be there without what is in it, so the count is told, or the kind.
 		told := call
 		told.text = name + "(" + arguments[0].text + ")"
 		call.eval = c.traced(told).eval

@@ -149,8 +149,8 @@ func (c *compiler) let(n *ast.VariableDeclaratorNode, body func(ast.Node) (code,
 // checkLocal refuses to hide a name, because the reader would take one for the
 // other.
 func (c *compiler) checkLocal(name string, at syntax.Span) error {
-	if Reserved(name) {
-		return at.Errorf("%q is reserved", name).WithHint("choose another name")
+	if why := Reserved(name); why != "" {
+		return at.Errorf("%q is reserved: %s", name, why).WithHint("choose another name")
 	}
 	if c.visible(name) {
 		return at.Errorf("%q is already defined", name).WithHint("choose another name")

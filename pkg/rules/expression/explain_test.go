@@ -51,6 +51,10 @@ func TestExplain(t *testing.T) {
 				"  false @0 `len(object.metadata.labels) > 99` len(object.metadata.labels)=2\n" +
 				"  false @36 `len(xs) > 99` xs=[1]\n", "",
 		},
+		"kind": {
+			"Of what is only asked for its kind, it has nothing but that.", `type(object.metadata.labels) == "list"`,
+			"false @0 `type(object.metadata.labels) == \"list\"` type(object.metadata.labels)=map\n", "",
+		},
 		"and": {
 			"The first false one decides.", "replicas > 1 && replicas > 3 && replicas > 2",
 			"false && @0 `replicas > 1 && replicas > 3 && replicas > 2`\n" +

@@ -167,13 +167,13 @@ func TestReserved(t *testing.T) {
 		"object", "params", "rule", "index", "true", "nil", "null", "not", "in", "matches", "let", "if",
 		"len", "map", "omit", "after", "stamp", "now", "date", "bitand", "desc",
 	} {
-		if !Reserved(name) {
-			t.Errorf("Reserved(%q) = false", name)
+		if Reserved(name) == "" {
+			t.Errorf("Reserved(%q) is empty", name)
 		}
 	}
 	for _, name := range []string{"pods", "config", "x", "size", "has", "Object", ""} {
-		if Reserved(name) {
-			t.Errorf("Reserved(%q) = true", name)
+		if why := Reserved(name); why != "" {
+			t.Errorf("Reserved(%q) = %q", name, why)
 		}
 	}
 }

@@ -83,10 +83,22 @@ func (s *Scope) visit(yield func(string) bool) bool {
 	return true
 }
 
-// Reserved reports whether name belongs to the language, so that no let, with or
-// forEach may define it.
-func Reserved(name string) bool {
-	return builtinName(name) || keyword(name) || function.Reserved(name)
+// Reserved says what a name means in the language, so that no let, with or forEach may
+// define it; it is empty for a name that is free.
+func Reserved(name string) string {
+	if f, found := function.Lookup(name); found {
+		return "it is the function " + f.Signature()
+	}
+	switch fault := function.Refused(name); {
+	case function.Reserved(name):
+		return fault.Message
+	case builtinName(name):
+		return "every rule has a value of this name"
+	case keyword(name):
+		return "it is a word of the language"
+	default:
+		return ""
+	}
 }
 
 // Functions returns the functions an expression may call, for a reference.

@@ -162,16 +162,16 @@ func TestCompileErrors(t *testing.T) {
 			"has(object.spec)", "has", `there is no function "has"`, "compare with nil, as in object.spec.x != nil",
 		},
 		"a reserved variable": {
-			"let index = 1; index", "index", `"index" is reserved`, "choose another name",
+			"let index = 1; index", "index", `"index" is reserved: every rule has a value of this name`, "choose another name",
 		},
 		"a function as a variable": {
-			"let len = 1; len", "len", `"len" is reserved`, "choose another name",
+			"let len = 1; len", "len", `"len" is reserved: it is the function len(of)`, "choose another name",
 		},
 		"a later function as a variable": {
-			"let stamp = 1; stamp", "stamp", `"stamp" is reserved`, "choose another name",
+			"let stamp = 1; stamp", "stamp", `"stamp" is reserved: it is the function stamp()`, "choose another name",
 		},
 		"a keyword as a variable": {
-			"let true = 1; true", "true", `"true" is reserved`, "choose another name",
+			"let true = 1; true", "true", `"true" is reserved: it is a word of the language`, "choose another name",
 		},
 		"a variable that hides a name": {
 			"let replicas = 1; replicas", "replicas", `"replicas" is already defined`, "choose another name",

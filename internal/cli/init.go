@@ -1,0 +1,145 @@
+//go:build !operator
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/scaffold"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate"
+)
+
+// starting is a run of the command init.
+type starting struct {
+	evaluation
+	cluster   *config.Cluster
+	directory string
+}
+
+func newInit(p Process) *cobra.Command {
+	s := &starting{evaluation: evaluation{Process: p}}
+	command := &cobra.Command{
+		Use:   "init DIRECTORY (RESOURCE/NAME | --object FILE | --crds FILE)",
+		Short: "Write a first rule with its test",
+		Long: `Write a rule set that works, an object, a test, and its golden into a directory, to
+begin with: for an object of a cluster, for one in a file, or for a resource that
+a CustomResourceDefinition defines. The CRD is written too, so that fields and types
+are checked. Values of a Secret are replaced. Files that exist are not touched.
+
+Exit code: 0; 1 if the test does not pass; 2 for wrong usage, or if a file exists;
+3 if the cluster cannot be asked.`,
+		Example: `  dyncontroller init rules/ deployments/web --namespace shop
+  dyncontroller init rules/ --object pod.yaml
+  dyncontroller init rules/ --crds crds/tidbclusters.yaml`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(command *cobra.Command, args []string) error {
+			s.directory = args[0]
+			return s.run(command.Context(), args[1:])
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&s.object, "object", "", "`FILE` with an object, as YAML or JSON; - for standard input")
+	s.crds = addCRDsFlag(flags)
+	s.cluster = addClusterFlags(flags, clusterAsRun, contextOfKubeconfig, "the namespace `NAME` of the object")
+	return command
+}
+
+func (s *starting) run(ctx context.Context, args []string) error {
+	s.silence()
+	input, err := s.input(ctx, args)
+	if err != nil {
+		return err
+	}
+	files, err := scaffold.Files(input)
+	if err != nil {
+		return internal(err)
+	}
+	return s.begin(ctx, s.directory, files, input.Resource.Resource+"_test.yaml")
+}
+
+// begin writes files, none of which may exist, and the golden of the test among them.
+func (e *evaluation) begin(ctx context.Context, directory string, files map[string][]byte, test string) error {
+	paths := slices.Sorted(maps.Keys(files))
+	for _, path := range paths {
+		if _, err := os.Lstat(filepath.Join(directory, path)); err == nil {
+			return failure{exitUsage, fmt.Errorf("%s exists already; choose another directory, or remove it", filepath.Join(directory, path))}
+		}
+	}
+	for _, path := range paths {
+		if err := (disk{}).WriteFile(filepath.Join(directory, path), files[path]); err != nil {
+			return internal(fmt.Errorf("writing %s: %w", path, err))
+		}
+		fmt.Fprintf(e.Stdout, "wrote %s\n", filepath.Join(directory, path))
+	}
+	report, err := simulate.Run(ctx, []string{filepath.Join(directory, test)}, simulate.Options{Files: disk{}, Update: true})
+	if err != nil {
+		return internal(err)
+	}
+	if err := put(e.Stdout, "the report", report.Text(false)); err != nil || report.Passed() {
+		return err
+	}
+	return errFinding
+}
+
+// input is what the user has pointed at.
+func (s *starting) input(ctx context.Context, args []string) (out scaffold.Input, err error) {
+	if len(args) == 1 {
+		return s.live(ctx, args[0])
+	}
+	definitions, err := s.readCRDs(*s.crds, []string{s.object})
+	if err != nil {
+		return out, err
+	}
+	if s.object != "" {
+		objects, err := s.readObjects(s.object)
+		if err != nil {
+			return out, err
+		}
+		return scaffold.ForObject(objects[0], definitions), nil
+	}
+	if len(definitions) == 0 {
+		return out, errors.New("init needs RESOURCE/NAME of an object in the cluster, --object FILE, or --crds FILE")
+	}
+	return scaffold.ForCRD(definitions[0]), nil
+}
+
+// live reads an object of the cluster, and its CRD if it has one that may be read.
+func (s *starting) live(ctx context.Context, written string) (out scaffold.Input, err error) {
+	target, err := s.reached(ctx, *s.cluster)
+	if err != nil {
+		return out, err
+	}
+	at, _, _, err := target.locate(ctx, written, nil)
+	if err != nil {
+		return out, err
+	}
+	object, err := at.get(ctx)
+	if err != nil {
+		return out, err
+	}
+	return scaffold.ForObject(object, at.definitions(ctx)), nil
+}
+
+// definitions is the CRD of the object, if it has one that may be read.
+func (s *subject) definitions(ctx context.Context) []*crd.Definition {
+	crds := apischema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	found, err := s.reader.Get(ctx, crds, "", s.object.GVR.GroupResource().String())
+	data, errData := json.Marshal(found)
+	if found == nil || err != nil || errData != nil {
+		return nil
+	}
+	out, _ := crd.Read("", data) // The API server has taken it.
+	return out
+}

@@ -1,0 +1,103 @@
+//go:build !operator
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/scaffold"
+)
+
+func newRecord(p Process) *cobra.Command {
+	e := &explaining{evaluation: evaluation{Process: p, now: clock.RealClock{}.Now()}}
+	var directory string
+	command := &cobra.Command{
+		Use:   "record RESOURCE/NAME --rules PATH...",
+		Short: "Make a test of an object in a cluster, and of what rules read of it",
+		Long: `Write an object of a cluster, and all other objects that the rules read to decide
+about it, as the fixtures of a RuleTest, with the time and a golden: what the rules
+decide in the cluster now becomes a test. Nothing is written to the cluster.
+
+Values of Secrets are replaced, and masked where rules have copied them; what rules
+decide by such a value, they decide otherwise in the test. Read what is written before
+you keep it: names, labels and the rest of objects are as they are.
+
+Exit code: 0; 1 if the test does not pass or the rules are wrong; 2 for wrong usage, or if
+a file exists; 3 if the cluster cannot be asked.`,
+		Example: `  dyncontroller record tidbclusters/basic --rules rules/ --namespace db
+  dyncontroller record pods/web --rules rules/ --directory tests/ --context staging`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return e.record(command.Context(), args[0], directory)
+		},
+	}
+	flags := command.Flags()
+	flags.StringArrayVarP(&e.rules, "rules", "f", nil, "`PATH` of the rules: a file or a directory; may be repeated")
+	e.params = config.AddParamFlag(flags)
+	flags.StringVar(&directory, "directory", ".", "`PATH` of the directory to write to")
+	e.cluster = addClusterFlags(flags, clusterAsRun, contextOfKubeconfig, "the namespace `NAME` of the object")
+	return command
+}
+
+func (e *explaining) record(ctx context.Context, written, directory string) error {
+	e.silence()
+	if len(e.rules) == 0 {
+		return errors.New("record needs rules: name them with --rules")
+	}
+	target, err := e.reached(ctx, *e.cluster)
+	if err != nil {
+		return err
+	}
+	set, _, err := e.loadLive(ctx, target)
+	if err != nil {
+		return err
+	}
+	var watched []schema.GroupVersionResource
+	for _, rule := range set.Rules() {
+		watched = append(watched, rule.Watched()...)
+	}
+	at, _, _, err := target.locate(ctx, written, watched)
+	if err != nil {
+		return err
+	}
+	object, err := at.get(ctx)
+	if err != nil {
+		return err
+	}
+	watching := slices.IndexFunc(set.Rules(), func(r *rules.Rule) bool { return slices.Contains(r.Watched(), at.object.GVR) })
+	if watching < 0 {
+		return failure{exitUsage, fmt.Errorf("no rule watches %s", at.object.GVR.GroupResource())}
+	}
+	at.rule = set.Rules()[watching]
+	if _, err := at.explain(ctx, set, e.now); err != nil {
+		return err
+	}
+	name := strings.Join([]string{at.object.GVR.Resource, at.object.Name}, "-")
+	test := scaffold.Test{Name: name, Case: "as recorded of " + written, Now: e.now.UTC().Format(time.RFC3339)}
+	from, err := filepath.Abs(directory)
+	for _, path := range e.rules {
+		to, errTo := filepath.Abs(path)
+		relative, errRelative := filepath.Rel(from, to)
+		if err = errors.Join(err, errTo, errRelative); err != nil {
+			return internal(err)
+		}
+		test.Rules = append(test.Rules, filepath.ToSlash(relative))
+	}
+	files, err := scaffold.Recorded(test, object, at.definitions(ctx), at.answers)
+	if err != nil {
+		return internal(err)
+	}
+	return e.begin(ctx, directory, files, name+"_test.yaml")
+}

@@ -1,0 +1,183 @@
+// Package diagram draws rules and the resources that they read and write.
+//
+//	rules.Set -> Of -> Diagram -> Text: for Graphviz or Mermaid
+//
+// It is pure.
+package diagram
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+)
+
+// The languages of a diagram.
+const (
+	Dot     = "dot"     // https://graphviz.org/doc/info/lang.html
+	Mermaid = "mermaid" // https://mermaid.js.org/syntax/flowchart.html
+)
+
+// Diagram has a node for each rule and resource, and an arrow for what a rule reads or writes.
+type Diagram struct {
+	nodes  []node
+	arrows []arrow
+}
+
+type node struct {
+	name string
+	rule bool
+	// mark says that a rule is in a conflict or in a cycle.
+	mark string
+}
+
+type arrow struct {
+	from, to int
+	label    string
+}
+
+// Of draws the rules of a set. Events are left out, and what apply needs to check owners.
+func Of(set *rules.Set) *Diagram {
+	d := &Diagram{}
+	for _, rule := range set.Rules() {
+		from := d.node(node{rule.ID.String(), true, strings.Join(marks(set, rule), ", ")})
+		for _, access := range rule.Footprint().All() {
+			var reads, writes []string
+			for _, verb := range access.Verbs() {
+				switch {
+				case slices.Contains([]string{"get", "list", "watch"}, verb.Name):
+					reads = append(reads, verb.Name)
+				case verb.Subresource != "finalizers":
+					writes = append(writes, verb.String())
+				}
+			}
+			if access.Resource.Group == "events.k8s.io" {
+				continue
+			}
+			to := d.node(node{name: plan.ResourceName(access.Resource)})
+			if slices.Contains(rule.Watched(), access.Resource) {
+				d.arrow(to, from, "watches", access.Reads.Paths())
+			} else if len(reads) > 0 {
+				d.arrow(to, from, "reads", access.Reads.Paths())
+			}
+			if len(writes) > 0 {
+				d.arrow(from, to, strings.Join(writes, ", "), access.Writes.Paths())
+			}
+		}
+	}
+	return d
+}
+
+// marks says whether the rule is in a conflict, of which a finding in it or about it tells, or reads what another one writes
+// that reads what it writes.
+func marks(set *rules.Set, rule *rules.Rule) []string {
+	var marks []string
+	at := rule.Place()
+	for _, found := range set.Warnings() {
+		inside := strings.HasPrefix(found.Path, strings.TrimSuffix(at.Path, "name"))
+		if found.Code == document.CodeConflict && found.File == at.File && (inside || strings.Contains(found.Message, fmt.Sprintf("%q", rule.ID.Name))) {
+			marks = append(marks, string(found.Code))
+			break
+		}
+	}
+	for _, other := range set.Rules() {
+		if other != rule && feeds(rule, other) && feeds(other, rule) {
+			return append(marks, string(document.CodeCycle))
+		}
+	}
+	return marks
+}
+
+// feeds reports whether a rule writes fields that the other one reads.
+func feeds(rule, other *rules.Rule) bool {
+	return slices.ContainsFunc(rule.Footprint().All(), func(access *footprint.Access) bool {
+		read := other.Footprint().Lookup(access.Resource)
+		return read != nil && access.Writes.Mask()&read.Reads.Mask() != 0 && !access.Writes.All() && !read.Reads.All() && len(access.Writes.Overlap(&read.Reads)) > 0
+	})
+}
+
+func (d *Diagram) node(n node) int {
+	at := slices.IndexFunc(d.nodes, func(other node) bool { return other.name == n.name && other.rule == n.rule })
+	if at < 0 {
+		at, d.nodes = len(d.nodes), append(d.nodes, n)
+	}
+	return at
+}
+
+// mostFields is how many fields an arrow names.
+const mostFields = 4
+
+// arrow names the fields but for those by which dyncontroller knows what it has made.
+func (d *Diagram) arrow(from, to int, what string, fields []string) {
+	lines := []string{what}
+	for _, field := range fields {
+		if !strings.Contains(field, `"dyncontroller.dev/`) {
+			lines = append(lines, field)
+		}
+	}
+	if more := len(lines) - 1 - mostFields; more > 0 {
+		lines = append(lines[:1+mostFields], fmt.Sprintf("and %d more", more))
+	}
+	d.arrows = append(d.arrows, arrow{from, to, strings.Join(lines, "\n")})
+}
+
+// Text writes the diagram in a language.
+func (d *Diagram) Text(language string) string {
+	if language == Mermaid {
+		return d.mermaid()
+	}
+	return d.dot()
+}
+
+func (n node) label() string {
+	if n.mark == "" {
+		return n.name
+	}
+	return n.name + "\n" + n.mark
+}
+
+func (d *Diagram) dot() string {
+	var b strings.Builder
+	b.WriteString("digraph rules {\n  rankdir=LR\n")
+	for i, n := range d.nodes {
+		style := "shape=box"
+		if n.rule {
+			style = "shape=ellipse"
+		}
+		if n.mark != "" {
+			style += ", color=red, fontcolor=red"
+		}
+		fmt.Fprintf(&b, "  n%d [label=%q, %s]\n", i, n.label(), style)
+	}
+	for _, a := range d.arrows {
+		fmt.Fprintf(&b, "  n%d -> n%d [label=%q]\n", a.from, a.to, a.label)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+func (d *Diagram) mermaid() string {
+	var b strings.Builder
+	b.WriteString("flowchart LR\n")
+	quote := func(text string) string {
+		return `"` + strings.NewReplacer(`"`, "#quot;", "\n", "<br/>").Replace(text) + `"`
+	}
+	for i, n := range d.nodes {
+		if n.rule {
+			fmt.Fprintf(&b, "  n%d([%s])\n", i, quote(n.label()))
+		} else {
+			fmt.Fprintf(&b, "  n%d[%s]\n", i, quote(n.label()))
+		}
+		if n.mark != "" {
+			fmt.Fprintf(&b, "  style n%d stroke:red,color:red\n", i)
+		}
+	}
+	for _, a := range d.arrows {
+		fmt.Fprintf(&b, "  n%d -->|%s| n%d\n", a.from, quote(a.label), a.to)
+	}
+	return b.String()
+}
