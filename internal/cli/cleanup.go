@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/dynamic"
@@ -29,6 +31,7 @@ type cleaning struct {
 	rules    []string
 	all      bool
 	dryRun   bool
+	yes      bool
 	instance string
 	shown    int // lines about objects
 }
@@ -40,8 +43,8 @@ func newCleanup(p Process) *cobra.Command {
 		Short: "Remove from a cluster what rules have left that are gone",
 		Long: `Remove what rules of an instance have left in a cluster and that are not among
 --rules any more, whole sets included; or with --all, what any of its rules has
-left, as before dyncontroller is uninstalled. Stop the process of the instance
-first: it would put back what its rules want.
+left, as before dyncontroller is uninstalled, which asks first, or takes --yes. Stop
+the process of the instance first: it would put back what its rules want.
 
 Finalizers are taken off. Fields that a rule applied are given up: with
 "release: Orphan" their values stay, with "release: Remove" they go unless
@@ -55,13 +58,14 @@ Exit code: 0 if all is clean; 1 if the rules are wrong or something could not be
 cleaned up; 2 for wrong usage; 3 if the inventory cannot be read.`,
 		Example: `  dyncontroller cleanup --rules rules/ --dry-run
   dyncontroller cleanup --rules rules/
-  dyncontroller cleanup --all --instance staging --namespace dyncontroller`,
+  dyncontroller cleanup --all --instance staging --namespace dyncontroller --yes`,
 		Args: noArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return c.run(command.Context()) },
 	}
 	flags := command.Flags()
 	flags.StringArrayVarP(&c.rules, "rules", "f", nil, "`PATH` of the rules that stay: a file, a directory or - for standard input; may be repeated")
 	flags.BoolVar(&c.all, "all", false, "clean up after all rules of the instance")
+	flags.BoolVar(&c.yes, "yes", false, "do not ask before --all")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would be cleaned up; the API server checks it and stores nothing")
 	flags.StringVar(&c.instance, "instance", config.DefaultInstance, "`NAME` of the instance, as of run")
 	c.cluster = addClusterFlags(flags, clusterAsRun, contextOfKubeconfig, "the namespace `NAME` of the inventory, and of a RuleSet that names none")
@@ -104,6 +108,15 @@ func (c *cleaning) run(ctx context.Context) error {
 	options, err := c.options(target)
 	if err != nil {
 		return internal(err)
+	}
+	if c.all && !c.dryRun && !c.yes {
+		if !isTerminal(c.Stdin) {
+			return failure{exitUsage, fmt.Errorf("--all removes what all rules of the instance %q have left in %s; say --yes where nobody can be asked", c.instance, target)}
+		}
+		fmt.Fprintf(c.Stderr, "Remove what all rules of the instance %q have left in %s? [y/N] ", c.instance, target)
+		if answer, err := bufio.NewReader(c.Stdin).ReadString('\n'); err != nil || !strings.EqualFold(strings.TrimSpace(answer), "y") {
+			return failure{exitUsage, errors.New("nothing was cleaned up")}
+		}
 	}
 	removed, gone := book.Stale(current.Leftovers(), current.IDs())
 	done, err := cleanup.Sweep(ctx, options, slices.Concat(removed, gone))

@@ -149,7 +149,7 @@ func TestCleanup(t *testing.T) {
 			}
 			args := append([]string{"cleanup", "--kubeconfig", server.kubeconfig()}, tc.args...)
 			if tc.rules == "" {
-				args = append(args, "--all")
+				args = append(args, "--all", "--yes")
 			} else {
 				args = append(args, "-f", ruleFile(t, tc.rules))
 			}
@@ -174,7 +174,7 @@ func TestCleanupIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	server := settle(t)
 	for i, want := range []string{"took a finalizer off configmaps default/a (shop/hold)\n", "nothing to clean up: ConfigMap default/dyncontroller-inventory-default is missing or empty; see that --instance and --namespace are those of run\n"} {
-		code, stdout, stderr := invoke(t, "cleanup", "--all", "--kubeconfig", server.kubeconfig())
+		code, stdout, stderr := invoke(t, "cleanup", "--all", "--yes", "--kubeconfig", server.kubeconfig())
 		if code != exitClean || stdout != want {
 			t.Errorf("cleanup %d: want %q, got %d: %q\n%s", i, want, code, stdout, stderr)
 		}
@@ -203,7 +203,7 @@ func TestCleanupOfMore(t *testing.T) {
 	})
 	record(t, server, children, gone)
 	server.set(func(a *apiServer) { a.requests = nil })
-	code, stdout, stderr := invoke(t, "cleanup", "--all", "--kubeconfig", server.kubeconfig())
+	code, stdout, stderr := invoke(t, "cleanup", "--all", "--yes", "--kubeconfig", server.kubeconfig())
 	if code != exitClean || stdout != "deleted configmaps default/child (shop/hold)\n" {
 		t.Errorf("the child goes, what is not ours stays, and widgets are not served, got %d: %s%s", code, stdout, stderr)
 	}

@@ -57,6 +57,9 @@ func addClusterFlags(flags *pflag.FlagSet, kubeconfig, context, namespace string
 // named reports whether a cluster is to be asked.
 func named(c *config.Cluster) bool { return c.Kubeconfig != "" || c.Context != "" }
 
+// inPod is the origin of the configuration of a process that runs in a Pod.
+const inPod = "pod's service account"
+
 // connect finds the cluster as kubectl does. It sends no request.
 func connect(c config.Cluster, version string) (*cluster, error) {
 	loading := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -67,7 +70,7 @@ func connect(c config.Cluster, version string) (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	out := &cluster{origin: "pod's service account"}
+	out := &cluster{origin: inPod}
 	if out.config, err = client.ClientConfig(); err != nil {
 		return nil, noCluster(raw, c.Context, err)
 	}

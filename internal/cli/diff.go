@@ -303,18 +303,6 @@ func (d *differ) show(ctx context.Context, all []*difference) error {
 // diffColors are those of git.
 var diffColors = []lineColor{{"--- ", bold}, {"+++ ", bold}, {"@@", cyan}, {"-", red}, {"+", green}}
 
-// change is a difference for machines.
-type change struct {
-	Change    string         `json:"change"` // create, update or delete
-	Resource  string         `json:"resource"`
-	Sub       string         `json:"subresource,omitempty"`
-	Namespace string         `json:"namespace,omitempty"`
-	Name      string         `json:"name"`
-	Rules     []string       `json:"rules"`
-	Before    map[string]any `json:"before,omitempty"`
-	After     map[string]any `json:"after,omitempty"`
-}
-
 // change is what becomes of the object.
 func (d *difference) change() string {
 	switch {
@@ -327,10 +315,18 @@ func (d *difference) change() string {
 	}
 }
 
+// forMachines has before and after of the fields that change. What does not apply is left out.
 func forMachines(all []*difference) map[string]any {
-	out := make([]change, len(all))
+	out := make([]map[string]any, len(all))
 	for i, one := range all {
-		out[i] = change{one.change(), plan.ResourceName(one.GVR), one.subresource, one.Namespace, one.Name, ruleNames(one.rules...), one.before, one.after}
+		out[i] = map[string]any{
+			"change": one.change(), "resource": plan.ResourceName(one.GVR), "subresource": one.subresource, "namespace": one.Namespace,
+			"name": one.Name, "rules": ruleNames(one.rules...), "before": one.before, "after": one.after,
+		}
+		maps.DeleteFunc(out[i], func(_ string, value any) bool {
+			object, is := value.(map[string]any)
+			return is && object == nil || value == ""
+		})
 	}
 	return map[string]any{"changes": out}
 }

@@ -103,7 +103,7 @@ func TestDiffJSON(t *testing.T) {
 	api := newAPIServer(t)
 	api.configMap("a", map[string]any{"color": "red"})
 	code, stdout, _ := invoke(t, "diff", "--kubeconfig", api.kubeconfig(), "--rules", ruleFile(t, colors("blue")), "-o", "json")
-	var got map[string][]change
+	var got map[string][]map[string]any
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitFinding {
 		t.Fatalf("exit code %d, %v:\n%s", code, err, stdout)
 	}
@@ -113,9 +113,9 @@ func TestDiffJSON(t *testing.T) {
 			"metadata": map[string]any{"namespace": "default", "name": "a"},
 		}
 	}
-	want := map[string][]change{"changes": {{
-		Change: "update", Resource: "configmaps.v1", Namespace: "default", Name: "a", Rules: []string{"shop/color"},
-		Before: object("red"), After: object("blue"),
+	want := map[string][]map[string]any{"changes": {{
+		"change": "update", "resource": "configmaps.v1", "namespace": "default", "name": "a", "rules": []any{"shop/color"},
+		"before": object("red"), "after": object("blue"),
 	}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

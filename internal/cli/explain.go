@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
@@ -19,7 +17,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/scaffold"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
@@ -274,19 +272,12 @@ func chosen(objects []map[string]any, written []string) (int, error) {
 	return at, nil
 }
 
-// isOf reports whether an object may be of a resource. Without a cluster the name of one
-// that Kubernetes does not have itself is guessed from the kind.
+// isOf reports whether an object may be of a resource, by the plural, the kind or a short name that Kubernetes itself has for it.
 func isOf(object map[string]any, resource string) bool {
-	kind := schema.FromAPIVersionAndKind(plan.Text(object, "apiVersion"), plan.Text(object, "kind"))
-	plural, singular := meta.UnsafeGuessKindToResource(kind)
-	names := []string{plural.Resource, singular.Resource, singular.Resource + "s", singular.Resource + "es"}
-	for _, known := range builtin.Source().Resources() {
-		if known.Kind == kind.Kind && known.Group == kind.Group {
-			names = append(append(names, known.Resource), known.Other...)
-		}
-	}
+	of := scaffold.ForObject(object, nil)
 	word, group, _ := strings.Cut(resource, ".")
-	return slices.Contains(names, word) && (group == "" || group == kind.Group || group == kind.Version+"."+kind.Group)
+	return (word == of.Resource.Resource || word == strings.ToLower(of.Kind) || slices.Contains(of.Other, word)) &&
+		(group == "" || group == of.Resource.Group || group == of.Resource.Version+"."+of.Resource.Group)
 }
 
 // findRule returns the one rule that the user means: a rule, with as much of where it is

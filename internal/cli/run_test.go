@@ -268,7 +268,7 @@ func TestRunKeepsObjects(t *testing.T) {
 	is("c", "blue")
 
 	rewrite(t, path, colors("white"))
-	r.says("added=0 removed=1 kept=1")
+	r.says("added=0 removed=1 changed=1 kept=0")
 	is("a", "white")
 	is("b", "white")
 	is("c", "white")

@@ -213,6 +213,9 @@ func (s *service) listen(ctx context.Context) (stop func(), err error) {
 		}
 		servers = append(servers, server)
 		s.log.Info("serving", "what", endpoint.name, "address", server.Address())
+		if !telemetry.Loopback(endpoint.address) && s.cluster.origin != inPod {
+			s.log.Info("everybody on the network can reach it; an address such as 127.0.0.1:8081 keeps it to this host", "what", endpoint.name)
+		}
 	}
 	return stop, nil
 }
@@ -236,8 +239,11 @@ func (s *service) note(set *rules.Set, trouble error, unfit bool) {
 // reloaded takes what has become of files that changed, or of the schemas of the
 // cluster: see [source.Files.Watch].
 func (s *service) reloaded(set *rules.Set, wrong error) {
+	before := map[plan.Rule]string{}
 	s.mu.Lock()
-	before := s.active.IDs()
+	for _, rule := range s.active.Rules() {
+		before[rule.ID] = rule.Digest()
+	}
 	s.mu.Unlock()
 	if set != nil {
 		if err := s.activate(set); err != nil {
@@ -247,14 +253,18 @@ func (s *service) reloaded(set *rules.Set, wrong error) {
 	s.metrics.Reloaded(wrong)
 	if wrong == nil {
 		logFindings(s.log, set)
-		now := set.IDs()
-		kept := 0
-		for _, rule := range now {
-			if slices.Contains(before, rule) {
+		added, changed, kept := 0, 0, 0
+		for _, rule := range set.Rules() {
+			switch digest, had := before[rule.ID]; {
+			case !had:
+				added++
+			case digest != rule.Digest():
+				changed++
+			default:
 				kept++
 			}
 		}
-		s.log.Info("rules changed", "added", len(now)-kept, "removed", len(before)-kept, "kept", kept)
+		s.log.Info("rules changed", "added", added, "removed", len(before)-changed-kept, "changed", changed, "kept", kept)
 		return
 	}
 	for _, mistake := range mistakes(wrong) {

@@ -99,7 +99,7 @@ func Unsupported(name string) bool { return slices.Contains(unsupported(), name)
 
 // AddFlags adds a flag for every setting.
 func AddFlags(flags *pflag.FlagSet) {
-	flags.StringArrayP(rulesFlag, "f", nil, "`PATH` of the rules: a file, a directory or - for standard input; may be repeated; watched for changes")
+	flags.StringArrayP(rulesFlag, "f", nil, "`PATH` of the rules: a file, a directory without its folders or - for standard input; may be repeated; watched for changes")
 	AddParamFlag(flags)
 	flags.String(configFlag, "", "`FILE` of settings, such as \"kube-api-qps: 50\"; a flag or DYNCONTROLLER_KUBE_API_QPS goes before it")
 	for _, s := range settings(new(Config)) {

@@ -143,7 +143,7 @@ func TestExamplesCleanup(t *testing.T) {
 	if code := p.wait(t); code != 0 {
 		t.Fatalf("ended with %d", code)
 	}
-	cleanup := append([]string{"cleanup", "--all", "--kubeconfig", cluster(t).Kubeconfig()}, apart(namespace)...)
+	cleanup := append([]string{"cleanup", "--all", "--yes", "--kubeconfig", cluster(t).Kubeconfig()}, apart(namespace)...)
 	stdout, stderr, code := command(t, append(cleanup, "--dry-run")...)
 	if code != 0 || len(get(t, tidbclusters, namespace, "db").GetFinalizers()) != 1 || !exists(t, configmaps, namespace, "db-connection") {
 		t.Fatalf("the dry run changed something, or ended with %d:\n%s%s", code, stdout, stderr)

@@ -32,6 +32,7 @@ import (
 type Input struct {
 	Resource   apischema.GroupVersionResource
 	Kind       string
+	Other      []string // singular and short names
 	Namespaced bool
 	// Type is that of its objects, nil where it is not known.
 	Type *schema.Type
@@ -55,7 +56,7 @@ func ForObject(object map[string]any, definitions []*crd.Definition) Input {
 	out := Input{Resource: guess, Kind: kind.Kind, Namespaced: plan.Text(object, "metadata", "namespace") != "", Object: object}
 	for _, known := range builtin.Source().Resources() {
 		if known.Group == kind.Group && known.Kind == kind.Kind {
-			out.Resource.Resource = known.Resource
+			out.Resource.Resource, out.Other = known.Resource, known.Other
 		}
 	}
 	return out.in(kind.Version, builtin.Source())

@@ -19,11 +19,11 @@ func TestMistakes(t *testing.T) {
 	}{
 		"template": {
 			"charts keep definitions as templates", "{{- if .Values.crds }}\n" + head,
-			"f.yaml:1:1: this is no YAML: did not find expected node content; render the template first, as helm template does",
+			"f.yaml:1:1: this is no YAML: did not find expected node content; it is a template: give --crds - what helm template prints, as in helm template CHART | dyncontroller validate --crds - rules/",
 		},
 		"template below": {
 			"the line is that of the template", head + "spec:\n  {{- toYaml .Values.spec }}\n  group: b.c\n",
-			"f.yaml:5:3: this is no YAML: did not find expected node content; render the template first, as helm template does",
+			"f.yaml:5:3: this is no YAML: did not find expected node content; it is a template: give --crds - what helm template prints, as in helm template CHART | dyncontroller validate --crds - rules/",
 		},
 		"template as a value": {
 			"it is a map to YAML", head + "spec:\n  group: {{ .Values.group }}\n",

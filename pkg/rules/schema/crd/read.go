@@ -197,7 +197,7 @@ func syntaxError(data []byte, err error) *document.Error {
 		}
 		if at := bytes.Index(lines[near-1], []byte("{{")); at >= 0 {
 			mistake.Line, mistake.Column = near, at+1
-			mistake.Hint = "render the template first, as helm template does"
+			mistake.Hint = "it is a template: give --crds - what helm template prints, as in helm template CHART | dyncontroller validate --crds - rules/"
 			break
 		}
 	}

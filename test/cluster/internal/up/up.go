@@ -39,7 +39,7 @@ func Run(ctx context.Context, o Options, stdout io.Writer, log *slog.Logger) err
 	if err := start(ctx, l, s); err != nil {
 		return ignoreStop(ctx, err)
 	}
-	if _, err := fmt.Fprintln(stdout, "ready"); err != nil {
+	if _, err := fmt.Fprintf(stdout, "ready\nexport KUBECONFIG=%s\n", l.path("kubeconfig")); err != nil {
 		return err
 	}
 	select {
