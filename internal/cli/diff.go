@@ -102,12 +102,9 @@ type differ struct {
 func (d *differ) run(ctx context.Context, settings config.Config) error {
 	settings.Once, settings.DryRun = true, config.DryRunServer
 	settings.Listen, settings.Election = config.Listen{}, config.Election{}
-	log, kubernetes := newLoggers(d.Stderr, settings.Log)
+	log := d.logger(settings.Log)
 	if settings.Log.Verbosity == 0 { // What fails is told in the end.
 		log = slog.New(slog.DiscardHandler)
-	}
-	if d.KubernetesLog != nil {
-		d.KubernetesLog(kubernetes, verbosityOfKubernetes(settings.Log))
 	}
 	target, err := connect(settings.Cluster, d.version())
 	if err != nil {

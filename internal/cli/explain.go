@@ -316,12 +316,7 @@ func findRule(set *rules.Set, written string) (*rules.Rule, error) {
 	if near := document.Suggest(written, names); near != "" {
 		return nil, failure{exitUsage, fmt.Errorf("there is no rule %q; did you mean %s?", written, near)}
 	}
-	const most = 10
-	more := ""
-	if len(long) > most {
-		long, more = long[:most], ", ..."
-	}
-	return nil, failure{exitUsage, fmt.Errorf("there is no rule %q; there are %s%s", written, strings.Join(long, ", "), more)}
+	return nil, failure{exitUsage, fmt.Errorf("there is no rule %q; there are %d, such as %s", written, len(long), strings.Join(long[:min(len(long), 10)], ", "))}
 }
 
 // fullName is a rule with all that tells it apart from others.

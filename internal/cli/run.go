@@ -98,10 +98,7 @@ func (p Process) run(ctx context.Context, settings config.Config, inJSON bool) e
 		return failure{exitUsage, fmt.Errorf("--profiling is not for everybody who reaches %s; "+
 			"add --metrics-secure, or give --metrics-bind-address an address such as 127.0.0.1:8080", listen.Metrics)}
 	}
-	log, kubernetes := newLoggers(p.Stderr, settings.Log)
-	if p.KubernetesLog != nil {
-		p.KubernetesLog(kubernetes, verbosityOfKubernetes(settings.Log))
-	}
+	log := p.logger(settings.Log)
 	var show *printer
 	if dryRun := settings.DryRun != config.DryRunNone; inJSON || settings.Once || dryRun || isTerminal(p.Stdout) {
 		show = &printer{out: p.Stdout, json: inJSON, dryRun: dryRun, sorts: dryRun && settings.Once}
@@ -275,6 +272,15 @@ const kubernetesVerbosity = 4
 // mostKubernetesVerbosity is the last one: with the next, the client logs what it sends and
 // receives, Secrets and all.
 const mostKubernetesVerbosity = 7
+
+// logger returns our logger, and has the Kubernetes client log beside it.
+func (p Process) logger(c config.Log) *slog.Logger {
+	ours, kubernetes := newLoggers(p.Stderr, c)
+	if p.KubernetesLog != nil {
+		p.KubernetesLog(kubernetes, verbosityOfKubernetes(c))
+	}
+	return ours
+}
 
 // newLoggers returns a logger for us and one for the Kubernetes client, which share a writer.
 func newLoggers(out io.Writer, c config.Log) (ours, kubernetes *slog.Logger) {

@@ -162,6 +162,7 @@ func Compose(in Input) v1alpha1.Status {
 			}
 		}
 		out.Rules = append(out.Rules, status)
+		out.Summary = v1alpha1.Summary{Rules: out.Summary.Rules + 1, Matched: out.Summary.Matched + rule.Matched, Errors: out.Summary.Errors + rule.Errors}
 	}
 	return out
 }

@@ -287,6 +287,7 @@ func TestComposeRules(t *testing.T) {
 		ObservedGeneration: 4,
 		Inventory:          []v1alpha1.Leftover{{Rule: "a", Kind: "Child"}},
 		Paused:             []v1alpha1.Pause{{Rule: "a"}},
+		Summary:            v1alpha1.Summary{Rules: 2, Matched: 3, Errors: 1},
 		Rules: []v1alpha1.RuleStatus{
 			{Name: "a", Matched: 3, Writes: 2, Errors: 1, LastError: "no", Quarantined: 1, Contested: 2},
 			{Name: "b", Missing: []v1alpha1.Permission{{Verb: "list", Resource: "pods", Namespace: "shop"}}},

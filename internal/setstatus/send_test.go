@@ -64,7 +64,7 @@ func TestWriterSends(t *testing.T) {
 			}()
 			want := request{
 				http.MethodPatch, tc.path, "fieldManager=dyncontroller", "application/merge-patch+json",
-				`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"observedGeneration":1,"rules":null}}`,
+				`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"observedGeneration":1,"rules":null,"summary":{"rules":0,"matched":0,"errors":0}}}`,
 			}
 			if diff := cmp.Diff(want, <-got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -200,8 +200,8 @@ func difference(have, want v1alpha1.Status) map[string]any {
 	if !apiequality.Semantic.DeepEqual(have.Conditions, want.Conditions) {
 		out["conditions"] = want.Conditions
 	}
-	if !apiequality.Semantic.DeepEqual(have.Rules, want.Rules) {
-		out["rules"] = want.Rules
+	if have.Summary != want.Summary || !apiequality.Semantic.DeepEqual(have.Rules, want.Rules) {
+		out["rules"], out["summary"] = want.Rules, want.Summary
 	}
 	return out
 }
@@ -215,7 +215,7 @@ func onlyCounters(changes map[string]any, have, want v1alpha1.Status) bool {
 		return out
 	}
 	_, rules := changes["rules"]
-	return rules && len(changes) == 1 && apiequality.Semantic.DeepEqual(uncounted(have.Rules), uncounted(want.Rules))
+	return rules && len(changes) == 2 && apiequality.Semantic.DeepEqual(uncounted(have.Rules), uncounted(want.Rules))
 }
 
 // patch changes the status of the object, in the version that this was decided by.

@@ -72,7 +72,7 @@ func TestWriter(t *testing.T) {
 		c := newCluster(t, ofShop, overall)
 		c.objects[ofShop].Object["status"] = map[string]any{"inventory": []any{map[string]any{"rule": "a"}}, "paused": []any{map[string]any{"rule": "b"}}, "counted": []any{map[string]any{"rule": "b"}}, "later": "kept"}
 		w, log := c.write(t)
-		c.expect(0, "What has no status gets one.", "guard conditions,observedGeneration,rules", "overall conditions,observedGeneration,rules")
+		c.expect(0, "What has no status gets one.", "guard conditions,observedGeneration,rules,summary", "overall conditions,observedGeneration,rules,summary")
 		if status := c.objects[ofShop].Object["status"].(map[string]any); status["inventory"] == nil || status["paused"] == nil || status["counted"] == nil || status["later"] != "kept" {
 			t.Errorf("what is not ours is lost: %v", status)
 		}
@@ -91,7 +91,7 @@ func TestWriter(t *testing.T) {
 		c.expect(soon, "And again at once.", "guard conditions")
 		c.want(ofShop, func(in *Input) { in.Rules = nil })
 		w.Nudge()
-		c.expect(soon, "What is not there any more goes.", "guard conditions,rules")
+		c.expect(soon, "What is not there any more goes.", "guard conditions,rules,summary")
 		if log.Len() > 0 {
 			t.Errorf("nothing was to be told: %s", log)
 		}
@@ -110,19 +110,19 @@ func TestWriterCounters(t *testing.T) {
 			w.Nudge()
 		}
 		count()
-		c.expect(soon, "The first is told.", "guard rules")
+		c.expect(soon, "The first is told.", "guard rules,summary")
 		for range 90 {
 			count()
 			pass(100 * time.Millisecond)
 		}
 		c.expect(0, "More have to wait, for ten seconds.")
-		c.expect(2*time.Second, "Then they are one write.", "guard rules")
+		c.expect(2*time.Second, "Then they are one write.", "guard rules,summary")
 		count()
 		c.want(ofShop, func(in *Input) { in.NotRecorded = errors.New("no") })
 		w.Nudge()
-		c.expect(soon, "They come along with what is urgent.", "guard conditions,rules")
+		c.expect(soon, "They come along with what is urgent.", "guard conditions,rules,summary")
 		c.want(ofShop, func(in *Input) { in.Rules[0].Errors++ })
-		c.expect(21*time.Second, "Nobody has to say that they change.", "guard rules")
+		c.expect(21*time.Second, "Nobody has to say that they change.", "guard rules,summary")
 	})
 }
 
@@ -134,7 +134,7 @@ func TestWriterLags(t *testing.T) {
 		old := c.objects[ofShop]
 		c.do(func() { c.lag[ofShop] = old })
 		w, log := c.write(t)
-		c.expect(0, "It is written.", "guard conditions,observedGeneration,rules")
+		c.expect(0, "It is written.", "guard conditions,observedGeneration,rules,summary")
 		w.Nudge()
 		c.expect(time.Minute, "It is known to be written.")
 		c.want(ofShop, func(in *Input) { in.Generation = 2 })
@@ -171,7 +171,7 @@ func TestWriterFails(t *testing.T) {
 		c := newCluster(t, ofShop, overall)
 		c.fails[ofShop] = errors.New("connection refused")
 		w, log := c.write(t)
-		c.expect(0, "One does not hold up the other.", "guard fails", "overall conditions,observedGeneration,rules")
+		c.expect(0, "One does not hold up the other.", "guard fails", "overall conditions,observedGeneration,rules,summary")
 		for range 600 {
 			w.Nudge()
 			pass(time.Second)
@@ -188,7 +188,7 @@ func TestWriterFails(t *testing.T) {
 			t.Errorf("another cause is news, it is logged %d times:\n%s", got, log)
 		}
 		c.do(func() { delete(c.fails, ofShop) })
-		c.expect(time.Minute, "It recovers.", "guard conditions,observedGeneration,rules")
+		c.expect(time.Minute, "It recovers.", "guard conditions,observedGeneration,rules,summary")
 	})
 }
 
@@ -206,7 +206,7 @@ func TestWriterGone(t *testing.T) {
 		c.expect(soon, "It is gone, but nobody has told.", "guard fails")
 		c.create(ofShop, "v")
 		c.do(func() { delete(c.lag, ofShop) })
-		c.expect(2*time.Second, "Another of the name is another.", "guard conditions,observedGeneration,rules")
+		c.expect(2*time.Second, "Another of the name is another.", "guard conditions,observedGeneration,rules,summary")
 		c.do(func() { delete(c.wanted, ofShop) })
 		w.Nudge()
 		c.expect(time.Minute, "What is not wanted is left alone.")
@@ -222,12 +222,12 @@ func TestWriterPruned(t *testing.T) {
 		c := newCluster(t, ofShop)
 		c.prunes = "rules"
 		w, _ := c.write(t)
-		c.expect(time.Minute, "It is tried once more.", "guard conditions,observedGeneration,rules", "guard rules for nothing")
+		c.expect(time.Minute, "It is tried once more.", "guard conditions,observedGeneration,rules,summary", "guard rules,summary for nothing")
 		w.Nudge()
 		c.expect(time.Hour, "Then it is known.")
 		c.want(ofShop, func(in *Input) { in.Generation = 2 })
 		w.Nudge()
-		c.expect(time.Minute, "Something else is sent.", "guard conditions,observedGeneration,rules", "guard rules for nothing")
+		c.expect(time.Minute, "Something else is sent.", "guard conditions,observedGeneration,rules,summary", "guard rules,summary for nothing")
 	})
 }
 
@@ -236,7 +236,7 @@ func TestWriterLeadsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, ofShop)
 		w := NewWriter(c, c.snapshot, clock.RealClock{}, slog.New(slog.DiscardHandler))
-		for _, want := range [][]string{{"guard conditions,observedGeneration,rules"}, nil, {"guard rules"}} {
+		for _, want := range [][]string{{"guard conditions,observedGeneration,rules,summary"}, nil, {"guard rules,summary"}} {
 			ctx, cancel := context.WithCancel(t.Context())
 			var running sync.WaitGroup
 			running.Go(func() { w.Run(ctx) })
@@ -268,7 +268,7 @@ func TestStatusIsWhole(t *testing.T) {
 		got  reflect.Type
 		want []string
 	}{
-		"status": {reflect.TypeFor[v1alpha1.Status](), []string{"ObservedGeneration", "Conditions", "Rules", "Inventory", "Paused", "Counted"}},
+		"status": {reflect.TypeFor[v1alpha1.Status](), []string{"ObservedGeneration", "Conditions", "Summary", "Rules", "Inventory", "Paused", "Counted"}},
 		"rule":   {reflect.TypeFor[v1alpha1.RuleStatus](), []string{"Name", "Matched", "Writes", "Errors", "LastError", "Quarantined", "Contested", "Missing"}},
 	} {
 		if diff := cmp.Diff(pair.want, fields(pair.got)); diff != "" {

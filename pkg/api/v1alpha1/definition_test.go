@@ -62,8 +62,8 @@ func TestDefinitionsAreNamedByThePackage(t *testing.T) {
 // TestColumns holds what kubectl get shows.
 func TestColumns(t *testing.T) {
 	want := map[string][]string{
-		"rulesets":        {"Ready", "Reason", "Account", "Age", "Message 1"},
-		"clusterrulesets": {"Ready", "Reason", "Account", "Age", "Account Namespace 1", "Message 1"},
+		"rulesets":        {"Ready", "Reason", "Rules", "Matched", "Errors", "Age", "Account 1", "Message 1"},
+		"clusterrulesets": {"Ready", "Reason", "Rules", "Matched", "Errors", "Age", "Account 1", "Account Namespace 1", "Message 1"},
 	}
 	for gvr, definition := range kinds(t) {
 		var got []string

@@ -11,8 +11,11 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
-// +kubebuilder:printcolumn:name="Account",type=string,JSONPath=`.spec.serviceAccountName`
+// +kubebuilder:printcolumn:name="Rules",type=integer,JSONPath=`.status.summary.rules`
+// +kubebuilder:printcolumn:name="Matched",type=integer,JSONPath=`.status.summary.matched`
+// +kubebuilder:printcolumn:name="Errors",type=integer,JSONPath=`.status.summary.errors`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Account",type=string,priority=1,JSONPath=`.spec.serviceAccountName`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:pruning:PreserveUnknownFields
 type RuleSet struct {
@@ -34,8 +37,11 @@ type RuleSet struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
-// +kubebuilder:printcolumn:name="Account",type=string,JSONPath=`.spec.serviceAccountName`
+// +kubebuilder:printcolumn:name="Rules",type=integer,JSONPath=`.status.summary.rules`
+// +kubebuilder:printcolumn:name="Matched",type=integer,JSONPath=`.status.summary.matched`
+// +kubebuilder:printcolumn:name="Errors",type=integer,JSONPath=`.status.summary.errors`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Account",type=string,priority=1,JSONPath=`.spec.serviceAccountName`
 // +kubebuilder:printcolumn:name="Account Namespace",type=string,priority=1,JSONPath=`.spec.serviceAccountNamespace`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:pruning:PreserveUnknownFields

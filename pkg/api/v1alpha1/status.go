@@ -15,6 +15,8 @@ type Status struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Summary counts the rules in effect, the objects that they match, and those on which they fail.
+	Summary Summary `json:"summary,omitzero"`
 	// Rules tells of each rule that is in effect.
 	// +listType=map
 	// +listMapKey=name
@@ -43,6 +45,16 @@ func StatusOf(object *unstructured.Unstructured) Status {
 		return Status{}
 	}
 	return out
+}
+
+// Summary is the sum of the rules of a set.
+type Summary struct {
+	// Rules is how many there are.
+	Rules int64 `json:"rules"`
+	// Matched is for how many objects their conditions hold now, counted for each rule.
+	Matched int64 `json:"matched"`
+	// Errors is on how many objects they fail now, counted for each rule.
+	Errors int64 `json:"errors"`
 }
 
 // RuleStatus is what the controller tells of a rule.
