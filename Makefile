@@ -117,9 +117,9 @@ fuzz: ## Run every fuzz target for FUZZTIME (5m), one after the other
 	done < <(grep -roE '^func Fuzz\w+' --include='*_test.go' pkg internal | sed -E 's|^(.*)/[^/]+:func (.*)|\1 \2|' | sort); \
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
-demo: demo-notice build bin/cluster ## Show rules at work in five acts; KEEP=1 leaves everything running in the end
+demo: demo-notice build bin/cluster ## Show rules at work in six acts; FAST=1 waits for no reader, KEEP=1 leaves everything running in the end
 	@go build -trimpath -o bin/demo ./test/demo
-	@exec bin/demo $(if $(filter-out 0 no false,$(KEEP)),--keep)
+	@exec bin/demo $(if $(filter-out 0 no false,$(FAST)),--fast) $(if $(filter-out 0 no false,$(KEEP)),--keep)
 
 demo-notice:
 	@[ -x bin/cluster ] || echo 'The first time, this downloads up to 120 MB of Go modules, among them Kubernetes and tidb-operator,' \

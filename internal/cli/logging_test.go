@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 func TestLoggers(t *testing.T) {
@@ -47,6 +48,18 @@ func TestLoggers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestErrorsInLogs holds that an error is a text in a log, whatever else it can be.
+func TestErrorsInLogs(t *testing.T) {
+	t.Parallel()
+	var out output
+	log, _ := newLoggers(&out, config.Log{JSON: true})
+	log.Error("x", "err", &document.Error{File: "a.yaml", Line: 1, Column: 2, Message: "wrong"})
+	log.Error("x", "err", document.Errors{{File: "a.yaml", Line: 1, Column: 2, Message: "wrong"}})
+	if got := strings.Count(out.String(), `"err":"a.yaml:1:2: wrong"`); got != 2 {
+		t.Errorf("they are not texts:\n%s", out.String())
 	}
 }
 

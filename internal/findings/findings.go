@@ -155,15 +155,13 @@ func (r *Report) sentence(found *document.Error) string {
 
 // json shows the report to programs. What there is none of is an empty list.
 func (r *Report) json() any {
-	of := func(severity document.Severity) document.Errors {
-		return append(document.Errors{}, r.sorted(severity)...)
-	}
+	of := func(severity document.Severity) []document.Finding { return r.sorted(severity).Findings() }
 	return struct {
-		Valid    bool            `json:"valid"`
-		Rules    []string        `json:"rules"`
-		Mistakes document.Errors `json:"mistakes"`
-		Warnings document.Errors `json:"warnings"`
-		Notes    document.Errors `json:"notes"`
+		Valid    bool               `json:"valid"`
+		Rules    []string           `json:"rules"`
+		Mistakes []document.Finding `json:"mistakes"`
+		Warnings []document.Finding `json:"warnings"`
+		Notes    []document.Finding `json:"notes"`
 	}{r.Valid(), append([]string{}, r.Rules...), of(document.Mistake), of(document.Warning), of(document.Note)}
 }
 

@@ -1,6 +1,8 @@
 package simulate
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -42,11 +44,24 @@ type Result struct {
 	// Order is what comes out differently with the queue reversed, a line for each
 	// difference.
 	Order []string `json:"order,omitempty"`
-	// Errors are what is wrong with it.
-	Errors document.Errors `json:"errors,omitempty"`
+	// Errors are what is wrong with it. In JSON, each is as `validate -o json` has it.
+	Errors document.Errors `json:"-"`
 
 	brief    []string // Differences for people, without what follows from the others
 	suspects []suspect
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false) // Whoever encodes the report decides.
+	err := encoder.Encode(struct {
+		plain
+		Errors []document.Finding `json:"errors,omitempty"`
+	}{plain(r), r.Errors.Findings()})
+	return data.Bytes(), err
 }
 
 // Report is the outcome of all that was run, in the order of the files and of

@@ -18,22 +18,42 @@ const runLine = `bin/dyncontroller run --rules examples/rules/tidbcluster --logg
 const clustersLine = `columns=NAME:.metadata.name,VERSION:.spec.version,PD:.spec.pd.replicas,TIKV:.spec.tikv.replicas
 bin/cluster kubectl get tidbclusters -o custom-columns=$columns`
 
-// repair is act 3.
-func (d *demo) repair(ctx context.Context) error {
-	d.screen.title("Act 3: broken TidbClusters are repaired")
+// broken is act 1.
+func (d *demo) broken(ctx context.Context) error {
+	d.screen.title("Act 1: two of three TidbClusters are broken")
 	d.screen.say("An API server and its etcd run now, with the TidbCluster CRD and these clusters of tidb-operator " +
 		"v1.6.5. No tidb-operator runs, so no Pods appear: rules are about objects.")
 	d.screen.output("\n" + sampleTable())
 	d.screen.command("export KUBECONFIG=" + d.stage.plane.Kubeconfig())
-	if err := d.show(ctx, clustersLine, 0); err != nil {
+	return d.show(ctx, clustersLine, 0)
+}
+
+// rules is act 2.
+func (d *demo) rules(ctx context.Context) error {
+	d.screen.title("Act 2: rules say how they should be")
+	d.screen.say("This is one of seven. A cluster with an even number of PD members gets one more, and an Event that says why.")
+	if err := d.show(ctx, "sed -n '/name: pd-quorum/,/^$/p' examples/rules/tidbcluster/tidb-guardrails.yaml", 0); err != nil {
 		return err
 	}
+	d.screen.say("What all seven would change is shown before anything is: the API server checks each write, and stores nothing.")
+	color := "never"
+	if d.screen.colour {
+		color = "always"
+	}
+	return d.show(ctx, "bin/dyncontroller diff --rules examples/rules/tidbcluster --color="+color+" 2>&1 | cut -c -96", 0)
+}
+
+// repair is act 3.
+func (d *demo) repair(ctx context.Context) error {
+	d.screen.title("Act 3: the rules repair them")
 	d.screen.command(runLine)
 	var err error
 	if d.controller, err = d.shell.start(ctx, runLine, nil); err != nil {
 		return err
 	}
+	stop := d.busy("waiting for the rules")
 	after, err := d.waitRepaired(ctx)
+	stop()
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,10 @@ import (
 // settle is act 5.
 func (d *demo) settle(ctx context.Context) error {
 	d.screen.title("Act 5: once all is right, nothing is written")
-	if err := d.controller.stop(); err != nil {
+	stop := d.busy("interrupting the controller")
+	err := d.controller.stop()
+	stop()
+	if err != nil {
 		return err
 	}
 	d.screen.say("The controller was interrupted, finished what it was at and ended with exit code 0. A new one starts from " +

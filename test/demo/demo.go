@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -18,15 +19,19 @@ type options struct {
 	keep   bool
 	env    []string // as of os.Environ
 	stdout io.Writer
+	stdin  io.Reader     // for Enter; nil for nobody
+	pause  time.Duration // after each act, where Enter does not end it; 0 for none
 	colour bool
-	clock  clock.PassiveClock
+	clock  clock.WithTicker
 }
 
 // demo is a performance. Its methods are called one after the other.
 type demo struct {
 	screen     *screen
 	shell      *shell
-	clock      clock.PassiveClock
+	clock      clock.WithTicker
+	pause      time.Duration
+	enter      chan struct{} // Enter was pressed
 	stage      *stage
 	controller *controller // of act 3 and 4
 }
@@ -37,11 +42,16 @@ func run(ctx context.Context, o options) error {
 		screen: &screen{out: o.stdout, colour: o.colour},
 		shell:  &shell{dir: o.root, env: o.env},
 		clock:  o.clock,
+		pause:  o.pause,
+		enter:  make(chan struct{}),
+	}
+	if o.stdin != nil && o.pause > 0 {
+		go d.listen(o.stdin)
 	}
 	start := d.clock.Now()
-	// The control plane starts while the first acts, which need none, are shown.
 	setting := setStage(ctx)
-	err := inOrder(ctx, d.opening, d.refuse, d.test, d.enter(setting), d.repair, d.repairAgain, d.settle, d.check)
+	err := inOrder(ctx, d.opening, d.wait(setting), d.broken, d.read, d.rules, d.read, d.repair, d.read,
+		d.repairAgain, d.read, d.settle, d.check, d.read, d.mistakes)
 	if err == nil {
 		d.ending(d.clock.Since(start), o.keep)
 	}
@@ -69,9 +79,56 @@ func inOrder(ctx context.Context, acts ...func(context.Context) error) error {
 	return nil
 }
 
-// enter waits until the stage is set.
-func (d *demo) enter(setting *setting) func(context.Context) error {
+// listen tells of each Enter. It ends with the program.
+func (d *demo) listen(in io.Reader) {
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		d.enter <- struct{}{}
+	}
+}
+
+// read gives a reader time for an act.
+func (d *demo) read(ctx context.Context) error {
+	if d.pause == 0 {
+		return nil
+	}
+	fmt.Fprintf(d.screen.out, "\n%s", d.screen.paint("2", margin+"Enter goes on"))
+	defer fmt.Fprintln(d.screen.out)
+	select {
+	case <-d.enter:
+	case <-d.clock.After(d.pause):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// busy tells a reader each second what takes time, until it is stopped.
+func (d *demo) busy(what string) (stop func()) {
+	if d.pause == 0 {
+		return func() {}
+	}
+	ticker, done, ended := d.clock.NewTicker(time.Second), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for seconds := 1; ; seconds++ {
+			select {
+			case <-ticker.C():
+				fmt.Fprintf(d.screen.out, "%s\n", d.screen.paint("2", fmt.Sprintf("%s(%s, %d s)", margin, what, seconds)))
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(done)
+		<-ended
+	}
+}
+
+// wait waits until the stage is set.
+func (d *demo) wait(setting *setting) func(context.Context) error {
 	return func(context.Context) (err error) {
+		defer d.busy("starting etcd and an API server, with the TidbCluster CRD")()
 		if d.stage, err = setting.wait(); err != nil {
 			return err
 		}
@@ -91,9 +148,9 @@ func (d *demo) close(setting *setting) error {
 
 func (d *demo) opening(ctx context.Context) error {
 	d.screen.title("dyncontroller: rules that keep Kubernetes objects right")
-	d.screen.say("Five acts on a real API server, with the TidbCluster CRD and sample clusters of tidb-operator. Every command " +
-		"that is shown is run, and can be typed in this folder. The rules look like this one:")
-	return d.show(ctx, "sed -n '/name: pd-quorum/,/^$/p' examples/rules/tidbcluster/tidb-guardrails.yaml", 0)
+	d.screen.say("Six acts on a real API server, with the TidbCluster CRD and sample clusters of tidb-operator. Every command " +
+		"that is shown is run, and can be typed in this folder.")
+	return ctx.Err()
 }
 
 func (d *demo) ending(took time.Duration, keep bool) {

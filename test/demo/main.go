@@ -1,4 +1,4 @@
-// Command demo shows in five acts what rules do: on a real API server, with real TidbClusters and the real
+// Command demo shows in six acts what rules do: on a real API server, with real TidbClusters and the real
 // dyncontroller. "make demo" builds what it needs and runs it from the root of the repository.
 package main
 
@@ -11,13 +11,19 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"k8s.io/utils/clock"
 )
 
 func main() {
 	keep := flag.Bool("keep", false, "leave everything running in the end, until interrupted")
+	fast := flag.Bool("fast", false, "do not wait for a reader, at a terminal either")
 	flag.Parse()
+	stop := time.Duration(0)
+	if isTerminal(os.Stdout) && !*fast {
+		stop = reading
+	}
 	// A broken pipe is among them, so that "make demo | head" cleans up too. No signal is let through later on either:
 	// to stop takes seconds and must not be cut short.
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
@@ -26,6 +32,8 @@ func main() {
 		keep:   *keep,
 		env:    os.Environ(),
 		stdout: os.Stdout,
+		stdin:  os.Stdin,
+		pause:  stop,
 		colour: wantsColour(os.Stdout, os.Getenv),
 		clock:  clock.RealClock{},
 	})
@@ -48,8 +56,15 @@ func report(out io.Writer, err error, interrupted bool) int {
 	}
 }
 
+// reading is how long a reader has for an act who does not press Enter.
+const reading = 20 * time.Second
+
+func isTerminal(out *os.File) bool {
+	info, err := out.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
 // wantsColour goes by https://no-color.org.
 func wantsColour(out *os.File, env func(string) string) bool {
-	info, err := out.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && env("NO_COLOR") == "" && env("TERM") != "dumb"
+	return isTerminal(out) && env("NO_COLOR") == "" && env("TERM") != "dumb"
 }

@@ -46,7 +46,9 @@ func (s *shell) run(ctx context.Context, line string) (output string, code int, 
 // show runs a command before the eyes of the reader. Another exit code than the one wanted is an error.
 func (d *demo) show(ctx context.Context, line string, want int) error {
 	d.screen.command(line)
+	stop := d.busy("it runs")
 	output, code, err := d.shell.run(ctx, line)
+	stop()
 	if err != nil {
 		return err
 	}

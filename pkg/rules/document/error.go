@@ -1,8 +1,6 @@
 package document
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -108,24 +106,27 @@ func (e *Error) header() string {
 	return strings.Join(parts, ": ")
 }
 
-// MarshalJSON implements [json.Marshaler]. A finding has a position only where it is of a line: the line and the column count
-// from 1, the column and the length are in characters.
-func (e *Error) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // Whoever encodes the whole decides.
-	err := encoder.Encode(struct {
-		Severity string `json:"severity"`
-		Code     Code   `json:"code"`
-		File     string `json:"file"`
-		Line     int    `json:"line,omitempty"`
-		Column   int    `json:"column,omitempty"`
-		Length   int    `json:"length,omitempty"`
-		Path     string `json:"path,omitempty"`
-		Message  string `json:"message"`
-		Hint     string `json:"hint,omitempty"`
-	}{e.Severity.String(), Describe(e.Code).Code, e.File, e.Line, e.Column, e.Length, e.Path, e.Message, e.Hint})
-	return out.Bytes(), err
+// Finding is an error for programs. It has a position only where it is of a line: the line and the column count from 1, the
+// column and the length are in characters. An [Error] itself does not encode so: a log writes errors as texts.
+type Finding struct {
+	Severity string `json:"severity"`
+	Code     Code   `json:"code"`
+	File     string `json:"file"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	Length   int    `json:"length,omitempty"`
+	Path     string `json:"path,omitempty"`
+	Message  string `json:"message"`
+	Hint     string `json:"hint,omitempty"`
+}
+
+// Findings are the errors for programs, not nil.
+func (e Errors) Findings() []Finding {
+	out := make([]Finding, len(e))
+	for i, err := range e {
+		out[i] = Finding{err.Severity.String(), Describe(err.Code).Code, err.File, err.Line, err.Column, err.Length, err.Path, err.Message, err.Hint}
+	}
+	return out
 }
 
 // Count writes a number with its noun.
