@@ -109,14 +109,8 @@ func (c *cleaning) run(ctx context.Context) error {
 	if err != nil {
 		return internal(err)
 	}
-	if c.all && !c.dryRun && !c.yes {
-		if !isTerminal(c.Stdin) {
-			return failure{exitUsage, fmt.Errorf("--all removes what all rules of the instance %q have left in %s; say --yes where nobody can be asked", c.instance, target)}
-		}
-		fmt.Fprintf(c.Stderr, "Remove what all rules of the instance %q have left in %s? [y/N] ", c.instance, target)
-		if answer, err := bufio.NewReader(c.Stdin).ReadString('\n'); err != nil || !strings.EqualFold(strings.TrimSpace(answer), "y") {
-			return failure{exitUsage, errors.New("nothing was cleaned up")}
-		}
+	if err := c.confirm(target); err != nil {
+		return failure{exitUsage, err}
 	}
 	removed, gone := book.Stale(current.Leftovers(), current.IDs())
 	done, err := cleanup.Sweep(ctx, options, slices.Concat(removed, gone))
@@ -136,6 +130,21 @@ func (c *cleaning) run(ctx context.Context) error {
 		c.print(fmt.Sprintf("nothing to clean up: %s is missing or empty; see that --instance and --namespace are those of run\n", store))
 	default:
 		c.print("nothing to clean up\n")
+	}
+	return nil
+}
+
+// confirm asks before all is cleaned up.
+func (c *cleaning) confirm(target *cluster) error {
+	switch {
+	case !c.all || c.dryRun || c.yes:
+		return nil
+	case !isTerminal(c.Stdin):
+		return fmt.Errorf("--all removes what all rules of the instance %q have left in %s; say --yes where nobody can be asked", c.instance, target)
+	}
+	fmt.Fprintf(c.Stderr, "Remove what all rules of the instance %q have left in %s? [y/N] ", c.instance, target)
+	if answer, err := bufio.NewReader(c.Stdin).ReadString('\n'); err != nil || !strings.EqualFold(strings.TrimSpace(answer), "y") {
+		return errors.New("nothing was cleaned up")
 	}
 	return nil
 }

@@ -170,6 +170,19 @@ func TestCleanup(t *testing.T) {
 	}
 }
 
+// TestCleanupAsks holds that nothing is cleaned up after all rules unless somebody says so.
+func TestCleanupAsks(t *testing.T) {
+	t.Parallel()
+	server := settle(t)
+	code, stdout, stderr := invoke(t, "cleanup", "--all", "--kubeconfig", server.kubeconfig())
+	if code != exitUsage || stdout != "" || !strings.Contains(stderr, `--all removes what all rules of the instance "default" have left in `+server.server.URL) || !strings.Contains(stderr, "say --yes") {
+		t.Errorf("it ended with %d: %s%s", code, stdout, stderr)
+	}
+	if server.finalizers() == nil {
+		t.Error("it has cleaned up")
+	}
+}
+
 func TestCleanupIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	server := settle(t)

@@ -136,9 +136,6 @@ func (u untold) Handle(ctx context.Context, record slog.Record) error {
 // WithAttrs implements [slog.Handler].
 func (u untold) WithAttrs(attrs []slog.Attr) slog.Handler { return untold{u.Handler.WithAttrs(attrs)} }
 
-// WithGroup implements [slog.Handler].
-func (u untold) WithGroup(name string) slog.Handler { return untold{u.Handler.WithGroup(name)} }
-
 // load reads the rules of files, by what the cluster says of their objects.
 func (s *service) load(ctx context.Context) (*rules.Set, error) {
 	if s.files == nil {

@@ -253,18 +253,16 @@ func (s *service) reloaded(set *rules.Set, wrong error) {
 	s.metrics.Reloaded(wrong)
 	if wrong == nil {
 		logFindings(s.log, set)
-		added, changed, kept := 0, 0, 0
+		changed, kept := 0, 0
 		for _, rule := range set.Rules() {
 			switch digest, had := before[rule.ID]; {
-			case !had:
-				added++
-			case digest != rule.Digest():
-				changed++
-			default:
+			case had && digest == rule.Digest():
 				kept++
+			case had:
+				changed++
 			}
 		}
-		s.log.Info("rules changed", "added", added, "removed", len(before)-changed-kept, "changed", changed, "kept", kept)
+		s.log.Info("rules changed", "added", len(set.Rules())-changed-kept, "removed", len(before)-changed-kept, "changed", changed, "kept", kept)
 		return
 	}
 	for _, mistake := range mistakes(wrong) {

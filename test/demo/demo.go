@@ -128,7 +128,8 @@ func (d *demo) busy(what string) (stop func()) {
 // wait waits until the stage is set.
 func (d *demo) wait(setting *setting) func(context.Context) error {
 	return func(context.Context) (err error) {
-		defer d.busy("starting etcd and an API server, with the TidbCluster CRD")()
+		stop := d.busy("starting etcd and an API server, with the TidbCluster CRD")
+		defer stop()
 		if d.stage, err = setting.wait(); err != nil {
 			return err
 		}
