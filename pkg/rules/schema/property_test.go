@@ -1,7 +1,7 @@
 package schema
 
 import (
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +22,9 @@ func FuzzValues(f *testing.F) {
 
 // lasts holds for any value and any type that what is stored is stored so again, that the value is left alone, and
 // that nothing panics.
+// misformatted is what package fmt writes of a wrong format. A drawn text may have a part of it.
+var misformatted = regexp.MustCompile(`%!([a-zA-Z]\(|\((EXTRA|BADINDEX|NOVERB))`)
+
 func lasts(t *rapid.T) {
 	of, v := drawType(t, 3), drawValue(t, 4)
 	before := copied(v)
@@ -47,7 +50,7 @@ func lasts(t *rapid.T) {
 			t.Fatalf("not the same again: %s", cmp.Diff(found, again))
 		}
 		for _, violation := range found {
-			if violation.Message == "" || strings.Contains(violation.Message, "%!") || violation.Code == "" {
+			if violation.Message == "" || misformatted.MatchString(violation.Message) || violation.Code == "" {
 				t.Fatalf("it says nothing: %+v", violation)
 			}
 		}
