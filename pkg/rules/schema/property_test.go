@@ -20,11 +20,11 @@ func FuzzValues(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(lasts))
 }
 
-// lasts holds for any value and any type that what is stored is stored so again, that the value is left alone, and
-// that nothing panics.
 // misformatted is what package fmt writes of a wrong format. A drawn text may have a part of it.
 var misformatted = regexp.MustCompile(`%!([a-zA-Z]\(|\((EXTRA|BADINDEX|NOVERB))`)
 
+// lasts holds for any value and any type that what is stored is stored so again, that the value is left alone, and
+// that nothing panics.
 func lasts(t *rapid.T) {
 	of, v := drawType(t, 3), drawValue(t, 4)
 	before := copied(v)
