@@ -22,8 +22,17 @@ func addColorFlag(command *cobra.Command) *config.Value {
 
 // colored reports whether to write colours to the standard output: see https://no-color.org.
 func (p Process) colored(when string) bool {
-	unwanted := slices.ContainsFunc(p.Env, func(entry string) bool { return strings.HasPrefix(entry, "NO_COLOR=") && entry != "NO_COLOR=" })
-	return when == "always" || when == "auto" && !unwanted && isTerminal(p.Stdout)
+	return when == "always" || when == "auto" && p.env("NO_COLOR") == "" && isTerminal(p.Stdout)
+}
+
+// env is the value of a variable, empty where there is none.
+func (p Process) env(name string) string {
+	for _, entry := range p.Env {
+		if key, value, _ := strings.Cut(entry, "="); key == name {
+			return value
+		}
+	}
+	return ""
 }
 
 // The escapes of a terminal.

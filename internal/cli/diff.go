@@ -270,12 +270,7 @@ func (d *differ) list() []*difference {
 
 // show writes the differences.
 func (d *differ) show(ctx context.Context, all []*difference) error {
-	var external []string
-	for _, entry := range d.Env {
-		if value, is := strings.CutPrefix(entry, "KUBECTL_EXTERNAL_DIFF="); is {
-			external = strings.Fields(value)
-		}
-	}
+	external := strings.Fields(d.env("KUBECTL_EXTERNAL_DIFF"))
 	switch {
 	case d.json:
 		return writeJSON(d.Stdout, forMachines(all))

@@ -2,13 +2,20 @@
 
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
 
 // forAuthors are what the program of an image has not got, so that it links no simulated cluster.
 func forAuthors(Process) []*cobra.Command {
 	var out []*cobra.Command
-	for _, name := range []string{"validate", "test", "eval", "diff", "explain", "schema", "rbac"} {
-		out = append(out, absent(name, "is not part of the operator's program, which is built for images; use that of make build"))
+	for _, name := range []string{"validate", "test", "eval", "diff", "explain", "init", "record", "graph", "functions", "schema", "rbac"} {
+		run := func(*cobra.Command, []string) error {
+			return failure{exitUsage, fmt.Errorf("%s is not part of the operator's program, which is built for images; use that of make build", name)}
+		}
+		out = append(out, &cobra.Command{Use: name, Short: "Not part of this program", Hidden: true, DisableFlagParsing: true, RunE: run})
 	}
 	return out
 }

@@ -206,12 +206,8 @@ func (t *tests) again(ctx context.Context) error {
 
 // inCI goes by the variable that every CI system sets.
 func (p Process) inCI() bool {
-	for _, entry := range p.Env {
-		if name, value, _ := strings.Cut(entry, "="); name == "CI" {
-			return value != "" && value != "0" && !strings.EqualFold(value, "false")
-		}
-	}
-	return false
+	value := p.env("CI")
+	return value != "" && value != "0" && !strings.EqualFold(value, "false")
 }
 
 // disk implements [simulate.Files].

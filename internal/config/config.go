@@ -324,9 +324,7 @@ func parseFile(from document.File) (map[string]any, error) {
 			return nil
 		}))
 	}
-	for _, name := range unsupported() {
-		fields = append(fields, document.Unsupported(name))
-	}
+	fields = append(fields, document.Unsupported(shards))
 	roots, errs := document.Parse(from)
 	for i, root := range roots {
 		if i > 0 {

@@ -87,15 +87,12 @@ func DryRuns() []string {
 // LoggingFormats lists the values of --logging-format.
 func LoggingFormats() []string { return []string{"text", "json"} }
 
-// unsupported lists the settings that are part of the language but not built
-// yet.
-func unsupported() []string {
-	return []string{"shards"}
-}
+// shards is the setting that is part of the language but not built yet.
+const shards = "shards"
 
 // Unsupported reports whether the setting is known but not built yet, so that
 // a flag of the name is refused for that reason.
-func Unsupported(name string) bool { return slices.Contains(unsupported(), name) }
+func Unsupported(name string) bool { return name == shards }
 
 // AddFlags adds a flag for every setting.
 func AddFlags(flags *pflag.FlagSet) {
