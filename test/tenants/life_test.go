@@ -23,7 +23,7 @@ func TestSetLifeStatus(t *testing.T) {
 	start(t, cluster(t))
 	apply(t, cluster(t), namespace, guard)
 	kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
-	columns(t, namespace, "NAME READY REASON ACCOUNT AGE", "guard True Running bot")
+	columns(t, namespace, "NAME READY REASON RULES MATCHED ERRORS AGE", "guard True Running 1 0 0")
 
 	apply(t, cluster(t), namespace, strings.NewReplacer(`object.data?.color == "blue"`, `objekt.data?.color == "blue"`).Replace(guard))
 	message := refused(t, namespace)
@@ -32,7 +32,7 @@ func TestSetLifeStatus(t *testing.T) {
 			t.Errorf("the message lacks %q: %s", part, message)
 		}
 	}
-	columns(t, namespace, "NAME READY REASON ACCOUNT AGE", "guard False Refused bot")
+	columns(t, namespace, "NAME READY REASON RULES MATCHED ERRORS AGE", "guard False Refused 1 0 0")
 	labelled(t, namespace, "while-refused", "blue")
 
 	apply(t, cluster(t), namespace, strings.Replace(guard, `"${object.data.color}"`, `"${object.data.color + 1}"`, 1))

@@ -35,6 +35,7 @@ func (m *mask) hide(p *Phase) {
 			w := &writes[i]
 			w.Body, w.Answer = m.body(w.Object, w.Body), m.text(w.Answer)
 			w.Object = m.text(w.Object)
+			w.Operation.Target.Namespace, w.Operation.Target.Name = m.text(w.Operation.Target.Namespace), m.text(w.Operation.Target.Name)
 			w.Operation.Changes = slices.Clone(w.Operation.Changes)
 			for j := range w.Operation.Changes {
 				change := &w.Operation.Changes[j]
