@@ -22,6 +22,7 @@ func TestCRDStatus(t *testing.T) {
 			Type: "Ready", Status: metav1.ConditionTrue, Reason: "InEffect", Message: "2 rules are in effect",
 			ObservedGeneration: set.GetGeneration(), LastTransitionTime: metav1.Now().Rfc3339Copy(),
 		}},
+		Summary: v1alpha1.Summary{Rules: 2, Matched: 3, Errors: 1},
 		Rules: []v1alpha1.RuleStatus{{
 			Name: "second", Matched: 3, Writes: 1 << 40, Errors: 1, LastError: "no",
 			Missing: []v1alpha1.Permission{{Verb: "patch", Resource: "pods", Subresource: "status", Namespace: "default", Name: "a"}, {Verb: "list", Group: "apps", Resource: "deployments"}},
@@ -57,9 +58,9 @@ func TestCRDStatus(t *testing.T) {
 func showsColumns(t *testing.T) {
 	t.Helper()
 	for _, tc := range []struct{ command, want string }{
-		{"get rset told", "NAME READY REASON ACCOUNT AGE told True InEffect rules"},
-		{"get rulesets told -o wide", "NAME READY REASON ACCOUNT AGE MESSAGE told True InEffect rules"},
-		{"get dyncontroller", "NAME READY REASON ACCOUNT AGE ruleset.dyncontroller.dev/told True InEffect rules"},
+		{"get rset told", "NAME READY REASON RULES MATCHED ERRORS AGE told True InEffect 2 3 1 "},
+		{"get rulesets told -o wide", "NAME READY REASON RULES MATCHED ERRORS AGE ACCOUNT MESSAGE told True InEffect 2 3 1 "},
+		{"get dyncontroller", "NAME READY REASON RULES MATCHED ERRORS AGE ruleset.dyncontroller.dev/told True InEffect 2 3 1 "},
 		{"explain ruleset.spec.rules.when", "When is a condition; without it the rule always matches."},
 	} {
 		out, err := cluster(t).Kubectl(t.Context(), strings.Fields(tc.command)...)
