@@ -59,6 +59,7 @@ unit: ## Run the tests that need no control plane
 	go test -trimpath $(PLAIN)
 	cd test/cluster && go test $(RACE) ./internal/... ./progress/...
 	cd test/bench && go test $(RACE) ./...
+	cd test/chart && go test ./...
 
 # The suites wait for much of their time, so two run beside each other, the longest first. Unit tests beside them would be too
 # much for two cores: some tests hold moments.
@@ -137,12 +138,15 @@ lint: bin/golangci-lint bin/cluster ## Run go vet and golangci-lint
 		--disable bodyclose,exhaustive,govet,modernize,nilerr,noctx,staticcheck,unparam . ./builtin
 	cd test/bench && go vet ./...
 	cd test/bench && ../../bin/golangci-lint run --config ../../.golangci.yml ./...
+	cd test/chart && go vet ./...
+	cd test/chart && ../../bin/golangci-lint run --config ../../.golangci.yml ./...
 
 fix: bin/golangci-lint ## Format, and fix what the linters can fix
 	bin/golangci-lint run --fix ./...
 	cd test/cluster && ../../bin/golangci-lint run --config ../../.golangci.yml --fix ./internal/... ./progress/...
 	cd test/cluster && ../../bin/golangci-lint fmt --config ../../.golangci.yml . ./builtin
 	cd test/bench && ../../bin/golangci-lint run --config ../../.golangci.yml --fix ./...
+	cd test/chart && ../../bin/golangci-lint run --config ../../.golangci.yml --fix ./...
 
 bin/golangci-lint: tools/go.mod tools/go.sum
 	@echo 'Building golangci-lint from source, about 2 minutes on two cores, seconds when cached.'
@@ -153,11 +157,13 @@ verify: ## Check that go.mod and go.sum of every module are tidy
 	go mod tidy -diff
 	cd test/cluster && go mod tidy -diff
 	cd test/bench && go mod tidy -diff
+	cd test/chart && go mod tidy -diff
 	cd tools && go mod tidy -diff
 	cd tools/generate && go mod tidy -diff
 
-generate: ## Write docs/reference, deploy/crds and the schemas of built-in kinds anew
+generate: ## Write docs/reference, deploy/crds, deploy/base and the schemas of built-in kinds anew
 	go test ./test/docs -run TestReference -update
+	cd test/chart && go run .
 	cd test/cluster && go run -trimpath ./builtin ../../pkg/rules/schema/builtin/data
 
 clean: ## Remove bin/

@@ -2,6 +2,7 @@ package tenants
 
 import (
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/dyncontroller/dyncontroller/test/corpus"
 )
 
 const (
@@ -57,6 +60,7 @@ func TestDeploy(t *testing.T) {
 	undefined(t, on)
 	abandoned(t, on, namespace)
 	unused(t, granted(t, on))
+	uninstalled(t, on)
 }
 
 // bare is a control plane of its own, with an audit log and nothing of ours.
@@ -82,9 +86,35 @@ func deployed(t *testing.T) *plane {
 	kubectl(t, on, "apply", "-k", "../../deploy/base")
 	kubectl(t, on, "wait", "--for=condition=Established", "--timeout=1m", "crd/rulesets.dyncontroller.dev", "crd/clusterrulesets.dyncontroller.dev")
 	kubectl(t, on, "apply", "--dry-run=server", "-k", "../../deploy/base")
+	// What the chart can install besides, with the CRDs of the Prometheus operator.
+	kubectl(t, on, "apply", "--server-side", "-f", monitors(t))
+	kubectl(t, on, "wait", "--for=condition=Established", "--timeout=1m", "crd", "--all")
+	kubectl(t, on, "apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "../chart/testdata/everything.yaml")
 	// The namespace admits restricted Pods alone, and there is nothing to run them.
 	eventually(t, "the Pods of the Deployment", func() bool { return len(items(t, on, pods, system)) == 2 })
 	return on
+}
+
+// monitors is a file with the CRDs of ServiceMonitors and PrometheusRules.
+func monitors(t *testing.T) string {
+	t.Helper()
+	projects := corpus.Projects()
+	project := projects[slices.IndexFunc(projects, func(p corpus.Project) bool { return p.Name == "prometheus-operator" })]
+	files, err := corpus.Files(t.Context(), project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []byte
+	for _, file := range files {
+		if strings.Contains(file.Name, "_servicemonitors.") || strings.Contains(file.Name, "_prometheusrules.") {
+			out = append(append(out, "\n---\n"...), file.Data...)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "monitors.yaml")
+	if err := os.WriteFile(name, out, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 func items(t *testing.T, on *plane, gvr schema.GroupVersionResource, namespace string) []unstructured.Unstructured {
@@ -275,6 +305,24 @@ func abandoned(t *testing.T, on *plane, namespace string) {
 		edit(t, on, configmaps, namespace, "a", `{"metadata": {"finalizers": null}}`)
 	}
 	within(t, 2*time.Minute, "the namespace is gone", func() bool { return get(t, on, namespaces, "", namespace) == nil })
+}
+
+// uninstalled does what the guide says, and holds that nothing stays of dyncontroller.
+func uninstalled(t *testing.T, on *plane) {
+	t.Helper()
+	kubectl(t, on, "delete", "rulesets,clusterrulesets", "--all", "--all-namespaces", "--timeout=2m")
+	kubectl(t, on, "delete", "--ignore-not-found", "-f", "../../deploy/monitoring/scraper.yaml", "--timeout=2m") // Its Secret goes with its account.
+	kubectl(t, on, "delete", "-k", "../../deploy/base", "--timeout=2m")
+	for _, resource := range strings.Fields(kubectl(t, on, "api-resources", "--verbs=list", "-o", "name")) {
+		if strings.HasPrefix(resource, "events") {
+			continue // They expire.
+		}
+		for _, object := range strings.Fields(kubectl(t, on, "get", resource, "--all-namespaces", "-o", "name")) {
+			if strings.Contains(object, "dyncontroller") && !strings.Contains(object, "dyncontroller-impersonate") {
+				t.Errorf("%s is left", object)
+			}
+		}
+	}
 }
 
 // granted are the rights of the controller itself.
