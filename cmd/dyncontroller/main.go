@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/dyncontroller/dyncontroller/internal/cli"
@@ -18,6 +19,7 @@ func main() {
 	// The first signal stops gracefully; a second one finds the default again.
 	context.AfterFunc(ctx, restore)
 	os.Exit(cli.Run(ctx, cli.Process{
+		Name:          filepath.Base(os.Args[0]),
 		Args:          os.Args[1:],
 		Env:           os.Environ(),
 		Stdin:         os.Stdin,

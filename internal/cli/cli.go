@@ -25,6 +25,7 @@ import (
 
 // Process is what a command may touch of the process that it runs in.
 type Process struct {
+	Name   string   // of the program, as it was called
 	Args   []string // without the name of the program
 	Env    []string // as of os.Environ; KUBECONFIG and the like are client-go's to read
 	Stdin  io.Reader
@@ -65,6 +66,9 @@ see with diff what they would change in a cluster, and put them into effect with
   dyncontroller run --rules rules/`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+	}
+	if strings.HasPrefix(p.Name, "kubectl-") { // A plugin of kubectl.
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl dyncontroller"}
 	}
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout) // Before the commands: completion takes it when it is made.

@@ -13,13 +13,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"dyncontroller": func() {
-			os.Exit(Run(context.Background(), Process{
-				Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: "v1.2.3",
-			}))
-		},
-	})
+	program := func() {
+		os.Exit(Run(context.Background(), Process{
+			Name: filepath.Base(os.Args[0]),
+			Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: "v1.2.3",
+		}))
+	}
+	testscript.Main(m, map[string]func(){"dyncontroller": program, "kubectl-dyncontroller": program})
 }
 
 // TestScript runs testdata/script: what needs no cluster, as a user types it. A command of exits is a call in this process,
