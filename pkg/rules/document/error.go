@@ -103,7 +103,11 @@ func (e *Error) header() string {
 			parts = append(parts, part)
 		}
 	}
-	return strings.Join(parts, ": ")
+	header := strings.Join(parts, ": ")
+	if e.Severity != Mistake && e.Code != "" { // By which a comment ignores it.
+		header += " [" + string(e.Code) + "]"
+	}
+	return header
 }
 
 // Finding is an error for programs. It has a position only where it is of a line: the line and the column count from 1, the

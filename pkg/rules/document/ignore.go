@@ -63,7 +63,7 @@ func whyIdle(code string, used, checked bool) (message, hint string) {
 	case used:
 		return "", ""
 	case code == "":
-		return "the comment ignores nothing", "write # dyncontroller:ignore CODE: and why, with the code of a warning"
+		return "the comment ignores nothing", "write # dyncontroller:ignore CODE: and why; the code is in brackets at the end of a warning"
 	case string(known.Code) != code:
 		var all []string
 		for _, each := range Codes() {
@@ -72,7 +72,7 @@ func whyIdle(code string, used, checked bool) (message, hint string) {
 		if near := Suggest(code, all); near != "" {
 			return "there is no warning " + quote(code), "did you mean " + near + "?"
 		}
-		return "there is no warning " + quote(code), "validate -o json tells the codes"
+		return "there is no warning " + quote(code), "the code is in brackets at the end of a warning"
 	case known.Severity == Mistake:
 		return quote(code) + " is a mistake, which cannot be ignored", "correct it, and remove the comment"
 	case !checked:

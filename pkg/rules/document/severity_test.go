@@ -68,7 +68,7 @@ func TestManyWarnings(t *testing.T) {
 	}
 	sorted := list.Sorted()
 	last := sorted[len(sorted)-1]
-	if want := "a:101:1: warning: more warnings follow; correct the others first"; last.Error() != want {
+	if want := "a:101:1: warning: more warnings follow [too-many]; correct the others first"; last.Error() != want {
 		t.Errorf("want %q, got %q", want, last)
 	}
 	if last.Code != CodeTooMany || last.Severity != Warning {
