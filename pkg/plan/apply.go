@@ -52,6 +52,9 @@ func (b builder) apply(joined *batch, current map[string]any) *Operation {
 	operation.Body = body
 	operation.GivesUp = operation.Release == OrphanFields && givesUp(operation, current)
 	operation.Rules = []Rule{rule}
+	if b.whole != nil && current != nil {
+		body = b.whole(operation.Target.GVR, current, body)
+	}
 	operation.Predicted = mergePatched(current, body)
 	operation.Changes = b.stored.effective(operation.Target, changes(rule, current, operation.Predicted), current, operation.Predicted)
 	return b.unlessKnown(operation)

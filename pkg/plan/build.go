@@ -16,6 +16,9 @@ type Options struct {
 	// that stores what it is given. Its result is not changed, and it is asked only of
 	// objects that are about to be written. What comes out the same is not written.
 	Canonical func(gvr schema.GroupVersionResource, object map[string]any) map[string]any
+	// Applied returns the body of an apply with its lists as they are after it. Nil stands for a server that replaces lists. Its
+	// result is not changed.
+	Applied func(gvr schema.GroupVersionResource, object, body map[string]any) map[string]any
 }
 
 // Build joins the wishes of all rules about the objects of one snapshot, in
@@ -28,7 +31,7 @@ func Build(wishes []Wish, options Options) Plan {
 	var failures []Decision
 	for attempt := 1; ; attempt++ {
 		accepted, refused := accept(wishes, stored)
-		b := builder{known: options.Ineffective, met: Marks{}, stored: stored, hasty: attempt >= patience}
+		b := builder{known: options.Ineffective, met: Marks{}, stored: stored, whole: options.Applied, hasty: attempt >= patience}
 		operations, failed := b.assemble(batches(accepted, options.Separate))
 		if len(failed) == 0 {
 			return Plan{Operations: operations, Decisions: append(refused, failures...), Suppressed: b.met}
@@ -53,6 +56,7 @@ const patience = 4
 type builder struct {
 	known, met Marks
 	stored     storage
+	whole      func(gvr schema.GroupVersionResource, object, body map[string]any) map[string]any // [Options.Applied]
 	// hasty looks for all rules that fail at once.
 	hasty bool
 }

@@ -107,7 +107,8 @@ func (e *evaluation) add(rule *Rule) {
 
 func (e *evaluation) plan() plan.Plan {
 	state := e.snapshot.State
-	options := plan.Options{Separate: state.Separate, Ineffective: state.Ineffective, Canonical: e.set.canonical()}
+	options := e.set.planOptions()
+	options.Separate, options.Ineffective = state.Separate, state.Ineffective
 	out := plan.Build(e.wishes, options)
 	refused := out.Decisions
 	out.Events, out.Decisions = e.events, e.decisions

@@ -116,7 +116,7 @@ func (s *showing) event(e plan.Event, secret bool) trace.Event {
 func (s *showing) wants(wishes []plan.Wish, written *document.Node) []trace.Want {
 	var out []trace.Want
 	for _, wish := range wishes {
-		built := plan.Build([]plan.Wish{wish}, plan.Options{Canonical: s.evaluation.set.canonical()})
+		built := plan.Build([]plan.Wish{wish}, s.evaluation.set.planOptions())
 		want := trace.Want{Type: wish.Type, Object: s.object(wish.Target), Subresource: wish.Subresource}
 		want.Already = len(built.Operations) == 0 && len(built.Decisions) == 0
 		for _, operation := range built.Operations {

@@ -6,6 +6,7 @@ import (
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
@@ -15,13 +16,18 @@ func (s *Set) catalog(gvr apischema.GroupVersionResource) *schema.Catalog {
 	return cmp.Or(s.catalogs[gvr], s.first)
 }
 
-// canonical is for [plan.Options].
-func (s *Set) canonical() func(apischema.GroupVersionResource, map[string]any) map[string]any {
+// planOptions say what the schemas know of writes.
+func (s *Set) planOptions() plan.Options {
 	if s.first == nil {
-		return nil
+		return plan.Options{}
 	}
-	return func(gvr apischema.GroupVersionResource, object map[string]any) map[string]any {
-		return s.catalog(gvr).Canonical(gvr, object)
+	return plan.Options{
+		Canonical: func(gvr apischema.GroupVersionResource, object map[string]any) map[string]any {
+			return s.catalog(gvr).Canonical(gvr, object)
+		},
+		Applied: func(gvr apischema.GroupVersionResource, object, body map[string]any) map[string]any {
+			return s.catalog(gvr).Applied(gvr, object, body)
+		},
 	}
 }
 
