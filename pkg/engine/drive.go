@@ -38,7 +38,7 @@ func (e *Engine) Start(set *rules.Set) error {
 	e.SetRules(set)
 	for _, key := range e.active.Load().all {
 		if err := e.synced.get(key).err; err != nil {
-			return fmt.Errorf("listing %s: %w", key, err)
+			return err // It says what could not be listed.
 		}
 	}
 	return nil

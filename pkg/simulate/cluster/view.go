@@ -78,7 +78,7 @@ func (c *Cluster) readNew(ctx context.Context, stored []storage.Stored) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("listing %s: %w", at.Resource, err)
+			return err // It says what could not be listed.
 		}
 	}
 	return nil

@@ -21,6 +21,11 @@ func TestFieldSelectors(t *testing.T) {
 		{reason: "a field at the top", ask: "GET ?fieldSelector=type%3Dt", code: 200, want: map[string]string{"items.0.metadata.name": "a"}},
 		{reason: "another value", ask: "GET ?fieldSelector=type%3Du", code: 200, want: map[string]string{"items.0": ""}},
 	})
+	c.run("/api/v1/secrets", []step{
+		{reason: "a name in all namespaces", ask: "GET ?fieldSelector=metadata.name%3Da", code: 200, want: map[string]string{"items.0.metadata.name": "a", "items.1": ""}},
+		{reason: "another name", ask: "GET ?fieldSelector=metadata.name%3Db", code: 200, want: map[string]string{"items.0": ""}},
+		{reason: "no object", ask: "GET /a", code: 404},
+	})
 	c.run(configMaps, []step{
 		{reason: "what all kinds have", ask: "GET ?fieldSelector=metadata.namespace%3Dn", code: 200},
 		{reason: "nothing else", ask: "GET ?fieldSelector=data.a%3Db", code: 400},

@@ -34,7 +34,8 @@ func (k *kind) reached(info *request.RequestInfo) bool {
 	if k.is(clusterWide) {
 		return info.Namespace == "" || k.Kind == "Namespace"
 	}
-	return info.Namespace != "" || info.Name == ""
+	// A list by metadata.name has a name as well.
+	return info.Namespace != "" || info.Name == "" || info.Verb == "list" || info.Verb == "watch"
 }
 
 // allows reports whether the verb fits the path: some are for one object, some for all.
