@@ -76,12 +76,11 @@ func (s *showing) clause(in *body.Expression, c expression.Clause) trace.Clause 
 	for _, read := range c.Reads {
 		out.Reads = append(out.Reads, s.read(read))
 	}
-	name := strings.Trim(oneLine(c.Source), "( )")
-	d := s.rule.names.Lookup(name)
-	if c.Operator != "" || d == nil || d.Value == nil || c.Verdict == trace.NotAsked || s.opened[name] {
+	d := s.rule.named(c)
+	if d == nil || c.Verdict == trace.NotAsked || s.opened[d.Name] {
 		return out
 	}
-	s.opened[name] = true
+	s.opened[d.Name] = true
 	// What has been asked already gives the same answer again; when that changes is known.
 	instant := s.turn.expressions.Instant
 	s.turn.expressions.Instant = expression.NewInstant(instant.Now())

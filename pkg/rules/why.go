@@ -8,13 +8,14 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 )
 
 // longestValue is how much of a value a reason shows, in bytes of JSON.
 const longestValue = 60
 
-// whyNot names the clause of `when` that is false, with the values it read
-// unless they are secret.
+// whyNot names the clause of `when` that is false, with the values it read unless they are secret. Of a name of let it says what that
+// stands for.
 func (r *Rule) whyNot(e *expression.Evaluation, secret bool) string {
 	whole, err := r.when.Program().Explain(e)
 	if err != nil {
@@ -22,6 +23,18 @@ func (r *Rule) whyNot(e *expression.Evaluation, secret bool) string {
 	}
 	last := whole.Deciding()
 	reason := oneLine(last.Source) + " is false"
+	for d := r.named(last); d != nil; d = r.named(last) {
+		// It has been asked already; when its answer changes is known.
+		instant := e.Instant
+		e.Instant = expression.NewInstant(instant.Now())
+		whole, err = d.Value.Program().Explain(e)
+		e.Instant = instant
+		if err != nil {
+			return reason
+		}
+		last = whole.Deciding()
+		reason += ": " + oneLine(last.Source) + " is false"
+	}
 	if secret {
 		return reason
 	}
@@ -33,6 +46,15 @@ func (r *Rule) whyNot(e *expression.Evaluation, secret bool) string {
 		reason += separator + read.Path + " is " + shown(read.Value)
 	}
 	return reason
+}
+
+// named is the definition of let that a clause consists of, or nil.
+func (r *Rule) named(c expression.Clause) *names.Definition {
+	d := r.names.Lookup(strings.Trim(oneLine(c.Source), "( )"))
+	if c.Operator != "" || d == nil || d.Value == nil {
+		return nil
+	}
+	return d
 }
 
 // oneLine is an expression without line breaks.
