@@ -62,9 +62,10 @@ func newEval(p Process) *cobra.Command {
 		Long: `Evaluate rules on objects in a file, without a cluster, and show what each rule
 decides, which fields would change and which Events would be recorded. With -o yaml
 or json, also the conditions, the requests as they would be sent, and the objects
-afterwards. The cluster is simulated: it has the object and those of --related.
-Values of Secrets are masked. Of several objects, those that no rule watches are
-named on the standard error.
+afterwards. The cluster is simulated: it has the objects of the file and those of
+--related, and what rules look up besides is absent; explain and diff ask a cluster.
+Values of Secrets are masked. Of several objects, those that no rule watches or
+reads are named on the standard error.
 
 The rules are checked as by validate, with the CRDs of --crds; what is doubtful
 about them is on the standard error. To see how one rule came to what it decides,
@@ -175,12 +176,12 @@ func (e *evaluation) simulation(objects []map[string]any) (out simulate.Evaluati
 
 // evaluateRules shows what becomes of each object.
 func (e *evaluation) evaluateRules(ctx context.Context, evaluation simulate.Evaluation, objects []map[string]any) (result error) {
-	var unwatched []error
+	var unwatched []*simulate.UnwatchedError
 	for i, object := range objects {
-		evaluation.Object = object
+		evaluation.Object, evaluation.Beside = object, slices.Concat(objects[:i], objects[i+1:])
 		outcome, err := evaluation.Run(ctx)
-		if _, is := errors.AsType[*simulate.UnwatchedError](err); is {
-			unwatched = append(unwatched, err)
+		if none, is := errors.AsType[*simulate.UnwatchedError](err); is {
+			unwatched = append(unwatched, none)
 			continue
 		}
 		if err != nil {
@@ -205,8 +206,12 @@ func (e *evaluation) evaluateRules(ctx context.Context, evaluation simulate.Eval
 	if len(unwatched) == len(objects) {
 		return failure{exitUsage, unwatched[0]}
 	}
+	told := map[string]bool{}
 	for _, err := range unwatched {
-		show(e.Stderr, fmt.Errorf("passed over: %w", err))
+		if text := err.Error(); !err.Read && !told[text] {
+			told[text] = true
+			show(e.Stderr, fmt.Errorf("passed over: %w", err))
+		}
 	}
 	return result
 }

@@ -232,7 +232,7 @@ func (e *explaining) ofFiles(_ context.Context, args []string) (*rules.Set, *sub
 		return nil, nil, err
 	}
 	evaluation.Object = objects[at]
-	evaluation.Related = slices.Concat(objects[:at], objects[at+1:], evaluation.Related)
+	evaluation.Beside = slices.Concat(objects[:at], objects[at+1:])
 	out := &subject{}
 	if out.rule, err = findRule(evaluation.Rules, args[0]); err != nil {
 		return nil, nil, err

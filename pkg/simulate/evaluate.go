@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -21,9 +22,9 @@ type Evaluation struct {
 	Rules       *rules.Set
 	Definitions []*crd.Definition
 	Object      map[string]any
-	// Related are the other objects in the cluster.
-	Related []map[string]any
-	Now     time.Time
+	// Related are the other objects in the cluster. Beside are those of the same file: what no rule watches or reads is left out.
+	Related, Beside []map[string]any
+	Now             time.Time
 }
 
 // Schemas are what is known of the resources that rules name, for [rules.Options]: what
@@ -50,6 +51,10 @@ func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	resource, err := watched(e.Rules, all[0])
+	if unwatched, is := errors.AsType[*UnwatchedError](err); is {
+		_, unread := resourceOf(kindOf(all[0]), e.Rules.Related())
+		unwatched.Read = unread == nil
+	}
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -70,6 +75,11 @@ func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
 // the one that is evaluated is the first.
 func (e Evaluation) cluster() (*apiserver.Server, []map[string]any, error) {
 	given := append([]map[string]any{e.Object}, e.Related...)
+	for _, object := range e.Beside {
+		if _, err := resourceOf(kindOf(object), slices.Concat(e.Rules.Selections(), e.Rules.Related())); err == nil {
+			given = append(given, object)
+		}
+	}
 	guesser := guesser{schema.NewCatalog(crd.NewSource(e.Definitions), builtin.Source()), given}
 	definitions, err := withGuesses(e.Definitions, guesser.among(e.Rules), func(g guess) bool { return writesStatus(e.Rules, g) })
 	if err != nil {

@@ -18,6 +18,8 @@ import (
 type UnwatchedError struct {
 	message string
 	hint    string
+	// Read says that a rule reads objects of its resource.
+	Read bool
 }
 
 // Error implements error.
