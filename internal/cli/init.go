@@ -3,14 +3,17 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,19 +34,24 @@ type starting struct {
 func newInit(p Process) *cobra.Command {
 	s := &starting{evaluation: evaluation{Process: p}}
 	command := &cobra.Command{
-		Use:   "init DIRECTORY (RESOURCE/NAME | --object FILE | --crds FILE)",
+		Use:   "init DIRECTORY (RESOURCE/NAME | --object FILE | [RESOURCE] --crds PATH)",
 		Short: "Write a first rule with its test",
 		Long: `Write a rule set that works, an object, a test, and its golden into a directory, to
 begin with: for an object of a cluster, for one in a file, or for a resource that
 a CustomResourceDefinition defines. The CRD is written too, so that fields and types
 are checked. Values of a Secret are replaced. Files that exist are not touched.
 
-Exit code: 0; 1 if the test does not pass; 2 for wrong usage, or if a file exists;
-3 if the cluster cannot be asked.`,
+Exit code: 0; 1 if the test does not pass; 2 for wrong usage, or if a file exists that
+is different; 3 if the cluster cannot be asked.`,
 		Example: `  dyncontroller init rules/ deployments/web --namespace shop
   dyncontroller init rules/ --object pod.yaml
-  dyncontroller init rules/ --crds crds/tidbclusters.yaml`,
-		Args: cobra.RangeArgs(1, 2),
+  dyncontroller init rules/ httproutes --crds crds/`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) > 2 {
+				return errors.New("init needs a DIRECTORY to write to, as in: dyncontroller init rules/ deployments/web")
+			}
+			return nil
+		},
 		RunE: func(command *cobra.Command, args []string) error {
 			s.directory = args[0]
 			return s.run(command.Context(), args[1:])
@@ -66,15 +74,22 @@ func (s *starting) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return internal(err)
 	}
-	return s.begin(ctx, s.directory, files, input.Resource.Resource+"_test.yaml")
+	if err := s.begin(ctx, s.directory, files, input.Resource.Resource+"_test.yaml"); err != nil {
+		return err
+	}
+	return put(s.Stdout, "what comes next", fmt.Sprintf(`
+Change %s, and see what it does:
+  dyncontroller test %[2]s --update
+  dyncontroller diff --rules %[2]s
+`, filepath.Join(s.directory, input.Resource.Resource+".yaml"), s.directory))
 }
 
-// begin writes files, none of which may exist, and the golden of the test among them.
+// begin writes files, none of which may be there with another content, and the golden of the test among them.
 func (e *evaluation) begin(ctx context.Context, directory string, files map[string][]byte, test string) error {
 	paths := slices.Sorted(maps.Keys(files))
 	for _, path := range paths {
-		if _, err := os.Lstat(filepath.Join(directory, path)); err == nil {
-			return failure{exitUsage, fmt.Errorf("%s exists already; choose another directory, or remove it", filepath.Join(directory, path))}
+		if have, err := os.ReadFile(filepath.Join(directory, path)); !errors.Is(err, fs.ErrNotExist) && !bytes.Equal(have, files[path]) {
+			return failure{exitUsage, fmt.Errorf("%s exists already, and is different; choose another directory, or remove it", filepath.Join(directory, path))}
 		}
 	}
 	for _, path := range paths {
@@ -95,7 +110,7 @@ func (e *evaluation) begin(ctx context.Context, directory string, files map[stri
 
 // input is what the user has pointed at.
 func (s *starting) input(ctx context.Context, args []string) (out scaffold.Input, err error) {
-	if len(args) == 1 {
+	if len(args) == 1 && (len(*s.crds) == 0 || strings.Contains(args[0], "/")) {
 		return s.live(ctx, args[0])
 	}
 	definitions, err := s.readCRDs(*s.crds, []string{s.object})
@@ -110,9 +125,20 @@ func (s *starting) input(ctx context.Context, args []string) (out scaffold.Input
 		return scaffold.ForObject(objects[0], definitions), nil
 	}
 	if len(definitions) == 0 {
-		return out, errors.New("init needs RESOURCE/NAME of an object in the cluster, --object FILE, or --crds FILE")
+		return out, errors.New("init needs RESOURCE/NAME of an object in the cluster, --object FILE, or --crds PATH")
 	}
-	return scaffold.ForCRD(definitions[0]), nil
+	var all []string
+	var named []*crd.Definition
+	for _, d := range definitions {
+		all = append(all, d.Plural+"."+d.Group)
+		if len(args) == 0 || slices.Contains(slices.Concat(d.Other, []string{d.Plural, d.Kind, d.Plural + "." + d.Group}), args[0]) {
+			named = append(named, d)
+		}
+	}
+	if len(named) != 1 {
+		return out, fmt.Errorf("--crds defines %s; choose one, as in: dyncontroller init rules/ %s --crds PATH", strings.Join(all, ", "), all[0])
+	}
+	return scaffold.ForCRD(named[0]), nil
 }
 
 // live reads an object of the cluster, and its CRD if it has one that may be read.

@@ -17,6 +17,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -62,19 +63,22 @@ func ForObject(object map[string]any, definitions []*crd.Definition) Input {
 	return out.in(kind.Version, builtin.Source())
 }
 
-// ForCRD is what a CRD says of its resource, in the first version that is served.
+// ForCRD is what a CRD says of its resource, in the version that the API server prefers.
 func ForCRD(d *crd.Definition) Input {
 	source := crd.NewSource([]*crd.Definition{d})
 	out := Input{Resource: apischema.GroupVersionResource{Group: d.Group, Resource: d.Plural}, Kind: d.Kind, Namespaced: d.Namespaced, CRD: d.Document}
+	best := ""
 	for _, known := range source.Resources() {
-		return out.in(known.Version, source)
+		if best == "" || version.CompareKubeAwareVersionStrings(known.Version, best) > 0 {
+			best = known.Version
+		}
 	}
-	return out
+	return out.in(best, source)
 }
 
 // in is the same in a version of the resource.
-func (in Input) in(version string, known schema.Source) Input {
-	in.Resource.Version = version
+func (in Input) in(of string, known schema.Source) Input {
+	in.Resource.Version = of
 	if resource := known.Resource(in.Resource); resource != nil {
 		in.Type, in.Namespaced = resource.Type, resource.Namespaced
 	}
@@ -94,6 +98,8 @@ spec:
     description: Each object says whose it is
     watch: %s
     when: object.metadata.labels["example.com/owner"] == nil
+    # It pauses rather than change more than 10 objects in an hour. Take this out once diff shows what you want.
+    limits: {maxObjects: 10, per: 1h}
     actions:
     - patch: {merge: {metadata: {labels: {example.com/owner: nobody}}}}
     - event: {type: Normal, reason: NoOwner, message: "${object.metadata.name} had no owner"}
@@ -269,7 +275,7 @@ func made(in Input) map[string]any {
 	}
 	out["apiVersion"], out["kind"], out["metadata"] = in.Resource.GroupVersion().String(), in.Kind, metadata
 	if of, possible := field(in.Type, "spec"); possible && out["spec"] == nil {
-		out["spec"] = sample(of.Type, 0)
+		out["spec"] = sample(of.Type, 1)
 	}
 	return out
 }
@@ -298,7 +304,7 @@ func sample(of *schema.Type, depth int) any {
 		out := map[string]any{}
 		for _, name := range slices.Sorted(maps.Keys(of.Map.Fields)) {
 			switch f := of.Map.Fields[name]; {
-			case !f.Required || name == "apiVersion" || name == "kind" || name == "metadata":
+			case !f.Required || depth == 0 && slices.Contains([]string{"apiVersion", "kind", "metadata"}, name):
 			case f.Default != nil:
 				out[name] = f.Default
 			default:
