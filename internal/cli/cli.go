@@ -66,7 +66,9 @@ see with diff what they would change in a cluster, and put them into effect with
   dyncontroller run --rules rules/`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       p.version(),
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	if strings.HasPrefix(p.Name, "kubectl-") { // A plugin of kubectl.
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl dyncontroller"}
 	}
@@ -259,8 +261,11 @@ func (p Process) version() string {
 }
 
 func noArgs(command *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s takes no arguments, have %q", command.Name(), args)
+	switch {
+	case len(args) == 0:
+		return nil
+	case command.Flags().Lookup("rules") != nil:
+		return fmt.Errorf("%s takes the PATH with a flag: dyncontroller %[1]s --rules %s", command.Name(), args[0])
 	}
-	return nil
+	return fmt.Errorf("%s takes no arguments, have %q", command.Name(), args)
 }

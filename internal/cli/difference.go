@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	udiff "github.com/aymanbagabas/go-udiff"
 	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -167,7 +166,7 @@ func (d *difference) unified() (string, error) {
 	case "delete":
 		to = os.DevNull
 	}
-	return udiff.Unified(from+"\tlive", to+"\t"+strings.Join(ruleNames(d.rules...), ", "), before, after), nil
+	return compare.Unified(from+"\tlive", to+"\t"+strings.Join(ruleNames(d.rules...), ", "), before, after), nil
 }
 
 func (d *difference) title() string {

@@ -115,7 +115,7 @@ func (r *Report) summary() string {
 		line += "; --strict takes no warnings"
 	}
 	if r.Tests > 0 {
-		line += "; " + document.Count(r.Tests, "test") + " not looked at"
+		line += "; " + document.Count(r.Tests, "test") + " not looked at, which dyncontroller test runs"
 	}
 	return line + "\n"
 }

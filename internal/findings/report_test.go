@@ -119,8 +119,8 @@ func TestSummary(t *testing.T) {
 			Report{Strict: true, Found: document.Errors{note, warning, mistake}},
 			"1 mistake, 1 warning, 1 note\n", false,
 		},
-		"a test":            {"Who keeps tests beside the rules may think that they were checked.", Report{Loaded: true, Tests: 1}, "valid: 0 rules; 1 test not looked at\n", true},
-		"tests":             {"Whatever else there is to say.", Report{Found: document.Errors{mistake}, Tests: 2}, "1 mistake; 2 tests not looked at\n", false},
+		"a test":            {"Who keeps tests beside the rules may think that they were checked.", Report{Loaded: true, Tests: 1}, "valid: 0 rules; 1 test not looked at, which dyncontroller test runs\n", true},
+		"tests":             {"Whatever else there is to say.", Report{Found: document.Errors{mistake}, Tests: 2}, "1 mistake; 2 tests not looked at, which dyncontroller test runs\n", false},
 		"no rule":           {"There is nothing to say where others say why.", Report{Tests: 2}, "", false},
 		"mistake in loaded": {"It counts however it came about.", Report{Loaded: true, Found: document.Errors{mistake}}, "1 mistake\n", false},
 	}

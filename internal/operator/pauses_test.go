@@ -151,7 +151,7 @@ func TestPauseThoughAsked(t *testing.T) {
 					t.Errorf("%s annotations (-want +got):\n%s", tc.reason, diff)
 				}
 				told := fmt.Sprint(k.field("rulesets", "shop", "color", "status", "conditions")) + k.told()
-				if !strings.Contains(told, "annotate RuleSet shop/color with") || strings.Contains(told, "put it on again") {
+				if !strings.Contains(told, " on RuleSet shop/color") || strings.Contains(told, "put it on again") {
 					t.Errorf("%s it is told: %s", tc.reason, told)
 				}
 				k.setObjects(k.resumingAnew(set, "paint"))

@@ -50,7 +50,7 @@ func shown(status v1alpha1.Status) []string {
 }
 
 const pausedText = "it has written for 3 of 30 objects in 10m, its limit is 10%; look at what it did, then " +
-	"annotate RuleSet shop/guard with dyncontroller.dev/resume=a, or change the rule"
+	"put the annotation dyncontroller.dev/resume=a on RuleSet shop/guard, or change the rule"
 
 func TestComposeConditions(t *testing.T) {
 	unsynced := func(err error) []informer.Status {

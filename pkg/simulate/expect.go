@@ -72,9 +72,11 @@ func (e *expectation) decodeLists(into *map[string]any) document.Decoder {
 // what cannot be says nothing.
 func (e *expectation) resolve(sets []*spec.Set) (errs document.Errors) {
 	var resources, names []string
+	plurals := map[string]string{} // by other names of resources
 	for _, set := range sets {
 		for _, r := range set.Resources {
 			resources = append(resources, r.GVR.Resource)
+			plurals[r.Name], plurals[inFull(r.GVR)] = r.GVR.Resource, r.GVR.Resource
 		}
 		for _, rule := range set.Rules {
 			names = append(names, set.Name+"/"+rule.Name)
@@ -83,7 +85,9 @@ func (e *expectation) resolve(sets []*spec.Set) (errs document.Errors) {
 	check := func(n *document.Node, what, name string, known []string) {
 		if n.Kind() == document.KindString && !slices.Contains(known, name) {
 			hint := "they have " + strings.Join(slices.Compact(slices.Sorted(slices.Values(known))), ", ")
-			if near := document.Suggest(name, known); near != "" {
+			if plural := plurals[name]; what == "resource" && plural != "" {
+				hint = "write its plural, " + plural
+			} else if near := document.Suggest(name, known); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}
 			errs = append(errs, n.Errorf(hint, "the rules have no %s %q", what, name))

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 
-	udiff "github.com/aymanbagabas/go-udiff"
-
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
@@ -48,7 +46,7 @@ func (c *Case) compare(story Story, result *Result, options Options, shared docu
 		return errs
 	default:
 		result.Status, result.Differences, result.brief, result.suspects = Fail, found.lines, found.brief, found.suspects
-		result.Diff = udiff.Unified(c.Golden, "the rules now", string(data), text)
+		result.Diff = compare.Unified(c.Golden, "the rules now", string(data), text)
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func misnamed(text string) string {
 	case isBelow:
 		return fmt.Sprintf("write resource: %s and subresource: %s", parent, below)
 	case strings.ToLower(text) != text:
-		return "write the plural resource, such as " + strings.ToLower(text) + "s"
+		return "write the plural resource, such as " + strings.TrimSuffix(strings.ToLower(text), "s") + "s"
 	case len(validation.IsDNS1035Label(plural)) > 0, group != "" && len(validation.IsDNS1123Subdomain(group)) > 0, strings.HasSuffix(text, "."):
 		return "write a key of the rules' resources, or a plural such as tidbclusters.pingcap.com"
 	default:

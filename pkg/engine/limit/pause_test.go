@@ -49,7 +49,7 @@ func TestPauseText(t *testing.T) {
 			reason: "It says what happened and exactly what to do.",
 			pause:  limit.Pause{Rule: cluster, Pause: v1alpha1.Pause{Objects: 10, Of: 100, Limit: "10%", Per: "10m"}},
 			want: "it has written for 10 of 100 objects in 10m, its limit is 10%; look at what it did, then " +
-				"annotate ClusterRuleSet tidb-guardrails with dyncontroller.dev/resume=pd-quorum, or change the rule",
+				"put the annotation dyncontroller.dev/resume=pd-quorum on ClusterRuleSet tidb-guardrails, or change the rule",
 		},
 		"Anew": {
 			reason: "An annotation from before is no consent.",

@@ -186,7 +186,7 @@ type Pause struct {
 
 // String says what happened, and what to do about it.
 func (p Pause) String() string {
-	ask := fmt.Sprintf("annotate %s with %s=%s", p.Rule.SetName(), spec.ResumeAnnotation, p.Rule.Name)
+	ask := fmt.Sprintf("put the annotation %s=%s on %s", spec.ResumeAnnotation, p.Rule.Name, p.Rule.SetName())
 	if p.Asked {
 		ask = fmt.Sprintf("take the annotation %s=%s off %s and put it on again", spec.ResumeAnnotation, p.Rule.Name, p.Rule.SetName())
 	}

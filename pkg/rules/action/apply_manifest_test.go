@@ -15,7 +15,7 @@ a.yaml:1:8: apply: the field "resource" is missing; add resource: ...
 		"Unknown": {
 			reason: "A field is misspelt.",
 			action: `apply: {resource: configmaps, manifest: {metadata: {name: x}}, exist: Keep}`,
-			want:   `a.yaml:1:64: apply.exist: unknown field "exist"; the fields here are resource, manifest, owned, prune, existing, adopt`,
+			want:   `a.yaml:1:64: apply.exist: unknown field "exist"; did you mean "existing"?`,
 		},
 		"Undeclared": {
 			reason: "A resource is declared.",

@@ -43,7 +43,11 @@ func (a *apply) checkController(e *Evaluation, wish *plan.Wish) error {
 	if !a.owned || controller == nil || controller["uid"] == string(e.Object.UID) {
 		return nil
 	}
-	return a.refuse(e, "write owned: false, or another name", "%s is controlled by the %v %v",
+	hint := "write owned: false, or another name"
+	if plan.Label(wish.Current, plan.LabelRule) == e.Rule.Name {
+		hint = "give each a name of its own, such as one with ${object.metadata.name}"
+	}
+	return a.refuse(e, hint, "%s is controlled by the %v %v",
 		wish.Target, controller["kind"], controller["name"])
 }
 
@@ -65,7 +69,7 @@ func (a *apply) checkAbandoned(e *Evaluation, wish *plan.Wish) error {
 	if gone {
 		return nil
 	}
-	return a.refuse(e, "give each a name of its own",
+	return a.refuse(e, "give each a name of its own, such as one with ${object.metadata.name}",
 		"%s was made by the rule %s for another object, of the uid %q", wish.Target, rule, uid)
 }
 

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -17,7 +18,8 @@ const (
 // Suggest returns the candidate that the word most likely was meant to be, or
 // "" if none is near. Case is ignored; a letter added, left out, changed or
 // swapped with its neighbour counts as one mistake, and a third of the word may
-// be wrong.
+// be wrong. If none is so near, it is the shortest one that the word is a part of, as labels
+// of matchLabels, or that ends otherwise, as maxReplicas and maxReplicaCount.
 func Suggest(word string, candidates []string) string {
 	return SuggestOf(word, slices.Values(candidates))
 }
@@ -28,7 +30,7 @@ func SuggestOf(word string, candidates iter.Seq[string]) string {
 		return ""
 	}
 	a := []rune(strings.ToLower(word))
-	best, nearest := "", max(len(word)/3, 1)+1
+	best, other, nearest := "", "", max(len(word)/3, 1)+1
 	compared := 0
 	for candidate := range candidates {
 		if compared += pairsToDecide; compared > mostCompared {
@@ -38,6 +40,9 @@ func SuggestOf(word string, candidates iter.Seq[string]) string {
 			continue
 		}
 		b := []rune(strings.ToLower(candidate))
+		if akin(a, b) && (other == "" || len(candidate) < len(other)) {
+			other = candidate
+		}
 		if len(a)-len(b) >= nearest || len(b)-len(a) >= nearest {
 			continue // Each letter too many is a mistake.
 		}
@@ -46,7 +51,19 @@ func SuggestOf(word string, candidates iter.Seq[string]) string {
 			best, nearest = candidate, d
 		}
 	}
-	return best
+	return cmp.Or(best, other)
+}
+
+// leastAkin is how many letters of two words are the same by design, not by chance.
+const leastAkin = 5
+
+// akin reports whether a word is part of another one, or goes on otherwise in its last two letters.
+func akin(word, other []rune) bool {
+	same := 0
+	for same < min(len(word), len(other)) && word[same] == other[same] {
+		same++
+	}
+	return len(word) >= leastAkin && (same >= len(word)-2 && same >= leastAkin || strings.Contains(string(other), string(word)))
 }
 
 // distance is the Damerau-Levenshtein distance in its simple form, in which no

@@ -92,7 +92,7 @@ func resourceName(text string) *refusal {
 	parent, _, below := strings.Cut(text, "/")
 	switch {
 	case strings.ToLower(text) != text:
-		return &refusal{fmt.Sprintf("%q looks like a kind", text), "write the plural resource, such as " + strings.ToLower(text) + "s"}
+		return &refusal{fmt.Sprintf("%q looks like a kind", text), "write the plural resource, such as " + strings.TrimSuffix(strings.ToLower(text), "s") + "s"}
 	case below:
 		return &refusal{fmt.Sprintf("%q is a subresource, which cannot be watched", text), "write " + parent}
 	case inFull && resource != "" && group != "":

@@ -105,7 +105,11 @@ func wordLexError(text string, last int, runes runeOffsets, err error) error {
 	start := last + len(text[last:]) - len(strings.TrimLeft(text[last:], " \t\r\n"))
 	switch message := failure.Message; {
 	case strings.HasPrefix(message, "literal not terminated"):
-		return Span{start, 1}.Errorf("the string that starts here has no closing quote")
+		failed := Span{start, 1}.Errorf("the string that starts here has no closing quote")
+		if strings.Contains(text[start:], "\n") {
+			return failed.WithHint("it ends with its line; for a line break within, write \\n, in a YAML text in double quotes \\\\n")
+		}
+		return failed
 	case strings.HasPrefix(message, "unclosed comment"):
 		return Span{start, 2}.Errorf("the comment that starts here is not closed").WithHint("end it with */")
 	case strings.HasPrefix(message, "invalid char escape"), strings.HasPrefix(message, "unable to unescape"):
