@@ -102,7 +102,7 @@ func (p Process) run(ctx context.Context, settings config.Config, inJSON bool) e
 	var show *printer
 	if dryRun := settings.DryRun != config.DryRunNone; inJSON || settings.Once || dryRun || isTerminal(p.Stdout) {
 		show = &printer{out: p.Stdout, json: inJSON, dryRun: dryRun, sorts: dryRun && settings.Once}
-		log = slog.New(untold{log.Handler()})
+		log = slog.New(untold{log.Handler(), settings.Once})
 	}
 	target, err := connect(settings.Cluster, p.version())
 	if err != nil {
@@ -122,19 +122,29 @@ func (p Process) run(ctx context.Context, settings config.Config, inJSON bool) e
 	return s.run(ctx, set)
 }
 
-// untold is a log without the changes that are shown on the standard output.
-type untold struct{ slog.Handler }
+// untold is a log without the changes that are shown on the standard output, and of a run that ends without the failures that its
+// report has.
+type untold struct {
+	slog.Handler
+	ends bool
+}
 
 // Handle implements [slog.Handler].
 func (u untold) Handle(ctx context.Context, record slog.Record) error {
-	if slices.Contains([]string{"wrote", "deleted", "would write", "would delete", "cleaned up", "would clean up"}, record.Message) {
+	shown := []string{"wrote", "deleted", "would write", "would delete", "cleaned up", "would clean up"}
+	if u.ends {
+		shown = append(shown, "rule did not act", "write failed")
+	}
+	if slices.Contains(shown, record.Message) {
 		return nil
 	}
 	return u.Handler.Handle(ctx, record)
 }
 
 // WithAttrs implements [slog.Handler].
-func (u untold) WithAttrs(attrs []slog.Attr) slog.Handler { return untold{u.Handler.WithAttrs(attrs)} }
+func (u untold) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return untold{u.Handler.WithAttrs(attrs), u.ends}
+}
 
 // load reads the rules of files, by what the cluster says of their objects.
 func (s *service) load(ctx context.Context) (*rules.Set, error) {
