@@ -23,7 +23,11 @@ func (r Report) Text(verbose bool) string {
 		}
 	}
 	if r.Count(Fail) > 0 {
-		out.WriteString("\nwant is what the golden or the test says, have is what the rules do now; --update writes goldens\n")
+		out.WriteString("\nwant is what the golden or the test says, have is what the rules do now")
+		if slices.ContainsFunc(r.Results, func(r Result) bool { return r.Status == Fail && r.Golden != "" }) {
+			out.WriteString("; --update writes goldens")
+		}
+		out.WriteString("\n")
 	}
 	if r.Coverage != nil {
 		out.WriteString("\n" + r.Coverage.Text())
