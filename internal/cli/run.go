@@ -201,6 +201,11 @@ func logFindings(log *slog.Logger, set *rules.Set) {
 // once settles what can settle now. Each write is shown when it is made, and the sum at
 // the end.
 func (s *service) once(ctx context.Context, set *rules.Set) error {
+	release, err := s.claim(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	settled, err := s.settle(ctx, set)
 	if err != nil {
 		return err

@@ -124,6 +124,11 @@ func (s *service) run(ctx context.Context, set *rules.Set) error {
 		s.log.Info("stopped before the API server answered")
 		return nil // The only error is that we were asked to stop.
 	}
+	release, err := s.claim(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if err := s.activate(set); err != nil {
 		return internal(err)
 	}
@@ -132,6 +137,25 @@ func (s *service) run(ctx context.Context, set *rules.Set) error {
 	}
 	s.log.Info("stopped")
 	return nil
+}
+
+// claim refuses to run while another process keeps the inventory of the instance: each would clean up after the rules of the other. Of
+// replicas, one leads.
+func (s *service) claim(ctx context.Context) (release func(), err error) {
+	if s.files == nil || s.election != nil || s.settings.Force || s.dryRun() {
+		return func() {}, nil
+	}
+	instance := s.settings.Instance
+	release, err = election.Claim(ctx, s.cluster.config, s.cluster.namespace, plan.FieldManager+"-instance-"+instance, s.log)
+	if _, is := errors.AsType[*election.ClaimedError](err); is {
+		return nil, internal(fmt.Errorf("the instance %s of the namespace %s: %w; stop it, give this process another --instance, or --force it",
+			instance, s.cluster.namespace, err))
+	}
+	if err != nil {
+		s.log.Debug("it is not known whether another process runs as this instance", "err", err)
+		return func() {}, nil
+	}
+	return release, nil
 }
 
 // work keeps the rules up to date, and the cluster as they say.

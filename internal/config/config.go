@@ -37,12 +37,12 @@ type Config struct {
 	DryRun       DryRun
 	Once         bool
 	// Instance names the inventory of what rules leave behind, and Prune has what
-	// whole sets left cleaned up when they are gone.
-	Instance string
-	Prune    bool
-	Election Election
-	Listen   Listen
-	Log      Log
+	// whole sets left cleaned up when they are gone. Force runs beside another process of the instance.
+	Instance     string
+	Prune, Force bool
+	Election     Election
+	Listen       Listen
+	Log          Log
 }
 
 // Cluster says which API server to use, and how much of it.

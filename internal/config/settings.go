@@ -53,6 +53,7 @@ func settings(c *Config) []setting {
 		{name: "context", kind: "NAME", usage: "the context of the kubeconfig (default: its current one)", set: anyText(&c.Cluster.Context)},
 		{name: "namespace", short: "n", kind: "NAME", usage: "the namespace of a RuleSet that names none (default: that of the context)", set: namespace(&c.Cluster.Namespace)},
 		{name: "instance", fallback: DefaultInstance, kind: "NAME", usage: "whose inventory of what rules leave behind to keep; give processes with other rules other names", set: named(&c.Instance, "be part of the name of a ConfigMap", validation.IsDNS1123Label)},
+		{name: "force", fallback: "false", kind: boolean, usage: "run even if another process runs as the same instance", set: truth(&c.Force)},
 		{name: "prune", fallback: "false", kind: boolean, usage: "clean up after whole sets of the instance that are not among --rules any more; otherwise they are only reported", set: truth(&c.Prune)},
 		{name: "workers", fallback: "4", kind: "N", usage: "how many objects are worked on at the same time, for each service account", set: atLeast(1, &c.Workers)},
 		{name: "account-cache-limit", fallback: "0", kind: "BYTES", usage: "how much the caches of one service account may take, such as 128Mi; 0 for no limit", set: quantity(&c.AccountCache)},

@@ -39,14 +39,14 @@ func (b *buffer) String() string {
 	return b.data.String()
 }
 
-// start runs `dyncontroller run` on the test's cluster without opening ports;
+// start runs `dyncontroller run` on the test's cluster without opening ports, beside others of its instance;
 // it is stopped at the end of the test.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &process{stop: cancel, done: make(chan struct{}), output: &buffer{}}
 	command := []string{
-		"run", "--kubeconfig", cluster(t).Kubeconfig(), "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
+		"run", "--kubeconfig", cluster(t).Kubeconfig(), "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "--force",
 	}
 	go func() {
 		defer close(p.done)
