@@ -5,14 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -62,11 +59,18 @@ func (c *Client) get(ctx context.Context, path, accept string, into any) (conten
 	return contentType, nil
 }
 
-// groupsOf are the groups below /api or /apis. Where the server aggregates discovery, lists has what is in them, and failed
-// the group-versions whose own server is away.
-func (c *Client) groupsOf(ctx context.Context, path string) (groups []metav1.APIGroup, lists map[string]*metav1.APIResourceList,
-	failed map[apischema.GroupVersion]error, err error,
-) {
+// version is a group-version of a server.
+type version struct {
+	apischema.GroupVersion
+	preferred bool // by its group
+	// listed says that what follows is known: what is in it, or why the server does not say.
+	listed    bool
+	resources []metav1.APIResource
+	err       error
+}
+
+// versions are those below /api or /apis. Only a server that aggregates discovery lists what is in them.
+func (c *Client) versions(ctx context.Context, path string) ([]*version, error) {
 	var answer struct {
 		Versions []string                           `json:"versions"` // of /api
 		Groups   []metav1.APIGroup                  `json:"groups"`   // of /apis
@@ -74,43 +78,34 @@ func (c *Client) groupsOf(ctx context.Context, path string) (groups []metav1.API
 	}
 	contentType, err := c.get(ctx, path, acceptAggregated, &answer)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
+	var out []*version
 	if !strings.Contains(contentType, aggregatedKind) {
-		groups = answer.Groups
-		if len(answer.Versions) > 0 {
-			groups = append(groups, groupOf("", answer.Versions))
+		for i, name := range answer.Versions {
+			out = append(out, &version{GroupVersion: apischema.GroupVersion{Version: name}, preferred: i == 0})
 		}
-		return groups, nil, nil, nil
-	}
-	lists, failed = map[string]*metav1.APIResourceList{}, map[apischema.GroupVersion]error{}
-	for _, group := range answer.Items {
-		var versions []string
-		for _, version := range group.Versions {
-			gv := apischema.GroupVersion{Group: group.Name, Version: version.Version}
-			if version.Freshness == apidiscoveryv2.DiscoveryFreshnessStale {
-				failed[gv] = fmt.Errorf("stale GroupVersion discovery: %v", gv)
-				continue
+		for _, group := range answer.Groups {
+			for _, v := range group.Versions {
+				gv := apischema.GroupVersion{Group: group.Name, Version: v.Version}
+				out = append(out, &version{GroupVersion: gv, preferred: v.Version == group.PreferredVersion.Version})
 			}
-			versions = append(versions, version.Version)
-			lists[gv.String()] = &metav1.APIResourceList{GroupVersion: gv.String(), APIResources: flat(version.Resources)}
 		}
-		groups = append(groups, groupOf(group.Name, versions))
+		return out, nil
 	}
-	return groups, lists, failed, nil
-}
-
-// groupOf is a group that prefers the first of its versions.
-func groupOf(name string, versions []string) metav1.APIGroup {
-	out := metav1.APIGroup{Name: name}
-	for _, version := range versions {
-		gv := apischema.GroupVersion{Group: name, Version: version}
-		out.Versions = append(out.Versions, metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: version})
+	for _, group := range answer.Items {
+		preferred := true // The first whose own server is not away.
+		for _, v := range group.Versions {
+			one := &version{GroupVersion: apischema.GroupVersion{Group: group.Name, Version: v.Version}, listed: true}
+			if v.Freshness == apidiscoveryv2.DiscoveryFreshnessStale {
+				one.err = fmt.Errorf("stale GroupVersion discovery: %v", one.GroupVersion)
+			} else {
+				one.resources, one.preferred, preferred = flat(v.Resources), preferred, false
+			}
+			out = append(out, one)
+		}
 	}
-	if len(out.Versions) > 0 {
-		out.PreferredVersion = out.Versions[0]
-	}
-	return out
+	return out, nil
 }
 
 // flat has subresources beside resources, as lists of single groups have them. What has no kind is not a resource, though it
@@ -119,7 +114,7 @@ func flat(resources []apidiscoveryv2.APIResourceDiscovery) []metav1.APIResource 
 	var out []metav1.APIResource
 	add := func(r metav1.APIResource, kind *metav1.GroupVersionKind) {
 		if kind != nil && *kind != (metav1.GroupVersionKind{}) {
-			r.Group, r.Version, r.Kind = kind.Group, kind.Version, kind.Kind
+			r.Kind = kind.Kind
 			out = append(out, r)
 		}
 	}
@@ -132,56 +127,6 @@ func flat(resources []apidiscoveryv2.APIResourceDiscovery) []metav1.APIResource 
 			add(metav1.APIResource{
 				Name: r.Resource + "/" + sub.Subresource, SingularName: r.SingularResource, Namespaced: namespaced, Verbs: sub.Verbs,
 			}, sub.ResponseKind)
-		}
-	}
-	return out
-}
-
-// groupsAndLists asks for all groups, and for what is in each of their versions: in two requests, or in one for each
-// version where the server does not aggregate discovery. failed are the group-versions that could not be asked for.
-func (c *Client) groupsAndLists(ctx context.Context) (groups []metav1.APIGroup, lists []*metav1.APIResourceList,
-	failed map[apischema.GroupVersion]error, err error,
-) {
-	failed = map[apischema.GroupVersion]error{}
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	for _, path := range []string{"/api", "/apis"} {
-		here, known, away, err := c.groupsOf(ctx, path)
-		if err != nil && (path != "/api" || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err)) {
-			all.Wait()
-			return nil, nil, nil, err
-		}
-		groups = append(groups, here...)
-		mu.Lock()
-		maps.Copy(failed, away)
-		mu.Unlock()
-		for _, version := range versionsOf(here) {
-			list := known[version.String()]
-			if known == nil {
-				list = &metav1.APIResourceList{}
-				all.Go(func() {
-					_, err := c.get(ctx, pathOf(version), runtime.ContentTypeJSON, list)
-					list.GroupVersion = version.String()
-					if err != nil {
-						mu.Lock()
-						defer mu.Unlock()
-						failed[version] = err
-					}
-				})
-			}
-			lists = append(lists, list)
-		}
-	}
-	all.Wait()
-	return groups, lists, failed, ctx.Err()
-}
-
-// versionsOf are the group-versions of groups.
-func versionsOf(groups []metav1.APIGroup) []apischema.GroupVersion {
-	var out []apischema.GroupVersion
-	for _, group := range groups {
-		for _, version := range group.Versions {
-			out = append(out, apischema.GroupVersion{Group: group.Name, Version: version.Version})
 		}
 	}
 	return out

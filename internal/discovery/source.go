@@ -13,6 +13,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -37,31 +38,44 @@ type served struct {
 
 // Resources lists what a server serves, pods/log of pods too, with group and version; what is in the version that its group
 // prefers comes first. failed are the group-versions of which the server could not say what they have.
+//
+// It takes two requests, and one more for each group-version where the server does not aggregate discovery.
 func Resources(ctx context.Context, server *Client) (all []metav1.APIResource, failed map[apischema.GroupVersion]error, err error) {
-	groups, lists, failed, err := server.groupsAndLists(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	preferred := map[string]bool{}
-	for _, group := range groups {
-		preferred[group.Name+"/"+group.PreferredVersion.Version] = true
-	}
-	var others []metav1.APIResource
-	for _, list := range lists {
-		gv, err := apischema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			continue // Nothing in it can be named.
+	var versions []*version
+	for _, path := range []string{"/api", "/apis"} {
+		here, err := server.versions(ctx, path)
+		if err != nil && (path != "/api" || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err)) {
+			return nil, nil, err
 		}
+		versions = append(versions, here...)
+	}
+	var asked sync.WaitGroup
+	for _, v := range versions {
+		if !v.listed {
+			asked.Go(func() {
+				var list metav1.APIResourceList
+				_, v.err = server.get(ctx, pathOf(v.GroupVersion), runtime.ContentTypeJSON, &list)
+				v.resources = list.APIResources
+			})
+		}
+	}
+	asked.Wait()
+	failed = map[apischema.GroupVersion]error{}
+	var others []metav1.APIResource
+	for _, v := range versions {
 		into := &others
-		if preferred[gv.Group+"/"+gv.Version] {
+		if v.preferred {
 			into = &all
 		}
-		for _, r := range list.APIResources {
-			r.Group, r.Version = gv.Group, gv.Version
+		for _, r := range v.resources {
+			r.Group, r.Version = v.Group, v.Version
 			*into = append(*into, r)
 		}
+		if v.err != nil {
+			failed[v.GroupVersion] = v.err
+		}
 	}
-	return append(all, others...), failed, nil
+	return append(all, others...), failed, ctx.Err()
 }
 
 // Served says in which version a resource is served, the preferred one of its group
