@@ -89,12 +89,9 @@ func (c *core) compiled(one source.Object, now *views) compilation {
 	return out
 }
 
-// learned is what the API server said last of the objects of resources. It is safe for
-// concurrent use; the zero value knows nothing.
-type learned struct {
-	mu sync.Mutex
-	of map[apischema.GroupVersionResource]*schema.Type // guarded by mu
-}
+// learned is what the API server said last of the objects of resources: a *schema.Type by GroupVersionResource. It is safe
+// for concurrent use; the zero value knows nothing.
+type learned struct{ sync.Map }
 
 // Learn takes what the API server says of the resources that are wanted. Where that is
 // something else than it said before, their caches begin anew, whoever they belong to: by
@@ -119,22 +116,16 @@ func (o *Operator) Learn(said schema.Source, wanted []apischema.GroupVersionReso
 
 // changed notes what is said, and lists in order of what something else was said.
 func (l *learned) changed(said schema.Source, wanted []apischema.GroupVersionResource) []apischema.GroupVersionResource {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.of == nil {
-		l.of = map[apischema.GroupVersionResource]*schema.Type{}
-	}
-	out := map[apischema.GroupVersionResource]bool{}
+	var out []apischema.GroupVersionResource
 	for _, gvr := range wanted {
 		found := said.Resource(gvr)
 		if found == nil || !found.Type.Known() {
 			continue
 		}
-		before := l.of[gvr]
-		l.of[gvr] = found.Type
-		if before != nil && before != found.Type && !reflect.DeepEqual(before, found.Type) {
-			out[gvr] = true
+		if before, known := l.Swap(gvr, found.Type); known && !reflect.DeepEqual(before, found.Type) {
+			out = append(out, gvr)
 		}
 	}
-	return slices.SortedFunc(maps.Keys(out), byResource)
+	slices.SortFunc(out, byResource)
+	return out
 }
