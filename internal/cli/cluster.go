@@ -128,8 +128,7 @@ func (c *cluster) reach(ctx context.Context) error {
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the API server at %s refuses the credentials: %w", c, err)
 	default:
-		var request *url.Error
-		if errors.As(err, &request) {
+		if request, failed := errors.AsType[*url.Error](err); failed {
 			err = request.Err // The URL has been said.
 		}
 		return fmt.Errorf("cannot reach the API server at %s: %w; does it run, and is this the right one?", c, err)
@@ -183,11 +182,11 @@ func (c *cluster) ask(ctx context.Context, wanted []apischema.GroupVersionResour
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	said, err := discovery.Ask(ctx, c.discovery, wanted)
-	var request *url.Error
+	request, failed := errors.AsType[*url.Error](err)
 	switch {
 	case err == nil:
 		return said, nil
-	case errors.As(err, &request) && request.Timeout():
+	case failed && request.Timeout():
 		return nil, internal(fmt.Errorf("the API server at %s did not say within %s what it serves", c, askTimeout))
 	default:
 		return nil, internal(fmt.Errorf("%w (%s)", err, c))

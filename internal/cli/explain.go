@@ -166,12 +166,12 @@ func (e *explaining) ofCluster(ctx context.Context, args []string) (*rules.Set, 
 	if err != nil {
 		return nil, nil, err
 	}
-	out, all, failed, err := target.locate(ctx, args[1], rule.Watched())
+	out, err := target.locate(ctx, args[1], rule.Watched())
 	if err != nil {
 		return nil, nil, err
 	}
 	out.rule = rule
-	out.missing(all, failed)
+	out.missing()
 	return set, out, target.review(ctx, set, out)
 }
 

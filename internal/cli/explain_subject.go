@@ -31,7 +31,10 @@ type subject struct {
 	rule   *rules.Rule
 	object plan.Object
 	reader *live.Reader
-	// unserved are resources that the API server does not have.
+	// served is what the API server serves, and failed are the group-versions of which it cannot say so.
+	served []metav1.APIResource
+	failed map[schema.GroupVersion]error
+	// unserved are resources of the rule that the API server does not have.
 	unserved  map[schema.GroupVersionResource]bool
 	obstacles []trace.Obstacle
 	// answers are what the rules have read of the cluster, by the question.
@@ -44,17 +47,6 @@ type subject struct {
 
 func (s *subject) obstacle(kind trace.Kind, format string, args ...any) {
 	s.obstacles = append(s.obstacles, trace.Obstacle{Kind: kind, Text: fmt.Sprintf(format, args...)})
-}
-
-// serves asks the API server what it serves, and of which groups it cannot say all.
-func (c *cluster) serves(ctx context.Context) (all []metav1.APIResource, failed map[schema.GroupVersion]error, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	all, failed, err = discovery.Resources(ctx, c.discovery)
-	if err != nil {
-		return nil, nil, fmt.Errorf("asking the API server at %s what it serves: %w", c, err)
-	}
-	return slices.DeleteFunc(all, func(r metav1.APIResource) bool { return strings.Contains(r.Name, "/") }), failed, nil
 }
 
 func gvrOf(r metav1.APIResource) schema.GroupVersionResource {
@@ -73,25 +65,26 @@ func (p Process) reached(ctx context.Context, c config.Cluster) (*cluster, error
 	return target, nil
 }
 
-// locate finds the object that the user means, of a resource that is watched if it can be, and tells what the API server serves.
-func (c *cluster) locate(ctx context.Context, written string, watched []schema.GroupVersionResource) (
-	at *subject, served []metav1.APIResource, failed map[schema.GroupVersion]error, err error,
-) {
+// locate finds the object that the user means, of a resource that is watched if it can be.
+func (c *cluster) locate(ctx context.Context, written string, watched []schema.GroupVersionResource) (*subject, error) {
 	resource, name, err := parseObject(written)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	if served, failed, err = c.serves(ctx); err != nil {
-		return nil, nil, nil, internal(err)
+	asking, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	at := &subject{}
+	if at.served, at.failed, err = discovery.Resources(asking, c.discovery); err != nil {
+		return nil, internal(fmt.Errorf("asking the API server at %s what it serves: %w", c, err))
 	}
-	at = &subject{}
-	if err := at.find(served, watched, resource, name, c.namespace); err != nil {
-		return nil, nil, nil, failure{exitUsage, err}
+	at.served = slices.DeleteFunc(at.served, func(r metav1.APIResource) bool { return strings.Contains(r.Name, "/") })
+	if err := at.find(watched, resource, name, c.namespace); err != nil {
+		return nil, failure{exitUsage, err}
 	}
 	if at.reader, err = live.NewReader(c.config); err != nil {
-		return nil, nil, nil, internal(err)
+		return nil, internal(err)
 	}
-	return at, served, failed, nil
+	return at, nil
 }
 
 // get reads the object, which must be there.
@@ -107,14 +100,14 @@ func (s *subject) get(ctx context.Context) (map[string]any, error) {
 }
 
 // missing tells which resources of the rule are not served.
-func (s *subject) missing(served []metav1.APIResource, failed map[schema.GroupVersion]error) {
+func (s *subject) missing() {
 	s.unserved = map[schema.GroupVersionResource]bool{}
 	look := func(gvr schema.GroupVersionResource, what string) {
-		if s.unserved[gvr] || slices.ContainsFunc(served, func(r metav1.APIResource) bool { return gvrOf(r) == gvr }) {
+		if s.unserved[gvr] || slices.ContainsFunc(s.served, func(r metav1.APIResource) bool { return gvrOf(r) == gvr }) {
 			return
 		}
 		s.unserved[gvr] = true
-		for gv, cause := range failed {
+		for gv, cause := range s.failed {
 			if gv.Group == gvr.Group {
 				s.obstacle(trace.NoResource, "the API server cannot say whether it serves %s, which the rule %s: %v", plan.ResourceName(gvr), what, cause)
 				return
@@ -133,7 +126,7 @@ func (s *subject) missing(served []metav1.APIResource, failed map[schema.GroupVe
 
 // find takes a word as kubectl does: for the plural, the singular, the kind or a short name of a resource, with its group
 // or without. A version that is watched goes before others. What is not served may be what the rule waits for.
-func (s *subject) find(served []metav1.APIResource, watched []schema.GroupVersionResource, word, name, namespace string) error {
+func (s *subject) find(watched []schema.GroupVersionResource, word, name, namespace string) error {
 	s.object = plan.Object{Name: name}
 	resource, group, _ := strings.Cut(word, ".")
 	inGroup := func(gvr schema.GroupVersionResource) bool {
@@ -141,7 +134,7 @@ func (s *subject) find(served []metav1.APIResource, watched []schema.GroupVersio
 	}
 	var found *metav1.APIResource
 	best := -1
-	for i, r := range served {
+	for i, r := range s.served {
 		gvr := gvrOf(r)
 		if !inGroup(gvr) || resource != r.Name && resource != r.SingularName && resource != strings.ToLower(r.Kind) && !slices.Contains(r.ShortNames, resource) {
 			continue
@@ -153,7 +146,7 @@ func (s *subject) find(served []metav1.APIResource, watched []schema.GroupVersio
 			rank = 1
 		}
 		if rank > best { // Of the others, what is in a preferred version comes first.
-			found, best = &served[i], rank
+			found, best = &s.served[i], rank
 		}
 	}
 	if found != nil {
@@ -170,7 +163,7 @@ func (s *subject) find(served []metav1.APIResource, watched []schema.GroupVersio
 		}
 	}
 	var names []string
-	for _, r := range served {
+	for _, r := range s.served {
 		names = append(names, r.Name)
 	}
 	if near := document.Suggest(resource, names); near != "" {
@@ -196,11 +189,11 @@ func (c *cluster) review(ctx context.Context, set *rules.Set, s *subject) error 
 		}
 	}
 	found, err := reviewer.Review(ctx, slices.SortedFunc(maps.Keys(needs), plan.Permission.Compare))
-	var barred *access.ImpersonationError
+	_, barred := errors.AsType[*access.ImpersonationError](found.Account)
 	switch {
 	case err != nil:
 		s.obstacle(trace.Unknown, "it cannot be found out what ServiceAccount %s may do: %v", account, err)
-	case errors.As(found.Account, &barred):
+	case barred:
 		s.obstacle(trace.Unknown, "you may not act as ServiceAccount %s, so it is not known what that may do", account)
 	case found.Account != nil:
 		s.obstacle(trace.Forbidden, "%v", found.Account)

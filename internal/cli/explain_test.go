@@ -170,9 +170,9 @@ spec:
 			if set == nil {
 				t.Fatal(errs.Render())
 			}
-			s := &subject{rule: set.Rules()[0]}
-			s.missing(served, failed)
-			err := s.find(served, s.rule.Watched(), tc.word, "x", "shop")
+			s := &subject{rule: set.Rules()[0], served: served, failed: failed}
+			s.missing()
+			err := s.find(s.rule.Watched(), tc.word, "x", "shop")
 			if text := errorOf(err); text != tc.err {
 				t.Errorf("%s the error is %q, want %q", tc.reason, text, tc.err)
 			}

@@ -147,7 +147,7 @@ func (s *starting) live(ctx context.Context, written string) (out scaffold.Input
 	if err != nil {
 		return out, err
 	}
-	at, _, _, err := target.locate(ctx, written, nil)
+	at, err := target.locate(ctx, written, nil)
 	if err != nil {
 		return out, err
 	}

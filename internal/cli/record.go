@@ -68,7 +68,7 @@ func (e *explaining) record(ctx context.Context, written, directory string) erro
 	for _, rule := range set.Rules() {
 		watched = append(watched, rule.Watched()...)
 	}
-	at, _, _, err := target.locate(ctx, written, watched)
+	at, err := target.locate(ctx, written, watched)
 	if err != nil {
 		return err
 	}
