@@ -143,56 +143,50 @@ func anyText(into *string) func(string) error {
 	}
 }
 
-// atLeast is for whole numbers in decimal, without a sign or a zero before them: others may be read in several ways.
-func atLeast(least int, into *int) func(string) error {
-	return func(text string) (err error) {
-		if *into, err = strconv.Atoi(text); err != nil || *into < least || strconv.Itoa(*into) != text {
-			return fmt.Errorf("want a whole number, at least %d, have %q", least, text)
+// parsed takes what the parser makes of a text, or says what is wanted where it refuses the text.
+func parsed[T any](into *T, want string, parse func(text string) (value T, ok bool)) func(string) error {
+	return func(text string) error {
+		value, ok := parse(text)
+		if !ok {
+			return fmt.Errorf("want %s, have %q", want, text)
 		}
+		*into = value
 		return nil
 	}
+}
+
+// atLeast is for whole numbers in decimal, without a sign or a zero before them: others may be read in several ways.
+func atLeast(least int, into *int) func(string) error {
+	return parsed(into, fmt.Sprintf("a whole number, at least %d", least), func(text string) (int, bool) {
+		n, err := strconv.Atoi(text)
+		return n, err == nil && n >= least && strconv.Itoa(n) == text
+	})
 }
 
 func quantity(into *int64) func(string) error {
-	return func(text string) error {
+	return parsed(into, "a number of bytes such as 128Mi, or 0 for no limit", func(text string) (int64, bool) {
 		q, err := resource.ParseQuantity(text)
-		if err != nil || q.Sign() < 0 {
-			return fmt.Errorf("want a number of bytes such as 128Mi, or 0 for no limit, have %q", text)
-		}
-		*into = q.Value()
-		return nil
-	}
+		return q.Value(), err == nil && q.Sign() >= 0
+	})
 }
 
 func rate(into *float32) func(string) error {
-	return func(text string) error {
+	return parsed(into, "a number of requests per second, or 0 for no limit", func(text string) (float32, bool) {
 		n, err := strconv.ParseFloat(text, 32)
-		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
-			return fmt.Errorf("want a number of requests per second, or 0 for no limit, have %q", text)
-		}
-		*into = float32(n)
-		return nil
-	}
+		return float32(n), err == nil && n >= 0 && !math.IsInf(n, 0) // What is not a number is not at least 0 either.
+	})
 }
 
 func truth(into *bool) func(string) error {
-	return func(text string) (err error) {
-		if *into, err = strconv.ParseBool(text); err != nil {
-			return fmt.Errorf("want true or false, have %q", text)
-		}
-		return nil
-	}
+	return parsed(into, "true or false", func(text string) (bool, bool) {
+		is, err := strconv.ParseBool(text)
+		return is, err == nil
+	})
 }
 
 // OneOf returns what takes one of the values, and no other text.
 func OneOf[T ~string](into *T, values []string) func(string) error {
-	return func(text string) error {
-		if !slices.Contains(values, text) {
-			return fmt.Errorf("want %s, have %q", strings.Join(values, " or "), text)
-		}
-		*into = T(text)
-		return nil
-	}
+	return parsed(into, strings.Join(values, " or "), func(text string) (T, bool) { return T(text), slices.Contains(values, text) })
 }
 
 func logFormat(isJSON *bool) func(string) error {
@@ -224,22 +218,18 @@ func namespace(into *string) func(string) error {
 }
 
 func positive(into *time.Duration) func(string) error {
-	return func(text string) (err error) {
-		if *into, err = time.ParseDuration(text); err != nil || *into <= 0 {
-			return fmt.Errorf("want a duration above 0 such as 2s, have %q", text)
-		}
-		return nil
-	}
+	return parsed(into, "a duration above 0 such as 2s", func(text string) (time.Duration, bool) {
+		d, err := time.ParseDuration(text)
+		return d, err == nil && d > 0
+	})
 }
 
 // wholeSeconds is for what a Lease holds as a number of seconds.
 func wholeSeconds(into *time.Duration) func(string) error {
-	return func(text string) error {
-		if err := positive(into)(text); err != nil || *into%time.Second != 0 || *into > math.MaxInt32*time.Second {
-			return fmt.Errorf("want a duration of whole seconds above 0 such as 15s, have %q", text)
-		}
-		return nil
-	}
+	return parsed(into, "a duration of whole seconds above 0 such as 15s", func(text string) (time.Duration, bool) {
+		d, err := time.ParseDuration(text)
+		return d, err == nil && d > 0 && d%time.Second == 0 && d <= math.MaxInt32*time.Second
+	})
 }
 
 // sensitive takes a list with commas apart, each element once, in their order. It is nil for none.
@@ -265,18 +255,12 @@ func sensitive(into *[]string) func(string) error {
 
 // bindAddress leaves the address of a server empty that is turned off.
 func bindAddress(into *string) func(string) error {
-	return func(text string) error {
-		if *into = ""; text == "0" {
-			return nil
+	return parsed(into, "an address such as 127.0.0.1:8080 or :8080, or 0 to turn it off", func(text string) (string, bool) {
+		if text == "0" {
+			return "", true
 		}
 		_, port, err := net.SplitHostPort(text)
-		if err == nil {
-			_, err = strconv.ParseUint(port, 10, 16)
-		}
-		if err != nil {
-			return fmt.Errorf("want an address such as 127.0.0.1:8080 or :8080, or 0 to turn it off, have %q", text)
-		}
-		*into = text
-		return nil
-	}
+		_, wrong := strconv.ParseUint(port, 10, 16)
+		return text, err == nil && wrong == nil
+	})
 }
