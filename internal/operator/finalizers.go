@@ -32,25 +32,19 @@ type attempt struct {
 	failure string        // that was logged last, empty for none
 }
 
-// finalizers lets sets go that are being deleted.
-type finalizers struct {
-	*core
-	leftovers *leftovers
-}
-
-// run removes our finalizer from sets that are being deleted and that no tenant
+// removeFinalizers removes our finalizer from sets that are being deleted and that no tenant
 // cleans up after: those that have left nothing, and those of which nobody can clean up any
 // more. It goes on until the context is done.
-func (f *finalizers) run(ctx context.Context) {
+func (l *leftovers) removeFinalizers(ctx context.Context) {
 	var attempts map[source.Key]*attempt
 	for {
 		var next time.Time
 		var retry <-chan time.Time
-		if attempts, next = f.removeDue(ctx, attempts); !next.IsZero() {
-			retry = f.options.Clock.After(next.Sub(f.options.Clock.Now()))
+		if attempts, next = l.removeDue(ctx, attempts); !next.IsZero() {
+			retry = l.options.Clock.After(next.Sub(l.options.Clock.Now()))
 		}
 		select {
-		case <-f.deletions: // Something has changed, maybe of other sets.
+		case <-l.deletions: // Something has changed, maybe of other sets.
 		case <-retry:
 		case <-ctx.Done():
 			return
@@ -60,10 +54,10 @@ func (f *finalizers) run(ctx context.Context) {
 
 // removeDue removes the finalizers of the sets that are due: of one that has changed at once.
 // It returns the attempts of sets that no tenant cleans up after, and when the next is due, zero for never.
-func (f *finalizers) removeDue(ctx context.Context, before map[source.Key]*attempt) (after map[source.Key]*attempt, next time.Time) {
+func (l *leftovers) removeDue(ctx context.Context, before map[source.Key]*attempt) (after map[source.Key]*attempt, next time.Time) {
 	after = map[source.Key]*attempt{}
-	for _, set := range f.deleting() {
-		if f.cleanedByTenant(set) {
+	for _, set := range l.deleting() {
+		if l.cleanedByTenant(set) {
 			continue
 		}
 		last := before[set.Key]
@@ -74,15 +68,15 @@ func (f *finalizers) removeDue(ctx context.Context, before map[source.Key]*attem
 			last = &attempt{set: set, failure: last.failure}
 		}
 		after[set.Key] = last
-		if !f.options.Clock.Now().Before(last.next) {
-			err := f.removeFinalizer(ctx, set)
+		if !l.options.Clock.Now().Before(last.next) {
+			err := l.removeFinalizer(ctx, set)
 			if ctx.Err() != nil {
 				return after, time.Time{}
 			}
 			last.pause = min(max(2*last.pause, firstRetry), lastRetry)
-			last.next = f.options.Clock.Now().Add(last.pause)
+			last.next = l.options.Clock.Now().Add(last.pause)
 			if err != nil && err.Error() != last.failure {
-				f.options.Log.Warn("cannot let go of a set", "set", set.String(), "err", err)
+				l.options.Log.Warn("cannot let go of a set", "set", set.String(), "err", err)
 			}
 			last.failure = text(err)
 		}
@@ -94,13 +88,13 @@ func (f *finalizers) removeDue(ctx context.Context, before map[source.Key]*attem
 }
 
 // cleanedByTenant reports whether a tenant cleans up after a set, or may do so yet.
-func (f *finalizers) cleanedByTenant(set *object) bool {
+func (l *leftovers) cleanedByTenant(set *object) bool {
 	if set.taken || len(set.accounts()) == 0 {
 		return false
 	}
-	f.mu.Lock()
-	tenants := f.tenantsOf(set)
-	f.mu.Unlock()
+	l.mu.Lock()
+	tenants := l.tenantsOf(set)
+	l.mu.Unlock()
 	return len(tenants) < len(set.accounts()) || slices.ContainsFunc(tenants, func(t *tenant) bool {
 		return t.account.Namespace != set.Namespace || !errors.Is(t.known().Account, access.ErrNoAccount)
 	})
@@ -109,16 +103,16 @@ func (f *finalizers) cleanedByTenant(set *object) bool {
 // removeFinalizer removes our finalizer from a set that no tenant cleans up after, if nothing is left
 // to be done. Where its ServiceAccounts are gone, nobody will ever clean up once its namespace is being
 // deleted, which would wait for it.
-func (f *finalizers) removeFinalizer(ctx context.Context, set *object) error {
-	store := f.leftovers.of(set)
+func (l *leftovers) removeFinalizer(ctx context.Context, set *object) error {
+	store := l.of(set)
 	if set.taken {
-		return f.handOver(ctx, set, store)
+		return l.handOver(ctx, set, store)
 	}
 	if len(set.accounts()) == 0 {
 		_, err := inventory.Update(ctx, store, func(b inventory.Book) inventory.Book { return b })
 		return err
 	}
-	namespace, err := f.client.Resource(apischema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, set.Namespace, metav1.GetOptions{})
+	namespace, err := l.client.Resource(apischema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, set.Namespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err), err == nil && namespace.GetDeletionTimestamp() == nil:
 		return nil
@@ -130,10 +124,10 @@ func (f *finalizers) removeFinalizer(ctx context.Context, set *object) error {
 		return fmt.Errorf("giving a set up: %w", err)
 	}
 	// The process itself takes the finalizers of the set off its objects, as far as it may: the namespace would wait for them.
-	holds := slices.DeleteFunc(left.All(), func(l plan.Leftover) bool { return l.Kind != plan.LeftFinalizer })
-	f.mu.Lock()
-	own := f.tenants[types.NamespacedName{}] // It is there as soon as there are sets.
-	f.mu.Unlock()
+	holds := slices.DeleteFunc(left.All(), func(one plan.Leftover) bool { return one.Kind != plan.LeftFinalizer })
+	l.mu.Lock()
+	own := l.tenants[types.NamespacedName{}] // It is there as soon as there are sets.
+	l.mu.Unlock()
 	_, held := own.sweep(ctx, holds)
 	if held != nil {
 		held = fmt.Errorf("taking finalizers off, which nobody else can any more: %w", held)
@@ -145,9 +139,9 @@ func (f *finalizers) removeFinalizer(ctx context.Context, set *object) error {
 		return fmt.Errorf("giving a set up: %w", err)
 	}
 	if held != nil {
-		f.options.Log.Warn("finalizers of a set that is given up stay", "set", set.String(), "err", held)
+		l.options.Log.Warn("finalizers of a set that is given up stay", "set", set.String(), "err", held)
 	}
-	f.options.Log.Warn("a set is given up with its namespace, without its ServiceAccount nothing can be cleaned up",
+	l.options.Log.Warn("a set is given up with its namespace, without its ServiceAccount nothing can be cleaned up",
 		"set", set.String(), "left", len(set.Status.Inventory))
 	return nil
 }
@@ -156,20 +150,20 @@ func (f *finalizers) removeFinalizer(ctx context.Context, set *object) error {
 // runs the file cleans up what it does not want. Where that is the process itself it does
 // not take the word of a status for anything: what the file wants is noted by it anyway,
 // and the rest stays.
-func (f *finalizers) handOver(ctx context.Context, set *object, store *inventory.Object) error {
+func (l *leftovers) handOver(ctx context.Context, set *object, store *inventory.Object) error {
 	left, err := inventory.Load(ctx, store)
 	if err != nil {
 		return fmt.Errorf("handing a set over to its file: %w", err)
 	}
-	f.mu.Lock()
-	owner := owners(f.rules)[set.Key]
-	f.mu.Unlock()
+	l.mu.Lock()
+	owner := owners(l.rules)[set.Key]
+	l.mu.Unlock()
 	if owner == (types.NamespacedName{}) {
-		f.options.Log.Warn("what a set has left stays, its file acts as dyncontroller itself", "set", set.String(), "left", len(left.All()))
+		l.options.Log.Warn("what a set has left stays, its file acts as dyncontroller itself", "set", set.String(), "left", len(left.All()))
 		_, err = inventory.Update(ctx, store, func(inventory.Book) inventory.Book { return inventory.Book{} })
 		return err
 	}
-	if _, err = inventory.Update(ctx, f.leftovers.files, func(b inventory.Book) inventory.Book { return left.And(b) }); err != nil {
+	if _, err = inventory.Update(ctx, l.files, func(b inventory.Book) inventory.Book { return left.And(b) }); err != nil {
 		return fmt.Errorf("handing a set over to its file: %w", err)
 	}
 	_, err = inventory.Update(ctx, store, func(b inventory.Book) inventory.Book { return b.Without(left.All()...) })

@@ -131,7 +131,7 @@ func TestHandOver(t *testing.T) {
 		if diff := cmp.Diff([]string{"/", "shop/bob"}, k.names()); diff != "" {
 			t.Errorf("the file has the set (-want +got):\n%s", diff)
 		}
-		if err := k.finalizers.removeFinalizer(t.Context(), k.object(set)); err != nil {
+		if err := k.leftovers.removeFinalizer(t.Context(), k.object(set)); err != nil {
 			t.Fatal(err)
 		}
 		if k.field("rulesets", "shop", "both") != nil {
@@ -156,7 +156,7 @@ func TestHandOverNothing(t *testing.T) {
 		stop := k.stand()
 		k.setObjects(set)
 		k.pass(moment)
-		if err := k.finalizers.removeFinalizer(t.Context(), k.object(set)); err != nil {
+		if err := k.leftovers.removeFinalizer(t.Context(), k.object(set)); err != nil {
 			t.Fatal(err)
 		}
 		if k.field("rulesets", "shop", "both") != nil {
@@ -200,7 +200,7 @@ func TestHandOverFails(t *testing.T) {
 				stop := k.stand()
 				k.setObjects(set)
 				k.set(func(w *world) { w.fails[request] = http.StatusForbidden })
-				if err := k.finalizers.removeFinalizer(t.Context(), k.object(set)); err == nil || k.field("rulesets", "shop", "both") == nil {
+				if err := k.leftovers.removeFinalizer(t.Context(), k.object(set)); err == nil || k.field("rulesets", "shop", "both") == nil {
 					t.Errorf("it is let go, error %v", err)
 				}
 				stop()
@@ -280,7 +280,7 @@ func TestAttempts(t *testing.T) {
 			k.setObjects(set)
 			k.set(func(w *world) { w.fails = map[string]int{step.fails: http.StatusForbidden} })
 			asked, told := k.asked("GET rulesets/shop/old"), strings.Count(k.log.String(), "cannot let go of a set")
-			attempts, _ = k.finalizers.removeDue(t.Context(), attempts)
+			attempts, _ = k.leftovers.removeDue(t.Context(), attempts)
 			if due := k.asked("GET rulesets/shop/old") > asked; due != step.due {
 				t.Errorf("%s\ntried: %v", step.reason, due)
 			}
@@ -300,7 +300,7 @@ func TestAttemptsEnd(t *testing.T) {
 		set, other := leaving(asObject(t, paints("old", "carl", "x"))), leaving(asObject(t, paints("other", "carl", "x")))
 		k.set(func(w *world) { w.fails["GET rulesets"] = http.StatusForbidden })
 		k.setObjects(set, other)
-		attempts, _ := k.finalizers.removeDue(t.Context(), nil)
+		attempts, _ := k.leftovers.removeDue(t.Context(), nil)
 		if len(attempts) != 2 {
 			t.Errorf("tried: %v", attempts)
 		}
@@ -309,7 +309,7 @@ func TestAttemptsEnd(t *testing.T) {
 		for range 11 {
 			<-time.After(time.Until(attempts[set.Key].next))
 			var next time.Time
-			attempts, next = k.finalizers.removeDue(t.Context(), attempts)
+			attempts, next = k.leftovers.removeDue(t.Context(), attempts)
 			rests = append(rests, time.Until(next).Seconds())
 		}
 		want := []float64{2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300} // seconds, after one
@@ -389,14 +389,14 @@ func TestFinalizersForget(t *testing.T) {
 		set := leaving(asObject(t, paints("old", "carl", "x")), "ann")
 		k.setObjects(set)
 		k.pass(moment)
-		tries, _ := k.finalizers.removeDue(t.Context(), nil)
+		tries, _ := k.leftovers.removeDue(t.Context(), nil)
 		if len(tries) != 1 {
 			t.Error("nobody looks after it, and it is not tried")
 		}
 		k.account("shop", "ann")
 		k.tenant(types.NamespacedName{Namespace: "shop", Name: "ann"}).access.Look()
 		k.pass(20 * time.Second)
-		if tries, next := k.finalizers.removeDue(t.Context(), tries); len(tries) != 0 || !next.IsZero() {
+		if tries, next := k.leftovers.removeDue(t.Context(), tries); len(tries) != 0 || !next.IsZero() {
 			t.Errorf("it is remembered: %v, to be tried at %s", tries, next)
 		}
 		stop()

@@ -73,13 +73,12 @@ func (o *Options) holdsFiles() bool { return len(o.Settings.Rules) > 0 }
 // Operator runs the rules of a process. It is safe for concurrent use.
 type Operator struct {
 	core
-	leftovers  *leftovers
-	finalizers *finalizers
-	notifier   *notifier
-	dryRun     *dryrun.DryRun   // what would be stored; nil where it is
-	caches     *informer.Shared // of all tenants
-	pace       *rate.Limiter    // of the looks at their accounts
-	learned    learned
+	leftovers *leftovers
+	notifier  *notifier
+	dryRun    *dryrun.DryRun   // what would be stored; nil where it is
+	caches    *informer.Shared // of all tenants
+	pace      *rate.Limiter    // of the looks at their accounts
+	learned   learned
 }
 
 // core is what all parts of an operator share.
@@ -109,7 +108,6 @@ func New(options Options) (*Operator, error) {
 	if o.leftovers, err = newLeftovers(&o.core, o.release); err != nil {
 		return nil, err
 	}
-	o.finalizers = &finalizers{&o.core, o.leftovers}
 	o.notifier = &notifier{core: &o.core}
 	if options.dryRun() {
 		o.dryRun = dryrun.New(options.Clock)
@@ -142,7 +140,7 @@ func (o *Operator) Lead(ctx context.Context) {
 	others.Go(func() { o.findOrphans(ctx) }) // Who led before may have left others.
 	if !o.options.dryRun() {
 		others.Go(func() { o.statuses.Run(ctx) })
-		others.Go(func() { o.finalizers.run(ctx) })
+		others.Go(func() { o.leftovers.removeFinalizers(ctx) })
 		others.Go(func() { o.notifier.run(ctx) })
 	}
 	o.each(ctx, func(ctx context.Context, t *tenant) { t.work(ctx) })
@@ -275,7 +273,10 @@ func (c *core) revision() uint64 { return c.revisions.Add(1) }
 // another one.
 func (c *core) changed() {
 	c.statuses.Nudge()
-	signal(c.deletions)
+	select {
+	case c.deletions <- struct{}{}:
+	default: // They are to be seen to already.
+	}
 }
 
 // Cache is the state of one cache, and whose it is.
