@@ -60,13 +60,6 @@ func (n *notifier) resumed(rule plan.Rule) {
 	n.statuses.Nudge()
 }
 
-func signal(to chan<- struct{}) {
-	select {
-	case to <- struct{}{}:
-	default: // It is to be seen to already.
-	}
-}
-
 // run gives notices until the queue is shut down.
 func (n *notifier) run(ctx context.Context) {
 	for {
@@ -119,16 +112,14 @@ func (n *notifier) recordPause(ctx context.Context, set *object, p limit.Pause) 
 // is to be asked for again the next time.
 func (n *notifier) removeAnnotation(ctx context.Context, set *object, resumed limit.Pause) error {
 	client := n.setClient(set.Key)
+	doing, asked := "reading", []string(nil)
 	live, err := client.Get(ctx, set.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("reading the annotations of %s: %w", set.Key, err)
+	if err == nil {
+		asked = spec.Resumed(live.GetAnnotations()[spec.ResumeAnnotation])
 	}
-	asked := spec.Resumed(live.GetAnnotations()[spec.ResumeAnnotation])
 	others := slices.DeleteFunc(slices.Clone(asked), func(name string) bool { return name == resumed.Rule.Name })
 	if len(others) < len(asked) {
+		doing = "changing"
 		var value any // None are no annotation.
 		if len(others) > 0 {
 			value = strings.Join(others, ",")
@@ -145,7 +136,7 @@ func (n *notifier) removeAnnotation(ctx context.Context, set *object, resumed li
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("changing the annotations of %s: %w", set.Key, err)
+		return fmt.Errorf("%s the annotations of %s: %w", doing, set.Key, err)
 	}
 	n.takeBack(resumed.Rule, consumed{live.GetUID(), live.GetResourceVersion()})
 	return nil
