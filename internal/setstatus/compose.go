@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -118,10 +119,9 @@ func Compose(in Input) v1alpha1.Status {
 			Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: in.Generation,
 			LastTransitionTime: metav1.NewTime(in.Now.UTC().Truncate(time.Second)), // As it is stored.
 		}
-		for _, before := range in.Previous.Conditions {
-			if before.Type == kind && before.Status == status && !before.LastTransitionTime.IsZero() {
-				condition.LastTransitionTime = before.LastTransitionTime
-			}
+		before := meta.FindStatusCondition(in.Previous.Conditions, kind)
+		if before != nil && before.Status == status && !before.LastTransitionTime.IsZero() {
+			condition.LastTransitionTime = before.LastTransitionTime
 		}
 		out.Conditions = append(out.Conditions, condition)
 	}

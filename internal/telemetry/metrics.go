@@ -125,6 +125,14 @@ func resultOf(err error) string {
 	return success
 }
 
+// oneIf is the value of a gauge that says whether something is so.
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // Evaluated implements [engine.Observer].
 func (m *Metrics) Evaluated(_ engine.Key, decision plan.Decision) {
 	m.evaluations.add(series(append(labelsOf(decision.Rule), string(decision.Outcome), modeOf(decision.Audited))))
@@ -152,19 +160,12 @@ func (m *Metrics) Recorded(_ plan.Event, err error) { m.events.WithLabelValues(r
 // Reloaded counts an attempt to load rules that had changed.
 func (m *Metrics) Reloaded(err error) {
 	m.reloads.WithLabelValues(resultOf(err)).Inc()
-	m.reloadFailed.WithLabelValues().Set(0)
-	if err != nil {
-		m.reloadFailed.WithLabelValues().Set(1)
-	}
+	m.reloadFailed.WithLabelValues().Set(oneIf(err != nil))
 }
 
 // Leading sets whether this process has a lease.
 func (m *Metrics) Leading(lease string, leads bool) {
-	value := 0.0
-	if leads {
-		value = 1
-	}
-	m.leading.WithLabelValues(lease).Set(value)
+	m.leading.WithLabelValues(lease).Set(oneIf(leads))
 }
 
 // SlowPath counts a renewal of a lease that had to read it first.

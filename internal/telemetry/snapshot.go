@@ -87,15 +87,11 @@ func (m *Metrics) states() {
 			out(float64(rule.Matched), labelsOf(rule.ID, modeOf(rule.Standing == Audited))...)
 		}
 	}, identify("mode")...)
-	pull("rule_failing", "Objects on which a rule fails now.", ofRules(func(r Rule) int64 { return r.Failing }), identify()...)
-	pull("rule_paused", "1 while a rule has come to its limits, and acts no more.", ofRules(func(r Rule) int64 {
-		if r.Standing == Paused {
-			return 1
-		}
-		return 0
-	}), identify()...)
+	pull("rule_failing", "Objects on which a rule fails now.", ofRules(func(r Rule) float64 { return float64(r.Failing) }), identify()...)
+	pull("rule_paused", "1 while a rule has come to its limits, and acts no more.",
+		ofRules(func(r Rule) float64 { return oneIf(r.Standing == Paused) }), identify()...)
 	pull("quarantined_objects", "Objects that a rule tries only now and then, as it keeps failing on them.",
-		ofRules(func(r Rule) int64 { return r.Quarantined }), identify()...)
+		ofRules(func(r Rule) float64 { return float64(r.Quarantined) }), identify()...)
 	pull("contested_objects", "Objects on which somebody undoes what a rule does, by who that is.", countContested, identify("rival")...)
 	pull("informers", "Caches of what rules watch and read, by whether they are complete.", func(s Snapshot, out emit) {
 		synced := 0
@@ -115,10 +111,10 @@ func (m *Metrics) states() {
 		ofResources(func(s informer.Status) float64 { return float64(s.Heard.UnixMilli()) / 1000 }), "group", "version", "resource")
 }
 
-func ofRules(read func(Rule) int64) func(Snapshot, emit) {
+func ofRules(read func(Rule) float64) func(Snapshot, emit) {
 	return func(s Snapshot, out emit) {
 		for _, rule := range s.Rules {
-			out(float64(read(rule)), labelsOf(rule.ID)...)
+			out(read(rule), labelsOf(rule.ID)...)
 		}
 	}
 }
