@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -87,17 +88,10 @@ func (a *authorization) run(ctx context.Context) error {
 	// What each account needs, once.
 	needs := map[types.NamespacedName][]rules.Need{}
 	for _, identity := range set.Identities() {
-		of := identity
-		if of.Name == "" {
-			of = a.account
-		}
+		of := cmp.Or(identity, a.account)
 		needs[of] = append(needs[of], set.Of(identity).Needs()...)
 	}
-	var grants []rbac.Grant
-	for of, all := range needs {
-		grants = append(grants, rbac.Grant{Account: of, Needs: all})
-	}
-	return put(a.Stdout, "the roles", rbac.YAML(grants))
+	return put(a.Stdout, "the roles", rbac.YAML(needs))
 }
 
 // remark says what whoever uses the roles has to know.

@@ -17,28 +17,20 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
-// Grant is what an account needs.
-type Grant struct {
-	// Account is the ServiceAccount that the roles are bound to, empty to bind them to none.
-	Account types.NamespacedName
-	// Needs may have a right more than once, each time for other rules.
-	Needs []rules.Need
-}
-
-// YAML writes the roles of all grants, each with its binding, as YAML documents. It is
-// empty where nothing is needed. No two grants are of one account.
-func YAML(grants []Grant) string {
+// YAML writes the roles for what accounts need, each with its binding, as YAML documents. The roles of the empty account are
+// bound to none. It is empty where nothing is needed. Needs may have a right more than once, each time for other rules.
+func YAML(needs map[types.NamespacedName][]rules.Need) string {
 	var documents []string
-	sorted := slices.SortedFunc(slices.Values(grants), func(a, b Grant) int {
-		return cmp.Or(cmp.Compare(a.Account.Namespace, b.Account.Namespace), cmp.Compare(a.Account.Name, b.Account.Name))
+	accounts := slices.SortedFunc(maps.Keys(needs), func(a, b types.NamespacedName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	for _, grant := range sorted {
+	for _, account := range accounts {
 		// A colon can be in no name of an account or a namespace, so that two accounts never share a name.
 		name := "dyncontroller-rules"
-		if grant.Account != (types.NamespacedName{}) {
-			name = "dyncontroller:" + grant.Account.Namespace + ":" + grant.Account.Name
+		if account != (types.NamespacedName{}) {
+			name = "dyncontroller:" + account.Namespace + ":" + account.Name
 		}
-		byNamespace := grant.rules()
+		byNamespace := merged(needs[account])
 		for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) { // The role of the cluster is the first.
 			scope, within := "", "  namespace: "+scalar(namespace)+"\n"
 			if namespace == "" {
@@ -51,10 +43,10 @@ func YAML(grants []Grant) string {
 				role.WriteString(r.yaml())
 			}
 			documents = append(documents, role.String())
-			if grant.Account != (types.NamespacedName{}) {
+			if account != (types.NamespacedName{}) {
 				documents = append(documents, fmt.Sprintf(head+"roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %sRole\n  name: %s\n"+
 					"subjects:\n- kind: ServiceAccount\n  name: %s\n  namespace: %s\n",
-					scope, "RoleBinding", scalar(name), within, scope, scalar(name), scalar(grant.Account.Name), scalar(grant.Account.Namespace)))
+					scope, "RoleBinding", scalar(name), within, scope, scalar(name), scalar(account.Name), scalar(account.Namespace)))
 			}
 		}
 	}
@@ -70,16 +62,16 @@ type rule struct {
 	needed    map[string][]string // by verb, the rules that need it, some more than once
 }
 
-// rules are those of the grant by the namespace of their role, which is empty for that of the cluster.
-func (g Grant) rules() map[string][]*rule {
+// merged are the rules for what one account needs, by the namespace of their role, which is empty for that of the cluster.
+func merged(needs []rules.Need) map[string][]*rule {
 	all := map[plan.Permission]bool{}
-	for _, need := range g.Needs {
+	for _, need := range needs {
 		all[need.Permission] = true
 	}
 	// What is needed of each object: the rules that need it, by verb. A right that a wider one includes is left out: the
 	// rules need that one.
 	objects := map[plan.Permission]map[string][]string{}
-	for _, need := range g.Needs {
+	for _, need := range needs {
 		anywhere, anyName := need.Permission, need.Permission
 		anywhere.Namespace, anyName.Name = "", ""
 		anything := anywhere
@@ -99,8 +91,8 @@ func (g Grant) rules() map[string][]*rule {
 			objects[object][verb] = append(objects[object][verb], id.String())
 		}
 	}
-	// Merged is what allows no more when it is in one rule: resources with the same verbs, or the objects of a resource.
-	merged := map[string]map[string]*rule{}
+	// One rule is for what allows no more when it is together: resources with the same verbs, or the objects of a resource.
+	alike := map[[2]string]*rule{} // by the namespace, and what makes them so
 	for object, needed := range objects {
 		resource := object.Resource.Resource
 		if object.Subresource != "" {
@@ -111,13 +103,11 @@ func (g Grant) rules() map[string][]*rule {
 		if object.Name != "" {
 			key = append(key, "", resource)
 		}
-		if merged[object.Namespace] == nil {
-			merged[object.Namespace] = map[string]*rule{}
-		}
-		r := merged[object.Namespace][strings.Join(key, "\x00")]
+		at := [2]string{object.Namespace, strings.Join(key, "\x00")}
+		r := alike[at]
 		if r == nil {
 			r = &rule{group: object.Resource.Group, verbs: verbs, needed: map[string][]string{}}
-			merged[object.Namespace][strings.Join(key, "\x00")] = r
+			alike[at] = r
 		}
 		r.resources = append(r.resources, resource)
 		if object.Name != "" {
@@ -128,13 +118,14 @@ func (g Grant) rules() map[string][]*rule {
 		}
 	}
 	out := map[string][]*rule{}
-	for namespace, rules := range merged {
-		for _, r := range rules {
-			slices.Sort(r.resources)
-			slices.Sort(r.names)
-			r.resources, r.names = slices.Compact(r.resources), slices.Compact(r.names)
-		}
-		out[namespace] = slices.SortedFunc(maps.Values(rules), func(a, b *rule) int {
+	for at, r := range alike {
+		slices.Sort(r.resources)
+		slices.Sort(r.names)
+		r.resources, r.names = slices.Compact(r.resources), slices.Compact(r.names)
+		out[at[0]] = append(out[at[0]], r)
+	}
+	for _, rules := range out {
+		slices.SortFunc(rules, func(a, b *rule) int {
 			return cmp.Or(cmp.Compare(a.group, b.group), slices.Compare(a.resources, b.resources), slices.Compare(a.names, b.names),
 				slices.CompareFunc(a.verbs, b.verbs, compareVerbs))
 		})

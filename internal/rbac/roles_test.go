@@ -158,7 +158,7 @@ func TestRules(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := ruleLines(rbac.YAML([]rbac.Grant{{Account: till, Needs: needs(tc.needs...)}}))
+			got := ruleLines(rbac.YAML(map[types.NamespacedName][]rules.Need{till: needs(tc.needs...)}))
 			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -183,7 +183,7 @@ func TestDocuments(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, document := range parsed(t, rbac.YAML([]rbac.Grant{{Account: tc.account, Needs: needs(tc.needs...)}})) {
+			for _, document := range parsed(t, rbac.YAML(map[types.NamespacedName][]rules.Need{tc.account: needs(tc.needs...)})) {
 				got = append(got, document.String())
 			}
 			if diff := gocmp.Diff(tc.want, got); diff != "" {
@@ -195,12 +195,12 @@ func TestDocuments(t *testing.T) {
 
 // TestAccounts holds that accounts are in order, and that no two share a role.
 func TestAccounts(t *testing.T) {
-	grants := []rbac.Grant{
-		{Account: types.NamespacedName{Namespace: "b", Name: "a"}, Needs: needs("get pods: a")},
-		{Account: types.NamespacedName{Namespace: "a", Name: "b-c"}, Needs: needs("get pods: b")},
-		{Needs: needs("get pods: c")},
-		{Account: types.NamespacedName{Namespace: "a-b", Name: "c"}, Needs: needs("get pods: d")},
-		{Account: types.NamespacedName{Namespace: "a", Name: "a"}},
+	all := map[types.NamespacedName][]rules.Need{
+		{Namespace: "b", Name: "a"}:   needs("get pods: a"),
+		{Namespace: "a", Name: "b-c"}: needs("get pods: b"),
+		{}:                            needs("get pods: c"),
+		{Namespace: "a-b", Name: "c"}: needs("get pods: d"),
+		{Namespace: "a", Name: "a"}:   nil,
 	}
 	want := []string{
 		"ClusterRole dyncontroller-rules",
@@ -208,7 +208,7 @@ func TestAccounts(t *testing.T) {
 		"ClusterRole dyncontroller:a-b:c", "ClusterRoleBinding dyncontroller:a-b:c of ClusterRole dyncontroller:a-b:c to a-b/c",
 		"ClusterRole dyncontroller:b:a", "ClusterRoleBinding dyncontroller:b:a of ClusterRole dyncontroller:b:a to b/a",
 	}
-	text := rbac.YAML(grants)
+	text := rbac.YAML(all)
 	var got []string
 	for _, document := range parsed(t, text) {
 		got = append(got, document.String())
@@ -216,9 +216,10 @@ func TestAccounts(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	slices.Reverse(grants)
-	if diff := gocmp.Diff(text, rbac.YAML(grants)); diff != "" {
-		t.Errorf("in another order it is something else:\n%s", diff)
+	for range 20 { // Each time in another order.
+		if diff := gocmp.Diff(text, rbac.YAML(all)); diff != "" {
+			t.Fatalf("in another order it is something else:\n%s", diff)
+		}
 	}
 	if rbac.YAML(nil) != "" {
 		t.Error("nobody needs something")
@@ -276,7 +277,7 @@ func TestExact(t *testing.T) {
 				Subresource: word("subresource", "", "status"), Namespace: word("namespace", "", "m", "n"), Name: word("name", "", "x", "y"),
 			}}
 		})).Draw(t, "needs")
-		text := rbac.YAML([]rbac.Grant{{Account: till, Needs: all}})
+		text := rbac.YAML(map[types.NamespacedName][]rules.Need{till: all})
 		allowed := allows(t, parsed(t, text))
 		for p := range allowed {
 			if !slices.ContainsFunc(all, func(need rules.Need) bool { return need.Permission == p }) {
@@ -295,7 +296,7 @@ func TestExact(t *testing.T) {
 		}
 		shuffled := slices.Clone(all)
 		rand.Shuffle(len(all), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if diff := gocmp.Diff(text, rbac.YAML([]rbac.Grant{{Account: till, Needs: shuffled}})); diff != "" {
+		if diff := gocmp.Diff(text, rbac.YAML(map[types.NamespacedName][]rules.Need{till: shuffled})); diff != "" {
 			t.Fatalf("in another order it is something else:\n%s", diff)
 		}
 	})
