@@ -283,13 +283,11 @@ func isOf(object map[string]any, resource string) bool {
 // findRule returns the one rule that the user means: a rule, with as much of where it is
 // before it as tells it apart.
 func findRule(set *rules.Set, written string) (*rules.Rule, error) {
-	want := strings.Split(written, "/")
 	var found []*rules.Rule
 	var short, long []string
 	for _, rule := range set.Rules() {
-		full := fullName(rule.ID)
 		short, long = append(short, rule.ID.Name), append(long, rule.ID.String())
-		if len(want) <= len(full) && slices.Equal(full[len(full)-len(want):], want) {
+		if strings.HasSuffix("/"+fullName(rule.ID), "/"+written) {
 			found = append(found, rule)
 		}
 	}
@@ -301,7 +299,7 @@ func findRule(set *rules.Set, written string) (*rules.Rule, error) {
 		for _, rule := range found {
 			name := rule.ID.String()
 			if slices.ContainsFunc(found, func(other *rules.Rule) bool { return other != rule && other.ID.String() == name }) {
-				name = strings.Join(fullName(rule.ID), "/")
+				name = fullName(rule.ID)
 			}
 			apart = append(apart, name)
 		}
@@ -310,7 +308,7 @@ func findRule(set *rules.Set, written string) (*rules.Rule, error) {
 		return nil, failure{exitUsage, fmt.Errorf("there is no rule %q, there are none at all", written)}
 	}
 	names := short
-	if len(want) > 1 {
+	if strings.Contains(written, "/") {
 		names = long
 	}
 	if near := document.Suggest(written, names); near != "" {
@@ -320,11 +318,11 @@ func findRule(set *rules.Set, written string) (*rules.Rule, error) {
 }
 
 // fullName is a rule with all that tells it apart from others.
-func fullName(id plan.Rule) []string {
+func fullName(id plan.Rule) string {
 	if id.Namespace == "" {
-		return []string{id.Kind, id.Set, id.Name}
+		return id.Kind + "/" + id.String()
 	}
-	return []string{id.Kind, id.Namespace, id.Set, id.Name}
+	return id.Kind + "/" + id.Namespace + "/" + id.String()
 }
 
 // parseObject takes RESOURCE/NAME apart.

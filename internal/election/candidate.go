@@ -112,10 +112,7 @@ func New(config *rest.Config, o Options) (*Candidate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client for the lease: %w", err)
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = ""
-	}
+	host, _ := os.Hostname() // Empty where it is not known.
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
 	}
