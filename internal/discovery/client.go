@@ -140,24 +140,6 @@ func pathOf(gv apischema.GroupVersion) string {
 	return "/apis/" + gv.String()
 }
 
-// descriptions asks where the descriptions of group-versions are, by paths such as apis/apps/v1. The address of one that
-// changes is another.
-func (c *Client) descriptions(ctx context.Context) (map[string]string, error) {
-	var index struct {
-		Paths map[string]struct {
-			ServerRelativeURL string `json:"serverRelativeURL"`
-		} `json:"paths"`
-	}
-	if _, err := c.get(ctx, "/openapi/v3", runtime.ContentTypeJSON, &index); err != nil {
-		return nil, err
-	}
-	out := make(map[string]string, len(index.Paths))
-	for path, at := range index.Paths {
-		out[path] = at.ServerRelativeURL
-	}
-	return out, nil
-}
-
 // description asks for the OpenAPI document at an address of the index.
 func (c *Client) description(ctx context.Context, address string) ([]byte, error) {
 	at, err := url.Parse(address)

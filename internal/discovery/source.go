@@ -298,12 +298,16 @@ func (f *Follower) index(ctx context.Context, wanted []apischema.GroupVersionRes
 	if len(wanted) == 0 {
 		return out, nil
 	}
-	all, err := f.server.descriptions(ctx)
-	if err != nil {
+	var all struct {
+		Paths map[string]struct { // such as apis/apps/v1
+			Address string `json:"serverRelativeURL"`
+		} `json:"paths"`
+	}
+	if _, err := f.server.get(ctx, "/openapi/v3", runtime.ContentTypeJSON, &all); err != nil {
 		return nil, fmt.Errorf("asking for the schemas of the API server: %w", err)
 	}
 	for _, gvr := range wanted {
-		if one := all[strings.TrimPrefix(pathOf(gvr.GroupVersion()), "/")]; one != "" {
+		if one := all.Paths[strings.TrimPrefix(pathOf(gvr.GroupVersion()), "/")].Address; one != "" {
 			out[gvr.GroupVersion()] = one
 		}
 	}
