@@ -5,7 +5,6 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/diagram"
 )
 
@@ -26,22 +25,14 @@ PATH cannot be read or holds nothing of its kind, 3 if the cluster cannot be ask
 		Args: paths,
 		RunE: func(command *cobra.Command, args []string) error {
 			v.paths = args
-			files, err := v.files(command.Context())
-			if err != nil {
-				return err
-			}
-			set, err := files.Load()
+			set, err := v.load(command.Context())
 			if err != nil {
 				return err
 			}
 			return put(v.Stdout, "the graph", diagram.Of(set).Text(v.output.Text))
 		},
 	}
-	flags := command.Flags()
-	v.params = config.AddParamFlag(flags)
-	v.crds = addCRDsFlag(flags)
-	v.cluster = addClusterFlags(flags, schemasOfKubeconfig, schemasOfContext,
-		"the namespace `NAME` of a RuleSet that names none, otherwise that of the context, or default")
+	v.addFlags(command.Flags(), ownNamespace)
 	v.output = addOutputFlag(command, "the language of the graph: dot (Graphviz) or mermaid", diagram.Dot, diagram.Mermaid)
 	return command
 }

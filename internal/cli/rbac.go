@@ -57,10 +57,7 @@ PATH cannot be read or holds nothing of its kind, 3 if the cluster cannot be ask
 		},
 	}
 	flags := command.Flags()
-	a.params = config.AddParamFlag(flags)
-	a.crds = addCRDsFlag(flags)
-	a.cluster = addClusterFlags(flags, schemasOfKubeconfig, schemasOfContext,
-		"the namespace `NAME` of a RuleSet that names none, otherwise that of the context, or default")
+	a.addFlags(flags, ownNamespace)
 	flags.Var(&config.Value{Kind: "NAMESPACE/NAME", Check: func(text string) error {
 		namespace, name, parted := strings.Cut(text, "/")
 		if !parted {
@@ -76,11 +73,7 @@ PATH cannot be read or holds nothing of its kind, 3 if the cluster cannot be ask
 }
 
 func (a *authorization) run(ctx context.Context) error {
-	files, err := a.files(ctx)
-	if err != nil {
-		return err
-	}
-	set, err := files.Load()
+	set, err := a.load(ctx)
 	if err != nil {
 		return err
 	}

@@ -27,12 +27,6 @@ import (
 // kubeconfig to ask.
 const offlineNamespace = "default"
 
-// The usages of flags of commands that do without a cluster, unless they are told to.
-const (
-	schemasOfKubeconfig = "ask the cluster of this kubeconfig `FILE` for the schemas that --crds does not give"
-	schemasOfContext    = "ask the cluster of this context, by `NAME`, for the schemas that --crds does not give"
-)
-
 // validation is what validate was asked for.
 type validation struct {
 	Process
@@ -79,12 +73,22 @@ cluster cannot be asked.`,
 		},
 	}
 	flags := command.Flags()
-	v.params = config.AddParamFlag(flags)
-	v.crds = addCRDsFlag(flags)
-	v.cluster = addClusterFlags(flags, schemasOfKubeconfig, schemasOfContext, "")
+	v.addFlags(flags, "")
 	flags.BoolVar(&v.strict, "strict", false, "let a warning count as a mistake")
 	v.output = addOutputFlag(command, "how the findings are shown: text, json, sarif (2.1.0) or github (annotations of a workflow)", findings.Formats()...)
 	return command
+}
+
+// ownNamespace is the usage of --namespace of commands that have it.
+const ownNamespace = "the namespace `NAME` of a RuleSet that names none, otherwise that of the context, or default"
+
+// addFlags adds what rbac and graph have as well: they do without a cluster, unless they are told to. Without a usage there is
+// no --namespace.
+func (v *validation) addFlags(flags *pflag.FlagSet, namespace string) {
+	v.params = config.AddParamFlag(flags)
+	v.crds = addCRDsFlag(flags)
+	v.cluster = addClusterFlags(flags, "ask the cluster of this kubeconfig `FILE` for the schemas that --crds does not give",
+		"ask the cluster of this context, by `NAME`, for the schemas that --crds does not give", namespace)
 }
 
 // addCRDsFlag adds --crds, which several commands have. Its values are for
@@ -178,6 +182,15 @@ func (v *validation) files(ctx context.Context) (*source.Files, error) {
 	}
 	files.SetSchemas(schema.NewCatalog(slices.Concat([]schema.Source{given}, served(said))...))
 	return files, nil
+}
+
+// load compiles the rules, and gives up where there is a mistake.
+func (v *validation) load(ctx context.Context) (*rules.Set, error) {
+	files, err := v.files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return files.Load()
 }
 
 // paths wants at least one.
