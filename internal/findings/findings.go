@@ -140,17 +140,11 @@ func (r *Report) file(found *document.Error) string {
 // sentence is the message of a finding in one line, with its field and its hint:
 // a tool shows the line of the file, not the field.
 func (r *Report) sentence(found *document.Error) string {
-	out := found.Message
-	if found.Path != "" {
-		out = found.Path + ": " + out
+	out := document.Error{Path: found.Path, Message: found.Message, Hint: found.Hint}
+	if r.file(found) == "" && found.File != stdin {
+		out.File = found.File
 	}
-	if r.file(found) == "" && found.File != stdin && found.File != "" {
-		out = found.File + ": " + out
-	}
-	if found.Hint != "" {
-		out += "; " + found.Hint
-	}
-	return out
+	return out.Error()
 }
 
 // json shows the report to programs. What there is none of is an empty list.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
+	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -56,11 +57,7 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	lines := []string{e.Set.String() + ": it is refused"}
 	for _, mistake := range e.Mistakes {
-		line := mistake.Path + ": " + mistake.Message
-		if mistake.Hint != "" {
-			line += "; " + mistake.Hint
-		}
-		lines = append(lines, strings.TrimPrefix(line, ": "))
+		lines = append(lines, setstatus.WithoutPosition(mistake).Error())
 	}
 	return strings.Join(lines, "\n  ")
 }

@@ -3,7 +3,6 @@ package operator
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -99,7 +98,7 @@ func sensitive(all document.Errors) (mistakes document.Errors, notAllowed error)
 		if mistake.Code != document.CodeSensitive {
 			return all, nil
 		}
-		texts = append(texts, fmt.Errorf("%s: %s; %s", mistake.Path, mistake.Message, mistake.Hint))
+		texts = append(texts, setstatus.WithoutPosition(mistake))
 	}
 	return nil, errors.Join(texts...)
 }

@@ -201,7 +201,7 @@ func problems(in Input) []problem {
 
 	var mistakes []string
 	for _, mistake := range in.Mistakes.Of(document.Mistake) {
-		mistakes = append(mistakes, withoutPosition(mistake).Error())
+		mistakes = append(mistakes, WithoutPosition(mistake).Error())
 	}
 	mistakes = most(mistakes)
 	if len(mistakes) > 0 && in.LastGood {
@@ -295,8 +295,8 @@ func text(err error) string {
 	return bounded(strings.Join(strings.Fields(err.Error()), " "), longestError)
 }
 
-// withoutPosition leaves out the lines of a file that nobody has seen.
-func withoutPosition(err *document.Error) *document.Error {
+// WithoutPosition leaves out the lines of a file that nobody has seen.
+func WithoutPosition(err *document.Error) *document.Error {
 	return &document.Error{Path: err.Path, Message: err.Message, Hint: err.Hint}
 }
 
