@@ -375,11 +375,8 @@ func (t *tenant) denied() map[informer.Key]error {
 	out := map[informer.Key]error{}
 	maps.Copy(out, t.large)
 	for _, key := range t.caches() {
-		for _, missing := range t.verdict.Missing {
-			if reads(missing, key) {
-				out[key] = fmt.Errorf("%s may not %s", accountName(t.account), missing)
-				break
-			}
+		if i := slices.IndexFunc(t.verdict.Missing, func(p plan.Permission) bool { return reads(p, key) }); i >= 0 {
+			out[key] = fmt.Errorf("%s may not %s", accountName(t.account), t.verdict.Missing[i])
 		}
 	}
 	return out
@@ -394,19 +391,14 @@ func (t *tenant) refused(err error) map[informer.Key]error {
 	return out
 }
 
-// caches are those that the rules want, and those that stay in effect until the others
-// have their caches.
+// caches are those that the rules want, and those of the rules that stay in effect until the others have theirs, some of them
+// more than once.
 func (t *tenant) caches() []informer.Key {
 	if t.set == nil {
 		return nil
 	}
-	all := map[informer.Key]bool{}
-	for _, set := range []*rules.Set{t.set, t.engine.Rules()} {
-		for _, selection := range slices.Concat(set.Selections(), set.Related()) {
-			all[selection] = true
-		}
-	}
-	return slices.Collect(maps.Keys(all))
+	before := t.engine.Rules()
+	return slices.Concat(t.set.Selections(), t.set.Related(), before.Selections(), before.Related())
 }
 
 // reads reports whether a cache cannot be filled, or kept, without a permission.
