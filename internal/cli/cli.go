@@ -38,6 +38,7 @@ type Process struct {
 	KubernetesLog func(log *slog.Logger, verbosity int)
 	// Access says when run looks at what accounts may do; zero for [access.DefaultIntervals]. Only tests set it.
 	Access access.Intervals
+	color  *config.Value
 }
 
 // Run carries out one command and returns the exit code: 0 for success, 1 for a
@@ -68,6 +69,7 @@ see with diff what they would change in a cluster, and put them into effect with
 		SilenceUsage:  true,
 		Version:       p.version(),
 	}
+	p.color = addColorFlag(root)
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	if strings.HasPrefix(p.Name, "kubectl-") { // A plugin of kubectl.
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl dyncontroller"}

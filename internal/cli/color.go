@@ -1,5 +1,3 @@
-//go:build !operator
-
 package cli
 
 import (
@@ -11,18 +9,21 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/config"
 )
 
-// addColorFlag adds --color.
-func addColorFlag(command *cobra.Command) *config.Value {
+// addColorFlag adds --color to all commands.
+func addColorFlag(root *cobra.Command) *config.Value {
 	whens := []string{"auto", "always", "never"}
 	out := &config.Value{Text: whens[0], Kind: "WHEN", Check: config.OneOf(new(string), whens)}
-	command.Flags().Var(out, "color", "use colours: auto (at a terminal, unless NO_COLOR is set), always or never")
-	completeFlag(command, "color", whens)
+	root.PersistentFlags().Var(out, "color", "use colours: auto (at a terminal, unless NO_COLOR is set), always or never")
+	completeFlag(root, "color", whens)
 	return out
 }
 
-// colored reports whether to write colours to the standard output: see https://no-color.org.
-func (p Process) colored(when string) bool {
-	return when == "always" || when == "auto" && p.env("NO_COLOR") == "" && isTerminal(p.Stdout)
+// painted is a text for the standard output, in colours where they are wanted: see https://no-color.org.
+func (p Process) painted(text string, colors []lineColor) string {
+	if when := p.color.Text; when == "never" || when == "auto" && (p.env("NO_COLOR") != "" || !isTerminal(p.Stdout)) {
+		return text
+	}
+	return colorize(text, colors)
 }
 
 // env is the value of a variable, empty where there is none.
@@ -44,7 +45,7 @@ const (
 	reset = "\x1b[0m"
 )
 
-// lineColor is the colour of lines that begin with a text.
+// lineColor is the colour of lines that begin with a text, empty for none.
 type lineColor struct{ prefix, color string }
 
 // colorize gives each line the first colour that it has.
@@ -52,7 +53,7 @@ func colorize(text string, colors []lineColor) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		i := slices.IndexFunc(colors, func(c lineColor) bool { return strings.HasPrefix(line, c.prefix) })
-		if i < 0 {
+		if i < 0 || colors[i].color == "" || line == "\n" {
 			out.WriteString(line)
 			continue
 		}

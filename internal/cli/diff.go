@@ -71,11 +71,10 @@ found out for all objects, or for wrong rules or usage.`,
 		command.Flags().Lookup(name).Hidden = true
 	}
 	output := addOutputFlag(command, "how differences are shown: diff or json", formatDiff, formatJSON)
-	color := addColorFlag(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		settings, err := config.Load(command.Flags(), p.Env)
 		if err == nil {
-			d := &differ{Process: p, json: output.Text == formatJSON, colored: p.colored(color.Text), changed: map[written]*difference{}}
+			d := &differ{Process: p, json: output.Text == formatJSON, changed: map[written]*difference{}}
 			err = d.run(command.Context(), settings)
 		}
 		if code := (failure{}); err == nil || errors.As(err, &code) && code.err == nil {
@@ -93,7 +92,7 @@ const formatDiff = "diff"
 // concurrent use.
 type differ struct {
 	Process
-	json, colored bool
+	json bool
 
 	mu      sync.Mutex
 	changed map[written]*difference // guarded by mu
@@ -285,11 +284,7 @@ func (d *differ) show(ctx context.Context, all []*difference) error {
 		}
 		out.WriteString(text)
 	}
-	text := out.String()
-	if d.colored {
-		text = colorize(text, diffColors)
-	}
-	return put(d.Stdout, "the differences", text)
+	return put(d.Stdout, "the differences", d.painted(out.String(), diffColors))
 }
 
 // diffColors are those of git.

@@ -36,7 +36,6 @@ type evaluation struct {
 	related    []string
 	now        time.Time
 	output     *config.Value
-	color      *config.Value
 }
 
 // addFlags adds what explain has as well. The instant stays zero where --now is not given.
@@ -96,7 +95,6 @@ rule watches any of the objects.`,
 	flags.StringVar(&e.expression, "expression", "", "`EXPR` to evaluate instead of rules")
 	e.addFlags(flags, "`FILE` with the object, as YAML or JSON; - for standard input", "`FILE` with other objects of the cluster, which the rules may read; may be repeated")
 	e.output = addOutputFlag(command, "how the outcome is shown: text, yaml or json", formatText, formatYAML, formatJSON)
-	e.color = addColorFlag(command)
 	return command
 }
 
@@ -231,19 +229,11 @@ func (e *evaluation) show(outcome simulate.Outcome, first bool) error {
 		}
 		return put(e.Stdout, "the outcome", string(text))
 	}
-	text := describeOutcome(outcome)
-	if e.colored(e.color.Text) {
-		text = colorize(text, outcomeColors)
-	}
+	text := e.painted(describeOutcome(outcome), changeColors)
 	if !first {
 		text = "\n" + text
 	}
 	return put(e.Stdout, "the outcome", text)
-}
-
-// outcomeColors are those of the lines of describeOutcome.
-var outcomeColors = []lineColor{
-	{"  matched ", green}, {"  failed ", red}, {"  withheld ", red}, {"  refused ", red}, {"refused: ", red}, {"failed ", red}, {"would ", bold},
 }
 
 // describeOutcome has a line for each decision, then what would be written, field by field, and recorded.

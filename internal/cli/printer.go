@@ -25,6 +25,7 @@ type printer struct {
 	engine.NopObserver
 	mu      sync.Mutex
 	out     io.Writer
+	paint   func(text string) string
 	json    bool         // an object in each line
 	dryRun  bool         // Events are shown too
 	sorts   bool         // keep what is no deletion until the end
@@ -91,6 +92,9 @@ func (p *printer) print(of plan.Object, text string, machine map[string]any, del
 			return // Nothing in it that JSON does not have.
 		}
 		text = string(data) + "\n"
+	}
+	if !p.json {
+		text = p.paint(text)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,6 +200,12 @@ func cleanupVerb(r cleanup.Report) string {
 		return would
 	}
 	return did
+}
+
+// changeColors are those of lines of what rules decide, and what is written.
+var changeColors = []lineColor{
+	{"  matched ", green}, {"  failed ", red}, {"  withheld ", red}, {"  refused ", red}, {"refused: ", red}, {"failed ", red},
+	{"would ", bold}, {"patched ", bold}, {"created ", bold}, {"deleted ", bold},
 }
 
 // widest bounds a value in a summary, in characters.

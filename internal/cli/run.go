@@ -101,7 +101,8 @@ func (p Process) run(ctx context.Context, settings config.Config, inJSON bool) e
 	log := p.logger(settings.Log)
 	var show *printer
 	if dryRun := settings.DryRun != config.DryRunNone; inJSON || settings.Once || dryRun || isTerminal(p.Stdout) {
-		show = &printer{out: p.Stdout, json: inJSON, dryRun: dryRun, sorts: dryRun && settings.Once}
+		paint := func(text string) string { return p.painted(text, changeColors) }
+		show = &printer{out: p.Stdout, paint: paint, json: inJSON, dryRun: dryRun, sorts: dryRun && settings.Once}
 		log = slog.New(untold{log.Handler(), settings.Once})
 	}
 	target, err := connect(settings.Cluster, p.version())
@@ -212,7 +213,7 @@ func (s *service) once(ctx context.Context, set *rules.Set) error {
 	}
 	report, refused := settled.report, settled.refused
 	s.show.finish()
-	text := describeReport(report, refused, int(s.show.cleaned.Load()), s.dryRun())
+	text := s.show.paint(describeReport(report, refused, int(s.show.cleaned.Load()), s.dryRun()))
 	if s.show.json {
 		data, err := json.Marshal(map[string]any{
 			"objects": report.Objects, "written": report.Written, "simulated": report.Simulated, "audited": report.Audited, "waiting": report.Waiting,

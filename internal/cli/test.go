@@ -37,7 +37,7 @@ type tests struct {
 
 	paths                            []string
 	crds                             *[]string
-	output, color                    *config.Value
+	output                           *config.Value
 	only                             string
 	update, verbose, watch, coverage bool
 }
@@ -95,7 +95,6 @@ Exit code: 0 if every case passed, 1 if not, 2 if there is nothing to run. With
 	flags.BoolVar(&t.coverage, "coverage", false, "tell which rules and conditions the cases exercise; a rule that none does is an error")
 	flags.BoolVarP(&t.verbose, "verbose", "v", false, "show skipped cases, and whole diffs")
 	t.output = addOutputFlag(command, "how the results are shown: text, json or junit", formatText, formatJSON, formatJUnit)
-	t.color = addColorFlag(command)
 	return command
 }
 
@@ -148,11 +147,7 @@ func (t *tests) run(ctx context.Context, files simulate.Files) error {
 	case formatJUnit:
 		err = junit.Write(t.Stdout, report)
 	default:
-		text := report.Text(t.verbose)
-		if t.colored(t.color.Text) {
-			text = colorize(text, testColors)
-		}
-		err = put(t.Stdout, "the report", text)
+		err = put(t.Stdout, "the report", t.painted(report.Text(t.verbose), testColors))
 	}
 	if err != nil {
 		return internal(err)

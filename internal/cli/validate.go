@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -141,8 +142,16 @@ func (v *validation) run(ctx context.Context) error {
 		}
 		report.Found = append(report.Found, set.Warnings()...)
 	}
-	if err := report.Write(v.Stdout, v.output.Text); err != nil {
+	var text strings.Builder
+	if err := report.Write(&text, v.output.Text); err != nil {
 		return internal(err)
+	}
+	colors := findingColors
+	if v.output.Text != formatText {
+		colors = nil
+	}
+	if err := put(v.Stdout, "the findings", v.painted(text.String(), colors)); err != nil {
+		return err
 	}
 	switch {
 	case len(failed.Unusable) > 0: // What was not shown is left to be reported.
@@ -153,6 +162,9 @@ func (v *validation) run(ctx context.Context) error {
 		return nil
 	}
 }
+
+// findingColors are those of a hint, of the excerpt above it, of rules that are right, and of the rest.
+var findingColors = []lineColor{{"  hint: ", cyan}, {"  ", ""}, {"valid", green}, {"", bold}}
 
 // files are the rules, with what is known of the objects they are about.
 func (v *validation) files(ctx context.Context) (*source.Files, error) {

@@ -44,36 +44,33 @@ func Claim(ctx context.Context, config *rest.Config, namespace, name string, log
 	}
 	host, _ := os.Hostname()
 	c.identity = fmt.Sprintf("process %d on %s (%s)", os.Getpid(), cmp.Or(host, "an unknown host"), c.identity[len(c.identity)-8:])
-	for told := false; !c.leading.Load(); {
+	for !c.leading.Load() {
 		found, err := c.read(ctx)
 		gone := apierrors.IsNotFound(err)
 		if err != nil && !gone {
 			return nil, fmt.Errorf("reading the lease: %w", err)
 		}
-		transitions := int32(0)
+		before, transitions := c.spec, int32(0)
 		if !gone {
-			before := c.spec
 			c.see(&found.Spec)
-			if before != nil && before != c.spec && c.remaining() > 0 {
-				return nil, &ClaimedError{c.Holder(), ptr.Deref(found.Spec.AcquireTime, metav1.MicroTime{}).Time}
-			}
 			transitions = ptr.Deref(found.Spec.LeaseTransitions, 0) + 1
 		}
-		if c.remaining() > 0 {
-			if !told {
-				log.Info("looking whether another process of this instance is alive", "holder", c.Holder())
-				told = true
-			}
-			select {
-			case <-c.clock.After(claimRetry / 2):
-			case <-ctx.Done():
-				return nil, ctx.Err() //nolint:wrapcheck // Nobody waits for it.
+		switch {
+		case c.remaining() <= 0:
+			c.lease, c.acquired = found, metav1.NewMicroTime(c.clock.Now())
+			if err := c.write(ctx, transitions); err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+				return nil, fmt.Errorf("writing the lease: %w", err)
 			}
 			continue
+		case before == nil:
+			log.Info("looking whether another process of this instance is alive", "holder", c.Holder())
+		case before != c.spec:
+			return nil, &ClaimedError{c.Holder(), ptr.Deref(found.Spec.AcquireTime, metav1.MicroTime{}).Time}
 		}
-		c.lease, c.acquired = found, metav1.NewMicroTime(c.clock.Now())
-		if err := c.write(ctx, transitions); err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-			return nil, fmt.Errorf("writing the lease: %w", err)
+		select {
+		case <-c.clock.After(claimRetry / 2):
+		case <-ctx.Done():
+			return nil, ctx.Err() //nolint:wrapcheck // Nobody waits for it.
 		}
 	}
 	holding, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // careful is [guard] for one object in ten minutes.
@@ -76,6 +77,10 @@ func TestLimitOfASet(t *testing.T) {
 		t.Errorf("after a restart %d are labelled, paused %v, want it as before, since %v", n, stored(), since)
 	}
 
+	eventually(t, "the second of the pause is over, by which it is told from the next", func() bool {
+		at, err := time.Parse(time.RFC3339, fmt.Sprint(since))
+		return err == nil && time.Since(at) > time.Second
+	})
 	kubectl(t, cluster(t), "annotate", "ruleset", "guard", "-n", namespace, "dyncontroller.dev/resume="+rule)
 	eventually(t, "one more is labelled, and the annotation is gone", func() bool {
 		set := get(t, cluster(t), ruleSets, namespace, "guard")
