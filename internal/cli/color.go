@@ -45,19 +45,23 @@ const (
 	reset = "\x1b[0m"
 )
 
-// lineColor is the colour of lines that begin with a text, empty for none.
-type lineColor struct{ prefix, color string }
+// lineColor is the colour of lines that begin with one of several texts, empty for none.
+type lineColor struct {
+	color    string
+	prefixes []string
+}
 
 // colorize gives each line the first colour that it has.
 func colorize(text string, colors []lineColor) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
-		i := slices.IndexFunc(colors, func(c lineColor) bool { return strings.HasPrefix(line, c.prefix) })
-		if i < 0 || colors[i].color == "" || line == "\n" {
-			out.WriteString(line)
-			continue
+		i := slices.IndexFunc(colors, func(c lineColor) bool {
+			return slices.ContainsFunc(c.prefixes, func(prefix string) bool { return strings.HasPrefix(line, prefix) })
+		})
+		if i >= 0 && colors[i].color != "" && line != "\n" {
+			line = colors[i].color + strings.TrimSuffix(line, "\n") + reset + "\n"
 		}
-		out.WriteString(colors[i].color + strings.TrimSuffix(line, "\n") + reset + "\n")
+		out.WriteString(line)
 	}
 	return out.String()
 }

@@ -288,7 +288,7 @@ func (d *differ) show(ctx context.Context, all []*difference) error {
 }
 
 // diffColors are those of git.
-var diffColors = []lineColor{{"--- ", bold}, {"+++ ", bold}, {"@@", cyan}, {"-", red}, {"+", green}}
+var diffColors = []lineColor{{bold, []string{"--- ", "+++ "}}, {cyan, []string{"@@"}}, {red, []string{"-"}}, {green, []string{"+"}}}
 
 // change is what becomes of the object.
 func (d *difference) change() string {

@@ -135,7 +135,7 @@ func (e *explaining) run(ctx context.Context, args []string) error {
 	if e.output.Text == formatJSON {
 		err = writeJSON(e.Stdout, answer)
 	} else {
-		err = put(e.Stdout, "the explanation", e.painted(answer.Tree(), []lineColor{{"result ", bold}, {"in the way", red}}))
+		err = put(e.Stdout, "the explanation", e.painted(answer.Tree(), []lineColor{{bold, []string{"result "}}, {red, []string{"in the way"}}}))
 	}
 	switch {
 	case err != nil:

@@ -204,8 +204,9 @@ func cleanupVerb(r cleanup.Report) string {
 
 // changeColors are those of lines of what rules decide, and what is written.
 var changeColors = []lineColor{
-	{"  matched ", green}, {"  failed ", red}, {"  withheld ", red}, {"  refused ", red}, {"refused: ", red}, {"failed ", red},
-	{"would ", bold}, {"patched ", bold}, {"created ", bold}, {"deleted ", bold},
+	{green, []string{"  matched "}},
+	{red, []string{"  failed ", "  withheld ", "  refused ", "refused: ", "failed "}},
+	{bold, []string{"would ", "patched ", "created ", "deleted "}},
 }
 
 // widest bounds a value in a summary, in characters.

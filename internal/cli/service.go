@@ -64,8 +64,8 @@ type service struct {
 }
 
 // newService is given what shows changes, nil for nothing, and what wraps the writers, nil for nothing: see [operator.Options].
-func newService(target *cluster, settings config.Config, p Process, log *slog.Logger, show *printer, wrap func(cleanup.Writer, *live.Reader) cleanup.Writer) (*service, error) {
-	s := &service{cluster: target, settings: settings, version: p.version(), log: log, show: show}
+func newService(target *cluster, settings config.Config, p Process, log *slog.Logger, show *printer, wrap func(cleanup.Writer, *live.Reader) cleanup.Writer) (s *service, err error) {
+	s = &service{cluster: target, settings: settings, version: p.version(), log: log, show: show}
 	s.metrics = telemetry.NewMetrics(s.version, func() telemetry.Snapshot { return s.operator.Measure() })
 	options := rules.Options{
 		DefaultNamespace: target.namespace, Params: settings.Params, Schemas: offlineSchemas(),
@@ -74,11 +74,8 @@ func newService(target *cluster, settings config.Config, p Process, log *slog.Lo
 	if len(settings.Rules) > 0 {
 		s.files = source.New(settings.Rules, p.Stdin, options)
 	}
-	options.Params = nil // A set object is changed where it is.
-	host, err := os.Hostname()
-	if err != nil {
-		host = ""
-	}
+	options.Params = nil     // A set object is changed where it is.
+	host, _ := os.Hostname() // Empty where it is not known.
 	s.options = operator.Options{
 		Cluster:  operator.Cluster{Config: target.config, Namespace: target.namespace, Discovery: target.discovery},
 		Settings: settings, Rules: options, Cleaned: s.cleaned, Changed: s.inEffect.Store, Access: p.Access,
@@ -279,10 +276,9 @@ func (s *service) reloaded(set *rules.Set, wrong error) {
 		logFindings(s.log, set)
 		changed, kept := 0, 0
 		for _, rule := range set.Rules() {
-			switch digest, had := before[rule.ID]; {
-			case had && digest == rule.Digest():
+			if digest, had := before[rule.ID]; digest == rule.Digest() {
 				kept++
-			case had:
+			} else if had {
 				changed++
 			}
 		}
@@ -293,17 +289,16 @@ func (s *service) reloaded(set *rules.Set, wrong error) {
 		s.log.Error("rules are wrong", "err", mistake)
 	}
 	s.note(nil, wrong, set != nil)
-	if set == nil {
-		s.log.Error("rules did not change, those from before stay in effect")
-	} else {
+	if set != nil {
 		s.log.Error("rules do not fit the schemas of the cluster, they stay in effect unchecked")
+		return
 	}
+	s.log.Error("rules did not change, those from before stay in effect")
 }
 
 // mistakes takes an error of the source apart.
 func mistakes(err error) []error {
-	var several *source.Error
-	if errors.As(err, &several) {
+	if several, is := errors.AsType[*source.Error](err); is {
 		only := source.Error{Unusable: several.Unusable, Mistakes: several.Mistakes.Of(document.Mistake)}
 		return only.Unwrap()
 	}

@@ -159,7 +159,7 @@ func (t *tests) run(ctx context.Context, files simulate.Files) error {
 }
 
 // testColors are those of the lines of a report.
-var testColors = []lineColor{{"PASS ", green}, {"FAIL ", red}, {"ERROR ", red}}
+var testColors = []lineColor{{green, []string{"PASS "}}, {red, []string{"FAIL ", "ERROR "}}}
 
 // mostChanged is how many paths that have changed are named.
 const mostChanged = 3

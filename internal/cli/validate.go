@@ -164,7 +164,7 @@ func (v *validation) run(ctx context.Context) error {
 }
 
 // findingColors are those of a hint, of the excerpt above it, of rules that are right, and of the rest.
-var findingColors = []lineColor{{"  hint: ", cyan}, {"  ", ""}, {"valid", green}, {"", bold}}
+var findingColors = []lineColor{{cyan, []string{"  hint: "}}, {"", []string{"  "}}, {green, []string{"valid"}}, {bold, []string{""}}}
 
 // files are the rules, with what is known of the objects they are about.
 func (v *validation) files(ctx context.Context) (*source.Files, error) {

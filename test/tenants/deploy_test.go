@@ -313,11 +313,11 @@ func uninstalled(t *testing.T, on *plane) {
 	kubectl(t, on, "delete", "rulesets,clusterrulesets", "--all", "--all-namespaces", "--timeout=2m")
 	kubectl(t, on, "delete", "--ignore-not-found", "-f", "../../deploy/monitoring/scraper.yaml", "--timeout=2m") // Its Secret goes with its account.
 	kubectl(t, on, "delete", "-k", "../../deploy/base", "--timeout=2m")
-	for _, resource := range strings.Fields(kubectl(t, on, "api-resources", "--verbs=list", "-o", "name")) {
+	for resource := range strings.FieldsSeq(kubectl(t, on, "api-resources", "--verbs=list", "-o", "name")) {
 		if strings.HasPrefix(resource, "events") {
 			continue // They expire.
 		}
-		for _, object := range strings.Fields(kubectl(t, on, "get", resource, "--all-namespaces", "-o", "name")) {
+		for object := range strings.FieldsSeq(kubectl(t, on, "get", resource, "--all-namespaces", "-o", "name")) {
 			if strings.Contains(object, "dyncontroller") && !strings.Contains(object, "dyncontroller-impersonate") {
 				t.Errorf("%s is left", object)
 			}

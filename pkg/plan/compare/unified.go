@@ -21,6 +21,7 @@ func Unified(nameBefore, nameAfter, before, after string) string {
 				more++
 			case udiff.Delete:
 				more--
+			case udiff.Equal:
 			}
 		}
 	}
