@@ -3,10 +3,10 @@
 // A yaml block is read as what it is: rules must load, by the types of built-in
 // kinds and of TidbClusters too, tests must parse, settings must be valid. If its first line is "# FILE.yaml", commands on the
 // page can use it. A block that is "yaml wrong" must be refused. In a console
-// block, "$ dyncontroller validate|test|eval|explain|rbac|version ..." is run, and what
+// block, "$ dyncontroller validate|test|eval|explain|init|rbac|version ..." is run, and what
 // follows is what it must print; a line "..." stands for any lines, and
-// "; echo $?" shows an exit code that is not 0. In a table, an expression
-// beside a value must have it.
+// "; echo $?" shows an exit code that is not 0; "$ rm FILE" is done. Files are there
+// once the page has come to them. In a table, an expression beside a value must have it.
 package docs_test
 
 import (
@@ -135,12 +135,14 @@ func TestCommands(t *testing.T) {
 	ran := 0
 	for _, p := range pages(t) {
 		t.Run(p.path, func(t *testing.T) {
-			p.workspace(t)
+			t.Chdir(t.TempDir())
 			for _, b := range p.blocks {
+				b.write(t)
 				if b.info != "console" {
 					continue
 				}
 				for _, c := range commands(b.text) {
+					remove(t, c.line)
 					if !offline.MatchString(c.line) {
 						continue
 					}
@@ -157,7 +159,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-var offline = regexp.MustCompile(`^dyncontroller (validate|test|eval|explain [a-z-]+ --rules|rbac|version)\b`)
+var offline = regexp.MustCompile(`^dyncontroller (validate|test|eval|explain [a-z-]+ --rules|init [a-z-]+ --crds|rbac|version)\b`)
 
 // command is a line that a user types, and what is printed then.
 type command struct{ line, output string }
@@ -189,6 +191,18 @@ func run(t *testing.T, line string) string {
 		t.Errorf("%s: exit code %d", line, exit)
 	}
 	return out.String()
+}
+
+// remove does what rm does.
+func remove(t *testing.T, line string) {
+	t.Helper()
+	if files, is := strings.CutPrefix(line, "rm "); is {
+		for file := range strings.FieldsSeq(files) {
+			if err := os.Remove(file); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 // split takes single quotes as a shell does.

@@ -135,20 +135,31 @@ func (b block) name() string {
 	return ""
 }
 
-// workspace writes the blocks of a page that are files, and enters their
-// directory.
+// workspace writes the blocks of a page that are files, has init write what the page
+// shows of it, and enters their directory.
 func (p *page) workspace(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for _, b := range p.blocks {
-		if b.name() == "" {
-			continue
+		b.write(t)
+		for _, c := range commands(b.text) {
+			if b.info == "console" && offline.MatchString(c.line) && strings.HasPrefix(c.line, "dyncontroller init ") {
+				run(t, c.line)
+			}
 		}
-		if err := os.MkdirAll(filepath.Dir(b.name()), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(b.name(), []byte(b.text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	}
+}
+
+// write writes a block that is a file.
+func (b block) write(t *testing.T) {
+	t.Helper()
+	if b.name() == "" {
+		return
+	}
+	if err := os.MkdirAll(filepath.Dir(b.name()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(b.name(), []byte(b.text), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
