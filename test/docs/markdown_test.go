@@ -144,7 +144,7 @@ func (p *page) workspace(t *testing.T) {
 		b.write(t)
 		for _, c := range commands(b.text) {
 			if b.info == "console" && offline.MatchString(c.line) && strings.HasPrefix(c.line, "dyncontroller init ") {
-				run(t, c.line)
+				run(t, c)
 			}
 		}
 	}
