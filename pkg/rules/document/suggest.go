@@ -29,7 +29,8 @@ func SuggestOf(word string, candidates iter.Seq[string]) string {
 	if len(word) > longestWord {
 		return ""
 	}
-	a := []rune(strings.ToLower(word))
+	word = strings.ToLower(word)
+	a := []rune(word)
 	best, other, nearest := "", "", max(len(word)/3, 1)+1
 	compared := 0
 	for candidate := range candidates {
@@ -39,8 +40,9 @@ func SuggestOf(word string, candidates iter.Seq[string]) string {
 		if len(candidate) > longestWord {
 			continue
 		}
-		b := []rune(strings.ToLower(candidate))
-		if akin(a, b) && (other == "" || len(candidate) < len(other)) {
+		lower := strings.ToLower(candidate)
+		b := []rune(lower)
+		if akin(word, lower) && (other == "" || len(candidate) < len(other)) {
 			other = candidate
 		}
 		if len(a)-len(b) >= nearest || len(b)-len(a) >= nearest {
@@ -58,12 +60,11 @@ func SuggestOf(word string, candidates iter.Seq[string]) string {
 const leastAkin = 5
 
 // akin reports whether a word is part of another one, or goes on otherwise in its last two letters.
-func akin(word, other []rune) bool {
-	same := 0
-	for same < min(len(word), len(other)) && word[same] == other[same] {
-		same++
+func akin(word, other string) bool {
+	if len(word) < leastAkin || len(other) < leastAkin {
+		return false
 	}
-	return len(word) >= leastAkin && (same >= len(word)-2 && same >= leastAkin || strings.Contains(string(other), string(word)))
+	return strings.HasPrefix(other, word[:max(len(word)-2, leastAkin)]) || strings.Contains(other, word)
 }
 
 // distance is the Damerau-Levenshtein distance in its simple form, in which no
