@@ -58,7 +58,8 @@ func Claim(ctx context.Context, config *rest.Config, namespace, name string, log
 		switch {
 		case c.remaining() <= 0:
 			c.lease, c.acquired = found, metav1.NewMicroTime(c.clock.Now())
-			if err := c.write(ctx, transitions); err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			// Asked to stop meanwhile, the caller must know whether there is something to release.
+			if err := c.write(context.WithoutCancel(ctx), transitions); err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 				return nil, fmt.Errorf("writing the lease: %w", err)
 			}
 			continue
@@ -78,7 +79,11 @@ func Claim(ctx context.Context, config *rest.Config, namespace, name string, log
 	go func() {
 		defer close(ended)
 		for !c.renew(holding) { // The API server may be away for long.
-			if c.Holder() != c.identity {
+			switch c.Holder() {
+			case c.identity:
+			case "": // Somebody has cleared it. This process still is alive.
+				c.lease, _ = c.read(holding)
+			default:
 				log.Error("another process runs as this instance too", "holder", c.Holder())
 				return
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
@@ -86,6 +87,47 @@ func TestClaimLasts(t *testing.T) {
 		<-time.After(time.Minute)
 		if _, renewed := s.times(); time.Since(renewed) > claimRetry {
 			t.Errorf("it was renewed last %s ago", time.Since(renewed))
+		}
+	})
+}
+
+// TestClaimCleared holds that a process claims again what somebody has cleared.
+func TestClaimCleared(t *testing.T) {
+	bubble(t, func(t *testing.T, s *server) {
+		release, err := claim(t.Context(), &link{server: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		holder := s.holder()
+		s.change(func(lease *coordinationv1.Lease) *coordinationv1.Lease {
+			lease.Spec.HolderIdentity = new("")
+			return lease
+		})
+		<-time.After(claimLease)
+		if s.holder() != holder {
+			t.Errorf("the claim is with %q, want it with %q", s.holder(), holder)
+		}
+	})
+}
+
+// TestClaimStopped holds that a claim which is made while its process is asked to stop can be released.
+func TestClaimStopped(t *testing.T) {
+	bubble(t, func(t *testing.T, s *server) {
+		ctx, stop := context.WithCancel(t.Context())
+		l := &link{server: s}
+		l.set(nil, func(verb string) error {
+			if verb == http.MethodPost {
+				stop()
+			}
+			return nil
+		})
+		release, err := claim(ctx, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if release(); s.holder() != "" {
+			t.Errorf("the claim is with %q, want it released", s.holder())
 		}
 	})
 }

@@ -90,7 +90,7 @@ func (l *link) RoundTrip(request *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	return response, nil
+	return response, request.Context().Err() // Nobody waits for the answer then.
 }
 
 func (s *server) answer(verb string, request *http.Request) *http.Response {
