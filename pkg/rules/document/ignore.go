@@ -17,7 +17,7 @@ var ignoring = regexp.MustCompile(`(?:^|\s)(#\s*dyncontroller:ignore)\b(?:\s+([\
 // A comment beside something is about its line. One on a line of its own is about what begins below it, with all that is
 // indented further. A comment that leaves nothing out is a warning itself, as long as everything was checked.
 func Ignore(files []File, found Errors) Errors {
-	out := slices.Clone(found)
+	out, unused := slices.Clone(found), Errors{}
 	for _, file := range files {
 		source, err := newSource(file)
 		if err != nil || !strings.Contains(source.text, "dyncontroller:ignore") {
@@ -27,9 +27,10 @@ func Ignore(files []File, found Errors) Errors {
 		checked := !slices.ContainsFunc(found, func(e *Error) bool {
 			return e.Severity == Mistake || e.File == file.Name && (e.Code == CodeUntyped || e.Code == CodeUnchecked)
 		})
-		for number, line := range lines {
+		below := extents{lines: lines}
+		for number, line := range slices.Backward(lines) {
 			match := ignoring.FindStringSubmatchIndex(line)
-			if match == nil {
+			if match == nil || quoted(line[:match[2]]) {
 				continue
 			}
 			code := ""
@@ -38,7 +39,7 @@ func Ignore(files []File, found Errors) Errors {
 			}
 			first, last := number, number
 			if strings.TrimSpace(line[:match[2]]) == "" {
-				first, last = extent(lines, number)
+				first, last = below.of(number)
 			}
 			before := len(out)
 			out = slices.DeleteFunc(out, func(e *Error) bool {
@@ -46,14 +47,28 @@ func Ignore(files []File, found Errors) Errors {
 			})
 			message, hint := whyIdle(code, len(out) < before, checked)
 			if message != "" {
-				out = append(out, (&Error{
+				unused = append(unused, (&Error{
 					File: file.Name, Line: number, Column: utf8.RuneCountInString(line[:match[2]]) + 1, Length: utf8.RuneCountInString(line[match[2]:]),
 					Message: message, Hint: hint, Code: CodeUnusedIgnore, source: source, offset: source.lines[number] + match[2],
 				}).Warn())
 			}
 		}
 	}
-	return out.Sorted()
+	return append(out, unused...).Sorted()
+}
+
+// quoted reports whether a text ends within quotes, so that what follows is no comment.
+func quoted(text string) bool {
+	within := rune(0)
+	for _, r := range text {
+		switch {
+		case within == 0 && (r == '"' || r == '\''):
+			within = r
+		case r == within:
+			within = 0
+		}
+	}
+	return within != 0
 }
 
 // whyIdle says why a comment leaves nothing out, empty where it does, or where that is not known.
@@ -82,33 +97,45 @@ func whyIdle(code string, used, checked bool) (message, hint string) {
 	}
 }
 
-// extent is the first and the last line of what begins below a comment: all that is indented further, and the elements of a list
-// below its key.
-func extent(lines []string, comment int) (first, last int) {
+// extents finds what begins below comments: all that is indented further, and the elements of a list below its key. It is asked from the
+// last line to the first.
+type extents struct {
+	lines       []string
+	asked       int // the line asked for last, 0 for none
+	first, last int // of what begins below that
+}
+
+// of is the first and the last line of what begins below a comment.
+func (e *extents) of(comment int) (first, last int) {
 	indent := func(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 	blank := func(line string) bool {
 		text := strings.TrimSpace(line)
 		return text == "" || strings.HasPrefix(text, "#")
 	}
 	first = comment + 1
-	for first < len(lines) && blank(lines[first]) {
+	for first < len(e.lines) && first != e.asked && blank(e.lines[first]) {
 		first++
 	}
-	if first == len(lines) {
-		return first, comment // There is nothing.
+	if first == e.asked && first > 0 { // Another comment about the same.
+		e.asked = comment
+		return e.first, e.last
 	}
-	margin, element := indent(lines[first]), strings.HasPrefix(strings.TrimSpace(lines[first]), "- ")
 	last = first
-	for number := first + 1; number < len(lines); number++ {
-		line := lines[number]
-		below := indent(line) > margin || indent(line) == margin && !element && strings.HasPrefix(strings.TrimSpace(line), "- ")
-		switch {
-		case blank(line):
-		case below:
-			last = number
-		default:
-			return first, last
+	if first == len(e.lines) {
+		last = comment // There is nothing.
+	} else {
+		margin, element := indent(e.lines[first]), strings.HasPrefix(strings.TrimSpace(e.lines[first]), "- ")
+		for number := first + 1; number < len(e.lines); number++ {
+			line := e.lines[number]
+			below := indent(line) > margin || indent(line) == margin && !element && strings.HasPrefix(strings.TrimSpace(line), "- ")
+			if !blank(line) && !below {
+				break
+			}
+			if !blank(line) {
+				last = number
+			}
 		}
 	}
+	e.asked, e.first, e.last = comment, first, last
 	return first, last
 }

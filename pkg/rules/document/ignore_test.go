@@ -50,6 +50,7 @@ func TestIgnore(t *testing.T) {
 		"a mistake":   {"mistakes stay", "a: b # dyncontroller:ignore unknown-field: meant\n", document.Errors{{File: "a.yaml", Line: 1, Code: document.CodeUnknownField}}, []string{"1 unknown-field", "1 unused-ignore"}},
 		"unchecked":   {"what was not checked may come", "a: b # dyncontroller:ignore conflict: meant\n", document.Errors{(&document.Error{File: "a.yaml", Code: document.CodeUntyped}).Note()}, []string{"0 untyped"}},
 		"other file":  {"other files have nothing to do with it", "a: b # dyncontroller:ignore conflict: meant\n", document.Errors{(&document.Error{File: "b.yaml", Line: 1, Code: conflict}).Warn()}, []string{"1 unused-ignore", "1 conflict"}},
+		"quoted":      {"a text is no comment", "a: \"it's # dyncontroller:ignore conflict: meant\"\n", document.Errors{warning(1, conflict)}, []string{"1 conflict"}},
 		"other words": {"other comments are comments", "a: b # dyncontroller:ignored conflict: meant\n", document.Errors{warning(1, conflict)}, []string{"1 conflict"}},
 	}
 	for name, test := range tests {
