@@ -122,7 +122,7 @@ func TestDescribeWrite(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tc.want, describeWrite(tc.operation, tc.class)); diff != "" {
+			if diff := cmp.Diff(tc.want, describeWrite(tc.operation, tc.class, tc.class == write.Simulated)); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
 			}
 		})

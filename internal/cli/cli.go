@@ -167,6 +167,15 @@ func show(out io.Writer, err error) {
 	}
 }
 
+// meant is advice about a name that nothing has, empty where no known one is near.
+func meant(prefix, name string, known []string) string {
+	near := document.Suggest(name, known)
+	if near == "" {
+		return ""
+	}
+	return "; did you mean " + prefix + near + "?"
+}
+
 // flagError words what pflag found.
 func flagError(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
@@ -180,10 +189,7 @@ func flagError(command *cobra.Command, err error) error {
 		default:
 			var known []string
 			command.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
-			if near := document.Suggest(name, known); near != "" {
-				return fmt.Errorf("%s has no flag --%s; did you mean --%s?", command.Name(), name, near)
-			}
-			return fmt.Errorf("%s has no flag --%s", command.Name(), name)
+			return fmt.Errorf("%s has no flag --%s%s", command.Name(), name, meant("--", name, known))
 		}
 	}
 	var invalid *pflag.InvalidValueError

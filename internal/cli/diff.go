@@ -20,7 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/clock"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
@@ -66,7 +66,7 @@ found out for all objects, or for wrong rules or usage.`,
 	for _, name := range []string{
 		"dry-run", "once", "leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline",
 		"leader-elect-retry-period", "leader-elect-resource-lock", "leader-elect-resource-name", "leader-elect-resource-namespace",
-		"metrics-bind-address", "metrics-secure", "metrics-cert-dir", "profiling", "health-probe-bind-address",
+		"metrics-bind-address", "metrics-secure", "metrics-cert-dir", "profiling", "health-probe-bind-address", "force",
 	} {
 		command.Flags().Lookup(name).Hidden = true
 	}
@@ -118,7 +118,7 @@ func (d *differ) run(ctx context.Context, settings config.Config) error {
 		return err
 	}
 	fmt.Fprint(d.Stderr, set.Warnings().Of(document.Warning).Render())
-	stop := d.tellProgress()
+	stop := d.tellProgress(ctx)
 	settled, err := s.settle(ctx, set)
 	stop()
 	if err = cmp.Or(err, settled.cut); err != nil {
@@ -148,26 +148,17 @@ func (d *differ) run(ctx context.Context, settings config.Config) error {
 const progress = 2 * time.Second
 
 // tellProgress tells a person who waits at a terminal that something happens, until it is stopped.
-func (d *differ) tellProgress() (stop func()) {
-	if !isTerminal(d.Stderr) {
-		return func() {}
+func (d *differ) tellProgress(ctx context.Context) (stop func()) {
+	ctx, stop = context.WithCancel(ctx)
+	if isTerminal(d.Stderr) {
+		go wait.PollUntilContextCancel(ctx, progress, false, func(context.Context) (bool, error) { //nolint:errcheck // It ends when it is stopped.
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			fmt.Fprintf(d.Stderr, "asking the API server: %s so far\n", document.Count(len(d.changed), "change"))
+			return false, nil
+		})
 	}
-	ticker, done := clock.RealClock{}.NewTicker(progress), make(chan bool)
-	go func() {
-		for {
-			select {
-			case <-ticker.C():
-				d.mu.Lock()
-				n := len(d.changed)
-				d.mu.Unlock()
-				fmt.Fprintf(d.Stderr, "asking the API server: %s so far\n", document.Count(n, "change"))
-			case <-done:
-				ticker.Stop()
-				return
-			}
-		}
-	}()
-	return func() { close(done) }
+	return stop
 }
 
 // writer wraps the writer of a dry run.
@@ -258,6 +249,9 @@ func (d *differ) note(operation plan.Operation, before, answer map[string]any, h
 func (d *differ) list() []*difference {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	for _, one := range d.changed {
+		slices.SortFunc(one.rules, plan.Rule.Compare) // Workers note them as they come.
+	}
 	out := slices.SortedFunc(maps.Values(d.changed), func(a, b *difference) int {
 		return cmp.Or(
 			strings.Compare(plan.ResourceName(a.GVR), plan.ResourceName(b.GVR)), strings.Compare(a.Namespace, b.Namespace),
@@ -352,7 +346,13 @@ func (d *differ) runExternal(ctx context.Context, words []string, all []*differe
 		if err := os.Mkdir(directory, 0o700); err != nil {
 			return internal(fmt.Errorf("making a directory for %s: %w", words[0], err))
 		}
+		taken := map[string]int{}
 		for _, one := range all {
+			name := strings.Join([]string{plan.ResourceName(one.GVR), one.Namespace, one.Name, one.subresource}, ".")
+			name = strings.ReplaceAll(strings.TrimSuffix(name, "."), string(filepath.Separator), "-")
+			if taken[name]++; taken[name] > 1 { // Masked names are alike.
+				name = fmt.Sprintf("%s.%d", name, taken[name])
+			}
 			text, after, err := one.yaml()
 			if err != nil {
 				return err
@@ -363,8 +363,6 @@ func (d *differ) runExternal(ctx context.Context, words []string, all []*differe
 			if text == "" {
 				continue
 			}
-			name := strings.Join([]string{plan.ResourceName(one.GVR), one.Namespace, one.Name, one.subresource}, ".")
-			name = strings.ReplaceAll(strings.TrimSuffix(name, "."), string(filepath.Separator), "-")
 			if err := os.WriteFile(filepath.Join(directory, name), []byte(text), 0o600); err != nil {
 				return internal(fmt.Errorf("writing for %s: %w", words[0], err))
 			}

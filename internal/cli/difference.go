@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
@@ -183,7 +181,7 @@ func (d *difference) yaml() (before, after string, err error) {
 		if object == nil {
 			continue
 		}
-		data, err := yaml.Marshal(object)
+		data, err := compare.YAML(object)
 		if err != nil {
 			return "", "", internal(fmt.Errorf("showing %s: %w", d.title(), err))
 		}

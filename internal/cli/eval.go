@@ -17,7 +17,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -252,27 +251,24 @@ func describeOutcome(outcome simulate.Outcome) string {
 		if d.Reason != "" {
 			line += ": " + d.Reason
 		}
-		fmt.Fprintln(&b, printable(line))
+		fmt.Fprintln(&b, line)
 	}
 	for _, w := range slices.Concat(outcome.Writes, outcome.Audited) {
-		if w.Class == write.Written {
-			w.Class = write.Simulated
-		}
 		if w.Failed {
-			b.WriteString(printable("refused: " + w.Answer + "\n"))
+			fmt.Fprintf(&b, "refused: %s\n", w.Answer)
 		}
-		b.WriteString(describeWrite(w.Operation, w.Class))
+		b.WriteString(describeWrite(w.Operation, w.Class, true))
 	}
 	for _, event := range outcome.Events {
 		b.WriteString(describeEvent(event.Type, event.Reason, event.Object, event.Rule, event.Message))
 	}
 	for _, f := range outcome.Failures {
-		b.WriteString(printable(fmt.Sprintf("failed %s: %s: %s\n", f.Object, strings.Join(f.Rules, ", "), f.Error)))
+		fmt.Fprintf(&b, "failed %s: %s: %s\n", f.Object, strings.Join(f.Rules, ", "), f.Error)
 	}
 	for _, look := range outcome.LookAgainAt {
 		fmt.Fprintf(&b, "%s is looked at again at %s\n", look.Object, look.At)
 	}
-	return b.String()
+	return printable(b.String())
 }
 
 // evaluateExpression shows one value for each object.

@@ -21,7 +21,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
@@ -166,10 +165,7 @@ func (s *subject) find(watched []schema.GroupVersionResource, word, name, namesp
 	for _, r := range s.served {
 		names = append(names, r.Name)
 	}
-	if near := document.Suggest(resource, names); near != "" {
-		return fmt.Errorf("the API server has no resource %q; did you mean %s?", word, near)
-	}
-	return fmt.Errorf("the API server has no resource %q", word)
+	return fmt.Errorf("the API server has no resource %q%s", word, meant("", resource, names))
 }
 
 // review finds out what the ServiceAccount of the rule may not do.

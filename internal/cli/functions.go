@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 )
@@ -50,15 +49,12 @@ Exit code: 0, or 2 if there is no function of a name.`,
 			rows = append(rows, map[string]string{"name": f.Name, "call": f.Signature(), "doc": f.Doc, "example": f.Example.Expression, "result": f.Example.Want})
 		}
 		for _, name := range args {
-			near := document.Suggest(name, names)
 			switch fault := function.Refused(name); {
 			case slices.Contains(names, name):
 			case fault != nil:
-				return failure{exitUsage, fmt.Errorf("%w", fault)}
-			case near != "":
-				return failure{exitUsage, fmt.Errorf("there is no function %q; did you mean %s?", name, near)}
+				return failure{exitUsage, fault}
 			default:
-				return failure{exitUsage, fmt.Errorf("there is no function %q", name)}
+				return failure{exitUsage, fmt.Errorf("there is no function %q%s", name, meant("", name, names))}
 			}
 		}
 		if output.Text == formatJSON {

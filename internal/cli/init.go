@@ -72,7 +72,7 @@ func (s *starting) run(ctx context.Context, args []string) error {
 	}
 	files, err := scaffold.Files(input)
 	if err != nil {
-		return internal(err)
+		return failure{exitUsage, err}
 	}
 	if err := s.begin(ctx, s.directory, files, input.Resource.Resource+"_test.yaml"); err != nil {
 		return err
@@ -110,6 +110,9 @@ func (e *evaluation) begin(ctx context.Context, directory string, files map[stri
 
 // input is what the user has pointed at.
 func (s *starting) input(ctx context.Context, args []string) (out scaffold.Input, err error) {
+	if len(args) == 1 && s.object != "" {
+		return out, fmt.Errorf("%s and --object are two ways to say which object; choose one", args[0])
+	}
 	if len(args) == 1 && (len(*s.crds) == 0 || strings.Contains(args[0], "/")) {
 		return s.live(ctx, args[0])
 	}
@@ -121,6 +124,9 @@ func (s *starting) input(ctx context.Context, args []string) (out scaffold.Input
 		objects, err := s.readObjects(s.object)
 		if err != nil {
 			return out, err
+		}
+		if len(objects) > 1 {
+			return out, fmt.Errorf("%s has %d objects; init takes one", s.object, len(objects))
 		}
 		return scaffold.ForObject(objects[0], definitions), nil
 	}

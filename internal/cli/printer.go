@@ -46,7 +46,7 @@ func (p *printer) Wrote(operation plan.Operation, class write.Class) {
 	if class.Failed() {
 		return
 	}
-	did, remark := describeAction(operation, class)
+	did, remark := describeAction(operation, class, p.dryRun)
 	changes := make([]map[string]any, len(operation.Changes))
 	for i, c := range operation.Changes {
 		changes[i] = map[string]any{"rule": c.Rule.String(), "path": c.Path.String(), "before": c.Before, "after": c.After}
@@ -57,7 +57,7 @@ func (p *printer) Wrote(operation plan.Operation, class write.Class) {
 	machine := map[string]any{
 		"action": did, "type": operation.Type, "subresource": operation.Subresource, "remark": remark, "rules": ruleNames(operation.Rules...), "changes": changes,
 	}
-	p.print(operation.Target, describeWrite(operation, class), machine, operation.Type == plan.Delete)
+	p.print(operation.Target, describeWrite(operation, class, p.dryRun), machine, operation.Type == plan.Delete)
 }
 
 // Recorded implements [engine.Observer].
@@ -79,7 +79,7 @@ func ruleNames(rules ...plan.Rule) []string {
 }
 
 func describeEvent(kind, reason, object, rule, message string) string {
-	return fmt.Sprintf("would record %s event %s on %s\n  %s: %s\n", kind, reason, object, rule, printable(message))
+	return fmt.Sprintf("would record %s event %s on %s\n  %s: %s\n", kind, reason, object, rule, message)
 }
 
 // print shows what happened to an object, in one form or the other.
@@ -94,7 +94,7 @@ func (p *printer) print(of plan.Object, text string, machine map[string]any, del
 		text = string(data) + "\n"
 	}
 	if !p.json {
-		text = p.paint(text)
+		text = p.paint(printable(text))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -216,7 +216,7 @@ const widest = 100
 const hidden = "***"
 
 // describeAction is what a write does, and what there is to know of it.
-func describeAction(operation plan.Operation, class write.Class) (did, remark string) {
+func describeAction(operation plan.Operation, class write.Class, dryRun bool) (did, remark string) {
 	would, did := "patch", "patched"
 	switch {
 	case operation.Type == plan.Delete:
@@ -224,7 +224,7 @@ func describeAction(operation plan.Operation, class write.Class) (did, remark st
 	case operation.Type == plan.Create, operation.Target.UID == "": // An apply to what has no uid makes it.
 		would, did = "create", "created"
 	}
-	if class == write.Simulated || class == write.Audited {
+	if dryRun || class == write.Audited {
 		did = "would " + would
 	}
 	// Where a resource has the status subresource, the API server drops what a plain patch says of status.
@@ -244,8 +244,8 @@ func describeAction(operation plan.Operation, class write.Class) (did, remark st
 }
 
 // describeWrite shows a request: the object, and the fields with their rules.
-func describeWrite(operation plan.Operation, class write.Class) string {
-	did, remark := describeAction(operation, class)
+func describeWrite(operation plan.Operation, class write.Class, dryRun bool) string {
+	did, remark := describeAction(operation, class, dryRun)
 	kind := string(operation.Type)
 	if operation.Subresource != "" {
 		kind += ", " + operation.Subresource

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +17,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
-	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/scaffold"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
 func newRecord(p Process) *cobra.Command {
@@ -76,13 +77,25 @@ func (e *explaining) record(ctx context.Context, written, directory string) erro
 	if err != nil {
 		return err
 	}
-	watching := slices.IndexFunc(set.Rules(), func(r *rules.Rule) bool { return slices.Contains(r.Watched(), at.object.GVR) })
-	if watching < 0 {
-		return failure{exitUsage, fmt.Errorf("no rule watches %s", at.object.GVR.GroupResource())}
+	answers := map[string][]map[string]any{}
+	for _, rule := range set.Rules() {
+		if !slices.Contains(rule.Watched(), at.object.GVR) || at.rule != nil && at.rule.Identity() == rule.Identity() {
+			continue // All rules of an identity are asked at once.
+		}
+		at.rule = rule
+		asked, err := at.explain(ctx, set, e.now)
+		if err != nil {
+			return err
+		}
+		for _, o := range asked.Obstacles {
+			if slices.Contains([]trace.Kind{trace.Forbidden, trace.NoResource, trace.Unknown}, o.Kind) {
+				return internal(fmt.Errorf("what rules read of the cluster cannot be recorded: %s", o.Text))
+			}
+		}
+		maps.Copy(answers, at.answers)
 	}
-	at.rule = set.Rules()[watching]
-	if _, err := at.explain(ctx, set, e.now); err != nil {
-		return err
+	if at.rule == nil {
+		return failure{exitUsage, fmt.Errorf("no rule watches %s", at.object.GVR.GroupResource())}
 	}
 	name := strings.Join([]string{at.object.GVR.Resource, at.object.Name}, "-")
 	test := scaffold.Test{Name: name, Case: "as recorded of " + written, Now: e.now.UTC().Format(time.RFC3339)}
@@ -95,7 +108,7 @@ func (e *explaining) record(ctx context.Context, written, directory string) erro
 		}
 		test.Rules = append(test.Rules, filepath.ToSlash(relative))
 	}
-	files, err := scaffold.Recorded(test, object, at.definitions(ctx), at.answers)
+	files, err := scaffold.Recorded(test, object, at.definitions(ctx), answers)
 	if err != nil {
 		return internal(err)
 	}

@@ -189,12 +189,12 @@ func (s *service) dryRun() bool { return s.settings.DryRun != config.DryRunNone 
 // checked of them.
 func logFindings(log *slog.Logger, set *rules.Set) {
 	for _, found := range set.Warnings() {
-		where := []any{"file", found.File, "line", found.Line, "code", string(found.Code), "finding", found.Message}
+		where := []any{"file", found.File, "line", found.Line, "code", string(found.Code), "finding", found.Message, "hint", found.Hint}
 		switch {
 		case found.Severity == document.Warning:
-			log.Warn("rules are doubtful", append(where, "hint", found.Hint)...)
+			log.Warn("rules are doubtful", where...)
 		case found.Code == document.CodeUntyped:
-			log.Info("rules are not checked against a schema", where...) // The hint names flags that run does not have.
+			log.Info("rules are not checked against a schema", where[:len(where)-2]...) // The hint names flags that run does not have.
 		}
 	}
 }

@@ -585,12 +585,7 @@ func waitingFor(all *rules.Set, caches []operator.Cache) map[cacheOf][]string {
 		if cache.Synced || len(found) == 0 {
 			continue
 		}
-		for _, rule := range found[:min(len(found), mostWaiting)] {
-			out[at] = append(out[at], rule.String())
-		}
-		if rest := len(found) - mostWaiting; rest > 0 {
-			out[at] = append(out[at], fmt.Sprintf("and %d more", rest))
-		}
+		out[at] = document.Few(ruleNames(found...), mostWaiting)
 	}
 	return out
 }

@@ -176,11 +176,7 @@ func (t *tests) again(ctx context.Context) error {
 				_, directories = seen.watched()
 				return directories
 			}
-			if more := len(changed) - mostChanged; more > 0 {
-				changed[mostChanged-1] += fmt.Sprintf(" and %d more", more)
-				changed = changed[:mostChanged]
-			}
-			fmt.Fprintf(t.Stderr, "\nchanged: %s\n\n", strings.Join(changed, ", "))
+			fmt.Fprintf(t.Stderr, "\nchanged: %s\n\n", strings.Join(document.Few(changed, mostChanged), ", "))
 		}
 		seen = newRecording(disk{})
 		for _, path := range *t.crds {

@@ -203,7 +203,7 @@ func problems(in Input) []problem {
 	for _, mistake := range in.Mistakes.Of(document.Mistake) {
 		mistakes = append(mistakes, WithoutPosition(mistake).Error())
 	}
-	mistakes = most(mistakes)
+	mistakes = document.Few(mistakes, maxLines)
 	if len(mistakes) > 0 && in.LastGood {
 		mistakes = append(mistakes, "the version before stays in effect")
 	}
@@ -211,13 +211,13 @@ func problems(in Input) []problem {
 	fail(NotAllowed, false, "", in.NotAllowed)
 	fail(NoServiceAccount, false, "", in.NoAccount)
 
-	add(Degraded, false, most(lacks(in))...)
+	add(Degraded, false, document.Few(lacks(in), maxLines)...)
 
 	var pauses []string
 	for _, pause := range in.Paused {
 		pauses = append(pauses, fmt.Sprintf("rule %s is paused: %s", pause.Rule.Name, pause))
 	}
-	add(Paused, false, most(pauses)...)
+	add(Paused, false, document.Few(pauses, maxLines)...)
 
 	// What the API server does not have, or refuses, takes somebody. Other errors of caches pass.
 	var refused, failing, syncing []string
@@ -234,8 +234,8 @@ func problems(in Input) []problem {
 			failing = append(failing, line)
 		}
 	}
-	add(Unreachable, false, most(refused)...)
-	add(Unreachable, true, most(failing)...)
+	add(Unreachable, false, document.Few(refused, maxLines)...)
+	add(Unreachable, true, document.Few(failing, maxLines)...)
 	fail(NotRecorded, true, "rules wait until the inventory is written: ", in.NotRecorded)
 	if in.Unreviewed && in.NoAccount == nil {
 		add(Syncing, true, "it is not known yet what "+in.Account.String()+" may do")
@@ -243,7 +243,7 @@ func problems(in Input) []problem {
 	if in.Moving {
 		add(Syncing, true, "requests of the ServiceAccount that the set had before are under way")
 	}
-	add(Syncing, true, most(syncing)...)
+	add(Syncing, true, document.Few(syncing, maxLines)...)
 	return out
 }
 
@@ -259,7 +259,7 @@ func lacks(in Input) []string {
 		}
 		line := "rule " + names[0]
 		if len(names) > 1 {
-			line = "rules " + strings.Join(most(names), ", ")
+			line = "rules " + strings.Join(document.Few(names, maxLines), ", ")
 		}
 		line += fmt.Sprintf(" may not %s", need.Permission)
 		if in.Account.Name != "" {
@@ -278,14 +278,6 @@ const (
 	longestLine    = 2 << 10
 	longestMessage = 32 << 10
 )
-
-// most keeps as many lines as somebody reads, and counts the others.
-func most(lines []string) []string {
-	if len(lines) <= maxLines {
-		return lines
-	}
-	return append(lines[:maxLines:maxLines], fmt.Sprintf("and %d more", len(lines)-maxLines))
-}
 
 // text is the message of an error in one short line, empty for none.
 func text(err error) string {

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
-	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
 )
@@ -41,7 +42,7 @@ type Outcome struct {
 }
 
 // YAML writes the outcome as YAML, in order.
-func (o Outcome) YAML() ([]byte, error) { return golden.Encode(o) }
+func (o Outcome) YAML() ([]byte, error) { return compare.YAML(o) }
 
 // Run asks the rules once, and carries out what they want. It is an error if no rule
 // watches the object.
@@ -59,7 +60,7 @@ func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	s, err := scenario.Start(ctx, scenario.Setup{
-		Rules: e.Rules, Server: server, Now: e.Now, Order: queue.FIFO, Objects: all,
+		Rules: e.Rules, Server: server, Now: e.Now, Order: queue.FIFO, Objects: all, Mask: redact.Plain,
 	})
 	if err != nil {
 		return Outcome{}, err

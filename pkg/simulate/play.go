@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
-	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
 )
@@ -35,7 +35,7 @@ type Chapter struct {
 }
 
 // YAML writes the story as YAML, in order.
-func (s Story) YAML() ([]byte, error) { return golden.Encode(s) }
+func (s Story) YAML() ([]byte, error) { return compare.YAML(s) }
 
 // looked is told of each evaluation.
 type looked func(rules.Snapshot, []plan.Decision)
@@ -102,7 +102,10 @@ func (e *stepError) Unwrap() error { return e.err }
 
 // run plays the case in an order.
 func (p play) run(ctx context.Context, order queue.Order) (ending, error) {
-	setup := scenario.Setup{Rules: p.set, Server: p.server, Now: p.test.now, Order: order, Objects: contents(p.objects), Patches: !p.test.whole, Looked: p.looked}
+	setup := scenario.Setup{
+		Rules: p.set, Server: p.server, Now: p.test.now, Order: order, Objects: contents(p.objects), Patches: !p.test.whole, Looked: p.looked,
+		Mask: redact.Fingerprint,
+	}
 	s, err := scenario.Start(ctx, setup)
 	if err != nil {
 		return ending{}, err

@@ -81,11 +81,7 @@ func (r Result) writeDifferences(out *strings.Builder, verbose bool) {
 		if len(r.brief) > 0 {
 			shown = r.brief
 		}
-		more := len(shown) - mostDifferences
-		shown = shown[:min(len(shown), mostDifferences)]
-		if more > 0 {
-			shown = append(slices.Clip(shown), fmt.Sprintf("and %d more", more))
-		}
+		shown = document.Few(shown, mostDifferences)
 	}
 	indent(out, "    ", strings.Join(shown, "\n"))
 	if verbose {

@@ -72,6 +72,24 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// TestRecordUnanswered holds that what the API server does not answer is not recorded as absent.
+func TestRecordUnanswered(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	path := rulesFile(t, namespace, strings.NewReplacer(
+		"secrets: {version: v1, resource: secrets}", "secrets: {group: nobody.example.com, version: v1, resource: logins}", "fromBase64", "string",
+	).Replace(recordedRules))
+	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web, labels: {watched: x}}}")
+	directory := t.TempDir()
+	_, stderr, code := onCluster(t, namespace, "record", "configmaps/web", "--rules", path, "--directory", directory)
+	if code != 3 || !strings.Contains(stderr, "what rules read of the cluster cannot be recorded: ") {
+		t.Errorf("it ended with %d: %s", code, stderr)
+	}
+	if written, err := os.ReadDir(directory); err != nil || len(written) > 0 {
+		t.Errorf("it wrote %v, %v", written, err)
+	}
+}
+
 // TestInitLive holds that rules can begin with an object of a cluster, and the CRD that it has.
 func TestInitLive(t *testing.T) {
 	alongside(t)

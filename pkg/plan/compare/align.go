@@ -112,18 +112,23 @@ func commonLengths(left, right []string) [][]int {
 // identities says of each element what it is about, if all of them tell.
 func identities(list []any) (out []string, all bool) {
 	for _, element := range list {
-		of := identity(element)
-		if len(of) == 0 {
+		text := about(element)
+		if text == "" {
 			return nil, false
 		}
-		var text strings.Builder
-		fields, _ := element.(map[string]any)
-		for _, key := range of {
-			fmt.Fprintf(&text, "%s %v\n", key, fields[key])
-		}
-		out = append(out, text.String())
+		out = append(out, text)
 	}
 	return out, true
+}
+
+// about says what an element is about, empty where it does not tell.
+func about(element any) string {
+	var text strings.Builder
+	fields, _ := element.(map[string]any)
+	for _, key := range identity(element) {
+		fmt.Fprintf(&text, "%s %v\n", key, fields[key])
+	}
+	return text.String()
 }
 
 // listKeys are the fields by which elements of lists are told apart, in goldens and in Kubernetes, the surest first.
@@ -145,8 +150,11 @@ var listKeys = [][]string{
 func identity(element any) []string {
 	fields, _ := element.(map[string]any)
 	for _, keys := range listKeys {
-		if tells(fields[keys[0]]) && (keys[0] != "object" || len(keys) == 1 || tells(fields[keys[1]])) {
-			return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return fields[key] == nil })
+		known := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return fields[key] == nil })
+		switch {
+		case len(known) == 0 || known[0] != keys[0] || keys[0] == "object" && len(known) < len(keys):
+		case !slices.ContainsFunc(known, func(key string) bool { return !tells(fields[key]) }):
+			return known
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func (c *comparison) missingElement(path string, want any, have []any) {
 		fields, _ := want.(map[string]any)
 		others, _ := element.(map[string]any)
 		of := identity(want)
-		same := len(of) > 0 && !slices.ContainsFunc(of, func(key string) bool { return fields[key] != others[key] })
+		same := len(of) > 0 && !slices.ContainsFunc(of, func(key string) bool { return !plan.Equal(fields[key], others[key]) })
 		if same && (fewest == nil || len(candidate.lines) < len(fewest)) {
 			fewest = candidate.lines
 		}
@@ -166,9 +166,9 @@ func (c *comparison) lists(path string, want, have []any) {
 		if of == nil {
 			of = right
 		}
-		if about := identity(of); c.named && len(about) > 0 {
+		if keys := identity(of); c.named && len(keys) > 0 {
 			fields, _ := of.(map[string]any)
-			step = fmt.Sprintf("%s=%s", about[0], fields[about[0]])
+			step = keys[0] + "=" + strings.Trim(encoded(fields[keys[0]]), `"`)
 		}
 		c.maybeAbsent(path+"["+step+"]", left, p.Want >= 0, right, p.Have >= 0)
 	}

@@ -120,6 +120,18 @@ func TestChanges(t *testing.T) {
 			[]string{`spec.x[name=web].image: "web:1" -> "web:2"`, `spec.x[name=proxy]: {"name":"proxy","image":"proxy"} -> none`},
 		},
 		"indexes": {"or by its index", []any{"a"}, []any{"a", "b"}, []string{`spec.x[1]: none -> "b"`}},
+		"numbers": {
+			"a number is a name too",
+			[]any{map[string]any{"containerPort": int64(80), "v": 1}},
+			[]any{map[string]any{"containerPort": int64(80), "v": 2}},
+			[]string{"spec.x[containerPort=80].v: 1 -> 2"},
+		},
+		"escapes": {
+			"a name does not move the cursor",
+			[]any{container("x\x1b[31m\nlie", "a")},
+			[]any{container("x\x1b[31m\nlie", "b")},
+			[]string{`spec.x[name=x\u001b[31m\nlie].image: "a" -> "b"`},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +143,7 @@ func TestChanges(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
-	have := `{spec: {replicas: 5, paused: true, list: [a, b]}, containers: [{name: web, image: "web:1"}, {name: proxy, image: p}], again: [{type: x, v: 1}, {type: x, v: 2, w: 1}]}`
+	have := `{spec: {replicas: 5, paused: true, list: [a, b]}, containers: [{name: web, image: "web:1"}, {name: proxy, image: p}], again: [{type: x, v: 1}, {type: x, v: 2, w: 1}], ports: [{port: 80, protocol: {tcp: true}, v: 1}]}`
 	tests := map[string]struct {
 		reason, want string
 		lines        []string
@@ -143,6 +155,7 @@ func TestMissing(t *testing.T) {
 		"element":  {"an element is the one about the same", `{containers: [{name: web, image: "web:2"}]}`, []string{`containers[0].image: want "web:2", have "web:1"`}},
 		"nearest":  {"of several, the nearest", `{again: [{type: x, v: 2, w: 3}]}`, []string{"again[0].w: want 3, have 1"}},
 		"no other": {"or there is none", `{containers: [{name: db}], spec: {list: [c]}}`, []string{`containers[0]: want {"name":"db"}, have nothing like it`, `spec.list[0]: want "c", have nothing like it`}},
+		"hostile":  {"what tells elements apart may be anything", `{ports: [{port: 80, protocol: {tcp: true}, v: 3}]}`, []string{`ports[0]: want {"port":80,"protocol":{"tcp":true},"v":3}, have nothing like it`}},
 		"kinds":    {"a list is not a map", `{spec: []}`, []string{`spec: want [], have {"list":["a","b"],"paused":true,"replicas":5}`}},
 	}
 	for name, test := range tests {

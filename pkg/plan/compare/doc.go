@@ -3,6 +3,7 @@
 //
 //	Diff(want, have)             "spec.replicas: want 4, have 6"
 //	Changes(path, before, after) `containers[name=web].image: "web:1" -> "web:2"`
+//	YAML(value)                  the text that files and people get, the same every time
 //
 // It is pure. Values are shown as JSON in one line, cut where they are long, and cannot
 // move the cursor of a terminal.

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -67,8 +68,9 @@ func keysOf(a, b map[string]any) map[string]any {
 
 func changedElements(list, others []any) []any {
 	out := []any{}
+	rest := newElements(others)
 	for _, element := range list {
-		other := find(others, element)
+		other := rest.take(element)
 		if plan.Equal(element, other) {
 			continue
 		}
@@ -105,8 +107,9 @@ func Kept(object, wanted, answer map[string]any) map[string]any {
 			out[key] = Kept(fields, below, answered)
 		case isList && areLists:
 			answered, _ := set.([]any)
+			then, now := newElements(answered), newElements(elements)
 			for _, element := range list {
-				if is := find(answered, element); is != (nothing{}) && find(elements, element) == (nothing{}) {
+				if is := then.find(element); is != (nothing{}) && now.find(element) == (nothing{}) {
 					elements = append(slices.Clip(elements), is)
 				}
 			}
@@ -164,10 +167,10 @@ func Merge(before, ours, theirs any) any {
 	mine, ourList := ours.([]any)
 	other, theirList := theirs.([]any)
 	if ourList && theirList {
-		old, _ := before.([]any)
-		out := []any{}
-		for _, element := range slices.Concat(mine, slices.DeleteFunc(slices.Clone(other), func(e any) bool { return find(mine, e) != nothing{} })) {
-			if value := Merge(find(old, element), find(mine, element), find(other, element)); value != (nothing{}) {
+		list, _ := before.([]any)
+		old, a, b, out := newElements(list), newElements(mine), newElements(other), []any{}
+		for _, element := range slices.Concat(mine, slices.DeleteFunc(slices.Clone(other), func(e any) bool { return a.find(e) != nothing{} })) {
+			if value := Merge(old.find(element), a.find(element), b.find(element)); value != (nothing{}) {
 				out = append(out, value)
 			}
 		}
@@ -176,21 +179,50 @@ func Merge(before, ours, theirs any) any {
 	return theirs
 }
 
-// find returns the element of a list that is the same one: an equal one, else of maps that with the same key.
-func find(list []any, element any) any {
-	fields, _ := element.(map[string]any)
-	keys := identity(element)
-	i := slices.IndexFunc(list, func(other any) bool { return plan.Equal(element, other) })
-	if i < 0 && keys != nil {
-		i = slices.IndexFunc(list, func(other any) bool {
-			others, _ := other.(map[string]any)
-			return !slices.ContainsFunc(keys, func(key string) bool { return !plan.Equal(fields[key], others[key]) })
-		})
+// elements finds elements of a list by what they are about, or else by their values.
+type elements struct {
+	list []any
+	at   map[string][]int
+}
+
+func newElements(list []any) elements {
+	e := elements{list, map[string][]int{}}
+	for i, element := range list {
+		key := keyOf(element)
+		e.at[key] = append(e.at[key], i)
 	}
+	return e
+}
+
+func keyOf(element any) string { return cmp.Or(about(element), encoded(element)) }
+
+// find returns the element that is the same one, an equal one if there are several, nothing{} for none.
+func (e elements) find(element any) any {
+	if i := e.index(element); i >= 0 {
+		return e.list[e.at[keyOf(element)][i]]
+	}
+	return nothing{}
+}
+
+// take returns the same, and does not find that element again.
+func (e elements) take(element any) any {
+	key, i := keyOf(element), e.index(element)
 	if i < 0 {
 		return nothing{}
 	}
-	return list[i]
+	found := e.list[e.at[key][i]]
+	e.at[key] = slices.Delete(e.at[key], i, i+1)
+	return found
+}
+
+// index is where the element is among those of the same key, -1 for none.
+func (e elements) index(element any) int {
+	same := e.at[keyOf(element)]
+	equal := slices.IndexFunc(same, func(i int) bool { return plan.Equal(element, e.list[i]) })
+	if equal < 0 && len(same) > 0 {
+		return 0
+	}
+	return equal
 }
 
 // TellApart says of texts that are masked alike, and differ, that they do.

@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,5 +73,40 @@ func TestKept(t *testing.T) {
 	want := fields{"data": fields{"mine": "1", "other": "1"}, "env": []any{fields{"name": "a"}, fields{"name": "b", "value": "1"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestOnly(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason                   string
+		before, after, old, want any
+	}{
+		"Twice":   {"An element that is there twice goes once.", []any{"a", "a", "c"}, []any{"a", "d"}, []any{"a", "c"}, []any{"d"}},
+		"Order":   {"Another order is all that differs.", []any{"a", "b"}, []any{"b", "a"}, []any{"a", "b"}, []any{"b", "a"}},
+		"Element": {"An element keeps its name.", []any{map[string]any{"name": "x", "v": 1.0, "w": 1.0}}, []any{map[string]any{"name": "x", "v": 2.0, "w": 1.0}}, []any{map[string]any{"name": "x", "v": 1.0}}, []any{map[string]any{"name": "x", "v": 2.0}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			old, now := compare.Only(tc.before, tc.after)
+			if diff := cmp.Diff([]any{tc.old, tc.want}, []any{old, now}); diff != "" {
+				t.Errorf("%s -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// BenchmarkOnly says that the work grows with the lists, not with their product: a list of an object may have tens of thousands of elements.
+func BenchmarkOnly(b *testing.B) {
+	list := func(value float64) (out []any) {
+		for i := range 4000 {
+			out = append(out, map[string]any{"name": strconv.Itoa(i), "v": value})
+		}
+		return out
+	}
+	before, after := list(1), list(2)
+	for b.Loop() {
+		compare.Only(before, after)
 	}
 }

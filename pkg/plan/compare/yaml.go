@@ -1,4 +1,4 @@
-package golden
+package compare
 
 import (
 	"bytes"
@@ -10,32 +10,30 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 )
 
-// Encode writes what [json.Marshal] makes of value as YAML, in the same order.
+// YAML writes what [json.Marshal] makes of value as YAML, in the same order.
 // Text that readers of YAML could take for something else, or that a terminal
-// would not show, is quoted, so that Parse always gives back the same.
-func Encode(value any) ([]byte, error) {
+// would not show, is quoted, so that every reader gets back the same.
+func YAML(value any) ([]byte, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("encoding a result: %w", err)
+		return nil, fmt.Errorf("encoding YAML: %w", err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	root, err := next(decoder)
 	if err != nil {
-		return nil, fmt.Errorf("encoding a result: %w", err)
+		return nil, fmt.Errorf("encoding YAML: %w", err)
 	}
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
 	encoder.CompactSeqIndent()
 	if err := encoder.Encode(root); err != nil {
-		return nil, fmt.Errorf("encoding a result: %w", err)
+		return nil, fmt.Errorf("encoding YAML: %w", err)
 	}
-	return compare.EscapeInvisible(out.String()), nil
+	return EscapeInvisible(out.String()), nil
 }
 
 // next takes one value off the JSON. Its tokens keep the order of keys.

@@ -119,10 +119,7 @@ func (d *Diagram) arrow(from, to int, what string, fields []string) {
 			lines = append(lines, field)
 		}
 	}
-	if more := len(lines) - 1 - mostFields; more > 0 {
-		lines = append(lines[:1+mostFields], fmt.Sprintf("and %d more", more))
-	}
-	d.arrows = append(d.arrows, arrow{from, to, strings.Join(lines, "\n")})
+	d.arrows = append(d.arrows, arrow{from, to, strings.Join(document.Few(lines, 1+mostFields), "\n")})
 }
 
 // Text writes the diagram in a language.

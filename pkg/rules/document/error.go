@@ -133,6 +133,14 @@ func (e Errors) Findings() []Finding {
 	return out
 }
 
+// Few keeps as many lines as somebody reads, and counts the others in one more.
+func Few(lines []string, most int) []string {
+	if len(lines) <= most {
+		return lines
+	}
+	return append(lines[:most:most], fmt.Sprintf("and %d more", len(lines)-most))
+}
+
 // Count writes a number with its noun.
 func Count(n int, noun string) string {
 	if n != 1 {

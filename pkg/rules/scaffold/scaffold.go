@@ -8,6 +8,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -16,12 +17,15 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/version"
-	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
@@ -108,8 +112,30 @@ spec:
 // mostNames is how many fields of spec are named.
 const mostNames = 10
 
+// check refuses names that no API server has: they become text of rules, and names of files.
+func (in Input) check() error {
+	for _, name := range []struct {
+		what, text string
+		wrong      []string
+	}{
+		{"kind", in.Kind, validation.IsDNS1035Label(strings.ToLower(in.Kind))},
+		{"resource", in.Resource.Resource, validation.IsDNS1035Label(in.Resource.Resource)},
+		{"version", in.Resource.Version, validation.IsDNS1035Label(in.Resource.Version)},
+		{"group", in.Resource.Group, validation.IsDNS1123Subdomain(cmp.Or(in.Resource.Group, "core"))},
+		{"name", plan.Text(in.Object, "metadata", "name"), content.IsPathSegmentName(cmp.Or(plan.Text(in.Object, "metadata", "name"), "example"))},
+	} {
+		if len(name.wrong) > 0 {
+			return fmt.Errorf("%q is no %s of an object: it %s", name.text, name.what, name.wrong[0])
+		}
+	}
+	return nil
+}
+
 // Files returns a rule set, a RuleTest of it, and what that reads, by their paths. The golden is not among them.
 func Files(in Input) (map[string][]byte, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
 	plural := in.Resource.Resource
 	group := ""
 	if in.Resource.Group != "" {
@@ -117,11 +143,11 @@ func Files(in Input) (map[string][]byte, error) {
 	}
 	fields := ""
 	if of, possible := field(in.Type, "spec"); possible && of.Type.Map != nil && len(of.Type.Names()) > 0 {
-		names := of.Type.Names()
-		if more := len(names) - mostNames; more > 0 {
-			names = append(slices.Clone(names[:mostNames]), fmt.Sprintf("and %d more", more))
+		var names []string
+		for _, name := range of.Type.Names() {
+			names = append(names, plan.Path{name}.String()) // Quoted where it is no word.
 		}
-		fields = "  # object.spec has " + strings.Join(names, ", ") + "\n"
+		fields = "  # object.spec has " + strings.Join(document.Few(names, mostNames), ", ") + "\n"
 	}
 	object := in.Object
 	if object == nil {
@@ -139,14 +165,15 @@ func Files(in Input) (map[string][]byte, error) {
 		test.CRDs, all[crd] = []string{"crds"}, definition(in.CRD)
 	}
 	for at, content := range all {
-		data, err := yaml.Marshal(content)
+		data, err := compare.YAML(content)
 		if err != nil {
 			return nil, fmt.Errorf("writing %s: %w", at, err)
 		}
 		out[at] = data
 	}
-	out[plural+"_test.yaml"] = test.YAML()
-	return out, nil
+	data, err := test.YAML()
+	out[plural+"_test.yaml"] = data
+	return out, err
 }
 
 // Test is a RuleTest of one case. Paths are relative to its file.
@@ -183,7 +210,7 @@ func Recorded(test Test, object map[string]any, crds []*crd.Definition, answers 
 	var documents [2][]string // the object, and the rest
 	for i, o := range all {
 		shown, _ := secrets.Tree(o).(map[string]any)
-		data, err := yaml.Marshal(Fixture(shown))
+		data, err := compare.YAML(Fixture(shown))
 		if err != nil {
 			return nil, fmt.Errorf("writing %s: %w", key(o), err)
 		}
@@ -191,7 +218,7 @@ func Recorded(test Test, object map[string]any, crds []*crd.Definition, answers 
 	}
 	out := map[string][]byte{}
 	for _, d := range crds {
-		data, err := yaml.Marshal(definition(d.Document))
+		data, err := compare.YAML(definition(d.Document))
 		if err != nil {
 			return nil, fmt.Errorf("writing the CRD of %s: %w", d.Plural, err)
 		}
@@ -204,27 +231,32 @@ func Recorded(test Test, object map[string]any, crds []*crd.Definition, answers 
 			test.Objects = append(test.Objects, at)
 		}
 	}
-	out[test.Name+"_test.yaml"] = test.YAML()
-	return out, nil
+	data, err := test.YAML()
+	out[test.Name+"_test.yaml"] = data
+	return out, err
 }
 
 // YAML writes the RuleTest.
-func (t Test) YAML() []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nmetadata: {name: %s}\nspec:\n", spec.APIVersion, spec.KindRuleTest, t.Name)
-	list := func(margin, key string, values []string) {
-		if len(values) > 0 {
-			fmt.Fprintf(&b, "%s%s: [%s]\n", margin, key, strings.Join(values, ", "))
-		}
+func (t Test) YAML() ([]byte, error) {
+	type metadata struct {
+		Name string `json:"name"`
 	}
-	list("  ", "rules", t.Rules)
-	list("  ", "crds", t.CRDs)
-	if t.Now != "" {
-		fmt.Fprintf(&b, "  now: %q\n", t.Now)
+	type testCase struct {
+		Name    string   `json:"name"`
+		Objects []string `json:"objects"`
 	}
-	fmt.Fprintf(&b, "  cases:\n  - name: %s\n", t.Case)
-	list("    ", "objects", t.Objects)
-	return []byte(b.String())
+	type testSpec struct {
+		Rules []string   `json:"rules"`
+		CRDs  []string   `json:"crds,omitempty"`
+		Now   string     `json:"now,omitempty"`
+		Cases []testCase `json:"cases"`
+	}
+	return compare.YAML(struct {
+		APIVersion string   `json:"apiVersion"`
+		Kind       string   `json:"kind"`
+		Metadata   metadata `json:"metadata"`
+		Spec       testSpec `json:"spec"`
+	}{spec.APIVersion, spec.KindRuleTest, metadata{t.Name}, testSpec{t.Rules, t.CRDs, t.Now, []testCase{{t.Case, t.Objects}}}})
 }
 
 // Fixture is an object of a cluster as a test has it: without what the API server and kubectl keep for themselves, and with

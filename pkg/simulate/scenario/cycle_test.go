@@ -49,7 +49,7 @@ func TestPeriod(t *testing.T) {
 // for in all of what is written, before that is cut.
 func TestShownMoves(t *testing.T) {
 	long := strings.Repeat("secret-", 20)
-	hidden := newMask()
+	hidden := &mask{redact.New(redact.Fingerprint)}
 	hidden.learn(map[string]any{"stringData": map[string]any{"long": long, "number": "12345678"}})
 	masked := `"` + redact.Fingerprint(long) + `"`
 	tests := map[string]struct {

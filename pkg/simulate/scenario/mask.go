@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -15,10 +16,8 @@ import (
 var secrets = schema.GroupResource{Resource: "secrets"}
 
 // mask hides the values of Secrets wherever they are shown: their own data, and text that
-// a rule made of them. Fingerprints stand for values: the fixtures of tests are no secret.
+// a rule made of them.
 type mask struct{ values *redact.Values }
-
-func newMask() *mask { return &mask{redact.New(redact.Fingerprint)} }
 
 // learn takes the values of a Secret, or of a body that is written to one.
 func (m *mask) learn(secret any) { m.values.Learn(secret) }
@@ -39,7 +38,7 @@ func (m *mask) hide(p *Phase) {
 			w.Operation.Changes = slices.Clone(w.Operation.Changes)
 			for j := range w.Operation.Changes {
 				change := &w.Operation.Changes[j]
-				change.Before, change.After = m.values.Tree(change.Before), m.values.Tree(change.After)
+				change.Before, change.After = compare.TellApart(change.Before, change.After, m.values.Tree(change.Before), m.values.Tree(change.After))
 				change.Path = slices.Clone(change.Path)
 				for k, step := range change.Path {
 					change.Path[k] = m.values.Key(step)

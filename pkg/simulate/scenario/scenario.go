@@ -30,6 +30,9 @@ type Setup struct {
 	Objects []map[string]any
 	// Patches has the phases tell what changed of an object, and not the whole object.
 	Patches bool
+	// Mask is what stands for a value of a Secret: [redact.Fingerprint] where these are fixtures, [redact.Plain] where somebody may
+	// still have them.
+	Mask func(string) string
 	// Looked is told of each evaluation, nil for nobody.
 	Looked func(rules.Snapshot, []plan.Decision)
 }
@@ -65,13 +68,13 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 			return nil, err
 		}
 	}
-	hidden := newMask()
+	hidden := &mask{redact.New(s.Mask)}
 	out := &Scenario{cluster: c, patches: s.Patches, history: newHistory(c, hidden, s.Looked), secrets: hidden, moments: mostMoments, queue: queue.New[engine.Key](s.Order)}
 	names := namer{}
 	out.engine = engine.New(engine.Options{
 		Caches: c.Caches, Live: c.Live(), Writer: out.history, Recorder: out.history, Observer: out.history,
 		Name: names.next, Clock: c.Clock(), Workers: 1, Queue: out.queue,
-		Detail: engine.Detail{Explain: true, Unmasked: true}, // Fingerprints stand for values here.
+		Detail: engine.Detail{Explain: true, Unmasked: true}, // It masks in another way.
 	})
 	if out.before, err = out.objects(ctx); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -54,7 +55,7 @@ func start(t testing.TB, order queue.Order, rulesText string, objects ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup := scenario.Setup{Rules: setOf(t, rulesText), Server: server, Now: instant(), Order: order}
+	setup := scenario.Setup{Rules: setOf(t, rulesText), Server: server, Now: instant(), Order: order, Mask: redact.Fingerprint}
 	for _, text := range objects {
 		setup.Objects = append(setup.Objects, objectOf(t, text))
 	}
