@@ -282,7 +282,7 @@ func TestRunCleansUp(t *testing.T) {
 		change func(*apiServer)
 	}{
 		"rule":     {reason: "Its set says that it is gone.", rules: idle, says: `took a finalizer off configmaps default/a (shop/hold)`},
-		"set":      {reason: "It may be the rules of another process.", rules: elsewhere, held: true, says: `sets are gone that may have left something: run with --prune, or clean up, or run others with another --instance" sets=[shop]`},
+		"set":      {reason: "It may be the rules of another process.", rules: elsewhere, held: true, says: `sets are gone that may have left something: if they run elsewhere, give this process another --instance; if not, run with --prune, or clean up" sets=[shop]`},
 		"prune":    {reason: "It is told that it is not.", rules: elsewhere, args: []string{"--prune"}, says: "took a finalizer off"},
 		"instance": {reason: "Another instance knows nothing of it.", rules: elsewhere, args: []string{"--prune", "--instance=blue"}, held: true},
 		"dry run":  {reason: "Nothing is written at all.", rules: idle, args: []string{"--dry-run=server"}, held: true},

@@ -90,7 +90,7 @@ func (e *explaining) check(args []string) error {
 	case len(args) == 0:
 		return errors.New("explain needs a RULE, such as pd-quorum, and RESOURCE/NAME, such as pods/web")
 	case len(args) == 1 && e.object == "":
-		return errors.New("explain needs an object: RESOURCE/NAME, such as pods/web, or a file with --object")
+		return fmt.Errorf("explain needs a RULE and RESOURCE/NAME, as in: dyncontroller explain pd-quorum pods/web; have only %q, and no --object", args[0])
 	case len(args) == 3:
 		return fmt.Errorf("write the object as one word: %s/%s", args[1], args[2])
 	case len(args) > 3:

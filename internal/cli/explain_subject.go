@@ -217,7 +217,9 @@ func (s *subject) explain(ctx context.Context, set *rules.Set, now time.Time) (t
 			}
 		}
 	}
-	s.answers = map[string][]map[string]any{}
+	if s.answers == nil { // They are the same for each rule.
+		s.answers = map[string][]map[string]any{}
+	}
 	reads := &liveSource{ctx: ctx, subject: s}
 	snapshot := rules.Snapshot{GVR: s.object.GVR, Gone: s.object, Now: now, Kinds: kinds, Related: reads, State: state}
 	if err := s.see(ctx, own, &snapshot); err != nil {

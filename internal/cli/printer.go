@@ -255,6 +255,9 @@ func describeWrite(operation plan.Operation, class write.Class, dryRun bool) str
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s)%s\n", did, operation.Target, kind, remark)
+	if len(operation.Changes) == 0 && len(operation.Rules) > 0 { // It is deleted.
+		fmt.Fprintf(&b, "  %s\n", strings.Join(ruleNames(operation.Rules...), ", "))
+	}
 	for _, change := range operation.Changes {
 		for _, line := range describeChange(change, operation.Target.IsSecret()) {
 			fmt.Fprintf(&b, "  %s: %s\n", change.Rule, line)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,12 +76,12 @@ func (e *explaining) record(ctx context.Context, written, directory string) erro
 	if err != nil {
 		return err
 	}
-	answers := map[string][]map[string]any{}
 	for _, rule := range set.Rules() {
-		if !slices.Contains(rule.Watched(), at.object.GVR) || at.rule != nil && at.rule.Identity() == rule.Identity() {
-			continue // All rules of an identity are asked at once.
+		if !slices.Contains(rule.Watched(), at.object.GVR) {
+			continue
 		}
 		at.rule = rule
+		at.missing()
 		asked, err := at.explain(ctx, set, e.now)
 		if err != nil {
 			return err
@@ -92,7 +91,6 @@ func (e *explaining) record(ctx context.Context, written, directory string) erro
 				return internal(fmt.Errorf("what rules read of the cluster cannot be recorded: %s", o.Text))
 			}
 		}
-		maps.Copy(answers, at.answers)
 	}
 	if at.rule == nil {
 		return failure{exitUsage, fmt.Errorf("no rule watches %s", at.object.GVR.GroupResource())}
@@ -108,7 +106,7 @@ func (e *explaining) record(ctx context.Context, written, directory string) erro
 		}
 		test.Rules = append(test.Rules, filepath.ToSlash(relative))
 	}
-	files, err := scaffold.Recorded(test, object, at.definitions(ctx), answers)
+	files, err := scaffold.Recorded(test, object, at.definitions(ctx), at.answers)
 	if err != nil {
 		return internal(err)
 	}

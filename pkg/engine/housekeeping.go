@@ -174,7 +174,7 @@ func (h *housekeeper) pruned(gone []plan.Leftover) []plan.Leftover {
 	}
 	if text := fmt.Sprint(sets); text != h.reported && len(sets) > 0 {
 		h.reported = text
-		h.options.Log.Warn("sets are gone that may have left something: run with --prune, or clean up, or run others with another --instance", "sets", sets)
+		h.options.Log.Warn("sets are gone that may have left something: if they run elsewhere, give this process another --instance; if not, run with --prune, or clean up", "sets", sets)
 	}
 	return out
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
-	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
 )
 
 // expectation says what must happen in a phase of a case, and what must not, in the form of
@@ -69,14 +68,15 @@ func (e *expectation) decodeLists(into *map[string]any) document.Decoder {
 }
 
 // resolve refuses the names of resources and rules that there are not: an expectation of
-// what cannot be says nothing.
+// what cannot be says nothing. The name that a set gives a resource stands for its plural.
 func (e *expectation) resolve(sets []*spec.Set) (errs document.Errors) {
 	var resources, names []string
-	plurals := map[string]string{} // by other names of resources
+	plurals := map[string]string{} // by the names that sets give resources
 	for _, set := range sets {
 		for _, r := range set.Resources {
 			resources = append(resources, r.GVR.Resource)
 			plurals[r.Name], plurals[inFull(r.GVR)] = r.GVR.Resource, r.GVR.Resource
+			plurals[r.GVR.Resource] = r.GVR.Resource
 		}
 		for _, rule := range set.Rules {
 			names = append(names, set.Name+"/"+rule.Name)
@@ -85,9 +85,7 @@ func (e *expectation) resolve(sets []*spec.Set) (errs document.Errors) {
 	check := func(n *document.Node, what, name string, known []string) {
 		if n.Kind() == document.KindString && !slices.Contains(known, name) {
 			hint := "they have " + strings.Join(slices.Compact(slices.Sorted(slices.Values(known))), ", ")
-			if plural := plurals[name]; what == "resource" && plural != "" {
-				hint = "write its plural, " + plural
-			} else if near := document.Suggest(name, known); near != "" {
+			if near := document.Suggest(name, known); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}
 			errs = append(errs, n.Errorf(hint, "the rules have no %s %q", what, name))
@@ -95,12 +93,22 @@ func (e *expectation) resolve(sets []*spec.Set) (errs document.Errors) {
 	}
 	for _, element := range e.elements {
 		object, rule := element.Get("object"), element.Get("rule")
-		plural, _, _ := strings.Cut(object.Text(), " ")
-		check(object, "resource", plural, resources)
+		if name, _, _ := strings.Cut(object.Text(), " "); plurals[name] == "" {
+			check(object, "resource", name, resources)
+		}
 		check(rule, "rule", rule.Text(), names)
 		if list := element.Get("rules"); list.Kind() == document.KindList {
 			for _, each := range list.Elements() {
 				check(each, "rule", each.Text(), names)
+			}
+		}
+	}
+	for _, lists := range []map[string]any{e.has, e.hasNot} {
+		for list := range lists {
+			for _, element := range listAt(lists, list) {
+				if name, of, _ := strings.Cut(textAt(element, "object"), " "); plurals[name] != "" {
+					element.(map[string]any)["object"] = plurals[name] + " " + of //nolint:forcetypeassert // It has a text.
+				}
 			}
 		}
 	}
@@ -129,15 +137,10 @@ func (c *Case) expected(end ending, result *Result) document.Errors {
 		fail := func(element any, line string) {
 			result.Status = Fail
 			result.Differences = append(result.Differences, prefix+line)
-			rule, object := textAt(element, "rule"), textAt(element, "object")
-			decided := slices.IndexFunc(phase.Decisions, func(d scenario.Decision) bool {
-				return rule+object != "" && (rule == "" || rule == d.Rule) && (object == "" || object == d.Object)
-			})
-			if decided >= 0 {
-				d := phase.Decisions[decided]
-				known := slices.ContainsFunc(result.suspects, func(s suspect) bool { return s.rule == d.Rule && s.evaluation == d.Evaluation })
-				if !known {
-					result.suspects = append(result.suspects, suspect{of: line, rule: d.Rule, phase: i, evaluation: d.Evaluation})
+			for _, s := range behind(end.story, i, textAt(element, "rule"), textAt(element, "object")) {
+				if !slices.ContainsFunc(result.suspects, func(o suspect) bool { return s.rule == o.rule && s.evaluation == o.evaluation }) {
+					s.of = prefix + line
+					result.suspects = append(result.suspects, s)
 				}
 			}
 		}
@@ -153,6 +156,32 @@ func (c *Case) expected(end ending, result *Result) document.Errors {
 					fail(element, titleOf(each.list, element)+"want nothing like "+compare.Show(element))
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// behind are the rules that have made an object what it is after a phase: the first that decided about it there, or else those of the
+// last request to it until then. A rule or an object of no name is any.
+func behind(story Story, phase int, rule, object string) (out []suspect) {
+	for i := phase; i >= 0 && rule+object != ""; i-- {
+		of := story.Phase
+		if i > 0 {
+			of = story.Steps[i-1].Phase
+		}
+		for _, d := range of.Decisions {
+			if i == phase && (rule == "" || rule == d.Rule) && (object == "" || object == d.Object) {
+				return []suspect{{rule: d.Rule, phase: i, evaluation: d.Evaluation}}
+			}
+		}
+		for _, w := range slices.Backward(of.Writes) {
+			if object != w.Object || rule != "" && !slices.Contains(w.Rules, rule) {
+				continue
+			}
+			for _, r := range w.Rules {
+				out = append(out, suspect{rule: r, phase: i, evaluation: w.Evaluation})
+			}
+			return out
 		}
 	}
 	return nil

@@ -93,6 +93,9 @@ func (r Result) writeDifferences(out *strings.Builder, verbose bool) {
 			at = "not evaluated since"
 		}
 		at += " " + e.Trace.Now.UTC().Format(time.RFC3339)
+		if e.Step != "" {
+			at = fmt.Sprintf("after %q, %s", e.Step, at)
+		}
 		if verbose {
 			fmt.Fprintf(out, "\n    why %s, %s:\n", e.Of, at)
 			indent(out, "      ", e.Trace.Tree())

@@ -22,6 +22,8 @@ const mostExplained = 3
 type Explanation struct {
 	// Of is what differs, as [Result.Differences] name it, such as steps[1].decisions[0].
 	Of string `json:"of"`
+	// Step is the name of the step after which it differs, empty for what comes before the first one.
+	Step string `json:"step,omitempty"`
 	// Earlier says that the object was not evaluated again where the golden has it: the trace
 	// is of the last time before.
 	Earlier bool `json:"earlier,omitempty"`
@@ -107,6 +109,9 @@ func (e ending) evaluations(phase int) int {
 // answer explains a rule, nil where there is nothing to say.
 func (w *witness) answer(q *question) *Explanation {
 	out := &Explanation{Of: q.of}
+	if q.phase > 0 {
+		out.Step = w.of.Steps[q.phase-1].String()
+	}
 	id := w.named(q.rule)
 	object, exists := w.end.states[q.phase][q.object].(map[string]any)
 	switch {

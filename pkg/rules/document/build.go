@@ -67,7 +67,7 @@ func (b *builder) refuse(n *Node) bool {
 	if end := strings.IndexAny(n.text, " \t\n,[]{}"); end > 0 {
 		n.text = n.text[:end]
 	}
-	b.report(n, refusedHint, "%s is %s, which is not supported", quote(n.text), what)
+	b.report(n, refusedHint(n.text), "%s is %s, which is not supported", quote(n.text), what)
 	return true
 }
 
@@ -76,7 +76,13 @@ const (
 	keylessHint    = `write one, or put ":" in quotes if it belongs to the text`
 )
 
-const refusedHint = "put the value in quotes if it is text, else write it out"
+// refusedHint says what to write instead of an anchor, an alias or a tag.
+func refusedHint(text string) string {
+	if strings.HasPrefix(text, "!") && !strings.HasPrefix(text, "!!") {
+		return `put the value in quotes, an expression such as "!paused" too`
+	}
+	return "put the value in quotes if it is text, else write it out"
+}
 
 func (b *builder) scalar(n *Node, y *yaml.Node, refused bool) {
 	if refused {

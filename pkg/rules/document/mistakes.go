@@ -247,7 +247,7 @@ func (d *diagnosis) refused() *Error {
 }
 
 func (d *diagnosis) notSupported(at int) *Error {
-	return d.error(at, refusedHint, "anchors, aliases and tags are not supported")
+	return d.error(at, refusedHint(d.source.text[at:]), "anchors, aliases and tags are not supported")
 }
 
 func (d *diagnosis) blockHeader() *Error {

@@ -57,6 +57,9 @@ func TestExclusive(t *testing.T) {
 	}{
 		{"One is the other negated.", `prod`, `!prod`, true},
 		{"So it is where the one is written out.", `object.metadata.labels.env == "prod"`, `!prod`, true},
+		{"A condition has one status.", `condition(object, "Ready")?.status == "True"`, `condition(object, "Ready")?.status == "False"`, true},
+		{"Two conditions have one each.", `condition(object, "Ready")?.status == "True"`, `condition(object, "Stalled")?.status == "False"`, false},
+		{"What is made of elements may be equal to both.", `first(map(pods, quantity(.spec.size))) == "1"`, `first(map(pods, quantity(.spec.size))) == "1.0"`, false},
 		{"Nothing has two values.", `object.spec.mode == "a"`, `object.spec.mode == "b"`, true},
 		{"Optional access is the same field.", `object.spec?.mode == "a"`, `object.spec["mode"] == "b"`, true},
 		{"The same value is no contradiction.", `object.spec.mode == "a"`, `object.spec.mode == "a"`, false},

@@ -136,8 +136,12 @@ func (r *reader) stored(node ast.Node) bool {
 		_, root := syntax.Spine(n)
 		return r.stored(root)
 	default:
-		function, _ := called(n)
-		return storing(function)
+		switch function, arguments := called(n); function {
+		case "condition", "first", "last", "find", "get": // A part of what they are given.
+			return len(arguments) > 0 && r.stored(arguments[0])
+		default:
+			return storing(function)
+		}
 	}
 }
 
