@@ -19,8 +19,8 @@ func newUp() *cobra.Command {
 		Short: "Run a control plane on free loopback ports until SIGINT, SIGTERM or the end of the parent process",
 		Long: `Run etcd, kube-apiserver and perhaps kube-controller-manager on free loopback ports.
 
-When the API server is ready, DIR/kubeconfig is written and "ready" printed. Ports and credentials stay the same
-until the end. For each component there is a directory DIR/COMPONENT with
+When the API server is ready, DIR/kubeconfig is written and "ready" printed, with a line that exports it in a shell.
+Ports and credentials stay the same until the end. For each component there is a directory DIR/COMPONENT with
 
   log      what it printed
   pid      its process

@@ -46,8 +46,9 @@ func TestUpStopsOnSignals(t *testing.T) {
 			if err := up.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			if rest, err := io.ReadAll(lines); len(rest) > 0 || err != nil {
-				t.Errorf("stdout holds more than the one word: %q, %v", rest, err)
+			want := "export KUBECONFIG=" + filepath.Join(dir, "kubeconfig") + "\n" // To be pasted.
+			if rest, err := io.ReadAll(lines); string(rest) != want || err != nil {
+				t.Errorf("after the word it said %q, %v, want %q", rest, err, want)
 			}
 			if err := up.Wait(); err != nil {
 				t.Errorf("being told to stop is no failure: %v", err)
