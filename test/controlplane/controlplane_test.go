@@ -116,7 +116,10 @@ func (s full) tidbCluster(t *testing.T) {
 
 func (s full) requests(t *testing.T) {
 	namespace := s.Namespace(t)
-	client := s.dynamic.Resource(configmaps()).Namespace(namespace)
+	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"} // The controller manager makes ConfigMaps too.
+	secret := configMap("one")
+	secret.SetKind("Secret")
+	client := s.dynamic.Resource(secrets).Namespace(namespace)
 	before, err := s.Requests(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -127,14 +130,14 @@ func (s full) requests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	create(t, s.ControlPlane, configmaps(), namespace, configMap("one").Object)
-	patch(`{"data": {"a": "1"}}`, metav1.PatchOptions{})
-	patch(`{"data": {"a": "2"}}`, metav1.PatchOptions{})
-	patch(`{"data": {"a": "3"}}`, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-	if _, err := client.Apply(t.Context(), "one", configMap("one"), metav1.ApplyOptions{FieldManager: "test"}); err != nil {
+	create(t, s.ControlPlane, secrets, namespace, secret.DeepCopy().Object)
+	patch(`{"data": {"a": "MQ=="}}`, metav1.PatchOptions{})
+	patch(`{"data": {"a": "Mg=="}}`, metav1.PatchOptions{})
+	patch(`{"data": {"a": "Mw=="}}`, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	if _, err := client.Apply(t.Context(), "one", secret, metav1.ApplyOptions{FieldManager: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	stale := []byte(`{"metadata": {"resourceVersion": "1"}, "data": {"a": "4"}}`)
+	stale := []byte(`{"metadata": {"resourceVersion": "1"}, "data": {"a": "NA=="}}`)
 	if _, err := client.Patch(t.Context(), "one", types.MergePatchType, stale, metav1.PatchOptions{}); !apierrors.IsConflict(err) {
 		t.Fatalf("a stale patch: %v", err)
 	}
@@ -147,16 +150,16 @@ func (s full) requests(t *testing.T) {
 		pattern Request
 		want    int
 	}{
-		{Request{Verb: "POST", Resource: "configmaps", Code: "201"}, 1},
-		{Request{Verb: "PATCH", Resource: "configmaps", Code: "200", DryRun: "All"}, 1},
-		{Request{Verb: "APPLY", Resource: "configmaps", Code: "200"}, 1},
-		{Request{Verb: "PATCH", Resource: "configmaps", Code: "409"}, 1},
+		{Request{Verb: "POST", Resource: "secrets", Code: "201"}, 1},
+		{Request{Verb: "PATCH", Resource: "secrets", Code: "200", DryRun: "All"}, 1},
+		{Request{Verb: "APPLY", Resource: "secrets", Code: "200"}, 1},
+		{Request{Verb: "PATCH", Resource: "secrets", Code: "409"}, 1},
 	} {
 		if got := sent.Count(tc.pattern); got != tc.want {
 			t.Errorf("%s: counted %d, want %d of\n%s", tc.pattern, got, tc.want, sent)
 		}
 	}
-	if got := sent.Writes().Count(Request{Resource: "configmaps"}); got != 5 {
+	if got := sent.Writes().Count(Request{Resource: "secrets"}); got != 5 {
 		t.Errorf("counted %d writes, want 5: one create, three patches, one apply of\n%s", got, sent)
 	}
 }
