@@ -20,7 +20,6 @@ func decodeRule(r *rule) document.Decoder {
 		document.Optional("mode", document.OneOf(&r.mode, "Enforce", "Audit")),
 		document.Optional("when", document.Raw(&r.when)),
 		document.Optional("labels", document.List(&r.labels, document.String)),
-		document.Unsupported("onDelete"),
 	)
 }
 
@@ -34,7 +33,6 @@ rules:
   labels: [app, on]
 - mode: Enfroce
   wehn: true
-  onDelete: {}
 `)})
 	var rules []rule
 	for _, root := range roots {
@@ -71,23 +69,15 @@ rules:
 	//   9 |   wehn: true
 	//     |   ^^^^
 	//   hint: did you mean "when"?
-	//
-	// rules.yaml:10:3: rules[1].onDelete: field "onDelete" is not supported yet
-	//   10 |   onDelete: {}
-	//      |   ^^^^^^^^
-	//   hint: remove it
 }
 
 func ExampleNode_CutByComment() {
 	roots, _ := document.Parse(document.File{Name: "rules.yaml", Data: []byte(`
 when: all(pods, # > 0)
-watch: pods # every one of them
+watch: pods # A comment behind a name is fine; behind an expression it may be a part of it.
 `)})
-	// A comment behind a name is fine; behind an expression it may be a part of it.
-	fmt.Println(roots[0].Get("watch").TrailingComment())
 	fmt.Print(roots[0].Get("when").CutByComment().Render())
 	// Output:
-	// every one of them
 	// rules.yaml:2:17: when: the value ends before " #", which starts a comment
 	//   2 | when: all(pods, # > 0)
 	//     |                 ^^^^^^

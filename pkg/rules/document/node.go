@@ -218,14 +218,6 @@ func (n *Node) errorBetween(start, end int, hint, format string, args ...any) *E
 	return err
 }
 
-// TrailingComment returns the comment, without "#", that follows a plain scalar
-// on its line, or "". Plain text ends at " #", so what looks like a comment may
-// have been meant as the rest of an expression: `when: all(pods, # > 0)`.
-func (n *Node) TrailingComment() string {
-	_, text := n.comment()
-	return strings.TrimSpace(strings.TrimPrefix(text, "#"))
-}
-
 // CutByComment returns an error if a comment follows a plain scalar on its
 // line, for scalars that are expressions or templates, and nil otherwise.
 func (n *Node) CutByComment() *Error {

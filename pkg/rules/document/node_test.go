@@ -97,7 +97,7 @@ func TestNode(t *testing.T) {
 		})
 	}
 	var none *Node
-	if none.Path() != "" || none.Position() != (Position{}) || none.Any() != nil || none.TrailingComment() != "" {
+	if none.Path() != "" || none.Position() != (Position{}) || none.Any() != nil {
 		t.Error("no node is not empty")
 	}
 }
@@ -115,7 +115,6 @@ func TestImmutable(t *testing.T) {
 		readers.Go(func() {
 			walk(root, func(n *Node) {
 				n.Path()
-				n.TrailingComment()
 				n.ErrorAt(1, 1, "", "x").Render()
 			})
 		})
@@ -156,27 +155,26 @@ func TestErrorf(t *testing.T) {
 	}
 }
 
-func TestTrailingComment(t *testing.T) {
+func TestCutByComment(t *testing.T) {
 	cases := map[string]struct {
 		source  string
-		want    string
 		column  int
 		mistake bool
 	}{
 		"none":                {source: "v: a\n"},
-		"behind plain text":   {"v: all(p, # > 0)\n", "> 0)", 11, false},
-		"at once":             {"v: a #\n", "", 6, false},
-		"behind tabs":         {"v: a\t#b\n", "b", 6, false},
-		"at the end":          {"v: a # b", "b", 6, false},
+		"behind plain text":   {"v: all(p, # > 0)\n", 11, false},
+		"at once":             {"v: a #\n", 6, false},
+		"behind tabs":         {"v: a\t#b\n", 6, false},
+		"at the end":          {"v: a # b", 6, false},
 		"no space":            {source: "v: a#b\n"},
 		"on the next line":    {source: "v: a\n# b\n"},
 		"behind quotes":       {source: "v: 'a' # b\n"},
 		"within quotes":       {source: "v: 'a # b'\n"},
 		"behind a header":     {source: "v: | # b\n  a # c\n"},
-		"behind a number":     {"v: 3 # b\n", "b", 6, false},
-		"instead of a value":  {"v: # b\n", "b", 4, false},
-		"after several lines": {"v: a\n  b # c\n", "c", 5, false},
-		"in a list":           {"l: [{v: a # b\n}]\n", "b", 11, false},
+		"behind a number":     {"v: 3 # b\n", 6, false},
+		"instead of a value":  {"v: # b\n", 4, false},
+		"after several lines": {"v: a\n  b # c\n", 5, false},
+		"in a list":           {"l: [{v: a # b\n}]\n", 11, false},
 		"behind a list":       {source: "v: [a] # b\n"},
 		"behind a mistake":    {source: "v: no # b\n", mistake: true},
 	}
@@ -187,9 +185,6 @@ func TestTrailingComment(t *testing.T) {
 				t.Fatal(errs)
 			}
 			n := value(roots[0])
-			if comment := n.TrailingComment(); comment != tc.want {
-				t.Errorf("the comment is %q, want %q", comment, tc.want)
-			}
 			err := n.CutByComment()
 			switch {
 			case tc.column == 0 && err != nil:
