@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"sync"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -87,6 +88,7 @@ func compileSet(set *spec.Set, options Options) (all []*Rule, errs document.Erro
 			about:  map[string]any{"name": set.Rules[i].Name, "set": set.Name},
 			params: constants,
 		}
+		rule.effects = sync.OnceValue(rule.draw)
 		ruleErrs := rule.compile(shared, declared)
 		if len(ruleErrs) > 0 {
 			checked = false
@@ -145,10 +147,11 @@ func prunes(steps []*action.Step, nodes []*document.Node) ([]*relation.Declarati
 	var out []*relation.Declaration
 	var errs document.Errors
 	for i, step := range steps {
-		declared, prune := step.Applies()
-		if declared == nil {
+		applied := step.Applies()
+		if applied == nil {
 			continue
 		}
+		declared, prune := applied.Of, applied.Prune
 		before, seen := agreed[declared.GVR]
 		switch {
 		case seen && before != prune:

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/doubt"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -31,12 +30,11 @@ func doubted(all []*Rule, schemas *schema.Catalog) []*doubt.Rule {
 }
 
 func (r *Rule) doubted(schemas *schema.Catalog) *doubt.Rule {
-	f := r.footing()
 	return &doubt.Rule{
 		ID: r.ID, Set: r.set, Source: r.source, Names: r.names,
 		When: r.when, Steps: r.steps, Selections: r.selections,
 		Schemas:   schemas,
 		Constants: map[string]any{"params": r.params, "rule": r.about},
-		Traces:    action.Traces{Footprint: f.out, Shapes: f, Watched: r.watchedResources()},
+		Watched:   r.watched, Footprint: r.Footprint(), Effects: r.effects().steps[:len(r.steps)],
 	}
 }

@@ -32,8 +32,8 @@ func (x *explanation) unname() {
 	}
 	made, nodes := map[schema.GroupVersionResource]bool{}, x.rule.actions()
 	for i, step := range x.rule.allSteps() {
-		if of, prune := step.Applies(); prune && x.namesBySecret(step, nodes[i]) {
-			made[of.GVR] = true
+		if applied := step.Applies(); applied != nil && applied.Prune && x.namesBySecret(step, nodes[i]) {
+			made[applied.Of.GVR] = true
 		}
 	}
 	x.unnameAll(slices.DeleteFunc(x.unasked(), func(w plan.Wish) bool { return !made[w.Target.GVR] }))

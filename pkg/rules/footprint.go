@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
@@ -20,37 +21,51 @@ func (s *Set) Footprint() *footprint.Footprint {
 }
 
 // Footprint returns all that the rule can read and write, known from the rule
-// alone.
-func (r *Rule) Footprint() *footprint.Footprint { return r.footing().out }
+// alone. It is shared: read only.
+func (r *Rule) Footprint() *footprint.Footprint { return r.effects().footprint }
 
-func (r *Rule) footing() *footing {
-	f := &footing{rule: r, out: &footprint.Footprint{}, shapes: make([]*shape.Shape, r.names.Slots())}
+// effects is what a rule can do to a cluster.
+type effects struct {
+	footprint *footprint.Footprint
+	steps     []action.Effects // of [Rule.allSteps]
+}
+
+func (r *Rule) draw() *effects {
+	out := &effects{footprint: &footprint.Footprint{}}
+	f := &footing{rule: r, out: out.footprint, shapes: make([]*shape.Shape, r.names.Slots())}
 	t := action.Traces{Footprint: f.out, Shapes: f, Watched: r.watchedResources()}
 	for _, gvr := range t.Watched {
 		access := f.out.Of(gvr, gvr.Resource)
 		for _, verb := range []string{"get", "list", "watch"} {
 			access.Allow(verb, "")
 		}
+		if r.holds() {
+			access.Allow("patch", "")
+			access.Writes.Add(footprint.Fields("metadata", "finalizers"), footprint.Value)
+		}
 	}
 	for _, selection := range r.selections {
 		relation.ReadSelectors(f.out.Of(selection.GVR, selection.GVR.Resource), selection)
 	}
-	if r.when != nil {
-		r.when.Program().Shape(f).Read(footprint.Value)
-	}
-	if r.hold != nil && r.hold.computed != nil {
-		r.hold.computed.Program().Shape(f).Read(footprint.Value)
-	}
-	for _, step := range r.steps {
-		step.Footprint(t)
+	conditions := []*body.Expression{r.when}
+	if r.hold != nil {
+		conditions = append(conditions, r.hold.computed)
 	}
 	if r.onDelete != nil {
-		f.onDelete(t)
+		conditions = append(conditions, r.onDelete.done)
+	}
+	for _, condition := range conditions {
+		if condition != nil {
+			condition.Program().Shape(f).Read(footprint.Value)
+		}
+	}
+	for _, step := range r.allSteps() {
+		out.steps = append(out.steps, step.Effects(t))
 	}
 	if secrets := f.out.Lookup(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}); secrets != nil {
 		secrets.Writes.Alias("stringData", "data") // The API server makes data of it.
 	}
-	return f
+	return out
 }
 
 // watchedResources lists each resource once, in the order of `watch`. The slice is
@@ -107,22 +122,4 @@ func (f *footing) follow(d *names.Definition) shape.Shape {
 		return d.Related.Footprint(f.out, f)
 	}
 	return d.Value.Program().Shape(f)
-}
-
-func (f *footing) onDelete(t action.Traces) {
-	o := f.rule.onDelete
-	for _, step := range o.steps {
-		step.Footprint(t)
-	}
-	if o.done != nil {
-		o.done.Program().Shape(f).Read(footprint.Value)
-	}
-	if !o.hold {
-		return
-	}
-	for _, gvr := range t.Watched {
-		access := f.out.Of(gvr, gvr.Resource)
-		access.Allow("patch", "")
-		access.Writes.Add(footprint.Fields("metadata", "finalizers"), footprint.Value)
-	}
 }

@@ -41,14 +41,13 @@ func (r *Rule) leftovers() []plan.Leftover {
 
 // leaves is what the parts of the rule leave, without the rule and the namespace.
 func (r *Rule) leaves() (out []plan.Leftover) {
-	steps, t := r.traced()
 	if r.holds() {
-		for _, gvr := range t.Watched {
+		for _, gvr := range r.watched {
 			out = append(out, plan.Leftover{GVR: gvr, Kind: plan.LeftFinalizer})
 		}
 	}
-	for _, step := range steps {
-		out = append(out, step.Leaves(t)...)
+	for _, step := range r.effects().steps {
+		out = append(out, step.Leaves...)
 	}
 	return out
 }

@@ -68,10 +68,9 @@ func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.P
 // sending adds what the actions send, and what it takes to confirm what they were
 // decided by.
 func (n *needs) sending() {
-	steps, t := n.rule.traced()
 	final := false
-	for _, step := range steps {
-		for _, request := range step.Requests(t) {
+	for _, step := range n.rule.effects().steps {
+		for _, request := range step.Requests {
 			final = final || request.Resource == request.About && (request.Name == "create" || request.Name == "delete")
 			for _, selection := range n.about(request) {
 				n.send(request, selection)
@@ -190,12 +189,6 @@ func nameOf(s plan.Selection) string {
 		return ""
 	}
 	return name
-}
-
-// traced are all steps of the rule, and what their requests are told by.
-func (r *Rule) traced() ([]*action.Step, action.Traces) {
-	f := r.footing()
-	return r.allSteps(), action.Traces{Footprint: f.out, Shapes: f, Watched: r.watchedResources()}
 }
 
 // allSteps are those of a living object, then those of one that is being deleted.

@@ -26,7 +26,7 @@ func compileOnDelete(source *spec.OnDelete, env action.Env) (*onDelete, document
 		errs = append(errs, more...)
 	}
 	for i, step := range o.steps {
-		if declared, prune := step.Applies(); declared != nil && prune {
+		if applied := step.Applies(); applied != nil && applied.Prune {
 			errs = append(errs, pruneOf(source.Actions[i]).Errorf("leave prune out", "what a rule applied is pruned once the object is gone, not before"))
 		}
 	}

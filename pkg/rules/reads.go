@@ -67,8 +67,8 @@ func (r *Rule) reads() []plan.Selection {
 		out = append(out, related[name].Declaration().Selections...)
 	}
 	for _, step := range r.allSteps() {
-		if of, _ := step.Applies(); of != nil {
-			out = append(out, of.Selections...)
+		if applied := step.Applies(); applied != nil {
+			out = append(out, applied.Of.Selections...)
 		}
 	}
 	return out

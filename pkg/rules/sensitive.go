@@ -117,18 +117,17 @@ func (r *Rule) sensitiveWrites() (out []sensitiveWrite) {
 	if !r.declaresSensitive() {
 		return nil // What is written is declared.
 	}
-	nodes := r.actions()
-	steps, t := r.traced()
-	for i, step := range steps {
+	nodes, steps := r.actions(), r.allSteps()
+	for i, step := range r.effects().steps {
 		told := map[string]bool{}
-		for _, request := range step.Requests(t) {
+		for _, request := range step.Requests {
 			kind := sensitiveKind(request.Resource.GroupResource(), request.Subresource)
 			if kind == "" || told[kind] || !request.Writes() {
 				continue
 			}
 			told[kind] = true
 			what := strings.TrimSuffix(plan.ResourceName(request.Resource)+"/"+request.Subresource, "/") + " are written"
-			out = append(out, sensitiveWrite{kind, nodes[i].Key(step.Kind()), what})
+			out = append(out, sensitiveWrite{kind, nodes[i].Key(steps[i].Kind()), what})
 		}
 	}
 	return out

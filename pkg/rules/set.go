@@ -47,6 +47,7 @@ type Rule struct {
 	steps      []*action.Step
 	prunes     []*relation.Declaration
 	onDelete   *onDelete
+	effects    func() *effects // drawn once it is asked for; of a rule without mistakes
 }
 
 // newSet puts the rules in their order of precedence.

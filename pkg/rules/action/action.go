@@ -27,10 +27,8 @@ type Action interface {
 	Evaluate(e *Evaluation) error
 	// Check returns what the schemas show to be wrong with the action.
 	Check(c Checking) document.Errors
-	// Footprint adds the fields that the action can read and write.
-	Footprint(t Traces)
-	// Requests lists what the action can send, each once.
-	Requests(t Traces) []Request
+	// Effects tells what the action can do, and adds what it can read and write to the footprint.
+	Effects(t Traces) Effects
 }
 
 // Env is what an action may refer to.

@@ -60,22 +60,23 @@ func (a *apply) decodeResource(declared relation.Declarations) document.Decoder 
 	}
 }
 
-// Applies returns the resource of which the step applies objects, nil where its
-// action is another, and whether those that it no longer wants are to be pruned.
-func (s *Step) Applies() (of *relation.Declaration, prune bool) {
-	if a, is := s.action.(*apply); is {
-		return a.declaration, a.prune
-	}
-	return nil, false
+// Application is what a step applies.
+type Application struct {
+	// Of is the resource of the objects.
+	Of *relation.Declaration
+	// Prune says that those that the rule no longer wants are deleted.
+	Prune bool
+	// Owned says that the watched object owns them.
+	Owned    bool
+	Manifest *document.Node
 }
 
-// Manifest returns what the step applies, nil where its action is another, and whether
-// the watched object owns it.
-func (s *Step) Manifest() (n *document.Node, owned bool) {
-	if a, is := s.action.(*apply); is {
-		return a.node, a.owned
+// Applies is what the step applies, nil where its action is another.
+func (s *Step) Applies() *Application {
+	if a, is := s.action.(*apply); is && a.declaration != nil {
+		return &Application{a.declaration, a.prune, a.owned, a.node}
 	}
-	return nil, false
+	return nil
 }
 
 // Evaluate implements [Action].
@@ -170,10 +171,23 @@ func dropIdentity(object any) map[string]any {
 	return fields
 }
 
-// Footprint implements [Action].
-func (a *apply) Footprint(t Traces) {
+// Effects implements [Action]. The API server asks for the right to create where an apply makes the object. Of an object that is not
+// ours an Event tells.
+func (a *apply) Effects(t Traces) Effects {
 	access := a.trace(t)
 	relation.ReadFootprint(t.Footprint, a.declaration)
 	access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
 	access.Reads.Add(footprint.Fields("metadata", "annotations", plan.AdoptedAnnotation), footprint.Value)
+	verbs := []string{"create", "patch"}
+	if a.prune {
+		verbs = append(verbs, "delete")
+	}
+	out := Effects{
+		Requests: a.requests(t, verbs...),
+		Leaves:   []plan.Leftover{{GVR: a.declaration.GVR, Kind: plan.LeftChildren, Prune: a.prune}},
+	}
+	if a.existing != keepExisting {
+		out.Requests = append(out.Requests, recordings(t.watching(footprint.Verb{}))...)
+	}
+	return out
 }

@@ -90,8 +90,11 @@ func (c *create) Evaluate(e *Evaluation) error {
 	return nil
 }
 
-// Footprint implements [Action].
-func (c *create) Footprint(t Traces) {
+// Effects implements [Action].
+func (c *create) Effects(t Traces) Effects {
 	c.in.Footprint(t.Footprint, t.Shapes)
 	c.trace(t)
+	out := Effects{Requests: c.requests(t, "create"), Leaves: []plan.Leftover{{GVR: c.declaration.GVR, Kind: plan.LeftCreated}}}
+	out.Requests[0].Nameless = true
+	return out
 }

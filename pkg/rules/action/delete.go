@@ -112,10 +112,12 @@ func (r *removal) evalGrace(e *Evaluation) (*int64, error) {
 	return &seconds, nil
 }
 
-// Footprint implements [Action].
-func (r *removal) Footprint(t Traces) {
+// Effects implements [Action].
+func (r *removal) Effects(t Traces) Effects {
 	t.value(r.grace)
-	for _, access := range t.targets(&r.target) {
+	of := t.targets(&r.target)
+	for _, access := range of {
 		access.Reads.Add(footprint.Fields("metadata", "deletionGracePeriodSeconds"), footprint.Value)
 	}
+	return Effects{Requests: r.target.requests(of, footprint.Verb{Name: "delete"})}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
 // event records a Kubernetes Event about an object.
@@ -124,10 +125,10 @@ func checkMessage(text string) error {
 	return nil
 }
 
-// Footprint implements [Action].
-func (e *event) Footprint(t Traces) {
-	t.targets(&e.target)
+// Effects implements [Action].
+func (e *event) Effects(t Traces) Effects {
 	for _, f := range e.fields {
 		t.value(f.body)
 	}
+	return Effects{Requests: recordings(e.target.requests(t.targets(&e.target), footprint.Verb{}))}
 }

@@ -38,7 +38,7 @@ func TestLeaves(t *testing.T) {
 			f := &footprint.Footprint{}
 			traces := action.Traces{Footprint: f, Shapes: shapes{s, f}, Watched: []kubernetes.GroupVersionResource{gateways}}
 			var got []string
-			for _, l := range s.compile(t, tc.action).Leaves(traces) {
+			for _, l := range s.compile(t, tc.action).Effects(traces).Leaves {
 				line := fmt.Sprintf("%s %s %s", l.Kind, l.GVR.Resource, l.Release)
 				if l.Prune {
 					line += " prune"
@@ -59,7 +59,7 @@ func TestLeavesCreated(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs.Render())
 	}
-	got := step.Leaves(action.Traces{})
+	got := step.Effects(action.Traces{Footprint: &footprint.Footprint{}, Shapes: shapes{newTypedScene(t, gateways), &footprint.Footprint{}}}).Leaves
 	if len(got) != 1 || !strings.HasPrefix(got[0].String(), "created of rule / on pods.v1") {
 		t.Errorf("got %v", got)
 	}

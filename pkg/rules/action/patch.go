@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -286,16 +287,50 @@ func withoutNilValue(value any) (out any, changed bool) {
 	}
 }
 
-// Footprint implements [Action].
-func (p *patch) Footprint(t Traces) {
+// Effects implements [Action]. What an apply gives up and leaves is found in managedFields, and dropped there.
+func (p *patch) Effects(t Traces) (out Effects) {
 	var reads, writes footprint.Tree // Once, however many kinds of objects the target can be.
 	if p.kind == plan.JSON {
 		p.body.Patched(t.Shapes, &reads, &writes)
 	} else {
 		p.body.Written(t.Shapes, &writes)
 	}
-	for _, access := range t.targets(&p.target) {
+	of := t.targets(&p.target)
+	var resources []schema.GroupVersionResource
+	for _, access := range of {
 		access.Reads.Merge(&reads)
 		access.Writes.Merge(&writes)
+		resources = append(resources, access.Resource)
+		if p.kind == plan.Apply { // The rule owns the fields only then.
+			out.Leaves = append(out.Leaves, plan.Leftover{GVR: access.Resource, Kind: plan.LeftFields, Release: p.release})
+		}
+	}
+	verbs := []footprint.Verb{{Name: "patch", Subresource: p.subresource}}
+	if p.kind == plan.Apply && p.release == plan.OrphanFields {
+		verbs = append(verbs, footprint.Verb{Name: "get"})
+		if p.subresource != "" {
+			verbs = append(verbs, footprint.Verb{Name: "patch"})
+		}
+	}
+	out.Requests = p.target.requests(of, verbs...)
+	if resources == nil || p.subresource != "" && p.subresource != "status" {
+		return out
+	}
+	for _, leaf := range p.leaves() {
+		_, isList := leaf.Value.([]any)
+		out.Writes = append(out.Writes, Write{Leaf: leaf, Resources: resources, Target: p.target.name, Kind: p.kind, Merges: isList && p.kind == plan.Apply})
+	}
+	return out
+}
+
+// leaves are the fields of the patch. What is nil is not applied.
+func (p *patch) leaves() []body.Leaf {
+	switch p.kind {
+	case plan.JSON:
+		return p.body.PatchedLeaves()
+	case plan.Apply:
+		return slices.DeleteFunc(p.body.Leaves(), func(leaf body.Leaf) bool { return leaf.Value == nil })
+	default:
+		return p.body.Leaves()
 	}
 }

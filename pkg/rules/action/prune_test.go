@@ -154,8 +154,11 @@ func TestApplies(t *testing.T) {
 		if len(errs) > 0 {
 			t.Fatal(errs.Render())
 		}
-		if of, prune := step.Applies(); of != want.of || prune != want.prune {
-			t.Errorf("%s applies %v, %v", text, of, prune)
+		switch applied := step.Applies(); {
+		case applied == nil && want.of != nil:
+			t.Errorf("%s applies nothing", text)
+		case applied != nil && (applied.Of != want.of || applied.Prune != want.prune):
+			t.Errorf("%s applies %v, %v", text, applied.Of, applied.Prune)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func writes(t testing.TB, text string) []action.Write {
 	t.Helper()
 	s := newTypedScene(t, gateways)
 	f := &footprint.Footprint{}
-	return s.compile(t, text).Writes(action.Traces{Footprint: f, Shapes: shapes{s, f}, Watched: []kubernetes.GroupVersionResource{gateways}})
+	return s.compile(t, text).Effects(action.Traces{Footprint: f, Shapes: shapes{s, f}, Watched: []kubernetes.GroupVersionResource{gateways}}).Writes
 }
 
 func TestWrites(t *testing.T) {

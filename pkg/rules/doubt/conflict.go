@@ -39,7 +39,7 @@ type comparison struct {
 
 // compare warns of two rules that may set one field to different values on the same
 // object, and of one that never settles, where no other rule has a hand in that.
-func compare(all []*trail) document.Errors {
+func compare(all []*Rule) document.Errors {
 	c := &comparison{
 		work: clause.NewWork(leastCompared + comparedOfEach*len(all)), meanings: newMeanings(),
 		at: map[schema.GroupVersionResource]*sites{}, meets: map[meeting]bool{},
@@ -49,7 +49,7 @@ func compare(all []*trail) document.Errors {
 			continue
 		}
 		if c.add(t); c.done() {
-			return append(c.found, gaveUp(t.Rule, "rules that set the same fields"))
+			return append(c.found, gaveUp(t, "rules that set the same fields"))
 		}
 	}
 	return append(c.found, c.restless(all)...)
@@ -59,7 +59,7 @@ func compare(all []*trail) document.Errors {
 func (c *comparison) done() bool { return c.work.Spent() || c.found.EnoughOf(document.Warning) }
 
 // add compares a rule with those before it.
-func (c *comparison) add(t *trail) {
+func (c *comparison) add(t *Rule) {
 	own := c.sites(t)
 	for _, s := range own {
 		for before := range c.rivals(s) {
@@ -81,13 +81,13 @@ func (c *comparison) add(t *trail) {
 }
 
 // sites lists what a rule sets while it acts on objects that live.
-func (c *comparison) sites(t *trail) (out []*site) {
+func (c *comparison) sites(t *Rule) (out []*site) {
 	for i, step := range t.Steps {
-		holds := sync.OnceValue(func() clause.Condition { return c.holds(t.Rule, step) })
-		for _, write := range t.writes[i] {
-			s := site{Write: write, rule: t.Rule, path: write.Path.String(), holds: holds}
-			s.subject = c.meanings.subject(t.Rule, write.Target, write.Loop)
-			s.wants = c.meanings.value(t.Rule, write)
+		holds := sync.OnceValue(func() clause.Condition { return c.holds(t, step) })
+		for _, write := range t.Effects[i].Writes {
+			s := site{Write: write, rule: t, path: write.Path.String(), holds: holds}
+			s.subject = c.meanings.subject(t, write.Target, write.Loop)
+			s.wants = c.meanings.value(t, write)
 			for _, s.resource = range write.Resources {
 				const keeping = 10 // Steps: it is kept by each field that is around it.
 				if !c.work.Spend(keeping + len(write.Path)*len(write.Path)/4) {
@@ -169,7 +169,7 @@ func (c *comparison) conflict(s, before *site) bool {
 
 func (s *site) warning(before *site) *document.Error {
 	hint := "where both rules match, the first wins; let their conditions exclude each other, or make them one rule"
-	if !slices.Equal(s.rule.Traces.Watched, before.rule.Traces.Watched) || s.rule.Set.Identity != before.rule.Set.Identity {
+	if !slices.Equal(s.rule.Watched, before.rule.Watched) || s.rule.Set.Identity != before.rule.Set.Identity {
 		hint = "they would undo each other; let their conditions exclude each other, or make them one rule"
 	}
 	return s.Node.Errorf(hint, "the rules %q and %q may set %s of the same %s to different values: the other is %s",

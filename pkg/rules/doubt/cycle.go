@@ -14,7 +14,7 @@ import (
 // cycles notes rules that read what the other writes, and back. Most settle, so it
 // is no more than a place to look at first when they do not, and one other rule is
 // enough. Rules that write the same field are compared by [compare].
-func cycles(all []*trail) (out document.Errors) {
+func cycles(all []*Rule) (out document.Errors) {
 	f := newFeeding(all)
 	var before []int // Of rules that read and write the same, the first.
 	for i, a := range all {
@@ -34,7 +34,7 @@ func cycles(all []*trail) (out document.Errors) {
 			break
 		}
 		if f.work.Spent() || out.EnoughOf(document.Note) {
-			return append(out, gaveUp(a.Rule, "rules that feed each other"))
+			return append(out, gaveUp(a, "rules that feed each other"))
 		}
 		if f.first(i) {
 			before = append(before, i)
@@ -64,7 +64,7 @@ type reach struct {
 // overlapping is how many steps it takes at least to compare two trees.
 const overlapping = 10
 
-func newFeeding(all []*trail) *feeding {
+func newFeeding(all []*Rule) *feeding {
 	f := &feeding{known: map[[2]int]string{}, alike: map[string]bool{}, work: clause.NewWork(leastFed + fedOfEach*len(all))}
 	numbers := map[string]int{}
 	numbered := func(of schema.GroupVersionResource, tree *footprint.Tree) []reach {
@@ -80,7 +80,7 @@ func newFeeding(all []*trail) *feeding {
 	}
 	for _, t := range all {
 		var writes, reads []reach
-		for _, access := range t.Traces.Footprint.All() {
+		for _, access := range t.Footprint.All() {
 			writes = append(writes, numbered(access.Resource, &access.Writes)...)
 			reads = append(reads, numbered(access.Resource, &access.Reads)...)
 		}

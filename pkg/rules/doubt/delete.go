@@ -28,13 +28,12 @@ func (r *Rule) unlimited() (out document.Errors) {
 // it has made them, the condition may turn false, and then they go again.
 func (r *Rule) pruneLoops(work *clause.Work) (out document.Errors) {
 	for i, step := range r.Steps {
-		declared, prune := step.Applies()
-		if declared == nil || !prune {
+		applied := step.Applies()
+		if applied == nil || !applied.Prune {
 			continue
 		}
 		for _, related := range r.asked(step, work) {
-			manifest, owned := step.Manifest()
-			if !related.Finds(manifest, declared, owned) {
+			if !related.Finds(applied.Manifest, applied.Of, applied.Owned) {
 				continue
 			}
 			at := r.Source.Actions[i].Get("apply")
@@ -43,7 +42,7 @@ func (r *Rule) pruneLoops(work *clause.Work) (out document.Errors) {
 			}
 			out = append(out, at.Errorf("let when leave out what the rule itself has made, as controllerOf tells it, or ask other objects, or leave prune out",
 				"the rule prunes what its own when depends on: %q of with may find the very %s that this action makes",
-				related.Name(), declared.GVR.Resource).Coded(document.CodePruneLoop).Warn())
+				related.Name(), applied.Of.GVR.Resource).Coded(document.CodePruneLoop).Warn())
 			break
 		}
 	}

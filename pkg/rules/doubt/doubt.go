@@ -8,11 +8,14 @@
 package doubt
 
 import (
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/clause"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
@@ -32,8 +35,10 @@ type Rule struct {
 	Constants map[string]any
 	// Schemas say which lists have keys; nil where nothing is known.
 	Schemas *schema.Catalog
-	// Traces is what it reads and writes, drawn already.
-	Traces action.Traces
+	// Watched, Footprint and Effects are what it watches, what it reads and writes, and what each of the steps does.
+	Watched   []apischema.GroupVersionResource
+	Footprint *footprint.Footprint
+	Effects   []action.Effects
 }
 
 // audited reports whether the rule writes nothing.
@@ -53,37 +58,22 @@ const (
 
 // Of returns what is suspicious of rules, which come in their order of precedence.
 func Of(all []*Rule) (out document.Errors) {
-	var active []*trail
+	var active []*Rule
 	asking := clause.NewWork(mostAsked)
 	conditions := &comparison{work: asking, meanings: newMeanings()}
 	for _, rule := range all {
 		if rule.Source.Suspend {
 			continue
 		}
-		t := newTrail(rule)
-		active = append(active, t)
+		active = append(active, rule)
 		out = append(out, rule.unlimited()...)
 		out = append(out, rule.pruneLoops(asking)...)
 		out = append(out, rule.slips()...)
-		out = append(out, conditions.silent(t)...)
-		out = append(out, t.overwritten()...).Bounded()
+		out = append(out, conditions.silent(rule)...)
+		out = append(out, rule.overwritten()...).Bounded()
 	}
 	out = append(out, compare(active)...)
 	return append(out, cycles(active)...)
-}
-
-// trail is a rule and what it sets on objects, by its steps.
-type trail struct {
-	*Rule
-	writes [][]action.Write
-}
-
-func newTrail(rule *Rule) *trail {
-	t := &trail{Rule: rule, writes: make([][]action.Write, len(rule.Steps))}
-	for i, step := range rule.Steps {
-		t.writes[i] = step.Writes(rule.Traces)
-	}
-	return t
 }
 
 // gaveUp is the note that from a rule on something was not looked for any more.

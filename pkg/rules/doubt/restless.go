@@ -16,14 +16,14 @@ import (
 // restless warns of rules that change their object whatever it looks like, and each time
 // anew. That is certain only where nothing else has a hand in it: no condition, no loop,
 // no other patch, no other rule, and no selector that the object might leave.
-func (c *comparison) restless(all []*trail) (out document.Errors) {
+func (c *comparison) restless(all []*Rule) (out document.Errors) {
 	for _, t := range all {
 		step, n := t.onlyPatch()
 		if step < 0 || t.audited() || t.conditional(step) {
 			continue
 		}
-		for _, write := range t.writes[step] {
-			if write.Target == "" && c.changes(t.Rule, write) && c.alone(t, all, write.Path) {
+		for _, write := range t.Effects[step].Writes {
+			if write.Target == "" && c.changes(t, write) && c.alone(t, all, write.Path) {
 				out = append(out, write.Node.Errorf("give the rule a when that is false once the field is as it should be",
 					"the rule changes %s each time that it is evaluated, and never stops", write.Path).Coded(document.CodeRestless).Warn())
 			}
@@ -111,7 +111,7 @@ func (r *Rule) selects(path footprint.Path) bool {
 }
 
 // alone reports whether nothing else can change a field, and nothing is selected by it.
-func (c *comparison) alone(t *trail, all []*trail, path footprint.Path) bool {
+func (c *comparison) alone(t *Rule, all []*Rule, path footprint.Path) bool {
 	if t.selects(path) {
 		return false
 	}
@@ -119,8 +119,8 @@ func (c *comparison) alone(t *trail, all []*trail, path footprint.Path) bool {
 		if other == t || other.audited() {
 			continue
 		}
-		for _, resource := range t.Traces.Watched {
-			access := other.Traces.Footprint.Lookup(resource)
+		for _, resource := range t.Watched {
+			access := other.Footprint.Lookup(resource)
 			if !c.work.Spend(1) || access != nil && access.Writes.Touches(path) {
 				return false
 			}

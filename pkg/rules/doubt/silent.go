@@ -18,16 +18,16 @@ import (
 
 // silent warns of what goes wrong in a rule without any error: elements of lists that a
 // patch loses, and stamps that are never renewed.
-func (c *comparison) silent(t *trail) (out document.Errors) {
+func (c *comparison) silent(t *Rule) (out document.Errors) {
 	for i, step := range t.Steps {
-		for _, write := range t.writes[i] {
+		for _, write := range t.Effects[i].Writes {
 			keys, through := write.Path.Keys()
 			switch {
 			case !through || len(keys) == 0:
-			case write.Kind == plan.Merge && t.givesKeyed(write, keys) && !t.builds(write, keys[len(keys)-1]) && !c.absent(t.Rule, step, write, keys):
+			case write.Kind == plan.Merge && t.givesKeyed(write, keys) && !t.builds(write, keys[len(keys)-1]) && !c.absent(t, step, write, keys):
 				out = append(out, write.Node.Errorf("use apply, or build it from the list that is there, as with map or concat; where all of it is meant, write it with json",
 					"merge replaces the whole list %s: the elements that are not written here are lost", write.Path).Coded(document.CodeReplacedList).Warn())
-			case ofWatched(write) && t.isStamp(write) && t.onlyStamps(i, write, keys) && t.waitsFor(step, keys) && !c.absent(t.Rule, step, write, keys):
+			case ofWatched(write) && t.isStamp(write) && t.onlyStamps(i, write, keys) && t.waitsFor(step, keys) && !c.absent(t, step, write, keys):
 				out = append(out, write.Node.Errorf(`write beside it what changes each time, such as window("0 * * * *", "1h", "UTC")?.start, and let when compare that`,
 					"stamp() keeps the time that is there, as nothing else in the map changes: once %s is old, the rule matches for ever and writes nothing",
 					write.Path).Coded(document.CodeIdleStamp).Warn())
@@ -41,7 +41,7 @@ func ofWatched(write action.Write) bool { return write.Target == "" || write.Tar
 
 // givesKeyed reports whether what is written has elements of a list whose elements have keys,
 // or names of finalizers.
-func (t *trail) givesKeyed(write action.Write, keys []string) bool {
+func (t *Rule) givesKeyed(write action.Write, keys []string) bool {
 	switch v := write.Value.(type) {
 	case []any:
 		if len(v) == 0 {
@@ -69,7 +69,7 @@ func (t *trail) givesKeyed(write action.Write, keys []string) bool {
 }
 
 // builds reports whether what is written comes from a field of that name.
-func (t *trail) builds(write action.Write, field string) bool {
+func (t *Rule) builds(write action.Write, field string) bool {
 	scope := t.Names.Scope()
 	if write.Loop != nil {
 		scope = scope.Extend(write.Loop.Name, "index")
@@ -77,9 +77,9 @@ func (t *trail) builds(write action.Write, field string) bool {
 	return t.mentions(write.Node, field, scope) || write.Loop != nil && t.mentions(write.Loop.List, field, t.Names.Scope())
 }
 
-func (t *trail) mentions(n *document.Node, field string, scope *expression.Scope) bool {
+func (t *Rule) mentions(n *document.Node, field string, scope *expression.Scope) bool {
 	return slices.ContainsFunc(programs(n, scope), func(p *expression.Program) bool {
-		return clause.Mentions(p, field, terms{rule: t.Rule})
+		return clause.Mentions(p, field, terms{rule: t})
 	})
 }
 
@@ -122,17 +122,17 @@ func (c *comparison) absent(r *Rule, step *action.Step, write action.Write, keys
 }
 
 // isStamp reports whether stamp() and nothing else is written.
-func (t *trail) isStamp(write action.Write) bool {
+func (t *Rule) isStamp(write action.Write) bool {
 	template, err := expression.CompileTemplate(write.Node.Text(), t.Names.Scope())
 	if err != nil {
 		return false
 	}
 	parts, alone := template.Parts()
-	return alone && clause.Calls(parts[0].Program, terms{rule: t.Rule}, "stamp")
+	return alone && clause.Calls(parts[0].Program, terms{rule: t}, "stamp")
 }
 
 // onlyStamps reports whether the map around a stamp has stamps alone, as far down as it goes.
-func (t *trail) onlyStamps(step int, stamp action.Write, keys []string) bool {
+func (t *Rule) onlyStamps(step int, stamp action.Write, keys []string) bool {
 	if stamp.Kind == plan.JSON {
 		return true // An operation writes it alone.
 	}
@@ -151,8 +151,8 @@ func (t *trail) onlyStamps(step int, stamp action.Write, keys []string) bool {
 }
 
 // waitsFor reports whether a step is done once a time of the watched object is old.
-func (t *trail) waitsFor(step *action.Step, keys []string) bool {
+func (t *Rule) waitsFor(step *action.Step, keys []string) bool {
 	return slices.ContainsFunc([]*body.Expression{t.When, step.When()}, func(when *body.Expression) bool {
-		return when != nil && clause.Ages(when.Program(), keys, terms{rule: t.Rule, meanings: newMeanings()})
+		return when != nil && clause.Ages(when.Program(), keys, terms{rule: t, meanings: newMeanings()})
 	})
 }

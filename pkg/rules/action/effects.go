@@ -1,0 +1,203 @@
+package action
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
+)
+
+// Traces is where actions leave what they read and write.
+type Traces struct {
+	Footprint *footprint.Footprint
+	Shapes    expression.Shapes
+	Watched   []schema.GroupVersionResource
+}
+
+// Effects is what an action can do to a cluster, known from the rule alone. Rights, the inventory, sensitive kinds and warnings go by it.
+type Effects struct {
+	// Requests are those that it can send, each once.
+	Requests []Request
+	// Leaves is what it can leave on objects, without the rule and the namespace.
+	Leaves []plan.Leftover
+	// Writes are the fields that it sets on objects that exist.
+	Writes []Write
+}
+
+// Effects tells what the step can do, and adds what it can read and write to the footprint.
+func (s *Step) Effects(t Traces) Effects {
+	if s.each != nil {
+		list := s.each.list.Shape(t.Shapes)
+		list.Read(footprint.Length)
+		t.Shapes = loopShapes{outer: t.Shapes, first: s.each.slot, element: list.Items()}
+	}
+	if s.when != nil {
+		s.when.Program().Shape(t.Shapes).Read(footprint.Value)
+	}
+	out := s.action.Effects(t)
+	for _, r := range out.Requests {
+		t.access(r.Resource).Allow(r.Name, r.Subresource)
+	}
+	for i := range out.Writes {
+		out.Writes[i].Loop = s.Loop()
+	}
+	return out
+}
+
+// loopShapes is [loop] for shapes.
+type loopShapes struct {
+	outer   expression.Shapes
+	first   int
+	element shape.Shape
+}
+
+// Shape implements [expression.Shapes].
+func (l loopShapes) Shape(slot int) shape.Shape {
+	switch slot {
+	case l.first:
+		return l.element
+	case l.first + 1:
+		return shape.Other()
+	default:
+		return l.outer.Shape(slot)
+	}
+}
+
+func (t Traces) access(gvr schema.GroupVersionResource) *footprint.Access {
+	return t.Footprint.Of(gvr, gvr.Resource)
+}
+
+// targets returns the access to each resource that a target can be of.
+func (t Traces) targets(of *target) []*footprint.Access {
+	var out []*footprint.Access
+	if of.node == nil {
+		for _, gvr := range t.Watched {
+			out = append(out, t.access(gvr))
+		}
+		return out
+	}
+	value := t.Shapes.Shape(of.slot)
+	value.Read(footprint.Exists) // One that is no object is an error.
+	value.Items().Read(footprint.Exists)
+	return t.Footprint.Reading(value.Objects())
+}
+
+// value records that a body is evaluated and leaves the rule.
+func (t Traces) value(b *body.Body) {
+	if b != nil {
+		b.Shape(t.Shapes).Read(footprint.Value)
+	}
+}
+
+// Request is a kind of request that a step can cause, as rights are given for it.
+// Reads by with are not among them.
+type Request struct {
+	footprint.Verb
+	Resource schema.GroupVersionResource
+	// About is the resource of the object that the request is for: another one where an
+	// Event about it is recorded.
+	About schema.GroupVersionResource
+	// Watched says that the object is one that the rule watches.
+	Watched bool
+	// Nameless says that the API server is not told the name of the object, so that the
+	// request cannot be allowed for one name.
+	Nameless bool
+	// From are the selections that have the object, where it is not watched; nil for any
+	// of About that the rule reads.
+	From []plan.Selection
+}
+
+// Writes reports whether the request changes something. The right to update
+// finalizers of an owner is asked for, but nothing is sent there.
+func (r Request) Writes() bool {
+	return r.Name != "get" && r.Verb != forOwners
+}
+
+// forOwners is what blockOwnerDeletion takes, where the API server checks it.
+var forOwners = footprint.Verb{Name: "update", Subresource: "finalizers"}
+
+// events is where Events are recorded.
+var events = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
+
+// requests are those about the objects that a target can be.
+func (t *target) requests(of []*footprint.Access, verbs ...footprint.Verb) (out []Request) {
+	for _, access := range of {
+		for _, verb := range verbs {
+			out = append(out, Request{Verb: verb, Resource: access.Resource, About: access.Resource, Watched: t.node == nil})
+		}
+	}
+	return out
+}
+
+// recordings are the requests that make an Event about each of the objects that
+// others are about, or raise the count of one that is there.
+func recordings(about []Request) (out []Request) {
+	for _, of := range about {
+		for _, verb := range []string{"get", "create", "update"} {
+			of.Verb, of.Resource = footprint.Verb{Name: verb}, events
+			out = append(out, of)
+		}
+	}
+	return out
+}
+
+// watching is a request for each resource that the rule watches.
+func (t Traces) watching(verb footprint.Verb) (out []Request) {
+	for _, gvr := range t.Watched {
+		out = append(out, Request{Verb: verb, Resource: gvr, About: gvr, Watched: true})
+	}
+	return out
+}
+
+// requests are those that making a child takes, with the verbs that the action sends.
+func (c *child) requests(t Traces, verbs ...string) (out []Request) {
+	of := c.declaration
+	for _, verb := range verbs {
+		out = append(out, Request{Verb: footprint.Verb{Name: verb}, Resource: of.GVR, About: of.GVR, From: of.Selections})
+	}
+	if c.owned {
+		out = append(out, t.watching(forOwners)...)
+	}
+	return out
+}
+
+// Write is a field that an action sets on objects that exist.
+type Write struct {
+	body.Leaf
+	// Resources are what it may be set on: several where the rule watches several.
+	Resources []schema.GroupVersionResource
+	// Target is the name of what it is set on, "" for the watched object.
+	Target string
+	// Kind is that of the patch.
+	Kind plan.Type
+	// Merges says that a list is merged with what others write into it.
+	Merges bool
+	// Loop is the forEach around it, nil where there is none.
+	Loop *Loop
+}
+
+// Loop is a forEach.
+type Loop struct {
+	Name string
+	List *document.Node
+	// Names are those that the list uses.
+	Names []string
+}
+
+// InLoop reports whether a name is of forEach.
+func (l *Loop) InLoop(name string) bool { return l != nil && (name == l.Name || name == indexName) }
+
+// When is the condition of the step, nil for always.
+func (s *Step) When() *body.Expression { return s.when }
+
+// Loop is the forEach of the step, nil where it has none.
+func (s *Step) Loop() *Loop {
+	if s.each == nil {
+		return nil
+	}
+	return &Loop{Name: s.each.name, List: s.each.node, Names: s.each.list.Names()}
+}
