@@ -1,8 +1,15 @@
 package rules
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -11,6 +18,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -228,4 +237,254 @@ func (h *hold) check(in body.Context) document.Errors {
 	default:
 		return nil
 	}
+}
+
+// checkResources returns what is wrong with the declarations of a set, and notes of
+// which nothing is known.
+func checkResources(set *spec.Set, schemas *schema.Catalog) (errs document.Errors) {
+	if schemas == nil || set.Faulty() {
+		return nil
+	}
+	all := set.Node().Get("spec").Get("resources")
+	for _, declared := range set.Resources {
+		n := all.Get(declared.Name)
+		if errs.Enough() {
+			break
+		}
+		found := schemas.Resource(declared.GVR)
+		if found == nil {
+			errs = append(errs, unknownResource(declared, schemas, n))
+			continue
+		}
+		errs = append(errs, checkResource(set, declared, found, n)...)
+		if !found.Type.Known() {
+			errs = append(errs, untyped(declared, n))
+		}
+	}
+	return errs
+}
+
+// untyped is the note of a resource of which there is no schema.
+func untyped(declared spec.Resource, n *document.Node) *document.Error {
+	return n.Errorf("give its CRD with --crds, or a cluster with --context",
+		"no schema is known of %s, so its fields are not checked", plan.ResourceName(declared.GVR)).Coded(document.CodeUntyped).Note()
+}
+
+func unknownResource(declared spec.Resource, schemas *schema.Catalog, n *document.Node) *document.Error {
+	gvr := declared.GVR
+	near, suggested := schemas.Closest(gvr)
+	at := n.Get("resource")
+	hint := "see kubectl api-resources for what there is"
+	if suggested {
+		hint = "did you mean " + plan.ResourceName(near) + "?"
+		switch {
+		case near.Group != gvr.Group && n.Get("group") != nil:
+			at = n.Get("group")
+		case near.Group == gvr.Group && near.Version != gvr.Version:
+			at = n.Get("version")
+		}
+	}
+	missing := at.Errorf(hint, "there is no resource %s", plan.ResourceName(gvr)).Coded(document.CodeUnknownResource)
+	switch {
+	case schemas.Missing(gvr):
+		return missing
+	case suggested:
+		return missing.Warn()
+	default:
+		return untyped(declared, n)
+	}
+}
+
+func checkResource(set *spec.Set, declared spec.Resource, found *schema.Resource, n *document.Node) (errs document.Errors) {
+	resource := n.Get("resource")
+	var lacks []string
+	for _, verb := range []string{"list", "watch"} {
+		if found.Verbs != nil && !slices.Contains(found.Verbs, verb) {
+			lacks = append(lacks, verb+"ed")
+		}
+	}
+	if len(lacks) > 0 {
+		errs = append(errs, resource.Errorf("rules see only what can be listed and watched",
+			"%s cannot be %s", declared.GVR.Resource, strings.Join(lacks, " or ")).Coded(document.CodeNotWatchable))
+	}
+	switch namespaces := n.Get("namespaces"); {
+	case found.Namespaced:
+	case set.Kind == spec.KindRuleSet:
+		errs = append(errs, resource.Errorf("make it a ClusterRuleSet",
+			"%s are cluster-scoped, and a RuleSet acts in its own namespace only", declared.GVR.Resource).Coded(document.CodeWrongScope))
+	case namespaces != nil:
+		errs = append(errs, namespaces.Errorf("leave namespaces out",
+			"%s are cluster-scoped and have no namespace", declared.GVR.Resource).Coded(document.CodeWrongScope))
+	}
+	return append(errs, checkFieldSelector(declared, found, n.Get("fieldSelector"))...)
+}
+
+// checkFieldSelector finds fields that the objects do not have. Which of those that
+// they have can be selected, only the API server knows.
+func checkFieldSelector(declared spec.Resource, found *schema.Resource, n *document.Node) (errs document.Errors) {
+	selector, err := fields.ParseSelector(declared.FieldSelector)
+	if err != nil || n == nil {
+		return nil //nolint:nilerr // The parser of the set has reported it.
+	}
+	for _, requirement := range selector.Requirements() {
+		for _, v := range found.Type.ValidatePath(strings.Split(requirement.Field, ".")...) {
+			errs = append(errs, n.ErrorAt(max(strings.Index(n.Text(), requirement.Field), 0), len(requirement.Field), v.Hint, "%s", v.Message).Coded(v.Code))
+		}
+	}
+	return errs
+}
+
+// unselected says why no selection of the rule has the object.
+func (r *Rule) unselected(gvr apischema.GroupVersionResource, object map[string]any) []trace.Obstacle {
+	var out []trace.Obstacle
+	var elsewhere []string
+	namespace := plan.Text(object, "metadata", "namespace")
+	for _, selection := range r.selections {
+		switch {
+		case selection.GVR != gvr:
+		case selection.Namespace != "" && selection.Namespace != namespace:
+			elsewhere = append(elsewhere, selection.Namespace)
+		default:
+			for _, text := range unmet(selection, object) {
+				out = append(out, trace.Obstacle{Kind: trace.NotSelected, Text: text})
+			}
+		}
+	}
+	if len(out) > 0 || len(elsewhere) == 0 {
+		return out
+	}
+	slices.Sort(elsewhere)
+	where := "is in namespace " + namespace
+	if namespace == "" {
+		where = "has no namespace"
+	}
+	if r.set.Kind == spec.KindRuleSet {
+		return []trace.Obstacle{{Kind: trace.OtherNamespace, Text: fmt.Sprintf(
+			"%s acts in its own namespace, and the object %s: a ClusterRuleSet acts everywhere", r.ID.SetName(), where)}}
+	}
+	return []trace.Obstacle{{Kind: trace.NotSelected, Text: fmt.Sprintf(
+		"resources select the namespaces %s, and the object %s", strings.Join(slices.Compact(elsewhere), ", "), where)}}
+}
+
+// unmet lists what a selection wants that the object is not.
+func unmet(s plan.Selection, object map[string]any) []string {
+	var out []string
+	if parsed, err := labels.Parse(s.LabelSelector); err == nil {
+		requirements, _ := parsed.Requirements()
+		for _, wanted := range requirements {
+			if !(plan.Selection{LabelSelector: wanted.String()}).Admits(object) {
+				out = append(out, fmt.Sprintf("labelSelector wants %s, and %s", wanted.String(), given(object, "label", wanted.Key(), "metadata", "labels", wanted.Key())))
+			}
+		}
+	}
+	if parsed, err := fields.ParseSelector(s.FieldSelector); err == nil {
+		for _, wanted := range parsed.Requirements() {
+			one := fields.OneTermEqualSelector(wanted.Field, wanted.Value)
+			if wanted.Operator == "!=" {
+				one = fields.OneTermNotEqualSelector(wanted.Field, wanted.Value)
+			}
+			if !(plan.Selection{GVR: s.GVR, FieldSelector: one.String()}).Admits(object) {
+				out = append(out, fmt.Sprintf("fieldSelector wants %s, and %s", one, given(object, "field", wanted.Field, strings.Split(wanted.Field, ".")...)))
+			}
+		}
+	}
+	if len(out) == 0 {
+		return []string{"it is not among what the selectors of its resource select"}
+	}
+	return out
+}
+
+// given says what an object has where something else is wanted.
+func given(object map[string]any, what, name string, path ...string) string {
+	value, there := plan.Lookup(object, path)
+	switch value.(type) {
+	case map[string]any, []any:
+		return fmt.Sprintf("the %s %s is no text or number", what, name)
+	}
+	if !there || value == nil {
+		return fmt.Sprintf("the object has no %s %s", what, name)
+	}
+	return fmt.Sprintf("the %s %s is %q", what, name, fmt.Sprint(value))
+}
+
+// compileWatch resolves `watch`: a key of `resources`, or several with commas.
+func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
+	n := r.source.Watch
+	if n.Kind() == document.KindInvalid {
+		return nil
+	}
+	if n.Kind() != document.KindString {
+		return document.Errors{n.Errorf(watchHint(n), "watch must be a string, have %s", n.Kind())}
+	}
+	var errs document.Errors
+	seen, kinds := map[*relation.Declaration]bool{}, map[apischema.GroupVersionResource]bool{}
+	offset := 0
+	for part := range strings.SplitSeq(n.Text(), ",") {
+		if errs.Enough() {
+			break
+		}
+		name := strings.TrimSpace(part)
+		at := offset + strings.Index(part, name)
+		offset += len(part) + 1
+		if name == "" {
+			errs = append(errs, n.ErrorAt(at, 0, "write the name of a resource declared under resources", "the name of a resource is missing here"))
+			continue
+		}
+		watched, wrong := declared.LookupAt(n, at, name)
+		switch {
+		case wrong != nil:
+			errs = append(errs, wrong)
+		case watched != nil && !seen[watched]:
+			seen[watched] = true
+			r.selections = append(r.selections, watched.Selections...)
+			if !kinds[watched.GVR] {
+				kinds[watched.GVR] = true
+				r.watched = append(r.watched, watched.GVR)
+			}
+		}
+	}
+	return errs
+}
+
+// watchHint writes a list as watch takes it.
+func watchHint(n *document.Node) string {
+	var names []string
+	for _, element := range n.Elements() {
+		names = append(names, element.Text())
+	}
+	if names == nil {
+		return "write the name of a resource declared under resources"
+	}
+	return "write watch: " + strings.Join(names, ", ")
+}
+
+func declarations(set *spec.Set) relation.Declarations {
+	var out relation.Declarations
+	for _, resource := range set.Resources {
+		out = append(out, &relation.Declaration{
+			Name: resource.Name, GVR: resource.GVR, Selections: selections(set, resource), Namespace: set.Namespace,
+		})
+	}
+	return out
+}
+
+// selections spreads a declaration over its namespaces. Selectors are written
+// in one way, so that equal ones share an informer.
+func selections(set *spec.Set, r spec.Resource) []plan.Selection {
+	selection := plan.Selection{GVR: r.GVR, Namespace: set.Namespace}
+	if parsed, err := labels.Parse(r.LabelSelector); err == nil {
+		selection.LabelSelector = parsed.String()
+	}
+	if parsed, err := fields.ParseSelector(r.FieldSelector); err == nil {
+		selection.FieldSelector = parsed.String()
+	}
+	if len(r.Namespaces) == 0 || set.Kind == spec.KindRuleSet {
+		return []plan.Selection{selection}
+	}
+	var out []plan.Selection
+	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(r.Namespaces))) {
+		selection.Namespace = namespace
+		out = append(out, selection)
+	}
+	return out
 }

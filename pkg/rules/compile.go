@@ -1,7 +1,12 @@
 package rules
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +21,42 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
+
+// Options are what a document leaves to where it is used.
+type Options struct {
+	// DefaultNamespace is that of a RuleSet that names none.
+	DefaultNamespace string
+	// Params replace constants of the sets.
+	Params []Param
+	// Sensitive reports whether rules may write a kind of [SensitiveKinds]; those that
+	// write another one are refused. Nil allows all and has a note of each, as for
+	// checking alone.
+	Sensitive func(kind string) bool
+	// Schemas say what the objects look like. Nil knows nothing, so nothing is checked
+	// that needs it.
+	Schemas *schema.Catalog
+}
+
+// Load parses and compiles files of rules into one set. It finds all errors of
+// all files; of a file that is not YAML, the first. Documents of kind RuleTest
+// are passed over, so that a folder may hold both. Comments may have warnings left out:
+// see [document.Ignore].
+func Load(files []document.File, options Options) (*Set, document.Errors) {
+	sets, errs := spec.Parse(files, options.DefaultNamespace)
+	if len(errs) > 0 {
+		options.Params = nil // Whether a set that cannot be read has them is not known.
+	}
+	if errs.Enough() {
+		return nil, errs.Sorted() // What was not read any more would seem to be missing.
+	}
+	compiled, compileErrs := Compile(sets, options)
+	errs = append(errs, compileErrs...)
+	if compiled == nil || len(errs.Of(document.Mistake)) > 0 {
+		return nil, document.Ignore(files, errs)
+	}
+	compiled.warnings = document.Ignore(files, compiled.warnings)
+	return compiled, nil
+}
 
 // Compile checks the rules of all sets and joins them into one, with some of
 // their constants replaced. It finds all mistakes; the set is nil where there is
@@ -190,4 +231,165 @@ func pruneOf(n *document.Node) *document.Node {
 		return prune
 	}
 	return n.Get("apply")
+}
+
+// Param is a constant that replaces one of a set, as the text that a user gave.
+type Param struct {
+	Set, Name string
+	Value     string
+}
+
+// ParseParam reads SET.NAME=VALUE. The name of a set may have dots, that of a
+// parameter has none.
+func ParseParam(text string) (Param, error) {
+	key, value, given := strings.Cut(text, "=")
+	dot := strings.LastIndex(key, ".")
+	if !given || dot <= 0 || dot == len(key)-1 {
+		return Param{}, fmt.Errorf("%q is not of the form SET.NAME=VALUE, such as tidb-guardrails.minStores=5", text)
+	}
+	return Param{Set: key[:dot], Name: key[dot+1:], Value: value}, nil
+}
+
+// String returns the parameter as ParseParam takes it, without its value.
+func (p Param) String() string { return p.Set + "." + p.Name }
+
+// params returns the constants of a set, with what replaces them.
+func params(set *spec.Set, given []Param) (map[string]any, document.Errors) {
+	out := map[string]any{}
+	var errs document.Errors
+	for _, written := range set.Params {
+		value := written.Value.Any()
+		for _, p := range given {
+			if p.Set != set.Name || p.Name != written.Name {
+				continue
+			}
+			replaced, err := replacement(p, written.Value)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			value = replaced
+		}
+		out[written.Name] = value
+	}
+	return out, errs
+}
+
+// replacement reads the text as what the set has there: a text stays what it
+// is, anything else is read as YAML and must be of the same kind.
+func replacement(p Param, written *document.Node) (any, *document.Error) {
+	if written.Kind() == document.KindString {
+		return p.Value, nil
+	}
+	wrong := func(have string) *document.Error {
+		return &document.Error{
+			File: "--param " + p.String(), Message: fmt.Sprintf("want %s, as the set has it, have %s", written.Kind(), have),
+		}
+	}
+	documents, errs := document.Parse(document.File{Name: "--param " + p.String(), Data: []byte(p.Value)})
+	switch {
+	case len(errs) > 0:
+		return nil, errs[0]
+	case len(documents) == 0:
+		return nil, wrong("nothing")
+	case len(documents) > 1:
+		return nil, wrong("several documents")
+	case !replaces(documents[0].Kind(), written.Kind()):
+		return nil, wrong(documents[0].Kind().String())
+	default:
+		return documents[0].Any(), nil
+	}
+}
+
+func replaces(kind, written document.Kind) bool {
+	return kind == written || kind == document.KindInt && written == document.KindFloat || written == document.KindNull
+}
+
+// unknownParams reports what replaces nothing, which is a slip of the user's.
+func unknownParams(sets []*spec.Set, given []Param) document.Errors {
+	known := map[string]bool{}
+	for _, set := range sets {
+		for _, param := range set.Params {
+			known[set.Name+"."+param.Name] = true
+		}
+	}
+	var errs document.Errors
+	for _, p := range given {
+		if known[p.String()] {
+			continue
+		}
+		all := slices.Sorted(maps.Keys(known))
+		hint := "the sets have no params"
+		if len(all) > 0 {
+			hint = "there are " + strings.Join(all, ", ")
+		}
+		if near := document.Suggest(p.String(), all); near != "" {
+			hint = fmt.Sprintf("did you mean %s?", near)
+		}
+		errs = append(errs, &document.Error{File: "--param " + p.String(), Message: "no set has this parameter", Hint: hint})
+	}
+	return errs
+}
+
+// catalog returns the schemas by which objects of a resource are written, nil for none. Sets that are joined may
+// have been compiled with different ones: the first that has the resource counts.
+func (s *Set) catalog(gvr apischema.GroupVersionResource) *schema.Catalog {
+	return cmp.Or(s.catalogs[gvr], s.first)
+}
+
+// planOptions say what the schemas know of writes.
+func (s *Set) planOptions() plan.Options {
+	if s.first == nil {
+		return plan.Options{}
+	}
+	return plan.Options{
+		Canonical: func(gvr apischema.GroupVersionResource, object map[string]any) map[string]any {
+			return s.catalog(gvr).Canonical(gvr, object)
+		},
+		Applied: func(gvr apischema.GroupVersionResource, object, body map[string]any) map[string]any {
+			return s.catalog(gvr).Applied(gvr, object, body)
+		},
+	}
+}
+
+// sameSchema reports whether two sets know the same of a resource.
+func (s *Set) sameSchema(other *Set, gvr apischema.GroupVersionResource) bool {
+	return s.kinds[gvr] == other.kinds[gvr] && (s.catalog(gvr) == other.catalog(gvr) || reflect.DeepEqual(s.typeOf(gvr), other.typeOf(gvr)))
+}
+
+func (s *Set) typeOf(gvr apischema.GroupVersionResource) *schema.Type {
+	found := s.catalog(gvr).Resource(gvr)
+	if found == nil {
+		return nil
+	}
+	return found.Type
+}
+
+// elsewhere leaves out the doubts about what is wrong anyhow, there or within it.
+func elsewhere(doubts, found document.Errors) document.Errors {
+	mistakes := found.Of(document.Mistake)
+	return slices.DeleteFunc(doubts, func(d *document.Error) bool {
+		return slices.ContainsFunc(mistakes, func(m *document.Error) bool {
+			within, is := strings.CutPrefix(m.Path, d.Path)
+			return m.File == d.File && (m.Line == d.Line && m.Column == d.Column || is && d.Path != "" && strings.HasPrefix(within, "["))
+		})
+	})
+}
+
+// doubted are rules as far as they can be suspicious.
+func doubted(all []*Rule, schemas *schema.Catalog) []*doubt.Rule {
+	out := make([]*doubt.Rule, len(all))
+	for i, rule := range all {
+		out[i] = rule.doubted(schemas)
+	}
+	return out
+}
+
+func (r *Rule) doubted(schemas *schema.Catalog) *doubt.Rule {
+	return &doubt.Rule{
+		ID: r.ID, Set: r.set, Source: r.source, Names: r.names,
+		When: r.when, Steps: r.steps, Selections: r.selections,
+		Schemas:   schemas,
+		Constants: map[string]any{"params": r.params, "rule": r.about},
+		Watched:   r.watched, Footprint: r.Footprint(), Effects: r.effects().steps[:len(r.steps)],
+	}
 }

@@ -1,14 +1,21 @@
 package rules
 
 import (
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"maps"
+	"slices"
 
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // Footprint returns all that the rules can read and write.
@@ -62,7 +69,7 @@ func (r *Rule) draw() *effects {
 	for _, step := range r.allSteps() {
 		out.steps = append(out.steps, step.Effects(t))
 	}
-	if secrets := f.out.Lookup(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}); secrets != nil {
+	if secrets := f.out.Lookup(apischema.GroupVersionResource{Version: "v1", Resource: "secrets"}); secrets != nil {
 		secrets.Writes.Alias("stringData", "data") // The API server makes data of it.
 	}
 	return out
@@ -70,7 +77,7 @@ func (r *Rule) draw() *effects {
 
 // watchedResources lists each resource once, in the order of `watch`. The slice is
 // shared: read only.
-func (r *Rule) watchedResources() []schema.GroupVersionResource { return r.watched }
+func (r *Rule) watchedResources() []apischema.GroupVersionResource { return r.watched }
 
 // mostKinds is of how many kinds a rule may watch for it to be followed which fields of
 // each it reads. Of those of a rule that watches more, all of them count as read.
@@ -122,4 +129,196 @@ func (f *footing) follow(d *names.Definition) shape.Shape {
 		return d.Related.Footprint(f.out, f)
 	}
 	return d.Value.Program().Shape(f)
+}
+
+// Related lists what the rules read besides the objects they watch, each once: by
+// with, by apply and by prune. The slice is shared: read only.
+func (s *Set) Related() []plan.Selection { return s.related }
+
+// Kinds says what is known of the resources that the sets declare, which is
+// nothing without schemas. The map is shared: read only.
+func (s *Set) Kinds() map[apischema.GroupVersionResource]plan.Kind { return s.kinds }
+
+// Holds reports whether a rule puts a finalizer on objects of the resource.
+func (s *Set) Holds(gvr apischema.GroupVersionResource) bool {
+	return slices.ContainsFunc(s.byGVR[gvr], (*Rule).holds)
+}
+
+// Prunes reports whether a rule deletes what it has applied for an object of the
+// resource once that is gone.
+func (s *Set) Prunes(gvr apischema.GroupVersionResource) bool {
+	return slices.ContainsFunc(s.byGVR[gvr], func(r *Rule) bool { return len(r.prunes) > 0 })
+}
+
+// Family is the children that a rule prunes, and where their parents are.
+type Family struct {
+	Rule     plan.Rule
+	Parents  []plan.Selection
+	Children []plan.Selection
+}
+
+// Everything is where parents may be that the rule does not select any more: all
+// objects of each resource that it watches.
+func (f Family) Everything() []plan.Selection { return unfiltered(f.Rule, f.Parents) }
+
+// Families lists what rules prune, in their order.
+func (s *Set) Families() []Family {
+	var out []Family
+	for _, rule := range s.rules {
+		var children []plan.Selection
+		for _, declared := range rule.prunes {
+			children = append(children, declared.Selections...)
+		}
+		if children != nil && !rule.suspended() && !rule.audited() {
+			out = append(out, Family{rule.ID, rule.selections, children})
+		}
+	}
+	return out
+}
+
+// Reads lists the selections of all that a rule watches or reads; one may come twice.
+func (r *Rule) Reads() []plan.Selection { return slices.Concat(r.selections, r.reads()) }
+
+// reads lists the selections of all that a rule reads but does not watch.
+func (r *Rule) reads() []plan.Selection {
+	var out []plan.Selection
+	related := r.names.Related()
+	for _, name := range slices.Sorted(maps.Keys(related)) {
+		out = append(out, related[name].Declaration().Selections...)
+	}
+	for _, step := range r.allSteps() {
+		if applied := step.Applies(); applied != nil {
+			out = append(out, applied.Of.Selections...)
+		}
+	}
+	return out
+}
+
+// kindsOf looks up the resources that the sets declare.
+func kindsOf(sets []*spec.Set, known *schema.Catalog) map[apischema.GroupVersionResource]plan.Kind {
+	out := map[apischema.GroupVersionResource]plan.Kind{}
+	for _, set := range sets {
+		for _, declared := range set.Resources {
+			if found := known.Resource(declared.GVR); found != nil {
+				out[declared.GVR] = plan.Kind{Name: found.Kind, Namespaced: found.Namespaced}
+			}
+		}
+	}
+	return out
+}
+
+// Holder is a rule that puts a finalizer on what it selects.
+type Holder struct {
+	Rule       plan.Rule
+	Selections []plan.Selection
+}
+
+// Holding lists the rules that hold objects and do not select all of a resource, in
+// their order: what they select now may be less than what they hold.
+func (s *Set) Holding() []Holder {
+	var out []Holder
+	for _, rule := range s.rules {
+		holder := Holder{rule.ID, rule.selections}
+		if rule.holds() && len(holder.Everything()) > 0 {
+			out = append(out, holder)
+		}
+	}
+	return out
+}
+
+// Everything is what the rule would select without selectors, for each resource of
+// which it does not select that.
+func (h Holder) Everything() []plan.Selection {
+	return slices.DeleteFunc(unfiltered(h.Rule, h.Selections), func(all plan.Selection) bool {
+		return slices.Contains(h.Selections, all)
+	})
+}
+
+// unfiltered is what a rule would select without selectors, each resource once.
+func unfiltered(rule plan.Rule, selections []plan.Selection) []plan.Selection {
+	var out []plan.Selection
+	for _, selection := range selections {
+		all := plan.Selection{GVR: selection.GVR, Namespace: rule.Namespace}
+		if !slices.Contains(out, all) {
+			out = append(out, all)
+		}
+	}
+	return out
+}
+
+// Leftovers lists what the rules may leave on objects, known from the rules
+// alone, sorted and each once. Rules that are suspended or audited are among them:
+// they leave nothing new, and what they left before stays theirs.
+func (s *Set) Leftovers() []plan.Leftover {
+	var out []plan.Leftover
+	for _, rule := range s.rules {
+		out = append(out, rule.leftovers()...)
+	}
+	slices.SortFunc(out, plan.Leftover.Compare)
+	return out
+}
+
+func (r *Rule) leftovers() []plan.Leftover {
+	found := map[plan.Leftover]plan.Leftover{}
+	for _, leftover := range r.leaves() {
+		leftover.Rule, leftover.Account = r.ID, r.Identity()
+		for _, leftover.Namespace = range r.namespaces(leftover.GVR) {
+			if before, twice := found[leftover.Thing()]; twice {
+				leftover = both(before, leftover)
+			}
+			found[leftover.Thing()] = leftover
+		}
+	}
+	out := make([]plan.Leftover, 0, len(found))
+	for _, leftover := range found {
+		out = append(out, leftover)
+	}
+	return out
+}
+
+// leaves is what the parts of the rule leave, without the rule and the namespace.
+func (r *Rule) leaves() (out []plan.Leftover) {
+	if r.holds() {
+		for _, gvr := range r.watched {
+			out = append(out, plan.Leftover{GVR: gvr, Kind: plan.LeftFinalizer})
+		}
+	}
+	for _, step := range r.effects().steps {
+		out = append(out, step.Leaves...)
+	}
+	return out
+}
+
+// both is the one leftover that two parts of a rule leave. Where one of them orphans
+// its fields none may be removed: who applied which cannot be told. The actions of a
+// rule prune the children of a resource together, and the older of two versions is
+// the first to go.
+func both(a, b plan.Leftover) plan.Leftover {
+	if version.CompareKubeAwareVersionStrings(b.GVR.Version, a.GVR.Version) > 0 {
+		a.GVR = b.GVR
+	}
+	if b.Release == plan.OrphanFields {
+		a.Release = b.Release
+	}
+	a.Prune = a.Prune || b.Prune
+	return a
+}
+
+// namespaces are those in which the set of the rule may write to a resource: ""
+// alone for everywhere.
+func (r *Rule) namespaces(of apischema.GroupVersionResource) (out []string) {
+	for _, declared := range declarations(r.set) {
+		if declared.GVR.GroupResource() != of.GroupResource() {
+			continue
+		}
+		for _, selection := range declared.Selections {
+			if selection.Namespace == "" {
+				return []string{""}
+			}
+			if !slices.Contains(out, selection.Namespace) {
+				out = append(out, selection.Namespace)
+			}
+		}
+	}
+	return out
 }

@@ -1,8 +1,11 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -77,4 +80,89 @@ func (h *hold) read(v any) (time.Duration, error) {
 		return 0, h.node.Errorf(`give a text such as "1h30m" or "2d", or a number of seconds`, "for wants a duration, have %s", shown(v))
 	}
 	return max(d, 0), nil
+}
+
+// onDelete is what a rule does while the object is being deleted.
+type onDelete struct {
+	steps []*action.Step
+	done  *body.Expression // nil for: once the actions have succeeded
+	hold  bool
+}
+
+func compileOnDelete(source *spec.OnDelete, env action.Env) (*onDelete, document.Errors) {
+	o := &onDelete{hold: source.Hold}
+	var errs, more document.Errors
+	o.steps, errs = compileSteps(source.Actions, env)
+	if source.Done != nil {
+		o.done, more = body.CompileCondition(source.Done, env.Scope)
+		errs = append(errs, more...)
+	}
+	for i, step := range o.steps {
+		if applied := step.Applies(); applied != nil && applied.Prune {
+			errs = append(errs, pruneOf(source.Actions[i]).Errorf("leave prune out", "what a rule applied is pruned once the object is gone, not before"))
+		}
+	}
+	return o, errs
+}
+
+// holds reports whether the rule keeps objects from going before it is done.
+func (r *Rule) holds() bool { return r.onDelete != nil && r.onDelete.hold }
+
+// held reports whether the finalizer of the rule is on the object.
+func (r *Rule) held(object map[string]any) bool {
+	metadata, _ := object["metadata"].(map[string]any)
+	finalizers, _ := metadata["finalizers"].([]any)
+	return slices.Contains(finalizers, any(r.ID.Finalizer()))
+}
+
+// finalizer wishes that of the rule on the object, or off it.
+func (r *Rule) finalizer(object plan.Object, current map[string]any, present bool) plan.Wish {
+	return plan.Wish{
+		Rule: r.ID, Target: object, Current: current,
+		Type: plan.Finalize, Body: plan.Finalizer{Name: r.ID.Finalizer(), Present: present},
+	}
+}
+
+// bury evaluates the rule on an object that is being deleted. What the rule holds
+// it sees off even where it does not select it any more, as where `when` turned
+// false: the finalizer is the promise to do so.
+func (t *turn) bury() (plan.Decision, error) {
+	switch {
+	case t.rule.onDelete == nil:
+		return t.skipped("the object is being deleted"), nil
+	case t.rule.onDelete.hold:
+		return t.buryHeld()
+	case !t.selected():
+		return t.skipped(unselected), nil
+	case t.rule.suspended():
+		return t.skipped(t.rule.idle()), nil
+	}
+	decision, err := t.ready()
+	if err != nil || decision.Outcome != plan.Matched {
+		return decision, err
+	}
+	return decision, t.act(t.rule.onDelete.steps)
+}
+
+// buryHeld acts where the finalizer of the rule is on the object, and takes it off
+// once the rule is done. Where nothing says when that is, it follows the actions in
+// the same plan: a failed one stops it.
+func (t *turn) buryHeld() (plan.Decision, error) {
+	r := t.rule
+	switch {
+	case !r.held(t.action.Current):
+		return t.skipped("the object is being deleted, and the rule does not hold it"), nil
+	case r.suspended() || r.audited():
+		t.letGo()
+		return t.skipped(r.idle() + ", so it lets the object go"), nil
+	}
+	err := t.act(r.onDelete.steps)
+	done := true
+	if err == nil && r.onDelete.done != nil {
+		done, err = t.ask(r.onDelete.done)
+	}
+	if err == nil && done {
+		t.letGo()
+	}
+	return t.decision(plan.Matched), err
 }

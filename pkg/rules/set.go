@@ -2,6 +2,11 @@ package rules
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"reflect"
 	"slices"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -131,3 +136,218 @@ func (r *Rule) idle() string {
 func (r *Rule) watches(selectedBy []plan.Selection) bool {
 	return slices.ContainsFunc(r.selections, func(selection plan.Selection) bool { return slices.Contains(selectedBy, selection) })
 }
+
+// Audited reports whether the rule only reports what it would do.
+func (r *Rule) Audited() bool { return r.audited() }
+
+// Join returns one set of all rules of the sets, in their order of precedence. Nil
+// sets are passed over. No rule may be in two of them, which is for the caller to
+// see to: it would be carried out twice. What two sets know of a resource is taken
+// from the first.
+func Join(sets ...*Set) *Set {
+	sets = slices.DeleteFunc(slices.Clone(sets), func(s *Set) bool { return s == nil })
+	var all []*Rule
+	var warnings document.Errors
+	kinds := map[apischema.GroupVersionResource]plan.Kind{}
+	catalogs := map[apischema.GroupVersionResource]*schema.Catalog{}
+	var first *schema.Catalog
+	for _, set := range sets {
+		first = cmp.Or(first, set.first)
+		all = append(all, set.rules...)
+		warnings = append(warnings, set.warnings...)
+		for gvr, kind := range set.kinds {
+			if _, known := kinds[gvr]; !known {
+				kinds[gvr], catalogs[gvr] = kind, set.catalog(gvr)
+			}
+		}
+	}
+	out := newSet(all)
+	out.kinds, out.catalogs, out.first, out.warnings = kinds, catalogs, first, warnings.Sorted()
+	return out
+}
+
+// Of returns the set of the rules that act as one identity, with what is known of
+// their resources and the warnings in their files. It may have no rules.
+func (s *Set) Of(identity types.NamespacedName) *Set {
+	return s.Only(func(rule *Rule) bool { return rule.Identity() == identity })
+}
+
+// ByIdentity returns the same for each identity that has rules.
+func (s *Set) ByIdentity() map[types.NamespacedName]*Set {
+	all := map[types.NamespacedName][]*Rule{}
+	for _, rule := range s.rules {
+		all[rule.Identity()] = append(all[rule.Identity()], rule)
+	}
+	out := make(map[types.NamespacedName]*Set, len(all))
+	for identity, own := range all {
+		out[identity] = s.of(own)
+	}
+	return out
+}
+
+// Only returns the set of the rules that are to be kept, with the same of them.
+func (s *Set) Only(keep func(*Rule) bool) *Set {
+	return s.of(slices.DeleteFunc(slices.Clone(s.rules), func(rule *Rule) bool { return !keep(rule) }))
+}
+
+// of is the set of some of the rules.
+func (s *Set) of(own []*Rule) *Set {
+	out := newSet(own)
+	out.catalogs, out.first, out.kinds = s.catalogs, s.first, map[apischema.GroupVersionResource]plan.Kind{}
+	files := map[string]bool{}
+	for _, rule := range own {
+		if len(s.warnings) > 0 { // To tell where a rule is takes time.
+			files[rule.Place().File] = true
+		}
+		for _, declared := range rule.set.Resources {
+			if kind, known := s.kinds[declared.GVR]; known {
+				out.kinds[declared.GVR] = kind
+			}
+		}
+	}
+	for _, warning := range s.warnings {
+		if files[warning.File] {
+			out.warnings = append(out.warnings, warning)
+		}
+	}
+	return out
+}
+
+// Identities lists the ServiceAccounts that the rules act as, sorted. The empty one
+// is among them where rules act as the process itself.
+func (s *Set) Identities() []types.NamespacedName {
+	found := map[types.NamespacedName]bool{}
+	for _, rule := range s.rules {
+		found[rule.Identity()] = true
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b types.NamespacedName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// SameCondition reports whether a rule is in both sets and matches the same
+// objects in both: since when it holds is the same then, whatever it does.
+func (s *Set) SameCondition(other *Set, id plan.Rule) bool {
+	here, there := s.byID[id], other.byID[id]
+	return here != nil && there != nil && reflect.DeepEqual(here.condition(), there.condition())
+}
+
+// Changes lists the rules of both sets that are not the same in both: those that are new, those that are gone, and
+// both versions of those that want something else. Where the rules that stay have another order, these are all rules:
+// the order decides conflicts.
+func Changes(before, after *Set) []*Rule {
+	was := make(map[plan.Rule]*Rule, len(before.rules))
+	for _, rule := range before.rules {
+		was[rule.ID] = rule
+	}
+	schemas := map[apischema.GroupVersionResource]bool{}
+	sameSchema := func(gvr apischema.GroupVersionResource) bool {
+		same, known := schemas[gvr]
+		if !known {
+			same = before.sameSchema(after, gvr)
+			schemas[gvr] = same
+		}
+		return same
+	}
+	var out, stay []*Rule
+	for _, rule := range after.rules {
+		switch earlier := was[rule.ID]; {
+		case earlier == nil:
+			out = append(out, rule)
+		case !rule.same(earlier, sameSchema):
+			out = append(out, earlier, rule)
+		default:
+			stay = append(stay, earlier)
+		}
+		delete(was, rule.ID)
+	}
+	for _, rule := range before.rules {
+		switch {
+		case was[rule.ID] != nil:
+			out = append(out, rule)
+		case len(stay) > 0 && stay[0] == rule:
+			stay = stay[1:]
+		}
+	}
+	if len(stay) > 0 {
+		return slices.Concat(before.rules, after.rules)
+	}
+	return out
+}
+
+// same reports whether the rule wants the same as it did before.
+func (r *Rule) same(before *Rule, sameSchema func(apischema.GroupVersionResource) bool) bool {
+	return (r == before || r.Digest() == before.Digest()) &&
+		!slices.ContainsFunc(r.set.Resources, func(declared spec.Resource) bool { return !sameSchema(declared.GVR) })
+}
+
+// Watches reports whether a rule watches one of the selections.
+func (s *Set) Watches(id plan.Rule, selections []plan.Selection) bool {
+	rule := s.byID[id]
+	return rule != nil && rule.watches(selections)
+}
+
+// Watching lists the rules that watch one of the selections, which are of one resource.
+func (s *Set) Watching(selections []plan.Selection) []plan.Rule {
+	var out []plan.Rule
+	for _, rule := range s.byGVR[selections[0].GVR] {
+		if rule.watches(selections) {
+			out = append(out, rule.ID)
+		}
+	}
+	return out
+}
+
+// condition is what decides whether the rule matches, as it was written.
+func (r *Rule) condition() []any {
+	out := []any{r.set.Resources, r.params, written(r.set.Let)}
+	for _, field := range []string{"watch", "with", "let", "when"} {
+		out = append(out, r.source.Node().Get(field).Any())
+	}
+	return out
+}
+
+func written(definitions []spec.Definition) map[string]any {
+	out := map[string]any{}
+	for _, d := range definitions {
+		out[d.Name] = d.Value.Any()
+	}
+	return out
+}
+
+// Digest tells the rule from what it was before a change: of what is written there but
+// for the description, of the mode, and of the params, names and resources of its set,
+// whether it uses them or not. It is the same after a restart.
+func (r *Rule) Digest() string {
+	said, _ := r.source.Node().Any().(map[string]any)
+	delete(said, "description")
+	whole := r.set.Node().Get("spec")
+	data, err := json.Marshal(map[string]any{
+		"rule": said, "mode": cmp.Or(r.source.Mode, r.set.Mode, spec.Enforce), "params": r.params,
+		"let": anyOf(whole.Get("let")), "resources": anyOf(whole.Get("resources")),
+	})
+	if err != nil { // Such as a number that JSON does not have.
+		data = []byte(err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// anyOf is nil for what is not written.
+func anyOf(n *document.Node) any {
+	if n == nil {
+		return nil
+	}
+	return n.Any()
+}
+
+// AsksToResume reports whether the document of the rule's set asks that it goes on after a
+// pause.
+func (r *Rule) AsksToResume() bool { return slices.Contains(r.set.Resume, r.ID.Name) }
+
+// Watches lists what the rule watches, each once. The slice is shared: read only.
+func (r *Rule) Watches() []plan.Selection { return r.selections }
+
+// Lingers reports whether the rule has a say about objects that it does not select any more: it may have left
+// something of it.
+func (r *Rule) Lingers() bool { return r.onDelete != nil || r.prunes != nil }

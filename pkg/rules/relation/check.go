@@ -1,12 +1,20 @@
 package relation
 
 import (
+	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
@@ -187,4 +195,194 @@ func (r *Relation) WrittenLabels() map[string]string {
 		}
 	}
 	return labels
+}
+
+// Finds reports whether the relation finds an object that a manifest makes among the
+// objects of a declaration, as far as both are written out. Of what only an evaluation
+// knows it assumes that it does not.
+func (r *Relation) Finds(manifest *document.Node, into *Declaration, owned bool) bool {
+	if r.declaration.GVR != into.GVR || !r.inNamespaceOf(manifest) {
+		return false
+	}
+	if r.declaration != into && !slices.ContainsFunc(r.declaration.Selections, func(s plan.Selection) bool { return surelyAdmits(s, manifest) }) {
+		return false
+	}
+	n := r.chosen.node
+	metadata := manifest.Get("metadata")
+	switch r.form.name {
+	case "all":
+		return true
+	case "name":
+		return n.Text() == metadata.Get("name").Text()
+	case "names":
+		return slices.ContainsFunc(n.Elements(), func(element *document.Node) bool { return element.Text() == metadata.Get("name").Text() })
+	case "matchLabels":
+		return finds(n, metadata.Get("labels"))
+	case "ownedBy":
+		return owned && n.Text() == "object"
+	default:
+		return false
+	}
+}
+
+// Selections are those of the declaration, narrowed by what is written out here: all that
+// the relation finds is among them.
+func (r *Relation) Selections() []plan.Selection {
+	out := slices.Clone(r.declaration.Selections)
+	n := r.chosen.node
+	for i := range out {
+		s := &out[i]
+		if r.namespace != nil && !templated(r.namespace.node) && r.namespace.node.Text() != "*" && s.Namespace == "" {
+			s.Namespace = r.namespace.node.Text()
+		}
+		if r.form.name == "name" && !templated(n) {
+			s.FieldSelector = joined(s.FieldSelector, fields.OneTermEqualSelector("metadata.name", n.Text()).String())
+		}
+		for _, entry := range n.Entries() {
+			if r.form.name == "matchLabels" && !templated(entry.Key) && !templated(entry.Value) {
+				s.LabelSelector = joined(s.LabelSelector, entry.Key.Text()+"="+entry.Value.Text())
+			}
+		}
+	}
+	return out
+}
+
+// joined is a selector of what both select.
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "," + b
+}
+
+// inNamespaceOf reports whether the relation looks into the namespace of the manifest. Both
+// default to that of the watched object.
+func (r *Relation) inNamespaceOf(manifest *document.Node) bool {
+	written := func(n *document.Node) string {
+		const own = "object.metadata.namespace"
+		text := n.Text()
+		if inner, template := strings.CutPrefix(text, "${"); template {
+			text = "${" + strings.TrimSpace(strings.TrimSuffix(inner, "}"))
+		}
+		if text == "${"+own {
+			return ""
+		}
+		return text
+	}
+	var asked *document.Node
+	if r.namespace != nil {
+		asked = r.namespace.node
+	}
+	return asked.Text() == "*" || written(asked) == written(manifest.Get("metadata").Get("namespace"))
+}
+
+// surelyAdmits reports whether a selection admits the object of a manifest, by what is
+// written out there.
+func surelyAdmits(s plan.Selection, manifest *document.Node) bool {
+	metadata := manifest.Get("metadata")
+	wantedLabels, err := labels.ParseToRequirements(s.LabelSelector)
+	if err != nil {
+		return false
+	}
+	wantedFields, err := fields.ParseSelector(s.FieldSelector)
+	if err != nil {
+		return false
+	}
+	for _, wanted := range wantedLabels {
+		value := metadata.Get("labels").Get(wanted.Key())
+		unknown := templated(manifest) || templated(metadata) || templated(metadata.Get("labels")) || templated(value)
+		switch key := wanted.Key(); {
+		case unknown:
+			return false
+		case key == plan.LabelSet || key == plan.LabelRule || key == plan.LabelOwnerUID: // The engine writes them.
+			if wanted.Operator() != selection.Exists {
+				return false
+			}
+		case value == nil && !wanted.Matches(labels.Set{}), value != nil && !wanted.Matches(labels.Set{key: value.Text()}):
+			return false
+		}
+	}
+	for _, wanted := range wantedFields.Requirements() {
+		value := manifest
+		for key := range strings.SplitSeq(wanted.Field, ".") {
+			value = value.Get(key)
+		}
+		if templated(value) || (value.Text() == wanted.Value) != (wanted.Operator != selection.NotEquals) {
+			return false
+		}
+	}
+	return s.Namespace == "" || s.Namespace == metadata.Get("namespace").Text()
+}
+
+func finds(wanted, labels *document.Node) bool {
+	for _, entry := range wanted.Entries() {
+		if have := labels.Get(entry.Key.Text()); have == nil || have.Text() != entry.Value.Text() {
+			return false
+		}
+	}
+	return len(wanted.Entries()) > 0
+}
+
+// ReadFootprint adds that objects of a declaration are read: from a cache, and
+// live where that could be wrong. Whether an object is one of them is judged again
+// when a rule makes it.
+func ReadFootprint(out *footprint.Footprint, d *Declaration) *footprint.Access {
+	access := out.Of(d.GVR, d.GVR.Resource)
+	for _, verb := range []string{"get", "list", "watch"} {
+		access.Allow(verb, "")
+	}
+	for _, selection := range d.Selections {
+		ReadSelectors(access, selection)
+	}
+	return access
+}
+
+// ReadSelectors adds that the selectors of a selection are read. The engine asks of an object in one cache whether another has it.
+func ReadSelectors(access *footprint.Access, selection plan.Selection) {
+	if selection.LabelSelector != "" {
+		access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
+	}
+	if parsed, err := fields.ParseSelector(selection.FieldSelector); err == nil {
+		for _, requirement := range parsed.Requirements() {
+			access.Reads.Add(dotted(requirement.Field), footprint.Value)
+		}
+	}
+}
+
+func dotted(path string) footprint.Path { return footprint.Fields(strings.Split(path, ".")...) }
+
+// Footprint adds what finding the objects reads, and returns what the value of the
+// relation can be.
+func (r *Relation) Footprint(out *footprint.Footprint, names expression.Shapes) shape.Shape {
+	access := ReadFootprint(out, r.declaration)
+	for _, template := range r.Templates() {
+		template.Shape(names).Read(footprint.Value)
+	}
+	switch r.form.by {
+	case plan.ByLabels:
+		access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
+	case plan.ByFields:
+		r.readCompared(access)
+	case plan.ByOwner:
+		owners := names.Shape(r.chosen.slot)
+		for _, owner := range []shape.Shape{owners, owners.Items()} {
+			owner.Key("metadata").Key("uid").Read(footprint.Value)
+		}
+	default: // Names are always there.
+	}
+	found := shape.Object(&access.Reads)
+	if r.form.single {
+		return shape.Union(found, shape.Other())
+	}
+	return shape.List(found)
+}
+
+func (r *Relation) readCompared(access *footprint.Access) {
+	paths, known := r.Compared()
+	if !known {
+		access.Reads.Add(nil, footprint.Value)
+	}
+	for _, path := range paths {
+		access.Reads.Add(footprint.Fields(path...), footprint.Value)
+	}
 }

@@ -3,6 +3,9 @@ package schema
 import (
 	"maps"
 	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
@@ -149,3 +152,224 @@ func (t *Type) Names() []string {
 // Sort sorts the names of the fields once and for all, as they may be many and are
 // asked for often. It is for who makes the map, after the last field.
 func (m *Map) Sort() { m.Sorted = slices.Clip(slices.Sorted(maps.Keys(m.Fields))) }
+
+// Widened returns a source that knows what known does, and of each resource also
+// allows what served does. It is for built-in types: of those we know more than an API
+// server says, but a newer one has fields that we do not know.
+func Widened(known, served Source) Source { return &widened{Source: known, served: served} }
+
+type widened struct {
+	Source
+	served Source
+	made   sync.Map // of *Resource by GroupVersionResource, nil for what known does not know
+}
+
+// Resource implements [Source].
+func (w *widened) Resource(gvr schema.GroupVersionResource) *Resource {
+	made, done := w.made.Load(gvr)
+	if !done {
+		made, _ = w.made.LoadOrStore(gvr, widen(w.Source.Resource(gvr), w.served.Resource(gvr)))
+	}
+	return made.(*Resource) //nolint:forcetypeassert // Only these are stored.
+}
+
+func widen(known, served *Resource) *Resource {
+	if known == nil || served == nil {
+		return known
+	}
+	out := *known
+	wider := widening{}
+	out.Type = wider.both(known.Type, served.Type)
+	out.Subresources = make(map[string]*Type, len(known.Subresources))
+	maps.Copy(out.Subresources, served.Subresources)
+	for name, t := range known.Subresources {
+		out.Subresources[name] = wider.both(t, served.Subresources[name])
+	}
+	if known.Verbs != nil {
+		out.Verbs = slices.Compact(slices.Sorted(slices.Values(slices.Concat(known.Verbs, served.Verbs))))
+	}
+	return &out
+}
+
+// widening makes types that allow what either of two allows. What is required, always
+// there or left out is what the first says.
+type widening map[[2]*Type]*Type
+
+func (w widening) both(t, other *Type) *Type {
+	if !t.Known() || !other.Known() || t == other {
+		return t // Who describes nothing forbids nothing, and allows nothing more.
+	}
+	pair := [2]*Type{t, other}
+	if made := w[pair]; made != nil {
+		return made
+	}
+	out := *t
+	w[pair] = &out // First: a type may contain itself.
+	out.Kinds |= other.Kinds
+	out.Limit = widerLimits(t.Limit, other.Limit)
+	switch {
+	case t.Map == nil:
+		out.Map = other.Map
+	case other.Map != nil:
+		out.Map = w.maps(t.Map, other.Map)
+	}
+	switch {
+	case t.List == nil:
+		out.List = other.List
+	case other.List != nil:
+		list := *t.List
+		list.Items = w.both(t.List.Items, other.List.Items)
+		out.List = &list
+	}
+	return &out
+}
+
+func (w widening) maps(m, other *Map) *Map {
+	out := *m
+	out.Open = m.Open || other.Open
+	out.Values = other.Values
+	if m.Values != nil {
+		out.Values = w.both(m.Values, other.Values)
+	}
+	out.Fields = make(map[string]Field, len(m.Fields))
+	maps.Copy(out.Fields, other.Fields)
+	for name, f := range m.Fields {
+		if more, there := other.Fields[name]; there {
+			f.Type = w.both(f.Type, more.Type)
+		}
+		out.Fields[name] = f
+	}
+	out.Sort()
+	return &out
+}
+
+// widerLimits adds the values of an enumeration. Of what else limits a value, nothing
+// is known of built-in types that changes.
+func widerLimits(limit, other *Limits) *Limits {
+	if limit == nil || other == nil || len(limit.Enum) == 0 {
+		return limit
+	}
+	out := *limit
+	out.Enum = slices.Clone(limit.Enum)
+	for _, v := range other.Enum {
+		if value.KindOf(v) == value.String && !slices.Contains(out.Enum, v) {
+			out.Enum = append(out.Enum, v)
+		}
+	}
+	return &out
+}
+
+// Metadata returns the type of the metadata of an object that is stored in a
+// namespace: the API server gives it a name, a uid and more.
+func Metadata() *Type { return metadata }
+
+// ClusterMetadata returns that of an object of the cluster as a whole.
+func ClusterMetadata() *Type { return clusterMetadata }
+
+// EmbeddedMetadata returns the type of the metadata of a template, or of an object
+// within another, of which nothing has to be there.
+func EmbeddedMetadata() *Type { return embeddedMetadata }
+
+var (
+	metadata         = metadataWith("name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
+	clusterMetadata  = scopedMetadata(metadata, false)
+	embeddedMetadata = metadataWith()
+)
+
+// Scoped returns the type of whole objects where they are in a namespace, or where
+// they are of the cluster as a whole. A schema does not tell.
+func (t *Type) Scoped(namespaced bool) *Type {
+	const name = "metadata"
+	f, has := t.Field(name)
+	if !has || !t.Object || f.Type.Map == nil || f.Type.Map.NoNamespace != namespaced {
+		return t
+	}
+	out, fields := *t, *t.Map
+	out.Map, fields.Fields = &fields, maps.Clone(t.Map.Fields)
+	switch f.Type {
+	case metadata:
+		f.Type = clusterMetadata
+	case clusterMetadata:
+		f.Type = metadata
+	default: // It says of its own what a name can be.
+		f.Type = scopedMetadata(f.Type, namespaced)
+	}
+	fields.Fields[name] = f
+	return &out
+}
+
+func scopedMetadata(t *Type, namespaced bool) *Type {
+	const name = "namespace"
+	out, fields := *t, *t.Map
+	out.Map, fields.Fields, fields.NoNamespace = &fields, maps.Clone(t.Map.Fields), !namespaced
+	if delete(fields.Fields, name); namespaced {
+		fields.Fields[name] = metadata.Map.Fields[name]
+	}
+	fields.Sort()
+	return &out
+}
+
+// The types that have no parts.
+var (
+	textType    = &Type{Kinds: value.String}
+	integerType = &Type{Kinds: value.Int}
+	booleanType = &Type{Kinds: value.Bool}
+	instantType = &Type{Kinds: value.String, Format: Time}
+	textsType   = &Type{Kinds: value.Map, Map: &Map{Values: textType}}
+)
+
+// metadataWith returns the type of metav1.ObjectMeta. The API server passes that
+// of all objects through this Go type, and so stores nothing that is empty there.
+func metadataWith(always ...string) *Type {
+	fields := map[string]Field{
+		"name":                       {Type: textType, ZeroIsAbsent: true},
+		"generateName":               {Type: textType, ZeroIsAbsent: true},
+		"namespace":                  {Type: textType, ZeroIsAbsent: true},
+		"selfLink":                   {Type: textType, ZeroIsAbsent: true},
+		"uid":                        {Type: textType, ZeroIsAbsent: true},
+		"resourceVersion":            {Type: textType, ZeroIsAbsent: true},
+		"generation":                 {Type: integerType, ZeroIsAbsent: true},
+		"creationTimestamp":          {Type: instantType, ZeroIsAbsent: true},
+		"deletionTimestamp":          {Type: instantType},
+		"deletionGracePeriodSeconds": {Type: integerType},
+		"labels":                     {Type: textsType, ZeroIsAbsent: true},
+		"annotations":                {Type: textsType, ZeroIsAbsent: true},
+		"ownerReferences":            {Type: ownerReferences(), ZeroIsAbsent: true},
+		"finalizers":                 {Type: &Type{Kinds: value.List, List: &List{Items: textType, Kind: Set}}, ZeroIsAbsent: true},
+		"managedFields":              {Type: managedFields(), ZeroIsAbsent: true},
+	}
+	for _, name := range always {
+		field := fields[name]
+		field.Always = true
+		fields[name] = field
+	}
+	m := &Map{Fields: fields}
+	m.Sort()
+	return &Type{Kinds: value.Map, Map: m}
+}
+
+func ownerReferences() *Type {
+	there := Field{Type: textType, Required: true, Always: true}
+	reference := &Type{Kinds: value.Map, Map: &Map{Atomic: true, Fields: map[string]Field{
+		"apiVersion":         there,
+		"kind":               there,
+		"name":               there,
+		"uid":                there,
+		"controller":         {Type: booleanType},
+		"blockOwnerDeletion": {Type: booleanType},
+	}}}
+	return &Type{Kinds: value.List, List: &List{Items: reference, Kind: Keyed, Keys: []string{"uid"}}}
+}
+
+func managedFields() *Type {
+	entry := &Type{Kinds: value.Map, Map: &Map{Fields: map[string]Field{
+		"manager":     {Type: textType, ZeroIsAbsent: true},
+		"operation":   {Type: textType, ZeroIsAbsent: true},
+		"apiVersion":  {Type: textType, ZeroIsAbsent: true},
+		"time":        {Type: instantType},
+		"fieldsType":  {Type: textType, ZeroIsAbsent: true},
+		"fieldsV1":    {Type: &Type{Kinds: value.Map, Map: &Map{Open: true}}},
+		"subresource": {Type: textType, ZeroIsAbsent: true},
+	}}}
+	return &Type{Kinds: value.List, List: &List{Items: entry, Kind: Atomic}}
+}

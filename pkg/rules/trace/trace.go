@@ -136,3 +136,242 @@ type Other struct {
 	Rule    string       `json:"rule"`
 	Outcome plan.Outcome `json:"outcome"`
 }
+
+// Memory is what a running controller remembers of an object. It is the answer to
+// GET /explain?group=&version=&resource=&namespace=&name= at its metrics address; an
+// object of which nothing is remembered has no Records.
+type Memory struct {
+	Object Object `json:"object"`
+	// Records are those of the rules that have looked at the object, in their order.
+	Records []Record `json:"records"`
+	// Waits is what the object waits for before it is evaluated, such as a cache or a
+	// write that is to be seen, empty for nothing.
+	Waits string `json:"waits,omitempty"`
+	// Trouble is why the object could not be looked at by any rule.
+	Trouble Trouble `json:"trouble,omitzero"`
+}
+
+// Record is what a controller remembers of one rule and one object. It tells no values.
+type Record struct {
+	Rule    Rule         `json:"rule"`
+	Outcome plan.Outcome `json:"outcome,omitempty"`
+	Reason  string       `json:"reason,omitempty"`
+	Audited bool         `json:"audited,omitempty"`
+	// At is when it was decided, and Since when it was first decided like that.
+	At    time.Time `json:"at,omitzero"`
+	Since time.Time `json:"since,omitzero"`
+	// HeldSince is since when the condition of a rule with `for` holds.
+	HeldSince time.Time `json:"heldSince,omitzero"`
+	// LookAgainAt is when the rule looks again although nothing changes.
+	LookAgainAt time.Time `json:"lookAgainAt,omitzero"`
+	Trouble     Trouble   `json:"trouble,omitzero"`
+	// WrittenAt is when the rule last changed something because of the object.
+	WrittenAt time.Time `json:"writtenAt,omitzero"`
+}
+
+// Trouble is what keeps a rule from carrying out what it decided.
+type Trouble struct {
+	// Failure is why the last attempt of Attempts in a row failed; Next is when the next
+	// one comes. Quarantined says that it is tried only now and then.
+	Failure     string    `json:"failure,omitempty"`
+	Attempts    int       `json:"attempts,omitempty"`
+	Next        time.Time `json:"next,omitzero"`
+	Quarantined bool      `json:"quarantined,omitempty"`
+	// Contest says who undoes what the rule writes, and that it is slowed down.
+	Contest string `json:"contest,omitempty"`
+	// Paused says why the rule writes nothing at all, as past its limits.
+	Paused string `json:"paused,omitempty"`
+}
+
+// Of is what is remembered of a rule, nil for nothing.
+func (m *Memory) Of(rule plan.Rule) *Record {
+	if m == nil {
+		return nil
+	}
+	for i := range m.Records {
+		if m.Records[i].Rule.ID() == rule {
+			return &m.Records[i]
+		}
+	}
+	return nil
+}
+
+// Action is an action of a rule, or what the engine does for it.
+type Action struct {
+	// Kind is patch, apply, create, delete or event; of what no action asks for it is
+	// finalizer or prune.
+	Kind string `json:"kind"`
+	At   Place  `json:"at,omitzero"`
+	// Reached says that the rule came to it.
+	Reached bool `json:"reached"`
+	// ForEach is what the action repeats, empty for once.
+	ForEach string `json:"forEach,omitempty"`
+	// Turns are the elements of ForEach, the first ones of Count, or the one time.
+	Turns []Turn `json:"turns,omitempty"`
+	Count int    `json:"count"`
+	Error string `json:"error,omitempty"`
+}
+
+// Turn is one time that an action is carried out.
+type Turn struct {
+	// Element is nil without ForEach.
+	Element *Value  `json:"element,omitempty"`
+	When    *Clause `json:"when,omitempty"`
+	Wants   []Want  `json:"wants,omitempty"`
+	Events  []Event `json:"events,omitempty"`
+	Error   string  `json:"error,omitempty"`
+}
+
+// Want is what an action wants of one object, by itself: other rules and later actions may
+// want otherwise.
+type Want struct {
+	Type        plan.Type `json:"type"`
+	Object      string    `json:"object"`
+	Subresource string    `json:"subresource,omitempty"`
+	// Already says that it is so.
+	Already bool `json:"already,omitempty"`
+	// Changes are the first ones of Count.
+	Changes []Change `json:"changes,omitempty"`
+	Count   int      `json:"count"`
+}
+
+// Change is a field that is written.
+type Change struct {
+	Path   string  `json:"path"`
+	Before Value   `json:"before"`
+	After  Value   `json:"after"`
+	Owners []Owner `json:"owners,omitempty"`
+}
+
+// Owner is a field manager that set a field, as managedFields says.
+type Owner struct {
+	Name        string `json:"manager"`
+	Operation   string `json:"operation"` // Apply or Update
+	Subresource string `json:"subresource,omitempty"`
+	Time        string `json:"time,omitempty"` // RFC 3339
+}
+
+// Event is a Kubernetes Event that is recorded after the writes.
+type Event struct {
+	Object  string `json:"object"`
+	Type    string `json:"type"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Request is one request to be.
+type Request struct {
+	Type        plan.Type `json:"type"`
+	Object      string    `json:"object"`
+	Subresource string    `json:"subresource,omitempty"`
+	Manager     string    `json:"manager,omitempty"`
+	Force       bool      `json:"force,omitempty"`
+	// Rules are all that it carries out.
+	Rules []string `json:"rules"`
+	// Audited says that it is not sent.
+	Audited bool `json:"audited,omitempty"`
+}
+
+// Condition is what decides whether a rule matches.
+type Condition struct {
+	// When is nil where the rule has none, or was not asked.
+	When *Clause `json:"when,omitempty"`
+	// Done is that of onDelete, nil where it was not asked.
+	Done *Clause `json:"done,omitempty"`
+	// For is nil where the rule acts at once, or does not match.
+	For *Hold `json:"for,omitempty"`
+	// Names are the names of let that were used, Lookups all of with.
+	Names   []Name   `json:"names,omitempty"`
+	Lookups []Lookup `json:"lookups,omitempty"`
+}
+
+// Clause is a condition, and the conditions that it is made of.
+type Clause struct {
+	// Operator joins Clauses. [Let] is for a name, whose definition they are.
+	Operator Operator `json:"operator,omitempty"`
+	Source   string   `json:"source"`
+	At       Place    `json:"at"`
+	Verdict  Verdict  `json:"verdict"`
+	Error    string   `json:"error,omitempty"`
+	// Reads are of a clause that is not taken apart.
+	Reads []Read `json:"reads,omitempty"`
+	// ChangesAt is when time alone may change the verdict.
+	ChangesAt *time.Time `json:"changesAt,omitempty"`
+	Clauses   []Clause   `json:"clauses,omitempty"`
+}
+
+// Read is a path as it is written, and its value.
+type Read struct {
+	Path string `json:"path"`
+	Value
+}
+
+// Hold is `for`.
+type Hold struct {
+	// Duration is how long the condition must hold, empty where that is secret.
+	Duration string    `json:"duration,omitempty"`
+	Since    time.Time `json:"since"`
+	// Until is when it has held long enough, nil if it has.
+	Until *time.Time `json:"until,omitempty"`
+	// Guessed says that Since is not remembered by anybody: it begins now.
+	Guessed bool `json:"guessed,omitempty"`
+}
+
+// Name is a name of let.
+type Name struct {
+	Name   string `json:"name"`
+	Source string `json:"source"`
+	At     Place  `json:"at"`
+	Error  string `json:"error,omitempty"`
+	Value
+}
+
+// Lookup is a name of with.
+type Lookup struct {
+	Name string `json:"name"`
+	At   Place  `json:"at"`
+	// Asked says that the rule came to need it.
+	Asked bool `json:"asked"`
+	// Resource and By are what was looked for, such as "labels app=web in shop". By is
+	// empty where there was nothing to look for, as for a name that is nil.
+	Resource string `json:"resource"`
+	By       string `json:"by,omitempty"`
+	// Found are the objects, as namespace/name, the first ones of Count. There are none
+	// where they would tell of a Secret.
+	Found []string `json:"found,omitempty"`
+	Count int      `json:"count"`
+	// Missing are the names that no object has.
+	Missing []string `json:"missing,omitempty"`
+	Error   string   `json:"error,omitempty"`
+}
+
+// Verdict is what a condition was.
+type Verdict string
+
+// The verdicts.
+const (
+	True     Verdict = "true"
+	False    Verdict = "false"
+	Error    Verdict = "error"
+	NotAsked Verdict = "not asked" // What stands before it had decided.
+)
+
+// Of is the verdict of a condition that was asked.
+func Of(holds bool) Verdict {
+	if holds {
+		return True
+	}
+	return False
+}
+
+// Operator says how the parts of a condition make it up.
+type Operator string
+
+// The operators. A condition without one is not taken apart.
+const (
+	And    Operator = "&&"
+	Or     Operator = "||"
+	Not    Operator = "!"
+	Choice Operator = "?:" // The condition, then what it leads to.
+	Let    Operator = "let"
+)

@@ -1,10 +1,12 @@
 package trace
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -212,4 +214,323 @@ func printable(text string) string {
 		}
 		return unicode.ReplacementChar
 	}, text)
+}
+
+func (w *writer) condition(c Condition) {
+	w.conditionOf("when", c.When)
+	w.conditionOf("done", c.Done)
+	if c.For != nil {
+		w.section("for")
+		w.line(2, "%s", c.For.text())
+	}
+	if len(c.Names) > 0 {
+		w.section("let")
+		for _, n := range c.Names {
+			value := "is " + n.String()
+			if n.Error != "" {
+				value = "fails: " + n.Error
+			}
+			w.line(2, "%s %s, from %s%s", n.Name, value, n.Source, inParentheses(n.At.inFile()))
+		}
+	}
+	if len(c.Lookups) > 0 {
+		w.section("with")
+		for _, l := range c.Lookups {
+			w.line(2, "%s: %s%s", l.Name, l.text(), inParentheses(l.At.inFile()))
+		}
+	}
+}
+
+func (w *writer) conditionOf(title string, c *Clause) {
+	if c == nil {
+		return
+	}
+	w.section(title)
+	w.clause(*c, "  ", "  ")
+}
+
+// clause writes a condition and its parts. The margins are those of its first line and of
+// what is below it.
+func (w *writer) clause(c Clause, first, below string) {
+	what := ""
+	if c.Operator == Let {
+		what = ", a let"
+	}
+	w.write(first, fmt.Sprintf("%-10s %s%s%s", c.Verdict, c.Source, what, inParentheses(c.At.inFile())))
+	details := below
+	if len(c.Clauses) > 0 {
+		details += "│ "
+	}
+	if c.Error != "" {
+		w.write(details, "           "+c.Error)
+	}
+	for _, read := range c.Reads {
+		w.write(details, fmt.Sprintf("           %s is %s", read.Path, read.Value))
+	}
+	if c.ChangesAt != nil {
+		w.write(details, "           may change at "+moment(*c.ChangesAt))
+	}
+	for i, part := range c.Clauses {
+		if i == len(c.Clauses)-1 {
+			w.clause(part, below+"└ ", below+"  ")
+		} else {
+			w.clause(part, below+"├ ", below+"│ ")
+		}
+	}
+}
+
+func (h Hold) text() string {
+	out := "when holds since " + moment(h.Since)
+	if h.Guessed {
+		out = "when holds now, and since when is not known here"
+	}
+	if h.Duration != "" {
+		out += ", and must for " + h.Duration
+	}
+	if h.Until != nil {
+		out += fmt.Sprintf(": until %s", moment(*h.Until))
+	} else {
+		out += ": it has"
+	}
+	return out
+}
+
+func (l Lookup) text() string {
+	switch {
+	case !l.Asked:
+		return l.Resource + ", not asked"
+	case l.Error != "":
+		return l.Resource + ", fails: " + l.Error
+	case l.By == "":
+		return l.Resource + ", nothing to look for"
+	}
+	out := fmt.Sprintf("%s by %s: ", l.Resource, l.By)
+	switch {
+	case l.Count == 0:
+		out += "none"
+	case len(l.Found) == 0:
+		out += fmt.Sprintf("%d found", l.Count)
+	case l.Count > len(l.Found):
+		out += fmt.Sprintf("%d, first %s", l.Count, strings.Join(l.Found, ", "))
+	default:
+		out += strings.Join(l.Found, ", ")
+	}
+	if len(l.Missing) > 0 && l.Count > 0 {
+		out += "; no " + strings.Join(l.Missing, ", ")
+	}
+	return out
+}
+
+func (w *writer) actions(all []Action) {
+	if len(all) == 0 {
+		return
+	}
+	w.section("actions")
+	for _, a := range all {
+		text := a.Kind
+		if a.ForEach != "" && a.Reached {
+			text += fmt.Sprintf(", for each %s: %d", a.ForEach, a.Count)
+		}
+		if !a.Reached {
+			text += ", not reached"
+		}
+		w.line(2, "%s%s", text, inParentheses(a.At.inFile()))
+		if a.Error != "" {
+			w.line(4, "fails: %s", a.Error)
+		}
+		for _, turn := range a.Turns {
+			w.turn(turn)
+		}
+		if more := a.Count - len(a.Turns); more > 0 && a.Reached {
+			w.line(4, "and %d more%s", more, a.stopped())
+		}
+	}
+}
+
+// stopped says that the last turn that is told of was the last.
+func (a Action) stopped() string {
+	if n := len(a.Turns); n > 0 && a.Turns[n-1].Error != "" {
+		return ", not reached"
+	}
+	return ""
+}
+
+func (w *writer) turn(t Turn) {
+	if t.Element != nil {
+		w.line(4, "%s", t.Element)
+	}
+	if t.When != nil {
+		w.clause(*t.When, "    when ", "         ")
+	}
+	if t.Error != "" && (t.When == nil || t.When.Verdict != Error) {
+		w.line(4, "fails: %s", t.Error)
+	}
+	for _, want := range t.Wants {
+		w.want(want)
+	}
+	for _, event := range t.Events {
+		w.line(4, "%s event %s about %s: %s", event.Type, event.Reason, event.Object, event.Message)
+	}
+}
+
+func (w *writer) want(x Want) {
+	text := string(x.Type) + " " + target(x.Object, x.Subresource)
+	if x.Already {
+		text += ": it is so already"
+	}
+	w.line(4, "%s", text)
+	for _, c := range x.Changes {
+		w.line(6, "%s: %s", c.Path, c.text())
+	}
+	if more := x.Count - len(x.Changes); more > 0 {
+		w.line(6, "and %d more", more)
+	}
+}
+
+func (c Change) text() string {
+	out := fmt.Sprintf("%s -> %s", c.Before, c.After)
+	var owners []string
+	for _, o := range c.Owners {
+		text := o.Name
+		if o.Operation == "Apply" {
+			text += " (applied)"
+		}
+		owners = append(owners, text)
+	}
+	if len(owners) > 0 {
+		out += ", set by " + strings.Join(owners, " and ")
+	}
+	return out
+}
+
+// controller tells what a running one remembers of the rule.
+func (w *writer) controller(m *Memory, rule plan.Rule) {
+	if m == nil {
+		return
+	}
+	w.section("the controller")
+	if m.Waits != "" {
+		w.line(2, "the object waits: %s", m.Waits)
+	}
+	r := m.Of(rule)
+	if r == nil && m.Trouble != (Trouble{}) {
+		w.line(2, "the object cannot be looked at, by any rule")
+		for _, text := range (Record{Trouble: m.Trouble}).lines() {
+			w.line(2, "%s", text)
+		}
+		return
+	}
+	if r == nil {
+		w.line(2, "it remembers nothing of the rule and the object")
+		return
+	}
+	for _, text := range r.lines() {
+		w.line(2, "%s", text)
+	}
+}
+
+// lines say what there is to say.
+func (r Record) lines() []string {
+	decided := string(r.Outcome)
+	if r.Audited {
+		decided += ", in mode Audit"
+	}
+	if r.Reason != "" {
+		decided += ": " + r.Reason
+	}
+	var out []string
+	add := func(said bool, format string, args ...any) {
+		if said {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	add(!r.At.IsZero(), "decided at %s: %s", moment(r.At), decided)
+	add(r.At.IsZero() && decided != "", "decided: %s", decided)
+	add(!r.Since.IsZero(), "so since %s", moment(r.Since))
+	add(!r.HeldSince.IsZero(), "when holds since %s", moment(r.HeldSince))
+	add(!r.WrittenAt.IsZero(), "wrote last at %s", moment(r.WrittenAt))
+	t := r.Trouble
+	add(t.Paused != "", "paused: %s", t.Paused)
+	add(t.Contest != "", "contested: %s", t.Contest)
+	add(t.Quarantined, "quarantined: it is tried only now and then")
+	add(t.Failure != "" && t.Attempts <= 1, "failed: %s", t.Failure)
+	add(t.Failure != "" && t.Attempts > 1, "failed %d times: %s", t.Attempts, t.Failure)
+	add(!t.Next.IsZero(), "tried again at %s", moment(t.Next))
+	add(!r.LookAgainAt.IsZero(), "looks again at %s", moment(r.LookAgainAt))
+	return out
+}
+
+// Value is a value as people are shown it. The zero value shows nothing.
+type Value struct {
+	// JSON is the value, empty where it is absent, masked or large.
+	JSON json.RawMessage `json:"value,omitempty"`
+	// Absent says that there is none.
+	Absent bool `json:"absent,omitempty"`
+	// Summary stands for a value that is not shown.
+	Summary string `json:"summary,omitempty"`
+}
+
+// Masked is the value of a Secret, or one that may tell of it.
+const Masked = "(masked)"
+
+// longest is how much of a value is shown, in bytes of JSON.
+const longest = 160
+
+// AbsentValue is no value.
+func AbsentValue() Value { return Value{Absent: true} }
+
+// MaskedValue is one that is not to be shown.
+func MaskedValue() Value { return Value{Summary: Masked} }
+
+// ValueOf shows a value of JSON, which is nil, a boolean, a number, a text, a list or a map,
+// by its text as JSON. Of a large one it says what it is.
+func ValueOf(value any, text string) Value {
+	switch value := value.(type) {
+	case nil:
+		return AbsentValue()
+	case string:
+		if len(text) > longest {
+			return Value{Summary: fmt.Sprintf("a text of %d bytes, %s...", len(value), beginning(value))}
+		}
+	case []any:
+		if len(text) > longest {
+			return Value{Summary: fmt.Sprintf("a list of %d", len(value))}
+		}
+	case map[string]any:
+		if len(text) > longest {
+			return Value{Summary: fmt.Sprintf("a map of %d", len(value))}
+		}
+	default:
+		if len(text) > longest {
+			return Value{Summary: "a large value"}
+		}
+	}
+	return Value{JSON: json.RawMessage(text)}
+}
+
+// beginning quotes the first part of a text.
+func beginning(text string) string {
+	end := min(len(text), longest/2)
+	for end > 0 && end < len(text) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	quoted, err := json.Marshal(text[:end])
+	if err != nil {
+		return ""
+	}
+	return string(quoted[:len(quoted)-1])
+}
+
+// String shows the value in a line.
+func (v Value) String() string {
+	switch {
+	case v.Absent:
+		return "absent"
+	case v.Summary != "":
+		return v.Summary
+	case len(v.JSON) == 0:
+		return "(none)"
+	default:
+		return string(v.JSON)
+	}
 }

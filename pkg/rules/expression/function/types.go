@@ -159,3 +159,136 @@ func typeReduce(c *TypeCall) typing.Type {
 	c.Predicate(items, typing.Unknown())
 	return typing.Unknown()
 }
+
+// Types of rows whose result has kinds that depend on those of the arguments.
+
+// typeSum is an integer for an empty list.
+func typeSum(c *TypeCall) typing.Type {
+	return typing.Of(value.Int | c.results().Kinds()&aSummand)
+}
+
+// typeExtreme gives one of the numbers.
+func typeExtreme(c *TypeCall) typing.Type { return c.among(aMeasure) }
+
+// typeMiddle computes a float of them.
+func typeMiddle(c *TypeCall) typing.Type {
+	numbers := c.among(aNumber)
+	if !numbers.Known() {
+		return numbers
+	}
+	return typing.Of(value.Float | numbers.Kinds()&value.Nil)
+}
+
+// among is any of the arguments and of the elements of those that are lists; there is
+// none only if all arguments can be empty lists or nil.
+func (c *TypeCall) among(kinds value.Kind) typing.Type {
+	var all value.Kind
+	none, unknown := true, false
+	for _, argument := range c.Arguments {
+		unknown = unknown || !argument.Known()
+		all |= argument.Kinds() & kinds
+		if argument.Kinds()&value.List != 0 {
+			all |= argument.Items().Kinds() & kinds
+		}
+		none = none && argument.Kinds()&aList != 0
+	}
+	switch {
+	case !none:
+		return typing.Of(all)
+	case unknown:
+		return typing.Unknown() // Whether it can be nil is not certain.
+	default:
+		return typing.Of(all | value.Nil)
+	}
+}
+
+func typeAbs(c *TypeCall) typing.Type { return typing.Of(c.argument(0).Kinds() & aNumber) }
+
+// typeJitter is an integer between integers.
+func typeJitter(c *TypeCall) typing.Type {
+	low, high := c.argument(1).Kinds(), c.argument(2).Kinds()
+	var kinds value.Kind
+	if low&high&value.Int != 0 {
+		kinds = value.Int
+	}
+	if (low|high)&(aDuration&^value.Int) != 0 {
+		kinds |= value.Duration
+	}
+	return typing.Of(kinds)
+}
+
+// typeType gives the names of the kinds that the argument can have.
+func typeType(c *TypeCall) typing.Type {
+	var names typing.Type
+	kinds := c.argument(0).Kinds() & anything
+	for kind := value.Nil; kind <= kinds; kind <<= 1 {
+		if kinds&kind != 0 {
+			names = typing.Union(names, typing.Constant(nameOf(kind)))
+		}
+	}
+	return names
+}
+
+// Types of rows that know the objects of Kubernetes, or give maps of their own.
+
+// typeCondition gives one of the object's conditions, which has a type.
+func typeCondition(c *TypeCall) typing.Type { return c.entry("type", "status", "conditions") }
+
+// typeControllerOf gives one of the object's owners, which says controller.
+func typeControllerOf(c *TypeCall) typing.Type {
+	return c.entry("controller", "metadata", "ownerReferences")
+}
+
+// entry is a map with a key in the list at a path of the first argument, or nil.
+func (c *TypeCall) entry(key string, path ...string) typing.Type {
+	list := c.argument(0)
+	for _, step := range path {
+		list = list.At(step)
+	}
+	if found := list.Items().Only(value.Map); !found.None() {
+		return found.Present([]string{key}).Nilable()
+	}
+	return typing.Of(value.Nil)
+}
+
+func typeControllerRef(*TypeCall) typing.Type {
+	text, yes := typing.Of(value.String), typing.Constant(true)
+	return typing.Map(map[string]typing.Type{
+		"apiVersion": text, "kind": text, "name": text, "uid": text, "controller": yes, "blockOwnerDeletion": yes,
+	})
+}
+
+// typeSetCondition gives the list itself, or one with the condition in it.
+func typeSetCondition(c *TypeCall) typing.Type {
+	list, condition := c.argument(0).Only(aList), c.argument(1)
+	old := list.Items().Only(value.Map)
+	since := condition.At(lastTransition).NonNil()
+	if previous := old.At(lastTransition); !old.None() {
+		since = typing.Union(since, previous)
+	}
+	changed := map[string]typing.Type{lastTransition: typing.Union(since, typing.Of(value.String))}
+	for _, key := range condition.Names() {
+		if field := condition.At(key); field.Known() && field.Kinds()&value.Omission != 0 {
+			changed[key] = typing.Union(changed[key], typing.Of(value.Nil))
+		}
+	}
+	set := typing.Merge(condition, typing.Map(changed))
+	result := typing.List(typing.Union(list.Items(), set))
+	if condition.Kinds()&value.Nil != 0 {
+		return typing.Union(list, result)
+	}
+	return result
+}
+
+func typeWindow(*TypeCall) typing.Type {
+	text := typing.Of(value.String)
+	return typing.Map(map[string]typing.Type{"start": text, "end": text}).Nilable()
+}
+
+func typeURL(*TypeCall) typing.Type {
+	text := typing.Of(value.String)
+	return typing.Map(map[string]typing.Type{
+		"scheme": text, "user": text, "host": text, "hostname": text, "path": text, "fragment": text,
+		"port": typing.Of(value.Int | value.Nil), "query": typing.Map(nil, typing.List(text)),
+	})
+}

@@ -2,6 +2,8 @@ package value
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -161,4 +163,155 @@ func Faultf(format string, args ...any) *Fault {
 // WithHint returns f with a hint.
 func (f *Fault) WithHint(format string, args ...any) *Fault {
 	return &Fault{Message: f.Message, Hint: fmt.Sprintf(format, args...)}
+}
+
+// Element returns an element of list, counted from the end where i is negative,
+// or nil where there is none.
+func Element(list []any, i int64) any {
+	if i < 0 {
+		i += int64(len(list))
+	}
+	if i < 0 || i >= int64(len(list)) {
+		return nil
+	}
+	return list[i]
+}
+
+// Slice returns list[from:to], which must lie within it. Nobody can append to the
+// result into the original, and it is never nil.
+func Slice(list []any, from, to int) []any {
+	if from >= to {
+		return []any{}
+	}
+	return list[from:to:to]
+}
+
+// SortedKeys returns the keys of m in order.
+func SortedKeys(m map[string]any, budget *Budget) ([]string, error) {
+	if err := budget.Sort(len(m)); err != nil {
+		return nil, err
+	}
+	if err := budget.List(len(m)); err != nil {
+		return nil, err
+	}
+	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// Strip returns v as a body holds it: without the entries and elements that are
+// [Omitted], at any depth, and with the texts of computed values. v itself may be
+// Omitted, which is for the caller to act on, and a [Stamp] stays. What need not
+// change is not copied. It spends what v costs once it is encoded, shared parts each
+// time, so that whoever does that is bounded too.
+func Strip(v any, budget *Budget) (any, error) {
+	s := stripper{budget: budget}
+	return s.value(v, 0)
+}
+
+type stripper struct {
+	budget *Budget
+	// changes counts the values that are written differently.
+	changes int
+}
+
+func (s *stripper) value(v any, depth int) (any, error) {
+	if depth > Depth {
+		return nil, errDepth
+	}
+	switch v := v.(type) {
+	case []any:
+		return s.list(v, depth)
+	case map[string]any:
+		return s.mapping(v, depth)
+	case string:
+		return v, s.budget.Encoded(1, len(v))
+	case nil, bool, int64, float64, Omitted, Stamp:
+		return v, s.budget.Bytes(sizeOfNumber)
+	case Amount, Version, time.Duration, time.Time:
+		s.changes++
+		return boxed(written(v, s.budget))
+	default:
+		return nil, Faultf("a value of type %T cannot be written", v)
+	}
+}
+
+func (s *stripper) list(list []any, depth int) (any, error) {
+	if err := s.budget.Encoded(len(list), 0); err != nil {
+		return nil, err
+	}
+	var kept []any // Nil as long as nothing has changed.
+	for i, element := range list {
+		before := s.changes
+		below, err := s.value(element, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if below == any(Omitted{}) {
+			s.changes++
+		}
+		if kept == nil && s.changes > before {
+			if err := s.budget.List(len(list)); err != nil {
+				return nil, err
+			}
+			kept = append(make([]any, 0, len(list)), list[:i]...)
+		}
+		if kept != nil && below != any(Omitted{}) {
+			kept = append(kept, below)
+		}
+	}
+	if kept == nil {
+		return list, nil
+	}
+	return kept, nil
+}
+
+func (s *stripper) mapping(m map[string]any, depth int) (any, error) {
+	if err := s.budget.Encoded(2*len(m), 0); err != nil {
+		return nil, err
+	}
+	var kept map[string]any // Nil as long as nothing has changed.
+	for key, element := range m {
+		if err := s.budget.Encoded(0, len(key)); err != nil {
+			return nil, err
+		}
+		before := s.changes
+		below, err := s.value(element, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if below == any(Omitted{}) {
+			s.changes++
+		}
+		if s.changes == before {
+			continue
+		}
+		if kept == nil {
+			if err := s.budget.Map(len(m)); err != nil {
+				return nil, err
+			}
+			kept = maps.Clone(m)
+		}
+		if below == any(Omitted{}) {
+			delete(kept, key)
+		} else {
+			kept[key] = below
+		}
+	}
+	if kept == nil {
+		return m, nil
+	}
+	return kept, nil
+}
+
+// written returns the text of a computed value.
+func written(v any, budget *Budget) (string, error) {
+	if err := budget.Conversion(); err != nil {
+		return "", err
+	}
+	text, ok := Text(v)
+	if !ok {
+		return "", errYear // Of the computed values only a time can have no text.
+	}
+	return text, nil
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/mod/semver"
 )
 
 // Stamp is the value of stamp(): the moment at which something is written, which
@@ -102,3 +104,79 @@ func unsignedDuration(text string) (time.Duration, bool) {
 	}
 	return total + below, true
 }
+
+// Instant is the moment of an evaluation. It collects when the answers that
+// were given for that moment will change. A nil Instant is no moment: what asks
+// for one fails. It is not safe for concurrent use.
+type Instant struct {
+	now, next time.Time
+}
+
+// NewInstant returns the moment now, of which the wall clock counts.
+func NewInstant(now time.Time) *Instant { return &Instant{now: now.Round(0)} }
+
+// Now returns the moment.
+func (i *Instant) Now() time.Time { return i.now }
+
+// ChangesAt records that an answer that was given changes at a moment. What lies
+// in the past changes nothing any more.
+func (i *Instant) ChangesAt(at time.Time) {
+	if at.After(i.now) && (i.next.IsZero() || at.Before(i.next)) {
+		i.next = at
+	}
+}
+
+// Next returns the earliest moment at which an answer changes, or zero where none
+// does.
+func (i *Instant) Next() time.Time { return i.next }
+
+// Version is a semantic version. Use Equal, since == also sees build
+// metadata, which has no place in the order of versions.
+type Version struct {
+	text string // Canonical, with its v and its metadata; empty for 0.0.0.
+}
+
+// ParseVersion reads a version, or a string such as "v1.31.0-rc.1". A leading v
+// may be missing, and so may zeros at the end, as in "1.31".
+func ParseVersion(v any) (Version, error) {
+	switch v := v.(type) {
+	case Version:
+		return v, nil
+	case string:
+		return parseVersion(v)
+	default:
+		return Version{}, Faultf("want a version, have %s", KindOf(v))
+	}
+}
+
+func parseVersion(text string) (Version, error) {
+	const longest = 128
+	wrong := Faultf("%q is not a version", Excerpt(text)).
+		WithHint(`write it as major.minor.patch, such as "1.31.0" or "v1.31.0-rc.1"`)
+	if len(text) > longest {
+		return Version{}, wrong
+	}
+	text = "v" + strings.TrimPrefix(text, "v")
+	if !semver.IsValid(text) {
+		return Version{}, wrong
+	}
+	return Version{text: semver.Canonical(text) + semver.Build(text)}, nil
+}
+
+// Equal reports whether neither version comes before the other.
+func (v Version) Equal(w Version) bool { return v.compare(w) == 0 }
+
+func (v Version) compare(w Version) int { return semver.Compare(v.canonical(), w.canonical()) }
+
+func (v Version) canonical() string {
+	if v.text == "" {
+		return "v0.0.0"
+	}
+	return v.text
+}
+
+// String returns the version with all three numbers and without a leading v.
+func (v Version) String() string { return v.canonical()[1:] }
+
+// MarshalText returns the canonical form.
+func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }

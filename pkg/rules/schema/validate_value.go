@@ -1,0 +1,382 @@
+package schema
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// wording is how a message speaks of a format.
+type wording struct{ is, hint string }
+
+var wordings = map[string]wording{
+	Quantity:         {"a quantity", `write it as Kubernetes does, such as "500m", "1.5" or "2Gi"`},
+	DateTime:         {"a time", `write it as RFC 3339, such as "2026-01-31T12:00:00Z"`},
+	Time:             {"a time", `write it as RFC 3339, such as "2026-01-31T12:00:00Z"`},
+	MicroTime:        {"a time with microseconds", `write it as in "2026-01-31T12:00:00.000000Z"`},
+	"date":           {"a date", `write it as in "2026-01-31"`},
+	"duration":       {"a duration", `write it with units, such as "90s" or "1h30m"`},
+	"byte":           {"base64", `write "${toBase64(...)}"`},
+	Bytes:            {"base64", `write "${toBase64(...)}"`},
+	"cidr":           {"a CIDR block", `write it as in "10.0.0.0/8" or "fd00::/8"`},
+	"ipv4":           {"an IPv4 address", `write it as in "10.0.0.1"`},
+	"ipv6":           {"an IPv6 address", `write it as in "fd00::1"`},
+	"mac":            {"a MAC address", `write it as in "00:1a:2b:3c:4d:5e"`},
+	"hostname":       {"a host name", `use letters, digits, - and ., with a letter or a digit at both ends`},
+	"email":          {"an email address", `write it as in "somebody@example.com"`},
+	"uri":            {"a URI", `write it as in "https://example.com/path", or a path that starts with /`},
+	"uuid":           {"a UUID", `write it as in "123e4567-e89b-42d3-a456-426614174000"`},
+	"k8s-short-name": {"a name", "use lower-case letters, digits and -, with a letter or a digit at both ends"},
+	"k8s-long-name":  {"a name", "use lower-case letters, digits, - and ., with a letter or a digit at both ends"},
+}
+
+// longestText is how long a text may be whose format is looked at.
+const longestText = 64 << 10
+
+// formatted compares a text with its format.
+func (c *validation) formatted(t *Type, text string) bool {
+	if t.Format == "" || len(text) > longestText || hasFormat(t.Format, text) {
+		return true
+	}
+	w, known := wordings[t.Format]
+	if !known {
+		w.is = "of the format " + t.Format
+	}
+	c.report(document.CodeWrongFormat, fmt.Sprintf("%s is not %s", shown(text), w.is), w.hint)
+	return false
+}
+
+// hasFormat is true where the format is one of those that mean nothing to the API
+// server. Of times and base64 it takes what either custom resources or built-in
+// types do, unless the format says which of them it is.
+func hasFormat(format, text string) bool {
+	switch format {
+	case Quantity:
+		return isQuantity(text)
+	case Time:
+		_, err := time.Parse(time.RFC3339, text)
+		return err == nil
+	case MicroTime:
+		_, err := time.Parse(microseconds, text)
+		return err == nil
+	case Bytes:
+		_, err := base64.StdEncoding.DecodeString(text)
+		return err == nil
+	case "byte":
+		return hasFormat(Bytes, text) || strfmt.Default.Validates(format, text)
+	case DateTime:
+		return hasFormat(Time, text) || strfmt.Default.Validates(format, text)
+	default:
+		return !strfmt.Default.ContainsName(format) || strfmt.Default.Validates(format, text)
+	}
+}
+
+// isQuantity takes what would need long to be parsed for right.
+func isQuantity(text string) bool {
+	if !quickQuantity(text) {
+		return true
+	}
+	_, err := resource.ParseQuantity(text)
+	return err == nil
+}
+
+// quickQuantity reports whether a text is parsed as a quantity, or refused, at
+// once: an exponent is a number of digits to compute with.
+func quickQuantity(text string) bool {
+	const longest, longestExponent = 70, 2
+	at := strings.LastIndexAny(text, "eE")
+	return len(text) <= longest && (at < 0 || len(strings.Trim(text[at+1:], "+-")) <= longestExponent)
+}
+
+// enumerated reports a value that is none of those that there can be.
+func (c *validation) enumerated(t *Type, v any) bool {
+	if t.Limit == nil || len(t.Limit.Enum) == 0 || !isKnown(v) {
+		return true
+	}
+	for _, one := range t.Limit.Enum {
+		if same, err := value.Equal(one, v, c.budget); same || err != nil {
+			return true
+		}
+	}
+	written, names := shown(v), make([]string, 0, len(t.Limit.Enum))
+	for _, one := range t.Limit.Enum {
+		if one != nil {
+			names = append(names, shown(one))
+		}
+	}
+	hint := ""
+	if _, isText := v.(string); isText {
+		if near := document.Suggest(written, names); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+	}
+	c.report(document.CodeNotInEnum, fmt.Sprintf("want %s, have %s", either(names), written), hint)
+	return false
+}
+
+// isKnown reports whether nothing of a value is unknown.
+func isKnown(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, element := range v {
+			if !isKnown(element) {
+				return false
+			}
+		}
+	case []any:
+		return !slices.ContainsFunc(v, func(element any) bool { return !isKnown(element) })
+	case Unknown:
+		return false
+	}
+	return true
+}
+
+// shown is a value as it is shown in a message.
+func shown(v any) string {
+	if text, ok := v.(string); ok {
+		return strconv.Quote(value.Excerpt(text))
+	}
+	if text, ok := value.Text(v); ok {
+		return text
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return value.KindOf(v).String()
+	}
+	return value.Excerpt(string(data))
+}
+
+// either lists what there is to choose from, or some of it.
+func either(names []string) string {
+	const many = 12
+	switch {
+	case len(names) > many:
+		return strings.Join(names[:many], ", ") + " or one of " + strconv.Itoa(len(names)-many) + " others"
+	case len(names) < 2:
+		return strings.Join(names, "")
+	default:
+		last := len(names) - 1
+		return strings.Join(names[:last], ", ") + " or " + names[last]
+	}
+}
+
+// number compares a number with its bounds.
+func (c *validation) number(t *Type, v any) {
+	if t.Format == "int32" && t.Kinds&value.String == 0 && (c.above(v, math.MaxInt32, false) || c.below(v, math.MinInt32, false)) {
+		return
+	}
+	limit := t.Limit
+	if limit == nil {
+		return
+	}
+	if limit.Minimum != nil {
+		c.below(v, *limit.Minimum, limit.ExclusiveMinimum)
+	}
+	if limit.Maximum != nil {
+		c.above(v, *limit.Maximum, limit.ExclusiveMaximum)
+	}
+	if limit.MultipleOf != nil && !isMultiple(v, *limit.MultipleOf) {
+		c.report(document.CodeOutOfBounds, fmt.Sprintf("want a multiple of %s, have %s", shown(*limit.MultipleOf), shown(v)), "")
+	}
+}
+
+// below reports a number that is too small.
+func (c *validation) below(v any, least float64, exclusive bool) bool {
+	order, ok := value.Compare(v, least)
+	if !ok || order > 0 || order == 0 && !exclusive {
+		return false
+	}
+	c.report(document.CodeOutOfBounds, fmt.Sprintf("want %s %s, have %s", comparative(exclusive, "more than", "at least"), shown(least), shown(v)), "")
+	return true
+}
+
+// above reports a number that is too large.
+func (c *validation) above(v any, most float64, exclusive bool) bool {
+	order, ok := value.Compare(v, most)
+	if !ok || order < 0 || order == 0 && !exclusive {
+		return false
+	}
+	c.report(document.CodeOutOfBounds, fmt.Sprintf("want %s %s, have %s", comparative(exclusive, "less than", "at most"), shown(most), shown(v)), "")
+	return true
+}
+
+func comparative(exclusive bool, open, closed string) string {
+	if exclusive {
+		return open
+	}
+	return closed
+}
+
+// isMultiple is exact about integers. Of floats it forgives what they cannot be exact
+// about, and what is beyond that is no multiple of anything, as in the API server.
+func isMultiple(v any, factor float64) bool {
+	const tolerance, largest = 1e-9, 1 << 53
+	number, _ := v.(float64)
+	i, ok := v.(int64)
+	if !ok {
+		i, ok = wholeNumber(number) // It is sent without a fraction.
+	}
+	if ok {
+		if factor >= 1 && factor < math.MaxInt64 && factor == math.Trunc(factor) {
+			return i%int64(factor) == 0
+		}
+		number = float64(i)
+	}
+	times := number / factor
+	rounded := math.Round(times)
+	return factor <= 0 || math.Abs(times) < largest && math.Abs(times-rounded) <= tolerance*math.Abs(rounded)
+}
+
+// text compares a text with its bounds, its pattern and its format.
+func (c *validation) text(t *Type, text string) {
+	if limit := t.Limit; limit != nil && (limit.MinLength != nil || limit.MaxLength != nil) {
+		length := utf8.RuneCountInString(text)
+		if length == 0 && limit.MinLength != nil && *limit.MinLength == 1 {
+			c.report(document.CodeOutOfBounds, "want a text that is not empty", "")
+			return
+		}
+		if c.least(limit.MinLength, length, false, "characters") || c.most(limit.MaxLength, length, "characters") {
+			return
+		}
+	}
+	if c.formatted(t, text) && t.Limit != nil && t.Limit.Pattern != "" {
+		c.pattern(t.Limit.Pattern, text)
+	}
+}
+
+// least reports that there are too few, unless there may be more than are seen.
+func (c *validation) least(bound *int64, have int, mayBeMore bool, of string) bool {
+	if bound == nil || int64(have) >= *bound || mayBeMore {
+		return false
+	}
+	c.report(document.CodeOutOfBounds, fmt.Sprintf("want at least %d %s, have %d", *bound, counted(*bound, of), have), "")
+	return true
+}
+
+// most reports that there are too many.
+func (c *validation) most(bound *int64, have int, of string) bool {
+	if bound == nil || int64(have) <= *bound {
+		return false
+	}
+	c.report(document.CodeOutOfBounds, fmt.Sprintf("want at most %d %s, have %d", *bound, counted(*bound, of), have), "")
+	return true
+}
+
+// counted is the name of so many things.
+func counted(n int64, of string) string {
+	switch {
+	case n != 1:
+		return of
+	case of == "entries":
+		return "entry"
+	default:
+		return strings.TrimSuffix(of, "s")
+	}
+}
+
+// What patterns may take, since they come from whoever wrote the schema, and
+// matching takes as many steps as the text is long, times the size of the program.
+const (
+	mostSteps     = 50_000_000 // of all texts of a value
+	longestShown  = 200
+	longestSource = 8 << 10
+	largest       = 50_000 // instructions of a program
+)
+
+// pattern is a compiled one, nil where there is none to be had.
+type pattern struct {
+	*regexp.Regexp
+	size int // of its program, in instructions
+}
+
+// pattern compares a text with a pattern. One that cannot be read is none: the API
+// server takes no such schema.
+func (c *validation) pattern(source, text string) {
+	compiled, known := c.patterns[source]
+	if !known {
+		compiled = compile(source)
+		if c.patterns == nil {
+			c.patterns = map[string]*pattern{}
+		}
+		c.patterns[source] = compiled
+	}
+	if compiled == nil || c.matches(compiled, text) {
+		return
+	}
+	hint := ""
+	for _, other := range variants(text) {
+		if other != text && c.matches(compiled, other) && c.steps >= 0 {
+			hint = fmt.Sprintf("did you mean %q?", other)
+			break
+		}
+	}
+	if len(source) > longestShown {
+		source = strings.ToValidUTF8(source[:longestShown], "") + "..."
+	}
+	c.report(document.CodeWrongFormat, fmt.Sprintf("%s does not match the pattern %s", shown(text), source), hint)
+}
+
+// variants are how a text of letters and digits is often meant.
+func variants(text string) []string {
+	const longest = 100
+	if len(text) > longest {
+		return nil
+	}
+	trimmed := strings.TrimSpace(text)
+	lower := strings.ToLower(trimmed)
+	dashed := strings.NewReplacer("_", "-", " ", "-", ".", "-").Replace(lower)
+	return []string{trimmed, lower, strings.ToUpper(trimmed), dashed}
+}
+
+// matches takes what it has no steps left for as a match.
+func (c *validation) matches(p *pattern, text string) bool {
+	c.steps -= (len(text) + 1) * p.size
+	return c.steps < 0 || p.MatchString(text)
+}
+
+// compile returns nil for what is no pattern, or too large a one.
+func compile(source string) *pattern {
+	if len(source) > longestSource {
+		return nil
+	}
+	parsed, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	size := size(parsed)
+	if size > largest {
+		return nil
+	}
+	compiled, err := regexp.Compile(source)
+	if err != nil {
+		return nil
+	}
+	return &pattern{compiled, size}
+}
+
+// size is about how many instructions the program of a pattern has: a repetition
+// is written out as often as it counts.
+func size(re *syntax.Regexp) int {
+	total := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		total = min(total+size(sub), largest+1)
+	}
+	if re.Op == syntax.OpRepeat {
+		total *= max(re.Min, re.Max, 1)
+	}
+	return min(total, largest+1)
+}
