@@ -11,13 +11,13 @@ import (
 
 // overwritten warns of a field that every element of forEach sets on one object. Where
 // when asks for the element, it may be meant for one of them.
-func (t *Rule) overwritten() (out document.Errors) {
-	for i, step := range t.Steps {
+func (r *Rule) overwritten() (out document.Errors) {
+	for i, step := range r.Steps {
 		loop := step.Loop()
-		if loop == nil || t.chosen(loop) || step.When() != nil && slices.ContainsFunc(step.When().Program().Names(), loop.InLoop) {
+		if loop == nil || r.chosen(loop) || step.When() != nil && slices.ContainsFunc(step.When().Program().Names(), loop.InLoop) {
 			continue
 		}
-		for _, write := range t.Effects[i].Writes {
+		for _, write := range r.Effects[i].Writes {
 			if !loop.InLoop(write.Target) && slices.ContainsFunc(write.Names, loop.InLoop) && !write.Merges {
 				out = append(out, overwrites(write))
 				break

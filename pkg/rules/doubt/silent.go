@@ -41,7 +41,7 @@ func ofWatched(write action.Write) bool { return write.Target == "" || write.Tar
 
 // givesKeyed reports whether what is written has elements of a list whose elements have keys,
 // or names of finalizers.
-func (t *Rule) givesKeyed(write action.Write, keys []string) bool {
+func (r *Rule) givesKeyed(write action.Write, keys []string) bool {
 	switch v := write.Value.(type) {
 	case []any:
 		if len(v) == 0 {
@@ -52,7 +52,7 @@ func (t *Rule) givesKeyed(write action.Write, keys []string) bool {
 		return false
 	}
 	return slices.ContainsFunc(write.Resources, func(of kubernetes.GroupVersionResource) bool {
-		resource := t.Schemas.Resource(of)
+		resource := r.Schemas.Resource(of)
 		if resource == nil {
 			return false
 		}
@@ -69,17 +69,17 @@ func (t *Rule) givesKeyed(write action.Write, keys []string) bool {
 }
 
 // builds reports whether what is written comes from a field of that name.
-func (t *Rule) builds(write action.Write, field string) bool {
-	scope := t.Names.Scope()
+func (r *Rule) builds(write action.Write, field string) bool {
+	scope := r.Names.Scope()
 	if write.Loop != nil {
 		scope = scope.Extend(write.Loop.Name, "index")
 	}
-	return t.mentions(write.Node, field, scope) || write.Loop != nil && t.mentions(write.Loop.List, field, t.Names.Scope())
+	return r.mentions(write.Node, field, scope) || write.Loop != nil && r.mentions(write.Loop.List, field, r.Names.Scope())
 }
 
-func (t *Rule) mentions(n *document.Node, field string, scope *expression.Scope) bool {
+func (r *Rule) mentions(n *document.Node, field string, scope *expression.Scope) bool {
 	return slices.ContainsFunc(programs(n, scope), func(p *expression.Program) bool {
-		return clause.Mentions(p, field, terms{rule: t})
+		return clause.Mentions(p, field, terms{rule: r})
 	})
 }
 
@@ -122,28 +122,28 @@ func (c *comparison) absent(r *Rule, step *action.Step, write action.Write, keys
 }
 
 // isStamp reports whether stamp() and nothing else is written.
-func (t *Rule) isStamp(write action.Write) bool {
-	template, err := expression.CompileTemplate(write.Node.Text(), t.Names.Scope())
+func (r *Rule) isStamp(write action.Write) bool {
+	template, err := expression.CompileTemplate(write.Node.Text(), r.Names.Scope())
 	if err != nil {
 		return false
 	}
 	parts, alone := template.Parts()
-	return alone && clause.Calls(parts[0].Program, terms{rule: t}, "stamp")
+	return alone && clause.Calls(parts[0].Program, terms{rule: r}, "stamp")
 }
 
 // onlyStamps reports whether the map around a stamp has stamps alone, as far down as it goes.
-func (t *Rule) onlyStamps(step int, stamp action.Write, keys []string) bool {
+func (r *Rule) onlyStamps(step int, stamp action.Write, keys []string) bool {
 	if stamp.Kind == plan.JSON {
 		return true // An operation writes it alone.
 	}
-	around := t.Source.Actions[step].Get("patch").Get(string(stamp.Kind))
+	around := r.Source.Actions[step].Get("patch").Get(string(stamp.Kind))
 	for _, key := range keys[:len(keys)-1] {
 		around = around.Get(key)
 	}
 	var only func(n *document.Node) bool
 	only = func(n *document.Node) bool {
 		if n.Kind() != document.KindMap {
-			return t.isStamp(action.Write{Leaf: body.Leaf{Node: n}})
+			return r.isStamp(action.Write{Leaf: body.Leaf{Node: n}})
 		}
 		return !slices.ContainsFunc(n.Entries(), func(e document.Entry) bool { return !only(e.Value) })
 	}
@@ -151,8 +151,8 @@ func (t *Rule) onlyStamps(step int, stamp action.Write, keys []string) bool {
 }
 
 // waitsFor reports whether a step is done once a time of the watched object is old.
-func (t *Rule) waitsFor(step *action.Step, keys []string) bool {
-	return slices.ContainsFunc([]*body.Expression{t.When, step.When()}, func(when *body.Expression) bool {
-		return when != nil && clause.Ages(when.Program(), keys, terms{rule: t, meanings: newMeanings()})
+func (r *Rule) waitsFor(step *action.Step, keys []string) bool {
+	return slices.ContainsFunc([]*body.Expression{r.When, step.When()}, func(when *body.Expression) bool {
+		return when != nil && clause.Ages(when.Program(), keys, terms{rule: r, meanings: newMeanings()})
 	})
 }
