@@ -62,10 +62,11 @@ type Rule struct {
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type OnDelete struct {
-	// Actions are as those of the rule; apply without prune.
+	// Actions are as those of the rule; apply without prune. Required, unless there is done.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
-	Actions []Action `json:"actions"`
+	// +nullable
+	Actions []Action `json:"actions,omitempty"`
 	// Done is a condition: the object may go. Without it, once the actions have succeeded.
 	// +nullable
 	Done *apiextensionsv1.JSON `json:"done,omitempty"`

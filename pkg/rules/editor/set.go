@@ -60,11 +60,12 @@ func rule() node {
 
 func onDelete() node {
 	out := object(
-		required("actions", "As those of a rule; apply without prune.", reference("actions")),
+		optional("actions", "As those of a rule; apply without prune. Required, unless there is done.", reference("actions")),
 		optional("done", "A condition: the object may go. Without it, once the actions have succeeded.", condition()),
 		optional("hold", "true (default): keep the object until done, by a finalizer. false: only react, where something else delays the deletion.",
 			boolean()),
 	)
+	out["anyOf"] = someOf("actions", "done")
 	out["allOf"] = []any{
 		having("actions", node{"items": having("apply", having("prune", constant(false)))}),
 	}

@@ -149,10 +149,13 @@ func elements(into *[]*document.Node) document.Decoder {
 func (r *Rule) parseOnDelete(n *document.Node) document.Errors {
 	r.OnDelete = &OnDelete{Hold: true}
 	errs := n.Decode(
-		document.Required("actions", elements(&r.OnDelete.Actions)),
+		document.Optional("actions", elements(&r.OnDelete.Actions)),
 		document.Optional("done", document.Raw(&r.OnDelete.Done)),
 		document.Optional("hold", document.Bool(&r.OnDelete.Hold)),
 	)
+	if n.Kind() == document.KindMap && n.Get("actions") == nil && n.Get("done") == nil && len(errs) == 0 {
+		errs = append(errs, n.Errorf("add actions: ..., or done: ... to keep the object until that is true", "onDelete does nothing").Coded(document.CodeMissingField))
+	}
 	if done := r.OnDelete.Done; done != nil && !r.OnDelete.Hold {
 		errs = append(errs, done.Errorf("leave it out, or leave hold out", "done ends the hold, and hold is false"))
 	}
