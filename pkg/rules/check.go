@@ -274,7 +274,7 @@ func unknownResource(declared spec.Resource, schemas *schema.Catalog, n *documen
 	gvr := declared.GVR
 	near, suggested := schemas.Closest(gvr)
 	at := n.Get("resource")
-	hint := "see kubectl api-resources for what there is"
+	hint := "kubectl api-resources lists what there is; the CRD of another one can be given with --crds"
 	if suggested {
 		hint = "did you mean " + plan.ResourceName(near) + "?"
 		switch {

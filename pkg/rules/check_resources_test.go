@@ -89,7 +89,7 @@ func TestCheckResources(t *testing.T) {
 			"Nothing is near.",
 			served{whole: []string{"acme.io"}},
 			"ClusterRuleSet", `{group: acme.io, version: v1, resource: anvils}`,
-			[]string{"mistake unknown-resource 5:64 there is no resource anvils.v1.acme.io; see kubectl api-resources for what there is"},
+			[]string{"mistake unknown-resource 5:64 there is no resource anvils.v1.acme.io; kubectl api-resources lists what there is; the CRD of another one can be given with --crds"},
 		},
 		"Far": {
 			"And nothing is known.",

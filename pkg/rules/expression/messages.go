@@ -83,6 +83,8 @@ func habit(name string) string {
 		return "write false"
 	case "self", "this":
 		return "write object"
+	case "oldObject", "request", "operation":
+		return "rules see objects as they are stored, and no requests: write object for what is there now"
 	case "index", "idx":
 		return "only an action with forEach has an index, and a predicate #index"
 	case "apiVersion", "kind", "metadata", "spec", "status":

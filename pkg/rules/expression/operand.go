@@ -45,7 +45,7 @@ func (o Operand) absent(is, user string, kinds value.Kind) *Error {
 	case kinds&^(value.String|value.Nil) == value.Time:
 		// No default is harmless: one in the past makes everything old.
 		return o.At.Errorf("%s %s absent, and %s wants %s", cmp.Or(o.Text, "this"), is, user, kinds).
-			WithHint("ask first whether it is there: %s != nil && ...", cmp.Or(o.Text, "x"))
+			WithHint("ask first whether it is there: %[1]s != nil && ..., or for a value: %[1]s != nil ? ... : nil", cmp.Or(o.Text, "x"))
 	case o.Text != "":
 		return o.At.Errorf("%s %s absent, and %s wants %s", o.Text, is, user, kinds).
 			WithHint("?? gives a default: (%s ?? %s)", o.Text, example(kinds))
@@ -61,6 +61,8 @@ func conversion(text string, wanted, kind value.Kind) string {
 	switch {
 	case wanted == value.String && kind&(value.Number|value.Bool|value.Computed) != 0:
 		return "write string(" + text + ")"
+	case wanted.Has(value.Number|value.Time) && kind == value.String:
+		return "write int(" + text + "), or timestamp(...), duration(...) or quantity(...) for such a value"
 	case wanted&value.Number != 0 && kind == value.String:
 		return "write int(" + text + ")"
 	case wanted == value.Int && kind == value.Float:

@@ -76,6 +76,9 @@ func TestCompileErrors(t *testing.T) {
 		"no": {
 			"replicas == no", "no", `unknown name "no"`, "write false",
 		},
+		"request": {
+			"request.object.spec", "request", `unknown name "request"`, "rules see objects as they are stored, and no requests: write object for what is there now",
+		},
 		"self": {
 			"self.spec", "self", `unknown name "self"`, "write object",
 		},

@@ -123,7 +123,8 @@ func CompareNames(a, b Name) int { return compare(a.GroupVersionResource, b.Grou
 
 // Closest returns the known resource that was most likely meant by one that is not
 // known: what is called so in the same group, else in a group with a similar name,
-// else in any, and only then what is called nearly so.
+// else in any, and only then what is called nearly so: of a group that is not one of Kubernetes, in that group or a similar one, as its
+// CRD may not be there yet.
 func (c *Catalog) Closest(gvr schema.GroupVersionResource) (suggestion schema.GroupVersionResource, found bool) {
 	s := search{wanted: gvr, names: c.names()}
 	s.similar = document.Suggest(gvr.Group, s.groups())
@@ -136,7 +137,7 @@ func (c *Catalog) Closest(gvr schema.GroupVersionResource) (suggestion schema.Gr
 		{anywhere, s.alias},
 		{s.sameGroup, nil},
 		{s.similarGroup, nil},
-		{anywhere, nil},
+		{func(Name) bool { return ownGroup(gvr.Group) }, nil},
 	} {
 		if best := s.best(try.in, try.called); best != nil {
 			return best.GroupVersionResource, true

@@ -151,6 +151,7 @@ func TestClosest(t *testing.T) {
 		"networking.k8s.io/v1/networkpolicy":    {"the singular that ends otherwise", "networking.k8s.io/v1/networkpolicies"},
 		"events.k8s.io/v1beta1/events":          {"the group counts", "events.k8s.io/v1/events"},
 		"cert-manager.io/v1/certificates":       {"nothing is like it", ""},
+		"fluid.io/v1/deploymets":                {"its CRD may not be there", ""},
 		"policy/v1beta1/podsecuritypolicies":    {"what is gone has no other place", ""},
 		"/v1/" + strings.Repeat("pods", 10_000): {"no word is so long", ""},
 	} {
