@@ -59,6 +59,27 @@ func (f FieldValue) holds(object map[string]any) bool {
 	return exists && Equal(value, f.Value)
 }
 
+// Guarantees are the fields that all objects of the selection have: labels that its selector asks for, and fields that it compares with
+// a value.
+func (s Selection) Guarantees() (out []Path) {
+	requirements, _ := parseLabels(s.LabelSelector).Requirements()
+	for _, r := range requirements {
+		if slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In, selection.Exists}, r.Operator()) {
+			out = append(out, Path{"metadata", "labels", r.Key()})
+		}
+	}
+	byFields, err := fields.ParseSelector(s.FieldSelector)
+	if err != nil {
+		return out
+	}
+	for _, r := range byFields.Requirements() {
+		if r.Operator != selection.NotEquals && !slices.Contains([]string{"", "false", "0"}, r.Value) { // These may not be stored.
+			out = append(out, strings.Split(r.Field, "."))
+		}
+	}
+	return out
+}
+
 // Admits reports whether a list with the selection's namespace and selectors
 // has the object, which is of the right resource. A selector that the API
 // server would refuse admits nothing.

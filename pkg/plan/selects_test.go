@@ -3,6 +3,7 @@ package plan
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -18,6 +19,23 @@ metadata:
 spec: {nodeName: node-1, priority: 5, hostNetwork: true, tags: [a]}
 status: {phase: Running}
 `
+
+func TestGuarantees(t *testing.T) {
+	got := Selection{
+		LabelSelector: "app=web,tier in (front, back),!canary,env!=test,zone notin (a),owner", FieldSelector: "spec.nodeName=n,status.phase!=Running,spec.hostPID=false,spec.x=",
+	}.Guarantees()
+	var all []string
+	for _, path := range got {
+		all = append(all, path.String())
+	}
+	want := []string{"metadata.labels.app", "metadata.labels.owner", "metadata.labels.tier", "spec.nodeName"}
+	if diff := cmp.Diff(want, all); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := (Selection{LabelSelector: "app in web", FieldSelector: "spec"}).Guarantees(); len(got) > 0 {
+		t.Errorf("selectors that the API server refuses guarantee %v", got)
+	}
+}
 
 func TestAdmits(t *testing.T) {
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}

@@ -125,7 +125,7 @@ func (c *checking) spend(d *names.Definition) bool {
 
 func (c *checking) check(declared relation.Declarations) {
 	r := c.rule
-	always := body.Context{Names: c, Scope: r.names.Scope()}
+	always := body.Context{Names: c, Scope: r.names.Scope(), Facts: c.guaranteed()}
 	matched, errs := r.when.CheckCondition(always)
 	c.errs = append(c.errs, errs...)
 	if r.hold != nil && r.hold.computed != nil {
@@ -137,6 +137,22 @@ func (c *checking) check(declared relation.Declarations) {
 		c.deletion(surroundings, always)
 	}
 	c.unused(matched.Facts)
+}
+
+// guaranteed is what the selectors say of each object that the rule watches.
+func (c *checking) guaranteed() *typing.Facts {
+	var out *typing.Facts
+	for i, selection := range c.rule.selections {
+		var of *typing.Facts
+		for _, path := range selection.Guarantees() {
+			of = of.With(names.Object, path...)
+		}
+		if i > 0 {
+			of = out.Common(of)
+		}
+		out = of
+	}
+	return out
 }
 
 // deletion checks what is done while the object is being deleted, which shows then.

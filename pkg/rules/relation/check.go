@@ -31,6 +31,9 @@ func (r *Relation) Type(related *schema.Resource) typing.Type {
 	object := typing.Of(value.Map)
 	if related != nil && related.Type.Known() {
 		object = typing.Object(related.Type)
+		for _, path := range r.declaration.Selections[0].Guarantees() { // All have the same selectors.
+			object = object.Present(path)
+		}
 	}
 	if r.form.single {
 		return object.Nilable()
