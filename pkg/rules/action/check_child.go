@@ -139,6 +139,7 @@ func (c *child) checkPlace(m manifest, resource, watched *schema.Resource) *docu
 	_, given := m.lookup("metadata", "namespace")
 	metadata, _ := m.lookup("metadata")
 	_, templated := metadata.(unknown)
+	templated = templated || m.fields == nil // All of it is.
 	switch {
 	case !resource.Namespaced && given:
 		return m.at("metadata", "namespace").Errorf("leave namespace out",
