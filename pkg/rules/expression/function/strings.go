@@ -195,7 +195,12 @@ func length(b *value.Budget, args []any) (any, error) {
 	}
 }
 
-func toJSON(b *value.Budget, args []any) (any, error) { return value.JSON(args[0], b) }
+func toJSON(b *value.Budget, args []any) (any, error) {
+	if len(args) > 1 {
+		return value.IndentedJSON(args[0], intArg(args, 1), b)
+	}
+	return value.JSON(args[0], b)
+}
 
 func fromJSON(b *value.Budget, args []any) (any, error) {
 	return value.ParseJSON(textArg(args, 0), b)

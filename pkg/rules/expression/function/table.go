@@ -82,8 +82,8 @@ var conversionRows = []Function{
 		Example: Example{"type(1.5)", `"float"`},
 	},
 	{
-		Name: "toJSON", call: toJSON, Params: []Param{takes("x", present)}, Result: value.String,
-		Doc:     "The value as compact JSON with sorted keys.",
+		Name: "toJSON", call: toJSON, Params: []Param{takes("x", present), optional("indent", anInteger)}, Result: value.String,
+		Doc:     "The value as JSON with sorted keys: compact, or in lines that are indented by so many spaces.",
 		Example: Example{"toJSON({b: 1, a: [true]})", `"{\"a\":[true],\"b\":1}"`},
 	},
 	{

@@ -21,6 +21,19 @@ func JSON(v any, budget *Budget) (string, error) {
 	return string(e.text), err
 }
 
+// MostIndent is how many spaces [IndentedJSON] puts before a level at most.
+const MostIndent = 8
+
+// IndentedJSON is [JSON] with an element or an entry in each line, indented by so many spaces for each level, as people write it.
+func IndentedJSON(v any, indent int64, budget *Budget) (string, error) {
+	if indent < 1 || indent > MostIndent {
+		return "", Faultf("an indent is 1 to %d spaces, have %d", MostIndent, indent)
+	}
+	e := encoder{budget: budget, indent: int(indent)}
+	err := e.value(v, 0)
+	return string(e.text), err
+}
+
 // Identity returns a text that equal values have and no others.
 func Identity(v any, budget *Budget) (string, error) {
 	e := encoder{budget: budget, tagged: true}
@@ -34,6 +47,19 @@ type encoder struct {
 	text   []byte
 	budget *Budget
 	tagged bool
+	indent int // 0 for compact text
+}
+
+// line begins a line at a depth.
+func (e *encoder) line(depth int) error {
+	if e.indent == 0 {
+		return nil
+	}
+	if err := e.budget.Bytes(3 * (1 + e.indent*depth)); err != nil {
+		return err
+	}
+	e.text = append(append(e.text, '\n'), strings.Repeat(" ", e.indent*depth)...)
+	return nil
 }
 
 func (e *encoder) value(v any, depth int) error {
@@ -114,7 +140,15 @@ func (e *encoder) list(list []any, depth int) error {
 		if i > 0 {
 			e.text = append(e.text, ',')
 		}
+		if err := e.line(depth + 1); err != nil {
+			return err
+		}
 		if err := e.value(element, depth+1); err != nil {
+			return err
+		}
+	}
+	if len(list) > 0 {
+		if err := e.line(depth); err != nil {
 			return err
 		}
 	}
@@ -135,8 +169,19 @@ func (e *encoder) mapping(m map[string]any, depth int) error {
 		if err := e.budget.Bytes(3 * scalarSize(key)); err != nil {
 			return err
 		}
+		if err := e.line(depth + 1); err != nil {
+			return err
+		}
 		e.text = append(appendQuoted(e.text, key), ':')
+		if e.indent > 0 {
+			e.text = append(e.text, ' ')
+		}
 		if err := e.value(m[key], depth+1); err != nil {
+			return err
+		}
+	}
+	if len(keys) > 0 {
+		if err := e.line(depth); err != nil {
 			return err
 		}
 	}
