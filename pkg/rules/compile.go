@@ -15,7 +15,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/doubt"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -82,7 +82,7 @@ func Compile(sets []*spec.Set, options Options) (*Set, document.Errors) {
 	if len(errs.Of(document.Mistake)) > few {
 		return nil, errs.Sorted() // Nobody reads on to the doubts, which take work.
 	}
-	errs = append(errs, elsewhere(doubt.Of(doubted(all, options.Schemas)), errs)...)
+	errs = append(errs, elsewhere(lint.Of(linted(all, options.Schemas)), errs)...)
 	if len(errs.Of(document.Mistake)) > 0 {
 		return nil, errs.Sorted()
 	}
@@ -375,21 +375,15 @@ func elsewhere(doubts, found document.Errors) document.Errors {
 	})
 }
 
-// doubted are rules as far as they can be suspicious.
-func doubted(all []*Rule, schemas *schema.Catalog) []*doubt.Rule {
-	out := make([]*doubt.Rule, len(all))
-	for i, rule := range all {
-		out[i] = rule.doubted(schemas)
+// linted are rules as far as they can be suspicious.
+func linted(all []*Rule, schemas *schema.Catalog) []*lint.Rule {
+	out := make([]*lint.Rule, len(all))
+	for i, r := range all {
+		out[i] = &lint.Rule{
+			ID: r.ID, Set: r.set, Source: r.source, Names: r.names, When: r.when, Steps: r.steps, Selections: r.selections,
+			Constants: map[string]any{"params": r.params, "rule": r.about}, Schemas: schemas,
+			Watched: r.watched, Footprint: r.Footprint(), Effects: r.effects().steps[:len(r.steps)],
+		}
 	}
 	return out
-}
-
-func (r *Rule) doubted(schemas *schema.Catalog) *doubt.Rule {
-	return &doubt.Rule{
-		ID: r.ID, Set: r.set, Source: r.source, Names: r.names,
-		When: r.when, Steps: r.steps, Selections: r.selections,
-		Schemas:   schemas,
-		Constants: map[string]any{"params": r.params, "rule": r.about},
-		Watched:   r.watched, Footprint: r.Footprint(), Effects: r.effects().steps[:len(r.steps)],
-	}
 }

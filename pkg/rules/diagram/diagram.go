@@ -96,7 +96,15 @@ func marks(set *rules.Set, rule *rules.Rule) []string {
 func feeds(rule, other *rules.Rule) bool {
 	return slices.ContainsFunc(rule.Footprint().All(), func(access *footprint.Access) bool {
 		read := other.Footprint().Lookup(access.Resource)
-		return read != nil && access.Writes.Mask()&read.Reads.Mask() != 0 && !access.Writes.All() && !read.Reads.All() && len(access.Writes.Overlap(&read.Reads)) > 0
+		if read == nil || access.Writes.All() || read.Reads.All() {
+			return false
+		}
+		for path := range access.Writes.Each() {
+			if read.Reads.Touches(path) {
+				return true
+			}
+		}
+		return false
 	})
 }
 

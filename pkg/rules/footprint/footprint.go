@@ -2,9 +2,8 @@ package footprint
 
 import (
 	"cmp"
-	"hash/fnv"
+	"iter"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -155,31 +154,42 @@ func qualified(r schema.GroupVersionResource) string {
 // includes; the whole object is "*".
 func (t *Tree) Paths() []string {
 	paths := []string{}
-	if t.Empty() {
-		return paths
+	for path, how := range t.Each() {
+		text := path.String()
+		switch how {
+		case Length:
+			text = "len(" + text + ")"
+		case Exists:
+			text = "exists(" + text + ")"
+		default:
+		}
+		paths = append(paths, text)
 	}
-	t.root.list(nil, nil, &paths)
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }
 
-// list appends what n says beyond known, which may be nil: the node of all
-// values or items that n is one of.
-func (n *Node) list(path Path, known *Node, paths *[]string) {
+// Each yields the fields without those that another includes, and how strongly each matters.
+func (t *Tree) Each() iter.Seq2[Path, Strength] {
+	return func(yield func(Path, Strength) bool) { t.root.each(nil, nil, yield) }
+}
+
+// each yields what n says beyond known, which may be nil: the node of all
+// values or items that n is one of. It reports whether to go on.
+func (n *Node) each(path Path, known *Node, yield func(Path, Strength) bool) bool {
 	if known != nil && known.covers(n) {
-		return
+		return true
 	}
-	switch {
-	case n.how == Value:
-		*paths = append(*paths, path.String())
-	case n.how == Length && n.values == nil && n.items == nil:
-		*paths = append(*paths, "len("+path.String()+")")
-	case n.leaf() && len(path) > 0:
-		*paths = append(*paths, "exists("+path.String()+")")
+	says := n.how == Value || n.how == Length && n.values == nil && n.items == nil || n.leaf() && len(path) > 0
+	if says && n.how > unread && !yield(path, n.how) {
+		return false
 	}
 	for _, s := range n.steps() {
-		n.at(s).list(path.Then(s), n.wider(s, known), paths)
+		if !n.at(s).each(path.Then(s), n.wider(s, known), yield) {
+			return false
+		}
 	}
+	return true
 }
 
 // wider returns the node that says what n's child says too: of all values or items
@@ -230,9 +240,21 @@ func (n *Node) touches(path Path) bool {
 		return true
 	}
 	s := path[0]
-	for _, child := range n.meets(s) {
-		if child.touches(path[1:]) {
-			return true
+	if child := n.at(s); child != nil && child.touches(path[1:]) {
+		return true
+	}
+	if s.kind == toValues {
+		for _, child := range n.fields {
+			if child.touches(path[1:]) {
+				return true
+			}
+		}
+	}
+	if s.kind == toItems {
+		for _, child := range n.elements {
+			if child.touches(path[1:]) {
+				return true
+			}
 		}
 	}
 	return false
@@ -245,112 +267,6 @@ func (n *Node) counts(s Step) bool {
 		return n.how >= Length || alwaysKept(s.key)
 	}
 	return n.how >= Length || n.items != nil || len(n.elements) > 0 || len(n.fields) > 0
-}
-
-// meets returns the nodes of fields that a step can lead to too.
-func (n *Node) meets(s Step) []*Node {
-	var met []*Node
-	if child := n.at(s); child != nil {
-		met = append(met, child)
-	}
-	switch s.kind {
-	case toValues:
-		for _, child := range n.fields {
-			met = append(met, child)
-		}
-	case toItems:
-		for _, child := range n.elements {
-			met = append(met, child)
-		}
-	default:
-	}
-	return met
-}
-
-// Overlap lists in order where a change of the fields of one tree can matter to
-// the other.
-func (t *Tree) Overlap(other *Tree) []string {
-	return t.root.overlap(&other.root, nil).Paths()
-}
-
-// Mask says by its bits which fields near the top are in the tree: of two trees whose masks
-// have no bit in common, nothing overlaps.
-func (t *Tree) Mask() uint64 {
-	const anything = math.MaxUint64
-	if !t.root.keyed() {
-		return anything
-	}
-	var mask uint64
-	for key, field := range t.root.fields {
-		if !field.keyed() {
-			return anything
-		}
-		for below := range field.fields {
-			hash := fnv.New32a()
-			hash.Write([]byte(key + "\x00" + below))
-			mask |= 1 << (hash.Sum32() % 64)
-		}
-	}
-	return mask
-}
-
-// keyed reports whether only single keys of a field are in the tree.
-func (n *Node) keyed() bool {
-	return len(n.fields) > 0 && n.how < Length && n.values == nil && n.items == nil && len(n.elements) == 0
-}
-
-// overlap returns the fields below path that are in both trees.
-func (n *Node) overlap(other *Node, path Path) *Tree {
-	common := &Tree{}
-	if n.how == unread || other.how == unread {
-		return common
-	}
-	if n.meetsHere(other) || other.meetsHere(n) {
-		common.Add(path, Value)
-		return common
-	}
-	for _, s := range n.steps() {
-		for _, o := range other.meeting(s) {
-			both := s
-			if s.kind == toValues || s.kind == toItems {
-				both = o // Which says no less.
-			}
-			common.Merge(n.at(s).overlap(other.at(o), path.Then(both)))
-		}
-	}
-	return common
-}
-
-// meeting returns the steps of n that can lead to what a step of another tree leads to.
-func (n *Node) meeting(s Step) []Step {
-	if s.IntoList() {
-		return meeting(s, n.items != nil, n.elements, s.index, Items(), Index)
-	}
-	return meeting(s, n.values != nil, n.fields, s.key, Values(), Key)
-}
-
-// meeting is for the entries of a map or a list: all is the step to all of them, where there
-// is one, and to leads to a single one.
-func meeting[K comparable](s Step, hasAll bool, single map[K]*Node, key K, all Step, to func(K) Step) (met []Step) {
-	if hasAll {
-		met = append(met, all)
-	}
-	if s != all {
-		if single[key] != nil {
-			met = append(met, s)
-		}
-		return met
-	}
-	for key := range single {
-		met = append(met, to(key))
-	}
-	return met
-}
-
-// meetsHere reports whether a change of other's fields matters to n itself, not
-// only to what is below it.
-func (n *Node) meetsHere(other *Node) bool {
-	return n.how == Value || n.leaf() || n.how == Length && (!other.leaf() || other.how == Value)
 }
 
 func (n *Node) leaf() bool {

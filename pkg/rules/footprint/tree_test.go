@@ -3,7 +3,6 @@ package footprint_test
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -147,34 +146,6 @@ func TestTouches(t *testing.T) {
 	}
 }
 
-func TestOverlap(t *testing.T) {
-	tests := map[string]struct {
-		reason        string
-		reads, writes []read
-		want          []string
-	}{
-		"same":        {reason: "A field that is read and written.", reads: []read{value("a.b")}, writes: []read{value("a.b")}, want: []string{"a.b"}},
-		"apart":       {reason: "Neighbours do not meet, though both have a parent.", reads: []read{value("a.b")}, writes: []read{value("a.c")}, want: []string{}},
-		"below":       {reason: "A part of what is read.", reads: []read{value("a")}, writes: []read{value("a.c")}, want: []string{"a"}},
-		"above":       {reason: "More than what is read.", reads: []read{value("a.b.c")}, writes: []read{value("a")}, want: []string{"a"}},
-		"exists":      {reason: "Writing below makes it exist.", reads: []read{exists("a")}, writes: []read{value("a.b")}, want: []string{"a"}},
-		"keys":        {reason: "Writing a key may add it.", reads: []read{length("a")}, writes: []read{value("a.b")}, want: []string{"a"}},
-		"keys beside": {reason: "Also where another is read.", reads: []read{length("a"), value("a.c")}, writes: []read{value("a.b")}, want: []string{"a"}},
-		"any":         {reason: "One of all.", reads: []read{value("a.[*].b")}, writes: []read{value("a.0.b")}, want: []string{"a[0].b"}},
-		"any key":     {reason: "Of keys too.", reads: []read{value("a.k.b"), value("a.l.c")}, writes: []read{value("a.*.b")}, want: []string{"a.k.b"}},
-		"whole":       {reason: "Everything.", reads: []read{value("a.k"), value("b")}, writes: []read{value("")}, want: []string{"*"}},
-		"none":        {reason: "Who reads nothing.", writes: []read{value("")}, want: []string{}},
-		"several":     {reason: "In order.", reads: []read{value("b"), value("a")}, writes: []read{value("b"), value("a"), value("c")}, want: []string{"a", "b"}},
-	}
-	for name, tc := range tests {
-		reads, writes := tree(tc.reads...), tree(tc.writes...)
-		got, reversed := reads.Overlap(writes), writes.Overlap(reads)
-		if diff := cmp.Diff(tc.want, got); diff != "" || !cmp.Equal(got, reversed) {
-			t.Errorf("%s: %s (-want +got):\n%s and reversed %v", name, tc.reason, diff, reversed)
-		}
-	}
-}
-
 // drawReads is fields among few names, so that they meet.
 func drawReads(t *rapid.T, label string) []read {
 	step := rapid.SampledFrom([]string{"a", "b", "[*]", "*", "0", "1"})
@@ -208,37 +179,6 @@ func TestTreesAreSets(t *testing.T) {
 			t.Fatalf("%v empty: %v", reads, added.Empty())
 		}
 	})
-}
-
-// TestOverlapWide holds that two objects with very many fields are compared in passing.
-func TestOverlapWide(t *testing.T) {
-	a, b := &footprint.Tree{}, &footprint.Tree{}
-	const fields = 20_000
-	for i := range fields {
-		a.Add(footprint.Fields("spec", "a"+strconv.Itoa(i)), footprint.Value)
-		b.Add(footprint.Fields("spec", "b"+strconv.Itoa(i)), footprint.Value)
-	}
-	if got := a.Overlap(b); len(got) > 0 {
-		t.Errorf("they have %v in common", got[0])
-	}
-	b.Add(footprint.Fields("spec", "a7"), footprint.Value)
-	if got := a.Overlap(b); len(got) != 1 || got[0] != "spec.a7" {
-		t.Errorf("they have %v in common", got)
-	}
-}
-
-// TestMaskIsCertain holds that where masks have nothing in common, neither have the trees.
-func TestMaskIsCertain(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := tree(drawReads(t, "a")...), tree(drawReads(t, "b")...)
-		if a.Mask()&b.Mask() == 0 && len(a.Overlap(b)) > 0 {
-			t.Fatalf("%v and %v have %v in common", a.Paths(), b.Paths(), a.Overlap(b))
-		}
-	})
-	a, b := tree(value("spec.a")), tree(value("spec.b"))
-	if a.Mask()&b.Mask() != 0 || a.Mask() == 0 {
-		t.Error("two fields have something in common, or one has nothing with itself")
-	}
 }
 
 func TestKeys(t *testing.T) {

@@ -1,34 +1,35 @@
-package doubt
+package lint
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/expr-lang/expr/ast"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/clause"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
 // restless warns of rules that change their object whatever it looks like, and each time
 // anew. That is certain only where nothing else has a hand in it: no condition, no loop,
 // no other patch, no other rule, and no selector that the object might leave.
-func (c *comparison) restless(all []*Rule) (out document.Errors) {
-	for _, t := range all {
-		step, n := t.onlyPatch()
-		if step < 0 || t.audited() || t.conditional(step) {
+func (t *terms) restless(all []*Rule) (out document.Errors) {
+	for _, r := range all {
+		step, n := r.onlyPatch()
+		if step < 0 || r.audited() || r.conditional(step) {
 			continue
 		}
-		for _, write := range t.Effects[step].Writes {
-			if write.Target == "" && c.changes(t, write) && c.alone(t, all, write.Path) {
+		for _, write := range r.Effects[step].Writes {
+			if write.Target == "" && (scope{t, r, nil}).changes(write) && t.alone(r, all, write.Path) {
 				out = append(out, write.Node.Errorf("give the rule a when that is false once the field is as it should be",
 					"the rule changes %s each time that it is evaluated, and never stops", write.Path).Coded(document.CodeRestless).Warn())
 			}
 		}
-		if pointer, list := grown(n); pointer != nil && c.alone(t, all, list) {
+		if pointer, list := grown(n); pointer != nil && t.alone(r, all, list) {
 			out = append(out, pointer.Errorf("give the rule a when that is false once the element is there",
 				"the rule adds an element to %s each time that it is evaluated, and never stops", list).Coded(document.CodeRestless).Warn())
 		}
@@ -65,24 +66,73 @@ func (r *Rule) conditional(step int) bool {
 }
 
 // changes reports whether what is written certainly differs from what is there.
-func (c *comparison) changes(r *Rule, w action.Write) bool {
-	written, isText := w.Value.(string)
+func (s scope) changes(w action.Write) bool {
 	keys, through := w.Path.Keys()
-	if !isText || !through || !strings.Contains(written, "${") {
-		return false
-	}
-	template, err := expression.CompileTemplate(written, r.Names.Scope())
-	if err != nil {
+	all := s.templates(w.Node)
+	if _, isText := w.Value.(string); !isText || !through || len(all) != 1 {
 		return false // The value is a constant, which looks like a template.
 	}
-	parts, alone := template.Parts()
-	if len(parts) != 1 {
+	if s.only(w.Node) == nil {
+		return s.reads(all[0].Tree().Node, s.object(keys)) // There is more text around it.
+	}
+	return s.differs(all[0].Tree().Node, s.object(keys))
+}
+
+// differs reports whether a value certainly differs from that of a term: something is added to that, or it is negated.
+func (s scope) differs(node ast.Node, from int) bool {
+	node = s.resolve(node)
+	if argument := argumentOf(node, "string"); argument != nil {
+		return s.differs(argument, from)
+	}
+	switch n := node.(type) {
+	case *ast.UnaryNode:
+		return (n.Operator == "!" || n.Operator == "not") && s.reads(n.Node, from)
+	case *ast.BinaryNode:
+		return (n.Operator == "+" || n.Operator == "-") && s.something(n.Right) && s.reads(n.Left, from) ||
+			n.Operator == "+" && s.something(n.Left) && s.reads(n.Right, from)
+	default:
 		return false
 	}
-	if alone {
-		return clause.Changes(parts[0].Program, keys, terms{r, c.meanings})
+}
+
+// reads reports whether a value is that of a term. It looks through conversions, and through what stands in where there is nothing.
+func (s scope) reads(node ast.Node, term int) bool {
+	node = s.resolve(node)
+	if argument := argumentOf(node, "int", "string"); argument != nil {
+		return s.reads(argument, term)
 	}
-	return clause.Reads(parts[0].Program, keys, terms{r, c.meanings}) // There is more text around it.
+	if n, is := node.(*ast.BinaryNode); is && n.Operator == "??" {
+		_, known := s.constant(n.Right)
+		return known && s.reads(n.Left, term)
+	}
+	return s.term(node) == term
+}
+
+// something reports whether adding a constant makes a difference. Not every fraction does,
+// after a conversion.
+func (s scope) something(node ast.Node) bool {
+	switch v, _ := s.constant(node); v := v.(type) {
+	case int64:
+		return v != 0
+	case string:
+		return v != ""
+	default:
+		return false
+	}
+}
+
+// function is the one whose value an expression is, "" where it is another value.
+func (s scope) function(p *expression.Program) string {
+	name, _ := called(s.resolve(p.Tree().Node))
+	return name
+}
+
+// argumentOf is the argument of a call of one of some functions, nil of anything else.
+func argumentOf(node ast.Node, functions ...string) ast.Node {
+	if name, arguments := called(node); len(arguments) == 1 && slices.Contains(functions, name) {
+		return arguments[0]
+	}
+	return nil
 }
 
 // grown is where a JSON patch of a single operation says that an element is added to a
@@ -95,7 +145,7 @@ func grown(patch *document.Node) (pointer *document.Node, list footprint.Path) {
 	pointer = operations[0].Get("path")
 	text, adds := strings.CutSuffix(pointer.Text(), "/-")
 	if !adds || operations[0].Get("op").Text() != "add" || strings.ContainsAny(text, "~$0123456789") ||
-		strings.Contains(source(operations[0].Get("value")), "omit") {
+		strings.Contains(jsonOf(operations[0].Get("value").Any()), "omit") {
 		return nil, nil
 	}
 	return pointer, footprint.Fields(strings.Split(strings.TrimPrefix(text, "/"), "/")...)
@@ -111,17 +161,17 @@ func (r *Rule) selects(path footprint.Path) bool {
 }
 
 // alone reports whether nothing else can change a field, and nothing is selected by it.
-func (c *comparison) alone(t *Rule, all []*Rule, path footprint.Path) bool {
-	if t.selects(path) {
+func (t *terms) alone(r *Rule, all []*Rule, path footprint.Path) bool {
+	if r.selects(path) {
 		return false
 	}
 	for _, other := range all {
-		if other == t || other.audited() {
+		if other == r || other.audited() {
 			continue
 		}
-		for _, resource := range t.Watched {
+		for _, resource := range r.Watched {
 			access := other.Footprint.Lookup(resource)
-			if !c.work.Spend(1) || access != nil && access.Writes.Touches(path) {
+			if !t.work.spend(1) || access != nil && access.Writes.Touches(path) {
 				return false
 			}
 		}

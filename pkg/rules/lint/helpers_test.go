@@ -1,4 +1,4 @@
-package doubt_test
+package lint_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package doubt_test
+package lint_test
 
 import (
 	"fmt"
@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -101,6 +103,114 @@ func TestConflicts(t *testing.T) {
 				t.Errorf("%s\n%s\nconflicts: %v, want %q", tc.reason, rest, got, tc.path)
 			}
 		})
+	}
+}
+
+// rivals are two rules that set one field to two values, where conditions hold.
+func rivals(t interface{ Fatal(args ...any) }, conditions [2]string) *rules.Set {
+	text := head + "  rules:\n"
+	for i, when := range conditions {
+		text += fmt.Sprintf("  - {name: r%d, watch: things, when: '%s', actions: [{patch: {merge: {spec: {f: %d}}}}]}\n", i, strings.ReplaceAll(when, "'", "''"), i)
+	}
+	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(text)}}, rules.Options{})
+	if len(errs) > 0 {
+		t.Fatal(errs.Render())
+	}
+	return set
+}
+
+// TestConflictsAreCertain is the promise of the package: where it tells a conflict, there is an object for which both rules hold.
+func TestConflictsAreCertain(t *testing.T) {
+	told := 0
+	rapid.Check(t, func(t *rapid.T) {
+		pick := func(texts ...string) string { return rapid.SampledFrom(texts).Draw(t, "part") }
+		var conditions [2]string
+		for i := range conditions {
+			for range rapid.IntRange(1, 3).Draw(t, "parts") {
+				subject := pick("object.spec.a", "object.spec.b", "object.spec?.a", "(object.spec.a ?? 1)", "(object.spec.b ?? 3)")
+				part := pick("!(", "(") + subject + pick(" == ", " != ", " < ", " <= ", " > ", " >= ") + pick("1", "2", "2.5", "object.spec.b") + ")"
+				if list := pick("", "[1, 3]", "[2, nil]"); list != "" {
+					part = pick("", "!") + "(" + subject + " in " + list + ")"
+				}
+				conditions[i] += " && " + part
+			}
+			conditions[i] = strings.TrimPrefix(conditions[i], " && ")
+		}
+		set := rivals(t, conditions)
+		if len(set.Warnings()) == 0 {
+			return
+		}
+		told++
+		values := []any{nil, int64(0), int64(1), int64(2), 2.25, 2.5, int64(3), 3.5, "x"}
+		for _, a := range values {
+			for _, b := range values {
+				object := map[string]any{"spec": map[string]any{"a": a, "b": b}}
+				p := set.Evaluate(rules.Snapshot{GVR: set.Selections()[0].GVR, Object: object, SelectedBy: set.Selections()})
+				if p.Decisions[0].Outcome != plan.Unmatched && p.Decisions[1].Outcome != plan.Unmatched &&
+					p.Decisions[0].Outcome != plan.Failed && p.Decisions[1].Outcome != plan.Failed {
+					return
+				}
+			}
+		}
+		t.Fatalf("no object is as both say: %s", conditions)
+	})
+	if told < 10 {
+		t.Errorf("%d conflicts were told", told)
+	}
+}
+
+// TestConditions is about the conditions of two rules that set one field to two values: a conflict is told where both certainly hold
+// for some object.
+func TestConditions(t *testing.T) {
+	few := `object.spec.mode in [` + strings.TrimSuffix(strings.Repeat(`"abc",`, 64), ",") + "]"
+	for _, tc := range []struct {
+		reason string
+		a, b   string
+		both   bool
+	}{
+		{"Two fields have nothing to do with each other.", `object.spec.mode == "a"`, `object.spec.kind == "b"`, true},
+		{"Optional access is the same field.", `object.spec?.mode == "a"`, `object.spec["mode"] == "b"`, false},
+		{"A field that is absent is another, too.", `object.spec.mode != "b"`, `object.spec.mode == nil`, true},
+		{"What is nil has no value.", `object.spec.x == nil`, `object.spec.x == 3`, false},
+		{"A key that is not there has no value.", `object.metadata.labels.a == "x"`, `not ("a" in object.metadata.labels)`, false},
+		{"A key may have a value.", `object.metadata.labels.a == "x"`, `"a" in object.metadata.labels`, true},
+		{"A condition has one status.", `condition(object, "Ready")?.status == "True"`, `condition(object, "Ready")?.status == "False"`, false},
+		{"Two conditions have one each.", `condition(object, "Ready")?.status == "True"`, `condition(object, "Stalled")?.status == "False"`, true},
+		{"Ranges overlap.", `object.spec.n > 3`, `object.spec.n < 5`, true},
+		{"The ends of ranges touch.", `object.spec.n >= 3`, `object.spec.n <= 3`, true},
+		{"They touch, but one is open.", `3 < object.spec.n`, `object.spec.n <= 3.0`, false},
+		{"A number is in no other range.", `object.spec.n == 2`, `object.spec.n > 2`, false},
+		{"A parameter is a constant.", `object.spec.n >= params.least`, `object.spec.n < 3`, false},
+		{"So is one within one.", `object.spec.mode == params.class`, `object.spec.mode == "slow"`, false},
+		{"Integers are compared exactly.", `object.spec.n > 9007199254740992`, `object.spec.n <= 9007199254740993`, true},
+		{"Where floats would be the same.", `object.spec.n >= 9007199254740993`, `object.spec.n <= 9007199254740992`, false},
+		{"Lists have a value in common.", `object.spec.mode in ["a", "b"]`, `object.spec.mode in ["b", "c"]`, true},
+		{"The other rule takes it away.", `object.spec.mode in ["a", "b"] && object.spec.mode != "b"`, `object.spec.mode in ["b", "c"]`, false},
+		{"One is in the list, the other is not.", `object.spec.mode in ["a"]`, `!(object.spec.mode in ["a", "b"])`, false},
+		{"nil may be in a list.", `object.spec.mode in [nil, "a"]`, `object.spec.mode == nil`, true},
+		{"Of long lists nothing is known.", few + ` && object.spec.mode in ["b"]`, `object.spec.kind == nil`, false},
+		{"A default stands in for nil.", `(object.spec.n ?? 0) > 0`, `object.spec.n == nil`, false},
+		{"A default may be what is asked for.", `(object.spec.n ?? 5) > 0`, `object.spec.n == nil`, true},
+		{"A flag that is absent is off.", `object.spec.paused ?? false`, `!(object.spec.paused == true)`, false},
+		{"One part that contradicts is enough.", `object.spec.a && object.spec.n > 3`, `object.spec.n < 2 && object.spec.kind == "x"`, false},
+		{"Neither of two, and one of them.", `!(object.spec.a || object.spec.n > 3)`, `object.spec.n > 3`, false},
+		{"A condition that never holds.", `object.spec.n < 2 && object.spec.n > 3`, `object.spec.kind == "x"`, false},
+
+		{"What is not compared with a constant may exclude the other.", `object.spec.a == object.spec.b`, `object.spec.kind == "x"`, false},
+		{"Both say it.", `object.spec.a == object.spec.b`, `object.spec.b > 3 && object.spec.a == object.spec.b`, true},
+		{"Or it is the other negated.", `object.spec.a < object.spec.b`, `object.spec.a >= object.spec.b`, false},
+		{"Of one that says or nothing is known.", `object.spec.a || object.spec.b`, `object.spec.c`, false},
+		{"What holds for an element.", `any(object.spec.l, .x > 3)`, `any(object.spec.l, .x > 3) && object.spec.n > 3`, true},
+		{"Two texts can be one quantity.", `quantity(object.spec.size) == "1Gi"`, `quantity(object.spec.size) == "1024Mi"`, false},
+		{"A number of a text is a number.", `int(object.spec.a) == 1`, `int(object.spec.a) in [1, 2]`, true},
+		{"Texts have no order here.", `object.spec.a < "b"`, `object.spec.a > "c"`, false},
+	} {
+		for _, order := range [][2]string{{tc.a, tc.b}, {tc.b, tc.a}} {
+			set := rivals(t, order)
+			if both := len(set.Warnings()) == 1 && set.Warnings()[0].Code == document.CodeConflict; both != tc.both || !both && len(set.Warnings()) > 0 {
+				t.Errorf("%s\n%s\n%s\nconflict: %t, want %t\n%s", tc.reason, order[0], order[1], both, tc.both, set.Warnings().Render())
+			}
+		}
 	}
 }
 

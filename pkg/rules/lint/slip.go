@@ -1,4 +1,4 @@
-package doubt
+package lint
 
 import (
 	"strings"

@@ -1,11 +1,11 @@
-// Package doubt warns of what is suspicious of rules that are right one by one: rules
+// Package lint warns of what is suspicious of rules that are right one by one: rules
 // that are in each other's way, or never come to rest.
 //
 //	[]*Rule -> Of -> document.Errors, all of them warnings and notes
 //
-// It says nothing of what may well be meant, and gives up, and says so, where looking
-// closer would take too long.
-package doubt
+// It says nothing of what may well be meant, nor of what is not certain, and gives up, and says so, where
+// looking closer would take too long.
+package lint
 
 import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,7 +14,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/clause"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -49,30 +48,43 @@ func (r *Rule) audited() bool {
 // What looking at all rules may take, in steps of some 100 ns. Thousands of rules that
 // have little in common take less.
 const (
-	mostAsked      = 100_000
-	leastCompared  = 500_000
+	leastCompared  = 600_000
 	comparedOfEach = 200 // rule
 	leastFed       = 200_000
-	fedOfEach      = 1_000
+	fedOfEach      = 1_600
 )
+
+// work bounds what looking at many rules may take, all in all.
+type work struct{ left int }
+
+func newWork(steps int) *work { return &work{left: steps} }
+
+// spend takes steps off, and reports whether there were as many.
+func (w *work) spend(steps int) bool {
+	w.left -= min(steps, w.left+1) // Not far below nothing, however much is asked for.
+	return w.left >= 0
+}
+
+// spent reports whether more was asked for than there was.
+func (w *work) spent() bool { return w.left < 0 }
 
 // Of returns what is suspicious of rules, which come in their order of precedence.
 func Of(all []*Rule) (out document.Errors) {
 	var active []*Rule
-	asking := clause.NewWork(mostAsked)
-	conditions := &comparison{work: asking, meanings: newMeanings()}
+	t := newTerms(newWork(leastCompared + comparedOfEach*len(all)))
 	for _, rule := range all {
 		if rule.Source.Suspend {
 			continue
 		}
 		active = append(active, rule)
 		out = append(out, rule.unlimited()...)
-		out = append(out, rule.pruneLoops(asking)...)
+		out = append(out, t.pruneLoops(rule)...)
 		out = append(out, rule.slips()...)
-		out = append(out, conditions.silent(rule)...)
-		out = append(out, rule.overwritten()...).Bounded()
+		out = append(out, t.silent(rule)...)
+		out = append(out, t.overwritten(rule)...).Bounded()
 	}
-	out = append(out, compare(active)...)
+	out = append(out, t.conflicts(active)...)
+	out = append(out, t.restless(active)...)
 	return append(out, cycles(active)...)
 }
 

@@ -1,0 +1,154 @@
+package lint
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+// site is a field that a rule sets on objects of a resource, where and when.
+type site struct {
+	action.Write
+	resource schema.GroupVersionResource
+	rule     *Rule
+	path     string
+	holds    condition
+	// subject is what it is set on, and wants the number of what it is set to.
+	subject subject
+	wants   int
+}
+
+// field is one of a resource, or what is below it.
+type field struct {
+	resource schema.GroupVersionResource
+	path     string
+	below    bool
+}
+
+// comparison looks for rules that are in each other's way.
+type comparison struct {
+	*terms
+	sites map[field][]*site
+}
+
+// conflicts warns of two rules that may set one field to different values on the same object.
+func (t *terms) conflicts(all []*Rule) (out document.Errors) {
+	c := &comparison{terms: t, sites: map[field][]*site{}}
+	for _, rule := range all {
+		if rule.audited() {
+			continue
+		}
+		own := c.sitesOf(rule)
+		for _, s := range own {
+			for before := range c.rivals(s) {
+				if c.conflict(s, before) {
+					out = append(out, s.warning(before))
+					break
+				}
+			}
+			if t.work.spent() || out.EnoughOf(document.Warning) {
+				return append(out, gaveUp(rule, "rules that set the same fields"))
+			}
+		}
+		for _, s := range own {
+			for i := 1; i <= len(s.Path); i++ {
+				at := field{s.resource, s.Path[:i].String(), i < len(s.Path)}
+				c.sites[at] = append(c.sites[at], s)
+			}
+		}
+	}
+	return out
+}
+
+// sitesOf lists what a rule sets while it acts on objects that live.
+func (c *comparison) sitesOf(rule *Rule) (out []*site) {
+	for i, step := range rule.Steps {
+		holds := scope{c.terms, rule, nil}.condition(rule.When, step.When())
+		for _, write := range rule.Effects[i].Writes {
+			in := scope{c.terms, rule, write.Loop}
+			s := site{Write: write, rule: rule, path: write.Path.String(), holds: holds, subject: in.subject(write.Target), wants: in.value(write)}
+			for _, s.resource = range write.Resources {
+				const keeping = 10 // Steps: it is kept by each field that is around it.
+				if !c.work.spend(keeping + len(write.Path)*len(write.Path)/4) {
+					return out
+				}
+				of := s
+				out = append(out, &of)
+			}
+		}
+	}
+	return out
+}
+
+// rivals set the same field, or one around it or below it, where the outer is replaced
+// as a whole. They end where the work does.
+func (c *comparison) rivals(s *site) iter.Seq[*site] {
+	return func(yield func(*site) bool) {
+		each := func(rivals []*site, covering bool) bool {
+			for _, rival := range rivals {
+				if !c.work.spend(1) || (rival.Covers || !covering) && !yield(rival) {
+					return false
+				}
+			}
+			return true
+		}
+		for i := len(s.Path); i > 0; i-- {
+			if !each(c.sites[field{s.resource, s.Path[:i].String(), false}], i < len(s.Path)) {
+				return
+			}
+		}
+		if s.Covers {
+			each(c.sites[field{s.resource, s.path, true}], false)
+		}
+	}
+}
+
+// conflict reports whether two rules certainly want different values there.
+func (c *comparison) conflict(s, before *site) bool {
+	switch {
+	case s.Merges && before.Merges, s.path == before.path && s.wants == before.wants:
+		return false
+	case s.subject.number != before.subject.number: // What was filtered may well be apart.
+		return !s.subject.filtered && !before.subject.filtered && c.selected(s.resource, s.subject.selections, before.subject.selections)
+	default:
+		watched := schema.GroupVersionResource{} // Any of those that both watch.
+		if s.Target == "" {
+			watched = s.resource
+		}
+		return s.holds.overlap(before.holds, c.work) && c.selected(watched, s.rule.Selections, before.rule.Selections)
+	}
+}
+
+func (s *site) warning(before *site) *document.Error {
+	hint := "where both rules match, the first wins; let their conditions exclude each other, or make them one rule"
+	if !slices.Equal(s.rule.Watched, before.rule.Watched) || s.rule.Set.Identity != before.rule.Set.Identity {
+		hint = "they would undo each other; let their conditions exclude each other, or make them one rule"
+	}
+	place := fmt.Sprintf("on line %d", before.Node.Position().Line)
+	if file := before.rule.Set.File; file != s.rule.Set.File {
+		place = fmt.Sprintf("in %s:%d", file, before.Node.Position().Line)
+	}
+	return s.Node.Errorf(hint, "the rules %q and %q may set %s of the same %s to different values: the other is %s",
+		before.rule.ID.Name, s.rule.ID.Name, s.path, s.resource.Resource, place).Coded(document.CodeConflict).Warn()
+}
+
+// selected reports whether some of the one and some of the other selections have objects in
+// common: of a resource, or of any where it is empty.
+func (c *comparison) selected(resource schema.GroupVersionResource, some, others []plan.Selection) bool {
+	return slices.ContainsFunc(some, func(one plan.Selection) bool {
+		return (resource.Empty() || one.GVR == resource) && slices.ContainsFunc(others, func(other plan.Selection) bool {
+			const reading = 20 // Two selectors, which are short: what is long takes as many steps more.
+			steps := 1
+			if one != other && one.GVR == other.GVR && one.Namespace == other.Namespace {
+				steps = reading + (len(one.LabelSelector)+len(other.LabelSelector)+len(one.FieldSelector)+len(other.FieldSelector))/10
+			}
+			return c.work.spend(steps) && (one == other || one.Overlaps(other))
+		})
+	})
+}

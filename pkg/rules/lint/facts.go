@@ -1,0 +1,210 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// condition is what has to be so, all at once. Without facts it always holds.
+type condition struct {
+	facts []fact
+	cut   bool // some are not known
+}
+
+// fact compares a term with constants. Any other part of a condition is a term that is true or false.
+type fact struct {
+	number    int // of all of it
+	term      int
+	operator  string // in, not in, <, <=, > or >=
+	constants []any
+	otherwise any // stands in for nil
+	// stored says that the term is what the cluster stores, so that it has any value whatever else is so.
+	stored bool
+}
+
+const (
+	mostFacts     = 64 // of a condition
+	mostConstants = 64 // of a fact
+)
+
+// condition takes conditions apart that must all hold.
+func (s scope) condition(all ...*body.Expression) (out condition) {
+	for _, one := range all {
+		if one != nil {
+			s.takeApart(&out, one.Program().Tree().Node, true)
+		}
+	}
+	return out
+}
+
+func (s scope) takeApart(into *condition, node ast.Node, truth bool) {
+	into.cut = into.cut || len(into.facts) == mostFacts || !s.work.spend(1)
+	if into.cut {
+		return
+	}
+	node = s.resolve(node)
+	if n, is := node.(*ast.UnaryNode); is && (n.Operator == "!" || n.Operator == "not") {
+		s.takeApart(into, n.Node, !truth)
+		return
+	}
+	if n, is := node.(*ast.BinaryNode); is && slices.Contains(joining[truth], n.Operator) {
+		s.takeApart(into, n.Left, truth)
+		s.takeApart(into, n.Right, truth)
+		return
+	}
+	f := s.fact(node, truth)
+	operands := []int{f.term, s.literal(f.otherwise)}
+	for _, v := range f.constants {
+		operands = append(operands, s.literal(v))
+	}
+	f.number = s.number(f.operator, operands...)
+	into.facts = append(into.facts, f)
+}
+
+var (
+	// joining has the operators of which both sides are true, or both are false.
+	joining  = map[bool][]string{true: {"&&", "and"}, false: {"||", "or"}}
+	negated  = map[string]string{"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in"}
+	mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+)
+
+// fact understands comparisons of what is stored with constants. Of others it knows at least that == and !=, or < and >=, are one
+// the other negated.
+func (s scope) fact(node ast.Node, truth bool) fact {
+	n, is := node.(*ast.BinaryNode)
+	if !is || negated[n.Operator] == "" {
+		return s.isTrue(node, truth)
+	}
+	operator, left, right := n.Operator, n.Left, n.Right
+	against, known := s.constant(right)
+	if !known && mirrored[operator] != "" {
+		if against, known = s.constant(left); known {
+			operator, left, right = mirrored[operator], right, left
+		}
+	}
+	constants := []any{against}
+	if !truth {
+		operator = negated[operator]
+	}
+	asked := operator
+	switch list, isList := against.([]any); {
+	case n.Operator != "in" && (operator == "==" || operator == "!="):
+		asked = map[string]string{"==": "in", "!=": "not in"}[operator]
+	case n.Operator != "in":
+		known = known && value.KindOf(against)&value.Number != 0
+	case known && isList:
+		constants = list
+	default:
+		if key, isText := left.(*ast.StringNode); isText { // Whether a map has it.
+			return fact{term: s.field(s.term(right), key.Value), operator: negated[asked], constants: []any{nil}, stored: s.stored(right)}
+		}
+		known = false
+	}
+	subject, otherwise := s.defaulted(left)
+	if known && s.stored(subject) && len(constants) <= mostConstants && !slices.ContainsFunc(constants, func(v any) bool { return !scalar(v) }) {
+		return fact{term: s.term(subject), operator: asked, constants: constants, otherwise: otherwise, stored: true}
+	}
+	truth = operator == "==" || operator == "<" || operator == ">" || operator == "in"
+	if !truth {
+		operator = negated[operator]
+	}
+	return fact{term: s.compound(operator, left, right), operator: "in", constants: []any{truth}}
+}
+
+// isTrue takes a condition as a whole.
+func (s scope) isTrue(node ast.Node, truth bool) fact {
+	subject, otherwise := s.defaulted(node)
+	return fact{term: s.term(subject), operator: "in", constants: []any{truth}, otherwise: otherwise, stored: s.stored(subject)}
+}
+
+// defaulted is what a node gives, and the constant that stands in where that is nil.
+func (s scope) defaulted(node ast.Node) (subject ast.Node, otherwise any) {
+	node = s.resolve(node)
+	if n, is := node.(*ast.BinaryNode); is && n.Operator == "??" {
+		if v, known := s.constant(n.Right); known && scalar(v) {
+			return n.Left, v
+		}
+	}
+	return node, nil
+}
+
+// overlap reports whether it is certain that two conditions hold at once for some object: no fact of the one excludes one of the
+// other, and both are about nothing but what is stored, or the one says all that the other does.
+func (a condition) overlap(b condition, w *work) bool {
+	if a.cut || b.cut || !a.possible(b, w) {
+		return false
+	}
+	wholly := func(c condition) bool { return !slices.ContainsFunc(c.facts, func(f fact) bool { return !f.stored }) }
+	return wholly(a) && wholly(b) || a.says(b) || b.says(a)
+}
+
+// says reports whether all that another condition says is in this one.
+func (a condition) says(b condition) bool {
+	return !slices.ContainsFunc(b.facts, func(f fact) bool {
+		return !slices.ContainsFunc(a.facts, func(g fact) bool { return f.number == g.number })
+	})
+}
+
+// possible reports whether each term can have a value that is as both conditions say.
+func (a condition) possible(b condition, w *work) bool {
+	all := slices.Concat(a.facts, b.facts)
+	for len(all) > 0 {
+		term := all[0].term
+		var about []fact
+		all = slices.DeleteFunc(all, func(f fact) bool {
+			if f.term == term {
+				about = append(about, f)
+			}
+			return f.term == term
+		})
+		values := []any{nil, struct{}{}} // Absent, and what nobody names.
+		for _, f := range about {
+			for _, v := range f.constants {
+				values = append(values, v)
+				switch v := v.(type) { // Beside a bound.
+				case int64:
+					values = append(values, v-1, v+1)
+				case float64:
+					values = append(values, v-1, v+1)
+				}
+			}
+		}
+		if !w.spend(len(about) * len(values)) {
+			return false
+		}
+		if !slices.ContainsFunc(values, func(v any) bool { return !slices.ContainsFunc(about, func(f fact) bool { return !f.holds(v) }) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether the fact is so where its term has a value.
+func (f fact) holds(v any) bool {
+	if v == nil {
+		v = f.otherwise
+	}
+	switch f.operator {
+	case "in", "not in":
+		among := slices.ContainsFunc(f.constants, func(one any) bool {
+			order, comparable := value.Compare(one, v)
+			return one == v || comparable && order == 0
+		})
+		return among == (f.operator == "in")
+	}
+	order, comparable := value.Compare(v, f.constants[0])
+	switch f.operator {
+	case "<":
+		return comparable && order < 0
+	case "<=":
+		return comparable && order <= 0
+	case ">":
+		return comparable && order > 0
+	default:
+		return comparable && order >= 0
+	}
+}

@@ -1,0 +1,243 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+	kubernetes "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
+
+// unlimited warns of deletions without a blast radius.
+func (r *Rule) unlimited() (out document.Errors) {
+	if r.Source.Limits != nil || r.audited() {
+		return nil
+	}
+	for _, n := range r.Source.Actions {
+		if key := n.Key("delete"); key != nil {
+			out = append(out, key.Errorf(`add limits: {maxObjects: 10%} to the rule, or "100%" to consent to all`,
+				"the rule %q deletes, and has no limits: a mistake in it may delete everything", r.ID.Name).Coded(document.CodeUnlimitedDelete).Warn())
+		}
+	}
+	return out
+}
+
+// pruneLoops warns of a rule that prunes objects which its own condition looks at: once
+// it has made them, the condition may turn false, and then they go again.
+func (t *terms) pruneLoops(r *Rule) (out document.Errors) {
+	for i, step := range r.Steps {
+		applied := step.Applies()
+		if applied == nil || !applied.Prune {
+			continue
+		}
+		for _, related := range r.asked(r.When, step.When()) {
+			if !related.Finds(applied.Manifest, applied.Of, applied.Owned) {
+				continue
+			}
+			at := r.Source.Actions[i].Get("apply")
+			if key := at.Get("prune"); key != nil {
+				at = key
+			}
+			out = append(out, at.Errorf("let when leave out what the rule itself has made, as controllerOf tells it, or ask other objects, or leave prune out",
+				"the rule prunes what its own when depends on: %q of with may find the very %s that this action makes",
+				related.Name(), applied.Of.GVR.Resource).Coded(document.CodePruneLoop).Warn())
+			break
+		}
+	}
+	return out
+}
+
+// asked lists the relations of which conditions ask nothing but whether they find something, or how much: x == nil, len(x) < 3.
+// Where more is asked of what is found, such as its controller, it may well be that the objects of the rule make no difference.
+func (r *Rule) asked(conditions ...*body.Expression) (found []*relation.Relation) {
+	mentions, alone, seen := map[string]int{}, map[string]int{}, map[string]bool{}
+	count := func(of map[string]int, nodes ...ast.Node) {
+		for _, node := range nodes {
+			if name, is := node.(*ast.IdentifierNode); is {
+				of[name.Value]++
+			}
+		}
+	}
+	look := visitor(func(node ast.Node) {
+		count(mentions, node)
+		if n, is := node.(*ast.BinaryNode); is {
+			_, left := n.Left.(*ast.NilNode)
+			if _, right := n.Right.(*ast.NilNode); left || right {
+				count(alone, n.Left, n.Right)
+			}
+		}
+		count(alone, argumentOf(node, "len"))
+	})
+	var follow func(names []string)
+	follow = func(names []string) {
+		for _, name := range names {
+			d := r.Names.Lookup(name)
+			if d == nil || seen[name] {
+				continue
+			}
+			seen[name] = true
+			if d.Related != nil {
+				found = append(found, d.Related)
+			} else {
+				look.walk(d.Value.Program())
+			}
+			follow(d.Uses())
+		}
+	}
+	for _, condition := range conditions {
+		if condition != nil {
+			look.walk(condition.Program())
+			follow(condition.Program().Names())
+		}
+	}
+	return slices.DeleteFunc(found, func(related *relation.Relation) bool { return mentions[related.Name()] != alone[related.Name()] })
+}
+
+// overwritten warns of a field that every element of forEach sets on one object. Where
+// when asks for the element, it may be meant for one of them. So may what filter or take leaves of a list: that may be one element.
+func (t *terms) overwritten(r *Rule) (out document.Errors) {
+	for i, step := range r.Steps {
+		loop := step.Loop()
+		if loop == nil || step.When() != nil && slices.ContainsFunc(step.When().Program().Names(), loop.InLoop) {
+			continue
+		}
+		if list := (scope{t, r, nil}).only(loop.List); list != nil && slices.Contains([]string{"filter", "take"}, (scope{t, r, nil}).function(list)) {
+			continue
+		}
+		at := slices.IndexFunc(r.Effects[i].Writes, func(w action.Write) bool {
+			return !loop.InLoop(w.Target) && slices.ContainsFunc(w.Names, loop.InLoop) && !w.Merges
+		})
+		if at >= 0 {
+			write := r.Effects[i].Writes[at]
+			out = append(out, write.Node.Errorf("build the value from the whole list, as in ${join(map(...), \",\")}, or make the element the target",
+				"each element of forEach sets %s of the same object, and only the last stays", write.Path).Coded(document.CodeConflict).Warn())
+		}
+	}
+	return out
+}
+
+// silent warns of what goes wrong in a rule without any error: elements of lists that a
+// patch loses, and stamps that are never renewed.
+func (t *terms) silent(r *Rule) (out document.Errors) {
+	for i, step := range r.Steps {
+		for _, write := range r.Effects[i].Writes {
+			s := scope{t, r, write.Loop}
+			keys, through := write.Path.Keys()
+			of := write.Target == "" || write.Target == "object"
+			switch {
+			case !through || len(keys) == 0:
+			case write.Kind == plan.Merge && r.givesKeyed(write, keys) && !s.builds(write, keys[len(keys)-1]) && !(of && s.absent(step, keys)):
+				out = append(out, write.Node.Errorf("use apply, or build it from the list that is there, as with map or concat; where all of it is meant, write it with json",
+					"merge replaces the whole list %s: the elements that are not written here are lost", write.Path).Coded(document.CodeReplacedList).Warn())
+			case of && s.isStamp(write.Node) && s.onlyStamps(i, write, keys) && s.waitsFor(step, keys) && !s.absent(step, keys):
+				out = append(out, write.Node.Errorf(`write beside it what changes each time, such as window("0 * * * *", "1h", "UTC")?.start, and let when compare that`,
+					"stamp() keeps the time that is there, as nothing else in the map changes: once %s is old, the rule matches for ever and writes nothing",
+					write.Path).Coded(document.CodeIdleStamp).Warn())
+			}
+		}
+	}
+	return out
+}
+
+// givesKeyed reports whether what is written has elements of a list whose elements have keys,
+// or names of finalizers.
+func (r *Rule) givesKeyed(write action.Write, keys []string) bool {
+	list, isList := write.Value.([]any)
+	if _, isTemplate := write.Value.(string); !isTemplate && (!isList || len(list) == 0) {
+		return false // Whoever empties a list means it.
+	}
+	return slices.ContainsFunc(write.Resources, func(of kubernetes.GroupVersionResource) bool {
+		resource := r.Schemas.Resource(of)
+		if resource == nil {
+			return false
+		}
+		place := resource.Type
+		for _, key := range keys {
+			f, _ := place.Field(key)
+			place = f.Type
+		}
+		return place != nil && place.List != nil && (place.List.Kind == schema.Keyed || slices.Equal(keys, []string{"metadata", "finalizers"}))
+	})
+}
+
+// builds reports whether what is written, or the list of its forEach, goes through a field of that name of what is no parameter.
+func (s scope) builds(write action.Write, field string) bool {
+	all := s.templates(write.Node)
+	if s.loop != nil {
+		all = append(all, scope{s.terms, s.rule, nil}.templates(s.loop.List)...)
+	}
+	return slices.ContainsFunc(all, func(p *expression.Program) bool {
+		return s.somewhere(p, func(node ast.Node) bool {
+			name, keys := called(node)
+			if n, is := node.(*ast.MemberNode); is {
+				_, root := syntax.Spine(n)
+				if of, is := root.(*ast.IdentifierNode); is && of.Value == "params" {
+					return false
+				}
+				keys = []ast.Node{n.Property}
+			} else if name != "get" {
+				return false
+			}
+			return slices.ContainsFunc(keys, func(key ast.Node) bool {
+				text, is := key.(*ast.StringNode)
+				return is && text.Value == field
+			})
+		})
+	})
+}
+
+// absent reports whether the step is surely done only where nothing is at a path of the
+// watched object, or around it.
+func (s scope) absent(step *action.Step, keys []string) bool {
+	none := map[int]any{s.number("len", s.object(keys)): int64(0)}
+	for i := range keys {
+		none[s.object(keys[:i+1])] = nil
+	}
+	return slices.ContainsFunc(scope{s.terms, s.rule, nil}.condition(s.rule.When, step.When()).facts, func(f fact) bool {
+		v, is := none[f.term]
+		return is && f.operator == "in" && !slices.ContainsFunc(f.constants, func(c any) bool { return c != v })
+	})
+}
+
+// isStamp reports whether stamp() and nothing else is written.
+func (s scope) isStamp(n *document.Node) bool {
+	p := s.only(n)
+	return p != nil && s.function(p) == "stamp"
+}
+
+// onlyStamps reports whether the map around a stamp has stamps alone, as far down as it goes.
+func (s scope) onlyStamps(step int, stamp action.Write, keys []string) bool {
+	if stamp.Kind == plan.JSON {
+		return true // An operation writes it alone.
+	}
+	around := s.rule.Source.Actions[step].Get("patch").Get(string(stamp.Kind))
+	for _, key := range keys[:len(keys)-1] {
+		around = around.Get(key)
+	}
+	var only func(n *document.Node) bool
+	only = func(n *document.Node) bool {
+		if n.Kind() != document.KindMap {
+			return s.isStamp(n)
+		}
+		return !slices.ContainsFunc(n.Entries(), func(e document.Entry) bool { return !only(e.Value) })
+	}
+	return only(around)
+}
+
+// waitsFor reports whether a step is done once the time at a path of the watched object is old.
+func (s scope) waitsFor(step *action.Step, keys []string) bool {
+	return slices.ContainsFunc([]*body.Expression{s.rule.When, step.When()}, func(when *body.Expression) bool {
+		return when != nil && s.somewhere(when.Program(), func(node ast.Node) bool {
+			name, arguments := called(node)
+			return (name == "olderThan" || name == "after") && len(arguments) > 0 && s.reads(arguments[0], s.object(keys))
+		})
+	})
+}

@@ -1,0 +1,375 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
+)
+
+// terms number what expressions compute: the same computation has the same number in all rules, whatever names it goes by.
+type terms struct {
+	numbers map[part]int
+	names   map[mention]int
+	work    *work
+}
+
+// part is a term that begins with a text, or a constant, or another term.
+type part struct {
+	text        string
+	constant    any
+	begin, next int
+}
+
+// mention is a name in a rule, and the list of the forEach that gives it, if one does.
+type mention struct {
+	rule *Rule
+	list *document.Node
+	name string
+}
+
+// watched is the number of the watched object.
+const watched = 0
+
+func newTerms(w *work) *terms {
+	return &terms{numbers: map[part]int{}, names: map[mention]int{}, work: w}
+}
+
+// number is that of a computation, whose operands have numbers.
+func (t *terms) number(text string, operands ...int) int {
+	n := t.add(part{text: text})
+	for _, operand := range operands {
+		n = t.add(part{begin: n, next: operand})
+	}
+	return n
+}
+
+func (t *terms) add(p part) int {
+	n, known := t.numbers[p]
+	if !known {
+		n = len(t.numbers) + 1
+		t.numbers[p] = n
+	}
+	return n
+}
+
+// scope is where an expression is: in a rule, and within a forEach if there is one.
+type scope struct {
+	*terms
+	rule *Rule
+	loop *action.Loop
+}
+
+// name is the number of what a name stands for.
+func (s scope) name(name string) int {
+	at := mention{rule: s.rule, name: name}
+	if s.loop.InLoop(name) {
+		at.list = s.loop.List
+	}
+	n, known := s.names[at]
+	if !known {
+		n = s.define(name)
+		s.names[at] = n
+	}
+	return n
+}
+
+func (s scope) define(name string) int {
+	d := s.rule.Names.Lookup(name)
+	switch {
+	case name == "object":
+		return watched
+	case s.loop.InLoop(name):
+		return s.number(fmt.Sprintf("each %t %s", name == s.loop.Name, jsonOf(s.loop.List.Any())), scope{s.terms, s.rule, nil}.all(s.loop.Names)...)
+	case name == "params":
+		return s.number("params " + jsonOf(s.rule.Constants[name]))
+	case d == nil:
+		return s.number(fmt.Sprintf("name %s %s", s.rule.ID, name))
+	case d.Related != nil:
+		return s.number(fmt.Sprintf("with %v %s %s", d.Related.Declaration().GVR, s.rule.Set.Namespace, jsonOf(d.Node.Any())), s.all(d.Uses())...)
+	default:
+		return s.term(d.Value.Program().Tree().Node)
+	}
+}
+
+func (s scope) all(names []string) []int {
+	out := make([]int, len(names))
+	for i, name := range names {
+		out[i] = s.name(name)
+	}
+	return out
+}
+
+func jsonOf(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v) // What is not a number, which JSON does not have.
+	}
+	return string(data)
+}
+
+// value is the number of what is written. It is the same where the same names mean the same.
+func (s scope) value(w action.Write) int {
+	return s.number("value "+jsonOf(w.Value), s.all(w.Names)...)
+}
+
+// term is the number of what a node computes. Whether a path may end early does not matter.
+func (s scope) term(node ast.Node) int {
+	if !s.work.spend(1) {
+		return s.unlike()
+	}
+	if v, known := s.constant(node); known && scalar(v) {
+		return s.literal(v)
+	}
+	switch n := node.(type) {
+	case *ast.IdentifierNode:
+		return s.name(n.Value)
+	case *ast.PointerNode:
+		return s.number("#" + n.Name)
+	case *ast.ChainNode:
+		return s.term(n.Node)
+	case *ast.PredicateNode:
+		return s.term(n.Node)
+	case *ast.MemberNode:
+		return s.compound(".", n.Node, n.Property)
+	case *ast.UnaryNode:
+		return s.compound(n.Operator, n.Node)
+	case *ast.BinaryNode:
+		return s.compound(n.Operator, n.Left, n.Right)
+	case *ast.ConditionalNode:
+		return s.compound("if", n.Cond, n.Exp1, n.Exp2)
+	case *ast.BuiltinNode, *ast.CallNode:
+		function, arguments := called(n)
+		return s.compound(function, arguments...)
+	case *ast.ArrayNode:
+		return s.compound("[]", n.Nodes...)
+	default:
+		return s.unlike()
+	}
+}
+
+func (s scope) compound(text string, operands ...ast.Node) int {
+	out := make([]int, len(operands))
+	for i, node := range operands {
+		out[i] = s.term(node)
+	}
+	return s.number(text, out...)
+}
+
+// literal is the number of a constant. Functions tell integers from floats.
+func (s scope) literal(v any) int { return s.add(part{text: "constant", constant: v}) }
+
+// unlike is a number that no other term has.
+func (s scope) unlike() int { return s.number(fmt.Sprintf("? %d", len(s.numbers))) }
+
+// object is the term of a field of the watched object.
+func (s scope) object(path []string) int {
+	at := watched
+	for _, key := range path {
+		at = s.field(at, key)
+	}
+	return at
+}
+
+func (s scope) field(of int, key string) int { return s.number(".", of, s.literal(key)) }
+
+// definition is the expression of a let, nil for other names.
+func (s scope) definition(name string) *expression.Program {
+	d := s.rule.Names.Lookup(name)
+	if d == nil || d.Value == nil || s.loop.InLoop(name) {
+		return nil
+	}
+	return d.Value.Program()
+}
+
+// resolve follows the names of lets.
+func (s scope) resolve(node ast.Node) ast.Node {
+	for {
+		name, is := node.(*ast.IdentifierNode)
+		if !is {
+			return node
+		}
+		p := s.definition(name.Value)
+		if p == nil {
+			return node
+		}
+		node = p.Tree().Node
+	}
+}
+
+// constant is the value of a literal, of a list of them, or of what is in params.
+func (s scope) constant(node ast.Node) (v any, known bool) {
+	switch n := node.(type) {
+	case *ast.IdentifierNode:
+		v, known = s.rule.Constants[n.Value]
+		return v, known
+	case *ast.ChainNode:
+		return s.constant(n.Node)
+	case *ast.MemberNode:
+		of, known := s.constant(n.Node)
+		fields, isMap := of.(map[string]any)
+		key, isKey := n.Property.(*ast.StringNode)
+		if !known || !isMap || !isKey {
+			return nil, false
+		}
+		return fields[key.Value], true
+	case *ast.ArrayNode:
+		all := make([]any, 0, len(n.Nodes))
+		for _, element := range n.Nodes {
+			v, known := s.constant(element)
+			if !known || !s.work.spend(1) {
+				return nil, false
+			}
+			all = append(all, v)
+		}
+		return all, true
+	default:
+		return syntax.Literal(node)
+	}
+}
+
+// scalar reports whether two values of this kind are compared in one step.
+func scalar(v any) bool {
+	switch v.(type) {
+	case nil, bool, string, int64, float64:
+		return true
+	default:
+		return false
+	}
+}
+
+// stored reports whether the value of a node is as the cluster stores it, or of a kind that is stored: no quantity, no version,
+// no duration and no moment, of which two texts may be the same one.
+func (s scope) stored(node ast.Node) bool {
+	switch n := s.resolve(node).(type) {
+	case *ast.IdentifierNode:
+		d := s.rule.Names.Lookup(n.Value)
+		return n.Value == "object" || d != nil && d.Related != nil
+	case *ast.ChainNode:
+		return s.stored(n.Node)
+	case *ast.MemberNode:
+		return s.stored(n.Node)
+	default:
+		switch function, arguments := called(n); function {
+		case "condition", "first", "last", "find", "get": // A part of what they are given.
+			return len(arguments) > 0 && s.stored(arguments[0])
+		case "len", "count", "int", "float", "string", "lower", "upper", "trim":
+			return true // A number or a text, whatever they are given.
+		default:
+			return false
+		}
+	}
+}
+
+// called is the function that a node calls, "" where it calls none.
+func called(node ast.Node) (name string, arguments []ast.Node) {
+	switch n := node.(type) {
+	case *ast.BuiltinNode:
+		return n.Name, n.Arguments
+	case *ast.CallNode:
+		return n.Callee.String(), n.Arguments
+	default:
+		return "", nil
+	}
+}
+
+// subject is what a target stands for. filtered says that it is only some of what with found, which depends on each of them.
+type subject struct {
+	number   int
+	filtered bool
+	// selections have all that it can be, nil where it is filtered.
+	selections []plan.Selection
+}
+
+// subject follows lets as long as each is no more than another name. Each of a list is the list.
+func (s scope) subject(target string) subject {
+	var node ast.Node = &ast.IdentifierNode{Value: target}
+	if s.loop.InLoop(target) {
+		if list := s.only(s.loop.List); list != nil {
+			node = list.Tree().Node
+			s.loop = nil
+		}
+	}
+	var d *names.Definition
+	name, is := s.resolve(node).(*ast.IdentifierNode)
+	if is {
+		d = s.rule.Names.Lookup(name.Value)
+	}
+	switch {
+	case target == "", is && name.Value == "object":
+		return subject{number: watched, selections: s.rule.Selections}
+	case d != nil && d.Related != nil:
+		return subject{number: s.name(name.Value), selections: d.Related.Selections()}
+	default:
+		return subject{number: s.term(node), filtered: true}
+	}
+}
+
+// templates are all expressions in the texts of a part of a document.
+func (s scope) templates(n *document.Node) (out []*expression.Program) {
+	if text := n.Text(); strings.Contains(text, "${") {
+		in := s.rule.Names.Scope()
+		if s.loop != nil {
+			in = in.Extend(s.loop.Name, "index")
+		}
+		if template, err := expression.CompileTemplate(text, in); err == nil {
+			parts, _ := template.Parts()
+			for _, part := range parts {
+				out = append(out, part.Program)
+			}
+		}
+	}
+	for _, element := range n.Elements() {
+		out = append(out, s.templates(element)...)
+	}
+	for _, entry := range n.Entries() {
+		out = append(out, s.templates(entry.Key)...)
+		out = append(out, s.templates(entry.Value)...)
+	}
+	return out
+}
+
+// only is the expression that a text is, nil where it is more or less than one.
+func (s scope) only(n *document.Node) *expression.Program {
+	text := strings.TrimSpace(n.Text())
+	all := s.templates(n)
+	if len(all) != 1 || !strings.HasPrefix(text, "${") || !strings.HasSuffix(text, "}") {
+		return nil
+	}
+	return all[0]
+}
+
+// somewhere reports whether something is so of a node of an expression, or of a let that it uses.
+func (s scope) somewhere(p *expression.Program, is func(ast.Node) bool) (found bool) {
+	seen := map[string]bool{}
+	var look visitor
+	look = func(node ast.Node) {
+		found = found || is(node)
+		if name, isName := node.(*ast.IdentifierNode); isName && !found && !seen[name.Value] {
+			seen[name.Value] = true
+			if let := s.definition(name.Value); let != nil {
+				look.walk(let)
+			}
+		}
+	}
+	look.walk(p)
+	return found
+}
+
+type visitor func(ast.Node)
+
+func (v visitor) walk(p *expression.Program) {
+	root := p.Tree().Node
+	ast.Walk(&root, v)
+}
+
+// Visit implements [ast.Visitor].
+func (v visitor) Visit(node *ast.Node) { v(*node) }
