@@ -4,6 +4,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
 // Clause is one of the conditions that && and || join in the `when` of a rule.
@@ -52,8 +53,7 @@ func (r *Rule) Clauses() []Clause {
 }
 
 // Judge tells what the clauses of `when` are for the object, of each rule that
-// [Set.Evaluate] asks for its `when` there. It is pure, and not for the hot path:
-// everything is compiled anew.
+// [Set.Evaluate] asks for its `when` there. It is pure.
 func (s *Set) Judge(snapshot Snapshot) []Judgement {
 	e := &evaluation{set: s, snapshot: &snapshot, object: snapshot.Identity(), instant: expression.NewInstant(snapshot.Now)}
 	e.budget = expression.NewLazyBudget(e.size)
@@ -65,10 +65,12 @@ func (s *Set) Judge(snapshot Snapshot) []Judgement {
 		e.budget.Reserve()
 		e.turn = rule.begin(e)
 		// An error is for the evaluation to report; what came before it is known.
-		clauses, _ := rule.when.Program().Judge(&e.turn.expressions)
+		whole, _ := rule.when.Program().Explain(&e.turn.expressions)
 		judgement := Judgement{Rule: rule.ID, Holds: map[int]bool{}}
-		for _, clause := range clauses {
-			judgement.Holds[clause.Offset] = clause.Holds()
+		for _, clause := range whole.Joined() {
+			if clause.Verdict == trace.True || clause.Verdict == trace.False {
+				judgement.Holds[clause.Offset] = clause.Holds()
+			}
 		}
 		out = append(out, judgement)
 		e.others += e.turn.reader.Size()

@@ -7,7 +7,8 @@
 // what absent values mean, maps in order, and a budget that every operator and
 // function draws on. ADR 0003 has the reasons.
 //
-//	text -> syntax.Parse -> tree -> compile -> Program
+//	text -> syntax.Parse -> expr's tree -> compiler -> Program: one Node for each part
+//	Node -> evaluation, explanation (a recorder beside it), footprint (Shape), types (package check)
 //	Evaluation{Names, Budget} -> Program.Eval -> value or *Error with its place
 //
 // Values are plain: nil, bool, int64, float64, string, []any and map[string]any.

@@ -79,134 +79,130 @@ func withRead(all []Read, read Read) []Read {
 	return append(all, read)
 }
 
+// Clauses lists the conditions that && and || join at the top of an expression,
+// inside parentheses too, in the order written. An expression without either is
+// one clause. None was asked for.
+func (p *Program) Clauses() []Clause { return (&recorder{}).clause(p, p.root, nil).Joined() }
+
 // Explain evaluates a condition and tells how its value came about, with the error of
-// [Program.EvalBool]. It compiles anew and is not for the hot path.
+// [Program.EvalBool].
 func (p *Program) Explain(e *Evaluation) (Clause, error) {
-	c := &compiler{tree: p.tree, scope: p.scope, tracing: true}
-	root, whole, err := c.condition(p.tree.Node, len(p.tree.Text))
-	if err != nil {
-		return Clause{}, err
-	}
-	traced := &Program{scope: p.scope, names: c.used, tree: p.tree, root: root, variables: c.most, nodes: c.nodes}
-	outer := e.trace
-	e.trace = &tracing{seen: make([]finding, c.clauses), at: -1}
-	defer func() { e.trace = outer }()
-	_, err = traced.EvalBool(e)
-	return e.trace.tell(whole, err), err
+	r := &recorder{seen: map[Node]*finding{}}
+	_, err := p.holds(e, r)
+	return r.clause(p, p.root, err), err
 }
 
-// tracing collects what a program compiled for it does.
-type tracing struct {
-	seen []finding // by the number of the clause
-	at   int       // the clause that is being evaluated, or -1
+// recorder collects what an evaluation of a condition does.
+type recorder struct {
+	seen map[Node]*finding
+	// leaf is the clause that is being evaluated.
+	leaf *finding
 	// pending is what a variable read before the clause that comes next.
 	pending []Read
 }
 
 // finding is what became of a clause that was asked for.
 type finding struct {
-	asked     bool
 	verdict   trace.Verdict
-	err       error
 	reads     []Read
 	changesAt time.Time
 }
 
-func (t *tracing) read(path string, v any) {
-	if t.at < 0 {
-		t.pending = withRead(t.pending, Read{path, v})
-		return
+func (r *recorder) read(path string, v any) {
+	if r.leaf == nil {
+		r.pending = withRead(r.pending, Read{path, v})
+	} else {
+		r.leaf.reads = withRead(r.leaf.reads, Read{path, v})
 	}
-	at := &t.seen[t.at]
-	at.reads = withRead(at.reads, Read{path, v})
 }
 
-// note keeps the value of a clause.
-func (t *tracing) note(number int, v any, err error) {
-	at := &t.seen[number]
-	at.asked, at.err, at.verdict = true, err, trace.Error
+// eval evaluates a clause and keeps its value. Of one that is not taken apart it keeps besides what that reads, and for how
+// long it may stay as it is.
+func (r *recorder) eval(e *Evaluation, n Node) (any, error) {
+	_, isLet := n.(*Let)
+	if r.leaf != nil || isLet { // The body of the let is the clause.
+		return n.eval(e)
+	}
+	f := &finding{}
+	operator, _ := parts(n)
+	instant := e.Instant
+	if operator == "" {
+		r.leaf, f.reads, r.pending = f, r.pending, nil
+		if instant != nil {
+			e.Instant = NewInstant(instant.Now())
+		}
+	}
+	v, err := n.eval(e)
+	if operator == "" {
+		r.leaf = nil
+		if instant != nil {
+			f.changesAt = e.Instant.Next()
+			instant.ChangesAt(e.Instant.Next())
+			e.Instant = instant
+		}
+	}
+	f.verdict = trace.Error
 	if holds, is := v.(bool); is && err == nil {
-		at.verdict = trace.Of(holds)
+		f.verdict = trace.Of(holds)
 	}
+	r.seen[n] = f
+	return v, err
 }
 
-// tell puts what was seen into the form of the condition. failed is the error of the
+// clause puts what was seen into the form of the condition. failed is the error of the
 // whole, which one of the clauses is to blame for.
-func (t *tracing) tell(s form, failed error) Clause {
-	at := t.seen[s.number]
-	out := Clause{Operator: s.operator, Source: s.source, Offset: s.offset, Verdict: trace.NotAsked}
-	if at.asked {
-		out.Verdict, out.Reads, out.ChangesAt = at.verdict, at.reads, at.changesAt
+func (r *recorder) clause(p *Program, n Node, failed error) Clause {
+	if let, is := n.(*Let); is {
+		return r.clause(p, let.Body, failed)
 	}
-	if at.asked && failed != nil && at.verdict == trace.Error {
+	whole := n.Written().Whole
+	out := Clause{Source: p.text[whole.Offset:whole.End()], Offset: whole.Offset, Verdict: trace.NotAsked}
+	f := r.seen[n]
+	if f != nil {
+		out.Verdict, out.Reads, out.ChangesAt = f.verdict, f.reads, f.changesAt
+	}
+	if out.Verdict == trace.Error {
 		out.Err = failed
 	}
-	for _, part := range s.parts {
-		told := t.tell(part, failed)
-		if told.Verdict == trace.Error {
+	var all []Node
+	out.Operator, all = parts(n)
+	for _, part := range all {
+		c := r.clause(p, part, failed)
+		if c.Verdict == trace.Error {
 			out.Err = nil
 		}
-		out.Clauses = append(out.Clauses, told)
+		out.Clauses = append(out.Clauses, c)
 	}
 	return out
 }
 
-// clause has the evaluator of a condition note its value. A leaf notes what it reads
-// besides, and for how long it may stay as it is.
-func (c *compiler) clause(v code, number int, leaf bool) code {
-	inner := v.eval
-	v.eval = func(e *Evaluation) (any, error) {
-		if !leaf {
-			result, err := inner(e)
-			e.trace.note(number, result, err)
-			return result, err
+// parts takes a condition apart. Those of one operator stand side by side.
+func parts(n Node) (operator trace.Operator, all []Node) {
+	switch n := n.(type) {
+	case *Binary:
+		switch n.Operator {
+		case "&&", "and":
+			operator = trace.And
+		case "||", "or":
+			operator = trace.Or
 		}
-		t := e.trace
-		t.at, t.seen[number].reads, t.pending = number, t.pending, nil
-		instant := e.Instant
-		if instant != nil {
-			e.Instant = NewInstant(instant.Now())
+		if operator == "" || n.Chained {
+			return "", nil
 		}
-		result, err := inner(e)
-		if instant != nil {
-			t.seen[number].changesAt = e.Instant.Next()
-			instant.ChangesAt(e.Instant.Next())
-			e.Instant = instant
+		for _, side := range []Node{n.Left, n.Right} {
+			if inner, below := parts(side); inner == operator {
+				all = append(all, below...)
+			} else {
+				all = append(all, side)
+			}
 		}
-		t.at = -1
-		t.note(number, result, err)
-		return result, err
-	}
-	return v
-}
-
-// traced makes a path or name report its value. Predicates do not: they read the
-// same for every element.
-func (c *compiler) traced(v code) code {
-	if !c.tracing || len(c.predicates) > 0 {
-		return v
-	}
-	eval := v.eval
-	v.eval = func(e *Evaluation) (any, error) {
-		result, err := eval(e)
-		if err == nil {
-			e.trace.read(v.text, result)
+		return operator, all
+	case *Unary:
+		if n.negates() && n.At.Offset < n.X.Written().Whole.Offset {
+			return trace.Not, []Node{n.X}
 		}
-		return result, err
+	case *Conditional:
+		return trace.Choice, []Node{n.Condition, n.Yes, n.No}
 	}
-	return v
-}
-
-// Judge evaluates a condition and returns those of its [Program.Clauses] whose value
-// was asked for, in order. The one that failed is left out, and comes with the error.
-// Judge compiles anew and is not for the hot path.
-func (p *Program) Judge(e *Evaluation) ([]Clause, error) {
-	whole, err := p.Explain(e)
-	if err != nil && whole.Source == "" {
-		return nil, err
-	}
-	asked := slices.DeleteFunc(whole.Joined(), func(c Clause) bool {
-		return c.Verdict == trace.NotAsked || c.Verdict == trace.Error
-	})
-	return asked, err
+	return "", nil
 }

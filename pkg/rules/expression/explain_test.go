@@ -259,8 +259,8 @@ func TestExplain(t *testing.T) {
 			if result, err := p.EvalBool(e); errorText(err) != tt.err || result != got.Holds() {
 				t.Errorf("%s = %v, %v, but explained as %v", tt.source, result, err, got.Verdict)
 			}
-			if e.trace != nil {
-				t.Error("the evaluation is still being traced")
+			if e.recorder != nil {
+				t.Error("the evaluation is still being recorded")
 			}
 		})
 	}

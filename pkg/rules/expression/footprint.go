@@ -1,10 +1,6 @@
 package expression
 
 import (
-	"slices"
-
-	"github.com/expr-lang/expr/ast"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -24,8 +20,8 @@ type Shapes interface {
 // or leaves into a body. It never says too little; for an expression that takes too
 // long to follow it says that everything is read.
 func (p *Program) Shape(names Shapes) shape.Shape {
-	a := &analysis{program: p, names: names}
-	result := a.node(p.tree.Node)
+	a := &analysis{names: names, lets: map[*Let]shape.Shape{}}
+	result := a.node(p.root)
 	if a.nodes <= maxAnalysed {
 		return result
 	}
@@ -62,191 +58,170 @@ func (t *Template) Prefix() string {
 // analysed more than once.
 const maxAnalysed = 10 * syntax.MaxNodes
 
-// analysis follows the values through a tree. It takes every branch.
+// analysis follows the values through the nodes. It takes every branch.
 type analysis struct {
-	program    *Program
-	names      Shapes
-	locals     []localShape
-	predicates []elementShape
-	nodes      int
+	names Shapes
+	lets  map[*Let]shape.Shape
+	// element and accumulator are # and #acc of the innermost predicate.
+	element, accumulator shape.Shape
+	nodes                int
 }
 
-// localShape is a variable of let.
-type localShape struct {
-	name  string
-	shape shape.Shape
-}
-
-// elementShape is # and #acc of a predicate.
-type elementShape struct{ element, accumulator shape.Shape }
-
-func (a *analysis) node(node ast.Node) shape.Shape {
+func (a *analysis) node(node Node) shape.Shape {
 	if a.nodes++; a.nodes > maxAnalysed {
 		return shape.Other()
 	}
 	switch n := node.(type) {
-	case *ast.IdentifierNode:
-		return a.name(n.Value)
-	case *ast.PointerNode:
-		return a.pointer(n.Name)
-	case *ast.MemberNode, *ast.ChainNode, *ast.SliceNode:
-		return a.path(node)
-	case *ast.UnaryNode:
-		return a.read(n.Node)
-	case *ast.BinaryNode:
+	case *Name:
+		return a.names.Shape(n.Slot)
+	case *Variable:
+		return a.lets[n.Let]
+	case *Let:
+		a.lets[n] = a.node(n.Value)
+		return a.node(n.Body)
+	case *Element:
+		switch n.Name {
+		case "":
+			return a.element
+		case "acc":
+			return a.accumulator
+		default:
+			return shape.Other()
+		}
+	case *Path:
+		return a.path(n)
+	case *Unary:
+		return a.read(n.X)
+	case *Binary:
 		return a.binary(n)
-	case *ast.BuiltinNode:
-		return a.call(n.Name, n.Arguments)
-	case *ast.CallNode:
-		callee, _ := n.Callee.(*ast.IdentifierNode)
-		return a.call(callee.Value, n.Arguments)
-	case *ast.ConditionalNode:
-		a.read(n.Cond)
-		return shape.Union(a.node(n.Exp1), a.node(n.Exp2))
-	case *ast.VariableDeclaratorNode:
-		a.locals = append(a.locals, localShape{n.Name, a.node(n.Value)})
-		result := a.node(n.Expr)
-		a.locals = a.locals[:len(a.locals)-1]
-		return result
-	default:
-		return a.literal(node)
-	}
-}
-
-// read reads nodes by value, whose results hold no part of an object.
-func (a *analysis) read(nodes ...ast.Node) shape.Shape {
-	for _, n := range nodes {
-		a.node(n).Read(footprint.Value)
-	}
-	return shape.Other()
-}
-
-func (a *analysis) name(name string) shape.Shape {
-	for _, l := range slices.Backward(a.locals) {
-		if l.name == name {
-			return l.shape
+	case *Call:
+		return a.call(n)
+	case *Conditional:
+		a.read(n.Condition)
+		return shape.Union(a.node(n.Yes), a.node(n.No))
+	case *List:
+		items := make([]shape.Shape, len(n.Items))
+		for i, item := range n.Items {
+			items[i] = a.node(item)
 		}
-	}
-	slot, _ := a.program.scope.Slot(name)
-	return a.names.Shape(slot)
-}
-
-func (a *analysis) pointer(name string) shape.Shape {
-	p := a.predicates[len(a.predicates)-1]
-	switch name {
-	case "":
-		return p.element
-	case "acc":
-		return p.accumulator
-	default:
-		return shape.Other()
-	}
-}
-
-// binary tells the operators that look at less than the values of both sides.
-func (a *analysis) binary(n *ast.BinaryNode) shape.Shape {
-	switch n.Operator {
-	case "??":
-		left := a.node(n.Left)
-		left.Read(footprint.Exists)
-		return shape.Union(left, a.node(n.Right))
-	case "==", "!=":
-		if (isNil(n.Left) || isNil(n.Right)) && !isComposed(n.Left) && !isComposed(n.Right) { // Of what is composed a reason shows the parts.
-			a.node(n.Left).Read(footprint.Exists)
-			a.node(n.Right).Read(footprint.Exists)
-			return shape.Other()
-		}
-	case "in":
-		if key, ok := n.Left.(*ast.StringNode); ok {
-			a.node(n.Right).Has(key.Value)
-			return shape.Other()
-		}
-	}
-	return a.read(n.Left, n.Right)
-}
-
-func isNil(n ast.Node) bool {
-	_, is := n.(*ast.NilNode)
-	return is
-}
-
-func isComposed(n ast.Node) bool {
-	switch n.(type) {
-	case *ast.ArrayNode, *ast.MapNode:
-		return true
-	default:
-		return false
-	}
-}
-
-func (a *analysis) literal(node ast.Node) shape.Shape {
-	switch n := node.(type) {
-	case *ast.ArrayNode:
-		elements := make([]shape.Shape, len(n.Nodes))
-		for i, element := range n.Nodes {
-			elements[i] = a.node(element)
-		}
-		return shape.List(shape.Union(elements...))
-	case *ast.MapNode:
+		return shape.List(shape.Union(items...))
+	case *Map:
 		return a.mapping(n)
 	default:
 		return shape.Other()
 	}
 }
 
-func (a *analysis) mapping(n *ast.MapNode) shape.Shape {
+// read reads nodes by value, whose results hold no part of an object.
+func (a *analysis) read(nodes ...Node) shape.Shape {
+	for _, n := range nodes {
+		a.node(n).Read(footprint.Value)
+	}
+	return shape.Other()
+}
+
+// binary tells the operators that look at less than the values of both sides.
+func (a *analysis) binary(n *Binary) shape.Shape {
+	switch n.Operator {
+	case "??":
+		left := a.node(n.Left)
+		left.Read(footprint.Exists)
+		return shape.Union(left, a.node(n.Right))
+	case "==", "!=":
+		if (IsNil(n.Left) || IsNil(n.Right)) && !isComposed(n.Left) && !isComposed(n.Right) { // Of what is composed a reason shows the parts.
+			a.node(n.Left).Read(footprint.Exists)
+			a.node(n.Right).Read(footprint.Exists)
+			return shape.Other()
+		}
+	case "in":
+		if key, ok := TextOf(n.Left); ok {
+			a.node(n.Right).Has(key)
+			return shape.Other()
+		}
+	}
+	return a.read(n.Left, n.Right)
+}
+
+func isComposed(n Node) bool {
+	switch n.(type) {
+	case *List, *Map:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *analysis) mapping(n *Map) shape.Shape {
 	fields := map[string]shape.Shape{}
 	var values []shape.Shape
-	for _, pair := range n.Pairs {
-		p, _ := pair.(*ast.PairNode)
-		v := a.node(p.Value)
-		if key, ok := p.Key.(*ast.StringNode); ok {
-			fields[key.Value] = v
+	for _, entry := range n.Entries {
+		v := a.node(entry.Value)
+		if key, ok := TextOf(entry.Key); ok {
+			fields[key] = v
 			continue
 		}
-		a.read(p.Key)
+		a.read(entry.Key)
 		values = append(values, v)
 	}
 	return shape.Map(fields, values...)
 }
 
-func (a *analysis) call(name string, nodes []ast.Node) shape.Shape {
-	f, found := function.Lookup(name)
-	if !found || name == "desc" {
-		// Of sortBy, which compares the keys.
-		return a.read(nodes...)
-	}
+func (a *analysis) call(n *Call) shape.Shape {
 	flow := &function.Flow{}
-	for i, n := range nodes {
-		if f.Iterates() && i == 1 {
-			flow.Predicate = a.predicate(n)
+	for _, arg := range n.Args {
+		if p, is := arg.(*Predicate); is {
+			flow.Predicate = func(element, accumulator shape.Shape) shape.Shape {
+				element, a.element = a.element, element
+				accumulator, a.accumulator = a.accumulator, accumulator
+				result := a.node(p.Body)
+				a.element, a.accumulator = element, accumulator
+				return result
+			}
 			continue
 		}
-		argument := a.node(n)
+		argument := a.node(arg)
 		argument.Read(footprint.Exists)
 		flow.Arguments = append(flow.Arguments, argument)
-		flow.Constants = append(flow.Constants, constantOf(n))
+		v, _ := LiteralOf(arg)
+		if value.KindOf(v)&(value.String|value.Int) == 0 {
+			v = nil
+		}
+		flow.Constants = append(flow.Constants, v)
 	}
-	return f.Flow(flow)
+	return n.Function.Flow(flow)
 }
 
-// constantOf returns the string or integer that a node is, or nil.
-func constantOf(n ast.Node) any {
-	v, _ := syntax.Literal(n)
-	if value.KindOf(v)&(value.String|value.Int) == 0 {
-		return nil
+// path goes through a chain of accesses. What is on the way matters by its kind,
+// which every access records of what it reads from.
+func (a *analysis) path(n *Path) shape.Shape {
+	on := a.node(n.Root)
+	var parent, grandparent shape.Shape
+	for i := range n.Steps {
+		a.nodes++
+		s := &n.Steps[i]
+		grandparent, parent = parent, on
+		if s.Kind == BySlice {
+			for _, bound := range []Node{s.From, s.To} {
+				if bound != nil {
+					a.read(bound)
+				}
+			}
+			parent.Read(footprint.Length)
+			on = shape.Union(shape.List(parent.Items()), shape.Other())
+			continue
+		}
+		key, constant := s.Step()
+		if !constant {
+			a.read(s.Index)
+			key = nil
+		}
+		on = parent.At(key)
+		switch s.always {
+		case specOrStatus:
+			parent.Typed()
+		case labelsOrAnnotations:
+			grandparent.Typed()
+		}
 	}
-	return v
-}
-
-func (a *analysis) predicate(node ast.Node) func(element, accumulator shape.Shape) shape.Shape {
-	if n, ok := node.(*ast.PredicateNode); ok {
-		node = n.Node
-	}
-	return func(element, accumulator shape.Shape) shape.Shape {
-		a.predicates = append(a.predicates, elementShape{element, accumulator})
-		result := a.node(node)
-		a.predicates = a.predicates[:len(a.predicates)-1]
-		return result
-	}
+	return on
 }

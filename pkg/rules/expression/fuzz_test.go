@@ -227,7 +227,7 @@ func outcome(p *Program, names Names) (any, error) {
 	}
 	stripped, err := Strip(v, e.Budget)
 	if err != nil {
-		return nil, p.tree.Whole().Locate(err)
+		return nil, p.Whole().Locate(err)
 	}
 	return stripped, nil
 }

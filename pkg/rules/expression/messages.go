@@ -12,19 +12,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
-// boolean evaluates v strictly: nil, 0 and "" are errors and not false.
-func (v *code) boolean(e *Evaluation, user string) (bool, error) {
-	result, err := v.eval(e)
-	if err != nil {
-		return false, err
-	}
-	b, ok := result.(bool)
-	if !ok {
-		return false, v.wants(user, value.Bool, result)
-	}
-	return b, nil
-}
-
 // unknown is the error that a name means nothing.
 func (c *compiler) unknown(at syntax.Span, name string) *Error {
 	if _, found := function.Lookup(name); found {
@@ -99,8 +86,8 @@ func habit(name string) string {
 // visibleNames are what an identifier could mean, inner names first.
 func (c *compiler) visibleNames() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, l := range slices.Backward(c.locals) {
-			if !yield(l.name) {
+		for _, l := range slices.Backward(c.lets) {
+			if !yield(l.Name) {
 				return
 			}
 		}
@@ -111,5 +98,5 @@ func (c *compiler) visibleNames() iter.Seq[string] {
 // visible is whether a name means something already.
 func (c *compiler) visible(name string) bool {
 	_, found := c.scope.Slot(name)
-	return found || slices.ContainsFunc(c.locals, func(l local) bool { return l.name == name })
+	return found || slices.ContainsFunc(c.lets, func(l *Let) bool { return l.Name == name })
 }

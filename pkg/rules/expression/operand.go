@@ -9,16 +9,16 @@ import (
 
 // Operand is what an operator or a function is given, for messages.
 type Operand struct {
+	// At is the token that stands for it.
 	At syntax.Span
 	// Text is how it was written if it is a path, or "".
 	Text string
+	// Whole is all that is written of it, with parentheses of its own.
+	Whole syntax.Span
 }
 
-// wants is the error that user, an operator or a parameter, got something else
-// from v than it takes.
-func (v *code) wants(user string, kinds value.Kind, got any) *Error {
-	return Operand{v.at, v.text}.Wants(user, kinds, value.KindOf(got))
-}
+// Written implements [Node].
+func (o *Operand) Written() *Operand { return o }
 
 // Wants is the error that user, an operator or a parameter, takes none of the kinds
 // that it has. For nil it names what is absent and how to give a default.

@@ -1,44 +1,10 @@
 package expression
 
 import (
-	"slices"
-	"strings"
+	"unicode/utf8"
 
-	"github.com/expr-lang/expr/ast"
-
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-)
-
-// path is a chain of accesses such as object.spec?.containers[0].image, run in
-// one loop.
-type path struct {
-	root  code
-	steps []step
-}
-
-// step is one access.
-type step struct {
-	kind stepKind
-	key  string
-	// index is the element or key of byValue; from and to are the bounds of bySlice
-	// and may be nil.
-	index, from, to *code
-	// optional ends the whole path with nil where there is nothing to read from.
-	optional bool
-	always   alwaysMap
-	at       syntax.Span
-	// text is how messages write the access, with its dot or brackets.
-	text string
-}
-
-type stepKind uint8
-
-const (
-	byKey stepKind = iota
-	byValue
-	bySlice
 )
 
 // alwaysMap tells whether a key, where a Kubernetes object lacks it, reads as an
@@ -51,116 +17,204 @@ const (
 	labelsOrAnnotations // Below metadata.
 )
 
-// path compiles a chain of accesses. A lenient one, to the left of ??, is nil as
-// soon as anything on the way is absent.
-func (c *compiler) path(node ast.Node, lenient bool) (code, error) {
-	spine, root := syntax.Spine(node)
-	c.nodes += len(spine)
-	p := &path{steps: make([]step, len(spine))}
-	var err error
-	if identifier, ok := root.(*ast.IdentifierNode); ok {
-		p.root, err = c.identifier(identifier)
-	} else {
-		p.root, err = c.compile(root)
-	}
-	if err != nil {
-		return code{}, err
-	}
-	p.root.text = syntax.RootText(root)
-	for i := range p.steps {
-		if p.steps[i], err = c.step(spine[len(spine)-1-i]); err != nil {
-			return code{}, err
-		}
-		p.steps[i].optional = p.steps[i].optional || lenient
-		p.steps[i].always = p.alwaysMap(i)
-	}
-	if err := c.checkFields(root, p.steps[0]); err != nil {
-		return code{}, err
-	}
-	return c.traced(code{eval: p.eval, at: c.tree.Path(p.root.at, p.steps[len(p.steps)-1].at), text: p.text(len(p.steps))}), nil
-}
-
-// checkFields refuses a field that a name surely lacks, such as a misspelt
-// parameter.
-func (c *compiler) checkFields(root ast.Node, first step) error {
-	name, ok := root.(*ast.IdentifierNode)
-	if !ok || first.kind != byKey {
-		return nil
-	}
-	fields, known := c.scope.fields[name.Value]
-	if !known || slices.Contains(fields, first.key) {
-		return nil
-	}
-	err := first.at.Errorf("%s has no %q", name.Value, value.Excerpt(first.key))
-	if other := document.Suggest(first.key, fields); other != "" {
-		return err.WithHint("did you mean %s.%s?", name.Value, other)
-	}
-	if len(fields) == 0 {
-		return err.WithHint("the set has no %s", name.Value)
-	}
-	return err.WithHint("%s has %s", name.Value, strings.Join(fields, ", "))
-}
-
-func (c *compiler) step(node ast.Node) (step, error) {
-	switch n := node.(type) {
-	case *ast.SliceNode:
-		return c.slice(n)
-	case *ast.MemberNode:
-		return c.member(n)
-	default:
-		return step{}, c.tree.Span(node).Errorf("this is not supported in expressions")
-	}
-}
-
-func (c *compiler) member(n *ast.MemberNode) (step, error) {
-	s := step{optional: n.Optional, at: c.tree.Span(n), text: syntax.AccessText(n)}
-	if key, ok := n.Property.(*ast.StringNode); ok {
-		s.key = key.Value
-		return s, nil
-	}
-	index, err := c.compile(n.Property)
-	s.kind, s.index = byValue, &index
-	return s, err
-}
-
-func (c *compiler) slice(n *ast.SliceNode) (step, error) {
-	s := step{kind: bySlice, at: c.tree.Span(n), text: syntax.AccessText(n)}
-	bound := func(node ast.Node) (*code, error) {
-		if node == nil {
-			return nil, nil
-		}
-		v, err := c.compile(node)
-		return &v, err
-	}
-	var err error
-	if s.from, err = bound(n.From); err != nil {
-		return step{}, err
-	}
-	s.to, err = bound(n.To)
-	return s, err
-}
-
 // alwaysMap classifies step i.
-func (p *path) alwaysMap(i int) alwaysMap {
-	switch s := p.steps[i]; {
-	case s.kind != byKey:
+func (p *Path) alwaysMap(i int) alwaysMap {
+	switch s := p.Steps[i]; {
+	case s.Kind != ByKey:
 		return neverMap
-	case s.key == "spec" || s.key == "status":
+	case s.Key == "spec" || s.Key == "status":
 		return specOrStatus
-	case i > 0 && p.steps[i-1].kind == byKey && p.steps[i-1].key == "metadata" &&
-		(s.key == "labels" || s.key == "annotations"):
+	case i > 0 && p.Steps[i-1].Kind == ByKey && p.Steps[i-1].Key == "metadata" &&
+		(s.Key == "labels" || s.Key == "annotations"):
 		return labelsOrAnnotations
 	default:
 		return neverMap
 	}
 }
 
-// text is the path with its first n steps.
-func (p *path) text(n int) string {
-	var text strings.Builder
-	text.WriteString(p.root.text)
-	for _, s := range p.steps[:n] {
-		text.WriteString(s.text)
+// read returns an empty map for the parts that every Kubernetes object has, and
+// nil for the same key elsewhere, as in a pod template.
+func (a alwaysMap) read(on map[string]any, grandparent any) any {
+	whole := on
+	if a == labelsOrAnnotations {
+		whole, _ = grandparent.(map[string]any)
 	}
-	return text.String()
+	if whole["apiVersion"] == nil || whole["kind"] == nil {
+		return nil
+	}
+	return map[string]any{}
+}
+
+func (p *Path) eval(e *Evaluation) (any, error) {
+	v, err := p.follow(e)
+	if err == nil && e.recorder != nil {
+		e.recorder.read(p.Text, v)
+	}
+	return v, err
+}
+
+func (p *Path) follow(e *Evaluation) (any, error) {
+	v, err := p.Root.eval(e)
+	if err != nil {
+		return nil, err
+	}
+	var parent any
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if v == nil {
+			if s.Optional {
+				return nil, nil
+			}
+			if s.Kind != BySlice {
+				before := p.Before(i)
+				return nil, s.At.Errorf("%s is absent, so %s%s cannot be read", before, before, s.Text).
+					WithHint("write %s%s, which is nil then", before, syntax.Optional(s.Text))
+			}
+		}
+		grandparent := parent
+		parent = v
+		switch s.Kind {
+		case ByKey:
+			v, err = p.field(i, parent, grandparent)
+		case ByValue:
+			v, err = p.element(e, i, parent)
+		case BySlice:
+			v, err = p.cut(e, i, parent)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+func (p *Path) field(i int, on, grandparent any) (any, error) {
+	s := &p.Steps[i]
+	m, ok := on.(map[string]any)
+	if !ok {
+		return nil, p.NoField(i, value.KindOf(on))
+	}
+	v := m[s.Key]
+	if v == nil && s.always != neverMap {
+		return s.always.read(m, grandparent), nil
+	}
+	return v, nil
+}
+
+// NoField is the error that what step i reads a key of is of a kind that has no fields.
+func (p *Path) NoField(i int, kind value.Kind) *Error {
+	s, before := &p.Steps[i], p.Before(i)
+	failure := s.At.Errorf("%s is %s and has no field %q", before, kind, value.Excerpt(s.Key))
+	switch access := syntax.KeyText(s.Key); {
+	case (s.Key == "length" || s.Key == "size" || s.Key == "count") && kind&(value.List|value.String) != 0:
+		return failure.WithHint("write len(%s)", before)
+	case kind == value.List:
+		return failure.WithHint("write map(%s, #%s) for all elements, or %s[0]%s for the first", before, access, before, syntax.Optional(access))
+	default:
+		return failure
+	}
+}
+
+// element reads an element or key that an expression gives. Where there is none
+// it gives nil.
+func (p *Path) element(e *Evaluation, i int, on any) (any, error) {
+	s := &p.Steps[i]
+	index, err := s.Index.eval(e)
+	if err != nil {
+		return nil, err
+	}
+	switch container := on.(type) {
+	case []any:
+		if n, ok := index.(int64); ok {
+			return value.Element(container, n), nil
+		}
+		return nil, wants(s.Index, "the index of a list", value.Int, index)
+	case map[string]any:
+		if key, ok := index.(string); ok {
+			return container[key], nil
+		}
+		return nil, wants(s.Index, "the key of a map", value.String, index)
+	default:
+		return nil, p.NoElements(i, value.KindOf(on))
+	}
+}
+
+// NoElements is the error that what step i reads an element of is of a kind that has none.
+func (p *Path) NoElements(i int, kind value.Kind) *Error {
+	failure := p.Steps[i].At.Errorf("%s is %s and has no elements", p.Before(i), kind)
+	if kind == value.String {
+		failure.Hint = "a character is a slice, as in text[0:1]"
+	}
+	return failure
+}
+
+// NoSlice is the error that what step i takes a slice of is of a kind that has none.
+func (p *Path) NoSlice(i int, kind value.Kind) *Error {
+	return p.Steps[i].At.Errorf("%s is %s and cannot be sliced", p.Before(i), kind)
+}
+
+// cut takes a slice of a list or of the characters of a string. Bounds count from
+// the end where negative and are clamped; what is absent is an empty list.
+func (p *Path) cut(e *Evaluation, i int, on any) (any, error) {
+	s := &p.Steps[i]
+	length := 0
+	switch v := on.(type) {
+	case nil:
+	case []any:
+		length = len(v)
+	case string:
+		if err := e.Budget.Steps(1 + len(v)/16); err != nil {
+			return nil, s.At.Locate(err)
+		}
+		length = utf8.RuneCountInString(v)
+	default:
+		return nil, p.NoSlice(i, value.KindOf(on))
+	}
+	from, err := bound(e, s.From, 0, length)
+	if err != nil {
+		return nil, err
+	}
+	to, err := bound(e, s.To, length, length)
+	if err != nil {
+		return nil, err
+	}
+	if text, ok := on.(string); ok {
+		return characters(text, min(from, to), to), nil
+	}
+	list, _ := on.([]any)
+	return value.Slice(list, from, to), nil
+}
+
+// characters returns text from one character to before another.
+func characters(text string, from, to int) string {
+	start, n := len(text), 0
+	for offset := range text {
+		if n == from {
+			start = offset
+		}
+		if n == to {
+			return text[start:offset]
+		}
+		n++
+	}
+	return text[start:]
+}
+
+// bound evaluates an end of a slice; n is nil where it was left out.
+func bound(e *Evaluation, n Node, otherwise, length int) (int, error) {
+	if n == nil {
+		return otherwise, nil
+	}
+	result, err := n.eval(e)
+	if err != nil {
+		return 0, err
+	}
+	at, ok := result.(int64)
+	if !ok {
+		return 0, wants(n, "a bound of a slice", value.Int, result)
+	}
+	if at < 0 {
+		at += int64(length)
+	}
+	return int(min(max(at, 0), int64(length))), nil
 }

@@ -5,54 +5,24 @@ import (
 	"regexp"
 	re "regexp/syntax"
 	"strings"
-
-	"github.com/expr-lang/expr/ast"
-
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
-// maxPatternSize limits the compiled pattern: matching may take time in proportion
+// maxPattern limits the pattern, in bytes, and maxPatternSize the compiled pattern: matching may take time in proportion
 // to it for each byte of the text.
-const maxPatternSize = 500
+const (
+	maxPattern     = 256
+	maxPatternSize = 500
+)
 
-// matches compiles the operator with its pattern, which must be a literal so that
-// it is checked and compiled once.
-func (c *compiler) matches(n *ast.BinaryNode) (code, error) {
-	left, err := c.compile(n.Left)
-	if err != nil {
-		return code{}, err
-	}
-	c.nodes++
-	literal, ok := n.Right.(*ast.StringNode)
-	if !ok {
-		return code{}, c.tree.Span(n.Right).Errorf("the pattern of matches must be a string literal").
-			WithHint(`write x matches "^a+$"`)
-	}
-	pattern, size, err := compilePattern(literal.Value, c.tree.Span(literal))
-	if err != nil {
-		return code{}, err
-	}
-	at := c.tree.Span(n)
-	return code{at: at, eval: func(e *Evaluation) (any, error) {
-		v, err := left.eval(e)
-		if err != nil {
-			return nil, err
-		}
-		text, ok := v.(string)
-		if !ok {
-			return nil, left.wants("matches", value.String, v)
-		}
-		if err := e.Budget.Steps(1 + len(text)*(4+size)/4); err != nil {
-			return nil, at.Locate(err)
-		}
-		return pattern.MatchString(text), nil
-	}}, nil
-}
-
-// compilePattern also returns the size of the pattern in instructions.
-func compilePattern(text string, at syntax.Span) (*regexp.Regexp, int, error) {
-	if len(text) > maxPattern {
+// patternOf compiles the pattern of matches, which must be a literal so that it is checked and compiled once. It also
+// returns its size in instructions.
+func patternOf(n Node) (*regexp.Regexp, int, error) {
+	at := n.Written().At
+	text, is := TextOf(n)
+	switch {
+	case !is:
+		return nil, 0, at.Errorf("the pattern of matches must be a string literal").WithHint(`write x matches "^a+$"`)
+	case len(text) > maxPattern:
 		return nil, 0, at.Errorf("the pattern is longer than %d bytes", maxPattern)
 	}
 	tree, err := re.Parse(text, re.Perl)

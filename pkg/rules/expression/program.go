@@ -75,15 +75,15 @@ type Evaluation struct {
 	// start at base and end before top.
 	stack     []any
 	base, top int
-	trace     *tracing
+	recorder  *recorder // nil unless it is explained
 }
 
 // Program is a compiled expression. It is immutable and safe for concurrent use.
 type Program struct {
 	scope *Scope
 	names []string
-	tree  *syntax.Tree
-	root  code
+	text  string
+	root  Node
 	// variables is how many slots of the stack it needs.
 	variables int
 	nodes     int
@@ -97,18 +97,27 @@ func Compile(text string, scope *Scope) (*Program, error) {
 		return nil, err
 	}
 	c := &compiler{tree: tree, scope: scope}
-	root, err := c.compile(tree.Node)
+	root, err := c.lower(tree.Node, false)
 	if err != nil {
 		return nil, err
 	}
-	return &Program{scope: scope, names: c.used, tree: tree, root: root, variables: c.most, nodes: c.nodes}, nil
+	return &Program{scope: scope, names: c.used, text: text, root: root, variables: c.most, nodes: c.nodes}, nil
 }
 
 // Source returns the expression as it was written.
-func (p *Program) Source() string { return p.tree.Text }
+func (p *Program) Source() string { return p.text }
 
 // Tree returns the expression as it was read.
-func (p *Program) Tree() *syntax.Tree { return p.tree }
+func (p *Program) Tree() *syntax.Tree {
+	tree, _ := syntax.Parse(p.text) // It has been read before.
+	return tree
+}
+
+// Root returns the node that stands for all of the expression.
+func (p *Program) Root() Node { return p.root }
+
+// Whole is the span of all of the text.
+func (p *Program) Whole() syntax.Span { return syntax.Span{Length: len(p.text)} }
 
 // Scope returns the scope that the expression was compiled with.
 func (p *Program) Scope() *Scope { return p.scope }
@@ -119,34 +128,40 @@ func (p *Program) Names() []string { return slices.Clone(p.names) }
 
 // Eval returns the value of the expression, or an [*Error]. The value may share
 // parts with the input and must not be changed.
-func (p *Program) Eval(e *Evaluation) (any, error) {
+func (p *Program) Eval(e *Evaluation) (any, error) { return p.eval(e, nil) }
+
+func (p *Program) eval(e *Evaluation, r *recorder) (any, error) {
 	if e.Budget == nil {
 		e.Budget = NewBudget(0)
 	}
 	if err := e.Budget.Steps(p.nodes); err != nil {
-		return nil, p.tree.Whole().Locate(err)
+		return nil, p.Whole().Locate(err)
 	}
-	outer := e.enter(p.variables)
-	v, err := p.root.eval(e)
-	e.leave(outer)
+	base, recorder := e.enter(p.variables), e.recorder
+	e.recorder = r
+	v, err := e.eval(p.root)
+	e.recorder = recorder
+	e.leave(base)
 	return v, err
 }
 
 // EvalBool is Eval for a condition; any value but a boolean is an error.
-func (p *Program) EvalBool(e *Evaluation) (bool, error) {
-	v, err := p.Eval(e)
+func (p *Program) EvalBool(e *Evaluation) (bool, error) { return p.holds(e, nil) }
+
+func (p *Program) holds(e *Evaluation, r *recorder) (bool, error) {
+	v, err := p.eval(e, r)
 	if err != nil {
 		return false, err
 	}
 	b, ok := v.(bool)
 	if !ok {
-		return false, p.root.wants("a condition", value.Bool, v)
+		return false, wants(p.root, "a condition", value.Bool, v)
 	}
 	return b, nil
 }
 
 // Constant returns the value of a program that is a literal.
-func (p *Program) Constant() (v any, ok bool) { return p.root.value, p.root.constant }
+func (p *Program) Constant() (v any, ok bool) { return Constant(p.root) }
 
 // enter makes room for the variables of a program, above those of the one that
 // is running.

@@ -117,7 +117,7 @@ func TestCompileErrors(t *testing.T) {
 			"replicas == 012", "012", "a number cannot start with 0", "write 12, or 0o12 for an octal number",
 		},
 		"a pattern that is not literal": {
-			"object.metadata.name matches params.pattern", "pattern", "the pattern of matches must be a string literal",
+			"object.metadata.name matches params.pattern", "params.pattern", "the pattern of matches must be a string literal",
 			`write x matches "^a+$"`,
 		},
 		// Names.

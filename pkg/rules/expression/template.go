@@ -200,8 +200,8 @@ func (p part) text(e *Evaluation) (string, error) {
 	if ok {
 		return text, nil
 	}
-	whole := code{at: p.program.tree.Whole(), text: p.program.root.text}
-	failure := whole.wants("the text around ${ }", value.String|value.Number|value.Bool, v)
+	whole := Operand{At: p.program.Whole(), Text: p.program.root.Written().Text}
+	failure := whole.Wants("the text around ${ }", value.String|value.Number|value.Bool, value.KindOf(v))
 	switch v.(type) {
 	case nil:
 		failure.Hint = `?? gives a default, as in ${x ?? "none"}`

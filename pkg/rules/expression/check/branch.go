@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/expr-lang/expr/ast"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -23,13 +21,13 @@ type made struct {
 
 // branch is one of the values that are chosen among.
 type branch struct {
-	node ast.Node // nil for one of a name
+	node expression.Node // nil for one of a name
 	at   syntax.Span
 	text string // as in an operand
 	of   typing.Type
 	made *made
 	// otherwise is the default of what is to the left of ??.
-	otherwise ast.Node
+	otherwise expression.Node
 	// name is the one that stands for the choice.
 	name string
 	// perhaps says that nobody knows whether what comes before it can be absent, and
@@ -47,12 +45,12 @@ type entry struct {
 const mostBranches = 16
 
 // branches returns what a node chooses among, or the node alone.
-func (c *checker) branches(node ast.Node, r result, k known) []branch {
+func (c *checker) branches(node expression.Node, r result, k known) []branch {
 	switch {
 	case k.never:
 		return nil
 	case c.asked(node, k):
-		return []branch{{node: node, at: c.at(node), of: typing.Unknown()}}
+		return []branch{{node: node, at: node.Written().At, of: typing.Unknown()}}
 	case r.made != nil && r.made.branches != nil:
 		return r.made.branches
 	default:
@@ -60,8 +58,8 @@ func (c *checker) branches(node ast.Node, r result, k known) []branch {
 	}
 }
 
-func (c *checker) branch(node ast.Node, r result) branch {
-	return branch{node: node, at: c.at(node), text: syntax.Text(node), of: r.of, made: r.made}
+func (c *checker) branch(node expression.Node, r result) branch {
+	return branch{node: node, at: node.Written().At, text: node.Written().Text, of: r.of, made: r.made}
 }
 
 // chosen adds what a result is chosen among.
@@ -74,7 +72,7 @@ func (r result) chosen(branches ...branch) result {
 }
 
 // defaulted are the branches of a value of some type that has a default.
-func (c *checker) defaulted(left []branch, of typing.Type, otherwise ast.Node, right []branch) []branch {
+func (c *checker) defaulted(left []branch, of typing.Type, otherwise expression.Node, right []branch) []branch {
 	all := make([]branch, 0, len(left)+len(right))
 	for _, b := range left {
 		if b.of = b.of.NonNil(); b.of.None() {
@@ -93,13 +91,13 @@ func (c *checker) defaulted(left []branch, of typing.Type, otherwise ast.Node, r
 }
 
 // ofName are the branches that a name stands for, each at the place where that is used.
-func (c *checker) ofName(n *ast.IdentifierNode, meaning result, k known) *made {
+func (c *checker) ofName(n *expression.Name, meaning result, k known) *made {
 	if meaning.made == nil || meaning.made.branches == nil || c.asked(n, k) || !c.spend(len(meaning.made.branches)) {
 		return nil
 	}
 	out := &made{}
 	for _, b := range meaning.made.branches {
-		b.node, b.made, b.at, b.name = nil, nil, c.at(n), n.Value
+		b.node, b.made, b.at, b.name = nil, nil, n.Written().At, n.Name
 		out.branches = append(out.branches, b)
 	}
 	return out
@@ -107,7 +105,7 @@ func (c *checker) ofName(n *ast.IdentifierNode, meaning result, k known) *made {
 
 // asked reports whether the rule has asked what type a value has. Whoever does knows
 // more than is known here.
-func (c *checker) asked(node ast.Node, k known) bool {
+func (c *checker) asked(node expression.Node, k known) bool {
 	p, whole, is := c.place(node)
 	return is && whole && k.has(p.question())
 }
@@ -153,7 +151,7 @@ func (b branch) refused(user string, kinds, have value.Kind) *expression.Error {
 			WithHint("%s", b.conversion(kinds, have))
 	}
 	err := expression.Operand{At: b.at, Text: b.text}.Wants(user, kinds, have)
-	if v, literal := syntax.Literal(b.node); literal {
+	if v, literal := expression.LiteralOf(b.node); literal {
 		err.Hint = otherLiteral(v, kinds)
 	}
 	return err
@@ -170,7 +168,7 @@ func in(name, hint string) string {
 // conversion is a hint how to make what is wanted of a value and its default.
 func (b branch) conversion(kinds, have value.Kind) string {
 	text := cmp.Or(b.text, "x")
-	v, literal := syntax.Literal(b.otherwise)
+	v, literal := expression.LiteralOf(b.otherwise)
 	quoted := fmt.Sprintf(`"%v"`, v)
 	_, isText := v.(string)
 	switch {
@@ -201,7 +199,7 @@ func otherLiteral(v any, kinds value.Kind) string {
 }
 
 // asks returns what adds that the type of a node was asked for.
-func (c *checker) asks(node ast.Node) func(known) known {
+func (c *checker) asks(node expression.Node) func(known) known {
 	p, whole, is := c.place(node)
 	if !is || !whole {
 		return func(k known) known { return k }

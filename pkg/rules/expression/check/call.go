@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/expr-lang/expr/ast"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -13,42 +11,38 @@ import (
 )
 
 // call checks a call of a function.
-func (c *checker) call(node ast.Node, k known) result {
-	name, nodes := calledBy(node)
-	f, found := function.Lookup(name)
-	if !found {
-		return gives(typing.Unknown(), k)
-	}
+func (c *checker) call(n *expression.Call, k known) result {
+	f := n.Function
 	call := &function.TypeCall{}
 	var each *predicate
-	given := make([]result, 0, len(nodes))
-	for i, argument := range nodes {
-		if f.Param(i).Predicate {
-			each = c.predicate(f, argument, call.Arguments[0], k)
+	given := make([]result, 0, len(n.Args))
+	for i, arg := range n.Args {
+		if p, is := arg.(*expression.Predicate); is {
+			each = c.predicate(f, p, call.Arguments[0], k)
 			continue
 		}
-		r, t := c.argument(f, i, argument, k)
+		r, t := c.argument(f, i, arg, k)
 		k = r.yes
 		given, call.Arguments = append(given, r), append(call.Arguments, t)
 	}
-	c.elementsOf(f, nodes, call)
-	if f.Name == "labelsMatch" && len(nodes) == 2 {
-		c.labelsMatch(nodes, call.Arguments)
+	c.elementsOf(f, n.Args, call)
+	if f.Name == "labelsMatch" && len(n.Args) == 2 {
+		c.labelsMatch(n.Args, call.Arguments)
 	}
 	if each != nil {
 		each.join(call)
 	}
 	t := f.Type(call).Apart()
-	if p, is := c.callPlace(node); is && p.own {
+	if p, is := c.callPlace(n); is && p.own {
 		t = k.own.Apply(p.root, t)
 	}
-	r := c.called(f, nodes, call, gives(t, k))
-	r.made = c.madeBy(f, nodes, given)
+	r := c.called(f, n.Args, call, gives(t, k))
+	r.made = c.madeBy(f, n.Args, given)
 	return r
 }
 
 // argument checks an argument, whose type is unknown where it is not taken.
-func (c *checker) argument(f *function.Function, i int, node ast.Node, k known) (result, typing.Type) {
+func (c *checker) argument(f *function.Function, i int, node expression.Node, k known) (result, typing.Type) {
 	r := c.node(node, k)
 	kinds := f.Param(i).Kinds
 	after := r.after()
@@ -66,7 +60,7 @@ func (c *checker) argument(f *function.Function, i int, node ast.Node, k known) 
 }
 
 // called adds what the result says of the list that a predicate was asked for.
-func (c *checker) called(f *function.Function, nodes []ast.Node, call *function.TypeCall, r result) result {
+func (c *checker) called(f *function.Function, nodes []expression.Node, call *function.TypeCall, r result) result {
 	switch f.Name {
 	case "any", "one":
 		r.yes = c.present(nodes[0], call.Arguments[0])(r.yes)
@@ -78,7 +72,7 @@ func (c *checker) called(f *function.Function, nodes []ast.Node, call *function.
 
 // elementsOf checks those of a list that a function takes one by one, where it has no
 // predicate that does.
-func (c *checker) elementsOf(f *function.Function, nodes []ast.Node, call *function.TypeCall) {
+func (c *checker) elementsOf(f *function.Function, nodes []expression.Node, call *function.TypeCall) {
 	kinds, hint := value.String, "write join(map(list, string(#)), separator)"
 	switch {
 	case f.Iterates() && len(nodes) == 1:
@@ -88,7 +82,7 @@ func (c *checker) elementsOf(f *function.Function, nodes []ast.Node, call *funct
 	}
 	items := call.Arguments[0].Items()
 	have := items.Kinds() &^ value.Nil
-	at := c.at(nodes[0])
+	at := nodes[0].Written().At
 	switch {
 	case !items.Known():
 	case have != 0 && have&kinds == 0:
@@ -100,10 +94,10 @@ func (c *checker) elementsOf(f *function.Function, nodes []ast.Node, call *funct
 
 // labelsMatch reports a first argument that is surely no object, and a map of labels that is
 // taken for a label selector.
-func (c *checker) labelsMatch(nodes []ast.Node, given []typing.Type) {
+func (c *checker) labelsMatch(nodes []expression.Node, given []typing.Type) {
 	metadata, found := given[0].Field("metadata")
 	if given[0].Known() && (found == typing.Lacking || metadata.Known() && metadata.Kinds()&value.Map == 0) {
-		o := c.operand(nodes[0])
+		o := nodes[0].Written()
 		c.report(typeMismatch, o.At.Errorf("labelsMatch wants an object and then a selector, and %s has no metadata with labels", cmp.Or(o.Text, "this")).
 			WithHint("write labelsMatch(object, selector)"))
 		return
@@ -112,7 +106,7 @@ func (c *checker) labelsMatch(nodes []ast.Node, given []typing.Type) {
 	if s == nil || s.Map == nil || s.Map.Open || len(s.Map.Fields) > 0 || !s.Map.Values.Known() || s.Map.Values.Kinds&(value.Map|value.List) != 0 {
 		return
 	}
-	o := c.operand(node)
+	o := node.Written()
 	c.report(typeMismatch, o.At.Errorf("labelsMatch wants a label selector, and %s is a map of plain labels", cmp.Or(o.Text, "this")).
 		WithHint("write {matchLabels: %s}", cmp.Or(o.Text, "x")))
 }
@@ -121,18 +115,15 @@ func (c *checker) labelsMatch(nodes []ast.Node, given []typing.Type) {
 type predicate struct {
 	*checker
 	function *function.Function
-	body     ast.Node
-	known    known
-	root     int
-	result   result
+	*expression.Predicate
+	known  known
+	root   int
+	result result
 }
 
 // predicate checks the expression for each element of a list.
-func (c *checker) predicate(f *function.Function, node ast.Node, list typing.Type, k known) *predicate {
-	if n, is := node.(*ast.PredicateNode); is {
-		node = n.Node
-	}
-	p := &predicate{checker: c, function: f, body: node, known: k, root: c.newRoot()}
+func (c *checker) predicate(f *function.Function, n *expression.Predicate, list typing.Type, k known) *predicate {
+	p := &predicate{checker: c, function: f, Predicate: n, known: k, root: c.newRoot()}
 	if f.Name != "reduce" {
 		p.result = p.check(list.Items(), typing.Unknown())
 	}
@@ -149,30 +140,27 @@ func (p *predicate) check(item, accumulator typing.Type) result {
 	case p.function.Name == "sortBy":
 		return p.sortKeys()
 	case kinds == value.Bool:
-		return p.boolean(p.body, p.known, p.function.Name)
+		return p.boolean(p.Body, p.known, p.function.Name)
 	default:
-		r := p.node(p.body, p.known)
-		p.wants(p.body, r, p.function.Name, kinds)
+		r := p.checker.node(p.Body, p.known)
+		p.wants(p.Body, r, p.function.Name, kinds)
 		return r
 	}
 }
 
 // sortKeys checks the keys of sortBy, around which there may be desc().
 func (p *predicate) sortKeys() result {
-	keys := []ast.Node{p.body}
-	if array, is := p.body.(*ast.ArrayNode); is {
-		keys = array.Nodes
+	keys := []expression.Node{p.Body}
+	if list, is := p.Body.(*expression.List); is && p.Several {
+		keys = list.Items
 	}
 	k := p.known
 	for _, key := range keys {
-		if name, arguments := calledBy(key); name == "desc" && len(arguments) == 1 {
-			key = arguments[0]
-		}
-		r := p.node(key, k)
+		r := p.checker.node(key, k)
 		k = r.after()
 		const ordinal = value.Bool | value.Number | value.String | value.Computed
 		if have := r.of.Kinds() &^ value.Nil; r.of.Known() && have != 0 && have&ordinal == 0 {
-			p.report(typeMismatch, p.at(key).Errorf("sortBy orders numbers, strings, times or booleans, have %s", have).
+			p.report(typeMismatch, key.Written().At.Errorf("sortBy orders numbers, strings, times or booleans, have %s", have).
 				WithHint("sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])"))
 		}
 	}

@@ -29,7 +29,7 @@ const (
 // wrong with it, in the order of the source.
 func Program(p *expression.Program, names Names, facts *typing.Facts) (typing.Type, []*expression.Error) {
 	c := newChecker(p, names)
-	r := c.node(c.tree.Node, known{names: facts})
+	r := c.node(p.Root(), known{names: facts})
 	return r.of, c.sorted()
 }
 
@@ -37,7 +37,7 @@ func Program(p *expression.Program, names Names, facts *typing.Facts) (typing.Ty
 // and what else is present where the condition is true.
 func Condition(p *expression.Program, names Names, facts *typing.Facts) (*typing.Facts, []*expression.Error) {
 	c := newChecker(p, names)
-	r := c.boolean(c.tree.Node, known{names: facts}, "a condition")
+	r := c.boolean(p.Root(), known{names: facts}, "a condition")
 	return r.yes.names, c.sorted()
 }
 
@@ -52,7 +52,7 @@ func Template(t *expression.Template, names Names, facts *typing.Facts) (Given, 
 	var errs []*expression.Error
 	for _, part := range parts {
 		c := newChecker(part.Program, names)
-		r := c.node(c.tree.Node, known{names: facts})
+		r := c.node(part.Program.Root(), known{names: facts})
 		if alone {
 			result = Given{Type: r.of, Written: listed(r.made, part.Offset)}
 		} else {
@@ -72,7 +72,7 @@ const inText = value.String | value.Number | value.Bool | value.Computed
 func (c *checker) text(r result) {
 	t := r.of
 	const user = "the text around ${ }"
-	o := expression.Operand{At: c.tree.Whole(), Text: c.operand(c.tree.Node).Text}
+	o := expression.Operand{At: c.program.Whole(), Text: c.program.Root().Written().Text}
 	kinds := t.Kinds() &^ value.Nil
 	switch {
 	case !t.Known():

@@ -3,10 +3,7 @@ package check
 import (
 	"slices"
 
-	"github.com/expr-lang/expr/ast"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
@@ -25,8 +22,7 @@ const (
 
 // checker follows the types through one tree.
 type checker struct {
-	tree      *syntax.Tree
-	scope     *expression.Scope
+	program   *expression.Program
 	names     Names
 	variables []variable
 	elements  []element
@@ -49,8 +45,7 @@ type run struct {
 
 // variable is one of let in an expression.
 type variable struct {
-	name string
-	node ast.Node
+	let  *expression.Let
 	root int
 	// variables and elements is how many there were around it.
 	variables, elements int
@@ -68,7 +63,7 @@ type element struct {
 
 func newChecker(p *expression.Program, names Names) *checker {
 	return &checker{
-		tree: p.Tree(), scope: p.Scope(), names: names,
+		program: p, names: names,
 		run: &run{calls: map[callKey]int{}, lets: map[letKey]result{}},
 	}
 }
@@ -98,34 +93,42 @@ func (c *checker) report(code string, err *expression.Error) {
 func (c *checker) unheard() bool { return c.silent || len(c.run.errors) == maxErrors }
 
 // node checks a node where something is known.
-func (c *checker) node(node ast.Node, k known) result {
+func (c *checker) node(node expression.Node, k known) result {
 	if !c.spend(1) {
 		return gives(typing.Unknown(), k)
 	}
 	switch n := node.(type) {
-	case *ast.IdentifierNode:
+	case *expression.Literal:
+		return c.literal(n, k)
+	case *expression.Name:
 		return c.name(n, k)
-	case *ast.PointerNode:
-		return gives(c.pointer(n, k), k)
-	case *ast.MemberNode, *ast.ChainNode, *ast.SliceNode:
-		return c.path(node, k, false)
-	case *ast.UnaryNode:
+	case *expression.Variable:
+		return c.variableOf(n, k)
+	case *expression.Element:
+		return gives(c.element(n, k), k)
+	case *expression.Path:
+		return c.path(n, k)
+	case *expression.Unary:
 		return c.unary(n, k)
-	case *ast.BinaryNode:
+	case *expression.Binary:
 		return c.binary(n, k)
-	case *ast.BuiltinNode, *ast.CallNode:
-		return c.call(node, k)
-	case *ast.ConditionalNode:
-		return c.conditional(n, k, c.node)
-	case *ast.VariableDeclaratorNode:
+	case *expression.Call:
+		return c.call(n, k)
+	case *expression.Conditional:
+		return c.conditional(n, k)
+	case *expression.Let:
 		return c.let(n, k)
+	case *expression.List:
+		return c.list(n, k)
+	case *expression.Map:
+		return c.mapping(n, k)
 	default:
-		return c.literal(node, k)
+		return gives(typing.Unknown(), k)
 	}
 }
 
-// pointer is what #, #index and #acc can be.
-func (c *checker) pointer(n *ast.PointerNode, k known) typing.Type {
+// element is what #, #index and #acc can be.
+func (c *checker) element(n *expression.Element, k known) typing.Type {
 	e := c.elements[len(c.elements)-1]
 	switch n.Name {
 	case "":
@@ -138,7 +141,7 @@ func (c *checker) pointer(n *ast.PointerNode, k known) typing.Type {
 }
 
 // boolean checks a node that user wants to be a boolean.
-func (c *checker) boolean(node ast.Node, k known, user string) result {
+func (c *checker) boolean(node expression.Node, k known, user string) result {
 	r := c.node(node, k)
 	c.wants(node, r, user, value.Bool)
 	return r.where(c.present(node, r.of)).decided()
@@ -146,46 +149,25 @@ func (c *checker) boolean(node ast.Node, k known, user string) result {
 
 // wants reports a value that user does not take, and whether it did. What may be nil
 // is a mistake too unless user takes that.
-func (c *checker) wants(node ast.Node, r result, user string, kinds value.Kind) bool {
+func (c *checker) wants(node expression.Node, r result, user string, kinds value.Kind) bool {
 	return c.refuses(node, r, user, kinds, kinds)
 }
 
 // refuses is wants for a user of which messages do not name all that it takes.
-func (c *checker) refuses(node ast.Node, r result, user string, takes, named value.Kind) bool {
+func (c *checker) refuses(node expression.Node, r result, user string, takes, named value.Kind) bool {
 	t := r.of
 	have := t.Kinds() &^ value.Nil
 	switch {
 	case !t.Known():
 		return c.refusesBranch(r, user, named, among(takes))
 	case have != 0 && have&takes == 0:
-		c.report(typeMismatch, c.operand(node).Wants(user, named, have))
+		c.report(typeMismatch, node.Written().Wants(user, named, have))
 	case !t.CanBeNil() || takes&value.Nil != 0:
 		return c.refusesBranch(r, user, named, among(takes))
 	case have == 0:
-		c.report(mayBeAbsent, c.operand(node).Wants(user, named, value.Nil))
+		c.report(mayBeAbsent, node.Written().Wants(user, named, value.Nil))
 	default:
-		c.report(mayBeAbsent, c.operand(node).MayBeNil(user, named))
+		c.report(mayBeAbsent, node.Written().MayBeNil(user, named))
 	}
 	return true
-}
-
-// operand is a node for messages, placed as the evaluator does.
-func (c *checker) operand(node ast.Node) expression.Operand {
-	return expression.Operand{At: c.at(node), Text: syntax.Text(node)}
-}
-
-func (c *checker) at(node ast.Node) syntax.Span {
-	switch n := node.(type) {
-	case *ast.MemberNode, *ast.ChainNode, *ast.SliceNode:
-		accesses, root := syntax.Spine(node)
-		return c.tree.Path(c.at(root), c.tree.Span(accesses[0]))
-	case *ast.ConditionalNode:
-		return c.at(n.Cond)
-	case *ast.VariableDeclaratorNode:
-		return c.at(n.Expr)
-	case *ast.CallNode:
-		return c.tree.Span(n.Callee)
-	default:
-		return c.tree.Span(node)
-	}
 }

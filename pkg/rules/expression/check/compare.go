@@ -6,16 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/expr-lang/expr/ast"
-
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
 // equality checks == and !=, which fail for no kinds, but say the same for any values
 // if these can never be equal.
-func (c *checker) equality(n *ast.BinaryNode, k known) result {
+func (c *checker) equality(n *expression.Binary, k known) result {
 	left := c.beside(n.Right).node(n.Left, k)
 	right := c.beside(n.Left).node(n.Right, left.after())
 	switch {
@@ -31,8 +29,8 @@ func (c *checker) equality(n *ast.BinaryNode, k known) result {
 }
 
 // beside is a checker of what is compared with another operand.
-func (c *checker) beside(other ast.Node) *checker {
-	if _, isNil := other.(*ast.NilNode); !isNil {
+func (c *checker) beside(other expression.Node) *checker {
+	if !expression.IsNil(other) {
 		return c
 	}
 	asking := *c
@@ -41,13 +39,14 @@ func (c *checker) beside(other ast.Node) *checker {
 }
 
 // asCondition is for x == true and the like, which say what x does.
-func (c *checker) asCondition(n *ast.BinaryNode, node ast.Node, condition result, other ast.Node, r result) result {
-	literal, is := other.(*ast.BoolNode)
+func (c *checker) asCondition(n *expression.Binary, node expression.Node, condition result, other expression.Node, r result) result {
+	v, _ := expression.LiteralOf(other)
+	literal, is := v.(bool)
 	if !is {
 		return r
 	}
 	holds, fails := condition.yes, condition.no
-	if !literal.Value {
+	if !literal {
 		holds, fails = fails, holds
 	}
 	yes, no := &r.yes, &r.no
@@ -63,42 +62,38 @@ func (c *checker) asCondition(n *ast.BinaryNode, node ast.Node, condition result
 
 // neverEqual reports operands whose kinds are never equal. Nil is no mistake: whoever
 // compares with it asks whether there is something.
-func (c *checker) neverEqual(n *ast.BinaryNode, subject ast.Node, left, right typing.Type) bool {
+func (c *checker) neverEqual(n *expression.Binary, subject expression.Node, left, right typing.Type) bool {
 	if !left.Known() || !right.Known() {
 		return false
 	}
 	l, r := left.Kinds(), right.Kinds()
 	switch {
 	case l == value.Stamped || r == value.Stamped:
-		c.report(typeMismatch, c.tree.Span(n).Errorf("%s", value.ErrStamp.Message))
+		c.report(typeMismatch, n.Written().At.Errorf("%s", value.ErrStamp.Message))
 		return true
-	case l&r&value.Nil != 0, l == value.Nil, r == value.Nil, (l|r)&value.Stamped != 0, everEqual(l, r):
+	case l&r&value.Nil != 0, l == value.Nil, r == value.Nil, (l|r)&value.Stamped != 0, expression.EverEqual(l, r):
 		return false
 	}
 	node, other, of, kinds := subject, n.Right, left, r
-	if syntax.Text(node) == "" && syntax.Text(other) != "" || isConstant(node) {
+	_, isLiteral := expression.LiteralOf(node)
+	if node.Written().Text == "" && other.Written().Text != "" || isLiteral {
 		node, other, of, kinds = n.Right, n.Left, right, l
 	}
-	text := syntax.Text(node)
+	text := node.Written().Text
 	have := of.Kinds() &^ value.Nil
 	message := fmt.Sprintf("%s never equals %s", have, kinds&^value.Nil)
 	if text != "" {
 		message = fmt.Sprintf("%s is %s and never equals %s", text, have, kinds&^value.Nil)
 	}
-	c.report(neverTrue, c.tree.Span(n).Errorf("%s", message).WithHint("%s", equalHint(text, of, other, kinds)))
+	c.report(neverTrue, n.Written().At.Errorf("%s", message).WithHint("%s", equalHint(text, of, other, kinds)))
 	return true
-}
-
-func isConstant(node ast.Node) bool {
-	_, literal := syntax.Literal(node)
-	return literal
 }
 
 // equalHint says how to write the other side so that it can be equal to a value of some
 // type.
-func equalHint(text string, of typing.Type, other ast.Node, kinds value.Kind) string {
+func equalHint(text string, of typing.Type, other expression.Node, kinds value.Kind) string {
 	have := of.Kinds() &^ value.Nil
-	v, literal := syntax.Literal(other)
+	v, literal := expression.LiteralOf(other)
 	if names := constantTexts(of); literal && of.Schema() != nil && len(names) > 0 {
 		return enumHint(strconv.Quote(fmt.Sprint(v)), names)
 	}
@@ -109,7 +104,7 @@ func equalHint(text string, of typing.Type, other ast.Node, kinds value.Kind) st
 	case literal && have&value.String != 0:
 		return fmt.Sprintf("put it in quotes: \"%v\"", v)
 	case literal && have == value.List:
-		return fmt.Sprintf("write %s in %s", other, cmp.Or(text, "list"))
+		return fmt.Sprintf("write %s in %s", constantText(v), cmp.Or(text, "list"))
 	case (have|kinds)&^(value.Number|value.String) == 0:
 		return "write int(x) or string(x) around one"
 	default:
@@ -128,7 +123,7 @@ func readsAs(text string, kinds value.Kind) bool {
 
 // comparesQuantity reports texts that write quantities and are ordered as texts, and
 // whether it did.
-func (c *checker) comparesQuantity(n *ast.BinaryNode, left, right result) bool {
+func (c *checker) comparesQuantity(n *expression.Binary, left, right result) bool {
 	node, of := n.Left, left
 	if !of.quantity {
 		node, of = n.Right, right
@@ -137,7 +132,7 @@ func (c *checker) comparesQuantity(n *ast.BinaryNode, left, right result) bool {
 	if !of.quantity || computed {
 		return false
 	}
-	o := c.operand(node)
+	o := node.Written()
 	text := cmp.Or(o.Text, "x")
 	if of.of.CanBeNil() {
 		text += " ?? 0"
@@ -149,7 +144,7 @@ func (c *checker) comparesQuantity(n *ast.BinaryNode, left, right result) bool {
 
 // comparesDuration reports a text that is ordered beside one that writes a duration, and
 // whether it did: "9m" > "1h".
-func (c *checker) comparesDuration(n *ast.BinaryNode, left, right result) bool {
+func (c *checker) comparesDuration(n *expression.Binary, left, right result) bool {
 	node, of := n.Left, left.of
 	against, is := writtenDuration(n.Right, right.of)
 	if !is {
@@ -165,9 +160,9 @@ func (c *checker) comparesDuration(n *ast.BinaryNode, left, right result) bool {
 	} else if of.Kinds()&^value.Nil != value.String {
 		return false
 	}
-	o := c.operand(node)
+	o := node.Written()
 	text := cmp.Or(o.Text, "x")
-	if literal, is := syntax.Literal(node); is {
+	if literal, is := expression.LiteralOf(node); is {
 		text = fmt.Sprintf("%q", literal)
 	}
 	if of.CanBeNil() {
@@ -178,7 +173,7 @@ func (c *checker) comparesDuration(n *ast.BinaryNode, left, right result) bool {
 }
 
 // writtenDuration is a constant that can only be meant as a duration: 0 is one, too.
-func writtenDuration(node ast.Node, t typing.Type) (text string, is bool) {
+func writtenDuration(node expression.Node, t typing.Type) (text string, is bool) {
 	v, _ := constantOf(node, t)
 	text, isText := v.(string)
 	if !isText || !strings.ContainsAny(text, "smhdw") {

@@ -3,16 +3,14 @@ package check
 import (
 	"slices"
 
-	"github.com/expr-lang/expr/ast"
-
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
-// conditional checks a condition whose branches are checked by branch.
-func (c *checker) conditional(n *ast.ConditionalNode, k known, branch func(ast.Node, known) result) result {
-	condition := c.boolean(n.Cond, k, "a condition")
-	yes := branch(n.Exp1, condition.yes)
-	no := branch(n.Exp2, condition.no)
+func (c *checker) conditional(n *expression.Conditional, k known) result {
+	condition := c.boolean(n.Condition, k, "a condition")
+	yes := c.node(n.Yes, condition.yes)
+	no := c.node(n.No, condition.no)
 	of := typing.Union(yes.of, no.of)
 	switch {
 	case condition.no.never && !condition.yes.never:
@@ -21,13 +19,12 @@ func (c *checker) conditional(n *ast.ConditionalNode, k known, branch func(ast.N
 		of = no.of
 	}
 	r := result{of: of, yes: yes.yes.or(no.yes), no: yes.no.or(no.no), quantity: yes.quantity || no.quantity}
-	return r.chosen(slices.Concat(c.branches(n.Exp1, yes, condition.yes), c.branches(n.Exp2, no, condition.no))...)
+	return r.chosen(slices.Concat(c.branches(n.Yes, yes, condition.yes), c.branches(n.No, no, condition.no))...)
 }
 
-// coalesce checks ??. To its left a path is nil if anything on it is absent.
-func (c *checker) coalesce(n *ast.BinaryNode, k known, fallback func(ast.Node, known) result) result {
-	left := c.lenient(n.Left, k)
-	right := fallback(n.Right, k)
+func (c *checker) coalesce(n *expression.Binary, k known) result {
+	left := c.node(n.Left, k)
+	right := c.node(n.Right, k)
 	r := left.where(c.present(n.Left, left.of))
 	r.zero = 0
 	r.yes, r.no = r.yes.or(right.yes), r.no.or(right.no)
@@ -39,19 +36,4 @@ func (c *checker) coalesce(n *ast.BinaryNode, k known, fallback func(ast.Node, k
 		return r.but(typing.Union(left.of, right.of.NonNil()))
 	}
 	return r.but(typing.Union(left.of.NonNil(), right.of))
-}
-
-// lenient checks what stands to the left of ??.
-func (c *checker) lenient(node ast.Node, k known) result {
-	switch n := node.(type) {
-	case *ast.MemberNode, *ast.ChainNode, *ast.SliceNode:
-		return c.path(node, k, true)
-	case *ast.ConditionalNode:
-		return c.conditional(n, k, c.lenient)
-	case *ast.BinaryNode:
-		if n.Operator == "??" {
-			return c.coalesce(n, k, c.lenient)
-		}
-	}
-	return c.node(node, k)
 }

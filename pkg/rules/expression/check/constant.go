@@ -1,8 +1,7 @@
 package check
 
 import (
-	"github.com/expr-lang/expr/ast"
-
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -18,7 +17,7 @@ func (r result) decided() result {
 }
 
 // decide is decided for a comparison of constants.
-func (c *checker) decide(n *ast.BinaryNode, left, right typing.Type, r result) result {
+func (c *checker) decide(n *expression.Binary, left, right typing.Type, r result) result {
 	one, isOne := written(left)
 	other, isOther := constantOf(n.Right, right)
 	if !isOne || !isOther || n.Operator != "in" && right.Literals() == nil {

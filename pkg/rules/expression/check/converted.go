@@ -4,28 +4,25 @@ import (
 	"errors"
 	"time"
 
-	"github.com/expr-lang/expr/ast"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
 // convertsAny is converts for either operand.
-func (c *checker) convertsAny(n *ast.BinaryNode, left, right typing.Type) bool {
-	return left.Known() && c.converts(n.Right, left.Kinds()&^value.Nil, n.Operator) ||
-		right.Known() && c.converts(n.Left, right.Kinds()&^value.Nil, n.Operator)
+func (c *checker) convertsAny(n *expression.Binary, left, right typing.Type) bool {
+	return left.Known() && c.converts(n.Right, left.Kinds()&^value.Nil, n) ||
+		right.Known() && c.converts(n.Left, right.Kinds()&^value.Nil, n)
 }
 
 // converts checks a literal beside what reads it as a computed value, and reports whether
 // it cannot be read as one.
-func (c *checker) converts(literal ast.Node, other value.Kind, operator string) bool {
-	v, is := syntax.Literal(literal)
+func (c *checker) converts(literal expression.Node, other value.Kind, n *expression.Binary) bool {
+	v, is := expression.LiteralOf(literal)
 	if !is {
 		return false
 	}
-	sample := sampleOf(other, v, operator)
+	sample := sampleOf(other, v, n)
 	if sample == nil {
 		return false
 	}
@@ -33,7 +30,7 @@ func (c *checker) converts(literal ast.Node, other value.Kind, operator string) 
 	if err == nil {
 		return false
 	}
-	if located, is := errors.AsType[*expression.Error](c.tree.Span(literal).Locate(err)); is {
+	if located, is := errors.AsType[*expression.Error](literal.Written().At.Locate(err)); is {
 		c.report(wrongFormat, located)
 	}
 	return true
@@ -41,7 +38,7 @@ func (c *checker) converts(literal ast.Node, other value.Kind, operator string) 
 
 // sampleOf is a value of the kind that a literal is read as beside others of one kind,
 // nil where that is none or depends.
-func sampleOf(other value.Kind, v any, operator string) any {
+func sampleOf(other value.Kind, v any, n *expression.Binary) any {
 	const beginsDate = 5 // No duration has a dash there.
 	text, _ := v.(string)
 	switch {
@@ -49,7 +46,7 @@ func sampleOf(other value.Kind, v any, operator string) any {
 		return value.Amount{}
 	case other == value.Semver:
 		return value.Version{}
-	case !isOrdering(operator) && operator != "==" && operator != "!=" && other&(value.Time|value.Duration) == other:
+	case !n.Orders() && n.Operator != "==" && n.Operator != "!=" && other&(value.Time|value.Duration) == other:
 		if len(text) >= beginsDate && text[beginsDate-1] == '-' {
 			return time.Time{}
 		}

@@ -5,17 +5,15 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/expr-lang/expr/ast"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
 // outsideEnum reports a literal that is none of the values that a schema allows.
-func (c *checker) outsideEnum(node ast.Node, t typing.Type, literal ast.Node) {
-	v, is := syntax.Literal(literal)
+func (c *checker) outsideEnum(node expression.Node, t typing.Type, literal expression.Node) {
+	v, is := expression.LiteralOf(literal)
 	allowed, known := t.Constants()
 	if !is || v == nil || !known || t.Schema() == nil || len(allowed) == 0 {
 		return
@@ -29,8 +27,8 @@ func (c *checker) outsideEnum(node ast.Node, t typing.Type, literal ast.Node) {
 	if v == "" && t.CanBeNil() {
 		hint = "what is absent is nil"
 	}
-	c.report(notInEnum, c.tree.Span(literal).
-		Errorf("%s is never %s", cmp.Or(syntax.Text(node), "this"), constantText(v)).WithHint("%s", hint))
+	c.report(notInEnum, literal.Written().At.
+		Errorf("%s is never %s", cmp.Or(node.Written().Text, "this"), constantText(v)).WithHint("%s", hint))
 }
 
 // constantTexts writes all that a value can be beside nil, if these are known.

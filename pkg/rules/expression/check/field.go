@@ -5,8 +5,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/expr-lang/expr/ast"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
@@ -16,8 +14,8 @@ import (
 
 // unknownField is the error that a map never has a field.
 func (w *walk) unknownField(i int, key string) *expression.Error {
-	parent := w.text(i)
-	err := w.keySpan(i).Errorf("%s has no field %q", parent, value.Excerpt(key))
+	parent := w.path.Before(i)
+	err := w.path.Steps[i].At.Errorf("%s has no field %q", parent, value.Excerpt(key))
 	if w.unheard() {
 		return err // A hint takes work.
 	}
@@ -28,7 +26,7 @@ func (w *walk) unknownField(i int, key string) *expression.Error {
 		return err.WithHint("did you mean %s%s%s?", parent, syntax.KeyText(below), syntax.KeyText(key))
 	}
 	if i > 0 && w.above.Known() {
-		grandparent := w.text(i - 1)
+		grandparent := w.path.Before(i - 1)
 		if _, found := w.above.Field(key); found == typing.Found {
 			return err.WithHint("did you mean %s%s?", grandparent, syntax.KeyText(key))
 		}
@@ -46,13 +44,7 @@ func (w *walk) noNamespace(key string) bool {
 }
 
 func (w *walk) clusterScoped(i int) *expression.Error {
-	return w.keySpan(i).Errorf("%s has no namespace, for its object is cluster-scoped", w.text(i)).WithHint("did you mean %s.name?", w.text(i))
-}
-
-// keySpan is the key of access i, which may be in brackets.
-func (w *walk) keySpan(i int) syntax.Span {
-	member, _ := w.accesses[i].(*ast.MemberNode)
-	return w.tree.Span(member.Property)
+	return w.path.Steps[i].At.Errorf("%s has no namespace, for its object is cluster-scoped", w.path.Before(i)).WithHint("did you mean %s.name?", w.path.Before(i))
 }
 
 // fieldHint names the field that was most likely meant, or all if these are few.
@@ -116,30 +108,16 @@ func (w *walk) absent(i int) {
 	if w.on.Kinds() == value.Nil {
 		is = "is"
 	}
-	parent, access := w.text(i), syntax.AccessText(w.accesses[i])
-	w.fail(mayBeAbsent, w.tree.Span(w.accesses[i]).Errorf("%s %s absent, so %s%s cannot be read", parent, is, parent, access).
+	parent, access := w.path.Before(i), w.path.Steps[i].Text
+	w.fail(mayBeAbsent, w.path.Steps[i].At.Errorf("%s %s absent, so %s%s cannot be read", parent, is, parent, access).
 		WithHint("write %s%s, which is nil then%s", parent, syntax.Optional(access), w.orFalse(i)))
 }
 
 // orFalse adds to a hint what to write for a boolean, for which nil will not do.
 func (w *walk) orFalse(i int) string {
-	key, constant := keyOf(w.accesses[i])
-	if field, _ := w.on.NonNil().Field(key); !constant || i+1 < len(w.accesses) || field.Kinds()&^value.Nil != value.Bool {
+	s := &w.path.Steps[i]
+	if field, _ := w.on.NonNil().Field(s.Key); s.Kind != expression.ByKey || i+1 < len(w.path.Steps) || field.Kinds()&^value.Nil != value.Bool {
 		return ""
 	}
-	return ", or (" + w.text(i+1) + " ?? false)"
-}
-
-func isLength(key string) bool { return key == "length" || key == "size" || key == "count" }
-
-func (w *walk) noField(i int, key string) *expression.Error {
-	parent, access, kinds := w.text(i), syntax.KeyText(key), w.on.Kinds()
-	err := w.tree.Span(w.accesses[i]).Errorf("%s is %s and has no field %q", parent, kinds, value.Excerpt(key))
-	switch {
-	case isLength(key) && kinds&(value.List|value.String) != 0:
-		return err.WithHint("write len(%s)", parent)
-	case kinds == value.List:
-		return err.WithHint("write map(%s, #%s) for all elements, or %s[0]%s for the first", parent, access, parent, syntax.Optional(access))
-	}
-	return err
+	return ", or (" + w.path.Before(i+1) + " ?? false)"
 }

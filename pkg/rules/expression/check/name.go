@@ -3,8 +3,7 @@ package check
 import (
 	"slices"
 
-	"github.com/expr-lang/expr/ast"
-
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -17,26 +16,17 @@ type letKey struct {
 	facts *typing.Facts
 }
 
-// name is a variable or a name of the scope. A condition that it stands for counts as
-// written out.
-func (c *checker) name(n *ast.IdentifierNode, k known) result {
-	if v := c.variable(n.Value); v != nil {
-		r := c.again(v, k)
-		if r.made != nil && c.asked(n, k) {
-			r.made = nil
-		}
-		return r
-	}
+// name is a name of the scope. A condition that it stands for counts as written out.
+func (c *checker) name(n *expression.Name, k known) result {
 	r := gives(c.named(n, k), k)
-	slot, _ := c.scope.Slot(n.Value)
-	key := letKey{slot, k.names}
+	key := letKey{n.Slot, k.names}
 	meaning, known := c.run.lets[key]
 	if !known {
-		d, is := c.definition(slot)
+		d, is := c.definition(n.Slot)
 		if !is {
 			return r
 		}
-		meaning = d.node(d.tree.Node, k.only())
+		meaning = d.node(d.program.Root(), k.only())
 		c.run.depth--
 		c.run.lets[key] = meaning
 	}
@@ -51,9 +41,8 @@ func (c *checker) name(n *ast.IdentifierNode, k known) result {
 func (k known) only() known { return known{names: k.names} }
 
 // named is what a name of the scope can be.
-func (c *checker) named(n *ast.IdentifierNode, k known) typing.Type {
-	slot, _ := c.scope.Slot(n.Value)
-	return k.names.Apply(slot, c.names.Type(slot, k.names))
+func (c *checker) named(n *expression.Name, k known) typing.Type {
+	return k.names.Apply(n.Slot, c.names.Type(n.Slot, k.names))
 }
 
 // definition returns a checker for what a let stands for. Whoever is done with it
@@ -64,36 +53,34 @@ func (c *checker) definition(slot int) (*checker, bool) {
 		return nil, false
 	}
 	c.run.depth++
-	return &checker{tree: p.Tree(), scope: p.Scope(), names: c.names, silent: true, run: c.run}, true
+	return &checker{program: p, names: c.names, silent: true, run: c.run}, true
 }
 
-func (c *checker) variable(name string) *variable {
-	for i := range slices.Backward(c.variables) {
-		if c.variables[i].name == name {
-			return &c.variables[i]
-		}
-	}
-	return nil
+// variable finds one of let.
+func (c *checker) variable(n *expression.Variable) *variable {
+	i := slices.IndexFunc(c.variables, func(v variable) bool { return v.let == n.Let })
+	return &c.variables[i]
 }
 
 // let adds a variable for the expression that uses it.
-func (c *checker) let(n *ast.VariableDeclaratorNode, k known) result {
-	v := variable{
-		name: n.Name, node: n.Value, root: c.newRoot(), before: k,
-		variables: len(c.variables), elements: len(c.elements),
-	}
+func (c *checker) let(n *expression.Let, k known) result {
+	v := variable{let: n, root: c.newRoot(), before: k, variables: len(c.variables), elements: len(c.elements)}
 	v.value = c.node(n.Value, k)
 	c.variables = append(c.variables, v)
-	r := c.node(n.Expr, v.value.after())
+	r := c.node(n.Body, v.value.after())
 	c.variables = c.variables[:v.variables]
 	return r
 }
 
-// again is what a variable gives where more is known than where it was defined.
-func (c *checker) again(v *variable, k known) result {
+// variableOf is what a variable gives, also where more is known than where it was defined.
+func (c *checker) variableOf(n *expression.Variable, k known) result {
+	v := c.variable(n)
 	r := v.value
 	if k != r.after() {
-		r = c.around(v).node(v.node, k)
+		r = c.around(v).node(v.let.Value, k)
+	}
+	if r.made != nil && c.asked(n, k) {
+		r.made = nil
 	}
 	return r.but(k.own.Apply(v.root, r.of))
 }

@@ -3,9 +3,7 @@ package check
 import (
 	"slices"
 
-	"github.com/expr-lang/expr/ast"
-
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
@@ -18,63 +16,59 @@ type substitute struct {
 
 // substituteOf returns what a node gives where a path in it is nil: nil for the path
 // itself, the default of ??, 0 for its length.
-func (c *checker) substituteOf(node ast.Node) (s substitute, is bool) {
+func (c *checker) substituteOf(node expression.Node) (s substitute, is bool) {
 	if !c.spend(1) {
 		return substitute{}, false
 	}
+	itself := substitute{nil, c.present(node, typing.Unknown())}
 	switch n := node.(type) {
-	case *ast.IdentifierNode:
-		return c.substituteOfName(n)
-	case *ast.PointerNode, *ast.MemberNode, *ast.ChainNode:
-		return substitute{nil, c.present(node, typing.Unknown())}, true
-	case *ast.BinaryNode:
-		v, literal := syntax.Literal(n.Right)
+	case *expression.Variable:
+		v := c.variable(n)
+		return c.around(v).substituteOr(v.let.Value, itself), true
+	case *expression.Name:
+		if d, defined := c.definition(n.Slot); defined {
+			itself = d.substituteOr(d.program.Root(), itself)
+			c.run.depth--
+		}
+		return itself, true
+	case *expression.Path:
+		return itself, n.Steps[len(n.Steps)-1].Kind != expression.BySlice
+	case *expression.Element:
+		return itself, true
+	case *expression.Binary:
+		v, literal := expression.LiteralOf(n.Right)
 		return substitute{v, c.present(n.Left, typing.Unknown())}, literal && n.Operator == "??"
-	case *ast.BuiltinNode, *ast.CallNode:
-		return c.substituteOfCall(node)
+	case *expression.Call:
+		return c.substituteOfCall(n, itself)
 	default:
 		return substitute{}, false
 	}
 }
 
-// substituteOfName looks at what a name stands for.
-func (c *checker) substituteOfName(n *ast.IdentifierNode) (s substitute, is bool) {
-	itself := substitute{nil, c.present(n, typing.Unknown())}
-	if v := c.variable(n.Value); v != nil {
-		return c.around(v).substituteOr(v.node, itself), true
-	}
-	slot, _ := c.scope.Slot(n.Value)
-	if d, defined := c.definition(slot); defined {
-		itself = d.substituteOr(d.tree.Node, itself)
-		c.run.depth--
-	}
-	return itself, true
-}
-
 // substituteOr is that of a definition where it has a default, or else that of the name
 // for it.
-func (c *checker) substituteOr(node ast.Node, itself substitute) substitute {
+func (c *checker) substituteOr(node expression.Node, itself substitute) substitute {
 	if s, is := c.substituteOf(node); is && s.value != nil {
 		return s
 	}
 	return itself
 }
 
-func (c *checker) substituteOfCall(node ast.Node) (s substitute, is bool) {
-	name, arguments := calledBy(node)
-	switch {
-	case len(arguments) == 0:
+func (c *checker) substituteOfCall(n *expression.Call, itself substitute) (s substitute, is bool) {
+	if len(n.Args) == 0 {
 		return substitute{}, false
-	case name == "default" && len(arguments) == 2:
-		v, literal := syntax.Literal(arguments[1])
-		return substitute{v, c.present(arguments[0], typing.Unknown())}, literal
-	case name == "type":
-		return substitute{"nil", c.present(arguments[0], typing.Unknown())}, true
-	case name == "len", name == "count", name == "sum":
-		inner, is := c.substituteOf(arguments[0])
+	}
+	switch first := n.Args[0]; n.Function.Name {
+	case "default":
+		v, literal := expression.LiteralOf(n.Args[1])
+		return substitute{v, c.present(first, typing.Unknown())}, literal
+	case "type":
+		return substitute{"nil", c.present(first, typing.Unknown())}, true
+	case "len", "count", "sum":
+		inner, is := c.substituteOf(first)
 		return substitute{int64(0), inner.present}, is && inner.value == nil
 	default:
-		return substitute{nil, c.present(node, typing.Unknown())}, true
+		return itself, true
 	}
 }
 
@@ -120,7 +114,7 @@ var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", "
 
 // narrowed adds what a comparison says of its sides: where it does not come out as it
 // would if something were nil, that is present.
-func (c *checker) narrowed(n *ast.BinaryNode, left, right typing.Type, r result) result {
+func (c *checker) narrowed(n *expression.Binary, left, right typing.Type, r result) result {
 	r = c.narrowedBy(n.Operator, side{n.Left, left}, side{n.Right, right}, r)
 	if other := mirrored[n.Operator]; other != "" {
 		return c.narrowedBy(other, side{n.Right, right}, side{n.Left, left}, r)
@@ -130,7 +124,7 @@ func (c *checker) narrowed(n *ast.BinaryNode, left, right typing.Type, r result)
 
 // side is an operand and its type.
 type side struct {
-	node ast.Node
+	node expression.Node
 	of   typing.Type
 }
 
@@ -170,18 +164,9 @@ func (c *checker) narrowedBy(operator string, one, other side, r result) result 
 }
 
 // constantOf returns the value of a node that has only one.
-func constantOf(node ast.Node, t typing.Type) (v any, constant bool) {
-	if v, literal := syntax.Literal(node); literal {
+func constantOf(node expression.Node, t typing.Type) (v any, constant bool) {
+	if v, constant := expression.Constant(node); constant {
 		return v, true
-	}
-	if array, is := node.(*ast.ArrayNode); is {
-		list := make([]any, len(array.Nodes))
-		for i, element := range array.Nodes {
-			if list[i], constant = syntax.Literal(element); !constant {
-				return nil, false
-			}
-		}
-		return list, true
 	}
 	all, known := t.Constants()
 	if !known || len(all) != 1 || t.CanBeNil() {
@@ -191,16 +176,16 @@ func constantOf(node ast.Node, t typing.Type) (v any, constant bool) {
 }
 
 // withMember adds what x in y says: that there is y, and the key if it is a map.
-func (c *checker) withMember(n *ast.BinaryNode, container typing.Type, r result) result {
+func (c *checker) withMember(n *expression.Binary, container typing.Type, r result) result {
 	r.yes = c.present(n.Right, container)(r.yes)
 	node, kinds := n.Right, container.Kinds()
-	if name, arguments := calledBy(node); name == "keys" && len(arguments) == 1 {
-		node, kinds = arguments[0], value.Map
+	if name, args := expression.Calls(node); name == "keys" {
+		node, kinds = args[0], value.Map
 	}
-	key, literal := n.Left.(*ast.StringNode)
+	key, literal := expression.TextOf(n.Left)
 	p, whole, is := c.place(node)
 	if literal && is && whole && kinds&value.Map != 0 {
-		p.path = append(slices.Clip(p.path), key.Value)
+		p.path = append(slices.Clip(p.path), key)
 		r.yes = r.yes.with(p)
 	}
 	return r

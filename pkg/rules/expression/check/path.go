@@ -2,12 +2,8 @@ package check
 
 import (
 	"slices"
-	"strings"
-
-	"github.com/expr-lang/expr/ast"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
@@ -17,12 +13,7 @@ import (
 type walk struct {
 	*checker
 	known known
-	// accesses are those that were made, and to make, on what root gives.
-	accesses []ast.Node
-	root     ast.Node
-	// lenient paths, to the left of ??, end wherever something is absent.
-	lenient bool
-
+	path  *expression.Path
 	// on is what the walk has come to, and above what that is a field of.
 	on, above typing.Type
 	// at is where it has come to, as long as it has a place.
@@ -35,14 +26,12 @@ type walk struct {
 }
 
 // path checks a chain of accesses.
-func (c *checker) path(node ast.Node, k known, lenient bool) result {
-	accesses, root := syntax.Spine(node)
-	slices.Reverse(accesses)
-	w := &walk{checker: c, known: k, accesses: accesses, root: root, lenient: lenient}
+func (c *checker) path(n *expression.Path, k known) result {
+	w := &walk{checker: c, known: k, path: n}
 	w.on = w.start()
-	w.at, w.located = c.rootPlace(root)
+	w.at, w.located = c.rootPlace(n.Root)
 	w.at.path = slices.Clip(w.at.path)
-	for i := range accesses {
+	for i := range n.Steps {
 		if !c.spend(1) {
 			return gives(typing.Unknown(), k)
 		}
@@ -57,7 +46,7 @@ func (c *checker) path(node ast.Node, k known, lenient bool) result {
 		t = t.Nilable()
 	}
 	r := gives(t, w.known)
-	if !w.wrong && len(accesses) > 0 {
+	if !w.wrong {
 		r.zero = w.unstored()
 	}
 	r.quantity = t.Format() == schema.Quantity && t.Kinds()&value.String != 0
@@ -67,50 +56,52 @@ func (c *checker) path(node ast.Node, k known, lenient bool) result {
 // assumed is what has to be there for the path not to fail. What was said to be absent
 // is not said to be once more.
 func (w *walk) assumed() known {
-	last, is := w.accesses[len(w.accesses)-1].(*ast.MemberNode)
-	if !is || w.lenient || last.Optional {
+	before := len(w.path.Steps) - 1
+	if last := &w.path.Steps[before]; last.Kind == expression.BySlice || last.Optional {
 		return w.known
 	}
-	return w.present(last.Node, typing.Unknown())(w.known)
+	if before == 0 {
+		return w.present(w.path.Root, typing.Unknown())(w.known)
+	}
+	return w.present(&expression.Path{Root: w.path.Root, Steps: w.path.Steps[:before]}, typing.Unknown())(w.known)
 }
 
 // start is what the path begins with. A name is not asked what it stands for.
 func (w *walk) start() typing.Type {
-	if n, is := w.root.(*ast.IdentifierNode); is && w.variable(n.Value) == nil {
+	if n, is := w.path.Root.(*expression.Name); is {
 		return w.named(n, w.known)
 	}
-	r := w.node(w.root, w.known)
+	r := w.node(w.path.Root, w.known)
 	w.known = r.after()
 	return r.of
 }
 
 func (w *walk) step(i int) {
-	member, is := w.accesses[i].(*ast.MemberNode)
-	if !is {
+	s := &w.path.Steps[i]
+	var index result
+	switch s.Kind {
+	case expression.BySlice:
 		w.slice(i)
 		return
-	}
-	key, constant := keyOf(member)
-	var index result
-	if !constant {
-		index = w.node(member.Property, w.known)
+	case expression.ByValue:
+		index = w.node(s.Index, w.known)
 		w.known = index.after()
 	}
-	if !w.goOn(i, w.lenient || member.Optional) {
+	if !w.goOn(i, s.Optional) {
 		return
 	}
 	above := w.on
-	if constant {
-		w.field(key, i, w.lenient || member.Optional)
+	if s.Kind == expression.ByKey {
+		w.field(s.Key, i, s.Optional)
 	} else {
-		w.element(i, member.Property, index)
+		w.element(i, s.Index, index)
 	}
 	w.above = above
-	w.arrive(member)
+	w.arrive(s)
 }
 
 // arrive applies what is known of the place that the walk has come to.
-func (w *walk) arrive(access ast.Node) {
+func (w *walk) arrive(access *expression.Step) {
 	key, constant := stepOf(access)
 	if w.located = w.located && constant; !w.located {
 		return
@@ -141,11 +132,11 @@ func (w *walk) goOn(i int, optional bool) bool {
 // misread reports whether access i would be wrong of what is there, too.
 func (w *walk) misread(i int) bool {
 	kinds := w.on.Kinds() &^ value.Nil
-	key, constant := keyOf(w.accesses[i])
-	if kinds == 0 || !constant {
+	s := &w.path.Steps[i]
+	if kinds == 0 || s.Kind != expression.ByKey {
 		return kinds != 0 && kinds&(value.List|value.Map) == 0
 	}
-	_, found := w.on.Field(key)
+	_, found := w.on.Field(s.Key)
 	return kinds&value.Map == 0 || found == typing.Lacking
 }
 
@@ -158,7 +149,7 @@ func (w *walk) fail(code string, err *expression.Error) {
 // field reads a key that is known.
 func (w *walk) field(key string, i int, asks bool) {
 	if w.on.Kinds()&value.Map == 0 {
-		w.fail(typeMismatch, w.noField(i, key))
+		w.fail(typeMismatch, w.path.NoField(i, w.on.Kinds()))
 		return
 	}
 	field, found := w.on.Field(key)
@@ -176,23 +167,19 @@ func (w *walk) field(key string, i int, asks bool) {
 
 // element reads an element or key that an expression gives. Nothing is known of it
 // unless it is an integer that is written there.
-func (w *walk) element(i int, property ast.Node, index result) {
-	at, kinds := w.tree.Span(w.accesses[i]), w.on.Kinds()
+func (w *walk) element(i int, property expression.Node, index result) {
+	kinds := w.on.Kinds()
 	failed := false
 	switch {
 	case kinds&(value.List|value.Map) == 0:
-		err := at.Errorf("%s is %s and has no elements", w.text(i), kinds)
-		if kinds == value.String {
-			err.Hint = "a character is a slice, as in text[0:1]"
-		}
-		w.fail(typeMismatch, err)
+		w.fail(typeMismatch, w.path.NoElements(i, kinds))
 		return
 	case kinds == value.List:
 		failed = w.wants(property, index, "the index of a list", value.Int)
 	case kinds == value.Map:
 		failed = w.wants(property, index, "the key of a map", value.String)
 	}
-	n, literal := syntax.Literal(property)
+	n, literal := expression.LiteralOf(property)
 	if position, is := n.(int64); is && literal && kinds == value.List {
 		w.on = w.on.At(position)
 	} else {
@@ -203,8 +190,8 @@ func (w *walk) element(i int, property ast.Node, index result) {
 
 // slice takes a part of a list or a text. What is absent is an empty list.
 func (w *walk) slice(i int) {
-	n, _ := w.accesses[i].(*ast.SliceNode)
-	for _, bound := range []ast.Node{n.From, n.To} {
+	s := &w.path.Steps[i]
+	for _, bound := range []expression.Node{s.From, s.To} {
 		if bound == nil {
 			continue
 		}
@@ -213,22 +200,12 @@ func (w *walk) slice(i int) {
 		w.wants(bound, r, "a bound of a slice", value.Int)
 	}
 	w.above, w.located = typing.Unknown(), false
-	if !w.on.Known() || w.wrong || w.lenient && !w.goOn(i, true) {
+	if !w.on.Known() || w.wrong || s.Optional && !w.goOn(i, true) {
 		return
 	}
 	if kinds := w.on.Kinds(); kinds&(value.Nil|value.List|value.String) == 0 {
-		w.fail(typeMismatch, w.tree.Span(n).Errorf("%s is %s and cannot be sliced", w.text(i), kinds))
+		w.fail(typeMismatch, w.path.NoSlice(i, kinds))
 		return
 	}
 	w.on = w.on.Slice()
-}
-
-// text is the path with its first n accesses.
-func (w *walk) text(n int) string {
-	var text strings.Builder
-	text.WriteString(syntax.RootText(w.root))
-	for _, access := range w.accesses[:n] {
-		text.WriteString(syntax.AccessText(access))
-	}
-	return text.String()
 }

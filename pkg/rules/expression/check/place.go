@@ -4,9 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/expr-lang/expr/ast"
-
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -27,21 +25,21 @@ type callKey struct {
 // place follows a path as far as there are keys. It is whole if that is all of it.
 // Where the path is not nil, there is something at the place: a slice of nil is empty,
 // so that before one of those the place is where the path was then.
-func (c *checker) place(node ast.Node) (p place, whole, is bool) {
-	accesses, root := syntax.Spine(node)
-	if !c.spend(1 + len(accesses)) {
+func (c *checker) place(node expression.Node) (p place, whole, is bool) {
+	path, isPath := node.(*expression.Path)
+	if !isPath {
+		p, is = c.rootPlace(node)
+		return p, is, is && c.spend(1)
+	}
+	if p, is = c.rootPlace(path.Root); !is || !c.spend(1+len(path.Steps)) {
 		return place{}, false, false
 	}
-	if p, is = c.rootPlace(root); !is {
-		return place{}, false, false
-	}
-	for _, access := range slices.Backward(accesses) {
-		key, constant := stepOf(access)
-		_, slice := access.(*ast.SliceNode)
+	for i := range path.Steps {
+		key, constant := stepOf(&path.Steps[i])
 		switch {
-		case slice && len(p.path) == 0:
+		case path.Steps[i].Kind == expression.BySlice && len(p.path) == 0:
 			return place{}, false, false
-		case slice:
+		case path.Steps[i].Kind == expression.BySlice:
 			p.path = p.path[:len(p.path)-1]
 			return p, false, true
 		case !constant:
@@ -53,59 +51,44 @@ func (c *checker) place(node ast.Node) (p place, whole, is bool) {
 }
 
 // stepOf returns the key or index of an access, if that is written there.
-func stepOf(access ast.Node) (step string, constant bool) {
-	if key, constant := keyOf(access); constant {
+func stepOf(access *expression.Step) (step string, constant bool) {
+	switch key, _ := access.Step(); key := key.(type) {
+	case string:
 		return key, true
-	}
-	n, is := access.(*ast.MemberNode)
-	if !is {
+	case int64:
+		return "[" + strconv.FormatInt(key, 10) + "]", true
+	default:
 		return "", false
 	}
-	v, _ := syntax.Literal(n.Property)
-	index, is := v.(int64)
-	return "[" + strconv.FormatInt(index, 10) + "]", is
 }
 
-func keyOf(access ast.Node) (key string, constant bool) {
-	n, is := access.(*ast.MemberNode)
-	if !is {
-		return "", false
-	}
-	property, is := n.Property.(*ast.StringNode)
-	if !is {
-		return "", false
-	}
-	return property.Value, true
-}
-
-// rootPlace is where a path begins. A name that stands for a path is that path, unless
+// rootPlace is where a node is that is no path, or that a path begins with. A name that stands for a path is that path, unless
 // the two do not read alike: let m = object.metadata; m.labels may be nil.
-func (c *checker) rootPlace(root ast.Node) (p place, is bool) {
+func (c *checker) rootPlace(root expression.Node) (p place, is bool) {
 	switch n := root.(type) {
-	case *ast.IdentifierNode:
-		if v := c.variable(n.Value); v != nil {
-			return c.around(v).alias(v.node, place{root: v.root, own: true}), true
-		}
-		slot, _ := c.scope.Slot(n.Value)
-		p = place{root: slot}
-		if d, is := c.definition(slot); is {
-			if other := d.alias(d.tree.Node, p); !other.own {
+	case *expression.Variable:
+		v := c.variable(n)
+		return c.around(v).alias(v.let.Value, place{root: v.root, own: true}), true
+	case *expression.Name:
+		p = place{root: n.Slot}
+		if d, is := c.definition(n.Slot); is {
+			if other := d.alias(d.program.Root(), p); !other.own {
 				p = other
 			}
 			c.run.depth--
 		}
 		return p, true
-	case *ast.PointerNode:
+	case *expression.Element:
 		return place{root: c.elements[len(c.elements)-1].root, own: true}, n.Name == ""
-	case *ast.BuiltinNode, *ast.CallNode:
-		return c.callPlace(root)
+	case *expression.Call:
+		return c.callPlace(n)
 	default:
 		return place{}, false
 	}
 }
 
 // alias is the place that a definition stands for, or else its own.
-func (c *checker) alias(node ast.Node, own place) place {
+func (c *checker) alias(node expression.Node, own place) place {
 	p, whole, is := c.place(node)
 	if !is || !whole || len(p.path) > 0 && p.path[len(p.path)-1] == "metadata" {
 		return own
@@ -116,7 +99,7 @@ func (c *checker) alias(node ast.Node, own place) place {
 
 // present returns what adds that the value of a node is not nil, if that says more than
 // its type.
-func (c *checker) present(node ast.Node, t typing.Type) func(known) known {
+func (c *checker) present(node expression.Node, t typing.Type) func(known) known {
 	same := func(k known) known { return k }
 	if neverNil(t) {
 		return same
@@ -130,16 +113,15 @@ func (c *checker) present(node ast.Node, t typing.Type) func(known) known {
 
 // callPlace is where the result of a call is: at a root of its own, which the same call
 // has again, since functions give the same for the same.
-func (c *checker) callPlace(node ast.Node) (p place, is bool) {
-	name, arguments := calledBy(node)
-	if name == "get" && len(arguments) == 2 {
-		key, constant := arguments[1].(*ast.StringNode)
-		if p, whole, is := c.place(arguments[0]); is && whole && constant {
-			p.path = append(slices.Clip(p.path), key.Value)
+func (c *checker) callPlace(n *expression.Call) (p place, is bool) {
+	if n.Function.Name == "get" && len(n.Args) == 2 {
+		key, constant := expression.TextOf(n.Args[1])
+		if p, whole, is := c.place(n.Args[0]); is && whole && constant {
+			p.path = append(slices.Clip(p.path), key)
 			return p, true
 		}
 	}
-	text := node.String()
+	text := c.program.Source()[n.Whole.Offset:n.Whole.End()]
 	if !c.spend(len(text)) {
 		return place{}, false
 	}
@@ -156,17 +138,4 @@ func (c *checker) callPlace(node ast.Node) (p place, is bool) {
 		c.run.calls[key] = root
 	}
 	return place{root: root, own: true}, true
-}
-
-// calledBy takes a call apart, whether expr knows the function or not.
-func calledBy(node ast.Node) (name string, arguments []ast.Node) {
-	switch n := node.(type) {
-	case *ast.BuiltinNode:
-		return n.Name, n.Arguments
-	case *ast.CallNode:
-		callee, _ := n.Callee.(*ast.IdentifierNode)
-		return callee.Value, n.Arguments
-	default:
-		return "", nil
-	}
 }

@@ -3,16 +3,14 @@ package check
 import (
 	"slices"
 
-	"github.com/expr-lang/expr/ast"
-
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
 // madeBy is how the result of a function comes about of its arguments.
-func (c *checker) madeBy(f *function.Function, nodes []ast.Node, given []result) *made {
+func (c *checker) madeBy(f *function.Function, nodes []expression.Node, given []result) *made {
 	switch {
 	case f.Name == "default" && len(given) == 2:
 		left, right := c.branches(nodes[0], given[0], given[0].yes), c.branches(nodes[1], given[1], given[1].yes)
@@ -53,7 +51,7 @@ func (m *made) join(list *made) {
 }
 
 // stamped adds the time that setCondition gives to a condition.
-func (c *checker) stamped(node ast.Node, condition result) branch {
+func (c *checker) stamped(node expression.Node, condition result) branch {
 	return c.branch(node, condition).withTime()
 }
 
@@ -78,8 +76,8 @@ func (b branch) withTime() branch {
 }
 
 // checkCondition looks into a condition that is written where it is set.
-func (c *checker) checkCondition(node ast.Node, r result) {
-	if m, is := node.(*ast.MapNode); is && r.made != nil {
+func (c *checker) checkCondition(node expression.Node, r result) {
+	if m, is := node.(*expression.Map); is && r.made != nil {
 		c.checkConditionFields(m, r.made)
 		return
 	}
@@ -87,13 +85,13 @@ func (c *checker) checkCondition(node ast.Node, r result) {
 		return
 	}
 	for _, b := range r.made.branches {
-		if m, is := b.node.(*ast.MapNode); is {
+		if m, is := b.node.(*expression.Map); is {
 			c.checkConditionFields(m, b.made)
 		}
 	}
 }
 
-func (c *checker) checkConditionFields(m *ast.MapNode, of *made) {
+func (c *checker) checkConditionFields(m *expression.Map, of *made) {
 	found := map[string]branch{}
 	for _, e := range of.entries {
 		key, _ := e.step.(string)
@@ -102,7 +100,7 @@ func (c *checker) checkConditionFields(m *ast.MapNode, of *made) {
 	const example = `write {type: "Ready", status: "True", reason: "AllUp"}`
 	for _, key := range []string{"type", "status"} {
 		if _, there := found[key]; !there && !of.open {
-			c.report(missingField, c.tree.Span(m).Errorf("a condition needs a %s", key).WithHint(example))
+			c.report(missingField, m.Written().At.Errorf("a condition needs a %s", key).WithHint(example))
 			return
 		}
 	}
@@ -126,7 +124,7 @@ func (c *checker) checkStatus(b branch) {
 	if !b.of.Known() || b.perhaps {
 		return
 	}
-	if v, literal := syntax.Literal(b.node); literal {
+	if v, literal := expression.LiteralOf(b.node); literal {
 		c.checkWrittenStatus(b, v, message)
 		return
 	}

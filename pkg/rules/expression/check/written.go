@@ -3,8 +3,7 @@ package check
 import (
 	"slices"
 
-	"github.com/expr-lang/expr/ast"
-
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -83,15 +82,15 @@ func (l *listing) branch(b branch, path []any) {
 // at all.
 func draft(b branch) any {
 	if b.made == nil || len(b.made.entries) == 0 {
-		if v, literal := syntax.Literal(b.node); literal {
+		if v, literal := expression.LiteralOf(b.node); literal {
 			return v
 		}
 		return schema.Unknown{}
 	}
 	switch b.node.(type) {
-	case *ast.ArrayNode:
+	case *expression.List:
 		return slices.Repeat([]any{schema.Unknown{}}, len(b.made.entries))
-	case *ast.MapNode:
+	case *expression.Map:
 		m := make(map[string]any, len(b.made.entries))
 		for _, e := range b.made.entries {
 			key, _ := e.step.(string)

@@ -1,0 +1,222 @@
+package expression
+
+import (
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
+
+// iterationSize is what running a predicate allocates, in bytes.
+const iterationSize = 256
+
+// eval evaluates a part of a condition, which an explanation tells of.
+func (e *Evaluation) eval(n Node) (any, error) {
+	if e.recorder != nil {
+		return e.recorder.eval(e, n)
+	}
+	return n.eval(e)
+}
+
+// holds is eval for what has to be a boolean: nil, 0 and "" are errors and not false.
+func (e *Evaluation) holds(n Node, user string) (bool, error) {
+	v, err := e.eval(n)
+	if err != nil {
+		return false, err
+	}
+	b, ok := v.(bool)
+	if !ok {
+		return false, wants(n, user, value.Bool, v)
+	}
+	return b, nil
+}
+
+func (l *Literal) eval(*Evaluation) (any, error) { return l.Value, nil }
+
+func (l *List) eval(e *Evaluation) (any, error) {
+	if l.constant {
+		return l.value, nil
+	}
+	if err := e.Budget.List(len(l.Items)); err != nil {
+		return nil, l.At.Locate(err)
+	}
+	list := make([]any, len(l.Items))
+	for i, item := range l.Items {
+		var err error
+		if list[i], err = item.eval(e); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (m *Map) eval(e *Evaluation) (any, error) {
+	if m.constant {
+		return m.value, nil
+	}
+	if err := e.Budget.Map(len(m.Entries)); err != nil {
+		return nil, m.At.Locate(err)
+	}
+	out := make(map[string]any, len(m.Entries))
+	for _, entry := range m.Entries {
+		key, err := entry.Key.eval(e)
+		if err != nil {
+			return nil, err
+		}
+		name, ok := key.(string)
+		if !ok {
+			return nil, wants(entry.Key, "a map key", value.String, key)
+		}
+		if out[name], err = entry.Value.eval(e); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (n *Name) eval(e *Evaluation) (any, error) {
+	v, err := e.Names.Value(n.Slot)
+	if err != nil {
+		return nil, n.At.Errorf("%s has no value: %v", n.Name, err).Because(err)
+	}
+	if e.recorder != nil && !n.begins {
+		e.recorder.read(n.Text, v)
+	}
+	return v, nil
+}
+
+func (v *Variable) eval(e *Evaluation) (any, error) {
+	out := e.stack[e.base+v.Let.slot]
+	if e.recorder != nil && !v.begins {
+		e.recorder.read(v.Text, out)
+	}
+	return out, nil
+}
+
+func (l *Let) eval(e *Evaluation) (any, error) {
+	v, err := l.Value.eval(e)
+	if err != nil {
+		return nil, err
+	}
+	e.stack[e.base+l.slot] = v
+	return e.eval(l.Body)
+}
+
+func (n *Element) eval(e *Evaluation) (any, error) { return e.stack[e.base+n.slot], nil }
+
+func (n *Conditional) eval(e *Evaluation) (any, error) {
+	ok, err := e.holds(n.Condition, "a condition")
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		return e.eval(n.Yes)
+	}
+	return e.eval(n.No)
+}
+
+func (c *Call) eval(e *Evaluation) (any, error) {
+	if c.Function.Iterates() {
+		return c.iterate(e)
+	}
+	recorder := e.recorder
+	if recorder != nil && c.counts { // What is only counted may be there without what is in it: the count is told, or the kind.
+		e.recorder = nil
+	}
+	for i := range c.Args {
+		v, err := c.argument(e, i)
+		if err != nil {
+			e.recorder = recorder
+			return nil, err
+		}
+		e.stack[e.base+c.first+i] = v
+	}
+	e.recorder = recorder
+	from := e.base + c.first
+	result, err := c.Function.Call(e.Instant, e.Budget, e.stack[from:from+len(c.Args)])
+	if err != nil {
+		return nil, c.At.Locate(err)
+	}
+	if recorder != nil && c.counts {
+		recorder.read(c.Function.Name+"("+c.Args[0].Written().Text+")", result)
+	}
+	return result, nil
+}
+
+// argument evaluates an argument and reads the form of it that the function wants.
+func (c *Call) argument(e *Evaluation, i int) (any, error) {
+	if v, parsed := c.parsed[i]; parsed {
+		return v, nil
+	}
+	v, err := c.Args[i].eval(e)
+	if err != nil {
+		return nil, err
+	}
+	return c.read(e.Budget, i, v)
+}
+
+func (c *Call) read(b *Budget, i int, v any) (any, error) {
+	p := c.Function.Param(i)
+	if value.KindOf(v)&p.Kinds == 0 {
+		return nil, wants(c.Args[i], c.Function.Name, p.Kinds, v)
+	}
+	if !p.Parses() {
+		return v, nil
+	}
+	parsed, err := p.Parse(b, v)
+	return parsed, c.Args[i].Written().At.Locate(err)
+}
+
+// iterate calls a function that takes a list and a predicate, which may be left out.
+func (c *Call) iterate(e *Evaluation) (any, error) {
+	if err := e.Budget.Bytes(iterationSize); err != nil {
+		return nil, c.At.Locate(err)
+	}
+	run := &function.Iteration{Function: c.Function.Name, Budget: e.Budget}
+	for i, arg := range c.Args {
+		if p, is := arg.(*Predicate); is {
+			run.Descending, run.SeveralKeys, run.Predicate = p.Descending, p.Several, p.each(e, c.At)
+			continue
+		}
+		v, err := c.argument(e, i)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			run.List, _ = v.([]any)
+		} else {
+			run.Rest = append(run.Rest, v)
+		}
+	}
+	result, err := c.Function.Iterate(run)
+	return result, c.At.Locate(err)
+}
+
+// each evaluates the predicate for an element. An explanation does not tell what that reads: it is the same for every
+// element.
+func (p *Predicate) each(e *Evaluation, at syntax.Span) func(i int, element, accumulator any) (any, error) {
+	kinds := p.function.Param(1).Kinds
+	return func(i int, element, accumulator any) (any, error) {
+		if err := e.Budget.Steps(p.cost); err != nil {
+			return nil, at.Locate(err)
+		}
+		variables := e.stack[e.base+p.element:]
+		variables[0], variables[2] = element, accumulator
+		if p.readsIndex {
+			variables[1] = int64(i) // Boxing allocates.
+		}
+		recorder := e.recorder
+		e.recorder = nil
+		result, err := p.Body.eval(e)
+		e.recorder = recorder
+		if err != nil {
+			return nil, err
+		}
+		if value.KindOf(result)&kinds == 0 {
+			return nil, wants(p, p.function.Name, kinds, result)
+		}
+		return result, nil
+	}
+}
+
+// eval is never called: [Call] evaluates the body for each element.
+func (p *Predicate) eval(e *Evaluation) (any, error) { return p.Body.eval(e) }

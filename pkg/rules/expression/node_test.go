@@ -1,0 +1,97 @@
+package expression
+
+import (
+	"errors"
+	"testing"
+)
+
+func rootOf(t *testing.T, text string) Node {
+	t.Helper()
+	p, err := Compile(text, NewScope("a", "b", "c", "object"))
+	if err != nil {
+		t.Fatalf("compiling %q: %v", text, err)
+	}
+	return p.Root()
+}
+
+// TestWritten holds where messages say that a node is, and what they call it.
+func TestWritten(t *testing.T) {
+	tests := map[string]struct{ reason, text, at, name string }{
+		"keys":           {"From the root to the last name.", " a.b?.c ", "a.b?.c", "a.b?.c"},
+		"an index":       {"To its closing bracket.", "a[b[0]]", "a[b[0]]", "a[b[0]]"},
+		"a dynamic one":  {"What is computed is left out.", "a[1 + 2].b", "a[1 + 2].b", "a[...].b"},
+		"a negative one": {"It is a literal.", "a[-1]", "a[-1]", "a[-1]"},
+		"a text":         {"As a field if it can be one.", `a["b"]["c-d"]`, `a["b"]["c-d"]`, `a.b["c-d"]`},
+		"a slice":        {"Its bounds are left out.", "a.b[1:2]", "a.b[1:2]", "a.b[...]"},
+		"a call":         {"Without its arguments.", "first(a).b", "first(a).b", "first(...).b"},
+		"parentheses":    {"They have no name.", "(a ?? b).c", "?? b).c", "(...).c"},
+		"an operator":    {"Nor has what is computed.", "a + b", "+", ""},
+		"a list":         {"At its bracket.", "[a]", "[", ""},
+		"a choice":       {"At its condition.", "a ? b : c", "a", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := rootOf(t, tt.text).Written()
+			if at := tt.text[got.At.Offset:got.At.End()]; at != tt.at || got.Text != tt.name {
+				t.Errorf("%s %s is at %q and called %q, want %q and %q", tt.reason, tt.text, at, got.Text, tt.at, tt.name)
+			}
+		})
+	}
+}
+
+func TestLiterals(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		want   any
+		is     bool
+	}{
+		"nil":        {"It is a value that is written.", nil, true},
+		"true":       {"A boolean.", true, true},
+		`"text"`:     {"A text.", "text", true},
+		"5":          {"An integer has 64 bits.", int64(5), true},
+		"-5":         {"A sign belongs to the number.", int64(-5), true},
+		"- -5":       {"So do two.", int64(5), true},
+		"-1.5":       {"As it does to a float.", -1.5, true},
+		"+5":         {"This one is an operator.", nil, false},
+		"!true":      {"So is that.", nil, false},
+		`-"text"`:    {"A text has no sign.", nil, false},
+		"[1]":        {"A list is more than a literal.", nil, false},
+		"object":     {"A name stands for something.", nil, false},
+		"1 + 1":      {"What is computed is not written.", nil, false},
+		"-object.ab": {"Nor is what has a sign only.", nil, false},
+	}
+	for text, tc := range tests {
+		if got, is := LiteralOf(rootOf(t, text)); got != tc.want || is != tc.is {
+			t.Errorf("%s %s is %v, %t; want %v, %t", tc.reason, text, got, is, tc.want, tc.is)
+		}
+	}
+}
+
+// TestMisread refuses operators beside one another that hardly anybody means.
+func TestMisread(t *testing.T) {
+	tests := map[string]struct{ text, at, message string }{
+		"a default behind ==":  {"a == b ?? c", "??", "?? beside another operator needs parentheses; write (x == y) ?? z or x == (y ?? z)"},
+		"parts in parentheses": {"a == (b) ?? c", "??", "?? beside another operator needs parentheses; write (x == y) ?? z or x == (y ?? z)"},
+		"in parentheses":       {"a == (b ?? c)", "", ""},
+		"behind &&":            {"a && b ?? c", "", ""},
+		"a negated default":    {"(!a) ?? b", "??", "?? has ! to its left, which is never nil; write !(x ?? y)"},
+		"one to be negated":    {"!a ?? b", "??", "?? beside another operator needs parentheses; write !(x ?? y)"},
+		"with parentheses":     {"!(a ?? b)", "", ""},
+		"of a sum":             {"(a + b) ?? c", "??", "?? has + to its left, which is never nil; write x + (y ?? z), or (x ?? z) + y"},
+		"of a default":         {"a ?? b ?? c", "", ""},
+		"not before >":         {"not a > b", "not", "not binds tighter than >; write not (a > b)"},
+		"! before in":          {"!a in b", "!", "! binds tighter than in; write ! (a in b)"},
+		"! before ==":          {"!a == b", "", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := Compile(tt.text, NewScope("a", "b", "c"))
+			if errorText(err) != tt.message {
+				t.Errorf("%s: %v, want %q", tt.text, err, tt.message)
+			}
+			if located, is := errors.AsType[*Error](err); is && tt.text[located.Offset:located.Offset+located.Length] != tt.at {
+				t.Errorf("%s: at %d, want at %s", tt.text, located.Offset, tt.at)
+			}
+		})
+	}
+}
