@@ -72,6 +72,15 @@ func (b *Binary) eval(e *Evaluation) (any, error) {
 	return v, nil
 }
 
+// Apply is what the operator gives for two constants, if that is known.
+func (b *Binary) Apply(left, right any) (v any, known bool) {
+	if b.row.apply == nil || b.Checked() && b.row.kinds(value.KindOf(left), value.KindOf(right)) == 0 {
+		return nil, false
+	}
+	v, err := b.row.apply(&Evaluation{}, b, left, right)
+	return v, err == nil
+}
+
 func and(e *Evaluation, b *Binary) (any, error) {
 	if ok, err := e.holds(b.Left, b.Operator); err != nil || !ok {
 		return false, err

@@ -49,7 +49,7 @@ func TestBadPaths(t *testing.T) {
 		"an element of a text":            {`object.spec.version[0] == "v"`, 19, "[", "type-mismatch", "object.spec.version is a string and has no elements", "a character is a slice, as in text[0:1]"},
 		"an element of a number":          {"object.spec.pd.replicas[0] == 1", 23, "[", "type-mismatch", "object.spec.pd.replicas is an integer and has no elements", ""},
 		"an integer as a key":             {"object.spec.pd[1] == 1", 15, "1", "type-mismatch", "the key of a map wants a string, have an integer", "write string(...)"},
-		"a text as an index":              {`params.modes["a"] == 1`, 12, "[", "type-mismatch", `params.modes is a list and has no field "a"`, "write map(params.modes, #.a) for all elements, or params.modes[0]?.a for the first"},
+		"a text as an index":              {`params.modes["a"] == 1`, 13, `"a"`, "type-mismatch", `params.modes is a list and has no field "a"`, "write map(params.modes, #.a) for all elements, or params.modes[0]?.a for the first"},
 		"an index that may be absent":     {"pods[object.status.ready].metadata", 5, "object.status.ready", "may-be-absent", "object.status.ready may be absent, and the index of a list wants an integer", "?? gives a default: (object.status.ready ?? 0)"},
 		"a slice of a number":             {"object.spec.pd.replicas[1:] == 1", 23, "[", "type-mismatch", "object.spec.pd.replicas is an integer and cannot be sliced", ""},
 		"a bound that is a text":          {`object.spec.names["a":] == []`, 18, `"a"`, "type-mismatch", "a bound of a slice wants an integer, have a string", "write int(...)"},

@@ -97,3 +97,167 @@ func (c *checker) sorted() []*expression.Error {
 	slices.SortStableFunc(c.run.errors, func(a, b *expression.Error) int { return a.Offset - b.Offset })
 	return c.run.errors
 }
+
+// The codes of mistakes, as package document has them.
+const (
+	unknownField = "unknown-field"
+	typeMismatch = "type-mismatch"
+	notInEnum    = "not-in-enum"
+	mayBeAbsent  = "may-be-absent"
+	neverTrue    = "never-true"
+	missingField = "missing-field"
+	wrongFormat  = "wrong-format"
+	wrongScope   = "wrong-scope"
+)
+
+// checker follows the types through one tree.
+type checker struct {
+	program   *expression.Program
+	names     Names
+	variables []variable
+	elements  []element
+	// silent is for what has been reported already, or elsewhere.
+	silent bool
+	// asksNil says that it is of what is compared with nil.
+	asksNil bool
+	run     *run
+}
+
+// run is what a check shares with that of the definitions it looks into.
+type run struct {
+	work   int
+	roots  int
+	depth  int
+	calls  map[callKey]int
+	lets   map[letKey]result
+	errors []*expression.Error
+}
+
+// variable is one of let in an expression.
+type variable struct {
+	let  *expression.Let
+	root int
+	// variables and elements is how many there were around it.
+	variables, elements int
+	// before is what was known where it was defined, and value what it gave there.
+	before known
+	value  result
+}
+
+// element is what # and #acc stand for in a predicate.
+type element struct {
+	root        int
+	item        typing.Type
+	accumulator typing.Type
+}
+
+func newChecker(p *expression.Program, names Names) *checker {
+	return &checker{
+		program: p, names: names,
+		run: &run{calls: map[callKey]int{}, lets: map[letKey]result{}},
+	}
+}
+
+// newRoot returns a root for facts that no other has.
+func (c *checker) newRoot() int {
+	c.run.roots++
+	return c.run.roots
+}
+
+// spend counts work and reports whether there may be more of it.
+func (c *checker) spend(work int) bool {
+	c.run.work += work
+	return c.run.work <= maxWork
+}
+
+// report keeps an error, unless there is one of the same piece of the source.
+func (c *checker) report(code string, err *expression.Error) {
+	err.Code = code
+	same := func(other *expression.Error) bool { return other.Offset == err.Offset && other.Length == err.Length }
+	if !c.unheard() && !slices.ContainsFunc(c.run.errors, same) {
+		c.run.errors = append(c.run.errors, err)
+	}
+}
+
+// unheard says that errors are not kept.
+func (c *checker) unheard() bool { return c.silent || len(c.run.errors) == maxErrors }
+
+// node checks a node where something is known.
+func (c *checker) node(node expression.Node, k known) result {
+	if !c.spend(1) {
+		return gives(typing.Unknown(), k)
+	}
+	switch n := node.(type) {
+	case *expression.Literal:
+		return c.literal(n, k)
+	case *expression.Name:
+		return c.name(n, k)
+	case *expression.Variable:
+		return c.variableOf(n, k)
+	case *expression.Element:
+		return gives(c.element(n, k), k)
+	case *expression.Path:
+		return c.path(n, k)
+	case *expression.Unary:
+		return c.unary(n, k)
+	case *expression.Binary:
+		return c.binary(n, k)
+	case *expression.Call:
+		return c.call(n, k)
+	case *expression.Conditional:
+		return c.conditional(n, k)
+	case *expression.Let:
+		return c.let(n, k)
+	case *expression.List:
+		return c.list(n, k)
+	case *expression.Map:
+		return c.mapping(n, k)
+	default:
+		return gives(typing.Unknown(), k)
+	}
+}
+
+// element is what #, #index and #acc can be.
+func (c *checker) element(n *expression.Element, k known) typing.Type {
+	e := c.elements[len(c.elements)-1]
+	switch n.Name {
+	case "":
+		return k.own.Apply(e.root, e.item)
+	case "acc":
+		return e.accumulator
+	default:
+		return typing.Of(value.Int)
+	}
+}
+
+// boolean checks a node that user wants to be a boolean.
+func (c *checker) boolean(node expression.Node, k known, user string) result {
+	r := c.node(node, k)
+	c.wants(node, r, user, value.Bool)
+	return r.where(c.present(node, r.of)).decided()
+}
+
+// wants reports a value that user does not take, and whether it did. What may be nil
+// is a mistake too unless user takes that.
+func (c *checker) wants(node expression.Node, r result, user string, kinds value.Kind) bool {
+	return c.refuses(node, r, user, kinds, kinds)
+}
+
+// refuses is wants for a user of which messages do not name all that it takes.
+func (c *checker) refuses(node expression.Node, r result, user string, takes, named value.Kind) bool {
+	t := r.of
+	have := t.Kinds() &^ value.Nil
+	switch {
+	case !t.Known():
+		return c.refusesBranch(r, user, named, among(takes))
+	case have != 0 && have&takes == 0:
+		c.report(typeMismatch, node.Written().Wants(user, named, have))
+	case !t.CanBeNil() || takes&value.Nil != 0:
+		return c.refusesBranch(r, user, named, among(takes))
+	case have == 0:
+		c.report(mayBeAbsent, node.Written().Wants(user, named, value.Nil))
+	default:
+		c.report(mayBeAbsent, node.Written().MayBeNil(user, named))
+	}
+	return true
+}

@@ -2,14 +2,143 @@ package check
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
+
+func (c *checker) unary(n *expression.Unary, k known) result {
+	r := c.node(n.X, k)
+	if n.Operator == "-" || n.Operator == "+" {
+		t := typing.Of(r.of.Kinds() & expression.Signed)
+		if !r.of.Known() || c.refuses(n.X, r, n.Operator, expression.Signed, value.Number) {
+			t = typing.Unknown()
+		}
+		return gives(t, c.present(n.X, r.of)(r.after()))
+	}
+	return c.negation(n, r)
+}
+
+func (c *checker) negation(n *expression.Unary, r result) result {
+	t := typing.Of(value.Bool)
+	have := r.of.Kinds() &^ value.Nil
+	switch {
+	case r.of.Known() && have != 0 && have&value.Bool == 0:
+		c.report(typeMismatch, n.NotBoolean(have))
+		t = typing.Unknown()
+	case c.wants(n.X, r, n.Operator, value.Bool):
+		t = typing.Unknown()
+	}
+	r = r.where(c.present(n.X, r.of)).decided()
+	return result{of: t, yes: r.no, no: r.yes}
+}
+
+func (c *checker) binary(n *expression.Binary, k known) result {
+	switch n.Operator {
+	case "&&", "and":
+		left := c.boolean(n.Left, k, n.Operator)
+		right := c.boolean(n.Right, left.yes, n.Operator)
+		return result{of: typing.Of(value.Bool), yes: right.yes, no: left.no.or(right.no)}
+	case "||", "or":
+		left := c.boolean(n.Left, k, n.Operator)
+		right := c.boolean(n.Right, left.no, n.Operator)
+		return result{of: typing.Of(value.Bool), yes: left.yes.or(right.yes), no: right.no}
+	case "??":
+		return c.coalesce(n, k)
+	case "==", "!=":
+		return c.equality(n, k)
+	case "in":
+		return c.membership(n, k)
+	default:
+		return c.operation(n, k)
+	}
+}
+
+// operation checks an operator that takes values of some kinds and never nil.
+func (c *checker) operation(n *expression.Binary, k known) result {
+	left := c.node(n.Left, k)
+	right := c.node(n.Right, left.after())
+	after := c.present(n.Right, right.of)(c.present(n.Left, left.of)(right.after()))
+	if !n.Orders() {
+		return gives(c.operate(n, left, right), after)
+	}
+	r := gives(typing.Unknown(), after)
+	if !c.comparesQuantity(n, left, right) && !c.comparesDuration(n, left, right) {
+		r.of = c.operate(n, left, right)
+	}
+	return c.decide(n, left.of, right.of, c.narrowed(n, left.of, right.of, r))
+}
+
+// operate returns what an operator gives, and reports operands that it does not take.
+func (c *checker) operate(n *expression.Binary, left, right result) typing.Type {
+	if !n.Checked() {
+		return typing.Unknown()
+	}
+	if c.convertsAny(n, left.of, right.of) {
+		return typing.Unknown()
+	}
+	l, r := presentKinds(left.of), presentKinds(right.of)
+	kinds := n.Outcome(l, r)
+	if kinds == 0 {
+		c.report(typeMismatch, n.Mismatch(l, r))
+		return typing.Unknown()
+	}
+	leftNil, rightNil := c.refusesNil(n, n.Left, left.of, right.of, false), c.refusesNil(n, n.Right, right.of, left.of, true)
+	switch {
+	case leftNil || rightNil || c.refusesSide(n, left, r, false) || c.refusesSide(n, right, l, true):
+		return typing.Unknown()
+	case kinds == value.List:
+		return typing.List(typing.Of(value.Int))
+	default:
+		return typing.Of(kinds)
+	}
+}
+
+// refusesSide reports branches of an operand that never go with the other one, and
+// whether it did.
+func (c *checker) refusesSide(n *expression.Binary, operand result, other value.Kind, right bool) bool {
+	return c.refusesBranch(operand, n.Operator, n.Wanted(other, right), among(n.GoesWith(other, right)))
+}
+
+// presentKinds is what a value can be if it is there.
+func presentKinds(t typing.Type) value.Kind {
+	if kinds := t.Kinds() &^ value.Nil; kinds != 0 && t.Known() {
+		return kinds
+	}
+	return expression.OperandKinds
+}
+
+// refusesNil reports an operand that can be nil, and whether it did.
+func (c *checker) refusesNil(n *expression.Binary, node expression.Node, t, other typing.Type, right bool) bool {
+	kinds := n.Wanted(presentKinds(other), right)
+	if own := t.Kinds() &^ value.Nil; own != 0 && own&value.Computed == own && own&n.GoesWith(presentKinds(other), right) != 0 {
+		kinds = own // Beside which the other is read as one.
+	}
+	switch {
+	case !t.CanBeNil():
+		return false
+	case t.Kinds() == value.Nil:
+		c.report(mayBeAbsent, node.Written().Wants(n.Operator, kinds, value.Nil))
+	default:
+		err := node.Written().MayBeNil(n.Operator, kinds)
+		if text := node.Written().Version(); text != "" && n.Orders() && kinds == value.String {
+			err.Hint = fmt.Sprintf(`write semver(%s ?? "0.0.0"), since texts are compared letter by letter`, text)
+		}
+		if kinds == value.Quantity {
+			err.Hint = fmt.Sprintf(`?? gives a default: (%s ?? quantity("0"))`, cmp.Or(node.Written().Text, "x"))
+		}
+		c.report(mayBeAbsent, err)
+	}
+	return true
+}
 
 // equality checks == and !=, which fail for no kinds, but say the same for any values
 // if these can never be equal.
@@ -181,4 +310,289 @@ func writtenDuration(node expression.Node, t typing.Type) (text string, is bool)
 	}
 	_, err := value.ParseDuration(text)
 	return text, err == nil
+}
+
+// membership checks in, for which what is absent has no elements.
+func (c *checker) membership(n *expression.Binary, k known) result {
+	left := c.node(n.Left, k)
+	right := c.node(n.Right, left.after())
+	r := gives(typing.Of(value.Bool), right.after())
+	if right.of.Known() {
+		c.checkContainer(n, left, right.of)
+	}
+	r = c.narrowed(n, left.of, right.of, r)
+	return c.decide(n, left.of, right.of, c.withMember(n, right.of, r))
+}
+
+func (c *checker) checkContainer(n *expression.Binary, left result, right typing.Type) {
+	switch container := right.Kinds() &^ value.Nil; {
+	case container == 0:
+	case container&(value.List|value.Map) == 0:
+		c.report(typeMismatch, n.NoContainer(container))
+	case container == value.Map:
+		if !c.wants(n.Left, left, "in of a map", value.String|value.Nil) {
+			c.checkKey(n, right)
+		}
+	case container == value.List:
+		c.checkElements(n, left.of, right)
+	}
+}
+
+// checkKey reports a key that a schema does not have.
+func (c *checker) checkKey(n *expression.Binary, m typing.Type) {
+	key, literal := expression.TextOf(n.Left)
+	if !literal || m.Schema() == nil {
+		return
+	}
+	if _, found := m.Field(key); found != typing.Lacking {
+		return
+	}
+	parent := cmp.Or(n.Right.Written().Text, "this")
+	c.report(unknownField, n.Left.Written().At.Errorf("%s has no field %q", parent, value.Excerpt(key)).
+		WithHint("%s", fieldHint(parent, key, m.Names())))
+}
+
+// checkElements reports what is never among the elements of a list.
+func (c *checker) checkElements(n *expression.Binary, left, list typing.Type) {
+	items := list.Items()
+	l, r := left.Kinds(), items.Kinds()
+	if left.Known() && items.Known() && l&r&value.Nil == 0 && l != value.Nil && (l|r)&value.Stamped == 0 && !expression.EverEqual(l, r) {
+		o := n.Left.Written()
+		message := fmt.Sprintf("%s is never in %s", l&^value.Nil, list.NonNil())
+		if o.Text != "" {
+			message = fmt.Sprintf("%s is %s and never in %s", o.Text, l&^value.Nil, list.NonNil())
+		}
+		c.report(neverTrue, n.Written().At.Errorf("%s", message).WithHint("%s", memberHint(n, left, items)))
+		return
+	}
+	c.outsideEnum(n.Right, items, n.Left)
+	array, is := n.Right.(*expression.List)
+	if !is {
+		return
+	}
+	for _, element := range array.Items {
+		c.outsideEnum(n.Left, left, element)
+	}
+}
+
+func memberHint(n *expression.Binary, left, items typing.Type) string {
+	name, found := items.Field("name")
+	if v, literal := expression.LiteralOf(n.Left); literal && found == typing.Found && name.Kinds()&left.Kinds() != 0 {
+		return fmt.Sprintf("write any(%s, .name == %s)", cmp.Or(n.Right.Written().Text, "list"), constantText(v))
+	}
+	if array, is := n.Right.(*expression.List); is && len(array.Items) > 0 {
+		return equalHint(n.Left.Written().Text, left, array.Items[0], items.Kinds())
+	}
+	return equalHint("", items, n.Left, left.Kinds()&^value.Nil)
+}
+
+// outsideEnum reports a literal that is none of the values that a schema allows.
+func (c *checker) outsideEnum(node expression.Node, t typing.Type, literal expression.Node) {
+	v, is := expression.LiteralOf(literal)
+	allowed, known := t.Constants()
+	if !is || v == nil || !known || t.Schema() == nil || len(allowed) == 0 {
+		return
+	}
+	for _, one := range allowed {
+		if same, err := value.Equal(one, v, nil); same || err != nil {
+			return
+		}
+	}
+	hint := enumHint(constantText(v), constantTexts(t))
+	if v == "" && t.CanBeNil() {
+		hint = "what is absent is nil"
+	}
+	c.report(notInEnum, literal.Written().At.
+		Errorf("%s is never %s", cmp.Or(node.Written().Text, "this"), constantText(v)).WithHint("%s", hint))
+}
+
+// constantTexts writes all that a value can be beside nil, if these are known.
+func constantTexts(t typing.Type) []string {
+	var texts []string
+	all, _ := t.Constants()
+	for _, v := range all {
+		texts = append(texts, constantText(v))
+	}
+	return texts
+}
+
+func constantText(v any) string {
+	if text, is := v.(string); is {
+		return strconv.Quote(value.Excerpt(text))
+	}
+	return fmt.Sprint(v)
+}
+
+// enumHint names the value that was most likely meant, or the first few.
+func enumHint(written string, names []string) string {
+	if near := cmp.Or(sameWord(written, names), document.Suggest(written, names)); near != "" {
+		return "did you mean " + near + "?"
+	}
+	const few = 8
+	list := "it is one of "
+	for i, name := range names {
+		switch {
+		case i == few:
+			return list + ", ..."
+		case i > 0:
+			list += ", "
+		}
+		list += name
+	}
+	return list
+}
+
+// unstored says of which kinds nothing is stored at the end of a path where the value is
+// false, 0, "" or empty.
+func (w *walk) unstored() value.Kind {
+	last := &w.path.Steps[len(w.path.Steps)-1]
+	if f, declared := w.above.Schema().Field(last.Key); last.Kind == expression.ByKey && declared && f.ZeroIsAbsent && !f.Always {
+		return w.on.Kinds() &^ value.Nil
+	}
+	return 0
+}
+
+// comparesZero reports a comparison with what is never stored, and whether it did. Who
+// asks anywhere whether the field is there knows of it.
+func (c *checker) comparesZero(n *expression.Binary, one expression.Node, of result, other expression.Node) bool {
+	kind, empty := zeroKind(other)
+	text := one.Written().Text
+	if kind == 0 || of.zero&kind == 0 || !of.of.CanBeNil() || text == "" || c.asksWhether(text) {
+		return false
+	}
+	is := "never"
+	if n.Operator == "!=" {
+		is = "always"
+	}
+	hint := fmt.Sprintf("write (%s ?? %s) %s %s", text, empty, n.Operator, empty)
+	switch {
+	case kind&(value.List|value.Map) != 0 && n.Operator == "==":
+		hint = fmt.Sprintf("write len(%s) == 0", text)
+	case kind&(value.List|value.Map) != 0:
+		hint = fmt.Sprintf("write len(%s) > 0", text)
+	}
+	c.report(neverTrue, n.Written().At.Errorf("%s is absent where it would be %s, so this is %s true", text, empty, is).WithHint("%s", hint))
+	return true
+}
+
+// zeroKind is the kind of a literal that says no, none or nothing, and how it is written.
+func zeroKind(node expression.Node) (kind value.Kind, text string) {
+	switch n := node.(type) {
+	case *expression.List:
+		if len(n.Items) == 0 {
+			return value.List, "[]"
+		}
+		return 0, ""
+	case *expression.Map:
+		if len(n.Entries) == 0 {
+			return value.Map, "{}"
+		}
+		return 0, ""
+	}
+	switch v, _ := expression.LiteralOf(node); v {
+	case any(false):
+		return value.Bool, "false"
+	case "":
+		return value.String, `""`
+	case int64(0), 0.0:
+		return value.Number, "0"
+	default:
+		return 0, ""
+	}
+}
+
+// asksWhether reports whether the expression compares a path with nil.
+func (c *checker) asksWhether(path string) (asks bool) {
+	if !c.spend(len(c.program.Source())) {
+		return true
+	}
+	expression.Visit(c.program.Root(), func(node expression.Node) {
+		n, is := node.(*expression.Binary)
+		if is && (n.Operator == "==" || n.Operator == "!=") {
+			asks = asks || expression.IsNil(n.Right) && n.Left.Written().Text == path || expression.IsNil(n.Left) && n.Right.Written().Text == path
+		}
+	})
+	return asks
+}
+
+// convertsAny is converts for either operand.
+func (c *checker) convertsAny(n *expression.Binary, left, right typing.Type) bool {
+	return left.Known() && c.converts(n.Right, left.Kinds()&^value.Nil, n) ||
+		right.Known() && c.converts(n.Left, right.Kinds()&^value.Nil, n)
+}
+
+// converts checks a literal beside what reads it as a computed value, and reports whether
+// it cannot be read as one.
+func (c *checker) converts(literal expression.Node, other value.Kind, n *expression.Binary) bool {
+	v, is := expression.LiteralOf(literal)
+	if !is {
+		return false
+	}
+	sample := sampleOf(other, v, n)
+	if sample == nil {
+		return false
+	}
+	_, _, err := value.Align(sample, v, nil)
+	if err == nil {
+		return false
+	}
+	if located, is := errors.AsType[*expression.Error](literal.Written().At.Locate(err)); is {
+		c.report(wrongFormat, located)
+	}
+	return true
+}
+
+// sampleOf is a value of the kind that a literal is read as beside others of one kind,
+// nil where that is none or depends.
+func sampleOf(other value.Kind, v any, n *expression.Binary) any {
+	const beginsDate = 5 // No duration has a dash there.
+	text, _ := v.(string)
+	switch {
+	case other == value.Quantity:
+		return value.Amount{}
+	case other == value.Semver:
+		return value.Version{}
+	case !n.Orders() && n.Operator != "==" && n.Operator != "!=" && other&(value.Time|value.Duration) == other:
+		if len(text) >= beginsDate && text[beginsDate-1] == '-' {
+			return time.Time{}
+		}
+		return time.Duration(0)
+	case other == value.Time:
+		return time.Time{}
+	case other == value.Duration:
+		return time.Duration(0)
+	default:
+		return nil
+	}
+}
+
+func (c *checker) conditional(n *expression.Conditional, k known) result {
+	condition := c.boolean(n.Condition, k, "a condition")
+	yes := c.node(n.Yes, condition.yes)
+	no := c.node(n.No, condition.no)
+	of := typing.Union(yes.of, no.of)
+	switch {
+	case condition.no.never && !condition.yes.never:
+		of = yes.of
+	case condition.yes.never && !condition.no.never:
+		of = no.of
+	}
+	r := result{of: of, yes: yes.yes.or(no.yes), no: yes.no.or(no.no), quantity: yes.quantity || no.quantity}
+	return r.chosen(slices.Concat(c.branches(n.Yes, yes, condition.yes), c.branches(n.No, no, condition.no))...)
+}
+
+func (c *checker) coalesce(n *expression.Binary, k known) result {
+	left := c.node(n.Left, k)
+	right := c.node(n.Right, k)
+	r := left.where(c.present(n.Left, left.of))
+	r.zero = 0
+	r.yes, r.no = r.yes.or(right.yes), r.no.or(right.no)
+	r.quantity = left.quantity || right.quantity
+	r = r.chosen(c.defaulted(c.branches(n.Left, left, k), left.of, n.Right, c.branches(n.Right, right, k))...)
+	if !left.of.CanBeNil() {
+		// A schema says what is there once a controller has seen to it; who writes a
+		// default allows for less, and it may be asked for.
+		return r.but(typing.Union(left.of, right.of.NonNil()))
+	}
+	return r.but(typing.Union(left.of.NonNil(), right.of))
 }

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -9,6 +11,203 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
+
+// made is how a value comes about, as far as that is written out: one of several, by ??
+// and ?:, or a list or a map of entries.
+type made struct {
+	branches []branch
+	entries  []entry
+	// open says that there can be other entries.
+	open bool
+}
+
+// branch is one of the values that are chosen among.
+type branch struct {
+	node expression.Node // nil for one of a name
+	at   syntax.Span
+	text string // as in an operand
+	of   typing.Type
+	made *made
+	// otherwise is the default of what is to the left of ??.
+	otherwise expression.Node
+	// name is the one that stands for the choice.
+	name string
+	// perhaps says that nobody knows whether what comes before it can be absent, and
+	// needless that this never is.
+	perhaps, needless bool
+}
+
+// entry is what is written at a key or an index.
+type entry struct {
+	step any
+	branch
+}
+
+// mostBranches is more than people choose among.
+const mostBranches = 16
+
+// branches returns what a node chooses among, or the node alone.
+func (c *checker) branches(node expression.Node, r result, k known) []branch {
+	switch {
+	case k.never:
+		return nil
+	case c.asked(node, k):
+		return []branch{{node: node, at: node.Written().At, of: typing.Unknown()}}
+	case r.made != nil && r.made.branches != nil:
+		return r.made.branches
+	default:
+		return []branch{c.branch(node, r)}
+	}
+}
+
+func (c *checker) branch(node expression.Node, r result) branch {
+	return branch{node: node, at: node.Written().At, text: node.Written().Text, of: r.of, made: r.made}
+}
+
+// chosen adds what a result is chosen among.
+func (r result) chosen(branches ...branch) result {
+	r.made = nil
+	if len(branches) <= mostBranches {
+		r.made = &made{branches: branches}
+	}
+	return r
+}
+
+// defaulted are the branches of a value of some type that has a default.
+func (c *checker) defaulted(left []branch, of typing.Type, otherwise expression.Node, right []branch) []branch {
+	all := make([]branch, 0, len(left)+len(right))
+	for _, b := range left {
+		if b.of = b.of.NonNil(); b.of.None() {
+			continue
+		}
+		if b.otherwise == nil {
+			b.otherwise = otherwise
+		}
+		all = append(all, b)
+	}
+	for _, b := range right {
+		b.perhaps, b.needless = b.perhaps || !of.CanBeNil(), b.needless || neverNil(of)
+		all = append(all, b)
+	}
+	return all
+}
+
+// ofName are the branches that a name stands for, each at the place where that is used.
+func (c *checker) ofName(n *expression.Name, meaning result, k known) *made {
+	if meaning.made == nil || meaning.made.branches == nil || c.asked(n, k) || !c.spend(len(meaning.made.branches)) {
+		return nil
+	}
+	out := &made{}
+	for _, b := range meaning.made.branches {
+		b.node, b.made, b.at, b.name = nil, nil, n.Written().At, n.Name
+		out.branches = append(out.branches, b)
+	}
+	return out
+}
+
+// asked reports whether the rule has asked what type a value has. Whoever does knows
+// more than is known here.
+func (c *checker) asked(node expression.Node, k known) bool {
+	p, whole, is := c.place(node)
+	return is && whole && k.has(p.question())
+}
+
+// question is a place that says that the type at p was asked for. Its root is no other.
+func (p place) question() place {
+	p.root = -1 - p.root
+	return p
+}
+
+// refusesBranch reports a branch that user never takes while it takes others, and
+// whether it did.
+func (c *checker) refusesBranch(r result, user string, named value.Kind, takes func(value.Kind) bool) (refused bool) {
+	if r.made == nil {
+		return false
+	}
+	for _, b := range r.made.branches {
+		have := b.of.Kinds() &^ value.Nil
+		if b.perhaps || !b.of.Known() || have == 0 || takes(have) {
+			continue
+		}
+		c.report(typeMismatch, b.refused(user, named, have))
+		refused = true
+	}
+	return refused
+}
+
+// among is what refusesBranch asks for a set of kinds.
+func among(kinds value.Kind) func(value.Kind) bool {
+	return func(have value.Kind) bool { return have&kinds != 0 }
+}
+
+func (b branch) refused(user string, kinds, have value.Kind) *expression.Error {
+	text := cmp.Or(b.text, "this")
+	switch {
+	case b.name != "" && b.otherwise != nil:
+		return b.at.Errorf("where %s is present, %s is %s, and %s wants %s", text, b.name, have, user, kinds).
+			WithHint("%s", in(b.name, b.conversion(kinds, have)))
+	case b.name != "":
+		return b.at.Errorf("%s can be %s, and %s wants %s", b.name, have, user, kinds)
+	case b.otherwise != nil:
+		return b.at.Errorf("where %s is present it is %s, and %s wants %s", text, have, user, kinds).
+			WithHint("%s", b.conversion(kinds, have))
+	}
+	err := expression.Operand{At: b.at, Text: b.text}.Wants(user, kinds, have)
+	if v, literal := expression.LiteralOf(b.node); literal {
+		err.Hint = otherLiteral(v, kinds)
+	}
+	return err
+}
+
+// in says in which name to write something.
+func in(name, hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return hint + " in " + name
+}
+
+// conversion is a hint how to make what is wanted of a value and its default.
+func (b branch) conversion(kinds, have value.Kind) string {
+	text := cmp.Or(b.text, "x")
+	v, literal := expression.LiteralOf(b.otherwise)
+	quoted := fmt.Sprintf(`"%v"`, v)
+	_, isText := v.(string)
+	switch {
+	case kinds&value.String != 0 && have == value.List:
+		return "write join(" + text + " ?? [], \", \")"
+	case !literal || v == nil || isText:
+		return ""
+	case kinds&value.Number != 0 && have == value.String && value.KindOf(v)&value.Number != 0:
+		return fmt.Sprintf("write int(%s ?? %s)", text, quoted)
+	case kinds&value.Bool != 0 && have == value.String && value.KindOf(v) == value.Bool:
+		return fmt.Sprintf(`write (%s ?? %s) == "true"`, text, quoted)
+	default:
+		return ""
+	}
+}
+
+// otherLiteral says how to write a literal so that it is of another kind.
+func otherLiteral(v any, kinds value.Kind) string {
+	text, isText := v.(string)
+	switch {
+	case isText && readsAs(text, kinds):
+		return "leave the quotes out: " + text
+	case !isText && kinds&value.String != 0:
+		return fmt.Sprintf("put it in quotes: \"%v\"", v)
+	default:
+		return ""
+	}
+}
+
+// asks returns what adds that the type of a node was asked for.
+func (c *checker) asks(node expression.Node) func(known) known {
+	p, whole, is := c.place(node)
+	if !is || !whole {
+		return func(k known) known { return k }
+	}
+	return func(k known) known { return k.with(p.question()) }
+}
 
 // Given is what a template gives.
 type Given struct {

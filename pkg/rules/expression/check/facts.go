@@ -1,0 +1,379 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
+)
+
+// known is what is known where a node is evaluated.
+type known struct {
+	// names is of the names of the scope, which other expressions share, and own of what
+	// only this expression has: its variables and the elements of its predicates.
+	names, own *typing.Facts
+	// never says that evaluation does not come here.
+	never bool
+}
+
+// with adds that there is something at a place.
+func (k known) with(p place) known {
+	if p.own {
+		k.own = k.own.With(p.root, p.path...)
+	} else {
+		k.names = k.names.With(p.root, p.path...)
+	}
+	return k
+}
+
+// has reports whether there is something at a place.
+func (k known) has(p place) bool {
+	if p.own {
+		return k.own.Has(p.root, p.path...)
+	}
+	return k.names.Has(p.root, p.path...)
+}
+
+// or is what is known where evaluation comes from either of two places.
+func (k known) or(l known) known {
+	switch {
+	case k.never:
+		return l
+	case l.never || k == l:
+		return k
+	default:
+		return known{names: k.names.Common(l.names), own: k.own.Common(l.own)}
+	}
+}
+
+// result is what a node gives: its type, and what is known once it has been
+// evaluated, where it is true and where it is not.
+type result struct {
+	of      typing.Type
+	yes, no known
+	// quantity says that it can be a text of the schema that writes a quantity.
+	quantity bool
+	// zero is the one that is never stored of the field: absence is in its place.
+	zero value.Kind
+	made *made // nil where that is not written out
+}
+
+// gives is the result of a node that is no condition.
+func gives(t typing.Type, after known) result { return result{of: t, yes: after, no: after} }
+
+// after is what is known once the node has been evaluated.
+func (r result) after() known { return r.yes.or(r.no) }
+
+// but is the result with another type.
+func (r result) but(t typing.Type) result {
+	r.of = t
+	return r
+}
+
+// where adds to what is known in any case.
+func (r result) where(add func(known) known) result {
+	r.yes, r.no = add(r.yes), add(r.no)
+	return r
+}
+
+// place is where a path of keys leads to, from a name or from a root of the
+// expression's own. An index that is written there counts as a key, as "[0]".
+type place struct {
+	root int
+	own  bool
+	path []string
+}
+
+// callKey tells calls apart: the same text can have other variables and elements.
+type callKey struct {
+	text              string
+	variable, element int
+}
+
+// place follows a path as far as there are keys. It is whole if that is all of it.
+// Where the path is not nil, there is something at the place: a slice of nil is empty,
+// so that before one of those the place is where the path was then.
+func (c *checker) place(node expression.Node) (p place, whole, is bool) {
+	path, isPath := node.(*expression.Path)
+	if !isPath {
+		p, is = c.rootPlace(node)
+		return p, is, is && c.spend(1)
+	}
+	if p, is = c.rootPlace(path.Root); !is || !c.spend(1+len(path.Steps)) {
+		return place{}, false, false
+	}
+	for i := range path.Steps {
+		key, constant := stepOf(&path.Steps[i])
+		switch {
+		case path.Steps[i].Kind == expression.BySlice && len(p.path) == 0:
+			return place{}, false, false
+		case path.Steps[i].Kind == expression.BySlice:
+			p.path = p.path[:len(p.path)-1]
+			return p, false, true
+		case !constant:
+			return p, false, true
+		}
+		p.path = append(p.path, key)
+	}
+	return p, true, true
+}
+
+// stepOf returns the key or index of an access, if that is written there.
+func stepOf(access *expression.Step) (step string, constant bool) {
+	switch key, _ := access.Step(); key := key.(type) {
+	case string:
+		return key, true
+	case int64:
+		return "[" + strconv.FormatInt(key, 10) + "]", true
+	default:
+		return "", false
+	}
+}
+
+// rootPlace is where a node is that is no path, or that a path begins with. A name that stands for a path is that path, unless
+// the two do not read alike: let m = object.metadata; m.labels may be nil.
+func (c *checker) rootPlace(root expression.Node) (p place, is bool) {
+	switch n := root.(type) {
+	case *expression.Variable:
+		v := c.variable(n)
+		return c.around(v).alias(v.let.Value, place{root: v.root, own: true}), true
+	case *expression.Name:
+		p = place{root: n.Slot}
+		if d, is := c.definition(n.Slot); is {
+			if other := d.alias(d.program.Root(), p); !other.own {
+				p = other
+			}
+			c.run.depth--
+		}
+		return p, true
+	case *expression.Element:
+		return place{root: c.elements[len(c.elements)-1].root, own: true}, n.Name == ""
+	case *expression.Call:
+		return c.callPlace(n)
+	default:
+		return place{}, false
+	}
+}
+
+// alias is the place that a definition stands for, or else its own.
+func (c *checker) alias(node expression.Node, own place) place {
+	p, whole, is := c.place(node)
+	if !is || !whole || len(p.path) > 0 && p.path[len(p.path)-1] == "metadata" {
+		return own
+	}
+	p.path = slices.Clip(p.path)
+	return p
+}
+
+// present returns what adds that the value of a node is not nil, if that says more than
+// its type.
+func (c *checker) present(node expression.Node, t typing.Type) func(known) known {
+	same := func(k known) known { return k }
+	if neverNil(t) {
+		return same
+	}
+	p, _, is := c.place(node)
+	if !is {
+		return same
+	}
+	return func(k known) known { return k.with(p) }
+}
+
+// callPlace is where the result of a call is: at a root of its own, which the same call
+// has again, since functions give the same for the same.
+func (c *checker) callPlace(n *expression.Call) (p place, is bool) {
+	if n.Function.Name == "get" && len(n.Args) == 2 {
+		key, constant := expression.TextOf(n.Args[1])
+		if p, whole, is := c.place(n.Args[0]); is && whole && constant {
+			p.path = append(slices.Clip(p.path), key)
+			return p, true
+		}
+	}
+	text := c.program.Source()[n.Whole.Offset:n.Whole.End()]
+	if !c.spend(len(text)) {
+		return place{}, false
+	}
+	key := callKey{text: text}
+	if n := len(c.variables); n > 0 {
+		key.variable = c.variables[n-1].root
+	}
+	if n := len(c.elements); n > 0 {
+		key.element = c.elements[n-1].root
+	}
+	root, known := c.run.calls[key]
+	if !known {
+		root = c.newRoot()
+		c.run.calls[key] = root
+	}
+	return place{root: root, own: true}, true
+}
+
+// substitute is what a node gives where something in it is nil.
+type substitute struct {
+	value   any
+	present func(known) known // says that it is not
+}
+
+// substituteOf returns what a node gives where a path in it is nil: nil for the path
+// itself, the default of ??, 0 for its length.
+func (c *checker) substituteOf(node expression.Node) (s substitute, is bool) {
+	if !c.spend(1) {
+		return substitute{}, false
+	}
+	itself := substitute{nil, c.present(node, typing.Unknown())}
+	switch n := node.(type) {
+	case *expression.Variable:
+		v := c.variable(n)
+		return c.around(v).substituteOr(v.let.Value, itself), true
+	case *expression.Name:
+		if d, defined := c.definition(n.Slot); defined {
+			itself = d.substituteOr(d.program.Root(), itself)
+			c.run.depth--
+		}
+		return itself, true
+	case *expression.Path:
+		return itself, n.Steps[len(n.Steps)-1].Kind != expression.BySlice
+	case *expression.Element:
+		return itself, true
+	case *expression.Binary:
+		v, literal := expression.LiteralOf(n.Right)
+		return substitute{v, c.present(n.Left, typing.Unknown())}, literal && n.Operator == "??"
+	case *expression.Call:
+		return c.substituteOfCall(n, itself)
+	default:
+		return substitute{}, false
+	}
+}
+
+// substituteOr is that of a definition where it has a default, or else that of the name
+// for it.
+func (c *checker) substituteOr(node expression.Node, itself substitute) substitute {
+	if s, is := c.substituteOf(node); is && s.value != nil {
+		return s
+	}
+	return itself
+}
+
+func (c *checker) substituteOfCall(n *expression.Call, itself substitute) (s substitute, is bool) {
+	if len(n.Args) == 0 {
+		return substitute{}, false
+	}
+	switch first := n.Args[0]; n.Function.Name {
+	case "default":
+		v, literal := expression.LiteralOf(n.Args[1])
+		return substitute{v, c.present(first, typing.Unknown())}, literal
+	case "type":
+		return substitute{"nil", c.present(first, typing.Unknown())}, true
+	case "len", "count", "sum":
+		inner, is := c.substituteOf(first)
+		return substitute{int64(0), inner.present}, is && inner.value == nil
+	default:
+		return itself, true
+	}
+}
+
+// neverNil reports whether it is known that there is a value.
+func neverNil(t typing.Type) bool { return t.Known() && !t.CanBeNil() }
+
+// narrowed adds what a comparison says of its sides: where it does not come out as it
+// would if something were nil, that is present.
+func (c *checker) narrowed(n *expression.Binary, left, right typing.Type, r result) result {
+	if s, is := c.substituteOf(n.Left); is {
+		against := right
+		if n.Operator == "in" {
+			against = right.Items()
+		}
+		v, constant := constantOf(n.Right, right)
+		r = c.narrowedBy(n, s, left, against, constant, func() (any, bool) { return n.Apply(s.value, v) }, r)
+	}
+	if s, is := c.substituteOf(n.Right); is && n.Operator != "in" {
+		v, constant := constantOf(n.Left, left)
+		r = c.narrowedBy(n, s, right, left, constant, func() (any, bool) { return n.Apply(v, s.value) }, r)
+	}
+	return r
+}
+
+// narrowedBy is narrowed for one side, of a type, and what it is compared with. outcome is the comparison of what the side
+// would be for nil with a constant.
+func (c *checker) narrowedBy(n *expression.Binary, s substitute, of, against typing.Type, constant bool, outcome func() (any, bool), r result) result {
+	switch {
+	case s.value == nil && neverNil(of):
+	case constant:
+		if holds, known := outcome(); known && holds == true {
+			r.no = s.present(r.no)
+		} else if known {
+			r.yes = s.present(r.yes)
+		}
+	case s.value != nil || !neverNil(against):
+	case n.Operator == "!=":
+		r.no = s.present(r.no)
+	case n.Operator == "==", n.Operator == "in":
+		r.yes = s.present(r.yes)
+	}
+	return r
+}
+
+// constantOf returns the value of a node that has only one.
+func constantOf(node expression.Node, t typing.Type) (v any, constant bool) {
+	if v, constant := expression.Constant(node); constant {
+		return v, true
+	}
+	all, known := t.Constants()
+	if !known || len(all) != 1 || t.CanBeNil() {
+		return nil, false
+	}
+	return all[0], true
+}
+
+// withMember adds what x in y says: that there is y, and the key if it is a map.
+func (c *checker) withMember(n *expression.Binary, container typing.Type, r result) result {
+	r.yes = c.present(n.Right, container)(r.yes)
+	node, kinds := n.Right, container.Kinds()
+	if name, args := expression.Calls(node); name == "keys" {
+		node, kinds = args[0], value.Map
+	}
+	key, literal := expression.TextOf(n.Left)
+	p, whole, is := c.place(node)
+	if literal && is && whole && kinds&value.Map != 0 {
+		p.path = append(slices.Clip(p.path), key)
+		r.yes = r.yes.with(p)
+	}
+	return r
+}
+
+// decided says where evaluation never comes, for a condition that is a constant, such as
+// a parameter.
+func (r result) decided() result {
+	if v, only := written(r.of); only {
+		holds, is := v.(bool)
+		r.yes.never = r.yes.never || is && !holds
+		r.no.never = r.no.never || is && holds
+	}
+	return r
+}
+
+// decide is decided for a comparison of constants.
+func (c *checker) decide(n *expression.Binary, left, right typing.Type, r result) result {
+	one, isOne := written(left)
+	other, isOther := constantOf(n.Right, right)
+	if !isOne || !isOther || n.Operator != "in" && right.Literals() == nil {
+		return r
+	}
+	if outcome, known := n.Apply(one, other); known {
+		r.yes.never = r.yes.never || outcome == false
+		r.no.never = r.no.never || outcome == true
+	}
+	return r
+}
+
+// written returns the only value that there can be, if it stands in the rules: what a
+// schema says may not hold yet.
+func written(t typing.Type) (v any, only bool) {
+	all, known := t.Constants()
+	if !known || len(all) != 1 || len(t.Literals()) != 1 || t.CanBeNil() {
+		return nil, false
+	}
+	return all[0], true
+}
