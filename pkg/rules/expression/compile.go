@@ -405,7 +405,7 @@ func (c *compiler) binary(n *ast.BinaryNode, lenient bool) (Node, error) {
 
 // check refuses operators beside one another of which the grammar makes something that hardly anybody means.
 func (b *Binary) check() error {
-	if u, is := b.Left.(*Unary); is && u.negates() {
+	if u, is := b.Left.(*Unary); is && u.Negates() {
 		switch b.Operator { // not a > b reads (not a) > b, which never makes sense.
 		case "<", "<=", ">", ">=", "in", "matches", "contains", "startsWith", "endsWith":
 			return u.At.Errorf("%s binds tighter than %s", u.Operator, b.Operator).WithHint("write %s (a %s b)", u.Operator, b.Operator)

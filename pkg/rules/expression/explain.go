@@ -198,7 +198,7 @@ func parts(n Node) (operator trace.Operator, all []Node) {
 		}
 		return operator, all
 	case *Unary:
-		if n.negates() && n.At.Offset < n.X.Written().Whole.Offset {
+		if n.Negates() && n.At.Offset < n.X.Written().Whole.Offset {
 			return trace.Not, []Node{n.X}
 		}
 	case *Conditional:

@@ -238,11 +238,11 @@ func matches(e *Evaluation, b *Binary, left, _ any) (any, error) {
 	return b.pattern.MatchString(text), nil
 }
 
-// negates reports whether the operator is ! and not a sign.
-func (u *Unary) negates() bool { return u.Operator == "!" || u.Operator == "not" }
+// Negates reports whether the operator is ! and not a sign.
+func (u *Unary) Negates() bool { return u.Operator == "!" || u.Operator == "not" }
 
 func (u *Unary) eval(e *Evaluation) (any, error) {
-	if u.negates() {
+	if u.Negates() {
 		return u.negate(e)
 	}
 	v, err := u.X.eval(e)

@@ -107,12 +107,6 @@ func Compile(text string, scope *Scope) (*Program, error) {
 // Source returns the expression as it was written.
 func (p *Program) Source() string { return p.text }
 
-// Tree returns the expression as it was read.
-func (p *Program) Tree() *syntax.Tree {
-	tree, _ := syntax.Parse(p.text) // It has been read before.
-	return tree
-}
-
 // Root returns the node that stands for all of the expression.
 func (p *Program) Root() Node { return p.root }
 

@@ -3,9 +3,8 @@ package lint
 import (
 	"slices"
 
-	"github.com/expr-lang/expr/ast"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
@@ -35,23 +34,23 @@ const (
 func (s scope) condition(all ...*body.Expression) (out condition) {
 	for _, one := range all {
 		if one != nil {
-			s.takeApart(&out, one.Program().Tree().Node, true)
+			s.takeApart(&out, one.Program().Root(), true)
 		}
 	}
 	return out
 }
 
-func (s scope) takeApart(into *condition, node ast.Node, truth bool) {
+func (s scope) takeApart(into *condition, node expression.Node, truth bool) {
 	into.cut = into.cut || len(into.facts) == mostFacts || !s.work.spend(1)
 	if into.cut {
 		return
 	}
 	node = s.resolve(node)
-	if n, is := node.(*ast.UnaryNode); is && (n.Operator == "!" || n.Operator == "not") {
-		s.takeApart(into, n.Node, !truth)
+	if n, is := node.(*expression.Unary); is && n.Negates() {
+		s.takeApart(into, n.X, !truth)
 		return
 	}
-	if n, is := node.(*ast.BinaryNode); is && slices.Contains(joining[truth], n.Operator) {
+	if n, is := node.(*expression.Binary); is && slices.Contains(joining[truth], n.Operator) {
 		s.takeApart(into, n.Left, truth)
 		s.takeApart(into, n.Right, truth)
 		return
@@ -74,8 +73,8 @@ var (
 
 // fact understands comparisons of what is stored with constants. Of others it knows at least that == and !=, or < and >=, are one
 // the other negated.
-func (s scope) fact(node ast.Node, truth bool) fact {
-	n, is := node.(*ast.BinaryNode)
+func (s scope) fact(node expression.Node, truth bool) fact {
+	n, is := node.(*expression.Binary)
 	if !is || negated[n.Operator] == "" {
 		return s.isTrue(node, truth)
 	}
@@ -99,8 +98,8 @@ func (s scope) fact(node ast.Node, truth bool) fact {
 	case known && isList:
 		constants = list
 	default:
-		if key, isText := left.(*ast.StringNode); isText { // Whether a map has it.
-			return fact{term: s.field(s.term(right), key.Value), operator: negated[asked], constants: []any{nil}, stored: s.stored(right)}
+		if key, isText := expression.TextOf(left); isText { // Whether a map has it.
+			return fact{term: s.field(s.term(right), key), operator: negated[asked], constants: []any{nil}, stored: s.stored(right)}
 		}
 		known = false
 	}
@@ -116,15 +115,15 @@ func (s scope) fact(node ast.Node, truth bool) fact {
 }
 
 // isTrue takes a condition as a whole.
-func (s scope) isTrue(node ast.Node, truth bool) fact {
+func (s scope) isTrue(node expression.Node, truth bool) fact {
 	subject, otherwise := s.defaulted(node)
 	return fact{term: s.term(subject), operator: "in", constants: []any{truth}, otherwise: otherwise, stored: s.stored(subject)}
 }
 
 // defaulted is what a node gives, and the constant that stands in where that is nil.
-func (s scope) defaulted(node ast.Node) (subject ast.Node, otherwise any) {
+func (s scope) defaulted(node expression.Node) (subject expression.Node, otherwise any) {
 	node = s.resolve(node)
-	if n, is := node.(*ast.BinaryNode); is && n.Operator == "??" {
+	if n, is := node.(*expression.Binary); is && n.Operator == "??" {
 		if v, known := s.constant(n.Right); known && scalar(v) {
 			return n.Left, v
 		}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/expr-lang/expr/ast"
-
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
@@ -73,21 +71,21 @@ func (s scope) changes(w action.Write) bool {
 		return false // The value is a constant, which looks like a template.
 	}
 	if s.only(w.Node) == nil {
-		return s.reads(all[0].Tree().Node, s.object(keys)) // There is more text around it.
+		return s.reads(all[0].Root(), s.object(keys)) // There is more text around it.
 	}
-	return s.differs(all[0].Tree().Node, s.object(keys))
+	return s.differs(all[0].Root(), s.object(keys))
 }
 
 // differs reports whether a value certainly differs from that of a term: something is added to that, or it is negated.
-func (s scope) differs(node ast.Node, from int) bool {
+func (s scope) differs(node expression.Node, from int) bool {
 	node = s.resolve(node)
 	if argument := argumentOf(node, "string"); argument != nil {
 		return s.differs(argument, from)
 	}
 	switch n := node.(type) {
-	case *ast.UnaryNode:
-		return (n.Operator == "!" || n.Operator == "not") && s.reads(n.Node, from)
-	case *ast.BinaryNode:
+	case *expression.Unary:
+		return n.Negates() && s.reads(n.X, from)
+	case *expression.Binary:
 		return (n.Operator == "+" || n.Operator == "-") && s.something(n.Right) && s.reads(n.Left, from) ||
 			n.Operator == "+" && s.something(n.Left) && s.reads(n.Right, from)
 	default:
@@ -96,12 +94,12 @@ func (s scope) differs(node ast.Node, from int) bool {
 }
 
 // reads reports whether a value is that of a term. It looks through conversions, and through what stands in where there is nothing.
-func (s scope) reads(node ast.Node, term int) bool {
+func (s scope) reads(node expression.Node, term int) bool {
 	node = s.resolve(node)
 	if argument := argumentOf(node, "int", "string"); argument != nil {
 		return s.reads(argument, term)
 	}
-	if n, is := node.(*ast.BinaryNode); is && n.Operator == "??" {
+	if n, is := node.(*expression.Binary); is && n.Operator == "??" {
 		_, known := s.constant(n.Right)
 		return known && s.reads(n.Left, term)
 	}
@@ -110,7 +108,7 @@ func (s scope) reads(node ast.Node, term int) bool {
 
 // something reports whether adding a constant makes a difference. Not every fraction does,
 // after a conversion.
-func (s scope) something(node ast.Node) bool {
+func (s scope) something(node expression.Node) bool {
 	switch v, _ := s.constant(node); v := v.(type) {
 	case int64:
 		return v != 0
@@ -123,13 +121,13 @@ func (s scope) something(node ast.Node) bool {
 
 // function is the one whose value an expression is, "" where it is another value.
 func (s scope) function(p *expression.Program) string {
-	name, _ := called(s.resolve(p.Tree().Node))
+	name, _ := expression.Calls(s.resolve(p.Root()))
 	return name
 }
 
 // argumentOf is the argument of a call of one of some functions, nil of anything else.
-func argumentOf(node ast.Node, functions ...string) ast.Node {
-	if name, arguments := called(node); len(arguments) == 1 && slices.Contains(functions, name) {
+func argumentOf(node expression.Node, functions ...string) expression.Node {
+	if name, arguments := expression.Calls(node); len(arguments) == 1 && slices.Contains(functions, name) {
 		return arguments[0]
 	}
 	return nil

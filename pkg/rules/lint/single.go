@@ -3,7 +3,6 @@ package lint
 import (
 	"slices"
 
-	"github.com/expr-lang/expr/ast"
 	kubernetes "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -11,7 +10,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
@@ -59,23 +57,22 @@ func (t *terms) pruneLoops(r *Rule) (out document.Errors) {
 // Where more is asked of what is found, such as its controller, it may well be that the objects of the rule make no difference.
 func (r *Rule) asked(conditions ...*body.Expression) (found []*relation.Relation) {
 	mentions, alone, seen := map[string]int{}, map[string]int{}, map[string]bool{}
-	count := func(of map[string]int, nodes ...ast.Node) {
+	count := func(of map[string]int, nodes ...expression.Node) {
 		for _, node := range nodes {
-			if name, is := node.(*ast.IdentifierNode); is {
-				of[name.Value]++
+			if name, is := node.(*expression.Name); is {
+				of[name.Name]++
 			}
 		}
 	}
-	look := visitor(func(node ast.Node) {
+	look := func(node expression.Node) {
 		count(mentions, node)
-		if n, is := node.(*ast.BinaryNode); is {
-			_, left := n.Left.(*ast.NilNode)
-			if _, right := n.Right.(*ast.NilNode); left || right {
+		if n, is := node.(*expression.Binary); is {
+			if expression.IsNil(n.Left) || expression.IsNil(n.Right) {
 				count(alone, n.Left, n.Right)
 			}
 		}
 		count(alone, argumentOf(node, "len"))
-	})
+	}
 	var follow func(names []string)
 	follow = func(names []string) {
 		for _, name := range names {
@@ -87,14 +84,14 @@ func (r *Rule) asked(conditions ...*body.Expression) (found []*relation.Relation
 			if d.Related != nil {
 				found = append(found, d.Related)
 			} else {
-				look.walk(d.Value.Program())
+				expression.Visit(d.Value.Program().Root(), look)
 			}
 			follow(d.Uses())
 		}
 	}
 	for _, condition := range conditions {
 		if condition != nil {
-			look.walk(condition.Program())
+			expression.Visit(condition.Program().Root(), look)
 			follow(condition.Program().Names())
 		}
 	}
@@ -175,21 +172,19 @@ func (s scope) builds(write action.Write, field string) bool {
 		all = append(all, scope{s.terms, s.rule, nil}.templates(s.loop.List)...)
 	}
 	return slices.ContainsFunc(all, func(p *expression.Program) bool {
-		return s.somewhere(p, func(node ast.Node) bool {
-			name, keys := called(node)
-			if n, is := node.(*ast.MemberNode); is {
-				_, root := syntax.Spine(n)
-				if of, is := root.(*ast.IdentifierNode); is && of.Value == "params" {
-					return false
-				}
-				keys = []ast.Node{n.Property}
-			} else if name != "get" {
+		return s.somewhere(p, func(node expression.Node) bool {
+			switch n := node.(type) {
+			case *expression.Path:
+				of, is := n.Root.(*expression.Name)
+				return !(is && of.Name == "params") && slices.ContainsFunc(n.Steps, func(step expression.Step) bool { return step.Key == field })
+			case *expression.Call:
+				return n.Function.Name == "get" && slices.ContainsFunc(n.Args, func(key expression.Node) bool {
+					text, is := expression.TextOf(key)
+					return is && text == field
+				})
+			default:
 				return false
 			}
-			return slices.ContainsFunc(keys, func(key ast.Node) bool {
-				text, is := key.(*ast.StringNode)
-				return is && text.Value == field
-			})
 		})
 	})
 }
@@ -235,8 +230,8 @@ func (s scope) onlyStamps(step int, stamp action.Write, keys []string) bool {
 // waitsFor reports whether a step is done once the time at a path of the watched object is old.
 func (s scope) waitsFor(step *action.Step, keys []string) bool {
 	return slices.ContainsFunc([]*body.Expression{s.rule.When, step.When()}, func(when *body.Expression) bool {
-		return when != nil && s.somewhere(when.Program(), func(node ast.Node) bool {
-			name, arguments := called(node)
+		return when != nil && s.somewhere(when.Program(), func(node expression.Node) bool {
+			name, arguments := expression.Calls(node)
 			return (name == "olderThan" || name == "after") && len(arguments) > 0 && s.reads(arguments[0], s.object(keys))
 		})
 	})

@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/expr-lang/expr/ast"
-
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 )
 
@@ -96,7 +93,7 @@ func (s scope) define(name string) int {
 	case d.Related != nil:
 		return s.number(fmt.Sprintf("with %v %s %s", d.Related.Declaration().GVR, s.rule.Set.Namespace, jsonOf(d.Node.Any())), s.all(d.Uses())...)
 	default:
-		return s.term(d.Value.Program().Tree().Node)
+		return s.term(d.Value.Program().Root())
 	}
 }
 
@@ -122,7 +119,7 @@ func (s scope) value(w action.Write) int {
 }
 
 // term is the number of what a node computes. Whether a path may end early does not matter.
-func (s scope) term(node ast.Node) int {
+func (s scope) term(node expression.Node) int {
 	if !s.work.spend(1) {
 		return s.unlike()
 	}
@@ -130,33 +127,49 @@ func (s scope) term(node ast.Node) int {
 		return s.literal(v)
 	}
 	switch n := node.(type) {
-	case *ast.IdentifierNode:
-		return s.name(n.Value)
-	case *ast.PointerNode:
-		return s.number("#" + n.Name)
-	case *ast.ChainNode:
-		return s.term(n.Node)
-	case *ast.PredicateNode:
-		return s.term(n.Node)
-	case *ast.MemberNode:
-		return s.compound(".", n.Node, n.Property)
-	case *ast.UnaryNode:
-		return s.compound(n.Operator, n.Node)
-	case *ast.BinaryNode:
+	case *expression.Name:
+		return s.name(n.Name)
+	case *expression.Variable:
+		return s.term(n.Let.Value)
+	case *expression.Let:
+		return s.term(n.Body)
+	case *expression.Element:
+		return s.number(n.Text)
+	case *expression.Predicate:
+		return s.term(n.Body)
+	case *expression.Path:
+		return s.path(n)
+	case *expression.Unary:
+		return s.compound(n.Operator, n.X)
+	case *expression.Binary:
 		return s.compound(n.Operator, n.Left, n.Right)
-	case *ast.ConditionalNode:
-		return s.compound("if", n.Cond, n.Exp1, n.Exp2)
-	case *ast.BuiltinNode, *ast.CallNode:
-		function, arguments := called(n)
-		return s.compound(function, arguments...)
-	case *ast.ArrayNode:
-		return s.compound("[]", n.Nodes...)
+	case *expression.Conditional:
+		return s.compound("if", n.Condition, n.Yes, n.No)
+	case *expression.Call:
+		return s.compound(n.Function.Name, n.Args...)
+	case *expression.List:
+		return s.compound("[]", n.Items...)
 	default:
 		return s.unlike()
 	}
 }
 
-func (s scope) compound(text string, operands ...ast.Node) int {
+func (s scope) path(n *expression.Path) int {
+	at := s.term(n.Root)
+	for i := range n.Steps {
+		switch step := &n.Steps[i]; step.Kind {
+		case expression.ByKey:
+			at = s.field(at, step.Key)
+		case expression.ByValue:
+			at = s.number(".", at, s.term(step.Index))
+		default:
+			return s.unlike()
+		}
+	}
+	return at
+}
+
+func (s scope) compound(text string, operands ...expression.Node) int {
 	out := make([]int, len(operands))
 	for i, node := range operands {
 		out[i] = s.term(node)
@@ -191,48 +204,46 @@ func (s scope) definition(name string) *expression.Program {
 }
 
 // resolve follows the names of lets.
-func (s scope) resolve(node ast.Node) ast.Node {
+func (s scope) resolve(node expression.Node) expression.Node {
 	for {
-		name, is := node.(*ast.IdentifierNode)
+		name, is := node.(*expression.Name)
 		if !is {
 			return node
 		}
-		p := s.definition(name.Value)
+		p := s.definition(name.Name)
 		if p == nil {
 			return node
 		}
-		node = p.Tree().Node
+		node = p.Root()
 	}
 }
 
 // constant is the value of a literal, of a list of them, or of what is in params.
-func (s scope) constant(node ast.Node) (v any, known bool) {
+func (s scope) constant(node expression.Node) (v any, known bool) {
 	switch n := node.(type) {
-	case *ast.IdentifierNode:
-		v, known = s.rule.Constants[n.Value]
+	case *expression.Name:
+		v, known = s.rule.Constants[n.Name]
 		return v, known
-	case *ast.ChainNode:
-		return s.constant(n.Node)
-	case *ast.MemberNode:
-		of, known := s.constant(n.Node)
-		fields, isMap := of.(map[string]any)
-		key, isKey := n.Property.(*ast.StringNode)
-		if !known || !isMap || !isKey {
-			return nil, false
-		}
-		return fields[key.Value], true
-	case *ast.ArrayNode:
-		all := make([]any, 0, len(n.Nodes))
-		for _, element := range n.Nodes {
-			v, known := s.constant(element)
-			if !known || !s.work.spend(1) {
+	case *expression.Path:
+		v, known = s.constant(n.Root)
+		for i := range n.Steps {
+			fields, isMap := v.(map[string]any)
+			if known = known && isMap && n.Steps[i].Kind == expression.ByKey; !known {
 				return nil, false
 			}
-			all = append(all, v)
+			v = fields[n.Steps[i].Key]
+		}
+		return v, known
+	case *expression.List:
+		all := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			if all[i], known = s.constant(item); !known || !s.work.spend(1) {
+				return nil, false
+			}
 		}
 		return all, true
 	default:
-		return syntax.Literal(node)
+		return expression.LiteralOf(node)
 	}
 }
 
@@ -248,37 +259,22 @@ func scalar(v any) bool {
 
 // stored reports whether the value of a node is as the cluster stores it, or of a kind that is stored: no quantity, no version,
 // no duration and no moment, of which two texts may be the same one.
-func (s scope) stored(node ast.Node) bool {
+func (s scope) stored(node expression.Node) bool {
 	switch n := s.resolve(node).(type) {
-	case *ast.IdentifierNode:
-		d := s.rule.Names.Lookup(n.Value)
-		return n.Value == "object" || d != nil && d.Related != nil
-	case *ast.ChainNode:
-		return s.stored(n.Node)
-	case *ast.MemberNode:
-		return s.stored(n.Node)
-	default:
-		switch function, arguments := called(n); function {
+	case *expression.Name:
+		d := s.rule.Names.Lookup(n.Name)
+		return n.Name == "object" || d != nil && d.Related != nil
+	case *expression.Path:
+		return n.Steps[len(n.Steps)-1].Kind != expression.BySlice && s.stored(n.Root)
+	case *expression.Call:
+		switch n.Function.Name {
 		case "condition", "first", "last", "find", "get": // A part of what they are given.
-			return len(arguments) > 0 && s.stored(arguments[0])
+			return s.stored(n.Args[0])
 		case "len", "count", "int", "float", "string", "lower", "upper", "trim":
 			return true // A number or a text, whatever they are given.
-		default:
-			return false
 		}
 	}
-}
-
-// called is the function that a node calls, "" where it calls none.
-func called(node ast.Node) (name string, arguments []ast.Node) {
-	switch n := node.(type) {
-	case *ast.BuiltinNode:
-		return n.Name, n.Arguments
-	case *ast.CallNode:
-		return n.Callee.String(), n.Arguments
-	default:
-		return "", nil
-	}
+	return false
 }
 
 // subject is what a target stands for. filtered says that it is only some of what with found, which depends on each of them.
@@ -291,23 +287,23 @@ type subject struct {
 
 // subject follows lets as long as each is no more than another name. Each of a list is the list.
 func (s scope) subject(target string) subject {
-	var node ast.Node = &ast.IdentifierNode{Value: target}
+	var node expression.Node = &expression.Name{Name: target}
 	if s.loop.InLoop(target) {
 		if list := s.only(s.loop.List); list != nil {
-			node = list.Tree().Node
+			node = list.Root()
 			s.loop = nil
 		}
 	}
 	var d *names.Definition
-	name, is := s.resolve(node).(*ast.IdentifierNode)
+	name, is := s.resolve(node).(*expression.Name)
 	if is {
-		d = s.rule.Names.Lookup(name.Value)
+		d = s.rule.Names.Lookup(name.Name)
 	}
 	switch {
-	case target == "", is && name.Value == "object":
+	case target == "", is && name.Name == "object":
 		return subject{number: watched, selections: s.rule.Selections}
 	case d != nil && d.Related != nil:
-		return subject{number: s.name(name.Value), selections: d.Related.Selections()}
+		return subject{number: s.name(name.Name), selections: d.Related.Selections()}
 	default:
 		return subject{number: s.term(node), filtered: true}
 	}
@@ -348,28 +344,18 @@ func (s scope) only(n *document.Node) *expression.Program {
 }
 
 // somewhere reports whether something is so of a node of an expression, or of a let that it uses.
-func (s scope) somewhere(p *expression.Program, is func(ast.Node) bool) (found bool) {
+func (s scope) somewhere(p *expression.Program, is func(expression.Node) bool) (found bool) {
 	seen := map[string]bool{}
-	var look visitor
-	look = func(node ast.Node) {
+	var look func(expression.Node)
+	look = func(node expression.Node) {
 		found = found || is(node)
-		if name, isName := node.(*ast.IdentifierNode); isName && !found && !seen[name.Value] {
-			seen[name.Value] = true
-			if let := s.definition(name.Value); let != nil {
-				look.walk(let)
+		if name, isName := node.(*expression.Name); isName && !found && !seen[name.Name] {
+			seen[name.Name] = true
+			if let := s.definition(name.Name); let != nil {
+				expression.Visit(let.Root(), look)
 			}
 		}
 	}
-	look.walk(p)
+	expression.Visit(p.Root(), look)
 	return found
 }
-
-type visitor func(ast.Node)
-
-func (v visitor) walk(p *expression.Program) {
-	root := p.Tree().Node
-	ast.Walk(&root, v)
-}
-
-// Visit implements [ast.Visitor].
-func (v visitor) Visit(node *ast.Node) { v(*node) }
