@@ -115,7 +115,7 @@ func TestPathErrors(t *testing.T) {
 			"write object.spec.ports[7]?.name, which is nil then",
 		},
 		"an absent key in brackets": {
-			`object.spec["a-b"]["c/d"]`, "[", `object.spec["a-b"] is absent, so object.spec["a-b"]["c/d"] cannot be read`,
+			`object.spec["a-b"]["c/d"]`, `"c/d"`, `object.spec["a-b"] is absent, so object.spec["a-b"]["c/d"] cannot be read`,
 			`write object.spec["a-b"]?.["c/d"], which is nil then`,
 		},
 		"an index by a path": {
