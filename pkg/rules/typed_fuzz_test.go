@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/test/archive"
 	"github.com/dyncontroller/dyncontroller/test/generate"
 )
 
@@ -22,11 +22,11 @@ func FuzzTyped(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, name := range names {
-		archive, err := txtar.ParseFile(name)
+		documents, err := archive.ParseFile(name)
 		if err != nil {
 			f.Fatal(err)
 		}
-		for _, file := range archive.Files {
+		for _, file := range documents.Files {
 			if strings.HasSuffix(file.Name, ".yaml") {
 				f.Add(file.Data)
 			}

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/test/archive"
 	"github.com/dyncontroller/dyncontroller/test/schemas"
 )
 
@@ -49,15 +48,15 @@ func TestTypedRight(t *testing.T) {
 	}
 	count := 0
 	for _, name := range names {
-		archive, err := txtar.ParseFile(name)
+		documents, err := archive.ParseFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		beside := map[string]string{}
-		for _, file := range archive.Files {
+		for _, file := range documents.Files {
 			beside[file.Name] = string(bytes.TrimSpace(file.Data))
 		}
-		for _, file := range archive.Files {
+		for _, file := range documents.Files {
 			title, isRules := strings.CutSuffix(file.Name, ".yaml")
 			if !isRules {
 				continue

@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/test/archive"
 	"github.com/dyncontroller/dyncontroller/test/generate"
 )
 
@@ -166,7 +166,7 @@ func cutting(extension string) func(string) []string {
 	case ".txtar":
 		return func(text string) []string {
 			var out []string
-			for _, file := range txtar.Parse([]byte(text)).Files {
+			for _, file := range archive.Parse([]byte(text)).Files {
 				out = append(out, string(file.Data))
 			}
 			return out

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -17,6 +16,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
+	"github.com/dyncontroller/dyncontroller/test/archive"
 	"github.com/dyncontroller/dyncontroller/test/generate"
 )
 
@@ -120,7 +120,7 @@ func whole(text string) []string { return []string{text} }
 
 func archived(text string) []string {
 	var out []string
-	for _, file := range txtar.Parse([]byte(text)).Files {
+	for _, file := range archive.Parse([]byte(text)).Files {
 		out = append(out, string(file.Data))
 	}
 	return out

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/test/archive"
 )
 
 // structural are the messages about the shape of a document.
@@ -30,12 +29,12 @@ func TestWrong(t *testing.T) {
 	}
 	all, refused, shapes := 0, 0, 0
 	for _, name := range archives {
-		archive, err := txtar.ParseFile(name)
+		documents, err := archive.ParseFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := 0; i+1 < len(archive.Files); i += 2 {
-			written, answer := archive.Files[i], string(archive.Files[i+1].Data)
+		for i := 0; i+1 < len(documents.Files); i += 2 {
+			written, answer := documents.Files[i], string(documents.Files[i+1].Data)
 			if _, errs := document.Parse(document.File{Name: "rules.yaml", Data: written.Data}); len(errs) > 0 {
 				continue // It is not YAML as an editor would parse it.
 			}

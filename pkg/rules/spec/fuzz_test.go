@@ -4,10 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/test/archive"
 )
 
 // FuzzParse holds that no file makes the parser panic, that every mistake has its
@@ -18,12 +17,12 @@ func FuzzParse(f *testing.F) {
 		f.Fatalf("no seeds, err %v", err)
 	}
 	for _, name := range archives {
-		archive, err := txtar.ParseFile(name)
+		documents, err := archive.ParseFile(name)
 		if err != nil {
 			f.Fatal(err)
 		}
-		for i := 0; i < len(archive.Files); i += 2 {
-			f.Add(archive.Files[i].Data)
+		for i := 0; i < len(documents.Files); i += 2 {
+			f.Add(documents.Files[i].Data)
 		}
 	}
 	f.Add([]byte(everything))
