@@ -96,15 +96,8 @@ func marks(set *rules.Set, rule *rules.Rule) []string {
 func feeds(rule, other *rules.Rule) bool {
 	return slices.ContainsFunc(rule.Footprint().All(), func(access *footprint.Access) bool {
 		read := other.Footprint().Lookup(access.Resource)
-		if read == nil || access.Writes.All() || read.Reads.All() {
-			return false
-		}
-		for path := range access.Writes.Each() {
-			if read.Reads.Touches(path) {
-				return true
-			}
-		}
-		return false
+		return read != nil && !access.Writes.All() && !read.Reads.All() &&
+			slices.ContainsFunc(access.Writes.List(), func(f footprint.Field) bool { return read.Reads.Touches(f.Path) })
 	})
 }
 

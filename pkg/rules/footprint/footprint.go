@@ -2,7 +2,6 @@ package footprint
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -154,9 +153,9 @@ func qualified(r schema.GroupVersionResource) string {
 // includes; the whole object is "*".
 func (t *Tree) Paths() []string {
 	paths := []string{}
-	for path, how := range t.Each() {
-		text := path.String()
-		switch how {
+	for _, f := range t.List() {
+		text := f.Path.String()
+		switch f.How {
 		case Length:
 			text = "len(" + text + ")"
 		case Exists:
@@ -169,27 +168,28 @@ func (t *Tree) Paths() []string {
 	return slices.Compact(paths)
 }
 
-// Each yields the fields without those that another includes, and how strongly each matters.
-func (t *Tree) Each() iter.Seq2[Path, Strength] {
-	return func(yield func(Path, Strength) bool) { t.root.each(nil, nil, yield) }
+// Field is a field of a tree, and how strongly it matters.
+type Field struct {
+	Path Path
+	How  Strength
 }
 
-// each yields what n says beyond known, which may be nil: the node of all
-// values or items that n is one of. It reports whether to go on.
-func (n *Node) each(path Path, known *Node, yield func(Path, Strength) bool) bool {
-	if known != nil && known.covers(n) {
-		return true
+// List returns the fields without those that another includes.
+func (t *Tree) List() []Field { return t.root.list(nil, nil, nil) }
+
+// list appends what n says beyond known, which may be nil: the node of all
+// values or items that n is one of.
+func (n *Node) list(out []Field, path Path, known *Node) []Field {
+	if n.how == unread || known != nil && known.covers(n) {
+		return out
 	}
-	says := n.how == Value || n.how == Length && n.values == nil && n.items == nil || n.leaf() && len(path) > 0
-	if says && n.how > unread && !yield(path, n.how) {
-		return false
+	if n.how == Value || n.how == Length && n.values == nil && n.items == nil || n.leaf() && len(path) > 0 {
+		out = append(out, Field{path, n.how})
 	}
 	for _, s := range n.steps() {
-		if !n.at(s).each(path.Then(s), n.wider(s, known), yield) {
-			return false
-		}
+		out = n.at(s).list(out, path.Then(s), n.wider(s, known))
 	}
-	return true
+	return out
 }
 
 // wider returns the node that says what n's child says too: of all values or items

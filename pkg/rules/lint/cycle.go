@@ -58,9 +58,9 @@ func flowsOf(all []*Rule, w *work) (texts []string, flows []flow) {
 			if access.Writes.All() {
 				continue
 			}
-			for path := range access.Writes.Each() {
-				f := field{access.Resource, path.String()}
-				fields[f], writes[i][f] = path, true
+			for _, written := range access.Writes.List() {
+				f := field{access.Resource, written.Path.String()}
+				fields[f], writes[i][f] = written.Path, true
 			}
 		}
 	}
