@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 )
 
 // maxAdded bounds what one patch may add to an object, copies included, in
@@ -17,15 +19,9 @@ const maxAdded = 3 << 20
 // lists that the patch writes to are copied, each once, so that a thousand
 // operations on a large object cost no more than a thousand on a small one.
 type draft struct {
-	root  *container
+	root  any
+	own   map[unsafe.Pointer]bool // copies, which nothing else shares
 	added int
-}
-
-// container is a map or a list of the draft's own. Others within it are
-// containers too, or still those of the object and not to be changed.
-type container struct {
-	fields map[string]any
-	list   []any
 }
 
 // jsonPatched returns current, which is not changed, with an RFC 6902 patch as
@@ -36,25 +32,20 @@ func jsonPatched(current map[string]any, body any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &draft{root: &container{fields: maps.Clone(current)}}
-	if d.root.fields == nil {
-		d.root.fields = map[string]any{}
-	}
+	d := &draft{root: current, own: map[unsafe.Pointer]bool{}}
 	for i, o := range operations {
 		if err := d.apply(o); err != nil {
 			return nil, fmt.Errorf("operation %d of the json patch, %s: %w", i, o.op, err)
 		}
 	}
-	after, _ := plain(d.root).(map[string]any)
+	after, _ := d.root.(map[string]any)
 	return after, nil
 }
 
 func (d *draft) apply(o jsonOperation) error {
 	switch o.op {
-	case "add":
-		return d.add(o.path, o.value)
-	case "replace":
-		return d.replace(o.path, o.value)
+	case "add", "replace":
+		return d.write(o.path, o.value, o.op == "replace")
 	case "remove":
 		_, err := d.remove(o.path)
 		return err
@@ -63,13 +54,14 @@ func (d *draft) apply(o jsonOperation) error {
 		if err != nil {
 			return err
 		}
-		return d.insert(o.path, value)
+		return d.edit(o.path, func(at any, last string) (any, error) { return set(at, last, value, false) })
 	case "copy":
 		value, err := d.read(o.from)
 		if err != nil {
 			return err
 		}
-		return d.add(o.path, value)
+		d.share(value)
+		return d.write(o.path, value, false)
 	default:
 		value, err := d.read(o.path)
 		if err == nil && !Equal(value, o.value) {
@@ -79,32 +71,11 @@ func (d *draft) apply(o jsonOperation) error {
 	}
 }
 
-// parent returns the container that the last step of a path leads into.
-func (d *draft) parent(path Path) (*container, error) {
-	at := d.root
-	for i, step := range path[:len(path)-1] {
-		value, err := at.get(step)
-		if err != nil {
-			return nil, missing(path[:i+1])
-		}
-		var own *container
-		switch value := value.(type) {
-		case *container:
-			own = value
-		case map[string]any:
-			own = &container{fields: maps.Clone(value)}
-		case []any:
-			own = &container{list: slices.Clone(value)}
-		default:
-			return nil, fmt.Errorf("%s is neither a map nor a list", shortened(path[:i+1]))
-		}
-		at.put(step, own)
-		at = own
-	}
-	return at, nil
-}
-
 func missing(path Path) error { return fmt.Errorf("there is no %s", shortened(path)) }
+
+func noContainer(path Path) error {
+	return fmt.Errorf("%s is neither a map nor a list", shortened(path))
+}
 
 // shortened is a path for a message; its keys are the user's.
 func shortened(path Path) string {
@@ -116,146 +87,134 @@ func shortened(path Path) string {
 	return text
 }
 
-// read returns a value that stays as it is, whatever becomes of the draft: what
-// is read is no container any more.
 func (d *draft) read(path Path) (any, error) {
-	at, err := d.parent(path)
-	if err != nil {
-		return nil, err
+	at := d.root
+	for i := range path {
+		next, there := Lookup(at, path[i:i+1])
+		_, isMap := at.(map[string]any)
+		switch {
+		case there:
+		case isMap && i == len(path)-1:
+			return nil, nil
+		case isScalar(at):
+			return nil, noContainer(path[:i])
+		default:
+			return nil, missing(path[:i+1])
+		}
+		at = next
 	}
-	last := path[len(path)-1]
-	value, err := at.get(last)
-	switch {
-	case err != nil && at.fields != nil:
-		return nil, nil
-	case err != nil:
-		return nil, missing(path)
-	}
-	value = plain(value)
-	at.put(last, value)
-	return value, nil
+	return at, nil
 }
 
-// add inserts a value that was not there before.
-func (d *draft) add(path Path, value any) error {
-	if err := d.charge(value); err != nil {
-		return err
-	}
-	return d.insert(path, value)
-}
-
-func (d *draft) charge(value any) error {
+// write puts a value that was not there before.
+func (d *draft) write(path Path, value any, replace bool) error {
 	if d.added += sizeOf(value); d.added > maxAdded {
 		return fmt.Errorf("it would add more than %d bytes to the object", maxAdded)
 	}
-	return nil
+	return d.edit(path, func(at any, last string) (any, error) { return set(at, last, value, replace) })
 }
 
-func (d *draft) insert(path Path, value any) error {
-	at, err := d.parent(path)
-	if err != nil {
-		return err
-	}
-	last := path[len(path)-1]
-	if at.fields != nil {
-		at.fields[last] = value
-		return nil
-	}
-	index := len(at.list)
-	if last != "-" {
-		if index, err = strconv.Atoi(last); err != nil || index < 0 || index > len(at.list) {
-			return missing(path)
+func (d *draft) remove(path Path) (removed any, err error) {
+	err = d.edit(path, func(at any, last string) (any, error) {
+		var there bool
+		if removed, there = Lookup(at, Path{last}); !there {
+			return nil, errMissing
 		}
-	}
-	at.list = slices.Insert(at.list, index, value)
-	return nil
-}
-
-func (d *draft) replace(path Path, value any) error {
-	if err := d.charge(value); err != nil {
-		return err
-	}
-	at, err := d.parent(path)
-	if err != nil {
-		return err
-	}
-	last := path[len(path)-1]
-	if _, err := at.get(last); err != nil && at.fields == nil {
-		return missing(path)
-	}
-	at.put(last, value)
-	return nil
-}
-
-func (d *draft) remove(path Path) (any, error) {
-	at, err := d.parent(path)
-	if err != nil {
-		return nil, err
-	}
-	last := path[len(path)-1]
-	value, err := at.get(last)
-	if err != nil {
-		return nil, missing(path)
-	}
-	if at.fields != nil {
-		delete(at.fields, last)
-		return value, nil
-	}
-	index, _ := strconv.Atoi(last)
-	at.list = slices.Delete(at.list, index, index+1)
-	return value, nil
+		if fields, isMap := at.(map[string]any); isMap {
+			delete(fields, last)
+			return at, nil
+		}
+		list, _ := at.([]any)
+		index, _ := strconv.Atoi(last)
+		return slices.Delete(list, index, index+1), nil
+	})
+	return removed, err
 }
 
 var errMissing = errors.New("missing")
 
-// get returns what is at a key or an index.
-func (c *container) get(step string) (any, error) {
-	if c.fields != nil {
-		value, ok := c.fields[step]
-		if !ok {
-			return nil, errMissing
-		}
-		return value, nil
+// set puts a value at a key, or at an index of a list: in place of what is there, or before it.
+func set(at any, last string, value any, replace bool) (any, error) {
+	if fields, isMap := at.(map[string]any); isMap {
+		fields[last] = value
+		return at, nil
 	}
-	index, err := strconv.Atoi(step)
-	if err != nil || index < 0 || index >= len(c.list) {
+	list, _ := at.([]any)
+	index, err := strconv.Atoi(last)
+	switch {
+	case last == "-" && !replace:
+		index = len(list)
+	case err != nil || index < 0 || index > len(list) || replace && index == len(list):
 		return nil, errMissing
+	case replace:
+		list[index] = value
+		return list, nil
 	}
-	return c.list[index], nil
+	return slices.Insert(list, index, value), nil
 }
 
-// put replaces what is at a key or at an index that get has found.
-func (c *container) put(step string, value any) {
-	if c.fields != nil {
-		c.fields[step] = value
-		return
-	}
-	index, _ := strconv.Atoi(step)
-	c.list[index] = value
+// edit has the map or the list changed that the last step of a path leads into.
+func (d *draft) edit(path Path, change func(at any, last string) (any, error)) (err error) {
+	d.root, err = d.editBelow(d.root, path, 0, change)
+	return err
 }
 
-// plain turns the containers of a value back into maps and lists. They are not
-// used as containers any more.
-func plain(value any) any {
-	own, ok := value.(*container)
-	if !ok {
-		return value
-	}
-	for key, value := range own.fields {
-		if inner, ok := value.(*container); ok {
-			own.fields[key] = plain(inner)
+func (d *draft) editBelow(at any, path Path, depth int, change func(at any, last string) (any, error)) (any, error) {
+	switch value := at.(type) {
+	case map[string]any:
+		if value == nil {
+			at = map[string]any{}
+		} else if !d.own[memory(at)] {
+			at = maps.Clone(value)
 		}
-	}
-	for i, value := range own.list {
-		if inner, ok := value.(*container); ok {
-			own.list[i] = plain(inner)
+	case []any:
+		if !d.own[memory(at)] {
+			at = slices.Clone(value)
 		}
+	default:
+		return nil, noContainer(path[:depth])
 	}
-	if own.fields != nil {
-		return own.fields
+	step := path[depth]
+	if depth == len(path)-1 {
+		after, err := change(at, step)
+		if errors.Is(err, errMissing) {
+			return nil, missing(path)
+		}
+		d.own[memory(after)] = true
+		return after, err
 	}
-	return own.list
+	below, there := Lookup(at, Path{step})
+	if !there {
+		return nil, missing(path[:depth+1])
+	}
+	below, err := d.editBelow(below, path, depth+1, change)
+	if err == nil {
+		at, err = set(at, step, below, true)
+	}
+	d.own[memory(at)] = true
+	return at, err
 }
+
+// share makes copies of all within a value that is in two places from now on, once they are written to.
+func (d *draft) share(value any) {
+	if isScalar(value) || !d.own[memory(value)] {
+		return // And so is all within it.
+	}
+	delete(d.own, memory(value))
+	switch value := value.(type) {
+	case map[string]any:
+		for _, below := range value {
+			d.share(below)
+		}
+	case []any:
+		for _, below := range value {
+			d.share(below)
+		}
+	}
+}
+
+// memory tells a map or a list from an equal one.
+func memory(value any) unsafe.Pointer { return reflect.ValueOf(value).UnsafePointer() }
 
 // sizeOf is about how many bytes a value has as JSON.
 func sizeOf(value any) int {

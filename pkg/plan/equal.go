@@ -2,7 +2,6 @@ package plan
 
 import (
 	"math"
-	"reflect"
 	"strconv"
 )
 
@@ -43,7 +42,7 @@ func equalMaps(a, b map[string]any) bool {
 
 // sameMap reports whether both are one map.
 func sameMap(a, b map[string]any) bool {
-	return a != nil && reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
+	return a != nil && memory(a) == memory(b)
 }
 
 func equalLists(a, b []any) bool {
