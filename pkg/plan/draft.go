@@ -160,19 +160,11 @@ func (d *draft) edit(path Path, change func(at any, last string) (any, error)) (
 }
 
 func (d *draft) editBelow(at any, path Path, depth int, change func(at any, last string) (any, error)) (any, error) {
-	switch value := at.(type) {
-	case map[string]any:
-		if value == nil {
-			at = map[string]any{}
-		} else if !d.own[memory(at)] {
-			at = maps.Clone(value)
-		}
-	case []any:
-		if !d.own[memory(at)] {
-			at = slices.Clone(value)
-		}
-	default:
+	switch {
+	case isScalar(at):
 		return nil, noContainer(path[:depth])
+	case !d.own[memory(at)]:
+		at = shallow(at)
 	}
 	step := path[depth]
 	if depth == len(path)-1 {
@@ -193,6 +185,17 @@ func (d *draft) editBelow(at any, path Path, depth int, change func(at any, last
 	}
 	d.own[memory(at)] = true
 	return at, err
+}
+
+// shallow is a copy of a map or a list with the same values in it.
+func shallow(value any) any {
+	if list, isList := value.([]any); isList {
+		return slices.Clone(list)
+	}
+	fields, _ := value.(map[string]any)
+	out := make(map[string]any, len(fields))
+	maps.Copy(out, fields)
+	return out
 }
 
 // share makes copies of all within a value that is in two places from now on, once they are written to.

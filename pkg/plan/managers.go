@@ -1,9 +1,6 @@
 package plan
 
 import (
-	"strconv"
-	"strings"
-
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
@@ -68,56 +65,15 @@ func owned(fields map[string]any, value any, path Path) (steps int, owns bool) {
 	}
 	at, _ := Lookup(value, path[:1])
 	for name, below := range fields {
-		if tree, isTree := below.(map[string]any); isTree && leads(name, path[0], value, at) {
-			if further, is := owned(tree, at, path[1:]); is {
-				steps, owns = max(steps, further+1), true
-			}
+		tree, isTree := below.(map[string]any)
+		if step, known := stepOf(value, name, false); !isTree || !known || step != path[0] {
+			continue
+		}
+		if further, is := owned(tree, at, path[1:]); is {
+			steps, owns = max(steps, further+1), true
 		}
 	}
 	return steps, owns
-}
-
-// leads reports whether an entry of FieldsV1 is about a step of a path: "f:" with a key,
-// "i:" with an index, "k:" and "v:" with what tells an element of a list.
-func leads(name, step string, within, at any) bool {
-	kind, key, _ := strings.Cut(name, ":")
-	switch kind {
-	case "f":
-		_, isList := within.([]any)
-		return key == step && !isList
-	case "i":
-		return key == step
-	}
-	if _, isList := within.([]any); !isList {
-		return false
-	}
-	if _, err := strconv.Atoi(step); err != nil {
-		return false
-	}
-	var wanted any
-	if utiljson.Unmarshal([]byte(key), &wanted) != nil {
-		return false
-	}
-	switch kind {
-	case "v":
-		return wanted == at && isScalar(at)
-	case "k":
-		return has(at, wanted)
-	default:
-		return false
-	}
-}
-
-// has reports whether an element of a list has the key of an entry.
-func has(element, key any) bool {
-	object, isMap := element.(map[string]any)
-	pairs, isKey := key.(map[string]any)
-	for name, value := range pairs {
-		if !isScalar(value) || !isScalar(object[name]) || object[name] != value {
-			return false
-		}
-	}
-	return isMap && isKey
 }
 
 func isScalar(value any) bool {

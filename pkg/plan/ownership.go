@@ -2,7 +2,7 @@ package plan
 
 import (
 	"maps"
-	"slices"
+	"strconv"
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -18,7 +18,7 @@ func (s storage) applied(at place, current, body map[string]any, manager string)
 	if fields == nil {
 		return current != nil && len(body) == 0
 	}
-	after, _, owned := overlaidMap(fields, current, body)
+	after, _, owned := overlaid(fields, current, body)
 	object, _ := after.(map[string]any)
 	return owned && s.same(at.target, current, object)
 }
@@ -53,132 +53,79 @@ func appliedBy(entry map[string]any, manager string) bool {
 // is another value, as long as the manager owns all fields of the body and no
 // others. A field without children in the tree is owned as a whole, or is a map
 // that was applied empty: what others put into that is theirs, and who writes to
-// one that is owned as a whole takes it over.
+// one that is owned as a whole takes it over. Of a list that is merged by key or is a set,
+// every element of the body must be there.
 func overlaid(fields map[string]any, current, body any) (after any, changed, owned bool) {
-	if len(fields) == 0 {
-		_, isMap := current.(map[string]any)
-		if Equal(current, body) || isMap && isEmpty(body) {
-			return current, false, true
-		}
+	_, have := current.(map[string]any)
+	wanted, isMap := body.(map[string]any)
+	list, isList := body.([]any)
+	size := len(fields)
+	if _, itself := fields["."]; itself { // It is owned, besides what is in it.
+		size--
+	}
+	switch {
+	case len(fields) == 0 && (Equal(current, body) || have && isEmpty(body)):
+		return current, false, true
+	case len(fields) == 0:
 		return body, true, true
-	}
-	switch body := body.(type) {
-	case map[string]any:
-		return overlaidMap(fields, current, body)
-	case []any:
-		return overlaidList(fields, current, body)
-	default:
+	case !isMap && !isList, len(wanted)+len(list) != size:
 		return nil, false, false
 	}
-}
-
-func overlaidMap(fields map[string]any, current any, body map[string]any) (after any, changed, owned bool) {
-	if len(body) != len(fields)-itself(fields) {
-		return nil, false, false
+	after = current
+	if isMap && !have {
+		after, changed = map[string]any{}, true
 	}
-	have, isMap := current.(map[string]any)
-	out := have
-	if !isMap {
-		out, changed = map[string]any{}, true
-	}
-	for key, value := range body {
-		below, ok := fields["f:"+key].(map[string]any)
-		if !ok {
+	for name, value := range fields {
+		if name == "." {
+			continue
+		}
+		below, _ := value.(map[string]any)
+		next, given := itemOf(body, name)
+		step, known := stepOf(after, name, false)
+		old, exists := Lookup(after, Path{step})
+		if !given || !known || isList && !exists {
 			return nil, false, false
 		}
-		old, exists := have[key]
-		next, differs, owned := overlaid(below, old, value)
+		next, differs, owned := overlaid(below, old, next)
 		switch {
 		case !owned:
 			return nil, false, false
 		case exists && !differs:
 			continue
 		case !changed:
-			out, changed = maps.Clone(have), true
+			after, changed = shallow(after), true
 		}
-		out[key] = next
+		after, _ = set(after, step, next, true)
 	}
-	if !changed {
-		return current, false, true
-	}
-	return out, true, true
+	return after, changed, true
 }
 
-// itself is 1 where the tree says that the item itself is owned, besides what
-// is in it.
-func itself(fields map[string]any) int {
-	if _, ok := fields["."]; ok {
-		return 1
+// stepOf returns the step to the item of a value that a name in a tree of FieldsV1 stands for (KEP-555): "f:" with the key of a map, "i:"
+// with an index, "k:" and "v:" with what tells an element of a list. With partial, an element may lack some of its key, which the API
+// server has defaulted then. Of several that it may be it is none.
+func stepOf(value any, name string, partial bool) (step string, known bool) {
+	kind, key, _ := strings.Cut(name, ":")
+	list, isList := value.([]any)
+	if !isList || kind == "i" {
+		return key, kind == "f" || kind == "i" && !partial // The index of a body is its own.
 	}
-	return 0
-}
-
-// overlaidList is overlaid for a list that is merged by key ("k:") or a set
-// ("v:"), of which every element of the body must be there.
-func overlaidList(fields map[string]any, current any, body []any) (after any, changed, owned bool) {
-	have, _ := current.([]any)
-	if len(fields)-itself(fields) != len(body) {
-		return nil, false, false
+	var wanted any
+	if kind != "k" && kind != "v" || utiljson.Unmarshal([]byte(key), &wanted) != nil {
+		return "", false
 	}
-	out := have
-	for name, value := range fields {
-		below, _ := value.(map[string]any)
-		kind, key, _ := strings.Cut(name, ":")
-		switch {
-		case kind == ".", kind == "v" && holds(have, key) && holds(body, key):
-			continue
-		case kind != "k":
-			return nil, false, false
-		}
-		i, next, differs, owned := overlaidElement(below, key, have, body)
-		switch {
-		case !owned:
-			return nil, false, false
-		case !differs:
-			continue
-		case !changed:
-			out, changed = slices.Clone(have), true
-		}
-		out[i] = next
-	}
-	if !changed {
-		return current, false, true
-	}
-	return out, true, true
-}
-
-// overlaidElement is overlaid for the element of both lists that has a key, and
-// where it is in the first.
-func overlaidElement(fields map[string]any, key string, current, body []any) (i int, after any, changed, owned bool) {
-	var pairs map[string]any
-	if err := utiljson.Unmarshal([]byte(key), &pairs); err != nil {
-		return 0, nil, false, false
-	}
-	i = element(current, pairs, false)
-	// What the body leaves out of the key, the API server has defaulted.
-	j := element(body, pairs, true)
-	if i < 0 || j < 0 {
-		return 0, nil, false, false
-	}
-	after, changed, owned = overlaid(fields, current[i], body[j])
-	return i, after, changed, owned
-}
-
-// element finds the only map in list that has all the pairs, or with partial,
-// that contradicts none of them. It is -1 where there is none.
-func element(list []any, pairs map[string]any, partial bool) int {
+	pairs, _ := wanted.(map[string]any)
 	found := -1
-	for i, each := range list {
-		candidate, isMap := each.(map[string]any)
-		if !isMap || !fits(candidate, pairs, partial) {
+	for i, element := range list {
+		candidate, isMap := element.(map[string]any)
+		if kind == "v" && !Equal(element, wanted) || kind == "k" && (!isMap || pairs == nil || !fits(candidate, pairs, partial)) {
 			continue
 		}
-		if found >= 0 {
-			return -1
+		if kind == "k" && found >= 0 {
+			return "", false
 		}
 		found = i
 	}
-	return found
+	return strconv.Itoa(found), found >= 0
 }
 
 func fits(candidate, pairs map[string]any, partial bool) bool {
@@ -191,16 +138,14 @@ func fits(candidate, pairs map[string]any, partial bool) bool {
 	return true
 }
 
-// holds reports whether a set has the JSON value.
-func holds(list []any, data string) bool {
-	var value any
-	if err := utiljson.Unmarshal([]byte(data), &value); err != nil {
-		return false
+// itemOf returns the item of a body that a name in a FieldsV1 tree stands for, or the body itself.
+func itemOf(body any, name string) (item any, there bool) {
+	if name == "." {
+		return body, true
 	}
-	for _, element := range list {
-		if Equal(element, value) {
-			return true
-		}
+	step, known := stepOf(body, name, true)
+	if !known {
+		return nil, false
 	}
-	return false
+	return Lookup(body, Path{step})
 }

@@ -3,10 +3,8 @@ package plan
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // ReleasePolicy says what becomes of applied fields that a rule gives up.
@@ -101,33 +99,6 @@ func kept(fields map[string]any, body any) (out map[string]any, less bool) {
 		less = less || cuts
 	}
 	return out, less
-}
-
-// itemOf returns the item of body that a name in a FieldsV1 tree stands for: a field,
-// an element of a list that is merged by key, a value of a set, or body itself.
-func itemOf(body any, name string) (item any, there bool) {
-	kind, key, _ := strings.Cut(name, ":")
-	fields, _ := body.(map[string]any)
-	list, _ := body.([]any)
-	switch kind {
-	case ".":
-		return body, true
-	case "f":
-		item, there = fields[key]
-		return item, there
-	case "v":
-		return nil, holds(list, key)
-	case "k":
-		var pairs map[string]any
-		if err := utiljson.Unmarshal([]byte(key), &pairs); err != nil {
-			return nil, false
-		}
-		// What the body leaves out of the key, the API server has defaulted.
-		if i := element(list, pairs, true); i >= 0 {
-			return list[i], true
-		}
-	}
-	return nil, false
 }
 
 func releaseOwner(owner types.UID, current map[string]any) []any {
