@@ -56,7 +56,7 @@ func activate(set *rules.Set) *active {
 	}
 	for i, key := range slices.Concat(set.Selections(), set.Related()) {
 		if a.filters[key] == nil {
-			a.filters[key] = key.Filter()
+			a.filters[key] = key.Parse().Admits
 			a.all = append(a.all, key)
 			a.of[key.GVR] = append(a.of[key.GVR], key)
 		}

@@ -13,7 +13,7 @@ func BenchmarkFilter(b *testing.B) {
 	filters := make([]Filter, len(selections))
 	for i := range selections {
 		selections[i] = Selection{LabelSelector: "tier in (front,back),team=t-" + strconv.Itoa(i)}
-		filters[i] = selections[i].Filter()
+		filters[i] = selections[i].Parse().Admits
 	}
 	compare := func(b *testing.B, admits func(i int) bool) {
 		b.ReportAllocs()

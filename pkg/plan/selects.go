@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,61 +60,151 @@ func (f FieldValue) holds(object map[string]any) bool {
 	return exists && Equal(value, f.Value)
 }
 
-// Guarantees are the fields that all objects of the selection have: labels that its selector asks for, and fields that it compares with
-// a value.
-func (s Selection) Guarantees() (out []Path) {
-	requirements, _ := parseLabels(s.LabelSelector).Requirements()
-	for _, r := range requirements {
-		if slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In, selection.Exists}, r.Operator()) {
-			out = append(out, Path{"metadata", "labels", r.Key()})
-		}
-	}
-	byFields, err := fields.ParseSelector(s.FieldSelector)
-	if err != nil {
-		return out
+// Selector is a [Selection] that is parsed: for who asks often, or of many objects. It is safe for concurrent use.
+type Selector struct {
+	Selection
+	labels labels.Requirements
+	fields []fieldRequirement
+	broken bool // The API server would refuse it.
+}
+
+type fieldRequirement struct {
+	fields.Requirement
+	path Path
+}
+
+// Parse reads the selectors of a selection.
+func (s Selection) Parse() Selector {
+	out := Selector{Selection: s}
+	var err, other error
+	out.labels, err = labels.ParseToRequirements(s.LabelSelector)
+	byFields, other := fields.ParseSelector(s.FieldSelector)
+	if out.broken = err != nil || other != nil; out.broken {
+		return Selector{Selection: s, broken: true}
 	}
 	for _, r := range byFields.Requirements() {
-		if r.Operator != selection.NotEquals && !slices.Contains([]string{"", "false", "0"}, r.Value) { // These may not be stored.
-			out = append(out, strings.Split(r.Field, "."))
-		}
+		out.fields = append(out.fields, fieldRequirement{r, strings.Split(r.Field, ".")})
 	}
 	return out
+}
+
+// holds reports whether the text of a field is as it is required. It is empty for what no selector can name, too.
+func (r fieldRequirement) holds(have string, builtin bool) bool {
+	if have == "" && builtin && r.Value == strconv.FormatBool(false) {
+		have = r.Value // Kubernetes' own types are false where nothing is stored.
+	}
+	return (have == r.Value) != (r.Operator == selection.NotEquals)
 }
 
 // Admits reports whether a list with the selection's namespace and selectors
 // has the object, which is of the right resource. A selector that the API
 // server would refuse admits nothing.
-func (s Selection) Admits(object map[string]any) bool { return s.Filter()(object) }
+func (s Selection) Admits(object map[string]any) bool { return s.Parse().Admits(object) }
 
-// Filter is [Selection.Admits] for many objects.
-func (s Selection) Filter() Filter {
-	byLabels := parseLabels(s.LabelSelector)
-	byFields, err := fields.ParseSelector(s.FieldSelector)
-	if err != nil {
-		return func(map[string]any) bool { return false }
+// Admits is [Selection.Admits].
+func (s Selector) Admits(object map[string]any) bool {
+	if s.broken || !isIn(s.Namespace, object) {
+		return false
 	}
-	wanted := byFields.Requirements()
-	paths := make([]Path, len(wanted))
-	for i, want := range wanted {
-		paths[i] = strings.Split(want.Field, ".")
-	}
-	return func(object map[string]any) bool {
-		if !isIn(s.Namespace, object) || !byLabels.Matches(LabelsOf(object)) {
-			return false
-		}
-		for i, want := range wanted {
-			value, _ := Lookup(object, paths[i])
-			have := ScalarText(value) // Empty for what no selector can name, too.
-			if have == "" && s.GVR.Group == "" && want.Value == strconv.FormatBool(false) {
-				have = want.Value // Kubernetes' own types are false where nothing is stored.
-			}
-			if (have == want.Value) == (want.Operator == selection.NotEquals) {
+	if len(s.labels) > 0 {
+		have := LabelsOf(object)
+		for i := range s.labels {
+			if !s.labels[i].Matches(have) {
 				return false
 			}
 		}
+	}
+	for _, r := range s.fields {
+		value, _ := Lookup(object, r.path)
+		if !r.holds(ScalarText(value), s.GVR.Group == "") {
+			return false
+		}
+	}
+	return true
+}
+
+// Lacks says what the selectors want that the object is not.
+func (s Selector) Lacks(object map[string]any) (out []string) {
+	lacks := func(selector, what, name, wanted string, path Path) {
+		value, there := Lookup(object, path)
+		have := fmt.Sprintf("the object has no %s %s", what, name)
+		switch {
+		case !isScalar(value):
+			have = fmt.Sprintf("the %s %s is no text or number", what, name)
+		case there && value != nil:
+			have = fmt.Sprintf("the %s %s is %q", what, name, fmt.Sprint(value))
+		}
+		out = append(out, selector+" wants "+wanted+", and "+have)
+	}
+	for _, r := range s.labels {
+		if !r.Matches(LabelsOf(object)) {
+			lacks("labelSelector", "label", r.Key(), r.String(), Path{"metadata", "labels", r.Key()})
+		}
+	}
+	for _, r := range s.fields {
+		if value, _ := Lookup(object, r.path); !r.holds(ScalarText(value), s.GVR.Group == "") {
+			operator := map[bool]string{false: "=", true: "!="}[r.Operator == selection.NotEquals]
+			lacks("fieldSelector", "field", r.Field, r.Field+operator+fields.EscapeValue(r.Value), r.path)
+		}
+	}
+	return out
+}
+
+// Guarantees are the fields that all objects of the selection have: labels that its selector asks for, and fields that it compares with
+// a value.
+func (s Selection) Guarantees() (out []Path) {
+	parsed := s.Parse()
+	for _, r := range parsed.labels {
+		if slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In, selection.Exists}, r.Operator()) {
+			out = append(out, Path{"metadata", "labels", r.Key()})
+		}
+	}
+	for _, r := range parsed.fields {
+		if r.Operator != selection.NotEquals && !slices.Contains([]string{"", "false", "0"}, r.Value) { // These may not be stored.
+			out = append(out, r.path)
+		}
+	}
+	return out
+}
+
+// Overlaps reports whether an object can be in both selections. It may miss that none can,
+// never that one can.
+func (s Selection) Overlaps(other Selection) bool {
+	if s.GVR != other.GVR || s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {
+		return false
+	}
+	a, b := s.Parse(), other.Parse()
+	if a.broken || b.broken {
 		return true
 	}
+	apart := func(r, s labels.Requirement) bool {
+		bounds := []selection.Operator{selection.GreaterThan, selection.LessThan}
+		if r.Key() != s.Key() || slices.Contains(bounds, r.Operator()) || slices.Contains(bounds, s.Operator()) {
+			return false
+		}
+		both := func(of labels.Set) bool { return r.Matches(of) && s.Matches(of) }
+		return !both(nil) && !slices.ContainsFunc(slices.Concat(r.ValuesUnsorted(), s.ValuesUnsorted(), []string{unnamed}),
+			func(value string) bool { return both(labels.Set{r.Key(): value}) })
+	}
+	fieldsApart := func(r, s fieldRequirement) bool {
+		return r.Field == s.Field && !slices.ContainsFunc([]string{"", unnamed, r.Value, s.Value},
+			func(value string) bool { return r.holds(value, true) && s.holds(value, true) })
+	}
+	for _, r := range a.labels {
+		if slices.ContainsFunc(b.labels, func(s labels.Requirement) bool { return apart(r, s) }) {
+			return false
+		}
+	}
+	for _, r := range a.fields {
+		if slices.ContainsFunc(b.fields, func(s fieldRequirement) bool { return fieldsApart(r, s) }) {
+			return false
+		}
+	}
+	return true
 }
+
+// unnamed is a value that no selector can name.
+const unnamed = "\x00"
 
 // isIn reports whether an object is in the namespace; empty is for all.
 func isIn(namespace string, object map[string]any) bool {

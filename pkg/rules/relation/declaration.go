@@ -34,7 +34,7 @@ type Declaration struct {
 func (d *Declaration) Admits(object map[string]any) bool {
 	d.parsed.Do(func() {
 		for _, selection := range d.Selections {
-			d.filters = append(d.filters, selection.Filter())
+			d.filters = append(d.filters, selection.Parse().Admits)
 		}
 	})
 	return slices.ContainsFunc(d.filters, func(admits plan.Filter) bool { return admits(object) })
