@@ -1,8 +1,6 @@
 package expression
 
-import (
-	"testing"
-)
+import "testing"
 
 // nonMatching is a typical condition of a rule that leaves the object alone.
 const nonMatching = `object.metadata.labels.env == "prod" && (object.spec.pd?.replicas ?? 0) > 0 && object.spec.pd.replicas % 2 == 0`

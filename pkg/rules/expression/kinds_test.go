@@ -99,56 +99,6 @@ func TestOperators(t *testing.T) {
 // isShortcut is for operators that may not look at their right side.
 func isShortcut(operator string) bool { return operator == "&&" || operator == "||" }
 
-// TestUnaryOperators is TestOperators for those with one operand.
-func TestUnaryOperators(t *testing.T) {
-	scope := expression.NewScope("a", "b")
-	for _, source := range []string{"!a", "-a", "+a", "a ? 1 : 2", "a matches \"a\"", "a[0]", `a["abc"]`, "a.abc", "a?.abc", "a[1:]", "a[b]", "{(a): 1}", "a.abc ?? 1"} {
-		p, err := expression.Compile(source, scope)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, sample := range samples {
-			v := evaluated(t, sample)
-			names := two{[2]typing.Type{typing.Of(value.KindOf(v)), typing.Of(value.Int)}, [2]any{v, int64(0)}}
-			of, errs := check.Program(p, names, nil)
-			result, err := p.Eval(&expression.Evaluation{Names: names})
-			switch {
-			case err == nil && len(errs) > 0:
-				t.Errorf("%s of %s is %v, but: %v", source, sample, result, errs)
-			case err == nil && !of.Admits(result):
-				t.Errorf("%s of %s is %v, not %s", source, sample, result, of)
-			case err != nil && len(errs) == 0 && isAboutKinds(err):
-				t.Errorf("%s of %s fails: %v", source, sample, err)
-			}
-		}
-	}
-}
-
-// TestUnions takes operands that can be of two kinds: there is a mistake only if there is one for both.
-func TestUnions(t *testing.T) {
-	scope := expression.NewScope("a", "b")
-	all := []value.Kind{value.Bool, value.Int, value.Float, value.String, value.List, value.Map, value.Quantity, value.Semver, value.Duration, value.Time}
-	for _, operator := range []string{"+", "-", "*", "/", "%", "**", "..", "<", "==", "in", "contains", "&&"} {
-		p, err := expression.Compile("a "+operator+" b", scope)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wrong := func(left, right value.Kind) bool {
-			_, errs := check.Program(p, two{types: [2]typing.Type{typing.Of(left), typing.Of(right)}}, nil)
-			return len(errs) > 0
-		}
-		for _, a := range all {
-			for _, b := range all {
-				for _, right := range all {
-					if got, want := wrong(a|b, right), wrong(a, right) && wrong(b, right); got != want {
-						t.Errorf("%s %s %s: a mistake is %v, want %v", a|b, operator, right, got, want)
-					}
-				}
-			}
-		}
-	}
-}
-
 // isAboutKinds reports whether an evaluation failed because of what kind of value something is.
 func isAboutKinds(err error) bool {
 	if _, fault := errors.AsType[*value.Fault](err); fault || errors.Is(err, expression.ErrBudget) {

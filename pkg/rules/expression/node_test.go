@@ -2,7 +2,9 @@ package expression
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 )
 
 func rootOf(t *testing.T, text string) Node {
@@ -93,5 +95,50 @@ func TestMisread(t *testing.T) {
 				t.Errorf("%s: at %d, want at %s", tt.text, located.Offset, tt.at)
 			}
 		})
+	}
+}
+
+// TestVisit holds that everything in an expression is visited, and that constants can be asked what an operator gives.
+func TestVisit(t *testing.T) {
+	var names []string
+	Visit(rootOf(t, `let x = [a, {k: b}]; if !c {x[0][a:b]} else {any(object, #.y[c] == -a) ? len(b) : a ?? b}`), func(n Node) {
+		if name, is := n.(*Name); is {
+			names = append(names, name.Name)
+		}
+	})
+	if got := strings.Join(names, " "); got != "a b c a b object c a b a b" {
+		t.Errorf("it visits the names %s", got)
+	}
+}
+
+func TestApply(t *testing.T) {
+	for text, want := range map[string]any{"1 < 2": true, `"a" in ["b"]`: false, `1 < "a"`: nil, "true && true": nil, `duration("1h") == "x"`: nil} {
+		b, is := rootOf(t, text).(*Binary)
+		if !is {
+			t.Fatalf("%s has no operator", text)
+		}
+		left, _ := Constant(b.Left)
+		if name, _ := Calls(b.Left); name == "duration" {
+			left = time.Hour
+		}
+		right, _ := Constant(b.Right)
+		if got, known := b.Apply(left, right); known != (want != nil) || known && got != want {
+			t.Errorf("%s is %v, %t; want %v", text, got, known, want)
+		}
+	}
+}
+
+// TestFields holds that a field which a name surely lacks is refused where it is written.
+func TestFields(t *testing.T) {
+	scope := NewScope("params", "none").WithFields(map[string][]string{"params": {"least", "most"}, "none": {}})
+	for text, want := range map[string]string{
+		"params.least + params[none.x.y]": `none has no "x"; the set has no none`,
+		"params.leest":                    `params has no "leest"; did you mean params.least?`,
+		"params.other":                    `params has no "other"; params has least, most`,
+		"params.most":                     "",
+	} {
+		if _, err := Compile(text, scope); errorText(err) != want {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }

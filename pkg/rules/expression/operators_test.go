@@ -160,25 +160,6 @@ func TestOperatorKinds(t *testing.T) {
 	}
 }
 
-// TestEqualityTakesEverything makes sure that == and ?? never fail.
-func TestEqualityTakesEverything(t *testing.T) {
-	operands := []string{"absent", "yes", "no", "int", "float", "text", "list", "m"}
-	for _, left := range operands {
-		for _, right := range operands {
-			for _, operator := range []string{"==", "!=", "??"} {
-				source := left + " " + operator + " " + right
-				got, err := kindNames().eval(source)
-				if err != nil {
-					t.Errorf("%s: %v", source, err)
-				}
-				if want := (left == right) == (operator == "=="); operator != "??" && got != want {
-					t.Errorf("%s = %v, want %v", source, got, want)
-				}
-			}
-		}
-	}
-}
-
 func TestOperatorErrors(t *testing.T) {
 	tests := map[string]struct {
 		source  string

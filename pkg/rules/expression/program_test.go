@@ -2,7 +2,6 @@ package expression
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -37,47 +36,6 @@ func TestProgramNames(t *testing.T) {
 	}
 }
 
-func TestProgramSource(t *testing.T) {
-	const source = " 1 + 1 // two"
-	if got := compiled(t, source, NewScope()).Source(); got != source {
-		t.Errorf("Source() = %q, want %q", got, source)
-	}
-}
-
-func TestEvalBool(t *testing.T) {
-	names := env{"yes": true, "n": int64(1), "absent": nil, "object": sample()}
-	tests := map[string]struct {
-		source string
-		want   bool
-		at     string
-		err    string
-	}{
-		"true":           {"yes", true, "", ""},
-		"false":          {"n > 1", false, "", ""},
-		"a number":       {"n + 1", false, "+", "a condition wants a boolean, have an integer"},
-		"a name":         {"n", false, "n", "a condition wants a boolean, and n is an integer"},
-		"an absent path": {"object.spec.on", false, "object.spec.on", "object.spec.on is absent, and a condition wants a boolean"},
-		"nil":            {"nil", false, "nil", "a condition wants a boolean, have nil"},
-		"a let":          {"let x = 1; x", false, "x", "a condition wants a boolean, and x is an integer"},
-		"an error":       {"yes && absent", false, "absent", "absent is absent, and && wants a boolean"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, err := compiled(t, tt.source, names.scope()).EvalBool(&Evaluation{Names: names})
-			if tt.err == "" {
-				if err != nil || got != tt.want {
-					t.Errorf("%s = %v, %v, want %v", tt.source, got, err, tt.want)
-				}
-				return
-			}
-			located, at := place(t, tt.source, err)
-			if located.Message != tt.err || at != tt.at || got {
-				t.Errorf("%s = %v, %q at %q, want %q at %q", tt.source, got, located.Message, at, tt.err, tt.at)
-			}
-		})
-	}
-}
-
 // TestNamesEvaluatePrograms lets names be computed by programs that share the
 // evaluation, while others are running with variables on the stack.
 func TestNamesEvaluatePrograms(t *testing.T) {
@@ -104,27 +62,6 @@ func TestNamesEvaluatePrograms(t *testing.T) {
 	for i, v := range names.evaluation.stack {
 		if v != nil {
 			t.Errorf("the stack still holds %v at %d", v, i)
-		}
-	}
-}
-
-// TestNamesFail makes sure that what a name reports can be found again.
-func TestNamesFail(t *testing.T) {
-	cause := errors.New("cache is not synced")
-	names := env{"pods": fmt.Errorf("reading pods: %w", cause), "n": int64(1)}
-	for _, source := range []string{
-		"n + len(pods)", "n + pods[0].x", "map([1], pods)", "pods ?? 1", "[pods]", "{a: pods}", "sum([1], len(pods))",
-		"n > 1 || pods", "n in pods", `pods matches "a"`, "-pods", "let x = pods; x", "pods ? 1 : 2", "[1][pods]", "[1][pods:]",
-		"reduce([1], #acc, pods)", "{(pods): 1}", "pods + 1", "pods < 1", "pods == 1", "pods..1", "pods contains n", "!pods",
-		"n == 1 && pods",
-	} {
-		_, err := names.eval(source)
-		located, at := place(t, source, err)
-		if !errors.Is(err, cause) {
-			t.Errorf("%s: %v does not wrap the cause", source, err)
-		}
-		if want := "pods has no value: reading pods: cache is not synced"; located.Message != want || at != "pods" {
-			t.Errorf("%s: %q at %q, want %q at pods", source, located.Message, at, want)
 		}
 	}
 }

@@ -170,17 +170,6 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestFailure holds that a first failure is not counted.
-func TestFailure(t *testing.T) {
-	for attempts, want := range map[int]string{0: "  failed: refused\n", 1: "  failed: refused\n", 2: "  failed 2 times: refused\n"} {
-		told := whole()
-		told.Controller.Records = []trace.Record{{Rule: told.Rule, Trouble: trace.Trouble{Failure: "refused", Attempts: attempts}}}
-		if tree := told.Tree(); !strings.Contains(tree, want) {
-			t.Errorf("of %d attempts nothing is said like %q:\n%s", attempts, want, tree)
-		}
-	}
-}
-
 // TestUnseen holds that a tree says why no rule is asked about an object, where the
 // controller remembers nothing of the rule.
 func TestUnseen(t *testing.T) {

@@ -84,29 +84,3 @@ func TestFactsCommon(t *testing.T) {
 		}
 	}
 }
-
-func TestFactsApply(t *testing.T) {
-	var unknown *typing.Facts
-	facts := unknown.With(0, "spec", "nickname").With(2)
-	tests := map[string]struct {
-		reason string
-		facts  *typing.Facts
-		root   int
-		of     typing.Type
-		path   string
-		want   string
-	}{
-		"known":        {"It is there.", facts, 0, object, "spec.nickname", "string"},
-		"not known":    {"It may be absent.", facts, 0, object, "spec.since", "string?"},
-		"another root": {"It may be absent.", facts, 1, object, "spec.nickname", "string?"},
-		"no facts":     {"It may be absent.", nil, 0, object, "spec.nickname", "string?"},
-	}
-	for name, tt := range tests {
-		if got := written(must(read(tt.facts.Apply(tt.root, tt.of), tt.path))); got != tt.want {
-			t.Errorf("%s: %s is %s, want %s: %s", name, tt.path, got, tt.want, tt.reason)
-		}
-	}
-	if facts.Apply(2, object.Nilable()).CanBeNil() || !facts.Apply(3, object.Nilable()).CanBeNil() {
-		t.Error("what is known of a root does not count, or counts for another")
-	}
-}

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -49,81 +48,6 @@ func TestFieldOfObject(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, result := read(object, tt.path)
-			if result != typing.Found || written(got) != tt.want {
-				t.Errorf("%s is %s (%v), want %s: %s", tt.path, written(got), result, tt.want, tt.reason)
-			}
-		})
-	}
-}
-
-func TestFieldNotFound(t *testing.T) {
-	open := &schema.Type{Kinds: value.Map, Map: &schema.Map{Open: true}}
-	tests := map[string]struct {
-		reason string
-		of     typing.Type
-		path   string
-		want   typing.FieldResult
-	}{
-		"misspelt":            {"The schema is closed.", object, "spec.replica", typing.Lacking},
-		"no spec":             {"A ConfigMap has none.", typing.Object(mapOf(nil)), "spec", typing.Lacking},
-		"in metadata":         {"It is closed.", object, "metadata.nam", typing.Lacking},
-		"in an element":       {"It is closed.", object, "spec.containers.[].nam", typing.Lacking},
-		"built":               {"It is built whole.", mapping("a", text), "b", typing.Lacking},
-		"constant":            {"It is known.", constant(map[string]any{"a": "x"}), "b", typing.Lacking},
-		"in a constant":       {"So is what is in it.", constant(map[string]any{"a": map[string]any{}}), "a.b", typing.Lacking},
-		"in none of several":  {"Neither has it.", typing.Union(mapping("a", text), mapping("b", text)), "c", typing.Lacking},
-		"open":                {"Other fields are kept.", object, "spec.open.b", typing.Unsure},
-		"free":                {"Nothing is known of it.", object, "spec.free.b", typing.Unsure},
-		"free itself":         {"It can be anything.", object, "spec.free", typing.Unsure},
-		"unknown":             {"Nothing is known.", anyType, "a", typing.Unsure},
-		"unknown value":       {"It can be anything.", mapping("a", anyType), "a", typing.Unsure},
-		"kinds":               {"A map it is, and no more is known.", typing.Of(value.Map), "a", typing.Unsure},
-		"text":                {"The caller sees that it is no map.", text, "a", typing.Unsure},
-		"nil":                 {"The caller sees that it is nil.", nothing, "a", typing.Unsure},
-		"nothing":             {"There is no such value.", none, "a", typing.Unsure},
-		"an open object":      {"Its spec can be anything.", typing.Object(open), "spec.a", typing.Unsure},
-		"an unknown object":   {"Without a schema nothing is known.", typing.Object(nil), "spec", typing.Unsure},
-		"a map of any values": {"The key is possible.", typing.Map(nil, anyType), "a", typing.Unsure},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, result := read(tt.of, tt.path)
-			if result != tt.want || got.Known() {
-				t.Errorf("%s of %s is %s (%v), want %v: %s", tt.path, tt.of, written(got), result, tt.want, tt.reason)
-			}
-		})
-	}
-}
-
-func TestFieldOfBuilt(t *testing.T) {
-	either := typing.Union(typing.Map(map[string]typing.Type{"a": integer, "b": text}), mapping("b", integer))
-	tests := map[string]struct {
-		reason string
-		of     typing.Type
-		path   string
-		want   string
-	}{
-		"entry":              {"It is there.", mapping("a", text), "a", "string"},
-		"entry with nil":     {"As it was built.", mapping("a", text.Nilable()), "a", "string?"},
-		"value":              {"Its key may not be among them.", typing.Map(nil, text), "a", "string?"},
-		"entry beside":       {"The entry counts.", typing.Map(map[string]typing.Type{"a": integer}, text), "a", "integer"},
-		"value beside":       {"The values count.", typing.Map(map[string]typing.Type{"a": integer}, text), "b", "string?"},
-		"of several values":  {"Any.", typing.Map(nil, text, integer), "a", "integer or string?"},
-		"in both":            {"Either.", either, "b", "integer or string"},
-		"in one of two":      {"The other has none.", either, "a", "integer?"},
-		"of a part or built": {"Either.", typing.Union(object, mapping("kind", integer)), "kind", "integer or string"},
-		"only of the part":   {"The other has none.", typing.Union(object, mapping("kind", integer)), "metadata", written(must(read(object, "metadata"))) + "?"},
-		"of what can be nil": {"The caller sees that.", mapping("a", text).Nilable(), "a", "string"},
-		"of a map or text":   {"The caller sees that.", typing.Union(mapping("a", text), text), "a", "string"},
-		"constant":           {"It is known.", constant(map[string]any{"a": map[string]any{"b": int64(1)}}), "a.b", "1"},
-		"constant null":      {"It is known.", constant(map[string]any{"a": nil}), "a", "?"},
-		"of two constants": {
-			"Either.", typing.Union(constant(map[string]any{"a": int64(1)}), constant(map[string]any{"a": "x", "b": true})), "a", "1|x",
-		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, result := read(tt.of, tt.path)
 			if result != typing.Found || written(got) != tt.want {
 				t.Errorf("%s is %s (%v), want %s: %s", tt.path, written(got), result, tt.want, tt.reason)
 			}

@@ -1,53 +1,10 @@
 package typing_test
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
-
-func TestPresent(t *testing.T) {
-	container := must(read(object, "spec.containers.[]"))
-	either := typing.Union(typing.Map(map[string]typing.Type{"a": mapping("b", text.Nilable()).Nilable()}), mapping("c", text))
-	tests := map[string]struct {
-		reason  string
-		of      typing.Type
-		present string
-		path    string
-		want    string
-	}{
-		"field":                {"It is there.", container, "image", "image", "string"},
-		"its parents":          {"They are there too.", container, "limit.memory", "limit", "{memory string}"},
-		"not what is below":    {"Nobody has said so.", object, "spec.template", "spec.template.spec", "{a string}"},
-		"not its neighbours":   {"Nobody has said so.", container, "image", "limit", "{memory string}?"},
-		"deep":                 {"It is there.", object, "spec.nickname", "spec.nickname", "string"},
-		"value of a map":       {"It is there.", object, "spec.selector.app", "spec.selector.app", "string"},
-		"another value":        {"It may be absent.", object, "spec.selector.app", "spec.selector.web", "string?"},
-		"nullable":             {"Nor is it null.", object, "spec.nullable", "spec.nullable", "string"},
-		"label":                {"It is there.", object, "metadata.labels.app", "metadata.labels.app", "string"},
-		"built":                {"As of a part.", either, "a.b", "a.b", "string"},
-		"built by values":      {"The key is there.", typing.Map(nil, text), "a", "a", "string"},
-		"built parent":         {"It is there.", either, "a.b", "a", "{b string}"},
-		"kinds":                {"Nothing is known of it still.", typing.Of(value.Map | value.Nil), "a", "b", "any"},
-		"unknown":              {"Nothing is known.", anyType, "a", "a", "any"},
-		"constant":             {"It is what it was.", constant(map[string]any{"a": "x"}), "a", "a", "x"},
-		"only one can have it": {"It is that one.", typing.Union(container, mapping("name", integer)), "limit", "name", "string"},
-		"only a built one can": {"It is that one.", typing.Union(container, mapping("a", text)), "a", "a", "string"},
-		"only one part can":    {"It is that one.", typing.Union(container, must(read(object, "status"))), "phase", "phase", "Ready|Failed"},
-		"one deeper":           {"It is the one that can have all of it.", typing.Union(mapping("a", mapping("b", text)), mapping("a", mapping("c", text))), "a.b", "a.b", "string"},
-		"a text or a map":      {"What has a field is a map.", typing.Union(text, mapping("a", text.Nilable())), "a", "a", "string"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			refined := tt.of.Present(strings.Split(tt.present, "."))
-			if got := written(must(read(refined, tt.path))); got != tt.want || refined.CanBeNil() {
-				t.Errorf("%s is %s, want %s: %s", tt.path, got, tt.want, tt.reason)
-			}
-		})
-	}
-}
 
 // TestPresentItself is about values that are there themselves.
 func TestPresentItself(t *testing.T) {

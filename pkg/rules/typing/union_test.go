@@ -52,28 +52,6 @@ func TestUnionOf(t *testing.T) {
 	}
 }
 
-func TestEqual(t *testing.T) {
-	types := map[string]typing.Type{
-		"none": none, "unknown": anyType, "nil": nothing, "text": text, "text or nil": text.Nilable(), "integer": integer,
-		"a": constant("a"), "b": constant("b"), "1": constant(int64(1)), "1.0": constant(1.0),
-		"object": object, "object again": typing.Object(whole()), "spec": must(object.Field("spec")),
-		"metadata": must(object.Field("metadata")), "metadata apart": must(object.Field("metadata")).Apart(),
-		"refined": object.Present([]string{"spec", "nickname"}), "refined more": object.Present([]string{"spec", "since"}),
-		"list": list(text), "list of others": list(integer), "empty list": list(), "map": mapping("a", text), "other map": mapping("b", text),
-		"other entry": mapping("a", integer), "empty map": typing.Map(nil), "map with values": typing.Map(nil, text), "any map": typing.Of(value.Map),
-	}
-	for name, t1 := range types {
-		for other, t2 := range types {
-			if t1.Equal(t2) != (name == other) {
-				t.Errorf("%s and %s are equal: %v", name, other, t1.Equal(t2))
-			}
-		}
-	}
-	if !object.Present([]string{"spec", "nickname"}).Equal(types["refined"]) || !mapping("a", list(text)).Equal(mapping("a", list(text))) {
-		t.Error("what says the same is not equal")
-	}
-}
-
 // TestTooLarge makes sure that types that grow are given up, and keep their kinds.
 func TestTooLarge(t *testing.T) {
 	doubled := mapping("a", text)

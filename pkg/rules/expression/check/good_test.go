@@ -34,6 +34,8 @@ func TestGood(t *testing.T) {
 		"no zero, and asked":             {"nil is in its place", pod, `object.spec.nodeName == nil || object.spec.nodeName == ""`, ""},
 		"no zero, with a default":        {"this is how to ask", pod, `(object.spec.hostNetwork ?? false) == false && len(object.spec.tolerations) == 0`, ""},
 		"no zero, and not zero":          {"it may be", pod, `object.spec.hostNetwork == true || object.spec.nodeName != "a"`, ""},
+		"no zero, a list or map":         {"it has something in it", pod, `object.spec.tolerations == [{key: "a"}] || object.metadata.labels == {a: "b"}`, ""},
+		"reduce may find nothing more":   {"of what an accumulator can be", cluster, `reduce(object.spec.names ?? [], #acc + len(#), 0) > 1`, ""},
 		"a zero that is stored":          {"where the schema does not say", cluster, "object.spec.enabled == false && object.spec.timeout != \"\"", ""},
 		"texts that are read":            {"beside what is computed", cluster, `quantity(1) > "10G" && duration("1h") + "2026-01-01T00:00:00Z" > "2026-01-01T00:00:00Z" && semver("1.0.0") == "v1"`, ""},
 		"texts that nobody knows":        {"they may be read", cluster, "object.spec.timeout != nil && duration(\"1h\") > object.spec.timeout", ""},

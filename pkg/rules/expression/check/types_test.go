@@ -6,7 +6,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/check"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
 // TestTypes says what expressions give.
@@ -142,25 +141,6 @@ func TestFacts(t *testing.T) {
 				t.Errorf("%s: %s is present, although %s", tt.condition, tt.absent, tt.reason)
 			}
 		})
-	}
-}
-
-// TestFactsAreKept makes sure that facts which hold anyway are given back as they are, since others know them by their
-// pointer.
-func TestFactsAreKept(t *testing.T) {
-	w := newWorld(t, cluster, lets...)
-	facts, _ := check.Condition(w.compiled(t, "object.spec.tikv != nil && object.spec.tidb != nil"), w, nil)
-	for _, condition := range []string{"object.spec.tikv != nil", "hasTikv", "both", "true", "object.spec.pd.paused", "hasTikv || both", "stores > 0 || object.spec.tikv?.replicas == 1"} {
-		got, _ := check.Condition(w.compiled(t, condition), w, facts)
-		if condition[0] != 's' && got != facts {
-			t.Errorf("%s gives other facts", condition)
-		}
-		if !got.Has(0, "spec", "tidb") {
-			t.Errorf("%s loses facts", condition)
-		}
-	}
-	if got, _ := check.Condition(w.compiled(t, "true"), w, nil); got != (*typing.Facts)(nil) {
-		t.Errorf("true gives facts: %v", got)
 	}
 }
 

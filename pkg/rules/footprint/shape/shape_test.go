@@ -145,27 +145,6 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestManyObjects is about an object that can be of several resources.
-func TestManyObjects(t *testing.T) {
-	trees := make([]*footprint.Tree, 10)
-	for i := range trees {
-		trees[i] = &footprint.Tree{}
-	}
-	of := shape.Object(trees...)
-	of.Key("spec").Key("a").Read(footprint.Value)
-	for i, tree := range trees {
-		if diff := cmp.Diff([]string{"spec.a"}, tree.Paths()); diff != "" {
-			t.Errorf("%d (-want +got):\n%s", i, diff)
-		}
-	}
-	if got := of.Objects(); len(got) != len(trees) {
-		t.Errorf("it is one of %d", len(got))
-	}
-	if got := shape.Union(of, of, shape.Object(trees[0])).Objects(); len(got) != len(trees) {
-		t.Errorf("with itself it is one of %d", len(got))
-	}
-}
-
 // TestWholeObjects holds that objects that are read already are not followed, and stay targets.
 func TestWholeObjects(t *testing.T) {
 	whole, part := &footprint.Tree{}, &footprint.Tree{}

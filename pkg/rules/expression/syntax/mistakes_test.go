@@ -1,0 +1,76 @@
+package syntax_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+)
+
+// TestMistakes is what users read who write something else than the language: each message points at the place and says what to
+// write. More of them, with their carets, are in pkg/rules/testdata/wrong.
+func TestMistakes(t *testing.T) {
+	element := ", with # for the element"
+	tests := map[string]struct{ source, at, message, hint string }{
+		"a name with $": {
+			"object.a$b", "a$b", "a name cannot contain $", `write x["a$b"] for such a field`,
+		},
+		"a call of a call": {
+			"len(pods)(1)", "(", "only a function can be called, by its name", "write name(...)",
+		},
+		"a predicate with several values": {
+			"filter(pods, .a; .b)", ";", "a predicate with ; needs braces", "write filter(list, {let x = .a; x > 1})",
+		},
+		"nothing":            {"", "", "the expression is empty", ""},
+		"a missing operand":  {"1 +", "", "the expression ends too early, after +", ""},
+		"a missing branch":   {"true ? 1", "", "the expression ends too early, after 1", "?: needs both branches: a > 1 ? x : y; a condition alone is joined with &&"},
+		"a missing operator": {"replicas 3", "3", "an operator is missing between replicas and 3", ""},
+		"two operators":      {"replicas * / 3", "/", "a value is missing before /", ""},
+		"an operator at the end of a list": {
+			"[1, +]", "]", "a value is missing before ]", "",
+		},
+		"a misplaced comma": {"1, 2", ",", ", cannot stand here", ""},
+		"a missing field":   {"object.", "", "the expression ends too early, after .", ""},
+		"an operator as a key": {
+			"{in: 1}", "in", "a map key cannot start with in",
+			`write a name, a string in quotes, or an expression in parentheses, as in {a: 1, "b-c": 2, (x): 3}`,
+		},
+		"an open string":               {`object.metadata.name == "a`, `"`, "the string that starts here has no closing quote", ""},
+		"a number with a unit":         {"replicas > 5m", "5m", `"5m" is not a number`, `write quantity("5Gi") for a quantity, duration("5m") for a duration`},
+		"an empty hex number":          {"0x", "0x", "0x does not fit a 64-bit number", ""},
+		"too large an integer":         {"1 + 9223372036854775808", "9223372036854775808", "9223372036854775808 does not fit a 64-bit number", ""},
+		"the smallest integer":         {"-9223372036854775808", "9223372036854775808", "9223372036854775808 does not fit a 64-bit number", "write -9223372036854775807 - 1"},
+		"too large a float":            {"1e999 > 1", "1e999", "1e999 does not fit a 64-bit number", ""},
+		"an unknown character":         {"replicas @ 3", "@", "the character '@' means nothing here", ""},
+		"invalid UTF-8":                {"\"\xff\"", "\"\xff\"", "the expression is not valid UTF-8", ""},
+		"less, then greater":           {"text < > 1", ">", "a value is missing before >", ""},
+		"JavaScript is unequal":        {"text !== 1", "!==", "!== is no operator", "write !="},
+		"a variable as in CEL":         {"all(list, x, x > 1)", "x", "all has too many arguments", "write all(list, condition)" + element},
+		"an argument too many":         {"sum(list, list, list)", "list", "sum has too many arguments", "write sum(list, [number])" + element},
+		"an operator in another case":  {`text startswith "a"`, "startswith", "an operator is missing between text and startswith", "did you mean startsWith?"},
+		"an operator of Go":            {`text hasPrefix "a"`, "hasPrefix", "an operator is missing between text and hasPrefix", "write startsWith"},
+		"an operator of SQL":           {`text like "a"`, "like", "an operator is missing between text and like", `write x matches "^a+$"`},
+		"an operator as a name":        {`text is "a"`, "is", "an operator is missing between text and is", "write =="},
+		"an operator of lists":         {`list has "a"`, "has", "an operator is missing between list and has", "write x in list, or text contains part"},
+		"an operator of Go at the end": {`text has_suffix "a"`, "has_suffix", "an operator is missing between text and has_suffix", "write endsWith"},
+		"a name beside a name":         {"text list", "list", "an operator is missing between text and list", ""},
+		"half of ?: in parentheses":    {"(object.a ? 1)", ")", ") cannot stand here", "?: needs both branches: a > 1 ? x : y; a condition alone is joined with &&"},
+		"an empty index":               {"list[]", "]", "an index is missing before ]", "write map(list, .name) for a field of every element, or list[0] for the first"},
+		"an empty index on the way":    {"list[].name", "]", "an index is missing before ]", "write map(list, .name) for a field of every element, or list[0] for the first"},
+		"a filter of JMESPath":         {`list[?name == "a"]`, "?", "there are no filters in brackets", `write filter(list, .name == "x")`},
+		"a percentage":                 {"object.a == 50%", "50%", "50% is no number", `put it in quotes if it is text: "50%"`},
+		"a percentage on the left":     {"50% == object.a", "50%", "50% is no number", `put it in quotes if it is text: "50%"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := syntax.Parse(tt.source)
+			got, is := errors.AsType[*syntax.Error](err)
+			if !is {
+				t.Fatalf("%s: %v", tt.source, err)
+			}
+			if at := tt.source[got.Offset : got.Offset+got.Length]; got.Message != tt.message || got.Hint != tt.hint || at != tt.at {
+				t.Errorf("%s:\n got %q at %q, hint %q\nwant %q at %q, hint %q", tt.source, got.Message, at, got.Hint, tt.message, tt.at, tt.hint)
+			}
+		})
+	}
+}
