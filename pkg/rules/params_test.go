@@ -102,7 +102,7 @@ func TestParams(t *testing.T) {
 		"a trap": {
 			"What YAML reads in two ways is refused here, too.",
 			[]string{"one.bool=yes"},
-			`--param one.bool:1:1: unquoted yes is a boolean in YAML 1.1, a string in YAML 1.2; write "yes" for the text, or true for the boolean`, "",
+			`--param one.bool:1:1: unquoted yes is not the same to all readers of YAML; write "yes" for the text, or true for the boolean`, "",
 		},
 		"no YAML": {
 			"So is what is no YAML.",

@@ -1,22 +1,23 @@
 package document
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // builder turns what the parser read into nodes and notes what is not strict.
 type builder struct {
+	reading
 	source *source
 	cursor mark
 	errors Errors
-	// open counts the parentheses that commas have cut values off in.
-	open int
+	left   int  // nodes that may still be read, those that aliases repeat included
+	depth  int  // the maps and lists around what is read
+	flow   int  // those of them in brackets
+	cut    bool // a comma has cut the last value off
 }
 
 // report adds an error about a node, unless there are too many to be of use.
@@ -27,24 +28,34 @@ func (b *builder) report(n *Node, hint, format string, args ...any) {
 }
 
 // node fills in a node that knows its place in the tree, and all below it.
-func (b *builder) node(n *Node, y *yaml.Node, depth int) *Node {
-	n.at = b.mark(y)
-	refused := b.refuse(n)
-	switch y.Kind {
-	case yaml.MappingNode, yaml.SequenceNode:
-		if depth > maxDepth {
-			b.report(n, "write it flatter", "maps and lists are nested deeper than %d", maxDepth)
-			break
+func (b *builder) node(n *Node, y *yaml.Node) *Node {
+	if b.kinds != nil && y.Kind == yaml.AliasNode {
+		y = y.Alias // Where it is written.
+	}
+	b.cursor = b.source.find(b.cursor, y.Line, y.Column) // Nodes come in the order of the text.
+	n.at = b.cursor
+	refused := b.kinds == nil && b.refuse(n)
+	b.left--
+	b.depth++
+	defer func() { b.depth-- }()
+	if y.Style&yaml.FlowStyle != 0 {
+		b.flow++
+		defer func() { b.flow-- }()
+	}
+	switch {
+	case b.left == -1:
+		b.report(n, "write them out", "aliases repeat more than %d keys and values", mostRepeated)
+	case b.left < 0:
+	case b.depth > b.reading.depth && y.Kind != yaml.ScalarNode:
+		if !b.errors.Enough() { // Its path would be long.
+			b.errors = append(b.errors, b.source.errorAt(n.at, 1, "write it flatter", "%s%d", deepText, b.reading.depth))
 		}
-		if y.Kind == yaml.MappingNode {
-			b.mapping(n, y, depth)
-		} else {
-			b.list(n, y, depth)
-		}
-		b.open = 0
-	case yaml.ScalarNode:
-		b.scalar(n, y, refused)
-	default: // An alias, which is refused.
+	case y.Kind == yaml.MappingNode:
+		b.mapping(n, y)
+	case y.Kind == yaml.SequenceNode:
+		b.list(n, y)
+	case y.Kind == yaml.ScalarNode && !refused:
+		b.scalar(n, y)
 	}
 	return n
 }
@@ -54,124 +65,107 @@ func (b *builder) node(n *Node, y *yaml.Node, depth int) *Node {
 // "when: !paused" has no text. Without aliases there are no alias bombs, and
 // every value has one place.
 func (b *builder) refuse(n *Node) bool {
-	n.text = b.source.text[n.at.offset:]
-	var what string
-	switch firstRunes(n.text, 1) {
-	case "&":
-		what = "an anchor"
-	case "*":
-		what = "an alias"
-	case "!":
-		what = "a tag"
-	default:
-		n.text = ""
+	text := b.source.text[n.at.offset:]
+	what := map[string]string{"&": "an anchor", "*": "an alias", "!": "a tag"}[firstRunes(text, 1)]
+	if what == "" {
 		return false
 	}
-	if end := strings.IndexAny(n.text, " \t\n,[]{}"); end > 0 {
-		n.text = n.text[:end]
+	if end := strings.IndexAny(text, " \t\n,[]{}"); end > 0 {
+		text = text[:end]
 	}
-	b.report(n, refusedHint(n.text), "%s is %s, which is not supported", quote(n.text), what)
+	n.text = text
+	b.report(n, tagHint(text), "%s is %s, which is not supported", quote(text), what)
 	return true
 }
 
-const (
-	keylessMessage = `there is no key before ":"`
-	keylessHint    = `write one, or put ":" in quotes if it belongs to the text`
-)
+const refusedHint = "put the value in quotes if it is text, else write it out"
 
-// refusedHint says what to write instead of an anchor, an alias or a tag.
-func refusedHint(text string) string {
+// tagHint says what to write instead of an anchor, an alias or a tag.
+func tagHint(text string) string {
 	if strings.HasPrefix(text, "!") && !strings.HasPrefix(text, "!!") {
 		return `put the value in quotes, an expression such as "!paused" too`
 	}
-	return "put the value in quotes if it is text, else write it out"
+	return refusedHint
 }
 
-func (b *builder) scalar(n *Node, y *yaml.Node, refused bool) {
-	if refused {
-		return
-	}
-	n.text = y.Value
+func (b *builder) scalar(n *Node, y *yaml.Node) {
+	n.text, n.kind = y.Value, KindString
 	switch {
 	case y.Style&yaml.DoubleQuotedStyle != 0:
 		n.style = doubleQuoted
 	case y.Style&yaml.SingleQuotedStyle != 0:
 		n.style = singleQuoted
-	case y.Style&yaml.LiteralStyle != 0:
-		n.style = literal
-	case y.Style&yaml.FoldedStyle != 0:
-		n.style = folded
+	case y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		n.style = block
 	default:
 		value, message, hint := resolve(n.text)
+		if message != "" && b.kinds != nil {
+			if value, message = n.text, ""; y.ShortTag() == "!!float" || y.ShortTag() == "!!int" {
+				value, _ = strconv.ParseFloat(n.text, 64) // Zero where only other programs take it for a number.
+			}
+		}
+		n.kind, n.scalar = kindOf(value), value
 		if message != "" {
 			if n.key == n {
 				hint = "write " + quote(n.text)
 			}
+			n.kind = KindInvalid
 			b.report(n, hint, "%s", message)
+		} else if b.flow > 0 {
+			b.cutByBracket(n)
+		}
+	}
+}
+
+// cutByBracket reports a plain value within [ ] or { } that a comma between
+// parentheses ends, as in {a: min(b, c)}, or that has a "?", which some readers refuse there.
+func (b *builder) cutByBracket(n *Node) {
+	_, end := n.extent()
+	at, char := n.at.offset+strings.Index(b.source.text[n.at.offset:end], "?"), "?"
+	if at < n.at.offset {
+		after := b.source.text[end:]
+		at, char = end+len(after)-len(strings.TrimLeft(after, " \t\n")), ","
+		if n.key == n || strings.Count(n.text, "(") <= strings.Count(n.text, ")") || !strings.HasPrefix(b.source.text[at:], char) {
 			return
 		}
-		n.kind, n.scalar = kindOf(value), value
-		b.cutByComma(n)
-		return
-	}
-	n.kind, n.scalar = KindString, n.text
-}
-
-// cutByComma reports a plain value within [ ] or { } that a comma between
-// parentheses ends, as in {a: min(b, c)}.
-func (b *builder) cutByComma(n *Node) {
-	open := unclosed(n.text)
-	if open <= 0 || n.key == n || b.open > 0 {
-		return
-	}
-	_, end := n.extent()
-	after := n.source.text[end:]
-	comma := end + len(after) - len(strings.TrimLeft(after, " \t\n"))
-	if !strings.HasPrefix(n.source.text[comma:], ",") {
-		return
+		b.cut = true
 	}
 	if !b.errors.Enough() {
-		b.errors = append(b.errors, n.errorBetween(comma, comma+1, quoteHint, "a plain value within brackets ends at ,"))
+		b.errors = append(b.errors, n.errorBetween(at, at+1, quoteHint, bracketText, char))
 	}
 	n.kind, n.scalar = KindInvalid, nil
-	b.open = open
 }
 
-// passed tells whether a scalar is what a comma has cut off.
-func (b *builder) passed(n *yaml.Node) bool {
-	if b.open <= 0 || n.Kind != yaml.ScalarNode {
-		return false
-	}
-	b.open += unclosed(n.Value)
-	return true
-}
-
-// unclosed counts the parentheses that are opened and not closed; it is negative
-// where more are closed.
-func unclosed(text string) int { return strings.Count(text, "(") - strings.Count(text, ")") }
-
-func (b *builder) list(n *Node, y *yaml.Node, depth int) {
+func (b *builder) list(n *Node, y *yaml.Node) {
 	n.kind, n.text = KindList, ""
 	n.children = make([]Entry, 0, len(y.Content))
 	for i, element := range y.Content {
-		if b.passed(element) {
-			continue
+		n.children = append(n.children, Entry{Value: b.node(&Node{parent: n, index: i, source: b.source}, element)})
+		if b.isCut(n) {
+			return
 		}
-		child := &Node{parent: n, index: i, source: b.source}
-		n.children = append(n.children, Entry{Value: b.node(child, element, depth+1)})
 	}
 }
 
-func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
+// isCut makes what holds a value invalid that a comma has cut off: what follows is not what was meant.
+func (b *builder) isCut(n *Node) bool {
+	cut := b.cut
+	if cut {
+		n.kind, n.children, b.cut = KindInvalid, nil, false
+	}
+	return cut
+}
+
+func (b *builder) mapping(n *Node, y *yaml.Node) {
 	n.kind, n.text = KindMap, ""
 	n.children = make([]Entry, 0, len(y.Content)/2)
 	first := make(map[string]*Node, len(y.Content)/2)
 	for i := 0; i+1 < len(y.Content); i += 2 {
-		if b.passed(y.Content[i]) {
-			continue
-		}
 		key := b.key(n, y.Content[i])
-		value := b.node(&Node{parent: n, key: key, source: b.source}, y.Content[i+1], depth+1)
+		value := b.node(&Node{parent: n, key: key, source: b.source}, y.Content[i+1])
+		if b.isCut(n) {
+			return
+		}
 		if other, ok := first[key.text]; ok && key.kind == KindString {
 			b.report(key, "remove one of them", "duplicate key %s, first written on line %d",
 				quote(key.text), other.at.Line)
@@ -188,49 +182,26 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 func (b *builder) key(parent *Node, y *yaml.Node) *Node {
 	n := &Node{parent: parent, source: b.source}
 	n.key = n
-	if y.Kind == yaml.ScalarNode && y.Style == 0 && y.Value == "<<" {
-		n.at, n.text = b.mark(y), y.Value
-		b.report(n, "write the keys out", "merge keys are not supported")
-		return n
+	isText := y.Kind == yaml.ScalarNode || y.Kind == yaml.AliasNode
+	if isText && (y.Style != 0 || y.Value != "<<") {
+		b.node(n, y)
+		if n.kind == KindInvalid || n.kind == KindString {
+			return n
+		}
 	}
-	if y.Kind != yaml.ScalarNode && y.Kind != yaml.AliasNode {
-		n.at = b.mark(y)
+	b.cursor = b.source.find(b.cursor, y.Line, y.Column)
+	n.at, n.text, n.kind, n.scalar = b.cursor, y.Value, KindInvalid, nil
+	switch {
+	case !isText:
 		b.report(n, "put the key in quotes", "a list or map cannot be a key")
-		return n
-	}
-	b.node(n, y, 0)
-	if n.kind == KindInvalid || n.kind == KindString {
-		return n
-	}
-	n.kind, n.scalar = KindInvalid, nil
-	if n.text == "" {
-		b.report(n, keylessHint, keylessMessage)
-	} else {
+	case n.text == "":
+		b.report(n, noKeyHint, noKeyText)
+	case n.text == "<<":
+		b.report(n, "write the keys out", "merge keys are not supported")
+	default:
 		b.report(n, "write "+quote(n.text), "the key %s is not a string", shorten(n.text))
 	}
 	return n
-}
-
-// mark returns where the parser saw a node. Nodes come in the order of the
-// text, so the runes of a long line are counted only once.
-func (b *builder) mark(y *yaml.Node) mark {
-	line, column := max(y.Line-1, 1), y.Column // Less the break before the text.
-	if line >= len(b.source.lines) {
-		return b.source.advance(b.cursor, len(b.source.text))
-	}
-	at := b.cursor
-	if at.Line != line || at.Column > column {
-		at = mark{b.source.lines[line], Position{line, 1}}
-	}
-	rest := b.source.text[at.offset:]
-	for at.Column < column && rest != "" && rest[0] != '\n' {
-		_, size := utf8.DecodeRuneInString(rest)
-		rest = rest[size:]
-		at.offset += size
-		at.Column++
-	}
-	b.cursor = at
-	return at
 }
 
 // words are the plain scalars with a meaning of their own in both versions of
@@ -247,70 +218,23 @@ var (
 	float       = regexp.MustCompile(`^[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?$`)
 )
 
-// trap is a kind of plain scalar that readers of YAML 1.1 and 1.2 understand
-// differently, so that nobody can know what its author meant.
-type trap struct {
+// traps are plain scalars that readers of YAML 1.1 and 1.2 understand differently, so that
+// nobody can know what their author meant, with what to write instead besides quotes. They
+// follow https://yaml.org/type/ for YAML 1.1 and the core schema of 1.2, with what common
+// readers add. The first match counts. What is a number for everybody does not get here.
+var traps = []struct {
 	pattern *regexp.Regexp
-	reading string
-	hint    string // besides quoting it, may be empty
-}
-
-// traps follow https://yaml.org/type/ for YAML 1.1 and the core schema of 1.2,
-// with what common readers add. The first match counts.
-var traps = []trap{
-	{
-		regexp.MustCompile(`^(y|Y|yes|Yes|YES|on|On|ON)$`),
-		"a boolean in YAML 1.1, a string in YAML 1.2", "true for the boolean",
-	},
-	{
-		regexp.MustCompile(`^(n|N|no|No|NO|off|Off|OFF)$`),
-		"a boolean in YAML 1.1, a string in YAML 1.2", "false for the boolean",
-	},
-	{
-		regexp.MustCompile(`^[-+]?0[0-7_]+$`),
-		"an octal number in YAML 1.1, a decimal one in YAML 1.2", "the decimal number without a leading zero",
-	},
-	{
-		regexp.MustCompile(`^[-+]?0[0-9_]+$`),
-		"a string in YAML 1.1, a number in YAML 1.2", "the number without a leading zero",
-	},
-	{
-		regexp.MustCompile(`^[-+]?0[oO][0-7_]+$`),
-		"a string in YAML 1.1, an octal number in YAML 1.2", "the decimal number",
-	},
-	{
-		regexp.MustCompile(`^[-+]?0[bB][01_]+$`),
-		"a binary number in YAML 1.1, a string in YAML 1.2", "the decimal number",
-	},
-	{
-		regexp.MustCompile(`^[-+]?0[xX][0-9a-fA-F_]+$`),
-		"a number in YAML 1.1, a string in YAML 1.2", "the decimal number",
-	},
-	{
-		regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$`),
-		"a string in YAML 1.1, a number in YAML 1.2", "the number with a point and a signed exponent like 1.0e+3",
-	},
-	{ // Without underscores it is a number for everybody, and does not get here.
-		regexp.MustCompile(`^[-+]?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?$`),
-		"a number in YAML 1.1, a string in YAML 1.2", "the number without underscores",
-	},
-	{
-		regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`),
-		"a number to the base of 60 in YAML 1.1, a string in YAML 1.2", "",
-	},
-	{
-		regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}` +
-			`(([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]*)?([ \t]*(Z|[-+][0-9]{1,2}(:?[0-9]{2})?))?)?$`),
-		"a time in YAML 1.1, a string in YAML 1.2", "",
-	},
-	{
-		regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`),
-		"a number that Kubernetes cannot store", "",
-	},
-	{
-		regexp.MustCompile(`^(=|<<)$`),
-		"a special value in YAML 1.1, a string in YAML 1.2", "",
-	},
+	hint    string
+}{
+	{regexp.MustCompile(`^(y|Y|yes|Yes|YES|on|On|ON)$`), "true for the boolean"},
+	{regexp.MustCompile(`^(n|N|no|No|NO|off|Off|OFF)$`), "false for the boolean"},
+	{regexp.MustCompile(`^[-+]?0([0-9_]+|[oO][0-7_]+|[bB][01_]+|[xX][0-9a-fA-F_]+)$`), "the decimal number without a leading zero"},
+	{regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$`), "the number with a point and a signed exponent like 1.0e+3"},
+	{regexp.MustCompile(`^[-+]?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?$`), "the number without underscores"},
+	{regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`), ""}, // A number to the base of 60.
+	{regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}` + // A time.
+		`(([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]*)?([ \t]*(Z|[-+][0-9]{1,2}(:?[0-9]{2})?))?)?$`), ""},
+	{regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|=|<<)$`), ""},
 }
 
 // resolve gives a plain scalar its type, by the core schema of YAML 1.2. If the
@@ -319,6 +243,10 @@ var traps = []trap{
 func resolve(text string) (value any, message, hint string) {
 	if value, ok := words[text]; ok {
 		return value, "", ""
+	}
+	// Most text is not worth a dozen patterns: the traps that are words are short.
+	if len(text) > len("yes") && !strings.ContainsAny(text[:1], "+-.0123456789") {
+		return text, "", ""
 	}
 	var err error
 	switch {
@@ -329,29 +257,18 @@ func resolve(text string) (value any, message, hint string) {
 	case float.MatchString(text):
 		value, err = strconv.ParseFloat(text, 64)
 	default:
-		return resolveText(text)
+		for _, t := range traps {
+			if t.pattern.MatchString(text) {
+				return nil, "unquoted " + shorten(text) + " is not the same to all readers of YAML",
+					strings.TrimSuffix("write "+quote(text)+" for the text, or "+t.hint, ", or ")
+			}
+		}
+		return text, "", ""
 	}
 	if err != nil {
 		return nil, shorten(text) + " does not fit into 64 bits", "write it in quotes if it is text"
 	}
 	return value, "", ""
-}
-
-func resolveText(text string) (value any, message, hint string) {
-	// Most text is not worth a dozen patterns: the traps that are words are short.
-	if len(text) > len("yes") && !strings.ContainsAny(text[:1], "+-.0123456789") {
-		return text, "", ""
-	}
-	for _, t := range traps {
-		if t.pattern.MatchString(text) {
-			hint = fmt.Sprintf("write %s for the text", quote(text))
-			if t.hint != "" {
-				hint += ", or " + t.hint
-			}
-			return nil, "unquoted " + shorten(text) + " is " + t.reading, hint
-		}
-	}
-	return text, "", ""
 }
 
 // kindOf names the type of what resolve returns.

@@ -50,7 +50,7 @@ rules:
 	//     |     ^^^
 	//   hint: did you mean pd?
 	//
-	// rules.yaml:7:17: rules[0].labels[1]: unquoted on is a boolean in YAML 1.1, a string in YAML 1.2
+	// rules.yaml:7:17: rules[0].labels[1]: unquoted on is not the same to all readers of YAML
 	//   7 |   labels: [app, on]
 	//     |                 ^^
 	//   hint: write "on" for the text, or true for the boolean

@@ -55,43 +55,10 @@ func FuzzParse(f *testing.F) {
 				}
 			})
 		}
-		if most := density("\n" + string(data)); nodes > most+2 {
+		if most := density(string(data)); nodes > most+2 {
 			t.Errorf("%d nodes in a text of density %d", nodes, most)
 		}
 	})
-}
-
-// FuzzPosition holds that the text of every scalar maps back to the source:
-// what is text as written is found byte for byte, in order and completely.
-func FuzzPosition(f *testing.F) {
-	seeds(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		roots, _ := Parse(File{Name: "fuzz.yaml", Data: data})
-		for _, root := range roots {
-			walk(root, func(n *Node) { checkRuns(t, n) })
-		}
-	})
-}
-
-func checkRuns(t rapid.TB, n *Node) {
-	t.Helper()
-	if n.kind != KindString || n.text == "" {
-		return
-	}
-	text, source := 0, n.at.offset
-	for _, r := range n.runs() {
-		if r.text != text || r.source < source || r.source+r.sourceLen > len(n.source.text) {
-			t.Fatalf("%q: run %+v does not follow text %d and source %d", n.text, r, text, source)
-		}
-		from := n.source.text[r.source : r.source+r.sourceLen]
-		if r.copied && n.text[text:text+r.textLen] != from {
-			t.Fatalf("%q at %v: %q comes from %q", n.text, n.Position(), n.text[text:text+r.textLen], from)
-		}
-		text, source = text+r.textLen, r.source+r.sourceLen
-	}
-	if text != len(n.text) && strings.Trim(n.text, " \n") != "" {
-		t.Fatalf("%q: only %d bytes are mapped", n.text, text)
-	}
 }
 
 func linesOf(data []byte) []string {

@@ -19,16 +19,20 @@ var ignoring = regexp.MustCompile(`(?:^|\s)(#\s*dyncontroller:ignore)\b(?:\s+([\
 func Ignore(files []File, found Errors) Errors {
 	out, unused := slices.Clone(found), Errors{}
 	for _, file := range files {
-		source, err := newSource(file)
+		source, err := newSource(file, strict)
 		if err != nil || !strings.Contains(source.text, "dyncontroller:ignore") {
 			continue
 		}
-		lines := strings.Split(source.text, "\n") // lines[1] is the user's first.
 		checked := !slices.ContainsFunc(found, func(e *Error) bool {
 			return e.Severity == Mistake || e.File == file.Name && (e.Code == CodeUntyped || e.Code == CodeUnchecked)
 		})
-		below := extents{lines: lines}
-		for number, line := range slices.Backward(lines) {
+		lines := strings.Split(source.text, "\n")
+		ends := map[int]int{} // of what begins on a line: many comments may be about the same
+		below := len(lines)   // the first line below that is not empty
+		for i, line := range slices.Backward(lines) {
+			if i+1 < len(lines) && !isEmpty(lines[i+1]) {
+				below = i + 1
+			}
 			match := ignoring.FindStringSubmatchIndex(line)
 			if match == nil || quoted(line[:match[2]]) {
 				continue
@@ -37,24 +41,47 @@ func Ignore(files []File, found Errors) Errors {
 			if match[4] >= 0 {
 				code = line[match[4]:match[5]]
 			}
-			first, last := number, number
+			first, end := i, i+1
 			if strings.TrimSpace(line[:match[2]]) == "" {
-				first, last = below.of(number)
+				if ends[below] == 0 {
+					ends[below] = endOf(lines, below)
+				}
+				first, end = below, ends[below]
 			}
 			before := len(out)
 			out = slices.DeleteFunc(out, func(e *Error) bool {
-				return e.Severity != Mistake && string(e.Code) == code && e.File == file.Name && first <= e.Line && e.Line <= last
+				return e.Severity != Mistake && string(e.Code) == code && e.File == file.Name && first < e.Line && e.Line <= end
 			})
-			message, hint := whyIdle(code, len(out) < before, checked)
-			if message != "" {
-				unused = append(unused, (&Error{
-					File: file.Name, Line: number, Column: utf8.RuneCountInString(line[:match[2]]) + 1, Length: utf8.RuneCountInString(line[match[2]:]),
-					Message: message, Hint: hint, Code: CodeUnusedIgnore, source: source, offset: source.lines[number] + match[2],
-				}).Warn())
+			if message, hint := whyIdle(code, len(out) < before, checked); message != "" {
+				at := source.find(source.start(), i+1, utf8.RuneCountInString(line[:match[2]])+1)
+				unused = append(unused, source.errorAt(at, utf8.RuneCountInString(line[match[2]:]), hint, "%s", message).Coded(CodeUnusedIgnore).Warn())
 			}
 		}
 	}
 	return append(out, unused...).Sorted()
+}
+
+// isEmpty reports whether a line has nothing but a comment.
+func isEmpty(line string) bool {
+	text := strings.TrimSpace(line)
+	return text == "" || strings.HasPrefix(text, "#")
+}
+
+// endOf returns the line behind what begins on a line: all that is indented further, and the elements of a list below its key.
+func endOf(lines []string, first int) int {
+	isElement := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "- ") }
+	end := first + 1
+	for i := end; i < len(lines); i++ {
+		margin, deeper := indent(lines[first]), indent(lines[i])
+		switch {
+		case isEmpty(lines[i]):
+		case deeper > margin, deeper == margin && isElement(lines[i]) && !isElement(lines[first]):
+			end = i + 1
+		default:
+			return end
+		}
+	}
+	return end
 }
 
 // quoted reports whether a text ends within quotes, so that what follows is no comment.
@@ -80,13 +107,6 @@ func whyIdle(code string, used, checked bool) (message, hint string) {
 	case code == "":
 		return "the comment ignores nothing", "write # dyncontroller:ignore CODE: and why; the code is in brackets at the end of a warning"
 	case string(known.Code) != code:
-		var all []string
-		for _, each := range Codes() {
-			all = append(all, string(each.Code))
-		}
-		if near := Suggest(code, all); near != "" {
-			return "there is no warning " + quote(code), "did you mean " + near + "?"
-		}
 		return "there is no warning " + quote(code), "the code is in brackets at the end of a warning"
 	case known.Severity == Mistake:
 		return quote(code) + " is a mistake, which cannot be ignored", "correct it, and remove the comment"
@@ -95,47 +115,4 @@ func whyIdle(code string, used, checked bool) (message, hint string) {
 	default:
 		return "there is no warning " + quote(code) + " to ignore here", "remove the comment"
 	}
-}
-
-// extents finds what begins below comments: all that is indented further, and the elements of a list below its key. It is asked from the
-// last line to the first.
-type extents struct {
-	lines       []string
-	asked       int // the line asked for last, 0 for none
-	first, last int // of what begins below that
-}
-
-// of is the first and the last line of what begins below a comment.
-func (e *extents) of(comment int) (first, last int) {
-	indent := func(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
-	blank := func(line string) bool {
-		text := strings.TrimSpace(line)
-		return text == "" || strings.HasPrefix(text, "#")
-	}
-	first = comment + 1
-	for first < len(e.lines) && first != e.asked && blank(e.lines[first]) {
-		first++
-	}
-	if first == e.asked && first > 0 { // Another comment about the same.
-		e.asked = comment
-		return e.first, e.last
-	}
-	last = first
-	if first == len(e.lines) {
-		last = comment // There is nothing.
-	} else {
-		margin, element := indent(e.lines[first]), strings.HasPrefix(strings.TrimSpace(e.lines[first]), "- ")
-		for number := first + 1; number < len(e.lines); number++ {
-			line := e.lines[number]
-			below := indent(line) > margin || indent(line) == margin && !element && strings.HasPrefix(strings.TrimSpace(line), "- ")
-			if !blank(line) && !below {
-				break
-			}
-			if !blank(line) {
-				last = number
-			}
-		}
-	}
-	e.asked, e.first, e.last = comment, first, last
-	return first, last
 }

@@ -37,8 +37,7 @@ const (
 	plain style = iota
 	singleQuoted
 	doubleQuoted
-	literal
-	folded
+	block // literal or folded
 )
 
 // Node is one value of a document. It never changes and may be read by any
@@ -48,7 +47,7 @@ type Node struct {
 	kind     Kind
 	style    style
 	text     string // of a scalar
-	scalar   any
+	scalar   any    // of a number or a boolean
 	children []Entry // the elements of a list have no key
 	parent   *Node
 	key      *Node // the key itself, for keys and values of a map
@@ -74,10 +73,14 @@ func (n *Node) Kind() Kind {
 // Value returns a scalar as nil, bool, int64, float64 or string, and nil for
 // everything else.
 func (n *Node) Value() any {
-	if n == nil {
+	switch {
+	case n == nil:
 		return nil
+	case n.kind == KindString:
+		return n.text
+	default:
+		return n.scalar
 	}
-	return n.scalar
 }
 
 // Text returns the text of a scalar before it got a type: "true" for a plain
@@ -221,28 +224,15 @@ func (n *Node) errorBetween(start, end int, hint, format string, args ...any) *E
 // CutByComment returns an error if a comment follows a plain scalar on its
 // line, for scalars that are expressions or templates, and nil otherwise.
 func (n *Node) CutByComment() *Error {
-	start, text := n.comment()
-	if text == "" {
+	if kind := n.Kind(); kind == KindInvalid || kind == KindList || kind == KindMap || n.style != plain {
 		return nil
 	}
-	return n.errorBetween(start, start+len(text), cutHint, cutMessage)
-}
-
-const (
-	cutMessage = `the value ends before " #", which starts a comment`
-	cutHint    = `put the value in quotes if "#" belongs to it, or else the comment on a line of its own`
-)
-
-// comment returns the comment behind a plain scalar and where it starts.
-func (n *Node) comment() (start int, text string) {
-	if kind := n.Kind(); kind == KindInvalid || kind == KindList || kind == KindMap || n.style != plain {
-		return 0, ""
-	}
 	_, end := n.extent()
-	rest, _, _ := strings.Cut(n.source.text[end:], "\n")
-	text = strings.TrimLeft(rest, " \t")
-	if !strings.HasPrefix(text, "#") || len(text) == len(rest) {
-		return 0, ""
+	rest := firstLine(n.source.text[end:])
+	comment := strings.TrimLeft(rest, " \t")
+	if !strings.HasPrefix(comment, "#") || len(comment) == len(rest) {
+		return nil
 	}
-	return end + len(rest) - len(text), text
+	end += len(rest)
+	return n.errorBetween(end-len(comment), end, cutHint, cutText)
 }

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // File is the content of a file and its name for messages.
@@ -15,36 +16,58 @@ type File struct {
 	Data []byte
 }
 
+// reading is how a file is read.
+type reading struct {
+	size, nodes, onLine, documents, depth int
+	// kinds are those of the objects that are read, nil for all documents. Where there are some, reading is
+	// not strict: aliases are followed, and plain scalars are what most programs take them for.
+	kinds []string
+}
+
+// mostRepeated is how many values aliases may repeat.
+const mostRepeated = 100_000
+
+// strict is how rules are read. The limits keep hostile input cheap and are far above what
+// anybody writes.
+var strict = reading{maxSize, maxNodes, maxOnLine, maxDocuments, maxDepth, nil}
+
 // Parse reads the documents of a file. It returns the root of each document
 // that is not empty, and all mistakes, sorted. Values that are mistakes are
 // invalid in the result, so that a caller can go on and report its own
 // findings about the rest. After a syntax error only the documents before it
 // are returned.
-func Parse(f File) ([]*Node, Errors) {
-	s, err := newSource(f)
+func Parse(f File) ([]*Node, Errors) { return strict.parse(f) }
+
+// ParseManifests is [Parse] of the objects of some kinds in a file that may be large and hold
+// others, as what is to be installed does.
+func ParseManifests(f File, kinds ...string) ([]*Node, Errors) {
+	return reading{size: 16 << 20, nodes: 2_000_000, onLine: 2_000_000, documents: 2_000_000, depth: 400, kinds: kinds}.parse(f)
+}
+
+func (r reading) parse(f File) ([]*Node, Errors) {
+	s, err := newSource(f, r)
 	if err != nil {
 		return nil, Errors{err.Coded(CodeYAML)}
 	}
-	b := &builder{source: s, cursor: s.start()}
+	b := &builder{reading: r, left: density(s.text) + mostRepeated, source: s, cursor: s.start()}
+	loader, _ := yaml.NewLoader(strings.NewReader(s.text), yaml.WithPlugin(r)) // The option cannot fail.
 	var roots []*Node
-	text := &lineReader{text: s.text}
-	decoder := yaml.NewDecoder(text)
 	for number := 1; ; number++ {
 		var document yaml.Node
-		err := decode(decoder, &document)
+		err := load(loader, &document)
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if number > maxDocuments {
-			b.errors = append(b.errors, tooLarge(f, "the file has more than %d documents", maxDocuments))
+		if number > r.documents {
+			b.errors = append(b.errors, tooLarge(f, "the file has more than %d documents", r.documents))
 			break
 		}
 		if err != nil {
-			b.errors = append(b.errors, s.syntaxError(err, text.read))
+			b.errors = append(b.errors, s.syntaxError(err))
 			break
 		}
-		if root := document.Content[0]; !isEmpty(root) {
-			roots = append(roots, b.node(&Node{source: s}, root, 1))
+		if root := document.Content[0]; r.reads(root) {
+			roots = append(roots, b.node(&Node{source: s}, root))
 		}
 	}
 	for _, err := range b.errors {
@@ -53,35 +76,37 @@ func Parse(f File) ([]*Node, Errors) {
 	return roots, b.errors.Sorted()
 }
 
-// lineReader hands out one line at a time, so that it shows how far the parser
-// had to read before it found a mistake.
-type lineReader struct {
-	text string
-	read int
-}
-
-func (r *lineReader) Read(into []byte) (int, error) {
-	if r.read == len(r.text) {
-		return 0, io.EOF
+// reads reports whether a document is read: it is one of the kinds, or no kinds are asked for
+// and it is not empty.
+func (r reading) reads(root *yaml.Node) bool {
+	for i := 0; i+1 < len(root.Content) && r.kinds != nil; i += 2 {
+		if root.Content[i].Value == "kind" && slices.Contains(r.kinds, root.Content[i+1].Value) {
+			return true
+		}
 	}
-	line, _, _ := strings.Cut(r.text[r.read:], "\n")
-	n := copy(into, r.text[r.read:min(r.read+len(line)+1, len(r.text))])
-	r.read += n
-	return n, nil
+	return r.kinds == nil && (root.Kind != yaml.ScalarNode || root.Style != 0 || root.Value != "")
 }
 
-// decode contains the panics of the parser, which knows some states it calls
+const deepText = "maps and lists are nested deeper than "
+
+// CheckDepth implements [yaml.LoaderLimitsPlugin].
+func (r reading) CheckDepth(depth int, _ *yaml.DepthContext) error {
+	if depth > r.depth {
+		return fmt.Errorf("%s%d", deepText, r.depth)
+	}
+	return nil
+}
+
+// CheckAlias implements [yaml.LoaderLimitsPlugin], for values that are not made.
+func (reading) CheckAlias(int, int) error { return nil }
+
+// load contains the panics of the parser, which knows some states it calls
 // impossible.
-func decode(decoder *yaml.Decoder, into *yaml.Node) (err error) {
+func load(loader *yaml.Loader, into *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the YAML parser gave up: %v", r)
 		}
 	}()
-	return decoder.Decode(into)
-}
-
-// isEmpty tells whether a document holds nothing but comments.
-func isEmpty(root *yaml.Node) bool {
-	return root.Kind == yaml.ScalarNode && root.Style == 0 && root.Value == ""
+	return loader.Load(into)
 }

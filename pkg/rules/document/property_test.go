@@ -27,7 +27,6 @@ func written(t *rapid.T) {
 	}
 	lines := linesOf([]byte(source))
 	walk(roots[0], func(n *Node) {
-		checkRuns(t, n)
 		for offset := range len(n.Text()) + 1 {
 			err := n.ErrorAt(offset, 1, "", "here")
 			inside(t, lines, Position{err.Line, err.Column})

@@ -14,19 +14,17 @@ import (
 // anybody writes.
 const (
 	maxSize      = 256 << 10 // bytes
-	maxDepth     = 64        // maps and lists within each other
+	maxDepth     = 64        // levels of indentation, and of brackets
 	maxNodes     = 40_000    // keys and values
-	maxOpen      = 1_000     // open brackets wherever they stand, "- " at the start of a line
+	maxOnLine    = 8_000     // keys and values on one line, all of which the parser keeps until its end
 	maxDocuments = 1_000     // empty ones too
 )
 
-// source is the text of a file with LF line ends and one line break before it.
-// The parser reports the line of some mistakes only if it is not the file's
-// first, and never says which; with the extra break no mistake is on the first.
+// source is the text of a file with LF line ends.
 type source struct {
 	name  string
 	text  string
-	lines []int // where each line starts; lines[1] is the user's first
+	lines []int // where each line starts
 }
 
 // mark is a place in a source, both ways of saying it.
@@ -41,58 +39,57 @@ type Position struct {
 	Column int // from 1, in runes
 }
 
-func newSource(f File) (*source, *Error) {
-	if len(f.Data) > maxSize {
-		return nil, tooLarge(f, "the file has %d bytes, at most %d are read", len(f.Data), maxSize)
+func newSource(f File, r reading) (*source, *Error) {
+	if len(f.Data) > r.size {
+		return nil, tooLarge(f, "the file has %d bytes, at most %d are read", len(f.Data), r.size)
 	}
 	text := string(f.Data)
 	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
 		return nil, &Error{File: f.Name, Message: "the file is UTF-16", Hint: "save it as UTF-8"}
 	}
-	text = strings.TrimPrefix(text, "\ufeff")
-	text = "\n" + strings.ReplaceAll(text, "\r\n", "\n")
-	s := &source{name: f.Name, text: text, lines: make([]int, 1, 1+strings.Count(text, "\n"))}
-	for i := range len(text) {
-		if text[i] == '\n' {
-			s.lines = append(s.lines, i+1)
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	s := &source{name: f.Name, text: text, lines: make([]int, 0, 1+strings.Count(text, "\n"))}
+	offset, nodes := 0, 0
+	for line := range strings.Lines(text) {
+		on := density(line)
+		if on > r.onLine {
+			return nil, tooLarge(f, "line %d may hold %d keys and values, at most %d are read", len(s.lines)+1, on, r.onLine)
 		}
+		s.lines, offset, nodes = append(s.lines, offset), offset+len(line), nodes+on
 	}
-	if err := s.checkCharacters(); err != nil {
-		return nil, err
+	if text == "" || text[len(text)-1] == '\n' {
+		s.lines = append(s.lines, offset)
 	}
-	if n := density(text); n > maxNodes {
-		return nil, tooLarge(f, "the file may hold %d keys and values, at most %d are read", n, maxNodes)
+	if nodes > r.nodes {
+		return nil, tooLarge(f, "the file may hold %d keys and values, at most %d are read", nodes, r.nodes)
 	}
-	if err := s.checkBrackets(); err != nil {
-		return nil, err
-	}
-	if err := s.checkDirectives(); err != nil {
-		return nil, err
-	}
-	return s, s.checkDashes()
+	return s, s.check()
 }
 
 func tooLarge(f File, format string, args ...any) *Error {
-	return &Error{File: f.Name, Message: fmt.Sprintf(format, args...), Hint: "split it into several files"}
+	return &Error{File: f.Name, Message: fmt.Sprintf(format, args...), Hint: "split it into several files, or lines"}
 }
 
-// checkCharacters refuses what YAML refuses, the line breaks only YAML 1.1
-// knows (positions would differ from what editors show), and the marks that
-// make a terminal show other text than is there.
-func (s *source) checkCharacters() *Error {
+// check refuses what YAML refuses, the line breaks only YAML 1.1 knows (positions would
+// differ from what editors show), the marks that make a terminal show other text than is
+// there, and directives: %YAML would change what the text means. The parser takes a line
+// that begins with "%" as one unless it is within quotes, where it can be indented as well.
+func (s *source) check() *Error {
 	for i, r := range s.text {
+		message, hint := "", ""
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s.text[i:], string(utf8.RuneError)):
-			return s.errorAt(s.advance(s.start(), i), 1, "save the file as UTF-8",
-				"byte 0x%02X is not UTF-8", s.text[i])
+			message, hint = fmt.Sprintf("byte 0x%02X is not UTF-8", s.text[i]), "save the file as UTF-8"
 		case r == '\r':
-			return s.errorAt(s.advance(s.start(), i), 1, "save the file with LF or CRLF line ends",
-				"carriage return without a line feed")
+			message, hint = "carriage return without a line feed", "save the file with LF or CRLF line ends"
 		case unicode.Is(forbidden, r):
-			return s.errorAt(s.advance(s.start(), i), 1,
-				fmt.Sprintf(`remove it, or write \u%04X within double quotes`, r),
-				"invisible character U+%04X", r)
+			message, hint = fmt.Sprintf("invisible character U+%04X", r), fmt.Sprintf(`remove it, or write \u%04X within double quotes`, r)
+		case r == '%' && (i == 0 || s.text[i-1] == '\n'):
+			message, hint = "directives are not supported", "remove the line, or indent it if it is text"
+		default:
+			continue
 		}
+		return s.errorAt(s.advance(s.start(), i), 1, hint, "%s", message)
 	}
 	return nil
 }
@@ -109,58 +106,6 @@ var forbidden = &unicode.RangeTable{
 		{Lo: 0xfffe, Hi: 0xffff, Stride: 1},
 	},
 	LatinOffset: 3,
-}
-
-// checkBrackets refuses text that would take the parser a thousand calls deep.
-// Brackets within strings count as well, but there they come in pairs.
-func (s *source) checkBrackets() *Error {
-	open := 0
-	for i := range len(s.text) {
-		switch s.text[i] {
-		case '[', '{':
-			open++
-		case ']', '}':
-			open = max(open-1, 0)
-		}
-		if open > maxOpen {
-			return s.errorAt(s.advance(s.start(), i), 1, "close them", "more than %d brackets are open", maxOpen)
-		}
-	}
-	return nil
-}
-
-// checkDashes does the same for lists within lists on one line, "- - - a", and
-// for maps as keys of maps, "? ? ? a".
-func (s *source) checkDashes() *Error {
-	for number, start := range s.lines {
-		found := 0
-		for i := start; i < len(s.text) && strings.IndexByte(" -?", s.text[i]) >= 0; i++ {
-			if s.text[i] == ' ' {
-				continue
-			}
-			if !blankAt(s.text, i+1) {
-				break
-			}
-			if found++; found > maxOpen {
-				return s.errorAt(mark{i, Position{number, i - start + 1}}, 1, "write it flatter",
-					"more than %d lists or keys begin on this line", maxOpen)
-			}
-		}
-	}
-	return nil
-}
-
-// checkDirectives refuses %YAML, which would change what the text means, and
-// %TAG. The parser takes a line that begins with "%" as one unless it is within
-// quotes, where it can be indented as well.
-func (s *source) checkDirectives() *Error {
-	for number, start := range s.lines {
-		if strings.HasPrefix(s.text[start:], "%") {
-			return s.errorAt(mark{start, Position{number, 1}}, 1, "remove the line, or indent it if it is text",
-				"directives are not supported")
-		}
-	}
-	return nil
 }
 
 // density is at least the number of nodes the text can hold. The parser needs
@@ -194,7 +139,7 @@ func blankAt(text string, offset int) bool {
 }
 
 func (s *source) start() mark {
-	return mark{offset: 1, Position: Position{Line: 1, Column: 1}}
+	return mark{Position: Position{Line: 1, Column: 1}}
 }
 
 // advance returns the mark of an offset that lies at or behind a known one. It
@@ -212,9 +157,27 @@ func (s *source) advance(from mark, offset int) mark {
 	return from
 }
 
+// find returns the place of a line and column. It takes time only for the text between it and
+// a known place on the same line before it.
+func (s *source) find(from mark, line, column int) mark {
+	if line > len(s.lines) {
+		return s.advance(from, len(s.text))
+	}
+	line = max(line, 1)
+	if from.Line != line || from.Column > column {
+		from = mark{s.lines[line-1], Position{line, 1}}
+	}
+	for from.Column < column && from.offset < len(s.text) && s.text[from.offset] != '\n' {
+		_, size := utf8.DecodeRuneInString(s.text[from.offset:])
+		from.offset += size
+		from.Column++
+	}
+	return from
+}
+
 // line returns the text of a line without its break.
 func (s *source) line(number int) string {
-	text, _, _ := strings.Cut(s.text[s.lines[number]:], "\n")
+	text, _, _ := strings.Cut(s.text[s.lines[number-1]:], "\n")
 	return text
 }
 
@@ -241,7 +204,7 @@ const (
 
 // excerpt returns the source line and the carets below it.
 func (e *Error) excerpt() string {
-	before := e.source.text[e.source.lines[e.Line]:e.offset]
+	before := e.source.text[e.source.lines[e.Line-1]:e.offset]
 	after, _, _ := strings.Cut(e.source.text[e.offset:], "\n")
 	marked := firstRunes(after, min(e.Length, longest))
 

@@ -1,7 +1,6 @@
 package crd
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -36,117 +35,89 @@ type version struct {
 
 // define returns nil for what is called like a definition and belongs to another
 // group.
-func define(o object) (*Definition, *document.Error) {
-	api := text(o.value, "apiVersion")
-	number, ours := strings.CutPrefix(api, "apiextensions.k8s.io/")
+func define(object *document.Node) (*Definition, *document.Error) {
+	number, ours := strings.CutPrefix(object.Get("apiVersion").Text(), "apiextensions.k8s.io/")
 	if !ours {
 		return nil, nil
 	}
-	if number != "v1" && number != "v1beta1" {
-		return nil, o.mistake("apiVersion %q is not known; v1 and v1beta1 are", api)
+	old := number == "v1beta1"
+	if number != "v1" && !old {
+		return nil, object.Get("apiVersion").Errorf("", "%q is not known; v1 and v1beta1 are", number)
 	}
-	spec := below(o.value, "spec")
-	for _, path := range [][]string{{"group"}, {"names", "plural"}, {"names", "kind"}} {
-		last := len(path) - 1
-		if text(below(spec, path[:last]...), path[last]) == "" {
-			return nil, o.mistake("spec.%s is missing", strings.Join(path, "."))
+	spec := object.Get("spec")
+	names, scope := spec.Get("names"), spec.Get("scope").Text()
+	d := &Definition{
+		Group:      spec.Get("group").Text(),
+		Plural:     names.Get("plural").Text(),
+		Kind:       names.Get("kind").Text(),
+		Namespaced: scope == "Namespaced" || old && scope == "",
+	}
+	switch {
+	case d.Group == "":
+		return nil, object.Errorf("", "spec.group is missing")
+	case d.Plural == "":
+		return nil, object.Errorf("", "spec.names.plural is missing")
+	case d.Kind == "":
+		return nil, object.Errorf("", "spec.names.kind is missing")
+	case !d.Namespaced && scope != "Cluster":
+		return nil, object.Errorf("", "spec.scope is %q, want Namespaced or Cluster", scope)
+	}
+	for _, name := range append([]*document.Node{names.Get("singular")}, names.Get("shortNames").Elements()...) {
+		if name.Text() != "" {
+			d.Other = append(d.Other, name.Text())
 		}
 	}
-	scope := text(spec, "scope")
-	if scope != "Namespaced" && scope != "Cluster" && (scope != "" || number == "v1") {
-		return nil, o.mistake("spec.scope is %q, want Namespaced or Cluster", scope)
+	d.Document, _ = prune(object.Any()).(map[string]any)
+	keeps, said := spec.Get("preserveUnknownFields").Value().(bool)
+	shared := version{keepsUnknown: keeps || old && !said}
+	if old { // There is one version, or what all of them have in common.
+		shared = shared.with(spec.Get("version"), spec.Get("validation"), spec.Get("subresources"))
 	}
-	names := below(spec, "names")
-	return &Definition{
-		Group:      text(spec, "group"),
-		Plural:     text(names, "plural"),
-		Kind:       text(names, "kind"),
-		Other:      otherNames(names),
-		Namespaced: scope != "Cluster", // v1beta1 need not say.
-		Document:   o.value,
-		versions:   versionsOf(spec, number == "v1beta1"),
-	}, nil
-}
-
-func (o object) mistake(format string, args ...any) *document.Error {
-	message := fmt.Sprintf(format, args...)
-	if name := text(below(o.value, "metadata"), "name"); name != "" {
-		message = name + ": " + message
-	}
-	return &document.Error{Line: o.line, Column: 1, Length: 1, Message: message}
-}
-
-func otherNames(names map[string]any) []string {
-	var other []string
-	if singular := text(names, "singular"); singular != "" {
-		other = append(other, singular)
-	}
-	short, _ := names["shortNames"].([]any)
-	for _, one := range short {
-		if name, ok := one.(string); ok {
-			other = append(other, name)
+	versions := spec.Get("versions").Elements()
+	for _, v := range versions {
+		if served, _ := v.Get("served").Value().(bool); served {
+			d.versions = append(d.versions, shared.with(v.Get("name"), v.Get("schema"), v.Get("subresources")))
 		}
 	}
-	return other
-}
-
-// versionsOf returns the versions that are served.
-func versionsOf(spec map[string]any, before bool) []version {
-	shared := version{}
-	if before {
-		shared = sharedBefore(spec)
+	if len(versions) == 0 {
+		d.versions = []version{shared}
 	}
-	if keeps, said := spec["preserveUnknownFields"].(bool); said {
-		shared.keepsUnknown = keeps
-	}
-	list, _ := spec["versions"].([]any)
-	var versions []version
-	for _, element := range list {
-		v, _ := element.(map[string]any)
-		if served, _ := v["served"].(bool); served {
-			versions = append(versions, shared.with(v))
-		}
-	}
-	if before && len(list) == 0 {
-		versions = append(versions, shared)
-	}
-	return slices.DeleteFunc(versions, func(v version) bool { return v.name == "" })
-}
-
-// sharedBefore returns what all versions of a v1beta1 definition have in common, or
-// its only one. Unknown fields were kept there unless it says that they are not.
-func sharedBefore(spec map[string]any) version {
-	shared := version{name: text(spec, "version"), keepsUnknown: true}
-	return shared.with(map[string]any{
-		"name":         shared.name,
-		"schema":       spec["validation"],
-		"subresources": spec["subresources"],
-	})
+	d.versions = slices.DeleteFunc(d.versions, func(v version) bool { return v.name == "" })
+	return d, nil
 }
 
 // with adds what one version says of itself.
-func (v version) with(own map[string]any) version {
-	v.name = text(own, "name")
-	if schema := below(own, "schema"); schema != nil {
-		v.schema = schema["openAPIV3Schema"]
+func (v version) with(name, schema, subresources *document.Node) version {
+	v.name = name.Text()
+	if schema.Kind() == document.KindMap {
+		v.schema = prune(schema.Get("openAPIV3Schema").Any())
 	}
-	if subresources := below(own, "subresources"); subresources != nil {
-		v.status, v.scale = subresources["status"] != nil, subresources["scale"] != nil
+	if subresources.Kind() == document.KindMap {
+		v.status = subresources.Get("status").Kind() > document.KindNull
+		v.scale = subresources.Get("scale").Kind() > document.KindNull
 	}
 	return v
 }
 
-// below returns the map below some keys, nil where there is none.
-func below(m map[string]any, keys ...string) map[string]any {
-	for _, key := range keys {
-		m, _ = m[key].(map[string]any)
+// prune takes out descriptions, which are most of many definitions and say nothing to us. A map of
+// that name describes a field, and in a default it is part of the value.
+func prune(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, isText := v["description"].(string); isText {
+			delete(v, "description")
+		}
+		for key, value := range v {
+			if key != "default" {
+				prune(value)
+			}
+		}
+	case []any:
+		for _, element := range v {
+			prune(element)
+		}
 	}
-	return m
-}
-
-func text(m map[string]any, key string) string {
-	text, _ := m[key].(string)
-	return text
+	return v
 }
 
 // Source knows the resources of definitions. It makes types when they are asked for,
