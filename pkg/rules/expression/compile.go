@@ -81,7 +81,7 @@ func (c *compiler) lower(node ast.Node, lenient bool) (Node, error) {
 	case *ast.ConditionalNode:
 		return c.conditional(n, lenient)
 	case *ast.VariableDeclaratorNode:
-		return c.let(n)
+		return c.let(n, lenient)
 	case *ast.SequenceNode:
 		return nil, c.tree.Span(n.Nodes[1]).Errorf("only one value can follow").
 			WithHint("; stands only between let x = 1 and what uses x")
@@ -102,13 +102,13 @@ func (c *compiler) all(nodes []ast.Node) ([]Node, error) {
 	return out, nil
 }
 
-// operand is where a node is that messages place at a token, and that is written from one byte to before another, and in
-// parentheses of its own.
+// operand returns what is written of a node: messages place it at a token, and its text goes from one byte to before another,
+// with the parentheses around it.
 func (c *compiler) operand(at syntax.Span, text string, from, to int) Operand {
 	return Operand{At: at, Text: text, Whole: c.tree.Parenthesized(syntax.Span{Offset: from, Length: to - from})}
 }
 
-// token is operand for a node that is one token, or begins with a bracket and ends with the other one.
+// token is operand for a node that is a single token, or that a pair of brackets encloses.
 func (c *compiler) token(at syntax.Span, text string) Operand {
 	return c.operand(at, text, at.Offset, c.tree.Closing(at))
 }
@@ -191,7 +191,7 @@ func (c *compiler) name(n *ast.IdentifierNode) (Node, error) {
 
 // let makes a variable, and the expression that uses it. A variable hides nothing, because the reader would take one for
 // the other.
-func (c *compiler) let(n *ast.VariableDeclaratorNode) (Node, error) {
+func (c *compiler) let(n *ast.VariableDeclaratorNode, lenient bool) (Node, error) {
 	at := c.tree.Span(n)
 	if why := Reserved(n.Name); why != "" {
 		return nil, at.Errorf("%q is reserved: %s", n.Name, why).WithHint("choose another name")
@@ -205,7 +205,7 @@ func (c *compiler) let(n *ast.VariableDeclaratorNode) (Node, error) {
 	}
 	let := &Let{Name: n.Name, Value: v, slot: c.reserve(1)}
 	c.lets = append(c.lets, let)
-	let.Body, err = c.lower(n.Expr, false)
+	let.Body, err = c.lower(n.Expr, lenient)
 	c.lets = c.lets[:len(c.lets)-1]
 	c.release(let.slot)
 	if err != nil {
@@ -249,6 +249,9 @@ func (c *compiler) element(n *ast.PointerNode) (Node, error) {
 	}
 	p := c.predicates[len(c.predicates)-1]
 	e := &Element{Operand: c.token(at, "#"+n.Name), Name: n.Name}
+	if n.Name != "" { // The name is a token of its own.
+		e.Operand = c.operand(at, e.Text, at.Offset, c.tree.Next(at).End())
+	}
 	switch reduces := p.function.Name == "reduce"; {
 	case n.Name == "":
 		e.slot = p.element
@@ -405,7 +408,7 @@ func (c *compiler) binary(n *ast.BinaryNode, lenient bool) (Node, error) {
 
 // check refuses operators beside one another of which the grammar makes something that hardly anybody means.
 func (b *Binary) check() error {
-	if u, is := b.Left.(*Unary); is && u.Negates() {
+	if u, is := b.Left.(*Unary); is && u.Negates() && u.Whole.Offset == u.At.Offset {
 		switch b.Operator { // not a > b reads (not a) > b, which never makes sense.
 		case "<", "<=", ">", ">=", "in", "matches", "contains", "startsWith", "endsWith":
 			return u.At.Errorf("%s binds tighter than %s", u.Operator, b.Operator).WithHint("write %s (a %s b)", u.Operator, b.Operator)

@@ -93,7 +93,13 @@ func (v *Variable) eval(e *Evaluation) (any, error) {
 }
 
 func (l *Let) eval(e *Evaluation) (any, error) {
-	v, err := l.Value.eval(e)
+	var v any
+	var err error
+	if e.recorder == nil {
+		v, err = l.Value.eval(e)
+	} else {
+		v, err = e.recorder.before(e, l.Value)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +125,7 @@ func (c *Call) eval(e *Evaluation) (any, error) {
 		return c.iterate(e)
 	}
 	recorder := e.recorder
-	if recorder != nil && c.counts { // What is only counted may be there without what is in it: the count is told, or the kind.
+	if recorder != nil && c.counts { // A cache may keep no more than the length or the kind, so that is told.
 		e.recorder = nil
 	}
 	for i := range c.Args {

@@ -149,6 +149,17 @@ func (r *recorder) eval(e *Evaluation, n Node) (any, error) {
 	return v, err
 }
 
+// before evaluates what a variable stands for. The clause that comes next has read it.
+func (r *recorder) before(e *Evaluation, n Node) (any, error) {
+	if r.leaf != nil {
+		return n.eval(e)
+	}
+	r.leaf = &finding{reads: r.pending}
+	v, err := n.eval(e)
+	r.leaf, r.pending = nil, r.leaf.reads
+	return v, err
+}
+
 // clause puts what was seen into the form of the condition. failed is the error of the
 // whole, which one of the clauses is to blame for.
 func (r *recorder) clause(p *Program, n Node, failed error) Clause {

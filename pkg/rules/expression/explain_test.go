@@ -172,6 +172,12 @@ func TestExplain(t *testing.T) {
 				"  true @1 `replicas > 1` replicas=3\n" +
 				"  false @17 `((replicas) > 3)` replicas=3\n", "",
 		},
+		"let of conditions": {
+			"It is no clause, whatever it is made of.", "let x = yes && replicas > 1; no || x",
+			"true || @29 `no || x`\n" +
+				"  false @29 `no` yes=true replicas=3 no=false\n" +
+				"  true @35 `x` x=true\n", "",
+		},
 		"let": {
 			"What a variable read is told with what comes first.", "let x = replicas; let y = x; y > 1 && y > 3",
 			"false && @29 `y > 1 && y > 3`\n" +

@@ -54,8 +54,7 @@ func (b *Binary) GoesWith(other value.Kind, right bool) value.Kind {
 	return all
 }
 
-// Wanted is what a message says that the operator wants beside the other operand: what goes with that or, without such an
-// operand, what is usual.
+// Wanted is the kinds that an error names: those that go with the other operand, or else those that the operator usually takes.
 func (b *Binary) Wanted(other value.Kind, right bool) value.Kind {
 	goes := b.GoesWith(other, right)
 	switch {

@@ -277,7 +277,7 @@ func Visit(n Node, f func(Node)) {
 	}
 }
 
-// kindOf is the kind of a value that an operand has.
+// wants is the error that user, an operator or a parameter, takes no value such as the one that a node gave.
 func wants(n Node, user string, kinds value.Kind, got any) *Error {
 	return n.Written().Wants(user, kinds, value.KindOf(got))
 }

@@ -2,9 +2,12 @@ package expression
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 )
 
 func rootOf(t *testing.T, text string) Node {
@@ -84,6 +87,7 @@ func TestMisread(t *testing.T) {
 		"not before >":         {"not a > b", "not", "not binds tighter than >; write not (a > b)"},
 		"! before in":          {"!a in b", "!", "! binds tighter than in; write ! (a in b)"},
 		"! before ==":          {"!a == b", "", ""},
+		"! in parentheses":     {"(!a) in [true]", "", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -96,6 +100,58 @@ func TestMisread(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWhole holds that what is written of a node is an expression of its own, of the same kind, for every node that needs
+// nothing from around it.
+func TestWhole(t *testing.T) {
+	texts := []string{
+		"(a.b).c == ((a.b).c ?? b)", "if (a.b).c {1} else if b {2} else {(c)}", "(if a {b} else {c}).d", "reduce(a, # + (.n ?? #acc), 0)",
+		"a | map(.x) | first() ?? [1, (2)]", `((a))["b"][c:][(1)]`, "!((a)) && (not (b) or c not in [1])", "-(a) ** (b)", "let x = (a); (x + (let y = b; y))",
+		"{a: (b), (c): [(a) ? (b) : (c)]}", "1 < (a) < ((b))", `(a) /* ( */ + ("(") // )`, "sortBy(a, [(desc((.b))), #index])",
+	}
+	for _, f := range function.All() {
+		texts = append(texts, f.Example.Expression)
+	}
+	for seed := range 200 {
+		texts = append(texts, generateExpression().Example(seed))
+	}
+	for _, text := range texts {
+		p, err := Compile(text, worldScope.Extend("a", "b", "c"))
+		if err != nil {
+			continue // A generated one may have a constant that is no quantity.
+		}
+		Visit(p.Root(), func(n Node) {
+			if !stands(n) {
+				return
+			}
+			whole := n.Written().Whole
+			part := text[whole.Offset:whole.End()]
+			again, err := Compile(part, worldScope.Extend("a", "b", "c"))
+			if err != nil {
+				t.Errorf("%s: %q is no expression: %v", text, part, err)
+				return
+			}
+			_, negated := again.Root().(*Unary) // What not in negates has no text of its own.
+			if !negated && reflect.TypeOf(again.Root()) != reflect.TypeOf(n) {
+				t.Errorf("%s: %q is a %T, want %T", text, part, again.Root(), n)
+			}
+		})
+	}
+}
+
+// stands reports whether a node means the same without what is around it.
+func stands(n Node) bool {
+	alone := true
+	Visit(n, func(below Node) {
+		switch below.(type) {
+		case *Element, *Variable, *Predicate:
+			alone = false
+		}
+	})
+	_, isKey := n.(*Literal) // That of a map needs no quotes.
+	_, isKeys := n.(*List)   // Those of sortBy may have desc() around them.
+	return alone && !isKey && !isKeys
 }
 
 // TestVisit holds that everything in an expression is visited, and that constants can be asked what an operator gives.

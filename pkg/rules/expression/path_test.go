@@ -68,6 +68,7 @@ func TestPaths(t *testing.T) {
 		"a field of a literal":                     {"{a: {b: 1}}.a.b", int64(1)},
 		"a field of an element":                    {`find(object.spec.ports, .name == "peer").port`, int64(2380)},
 		"# with a field":                           {"map(object.spec.ports, #.port)", []any{int64(2379), int64(2380)}},
+		"a variable before a default":              {"(let o = object; o.absent.b) ?? 7", int64(7)},
 		"a variable with a field":                  {"let p = object.spec.pd; p.replicas", int64(3)},
 	}
 	for name, tt := range tests {

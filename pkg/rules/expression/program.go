@@ -113,9 +113,6 @@ func (p *Program) Root() Node { return p.root }
 // Whole is the span of all of the text.
 func (p *Program) Whole() syntax.Span { return syntax.Span{Length: len(p.text)} }
 
-// Scope returns the scope that the expression was compiled with.
-func (p *Program) Scope() *Scope { return p.scope }
-
 // Names returns the names of the scope that the expression mentions, in order of
 // first mention.
 func (p *Program) Names() []string { return slices.Clone(p.names) }

@@ -200,15 +200,25 @@ func (p part) text(e *Evaluation) (string, error) {
 	if ok {
 		return text, nil
 	}
-	whole := Operand{At: p.program.Whole(), Text: p.program.root.Written().Text}
-	failure := whole.Wants("the text around ${ }", value.String|value.Number|value.Bool, value.KindOf(v))
-	switch v.(type) {
-	case nil:
-		failure.Hint = `?? gives a default, as in ${x ?? "none"}`
-	case []any, map[string]any:
-		failure.Hint = "write toJSON(...) around it, or join(...) around a list of strings"
-	case Omitted:
-		failure.Hint = "omit() drops a whole value and must stand alone"
+	return "", NotText(p.program, value.KindOf(v), false)
+}
+
+// NotText is the error that the value of an expression inside a text is, or may be, of a kind that has no text.
+func NotText(p *Program, kind value.Kind, may bool) *Error {
+	const user, wanted = "the text around ${ }", value.String | value.Number | value.Bool
+	o := Operand{At: p.Whole(), Text: p.root.Written().Text}
+	err := o.Wants(user, wanted, kind)
+	switch {
+	case may:
+		err = o.MayBeNil(user, wanted)
+		fallthrough
+	case kind == value.Nil:
+		return err.WithHint(`?? gives a default, as in ${x ?? "none"}`)
+	case kind&(value.List|value.Map) != 0:
+		return err.WithHint("write toJSON(...) around it, or join(...) around a list of strings")
+	case kind == value.Omission:
+		return err.WithHint("omit() drops a whole value and must stand alone")
+	default:
+		return err
 	}
-	return "", failure
 }

@@ -70,25 +70,17 @@ const inText = value.String | value.Number | value.Bool | value.Computed
 
 // text checks the value of an expression that stands inside a text.
 func (c *checker) text(r result) {
-	t := r.of
-	const user = "the text around ${ }"
-	o := expression.Operand{At: c.program.Whole(), Text: c.program.Root().Written().Text}
-	kinds := t.Kinds() &^ value.Nil
+	kinds := r.of.Kinds() &^ value.Nil
 	switch {
-	case !t.Known():
-	case kinds&inText != 0 && t.CanBeNil():
-		c.report(mayBeAbsent, o.MayBeNil(user, inText&^value.Computed).WithHint(`?? gives a default, as in ${x ?? "none"}`))
-	case t.Kinds() == value.Nil:
-		c.report(mayBeAbsent, o.Wants(user, inText&^value.Computed, value.Nil).WithHint(`?? gives a default, as in ${x ?? "none"}`))
-	case kinds == value.Omission:
-		c.report(typeMismatch, o.Wants(user, inText&^value.Computed, kinds).WithHint("omit() drops a whole value and must stand alone"))
-	case kinds&inText == 0 && kinds&(value.List|value.Map) != 0:
-		c.report(typeMismatch, o.Wants(user, inText&^value.Computed, kinds).
-			WithHint("write toJSON(...) around it, or join(...) around a list of strings"))
+	case !r.of.Known():
+	case kinds&inText != 0 && r.of.CanBeNil():
+		c.report(mayBeAbsent, expression.NotText(c.program, value.Nil, true))
+	case r.of.Kinds() == value.Nil:
+		c.report(mayBeAbsent, expression.NotText(c.program, value.Nil, false))
 	case kinds&inText == 0:
-		c.report(typeMismatch, o.Wants(user, inText&^value.Computed, kinds))
+		c.report(typeMismatch, expression.NotText(c.program, kinds, false))
 	default:
-		c.refusesBranch(r, user, inText&^value.Computed, among(inText))
+		c.refusesBranch(r, "the text around ${ }", inText&^value.Computed, among(inText))
 	}
 }
 
@@ -118,7 +110,7 @@ type checker struct {
 	elements  []element
 	// silent is for what has been reported already, or elsewhere.
 	silent bool
-	// asksNil says that it is of what is compared with nil.
+	// asksNil is set for the other operand of a comparison with nil.
 	asksNil bool
 	run     *run
 }
@@ -139,9 +131,8 @@ type variable struct {
 	root int
 	// variables and elements is how many there were around it.
 	variables, elements int
-	// before is what was known where it was defined, and value what it gave there.
-	before known
-	value  result
+	// value is what it gave where it was defined.
+	value result
 }
 
 // element is what # and #acc stand for in a predicate.

@@ -55,7 +55,7 @@ type result struct {
 	yes, no known
 	// quantity says that it can be a text of the schema that writes a quantity.
 	quantity bool
-	// zero is the one that is never stored of the field: absence is in its place.
+	// zero is the kinds of which the API server stores no empty value: the field is absent instead.
 	zero value.Kind
 	made *made // nil where that is not written out
 }
@@ -191,11 +191,14 @@ func (c *checker) callPlace(n *expression.Call) (p place, is bool) {
 			return p, true
 		}
 	}
-	text := c.program.Source()[n.Whole.Offset:n.Whole.End()]
-	if !c.spend(len(text)) {
+	key := callKey{text: n.Text}
+	for _, arg := range n.Args {
+		whole := arg.Written().Whole
+		key.text += "\x00" + c.program.Source()[whole.Offset:whole.End()]
+	}
+	if !c.spend(len(key.text)) {
 		return place{}, false
 	}
-	key := callKey{text: text}
 	if n := len(c.variables); n > 0 {
 		key.variable = c.variables[n-1].root
 	}
@@ -277,8 +280,8 @@ func (c *checker) substituteOfCall(n *expression.Call, itself substitute) (s sub
 // neverNil reports whether it is known that there is a value.
 func neverNil(t typing.Type) bool { return t.Known() && !t.CanBeNil() }
 
-// narrowed adds what a comparison says of its sides: where it does not come out as it
-// would if something were nil, that is present.
+// narrowed adds what a comparison says of its operands: where it does not give what it would give for nil, the operand is
+// present.
 func (c *checker) narrowed(n *expression.Binary, left, right typing.Type, r result) result {
 	if s, is := c.substituteOf(n.Left); is {
 		against := right

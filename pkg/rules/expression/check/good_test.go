@@ -36,6 +36,7 @@ func TestGood(t *testing.T) {
 		"no zero, and not zero":          {"it may be", pod, `object.spec.hostNetwork == true || object.spec.nodeName != "a"`, ""},
 		"no zero, a list or map":         {"it has something in it", pod, `object.spec.tolerations == [{key: "a"}] || object.metadata.labels == {a: "b"}`, ""},
 		"reduce may find nothing more":   {"of what an accumulator can be", cluster, `reduce(object.spec.names ?? [], #acc + len(#), 0) > 1`, ""},
+		"a call in parentheses":          {"the same call gives the same", cluster, `(first(object.spec.nodes)) != nil && first( object.spec.nodes ).replicas == 1`, ""},
 		"a zero that is stored":          {"where the schema does not say", cluster, "object.spec.enabled == false && object.spec.timeout != \"\"", ""},
 		"texts that are read":            {"beside what is computed", cluster, `quantity(1) > "10G" && duration("1h") + "2026-01-01T00:00:00Z" > "2026-01-01T00:00:00Z" && semver("1.0.0") == "v1"`, ""},
 		"texts that nobody knows":        {"they may be read", cluster, "object.spec.timeout != nil && duration(\"1h\") > object.spec.timeout", ""},

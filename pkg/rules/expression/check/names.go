@@ -65,7 +65,7 @@ func (c *checker) variable(n *expression.Variable) *variable {
 
 // let adds a variable for the expression that uses it.
 func (c *checker) let(n *expression.Let, k known) result {
-	v := variable{let: n, root: c.newRoot(), before: k, variables: len(c.variables), elements: len(c.elements)}
+	v := variable{let: n, root: c.newRoot(), variables: len(c.variables), elements: len(c.elements)}
 	v.value = c.node(n.Value, k)
 	c.variables = append(c.variables, v)
 	r := c.node(n.Body, v.value.after())

@@ -32,8 +32,7 @@ type branch struct {
 	otherwise expression.Node
 	// name is the one that stands for the choice.
 	name string
-	// perhaps says that nobody knows whether what comes before it can be absent, and
-	// needless that this never is.
+	// perhaps says that the left of ?? may never be absent, and needless that it never is.
 	perhaps, needless bool
 }
 

@@ -68,7 +68,7 @@ func Spine(node ast.Node) (accesses []ast.Node, root ast.Node) {
 	}
 }
 
-// Closing is where a node ends that is one token, or begins with a bracket and ends with the other one: before that byte.
+// Closing returns the offset behind a token, or behind the other bracket where the token is one of a pair.
 func (t *Tree) Closing(at Span) int {
 	token := t.source.tokens[t.source.tokenAt(at.Offset)]
 	if token.is(lexer.Bracket) {
@@ -77,10 +77,10 @@ func (t *Tree) Closing(at Span) int {
 	return token.at.End()
 }
 
-// Next is the token behind another one.
+// Next returns the token that follows another one.
 func (t *Tree) Next(at Span) Span { return t.source.tokens[t.source.tokenAt(at.Offset)+1].at }
 
-// Preceding is where the word is that stands before a byte and the parentheses that open there, or else that byte.
+// Preceding returns the offset of a word if it precedes this offset, else the offset itself.
 func (t *Tree) Preceding(offset int, word string) int {
 	if i := t.source.tokenAt(offset); i > 0 && t.source.tokens[i-1].Value == word {
 		return t.source.tokens[i-1].at.Offset
@@ -88,7 +88,7 @@ func (t *Tree) Preceding(offset int, word string) int {
 	return offset
 }
 
-// Braced is where the braces around a span end, or else the span.
+// Braced returns the offset behind the braces around a span, or behind the span where there are none.
 func (t *Tree) Braced(at Span) int {
 	i := t.source.tokenAt(at.Offset)
 	if i > 0 && t.source.tokens[i-1].is(lexer.Bracket, "{") {
@@ -97,12 +97,14 @@ func (t *Tree) Braced(at Span) int {
 	return at.End()
 }
 
-// Parenthesized is a span together with the parentheses around it, if they are not those of a call.
+// Parenthesized returns a span with the parentheses that open before it and close in it, as in (a.b).c, and with those around
+// it, if they are not those of a call.
 func (t *Tree) Parenthesized(at Span) Span {
 	tokens := t.source.tokens
 	first, behind := t.source.tokenAt(at.Offset), t.source.tokenAt(at.End())
-	for first > 0 && tokens[first-1].is(lexer.Bracket, "(") && tokens[first-1].match == behind && !(first > 1 && tokens[first-2].is(lexer.Identifier)) {
-		first, behind = first-1, behind+1
+	for first > 0 && tokens[first-1].is(lexer.Bracket, "(") && tokens[first-1].match <= behind && !(first > 1 && tokens[first-2].is(lexer.Identifier)) {
+		first--
+		behind = max(behind, tokens[first].match+1)
 	}
 	if offset := tokens[first].at.Offset; offset != at.Offset {
 		return Span{offset, tokens[behind-1].at.End() - offset}
