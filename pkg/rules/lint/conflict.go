@@ -121,7 +121,7 @@ func (c *comparison) conflict(s, before *site) bool {
 		if s.Target == "" {
 			watched = s.resource
 		}
-		return s.holds.overlap(before.holds, c.work) && c.selected(watched, s.rule.Selections, before.rule.Selections)
+		return s.holds.overlap(before.holds, c.terms) && c.selected(watched, s.rule.Selections, before.rule.Selections)
 	}
 }
 

@@ -133,12 +133,19 @@ func (s scope) defaulted(node expression.Node) (subject expression.Node, otherwi
 
 // overlap reports whether it is certain that two conditions hold at once for some object: no fact of the one excludes one of the
 // other, and both are about nothing but what is stored, or the one says all that the other does.
-func (a condition) overlap(b condition, w *work) bool {
-	if a.cut || b.cut || !a.possible(b, w) {
+func (a condition) overlap(b condition, t *terms) bool {
+	if a.cut || b.cut || !a.possible(b, t.work) {
 		return false
 	}
-	wholly := func(c condition) bool { return !slices.ContainsFunc(c.facts, func(f fact) bool { return !f.stored }) }
-	return wholly(a) && wholly(b) || a.says(b) || b.says(a)
+	return a.says(b) || b.says(a) || independent(slices.Concat(a.facts, b.facts), t)
+}
+
+// independent reports whether the term of each fact has any value whatever the others say: it is stored, and where another term is
+// made of it, the fact holds for nearly all values.
+func independent(all []fact, t *terms) bool {
+	return !slices.ContainsFunc(all, func(f fact) bool {
+		return !f.stored || !f.holds(struct{}{}) && slices.ContainsFunc(all, func(g fact) bool { return g.term != f.term && t.uses(g.term, f.term) })
+	})
 }
 
 // says reports whether all that another condition says is in this one.

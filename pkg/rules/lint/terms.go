@@ -15,6 +15,7 @@ import (
 // terms number what expressions compute: the same computation has the same number in all rules, whatever names it goes by.
 type terms struct {
 	numbers map[part]int
+	parts   []part // by number
 	names   map[mention]int
 	work    *work
 }
@@ -53,9 +54,18 @@ func (t *terms) add(p part) int {
 	n, known := t.numbers[p]
 	if !known {
 		n = len(t.numbers) + 1
-		t.numbers[p] = n
+		t.numbers[p], t.parts = n, append(t.parts, p)
 	}
 	return n
+}
+
+// uses reports whether a term is made of another one.
+func (t *terms) uses(n, other int) bool {
+	if n == other || n == watched || !t.work.spend(1) {
+		return n == other
+	}
+	p := t.parts[n-1]
+	return t.uses(p.begin, other) || t.uses(p.next, other)
 }
 
 // scope is where an expression is: in a rule, and within a forEach if there is one.
@@ -130,13 +140,16 @@ func (s scope) term(node expression.Node) int {
 	case *expression.Name:
 		return s.name(n.Name)
 	case *expression.Variable:
+		if hasElement(n.Let.Value) {
+			return s.unlike() // It may be that of another predicate than where the variable is used.
+		}
 		return s.term(n.Let.Value)
 	case *expression.Let:
 		return s.term(n.Body)
 	case *expression.Element:
 		return s.number(n.Text)
 	case *expression.Predicate:
-		return s.term(n.Body)
+		return s.number(fmt.Sprint(n.Descending), s.term(n.Body))
 	case *expression.Path:
 		return s.path(n)
 	case *expression.Unary:
@@ -152,6 +165,14 @@ func (s scope) term(node expression.Node) int {
 	default:
 		return s.unlike()
 	}
+}
+
+func hasElement(node expression.Node) (has bool) {
+	expression.Visit(node, func(below expression.Node) {
+		_, is := below.(*expression.Element)
+		has = has || is
+	})
+	return has
 }
 
 func (s scope) path(n *expression.Path) int {
