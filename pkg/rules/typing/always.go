@@ -41,8 +41,7 @@ func (t Type) isObject() certainty {
 // What a schema requires of the map it has even then, but for the status, of which
 // [part.field] knows.
 func (t Type) orEmpty(field Type, result FieldResult, how certainty) (Type, FieldResult) {
-	_, constant := t.composite()
-	built := t.fields != nil || constant
+	built := t.fields != nil
 	switch {
 	case result == Lacking && built && how == perhaps:
 		return unknown, Unsure

@@ -35,18 +35,17 @@ func (t Type) orEmptyMap() Type {
 
 // merged is Merge for types that are maps alone.
 func (m *merging) merged(base, over Type) Type {
-	one, other := base.expanded(), over.expanded()
 	switch {
-	case one.isEmpty():
+	case base.isEmpty():
 		return over
-	case other.isEmpty(), base.Equal(over):
+	case over.isEmpty(), base.Equal(over):
 		return base
 	}
-	m.entries -= 1 + one.width() + other.width()
+	m.entries -= 1 + base.width() + over.width()
 	if m.depth == 0 || m.entries < 0 {
 		return Of(value.Map)
 	}
-	b, o := one.entries(), other.entries()
+	b, o := base.entries(), over.entries()
 	m.depth--
 	defer func() { m.depth++ }()
 	all := entries{fields: map[string]entry{}, others: m.under(b.others, o.others)}
@@ -136,12 +135,11 @@ func (e entries) build() Type {
 
 // entries lists those of a map.
 func (t Type) entries() entries {
-	m := t.expanded()
 	e := entries{fields: map[string]entry{}, others: entry{absent: true}}
-	for _, key := range m.Names() {
-		e.fields[key] = m.named(key)
+	for _, key := range t.Names() {
+		e.fields[key] = t.named(key)
 	}
-	e.others.value = m.others()
+	e.others.value = t.others()
 	return e
 }
 

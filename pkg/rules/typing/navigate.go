@@ -47,14 +47,13 @@ func (t Type) stored(key string) (Type, FieldResult) {
 		return unknown, Unsure
 	}
 	var all reading
-	m := t.entered(key)
-	for _, p := range m.parts {
+	for _, p := range t.parts {
 		if p.schema.Map != nil {
 			all.add(p.field(key))
 		}
 	}
-	if m.fields != nil {
-		all.add(m.entry(key))
+	if t.fields != nil {
+		all.add(t.entry(key))
 	}
 	return all.result()
 }
@@ -84,20 +83,6 @@ func (r *reading) result() (Type, FieldResult) {
 	}
 }
 
-// entered replaces a constant map, which may be large, by one with this entry.
-func (t Type) entered(key string) Type {
-	constant, is := t.composite()
-	if !is {
-		return t
-	}
-	fields := map[string]Type{}
-	m, _ := constant.(map[string]any)
-	if v, has := m[key]; has {
-		fields[key] = Constant(v)
-	}
-	return Map(fields)
-}
-
 // entry is what a map that an expression builds has under a key, if it can have it.
 func (t Type) entry(key string) (Type, bool) {
 	if field, known := t.fields[key]; known {
@@ -115,10 +100,6 @@ func (t Type) Names() []string {
 		return p.schema.Names() // They may be many.
 	}
 	names := slices.Collect(maps.Keys(t.fields))
-	if constant, is := t.composite(); is {
-		m, _ := constant.(map[string]any)
-		names = slices.Collect(maps.Keys(m))
-	}
 	for _, p := range t.parts {
 		names = append(names, p.schema.Names()...)
 	}
@@ -135,10 +116,6 @@ func (t Type) At(key any) Type {
 		field, _ := t.stored(key)
 		return field.Apart()
 	case int64:
-		constant, _ := t.composite()
-		if list, is := constant.([]any); is {
-			return Constant(value.Element(list, key))
-		}
 		return t.Items()
 	default:
 		return unknown
@@ -151,15 +128,6 @@ func (t Type) Items() Type {
 		return unknown
 	}
 	var items Type
-	if constant, is := t.composite(); is {
-		list, _ := constant.([]any)
-		if len(list) > maxSize {
-			return unknown
-		}
-		for _, v := range list {
-			items = items.or(Constant(v))
-		}
-	}
 	for _, p := range t.parts {
 		if below := p.schema.Items(); below != nil {
 			items = items.or(fromSchema(below, inPart))
@@ -176,16 +144,15 @@ func (t Type) Values() Type {
 	if t.unknown {
 		return unknown
 	}
-	m := t.expanded()
 	var values Type
-	for _, p := range m.parts {
+	for _, p := range t.parts {
 		values = values.or(p.values())
 	}
-	for _, key := range slices.Sorted(maps.Keys(m.fields)) {
-		values = values.or(m.fields[key])
+	for _, key := range slices.Sorted(maps.Keys(t.fields)) {
+		values = values.or(t.fields[key])
 	}
-	if m.values != nil {
-		values = values.or(*m.values)
+	if t.values != nil {
+		values = values.or(*t.values)
 	}
 	return values.Apart()
 }

@@ -65,19 +65,16 @@ func TestAt(t *testing.T) {
 		key    any
 		want   string
 	}{
-		"key":                 {"As a path.", mapping("a", text), "a", "string"},
-		"key that lacks":      {"It is nil.", mapping("a", text), "b", "?"},
-		"spec":                {"Only a path reads it as an empty map.", object, "status", written(must(read(object, "status"))) + "?"},
-		"of nil":              {"It is nil.", nothing, "a", "?"},
-		"not known":           {"A key that is computed is not typed.", object, nil, "any"},
-		"index":               {"An element counts as there.", list(text), int64(3), "string"},
-		"index of a constant": {"It is known.", numbers, int64(1), "x"},
-		"from the end":        {"It is known.", numbers, int64(-1), "x"},
-		"beyond a constant":   {"It is nil.", numbers, int64(2), "?"},
-		"index of a part":     {"Its elements.", must(read(object, "spec.containers")), int64(0), written(must(read(object, "spec.containers.[]")))},
-		"key of a list":       {"It has none, which the caller sees.", list(text), "a", "any"},
-		"index of a map":      {"It has none.", mapping("a", text), int64(0), "none"},
-		"index of unknown":    {"Nothing is known.", anyType, int64(0), "any"},
+		"key":              {"As a path.", mapping("a", text), "a", "string"},
+		"key that lacks":   {"It is nil.", mapping("a", text), "b", "?"},
+		"spec":             {"Only a path reads it as an empty map.", object, "status", written(must(read(object, "status"))) + "?"},
+		"of nil":           {"It is nil.", nothing, "a", "?"},
+		"not known":        {"A key that is computed is not typed.", object, nil, "any"},
+		"index":            {"An element counts as there.", list(text), int64(3), "string"},
+		"index of a part":  {"Its elements.", must(read(object, "spec.containers")), int64(0), written(must(read(object, "spec.containers.[]")))},
+		"key of a list":    {"It has none, which the caller sees.", list(text), "a", "any"},
+		"index of a map":   {"It has none.", mapping("a", text), int64(0), "none"},
+		"index of unknown": {"Nothing is known.", anyType, int64(0), "any"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -90,7 +90,7 @@ func (t Type) refined(p *presence) Type {
 	if t.unknown || p == nil {
 		return t
 	}
-	if _, constant := t.composite(); constant || p.empty() {
+	if p.empty() {
 		return t.NonNil()
 	}
 	var parts []part
@@ -126,8 +126,7 @@ func (t Type) canHave(p *presence) bool {
 	if slices.ContainsFunc(t.parts, has) {
 		return true
 	}
-	_, constant := t.composite()
-	return (constant || t.fields != nil) && t.entriesCanHave(p)
+	return t.fields != nil && t.entriesCanHave(p)
 }
 
 func (p part) canHave(present *presence) bool {
@@ -142,7 +141,7 @@ func (p part) canHave(present *presence) bool {
 // entriesCanHave is canHave for a map that an expression builds.
 func (t Type) entriesCanHave(p *presence) bool {
 	for key, below := range p.below {
-		if field, possible := t.entered(key).entry(key); !possible || !field.canHave(below) {
+		if field, possible := t.entry(key); !possible || !field.canHave(below) {
 			return false
 		}
 	}

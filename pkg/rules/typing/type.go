@@ -21,8 +21,7 @@ type Type struct {
 	// below says that it is what a path has read under metadata.
 	below certainty
 	parts []part
-	// constants hold no nil. A map or a list is one only where there is no other
-	// alternative but nil.
+	// constants are scalars, and hold no nil.
 	constants []any
 	// fields are the entries of a map that an expression builds, nil if it can be
 	// none, and values those whose keys are not known, nil if there can be none.
@@ -62,8 +61,35 @@ func Of(kinds value.Kind) Type {
 	return t.measured()
 }
 
-// Constant returns the type of one known value, which nobody may change.
+// Constant returns the type of one known value. Of a large map or list it knows no more than that it is one.
 func Constant(v any) Type {
+	left := maxSize
+	return constant(v, &left)
+}
+
+// constant makes the type of at most so many values that are left.
+func constant(v any, left *int) Type {
+	*left--
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) > *left {
+			return Of(value.Map)
+		}
+		fields := make(map[string]Type, len(v))
+		for key, field := range v {
+			fields[key] = constant(field, left)
+		}
+		return Map(fields)
+	case []any:
+		if len(v) > *left {
+			return Of(value.List)
+		}
+		var items Type
+		for _, item := range v {
+			items = items.or(constant(item, left))
+		}
+		return List(items)
+	}
 	kind := value.KindOf(v)
 	if kind == value.Nil || kind&value.Any == 0 {
 		return Of(kind)

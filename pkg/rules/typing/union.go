@@ -26,7 +26,6 @@ func (t Type) or(u Type) Type {
 	case t.Equal(u):
 		return t
 	}
-	t, u = t.expanded(), u.expanded()
 	both := Type{
 		kinds: t.kinds | u.kinds, free: t.free | u.free, below: min(t.below, u.below),
 		parts: joinParts(t.parts, u.parts), values: either(t.values, u.values), items: either(t.items, u.items),
@@ -112,33 +111,3 @@ func joinConstants(free value.Kind, lists ...[]any) []any {
 
 // sameConstant tells integers and floats apart.
 func sameConstant(a, b any) bool { return reflect.DeepEqual(a, b) }
-
-// composite returns the constant if it is a map or a list.
-func (t Type) composite() (constant any, is bool) {
-	if len(t.constants) != 1 || value.KindOf(t.constants[0])&(value.Map|value.List) == 0 {
-		return nil, false
-	}
-	return t.constants[0], true
-}
-
-// expanded returns t without a map or a list that is a constant: its entries or
-// elements are constants instead.
-func (t Type) expanded() Type {
-	constant, is := t.composite()
-	if !is {
-		return t
-	}
-	built := Of(value.KindOf(constant))
-	if m, isMap := constant.(map[string]any); !isMap {
-		built = List(t.Items())
-	} else if len(m) <= maxSize {
-		fields := make(map[string]Type, len(m))
-		for key, v := range m {
-			fields[key] = Constant(v)
-		}
-		built = Map(fields)
-	}
-	built.kinds |= t.kinds
-	built.below = t.below
-	return built.measured()
-}
