@@ -58,7 +58,6 @@ func TestFieldOfObject(t *testing.T) {
 func must(t typing.Type, _ typing.FieldResult) typing.Type { return t }
 
 func TestAt(t *testing.T) {
-	numbers := constant([]any{int64(1), "x"})
 	tests := map[string]struct {
 		reason string
 		of     typing.Type
