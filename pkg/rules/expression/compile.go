@@ -500,7 +500,7 @@ func firstArg(c *Call) Node {
 // parse reads once what a constant argument says. What is wrong with it is an error already.
 func (c *Call) parse(i int) error {
 	v, constant := Constant(c.Args[i])
-	if !constant || !c.Function.Param(i).Parses() {
+	if !constant || c.Function.Param(i).Parse == nil {
 		return nil
 	}
 	parsed, err := c.read(nil, i, v)

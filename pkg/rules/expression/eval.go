@@ -39,12 +39,13 @@ func (l *List) eval(e *Evaluation) (any, error) {
 	if err := e.Budget.List(len(l.Items)); err != nil {
 		return nil, l.At.Locate(err)
 	}
-	list := make([]any, len(l.Items))
-	for i, item := range l.Items {
-		var err error
-		if list[i], err = item.eval(e); err != nil {
+	list := make([]any, 0, len(l.Items))
+	for _, item := range l.Items {
+		v, err := item.eval(e)
+		if err != nil {
 			return nil, err
 		}
+		list = value.Append(list, v)
 	}
 	return list, nil
 }
@@ -66,9 +67,11 @@ func (m *Map) eval(e *Evaluation) (any, error) {
 		if !ok {
 			return nil, wants(entry.Key, "a map key", value.String, key)
 		}
-		if out[name], err = entry.Value.eval(e); err != nil {
+		v, err := entry.Value.eval(e)
+		if err != nil {
 			return nil, err
 		}
+		value.Put(out, name, v)
 	}
 	return out, nil
 }
@@ -165,7 +168,7 @@ func (c *Call) read(b *Budget, i int, v any) (any, error) {
 	if value.KindOf(v)&p.Kinds == 0 {
 		return nil, wants(c.Args[i], c.Function.Name, p.Kinds, v)
 	}
-	if !p.Parses() {
+	if p.Parse == nil {
 		return v, nil
 	}
 	parsed, err := p.Parse(b, v)

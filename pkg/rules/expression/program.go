@@ -28,7 +28,7 @@ func NewInstant(now time.Time) *Instant { return value.NewInstant(now) }
 // "1d12h", or an integer number of seconds.
 func ParseDuration(v any) (time.Duration, error) { return value.ParseDuration(v) }
 
-// Omitted is the value of omit(); see [Strip].
+// Omitted is the value of omit(). No list or map holds it.
 type Omitted = value.Omitted
 
 // ErrBudget is what the error of an evaluation wraps that did too much work.
@@ -52,9 +52,9 @@ const leastSize = 4 << 10
 // ObjectSize is [Size] for an object of which there may be more than is given.
 func ObjectSize(object map[string]any) int { return max(leastSize, Size(object)) }
 
-// Strip returns v without the entries and elements that are [Omitted], at any
-// depth, and accounts for the size of what is left. Whoever puts the value of an
-// expression into a body calls it first, and acts on v itself being Omitted.
+// Strip returns v with the texts of computed values, at any depth, and accounts for
+// its size. Whoever puts the value of an expression into a body calls it first, and
+// acts on v itself being [Omitted].
 func Strip(v any, budget *Budget) (any, error) { return value.Strip(v, budget) }
 
 // Evaluation is what the programs of one evaluation of a rule share. It is not

@@ -79,9 +79,9 @@ func (o operand) check(c body.Context, place *schema.Type) document.Errors {
 // wider.
 func (r *Relation) checkPresent(c body.Context) (errs document.Errors) {
 	given, _ := r.chosen.body.Type(c)
+	fields, _, _ := given.Built()
 	for _, entry := range r.chosen.node.Entries() {
-		below, found := given.Field(entry.Key.Text())
-		if found == typing.Found && below.CanBeNil() && !templated(entry.Key) {
+		if fields[entry.Key.Text()].CanBeNil() && !templated(entry.Key) {
 			errs = append(errs, entry.Value.Errorf("?? gives a default, and ?? omit() leaves the entry out",
 				"%s has to have a value, and this may be absent", value.Excerpt(entry.Key.Text())).Coded(document.CodeMayBeAbsent))
 		}

@@ -35,7 +35,7 @@ func (t Type) Admits(v any) bool {
 
 func (t Type) admitsEntries(m map[string]any) bool {
 	for key, field := range t.fields {
-		if !field.Admits(m[key]) {
+		if !field.orNil().Admits(m[key]) {
 			return false
 		}
 	}

@@ -59,8 +59,8 @@ func (m *merging) merged(base, over Type) Type {
 
 // entry is what a map has under a key, apart from whether it has it.
 type entry struct {
-	value  Type
-	absent bool
+	value           Type
+	absent, omitted bool // omitted by an expression
 }
 
 // under is the entry of the merged map where o is that of the map that wins.
@@ -72,7 +72,7 @@ func (m *merging) under(e, o entry) entry {
 	if o.absent {
 		value = value.or(e.value)
 	}
-	return entry{value, e.absent && o.absent}
+	return entry{value, e.absent && o.absent, e.omitted || o.omitted}
 }
 
 // covered is what the merged map has where both have a value.
@@ -123,7 +123,10 @@ func (e entries) build() Type {
 	fields := make(map[string]Type, len(e.fields))
 	for key, field := range e.fields {
 		fields[key] = field.value
-		if field.absent {
+		switch {
+		case field.absent && field.omitted:
+			fields[key] = field.value.or(Of(value.Omission))
+		case field.absent:
 			fields[key] = field.value.Nilable()
 		}
 	}
@@ -146,7 +149,7 @@ func (t Type) entries() entries {
 // others is what a map has under keys that are not known by name.
 func (t Type) others() (values Type) {
 	if t.values != nil {
-		values = *t.values
+		values = t.values.present()
 	}
 	for _, p := range t.parts {
 		switch below := p.schema.Map; {
@@ -173,8 +176,12 @@ func (t Type) named(key string) entry {
 		}
 		e.value = e.value.or(field)
 	}
-	if t.fields != nil {
+	if written, is := t.fields[key]; is && !written.unknown && written.kinds&value.Omission != 0 {
+		e.absent, e.omitted = true, true
+		e.value = e.value.or(written.present())
+	} else if t.fields != nil {
 		field, possible := t.entry(key)
+		field = field.present()
 		e.absent = e.absent || field.CanBeNil()
 		if possible {
 			e.value = e.value.or(field)

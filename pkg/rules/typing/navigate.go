@@ -53,7 +53,8 @@ func (t Type) stored(key string) (Type, FieldResult) {
 		}
 	}
 	if t.fields != nil {
-		all.add(t.entry(key))
+		field, possible := t.entry(key)
+		all.add(field.orNil(), possible)
 	}
 	return all.result()
 }
@@ -92,6 +93,22 @@ func (t Type) entry(key string) (Type, bool) {
 		return t.values.Nilable(), true
 	}
 	return Of(value.Nil), false
+}
+
+// present is a value where it is not left out: of what is omitted there is nothing to read.
+func (t Type) present() Type {
+	if t.unknown || t.kinds&value.Omission == 0 {
+		return t
+	}
+	return t.Only(^value.Omission)
+}
+
+// orNil is what is read where a value may be left out.
+func (t Type) orNil() Type {
+	if t.unknown || t.kinds&value.Omission == 0 {
+		return t
+	}
+	return t.present().Nilable()
 }
 
 // Names lists the fields that are known by name, in order.
@@ -134,7 +151,7 @@ func (t Type) Items() Type {
 		}
 	}
 	if t.items != nil {
-		items = items.or(*t.items)
+		items = items.or(t.items.present())
 	}
 	return items.Apart()
 }
@@ -149,10 +166,10 @@ func (t Type) Values() Type {
 		values = values.or(p.values())
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.fields)) {
-		values = values.or(t.fields[key])
+		values = values.or(t.fields[key].present())
 	}
 	if t.values != nil {
-		values = values.or(*t.values)
+		values = values.or(t.values.present())
 	}
 	return values.Apart()
 }

@@ -142,7 +142,6 @@ func TestComputedFunctionErrors(t *testing.T) {
 		"uniq of lists of stamps":     {"uniq([[stamp()]])", "stamp() cannot be read: it may only be a value in a body"},
 		"groups by stamps":            {"groups([1], [stamp()])", "stamp() cannot be read: it may only be a value in a body"},
 		"groups by what is omitted":   {"groups([1], omit())", "groups wants a value, have omit()"},
-		"YAML of what is omitted":     {"toYAML([omit()])", "omit() has no YAML form"},
 		"YAML of nil":                 {"toYAML(nil)", `toYAML wants a value, have nil; ?? gives a default, as in (x ?? "")`},
 		"no YAML":                     {`fromYAML("[")`, "invalid YAML: line 1: did not find expected node content"},
 		"YAML nobody knows":           {`fromYAML("a: no")`, "line 1 of the YAML: no means different things to different readers; put it in quotes if it is text"},

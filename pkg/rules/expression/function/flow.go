@@ -142,6 +142,11 @@ func flowFlatten(c *Flow) shape.Shape {
 	return shape.List(c.Arguments[0].Flat())
 }
 
+// flowByKey follows the elements into the items of their group.
+func flowByKey(c *Flow) shape.Shape {
+	return shape.List(shape.Map(map[string]shape.Shape{"key": c.each(), "items": shape.List(c.elements())}))
+}
+
 func flowGroups(c *Flow) shape.Shape {
 	return shape.Map(nil, shape.List(c.elements()))
 }
@@ -151,12 +156,38 @@ func flowGet(c *Flow) shape.Shape {
 	return c.Arguments[0].At(c.Constants[1])
 }
 
+// entry is a map in the list at a path of the first argument, of which a key is read, or nil.
+func (c *Flow) entry(key string, path ...string) shape.Shape {
+	list := c.Arguments[0]
+	for _, step := range path {
+		list = list.Key(step)
+	}
+	list.Read(footprint.Length)
+	list.Items().Key(key).Read(footprint.Value)
+	return shape.Union(list.Items(), shape.Other())
+}
+
 func flowCondition(c *Flow) shape.Shape {
-	conditions := c.Arguments[0].Key("status").Key("conditions")
-	conditions.Read(footprint.Length)
-	conditions.Items().Key("type").Read(footprint.Value)
 	c.Arguments[1].Read(footprint.Value)
-	return shape.Union(conditions.Items(), shape.Other())
+	return c.entry("type", "status", "conditions")
+}
+
+func flowControllerOf(c *Flow) shape.Shape {
+	return c.entry("controller", "metadata", "ownerReferences")
+}
+
+func flowControllerRef(c *Flow) shape.Shape {
+	object := c.Arguments[0]
+	for _, field := range []shape.Shape{object.Key("apiVersion"), object.Key("kind"), object.Key("metadata").Key("name"), object.Key("metadata").Key("uid")} {
+		field.Read(footprint.Value)
+	}
+	return shape.Other()
+}
+
+func flowLabelsMatch(c *Flow) shape.Shape {
+	c.Arguments[0].Key("metadata").Key("labels").Read(footprint.Value)
+	c.Arguments[1].Read(footprint.Value)
+	return shape.Other()
 }
 
 // maxRounds is how often flowReduce follows a result into the next round.

@@ -22,10 +22,10 @@ type Function struct {
 	Doc     string
 	Example Example
 
-	// Exactly one is set, except for desc, which only sortBy understands.
-	call    func(b *value.Budget, args []any) (any, error)
-	timed   func(at *value.Instant, b *value.Budget, args []any) (any, error)
-	iterate func(it *Iteration) (any, error)
+	// Exactly one is set, except for desc, which only sortBy understands. Both end with
+	// an error by [value.Must].
+	call    implementation
+	iterate func(it *Iteration) any
 
 	// flow is set where the function does not read all of its arguments by value, or
 	// gives parts of them; see flow.go.
@@ -48,17 +48,10 @@ type Param struct {
 	// Predicate marks an expression that is evaluated for each element.
 	Predicate bool
 
-	// parse reads the form that the function wants out of what an argument says. It
-	// depends on nothing else, so that a constant is read once.
-	parse func(b *value.Budget, v any) (any, error)
+	// Parse reads the form that the function wants out of what an argument says, where
+	// that is set. It depends on nothing else, so that a constant is read once.
+	Parse func(b *value.Budget, v any) (any, error)
 }
-
-// Parses reports whether arguments pass through Parse on their way to the
-// function. A constant may, and should, when the call is compiled.
-func (p *Param) Parses() bool { return p.parse != nil }
-
-// Parse reads an argument of one of the parameter's kinds.
-func (p *Param) Parse(b *value.Budget, v any) (any, error) { return p.parse(b, v) }
 
 // Example is an expression and its value as JSON.
 type Example struct {
@@ -150,58 +143,65 @@ func (f *Function) Param(i int) *Param {
 // Call calls a function that does not iterate, at a moment that only functions of
 // time ask for. The arguments must have the kinds of its parameters, and be parsed
 // where those parse; f does not keep the slice.
-func (f *Function) Call(at *value.Instant, b *value.Budget, args []any) (any, error) {
-	switch {
-	case f.timed == nil:
-		return f.call(b, args)
-	case at == nil:
-		return nil, value.Faultf("%s needs the time, and there is none here", f.Name)
-	default:
-		return f.timed(at, b, args)
-	}
+func (f *Function) Call(at *value.Instant, b *value.Budget, args []any) (result any, err error) {
+	defer value.Catch(&err)
+	return f.call(call{name: f.Name, at: at, b: b, args: args}), nil
 }
 
 // Iterate calls a function that iterates.
-func (f *Function) Iterate(it *Iteration) (any, error) {
-	return f.iterate(it)
+func (f *Function) Iterate(it *Iteration) (result any, err error) {
+	defer value.Catch(&err)
+	return f.iterate(it), nil
 }
 
-// textArg returns an argument whose kind the caller has checked.
-func textArg(args []any, i int) string {
-	text, _ := args[i].(string)
-	return text
+// call is a call of a function that does not iterate.
+type call struct {
+	name string
+	at   *value.Instant
+	b    *value.Budget
+	args []any
 }
 
-// intArg is textArg for an integer.
-func intArg(args []any, i int) int64 {
-	n, _ := args[i].(int64)
-	return n
+type implementation = func(c call) any
+
+// instant is the moment of the evaluation.
+func (c call) instant() *value.Instant {
+	if c.at == nil {
+		fail("%s needs the time, and there is none here", c.name)
+	}
+	return c.at
 }
 
-// Iteration is a call with a predicate: f(list, predicate, rest...).
-type Iteration struct {
-	// Function is the name, for messages.
-	Function string
-	Budget   *value.Budget
-	List     []any
-	// Predicate evaluates the predicate for an element to a value of the kinds that
-	// the parameter takes; it is nil where it was left out. Only reduce gives an
-	// accumulator.
-	Predicate func(i int, element, accumulator any) (any, error)
-	// Descending says for each key of sortBy whether desc() was around it.
-	Descending []bool
-	// SeveralKeys says that the predicate of sortBy gives a list with a key for
-	// each entry of Descending, rather than the only key.
-	SeveralKeys bool
-	// Rest is the arguments after the predicate.
-	Rest []any
+// arg returns an argument whose kind the caller has checked; it is zero where it was left
+// out, or is nil.
+func arg[T any](c call, i int) T {
+	if i >= len(c.args) {
+		return as[T](nil)
+	}
+	return as[T](c.args[i])
 }
 
-// test evaluates the predicate as a condition.
-func (it *Iteration) test(i int) (bool, error) {
-	result, err := it.Predicate(i, it.List[i], nil)
-	ok, _ := result.(bool)
-	return ok, err
+// as returns v where it is a T, or else its zero.
+func as[T any](v any) T {
+	t, _ := v.(T)
+	return t
+}
+
+// fail ends a call with a fault.
+func fail(format string, args ...any) { value.Must(value.Faultf(format, args...)) }
+
+// parser makes the Parse of a parameter of what reads its values, and what that costs.
+func parser[T any](steps, bytes int, parse func(v any) (T, error)) func(b *value.Budget, v any) (any, error) {
+	return func(b *value.Budget, v any) (any, error) {
+		if err := b.Spend(steps, bytes); err != nil {
+			return nil, err
+		}
+		parsed, err := parse(v)
+		if err != nil {
+			return nil, err
+		}
+		return parsed, nil
+	}
 }
 
 // Reserved reports whether name is a function here, in expr or in what the
@@ -217,15 +217,19 @@ func Refused(name string) *value.Fault {
 	if fault := missing(name); fault != nil {
 		return fault
 	}
-	return habit(name)
+	for _, h := range habits {
+		if slices.Contains(h.names, name) {
+			return value.Faultf("there is no function %q", name).WithHint("%s", h.hint)
+		}
+	}
+	return nil
 }
 
 // missing knows the names that are reserved although they are not in the table.
 func missing(name string) *value.Fault {
 	switch name {
 	case "now":
-		return value.Faultf("there is no now(), because the same objects must always give the same answer").
-			WithHint("write after(t), before(t) or olderThan(t, d), which look again in time; stamp() writes the time")
+		return value.Faultf("there is no now(), because the same objects must always give the same answer").WithHint(nowHint)
 	case "date", "timezone":
 		return value.Faultf("there is no function %q, because times are RFC 3339 strings", name).
 			WithHint("write timestamp(text)")
@@ -236,42 +240,27 @@ func missing(name string) *value.Fault {
 	}
 }
 
-// habit knows what other languages call things.
-func habit(name string) *value.Fault {
-	if name == "Now" || name == "time_now" || name == "currentTime" {
-		return missing("now")
-	}
-	if hint := habits[name]; hint != "" {
-		return value.Faultf("there is no function %q", name).WithHint("%s", hint)
-	}
-	return nil
-}
+const nowHint = "write after(t), before(t) or olderThan(t, d), which look again in time; stamp() writes the time"
 
-// habits are what to write instead.
-var habits = habitsOf(map[string][]string{
-	"compare with nil, as in object.spec.x != nil": {"has"},
-	"write len(x)":                                    {"size", "length"},
-	"write len(x) == 0":                               {"isEmpty", "is_empty", "empty"},
-	"write any(list, condition)":                      {"exists", "some"},
-	"write one(list, condition)":                      {"exists_one"},
-	`write duration(x) / "1h" for a number of hours`:  {"Hours", "Minutes", "Seconds", "getHours", "getMinutes", "getSeconds"},
-	"write url(text), which is a map":                 {"isURL", "getHost", "getPort"},
-	"write upper(text)":                               {"toUpper", "upperAscii", "to_upper"},
-	"write lower(text)":                               {"toLower", "lowerAscii", "to_lower"},
-	"write int(x)":                                    {"parseInt", "parse_int", "toInt", "to_int", "to_number", "atoi"},
-	"write float(x)":                                  {"parseFloat", "to_float", "double"},
-	`write "a " + string(x), or a template: "a ${x}"`: {"format", "printf", "sprintf"},
-	`write text matches "^a+$"`:                       {"regex_match", "regexMatch", "regex", "match", "re_match"},
-	"other objects are read by with, as in with: {config: {resource: configmaps, name: ...}}": {"lookup"},
-	"write a > b, with quantity(...), semver(...) or timestamp(...) around one":               {"isGreaterThan", "isLessThan", "compareTo"},
-})
-
-func habitsOf(hints map[string][]string) map[string]string {
-	out := map[string]string{}
-	for hint, names := range hints {
-		for _, name := range names {
-			out[name] = hint
-		}
-	}
-	return out
+// habits are what to write instead of what other languages call things.
+var habits = []struct {
+	names []string
+	hint  string
+}{
+	{[]string{"Now", "time_now", "currentTime"}, nowHint},
+	{[]string{"has"}, "compare with nil, as in object.spec.x != nil"},
+	{[]string{"size", "length"}, "write len(x)"},
+	{[]string{"isEmpty", "is_empty", "empty"}, "write len(x) == 0"},
+	{[]string{"exists", "some"}, "write any(list, condition)"},
+	{[]string{"exists_one"}, "write one(list, condition)"},
+	{[]string{"Hours", "Minutes", "Seconds", "getHours", "getMinutes", "getSeconds"}, `write duration(x) / "1h" for a number of hours`},
+	{[]string{"isURL", "getHost", "getPort"}, "write url(text), which is a map"},
+	{[]string{"toUpper", "upperAscii", "to_upper"}, "write upper(text)"},
+	{[]string{"toLower", "lowerAscii", "to_lower"}, "write lower(text)"},
+	{[]string{"parseInt", "parse_int", "toInt", "to_int", "to_number", "atoi"}, "write int(x)"},
+	{[]string{"parseFloat", "to_float", "double"}, "write float(x)"},
+	{[]string{"format", "printf", "sprintf"}, `write "a " + string(x), or a template: "a ${x}"`},
+	{[]string{"regex_match", "regexMatch", "regex", "match", "re_match"}, `write text matches "^a+$"`},
+	{[]string{"lookup"}, "other objects are read by with, as in with: {config: {resource: configmaps, name: ...}}"},
+	{[]string{"isGreaterThan", "isLessThan", "compareTo"}, "write a > b, with quantity(...), semver(...) or timestamp(...) around one"},
 }

@@ -7,179 +7,144 @@ import (
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
 
-// asMap reads a parameter of kind map, where an absent map is an empty one.
-func asMap(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
+// eachKey lists what element makes of the entries of a map, in the order of their keys.
+func eachKey(element func(key string, v any) any) implementation {
+	return func(c call) any {
+		m := arg[map[string]any](c, 0)
+		sorted := value.Got(value.SortedKeys(m, c.b))
+		value.Must(c.b.List(6 * len(sorted))) // The elements may be pairs.
+		list := make([]any, len(sorted))
+		for i, key := range sorted {
+			list[i] = element(key, m[key])
+		}
+		return list
+	}
 }
 
-func keys(b *value.Budget, args []any) (any, error) {
-	return eachKey(b, asMap(args[0]), func(key string, _ any) any { return key })
-}
-
-func values(b *value.Budget, args []any) (any, error) {
-	return eachKey(b, asMap(args[0]), func(_ string, v any) any { return v })
-}
-
-func toPairs(b *value.Budget, args []any) (any, error) {
-	m := asMap(args[0])
-	if err := b.List(4 * len(m)); err != nil {
-		return nil, err
-	}
-	return eachKey(b, m, func(key string, v any) any { return []any{key, v} })
-}
-
-// eachKey lists what element makes of the entries of m, in the order of their keys.
-func eachKey(b *value.Budget, m map[string]any, element func(key string, v any) any) (any, error) {
-	sorted, err := value.SortedKeys(m, b)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.List(2 * len(sorted)); err != nil {
-		return nil, err
-	}
-	list := make([]any, len(sorted))
-	for i, key := range sorted {
-		list[i] = element(key, m[key])
-	}
-	return list, nil
-}
-
-func fromPairs(b *value.Budget, args []any) (any, error) {
-	list := asList(args[0])
-	if err := b.Map(len(list)); err != nil {
-		return nil, err
-	}
+func fromPairs(c call) any {
+	list := arg[[]any](c, 0)
+	value.Must(c.b.Map(len(list)))
 	m := make(map[string]any, len(list))
 	for i, element := range list {
-		pair := asList(element)
-		if len(pair) != 2 {
-			return nil, value.Faultf("element %d is not a pair [key, value]", i)
+		pair := as[[]any](element)
+		if len(pair) != 1 && len(pair) != 2 {
+			fail("element %d is not a pair [key, value]", i)
 		}
 		key, ok := pair[0].(string)
 		if !ok {
-			return nil, value.Faultf("the key of pair %d must be a string, not %s", i, value.KindOf(pair[0])).
-				WithHint("write string(...) around it")
+			value.Must(value.Faultf("the key of pair %d must be a string, not %s", i, value.KindOf(pair[0])).
+				WithHint("write string(...) around it"))
 		}
-		m[key] = pair[1]
+		if len(pair) == 2 { // Else the value was omitted.
+			m[key] = pair[1]
+		}
 	}
-	return m, nil
+	return m
 }
 
-func merge(b *value.Budget, args []any) (any, error) {
+func merge(c call) any {
 	merged := map[string]any{}
-	for _, arg := range args {
-		var err error
-		if merged, err = mergeInto(merged, asMap(arg), b, 0); err != nil {
-			return nil, err
-		}
+	for _, m := range c.args {
+		merged = mergeInto(merged, as[map[string]any](m), c.b, 0)
 	}
-	return merged, nil
+	return merged
 }
 
 // mergeInto returns a new map, since either side may hold parts of an argument.
-func mergeInto(base, over map[string]any, b *value.Budget, depth int) (map[string]any, error) {
+func mergeInto(base, over map[string]any, b *value.Budget, depth int) map[string]any {
 	if depth > value.Depth {
-		return nil, value.Faultf("the maps nest deeper than %d levels", value.Depth)
+		fail("the maps nest deeper than %d levels", value.Depth)
 	}
-	if err := b.Map(len(base) + len(over)); err != nil {
-		return nil, err
-	}
+	value.Must(b.Map(len(base) + len(over)))
 	merged := make(map[string]any, len(base)+len(over))
 	maps.Copy(merged, base)
 	for key, v := range over {
 		below, isMap := v.(map[string]any)
 		old, wasMap := merged[key].(map[string]any)
 		if isMap && wasMap {
-			both, err := mergeInto(old, below, b, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			v = both
+			v = mergeInto(old, below, b, depth+1)
 		}
 		merged[key] = v
 	}
-	return merged, nil
+	return merged
 }
 
-func condition(b *value.Budget, args []any) (any, error) {
-	conditions := asList(asMap(asMap(args[0])["status"])["conditions"])
-	if err := b.Steps(len(conditions)); err != nil {
-		return nil, err
+// entry returns the first map with that value under a key in the list at a path of the first argument, or nil.
+func (c call) entry(key string, wanted any, path ...string) any {
+	at := c.args[0]
+	for _, step := range path {
+		at = as[map[string]any](at)[step]
 	}
-	for _, element := range conditions {
-		if c, ok := element.(map[string]any); ok && c["type"] == args[1] {
-			return c, nil
+	list := as[[]any](at)
+	value.Must(c.b.Steps(len(list)))
+	for _, element := range list {
+		if m, ok := element.(map[string]any); ok && m[key] == wanted {
+			return m
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+func condition(c call) any { return c.entry("type", c.args[1], "status", "conditions") }
+
+func controllerOf(c call) any { return c.entry("controller", true, "metadata", "ownerReferences") }
+
+func controllerRef(c call) any {
+	object := arg[map[string]any](c, 0)
+	metadata := as[map[string]any](object["metadata"])
+	value.Must(c.b.Map(6))
+	reference := map[string]any{
+		"apiVersion": object["apiVersion"], "kind": object["kind"], "name": metadata["name"], "uid": metadata["uid"],
+	}
+	for _, field := range []string{"apiVersion", "kind", "name", "uid"} {
+		if as[string](reference[field]) == "" {
+			fail("controllerRef wants a whole object, and its %s is missing", field)
+		}
+	}
+	reference["controller"], reference["blockOwnerDeletion"] = true, true
+	return reference
 }
 
 // labelsMatch checks all of a selector before it answers, so that a mistake shows
-// whatever the labels are.
-func labelsMatch(b *value.Budget, args []any) (any, error) {
-	selector, ok := args[1].(map[string]any)
+// whatever the labels are, and refuses an empty one, for a selection never widens by
+// accident.
+func labelsMatch(c call) any {
+	selector, ok := c.args[1].(map[string]any)
 	if !ok {
-		return false, nil
+		return false
 	}
-	exact, requirements, err := readSelector(selector)
-	if err != nil {
-		return nil, err
-	}
-	labels := asMap(asMap(asMap(args[0])["metadata"])["labels"])
-	matched, err := matchLabels(b, labels, exact)
-	if err != nil {
-		return nil, err
-	}
-	for _, element := range requirements {
-		met, err := matchRequirement(b, labels, asMap(element))
-		if err != nil {
-			return nil, err
-		}
-		matched = matched && met
-	}
-	return matched && args[0] != nil, nil
-}
-
-// readSelector refuses an empty one, for a selection never widens by accident.
-func readSelector(selector map[string]any) (exact map[string]any, requirements []any, err error) {
 	unknown := func(key string, _ any) bool { return key != "matchLabels" && key != "matchExpressions" }
 	if key, found := firstKey(selector, unknown); found {
-		return nil, nil, value.Faultf("a label selector has no field %q", value.Excerpt(key)).
-			WithHint("write {matchLabels: ...} around plain labels")
+		value.Must(value.Faultf("a label selector has no field %q", value.Excerpt(key)).
+			WithHint("write {matchLabels: ...} around plain labels"))
 	}
 	wrong := func(key string, field any) bool {
 		kind := value.KindOf(field)
 		return key == "matchLabels" && kind&aMap == 0 || key == "matchExpressions" && kind&aList == 0
 	}
 	if key, found := firstKey(selector, wrong); found {
-		return nil, nil, value.Faultf("%s of a label selector cannot be %s", key, value.KindOf(selector[key]))
+		fail("%s of a label selector cannot be %s", key, value.KindOf(selector[key]))
 	}
-	exact, requirements = asMap(selector["matchLabels"]), asList(selector["matchExpressions"])
+	exact, requirements := as[map[string]any](selector["matchLabels"]), as[[]any](selector["matchExpressions"])
 	if len(exact)+len(requirements) == 0 {
-		return nil, nil, value.Faultf("the label selector is empty and would match everything").
-			WithHint("test it first, as in default(selector, nil)")
+		value.Must(value.Faultf("the label selector is empty and would match everything").
+			WithHint("test it first, as in default(selector, nil)"))
 	}
-	return exact, requirements, nil
-}
-
-func matchLabels(b *value.Budget, labels, exact map[string]any) (bool, error) {
-	if err := b.Steps(3 * len(exact)); err != nil {
-		return false, err
-	}
+	labels := as[map[string]any](as[map[string]any](arg[map[string]any](c, 0)["metadata"])["labels"])
+	value.Must(c.b.Steps(3 * len(exact)))
 	if key, found := firstKey(exact, func(_ string, v any) bool { return value.KindOf(v) != value.String }); found {
-		return false, value.Faultf("matchLabels: a label must be a string, not %s", value.KindOf(exact[key]))
+		fail("matchLabels: a label must be a string, not %s", value.KindOf(exact[key]))
 	}
+	matched := c.args[0] != nil
 	for key, wanted := range exact {
-		if labels[key] != wanted {
-			return false, nil
-		}
+		matched = matched && labels[key] == wanted
 	}
-	return true, nil
+	for _, element := range requirements {
+		matched = matchRequirement(c.b, labels, as[map[string]any](element)) && matched
+	}
+	return matched
 }
 
 // firstKey returns the first key in order of the entries that fit, so that it is
@@ -195,91 +160,33 @@ func firstKey(m map[string]any, fits func(key string, v any) bool) (first string
 
 // matchRequirement knows the operators of matchExpressions. A label that is absent
 // is in no list and thus satisfies NotIn.
-func matchRequirement(b *value.Budget, labels, requirement map[string]any) (bool, error) {
+func matchRequirement(b *value.Budget, labels, requirement map[string]any) bool {
 	key, _ := requirement["key"].(string)
 	values, isList := requirement["values"].([]any)
 	if key == "" || !isList && requirement["values"] != nil {
-		return false, value.Faultf("matchExpressions: want {key, operator, values}")
+		fail("matchExpressions: want {key, operator, values}")
 	}
-	if err := b.Steps(4 + len(values)); err != nil {
-		return false, err
-	}
+	value.Must(b.Steps(4 + len(values)))
 	noText := func(v any) bool { return value.KindOf(v) != value.String }
 	if i := slices.IndexFunc(values, noText); i >= 0 {
-		return false, value.Faultf("matchExpressions: a value must be a string, not %s", value.KindOf(values[i]))
+		fail("matchExpressions: a value must be a string, not %s", value.KindOf(values[i]))
 	}
 	label, found := labels[key]
 	operator := requirement["operator"]
 	switch operator {
 	case "In", "NotIn":
 		if len(values) == 0 {
-			return false, value.Faultf("matchExpressions: %s wants values", operator)
+			fail("matchExpressions: %s wants values", operator)
 		}
-		isIn := found && slices.Contains(values, label)
-		return isIn == (operator == "In"), nil
+		return (found && slices.Contains(values, label)) == (operator == "In")
 	case "Exists", "DoesNotExist":
 		if len(values) > 0 {
-			return false, value.Faultf("matchExpressions: %s takes no values", operator)
+			fail("matchExpressions: %s takes no values", operator)
 		}
-		return found == (operator == "Exists"), nil
-	default:
-		return false, value.Faultf("matchExpressions: the operator must be In, NotIn, Exists or DoesNotExist")
+		return found == (operator == "Exists")
 	}
-}
-
-func flowLabelsMatch(c *Flow) shape.Shape {
-	c.Arguments[0].Key("metadata").Key("labels").Read(footprint.Value)
-	c.Arguments[1].Read(footprint.Value)
-	return shape.Other()
-}
-
-func controllerOf(b *value.Budget, args []any) (any, error) {
-	owners := asList(asMap(asMap(args[0])["metadata"])["ownerReferences"])
-	if err := b.Steps(len(owners)); err != nil {
-		return nil, err
-	}
-	for _, element := range owners {
-		owner := asMap(element)
-		if isController, _ := owner["controller"].(bool); isController {
-			return owner, nil
-		}
-	}
-	return nil, nil
-}
-
-func controllerRef(b *value.Budget, args []any) (any, error) {
-	object := asMap(args[0])
-	metadata := asMap(object["metadata"])
-	if err := b.Map(6); err != nil {
-		return nil, err
-	}
-	reference := map[string]any{
-		"apiVersion": object["apiVersion"], "kind": object["kind"], "name": metadata["name"], "uid": metadata["uid"],
-	}
-	for _, field := range []string{"apiVersion", "kind", "name", "uid"} {
-		if text, ok := reference[field].(string); !ok || text == "" {
-			return nil, value.Faultf("controllerRef wants a whole object, and its %s is missing", field)
-		}
-	}
-	reference["controller"], reference["blockOwnerDeletion"] = true, true
-	return reference, nil
-}
-
-func flowControllerOf(c *Flow) shape.Shape {
-	owners := c.Arguments[0].Key("metadata").Key("ownerReferences")
-	owners.Read(footprint.Length)
-	owners.Items().Key("controller").Read(footprint.Value)
-	return shape.Union(owners.Items(), shape.Other())
-}
-
-func flowControllerRef(c *Flow) shape.Shape {
-	metadata := c.Arguments[0].Key("metadata")
-	for _, field := range []shape.Shape{
-		c.Arguments[0].Key("apiVersion"), c.Arguments[0].Key("kind"), metadata.Key("name"), metadata.Key("uid"),
-	} {
-		field.Read(footprint.Value)
-	}
-	return shape.Other()
+	fail("matchExpressions: the operator must be In, NotIn, Exists or DoesNotExist")
+	return false
 }
 
 // lastTransition is when the status of a condition last became another.
@@ -287,120 +194,78 @@ const lastTransition = "lastTransitionTime"
 
 // setCondition returns the same list where nothing changes, so that nothing is
 // written.
-func setCondition(at *value.Instant, b *value.Budget, args []any) (any, error) {
-	if args[1] == nil {
-		return args[0], nil
+func setCondition(c call) any {
+	if c.args[1] == nil {
+		return c.args[0]
 	}
-	list, wanted := asList(args[0]), asMap(args[1])
-	if err := checkCondition(wanted); err != nil {
-		return nil, err
+	list, wanted := arg[[]any](c, 0), arg[map[string]any](c, 1)
+	checkCondition(wanted)
+	value.Must(c.b.Steps(1 + len(list)))
+	place, old := len(list), map[string]any(nil)
+	for i, element := range list {
+		m, ok := element.(map[string]any)
+		if !ok {
+			fail("element %d of the list must be a condition, and is %s", i, value.KindOf(element))
+		}
+		if m["type"] == wanted["type"] {
+			place, old = i, m
+			break
+		}
 	}
-	i, old, err := findCondition(b, list, wanted["type"])
-	if err != nil {
-		return nil, err
-	}
-	if old, err = withoutNulls(b, old); err != nil {
-		return nil, err
-	}
-	set, err := newCondition(at.Now(), b, wanted, old)
-	if err != nil {
-		return nil, err
-	}
+	value.Must(c.b.Map(len(wanted) + len(old) + 1))
+	set := newCondition(c.instant().Now(), withoutNulls(wanted), old)
 	// A stamp in it is resolved by whoever writes the list.
-	same, err := value.Equal(set, old, b)
+	same, err := value.Equal(set, withoutNulls(old), c.b)
 	if err != nil && !errors.Is(err, value.ErrStamp) {
-		return nil, err
+		value.Must(err)
 	}
 	if same {
-		return args[0], nil
+		return c.args[0]
 	}
-	if err := b.List(len(list) + 1); err != nil {
-		return nil, err
-	}
+	value.Must(c.b.List(len(list) + 1))
 	if old == nil {
-		return append(slices.Clip(list), set), nil
+		return append(slices.Clip(list), set)
 	}
 	list = slices.Clone(list)
-	list[i] = set
-	return list, nil
+	list[place] = set
+	return list
 }
 
 // checkCondition refuses what an API server would, or would take for something
 // else.
-func checkCondition(c map[string]any) error {
-	if name, ok := c["type"].(string); !ok || name == "" {
-		return value.Faultf("a condition needs a type").WithHint(`write {type: "Ready", status: "True", reason: "AllUp"}`)
+func checkCondition(c map[string]any) {
+	if as[string](c["type"]) == "" {
+		value.Must(value.Faultf("a condition needs a type").WithHint(`write {type: "Ready", status: "True", reason: "AllUp"}`))
 	}
 	switch c["status"] {
 	case "True", "False", "Unknown":
-		return nil
+		return
 	}
-	fault := value.Faultf(`the status of a condition must be "True", "False" or "Unknown"`)
+	fault := value.Faultf(`the status of a condition must be "True", "False" or "Unknown"`).WithHint("quote it and begin with a capital letter")
 	if _, ok := c["status"].(bool); ok {
-		return fault.WithHint(`write status: ready ? "True" : "False"`)
+		fault = fault.WithHint(`write status: ready ? "True" : "False"`)
 	}
-	return fault.WithHint("quote it and begin with a capital letter")
+	value.Must(fault)
 }
 
-// findCondition returns the first condition of a type, or nil.
-func findCondition(b *value.Budget, list []any, name any) (i int, old map[string]any, err error) {
-	if err := b.Steps(1 + len(list)); err != nil {
-		return 0, nil, err
-	}
-	for i, element := range list {
-		c, ok := element.(map[string]any)
-		if !ok {
-			return 0, nil, value.Faultf("element %d of the list must be a condition, and is %s", i, value.KindOf(element))
-		}
-		if c["type"] == name {
-			return i, c, nil
-		}
-	}
-	return 0, nil, nil
+// withoutNulls returns a copy of a condition as it was written: Kubernetes stores a time
+// that nobody gave, such as lastProbeTime of a Pod, as null.
+func withoutNulls(condition map[string]any) map[string]any {
+	condition = maps.Clone(condition)
+	maps.DeleteFunc(condition, func(_ string, v any) bool { return v == nil })
+	return condition
 }
 
-// withoutNulls returns a condition as it was written: Kubernetes stores a time that
-// nobody gave, such as lastProbeTime of a Pod, as null.
-func withoutNulls(b *value.Budget, c map[string]any) (map[string]any, error) {
-	isNull := func(_ string, v any) bool { return v == nil }
-	for _, v := range c {
-		if v != nil {
-			continue
-		}
-		if err := b.Map(len(c)); err != nil {
-			return nil, err
-		}
-		c = maps.Clone(c)
-		maps.DeleteFunc(c, isNull)
-		break
-	}
-	return c, nil
-}
-
-// newCondition leaves out what has no value, as no condition holds a null.
-func newCondition(now time.Time, b *value.Budget, wanted, old map[string]any) (map[string]any, error) {
-	if err := b.Map(len(wanted) + 1); err != nil {
-		return nil, err
-	}
-	set := make(map[string]any, len(wanted)+1)
-	for key, v := range wanted {
-		if value.KindOf(v)&(value.Nil|value.Omission) == 0 {
-			set[key] = v
-		}
-	}
-	if old != nil && old["status"] == set["status"] {
-		delete(set, lastTransition)
-		if since, found := old[lastTransition]; found {
-			set[lastTransition] = since
-		}
-		return set, nil
-	}
-	if _, given := set[lastTransition]; !given {
-		since, err := written(now.UTC())
-		if err != nil {
-			return nil, err
-		}
+// newCondition gives a condition the time of the old one while the status is the same.
+func newCondition(now time.Time, set, old map[string]any) map[string]any {
+	since, found := old[lastTransition]
+	switch _, given := set[lastTransition]; {
+	case old != nil && old["status"] == set["status"] && found && since != nil:
 		set[lastTransition] = since
+	case old != nil && old["status"] == set["status"]:
+		delete(set, lastTransition)
+	case !given:
+		set[lastTransition] = written(now.UTC())
 	}
-	return set, nil
+	return set
 }

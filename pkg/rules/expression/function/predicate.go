@@ -1,268 +1,182 @@
 package function
 
-import (
-	"slices"
+import "github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
-)
-
-func all(it *Iteration) (any, error) {
-	for i := range it.List {
-		if ok, err := it.test(i); err != nil || !ok {
-			return false, err
-		}
-	}
-	return true, nil
+// Iteration is a call with a predicate: f(list, predicate, rest...).
+type Iteration struct {
+	// Function is the name, for messages.
+	Function string
+	Budget   *value.Budget
+	List     []any
+	// Predicate evaluates the predicate for an element to a value of the kinds that
+	// the parameter takes; it is nil where it was left out. Only reduce gives an
+	// accumulator.
+	Predicate func(i int, element, accumulator any) (any, error)
+	// Descending says for each key of sortBy whether desc() was around it.
+	Descending []bool
+	// SeveralKeys says that the predicate of sortBy gives a list with a key for
+	// each entry of Descending, rather than the only key.
+	SeveralKeys bool
+	// Rest is the arguments after the predicate.
+	Rest []any
 }
 
-func anyOf(it *Iteration) (any, error) {
-	for i := range it.List {
-		if ok, err := it.test(i); err != nil || ok {
-			return ok, err
-		}
-	}
-	return false, nil
+// result is what the predicate gives for element i.
+func (it *Iteration) result(i int, accumulator any) any {
+	return value.Got(it.Predicate(i, it.List[i], accumulator))
 }
 
-func none(it *Iteration) (any, error) {
-	for i := range it.List {
-		if ok, err := it.test(i); err != nil || ok {
-			return false, err
+// search returns the index of the first element, of those that one comes across in
+// steps from an index on, for which the condition is what is wanted, or -1.
+func (it *Iteration) search(from, step int, wanted bool) int {
+	for i := from; i >= 0 && i < len(it.List); i += step {
+		if it.result(i, nil) == wanted {
+			return i
 		}
 	}
-	return true, nil
+	return -1
 }
 
-func one(it *Iteration) (any, error) {
-	found := false
-	for i := range it.List {
-		ok, err := it.test(i)
-		if err != nil || ok && found {
-			return false, err
+func (it *Iteration) first() int { return it.search(0, 1, true) }
+func (it *Iteration) last() int  { return it.search(len(it.List)-1, -1, true) }
+
+func all(it *Iteration) any   { return it.search(0, 1, false) < 0 }
+func anyOf(it *Iteration) any { return it.first() >= 0 }
+func none(it *Iteration) any  { return it.first() < 0 }
+
+func one(it *Iteration) any {
+	i := it.first()
+	return i >= 0 && it.search(i+1, 1, true) < 0
+}
+
+// found gives the element that a search found, or nil.
+func found(search func(it *Iteration) int) func(it *Iteration) any {
+	return func(it *Iteration) any {
+		if i := search(it); i >= 0 {
+			return it.List[i]
 		}
-		found = found || ok
+		return nil
 	}
-	return found, nil
 }
 
-func filter(it *Iteration) (any, error) {
-	if err := it.Budget.List(2 * len(it.List)); err != nil {
-		return nil, err
+// foundAt gives its index, or nil.
+func foundAt(search func(it *Iteration) int) func(it *Iteration) any {
+	return func(it *Iteration) any {
+		if i := search(it); i >= 0 {
+			return int64(i)
+		}
+		return nil
 	}
+}
+
+func filter(it *Iteration) any {
+	value.Must(it.Budget.List(2 * len(it.List)))
 	kept := []any{}
 	for i, element := range it.List {
-		ok, err := it.test(i)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
+		if it.result(i, nil) == true {
 			kept = append(kept, element)
 		}
 	}
-	return kept, nil
+	return kept
 }
 
-func mapEach(it *Iteration) (any, error) {
+func mapEach(it *Iteration) any {
 	// The results may be boxed anew.
-	if err := it.Budget.List(2 * len(it.List)); err != nil {
-		return nil, err
-	}
-	results := make([]any, len(it.List))
-	for i, element := range it.List {
-		result, err := it.Predicate(i, element, nil)
-		if err != nil {
-			return nil, err
-		}
-		results[i] = result
-	}
-	return results, nil
-}
-
-func find(it *Iteration) (any, error) {
-	i, err := it.first()
-	if err != nil || i < 0 {
-		return nil, err
-	}
-	return it.List[i], nil
-}
-
-func findIndex(it *Iteration) (any, error) {
-	i, err := it.first()
-	if err != nil || i < 0 {
-		return nil, err
-	}
-	return int64(i), nil
-}
-
-func findLast(it *Iteration) (any, error) {
-	i, err := it.last()
-	if err != nil || i < 0 {
-		return nil, err
-	}
-	return it.List[i], nil
-}
-
-func findLastIndex(it *Iteration) (any, error) {
-	i, err := it.last()
-	if err != nil || i < 0 {
-		return nil, err
-	}
-	return int64(i), nil
-}
-
-// first returns the index of the first element that passes, or -1.
-func (it *Iteration) first() (int, error) {
+	value.Must(it.Budget.List(2 * len(it.List)))
+	results := make([]any, 0, len(it.List))
 	for i := range it.List {
-		if ok, err := it.test(i); err != nil || ok {
-			return i, err
-		}
+		results = value.Append(results, it.result(i, nil))
 	}
-	return -1, nil
+	return results
 }
 
-// last returns the index of the last element that passes, or -1.
-func (it *Iteration) last() (int, error) {
-	for i := range slices.Backward(it.List) {
-		if ok, err := it.test(i); err != nil || ok {
-			return i, err
-		}
-	}
-	return -1, nil
-}
-
-func count(it *Iteration) (any, error) {
+func count(it *Iteration) any {
 	passed := int64(0)
-	err := it.results(value.Bool, func(result any) error {
-		if ok, _ := result.(bool); ok {
+	it.each(value.Bool, func(result any) {
+		if result == true {
 			passed++
 		}
-		return nil
 	})
-	return passed, err
+	return passed
 }
 
-func sum(it *Iteration) (any, error) {
+func sum(it *Iteration) any {
 	total := any(int64(0))
-	err := it.results(aSummand, func(result any) error {
+	it.each(aSummand, func(result any) {
 		if value.KindOf(result)&value.Computed != 0 {
-			if err := it.Budget.Conversion(); err != nil {
-				return err
-			}
+			value.Must(it.Budget.Conversion())
 		}
-		var err error
-		total, err = value.Add(total, result)
-		return err
+		total = value.Got(value.Add(total, result))
 	})
-	return total, err
+	return total
 }
 
-// results visits the results of a predicate or, where it was left out, the
+// each visits the results of a predicate or, where it was left out, the
 // elements themselves, which must be of those kinds.
-func (it *Iteration) results(kinds value.Kind, visit func(result any) error) error {
-	if err := it.Budget.Steps(2 * len(it.List)); err != nil {
-		return err
-	}
+func (it *Iteration) each(kinds value.Kind, visit func(result any)) {
+	value.Must(it.Budget.Steps(2 * len(it.List)))
 	for i, result := range it.List {
 		if it.Predicate != nil {
-			var err error
-			if result, err = it.Predicate(i, result, nil); err != nil {
-				return err
-			}
+			result = it.result(i, nil)
 		} else if kind := value.KindOf(result); kind&kinds == 0 {
-			return value.Faultf("%s wants %s, and element %d is %s", it.Function, kinds, i, kind)
+			fail("%s wants %s, and element %d is %s", it.Function, kinds, i, kind)
 		}
-		if err := visit(result); err != nil {
-			return err
-		}
+		visit(result)
 	}
-	return nil
 }
 
-func reduce(it *Iteration) (any, error) {
-	list, offset := it.List, 0
+func reduce(it *Iteration) any {
+	offset := 0
 	var accumulator any
 	switch {
 	case len(it.Rest) > 0:
 		accumulator = it.Rest[0]
-	case len(list) > 0:
-		accumulator, offset = list[0], 1
+	case len(it.List) > 0:
+		accumulator, offset = it.List[0], 1
 	default:
-		return nil, value.Faultf("reduce has nothing to start from in an empty list").
-			WithHint("give an initial value: reduce(list, #acc + #, 0)")
+		value.Must(value.Faultf("reduce has nothing to start from in an empty list").
+			WithHint("give an initial value: reduce(list, #acc + #, 0)"))
 	}
-	for i := offset; i < len(list); i++ {
-		var err error
-		if accumulator, err = it.Predicate(i, list[i], accumulator); err != nil {
-			return nil, err
-		}
+	for i := offset; i < len(it.List); i++ {
+		accumulator = it.result(i, accumulator)
 	}
-	return accumulator, nil
+	return accumulator
 }
 
-func groupBy(it *Iteration) (any, error) {
+func groupBy(it *Iteration) any {
 	// With each element its group grows, and is boxed anew.
-	if err := it.Budget.List(5 * len(it.List)); err != nil {
-		return nil, err
-	}
+	value.Must(it.Budget.List(5 * len(it.List)))
 	groups := map[string]any{}
 	for i, element := range it.List {
-		result, err := it.Predicate(i, element, nil)
-		if err != nil {
-			return nil, err
+		key := as[string](it.result(i, nil))
+		if groups[key] == nil {
+			value.Must(it.Budget.Map(0))
 		}
-		key, _ := result.(string)
-		group, found := groups[key].([]any)
-		if !found {
-			if err := it.Budget.Map(0); err != nil {
-				return nil, err
-			}
-		}
-		groups[key] = append(group, element)
+		groups[key] = append(as[[]any](groups[key]), element)
 	}
-	return groups, nil
+	return groups
 }
 
-// group is the elements with one key.
-type group struct {
-	key   any
-	items []any
-}
-
-func groups(it *Iteration) (any, error) {
-	if err := it.Budget.List(8 * len(it.List)); err != nil {
-		return nil, err
-	}
+func groups(it *Iteration) any {
+	value.Must(it.Budget.List(8 * len(it.List)))
 	places := map[any]int{}
-	var found []group
+	var keys []any
+	var items [][]any
 	for i, element := range it.List {
-		key, err := it.Predicate(i, element, nil)
-		if err != nil {
-			return nil, err
-		}
-		id, err := identity(key, it.Budget)
-		if err != nil {
-			return nil, err
-		}
+		key := it.result(i, nil)
+		id := identity(key, it.Budget)
 		place, known := places[id]
 		if !known {
-			if err := it.Budget.Map(2); err != nil {
-				return nil, err
-			}
-			place = len(found)
+			value.Must(it.Budget.Map(2))
+			place = len(keys)
 			places[id] = place
-			found = append(found, group{key: key})
+			keys, items = append(keys, key), append(items, nil)
 		}
-		found[place].items = append(found[place].items, element)
+		items[place] = append(items[place], element)
 	}
-	list := make([]any, len(found))
-	for i, g := range found {
-		list[i] = map[string]any{"key": g.key, "items": g.items}
+	list := make([]any, len(keys))
+	for i := range keys {
+		list[i] = map[string]any{"key": keys[i], "items": items[i]}
 	}
-	return list, nil
-}
-
-// flowByKey follows the elements into the items of their group.
-func flowByKey(c *Flow) shape.Shape {
-	return shape.List(shape.Map(map[string]shape.Shape{"key": c.each(), "items": shape.List(c.elements())}))
+	return list
 }

@@ -1,7 +1,10 @@
 package function
 
 import (
+	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
@@ -18,6 +21,7 @@ const (
 	aMeasure  = value.Number | value.Computed
 	anything  = value.Any | value.Computed
 	present   = anything &^ value.Nil
+	ordinal   = value.Bool | value.Number | value.String | value.Computed
 	// result is what a predicate may give that nothing looks at.
 	result = anything | value.Omission | value.Stamped
 )
@@ -51,7 +55,7 @@ var absenceRows = []Function{
 		Example: Example{`default("", "none")`, `"none"`},
 	},
 	{
-		Name: "omit", call: omit, flow: flowNothing, Result: value.Omission,
+		Name: "omit", call: func(call) any { return value.Omitted{} }, flow: flowNothing, Result: value.Omission,
 		Doc:     "Drops the key or element that it becomes the value of.",
 		Example: Example{"{a: 1, b: true ? omit() : 2}", `{"a":1}`},
 	},
@@ -77,7 +81,7 @@ var conversionRows = []Function{
 		Example: Example{"string(42)", `"42"`},
 	},
 	{
-		Name: "type", call: typeOf, flow: flowKind, types: typeType, Params: []Param{takes("x", anything)}, Result: value.String,
+		Name: "type", call: func(c call) any { return value.KindOf(c.args[0]).Name() }, flow: flowKind, types: typeType, Params: []Param{takes("x", anything)}, Result: value.String,
 		Doc:     `The kind of value: "nil", "bool", "int", "float", "string", "array", "map", "quantity", "semver", "duration" or "time".`,
 		Example: Example{"type(1.5)", `"float"`},
 	},
@@ -87,17 +91,17 @@ var conversionRows = []Function{
 		Example: Example{"toJSON({b: 1, a: [true]})", `"{\"a\":[true],\"b\":1}"`},
 	},
 	{
-		Name: "fromJSON", call: fromJSON, Params: []Param{takes("text", aText)}, Result: value.Any,
+		Name: "fromJSON", call: func(c call) any { return value.Got(value.ParseJSON(arg[string](c, 0), c.b)) }, Params: []Param{takes("text", aText)}, Result: value.Any,
 		Doc:     "The value that JSON text holds; integers stay integers.",
 		Example: Example{`fromJSON("[1, 2.5]")`, "[1,2.5]"},
 	},
 	{
-		Name: "toYAML", call: toYAML, Params: []Param{takes("x", present)}, Result: value.String,
+		Name: "toYAML", call: func(c call) any { return value.Got(value.YAML(c.args[0], c.b)) }, Params: []Param{takes("x", present)}, Result: value.String,
 		Doc:     "The value as YAML with sorted keys, laid out as kubectl does, with quotes around whatever some reader could take for no text.",
 		Example: Example{`toYAML({b: ["x", "yes"], a: 1})`, `"a: 1\nb:\n- x\n- \"yes\"\n"`},
 	},
 	{
-		Name: "fromYAML", call: fromYAML, Params: []Param{takes("text", aText)}, Result: value.Any,
+		Name: "fromYAML", call: func(c call) any { return value.Got(value.ParseYAML(arg[string](c, 0), c.b)) }, Params: []Param{takes("text", aText)}, Result: value.Any,
 		Doc: "The value that a YAML document holds, nil if it is empty; integers stay integers, times are strings. Duplicate keys, tags, " +
 			"merge keys and what readers understand differently, like an unquoted yes or 012, are errors.",
 		Example: Example{`fromYAML("a: [1, x]")`, `{"a":[1,"x"]}`},
@@ -121,7 +125,7 @@ var conversionRows = []Function{
 
 var numberRows = []Function{
 	{
-		Name: "div", call: div, Params: []Param{takes("a", anInteger), takes("b", anInteger)}, Result: value.Int,
+		Name: "div", call: func(c call) any { return value.Got(value.Quotient(arg[int64](c, 0), arg[int64](c, 1))) }, Params: []Param{takes("a", anInteger), takes("b", anInteger)}, Result: value.Int,
 		Doc:     "The integer quotient, cut off toward zero; the operator / gives a float.",
 		Example: Example{"div(7, 2)", "3"},
 	},
@@ -131,27 +135,27 @@ var numberRows = []Function{
 		Example: Example{"abs(-2)", "2"},
 	},
 	{
-		Name: "ceil", call: ceil, Params: []Param{takes("x", aNumber)}, Result: value.Int,
+		Name: "ceil", call: whole(math.Ceil), Params: []Param{takes("x", aNumber)}, Result: value.Int,
 		Doc:     "The next integer that is not smaller.",
 		Example: Example{"ceil(7 / 2)", "4"},
 	},
 	{
-		Name: "floor", call: floor, Params: []Param{takes("x", aNumber)}, Result: value.Int,
+		Name: "floor", call: whole(math.Floor), Params: []Param{takes("x", aNumber)}, Result: value.Int,
 		Doc:     "The next integer that is not larger.",
 		Example: Example{"floor(7 / 2)", "3"},
 	},
 	{
-		Name: "round", call: round, Params: []Param{takes("x", aNumber)}, Result: value.Int,
+		Name: "round", call: whole(math.Round), Params: []Param{takes("x", aNumber)}, Result: value.Int,
 		Doc:     "The nearest integer; halves go away from zero.",
 		Example: Example{"round(2.5)", "3"},
 	},
 	{
-		Name: "min", call: minimum, types: typeExtreme, Params: []Param{several("numbers", aMeasure|aList)}, Result: aMeasure | value.Nil,
+		Name: "min", call: extreme(-1), types: typeExtreme, Params: []Param{several("numbers", aMeasure|aList)}, Result: aMeasure | value.Nil,
 		Doc:     "The smallest of the numbers, quantities, versions, durations or times, which may come in lists; nil if there is none.",
 		Example: Example{"min(3, [1, 2])", "1"},
 	},
 	{
-		Name: "max", call: maximum, types: typeExtreme, Params: []Param{several("numbers", aMeasure|aList)}, Result: aMeasure | value.Nil,
+		Name: "max", call: extreme(1), types: typeExtreme, Params: []Param{several("numbers", aMeasure|aList)}, Result: aMeasure | value.Nil,
 		Doc:     "The largest of the numbers, quantities, versions, durations or times, which may come in lists; nil if there is none.",
 		Example: Example{"max(3, [1, 2])", "3"},
 	},
@@ -178,28 +182,28 @@ var numberRows = []Function{
 // once, so that a mistake in it is found before anything runs.
 var computedRows = []Function{
 	{
-		Name: "quantity", call: given, Result: value.Quantity,
-		Params: []Param{{Name: "x", Kinds: aNumber | aText | value.Quantity, parse: readQuantity}},
+		Name: "quantity", call: func(c call) any { return c.args[0] }, Result: value.Quantity,
+		Params: []Param{{Name: "x", Kinds: aNumber | aText | value.Quantity, Parse: parser(value.StepsOfConversion, value.BytesOfConversion, value.ParseAmount)}},
 		Doc: "The quantity, as of memory or of processors, that a text or a number writes. Quantities compare, add and subtract, " +
 			"also with a text or a number on one side; a body holds them in their canonical form.",
 		Example: Example{`quantity("1Gi") + "512Mi"`, `"1536Mi"`},
 	},
 	{
-		Name: "semver", call: given, Result: value.Semver,
-		Params: []Param{{Name: "x", Kinds: aText | value.Semver, parse: readSemver}},
+		Name: "semver", call: func(c call) any { return c.args[0] }, Result: value.Semver,
+		Params: []Param{{Name: "x", Kinds: aText | value.Semver, Parse: parser(value.StepsOfConversion, value.BytesOfConversion, value.ParseVersion)}},
 		Doc: "The semantic version that a text writes; a leading v and numbers missing at the end do no harm. Versions compare by " +
 			"precedence, which ignores build metadata, also with a text on one side.",
 		Example: Example{`semver("v1.10.0") > "1.9"`, "true"},
 	},
 	{
-		Name: "duration", call: given, Result: value.Duration,
-		Params: []Param{{Name: "x", Kinds: aDuration, parse: readDuration}},
+		Name: "duration", call: func(c call) any { return c.args[0] }, Result: value.Duration,
+		Params: []Param{{Name: "x", Kinds: aDuration, Parse: parseDuration}},
 		Doc: `The duration that a text such as "1w2d3h4m5s" or a number of seconds writes. Durations compare, add and subtract, also with ` +
 			"a text or seconds on one side; multiplied or divided by an integer they are durations, by one another numbers.",
 		Example: Example{`duration("1h") > "5m" ? 2 * duration("1d") : duration(0)`, `"48h0m0s"`},
 	},
 	{
-		Name: "timestamp", call: given, Result: value.Time,
+		Name: "timestamp", call: func(c call) any { return c.args[0] }, Result: value.Time,
 		Params: []Param{takesTime("x")},
 		Doc: "The time that a text in RFC 3339 writes. Times compare, also with a text on one side; one less another is a duration, " +
 			"and with a duration, its text or seconds added or subtracted it is a time in its zone.",
@@ -209,13 +213,13 @@ var computedRows = []Function{
 
 var textRows = []Function{
 	{
-		Name: "split", call: split, types: typeTexts, Result: value.List,
+		Name: "split", call: split(strings.SplitN), types: typeTexts, Result: value.List,
 		Params:  []Param{takes("text", aText), takes("separator", aText), optional("limit", anInteger)},
 		Doc:     "The parts between separators, at most limit of them.",
 		Example: Example{`split("a,b,c", ",", 2)`, `["a","b,c"]`},
 	},
 	{
-		Name: "splitAfter", call: splitAfter, types: typeTexts, Result: value.List,
+		Name: "splitAfter", call: split(strings.SplitAfterN), types: typeTexts, Result: value.List,
 		Params:  []Param{takes("text", aText), takes("separator", aText), optional("limit", anInteger)},
 		Doc:     "As split, with the separator kept at the end of each part.",
 		Example: Example{`splitAfter("a,b", ",")`, `["a,","b"]`},
@@ -227,24 +231,24 @@ var textRows = []Function{
 		Example: Example{`trim(" a ")`, `"a"`},
 	},
 	{
-		Name: "trimPrefix", call: trimPrefix, Result: value.String,
+		Name: "trimPrefix", call: texts(strings.TrimPrefix), Result: value.String,
 		Params:  []Param{takes("text", aText), takes("prefix", aText)},
 		Doc:     "The text without the prefix, if it starts with it.",
 		Example: Example{`trimPrefix("v1.2", "v")`, `"1.2"`},
 	},
 	{
-		Name: "trimSuffix", call: trimSuffix, Result: value.String,
+		Name: "trimSuffix", call: texts(strings.TrimSuffix), Result: value.String,
 		Params:  []Param{takes("text", aText), takes("suffix", aText)},
 		Doc:     "The text without the suffix, if it ends with it.",
 		Example: Example{`trimSuffix("a.yaml", ".yaml")`, `"a"`},
 	},
 	{
-		Name: "upper", call: upper, Params: []Param{takes("text", aText)}, Result: value.String,
+		Name: "upper", call: changeCase(strings.ToUpper), Params: []Param{takes("text", aText)}, Result: value.String,
 		Doc:     "The text in upper case.",
 		Example: Example{`upper("ab")`, `"AB"`},
 	},
 	{
-		Name: "lower", call: lower, Params: []Param{takes("text", aText)}, Result: value.String,
+		Name: "lower", call: changeCase(strings.ToLower), Params: []Param{takes("text", aText)}, Result: value.String,
 		Doc:     "The text in lower case.",
 		Example: Example{`lower("AB")`, `"ab"`},
 	},
@@ -261,25 +265,25 @@ var textRows = []Function{
 		Example: Example{`repeat("ab", 2)`, `"abab"`},
 	},
 	{
-		Name: "indexOf", call: indexOf, Result: value.Int,
+		Name: "indexOf", call: position(strings.Index), Result: value.Int,
 		Params:  []Param{takes("text", aText), takes("part", aText)},
 		Doc:     "How many characters come before the first occurrence of the part, or -1.",
 		Example: Example{`indexOf("a.b.c", ".")`, "1"},
 	},
 	{
-		Name: "lastIndexOf", call: lastIndexOf, Result: value.Int,
+		Name: "lastIndexOf", call: position(strings.LastIndex), Result: value.Int,
 		Params:  []Param{takes("text", aText), takes("part", aText)},
 		Doc:     "How many characters come before the last occurrence of the part, or -1.",
 		Example: Example{`lastIndexOf("a.b.c", ".")`, "3"},
 	},
 	{
-		Name: "hasPrefix", call: hasPrefix, Result: value.Bool,
+		Name: "hasPrefix", call: texts(strings.HasPrefix), Result: value.Bool,
 		Params:  []Param{takes("text", aText), takes("prefix", aText)},
 		Doc:     "Whether the text starts with the prefix, as the operator startsWith.",
 		Example: Example{`hasPrefix("ab", "a")`, "true"},
 	},
 	{
-		Name: "hasSuffix", call: hasSuffix, Result: value.Bool,
+		Name: "hasSuffix", call: texts(strings.HasSuffix), Result: value.Bool,
 		Params:  []Param{takes("text", aText), takes("suffix", aText)},
 		Doc:     "Whether the text ends with the suffix, as the operator endsWith.",
 		Example: Example{`hasSuffix("ab", "b")`, "true"},
@@ -293,17 +297,18 @@ var listRows = []Function{
 		Example: Example{`len("größe")`, "5"},
 	},
 	{
-		Name: "first", call: first, flow: flowElement, types: typeElement, Params: []Param{takes("list", aList)}, Result: result,
+		Name: "first", call: func(c call) any { return value.Element(arg[[]any](c, 0), 0) }, flow: flowElement, types: typeElement, Params: []Param{takes("list", aList)}, Result: result,
 		Doc:     "The first element, or nil.",
 		Example: Example{"first([1, 2])", "1"},
 	},
 	{
-		Name: "last", call: last, flow: flowElement, types: typeElement, Params: []Param{takes("list", aList)}, Result: result,
+		Name: "last", call: func(c call) any { return value.Element(arg[[]any](c, 0), -1) }, flow: flowElement, types: typeElement, Params: []Param{takes("list", aList)}, Result: result,
 		Doc:     "The last element, or nil.",
 		Example: Example{"last([1, 2])", "2"},
 	},
 	{
-		Name: "take", call: take, flow: flowElements, types: typeElements, Params: []Param{takes("list", aList), takes("n", anInteger)}, Result: value.List,
+		Name: "take", call: take, flow: flowElements, types: typeElements, Result: value.List,
+		Params:  []Param{takes("list", aList), takes("n", anInteger)},
 		Doc:     "The first n elements, or as many as there are; none if n is negative.",
 		Example: Example{"take([1, 2, 3], 2)", "[1,2]"},
 	},
@@ -319,7 +324,7 @@ var listRows = []Function{
 		Example: Example{"concat([1], nil, [2])", "[1,2]"},
 	},
 	{
-		Name: "flatten", call: flatten, flow: flowFlatten, types: typeFlatten, Params: []Param{takes("list", aList)}, Result: value.List,
+		Name: "flatten", call: func(c call) any { return appendFlat([]any{}, arg[[]any](c, 0), c.b, 0) }, flow: flowFlatten, types: typeFlatten, Params: []Param{takes("list", aList)}, Result: value.List,
 		Doc:     "The elements with every list among them, at any depth, replaced by its own; one that is absent has none.",
 		Example: Example{"flatten([1, [2, nil, [3]]])", "[1,2,3]"},
 	},
@@ -385,25 +390,25 @@ var predicateRows = []Function{
 		Example: Example{`map(["a", "b"], {{name: #}})`, `[{"name":"a"},{"name":"b"}]`},
 	},
 	{
-		Name: "find", iterate: find, flow: flowElement, types: typeFound, Result: result,
+		Name: "find", iterate: found((*Iteration).first), flow: flowElement, types: typeFound, Result: result,
 		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
 		Doc:     "The first element for which the condition holds, or nil.",
 		Example: Example{"find([1, 2, 3], # > 1)", "2"},
 	},
 	{
-		Name: "findIndex", iterate: findIndex, Result: value.Int | value.Nil,
+		Name: "findIndex", iterate: foundAt((*Iteration).first), Result: value.Int | value.Nil,
 		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
 		Doc:     "The index of the first element for which the condition holds, or nil.",
 		Example: Example{"findIndex([1, 2, 3], # > 1)", "1"},
 	},
 	{
-		Name: "findLast", iterate: findLast, flow: flowElement, types: typeFound, Result: result,
+		Name: "findLast", iterate: found((*Iteration).last), flow: flowElement, types: typeFound, Result: result,
 		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
 		Doc:     "The last element for which the condition holds, or nil.",
 		Example: Example{"findLast([1, 2, 3], # < 3)", "2"},
 	},
 	{
-		Name: "findLastIndex", iterate: findLastIndex, Result: value.Int | value.Nil,
+		Name: "findLastIndex", iterate: foundAt((*Iteration).last), Result: value.Int | value.Nil,
 		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
 		Doc:     "The index of the last element for which the condition holds, or nil.",
 		Example: Example{"findLastIndex([1, 2, 3], # < 3)", "1"},
@@ -456,17 +461,17 @@ var predicateRows = []Function{
 
 var mapRows = []Function{
 	{
-		Name: "keys", call: keys, flow: flowLength, types: typeTexts, Params: []Param{takes("map", aMap)}, Result: value.List,
+		Name: "keys", call: eachKey(func(key string, _ any) any { return key }), flow: flowLength, types: typeTexts, Params: []Param{takes("map", aMap)}, Result: value.List,
 		Doc:     "The keys in alphabetical order.",
 		Example: Example{"keys({b: 1, a: 2})", `["a","b"]`},
 	},
 	{
-		Name: "values", call: values, flow: flowValues, types: typeValues, Params: []Param{takes("map", aMap)}, Result: value.List,
+		Name: "values", call: eachKey(func(_ string, v any) any { return v }), flow: flowValues, types: typeValues, Params: []Param{takes("map", aMap)}, Result: value.List,
 		Doc:     "The values in the alphabetical order of their keys.",
 		Example: Example{"values({b: 1, a: 2})", "[2,1]"},
 	},
 	{
-		Name: "toPairs", call: toPairs, flow: flowPairs, types: typePairs, Params: []Param{takes("map", aMap)}, Result: value.List,
+		Name: "toPairs", call: eachKey(func(key string, v any) any { return []any{key, v} }), flow: flowPairs, types: typePairs, Params: []Param{takes("map", aMap)}, Result: value.List,
 		Doc:     "The entries as lists of key and value, in the alphabetical order of the keys.",
 		Example: Example{"toPairs({b: 1, a: 2})", `[["a",2],["b",1]]`},
 	},
@@ -515,7 +520,7 @@ var kubernetesRows = []Function{
 var networkRows = []Function{
 	{
 		Name: "cidrContains", call: cidrContains, Result: value.Bool,
-		Params:  []Param{{Name: "cidr", Kinds: aText, parse: readBlock}, {Name: "ip", Kinds: aText, parse: readAddress}},
+		Params:  []Param{{Name: "cidr", Kinds: aText, Parse: parser(value.StepsOfConversion, value.BytesOfConversion, parseBlock)}, {Name: "ip", Kinds: aText, Parse: parser(value.StepsOfConversion, value.BytesOfConversion, parseAddress)}},
 		Doc:     "Whether the CIDR block, of IPv4 or IPv6, contains an address, or all of another block.",
 		Example: Example{`cidrContains("10.0.0.0/8", "10.1.2.3")`, "true"},
 	},
@@ -533,54 +538,56 @@ const (
 	aDuration = value.Duration | value.String | value.Int
 )
 
+var parseDuration = parser(10, 32, value.ParseDuration)
+
 func takesTime(name string) Param {
-	return Param{Name: name, Kinds: aTime, parse: readTime}
+	return Param{Name: name, Kinds: aTime, Parse: parser(10, 32, value.ParseTime)}
 }
 
 // windowParams are those of the functions of windows.
 var windowParams = []Param{
-	{Name: "cron", Kinds: aText, parse: readCron},
-	{Name: "duration", Kinds: aDuration, parse: readWindowLength},
-	{Name: "zone", Kinds: aText, parse: readZone, Optional: true},
+	{Name: "cron", Kinds: aText, Parse: parser(1000, 16<<10, parseCron)},
+	{Name: "duration", Kinds: aDuration, Parse: parser(10, 32, windowLength)},
+	{Name: "zone", Kinds: aText, Parse: parser(500, 8<<10, parseZone), Optional: true},
 }
 
 var timeRows = []Function{
 	{
-		Name: "after", timed: after, Params: []Param{takesTime("time")}, Result: value.Bool,
+		Name: "after", call: func(c call) any { return c.reached(arg[time.Time](c, 0)) }, Params: []Param{takesTime("time")}, Result: value.Bool,
 		Doc:     "Whether the time has come, to the instant.",
 		Example: Example{`after("2026-01-01T00:00:00Z")`, "true"},
 	},
 	{
-		Name: "before", timed: before, Params: []Param{takesTime("time")}, Result: value.Bool,
+		Name: "before", call: func(c call) any { return !c.reached(arg[time.Time](c, 0)) }, Params: []Param{takesTime("time")}, Result: value.Bool,
 		Doc:     "Whether the time has yet to come.",
 		Example: Example{`before("2026-01-01T09:00:00+01:00")`, "true"},
 	},
 	{
-		Name: "olderThan", timed: olderThan, Result: value.Bool,
-		Params:  []Param{takesTime("time"), {Name: "duration", Kinds: aDuration, parse: readDuration}},
+		Name: "olderThan", call: olderThan, Result: value.Bool,
+		Params:  []Param{takesTime("time"), {Name: "duration", Kinds: aDuration, Parse: parseDuration}},
 		Doc:     `Whether at least the duration has passed since the time. It is a text such as "1w2d3h4m5s", or a number of seconds.`,
 		Example: Example{`olderThan("2025-12-25T00:00:00Z", "1w")`, "true"},
 	},
 	{
-		Name: "inWindow", timed: inWindow, Params: windowParams, Result: value.Bool,
+		Name: "inWindow", call: inWindow, Params: windowParams, Result: value.Bool,
 		Doc: "Whether a window is open that begins whenever the cron schedule says (five fields, or a name such as @daily) and lasts " +
 			"for the duration. The zone is a name of the IANA database, or else UTC: " +
 			"where its clocks skip an hour, no window begins in it; where they repeat one, its windows begin twice.",
 		Example: Example{`inWindow("0 22 * * 1-5", "8h", "Europe/Berlin")`, "true"},
 	},
 	{
-		Name: "window", timed: window, types: typeWindow, Params: windowParams, Result: value.Map | value.Nil,
+		Name: "window", call: window, types: typeWindow, Params: windowParams, Result: value.Map | value.Nil,
 		Doc:     "The window of inWindow that began last, as start and end in its zone, or nil where none is open.",
 		Example: Example{`window("0 22 * * *", "8h", "Europe/Berlin")`, `{"end":"2026-01-01T06:00:00+01:00","start":"2025-12-31T22:00:00+01:00"}`},
 	},
 	{
-		Name: "stamp", call: stamp, Result: value.Stamped,
+		Name: "stamp", call: func(call) any { return value.Stamp{} }, Result: value.Stamped,
 		Doc: "The time of writing, for a body alone: nothing can read it. What is there stays, unless something else in the " +
 			"same map changes.",
 		Example: Example{`{phase: "Ready", since: stamp()}`, `{"phase":"Ready","since":"2026-01-01T00:00:00Z"}`},
 	},
 	{
-		Name: "setCondition", timed: setCondition, flow: flowSetCondition, types: typeSetCondition, Result: value.List | value.Nil,
+		Name: "setCondition", call: setCondition, flow: flowSetCondition, types: typeSetCondition, Result: value.List | value.Nil,
 		Params: []Param{takes("list", aList), takes("condition", aMap)},
 		Doc: "The list with the condition in place of the one of its type. Nothing of the old one stays but lastTransitionTime, " +
 			"and that only while status is the same. A nil condition changes nothing.",

@@ -223,7 +223,7 @@ func typeType(c *TypeCall) typing.Type {
 	kinds := c.argument(0).Kinds() & anything
 	for kind := value.Nil; kind <= kinds; kind <<= 1 {
 		if kinds&kind != 0 {
-			names = typing.Union(names, typing.Constant(nameOf(kind)))
+			names = typing.Union(names, typing.Constant(kind.Name()))
 		}
 	}
 	return names
@@ -267,11 +267,6 @@ func typeSetCondition(c *TypeCall) typing.Type {
 		since = typing.Union(since, previous)
 	}
 	changed := map[string]typing.Type{lastTransition: typing.Union(since, typing.Of(value.String))}
-	for _, key := range condition.Names() {
-		if field := condition.At(key); field.Known() && field.Kinds()&value.Omission != 0 {
-			changed[key] = typing.Union(changed[key], typing.Of(value.Nil))
-		}
-	}
 	set := typing.Merge(condition, typing.Map(changed))
 	result := typing.List(typing.Union(list.Items(), set))
 	if condition.Kinds()&value.Nil != 0 {

@@ -61,9 +61,9 @@ func (d drawer) value(depth int) any {
 }
 
 func (d drawer) list(element func() any) []any {
-	list := make([]any, d.below(4))
-	for i := range list {
-		list[i] = element()
+	list := []any{}
+	for range d.below(4) {
+		list = value.Append(list, element())
 	}
 	return list
 }
@@ -71,7 +71,7 @@ func (d drawer) list(element func() any) []any {
 func (d drawer) mapping(depth int) map[string]any {
 	m := map[string]any{}
 	for range d.below(4) {
-		m[d.key()] = d.value(depth - 1)
+		value.Put(m, d.key(), d.value(depth-1))
 	}
 	return m
 }
@@ -109,7 +109,7 @@ func (d drawer) alike() any {
 	one := []func() any{
 		func() any { return int64(d.below(5)) }, func() any { return d.of(1.5, int64(2)) }, func() any { return d.of(someTexts...) },
 		func() any { return d.of(true, false) }, func() any { return d.mapping(2) }, d.condition, d.object,
-		func() any { return []any{d.key(), d.value(1)} }, func() any { return d.list(func() any { return d.value(1) }) },
+		func() any { return value.Append([]any{d.key()}, d.value(1)) }, func() any { return d.list(func() any { return d.value(1) }) },
 		func() any { return time.Duration(d.below(9)) },
 	}[d.below(10)]
 	return d.list(one)
@@ -121,7 +121,7 @@ func (d drawer) condition() any {
 		c["lastTransitionTime"] = d.of("2026-01-01T00:00:00Z", nil)
 	}
 	if d.chance(40) {
-		c["reason"] = d.of("Up", nil, value.Omitted{}, value.Stamp{})
+		c["reason"] = d.of("Up", nil, value.Stamp{})
 	}
 	return c
 }

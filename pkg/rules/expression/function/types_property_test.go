@@ -61,7 +61,7 @@ func (c drawnCall) run(f *function.Function) (result any, ok bool) {
 		if value.KindOf(v)&p.Kinds == 0 {
 			return nil, false
 		}
-		if p.Parses() {
+		if p.Parse != nil {
 			var err error
 			if v, err = p.Parse(b, v); err != nil {
 				return nil, false

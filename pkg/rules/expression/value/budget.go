@@ -35,8 +35,8 @@ const (
 
 // What computed values cost at most: reading or writing a quantity costs most.
 const (
-	stepsOfConversion = 50
-	bytesOfConversion = 600
+	StepsOfConversion = 50
+	BytesOfConversion = 600
 	// Comparing two versions takes longest.
 	stepsOfComparison = 10
 )
@@ -71,42 +71,38 @@ func NewLazyBudget(measure func() int) *Budget {
 	return &Budget{steps: floorSteps, bytes: floorBytes, measure: measure}
 }
 
-// Steps spends n steps, or returns an error that wraps [ErrBudget].
-func (b *Budget) Steps(n int) error {
+// Spend spends steps and bytes, or returns an error that wraps [ErrBudget]. Callers
+// ask before they allocate.
+func (b *Budget) Spend(steps, bytes int) error {
 	if b == nil {
 		return nil
 	}
-	if n < 0 || n > maxAccountedSize {
+	if steps < 0 || steps > maxAccountedSize {
 		return errSteps
 	}
-	b.steps -= n
-	if b.steps >= 0 {
+	if bytes < 0 || bytes > maxAccountedSize {
+		return errBytes
+	}
+	b.steps -= steps
+	b.bytes -= bytes
+	if b.steps < 0 || b.bytes < 0 {
+		b.extend()
+	}
+	switch {
+	case b.steps < 0:
+		return errSteps
+	case b.bytes < 0:
+		return errBytes
+	default:
 		return nil
 	}
-	if b.extend(); b.steps < 0 {
-		return errSteps
-	}
-	return nil
 }
 
-// Bytes spends n bytes, or returns an error that wraps [ErrBudget]. Callers
-// ask before they allocate.
-func (b *Budget) Bytes(n int) error {
-	if b == nil {
-		return nil
-	}
-	if n < 0 || n > maxAccountedSize {
-		return errBytes
-	}
-	b.bytes -= n
-	if b.bytes >= 0 {
-		return nil
-	}
-	if b.extend(); b.bytes < 0 {
-		return errBytes
-	}
-	return nil
-}
+// Steps spends n steps.
+func (b *Budget) Steps(n int) error { return b.Spend(n, 0) }
+
+// Bytes spends n bytes.
+func (b *Budget) Bytes(n int) error { return b.Spend(0, n) }
 
 // What is left to a rule in any case, when others have spent all that they
 // share: some ten times what a typical one takes.
@@ -123,49 +119,22 @@ func (b *Budget) Reserve() {
 }
 
 // Text spends what a new string of n bytes costs.
-func (b *Budget) Text(n int) error {
-	if err := b.Steps(1 + n/32); err != nil {
-		return err
-	}
-	return b.Bytes(sizeOfElement + n)
-}
+func (b *Budget) Text(n int) error { return b.Spend(1+n/32, sizeOfElement+n) }
 
 // List spends what a new list of n elements costs, without what they refer to.
-func (b *Budget) List(n int) error {
-	if err := b.Steps(1 + n); err != nil {
-		return err
-	}
-	return b.Bytes((n + 2) * sizeOfElement)
-}
+func (b *Budget) List(n int) error { return b.Spend(1+n, (n+2)*sizeOfElement) }
 
 // Map spends what a new map of n entries costs, without what they refer to.
-func (b *Budget) Map(n int) error {
-	if err := b.Steps(1 + n); err != nil {
-		return err
-	}
-	return b.Bytes(sizeOfMap + max(0, n-8)*sizeOfEntry)
-}
+func (b *Budget) Map(n int) error { return b.Spend(1+n, sizeOfMap+max(0, n-8)*sizeOfEntry) }
 
 // Encoded spends what n values take as JSON, with texts of so many bytes in all.
-func (b *Budget) Encoded(n, text int) error {
-	if err := b.Steps(1 + n + text/32); err != nil {
-		return err
-	}
-	return b.Bytes(sizeOfNumber*n + text)
-}
+func (b *Budget) Encoded(n, text int) error { return b.Spend(1+n+text/32, sizeOfNumber*n+text) }
 
 // Conversion spends what it takes to make a computed value of a text, or back.
-func (b *Budget) Conversion() error {
-	if err := b.Steps(stepsOfConversion); err != nil {
-		return err
-	}
-	return b.Bytes(bytesOfConversion)
-}
+func (b *Budget) Conversion() error { return b.Spend(StepsOfConversion, BytesOfConversion) }
 
 // Sort spends what putting n keys in order takes.
-func (b *Budget) Sort(n int) error {
-	return b.Steps(2 * n * bits.Len(uint(n)))
-}
+func (b *Budget) Sort(n int) error { return b.Spend(2*n*bits.Len(uint(n)), 0) }
 
 func (b *Budget) extend() {
 	if b.measure == nil {

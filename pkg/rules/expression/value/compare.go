@@ -3,7 +3,6 @@ package value
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"strings"
 	"time"
 )
@@ -12,140 +11,57 @@ import (
 // as numbers, exactly, and times as moments, whatever their zone; values of
 // different kinds are unequal, and so an empty list is not nil. A [Stamp] is an
 // error, also within what has to be looked into.
-func Equal(a, b any, budget *Budget) (bool, error) {
-	same, err := equal(a, b, budget, 0)
-	if err != nil || same {
-		return same, err
+func Equal(a, b any, budget *Budget) (same bool, err error) {
+	defer Catch(&err)
+	return equal(a, b, budget, 0), nil
+}
+
+// equal looks at all elements, since which of them differs first is left to chance in
+// a map, and a stamp is an error wherever it is.
+func equal(a, b any, budget *Budget, depth int) bool {
+	if depth > Depth {
+		Must(errDepth)
 	}
 	if a == any(Stamp{}) || b == any(Stamp{}) {
-		return false, ErrStamp
+		Must(ErrStamp)
 	}
-	if !alike(a, b) {
-		return false, nil
-	}
-	if err := refuseStamp(a, budget, 0); err != nil {
-		return false, err
-	}
-	return false, refuseStamp(b, budget, 0)
-}
-
-// alike reports whether two lists or maps can only be told apart by what is in them.
-func alike(a, b any) bool {
-	switch x := a.(type) {
-	case []any:
-		y, ok := b.([]any)
-		return ok && len(x) == len(y)
-	case map[string]any:
-		y, ok := b.(map[string]any)
-		return ok && len(x) == len(y)
-	default:
-		return false
-	}
-}
-
-// refuseStamp looks for one everywhere, since where maps differ first is left to
-// chance.
-func refuseStamp(v any, budget *Budget, depth int) error {
-	if depth > Depth {
-		return errDepth
-	}
-	switch v := v.(type) {
-	case []any:
-		if err := budget.Steps(len(v)); err != nil {
-			return err
-		}
-		for _, element := range v {
-			if err := refuseStamp(element, budget, depth+1); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		if err := budget.Steps(2 * len(v)); err != nil {
-			return err
-		}
-		for _, element := range v {
-			if err := refuseStamp(element, budget, depth+1); err != nil {
-				return err
-			}
-		}
-	case Stamp:
-		return ErrStamp
-	}
-	return nil
-}
-
-func equal(a, b any, budget *Budget, depth int) (bool, error) {
+	same := true
 	switch x := a.(type) {
 	case []any:
 		y, ok := b.([]any)
 		if !ok || len(x) != len(y) {
-			return false, nil
+			return false
 		}
-		return equalLists(x, y, budget, depth)
+		Must(budget.Steps(len(x)))
+		for i := range x {
+			same = equal(x[i], y[i], budget, depth+1) && same
+		}
+		return same
 	case map[string]any:
 		y, ok := b.(map[string]any)
 		if !ok || len(x) != len(y) {
-			return false, nil
+			return false
 		}
-		return equalMaps(x, y, budget, depth)
+		Must(budget.Steps(2 * len(x)))
+		for key := range x {
+			if _, found := y[key]; !found {
+				return false
+			}
+		}
+		for key := range x {
+			same = equal(x[key], y[key], budget, depth+1) && same
+		}
+		return same
 	case string:
-		y, ok := b.(string)
-		return ok && x == y, budget.Steps(len(x) / 64)
-	default:
-		return equalScalars(a, b, budget)
-	}
-}
-
-func equalScalars(a, b any, budget *Budget) (bool, error) {
-	switch a.(type) {
-	case int64, float64:
-		order, ok := compareNumbers(a, b)
-		return ok && order == 0, nil
+		Must(budget.Steps(len(x) / 64))
+		return a == b
 	case nil, bool:
-		return a == b, nil
+		return a == b
 	case Amount, Version, time.Duration, time.Time:
-		order, ok := Compare(a, b)
-		return ok && order == 0, budget.Steps(stepsOfComparison)
-	default:
-		return false, nil
+		Must(budget.Steps(stepsOfComparison))
 	}
-}
-
-func equalLists(a, b []any, budget *Budget, depth int) (bool, error) {
-	if depth > Depth {
-		return false, errDepth
-	}
-	for i := range a {
-		if err := budget.Steps(1); err != nil {
-			return false, err
-		}
-		if same, err := equal(a[i], b[i], budget, depth+1); err != nil || !same {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// equalMaps visits entries in Go's order, which decides how much work a difference
-// takes to find but never the answer.
-func equalMaps(a, b map[string]any, budget *Budget, depth int) (bool, error) {
-	if depth > Depth {
-		return false, errDepth
-	}
-	if err := budget.Steps(2 * len(a)); err != nil {
-		return false, err
-	}
-	for key := range a {
-		if _, found := b[key]; !found {
-			return false, nil
-		}
-	}
-	for key, x := range a {
-		if same, err := equal(x, b[key], budget, depth+1); err != nil || !same {
-			return false, err
-		}
-	}
-	return true, nil
+	order, ok := Compare(a, b)
+	return ok && order == 0
 }
 
 // Compare orders two numbers, strings, quantities, versions, durations or times;
@@ -176,7 +92,7 @@ func Compare(a, b any) (order int, ok bool) {
 // what [Compare] orders; ok is false for keys that have no order between them.
 func CompareKeys(a, b any) (order int, ok bool) {
 	if a == nil || b == nil {
-		return cmp.Compare(present(a), present(b)), true
+		return cmp.Compare(ordinal(a != nil), ordinal(b != nil)), true
 	}
 	if x, isBool := a.(bool); isBool {
 		y, ok := b.(bool)
@@ -184,8 +100,6 @@ func CompareKeys(a, b any) (order int, ok bool) {
 	}
 	return Compare(a, b)
 }
-
-func present(v any) int { return ordinal(v != nil) }
 
 func ordinal(b bool) int {
 	if b {
@@ -230,18 +144,13 @@ func compareMixed(i int64, f float64) int {
 	return cmp.Compare(whole, f)
 }
 
-// errNotNumbers is unreachable for callers that check kinds first.
-var errNotNumbers = Faultf("arithmetic wants two numbers")
-
 var errZero = Faultf("division by zero")
 
 // Add returns a + b of two numbers, an integer if both are, or of computed values.
 func Add(a, b any) (any, error) {
 	if x, y, ok := integers(a, b); ok {
-		if sum := x + y; (sum > x) == (y > 0) {
-			return sum, nil
-		}
-		return nil, overflow(x, "+", y)
+		sum := x + y
+		return checked(x, "+", y, sum, (sum > x) == (y > 0))
 	}
 	if isComputed(a, b) {
 		return addComputed(a, b)
@@ -253,10 +162,8 @@ func Add(a, b any) (any, error) {
 // values.
 func Subtract(a, b any) (any, error) {
 	if x, y, ok := integers(a, b); ok {
-		if difference := x - y; (difference < x) == (y > 0) {
-			return difference, nil
-		}
-		return nil, overflow(x, "-", y)
+		difference := x - y
+		return checked(x, "-", y, difference, (difference < x) == (y > 0))
 	}
 	if isComputed(a, b) {
 		return subtractComputed(a, b)
@@ -268,10 +175,8 @@ func Subtract(a, b any) (any, error) {
 // and an integer.
 func Multiply(a, b any) (any, error) {
 	if x, y, ok := integers(a, b); ok {
-		if product, ok := multiply(x, y); ok {
-			return product, nil
-		}
-		return nil, overflow(x, "*", y)
+		product, ok := multiply(x, y)
+		return checked(x, "*", y, product, ok)
 	}
 	if isComputed(a, b) {
 		return multiplyComputed(a, b)
@@ -285,7 +190,7 @@ func Divide(a, b any) (any, error) {
 	if isComputed(a, b) {
 		return divideComputed(a, b)
 	}
-	if y, ok := toFloat(b); ok && y == 0 {
+	if order, ok := compareNumbers(b, int64(0)); ok && order == 0 {
 		return nil, errZero
 	}
 	return floats(a, b, func(x, y float64) float64 { return x / y })
@@ -296,23 +201,14 @@ func Quotient(a, b int64) (any, error) {
 	if b == 0 {
 		return nil, errZero
 	}
-	if a == math.MinInt64 && b == -1 {
-		return nil, overflow(a, "/", b)
-	}
-	return a / b, nil
+	return checked(a, "/", b, a/b, a != math.MinInt64 || b != -1)
 }
 
 // Remainder returns a % b of two integers, with the sign of a.
 func Remainder(a, b any) (any, error) {
-	x, y, ok := integers(a, b)
-	if !ok {
-		return nil, errNotNumbers
-	}
+	x, y, _ := integers(a, b)
 	if y == 0 {
 		return nil, errZero
-	}
-	if y == -1 {
-		return int64(0), nil // Also for the smallest integer, which Go would trap on.
 	}
 	return x % y, nil
 }
@@ -321,10 +217,8 @@ func Remainder(a, b any) (any, error) {
 // negative, else a float.
 func Power(a, b any) (any, error) {
 	if x, y, ok := integers(a, b); ok && y >= 0 {
-		if power, ok := power(x, y); ok {
-			return power, nil
-		}
-		return nil, overflow(x, "**", y)
+		power, ok := power(x, y)
+		return checked(x, "**", y, power, ok)
 	}
 	return floats(a, b, math.Pow)
 }
@@ -343,47 +237,37 @@ func integers(a, b any) (x, y int64, ok bool) {
 	return x, y, first && second
 }
 
-// toFloat converts a number; an integer beyond 2^53 is rounded.
-func toFloat(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	default:
-		return 0, false
+// checked returns the result of an operation on integers, if it is what mathematics gives.
+func checked(x int64, operator string, y, result int64, ok bool) (any, error) {
+	if !ok {
+		return nil, Faultf("%d %s %d overflows a 64-bit integer", x, operator, y)
 	}
+	return result, nil
 }
 
+// floats is an operation on numbers that gives a float. An integer beyond 2^53 is rounded.
 func floats(a, b any, operation func(x, y float64) float64) (any, error) {
-	x, first := toFloat(a)
-	y, second := toFloat(b)
-	if !first || !second {
-		return nil, errNotNumbers
+	var numbers [2]float64
+	for i, v := range []any{a, b} {
+		switch v := v.(type) {
+		case int64:
+			numbers[i] = float64(v)
+		case float64:
+			numbers[i] = v
+		default:
+			return nil, Faultf("arithmetic wants two numbers") // Callers check kinds first.
+		}
 	}
-	result := operation(x, y)
+	result := operation(numbers[0], numbers[1])
 	if math.IsNaN(result) || math.IsInf(result, 0) {
 		return nil, Faultf("the result is not a finite number")
 	}
 	return result, nil
 }
 
-func multiply(x, y int64) (int64, bool) {
-	high, low := bits.Mul64(magnitude(x), magnitude(y))
-	if high != 0 {
-		return 0, false
-	}
-	if (x < 0) != (y < 0) {
-		return -int64(low), low <= 1<<63
-	}
-	return int64(low), low < 1<<63
-}
-
-func magnitude(x int64) uint64 {
-	if x < 0 {
-		return -uint64(x)
-	}
-	return uint64(x)
+func multiply(x, y int64) (product int64, ok bool) {
+	product = x * y
+	return product, x == 0 || product/x == y && (x != -1 || y != math.MinInt64)
 }
 
 // power squares and multiplies, so that it takes at most 63 rounds.
@@ -403,8 +287,4 @@ func power(base, exponent int64) (int64, bool) {
 			return 0, false
 		}
 	}
-}
-
-func overflow(x int64, operator string, y int64) *Fault {
-	return Faultf("%d %s %d overflows a 64-bit integer", x, operator, y)
 }

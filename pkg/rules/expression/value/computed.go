@@ -1,10 +1,7 @@
 package value
 
 import (
-	"cmp"
 	"math"
-	"math/big"
-	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -95,6 +92,28 @@ func addComputed(a, b any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return sum(a, "+", b)
+}
+
+func subtractComputed(a, b any) (any, error) {
+	a, b, err := terms(a, b)
+	if err != nil {
+		return nil, err
+	}
+	switch y := b.(type) {
+	case Amount:
+		return sum(a, "-", y.negated())
+	case time.Duration:
+		return sum(a, "-", -y)
+	case time.Time:
+		if x, ok := a.(time.Time); ok {
+			return between(y, x)
+		}
+	}
+	return nil, meaningless(a, "-", b)
+}
+
+func sum(a any, operator string, b any) (any, error) {
 	switch x := a.(type) {
 	case Amount:
 		if y, ok := b.(Amount); ok {
@@ -112,32 +131,7 @@ func addComputed(a, b any) (any, error) {
 			return move(x, y)
 		}
 	}
-	return nil, meaningless(a, "+", b)
-}
-
-func subtractComputed(a, b any) (any, error) {
-	a, b, err := terms(a, b)
-	if err != nil {
-		return nil, err
-	}
-	switch x := a.(type) {
-	case Amount:
-		if y, ok := b.(Amount); ok {
-			return boxed(x.plus(y.negated()))
-		}
-	case time.Duration:
-		if y, ok := b.(time.Duration); ok {
-			return addDurations(x, -y)
-		}
-	case time.Time:
-		switch y := b.(type) {
-		case time.Duration:
-			return move(x, -y)
-		case time.Time:
-			return between(y, x)
-		}
-	}
-	return nil, meaningless(a, "-", b)
+	return nil, meaningless(a, operator, b)
 }
 
 func multiplyComputed(a, b any) (any, error) {
@@ -215,18 +209,10 @@ func meaningless(a any, operator string, b any) *Fault {
 	return Faultf("%s %s %s has no meaning", KindOf(a), operator, KindOf(b))
 }
 
-// Amount is a quantity, as of memory or of processors, in the units of
-// Kubernetes: less than 2^63 either way and exact to a billionth. The zero value
-// is the quantity 0. Use Equal, since == also sees how an amount was written.
-type Amount struct {
-	// high and low are the number of billionths, in two's complement.
-	high int64
-	low  uint64
-	// format is how it was written, with suffixes like Gi, like G or like e9.
-	format resource.Format
-}
-
-const billion = 1_000_000_000
+// Amount is a quantity, as of memory or of processors: less than 2^63 either way and
+// exact to a billionth. The zero value is the quantity 0. Use Equal, since == also sees
+// how an amount was written.
+type Amount struct{ of resource.Quantity }
 
 // ParseAmount reads a quantity, a string such as "512Mi" or "1.5", or a number. Of
 // a string that is finer than a billionth it rounds up, as Kubernetes does, and a
@@ -236,7 +222,7 @@ func ParseAmount(v any) (Amount, error) {
 	case Amount:
 		return v, nil
 	case int64:
-		return wholeAmount(v)
+		return bounded(*resource.NewQuantity(v, resource.DecimalSI))
 	case float64:
 		if !(math.Abs(v) < 1<<63) { // This way round also for what is no number.
 			return Amount{}, errAmount
@@ -247,11 +233,6 @@ func ParseAmount(v any) (Amount, error) {
 	default:
 		return Amount{}, Faultf("want a quantity, have %s", KindOf(v))
 	}
-}
-
-func wholeAmount(n int64) (Amount, error) {
-	high, low := bits.Mul64(magnitude(n), billion)
-	return Amount{high: int64(high), low: low, format: resource.DecimalSI}.signed(n < 0)
 }
 
 // worthParsing refuses what would make the parser compute for long, and what it
@@ -284,104 +265,55 @@ func parseAmount(text string) (Amount, error) {
 	if q.Format == resource.BinarySI && q.CmpInt64(math.MaxInt64) == 0 {
 		return Amount{}, errAmount
 	}
-	decimal := q.AsDec() // No copy is needed, as nobody else has q.
-	billionths := new(big.Int).Exp(big.NewInt(10), big.NewInt(9-int64(decimal.Scale())), nil)
-	billionths.Mul(billionths, decimal.UnscaledBig())
-	negative := billionths.Sign() < 0
-	if billionths.Abs(billionths).BitLen() > 127 {
-		return Amount{}, errAmount
-	}
-	low := new(big.Int).And(billionths, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
-	high := billionths.Rsh(billionths, 64).Int64()
-	return Amount{high: high, low: low, format: q.Format}.signed(negative)
+	return bounded(q)
 }
 
-var errAmount = Faultf("a quantity has to be less than 2^63")
+var (
+	errAmount        = Faultf("a quantity has to be less than 2^63")
+	tooLarge, tooLow = resource.MustParse("9223372036854775808"), resource.MustParse("-9223372036854775808")
+)
 
-// signed gives a positive amount its sign and makes sure that it is not too large.
-func (a Amount) signed(negative bool) (Amount, error) {
-	if a.compare(largestAmount) > 0 {
+// bounded keeps the number as a decimal, without the text that it was read from.
+func bounded(q resource.Quantity) (Amount, error) {
+	if q.Cmp(tooLarge) >= 0 || q.Cmp(tooLow) <= 0 {
 		return Amount{}, errAmount
 	}
-	if negative {
-		return a.negated(), nil
-	}
-	return a, nil
+	return Amount{*resource.NewDecimalQuantity(*q.AsDec(), q.Format)}, nil
 }
-
-// largestAmount is 2^63 less a billionth.
-var largestAmount = Amount{high: billion/2 - 1, low: math.MaxUint64}
 
 func (a Amount) negated() Amount {
-	low, borrow := bits.Sub64(0, a.low, 0)
-	return Amount{high: -a.high - int64(borrow), low: low, format: a.format}
+	q := a.of.DeepCopy()
+	q.Neg()
+	return Amount{q}
 }
-
-func (a Amount) negative() bool { return a.high < 0 }
-
-func (a Amount) isZero() bool { return a.high == 0 && a.low == 0 }
 
 // Equal reports whether both are the same quantity, however written.
 func (a Amount) Equal(b Amount) bool { return a.compare(b) == 0 }
 
-func (a Amount) compare(b Amount) int {
-	return cmp.Or(cmp.Compare(a.high, b.high), cmp.Compare(a.low, b.low))
-}
+func (a Amount) compare(b Amount) int { return a.of.Cmp(b.of) }
 
 // plus writes the sum like a, or like b where a is 0.
 func (a Amount) plus(b Amount) (Amount, error) {
-	low, carry := bits.Add64(a.low, b.low, 0)
-	sum := Amount{high: a.high + b.high + int64(carry), low: low, format: a.format}
-	if a.isZero() {
-		sum.format = b.format
-	}
-	if sum.negative() {
-		positive, err := sum.negated().signed(false)
-		return positive.negated(), err
-	}
-	return sum.signed(false)
-}
-
-// decimal returns the number as Kubernetes has it.
-func (a Amount) decimal() resource.Quantity {
-	size := a
-	if a.negative() {
-		size = a.negated()
-	}
-	billionths := new(big.Int).SetUint64(uint64(size.high))
-	billionths.Lsh(billionths, 64).Or(billionths, new(big.Int).SetUint64(size.low))
-	if a.negative() {
-		billionths.Neg(billionths)
-	}
-	q := resource.Quantity{Format: a.format}
-	q.AsDec().SetUnscaledBig(billionths)
-	q.AsDec().SetScale(9)
-	return q
+	sum := a.of.DeepCopy()
+	sum.Add(b.of)
+	return bounded(sum)
 }
 
 // String returns the canonical form, as Kubernetes writes it.
-func (a Amount) String() string {
-	if a.isZero() {
-		return "0"
-	}
-	q := a.decimal()
-	return q.String()
-}
+func (a Amount) String() string { return a.of.String() }
 
-// MarshalText returns the canonical form.
-func (a Amount) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+// identity is a text that equal amounts have, and no others.
+func (a Amount) identity() string {
+	a.of.Format = resource.DecimalSI
+	return a.of.String()
+}
 
 // Int returns the quantity without its fraction.
 func (a Amount) Int() int64 {
-	if a.negative() {
-		return -a.negated().Int()
-	}
-	whole, _ := bits.Div64(uint64(a.high), a.low, billion)
-	return int64(whole)
+	whole, _, _ := strings.Cut(a.of.AsDec().String(), ".")
+	i, _ := strconv.ParseInt(whole, 10, 64)
+	return i
 }
 
 // Float returns the nearest float.
-func (a Amount) Float() float64 {
-	q := a.decimal()
-	return q.AsFloat64Slow()
-}
+func (a Amount) Float() float64 { return a.of.AsFloat64Slow() }

@@ -56,7 +56,7 @@ func TestJSONErrors(t *testing.T) {
 		want string
 	}{
 		"omitted":      {[]any{Omitted{}}, "omit() has no JSON form"},
-		"unsupported":  {map[string]any{"a": 1}, "a value of type int has no JSON form"},
+		"unsupported":  {map[string]any{"a": 1}, "an unsupported value has no JSON form"},
 		"not a number": {math.NaN(), "JSON has no number for NaN"},
 		"infinity":     {math.Inf(-1), "JSON has no number for -Inf"},
 		"too deep":     {deepList(Depth + 1), "the value nests deeper than 256 levels"},

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,8 +49,7 @@ const (
 	Computed = Quantity | Semver | Duration | Time
 )
 
-// Omitted is what omit() gives. Whoever lets values into a body removes it with
-// [Strip].
+// Omitted is what omit() gives. It is never within a value; see [Append].
 type Omitted struct{}
 
 // KindOf returns the one kind of v.
@@ -69,14 +69,6 @@ func KindOf(v any) Kind {
 		return List
 	case map[string]any:
 		return Map
-	default:
-		return kindBeyond(v)
-	}
-}
-
-// kindBeyond knows the kinds that Kubernetes does not have.
-func kindBeyond(v any) Kind {
-	switch v.(type) {
 	case Amount:
 		return Quantity
 	case Version:
@@ -97,47 +89,60 @@ func kindBeyond(v any) Kind {
 // Has reports whether k includes all of other.
 func (k Kind) Has(other Kind) bool { return k&other == other }
 
+// named is what messages call a kind, and what type() does.
+type named struct {
+	kind          Kind
+	article, name string
+}
+
+var names = []named{
+	{Nil, "nil", "nil"},
+	{Bool, "a boolean", "bool"},
+	{Number, "a number", ""},
+	{Int, "an integer", "int"},
+	{Float, "a float", "float"},
+	{String, "a string", "string"},
+	{Quantity, "a quantity", "quantity"},
+	{Semver, "a version", "semver"},
+	{Duration, "a duration", "duration"},
+	{Time, "a time", "time"},
+	{List, "a list", "array"},
+	{Map, "a map", "map"},
+	{Stamped, "stamp()", ""},
+	{Omission, "omit()", ""},
+	{Foreign, "an unsupported value", ""},
+}
+
+// Name is what type() calls one kind.
+func (k Kind) Name() string {
+	return names[slices.IndexFunc(names, func(n named) bool { return n.kind == k })].name
+}
+
 // String names the set for a message, as "a number or a string". It leaves nil
 // out of a larger set, because a parameter that also takes nil wants the rest,
 // and all computed values together, because they are what one has least often.
 func (k Kind) String() string {
-	if k.Has(Any &^ Nil) {
+	switch {
+	case k.Has(Any &^ Nil):
 		return "a value"
+	case k.Has(Computed) && k&Any != 0:
+		k &^= Computed
 	}
-	if k.Has(Computed) && k&Any != 0 {
-		return (k &^ Computed).String()
+	if k != Nil {
+		k &^= Nil
 	}
-	var names []string
-	add := func(one Kind, name string) {
-		if k&one != 0 {
-			names = append(names, name)
+	var texts []string
+	for _, row := range names {
+		if k.Has(row.kind) {
+			texts = append(texts, row.article)
+			k &^= row.kind
 		}
 	}
-	if k == Nil {
-		add(Nil, "nil")
+	if len(texts) < 2 {
+		return strings.Join(texts, "")
 	}
-	add(Bool, "a boolean")
-	if k.Has(Number) {
-		names = append(names, "a number")
-	} else {
-		add(Int, "an integer")
-		add(Float, "a float")
-	}
-	add(String, "a string")
-	add(Quantity, "a quantity")
-	add(Semver, "a version")
-	add(Duration, "a duration")
-	add(Time, "a time")
-	add(List, "a list")
-	add(Map, "a map")
-	add(Stamped, "stamp()")
-	add(Omission, "omit()")
-	add(Foreign, "an unsupported value")
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	last := len(texts) - 1
+	return strings.Join(texts[:last], ", ") + " or " + texts[last]
 }
 
 // Fault says why an operation has no result, and where possible what to write
@@ -165,6 +170,50 @@ func (f *Fault) WithHint(format string, args ...any) *Fault {
 	return &Fault{Message: f.Message, Hint: fmt.Sprintf(format, args...)}
 }
 
+// Must ends a computation with an error, up to the [Catch] that is deferred above it.
+// Most of what evaluates a function can run out of its budget, and none of it goes on
+// then. No exported function of this package or of package function panics.
+func Must(err error) {
+	if err != nil {
+		panic(thrown{err})
+	}
+}
+
+// Got is [Must] for the error that came with v.
+func Got[T any](v T, err error) T {
+	Must(err)
+	return v
+}
+
+type thrown struct{ error }
+
+// Catch is deferred by what calls [Must], and sets the error that it returns.
+func Catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case thrown:
+		*err = r.error
+	default:
+		panic(r)
+	}
+}
+
+// Append appends v to a list that an expression makes, and Put enters it into such a map,
+// unless it is [Omitted]: no value holds that.
+func Append(list []any, v any) []any {
+	if v == any(Omitted{}) {
+		return list
+	}
+	return append(list, v)
+}
+
+// Put is [Append] for a map.
+func Put(m map[string]any, key string, v any) {
+	if v != any(Omitted{}) {
+		m[key] = v
+	}
+}
+
 // Element returns an element of list, counted from the end where i is negative,
 // or nil where there is none.
 func Element(list []any, i int64) any {
@@ -188,10 +237,7 @@ func Slice(list []any, from, to int) []any {
 
 // SortedKeys returns the keys of m in order.
 func SortedKeys(m map[string]any, budget *Budget) ([]string, error) {
-	if err := budget.Sort(len(m)); err != nil {
-		return nil, err
-	}
-	if err := budget.List(len(m)); err != nil {
+	if err := errors.Join(budget.Sort(len(m)), budget.List(len(m))); err != nil {
 		return nil, err
 	}
 	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
@@ -199,119 +245,78 @@ func SortedKeys(m map[string]any, budget *Budget) ([]string, error) {
 	return keys, nil
 }
 
-// Strip returns v as a body holds it: without the entries and elements that are
-// [Omitted], at any depth, and with the texts of computed values. v itself may be
-// Omitted, which is for the caller to act on, and a [Stamp] stays. What need not
-// change is not copied. It spends what v costs once it is encoded, shared parts each
-// time, so that whoever does that is bounded too.
-func Strip(v any, budget *Budget) (any, error) {
-	s := stripper{budget: budget}
-	return s.value(v, 0)
+// Strip returns v as a body holds it: with the texts of computed values, at any depth.
+// v itself may be [Omitted], which is for the caller to act on, and a [Stamp] stays.
+// What need not change is not copied. It spends what v costs once it is encoded,
+// shared parts each time, so that whoever does that is bounded too.
+func Strip(v any, budget *Budget) (stripped any, err error) {
+	defer Catch(&err)
+	stripped, _ = strip(v, budget, 0)
+	return stripped, nil
 }
 
-type stripper struct {
-	budget *Budget
-	// changes counts the values that are written differently.
-	changes int
-}
-
-func (s *stripper) value(v any, depth int) (any, error) {
+func strip(v any, budget *Budget, depth int) (stripped any, changed bool) {
 	if depth > Depth {
-		return nil, errDepth
+		Must(errDepth)
 	}
-	switch v := v.(type) {
+	switch x := v.(type) {
 	case []any:
-		return s.list(v, depth)
+		if kept, changed := stripList(x, budget, depth); changed {
+			return kept, true
+		}
 	case map[string]any:
-		return s.mapping(v, depth)
+		if kept, changed := stripMap(x, budget, depth); changed {
+			return kept, true
+		}
 	case string:
-		return v, s.budget.Encoded(1, len(v))
+		Must(budget.Encoded(1, len(x)))
 	case nil, bool, int64, float64, Omitted, Stamp:
-		return v, s.budget.Bytes(sizeOfNumber)
+		Must(budget.Bytes(sizeOfNumber))
 	case Amount, Version, time.Duration, time.Time:
-		s.changes++
-		return boxed(written(v, s.budget))
+		return written(v, budget), true
 	default:
-		return nil, Faultf("a value of type %T cannot be written", v)
+		Must(Faultf("a value of type %T cannot be written", v))
 	}
+	return v, false
 }
 
-func (s *stripper) list(list []any, depth int) (any, error) {
-	if err := s.budget.Encoded(len(list), 0); err != nil {
-		return nil, err
-	}
-	var kept []any // Nil as long as nothing has changed.
+func stripList(list []any, budget *Budget, depth int) (kept []any, changed bool) {
+	Must(budget.Encoded(len(list), 0))
 	for i, element := range list {
-		before := s.changes
-		below, err := s.value(element, depth+1)
-		if err != nil {
-			return nil, err
+		below, other := strip(element, budget, depth+1)
+		if other && !changed {
+			Must(budget.List(len(list)))
+			kept, changed = slices.Clone(list), true
 		}
-		if below == any(Omitted{}) {
-			s.changes++
-		}
-		if kept == nil && s.changes > before {
-			if err := s.budget.List(len(list)); err != nil {
-				return nil, err
-			}
-			kept = append(make([]any, 0, len(list)), list[:i]...)
-		}
-		if kept != nil && below != any(Omitted{}) {
-			kept = append(kept, below)
+		if other {
+			kept[i] = below
 		}
 	}
-	if kept == nil {
-		return list, nil
-	}
-	return kept, nil
+	return kept, changed
 }
 
-func (s *stripper) mapping(m map[string]any, depth int) (any, error) {
-	if err := s.budget.Encoded(2*len(m), 0); err != nil {
-		return nil, err
-	}
-	var kept map[string]any // Nil as long as nothing has changed.
+func stripMap(m map[string]any, budget *Budget, depth int) (kept map[string]any, changed bool) {
+	Must(budget.Encoded(2*len(m), 0))
 	for key, element := range m {
-		if err := s.budget.Encoded(0, len(key)); err != nil {
-			return nil, err
+		Must(budget.Encoded(0, len(key)))
+		below, other := strip(element, budget, depth+1)
+		if other && !changed {
+			Must(budget.Map(len(m)))
+			kept, changed = maps.Clone(m), true
 		}
-		before := s.changes
-		below, err := s.value(element, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		if below == any(Omitted{}) {
-			s.changes++
-		}
-		if s.changes == before {
-			continue
-		}
-		if kept == nil {
-			if err := s.budget.Map(len(m)); err != nil {
-				return nil, err
-			}
-			kept = maps.Clone(m)
-		}
-		if below == any(Omitted{}) {
-			delete(kept, key)
-		} else {
+		if other {
 			kept[key] = below
 		}
 	}
-	if kept == nil {
-		return m, nil
-	}
-	return kept, nil
+	return kept, changed
 }
 
 // written returns the text of a computed value.
-func written(v any, budget *Budget) (string, error) {
-	if err := budget.Conversion(); err != nil {
-		return "", err
-	}
+func written(v any, budget *Budget) string {
+	Must(budget.Conversion())
 	text, ok := Text(v)
 	if !ok {
-		return "", errYear // Of the computed values only a time can have no text.
+		Must(errYear) // Of the computed values only a time can have no text.
 	}
-	return text, nil
+	return text
 }

@@ -19,7 +19,15 @@ func ParseTime(v any) (time.Time, error) {
 	case time.Time:
 		return v, nil
 	case string:
-		return parseTime(v)
+		if len(v) <= longestTime {
+			// Left to itself, Go would take the zone of the machine where its offset is the
+			// same, and change it over the year.
+			if t, err := time.ParseInLocation(time.RFC3339, v, time.UTC); err == nil {
+				return t, nil
+			}
+		}
+		return time.Time{}, Faultf("%q is not a time", Excerpt(v)).
+			WithHint(`write it as RFC 3339, such as "2026-01-31T12:00:00Z"`)
 	default:
 		return time.Time{}, Faultf("want a time, have %s", KindOf(v))
 	}
@@ -27,18 +35,6 @@ func ParseTime(v any) (time.Time, error) {
 
 // longestTime is in bytes, and more than a time or a duration takes.
 const longestTime = 64
-
-// parseTime keeps the zone as an offset. Left to itself, Go would take the one of
-// the machine where its offset is the same, and change it over the year.
-func parseTime(text string) (time.Time, error) {
-	if len(text) <= longestTime {
-		if t, err := time.ParseInLocation(time.RFC3339, text, time.UTC); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, Faultf("%q is not a time", Excerpt(text)).
-		WithHint(`write it as RFC 3339, such as "2026-01-31T12:00:00Z"`)
-}
 
 // longUnits are those that Go's durations do not have, in the order of writing.
 var longUnits = []struct {
@@ -58,23 +54,19 @@ func ParseDuration(v any) (time.Duration, error) {
 		}
 		return time.Duration(v) * time.Second, nil
 	case string:
-		return parseDuration(v)
+		if len(v) <= longestTime {
+			rest, negative := strings.CutPrefix(v, "-")
+			if d, ok := unsignedDuration(rest); ok && negative {
+				return -d, nil
+			} else if ok {
+				return d, nil
+			}
+		}
+		return 0, Faultf("%q is not a duration", Excerpt(v)).
+			WithHint(`write it with units, such as "90s", "1h30m", "2d" or "1w"`)
 	default:
 		return 0, Faultf("want a duration, have %s", KindOf(v))
 	}
-}
-
-func parseDuration(text string) (time.Duration, error) {
-	if len(text) <= longestTime {
-		rest, negative := strings.CutPrefix(text, "-")
-		if d, ok := unsignedDuration(rest); ok && negative {
-			return -d, nil
-		} else if ok {
-			return d, nil
-		}
-	}
-	return 0, Faultf("%q is not a duration", Excerpt(text)).
-		WithHint(`write it with units, such as "90s", "1h30m", "2d" or "1w"`)
 }
 
 // unsignedDuration reads weeks and days itself and leaves the rest to Go.
@@ -143,24 +135,16 @@ func ParseVersion(v any) (Version, error) {
 	case Version:
 		return v, nil
 	case string:
-		return parseVersion(v)
+		const longest = 128
+		text := "v" + strings.TrimPrefix(v, "v")
+		if len(v) > longest || !semver.IsValid(text) {
+			return Version{}, Faultf("%q is not a version", Excerpt(v)).
+				WithHint(`write it as major.minor.patch, such as "1.31.0" or "v1.31.0-rc.1"`)
+		}
+		return Version{text: semver.Canonical(text) + semver.Build(text)}, nil
 	default:
 		return Version{}, Faultf("want a version, have %s", KindOf(v))
 	}
-}
-
-func parseVersion(text string) (Version, error) {
-	const longest = 128
-	wrong := Faultf("%q is not a version", Excerpt(text)).
-		WithHint(`write it as major.minor.patch, such as "1.31.0" or "v1.31.0-rc.1"`)
-	if len(text) > longest {
-		return Version{}, wrong
-	}
-	text = "v" + strings.TrimPrefix(text, "v")
-	if !semver.IsValid(text) {
-		return Version{}, wrong
-	}
-	return Version{text: semver.Canonical(text) + semver.Build(text)}, nil
 }
 
 // Equal reports whether neither version comes before the other.
@@ -177,6 +161,3 @@ func (v Version) canonical() string {
 
 // String returns the version with all three numbers and without a leading v.
 func (v Version) String() string { return v.canonical()[1:] }
-
-// MarshalText returns the canonical form.
-func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }

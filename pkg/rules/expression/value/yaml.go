@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
@@ -17,172 +16,100 @@ import (
 // YAML returns v as YAML, laid out as kubectl does and with sorted keys. Readers
 // of any version of YAML make an equal value of it: what one of them could take
 // for something else is in quotes.
-func YAML(v any, budget *Budget) (string, error) {
+//
+// The library would take some 1,500 bytes and 4 us for each value, too much for what a
+// rule makes of a thousand objects.
+func YAML(v any, budget *Budget) (text string, err error) {
+	defer Catch(&err)
 	w := yamlWriter{budget: budget}
-	err := w.value(v, place{}, 0)
-	return string(w.text), err
+	w.value(v, 0, 0, 0)
+	return strings.TrimPrefix(string(w.text), " "), nil
 }
 
-// yamlWriter writes whole lines.
 type yamlWriter struct {
 	text   []byte
 	budget *Budget
-	// inLine says that the next list or map starts behind a dash and not on a line.
-	inLine bool
 }
 
-// place is where a value goes: what comes before it, and how far a list, a map or
-// a block of text there is indented.
-type place struct {
-	lead                 string
-	list, mapping, block int
+// add pays for growing by doubling, and for the copy into a string.
+func (w *yamlWriter) add(text string) {
+	Must(w.budget.Steps(len(text) / 8))
+	Must(w.budget.Bytes(3 * (len(text) + 4)))
+	w.text = append(w.text, text...)
 }
 
-func behindKey(indent int) place {
-	return place{lead: "\n", list: indent, mapping: indent + 2, block: indent + 2}
+// margin begins a line, unless the text ends with a dash: the first element or entry
+// stands behind it.
+func (w *yamlWriter) margin(indent int) {
+	if n := len(w.text); n > 0 && w.text[n-1] == '-' {
+		w.add(" ")
+		return
+	}
+	if len(w.text) > 0 && w.text[len(w.text)-1] != '\n' {
+		w.add("\n")
+	}
+	w.add(strings.Repeat(" ", indent))
 }
 
-func behindDash(indent int) place {
-	return place{lead: " ", list: indent + 2, mapping: indent + 2, block: indent + 2}
-}
-
-func (w *yamlWriter) value(v any, at place, depth int) error {
+// value writes a value behind a key or a dash, and ends the line. A list and a map are
+// indented by so many spaces.
+func (w *yamlWriter) value(v any, ofList, ofMap, depth int) {
 	if depth > Depth {
-		return errDepth
+		Must(errDepth)
 	}
-	if err := w.budget.Steps(4); err != nil {
-		return err
-	}
+	Must(w.budget.Steps(4))
 	switch v := v.(type) {
 	case []any:
-		if len(v) > 0 {
-			w.begin(at)
-			return w.list(v, at.list, depth)
+		if len(v) == 0 {
+			w.add(" []\n")
 		}
-		return w.line(at, "[]")
+		for _, element := range v {
+			w.margin(ofList)
+			w.add("-")
+			w.value(element, ofList+2, ofList+2, depth+1)
+		}
 	case map[string]any:
-		if len(v) > 0 {
-			w.begin(at)
-			return w.mapping(v, at.mapping, depth)
+		if len(v) == 0 {
+			w.add(" {}\n")
 		}
-		return w.line(at, "{}")
+		for _, key := range Got(SortedKeys(v, w.budget)) {
+			const longest = 256 // In characters that may take four bytes; readers need an end within 1,024.
+			if len(key) > longest {
+				Must(Faultf("the key %q is too long for YAML", Excerpt(key)))
+			}
+			w.margin(ofMap)
+			w.add(yamlText(key) + ":")
+			w.value(v[key], ofMap, ofMap+2, depth+1)
+		}
 	case string:
-		return w.string(v, at)
+		w.string(v, max(ofMap, 2))
 	default:
-		text, err := yamlScalar(v, w.budget)
-		if err != nil {
-			return err
-		}
-		return w.line(at, text)
+		w.add(" " + yamlScalar(v, w.budget) + "\n")
 	}
-}
-
-func (w *yamlWriter) begin(at place) {
-	w.text = append(w.text, at.lead...)
-	w.inLine = at.lead == " "
-}
-
-// line ends the line with a text.
-func (w *yamlWriter) line(at place, text string) error {
-	if err := w.spend(len(text)); err != nil {
-		return err
-	}
-	if at.lead != "" {
-		w.text = append(w.text, ' ')
-	}
-	w.text = append(append(w.text, text...), '\n')
-	return nil
-}
-
-// spend pays for n more bytes. Growing by doubling and the copy into a string cost
-// three times the text.
-func (w *yamlWriter) spend(n int) error {
-	if err := w.budget.Steps(n / 8); err != nil {
-		return err
-	}
-	return w.budget.Bytes(3 * (n + 4))
-}
-
-// margin starts a line.
-func (w *yamlWriter) margin(indent int) error {
-	if w.inLine {
-		w.inLine = false
-		return nil
-	}
-	if err := w.spend(indent); err != nil {
-		return err
-	}
-	for range indent {
-		w.text = append(w.text, ' ')
-	}
-	return nil
-}
-
-func (w *yamlWriter) list(list []any, indent, depth int) error {
-	for _, element := range list {
-		if err := w.margin(indent); err != nil {
-			return err
-		}
-		w.text = append(w.text, '-')
-		if err := w.value(element, behindDash(indent), depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *yamlWriter) mapping(m map[string]any, indent, depth int) error {
-	const longest = 256 // In characters that may take four bytes; readers need an end within 1,024.
-	keys, err := SortedKeys(m, w.budget)
-	if err != nil {
-		return err
-	}
-	for _, key := range keys {
-		if len(key) > longest {
-			return Faultf("the key %q is too long for YAML", Excerpt(key))
-		}
-		if err := w.margin(indent); err != nil {
-			return err
-		}
-		if err := w.spend(6 * len(key)); err != nil {
-			return err
-		}
-		w.text = append(w.text, yamlText(key)...)
-		w.text = append(w.text, ':')
-		if err := w.value(m[key], behindKey(indent), depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // string writes several lines as such where nothing in them needs an escape.
-func (w *yamlWriter) string(text string, at place) error {
-	if err := w.spend(6 * len(text)); err != nil {
-		return err
-	}
+func (w *yamlWriter) string(text string, indent int) {
+	Must(w.budget.Bytes(12 * len(text))) // Escaped in quotes, it may be four times as long.
 	if !fitsBlock(text) {
-		return w.line(at, yamlText(text))
+		w.add(" " + yamlText(text) + "\n")
+		return
 	}
-	style, body := "|-", text
-	if cut, found := strings.CutSuffix(text, "\n"); found {
-		style, body = "|", cut
-		if strings.HasSuffix(cut, "\n") {
-			style = "|+"
-		}
-	}
-	if err := w.line(at, style); err != nil {
-		return err
+	body, ends := strings.CutSuffix(text, "\n")
+	switch {
+	case !ends:
+		w.add(" |-\n")
+	case strings.HasSuffix(body, "\n"):
+		w.add(" |+\n")
+	default:
+		w.add(" |\n")
 	}
 	for line := range strings.SplitSeq(body, "\n") {
 		if line != "" {
-			if err := w.margin(max(at.block, 2)); err != nil {
-				return err
-			}
+			w.add(strings.Repeat(" ", indent))
 		}
-		w.text = append(append(w.text, line...), '\n')
+		w.add(line + "\n")
 	}
-	return nil
 }
 
 // fitsBlock reports whether a text has several lines that can stand as they are.
@@ -219,45 +146,40 @@ func isPlain(text string) bool {
 	return true
 }
 
-func yamlScalar(v any, budget *Budget) (string, error) {
-	switch v := v.(type) {
-	case nil:
-		return "null", nil
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return "", Faultf("YAML in Kubernetes has no number for %v", v)
+func yamlScalar(v any, budget *Budget) string {
+	text, ok := Text(v)
+	switch KindOf(v) {
+	case Nil:
+		return "null"
+	case Bool, Int:
+		return text
+	case Float:
+		if !ok {
+			Must(Faultf("YAML in Kubernetes has no number for %v", v))
 		}
-		text := string(appendFloat(nil, v))
 		if !strings.Contains(text, ".") { // YAML 1.1 wants a point before an exponent.
 			text = strings.Replace(text, "e", ".0e", 1)
 		}
-		return text, nil
-	case bool, int64:
-		text, _ := Text(v)
-		return text, nil
-	case Amount, Version, time.Duration, time.Time:
-		text, err := written(v, budget)
-		return yamlText(text), err
-	case Omitted:
-		return "", Faultf("omit() has no YAML form")
-	case Stamp:
-		return "", ErrStamp
-	default:
-		return "", Faultf("a value of type %T has no YAML form", v)
+		return text
+	case Quantity, Semver, Duration, Time:
+		return yamlText(written(v, budget))
+	case Stamped:
+		Must(ErrStamp)
 	}
+	Must(Faultf("%s has no YAML form", KindOf(v)))
+	return ""
 }
 
 // ParseYAML returns the value that text holds, nil if it is empty. Integers stay
 // such. What readers of YAML 1.1 and 1.2 understand differently is an error, as
 // are duplicate keys, tags, merge keys and several documents. An alias stands for
 // what its anchor marks.
-func ParseYAML(text string, budget *Budget) (any, error) {
-	if err := chargeYAML(text, budget); err != nil {
-		return nil, err
-	}
+func ParseYAML(text string, budget *Budget) (v any, err error) {
+	defer Catch(&err)
+	chargeYAML(text, budget)
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var document, more yaml.Node
-	err := decodeYAML(decoder, &document)
+	err = decodeYAML(decoder, &document)
 	if errors.Is(err, io.EOF) {
 		return nil, nil
 	}
@@ -270,12 +192,12 @@ func ParseYAML(text string, budget *Budget) (any, error) {
 		}
 		return nil, err
 	}
-	return yamlReader{budget}.value(document.Content[0], 0)
+	return readYAML(document.Content[0], budget, 0), nil
 }
 
 // chargeYAML pays for the parser, which keeps a lot for each node and for each
 // level that is open, by what can be the sign of one.
-func chargeYAML(text string, budget *Budget) error {
+func chargeYAML(text string, budget *Budget) {
 	const bytesOfParser, bytesPerSign, bytesPerByte = 5000, 250, 8
 	const stepsOfParser, stepsPerSign = 300, 20
 	signs, directives, first := 0, 0, true // Whether nothing has been on the line yet.
@@ -296,10 +218,8 @@ func chargeYAML(text string, budget *Budget) error {
 		}
 		first = text[i] == '\n' || first && text[i] == ' '
 	}
-	if err := budget.Steps(stepsOfParser + len(text) + signs*stepsPerSign); err != nil {
-		return err
-	}
-	return budget.Bytes(bytesOfParser + len(text)*bytesPerByte + signs*bytesPerSign)
+	Must(budget.Steps(stepsOfParser + len(text) + signs*stepsPerSign))
+	Must(budget.Bytes(bytesOfParser + len(text)*bytesPerByte + signs*bytesPerSign))
 }
 
 // signsOfIndicator is what a dash or question mark can lead to: behind another one
@@ -330,72 +250,45 @@ func decodeYAML(decoder *yaml.Decoder, into *yaml.Node) (err error) {
 	return Faultf("invalid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
-type yamlReader struct{ budget *Budget }
-
-// value visits what an alias stands for each time anew, so that the budget ends
+// readYAML visits what an alias stands for each time anew, so that the budget ends
 // a bomb of aliases and the depth one that holds itself.
-func (r yamlReader) value(n *yaml.Node, depth int) (any, error) {
+func readYAML(n *yaml.Node, budget *Budget, depth int) any {
 	if depth > Depth {
-		return nil, errDepth
+		Must(errDepth)
 	}
-	if err := r.budget.Steps(4); err != nil {
-		return nil, err
-	}
+	Must(budget.Steps(4))
 	if n.Style&yaml.TaggedStyle != 0 {
-		return nil, yamlFault(n, "the tag %s is not supported", Excerpt(n.Tag))
+		Must(yamlFault(n, "the tag %s is not supported", Excerpt(n.Tag)))
 	}
 	switch n.Kind {
 	case yaml.SequenceNode:
-		return r.list(n, depth)
+		Must(budget.List(len(n.Content)))
+		list := make([]any, len(n.Content))
+		for i, element := range n.Content {
+			list[i] = readYAML(element, budget, depth+1)
+		}
+		return list
 	case yaml.MappingNode:
-		return r.mapping(n, depth)
+		Must(budget.Map(len(n.Content) / 2))
+		m := make(map[string]any, len(n.Content)/2)
+		for pair := range slices.Chunk(n.Content, 2) {
+			v := readYAML(pair[0], budget, depth+1)
+			key, ok := v.(string)
+			if !ok {
+				Must(yamlFault(pair[0], "a key is %s and has to be a string", KindOf(v)))
+			}
+			if _, twice := m[key]; twice {
+				Must(yamlFault(pair[0], "the key %q is already there", Excerpt(key)))
+			}
+			m[key] = readYAML(pair[1], budget, depth+1)
+		}
+		return m
 	case yaml.AliasNode:
-		return r.value(n.Alias, depth+1)
+		return readYAML(n.Alias, budget, depth+1)
 	default:
-		if err := r.budget.Bytes(sizeOfElement); err != nil {
-			return nil, err
-		}
-		return resolveYAML(n)
+		Must(budget.Bytes(sizeOfElement))
+		return Got(resolveYAML(n))
 	}
-}
-
-func (r yamlReader) list(n *yaml.Node, depth int) (any, error) {
-	if err := r.budget.List(len(n.Content)); err != nil {
-		return nil, err
-	}
-	list := make([]any, len(n.Content))
-	for i, element := range n.Content {
-		var err error
-		if list[i], err = r.value(element, depth+1); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-func (r yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
-	if err := r.budget.Map(len(n.Content) / 2); err != nil {
-		return nil, err
-	}
-	m := make(map[string]any, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		at := n.Content[i]
-		v, err := r.value(at, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		key, ok := v.(string)
-		if !ok {
-			return nil, yamlFault(at, "a key is %s and has to be a string", KindOf(v))
-		}
-		if _, twice := m[key]; twice {
-			return nil, yamlFault(at, "the key %q is already there", Excerpt(key))
-		}
-		if m[key], err = r.value(n.Content[i+1], depth+1); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
 }
 
 func yamlFault(n *yaml.Node, format string, args ...any) *Fault {

@@ -64,7 +64,7 @@ func TestYAMLErrors(t *testing.T) {
 	}{
 		"omitted":         {[]any{Omitted{}}, "omit() has no YAML form"},
 		"infinity":        {math.Inf(1), "YAML in Kubernetes has no number for +Inf"},
-		"no value":        {struct{}{}, "a value of type struct {} has no YAML form"},
+		"no value":        {struct{}{}, "an unsupported value has no YAML form"},
 		"too deep":        {deep, "the value nests deeper than 256 levels"},
 		"a very long key": {map[string]any{strings.Repeat("a", 300): nil}, `the key "` + strings.Repeat("a", 60) + `..." is too long for YAML`},
 	}
