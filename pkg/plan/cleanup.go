@@ -28,7 +28,7 @@ func (l Leftover) CleanUp(object map[string]any) *Operation {
 	if wish == nil {
 		return nil
 	}
-	wish.Rule, wish.Target, wish.Current = l.Rule, l.target(object), object
+	wish.Rule, wish.Target, wish.Current = l.Rule, ObjectOf(l.GVR, object), object
 	operations := Build([]Wish{*wish}, Options{}).Operations
 	if len(operations) == 0 {
 		return nil
@@ -51,17 +51,6 @@ func disowned(object map[string]any, manager, subresource string) map[string]any
 		return appliedBy(entry, manager) && Text(entry, "subresource") == subresource
 	})
 	return mergePatched(object, nested(path, rest))
-}
-
-func (l Leftover) target(object map[string]any) Object {
-	return Object{
-		GVR:             l.GVR,
-		Kind:            Text(object, "kind"),
-		Namespace:       Text(object, "metadata", "namespace"),
-		Name:            Text(object, "metadata", "name"),
-		UID:             types.UID(Text(object, "metadata", "uid")),
-		ResourceVersion: Text(object, "metadata", "resourceVersion"),
-	}
 }
 
 // giveUpFields leaves children alone, whose fields are owned by the same manager.

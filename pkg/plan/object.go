@@ -23,6 +23,15 @@ type Object struct {
 	ResourceVersion string
 }
 
+// ObjectOf says which object it is that the API server has stored so.
+func ObjectOf(gvr schema.GroupVersionResource, object map[string]any) Object {
+	metadata, _ := object["metadata"].(map[string]any)
+	return Object{
+		GVR: gvr, Kind: Text(object, "kind"), Namespace: Text(metadata, "namespace"), Name: Text(metadata, "name"),
+		UID: types.UID(Text(metadata, "uid")), ResourceVersion: Text(metadata, "resourceVersion"),
+	}
+}
+
 // String returns "resource namespace/name" without the namespace where there
 // is none.
 func (o Object) String() string {

@@ -27,7 +27,7 @@ import (
 // the rule once for each resource that it watches, since its names mean something
 // else each time.
 func (r *Rule) check(schemas *schema.Catalog, declared relation.Declarations) document.Errors {
-	watched := r.watchedResources()
+	watched := r.watched
 	found := make([]document.Errors, len(watched))
 	known := map[*schema.Resource]document.Errors{} // All that nothing is known of are one.
 	for i, gvr := range watched {

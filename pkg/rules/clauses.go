@@ -33,9 +33,6 @@ func (r *Rule) Place() *document.Error {
 	return at.Errorf("", "").Note()
 }
 
-// Suspended reports whether the rule is kept and does nothing.
-func (r *Rule) Suspended() bool { return r.suspended() }
-
 // Clauses lists the clauses of `when` in the order written, none where the rule has
 // no `when`.
 func (r *Rule) Clauses() []Clause {
@@ -81,7 +78,7 @@ func (s *Set) Judge(snapshot Snapshot) []Judgement {
 // asked reports whether the rule looks at its `when` for the object.
 func (r *Rule) asked(s *Snapshot) bool {
 	switch {
-	case r.when == nil || s.Object == nil || r.suspended() || !r.watches(s.SelectedBy):
+	case r.when == nil || s.Object == nil || r.Suspended() || !r.watches(s.SelectedBy):
 		return false
 	case plan.BeingDeleted(s.Object):
 		return r.onDelete != nil && !r.onDelete.hold

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
@@ -54,19 +53,7 @@ func (s *Snapshot) Identity() plan.Object {
 	if s.Object == nil {
 		return s.Gone
 	}
-	metadata, _ := s.Object["metadata"].(map[string]any)
-	text := func(from map[string]any, key string) string {
-		value, _ := from[key].(string)
-		return value
-	}
-	return plan.Object{
-		GVR:             s.GVR,
-		Kind:            text(s.Object, "kind"),
-		Namespace:       text(metadata, "namespace"),
-		Name:            text(metadata, "name"),
-		UID:             types.UID(text(metadata, "uid")),
-		ResourceVersion: text(metadata, "resourceVersion"),
-	}
+	return plan.ObjectOf(s.GVR, s.Object)
 }
 
 // Evaluate asks every rule that watches the object what it wants, and joins
@@ -142,7 +129,7 @@ func (e *evaluation) add(rule *Rule) {
 	t := rule.begin(e)
 	e.turn = t
 	e.decisions = append(e.decisions, t.run())
-	if rule.audited() {
+	if rule.Audited() {
 		e.audited = append(e.audited, t.action.Wishes...)
 	} else {
 		if e.wishes == nil && len(t.action.Wishes) > 0 { // Where one rule wants something, others do.
@@ -301,51 +288,81 @@ func (t *turn) hide() {
 	}
 }
 
+// decide evaluates the rule. Of an object that is being deleted nothing is pruned until it is gone.
 func (t *turn) decide() (plan.Decision, error) {
-	switch current := t.action.Current; {
+	r, current := t.rule, t.action.Current
+	deleted := current != nil && plan.BeingDeleted(current)
+	switch {
 	case current == nil:
 		return t.skipped("the object is gone"), t.prune()
-	case plan.BeingDeleted(current):
-		return t.bury()
+	case deleted && r.onDelete == nil:
+		return t.skipped("the object is being deleted"), nil
+	case deleted && r.onDelete.hold:
+		return t.finish()
+	case !t.selected() && deleted:
+		return t.skipped(unselected), nil
 	case !t.selected():
 		t.release()
 		return t.skipped(unselected), t.prune()
-	case t.rule.suspended():
+	case r.Suspended():
 		t.release()
-		return t.skipped(t.rule.idle()), nil
-	default:
-		return t.judge()
+		return t.skipped(r.idle()), nil
 	}
+	decision, err := t.ready()
+	if r.Audited() || err == nil && decision.Outcome == plan.Unmatched {
+		t.release()
+	}
+	switch {
+	case err != nil, decision.Outcome == plan.Waiting, decision.Outcome == plan.Unmatched && deleted:
+		return decision, err
+	case decision.Outcome == plan.Unmatched:
+		return decision, t.prune()
+	case deleted:
+		return decision, t.act(r.onDelete.steps)
+	}
+	if r.holds() && !r.Audited() {
+		t.action.Wishes = append(t.action.Wishes, r.finalizer(t.action.Object, current, true))
+	}
+	if err := t.act(r.steps); err != nil {
+		return decision, err
+	}
+	return decision, t.prune()
 }
 
 const unselected = "the rule does not select the object any more"
 
 func (t *turn) selected() bool { return t.rule.watches(t.snapshot.SelectedBy) }
 
-// judge evaluates the rule on a living object.
-func (t *turn) judge() (plan.Decision, error) {
-	decision, err := t.ready()
-	if t.rule.audited() || err == nil && decision.Outcome == plan.Unmatched {
-		t.release()
-	}
+// finish acts where the finalizer of the rule is on an object that is being deleted, and takes it off
+// once the rule is done: even where it does not select it any more, or `when` turned
+// false, since the finalizer is the promise to do so. Where nothing says when it is done, that follows the actions in
+// the same plan: a failed one stops it.
+func (t *turn) finish() (plan.Decision, error) {
+	r := t.rule
 	switch {
-	case err != nil || decision.Outcome == plan.Waiting:
-		return decision, err
-	case decision.Outcome == plan.Unmatched:
-		return decision, t.prune()
+	case !r.held(t.action.Current):
+		return t.skipped("the object is being deleted, and the rule does not hold it"), nil
+	case r.Suspended() || r.Audited():
+		t.letGo()
+		return t.skipped(r.idle() + ", so it lets the object go"), nil
 	}
-	if t.rule.holds() && !t.rule.audited() {
-		t.action.Wishes = append(t.action.Wishes, t.rule.finalizer(t.action.Object, t.action.Current, true))
+	err := t.act(r.onDelete.steps)
+	done := true
+	if err == nil && r.onDelete.done != nil {
+		done, err = t.ask(r.onDelete.done)
 	}
-	if err := t.act(t.rule.steps); err != nil {
-		return decision, err
+	if err == nil && done {
+		t.letGo()
 	}
-	return decision, t.prune()
+	return t.decision(plan.Matched), err
 }
 
 // ready tells whether `when` holds, and has held for long enough.
 func (t *turn) ready() (plan.Decision, error) {
-	matched, err := t.matches()
+	matched, err := true, error(nil)
+	if t.rule.when != nil {
+		matched, err = t.ask(t.rule.when)
+	}
 	switch {
 	case err != nil:
 		return t.decision(plan.Failed), err
@@ -356,14 +373,6 @@ func (t *turn) ready() (plan.Decision, error) {
 	default:
 		return t.wait(t.decision(plan.Matched))
 	}
-}
-
-// matches evaluates `when`.
-func (t *turn) matches() (bool, error) {
-	if t.rule.when == nil {
-		return true, nil
-	}
-	return t.ask(t.rule.when)
 }
 
 // ask evaluates a condition of the rule.
@@ -415,7 +424,7 @@ func (t *turn) act(steps []*action.Step) error {
 // prune wishes away what the rule applied before and does not want any more. A
 // suspended rule wants nothing to change.
 func (t *turn) prune() error {
-	if t.rule.suspended() {
+	if t.rule.Suspended() {
 		return nil
 	}
 	for _, declared := range t.rule.prunes {
@@ -464,7 +473,7 @@ func (t *turn) secret() bool {
 }
 
 func (t *turn) decision(outcome plan.Outcome) plan.Decision {
-	return plan.Decision{Rule: t.rule.ID, Outcome: outcome, Audited: t.rule.audited()}
+	return plan.Decision{Rule: t.rule.ID, Outcome: outcome, Audited: t.rule.Audited()}
 }
 
 func (t *turn) skipped(reason string) plan.Decision {

@@ -94,9 +94,9 @@ func (r *Rule) Obstacles(snapshot Snapshot) []trace.Obstacle {
 	case !r.watches(snapshot.SelectedBy):
 		out = append(out, r.unselected(snapshot.GVR, snapshot.Object)...)
 	}
-	if r.suspended() {
+	if r.Suspended() {
 		add(trace.Suspended, "%s: it is kept, and does nothing", r.idle())
-	} else if r.audited() {
+	} else if r.Audited() {
 		add(trace.Audit, "%s: it decides and reports, and writes nothing", r.idle())
 	}
 	if plan.BeingDeleted(snapshot.Object) {

@@ -40,7 +40,7 @@ type effects struct {
 func (r *Rule) draw() *effects {
 	out := &effects{footprint: &footprint.Footprint{}}
 	f := &footing{rule: r, out: out.footprint, shapes: make([]*shape.Shape, r.names.Slots())}
-	t := action.Traces{Footprint: f.out, Shapes: f, Watched: r.watchedResources()}
+	t := action.Traces{Footprint: f.out, Shapes: f, Watched: r.watched}
 	for _, gvr := range t.Watched {
 		access := f.out.Of(gvr, gvr.Resource)
 		for _, verb := range []string{"get", "list", "watch"} {
@@ -74,10 +74,6 @@ func (r *Rule) draw() *effects {
 	}
 	return out
 }
-
-// watchedResources lists each resource once, in the order of `watch`. The slice is
-// shared: read only.
-func (r *Rule) watchedResources() []apischema.GroupVersionResource { return r.watched }
 
 // mostKinds is of how many kinds a rule may watch for it to be followed which fields of
 // each it reads. Of those of a rule that watches more, all of them count as read.
@@ -113,7 +109,7 @@ func (f *footing) Shape(slot int) shape.Shape {
 
 // object is an object of any of the kinds that the rule watches.
 func (f *footing) object() shape.Shape {
-	all := f.rule.watchedResources()
+	all := f.rule.watched
 	reads := make([]*footprint.Tree, len(all))
 	for i, gvr := range all {
 		reads[i] = &f.out.Of(gvr, gvr.Resource).Reads
@@ -169,7 +165,7 @@ func (s *Set) Families() []Family {
 		for _, declared := range rule.prunes {
 			children = append(children, declared.Selections...)
 		}
-		if children != nil && !rule.suspended() && !rule.audited() {
+		if children != nil && !rule.Suspended() && !rule.Audited() {
 			out = append(out, Family{rule.ID, rule.selections, children})
 		}
 	}

@@ -61,7 +61,7 @@ func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.P
 		n.add(selection, "get") // To be certain that an object is gone, for whichever rule.
 	}
 	n.holding()
-	if !r.suspended() && !r.audited() {
+	if !r.Suspended() && !r.Audited() {
 		n.sending()
 		n.leaving()
 	}
@@ -298,7 +298,7 @@ func (w sensitiveWrite) found() *document.Error {
 // each action, and the finalizer of onDelete.
 func (r *Rule) sensitiveWrites() (out []sensitiveWrite) {
 	if r.holds() {
-		for _, gvr := range r.watchedResources() {
+		for _, gvr := range r.watched {
 			if kind := sensitiveKind(gvr.GroupResource(), ""); kind != "" {
 				what := "a finalizer is put on " + plan.ResourceName(gvr)
 				out = append(out, sensitiveWrite{kind, r.source.Node().Key("onDelete"), what})

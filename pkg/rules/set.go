@@ -120,14 +120,15 @@ func (r *Rule) Identity() types.NamespacedName { return r.set.Identity }
 // Limits are the blast radius of the rule, nil for none.
 func (r *Rule) Limits() *spec.Limits { return r.source.Limits }
 
-func (r *Rule) suspended() bool { return r.source.Suspend }
+// Suspended reports whether the rule is kept and does nothing.
+func (r *Rule) Suspended() bool { return r.source.Suspend }
 
-// audited reports whether the rule decides and reports, but writes nothing.
-func (r *Rule) audited() bool { return cmp.Or(r.source.Mode, r.set.Mode) == spec.Audit }
+// Audited reports whether the rule decides and reports what it would do, but writes nothing.
+func (r *Rule) Audited() bool { return cmp.Or(r.source.Mode, r.set.Mode) == spec.Audit }
 
 // idle says why a rule writes nothing whatever it finds.
 func (r *Rule) idle() string {
-	if r.suspended() {
+	if r.Suspended() {
 		return "the rule is suspended"
 	}
 	return "the rule is in mode Audit"
@@ -136,9 +137,6 @@ func (r *Rule) idle() string {
 func (r *Rule) watches(selectedBy []plan.Selection) bool {
 	return slices.ContainsFunc(r.selections, func(selection plan.Selection) bool { return slices.Contains(selectedBy, selection) })
 }
-
-// Audited reports whether the rule only reports what it would do.
-func (r *Rule) Audited() bool { return r.audited() }
 
 // Join returns one set of all rules of the sets, in their order of precedence. Nil
 // sets are passed over. No rule may be in two of them, which is for the caller to
@@ -300,17 +298,9 @@ func (s *Set) Watching(selections []plan.Selection) []plan.Rule {
 
 // condition is what decides whether the rule matches, as it was written.
 func (r *Rule) condition() []any {
-	out := []any{r.set.Resources, r.params, written(r.set.Let)}
+	out := []any{r.set.Resources, r.params, r.set.Node().Get("spec").Get("let").Any()}
 	for _, field := range []string{"watch", "with", "let", "when"} {
 		out = append(out, r.source.Node().Get(field).Any())
-	}
-	return out
-}
-
-func written(definitions []spec.Definition) map[string]any {
-	out := map[string]any{}
-	for _, d := range definitions {
-		out[d.Name] = d.Value.Any()
 	}
 	return out
 }
@@ -324,21 +314,13 @@ func (r *Rule) Digest() string {
 	whole := r.set.Node().Get("spec")
 	data, err := json.Marshal(map[string]any{
 		"rule": said, "mode": cmp.Or(r.source.Mode, r.set.Mode, spec.Enforce), "params": r.params,
-		"let": anyOf(whole.Get("let")), "resources": anyOf(whole.Get("resources")),
+		"let": whole.Get("let").Any(), "resources": whole.Get("resources").Any(),
 	})
 	if err != nil { // Such as a number that JSON does not have.
 		data = []byte(err.Error())
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8])
-}
-
-// anyOf is nil for what is not written.
-func anyOf(n *document.Node) any {
-	if n == nil {
-		return nil
-	}
-	return n.Any()
 }
 
 // AsksToResume reports whether the document of the rule's set asks that it goes on after a

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -377,15 +376,9 @@ func (r *Reader) Origin(v any) (object plan.Object, current map[string]any, foun
 			return identityOf(object).compare(id)
 		})
 		if there && same(candidate, a.objects[i]) {
-			gvr := a.read.From[0].GVR
-			return plan.Object{
-				GVR:             gvr,
-				Kind:            r.Kinds[gvr].Name,
-				Namespace:       wanted.namespace,
-				Name:            wanted.name,
-				UID:             types.UID(plan.Text(candidate, "metadata", "uid")),
-				ResourceVersion: plan.Text(candidate, "metadata", "resourceVersion"),
-			}, candidate, true
+			of := plan.ObjectOf(a.read.From[0].GVR, candidate)
+			of.Kind = r.Kinds[of.GVR].Name
+			return of, candidate, true
 		}
 	}
 	return plan.Object{}, nil, false
