@@ -86,8 +86,13 @@ func Compile(sets []*spec.Set, options Options) (*Set, document.Errors) {
 	if len(errs.Of(document.Mistake)) > 0 {
 		return nil, errs.Sorted()
 	}
+	for _, rule := range all {
+		if options.Sensitive == nil { // Elsewhere it is decided.
+			errs = append(errs, rule.sensitiveFindings(nil)...)
+		}
+	}
 	out := newSet(all)
-	out.warnings = append(errs, sensitiveNotes(all, options)...).Sorted()
+	out.warnings = errs.Sorted()
 	out.kinds = kindsOf(sets, options.Schemas)
 	out.first = options.Schemas
 	out.catalogs = make(map[apischema.GroupVersionResource]*schema.Catalog, len(out.kinds))
@@ -135,7 +140,9 @@ func compileSet(set *spec.Set, options Options) (all []*Rule, errs document.Erro
 			checked = false
 		} else if sound {
 			ruleErrs = rule.check(options.Schemas, declared) // Of what compiles, to the end.
-			ruleErrs = append(ruleErrs, rule.refuseSensitive(options)...)
+			if options.Sensitive != nil {
+				ruleErrs = append(ruleErrs, rule.sensitiveFindings(options.Sensitive)...)
+			}
 		}
 		errs = append(errs, ruleErrs...).Bounded()
 		all = append(all, rule)

@@ -11,7 +11,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // Need is a right that rules need.
@@ -48,130 +47,93 @@ func (s *Set) Needs() []Need {
 type needs struct {
 	rule  *Rule
 	kinds map[schema.GroupVersionResource]plan.Kind
-	reads []plan.Selection // all that the rule watches or reads
 	found map[plan.Permission]bool
 }
 
 func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.Permission]bool {
-	n := &needs{rule: r, kinds: kinds, reads: r.Reads(), found: map[plan.Permission]bool{}}
-	for _, selection := range n.reads {
-		n.add(selection, "list", "watch")
+	n := &needs{rule: r, kinds: kinds, found: map[plan.Permission]bool{}}
+	reads, everything := r.Reads(), unfiltered(r.ID, r.selections)
+	n.add(reads, "list", "watch")
+	n.add(r.selections, "get") // To be certain that an object is gone, for whichever rule.
+	final := r.holds()
+	if r.holds() { // To put finalizers on, to find objects that left the selection with one, and to take them off.
+		n.add(r.selections, "patch")
+		n.add(Holder{r.ID, r.selections}.Everything(), "list")
 	}
-	for _, selection := range r.selections {
-		n.add(selection, "get") // To be certain that an object is gone, for whichever rule.
-	}
-	n.holding()
 	if !r.Suspended() && !r.Audited() {
-		n.sending()
-		n.leaving()
+		for _, step := range r.effects().steps {
+			for _, request := range step.Requests {
+				final = final || request.Resource == request.About && (request.Name == "create" || request.Name == "delete")
+				n.send(request, reads)
+			}
+		}
+		if len(r.prunes) > 0 { // To be certain that a parent is gone.
+			n.add(everything, "list")
+		}
+		for _, left := range r.leftovers() { // To find what the rule has left once it is gone.
+			if left.Kind != plan.LeftCreated { // Which stays.
+				n.add([]plan.Selection{{GVR: left.GVR, Namespace: left.Namespace}}, "get", "list")
+			}
+		}
+	}
+	for _, related := range r.names.Related() {
+		if final && related.ByName() { // It is read once more before something is made or deleted, or a finalizer is taken off.
+			n.add(related.Declaration().Selections, "get")
+		}
 	}
 	return n.found
 }
 
-// sending adds what the actions send, and what it takes to confirm what they were
-// decided by.
-func (n *needs) sending() {
-	final := false
-	for _, step := range n.rule.effects().steps {
-		for _, request := range step.Requests {
-			final = final || request.Resource == request.About && (request.Name == "create" || request.Name == "delete")
-			for _, selection := range n.about(request) {
-				n.send(request, selection)
-			}
-		}
-	}
-	if final {
-		n.confirming()
-	}
-}
-
-// confirming adds what it takes to read once more what the rule looks up by name, as is
-// done before something is made or deleted, or a finalizer is taken off.
-func (n *needs) confirming() {
-	for _, related := range n.rule.names.Related() {
-		if !related.ByName() {
-			continue
-		}
-		for _, selection := range related.Declaration().Selections {
-			n.add(selection, "get")
-		}
-	}
-}
-
-// about are the selections that have the objects of a request.
-func (n *needs) about(request action.Request) []plan.Selection {
+// send adds what a request takes.
+func (n *needs) send(request action.Request, reads []plan.Selection) {
 	from := request.From
 	switch {
 	case request.Watched:
 		from = n.rule.selections
 	case from == nil:
-		from = n.reads
+		from = reads
 	}
-	return slices.DeleteFunc(slices.Clone(from), func(s plan.Selection) bool { return s.GVR != request.About })
-}
-
-func (n *needs) send(request action.Request, on plan.Selection) {
-	permission := n.permission(on)
-	permission.Verb, permission.Subresource = request.Name, request.Subresource
-	if request.Nameless {
-		permission.Name = ""
-	}
-	if request.Resource == request.About && request.Writes() {
-		n.add(on, "get") // Where the answer was lost, it is looked for.
-	}
-	if request.Resource != request.About {
-		permission.Name = "" // It is the name of another object.
-		permission.Resource = request.Resource.GroupResource()
-		if n.isOfCluster(on.GVR) {
-			permission.Namespace = "default" // Where Events about them are.
+	for _, on := range from {
+		if on.GVR != request.About {
+			continue
 		}
-	}
-	n.found[permission] = true
-}
-
-// holding adds what it takes to put finalizers on, to find objects that left the
-// selection with one, and to take them off.
-func (n *needs) holding() {
-	if !n.rule.holds() {
-		return
-	}
-	for _, selection := range n.rule.selections {
-		n.add(selection, "patch")
-	}
-	for _, all := range (Holder{n.rule.ID, n.rule.selections}).Everything() {
-		n.add(all, "list")
-	}
-	n.confirming()
-}
-
-// leaving adds what it takes to be certain that a parent is gone, and to find what
-// the rule has left once the rule is gone.
-func (n *needs) leaving() {
-	if len(n.rule.prunes) > 0 {
-		for _, all := range unfiltered(n.rule.ID, n.rule.selections) {
-			n.add(all, "list")
+		permission := n.permission(on)
+		permission.Verb, permission.Subresource = request.Name, request.Subresource
+		switch {
+		case request.Resource != request.About:
+			permission.Name = "" // It is the name of another object.
+			permission.Resource = request.Resource.GroupResource()
+			if n.isOfCluster(on.GVR) {
+				permission.Namespace = "default" // Where Events about them are.
+			}
+		case request.Writes():
+			n.add([]plan.Selection{on}, "get") // Where the answer was lost, it is looked for.
 		}
-	}
-	for _, left := range n.rule.leftovers() {
-		if left.Kind != plan.LeftCreated { // Which stays.
-			n.add(plan.Selection{GVR: left.GVR, Namespace: left.Namespace}, "get", "list")
+		if request.Nameless {
+			permission.Name = ""
 		}
-	}
-}
-
-func (n *needs) add(on plan.Selection, verbs ...string) {
-	permission := n.permission(on)
-	for _, permission.Verb = range verbs {
 		n.found[permission] = true
 	}
 }
 
-// permission is for what a selection has. A list of one name is authorized as that of
-// the object.
+func (n *needs) add(on []plan.Selection, verbs ...string) {
+	for _, selection := range on {
+		permission := n.permission(selection)
+		for _, permission.Verb = range verbs {
+			n.found[permission] = true
+		}
+	}
+}
+
+// permission is for what a selection has. A list of the one name that a field selector asks for, and nothing else, is
+// authorized as that of the object.
 func (n *needs) permission(on plan.Selection) plan.Permission {
-	out := plan.Permission{Resource: on.GVR.GroupResource(), Namespace: on.Namespace, Name: nameOf(on)}
+	out := plan.Permission{Resource: on.GVR.GroupResource(), Namespace: on.Namespace}
 	if n.isOfCluster(on.GVR) {
 		out.Namespace = ""
+	}
+	if parsed, err := fields.ParseSelector(on.FieldSelector); err == nil && len(parsed.Requirements()) == 1 {
+		out.Name, _ = parsed.RequiresExactMatch("metadata.name")
 	}
 	return out
 }
@@ -179,19 +141,6 @@ func (n *needs) permission(on plan.Selection) plan.Permission {
 func (n *needs) isOfCluster(gvr schema.GroupVersionResource) bool {
 	kind, known := n.kinds[gvr]
 	return known && !kind.Namespaced
-}
-
-// nameOf is the name that a field selector asks for and nothing else, or "".
-func nameOf(s plan.Selection) string {
-	parsed, err := fields.ParseSelector(s.FieldSelector)
-	if err != nil {
-		return ""
-	}
-	name, exact := parsed.RequiresExactMatch("metadata.name")
-	if !exact || len(parsed.Requirements()) != 1 {
-		return ""
-	}
-	return name
 }
 
 // allSteps are those of a living object, then those of one that is being deleted.
@@ -250,88 +199,39 @@ func sensitiveKind(of schema.GroupResource, subresource string) string {
 	return sensitiveKinds[at].name
 }
 
-// refuseSensitive returns what the rule writes that whoever runs it does not allow.
-func (r *Rule) refuseSensitive(options Options) (errs document.Errors) {
-	if options.Sensitive == nil {
-		return nil
-	}
-	for _, w := range r.sensitiveWrites() {
-		if !options.Sensitive(w.kind) {
-			errs = append(errs, w.found())
+// sensitiveFindings are mistakes where the rule writes what whoever runs it does not allow. Where that is not decided yet, they are
+// notes, one for each kind.
+func (r *Rule) sensitiveFindings(allowed func(kind string) bool) (out document.Errors) {
+	told := map[string]bool{}
+	found := func(kind string, at *document.Node, what string) {
+		if allowed != nil && allowed(kind) || allowed == nil && told[kind] {
+			return
 		}
-	}
-	return errs.Bounded()
-}
-
-// sensitiveNotes say, once for each rule, what whoever runs it has to allow. Where that
-// is decided already there are none.
-func sensitiveNotes(all []*Rule, options Options) (notes document.Errors) {
-	if options.Sensitive != nil {
-		return nil
-	}
-	for _, rule := range all {
-		told := map[string]bool{}
-		for _, w := range rule.sensitiveWrites() {
-			if !told[w.kind] {
-				told[w.kind] = true
-				notes = append(notes, w.found().Note())
-			}
+		told[kind] = true
+		finding := at.Errorf("run with --allow-sensitive="+kind, "%s, which must be allowed where the rules run", what).Coded(document.CodeSensitive)
+		if allowed == nil {
+			finding = finding.Note()
 		}
-		notes = notes.Bounded()
+		out = append(out, finding)
 	}
-	return notes
-}
-
-// sensitiveWrite is where a rule writes objects of a sensitive kind.
-type sensitiveWrite struct {
-	kind string
-	at   *document.Node
-	what string // is written, and how where at does not say it
-}
-
-func (w sensitiveWrite) found() *document.Error {
-	return w.at.Errorf("run with --allow-sensitive="+w.kind, "%s, which must be allowed where the rules run", w.what).
-		Coded(document.CodeSensitive)
-}
-
-// sensitiveWrites lists what the rule can write of sensitive kinds: each kind once for
-// each action, and the finalizer of onDelete.
-func (r *Rule) sensitiveWrites() (out []sensitiveWrite) {
-	if r.holds() {
-		for _, gvr := range r.watched {
-			if kind := sensitiveKind(gvr.GroupResource(), ""); kind != "" {
-				what := "a finalizer is put on " + plan.ResourceName(gvr)
-				out = append(out, sensitiveWrite{kind, r.source.Node().Key("onDelete"), what})
-			}
+	for _, gvr := range r.watched {
+		if kind := SensitiveKind(gvr.GroupResource()); kind != "" && r.holds() {
+			found(kind, r.source.Node().Key("onDelete"), "a finalizer is put on "+plan.ResourceName(gvr))
 		}
-	}
-	if !r.declaresSensitive() {
-		return nil // What is written is declared.
 	}
 	nodes, steps := r.actions(), r.allSteps()
 	for i, step := range r.effects().steps {
-		told := map[string]bool{}
+		ofStep := map[string]bool{}
 		for _, request := range step.Requests {
 			kind := sensitiveKind(request.Resource.GroupResource(), request.Subresource)
-			if kind == "" || told[kind] || !request.Writes() {
-				continue
+			if kind != "" && !ofStep[kind] && request.Writes() {
+				ofStep[kind] = true
+				what := strings.TrimSuffix(plan.ResourceName(request.Resource)+"/"+request.Subresource, "/") + " are written"
+				found(kind, nodes[i].Key(steps[i].Kind()), what)
 			}
-			told[kind] = true
-			what := strings.TrimSuffix(plan.ResourceName(request.Resource)+"/"+request.Subresource, "/") + " are written"
-			out = append(out, sensitiveWrite{kind, nodes[i].Key(steps[i].Kind()), what})
 		}
 	}
-	return out
-}
-
-// declaresSensitive reports whether the set of the rule declares a resource that is
-// sensitive, or has a subresource that is.
-func (r *Rule) declaresSensitive() bool {
-	return slices.ContainsFunc(r.set.Resources, func(declared spec.Resource) bool {
-		return slices.ContainsFunc(sensitiveKinds, func(kind sensitive) bool {
-			return sensitiveKind(declared.GVR.GroupResource(), kind.subresource) != ""
-		})
-	})
+	return out.Bounded()
 }
 
 // actions are where the steps of [Rule.allSteps] are written.
