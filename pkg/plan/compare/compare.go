@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,7 +124,7 @@ func (c *comparison) values(path string, want, have any) {
 			return
 		}
 	default:
-		if same(want, have) {
+		if plan.Equal(want, have) {
 			return
 		}
 	}
@@ -191,30 +190,6 @@ func (c *comparison) maybeAbsent(path string, want any, wanted bool, have any, e
 
 func (c *comparison) add(path, left, right string) {
 	c.lines = append(c.lines, c.line(path, left, right))
-}
-
-// same compares scalars. Large integers are never rounded.
-func same(a, b any) bool {
-	switch a := a.(type) {
-	case int64:
-		if f, ok := b.(float64); ok {
-			return sameNumber(a, f)
-		}
-	case float64:
-		if i, ok := b.(int64); ok {
-			return sameNumber(i, a)
-		}
-	}
-	switch b.(type) {
-	case map[string]any, []any:
-		return false // They cannot be compared with ==.
-	default:
-		return a == b
-	}
-}
-
-func sameNumber(i int64, f float64) bool {
-	return f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64 && int64(f) == i
 }
 
 // Show writes a value in one line that a terminal shows as it is, what it is about first.
