@@ -183,28 +183,20 @@ func (n *Node) list(out []Field, path Path, known *Node) []Field {
 	if n.how == unread || known != nil && known.covers(n) {
 		return out
 	}
-	if n.how == Value || n.how == Length && n.values == nil && n.items == nil || n.leaf() && len(path) > 0 {
+	if n.how == Value || n.how == Length && n.below[Values()] == nil && n.below[Items()] == nil || len(n.below) == 0 && len(path) > 0 {
 		out = append(out, Field{path, n.how})
 	}
-	for _, s := range n.steps() {
-		out = n.at(s).list(out, path.Then(s), n.wider(s, known))
+	for s, child := range n.below {
+		wider := n.below[s.all()] // It says what the child says, too.
+		if wider == nil || s == s.all() {
+			wider = nil
+			if known != nil {
+				wider = known.at(s)
+			}
+		}
+		out = child.list(out, path.Then(s), wider)
 	}
 	return out
-}
-
-// wider returns the node that says what n's child says too: of all values or items
-// beside it, or in known.
-func (n *Node) wider(s Step, known *Node) *Node {
-	switch {
-	case s.kind == toKey && n.values != nil:
-		return n.values
-	case s.kind == toIndex && n.items != nil:
-		return n.items
-	case known != nil:
-		return known.at(s)
-	default:
-		return nil
-	}
 }
 
 // Covers reports whether whoever has the fields of t has all of other. It may
@@ -220,8 +212,8 @@ func (n *Node) covers(other *Node) bool {
 	case n.how < other.how:
 		return false
 	}
-	for _, s := range other.steps() {
-		if !n.at(s).covers(other.at(s)) {
+	for s, child := range other.below {
+		if !n.at(s).covers(child) {
 			return false
 		}
 	}
@@ -243,18 +235,9 @@ func (n *Node) touches(path Path) bool {
 	if child := n.at(s); child != nil && child.touches(path[1:]) {
 		return true
 	}
-	if s.kind == toValues {
-		for _, child := range n.fields {
-			if child.touches(path[1:]) {
-				return true
-			}
-		}
-	}
-	if s.kind == toItems {
-		for _, child := range n.elements {
-			if child.touches(path[1:]) {
-				return true
-			}
+	for step, child := range n.below {
+		if s == step.all() && child.touches(path[1:]) {
+			return true
 		}
 	}
 	return false
@@ -266,11 +249,15 @@ func (n *Node) counts(s Step) bool {
 	if s.kind == toKey || s.kind == toValues {
 		return n.how >= Length || alwaysKept(s.key)
 	}
-	return n.how >= Length || n.items != nil || len(n.elements) > 0 || len(n.fields) > 0
-}
-
-func (n *Node) leaf() bool {
-	return len(n.fields) == 0 && len(n.elements) == 0 && n.values == nil && n.items == nil
+	if n.how >= Length {
+		return true
+	}
+	for step := range n.below {
+		if step.kind != toValues {
+			return true
+		}
+	}
+	return false
 }
 
 // alwaysKept reports whether a key stays in every map of which something is kept: a map that has both is an object, whose spec

@@ -1,8 +1,8 @@
 package footprint
 
 import (
+	"cmp"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +66,14 @@ func Fields(keys ...string) Path {
 // IntoList reports whether the step leads nowhere but on a list.
 func (s Step) IntoList() bool { return s.kind == toIndex || s.kind == toItems }
 
+// all is the step to all keys or elements of which the step leads to one.
+func (s Step) all() Step {
+	if s.IntoList() {
+		return Items()
+	}
+	return Values()
+}
+
 // Keys returns the keys of a path that goes through maps alone.
 func (p Path) Keys() (keys []string, through bool) {
 	for _, s := range p {
@@ -100,18 +108,17 @@ func (p Path) String() string {
 			if i > 0 {
 				text.WriteByte('.')
 			}
-			text.WriteString(s.name())
+			text.WriteString(cmp.Or(s.key, "*"))
 		}
 	}
 	return text.String()
 }
 
-func (s Step) name() string {
-	if s.kind == toValues {
-		return "*"
-	}
-	return s.key
-}
+// Key is the key that the step leads to, empty for any other step.
+func (s Step) Key() string { return s.key }
+
+// Index is the index that the step leads to.
+func (s Step) Index() int { return s.index }
 
 func isName(key string) bool {
 	for i, r := range key {
@@ -127,14 +134,11 @@ func isName(key string) bool {
 // Tree is empty. It may be shared once nobody adds to it any more.
 type Tree struct{ root Node }
 
-// Node is a field of a tree. The fields below it hold in each other: what values says is
-// also in every one of fields, and what items says in every one of elements.
+// Node is a field of a tree. The fields below it hold in each other: what is said of all values is
+// also in that of each key, and what is said of all items in that of each element.
 type Node struct {
-	how      Strength
-	fields   map[string]*Node
-	values   *Node
-	elements map[int]*Node
-	items    *Node
+	how   Strength
+	below map[Step]*Node
 }
 
 // Root returns the whole object as a field, for who walks the tree. The nodes are read only.
@@ -143,17 +147,9 @@ func (t *Tree) Root() *Node { return &t.root }
 // Strength is how much of the field matters, below Exists if it is not in the tree.
 func (n *Node) Strength() Strength { return n.how }
 
-// Fields are the fields of a map, by key. Each says all that Values says, too.
-func (n *Node) Fields() iter.Seq2[string, *Node] { return maps.All(n.fields) }
-
-// Elements are the elements of a list, by index. Each says all that Items says, too.
-func (n *Node) Elements() iter.Seq2[int, *Node] { return maps.All(n.elements) }
-
-// Values stands for the values of all keys of a map that are not among Fields. It is nil where nothing of them matters.
-func (n *Node) Values() *Node { return n.values }
-
-// Items stands for all elements of a list that are not among Elements. It is nil where nothing of them matters.
-func (n *Node) Items() *Node { return n.items }
+// Below are the fields below, by the steps that lead to them. That of a key says all that the one of [Values] says, too, and that of an
+// index all that the one of [Items] says.
+func (n *Node) Below() map[Step]*Node { return n.below }
 
 // Add adds a field. The fields on the way to it exist thereby.
 func (t *Tree) Add(path Path, how Strength) { t.root.add(path, how) }
@@ -163,8 +159,8 @@ func (t *Tree) Merge(other *Tree) { t.root.merge(&other.root) }
 
 // Alias adds what is said of a field of the object for another one too.
 func (t *Tree) Alias(from, to string) {
-	if n := t.root.fields[from]; n != nil {
-		t.root.field(to).merge(n)
+	if n := t.root.below[Key(from)]; n != nil {
+		t.root.child(Key(to)).merge(n)
 	}
 }
 
@@ -192,7 +188,7 @@ func (n *Node) add(path Path, how Strength) {
 	if n.how == Value {
 		return
 	}
-	for _, child := range n.grow(path[0]) {
+	for child := range n.grow(path[0]) {
 		child.add(path[1:], how)
 	}
 	n.collapse()
@@ -208,71 +204,38 @@ func (n *Node) raise(how Strength) {
 
 // collapse makes one value of a field of which all that can be in it is whole.
 func (n *Node) collapse() {
-	if n.values != nil && n.items != nil && n.values.how == Value && n.items.how == Value {
+	if values, items := n.below[Values()], n.below[Items()]; values != nil && items != nil && values.how == Value && items.how == Value {
 		n.raise(Value)
 	}
 }
 
-// grow returns the nodes that a step leads to, which it makes where they are
+// grow yields the nodes that a step leads to, which it makes where they are
 // missing.
-func (n *Node) grow(s Step) []*Node {
-	var reached []*Node
-	switch s.kind {
-	case toKey:
-		return []*Node{n.field(s.key)}
-	case toIndex:
-		return []*Node{n.element(s.index)}
-	case toValues:
-		if n.values == nil {
-			n.values = &Node{}
-		}
-		reached = append(reached, n.values)
-		for _, child := range n.fields {
-			reached = append(reached, child)
-		}
-	case toItems:
-		if n.items == nil {
-			n.items = &Node{}
-		}
-		reached = append(reached, n.items)
-		for _, child := range n.elements {
-			reached = append(reached, child)
+func (n *Node) grow(s Step) iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		yield(n.child(s))
+		for step, child := range n.below {
+			if step != s && step.all() == s {
+				yield(child)
+			}
 		}
 	}
-	return reached
 }
 
-func (n *Node) field(key string) *Node {
-	child := n.fields[key]
+// child returns the node of a step, which it makes where it is missing.
+func (n *Node) child(s Step) *Node {
+	child := n.below[s]
 	if child == nil {
-		child = n.values.clone()
-		if n.fields == nil {
-			n.fields = map[string]*Node{}
+		child = &Node{}
+		if all := n.below[s.all()]; all != nil {
+			child.merge(all)
 		}
-		n.fields[key] = child
+		if n.below == nil {
+			n.below = map[Step]*Node{}
+		}
+		n.below[s] = child
 	}
 	return child
-}
-
-func (n *Node) element(i int) *Node {
-	child := n.elements[i]
-	if child == nil {
-		child = n.items.clone()
-		if n.elements == nil {
-			n.elements = map[int]*Node{}
-		}
-		n.elements[i] = child
-	}
-	return child
-}
-
-// clone returns a copy; of no node it is an empty one.
-func (n *Node) clone() *Node {
-	copied := &Node{}
-	if n != nil {
-		copied.merge(n)
-	}
-	return copied
 }
 
 func (n *Node) merge(other *Node) {
@@ -280,59 +243,25 @@ func (n *Node) merge(other *Node) {
 	if n.how == Value {
 		return
 	}
-	if other.values != nil {
-		for _, child := range n.grow(Values()) {
-			child.merge(other.values)
+	for _, all := range [...]Step{Values(), Items()} {
+		if from := other.below[all]; from != nil {
+			for child := range n.grow(all) {
+				child.merge(from)
+			}
 		}
 	}
-	if other.items != nil {
-		for _, child := range n.grow(Items()) {
-			child.merge(other.items)
+	for s, child := range other.below {
+		if s != s.all() {
+			n.child(s).merge(child)
 		}
-	}
-	for key, child := range other.fields {
-		n.field(key).merge(child)
-	}
-	for i, child := range other.elements {
-		n.element(i).merge(child)
 	}
 	n.collapse()
 }
 
 // at returns the node that a step leads to, or nil.
 func (n *Node) at(s Step) *Node {
-	switch s.kind {
-	case toKey:
-		if child := n.fields[s.key]; child != nil {
-			return child
-		}
-		return n.values
-	case toIndex:
-		if child := n.elements[s.index]; child != nil {
-			return child
-		}
-		return n.items
-	case toValues:
-		return n.values
-	default:
-		return n.items
+	if child := n.below[s]; child != nil {
+		return child
 	}
-}
-
-// steps returns the steps that lead to nodes.
-func (n *Node) steps() []Step {
-	steps := make([]Step, 0, len(n.fields)+len(n.elements)+2)
-	for key := range maps.Keys(n.fields) {
-		steps = append(steps, Key(key))
-	}
-	for i := range maps.Keys(n.elements) {
-		steps = append(steps, Index(i))
-	}
-	if n.values != nil {
-		steps = append(steps, Values())
-	}
-	if n.items != nil {
-		steps = append(steps, Items())
-	}
-	return steps
+	return n.below[s.all()]
 }

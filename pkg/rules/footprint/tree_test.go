@@ -3,6 +3,7 @@ package footprint_test
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -179,6 +180,30 @@ func TestTreesAreSets(t *testing.T) {
 			t.Fatalf("%v empty: %v", reads, added.Empty())
 		}
 	})
+}
+
+// TestBelow shows a tree as who walks it sees it.
+func TestBelow(t *testing.T) {
+	tree := tree(value("stringData.a"), exists("l.[*]"), length("l.0"))
+	tree.Alias("stringData", "data")
+	tree.Alias("none", "other")
+	got := map[string]footprint.Strength{}
+	var walk func(path footprint.Path, n *footprint.Node)
+	walk = func(path footprint.Path, n *footprint.Node) {
+		for step, below := range n.Below() {
+			at := path.Then(step)
+			got[at.String()+" "+step.Key()+" "+strconv.Itoa(step.Index())] = below.Strength()
+			walk(at, below)
+		}
+	}
+	walk(nil, tree.Root())
+	want := map[string]footprint.Strength{
+		"stringData stringData 0": footprint.Exists, "stringData.a a 0": footprint.Value, "data data 0": footprint.Exists, "data.a a 0": footprint.Value,
+		"l l 0": footprint.Exists, "l[*]  0": footprint.Exists, "l[0]  0": footprint.Length,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 func TestKeys(t *testing.T) {

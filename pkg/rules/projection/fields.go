@@ -104,16 +104,18 @@ type node struct {
 }
 
 func compile(from *footprint.Node, key string) *node {
-	if from == nil {
-		return nil
-	}
 	n := &node{key: key, strength: from.Strength(), fields: map[string]*node{}, elements: map[int]*node{}}
-	n.values, n.items = compile(from.Values(), ""), compile(from.Items(), "")
-	for key, below := range from.Fields() {
-		n.fields[key] = compile(below, key)
-	}
-	for i, below := range from.Elements() {
-		n.elements[i] = compile(below, "")
+	for step, below := range from.Below() {
+		switch child := compile(below, step.Key()); {
+		case step == footprint.Values():
+			n.values = child
+		case step == footprint.Items():
+			n.items = child
+		case step.IntoList():
+			n.elements[step.Index()] = child
+		default:
+			n.fields[step.Key()] = child
+		}
 	}
 	if n.strength == footprint.Value {
 		return n
