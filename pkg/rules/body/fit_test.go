@@ -46,7 +46,7 @@ func TestFit(t *testing.T) {
 		"ListKept":      {"A list may be filtered.", `{hosts: "${filter(object.spec.hosts, # != 'a')}"}`, nil},
 		"ListBuilt":     {"Elements that are built have fields.", `{listeners: "${map(object.spec.listeners, {{'port': .port, 'protocol': 'UDP'}})}"}`, []string{`not-in-enum b.yaml:1:13: listeners: each element: protocol: want "HTTP" or "TCP", have "UDP"`}},
 		"ListMissing":   {"All that are required.", `{listeners: "${map(object.spec.listeners, {{'name': .name}})}"}`, []string{`missing-field b.yaml:1:13: listeners: each element: the field "port" is missing; add port: ...`}},
-		"ListParam":     {"A list that is known is compared as it is.", `{hosts: "${params.numbers}"}`, []string{`type-mismatch b.yaml:1:9: hosts: want a string, have an integer; put it in quotes: "1"`}},
+		"ListParam":     {"Each element of a list that is known.", `{hosts: "${params.numbers}"}`, []string{`type-mismatch b.yaml:1:9: hosts: each element: want a string, have an integer; put it in quotes: "1"`}},
 		"ListOfParams":  {"", `{hosts: "${params.hosts}"}`, nil},
 		"EmptyList":     {"An empty list fits every list.", `{hosts: "${[]}"}`, nil},
 		"MapBuilt": {"Every entry is compared, in order.", `{limits: "${ {'rate': 'b', 'connections': 'a'} }"}`, []string{

@@ -3,6 +3,7 @@ package body
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -32,7 +33,29 @@ func (f fit) part(given, into *schema.Type) *fault {
 	if wrong := f.lacking(given, into); wrong != nil {
 		return wrong.among(given, into)
 	}
-	return strangers(given, into)
+	if wrong := strangers(given, into); wrong != nil {
+		return wrong
+	}
+	return f.copied(given, into)
+}
+
+// copied compares the entries that may be there, as if each were written out.
+func (f fit) copied(given, into *schema.Type) *fault {
+	var both []string
+	var wrong *fault
+	for _, name := range given.Names() {
+		field := given.Map.Fields[name]
+		if unfit := f.certain(name, field, into); unfit == nil && field.Type.Known() {
+			both = append(both, strconv.Quote(name))
+		} else if wrong == nil {
+			wrong = unfit
+		}
+	}
+	if wrong != nil && len(both) > 0 {
+		const few = 8
+		wrong.hint = "pick(x, " + strings.Join(both[:min(len(both), few)], ", ") + ") has the entries of x that are taken here"
+	}
+	return wrong
 }
 
 // mostPairs is how many types below one are compared with places.
