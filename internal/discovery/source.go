@@ -33,7 +33,7 @@ type Source struct {
 // served is a resource, and which subresources it has.
 type served struct {
 	metav1.APIResource
-	subresources []string
+	subresources []metav1.APIResource
 }
 
 // Resources lists what a server serves, pods/log of pods too, with group and version; what is in the version that its group
@@ -134,9 +134,9 @@ func resources(ctx context.Context, server *Client) (*Source, error) {
 		}
 	}
 	for _, r := range all {
-		parent, sub, found := strings.Cut(r.Name, "/")
+		parent, _, found := strings.Cut(r.Name, "/")
 		if of := s.resources[gvrOf(r, parent)]; found && of != nil {
-			of.subresources = append(of.subresources, sub)
+			of.subresources = append(of.subresources, r)
 		}
 	}
 	return s, nil
@@ -157,23 +157,7 @@ func (s *Source) Resource(gvr apischema.GroupVersionResource) *schema.Resource {
 }
 
 func (s *Source) resource(gvr apischema.GroupVersionResource, found *served) *schema.Resource {
-	out := &schema.Resource{GroupVersionResource: gvr, Type: schema.Open()}
-	if in := s.documents[gvr.GroupVersion()]; in != nil {
-		if described := in.Resource(gvr); described != nil {
-			*out = *described
-		}
-	}
-	// What discovery says is what clients go by.
-	out.Kind, out.Namespaced, out.Verbs = found.Kind, found.Namespaced, found.Verbs
-	out.Type = out.Type.Scoped(found.Namespaced)
-	types := out.Subresources
-	out.Subresources, out.SubresourcesKnown = map[string]*schema.Type{}, true
-	for _, sub := range found.subresources {
-		if out.Subresources[sub] = types[sub]; types[sub] == nil {
-			out.Subresources[sub] = schema.Open()
-		}
-	}
-	return out
+	return s.documents[gvr.GroupVersion()].Resource(found.APIResource, found.subresources)
 }
 
 // Resources implements [schema.Source].
@@ -347,7 +331,7 @@ func (f *Follower) fetch(ctx context.Context, gv apischema.GroupVersion, from st
 	if err != nil {
 		return nil, fmt.Errorf("asking for the schema of %s: %w", gv, err)
 	}
-	document, err := openapi.Parse(data)
+	document, err := openapi.Parse(data, gv)
 	if err != nil {
 		return nil, fmt.Errorf("the schema of %s: %w", gv, err)
 	}

@@ -8,34 +8,6 @@ import (
 	"testing"
 )
 
-func TestCondensePath(t *testing.T) {
-	t.Parallel()
-	tests := []struct{ path, operations, want, reason string }{
-		{
-			"/api/v1/pods", `{"get": {"description": "d", "x-kubernetes-action": "list", "x-kubernetes-group-version-kind": {"kind": "Pod"}}}`,
-			`{"get": {"x-kubernetes-action": "list", "x-kubernetes-group-version-kind": {"kind": "Pod"}}}`, "what is done to what",
-		},
-		{
-			"/api/v1/pods/{name}", `{"put": {"x-kubernetes-action": "put", "requestBody": {"content": {"*/*": {"schema": {"$ref": "P"}}}}}}`,
-			`{"put": {"x-kubernetes-action": "put", "requestBody": {"content": {"application/json": {"schema": {"$ref": "P"}}}}}}`, "with a body",
-		},
-		{
-			"/api/v1/pods/{name}", `{"delete": {"x-kubernetes-action": "delete", "requestBody": {"content": {"*/*": {"schema": {"$ref": "O"}}}}}}`,
-			`{"delete": {"x-kubernetes-action": "delete"}}`, "options are no body",
-		},
-		{"/api/v1/pods", `{"parameters": [{"name": "pretty"}]}`, `{}`, "parameters are none of ours"},
-		{"/api/v1/", `{"get": {"operationId": "getResources"}}`, `{}`, "not of a resource"},
-		{"/api/v1/watch/pods", `{"get": {"x-kubernetes-action": "watchlist"}}`, `{"get": {"x-kubernetes-action": "watchlist"}}`, "can be watched"},
-		{"/api/v1/watch/pods/{name}", `{"get": {"x-kubernetes-action": "watch"}}`, `{}`, "said once"},
-		{"/api/v1/nodes/{name}/proxy/{path}", `{"get": {"x-kubernetes-action": "connect"}}`, `{}`, "said by the path before"},
-	}
-	for _, tt := range tests {
-		if got := condensePath(tt.path, decoded(t, tt.operations)); !reflect.DeepEqual(got, decoded(t, tt.want)) {
-			t.Errorf("%s: got %v, want %s: %s", tt.path, got, tt.want, tt.reason)
-		}
-	}
-}
-
 func TestCondenseSchema(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ schema, want, reason string }{

@@ -21,17 +21,17 @@ func generate(kubernetes string) (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if d.listed, err = discovered(kubernetes, d.name); err != nil {
+			return nil, err
+		}
 		d.condense()
 		if err := world.enrich(d); err != nil {
 			return nil, fmt.Errorf("%s: %w", d.name, err)
 		}
-		known, err := discovered(kubernetes, d)
-		if err != nil {
-			return nil, err
-		}
-		listed = append(listed, known)
-		if files[known.File], err = json.Marshal(d); err != nil {
-			return nil, fmt.Errorf("encoding %s: %w", known.File, err)
+		listed = append(listed, d.listed)
+		file := strings.ReplaceAll(d.listed.GroupVersion, "/", "_") + ".json"
+		if files[file], err = json.Marshal(d); err != nil {
+			return nil, fmt.Errorf("encoding %s: %w", file, err)
 		}
 	}
 	if files[indexFile], err = listed.encode(); err != nil {

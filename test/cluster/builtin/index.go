@@ -7,66 +7,37 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // indexFile is the name of the index.
 const indexFile = "index.json"
 
-// index lists all resources, so that they can be named without a document being read.
-type index []group
-
-// group is a group and version, and what is served in it.
-type group struct {
-	Group     string     `json:"group"`
-	Version   string     `json:"version"`
-	File      string     `json:"file"`
-	Resources []resource `json:"resources"`
-}
-
-// resource is a resource with the names by which kubectl takes it.
-type resource struct {
-	Name  string   `json:"name"`
-	Kind  string   `json:"kind"`
-	Other []string `json:"other,omitempty"`
-}
+// index lists all resources and subresources as discovery does, so that they can be named without a document being read.
+type index []metav1.APIResourceList
 
 // discovered reads what the discovery of the same Kubernetes says of the group and version of a document.
-func discovered(kubernetes string, d *document) (group, error) {
-	data, err := os.ReadFile(filepath.Join(kubernetes, "api/discovery", d.name+".json"))
+func discovered(kubernetes, name string) (list metav1.APIResourceList, err error) {
+	data, err := os.ReadFile(filepath.Join(kubernetes, "api/discovery", name+".json"))
 	if err != nil {
-		return group{}, fmt.Errorf("reading discovery: %w", err)
-	}
-	var list struct {
-		GroupVersion string `json:"groupVersion"`
-		Resources    []struct {
-			Name         string   `json:"name"`
-			Kind         string   `json:"kind"`
-			SingularName string   `json:"singularName"`
-			ShortNames   []string `json:"shortNames"`
-		} `json:"resources"`
+		return list, fmt.Errorf("reading discovery: %w", err)
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
-		return group{}, fmt.Errorf("reading the discovery of %s: %w", d.name, err)
+		return list, fmt.Errorf("reading the discovery of %s: %w", name, err)
 	}
-	g := group{Version: list.GroupVersion, File: strings.ReplaceAll(list.GroupVersion, "/", "_") + ".json"}
-	if name, version, ok := strings.Cut(list.GroupVersion, "/"); ok {
-		g.Group, g.Version = name, version
-	}
-	for _, r := range list.Resources {
-		if strings.Contains(r.Name, "/") {
-			continue
+	for i := range list.APIResources {
+		r := &list.APIResources[i]
+		r.StorageVersionHash, r.Categories = "", nil
+		if r.SingularName == r.Name {
+			r.SingularName = ""
 		}
-		one := resource{Name: r.Name, Kind: r.Kind, Other: r.ShortNames}
-		if r.SingularName != "" && r.SingularName != r.Name {
-			one.Other = append([]string{r.SingularName}, r.ShortNames...)
-		}
-		g.Resources = append(g.Resources, one)
 	}
-	return g, nil
+	return list, nil
 }
 
 func (x index) encode() ([]byte, error) {
-	slices.SortFunc(x, func(a, b group) int { return strings.Compare(a.Group+"/"+a.Version, b.Group+"/"+b.Version) })
+	slices.SortFunc(x, func(a, b metav1.APIResourceList) int { return strings.Compare(a.GroupVersion, b.GroupVersion) })
 	data, err := json.MarshalIndent(x, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("encoding the index: %w", err)

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -27,43 +29,44 @@ var shared = sync.OnceValue(load)
 
 // load reads the index. Tests hold that the files are good, so none is missing.
 func load() *source {
-	var groups []group
-	index, err := data.ReadFile("data/index.json")
-	if err != nil || json.Unmarshal(index, &groups) != nil {
+	var lists []metav1.APIResourceList
+	if index, err := data.ReadFile("data/index.json"); err != nil || json.Unmarshal(index, &lists) != nil {
 		return newSource(nil)
 	}
-	return newSource(groups)
-}
-
-// group is a group and version in the index.
-type group struct {
-	Group, Version, File string
-	Resources            []struct {
-		Name, Kind string
-		Other      []string
-	}
+	return newSource(lists)
 }
 
 type source struct {
 	names     []schema.Name
 	groups    map[string]bool
-	documents map[apischema.GroupVersion]func() *openapi.Document
+	resources map[apischema.GroupVersionResource]func() *schema.Resource
 }
 
-func newSource(groups []group) *source {
-	s := &source{groups: map[string]bool{}, documents: map[apischema.GroupVersion]func() *openapi.Document{}}
-	for _, g := range groups {
-		gv := apischema.GroupVersion{Group: g.Group, Version: g.Version}
-		s.groups[g.Group] = true
-		s.documents[gv] = sync.OnceValue(func() *openapi.Document {
-			document, err := read(g.File)
-			if err != nil {
-				return nil // As in load.
-			}
+// newSource makes a source of what discovery lists.
+func newSource(lists []metav1.APIResourceList) *source {
+	s := &source{groups: map[string]bool{}, resources: map[apischema.GroupVersionResource]func() *schema.Resource{}}
+	for _, list := range lists {
+		gv, _ := apischema.ParseGroupVersion(list.GroupVersion)
+		s.groups[gv.Group] = true
+		document := sync.OnceValue(func() *openapi.Document {
+			document, _ := read(gv) // As in load.
 			return document
 		})
-		for _, r := range g.Resources {
-			s.names = append(s.names, schema.Name{GroupVersionResource: gv.WithResource(r.Name), Kind: r.Kind, Other: r.Other})
+		for _, r := range list.APIResources {
+			if strings.Contains(r.Name, "/") {
+				continue
+			}
+			r.Group, r.Version = gv.Group, gv.Version
+			name := schema.Name{GroupVersionResource: gv.WithResource(r.Name), Kind: r.Kind, Other: r.ShortNames}
+			if r.SingularName != "" {
+				name.Other = append([]string{r.SingularName}, r.ShortNames...)
+			}
+			s.names = append(s.names, name)
+			s.resources[name.GroupVersionResource] = sync.OnceValue(func() *schema.Resource {
+				return document().Resource(r, slices.DeleteFunc(slices.Clone(list.APIResources), func(sub metav1.APIResource) bool {
+					return !strings.HasPrefix(sub.Name, r.Name+"/")
+				}))
+			})
 		}
 	}
 	slices.SortFunc(s.names, schema.CompareNames)
@@ -71,8 +74,9 @@ func newSource(groups []group) *source {
 }
 
 // read decodes one of the documents.
-func read(name string) (*openapi.Document, error) {
-	file, err := data.Open("data/" + name + ".gz")
+func read(of apischema.GroupVersion) (*openapi.Document, error) {
+	name := strings.ReplaceAll(of.String(), "/", "_") + ".json.gz"
+	file, err := data.Open("data/" + name)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", name, err)
 	}
@@ -85,7 +89,7 @@ func read(name string) (*openapi.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("unpacking %s: %w", name, err)
 	}
-	document, err := openapi.Parse(text)
+	document, err := openapi.Parse(text, of)
 	if err != nil {
 		return nil, fmt.Errorf("parsing %s: %w", name, err)
 	}
@@ -94,11 +98,10 @@ func read(name string) (*openapi.Document, error) {
 
 // Resource returns nil where Kubernetes serves no such resource.
 func (s *source) Resource(gvr apischema.GroupVersionResource) *schema.Resource {
-	document, known := s.documents[gvr.GroupVersion()]
-	if !known || document() == nil {
-		return nil
+	if resource := s.resources[gvr]; resource != nil {
+		return resource()
 	}
-	return document().Resource(gvr)
+	return nil
 }
 
 // Resources lists all built-in resources in order.
