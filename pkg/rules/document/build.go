@@ -104,6 +104,9 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 				value, _ = strconv.ParseFloat(n.text, 64) // Zero where only other programs take it for a number.
 			}
 		}
+		if f, ok := value.(float64); ok && b.kinds != nil && f == float64(int64(f)) {
+			value = int64(f) // As in JSON, which has one kind of numbers.
+		}
 		n.kind, n.scalar = kindOf(value), value
 		if message != "" {
 			if n.key == n {

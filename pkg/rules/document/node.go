@@ -46,8 +46,8 @@ const (
 type Node struct {
 	kind     Kind
 	style    style
-	text     string // of a scalar
-	scalar   any    // of a number or a boolean
+	text     string  // of a scalar
+	scalar   any     // of a number or a boolean
 	children []Entry // the elements of a list have no key
 	parent   *Node
 	key      *Node // the key itself, for keys and values of a map

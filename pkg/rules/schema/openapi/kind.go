@@ -1,8 +1,6 @@
 package openapi
 
 import (
-	"encoding/json"
-	"math"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -76,7 +74,7 @@ func flag(v any) bool {
 // limitKeys are what a schema may say to limit values. What is not of the right type
 // limits nothing.
 var limitKeys = map[string]func(*schema.Limits, any){
-	"enum":             func(l *schema.Limits, v any) { l.Enum, _ = normal(v).([]any) },
+	"enum":             func(l *schema.Limits, v any) { l.Enum, _ = v.([]any) },
 	"pattern":          func(l *schema.Limits, v any) { l.Pattern, _ = v.(string) },
 	"minLength":        func(l *schema.Limits, v any) { l.MinLength = whole(v) },
 	"maxLength":        func(l *schema.Limits, v any) { l.MaxLength = whole(v) },
@@ -108,57 +106,9 @@ func limitsOf(s map[string]any) *schema.Limits {
 	return limits
 }
 
-// normal returns a decoded value with numbers of the two types that Kubernetes has.
-func normal(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, element := range v {
-			out[key] = normal(element)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, element := range v {
-			out[i] = normal(element)
-		}
-		return out
-	default:
-		return normalNumber(v)
-	}
-}
-
-// normalNumber makes an integer of a float without a fraction: that is what
-// encoding/json reads an integer as.
-func normalNumber(v any) any {
-	switch v := v.(type) {
-	case int:
-		return int64(v)
-	case uint64:
-		if v <= math.MaxInt64 {
-			return int64(v)
-		}
-		return float64(v)
-	case float64:
-		const exact = 1 << 53
-		if v == math.Trunc(v) && math.Abs(v) <= exact {
-			return int64(v)
-		}
-		return v
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		f, _ := v.Float64()
-		return f
-	default:
-		return v
-	}
-}
-
 // number returns nil for what is no number.
 func number(v any) *float64 {
-	switch v := normalNumber(v).(type) {
+	switch v := v.(type) {
 	case int64:
 		return new(float64(v))
 	case float64:
@@ -170,55 +120,8 @@ func number(v any) *float64 {
 
 // whole returns nil for what is no integer.
 func whole(v any) *int64 {
-	if i, ok := normalNumber(v).(int64); ok {
+	if i, ok := v.(int64); ok {
 		return &i
 	}
 	return nil
-}
-
-// refinement is a component with what is said of it where it is referred to.
-type refinement struct {
-	base *schema.Type
-	by   map[string]any
-}
-
-// refinedBy returns the type of a place that refers to base. If more is said there,
-// it is a copy that is made in the end: a component that contains itself is not yet
-// complete.
-func (r *Reader) refinedBy(base *schema.Type, by map[string]any) *schema.Type {
-	if !flag(by["nullable"]) && by["x-kubernetes-map-type"] == nil {
-		return base
-	}
-	t := &schema.Type{}
-	r.refined[t] = refinement{base: base, by: by}
-	return t
-}
-
-// refine makes the copies.
-func (r *Reader) refine() {
-	for t := range r.refined {
-		r.copyInto(t)
-	}
-}
-
-func (r *Reader) copyInto(t *schema.Type) {
-	from, waiting := r.refined[t]
-	if !waiting {
-		return
-	}
-	delete(r.refined, t) // First, as what refers to itself would never end.
-	r.copyInto(from.base)
-	if from.base.Kinds == 0 {
-		*t = *schema.Open()
-		return
-	}
-	*t = *from.base
-	if flag(from.by["nullable"]) {
-		t.Kinds |= value.Nil
-	}
-	if kind := from.by["x-kubernetes-map-type"]; kind != nil && t.Map != nil {
-		fields := *t.Map
-		fields.Atomic = kind == "atomic"
-		t.Map = &fields
-	}
 }

@@ -57,32 +57,20 @@ func mark(fields map[string]schema.Field, names []string, change func(*schema.Fi
 	}
 }
 
-// field reads a field that m will have. Its default is set in the end.
+// field reads a field that m will have. Its default is set in the end, unless its type turns out to be of
+// another kind: documents of API servers say {} for whatever is a struct in Go, times too.
 func (r *Reader) field(m *schema.Map, name string, property any) schema.Field {
 	field := schema.Field{Type: r.read(property)}
 	s, _ := property.(map[string]any)
 	if written, defaulted := s["default"]; defaulted {
-		r.defaults = append(r.defaults, fallback{in: m, name: name, of: field.Type, value: normal(written)})
+		r.later = append(r.later, func() {
+			if f := m.Fields[name]; f.Type == field.Type && f.Type.Kinds.Has(value.KindOf(written)) {
+				f.Always, f.Default = true, written
+				m.Fields[name] = f
+			}
+		})
 	}
 	return field
-}
-
-// fallback is the default of a field.
-type fallback struct {
-	in    *schema.Map
-	name  string
-	of    *schema.Type
-	value any
-}
-
-// set gives the field its default, unless it turns out to be of another kind: documents
-// of API servers say {} for whatever is a struct in Go, times too.
-func (f fallback) set() {
-	field := f.in.Fields[f.name]
-	if field.Type == f.of && f.of.Kinds.Has(value.KindOf(f.value)) {
-		field.Always, field.Default = true, f.value
-		f.in.Fields[f.name] = field
-	}
 }
 
 // complete adds what is not written in the schema of a whole object, and reports

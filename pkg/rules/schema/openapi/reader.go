@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -34,7 +35,7 @@ const (
 	Keeping
 )
 
-// Reader makes types of schemas, as encoding/json or a YAML decoder decode them. It
+// Reader makes types of schemas, as package json of apimachinery decodes them. It
 // is not safe for concurrent use; the types are.
 type Reader struct {
 	dialect    Dialect
@@ -43,11 +44,10 @@ type Reader struct {
 	named      map[string]*schema.Type
 	plain      map[plain]*schema.Type
 	depth      int
-	// What is done in the end, when it is known which components there are: to read
-	// these, to copy those of which more is said, and to set defaults.
-	unread   []component
-	refined  map[*schema.Type]refinement
-	defaults []fallback
+	// What is done in the end: to read the components that were referred to, and then, when their types are
+	// complete, to copy those of which more is said, and to set defaults.
+	unread []component
+	later  []func()
 }
 
 // component is a schema with a name, and the type that is to be made of it.
@@ -72,7 +72,6 @@ func NewReader(dialect Dialect, components func(name string) any) *Reader {
 		components: components,
 		named:      map[string]*schema.Type{},
 		plain:      map[plain]*schema.Type{},
-		refined:    map[*schema.Type]refinement{},
 	}
 }
 
@@ -90,23 +89,23 @@ func (r *Reader) Component(name string) *schema.Type {
 	return t
 }
 
-// finish completes the types. A component that is read may refer to others.
+// finish completes the types. A component that is read may refer to others. One that is but another
+// name of a component is open.
 func (r *Reader) finish() {
 	for len(r.unread) > 0 {
 		last := len(r.unread) - 1
 		next := r.unread[last]
 		r.unread = r.unread[:last]
-		if to, refers := reference(next.of); refers {
-			r.alias(next.named, to, next.of)
+		if _, refers := reference(next.of); refers {
+			*next.named = *schema.Open()
 			continue
 		}
 		*next.named = *r.written(next.of)
 	}
-	r.refine()
-	for _, one := range r.defaults {
-		one.set()
+	for _, complete := range r.later {
+		complete()
 	}
-	r.defaults = nil
+	r.later = nil
 }
 
 // Object returns the type of whole objects of a schema, as that of a
@@ -138,7 +137,28 @@ func (r *Reader) read(from any) *schema.Type {
 	if t == nil {
 		return schema.Open()
 	}
-	return r.refinedBy(t, s)
+	return r.refined(t, s)
+}
+
+// refined returns the type of a place that refers to a component. If more is said there, it is a copy.
+func (r *Reader) refined(base *schema.Type, by map[string]any) *schema.Type {
+	kind := by["x-kubernetes-map-type"]
+	if !flag(by["nullable"]) && kind == nil {
+		return base
+	}
+	t := &schema.Type{}
+	r.later = append(r.later, func() {
+		*t = *base
+		if flag(by["nullable"]) {
+			t.Kinds |= value.Nil
+		}
+		if kind != nil && t.Map != nil {
+			fields := *t.Map
+			fields.Atomic = kind == "atomic"
+			t.Map = &fields
+		}
+	})
+	return t
 }
 
 // reference returns the name of what a schema refers to. As siblings of $ref mean
@@ -174,15 +194,6 @@ func (r *Reader) component(name string) *schema.Type {
 	r.named[name] = t
 	r.unread = append(r.unread, component{of: s, named: t})
 	return t
-}
-
-// alias makes t what another component is.
-func (r *Reader) alias(t *schema.Type, to string, s map[string]any) {
-	if base := r.read(map[string]any{"$ref": to}); base != t {
-		r.refined[t] = refinement{base: base, by: s}
-		return
-	}
-	*t = *schema.Open()
 }
 
 // written returns the type of a schema that refers to no other as a whole.
@@ -274,7 +285,7 @@ func Parse(data []byte, of apischema.GroupVersion) (*Document, error) {
 // component decodes a schema. One that cannot be decoded says nothing.
 func (d *Document) component(name string) any {
 	var s any
-	if err := json.Unmarshal(d.schemas[name], &s); err != nil {
+	if err := kjson.Unmarshal(d.schemas[name], &s); err != nil {
 		return nil
 	}
 	return s

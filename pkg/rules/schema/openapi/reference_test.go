@@ -26,10 +26,7 @@ Tree:
     parent: {allOf: [{$ref: "#/components/schemas/Tree"}], nullable: true, description: more is said here}
     whole: {allOf: [{$ref: "#/components/schemas/Tree"}], x-kubernetes-map-type: atomic, default: {}}
 Forest: {$ref: "#/components/schemas/Tree"}
-Wood: {allOf: [{$ref: "#/components/schemas/Forest"}], nullable: true}
 Own: {$ref: "#/components/schemas/Own"}
-There: {$ref: "#/components/schemas/Back"}
-Back: {$ref: "#/components/schemas/There"}
 Two: {allOf: [{$ref: "#/components/schemas/Tree"}, {$ref: "#/components/schemas/Own"}]}
 Text: {type: string}
 NotASchema: 7
@@ -64,12 +61,6 @@ func TestReferences(t *testing.T) {
 	if !whole.Always {
 		t.Error("a default of a type that is not yet complete is lost")
 	}
-	if got := r.Component("Forest"); got.Map != tree.Map || got.Kinds != value.Map {
-		t.Errorf("another name of the tree is %+v", got)
-	}
-	if got := r.Component("Wood"); got.Map != tree.Map || got.Kinds != value.Map|value.Nil {
-		t.Errorf("another name of another name is %+v", got)
-	}
 	if got := r.Component("None"); got != nil {
 		t.Errorf("no component is %+v", got)
 	}
@@ -78,9 +69,9 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// TestReferencesInCircles holds that what means nothing allows everything.
-func TestReferencesInCircles(t *testing.T) {
-	for _, name := range []string{"Own", "There", "Back", "Two"} {
+// TestOtherNames holds that what is but another name allows everything.
+func TestOtherNames(t *testing.T) {
+	for _, name := range []string{"Forest", "Own", "Two"} {
 		if got := components(t, schemas).Component(name); got == nil || got.Kinds != value.Any || got.Known() {
 			t.Errorf("%s is %+v, want it open", name, got)
 		}
