@@ -187,56 +187,40 @@ const (
 	Bytes     = "bytes"      // of []byte: base64 in one line
 )
 
-// microseconds is how metav1.MicroTime is written, and has to be.
-const microseconds = "2006-01-02T15:04:05.000000Z07:00"
+// layouts are how times are written.
+var layouts = map[string]string{Time: time.RFC3339, MicroTime: "2006-01-02T15:04:05.000000Z07:00"}
 
 // scalar returns a text or a number as it is stored.
 func (t *Type) scalar(v any) (out any, changed bool) {
 	text, isText := v.(string)
+	const longest = 64 // of a time
 	switch {
 	case t.Format == Quantity && t.Kinds&value.String != 0:
-		return quantity(v)
-	case !isText:
-		return t.whole(v)
-	case t.Format == Time:
-		return rewritten(v, text, time.RFC3339)
-	case t.Format == MicroTime:
-		return rewritten(v, text, microseconds)
-	case t.Format == Bytes:
-		return unbroken(v, text)
-	default:
-		return v, false
-	}
-}
-
-// whole turns a float into the integer that it equals, where one is wanted.
-func (t *Type) whole(v any) (out any, changed bool) {
-	if t.Kinds&value.Number != value.Int {
-		return v, false
-	}
-	if i, ok := v.(float64); ok {
-		if i, ok := wholeNumber(i); ok {
-			return i, true
+		if !isText {
+			text, _ = value.Text(v)
 		}
-	}
-	return v, false
-}
-
-// quantity returns the canonical text of a quantity.
-func quantity(v any) (out any, changed bool) {
-	text, isText := v.(string)
-	if !isText {
-		text, _ = value.Text(v)
-	}
-	if isText && plainQuantity(text) || !quickQuantity(text) {
-		return v, false
-	}
-	q, err := resource.ParseQuantity(strings.TrimSpace(text))
-	if err != nil {
-		return v, false
-	}
-	if written := q.String(); !isText || written != text {
-		return written, true
+		if quickQuantity(text) && !(isText && plainQuantity(text)) {
+			if q, err := resource.ParseQuantity(strings.TrimSpace(text)); err == nil && (!isText || q.String() != text) {
+				return q.String(), true
+			}
+		}
+	case !isText: // A float is the integer that it equals, where one is wanted.
+		if f, isFloat := v.(float64); isFloat && t.Kinds&value.Number == value.Int {
+			if i, whole := wholeNumber(f); whole {
+				return i, true
+			}
+		}
+	case layouts[t.Format] != "" && len(text) <= longest:
+		var room [longest]byte
+		if at, err := time.Parse(layouts[t.Format], text); err == nil {
+			if written := at.UTC().AppendFormat(room[:0], layouts[t.Format]); string(written) != text {
+				return string(written), true
+			}
+		}
+	case t.Format == Bytes && strings.ContainsAny(text, "\r\n"): // Which its readers skip.
+		if data, err := base64.StdEncoding.DecodeString(text); err == nil {
+			return base64.StdEncoding.EncodeToString(data), true
+		}
 	}
 	return v, false
 }
@@ -261,33 +245,4 @@ func plainQuantity(text string) bool {
 	default:
 		return false
 	}
-}
-
-// rewritten returns a time in UTC as it is written in a layout.
-func rewritten(v any, text, layout string) (out any, changed bool) {
-	const longest = 64
-	if len(text) > longest {
-		return v, false
-	}
-	at, err := time.Parse(layout, text)
-	if err != nil {
-		return v, false
-	}
-	var room [longest]byte
-	if written := at.UTC().AppendFormat(room[:0], layout); string(written) != text {
-		return string(written), true
-	}
-	return v, false
-}
-
-// unbroken returns base64 without the line breaks that its readers skip.
-func unbroken(v any, text string) (out any, changed bool) {
-	if !strings.ContainsAny(text, "\r\n") {
-		return v, false
-	}
-	data, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return v, false
-	}
-	return base64.StdEncoding.EncodeToString(data), true
 }

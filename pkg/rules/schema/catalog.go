@@ -53,9 +53,8 @@ func (c *Catalog) Missing(gvr schema.GroupVersionResource) bool {
 			return true
 		}
 	}
-	meant := search{wanted: gvr, names: c.names()}
-	return gvr.Group == notAGroup || slices.ContainsFunc(meant.names, func(name Name) bool {
-		return meant.sameGroup(name) && (meant.sameResource(name) || meant.alias(name))
+	return gvr.Group == notAGroup || slices.ContainsFunc(c.names(), func(name Name) bool {
+		return name.Group == gvr.Group && (name.Resource == gvr.Resource || name.alias(gvr.Resource))
 	})
 }
 
@@ -121,155 +120,73 @@ type Source interface {
 // CompareNames orders names by group, version and resource.
 func CompareNames(a, b Name) int { return compare(a.GroupVersionResource, b.GroupVersionResource) }
 
+// alias reports whether a word is a kind, a singular or a short name of the resource, or its name in another case.
+func (n Name) alias(word string) bool {
+	return slices.ContainsFunc(append([]string{n.Kind, n.Resource}, n.Other...), func(other string) bool { return strings.EqualFold(word, other) })
+}
+
 // Closest returns the known resource that was most likely meant by one that is not
 // known: what is called so in the same group, else in a group with a similar name,
 // else in any, and only then what is called nearly so: of a group that is not one of Kubernetes, in that group or a similar one, as its
 // CRD may not be there yet.
 func (c *Catalog) Closest(gvr schema.GroupVersionResource) (suggestion schema.GroupVersionResource, found bool) {
-	s := search{wanted: gvr, names: c.names()}
-	s.similar = document.Suggest(gvr.Group, s.groups())
-	for _, try := range []struct{ in, called func(Name) bool }{
-		{s.sameGroup, s.sameResource},
-		{s.sameGroup, s.alias},
-		{s.similarGroup, s.sameResource},
-		{s.similarGroup, s.alias},
-		{anywhere, s.sameResource},
-		{anywhere, s.alias},
-		{s.sameGroup, nil},
-		{s.similarGroup, nil},
-		{func(Name) bool { return ownGroup(gvr.Group) }, nil},
+	names := c.names()
+	var groups []string // That of the core has no name, and so is never a misspelling of another.
+	for _, name := range names {
+		if name.Group != "" && name.Group != gvr.Group {
+			groups = append(groups, name.Group)
+		}
+	}
+	slices.Sort(groups)
+	similar := document.Suggest(gvr.Group, slices.Compact(groups))
+
+	type condition = func(Name) bool
+	same := func(n Name) bool { return n.Group == gvr.Group }
+	alike := func(n Name) bool { return similar != "" && n.Group == similar }
+	anywhere := func(Name) bool { return true }
+	called := func(n Name) bool { return n.Resource == gvr.Resource }
+	alias := func(n Name) bool { return n.alias(gvr.Resource) }
+	nearly := func(in condition) condition {
+		var words []string
+		for _, name := range names {
+			if in(name) {
+				words = append(words, name.Resource, name.Kind)
+			}
+		}
+		slices.Sort(words)
+		word := document.Suggest(gvr.Resource, slices.Compact(words))
+		return func(n Name) bool { return word != "" && (n.Resource == word || n.Kind == word) }
+	}
+	ours := func(Name) bool { return !Custom(gvr.Group) }
+	for _, try := range [][2]condition{
+		{same, called}, {same, alias}, {alike, called}, {alike, alias}, {anywhere, called}, {anywhere, alias},
+		{same, nearly(same)}, {alike, nearly(alike)}, {ours, nearly(ours)},
 	} {
-		if best := s.best(try.in, try.called); best != nil {
-			return best.GroupVersionResource, true
+		all := slices.DeleteFunc(slices.Clone(names), func(n Name) bool { return !try[0](n) || !try[1](n) })
+		if len(all) > 0 {
+			return slices.MinFunc(all, better(gvr)).GroupVersionResource, true
 		}
 	}
 	return schema.GroupVersionResource{}, false
 }
 
-// search looks for a resource among all names.
-type search struct {
-	wanted  schema.GroupVersionResource
-	names   []Name
-	similar string // the group with the most similar name
-}
-
-// groups lists the groups that have a name. The one of the core has none, and so is
-// never a misspelling of another.
-func (s *search) groups() []string {
-	var groups []string
-	for _, name := range s.names {
-		if name.Group != "" && name.Group != s.wanted.Group {
-			groups = append(groups, name.Group)
-		}
-	}
-	slices.Sort(groups)
-	return slices.Compact(groups)
-}
-
-func anywhere(Name) bool { return true }
-
-func (s *search) sameGroup(name Name) bool    { return name.Group == s.wanted.Group }
-func (s *search) similarGroup(name Name) bool { return s.similar != "" && name.Group == s.similar }
-
-func (s *search) sameResource(name Name) bool { return name.Resource == s.wanted.Resource }
-
-// alias reports whether a kind, a singular or a short name was taken for the
-// resource, or its case is wrong.
-func (s *search) alias(name Name) bool {
-	word := s.wanted.Resource
-	return strings.EqualFold(word, name.Kind) || strings.EqualFold(word, name.Resource) ||
-		slices.ContainsFunc(name.Other, func(other string) bool { return strings.EqualFold(word, other) }) ||
-		shortNames[strings.ToLower(word)] == name.GroupResource()
-}
-
-// best returns the best of those that are called so, where called is nil of those
-// that are called nearly so.
-func (s *search) best(in, called func(Name) bool) *Name {
-	if called == nil {
-		called = s.nearly(in)
-	}
-	var best *Name
-	for i := range s.names {
-		name := &s.names[i]
-		if in(*name) && called(*name) && (best == nil || s.compare(*name, *best) < 0) {
-			best = name
-		}
-	}
-	return best
-}
-
-// nearly finds the word that is most like the wanted one among the resources and
-// kinds there.
-func (s *search) nearly(in func(Name) bool) func(Name) bool {
-	var words []string
-	for _, name := range s.names {
-		if in(name) {
-			words = append(words, name.Resource, name.Kind)
-		}
-	}
-	slices.Sort(words)
-	word := document.Suggest(s.wanted.Resource, slices.Compact(words))
-	return func(name Name) bool { return word != "" && (name.Resource == word || name.Kind == word) }
-}
-
-// compare puts the better suggestion first: the wanted version, groups that
+// better puts the better suggestion first: the wanted version, groups that
 // Kubernetes itself serves, the newest stable version.
-func (s *search) compare(a, b Name) int {
-	return cmp.Or(
-		-yes(a.Version == s.wanted.Version && a.Group == s.wanted.Group, b.Version == s.wanted.Version && b.Group == s.wanted.Group),
-		-yes(a.Group == "", b.Group == ""),
-		-yes(ownGroup(a.Group), ownGroup(b.Group)),
-		cmp.Compare(a.Group, b.Group),
-		-version.CompareKubeAwareVersionStrings(a.Version, b.Version),
-		compare(a.GroupVersionResource, b.GroupVersionResource),
-	)
-}
-
-// yes is positive where only a holds, negative where only b does.
-func yes(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
+func better(wanted schema.GroupVersionResource) func(a, b Name) int {
+	last := func(b bool) int {
+		if b {
+			return 0
+		}
 		return 1
-	default:
-		return -1
 	}
-}
-
-// ownGroup reports whether a group belongs to Kubernetes.
-func ownGroup(group string) bool {
-	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
-}
-
-// shortNames are those of built-in resources, as kubectl takes them.
-var shortNames = map[string]schema.GroupResource{
-	"cj":     {Group: "batch", Resource: "cronjobs"},
-	"cm":     {Resource: "configmaps"},
-	"crd":    {Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
-	"crds":   {Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
-	"cs":     {Resource: "componentstatuses"},
-	"csr":    {Group: "certificates.k8s.io", Resource: "certificatesigningrequests"},
-	"deploy": {Group: "apps", Resource: "deployments"},
-	"ds":     {Group: "apps", Resource: "daemonsets"},
-	"ep":     {Resource: "endpoints"},
-	"ev":     {Group: "events.k8s.io", Resource: "events"},
-	"hpa":    {Group: "autoscaling", Resource: "horizontalpodautoscalers"},
-	"ing":    {Group: "networking.k8s.io", Resource: "ingresses"},
-	"limits": {Resource: "limitranges"},
-	"netpol": {Group: "networking.k8s.io", Resource: "networkpolicies"},
-	"no":     {Resource: "nodes"},
-	"ns":     {Resource: "namespaces"},
-	"pc":     {Group: "scheduling.k8s.io", Resource: "priorityclasses"},
-	"pdb":    {Group: "policy", Resource: "poddisruptionbudgets"},
-	"po":     {Resource: "pods"},
-	"pv":     {Resource: "persistentvolumes"},
-	"pvc":    {Resource: "persistentvolumeclaims"},
-	"quota":  {Resource: "resourcequotas"},
-	"rc":     {Resource: "replicationcontrollers"},
-	"rs":     {Group: "apps", Resource: "replicasets"},
-	"sa":     {Resource: "serviceaccounts"},
-	"sc":     {Group: "storage.k8s.io", Resource: "storageclasses"},
-	"sts":    {Group: "apps", Resource: "statefulsets"},
-	"svc":    {Resource: "services"},
+	return func(a, b Name) int {
+		return cmp.Or(
+			cmp.Compare(last(a.GroupVersion() == wanted.GroupVersion()), last(b.GroupVersion() == wanted.GroupVersion())),
+			cmp.Compare(last(a.Group == ""), last(b.Group == "")),
+			cmp.Compare(last(!Custom(a.Group)), last(!Custom(b.Group))),
+			cmp.Compare(a.Group, b.Group),
+			-version.CompareKubeAwareVersionStrings(a.Version, b.Version),
+			compare(a.GroupVersionResource, b.GroupVersionResource),
+		)
+	}
 }

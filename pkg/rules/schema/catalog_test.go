@@ -45,12 +45,12 @@ func cluster() *Catalog {
 	var builtin, given listed
 	builtin.whole = []string{"", "apps", "batch", "networking.k8s.io", "events.k8s.io", "autoscaling"}
 	for _, text := range []string{
-		"/v1/configmaps ConfigMap", "/v1/endpoints Endpoints", "/v1/events Event", "/v1/namespaces Namespace", "/v1/nodes Node",
+		"/v1/configmaps ConfigMap configmap cm", "/v1/endpoints Endpoints", "/v1/events Event", "/v1/namespaces Namespace", "/v1/nodes Node",
 		"/v1/persistentvolumeclaims PersistentVolumeClaim", "/v1/pods Pod", "/v1/services Service",
 		"apps/v1/daemonsets DaemonSet", "apps/v1/deployments Deployment", "apps/v1/statefulsets StatefulSet",
-		"autoscaling/v1/horizontalpodautoscalers HorizontalPodAutoscaler", "autoscaling/v2/horizontalpodautoscalers HorizontalPodAutoscaler",
+		"autoscaling/v1/horizontalpodautoscalers HorizontalPodAutoscaler hpa", "autoscaling/v2/horizontalpodautoscalers HorizontalPodAutoscaler hpa",
 		"batch/v1/cronjobs CronJob", "batch/v1/jobs Job", "events.k8s.io/v1/events Event",
-		"networking.k8s.io/v1/ingresses Ingress", "networking.k8s.io/v1/networkpolicies NetworkPolicy",
+		"networking.k8s.io/v1/ingresses Ingress ing", "networking.k8s.io/v1/networkpolicies NetworkPolicy",
 	} {
 		builtin.names = append(builtin.names, named(text))
 	}

@@ -67,11 +67,8 @@ func hasFormat(format, text string) bool {
 	switch format {
 	case Quantity:
 		return isQuantity(text)
-	case Time:
-		_, err := time.Parse(time.RFC3339, text)
-		return err == nil
-	case MicroTime:
-		_, err := time.Parse(microseconds, text)
+	case Time, MicroTime:
+		_, err := time.Parse(layouts[format], text)
 		return err == nil
 	case Bytes:
 		_, err := base64.StdEncoding.DecodeString(text)
