@@ -5,6 +5,8 @@ import (
 	"regexp"
 	re "regexp/syntax"
 	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // maxPattern limits the pattern, in bytes, and maxPatternSize the compiled pattern: matching may take time in proportion
@@ -33,7 +35,7 @@ func patternOf(n Node) (*regexp.Regexp, int, error) {
 	if err != nil {
 		return nil, 0, at.Errorf("the pattern is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
-	size := patternSize(tree)
+	size := value.PatternSize(tree)
 	if size > maxPatternSize {
 		return nil, 0, at.Errorf("the pattern is too large").WithHint("repeat less: x{100} counts as a hundred x")
 	}
@@ -42,21 +44,4 @@ func patternOf(n Node) (*regexp.Regexp, int, error) {
 		return nil, 0, at.Errorf("the pattern is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	return pattern, size, nil
-}
-
-// patternSize estimates the instructions before anything is expanded. The parser
-// limits how deep a pattern nests.
-func patternSize(tree *re.Regexp) int {
-	size := 0
-	for _, part := range tree.Sub {
-		size += patternSize(part)
-	}
-	switch tree.Op {
-	case re.OpLiteral:
-		return len(tree.Rune)
-	case re.OpRepeat:
-		return 1 + size*max(tree.Min, tree.Max, 1)
-	default:
-		return size + 1
-	}
 }

@@ -214,8 +214,10 @@ func (c *validation) fields(t *Type, m map[string]any, merged bool) {
 		c.required(t, m)
 	}
 	if limit := t.Limit; limit != nil {
-		c.least(limit.MinProperties, possible, merged || more, "entries")
-		c.most(limit.MaxProperties, known, "entries")
+		if merged || more {
+			possible = math.MaxInt32
+		}
+		c.counted("key", limit.MinProperties, limit.MaxProperties, known, possible-known)
 	}
 }
 
@@ -340,8 +342,11 @@ func (c *validation) list(t *Type, list []any, merged bool) {
 		c.within(i, func() { c.value(t.List.Items, element, merged) })
 	}
 	if limit := t.Limit; limit != nil {
-		c.least(limit.MinItems, len(list), merged, "elements")
-		c.most(limit.MaxItems, known, "elements")
+		more := len(list) - known
+		if merged {
+			more = math.MaxInt32
+		}
+		c.counted("element", limit.MinItems, limit.MaxItems, known, more)
 	}
 	switch {
 	case t.List.Kind == Keyed:

@@ -173,49 +173,33 @@ func either(names []string) string {
 
 // number compares a number with its bounds.
 func (c *validation) number(t *Type, v any) {
-	if t.Format == "int32" && t.Kinds&value.String == 0 && (c.above(v, math.MaxInt32, false) || c.below(v, math.MinInt32, false)) {
+	if t.Format == "int32" && t.Kinds&value.String == 0 &&
+		(c.bounded(v, new(float64(math.MaxInt32)), false, 1) || c.bounded(v, new(float64(math.MinInt32)), false, -1)) {
 		return
 	}
 	limit := t.Limit
 	if limit == nil {
 		return
 	}
-	if limit.Minimum != nil {
-		c.below(v, *limit.Minimum, limit.ExclusiveMinimum)
-	}
-	if limit.Maximum != nil {
-		c.above(v, *limit.Maximum, limit.ExclusiveMaximum)
-	}
+	c.bounded(v, limit.Minimum, limit.ExclusiveMinimum, -1)
+	c.bounded(v, limit.Maximum, limit.ExclusiveMaximum, 1)
 	if limit.MultipleOf != nil && !isMultiple(v, *limit.MultipleOf) {
 		c.report(document.CodeOutOfBounds, fmt.Sprintf("want a multiple of %s, have %s", shown(*limit.MultipleOf), shown(v)), "")
 	}
 }
 
-// below reports a number that is too small.
-func (c *validation) below(v any, least float64, exclusive bool) bool {
-	order, ok := value.Compare(v, least)
-	if !ok || order > 0 || order == 0 && !exclusive {
+// bounded reports a number that is above a bound, or below it where the sign is -1.
+func (c *validation) bounded(v any, bound *float64, exclusive bool, sign int) bool {
+	if bound == nil {
 		return false
 	}
-	c.report(document.CodeOutOfBounds, fmt.Sprintf("want %s %s, have %s", comparative(exclusive, "more than", "at least"), shown(least), shown(v)), "")
-	return true
-}
-
-// above reports a number that is too large.
-func (c *validation) above(v any, most float64, exclusive bool) bool {
-	order, ok := value.Compare(v, most)
-	if !ok || order < 0 || order == 0 && !exclusive {
+	order, ok := value.Compare(v, *bound)
+	if !ok || order*sign < 0 || order == 0 && !exclusive {
 		return false
 	}
-	c.report(document.CodeOutOfBounds, fmt.Sprintf("want %s %s, have %s", comparative(exclusive, "less than", "at most"), shown(most), shown(v)), "")
+	want := map[bool][]string{false: {"at least", "at most"}, true: {"more than", "less than"}}[exclusive][(sign+1)/2]
+	c.report(document.CodeOutOfBounds, fmt.Sprintf("want %s %s, have %s", want, shown(*bound), shown(v)), "")
 	return true
-}
-
-func comparative(exclusive bool, open, closed string) string {
-	if exclusive {
-		return open
-	}
-	return closed
 }
 
 // isMultiple is exact about integers. Of floats it forgives what they cannot be exact
@@ -223,14 +207,14 @@ func comparative(exclusive bool, open, closed string) string {
 func isMultiple(v any, factor float64) bool {
 	const tolerance, largest = 1e-9, 1 << 53
 	number, _ := v.(float64)
-	i, ok := v.(int64)
-	if !ok {
-		i, ok = wholeNumber(number) // It is sent without a fraction.
+	i, isInt := v.(int64)
+	if !isInt {
+		i, isInt = wholeNumber(number) // It is sent without a fraction.
 	}
-	if ok {
-		if factor >= 1 && factor < math.MaxInt64 && factor == math.Trunc(factor) {
-			return i%int64(factor) == 0
-		}
+	if isInt && factor >= 1 && factor < math.MaxInt64 && factor == math.Trunc(factor) {
+		return i%int64(factor) == 0
+	}
+	if isInt {
 		number = float64(i)
 	}
 	times := number / factor
@@ -240,49 +224,29 @@ func isMultiple(v any, factor float64) bool {
 
 // text compares a text with its bounds, its pattern and its format.
 func (c *validation) text(t *Type, text string) {
-	if limit := t.Limit; limit != nil && (limit.MinLength != nil || limit.MaxLength != nil) {
-		length := utf8.RuneCountInString(text)
-		if length == 0 && limit.MinLength != nil && *limit.MinLength == 1 {
-			c.report(document.CodeOutOfBounds, "want a text that is not empty", "")
-			return
-		}
-		if c.least(limit.MinLength, length, false, "characters") || c.most(limit.MaxLength, length, "characters") {
-			return
-		}
+	limit := t.Limit
+	if limit == nil {
+		limit = &Limits{}
 	}
-	if c.formatted(t, text) && t.Limit != nil && t.Limit.Pattern != "" {
-		c.pattern(t.Limit.Pattern, text)
+	if (limit.MinLength != nil || limit.MaxLength != nil) && !c.counted("character", limit.MinLength, limit.MaxLength, utf8.RuneCountInString(text), 0) {
+		return
+	}
+	if c.formatted(t, text) && limit.Pattern != "" {
+		c.pattern(limit.Pattern, text)
 	}
 }
 
-// least reports that there are too few, unless there may be more than are seen.
-func (c *validation) least(bound *int64, have int, mayBeMore bool, of string) bool {
-	if bound == nil || int64(have) >= *bound || mayBeMore {
-		return false
-	}
-	c.report(document.CodeOutOfBounds, fmt.Sprintf("want at least %d %s, have %d", *bound, counted(*bound, of), have), "")
-	return true
-}
-
-// most reports that there are too many.
-func (c *validation) most(bound *int64, have int, of string) bool {
-	if bound == nil || int64(have) <= *bound {
-		return false
-	}
-	c.report(document.CodeOutOfBounds, fmt.Sprintf("want at most %d %s, have %d", *bound, counted(*bound, of), have), "")
-	return true
-}
-
-// counted is the name of so many things.
-func counted(n int64, of string) string {
+// counted reports that there are too few, or too many. There may be more than are seen.
+func (c *validation) counted(of string, least, most *int64, have, more int) bool {
 	switch {
-	case n != 1:
-		return of
-	case of == "entries":
-		return "entry"
+	case least != nil && int64(have)+int64(more) < *least:
+		c.report(document.CodeOutOfBounds, fmt.Sprintf("want at least %s, have %d", document.Count(int(*least), of), have+more), "")
+	case most != nil && int64(have) > *most:
+		c.report(document.CodeOutOfBounds, fmt.Sprintf("want at most %s, have %d", document.Count(int(*most), of), have), "")
 	default:
-		return strings.TrimSuffix(of, "s")
+		return true
 	}
+	return false
 }
 
 // What patterns may take, since they come from whoever wrote the schema, and
@@ -314,29 +278,10 @@ func (c *validation) pattern(source, text string) {
 	if compiled == nil || c.matches(compiled, text) {
 		return
 	}
-	hint := ""
-	for _, other := range variants(text) {
-		if other != text && c.matches(compiled, other) && c.steps >= 0 {
-			hint = fmt.Sprintf("did you mean %q?", other)
-			break
-		}
-	}
 	if len(source) > longestShown {
 		source = strings.ToValidUTF8(source[:longestShown], "") + "..."
 	}
-	c.report(document.CodeWrongFormat, fmt.Sprintf("%s does not match the pattern %s", shown(text), source), hint)
-}
-
-// variants are how a text of letters and digits is often meant.
-func variants(text string) []string {
-	const longest = 100
-	if len(text) > longest {
-		return nil
-	}
-	trimmed := strings.TrimSpace(text)
-	lower := strings.ToLower(trimmed)
-	dashed := strings.NewReplacer("_", "-", " ", "-", ".", "-").Replace(lower)
-	return []string{trimmed, lower, strings.ToUpper(trimmed), dashed}
+	c.report(document.CodeWrongFormat, fmt.Sprintf("%s does not match the pattern %s", shown(text), source), "")
 }
 
 // matches takes what it has no steps left for as a match.
@@ -354,7 +299,7 @@ func compile(source string) *pattern {
 	if err != nil {
 		return nil
 	}
-	size := size(parsed)
+	size := value.PatternSize(parsed)
 	if size > largest {
 		return nil
 	}
@@ -363,17 +308,4 @@ func compile(source string) *pattern {
 		return nil
 	}
 	return &pattern{compiled, size}
-}
-
-// size is about how many instructions the program of a pattern has: a repetition
-// is written out as often as it counts.
-func size(re *syntax.Regexp) int {
-	total := 1 + len(re.Rune)
-	for _, sub := range re.Sub {
-		total = min(total+size(sub), largest+1)
-	}
-	if re.Op == syntax.OpRepeat {
-		total *= max(re.Min, re.Max, 1)
-	}
-	return min(total, largest+1)
 }
