@@ -204,13 +204,13 @@ func TestValidateFields(t *testing.T) {
 			"Entries are counted.",
 			`{is: {"*": int}, minProperties: 2}`,
 			`{a: 1}`,
-			[]string{" out-of-bounds: want at least 2 entries, have 1"},
+			[]string{" out-of-bounds: want at least 2 keys, have 1"},
 		},
 		"TooMany": {
 			"One is told in the singular.",
 			`{is: {"*": int}, maxProperties: 1}`,
 			`{a: 1, b: 2}`,
-			[]string{" out-of-bounds: want at most 1 entry, have 2"},
+			[]string{" out-of-bounds: want at most 1 key, have 2"},
 		},
 	}
 	for name, tc := range tests {
@@ -253,7 +253,7 @@ func TestValidateMerged(t *testing.T) {
 			"They do not become fewer.",
 			`{is: {"*": int}, maxProperties: 1}`,
 			`{a: 1, b: 2}`,
-			[]string{" out-of-bounds: want at most 1 entry, have 2"},
+			[]string{" out-of-bounds: want at most 1 key, have 2"},
 		},
 		"MoreOrLess": {"Unless they are removed.", `{is: {"*": int}, maxProperties: 1}`, `{a: 1, b: null}`, nil},
 		"Atomic": {

@@ -59,7 +59,7 @@ func TestValidateUnknown(t *testing.T) {
 			"More than are written there are not.",
 			`{is: {"*": int}, minProperties: 3}`,
 			map[string]any{"a": unknown, "b": int64(1)},
-			[]string{" out-of-bounds: want at least 3 entries, have 2"},
+			[]string{" out-of-bounds: want at least 3 keys, have 2"},
 		},
 		"LeastKey": {
 			"Unless there are more keys.",
@@ -71,7 +71,7 @@ func TestValidateUnknown(t *testing.T) {
 			"Those that are known are there.",
 			`{is: {"*": int}, maxProperties: 1}`,
 			map[string]any{"a": unknown, "b": int64(1), "c": int64(1)},
-			[]string{" out-of-bounds: want at most 1 entry, have 2"},
+			[]string{" out-of-bounds: want at most 1 key, have 2"},
 		},
 		"Items": {
 			"Elements too may be left out.",
