@@ -15,7 +15,7 @@ func House() [][]string {
 		{"./pkg/simulate/coverage", "./pkg/simulate/golden", "./pkg/simulate/scenario"},
 		{"./pkg/simulate/cluster"},
 		{"./pkg/simulate/apiserver"},
-		{"./pkg/simulate/apiserver/builtin", "./pkg/simulate/queue"},
+		{"./pkg/simulate/queue"},
 		{"./pkg/simulate/storage"},
 		{"./pkg/engine"},
 		{"./pkg/engine/dryrun"},

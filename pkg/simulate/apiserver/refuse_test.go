@@ -40,7 +40,7 @@ func TestRefused(t *testing.T) {
 		},
 		"case": {
 			"without its schema an API server would drop every field", "openAPIV3Schema", "openApiV3Schema",
-			`f.yaml:13:7: spec.versions[0].schema.openApiV3Schema: unknown field "openApiV3Schema"; did you mean openAPIV3Schema?`,
+			`f.yaml:13:7: spec.versions[0].schema.openApiV3Schema: unknown field "openApiV3Schema"; did you mean "openAPIV3Schema"?`,
 		},
 		"default above the maximum": {
 			"no object could have it", "{type: object}", "{type: object, properties: {a: {type: integer, maximum: 3, default: 4}}}",
@@ -78,24 +78,24 @@ func TestRefused(t *testing.T) {
 		"unknown in items": {
 			"a strict decoder does not look there", "{type: object}",
 			"{type: object, properties: {a: {type: array, items: {type: object, propertis: {}}}}}",
-			`f.yaml:13:91: spec.versions[0].schema.openAPIV3Schema.properties.a.items.propertis: unknown field "propertis"; did you mean properties?`,
+			`f.yaml:13:91: spec.versions[0].schema.openAPIV3Schema.properties.a.items.propertis: unknown field "propertis"; did you mean "properties"?`,
 		},
 		"unknown in the values of maps": {
 			"nor there", "{type: object}", "{type: object, properties: {a: {type: object, additionalProperties: {typ: string}}}}",
-			`f.yaml:13:93: spec.versions[0].schema.openAPIV3Schema.properties.a.additionalProperties.typ: unknown field "typ"; did you mean type?`,
+			`f.yaml:13:93: spec.versions[0].schema.openAPIV3Schema.properties.a.additionalProperties.typ: unknown field "typ"; did you mean "type"?`,
 		},
 		"unknown at the top": {
-			"it is misspelt as well", "spec:", "sepc: {}\nspec:", `f.yaml:4:1: sepc: unknown field "sepc"; did you mean spec?`,
+			"it is misspelt as well", "spec:", "sepc: {}\nspec:", `f.yaml:4:1: sepc: unknown field "sepc"; did you mean "spec"?`,
 		},
 		"unknown like nothing": {
 			"there is no advice", "scope:", "whatever: 1\n  scope:", `f.yaml:6:3: spec.whatever: unknown field "whatever"`,
 		},
 		"unknown in the metadata": {
 			"whose fields are not those of the type itself", "{name: shops.example.com}", "{name: shops.example.com, lables: {}}",
-			`f.yaml:3:37: metadata.lables: unknown field "lables"; did you mean labels?`,
+			`f.yaml:3:37: metadata.lables: unknown field "lables"; did you mean "labels"?`,
 		},
 		"a text for a boolean": {
-			"as a template leaves it", "served: true", `served: "true"`, "f.yaml:10:13: spec.versions[0].served: want true or false, have a string",
+			"as a template leaves it", "served: true", `served: "true"`, "f.yaml:10:13: spec.versions[0].served: want a boolean, have a string; leave the quotes out: true",
 		},
 		"a text for a list": {
 			"a list of one is a list", "kind: Shop}", "kind: Shop, shortNames: sh}", "f.yaml:7:50: spec.names.shortNames: want a list, have a string",
@@ -107,21 +107,21 @@ func TestRefused(t *testing.T) {
 			"names are keys", "{type: object}", "{type: object, properties: [a]}", "f.yaml:13:39: spec.versions[0].schema.openAPIV3Schema.properties: want a map, have a list",
 		},
 		"a number for a text": {
-			"1 is no name", "name: v1", "name: 1", "f.yaml:9:11: spec.versions[0].name: want a string, have a number",
+			"1 is no name", "name: v1", "name: 1", "f.yaml:9:11: spec.versions[0].name: want a string, have an integer; put it in quotes: \"1\"",
 		},
 		"a boolean for a number": {
-			"a limit is one", "{type: object}", "{type: object, maxProperties: true}", "f.yaml:13:54: spec.versions[0].schema.openAPIV3Schema.maxProperties: want a number, have a boolean",
+			"a limit is one", "{type: object}", "{type: object, maxProperties: true}", "f.yaml:13:54: spec.versions[0].schema.openAPIV3Schema.maxProperties: want an integer, have a boolean",
 		},
 		"a map for a text": {
 			"as a template leaves it", "group: example.com", "group: example.com\n  preserveUnknownFields: {a: b}",
-			"f.yaml:6:3: spec.preserveUnknownFields: want true or false, have a map",
+			"f.yaml:6:3: spec.preserveUnknownFields: want a boolean, have a map",
 		},
 		"its own group": {
 			"which Kubernetes has to approve", "example.com", "a.k8s.io", "metadata.annotations[api-approved.kubernetes.io]: required value: protected groups",
 		},
 		"each field": {
 			"they are misspelt apart", "served: true\n    storage: true", "serfed: true\n    storrage: true",
-			"spec.versions[0].serfed: unknown field \"serfed\"; did you mean served?\nf.yaml:11:5: spec.versions[0].storrage",
+			"spec.versions[0].serfed: unknown field \"serfed\"; did you mean \"served\"?\nf.yaml:11:5: spec.versions[0].storrage",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/storage"
 )
 
@@ -38,6 +39,9 @@ func (s *store) GetList(ctx context.Context, key string, options storage.ListOpt
 		object := s.newObject()
 		if err := s.decode(found[at].data, found[at].version, object); err != nil {
 			return fmt.Errorf("%s: %w", changeOf(at), err)
+		}
+		if _, custom := object.(runtime.Unstructured); !custom { // As a real API server lists built-in kinds.
+			object.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 		}
 		appendMatch(items, object, options.Predicate)
 	}

@@ -1,19 +1,52 @@
-package builtin
+package apiserver
 
 import (
 	"net/http"
-	"strings"
+	"sync"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/client-go/applyconfigurations"
 )
+
+// kinds serves the built-in kinds. It is immutable, makes what a kind needs when that is
+// asked for first, and is safe for concurrent use.
+type kinds struct {
+	scheme *runtime.Scheme
+	codecs serializer.CodecFactory
+	types  func() managedfields.TypeConverter
+	served map[schema.GroupVersionResource]func() (*endpoint, error)
+}
+
+func newKinds() (*kinds, error) {
+	known, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	k := &kinds{
+		scheme: known,
+		codecs: serializer.NewCodecFactory(known),
+		types:  sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(known) }),
+		served: map[schema.GroupVersionResource]func() (*endpoint, error){},
+	}
+	for _, row := range table() {
+		if err := row.selects(known); err != nil {
+			return nil, err
+		}
+		k.served[row.groupVersionResource()] = sync.OnceValues(func() (*endpoint, error) { return k.endpoint(row) })
+	}
+	return k, nil
+}
 
 // shortestWatch is of no use: nothing is watched.
 const shortestWatch = time.Minute
@@ -54,43 +87,38 @@ func (k *kind) allows(info *request.RequestInfo) bool {
 
 // ServeHTTP implements [http.Handler] for a request with a world and a RequestInfo in its
 // context.
-func (k *Kinds) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	info, told := request.RequestInfoFrom(r.Context())
-	if !told || !info.IsResourceRequest {
-		k.fail(w, r, schema.GroupVersion{}, notFound())
-		return
-	}
+func (k *kinds) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	info, _ := request.RequestInfoFrom(r.Context())
 	gv := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
-	served, known := k.served[gv.WithResource(info.Resource)]
-	if !known {
-		k.fail(w, r, gv, notFound())
-		return
-	}
-	at, err := served()
+	handler, err := k.handler(gv, info)
 	if err != nil {
-		k.fail(w, r, gv, apierrors.NewInternalError(err))
-		return
-	}
-	verbs, known := at.verbs[info.Subresource]
-	if !known || !at.row.reached(info) {
-		k.fail(w, r, gv, notFound())
-		return
-	}
-	handler, can := verbs[info.Verb]
-	if !can || !at.row.allows(info) {
-		k.fail(w, r, gv, apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, strings.ToLower(r.Method), schema.GroupResource{}, "", "", 0, false))
+		responsewriters.ErrorNegotiated(err, k.codecs, gv, w, r)
 		return
 	}
 	handler()(w, r)
 }
 
-func (k *Kinds) fail(w http.ResponseWriter, r *http.Request, gv schema.GroupVersion, err error) {
-	responsewriters.ErrorNegotiated(err, k.codecs, gv, w, r)
-}
-
-// notFound is the answer about paths that are not served.
-func notFound() error {
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, false)
+func (k *kinds) handler(gv schema.GroupVersion, info *request.RequestInfo) (maker, error) {
+	refused := func(code int, verb string) error {
+		return apierrors.NewGenericServerResponse(code, verb, schema.GroupResource{}, "", "", 0, false)
+	}
+	served, known := k.served[gv.WithResource(info.Resource)]
+	if !known || !info.IsResourceRequest {
+		return nil, refused(http.StatusNotFound, "")
+	}
+	at, err := served()
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	verbs, known := at.verbs[info.Subresource]
+	if !known || !at.row.reached(info) {
+		return nil, refused(http.StatusNotFound, "")
+	}
+	handler, can := verbs[info.Verb]
+	if !can || !at.row.allows(info) {
+		return nil, refused(http.StatusMethodNotAllowed, info.Verb)
+	}
+	return handler, nil
 }
 
 // patches are the types of patches that are understood.
@@ -100,7 +128,7 @@ func patches() []string {
 	}
 }
 
-func (k *Kinds) endpoint(row *kind) (*endpoint, error) {
+func (k *kinds) endpoint(row *kind) (*endpoint, error) {
 	objects, status, err := k.store(row)
 	if err != nil {
 		return nil, err
@@ -113,11 +141,11 @@ func (k *Kinds) endpoint(row *kind) (*endpoint, error) {
 		"get":              func() http.HandlerFunc { return handlers.GetResource(objects, scope) },
 		"list":             func() http.HandlerFunc { return handlers.ListResource(objects, objects, scope, false, shortestWatch) },
 		"watch":            func() http.HandlerFunc { return handlers.ListResource(objects, objects, scope, true, shortestWatch) },
-		"create":           func() http.HandlerFunc { return handlers.CreateResource(objects, scope, k.admit) },
-		"update":           func() http.HandlerFunc { return handlers.UpdateResource(objects, scope, k.admit) },
-		"patch":            func() http.HandlerFunc { return handlers.PatchResource(objects, scope, k.admit, patches()) },
-		"delete":           func() http.HandlerFunc { return handlers.DeleteResource(objects, true, scope, k.admit) },
-		"deletecollection": func() http.HandlerFunc { return handlers.DeleteCollection(objects, true, scope, k.admit) },
+		"create":           func() http.HandlerFunc { return handlers.CreateResource(objects, scope, lifecycle{}) },
+		"update":           func() http.HandlerFunc { return handlers.UpdateResource(objects, scope, lifecycle{}) },
+		"patch":            func() http.HandlerFunc { return handlers.PatchResource(objects, scope, lifecycle{}, patches()) },
+		"delete":           func() http.HandlerFunc { return handlers.DeleteResource(objects, true, scope, lifecycle{}) },
+		"deletecollection": func() http.HandlerFunc { return handlers.DeleteCollection(objects, true, scope, lifecycle{}) },
 	}}}
 	if status != nil {
 		if err := k.add(out, "status", row.GroupVersionKind, statuses{status}); err != nil {
@@ -139,7 +167,7 @@ type subresource interface {
 	rest.TableConvertor
 }
 
-func (k *Kinds) add(to *endpoint, name string, body schema.GroupVersionKind, storage subresource) error {
+func (k *kinds) add(to *endpoint, name string, body schema.GroupVersionKind, storage subresource) error {
 	resets, _ := storage.(rest.ResetFieldsStrategy)
 	scope, err := k.scope(to.row, name, body, resets, storage)
 	if err != nil {
@@ -147,8 +175,8 @@ func (k *Kinds) add(to *endpoint, name string, body schema.GroupVersionKind, sto
 	}
 	to.verbs[name] = map[string]maker{
 		"get":    func() http.HandlerFunc { return handlers.GetResource(storage, scope) },
-		"update": func() http.HandlerFunc { return handlers.UpdateResource(storage, scope, k.admit) },
-		"patch":  func() http.HandlerFunc { return handlers.PatchResource(storage, scope, k.admit, patches()) },
+		"update": func() http.HandlerFunc { return handlers.UpdateResource(storage, scope, lifecycle{}) },
+		"patch":  func() http.HandlerFunc { return handlers.PatchResource(storage, scope, lifecycle{}, patches()) },
 	}
 	return nil
 }
