@@ -16,7 +16,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
 )
@@ -212,8 +211,8 @@ func withKind(fields map[string]any, kind schema.GroupVersionKind) map[string]an
 
 // locate finds the object that a step names: without a namespace, it is the one of that
 // name in the cluster, or in the default namespace where there is none.
-func (p play) locate(s *scenario.Scenario, o Object) (cluster.Name, error) {
-	at := cluster.Name{GVR: p.versioned(o.Resource), Namespace: o.Namespace, Name: o.Name}
+func (p play) locate(s *scenario.Scenario, o Object) (plan.Object, error) {
+	at := plan.Object{GVR: p.versioned(o.Resource), Namespace: o.Namespace, Name: o.Name}
 	resource, known := p.server.Of(at.GVR)
 	if !known || !resource.Namespaced || at.Namespace != "" {
 		return at, nil

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
@@ -31,11 +30,9 @@ type caches struct {
 }
 
 // stock is what one cache holds.
-type stock map[types.NamespacedName]*unstructured.Unstructured
+type stock map[types.NamespacedName]map[string]any
 
 var _ engine.Caches = (*caches)(nil)
-
-func newCaches(c *Cluster) *caches { return &caches{cluster: c, of: map[informer.Key]stock{}} }
 
 // Want implements [engine.Caches]. What is wanted, and can be listed, is complete when it returns.
 func (c *caches) Want(keys []informer.Key, keeps informer.Keeps, _ bool) {
@@ -47,7 +44,12 @@ func (c *caches) Want(keys []informer.Key, keeps informer.Keeps, _ bool) {
 		if c.of[key] != nil {
 			continue
 		}
-		held, err := c.list(key)
+		held := stock{}
+		err := c.cluster.live.List(context.Background(), key, func(fields map[string]any) error { //nolint:forbidigo // [engine.Caches] takes none.
+			name := types.NamespacedName{Namespace: plan.Text(fields, "metadata", "namespace"), Name: plan.Text(fields, "metadata", "name")}
+			held[name] = keeps[key.GVR].Project(fields)
+			return nil
+		})
 		if err != nil {
 			c.handler.Troubled(key, err)
 			continue
@@ -60,29 +62,6 @@ func (c *caches) Want(keys []informer.Key, keeps informer.Keeps, _ bool) {
 // Deny implements [engine.Caches]. Nobody is denied anything here.
 func (c *caches) Deny(map[informer.Key]error) {}
 
-// list reads all that a cache is to hold.
-func (c *caches) list(key informer.Key) (stock, error) {
-	held := stock{}
-	hold := func(fields map[string]any) error {
-		object := c.kept(key, fields)
-		held[nameOf(object)] = object
-		return nil
-	}
-	found, whole, err := c.cluster.selected(context.Background(), key) //nolint:forbidigo // [engine.Caches] takes none.
-	if err != nil {
-		return nil, err
-	}
-	if !whole {
-		return held, c.cluster.live.List(context.Background(), key, hold) //nolint:forbidigo // [engine.Caches] takes none.
-	}
-	for _, o := range found {
-		if err := hold(o.DeepCopy().Object); err != nil {
-			return nil, err
-		}
-	}
-	return held, nil
-}
-
 // Stop implements [engine.Caches].
 func (c *caches) Stop() { clear(c.of) }
 
@@ -94,7 +73,9 @@ func (c *caches) View(key informer.Key, namespace, name string) informer.View {
 
 // Names implements [engine.Caches], in order.
 func (c *caches) Names(key informer.Key) []types.NamespacedName {
-	return slices.SortedFunc(maps.Keys(c.of[key]), compareNames)
+	return slices.SortedFunc(maps.Keys(c.of[key]), func(a, b types.NamespacedName) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
 }
 
 // Count implements [engine.Caches].
@@ -126,8 +107,8 @@ func (c *caches) Read(q plan.Read) ([]map[string]any, error) {
 		if !runs {
 			return nil, fmt.Errorf("reading the cache of %s: %w", selection, relation.ErrNotSynced)
 		}
-		for _, name := range slices.SortedFunc(maps.Keys(held), compareNames) {
-			if object := held[name].Object; !seen[name] && matches(object) {
+		for _, name := range c.Names(selection) {
+			if object := held[name]; !seen[name] && matches(object) {
 				seen[name] = true
 				found = append(found, object)
 			}
@@ -150,69 +131,32 @@ func (c *caches) see(changes []storage.Change) {
 
 // refresh asks the server what a cache holds of one name.
 func (c *caches) refresh(key informer.Key, name types.NamespacedName) {
-	before := c.of[key][name]
-	var after *unstructured.Unstructured
-	found, err := c.one(key, name)
+	found, err := c.cluster.live.Read(context.Background(), plan.Read{ //nolint:forbidigo // [engine.Caches] takes none.
+		From: []plan.Selection{key}, Namespace: name.Namespace, By: plan.ByName, Names: []string{name.Name},
+	})
 	if err != nil {
 		c.handler.Troubled(key, err)
 		return
 	}
-	if found != nil {
-		after = c.kept(key, found)
+	before := c.of[key][name]
+	var after map[string]any
+	if len(found) > 0 {
+		after = c.keeps[key.GVR].Project(found[0])
 	}
-	switch {
-	case before == nil && after == nil:
+	if plan.Text(before, "metadata", "resourceVersion") == plan.Text(after, "metadata", "resourceVersion") {
 		return
-	case before != nil && after != nil && before.GetResourceVersion() == after.GetResourceVersion():
-		return
-	case after == nil:
+	}
+	if c.of[key][name] = after; after == nil {
 		delete(c.of[key], name)
-	default:
-		c.of[key][name] = after
 	}
 	c.handler.Changed(informer.Event{
 		Key: key, Namespace: name.Namespace, Name: name.Name, Before: compacted(before), After: compacted(after),
 	})
 }
 
-// one reads what a cache is to hold of a name, nil for nothing.
-func (c *caches) one(key informer.Key, name types.NamespacedName) (map[string]any, error) {
-	all, whole, err := c.cluster.selected(context.Background(), key) //nolint:forbidigo // [engine.Caches] takes none.
-	if err != nil {
-		return nil, err
-	}
-	if whole {
-		at := slices.IndexFunc(all, func(o Object) bool { return nameOf(o.Unstructured) == name })
-		if at < 0 {
-			return nil, nil
-		}
-		return all[at].DeepCopy().Object, nil
-	}
-	found, err := c.cluster.live.Read(context.Background(), plan.Read{ //nolint:forbidigo // [engine.Caches] takes none.
-		From: []plan.Selection{key}, Namespace: name.Namespace, By: plan.ByName, Names: []string{name.Name},
-	})
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	return found[0], nil
-}
-
-// kept is an object as the controller's caches hold it.
-func (c *caches) kept(key informer.Key, fields map[string]any) *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: c.keeps[key.GVR].Project(fields)}
-}
-
-func compacted(object *unstructured.Unstructured) *compact.Object {
+func compacted(object map[string]any) *compact.Object {
 	if object == nil {
 		return nil
 	}
-	return compact.New(object.Object)
-}
-
-func nameOf(object *unstructured.Unstructured) types.NamespacedName {
-	return types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
-}
-
-func compareNames(a, b types.NamespacedName) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	return compact.New(object)
 }

@@ -32,7 +32,7 @@ func want(t *testing.T, c engine.Caches, keys ...informer.Key) {
 // patch changes the Gadget x.
 func patch(t *testing.T, c *cluster.Cluster, body string) {
 	t.Helper()
-	if err := c.Patch(t.Context(), cluster.Name{GVR: gadgets, Namespace: "a", Name: "x"}, "", types.MergePatchType, []byte(body)); err != nil {
+	if err := c.Patch(t.Context(), plan.Object{GVR: gadgets, Namespace: "a", Name: "x"}, "", types.MergePatchType, []byte(body)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -92,7 +92,7 @@ func TestCachesSeeWrites(t *testing.T) {
 		},
 		{
 			do: func() {
-				if err := c.Delete(t.Context(), cluster.Name{GVR: gadgets, Namespace: "b", Name: "w"}); err != nil {
+				if err := c.Delete(t.Context(), plan.Object{GVR: gadgets, Namespace: "b", Name: "w"}); err != nil {
 					t.Fatal(err)
 				}
 			},

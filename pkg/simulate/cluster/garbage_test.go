@@ -17,11 +17,7 @@ import (
 // remove deletes an object as a rule would.
 func remove(t *testing.T, c *cluster.Cluster, gvr schema.GroupVersionResource, namespace, name string, how plan.Deletion) {
 	t.Helper()
-	found, err := c.Get(t.Context(), cluster.Name{GVR: gvr, Namespace: namespace, Name: name})
-	if err != nil || found == nil {
-		t.Fatalf("%s is not there: %v", name, err)
-	}
-	of := unstructured.Unstructured{Object: found}
+	of := unstructured.Unstructured{Object: get(t, c, plan.Object{GVR: gvr, Namespace: namespace, Name: name})}
 	result := c.Write(t.Context(), plan.Operation{Type: plan.Delete, Body: how, Target: plan.Object{
 		GVR: gvr, Kind: of.GetKind(), Namespace: namespace, Name: name, UID: of.GetUID(), ResourceVersion: of.GetResourceVersion(),
 	}})
@@ -135,10 +131,7 @@ func TestOwnerOfAMoment(t *testing.T) {
 	if err := c.Apply(t.Context(), object(t, "{apiVersion: example.com/v1, kind: Gadget, metadata: {name: o, namespace: a}, spec: {size: 1}}")); err != nil {
 		t.Fatal(err)
 	}
-	owner, err := c.Get(t.Context(), cluster.Name{GVR: gadgets, Namespace: "a", Name: "o"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	owner := get(t, c, plan.Object{GVR: gadgets, Namespace: "a", Name: "o"})
 	dependent := object(t, configMap("d", ownedBy("o")))
 	references, _, _ := unstructured.NestedSlice(dependent, "metadata", "ownerReferences")
 	references[0].(map[string]any)["uid"] = string((&unstructured.Unstructured{Object: owner}).GetUID())
@@ -148,7 +141,7 @@ func TestOwnerOfAMoment(t *testing.T) {
 	if err := c.Apply(t.Context(), dependent); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Delete(t.Context(), cluster.Name{GVR: gadgets, Namespace: "a", Name: "o"}); err != nil {
+	if err := c.Delete(t.Context(), plan.Object{GVR: gadgets, Namespace: "a", Name: "o"}); err != nil {
 		t.Fatal(err)
 	}
 	collect(t, c)
@@ -203,7 +196,7 @@ func TestGrace(t *testing.T) {
 func TestNamespace(t *testing.T) {
 	free := func(t *testing.T, c *cluster.Cluster, gvr schema.GroupVersionResource, in, name string) {
 		t.Helper()
-		err := c.Patch(t.Context(), cluster.Name{GVR: gvr, Namespace: in, Name: name}, "", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		err := c.Patch(t.Context(), plan.Object{GVR: gvr, Namespace: in, Name: name}, "", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
 )
@@ -253,18 +253,18 @@ func TestNothingTellsASecret(t *testing.T) {
 			return s.Apply(t.Context(), objectOf(t, "{apiVersion: v1, kind: Secret, metadata: {name: made, namespace: a}, stringData: {later: later-secret}}"))
 		},
 		func() error {
-			return s.Patch(t.Context(), cluster.Name{GVR: secrets, Namespace: "a", Name: "made"}, "", types.MergePatchType, []byte(`{"stringData":{"step":"step-secret"}}`))
+			return s.Patch(t.Context(), plan.Object{GVR: secrets, Namespace: "a", Name: "made"}, "", types.MergePatchType, []byte(`{"stringData":{"step":"step-secret"}}`))
 		},
 		func() error {
-			return s.Patch(t.Context(), cluster.Name{GVR: secrets, Namespace: "a", Name: "made"}, "", types.MergePatchType, []byte(`{"type":"step-secret"}`))
+			return s.Patch(t.Context(), plan.Object{GVR: secrets, Namespace: "a", Name: "made"}, "", types.MergePatchType, []byte(`{"type":"step-secret"}`))
 		},
 		func() error {
-			return s.Patch(t.Context(), cluster.Name{GVR: maps, Namespace: "a", Name: "spread"}, "", types.MergePatchType, []byte(`{"data":{"hunter2-hunter2 !":"x"}}`))
+			return s.Patch(t.Context(), plan.Object{GVR: maps, Namespace: "a", Name: "spread"}, "", types.MergePatchType, []byte(`{"data":{"hunter2-hunter2 !":"x"}}`))
 		},
-		func() error { return s.Delete(t.Context(), cluster.Name{GVR: secrets, Namespace: "a", Name: "login"}) },
-		func() error { return s.Delete(t.Context(), cluster.Name{GVR: secrets, Namespace: "a", Name: "made"}) },
+		func() error { return s.Delete(t.Context(), plan.Object{GVR: secrets, Namespace: "a", Name: "login"}) },
+		func() error { return s.Delete(t.Context(), plan.Object{GVR: secrets, Namespace: "a", Name: "made"}) },
 		func() error {
-			return s.Patch(t.Context(), cluster.Name{GVR: maps, Namespace: "a", Name: "spread"}, "", types.MergePatchType, []byte(`{"data":{"note":"hunter2-hunter2"}}`))
+			return s.Patch(t.Context(), plan.Object{GVR: maps, Namespace: "a", Name: "spread"}, "", types.MergePatchType, []byte(`{"data":{"note":"hunter2-hunter2"}}`))
 		},
 	}
 	for _, step := range steps {

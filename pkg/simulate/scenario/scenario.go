@@ -192,7 +192,7 @@ func (s *Scenario) Apply(ctx context.Context, object map[string]any) error {
 }
 
 // Patch changes an object. The error is that of the API server.
-func (s *Scenario) Patch(ctx context.Context, at cluster.Name, subresource string, kind types.PatchType, body []byte) error {
+func (s *Scenario) Patch(ctx context.Context, at plan.Object, subresource string, kind types.PatchType, body []byte) error {
 	if at.GVR.GroupResource() == secrets {
 		s.secrets.learn(decoded(body))
 	}
@@ -208,7 +208,7 @@ func (s *Scenario) Namespaces(resource apischema.GroupResource, name string) []s
 }
 
 // Delete deletes an object. The error is that of the API server.
-func (s *Scenario) Delete(ctx context.Context, at cluster.Name) error {
+func (s *Scenario) Delete(ctx context.Context, at plan.Object) error {
 	return s.changed(ctx, s.cluster.Delete(ctx, at))
 }
 

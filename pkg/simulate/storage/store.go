@@ -5,16 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 
-	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/client-go/tools/cache"
 )
-
-var errNoWorld = errors.New("the request is about no world")
 
 // store implements [storage.Interface] for one resource as etcd3's does, on the world of
 // each request's context. It is immutable.
@@ -38,15 +40,10 @@ func (s *store) Versioner() storage.Versioner { return s.versioner }
 // Create implements [storage.Interface]. Nothing expires by itself.
 func (s *store) Create(ctx context.Context, key string, object, out runtime.Object, _ uint64) error {
 	world := From(ctx)
-	if world == nil {
-		return errNoWorld
-	}
 	if version, err := s.versioner.ObjectResourceVersion(object); err == nil && version != 0 {
 		return storage.ErrResourceVersionSetOnCreate
 	}
-	if err := world.stampNew(key, object); err != nil {
-		return err
-	}
+	world.stampNew(key, object)
 	data, err := s.encode(object)
 	if err != nil {
 		return err
@@ -64,9 +61,6 @@ func (s *store) Create(ctx context.Context, key string, object, out runtime.Obje
 // Get implements [storage.Interface]. There is nothing older than what is stored.
 func (s *store) Get(ctx context.Context, key string, options storage.GetOptions, out runtime.Object) error {
 	world := From(ctx)
-	if world == nil {
-		return errNoWorld
-	}
 	found, now := world.get(key)
 	if err := s.tooNew(options.ResourceVersion, now); err != nil {
 		return err
@@ -87,9 +81,6 @@ func (s *store) Delete(
 	validate storage.ValidateObjectFunc, _ runtime.Object, _ storage.DeleteOptions,
 ) error {
 	world := From(ctx)
-	if world == nil {
-		return errNoWorld
-	}
 	for {
 		found, _ := world.get(key)
 		if found.data == nil {
@@ -111,33 +102,47 @@ func (s *store) Delete(
 	}
 }
 
-// GuaranteedUpdate implements [storage.Interface].
+// GuaranteedUpdate implements [storage.Interface]. What was found in the world counts as if it
+// had been written here: a test need not say what defaulting adds.
 func (s *store) GuaranteedUpdate(
 	ctx context.Context, key string, out runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, update storage.UpdateFunc, _ runtime.Object,
 ) error {
 	world := From(ctx)
-	if world == nil {
-		return errNoWorld
-	}
 	for {
 		found, _ := world.get(key)
-		before, err := s.current(key, found, ignoreNotFound)
-		if err != nil {
-			return err
+		before := s.newObject()
+		if found.data == nil && !ignoreNotFound {
+			return storage.NewKeyNotFoundError(key, 0)
+		}
+		if found.data != nil {
+			if err := s.decode(found.data, found.version, before); err != nil {
+				return err
+			}
 		}
 		if err := preconditions.Check(key, before); err != nil {
 			return err
 		}
-		data, err := s.updated(world, key, found, before, update)
+		object, _, err := update(before.DeepCopyObject(), storage.ResponseMeta{ResourceVersion: found.version})
+		if err != nil {
+			return err //nolint:wrapcheck // The registries look into it.
+		}
+		if found.data == nil {
+			world.stampNew(key, object)
+		} else {
+			world.stampChanged(before, object)
+		}
+		data, err := s.encode(object)
 		if err != nil {
 			return err
 		}
-		same, err := s.same(data, found, before)
-		if err != nil {
-			return err
+		was := found.data
+		if found.asFound {
+			if was, err = s.encode(before); err != nil {
+				return err
+			}
 		}
-		if same {
+		if bytes.Equal(data, was) {
 			return s.decode(found.data, found.version, out)
 		}
 		if version, done := world.replace(key, found.version, data); done {
@@ -146,50 +151,50 @@ func (s *store) GuaranteedUpdate(
 	}
 }
 
-// same reports whether an update changes nothing. What was found in the world counts as if
-// it had been written here: a test need not say what defaulting adds.
-func (s *store) same(data []byte, found entry, before runtime.Object) (bool, error) {
-	if bytes.Equal(data, found.data) {
-		return true, nil
+// GetList implements [storage.Interface], without pages: what is asked for is answered
+// whole. It leaves out what the predicate cannot judge, as etcd's store does.
+func (s *store) GetList(ctx context.Context, key string, options storage.ListOptions, list runtime.Object) error {
+	pointer, err := meta.GetItemsPtr(list)
+	if err != nil {
+		return fmt.Errorf("finding the items of a list: %w", err)
 	}
-	if !found.asFound {
-		return false, nil
+	items := reflect.ValueOf(pointer).Elem()
+	items.Set(reflect.MakeSlice(items.Type(), 0, 0)) // Shown as [], not as null.
+	if options.Recursive && !strings.HasSuffix(key, "/") {
+		key += "/"
 	}
-	written, err := s.encode(before)
-	return bytes.Equal(data, written), err
+	keys, found, now := From(ctx).below(key)
+	if err := s.tooNew(options.ResourceVersion, now); err != nil {
+		return err
+	}
+	for _, at := range keys {
+		if !options.Recursive && at != key {
+			continue
+		}
+		object := s.newObject()
+		if err := s.decode(found[at].data, found[at].version, object); err != nil {
+			return fmt.Errorf("%s: %w", changeOf(at), err)
+		}
+		if _, custom := object.(runtime.Unstructured); !custom { // As a real API server lists built-in kinds.
+			object.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+		}
+		if matches, err := options.Predicate.Matches(object); err == nil && matches {
+			items.Set(reflect.Append(items, reflect.ValueOf(object).Elem()))
+		}
+	}
+	return s.versioner.UpdateList(list, now, "", nil)
 }
 
-// current is the object to be updated: an empty one where there is none.
-func (s *store) current(key string, found entry, ignoreNotFound bool) (runtime.Object, error) {
-	object := s.newObject()
-	switch {
-	case found.data != nil:
-		return object, s.decode(found.data, found.version, object)
-	case ignoreNotFound:
-		return object, runtime.SetZeroValue(object)
-	default:
-		return nil, storage.NewKeyNotFoundError(key, 0)
-	}
-}
-
-// updated is the encoded object after an update.
-func (s *store) updated(world *World, key string, found entry, before runtime.Object, update storage.UpdateFunc) ([]byte, error) {
-	if _, err := s.versioner.ObjectResourceVersion(before); err != nil {
-		return nil, fmt.Errorf("reading the version of what is stored: %w", err)
-	}
-	object, _, err := update(before.DeepCopyObject(), storage.ResponseMeta{ResourceVersion: found.version})
+// tooNew refuses to answer for a version that the world has not reached.
+func (s *store) tooNew(wanted string, now uint64) error {
+	version, err := s.versioner.ParseResourceVersion(wanted)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // The registries look into it.
+		return err
 	}
-	if found.data == nil {
-		err = world.stampNew(key, object)
-	} else {
-		err = world.stampChanged(before, object)
+	if version > now {
+		return storage.NewTooLargeResourceVersionError(version, now, 1)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return s.encode(object)
+	return nil
 }
 
 // encode is the object as it is stored, without its version.
@@ -201,11 +206,37 @@ func (s *store) encode(object runtime.Object) ([]byte, error) {
 }
 
 func (s *store) decode(data []byte, version uint64, out runtime.Object) error {
-	if _, err := conversion.EnforcePtr(out); err != nil {
-		return fmt.Errorf("the object to decode into is no pointer: %w", err)
-	}
 	if _, _, err := s.codec.Decode(data, nil, out); err != nil {
 		return fmt.Errorf("decoding what is stored: %w", err)
 	}
 	return s.versioner.UpdateObject(out, version)
 }
+
+// What a store must have and nobody here needs.
+
+var errNoWatch = errors.New("a world is not watched: ask it what has changed")
+
+// Watch implements [storage.Interface] and refuses: [World.Take] tells what changed.
+func (s *store) Watch(context.Context, string, storage.ListOptions) (watch.Interface, error) {
+	return nil, errNoWatch
+}
+
+// Stats implements [storage.Interface].
+func (s *store) Stats(context.Context) (storage.Stats, error) { return storage.Stats{}, nil }
+
+// ReadinessCheck implements [storage.Interface].
+func (s *store) ReadinessCheck() error { return nil }
+
+// RequestWatchProgress implements [storage.Interface].
+func (s *store) RequestWatchProgress(context.Context) error { return errNoWatch }
+
+// GetCurrentResourceVersion implements [storage.Interface].
+func (s *store) GetCurrentResourceVersion(ctx context.Context) (uint64, error) {
+	return From(ctx).Version(), nil
+}
+
+// EnableResourceSizeEstimation implements [storage.Interface].
+func (s *store) EnableResourceSizeEstimation(storage.KeysFunc) error { return nil }
+
+// CompactRevision implements [storage.Interface]: nothing has been forgotten yet.
+func (s *store) CompactRevision() int64 { return 0 }

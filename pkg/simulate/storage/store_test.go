@@ -135,22 +135,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A request that is about no world says so.
-func TestNoWorld(t *testing.T) {
-	store, none, object := pods(t), t.Context(), &example.Pod{}
-	_, current := store.GetCurrentResourceVersion(none)
-	for name, err := range map[string]error{
-		"create": store.Create(none, key("x"), pod("x"), nil, 0), "get": store.Get(none, key("x"), kubernetes.GetOptions{}, object),
-		"list":   store.GetList(none, "//pods", kubernetes.ListOptions{}, &example.PodList{}),
-		"delete": store.Delete(none, key("x"), object, nil, kubernetes.ValidateAllObjectFunc, nil, kubernetes.DeleteOptions{}),
-		"update": store.GuaranteedUpdate(none, key("x"), object, true, nil, nil, nil), "version": current,
-	} {
-		if err == nil || !strings.Contains(err.Error(), "no world") {
-			t.Errorf("%s: the error is %v", name, err)
-		}
-	}
-}
-
 func TestGetList(t *testing.T) {
 	store := pods(t)
 	ctx, world := inNew(t.Context())
@@ -238,7 +222,7 @@ func TestTogether(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				world.List()
+				world.Stored()
 			}
 		})
 	}

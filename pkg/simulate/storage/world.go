@@ -1,17 +1,23 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 )
 
 // firstVersion is the resourceVersion of an empty world. Few real clusters have a lower one.
@@ -62,7 +68,7 @@ func With(ctx context.Context, w *World) context.Context {
 	return context.WithValue(ctx, contextKey{}, w)
 }
 
-// From returns the world of a context, nil where it has none.
+// From returns the world of a context. A request that is about none cannot be answered.
 func From(ctx context.Context) *World {
 	w, _ := ctx.Value(contextKey{}).(*World)
 	return w
@@ -158,13 +164,20 @@ func (w *World) Version() uint64 {
 	return w.version
 }
 
-// List names all that is stored, in the order of resources, namespaces and names.
-func (w *World) List() []Change {
+// Stored is where an object is stored, and the version that it got when it was last
+// written.
+type Stored struct {
+	Change
+	Version uint64
+}
+
+// Stored lists all that is stored, in the order of resources, namespaces and names.
+func (w *World) Stored() []Stored {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := make([]Change, 0, len(w.objects))
+	out := make([]Stored, 0, len(w.objects))
 	for _, key := range slices.Sorted(maps.Keys(w.objects)) {
-		out = append(out, changeOf(key))
+		out = append(out, Stored{changeOf(key), w.objects[key].version})
 	}
 	return out
 }
@@ -208,4 +221,79 @@ func (w *World) replace(key string, before uint64, data []byte) (version uint64,
 	}
 	w.changes = append(w.changes, changeOf(key))
 	return w.version, true
+}
+
+// Now is the time of the world as objects carry it.
+func (w *World) Now() metav1.Time { return metav1.NewTime(w.clock.Now().UTC().Truncate(time.Second)) }
+
+// stampNew replaces what the registries took from the machine in a new object.
+func (w *World) stampNew(key string, object runtime.Object) {
+	metadata, _ := meta.Accessor(object) // All that is stored has it.
+	if !w.Made(metadata.GetUID()) {      // A registry may have asked for it before, to put it into the object.
+		w.mu.Lock()
+		uid := w.nextUID(key)
+		w.mu.Unlock()
+		metadata.SetUID(uid)
+	}
+	metadata.SetCreationTimestamp(w.Now())
+	w.stampManagers(nil, metadata)
+}
+
+// stampChanged does the same for what a change brought into an object.
+func (w *World) stampChanged(before, after runtime.Object) {
+	was, _ := meta.Accessor(before)
+	is, _ := meta.Accessor(after)
+	switch had := was.GetDeletionGracePeriodSeconds(); {
+	case is.GetDeletionTimestamp() == nil:
+	case was.GetDeletionTimestamp() == nil:
+		w.stampEnd(is, w.Now())
+	case had != nil && !was.GetDeletionTimestamp().Equal(is.GetDeletionTimestamp()):
+		w.stampEnd(is, metav1.NewTime(was.GetDeletionTimestamp().Add(-time.Duration(*had)*time.Second)))
+	}
+	w.stampManagers(was.GetManagedFields(), is)
+}
+
+// stampEnd sets when an object is gone whose grace began then. What is shortened is not
+// moved into the past.
+func (w *World) stampEnd(object metav1.Object, began metav1.Time) {
+	end := began
+	if grace := object.GetDeletionGracePeriodSeconds(); grace != nil {
+		end = metav1.NewTime(end.Add(time.Duration(*grace) * time.Second))
+	}
+	if now := w.Now(); end.Before(&now) {
+		end = now
+	}
+	object.SetDeletionTimestamp(&end)
+}
+
+// stampManagers gives the entries of managedFields that are new the time of the world. Then
+// they stand in another order: whoever writes the object next would find it changed else.
+func (w *World) stampManagers(before []metav1.ManagedFieldsEntry, object metav1.Object) {
+	type manager struct {
+		name, subresource, version string
+		operation                  metav1.ManagedFieldsOperationType
+	}
+	of := func(e metav1.ManagedFieldsEntry) manager {
+		return manager{e.Manager, e.Subresource, e.APIVersion, e.Operation}
+	}
+	times := map[manager]*metav1.Time{}
+	for _, known := range before {
+		times[of(known)] = known.Time
+	}
+	now, stamped := w.Now(), slices.Clone(object.GetManagedFields())
+	for i, entry := range stamped {
+		if known, is := times[of(entry)]; entry.Time != nil && (!is || !entry.Time.Equal(known)) {
+			stamped[i].Time = &now
+		}
+	}
+	slices.SortStableFunc(stamped, compareManagers)
+	object.SetManagedFields(stamped)
+}
+
+// compareManagers orders entries as the API server's field manager does.
+func compareManagers(a, b metav1.ManagedFieldsEntry) int {
+	return cmp.Or(
+		cmp.Compare(a.Operation, b.Operation), cmp.Compare(ptr.Deref(a.Time, metav1.Time{}).Unix(), ptr.Deref(b.Time, metav1.Time{}).Unix()),
+		cmp.Compare(a.Manager, b.Manager), cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Subresource, b.Subresource),
+	)
 }
