@@ -1,8 +1,15 @@
 package scenario
 
 import (
+	"errors"
+	"slices"
+	"strings"
+
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -102,4 +109,75 @@ type Changed struct {
 	Patch map[string]any `json:"patch,omitempty"`
 	// Now is the object without managedFields, uid and resourceVersion.
 	Now map[string]any `json:"now,omitempty"`
+}
+
+// hide masks what is shown of a phase: the values of Secrets, and text that a rule made of them.
+func hide(v *redact.Values, p *Phase) {
+	text := func(all ...*string) {
+		for _, one := range all {
+			*one = v.Text(*one)
+		}
+	}
+	for i := range p.Decisions {
+		decision := &p.Decisions[i]
+		text(&decision.Object, &decision.Reason)
+		decision.Err = hideError(v, decision.Err)
+	}
+	for _, writes := range [][]Write{p.Writes, p.Audited} {
+		for i := range writes {
+			w := &writes[i]
+			w.Body = hideBody(v, w.Object, w.Body)
+			text(&w.Object, &w.Answer, &w.Operation.Target.Namespace, &w.Operation.Target.Name)
+			w.Operation.Changes = slices.Clone(w.Operation.Changes)
+			for j := range w.Operation.Changes {
+				change := &w.Operation.Changes[j]
+				change.Before, change.After = compare.TellApart(change.Before, change.After, v.Tree(change.Before), v.Tree(change.After))
+				change.Path = slices.Clone(change.Path)
+				for k, step := range change.Path {
+					change.Path[k] = v.Key(step)
+				}
+			}
+		}
+	}
+	for i := range p.Events {
+		event := &p.Events[i]
+		text(&event.Object, &event.Reason, &event.Action, &event.Message, &event.Answer)
+	}
+	for i := range p.Objects {
+		object := &p.Objects[i]
+		object.Now, _ = hideBody(v, object.Object, object.Now).(map[string]any)
+		object.Patch, _ = hideBody(v, object.Object, object.Patch).(map[string]any)
+		text(&object.Object)
+	}
+	for i := range p.Failures {
+		text(&p.Failures[i].Object, &p.Failures[i].Error)
+	}
+	for i := range p.LookAgainAt {
+		text(&p.LookAgainAt[i].Object)
+	}
+}
+
+// hideBody hides what is in an object of the name, or in a body that is written to it. No other resource has the name
+// of Secrets in the groups that a simulated cluster has by itself, and to mask too much does no harm.
+func hideBody(v *redact.Values, name string, body any) any {
+	if fields, is := body.(map[string]any); is && fields == nil {
+		return nil
+	}
+	return v.Body(strings.HasPrefix(name, "secrets "), body)
+}
+
+// hideError hides what an error tells, which is then all that is left of it but for its place in the rules.
+func hideError(v *redact.Values, err error) error {
+	if err == nil {
+		return nil
+	}
+	if placed, is := errors.AsType[*document.Error](err); is {
+		if message := v.Text(placed.Message); message != placed.Message || v.Text(placed.Hint) != placed.Hint {
+			return placed.Redacted(message)
+		}
+	}
+	if told := v.Text(err.Error()); told != err.Error() {
+		return errors.New(told)
+	}
+	return err
 }

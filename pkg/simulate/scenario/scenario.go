@@ -1,9 +1,14 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"time"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,6 +16,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -43,11 +49,11 @@ type Scenario struct {
 	engine  *engine.Engine
 	history *history
 	queue   *queue.Queue[engine.Key]
-	secrets *mask
+	secrets *redact.Values
 	patches bool
 	before  objects
 	phases  []Phase
-	states  []state
+	states  []State
 	// moments bounds how often time is stopped at within one step.
 	moments int
 }
@@ -68,7 +74,7 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 			return nil, err
 		}
 	}
-	hidden := &mask{redact.New(s.Mask)}
+	hidden := redact.New(s.Mask)
 	out := &Scenario{cluster: c, patches: s.Patches, history: newHistory(c, hidden, s.Looked), secrets: hidden, moments: mostMoments, queue: queue.New[engine.Key](s.Order)}
 	names := namer{}
 	out.engine = engine.New(engine.Options{
@@ -89,7 +95,7 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 }
 
 // Hidden are the values of all Secrets that have been in the cluster. They change with it.
-func (s *Scenario) Hidden() *redact.Values { return s.secrets.values }
+func (s *Scenario) Hidden() *redact.Values { return s.secrets }
 
 // Ordered reports whether anything depended on the order in which objects are looked at:
 // where there was never more than one to choose from, it did not.
@@ -114,10 +120,9 @@ func (s *Scenario) Look(ctx context.Context, resource apischema.GroupVersionReso
 // failed has an error tell nothing of a Secret.
 func (s *Scenario) failed(err error) error {
 	if restless, is := errors.AsType[*RestlessError](err); is {
-		s.secrets.path(restless)
 		return restless
 	}
-	return s.secrets.error(err)
+	return hideError(s.secrets, err)
 }
 
 // mostRounds is how often rules and the rest of the cluster may answer each other.
@@ -186,7 +191,7 @@ func (s *Scenario) next(ctx context.Context) (time.Time, error) {
 // Apply makes an object be as given. The error is that of the API server.
 func (s *Scenario) Apply(ctx context.Context, object map[string]any) error {
 	if kind, _ := object["kind"].(string); kind == "Secret" {
-		s.secrets.learn(object)
+		s.secrets.Learn(object)
 	}
 	return s.changed(ctx, s.cluster.Apply(ctx, object))
 }
@@ -194,7 +199,7 @@ func (s *Scenario) Apply(ctx context.Context, object map[string]any) error {
 // Patch changes an object. The error is that of the API server.
 func (s *Scenario) Patch(ctx context.Context, at plan.Object, subresource string, kind types.PatchType, body []byte) error {
 	if at.GVR.GroupResource() == secrets {
-		s.secrets.learn(decoded(body))
+		s.secrets.Learn(decoded(body))
 	}
 	return s.changed(ctx, s.cluster.Patch(ctx, at, subresource, kind, body))
 }
@@ -215,4 +220,172 @@ func (s *Scenario) Delete(ctx context.Context, at plan.Object) error {
 // changed ends a change from outside.
 func (s *Scenario) changed(ctx context.Context, err error) error {
 	return s.failed(errors.Join(err, s.history.learn(ctx)))
+}
+
+// objects are all that a cluster has, without Events, which are told as such.
+type objects map[string]map[string]any
+
+func (s *Scenario) objects(ctx context.Context) (objects, error) {
+	all, err := s.cluster.Objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := objects{}
+	for _, o := range all {
+		if o.GVR.Resource != "events" {
+			out[nameOf(engine.Key{GVR: o.GVR, Namespace: o.GetNamespace(), Name: o.GetName()})] = without(o.Object, "managedFields", "uid", "resourceVersion") // These differ from one cluster to the next.
+		}
+	}
+	return out, nil
+}
+
+// since lists what is not as it was, by name.
+func (after objects) since(before objects) []Changed {
+	var out []Changed
+	for name, now := range after {
+		if was, known := before[name]; !known || !reflect.DeepEqual(was, now) {
+			out = append(out, Changed{Object: name, Now: now})
+		}
+	}
+	for name := range before {
+		if _, still := after[name]; !still {
+			out = append(out, Changed{Object: name, Gone: true})
+		}
+	}
+	slices.SortFunc(out, func(a, b Changed) int { return cmp.Compare(a.Object, b.Object) })
+	return out
+}
+
+// patchOf is the JSON merge patch that makes an object of another.
+func patchOf(before, after map[string]any) map[string]any {
+	out := map[string]any{}
+	for key, value := range after {
+		was, known := before[key]
+		old, isMap := was.(map[string]any)
+		fields, areMaps := value.(map[string]any)
+		switch {
+		case known && reflect.DeepEqual(was, value):
+		case isMap && areMaps:
+			out[key] = patchOf(old, fields)
+		default:
+			out[key] = value
+		}
+	}
+	for key := range before {
+		if _, still := after[key]; !still {
+			out[key] = nil
+		}
+	}
+	return out
+}
+
+// end ends a phase.
+func (s *Scenario) end(ctx context.Context) error {
+	now, err := s.objects(ctx)
+	if err != nil {
+		return err
+	}
+	phase := s.history.take()
+	phase.Objects = now.since(s.before)
+	for i := range phase.Objects {
+		changed := &phase.Objects[i]
+		if before := s.before[changed.Object]; s.patches && before != nil && !changed.Gone {
+			changed.Patch, changed.Now = patchOf(before, changed.Now), nil
+			if metadata, is := changed.Patch["metadata"].(map[string]any); is {
+				if delete(metadata, "generation"); len(metadata) == 0 {
+					delete(changed.Patch, "metadata")
+				}
+			}
+		}
+		if changed.Gone {
+			s.history.forget(changed.Object)
+		}
+	}
+	s.before = now
+	for _, due := range s.engine.Due() {
+		phase.LookAgainAt = append(phase.LookAgainAt, Look{Object: nameOf(due.Key), At: due.At.UTC().Format(time.RFC3339Nano)})
+	}
+	s.phases = append(s.phases, phase)
+	s.states = append(s.states, stateOf(now, s.history.events))
+	return nil
+}
+
+// Phases takes the phases that have ended. The values of all Secrets that have been in
+// the cluster by now are masked in them, also where they were shown before they became
+// secret.
+func (s *Scenario) Phases() []Phase {
+	out := s.phases
+	s.phases = nil
+	for i := range out {
+		hide(s.secrets, &out[i])
+	}
+	return out
+}
+
+// State is what all objects are at the end of a phase, by name, and which Events there
+// were until then. It has what must not depend on the order in which objects are looked at.
+type State map[string]any
+
+func stateOf(now objects, events map[string]bool) State {
+	out := State{"Events": slices.Sorted(maps.Keys(events))}
+	for name, object := range now {
+		out[name] = without(object, "generation") // It counts changes, of which there may be more.
+	}
+	return out
+}
+
+// States are those at the end of each phase.
+func (s *Scenario) States() []State {
+	out := make([]State, len(s.states))
+	for i, state := range s.states {
+		out[i] = State{}
+		for name, is := range state {
+			if events, are := is.([]string); are {
+				events = slices.Clone(events)
+				for j, event := range events {
+					events[j] = s.secrets.Text(event)
+				}
+				out[i][name] = events
+				continue
+			}
+			out[i][s.secrets.Text(name)] = hideBody(s.secrets, name, is)
+		}
+	}
+	return out
+}
+
+// without leaves fields of its metadata out of an object.
+func without(object map[string]any, keys ...string) map[string]any {
+	out := maps.Clone(object)
+	metadata, _ := out["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	for _, key := range keys {
+		delete(metadata, key)
+	}
+	out["metadata"] = metadata
+	return out
+}
+
+// namer makes the names of new objects: as long as those of a cluster, and the same
+// every time. It counts for each asker alone, so that a name does not depend on the order
+// in which others ask.
+type namer map[request]int
+
+// request is what names are asked for. It has no uid, since that of an object may depend
+// on the order.
+type request struct{ group, resource, namespace, name, prefix string }
+
+// letters are those of generated names.
+const letters = "bcdfghjklmnpqrstvwxz2456789"
+
+// next implements [engine.Options.Name].
+func (n namer) next(asker engine.Key, prefix string) string {
+	asked := request{asker.GVR.Group, asker.GVR.Resource, asker.Namespace, asker.Name, prefix}
+	n[asked]++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d", asked, n[asked]))
+	suffix := make([]byte, naming.SuffixLength)
+	for i := range suffix {
+		suffix[i] = letters[int(sum[i])%len(letters)]
+	}
+	return naming.Join(prefix, string(suffix))
 }
