@@ -3,17 +3,21 @@ package simulate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
 )
@@ -26,14 +30,6 @@ type Evaluation struct {
 	// Related are the other objects in the cluster. Beside are those of the same file: what no rule watches or reads is left out.
 	Related, Beside []map[string]any
 	Now             time.Time
-}
-
-// Schemas are what is known of the resources that rules name, for [rules.Options]: what
-// is defined, what Kubernetes itself has, and guesses by the objects.
-func Schemas(definitions []*crd.Definition, objects []map[string]any) *schema.Catalog {
-	given := crd.NewSource(definitions)
-	known := schema.NewCatalog(given, builtin.Source())
-	return schema.NewCatalog(given, builtin.Source(), guesser{known, objects})
 }
 
 // Outcome is what an evaluation came to.
@@ -65,8 +61,7 @@ func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	metadata := metadataOf(all[0])
-	if err := s.Look(ctx, resource, stringAt(metadata, "namespace"), stringAt(metadata, "name")); err != nil {
+	if err := s.Look(ctx, resource, plan.Text(all[0], "metadata", "namespace"), plan.Text(all[0], "metadata", "name")); err != nil {
 		return Outcome{}, err
 	}
 	return Outcome{s.Phases()[0]}, nil
@@ -81,8 +76,7 @@ func (e Evaluation) cluster() (*apiserver.Server, []map[string]any, error) {
 			given = append(given, object)
 		}
 	}
-	guesser := guesser{schema.NewCatalog(crd.NewSource(e.Definitions), builtin.Source()), given}
-	definitions, err := withGuesses(e.Definitions, guesser.among(e.Rules), func(g guess) bool { return writesStatus(e.Rules, g) })
+	definitions, err := withGuesses(e.Definitions, newGuesser(e.Definitions, given).among(e.Rules))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,5 +102,34 @@ func (e Evaluation) cluster() (*apiserver.Server, []map[string]any, error) {
 // EvaluateExpression returns the value of one expression on an object, which gets what
 // every stored object has. Its errors are those of [rules.EvaluateExpression].
 func EvaluateExpression(text string, content map[string]any, now time.Time) (any, error) {
-	return rules.EvaluateExpression(text, stored(content, 1, now), now)
+	object := cluster.Stored(content, uuid.NewSHA1(uuid.NameSpaceDNS, []byte(identityOf(content))).String(), now)
+	if metadata, _ := object["metadata"].(map[string]any); plan.Text(object, "metadata", "resourceVersion") == "" {
+		metadata["resourceVersion"] = "1"
+	}
+	return rules.EvaluateExpression(text, object, now)
+}
+
+// Reader reads from the cluster of the evaluation, where nothing has been decided yet. It
+// says what the object is there, whether a rule watches it or not.
+func (e Evaluation) Reader() (*live.Reader, plan.Object, error) {
+	server, all, err := e.cluster()
+	if err != nil {
+		return nil, plan.Object{}, err
+	}
+	c, err := cluster.New(server, e.Now)
+	if err != nil {
+		return nil, plan.Object{}, fmt.Errorf("making a cluster: %w", err)
+	}
+	for _, object := range all {
+		if err := c.Put(object); err != nil {
+			return nil, plan.Object{}, err
+		}
+	}
+	out := plan.Object{Namespace: plan.Text(all[0], "metadata", "namespace"), Name: plan.Text(all[0], "metadata", "name")}
+	if resource, known := server.OfKind(kindOf(all[0])); known {
+		out.GVR = resource.GVR
+		return c.Live(), out, nil
+	}
+	out.GVR, err = resourceOf(kindOf(all[0]), e.Rules.Selections())
+	return c.Live(), out, err
 }

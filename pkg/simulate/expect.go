@@ -2,14 +2,11 @@ package simulate
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
-	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
 )
 
 // expectation says what must happen in a phase of a case, and what must not, in the form of
@@ -113,76 +110,4 @@ func (e *expectation) resolve(sets []*spec.Set) (errs document.Errors) {
 		}
 	}
 	return errs
-}
-
-// expected judges a case by what it expects itself.
-func (c *Case) expected(end ending, result *Result) document.Errors {
-	for i := range len(c.Steps) + 1 {
-		expect, phase, prefix := c.expect, end.story.Phase, ""
-		if i > 0 {
-			expect, phase, prefix = c.Steps[i-1].expect, end.story.Steps[i-1].Phase, fmt.Sprintf("after %q, ", c.Steps[i-1])
-		}
-		tree, err := golden.Tree(phase)
-		if err != nil {
-			return document.Errors{c.node.Errorf("", "%v", err)}
-		}
-		happened, _ := tree.(map[string]any)
-		objects := []any{}
-		for _, name := range slices.Sorted(maps.Keys(end.states[i])) {
-			if now, is := end.states[i][name].(map[string]any); is {
-				objects = append(objects, map[string]any{"object": name, "now": now})
-			}
-		}
-		happened["objects"] = objects
-		fail := func(element any, line string) {
-			result.Status = Fail
-			result.Differences = append(result.Differences, prefix+line)
-			for _, s := range behind(end.story, i, textAt(element, "rule"), textAt(element, "object")) {
-				if !slices.ContainsFunc(result.suspects, func(o suspect) bool { return s.rule == o.rule && s.evaluation == o.evaluation }) {
-					s.of = prefix + line
-					result.suspects = append(result.suspects, s)
-				}
-			}
-		}
-		for _, each := range expectable {
-			for _, element := range listAt(expect.has, each.list) {
-				for _, line := range compare.Missing([]any{element}, happened[each.list]) {
-					line = strings.TrimPrefix(strings.TrimPrefix(line, "[0]"), ": ")
-					fail(element, tell(each.list, element, element, []string{strings.TrimPrefix(line, ".")})[0])
-				}
-			}
-			for _, element := range listAt(expect.hasNot, each.list) {
-				if slices.ContainsFunc(listAt(happened, each.list), func(have any) bool { return len(compare.Missing(element, have)) == 0 }) {
-					fail(element, titleOf(each.list, element)+"want nothing like "+compare.Show(element))
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// behind are the rules that have made an object what it is after a phase: the first that decided about it there, or else those of the
-// last request to it until then. A rule or an object of no name is any.
-func behind(story Story, phase int, rule, object string) (out []suspect) {
-	for i := phase; i >= 0 && rule+object != ""; i-- {
-		of := story.Phase
-		if i > 0 {
-			of = story.Steps[i-1].Phase
-		}
-		for _, d := range of.Decisions {
-			if i == phase && (rule == "" || rule == d.Rule) && (object == "" || object == d.Object) {
-				return []suspect{{rule: d.Rule, phase: i, evaluation: d.Evaluation}}
-			}
-		}
-		for _, w := range slices.Backward(of.Writes) {
-			if object != w.Object || rule != "" && !slices.Contains(w.Rules, rule) {
-				continue
-			}
-			for _, r := range w.Rules {
-				out = append(out, suspect{rule: r, phase: i, evaluation: w.Evaluation})
-			}
-			return out
-		}
-	}
-	return nil
 }

@@ -6,25 +6,46 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 )
 
 // guesser is a [schema.Source] of last resort: a resource that rules name and nothing
 // defines is taken to exist, with any fields. What kind it is of is guessed by objects.
 type guesser struct {
-	known   *schema.Catalog
+	given   schema.Source   // what is defined
+	known   *schema.Catalog // that, and what Kubernetes itself has
 	objects []map[string]any
 }
 
 var _ schema.Source = guesser{}
+
+func newGuesser(definitions []*crd.Definition, objects []map[string]any) guesser {
+	given := crd.NewSource(definitions)
+	return guesser{given, schema.NewCatalog(given, builtin.Source()), objects}
+}
+
+// catalog is what is known, and guessed beside it.
+func (g guesser) catalog() *schema.Catalog { return schema.NewCatalog(g.given, builtin.Source(), g) }
+
+// Schemas are what is known of the resources that rules name, for [rules.Options]: what
+// is defined, what Kubernetes itself has, and guesses by the objects.
+func Schemas(definitions []*crd.Definition, objects []map[string]any) *schema.Catalog {
+	return newGuesser(definitions, objects).catalog()
+}
 
 // Resource implements [schema.Source]. What others know to be missing stays so.
 func (g guesser) Resource(gvr apischema.GroupVersionResource) *schema.Resource {
@@ -48,6 +69,7 @@ type guess struct {
 	namespaced bool
 	versions   []string // that the rules name, the stored one first
 	selectable []string // the fields that the rules select by
+	status     bool     // something writes the status apart from the rest: then it must be a subresource
 }
 
 // among are the guesses that a set of rules needs, in order.
@@ -62,22 +84,21 @@ func (g guesser) among(set *rules.Set) []guess {
 		if !seen {
 			guessed = g.guess(at)
 		}
+		access := set.Footprint().Lookup(selection.GVR)
+		guessed.status = guessed.status || access != nil && slices.Contains(access.Verbs(), footprint.Verb{Name: "patch", Subresource: status})
 		guessed.versions = append(guessed.versions, selection.GVR.Version)
 		guessed.selectable = append(guessed.selectable, fieldsOf(selection.FieldSelector)...)
 		found[at] = guessed
 	}
 	out := slices.SortedFunc(maps.Values(found), func(a, b guess) int { return strings.Compare(a.String(), b.String()) })
 	for i := range out {
-		slices.SortFunc(out[i].versions, preferred)
+		slices.SortFunc(out[i].versions, func(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) }) // As an API server prefers them.
 		out[i].versions = slices.Compact(out[i].versions)
 		slices.Sort(out[i].selectable)
 		out[i].selectable = slices.Compact(out[i].selectable)
 	}
 	return out
 }
-
-// preferred puts the version first that an API server prefers.
-func preferred(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) }
 
 // fieldsOf are the fields of a selector that a definition must name: all resources can be
 // selected by their metadata.
@@ -108,7 +129,7 @@ func (g guesser) guess(at apischema.GroupResource) guess {
 			continue
 		}
 		found, out.kind = true, kind.Kind
-		out.namespaced = out.namespaced || stringAt(metadataOf(o), "namespace") != ""
+		out.namespaced = out.namespaced || plan.Text(o, "metadata", "namespace") != ""
 	}
 	out.namespaced = out.namespaced || !found
 	return out
@@ -138,12 +159,24 @@ func contents(objects []object) []map[string]any {
 	return out
 }
 
-// definition is what would define a resource as it is guessed. It has the subresource
-// status if something writes that.
-func (g guess) definition(status bool) (*crd.Definition, error) {
-	versions := make([]any, len(g.versions))
+// definition is what would define a resource as it is guessed.
+func (g guess) definition() (*crd.Definition, error) {
+	versions := make([]map[string]any, len(g.versions))
 	for i, name := range g.versions {
-		versions[i] = g.version(name, i == 0, status)
+		versions[i] = map[string]any{
+			"name": name, "served": true, "storage": i == 0,
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+		}
+		if g.status {
+			versions[i]["subresources"] = map[string]any{status: map[string]any{}}
+		}
+		var selectable []any
+		for _, field := range g.selectable {
+			selectable = append(selectable, map[string]any{"jsonPath": "." + field})
+		}
+		if len(selectable) > 0 {
+			versions[i]["selectableFields"] = selectable
+		}
 	}
 	scope := "Cluster"
 	if g.namespaced {
@@ -168,18 +201,71 @@ func (g guess) definition(status bool) (*crd.Definition, error) {
 	return found[0], nil
 }
 
-// version is what the definition says of one of its versions.
-func (g guess) version(name string, stored, status bool) map[string]any {
-	out := map[string]any{
-		"name": name, "served": true, "storage": stored,
-		"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+// withGuesses are definitions with those of what is guessed beside them.
+func withGuesses(defined []*crd.Definition, guesses []guess) ([]*crd.Definition, error) {
+	out := slices.Clone(defined)
+	for _, g := range guesses {
+		definition, err := g.definition()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, definition)
 	}
-	if status {
-		out["subresources"] = map[string]any{"status": map[string]any{}}
+	return out, nil
+}
+
+// servers are those of a run: tests with the same definitions share one, since it takes
+// time to make out what a definition says. It is safe for concurrent use.
+type servers struct {
+	mu sync.Mutex
+	by map[string]*apiserver.Server // by the definitions as JSON; guarded by mu
+}
+
+// of returns a server that has the definitions.
+func (s *servers) of(definitions []*crd.Definition) (*apiserver.Server, error) {
+	documents := make([]map[string]any, len(definitions))
+	for i, d := range definitions {
+		documents[i] = d.Document
 	}
-	for _, field := range g.selectable {
-		known, _ := out["selectableFields"].([]any)
-		out["selectableFields"] = append(known, map[string]any{"jsonPath": "." + field})
+	key, err := json.Marshal(documents)
+	if err != nil {
+		return nil, fmt.Errorf("encoding definitions: %w", err)
 	}
-	return out
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.by[string(key)]; known != nil {
+		return known, nil
+	}
+	server, err := serving(definitions)
+	if err != nil {
+		return nil, err
+	}
+	s.by[string(key)] = server
+	return server, nil
+}
+
+func serving(definitions []*crd.Definition) (*apiserver.Server, error) {
+	var all []*apiextensionsv1.CustomResourceDefinition
+	for _, d := range definitions {
+		definition, err := apiserver.Definition(d.Document)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, definition)
+	}
+	return apiserver.New(all)
+}
+
+const status = "status"
+
+// writesStatus reports whether a step writes the status of a resource.
+func (t *Test) writesStatus(g guess) bool {
+	for _, c := range t.Cases {
+		for _, step := range c.Steps {
+			if step.Patch != nil && step.Patch.Subresource == status && step.Patch.Resource.GroupResource() == g.GroupResource {
+				return true
+			}
+		}
+	}
+	return false
 }

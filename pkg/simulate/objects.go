@@ -1,15 +1,19 @@
 package simulate
 
 import (
+	"fmt"
 	"maps"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
 
-	"github.com/google/uuid"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/api/meta"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 )
 
 // ParseObjects reads the Kubernetes objects in a file: one for each document,
@@ -126,46 +130,225 @@ func text(n *document.Node, name string, required bool) document.Errors {
 	return nil
 }
 
-// stored returns the object as a cluster would have it: with a uid, a
-// resourceVersion and a creationTimestamp, which depend only on the arguments.
-// The object itself is not changed.
-func stored(content map[string]any, version int, now time.Time) map[string]any {
-	out := maps.Clone(content)
-	metadata := maps.Clone(metadataOf(content))
-	if metadata == nil {
-		metadata = map[string]any{}
-	}
-	for key, value := range map[string]string{
-		"uid":               uuid.NewSHA1(uuid.NameSpaceDNS, []byte(identityOf(content))).String(),
-		"resourceVersion":   strconv.Itoa(version),
-		"creationTimestamp": now.UTC().Format(time.RFC3339),
-	} {
-		if have, _ := metadata[key].(string); have == "" {
-			metadata[key] = value
-		}
-	}
-	out["metadata"] = metadata
-	return out
-}
-
 // identityOf is the same for two objects that a cluster cannot both have.
 func identityOf(content map[string]any) string {
 	kind := kindOf(content)
-	metadata := metadataOf(content)
-	return strings.Join([]string{kind.Group, kind.Kind, stringAt(metadata, "namespace"), stringAt(metadata, "name")}, "/")
+	return strings.Join([]string{kind.Group, kind.Kind, plan.Text(content, "metadata", "namespace"), plan.Text(content, "metadata", "name")}, "/")
 }
 
 // kindOf leaves out what is not there.
-func kindOf(content map[string]any) schema.GroupVersionKind {
-	return schema.FromAPIVersionAndKind(stringAt(content, "apiVersion"), stringAt(content, "kind"))
+func kindOf(content map[string]any) apischema.GroupVersionKind {
+	return apischema.FromAPIVersionAndKind(plan.Text(content, "apiVersion"), plan.Text(content, "kind"))
 }
 
-func metadataOf(content map[string]any) map[string]any {
-	metadata, _ := content["metadata"].(map[string]any)
-	return metadata
+// readObjects reads the objects of files, which a cluster must be able to have
+// all at once.
+func readObjects(places []place, files Files) ([]object, document.Errors) {
+	var out []object
+	var errs document.Errors
+	first := map[string]string{}
+	for _, named := range places {
+		file, wrong := named.read(files)
+		if wrong != nil {
+			errs = append(errs, wrong)
+			continue
+		}
+		objects, wrongs := parseObjects(file)
+		errs = append(errs, wrongs...)
+		for _, o := range objects {
+			id := identityOf(o.content)
+			if before := first[id]; before != "" && len(wrongs) == 0 {
+				errs = append(errs, o.node.Errorf("give one of them another name", "the object is in %s already", before))
+			}
+			first[id] = fmt.Sprintf("%s, line %d,", file.Name, o.node.Position().Line)
+		}
+		out = append(out, objects...)
+	}
+	return out, errs
 }
 
-func stringAt(m map[string]any, key string) string {
-	value, _ := m[key].(string)
-	return value
+// entrance decides which objects a cluster could have.
+type entrance struct {
+	server *apiserver.Server
+	known  *schema.Catalog
+	set    *rules.Set
+}
+
+// admit refuses objects that no cluster could have stored: of unknown kinds, in the wrong
+// scope, or with what their schema does not allow. An object without a namespace that
+// needs one gets the default one, as kubectl has it.
+func (e entrance) admit(objects []object) document.Errors {
+	var errs document.Errors
+	for _, o := range objects {
+		resource, known := e.server.OfKind(kindOf(o.content))
+		if !known {
+			_, err := resourceOf(kindOf(o.content), slices.Concat(e.set.Selections(), e.set.Related()))
+			errs = append(errs, o.located(err))
+			continue
+		}
+		if err := o.settle(resource); err != nil {
+			errs = append(errs, o.node.Get("metadata").Get("namespace").Errorf("remove it", "%v", err))
+			continue
+		}
+		if schema := e.known.Resource(resource.GVR); schema != nil && schema.Type != nil {
+			errs = append(errs, o.violations(schema)...)
+		}
+	}
+	return errs
+}
+
+// settle puts the object where its resource says that it is.
+func (o object) settle(resource apiserver.Resource) error {
+	namespace := plan.Text(o.content, "metadata", "namespace")
+	if !resource.Namespaced && namespace != "" {
+		return fmt.Errorf("%s are in no namespace, have %q", resource.GVR.Resource, namespace)
+	}
+	if resource.Namespaced && namespace == "" {
+		metadata, _ := o.content["metadata"].(map[string]any)
+		metadata = maps.Clone(metadata)
+		metadata["namespace"] = defaultNamespace
+		o.content["metadata"] = metadata
+	}
+	return nil
+}
+
+// violations are what the schema finds wrong with the object as a whole.
+func (o object) violations(resource *schema.Resource) document.Errors {
+	found := resource.Type.Scoped(resource.Namespaced).Validate(o.content, schema.Whole)
+	var errs document.Errors
+	for _, v := range found {
+		// A field that is misspelt is not missing too.
+		if v.Code == document.CodeMissingField && slices.ContainsFunc(found, func(other schema.Violation) bool {
+			return v.Field != "" && other.Code == document.CodeUnknownField && other.Field == v.Field &&
+				slices.Equal(other.Path[:len(other.Path)-1], v.Path)
+		}) {
+			continue
+		}
+		errs = append(errs, o.violation(v))
+	}
+	return errs
+}
+
+// violation points at what is wrong, as far as the file has it.
+func (o object) violation(v schema.Violation) *document.Error {
+	n := o.node
+	for i, step := range v.Path {
+		var next *document.Node
+		switch step := step.(type) {
+		case string:
+			if next = n.Get(step); i == len(v.Path)-1 && v.Code == document.CodeUnknownField {
+				next = n.Key(step)
+			}
+		case int:
+			if elements := n.Elements(); step < len(elements) {
+				next = elements[step]
+			}
+		}
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return n.Errorf(v.Hint, "%s", v.Message).Coded(v.Code)
+}
+
+// UnwatchedError says that an object is of no concern to any rule, so that
+// evaluating it would show nothing.
+type UnwatchedError struct {
+	message string
+	hint    string
+	// Read says that a rule reads objects of its resource.
+	Read bool
+}
+
+// Error implements error.
+func (e *UnwatchedError) Error() string { return e.message + "; " + e.hint }
+
+// watched finds the resource of an object that a selection holds, and says else why none
+// does.
+func watched(set *rules.Set, content map[string]any) (apischema.GroupVersionResource, error) {
+	resource, err := resourceOf(kindOf(content), set.Selections())
+	if err != nil {
+		return resource, err
+	}
+	var others []plan.Selection
+	for _, s := range set.Selections() {
+		if s.GVR != resource {
+			continue
+		}
+		if s.Admits(content) {
+			return resource, nil
+		}
+		others = append(others, s)
+	}
+	return resource, unselected(content, others)
+}
+
+func unselected(content map[string]any, selections []plan.Selection) *UnwatchedError {
+	where, namespace := "", plan.Text(content, "metadata", "namespace")
+	if namespace != "" {
+		where = fmt.Sprintf(" in namespace %q", namespace)
+	}
+	var all []string
+	for _, s := range selections {
+		if s.Namespace != "" && namespace == "" {
+			where = ", which has no namespace"
+		}
+		all = append(all, s.String())
+	}
+	return &UnwatchedError{
+		message: fmt.Sprintf("no rule selects the %s %q%s", plan.Text(content, "kind"), plan.Text(content, "metadata", "name"), where),
+		hint:    "the rules watch " + strings.Join(all, "; "),
+	}
+}
+
+// resourceOf finds the resource of a kind among those that are watched. Without
+// discovery the plural is a guess, in which only known resources are accepted.
+func resourceOf(kind apischema.GroupVersionKind, selections []plan.Selection) (apischema.GroupVersionResource, error) {
+	var known []string // Of the same group and version.
+	for _, s := range selections {
+		if s.GVR.GroupVersion() == kind.GroupVersion() {
+			known = append(known, s.GVR.Resource)
+		}
+	}
+	for _, plural := range plurals(kind) {
+		if slices.Contains(known, plural) {
+			return kind.GroupVersion().WithResource(plural), nil
+		}
+	}
+	return apischema.GroupVersionResource{}, &UnwatchedError{
+		message: fmt.Sprintf("no rule watches the kind %s of %s", kind.Kind, kind.GroupVersion()),
+		hint:    unwatchedHint(kind, known, selections),
+	}
+}
+
+// plurals lists the resources that a kind may be served as, the likeliest
+// first.
+func plurals(kind apischema.GroupVersionKind) []string {
+	plural, singular := meta.UnsafeGuessKindToResource(kind)
+	out := []string{plural.Resource, singular.Resource + "s", singular.Resource + "es"}
+	if strings.HasSuffix(singular.Resource, "s") {
+		out = append(out, singular.Resource)
+	}
+	return out
+}
+
+func unwatchedHint(kind apischema.GroupVersionKind, known []string, selections []plan.Selection) string {
+	plural, singular := meta.UnsafeGuessKindToResource(kind)
+	if slices.Contains(known, singular.Resource) {
+		return fmt.Sprintf("resources are plural: in the rules, write resource: %s instead of %s", plural.Resource, singular.Resource)
+	}
+	if near := document.Suggest(plural.Resource, known); near != "" {
+		return fmt.Sprintf("the rules watch %s, and this would be one of %s: is either misspelt?", near, plural.Resource)
+	}
+	var all []string
+	for _, s := range selections {
+		if name := s.GVR.Resource + " of " + s.GVR.GroupVersion().String(); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	if len(all) == 0 {
+		return "there are no rules"
+	}
+	return "the rules watch " + strings.Join(all, ", ")
 }

@@ -36,21 +36,23 @@ type Chapter struct {
 // YAML writes the story as YAML, in order.
 func (s Story) YAML() ([]byte, error) { return compare.YAML(s) }
 
-// looked is told of each evaluation.
-type looked func(rules.Snapshot, []plan.Decision)
+// phases are what happens until the rules have settled first, and after each step.
+func (s Story) phases() []scenario.Phase {
+	out := []scenario.Phase{s.Phase}
+	for _, chapter := range s.Steps {
+		out = append(out, chapter.Phase)
+	}
+	return out
+}
 
 // decides reports whether a rule looked at an object.
 func (s Story) decides() bool {
-	return len(s.Decisions) > 0 || slices.ContainsFunc(s.Steps, func(c Chapter) bool { return len(c.Decisions) > 0 })
+	return slices.ContainsFunc(s.phases(), func(p scenario.Phase) bool { return len(p.Decisions) > 0 })
 }
 
 // failed counts what did not work in it.
 func (s Story) failed() (evaluations, writes int) {
-	phases := []scenario.Phase{s.Phase}
-	for _, chapter := range s.Steps {
-		phases = append(phases, chapter.Phase)
-	}
-	for _, phase := range phases {
+	for _, phase := range s.phases() {
 		for _, decision := range phase.Decisions {
 			if decision.Outcome == plan.Failed {
 				evaluations++
@@ -72,7 +74,7 @@ type play struct {
 	of      *Case
 	files   Files
 	objects []object
-	looked  looked
+	looked  func(rules.Snapshot, []plan.Decision) // told of each evaluation
 }
 
 // ending is what a run of a case came to.
@@ -194,19 +196,15 @@ func (p play) bodyOf(patch *Patch) ([]byte, error) {
 	body := patch.Body
 	if fields, is := body.(map[string]any); is && patch.Type == types.ApplyPatchType {
 		resource, _ := p.server.Of(p.versioned(patch.Resource))
-		body = withKind(fields, resource.Kind)
+		whole := map[string]any{"apiVersion": resource.Kind.GroupVersion().String(), "kind": resource.Kind.Kind}
+		maps.Copy(whole, fields)
+		body = whole
 	}
 	data, err := json.Marshal(body)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the patch: %w", err)
 	}
 	return data, nil
-}
-
-func withKind(fields map[string]any, kind schema.GroupVersionKind) map[string]any {
-	out := map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind}
-	maps.Copy(out, fields)
-	return out
 }
 
 // locate finds the object that a step names: without a namespace, it is the one of that

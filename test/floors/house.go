@@ -12,7 +12,7 @@ func House() [][]string {
 		{"./internal/access", "./internal/config", "./internal/discovery", "./internal/election", "./internal/findings", "./internal/rbac", "./internal/scrapeauth", "./internal/setstatus", "./internal/source", "./internal/telemetry"},
 		{"./pkg/simulate/junit"},
 		{"./pkg/simulate"},
-		{"./pkg/simulate/coverage", "./pkg/simulate/golden", "./pkg/simulate/scenario"},
+		{"./pkg/simulate/coverage", "./pkg/simulate/scenario"},
 		{"./pkg/simulate/cluster"},
 		{"./pkg/simulate/apiserver"},
 		{"./pkg/simulate/queue"},

@@ -1,4 +1,4 @@
-package golden_test
+package simulate
 
 import (
 	"encoding/json"
@@ -10,16 +10,15 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/simulate/golden"
 )
 
 func TestWhatJSONCannotSayIsAnError(t *testing.T) {
-	if tree, err := golden.Tree(math.Inf(1)); err == nil {
+	if tree, err := treeOf(math.Inf(1)); err == nil {
 		t.Errorf("made %v of infinity", tree)
 	}
 }
 
-func TestParse(t *testing.T) {
+func TestParseGolden(t *testing.T) {
 	tests := map[string]struct {
 		reason  string
 		data    string
@@ -41,7 +40,7 @@ func TestParse(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, errs := golden.Parse(document.File{Name: "g.yaml", Data: []byte(test.data)})
+			got, errs := parseGolden(document.File{Name: "g.yaml", Data: []byte(test.data)})
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
 			}
@@ -68,7 +67,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if json.Unmarshal(data, &value) != nil || len(data) > 10_000 || deep {
 			t.Skip()
 		}
-		want, err := golden.Tree(value)
+		want, err := treeOf(value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +75,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, errs := golden.Parse(document.File{Name: "golden.yaml", Data: encoded})
+		got, errs := parseGolden(document.File{Name: "golden.yaml", Data: encoded})
 		if len(errs) > 0 {
 			t.Fatalf("%s\n%s", errs.Render(), encoded)
 		}
