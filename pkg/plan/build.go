@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -97,10 +98,16 @@ func (b builder) build(joined *batch, current map[string]any) (*Operation, []Dec
 	case Delete:
 		return b.remove(joined, current), nil
 	default:
-		if b.allKnown(joined, current) {
+		operation, failed := b.update(joined, current, nil)
+		if len(b.known) == 0 || operation == nil {
+			return operation, failed
+		}
+		// Each change of a field builds on the one before, so without that one it would be another, as where two rules put their finalizers on.
+		if all := operation.All(); b.known.Has(all) {
+			maps.Copy(b.met, all)
 			return nil, nil
 		}
-		return b.update(joined, current)
+		return b.update(joined, current, b.known)
 	}
 }
 
@@ -113,8 +120,8 @@ func (o Operation) leaves(current map[string]any) map[string]any {
 }
 
 // update joins merge and JSON patches and finalizers: into one JSON patch where
-// one of them is, otherwise into one merge patch.
-func (b builder) update(joined *batch, current map[string]any) (*Operation, []Decision) {
+// one of them is, otherwise into one merge patch. Known changes have no effect, and are left out.
+func (b builder) update(joined *batch, current map[string]any, known Marks) (*Operation, []Decision) {
 	operation := joined.operation(Merge)
 	after := current
 	var steps []any
@@ -130,7 +137,7 @@ func (b builder) update(joined *batch, current map[string]any) (*Operation, []De
 		}
 		changed := changes(wish.Rule, after, next)
 		changed, next = b.stored.withoutSame(wish, changed, after, next)
-		changed, next = wish.withoutIneffective(changed, after, next, b.known, b.met)
+		changed, next = wish.withoutIneffective(changed, after, next, known, b.met)
 		if len(changed) == 0 {
 			if len(operation.Changes) > 0 && wish.reliesOn(current, b.stored) {
 				operation.Rules = withRule(operation.Rules, wish.Rule)

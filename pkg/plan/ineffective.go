@@ -3,7 +3,6 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"maps"
 	"slices"
 )
 
@@ -111,34 +110,6 @@ func (b builder) unlessKnown(operation *Operation) *Operation {
 		return nil
 	}
 	return operation
-}
-
-// allKnown reports whether all changes of a batch, one upon the other, are known to have
-// no effect. Each change of a field builds on the one before, so without that one it would
-// be another, as where two rules put their finalizers on.
-func (b builder) allKnown(joined *batch, current map[string]any) bool {
-	if len(b.known) == 0 {
-		return false
-	}
-	met := Marks{}
-	after := current
-	for _, wish := range joined.wishes {
-		next, err := wish.applyTo(after)
-		if err != nil {
-			return false
-		}
-		var changed []Change
-		changed, next = b.stored.withoutSame(wish, changes(wish.Rule, after, next), after, next)
-		for _, change := range changed {
-			met[change.mark(wish.place())] = true
-		}
-		after = next
-	}
-	if len(met) == 0 || !b.known.Has(met) {
-		return false
-	}
-	maps.Copy(b.met, met)
-	return true
 }
 
 // withoutIneffective leaves out the changes of a wish that are known to have

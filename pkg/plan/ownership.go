@@ -57,18 +57,19 @@ func appliedBy(entry map[string]any, manager string) bool {
 // every element of the body must be there.
 func overlaid(fields map[string]any, current, body any) (after any, changed, owned bool) {
 	_, have := current.(map[string]any)
+	if len(fields) == 0 {
+		if Equal(current, body) || have && isEmpty(body) {
+			return current, false, true
+		}
+		return body, true, true
+	}
 	wanted, isMap := body.(map[string]any)
 	list, isList := body.([]any)
 	size := len(fields)
 	if _, itself := fields["."]; itself { // It is owned, besides what is in it.
 		size--
 	}
-	switch {
-	case len(fields) == 0 && (Equal(current, body) || have && isEmpty(body)):
-		return current, false, true
-	case len(fields) == 0:
-		return body, true, true
-	case !isMap && !isList, len(wanted)+len(list) != size:
+	if isScalar(body) || len(wanted)+len(list) != size {
 		return nil, false, false
 	}
 	after = current

@@ -37,6 +37,23 @@ func TestGuarantees(t *testing.T) {
 	}
 }
 
+func TestLacks(t *testing.T) {
+	got := Selection{
+		LabelSelector: "app in (db,web),tier=back,!app,zone", FieldSelector: `spec.nodeName!=node-1,spec.x=a\,b,spec.tags=a,spec.hostNetwork=true`,
+	}.Parse().Lacks(decode[map[string]any](t, somePod))
+	want := []string{
+		"labelSelector wants !app, and the label app is \"web\"",
+		"labelSelector wants tier=back, and the label tier is \"front\"",
+		"labelSelector wants zone, and the object has no label zone",
+		"fieldSelector wants spec.nodeName!=node-1, and the field spec.nodeName is \"node-1\"",
+		"fieldSelector wants spec.tags=a, and the field spec.tags is no text or number",
+		"fieldSelector wants spec.x=a\\,b, and the object has no field spec.x",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestAdmits(t *testing.T) {
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	tests := map[string]struct {

@@ -288,7 +288,7 @@ func (t *turn) hide() {
 	}
 }
 
-// decide evaluates the rule. Of an object that is being deleted nothing is pruned until it is gone.
+// decide evaluates the rule.
 func (t *turn) decide() (plan.Decision, error) {
 	r, current := t.rule, t.action.Current
 	deleted := current != nil && plan.BeingDeleted(current)
@@ -299,8 +299,6 @@ func (t *turn) decide() (plan.Decision, error) {
 		return t.skipped("the object is being deleted"), nil
 	case deleted && r.onDelete.hold:
 		return t.finish()
-	case !t.selected() && deleted:
-		return t.skipped(unselected), nil
 	case !t.selected():
 		t.release()
 		return t.skipped(unselected), t.prune()
@@ -313,7 +311,7 @@ func (t *turn) decide() (plan.Decision, error) {
 		t.release()
 	}
 	switch {
-	case err != nil, decision.Outcome == plan.Waiting, decision.Outcome == plan.Unmatched && deleted:
+	case err != nil || decision.Outcome == plan.Waiting:
 		return decision, err
 	case decision.Outcome == plan.Unmatched:
 		return decision, t.prune()
@@ -422,9 +420,9 @@ func (t *turn) act(steps []*action.Step) error {
 }
 
 // prune wishes away what the rule applied before and does not want any more. A
-// suspended rule wants nothing to change.
+// suspended rule wants nothing to change. While the object is being deleted its children stay until it is gone.
 func (t *turn) prune() error {
-	if t.rule.Suspended() {
+	if t.rule.Suspended() || plan.BeingDeleted(t.action.Current) {
 		return nil
 	}
 	for _, declared := range t.rule.prunes {

@@ -17,14 +17,10 @@ metadata: {name: set}
 spec:
   resources:
     labelled: {version: v1, resource: pods, labelSelector: "app=web,tier in (a,b),!skip"}
-    fielded: {version: v1, resource: pods, fieldSelector: "spec.nodeName!=,status.phase=Running,spec.hostNetwork=false"}
     spaced: {version: v1, resource: pods, namespaces: [b, a], labelSelector: app=web}
-    deep: {version: v1, resource: pods, fieldSelector: spec.x=1}
   rules:
   - {name: labelled, watch: labelled, actions: [{event: {reason: A, message: a}}]}
-  - {name: fielded, watch: fielded, actions: [{event: {reason: A, message: a}}]}
   - {name: spaced, watch: spaced, actions: [{event: {reason: A, message: a}}]}
-  - {name: deep, watch: deep, actions: [{event: {reason: A, message: a}}]}
   - {name: several, watch: "spaced,labelled", actions: [{event: {reason: A, message: a}}]}
 `
 	const local = `
@@ -47,15 +43,6 @@ spec:
 				"labelSelector wants tier in (a,b), and the label tier is \"c\" (not-selected)",
 			},
 		},
-		"Met": {"and no others", "labelled", "{metadata: {name: p, namespace: a, labels: {tier: a, app: other}}}", []string{"labelSelector wants app=web, and the label app is \"other\" (not-selected)"}},
-		"Fields": {
-			"the same of fields, as the API server reads them", "fielded", "{metadata: {name: p, namespace: a}, status: {phase: Failed}}",
-			[]string{
-				"fieldSelector wants spec.nodeName!=, and the object has no field spec.nodeName (not-selected)",
-				"fieldSelector wants status.phase=Running, and the field status.phase is \"Failed\" (not-selected)",
-			},
-		},
-		"NoScalar":   {"of what is no scalar too", "deep", "{metadata: {name: p, namespace: a}, spec: {x: [1]}}", []string{"fieldSelector wants spec.x=1, and the field spec.x is no text or number (not-selected)"}},
 		"Namespaces": {"where the resource is elsewhere", "spaced", "{metadata: {name: p, namespace: c, labels: {app: web}}}", []string{"resources select the namespaces a, b, and the object is in namespace c (not-selected)"}},
 		"Nearest":    {"of several selections, of those that could have it", "several", "{metadata: {name: p, namespace: c, labels: {app: web}}}", []string{"labelSelector wants tier in (a,b), and the object has no label tier (not-selected)"}},
 		"Here":       {"in a namespace that is selected", "spaced", "{metadata: {name: p, namespace: a}}", []string{"labelSelector wants app=web, and the object has no label app (not-selected)"}},

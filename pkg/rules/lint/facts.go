@@ -66,6 +66,7 @@ func (s scope) takeApart(into *condition, node expression.Node, truth bool) {
 
 var (
 	// joining has the operators of which both sides are true, or both are false.
+	in       = map[bool]string{true: "in", false: "not in"}
 	joining  = map[bool][]string{true: {"&&", "and"}, false: {"||", "or"}}
 	negated  = map[string]string{"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in"}
 	mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -85,29 +86,28 @@ func (s scope) fact(node expression.Node, truth bool) fact {
 			operator, left, right = mirrored[operator], right, left
 		}
 	}
-	constants := []any{against}
+	list, isList := against.([]any)
+	if key, isText := expression.TextOf(left); isText && operator == "in" && !isList { // Whether a map has it.
+		return fact{term: s.field(s.term(right), key), operator: in[!truth], constants: []any{nil}, stored: s.stored(right)}
+	}
 	if !truth {
 		operator = negated[operator]
 	}
-	asked := operator
-	switch list, isList := against.([]any); {
-	case n.Operator != "in" && (operator == "==" || operator == "!="):
-		asked = map[string]string{"==": "in", "!=": "not in"}[operator]
-	case n.Operator != "in":
-		known = known && value.KindOf(against)&value.Number != 0
-	case known && isList:
-		constants = list
+	of := fact{operator: operator, constants: []any{against}, stored: true}
+	switch operator {
+	case "==", "!=":
+		of.operator = in[operator == "=="]
+	case "in", "not in":
+		of.constants, known = list, known && isList && len(list) <= mostConstants
 	default:
-		if key, isText := expression.TextOf(left); isText { // Whether a map has it.
-			return fact{term: s.field(s.term(right), key), operator: negated[asked], constants: []any{nil}, stored: s.stored(right)}
-		}
-		known = false
+		known = known && value.KindOf(against)&value.Number != 0
 	}
 	subject, otherwise := s.defaulted(left)
-	if known && s.stored(subject) && len(constants) <= mostConstants && !slices.ContainsFunc(constants, func(v any) bool { return !scalar(v) }) {
-		return fact{term: s.term(subject), operator: asked, constants: constants, otherwise: otherwise, stored: true}
+	if known && s.stored(subject) && !slices.ContainsFunc(of.constants, func(v any) bool { return !scalar(v) }) {
+		of.term, of.otherwise = s.term(subject), otherwise
+		return of
 	}
-	truth = operator == "==" || operator == "<" || operator == ">" || operator == "in"
+	truth = slices.Contains([]string{"==", "<", ">", "in"}, operator)
 	if !truth {
 		operator = negated[operator]
 	}
@@ -197,20 +197,20 @@ func (f fact) holds(v any) bool {
 	switch f.operator {
 	case "in", "not in":
 		among := slices.ContainsFunc(f.constants, func(one any) bool {
-			order, comparable := value.Compare(one, v)
-			return one == v || comparable && order == 0
+			order, ordered := value.Compare(one, v)
+			return one == v || ordered && order == 0
 		})
 		return among == (f.operator == "in")
 	}
-	order, comparable := value.Compare(v, f.constants[0])
+	order, ordered := value.Compare(v, f.constants[0])
 	switch f.operator {
 	case "<":
-		return comparable && order < 0
+		return ordered && order < 0
 	case "<=":
-		return comparable && order <= 0
+		return ordered && order <= 0
 	case ">":
-		return comparable && order > 0
+		return ordered && order > 0
 	default:
-		return comparable && order >= 0
+		return ordered && order >= 0
 	}
 }

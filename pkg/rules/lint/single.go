@@ -131,7 +131,7 @@ func (t *terms) silent(r *Rule) (out document.Errors) {
 			of := write.Target == "" || write.Target == "object"
 			switch {
 			case !through || len(keys) == 0:
-			case write.Kind == plan.Merge && r.givesKeyed(write, keys) && !s.builds(write, keys[len(keys)-1]) && !(of && s.absent(step, keys)):
+			case write.Kind == plan.Merge && r.givesKeyed(write, keys) && !s.builds(write, keys[len(keys)-1]) && (!of || !s.absent(step, keys)):
 				out = append(out, write.Node.Errorf("use apply, or build it from the list that is there, as with map or concat; where all of it is meant, write it with json",
 					"merge replaces the whole list %s: the elements that are not written here are lost", write.Path).Coded(document.CodeReplacedList).Warn())
 			case of && s.isStamp(write.Node) && s.onlyStamps(i, write, keys) && s.waitsFor(step, keys) && !s.absent(step, keys):
@@ -176,7 +176,7 @@ func (s scope) builds(write action.Write, field string) bool {
 			switch n := node.(type) {
 			case *expression.Path:
 				of, is := n.Root.(*expression.Name)
-				return !(is && of.Name == "params") && slices.ContainsFunc(n.Steps, func(step expression.Step) bool { return step.Key == field })
+				return (!is || of.Name != "params") && slices.ContainsFunc(n.Steps, func(step expression.Step) bool { return step.Key == field })
 			case *expression.Call:
 				return n.Function.Name == "get" && slices.ContainsFunc(n.Args, func(key expression.Node) bool {
 					text, is := expression.TextOf(key)

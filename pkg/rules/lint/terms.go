@@ -311,8 +311,7 @@ func (s scope) subject(target string) subject {
 	var node expression.Node = &expression.Name{Name: target}
 	if s.loop.InLoop(target) {
 		if list := s.only(s.loop.List); list != nil {
-			node = list.Root()
-			s.loop = nil
+			node, s = list.Root(), scope{s.terms, s.rule, nil}
 		}
 	}
 	var d *names.Definition
