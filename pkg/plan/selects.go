@@ -150,18 +150,28 @@ func (s Selector) Lacks(object map[string]any) (out []string) {
 	return out
 }
 
+// Guarantee is a field that an object has, and the only text that it can be there if that is known, else "".
+type Guarantee struct {
+	Path Path
+	Text string
+}
+
 // Guarantees are the fields that all objects of the selection have: labels that its selector asks for, and fields that it compares with
 // a value.
-func (s Selection) Guarantees() (out []Path) {
+func (s Selection) Guarantees() (out []Guarantee) {
 	parsed := s.Parse()
 	for _, r := range parsed.labels {
 		if slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In, selection.Exists}, r.Operator()) {
-			out = append(out, Path{"metadata", "labels", r.Key()})
+			var only string
+			if values := r.ValuesUnsorted(); len(values) == 1 {
+				only = values[0]
+			}
+			out = append(out, Guarantee{Path{"metadata", "labels", r.Key()}, only})
 		}
 	}
 	for _, r := range parsed.fields {
 		if r.Operator != selection.NotEquals && !slices.Contains([]string{"", "false", "0"}, r.Value) { // These may not be stored.
-			out = append(out, r.path)
+			out = append(out, Guarantee{r.path, r.Value})
 		}
 	}
 	return out

@@ -25,10 +25,10 @@ func TestGuarantees(t *testing.T) {
 		LabelSelector: "app=web,tier in (front, back),!canary,env!=test,zone notin (a),owner", FieldSelector: "spec.nodeName=n,status.phase!=Running,spec.hostPID=false,spec.x=",
 	}.Guarantees()
 	var all []string
-	for _, path := range got {
-		all = append(all, path.String())
+	for _, g := range got {
+		all = append(all, g.Path.String()+"="+g.Text)
 	}
-	want := []string{"metadata.labels.app", "metadata.labels.owner", "metadata.labels.tier", "spec.nodeName"}
+	want := []string{"metadata.labels.app=web", "metadata.labels.owner=", "metadata.labels.tier=", "spec.nodeName=n"}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -144,8 +144,8 @@ func (c *checking) guaranteed() *typing.Facts {
 	var out *typing.Facts
 	for i, selection := range c.rule.selections {
 		var of *typing.Facts
-		for _, path := range selection.Guarantees() {
-			of = of.With(names.Object, path...)
+		for _, g := range selection.Guarantees() {
+			of = of.Is(g.Text, names.Object, g.Path...)
 		}
 		if i > 0 {
 			of = out.Common(of)

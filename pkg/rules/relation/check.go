@@ -31,8 +31,8 @@ func (r *Relation) Type(related *schema.Resource) typing.Type {
 	object := typing.Of(value.Map)
 	if related != nil && related.Type.Known() {
 		object = typing.Object(related.Type)
-		for _, path := range r.declaration.Selections[0].Guarantees() { // All have the same selectors.
-			object = object.Present(path)
+		for _, g := range r.declaration.Selections[0].Guarantees() { // All have the same selectors.
+			object = object.Is(g.Text, g.Path...)
 		}
 	}
 	if r.form.single {

@@ -2,16 +2,19 @@ package typing
 
 import "maps"
 
-// Facts say which paths are not nil where an expression is evaluated. A path begins
+// Facts say which paths are not nil where an expression is evaluated, and of some which text is there. A path begins
 // at a root, a number that whoever checks has given to a name. Facts are immutable,
 // and the same pointer says the same; nil says nothing.
 type Facts struct{ roots map[int]*presence }
 
 // With adds that what is at a path, and all that leads there, is not nil. It returns
 // f itself where that is known.
-func (f *Facts) With(root int, path ...string) *Facts {
+func (f *Facts) With(root int, path ...string) *Facts { return f.Is("", root, path...) }
+
+// Is is [Facts.With] for what is this text, if it is a text and this is not "".
+func (f *Facts) Is(text string, root int, path ...string) *Facts {
 	old := f.of(root)
-	sum := old.plus(at(path))
+	sum := old.plus(at(path, text))
 	if sum == old {
 		return f
 	}

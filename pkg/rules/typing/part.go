@@ -58,6 +58,9 @@ func (p part) field(key string) (Type, bool) {
 	if below := p.present.child(key); below != nil && (!p.readsEmpty(key) || !below.empty()) {
 		field.parts[0].present = below
 		field = field.NonNil()
+		if below.text != "" && field.kinds == value.String {
+			return fromSchema(&schema.Type{Kinds: value.String, Limit: &schema.Limits{Enum: []any{below.text}}}, inPart), true
+		}
 	}
 	if p.whole() && key == "status" && field.CanBeNil() {
 		field.parts[0].place = perhapsEmpty

@@ -9,14 +9,18 @@ import (
 
 // presence says what is known not to be nil: the value itself and, below it, what
 // is at these keys. It is immutable; nil says nothing.
-type presence struct{ below map[string]*presence }
+type presence struct {
+	below map[string]*presence
+	// text is all that the value can be if it is a text, "" where that is not known.
+	text string
+}
 
-// at says that what is at a path is present, and all that leads there.
-func at(path []string) *presence {
+// at says that what is at a path is present, with a text if one is known, and all that leads there.
+func at(path []string, text string) *presence {
 	if len(path) == 0 {
-		return &presence{}
+		return &presence{text: text}
 	}
-	return &presence{below: map[string]*presence{path[0]: at(path[1:])}}
+	return &presence{below: map[string]*presence{path[0]: at(path[1:], text)}}
 }
 
 func (p *presence) child(key string) *presence {
@@ -34,10 +38,16 @@ func (p *presence) plus(q *presence) *presence {
 	switch {
 	case p == nil:
 		return q
-	case q.empty() || p == q:
+	case q.empty() && (q == nil || q.text == "" || p.text != "") || p == q:
 		return p
 	}
 	sum := p
+	if p.text == "" && q.text != "" {
+		sum = &presence{below: maps.Clone(p.below), text: q.text}
+		if sum.below == nil {
+			sum.below = map[string]*presence{}
+		}
+	}
 	for key, below := range q.below {
 		old := p.below[key]
 		joined := old.plus(below)
@@ -45,7 +55,7 @@ func (p *presence) plus(q *presence) *presence {
 			continue
 		}
 		if sum == p {
-			sum = &presence{below: make(map[string]*presence, len(p.below)+1)}
+			sum = &presence{below: make(map[string]*presence, len(p.below)+1), text: p.text}
 			maps.Copy(sum.below, p.below)
 		}
 		sum.below[key] = joined
@@ -58,10 +68,13 @@ func (p *presence) common(q *presence) *presence {
 	switch {
 	case p == nil || q == nil:
 		return nil
-	case p == q || p.empty():
+	case p == q || p.empty() && (p.text == "" || p.text == q.text):
 		return p
 	}
-	both, all := &presence{below: map[string]*presence{}}, true
+	both, all := &presence{below: map[string]*presence{}}, p.text == "" || p.text == q.text
+	if all {
+		both.text = p.text
+	}
 	for key, below := range p.below {
 		joined := below.common(q.below[key])
 		if joined != nil {
@@ -79,12 +92,15 @@ func (p *presence) equal(q *presence) bool {
 	if p == nil || q == nil {
 		return p == q
 	}
-	return p == q || maps.EqualFunc(p.below, q.below, (*presence).equal)
+	return p == q || p.text == q.text && maps.EqualFunc(p.below, q.below, (*presence).equal)
 }
 
 // Present returns the type where what is at a path of keys, and all that leads
 // there, is not nil. An empty path is the value itself.
-func (t Type) Present(path []string) Type { return t.refined(at(path)) }
+func (t Type) Present(path []string) Type { return t.Is("", path...) }
+
+// Is is [Type.Present] for what is this text, if it is a text and this is not "".
+func (t Type) Is(text string, path ...string) Type { return t.refined(at(path, text)) }
 
 func (t Type) refined(p *presence) Type {
 	if t.unknown || p == nil {

@@ -428,6 +428,9 @@ func enumHint(written string, names []string) string {
 	if near := cmp.Or(sameWord(written, names), document.Suggest(written, names)); near != "" {
 		return "did you mean " + near + "?"
 	}
+	if len(names) == 1 {
+		return "it is always " + names[0]
+	}
 	const few = 8
 	list := "it is one of "
 	for i, name := range names {
