@@ -229,6 +229,37 @@ func TestParseGoesOn(t *testing.T) {
 	}
 }
 
+// TestParseManifests holds that objects are read as most programs read them, and others not at all.
+func TestParseManifests(t *testing.T) {
+	bomb := "kind: A\nx0: &x0 [a, a, a, a, a, a, a, a, a, a]\n"
+	for i := range 20 {
+		bomb += fmt.Sprintf("x%d: &x%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*x%d,", i), 10))
+	}
+	for name, tc := range map[string]struct{ text, want, mistake string }{
+		"traps":     {"kind: A\nx: [on, 1e3, 1.0, 012, =, 2026-01-01]\n", "[map[kind:A x:[on 1000 1 12 = 2026-01-01]]]", ""},
+		"aliases":   {"kind: A\nx: &x [1]\ny: *x\n", "[map[kind:A x:[1] y:[1]]]", ""},
+		"others":    {"kind: B\nx: 1\nx: 2\n---\n- a\n---\nkind: A\n", "[map[kind:A]]", ""},
+		"own alias": {"kind: A\nx: &x [*x]\n", "", "nested deeper than 400"},
+		"bomb":      {bomb, "", "aliases repeat more than 100000 keys and values"},
+		"twice":     {"kind: A\nx: 1\nx: 2\n", "", "duplicate key"},
+	} {
+		roots, errs := ParseManifests(File{Name: "f", Data: []byte(tc.text)}, "A")
+		if tc.mistake != "" || len(errs) > 0 {
+			if tc.mistake == "" || !strings.Contains(errs.Error(), tc.mistake) {
+				t.Errorf("%s: want %q, have %v", name, tc.mistake, errs)
+			}
+			continue
+		}
+		var got []any
+		for _, root := range roots {
+			got = append(got, root.Any())
+		}
+		if fmt.Sprint(got) != tc.want {
+			t.Errorf("%s: want %s, have %v", name, tc.want, got)
+		}
+	}
+}
+
 type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("impossible") }

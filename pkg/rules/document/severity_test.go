@@ -46,36 +46,6 @@ func TestSeverity(t *testing.T) {
 	}
 }
 
-func TestOf(t *testing.T) {
-	mistake, warning, note, other := &Error{Message: "a"}, (&Error{Message: "b"}).Warn(), (&Error{Message: "c"}).Note(), &Error{Message: "d"}
-	all := Errors{note, mistake, warning, other}
-	for severity, want := range map[Severity]Errors{Mistake: {mistake, other}, Warning: {warning}, Note: {note}} {
-		if got := all.Of(severity); !equal(got, want) {
-			t.Errorf("%s: want %v, got %v", severity, want, got)
-		}
-	}
-	if got := (Errors{mistake}).Of(Note); got.Err() != nil {
-		t.Errorf("there is no note, got %v", got)
-	}
-}
-
-// TestManyWarnings holds that the line that stands for the rest says what is left
-// out, and is as grave as that.
-func TestManyWarnings(t *testing.T) {
-	var list Errors
-	for line := range maxErrors + 10 {
-		list = append(list, (&Error{File: "a", Line: line + 1, Column: 1, Message: "m", Code: CodeCycle}).Warn())
-	}
-	sorted := list.Sorted()
-	last := sorted[len(sorted)-1]
-	if want := "a:101:1: warning: more warnings follow [too-many]; correct the others first"; last.Error() != want {
-		t.Errorf("want %q, got %q", want, last)
-	}
-	if last.Code != CodeTooMany || last.Severity != Warning {
-		t.Errorf("got a %s of the code %q", last.Severity, last.Code)
-	}
-}
-
 func TestRedactedKeepsSeverity(t *testing.T) {
 	got := (&Error{Message: "a secret", Hint: "b"}).Coded(CodeExpression).Warn().Redacted("m")
 	if got.Severity != Warning || got.Code != CodeExpression || got.Message != "m" || got.Hint != "" {
@@ -96,14 +66,6 @@ func TestText(t *testing.T) {
 	} {
 		if got := tc.err.Text(); got != tc.want {
 			t.Errorf("%s: want %q, got %q", name, tc.want, got)
-		}
-	}
-}
-
-func TestSeverityString(t *testing.T) {
-	for severity, want := range map[Severity]string{Mistake: "mistake", Warning: "warning", Note: "note", Note + 1: "note"} {
-		if got := severity.String(); got != want {
-			t.Errorf("want %q, got %q", want, got)
 		}
 	}
 }
