@@ -32,27 +32,8 @@ func TestCanonical(t *testing.T) {
 			`{a: {b: 1, c: 2}, x: null, l: [{b: 1, c: {d: null}}]}`,
 			"",
 		},
-		"Kept": {
-			"And where the schema keeps them.",
-			`{a: open, b: any, c: {"*": int}}`,
-			`{a: {x: 1}, b: {y1: 2}, c: {z: 3}}`,
-			"",
-		},
-		"Identity": {
-			"An object has an identity, also where its schema forgets it.",
-			`{is: {spec: open}, object: true}`,
-			`{apiVersion: v1, kind: X, metadata: {name: a}, spec: {}}`,
-			"",
-		},
 		"Default":         {"A default is added.", `{a=1: int, b: int}`, `{b: 2}`, `{a: 1, b: 2}`},
-		"Present":         {"But not in the place of a value.", `{a=1: int}`, `{a: 0}`, ""},
 		"InPresentParent": {"Nor where its parent is absent.", `{p: {a=1: int}, q: {a=1: int}}`, `{p: {}}`, `{p: {a: 1}}`},
-		"InElements": {
-			"In elements it is.",
-			`{items: {a: int, b=TCP: text}}`,
-			`[{a: 1}, {a: 2, b: UDP}]`,
-			`[{a: 1, b: TCP}, {a: 2, b: UDP}]`,
-		},
 		"InDefault": {
 			"A default has defaults in it.",
 			`{"p={}": {a=1: int, "q={}": {b=2: int}}}`,
@@ -67,7 +48,6 @@ func TestCanonical(t *testing.T) {
 			`{a: null, b: null, c: null}`,
 			"",
 		},
-		"NullInOpen":  {"Where nothing is known, it stays.", `{a: open}`, `{a: {b: null}}`, ""},
 		"NullElement": {"In a list the API server refuses it.", `{items: text}`, `[null]`, ""},
 		"Zero": {
 			"Go types leave out what is zero.",
@@ -81,9 +61,7 @@ func TestCanonical(t *testing.T) {
 			`{a: true, b: false, c: [], d: {}}`,
 			"",
 		},
-		"ZeroDefault": {"What is left out is defaulted.", `{a-=TCP: text}`, `{a: ""}`, `{a: TCP}`},
-		"ZeroToZero":  {"A default that is not stored is none.", `{a-=0: int}`, `{}`, ""},
-		"EmptiedMap":  {"What becomes empty is left out.", `{m-: {a-: bool}}`, `{m: {a: false}}`, `{}`},
+		"ZeroToZero": {"A default that is not stored is none.", `{a-=0: int}`, `{}`, ""},
 		"Quantity": {
 			"A quantity has one text.",
 			`{"*": quantity}`,
@@ -96,10 +74,9 @@ func TestCanonical(t *testing.T) {
 			`{a: lots, b: "", c: [1], d: "1e999999999"}`,
 			"",
 		},
-		"QuantityZero": {"Zero has no unit.", `{items: quantity}`, `[0Gi, 0.0, "-0"]`, `["0", "0", "0"]`},
-		"IntOrText":    {"An integer or a text stays what it was.", `{items: int-or-text}`, `[1, "1", 50%]`, ""},
-		"WholeFloat":   {"An integer is one.", `{a: int, b: float}`, `{a: 3.0, b: 3.0}`, `{a: 3, b: 3.0}`},
-		"Fraction":     {"A fraction is none.", `int`, `3.5`, ""},
+		"IntOrText":  {"An integer or a text stays what it was.", `{items: int-or-text}`, `[1, "1", 50%]`, ""},
+		"WholeFloat": {"An integer is one.", `{a: int, b: float}`, `{a: 3.0, b: 3.0}`, `{a: 3, b: 3.0}`},
+		"Fraction":   {"A fraction is none.", `int`, `3.5`, ""},
 		"Time": {
 			"A built-in time is in UTC, and whole seconds.",
 			`{items: time}`,
@@ -112,15 +89,7 @@ func TestCanonical(t *testing.T) {
 			`"2026-01-31T12:00:00.123456+01:00"`,
 			`"2026-01-31T11:00:00.123456Z"`,
 		},
-		"TimeWrong": {"What is no time stays as it is.", `{items: time}`, `[tomorrow, "2026-13-31T12:00:00Z"]`, ""},
-		"DateTime": {
-			"A custom resource keeps the text that was written.",
-			`date-time`,
-			`"2026-01-31T12:00:00+01:00"`,
-			"",
-		},
-		"Bytes":      {"Base64 is one line.", `bytes`, `"Zm9v\n"`, `Zm9v`},
-		"BytesWrong": {"What is none stays as it is.", `{items: bytes}`, `["Zm9\n", Zm9v]`, ""},
+		"Bytes": {"Base64 is one line.", `bytes`, `"Zm9v\n"`, `Zm9v`},
 		"OtherKind": {
 			"What the API server refuses stays as it is.",
 			`{a: int, b: {c: int}, d: {items: int}}`,
@@ -170,34 +139,6 @@ func itself(a, b any) bool {
 func same(t *Type, a, b any) bool {
 	equal, err := value.Equal(t.Canonical(a), t.Canonical(b), value.NewBudget(value.Size(a)+value.Size(b)))
 	return equal && err == nil
-}
-
-func TestSame(t *testing.T) {
-	const of = `{cpu: quantity, net-: bool, mount: bool, mode=fast: text, at: time}`
-	tests := map[string]struct {
-		reason, a, b string
-		want         bool
-	}{
-		"Quantity":   {"The same amount.", `{cpu: 1}`, `{cpu: 1000m}`, true},
-		"Amount":     {"Another amount.", `{cpu: 1}`, `{cpu: 1001m}`, false},
-		"Zero":       {"What is not stored.", `{net: false}`, `{}`, true},
-		"Pointer":    {"What is stored although it is zero.", `{mount: false}`, `{}`, false},
-		"Default":    {"What is there anyhow.", `{mode: fast}`, `{mode: null}`, true},
-		"NoDefault":  {"What is not.", `{mode: slow}`, `{mode: null}`, false},
-		"Unknown":    {"What the schema lacks and the API server may have.", `{other: 1}`, `{}`, false},
-		"Instant":    {"The same moment.", `{at: "2026-01-31T12:00:00+01:00"}`, `{at: "2026-01-31T11:00:00Z"}`, true},
-		"OtherKinds": {"What is no map is none.", `{}`, `[]`, false},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := same(typeOf(t, of), parse(t, tc.a), parse(t, tc.b)); got != tc.want {
-				t.Errorf("%s %s and %s: %t", tc.reason, tc.a, tc.b, got)
-			}
-		})
-	}
-	if !same(nil, map[string]any{"a": int64(1)}, map[string]any{"a": 1.0}) || same(nil, "1", "2") {
-		t.Error("where nothing is known values are compared as they are")
-	}
 }
 
 // TestCanonicalBounded holds that defaults that contain themselves come to an end, and that a value of such a type

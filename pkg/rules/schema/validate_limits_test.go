@@ -8,31 +8,17 @@ import (
 func TestValidateLimits(t *testing.T) {
 	const policy = `{is: text, enum: [Always, IfNotPresent, Never]}`
 	tests := map[string]check{
-		"Enum": {"One of them.", policy, "Never", nil},
 		"EnumCase": {
 			"The case counts, and is guessed.",
 			policy,
 			"always",
 			[]string{` not-in-enum: want "Always", "IfNotPresent" or "Never", have "always"; did you mean "Always"?`},
 		},
-		"EnumFar": {
-			"Nobody guesses what is not near.",
-			policy,
-			"Sometimes",
-			[]string{` not-in-enum: want "Always", "IfNotPresent" or "Never", have "Sometimes"`},
-		},
-		"EnumNumber": {"Numbers are compared as numbers.", `{is: float, enum: [1, 2]}`, "2.0", nil},
 		"EnumNumberNo": {
 			"And shown as they are.",
 			`{is: int, enum: [1, 2]}`,
 			"3",
 			[]string{" not-in-enum: want 1 or 2, have 3"},
-		},
-		"EnumOne": {
-			"There may be only one.",
-			`{is: text, enum: [v1]}`,
-			"v2",
-			[]string{` not-in-enum: want "v1", have "v2"; did you mean "v1"?`},
 		},
 		"EnumNull": {
 			"Null is not among them because it may be stored.",
@@ -40,19 +26,16 @@ func TestValidateLimits(t *testing.T) {
 			"{a: null}",
 			[]string{`/a not-in-enum: want "v1", have null`},
 		},
-		"EnumWithNull": {"Unless it is listed.", `{a: {is: "text?", enum: [v1, null]}}`, "{a: null}", nil},
 		"EnumMany": {
 			"Of many some are shown.", `{is: text, enum: [aa, bb, cc, dd, ee, ff, gg, hh, ii, jj, kk, ll, mm, nn]}`, "zzzzzz",
 			[]string{` not-in-enum: want "aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh", "ii", "jj", "kk", "ll" or one of 2 others, have "zzzzzz"`},
 		},
-		"EnumOfMaps": {"Even of maps.", `{is: {"*": any}, enum: [{a: 1}]}`, "{a: 1.0}", nil},
 		"EnumOfMapsNo": {
 			"Which are shown as JSON.",
 			`{is: {"*": any}, enum: [{a: 1}]}`,
 			"{b: [1]}",
 			[]string{` not-in-enum: want {"a":1}, have {"b":[1]}`},
 		},
-		"Least":      {"Bounds are among what is right.", `{is: int, min: 1}`, "1", nil},
 		"BelowLeast": {"", `{is: int, min: 1}`, "0", []string{" out-of-bounds: want at least 1, have 0"}},
 		"Exclusive": {
 			"Unless they are exclusive.",
@@ -60,8 +43,7 @@ func TestValidateLimits(t *testing.T) {
 			"0",
 			[]string{" out-of-bounds: want more than 0, have 0"},
 		},
-		"AboveMost":    {"", `{is: int, max: 100}`, "101", []string{" out-of-bounds: want at most 100, have 101"}},
-		"ExclusiveMax": {"", `{is: float, max: 1, below: true}`, "1.0", []string{" out-of-bounds: want less than 1, have 1"}},
+		"AboveMost": {"", `{is: int, max: 100}`, "101", []string{" out-of-bounds: want at most 100, have 101"}},
 		"Exact": {
 			"Large integers are not rounded to compare them.",
 			`{is: int, max: 9007199254740992}`,
@@ -74,32 +56,18 @@ func TestValidateLimits(t *testing.T) {
 			"3000000000",
 			[]string{" out-of-bounds: want at most 2147483647, have 3000000000"},
 		},
-		"Int32Low": {
-			"",
-			`{is: int, format: int32}`,
-			"-3000000000",
-			[]string{" out-of-bounds: want at least -2147483648, have -3000000000"},
-		},
 		"IntOrText": {
 			"Of two kinds the API server looks at no format.",
 			`{is: int-or-text, format: int32}`,
 			"3000000000",
 			nil,
 		},
-		"Multiple":   {"", `{is: int, multipleOf: 5}`, "10", nil},
 		"NoMultiple": {"", `{is: int, multipleOf: 5}`, "12", []string{" out-of-bounds: want a multiple of 5, have 12"}},
-		"FloatTimes": {"0.3 is three times 0.1, whatever floats say.", `{is: float, multipleOf: 0.1}`, "0.3", nil},
 		"FloatNoTimes": {
 			"",
 			`{is: float, multipleOf: 0.1}`,
 			"0.35",
 			[]string{" out-of-bounds: want a multiple of 0.1, have 0.35"},
-		},
-		"TimesZero": {
-			"Nothing is a multiple of 0, and no API server takes such a schema.",
-			`{is: float, multipleOf: 0}`,
-			"1",
-			nil,
 		},
 		"Empty": {
 			"The most frequent bound has words of its own.",
@@ -107,22 +75,12 @@ func TestValidateLimits(t *testing.T) {
 			`""`,
 			[]string{" out-of-bounds: want at least 1 character, have 0"},
 		},
-		"Short":      {"", `{is: text, minLength: 3}`, "ab", []string{" out-of-bounds: want at least 3 characters, have 2"}},
-		"Long":       {"", `{is: text, maxLength: 3}`, "abcd", []string{" out-of-bounds: want at most 3 characters, have 4"}},
-		"CodePoints": {"Characters are counted, not bytes.", `{is: text, maxLength: 3}`, "äöü", nil},
-		"Pattern":    {"", `{is: text, pattern: "^[a-z]+$"}`, "abc", nil},
-		"Unanchored": {"A pattern may match anywhere, as in Go.", `{is: text, pattern: "b"}`, "abc", nil},
+		"Short": {"", `{is: text, minLength: 3}`, "ab", []string{" out-of-bounds: want at least 3 characters, have 2"}},
 		"NoMatch": {
 			"",
 			`{is: text, pattern: "^[0-9]+$"}`,
 			"abc",
 			[]string{` wrong-format: "abc" does not match the pattern ^[0-9]+$`},
-		},
-		"NoMatchCase": {
-			"What is nearly right is guessed.",
-			`{is: text, pattern: "^[a-z-]+$"}`,
-			"My_Name",
-			[]string{` wrong-format: "My_Name" does not match the pattern ^[a-z-]+$`},
 		},
 		"Broken": {"A pattern that nobody can read is none.", `{is: text, pattern: "(?!x)"}`, "abc", nil},
 		"OneMistake": {

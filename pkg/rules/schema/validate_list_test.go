@@ -47,14 +47,6 @@ func TestValidateLists(t *testing.T) {
 			`[{}, {}]`,
 			nil,
 		},
-		"RepeatedInSet": {"And finalizers.", `{items: text, set: true, repeats: true}`, `[a, a]`, nil},
-		"Plain":         {"A plain list may repeat itself.", `{items: text}`, `[a, a]`, nil},
-		"Keys": {
-			"Elements are told apart by all of their keys.",
-			ports,
-			`[{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]`,
-			nil,
-		},
 		"Defaulted": {
 			"A key that is left out is its default.",
 			ports,
@@ -71,7 +63,6 @@ func TestValidateLists(t *testing.T) {
 			"Also one that the schema does not require.", `{items: {name: text}, by: [name]}`, `[{}]`,
 			[]string{`/0 missing-field: the field "name" is missing, which tells the elements apart; add name: ...`},
 		},
-		"NotMaps": {"What is no map has no keys.", ports, `[5]`, []string{"/0 type-mismatch: want a map, have an integer"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) { tc.run(t, Whole) })

@@ -49,24 +49,12 @@ func (c check) run(t *testing.T, how Writing) {
 
 func TestValidateKinds(t *testing.T) {
 	tests := map[string]check{
-		"Right": {
-			"What has the kind is right.",
-			`{a: int, b: text, c: bool, d: float, e: {items: int}}`,
-			`{a: 1, b: x, c: true, d: 1.5, e: [1]}`,
-			nil,
-		},
 		"IntIsFloat":      {"JSON has one kind of number.", "float", "3", nil},
 		"WholeFloatIsInt": {"The API server takes 3.0 for an integer.", "int", "3.0", nil},
 		"Fraction": {
 			"It does not take 3.5 for one.",
 			"int",
 			"3.5",
-			[]string{" type-mismatch: want an integer, have a float; write it without a fraction"},
-		},
-		"HugeFloat": {
-			"A whole number beyond int64 is none.",
-			"int",
-			"1.0e+300",
 			[]string{" type-mismatch: want an integer, have a float; write it without a fraction"},
 		},
 		"NumberAsText": {
@@ -93,12 +81,6 @@ func TestValidateKinds(t *testing.T) {
 			`{a: "3.5"}`,
 			[]string{"/a type-mismatch: want an integer, have a string"},
 		},
-		"TextAsBool": {
-			"Nor is another word a boolean.",
-			"bool",
-			`"yes"`,
-			[]string{" type-mismatch: want a boolean, have a string"},
-		},
 		"QuotedBool": {
 			"But this one is.",
 			"bool",
@@ -111,26 +93,6 @@ func TestValidateKinds(t *testing.T) {
 			"x",
 			[]string{` type-mismatch: want a list, have a string; write "- " before each element, or [a, b]`},
 		},
-		"MapAsScalar": {
-			"A template of a whole map in the place of one field.",
-			"text",
-			"{a: b}",
-			[]string{" type-mismatch: want a string, have a map"},
-		},
-		"IntOrText": {"Either is right.", "{items: int-or-text}", `[1, "50%"]`, nil},
-		"NotIntOrText": {
-			"Nothing else is.",
-			"int-or-text",
-			"[1]",
-			[]string{" type-mismatch: want an integer or a string, have a list"},
-		},
-		"Open": {
-			"Of an open place nothing is known.",
-			`{a: any, b: open}`,
-			`{a: {x: [1, null]}, b: {c: {d: 1}}}`,
-			nil,
-		},
-		"Null": {"Null is stored where the schema says so.", `{items: "text?"}`, "[null]", nil},
 		"NullElement": {
 			"In a list nobody drops it.",
 			`{items: text}`,
@@ -147,7 +109,6 @@ func TestValidateKinds(t *testing.T) {
 func TestValidateFields(t *testing.T) {
 	const workload = `{replicas=1: int, template!: {containers!: {items: {name!: text, image: text}, by: [name]}}, paused: bool}`
 	tests := map[string]check{
-		"Complete": {"All that is required is there.", workload, `{template: {containers: [{name: a}]}}`, nil},
 		"Missing": {
 			"A new object needs what is required, at every depth.", workload, `{template: {containers: [{image: x}]}}`,
 			[]string{`/template/containers/0 missing-field: the field "name" is missing; add name: ...`},
@@ -164,8 +125,7 @@ func TestValidateFields(t *testing.T) {
 			`{template: null}`,
 			[]string{` missing-field: the field "template" is missing; add template: ...`},
 		},
-		"NullStored": {"It does where null is stored.", `{"a!": "text?"}`, `{a: null}`, nil},
-		"Defaulted":  {"What is required and has a default need not be given.", `{"a!=x": text}`, `{}`, nil},
+		"Defaulted": {"What is required and has a default need not be given.", `{"a!=x": text}`, `{}`, nil},
 		"Misspelt": {
 			"The closest field is most likely meant.", workload, `{replcas: 1, template: {containers: []}}`,
 			[]string{`/replcas unknown-field: unknown field "replcas"; did you mean "replicas"?`},
@@ -178,11 +138,6 @@ func TestValidateFields(t *testing.T) {
 			"Where several have it nobody knows which.", `{first: {inner: int}, other: {inner: int}}`, `{inner: 1}`,
 			[]string{`/inner unknown-field: unknown field "inner"; the fields here are first, other`},
 		},
-		"Foreign": {
-			"Otherwise the fields that there are.", `{name: text, size: int}`, `{colour: red}`,
-			[]string{`/colour unknown-field: unknown field "colour"; the fields here are name, size`},
-		},
-		"Values": {"Of a map with values every key is right.", `{"*": int}`, `{a: 1, b: 2}`, nil},
 		"ManyMistakes": {
 			"All mistakes are found, in order of keys.", `{a: int, b: int}`, `{b: x, a: z, c: 1}`,
 			[]string{
@@ -199,12 +154,6 @@ func TestValidateFields(t *testing.T) {
 		"NoIdentity": {
 			"What is no object has none.", `{spec: open}`, `{kind: X}`,
 			[]string{`/kind unknown-field: unknown field "kind"; the only field here is spec`},
-		},
-		"TooFew": {
-			"Entries are counted.",
-			`{is: {"*": int}, minProperties: 2}`,
-			`{a: 1}`,
-			[]string{" out-of-bounds: want at least 2 keys, have 1"},
 		},
 		"TooMany": {
 			"One is told in the singular.",
@@ -229,12 +178,6 @@ func TestValidateMerged(t *testing.T) {
 			`{map: {a: null}}`,
 			[]string{`/map/a missing-field: the field "a" has to be there, and null removes it; leave it out to keep what it is`},
 		},
-		"RemoveValue": {
-			"Also where null could be stored: a merge patch cannot write it.",
-			`{"a!": "text?"}`,
-			`{a: null}`,
-			[]string{`/a missing-field: the field "a" has to be there, and null removes it; leave it out to keep what it is`},
-		},
 		"Reset": {"A default comes back.", of, `{mode: null}`, nil},
 		"Replaced": {
 			"A list is replaced, so its elements are whole.",
@@ -242,19 +185,7 @@ func TestValidateMerged(t *testing.T) {
 			`{list: [{image: x}]}`,
 			[]string{`/list/0 missing-field: the field "name" is missing; add name: ...`},
 		},
-		"Unknown": {
-			"An unknown field is one in a patch too.",
-			of,
-			`{map: {c: 1}}`,
-			[]string{`/map/c unknown-field: unknown field "c"; did you mean "a"?`},
-		},
-		"Fewer": {"Entries are added to those that are there.", `{is: {"*": int}, minProperties: 2}`, `{a: 1}`, nil},
-		"More": {
-			"They do not become fewer.",
-			`{is: {"*": int}, maxProperties: 1}`,
-			`{a: 1, b: 2}`,
-			[]string{" out-of-bounds: want at most 1 key, have 2"},
-		},
+		"Fewer":      {"Entries are added to those that are there.", `{is: {"*": int}, minProperties: 2}`, `{a: 1}`, nil},
 		"MoreOrLess": {"Unless they are removed.", `{is: {"*": int}, maxProperties: 1}`, `{a: 1, b: null}`, nil},
 		"Atomic": {
 			"For a merge patch no map is atomic.",
