@@ -98,7 +98,7 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 	case y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		n.style = block
 	default:
-		value, message, hint := resolve(n.text)
+		value, message, hint := Resolve(n.text)
 		if message != "" && b.kinds != nil {
 			if value, message = n.text, ""; y.ShortTag() == "!!float" || y.ShortTag() == "!!int" {
 				value, _ = strconv.ParseFloat(n.text, 64) // Zero where only other programs take it for a number.
@@ -240,10 +240,10 @@ var traps = []struct {
 	{regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|=|<<)$`), ""},
 }
 
-// resolve gives a plain scalar its type, by the core schema of YAML 1.2. If the
-// text is a trap, or a number too large, it returns the message and the hint
-// instead.
-func resolve(text string) (value any, message, hint string) {
+// Resolve gives a plain scalar its type, by the core schema of YAML 1.2. If readers of
+// YAML 1.1 and 1.2 do not agree on the text, or it is a number too large, it returns the
+// message and the hint instead.
+func Resolve(text string) (value any, message, hint string) {
 	if value, ok := words[text]; ok {
 		return value, "", ""
 	}
@@ -274,7 +274,7 @@ func resolve(text string) (value any, message, hint string) {
 	return value, "", ""
 }
 
-// kindOf names the type of what resolve returns.
+// kindOf names the type of what Resolve returns.
 func kindOf(value any) Kind {
 	switch value.(type) {
 	case nil:

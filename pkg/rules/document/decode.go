@@ -126,7 +126,7 @@ var unspaced = regexp.MustCompile(`^([A-Za-z][\w.-]*):(\S.*)$`)
 
 // expected says how to write a node of the kind, best with what is there.
 func (n *Node) expected(kind Kind) string {
-	value, _, _ := resolve(n.text)
+	value, _, _ := Resolve(n.text)
 	match := unspaced.FindStringSubmatch(n.text)
 	switch {
 	case n.kind == KindNull:

@@ -73,7 +73,7 @@ func TestResolve(t *testing.T) {
 		"pd > 0 && no":         "pd > 0 && no",
 	}
 	for text, want := range cases {
-		value, message, hint := resolve(text)
+		value, message, hint := Resolve(text)
 		if diff := cmp.Diff(want, value); diff != "" || message != "" || hint != "" {
 			t.Errorf("%q is %v (%s; %s): %s", text, value, message, hint, diff)
 		}
@@ -92,7 +92,7 @@ func TestTraps(t *testing.T) {
 		"2026-01-01 10:00:00 -01:00", ".inf", "-.inf", "+.Inf", ".INF", ".nan", ".NaN", ".NAN", "=", "<<",
 		"9223372036854775808", "-9223372036854775809", "0x8000000000000000", "1.0e+999",
 	} {
-		value, message, hint := resolve(text)
+		value, message, hint := Resolve(text)
 		if value != nil || message == "" || hint == "" {
 			t.Errorf("%q is %v (%s; %s)", text, value, message, hint)
 		}

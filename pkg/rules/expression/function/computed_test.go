@@ -144,7 +144,7 @@ func TestComputedFunctionErrors(t *testing.T) {
 		"groups by what is omitted":   {"groups([1], omit())", "groups wants a value, have omit()"},
 		"YAML of nil":                 {"toYAML(nil)", `toYAML wants a value, have nil; ?? gives a default, as in (x ?? "")`},
 		"no YAML":                     {`fromYAML("[")`, "invalid YAML: line 1: did not find expected node content"},
-		"YAML nobody knows":           {`fromYAML("a: no")`, "line 1 of the YAML: no means different things to different readers; put it in quotes if it is text"},
+		"YAML nobody knows":           {`fromYAML("a: no")`, `line 1 of the YAML: unquoted no is not the same to all readers of YAML; write "no" for the text, or false for the boolean`},
 		"bounds out of order":         {`jitter("a", 2, 1)`, "jitter wants bounds in order, and the lower one is above the other"},
 		"durations out of order":      {`jitter("a", "2m", "1m")`, "jitter wants bounds in order, and the lower one is above the other"},
 		"not a duration":              {`jitter("a", 0, "soon")`, `"soon" is not a duration; write it with units, such as "90s", "1h30m", "2d" or "1w"`},

@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 // YAML returns v as YAML, laid out as kubectl does and with sorted keys. Readers
@@ -287,7 +288,7 @@ func readYAML(n *yaml.Node, budget *Budget, depth int) any {
 		return readYAML(n.Alias, budget, depth+1)
 	default:
 		Must(budget.Bytes(sizeOfElement))
-		return Got(resolveYAML(n))
+		return resolveYAML(n)
 	}
 }
 
@@ -295,64 +296,17 @@ func yamlFault(n *yaml.Node, format string, args ...any) *Fault {
 	return Faultf("line %d of the YAML: %s", n.Line, fmt.Sprintf(format, args...))
 }
 
-var (
-	yamlInteger = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
-	yamlFloat   = regexp.MustCompile(`^[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
-	// yamlSexagesimal is a number in YAML 1.1 alone.
-	yamlSexagesimal = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
-)
-
-// resolveYAML gives a scalar its type. The parser's own view is used to find what
-// is not a text for everybody.
-func resolveYAML(n *yaml.Node) (any, error) {
-	text := n.Value
-	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
-		return text, nil
-	}
-	switch n.ShortTag() {
-	case "!!null":
-		return nil, nil
-	case "!!bool":
-		return strings.EqualFold(text, "true"), nil
-	case "!!timestamp":
-		return text, nil
-	case "!!str":
-		if !isTrap(text) {
-			return text, nil
-		}
-	}
-	return resolveNumber(n, text)
-}
-
-// isTrap knows the texts that only some readers take for a boolean, a number or an
-// old default.
-func isTrap(text string) bool {
-	switch text {
-	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off", "OFF", "=":
-		return true
-	}
+// resolveYAML gives a scalar its type. Times are texts.
+func resolveYAML(n *yaml.Node) any {
 	const longestNumber = 64
-	if text == "" || len(text) > longestNumber || strings.IndexByte("+-.0123456789", text[0]) < 0 {
-		return false
+	quoted := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
+	tag := n.ShortTag()
+	if quoted || tag == "!!timestamp" || tag == "!!str" && len(n.Value) > longestNumber {
+		return n.Value
 	}
-	return yamlSexagesimal.MatchString(text) || yamlFloat.MatchString(text)
-}
-
-func resolveNumber(n *yaml.Node, text string) (any, error) {
-	switch {
-	case yamlInteger.MatchString(text):
-		i, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return nil, yamlFault(n, "%s does not fit a 64-bit integer", Excerpt(text))
-		}
-		return i, nil
-	case yamlFloat.MatchString(text):
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return nil, yamlFault(n, "%s does not fit a float", Excerpt(text))
-		}
-		return f, nil
-	default:
-		return nil, yamlFault(n, "%s means different things to different readers", Excerpt(text)).WithHint("put it in quotes if it is text")
+	v, message, hint := document.Resolve(n.Value)
+	if message != "" {
+		Must(yamlFault(n, "%s", message).WithHint("%s", hint))
 	}
+	return v
 }
