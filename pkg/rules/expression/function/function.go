@@ -59,14 +59,9 @@ type Example struct {
 	Want       string
 }
 
-// All returns the table in the order of the reference.
-func All() []Function {
-	rows := slices.Clone(table)
-	for i := range rows {
-		rows[i].Params = slices.Clone(rows[i].Params)
-	}
-	return rows
-}
+// All returns the table in the order of the reference. The parameters are shared, and not
+// to be changed.
+func All() []Function { return slices.Clone(table) }
 
 // Lookup returns the row of a name. It is shared, and not to be changed.
 func Lookup(name string) (*Function, bool) {
@@ -191,17 +186,16 @@ func as[T any](v any) T {
 func fail(format string, args ...any) { value.Must(value.Faultf(format, args...)) }
 
 // parser makes the Parse of a parameter of what reads its values, and what that costs.
-func parser[T any](steps, bytes int, parse func(v any) (T, error)) func(b *value.Budget, v any) (any, error) {
-	return func(b *value.Budget, v any) (any, error) {
-		if err := b.Spend(steps, bytes); err != nil {
-			return nil, err
-		}
-		parsed, err := parse(v)
-		if err != nil {
-			return nil, err
-		}
-		return parsed, nil
+func parser[T any](cost func(b *value.Budget) error, parse func(v any) (T, error)) func(b *value.Budget, v any) (any, error) {
+	return func(b *value.Budget, v any) (parsed any, err error) {
+		defer value.Catch(&err)
+		value.Must(cost(b))
+		return value.Got(parse(v)), nil
 	}
+}
+
+func spends(steps, bytes int) func(b *value.Budget) error {
+	return func(b *value.Budget) error { return b.Spend(steps, bytes) }
 }
 
 // Reserved reports whether name is a function here, in expr or in what the

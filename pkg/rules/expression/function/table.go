@@ -40,6 +40,9 @@ func predicate(name string, kinds value.Kind) Param {
 	return Param{Name: name, Kinds: kinds, Predicate: true}
 }
 
+// elements are the parameters of what looks for elements.
+var elements = []Param{takes("list", aList), predicate("condition", value.Bool)}
+
 // table is the rows of all subjects in the order of the reference. It is never
 // changed; [All] copies it.
 var table = slices.Concat(
@@ -130,7 +133,7 @@ var numberRows = []Function{
 		Example: Example{"div(7, 2)", "3"},
 	},
 	{
-		Name: "abs", call: abs, types: typeAbs, Params: []Param{takes("x", aNumber)}, Result: value.Number,
+		Name: "abs", call: abs, Params: []Param{takes("x", aNumber)}, Result: value.Number,
 		Doc:     "The number without its sign.",
 		Example: Example{"abs(-2)", "2"},
 	},
@@ -170,7 +173,7 @@ var numberRows = []Function{
 		Example: Example{"median([1, 2, 10])", "2"},
 	},
 	{
-		Name: "jitter", call: jitter, types: typeJitter, Result: value.Int | value.Duration,
+		Name: "jitter", call: jitter, Result: value.Int | value.Duration,
 		Params: []Param{takes("key", aText), takes("low", aDuration), takes("high", aDuration)},
 		Doc: "A number that looks random and is always the same for a key, from low to high, both included: " +
 			"an integer between integers, else a duration.",
@@ -183,14 +186,14 @@ var numberRows = []Function{
 var computedRows = []Function{
 	{
 		Name: "quantity", call: func(c call) any { return c.args[0] }, Result: value.Quantity,
-		Params: []Param{{Name: "x", Kinds: aNumber | aText | value.Quantity, Parse: parser(value.StepsOfConversion, value.BytesOfConversion, value.ParseAmount)}},
+		Params: []Param{{Name: "x", Kinds: aNumber | aText | value.Quantity, Parse: parser((*value.Budget).Conversion, value.ParseAmount)}},
 		Doc: "The quantity, as of memory or of processors, that a text or a number writes. Quantities compare, add and subtract, " +
 			"also with a text or a number on one side; a body holds them in their canonical form.",
 		Example: Example{`quantity("1Gi") + "512Mi"`, `"1536Mi"`},
 	},
 	{
 		Name: "semver", call: func(c call) any { return c.args[0] }, Result: value.Semver,
-		Params: []Param{{Name: "x", Kinds: aText | value.Semver, Parse: parser(value.StepsOfConversion, value.BytesOfConversion, value.ParseVersion)}},
+		Params: []Param{{Name: "x", Kinds: aText | value.Semver, Parse: parser((*value.Budget).Conversion, value.ParseVersion)}},
 		Doc: "The semantic version that a text writes; a leading v and numbers missing at the end do no harm. Versions compare by " +
 			"precedence, which ignores build metadata, also with a text on one side.",
 		Example: Example{`semver("v1.10.0") > "1.9"`, "true"},
@@ -354,32 +357,27 @@ var listRows = []Function{
 
 var predicateRows = []Function{
 	{
-		Name: "all", iterate: all, Result: value.Bool,
-		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
+		Name: "all", iterate: all, Result: value.Bool, Params: elements,
 		Doc:     "Whether the condition holds for every element; true for an empty list.",
 		Example: Example{"all([2, 4], # % 2 == 0)", "true"},
 	},
 	{
-		Name: "any", iterate: anyOf, Result: value.Bool,
-		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
+		Name: "any", iterate: anyOf, Result: value.Bool, Params: elements,
 		Doc:     "Whether the condition holds for some element; false for an empty list.",
 		Example: Example{`any(["a", "b"], # == "b")`, "true"},
 	},
 	{
-		Name: "none", iterate: none, Result: value.Bool,
-		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
+		Name: "none", iterate: none, Result: value.Bool, Params: elements,
 		Doc:     "Whether the condition holds for no element; true for an empty list.",
 		Example: Example{"none([1, 3], # > 3)", "true"},
 	},
 	{
-		Name: "one", iterate: one, Result: value.Bool,
-		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
+		Name: "one", iterate: one, Result: value.Bool, Params: elements,
 		Doc:     "Whether the condition holds for exactly one element.",
 		Example: Example{"one([1, 2, 3], # > 2)", "true"},
 	},
 	{
-		Name: "filter", iterate: filter, flow: flowElements, types: typeKept, Result: value.List,
-		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
+		Name: "filter", iterate: filter, flow: flowElements, types: typeKept, Result: value.List, Params: elements,
 		Doc:     "The elements for which the condition holds, in their order.",
 		Example: Example{"filter([1, 2, 3], # > 1)", "[2,3]"},
 	},
@@ -390,26 +388,22 @@ var predicateRows = []Function{
 		Example: Example{`map(["a", "b"], {{name: #}})`, `[{"name":"a"},{"name":"b"}]`},
 	},
 	{
-		Name: "find", iterate: found((*Iteration).first), flow: flowElement, types: typeFound, Result: result,
-		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
+		Name: "find", iterate: found((*Iteration).first), flow: flowElement, types: typeFound, Result: result, Params: elements,
 		Doc:     "The first element for which the condition holds, or nil.",
 		Example: Example{"find([1, 2, 3], # > 1)", "2"},
 	},
 	{
-		Name: "findIndex", iterate: foundAt((*Iteration).first), Result: value.Int | value.Nil,
-		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
+		Name: "findIndex", iterate: foundAt((*Iteration).first), Result: value.Int | value.Nil, Params: elements,
 		Doc:     "The index of the first element for which the condition holds, or nil.",
 		Example: Example{"findIndex([1, 2, 3], # > 1)", "1"},
 	},
 	{
-		Name: "findLast", iterate: found((*Iteration).last), flow: flowElement, types: typeFound, Result: result,
-		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
+		Name: "findLast", iterate: found((*Iteration).last), flow: flowElement, types: typeFound, Result: result, Params: elements,
 		Doc:     "The last element for which the condition holds, or nil.",
 		Example: Example{"findLast([1, 2, 3], # < 3)", "2"},
 	},
 	{
-		Name: "findLastIndex", iterate: foundAt((*Iteration).last), Result: value.Int | value.Nil,
-		Params:  []Param{takes("list", aList), predicate("condition", value.Bool)},
+		Name: "findLastIndex", iterate: foundAt((*Iteration).last), Result: value.Int | value.Nil, Params: elements,
 		Doc:     "The index of the last element for which the condition holds, or nil.",
 		Example: Example{"findLastIndex([1, 2, 3], # < 3)", "1"},
 	},
@@ -520,7 +514,7 @@ var kubernetesRows = []Function{
 var networkRows = []Function{
 	{
 		Name: "cidrContains", call: cidrContains, Result: value.Bool,
-		Params:  []Param{{Name: "cidr", Kinds: aText, Parse: parser(value.StepsOfConversion, value.BytesOfConversion, parseBlock)}, {Name: "ip", Kinds: aText, Parse: parser(value.StepsOfConversion, value.BytesOfConversion, parseAddress)}},
+		Params:  []Param{{Name: "cidr", Kinds: aText, Parse: parser((*value.Budget).Conversion, parseBlock)}, {Name: "ip", Kinds: aText, Parse: parser((*value.Budget).Conversion, parseAddress)}},
 		Doc:     "Whether the CIDR block, of IPv4 or IPv6, contains an address, or all of another block.",
 		Example: Example{`cidrContains("10.0.0.0/8", "10.1.2.3")`, "true"},
 	},
@@ -538,17 +532,17 @@ const (
 	aDuration = value.Duration | value.String | value.Int
 )
 
-var parseDuration = parser(10, 32, value.ParseDuration)
+var parseDuration = parser(spends(10, 32), value.ParseDuration)
 
 func takesTime(name string) Param {
-	return Param{Name: name, Kinds: aTime, Parse: parser(10, 32, value.ParseTime)}
+	return Param{Name: name, Kinds: aTime, Parse: parser(spends(10, 32), value.ParseTime)}
 }
 
 // windowParams are those of the functions of windows.
 var windowParams = []Param{
-	{Name: "cron", Kinds: aText, Parse: parser(1000, 16<<10, parseCron)},
-	{Name: "duration", Kinds: aDuration, Parse: parser(10, 32, windowLength)},
-	{Name: "zone", Kinds: aText, Parse: parser(500, 8<<10, parseZone), Optional: true},
+	{Name: "cron", Kinds: aText, Parse: parser(spends(1000, 16<<10), parseCron)},
+	{Name: "duration", Kinds: aDuration, Parse: parser(spends(10, 32), windowLength)},
+	{Name: "zone", Kinds: aText, Parse: parser(spends(500, 8<<10), parseZone), Optional: true},
 }
 
 var timeRows = []Function{

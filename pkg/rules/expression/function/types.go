@@ -202,21 +202,6 @@ func (c *TypeCall) among(kinds value.Kind) typing.Type {
 	}
 }
 
-func typeAbs(c *TypeCall) typing.Type { return typing.Of(c.argument(0).Kinds() & aNumber) }
-
-// typeJitter is an integer between integers.
-func typeJitter(c *TypeCall) typing.Type {
-	low, high := c.argument(1).Kinds(), c.argument(2).Kinds()
-	var kinds value.Kind
-	if low&high&value.Int != 0 {
-		kinds = value.Int
-	}
-	if (low|high)&(aDuration&^value.Int) != 0 {
-		kinds |= value.Duration
-	}
-	return typing.Of(kinds)
-}
-
 // typeType gives the names of the kinds that the argument can have.
 func typeType(c *TypeCall) typing.Type {
 	var names typing.Type

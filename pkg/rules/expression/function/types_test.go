@@ -78,8 +78,6 @@ func TestTypes(t *testing.T) {
 		"setCondition of what is open": {"A list.", args(anyType, mapping("type", text)), "[any]"},
 		"split":                        {"Texts.", args(text, text), "[string]"},
 		"splitAfter":                   {"Texts.", args(text, text), "[string]"},
-		"abs":                          {"As the argument.", args(integer), "integer"},
-		"abs of what is not known":     {"A number.", args(anyType), "number"},
 		"min":                          {"One of them.", args(integer, typing.Of(value.Float)), "number"},
 		"max of a list":                {"It may be empty.", args(listOf(integer)), "integer?"},
 		"max of a list and a number":   {"The number is there.", args(listOf(typing.Of(value.Float)), integer), "number"},
@@ -89,9 +87,6 @@ func TestTypes(t *testing.T) {
 		"mean of a list":               {"Or nil.", args(listOf(integer)), "float?"},
 		"mean of what is not known":    {"As max.", args(anyType), "any"},
 		"median":                       {"As mean.", args(listOf(integer), integer), "float"},
-		"jitter":                       {"An integer between integers.", args(text, integer, integer), "integer"},
-		"jitter of durations":          {"Else a duration.", args(text, integer, text), "duration"},
-		"jitter of what is not known":  {"Either.", args(text, integer, anyType), "integer or duration"},
 		"window":                       {"Or nil.", args(text, text), "{end string, start string}?"},
 		"url": {
 			"Its parts.", args(text),

@@ -35,8 +35,8 @@ const (
 
 // What computed values cost at most: reading or writing a quantity costs most.
 const (
-	StepsOfConversion = 50
-	BytesOfConversion = 600
+	stepsOfConversion = 50
+	bytesOfConversion = 600
 	// Comparing two versions takes longest.
 	stepsOfComparison = 10
 )
@@ -131,7 +131,7 @@ func (b *Budget) Map(n int) error { return b.Spend(1+n, sizeOfMap+max(0, n-8)*si
 func (b *Budget) Encoded(n, text int) error { return b.Spend(1+n+text/32, sizeOfNumber*n+text) }
 
 // Conversion spends what it takes to make a computed value of a text, or back.
-func (b *Budget) Conversion() error { return b.Spend(StepsOfConversion, BytesOfConversion) }
+func (b *Budget) Conversion() error { return b.Spend(stepsOfConversion, bytesOfConversion) }
 
 // Sort spends what putting n keys in order takes.
 func (b *Budget) Sort(n int) error { return b.Spend(2*n*bits.Len(uint(n)), 0) }

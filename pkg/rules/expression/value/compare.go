@@ -153,7 +153,7 @@ func Add(a, b any) (any, error) {
 		return checked(x, "+", y, sum, (sum > x) == (y > 0))
 	}
 	if isComputed(a, b) {
-		return addComputed(a, b)
+		return compute(addComputed, a, b)
 	}
 	return floats(a, b, func(x, y float64) float64 { return x + y })
 }
@@ -166,7 +166,7 @@ func Subtract(a, b any) (any, error) {
 		return checked(x, "-", y, difference, (difference < x) == (y > 0))
 	}
 	if isComputed(a, b) {
-		return subtractComputed(a, b)
+		return compute(subtractComputed, a, b)
 	}
 	return floats(a, b, func(x, y float64) float64 { return x - y })
 }
@@ -179,7 +179,7 @@ func Multiply(a, b any) (any, error) {
 		return checked(x, "*", y, product, ok)
 	}
 	if isComputed(a, b) {
-		return multiplyComputed(a, b)
+		return compute(multiplyComputed, a, b)
 	}
 	return floats(a, b, func(x, y float64) float64 { return x * y })
 }
@@ -188,7 +188,7 @@ func Multiply(a, b any) (any, error) {
 // duration and an integer, which is a duration.
 func Divide(a, b any) (any, error) {
 	if isComputed(a, b) {
-		return divideComputed(a, b)
+		return compute(divideComputed, a, b)
 	}
 	if order, ok := compareNumbers(b, int64(0)); ok && order == 0 {
 		return nil, errZero

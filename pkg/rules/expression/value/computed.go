@@ -23,83 +23,56 @@ func isComputed(a, b any) bool { return (KindOf(a)|KindOf(b))&Computed != 0 }
 // number beside it is read as another of its kind. What has no such reading stays
 // as it is.
 func Align(a, b any, budget *Budget) (x, y any, err error) {
-	kindOfA, kindOfB := KindOf(a), KindOf(b)
 	switch {
-	case (kindOfA|kindOfB)&Computed == 0:
+	case !isComputed(a, b):
 		return a, b, nil
-	case kindOfA == kindOfB:
+	case KindOf(a) == KindOf(b):
 		return a, b, budget.Steps(stepsOfComparison)
-	case kindOfA&Computed != 0:
-		y, err = readAs(kindOfA, b, kindOfB)
-		x = a
-	default:
-		x, err = readAs(kindOfB, a, kindOfA)
-		y = b
 	}
-	if err == nil {
-		err = budget.Conversion()
-	}
-	return x, y, err
+	defer Catch(&err)
+	Must(budget.Conversion())
+	return readAs(KindOf(b), a), readAs(KindOf(a), b), nil
 }
 
 // readAs makes a value of a kind out of v where v can stand for one.
-func readAs(wanted Kind, v any, kind Kind) (any, error) {
+func readAs(wanted Kind, v any) any {
+	kind := KindOf(v)
 	switch {
 	case wanted == Quantity && kind&(Number|String) != 0:
-		return boxed(ParseAmount(v))
+		return Got(ParseAmount(v))
 	case wanted == Semver && kind == String:
-		return boxed(ParseVersion(v))
+		return Got(ParseVersion(v))
 	case wanted == Duration && kind&(Int|String) != 0:
-		return boxed(ParseDuration(v))
+		return Got(ParseDuration(v))
 	case wanted == Time && kind == String:
-		return boxed(ParseTime(v))
+		return Got(ParseTime(v))
 	default:
-		return v, nil
+		return v
 	}
 }
 
-func boxed[T any](v T, err error) (any, error) {
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
-}
-
-// terms reads a string or a number beside a quantity as one and beside a time or
+// term reads a string or a number beside a quantity as one and beside a time or
 // a duration as what it looks like. No duration has a dash after four characters.
-func terms(a, b any) (x, y any, err error) {
-	if x, err = term(a, KindOf(b)); err != nil {
-		return nil, nil, err
-	}
-	y, err = term(b, KindOf(a))
-	return x, y, err
-}
-
-func term(v any, other Kind) (any, error) {
-	switch other {
-	case Duration, Time:
+func term(v any, other Kind) any {
+	if other&(Duration|Time) != 0 {
 		if text, ok := v.(string); ok && len(text) > 4 && text[4] == '-' {
-			return boxed(ParseTime(text))
+			return readAs(Time, v)
 		}
-		return readAs(Duration, v, KindOf(v))
-	default:
-		return readAs(other, v, KindOf(v))
+		return readAs(Duration, v)
 	}
+	return readAs(other, v)
 }
 
-func addComputed(a, b any) (any, error) {
-	a, b, err := terms(a, b)
-	if err != nil {
-		return nil, err
-	}
-	return sum(a, "+", b)
+// compute is an operation on values of which one is computed.
+func compute(operation func(a, b any) any, a, b any) (result any, err error) {
+	defer Catch(&err)
+	return operation(a, b), nil
 }
 
-func subtractComputed(a, b any) (any, error) {
-	a, b, err := terms(a, b)
-	if err != nil {
-		return nil, err
-	}
+func addComputed(a, b any) any { return sum(term(a, KindOf(b)), "+", term(b, KindOf(a))) }
+
+func subtractComputed(a, b any) any {
+	a, b = term(a, KindOf(b)), term(b, KindOf(a))
 	switch y := b.(type) {
 	case Amount:
 		return sum(a, "-", y.negated())
@@ -107,46 +80,57 @@ func subtractComputed(a, b any) (any, error) {
 		return sum(a, "-", -y)
 	case time.Time:
 		if x, ok := a.(time.Time); ok {
-			return between(y, x)
+			d := x.Sub(y)
+			if !y.Add(d).Equal(x) || d == math.MinInt64 { // Sub stops at what a duration holds.
+				Must(errDuration)
+			}
+			return d
 		}
 	}
-	return nil, meaningless(a, "-", b)
+	return meaningless(a, "-", b)
 }
 
-func sum(a any, operator string, b any) (any, error) {
+func sum(a any, operator string, b any) any {
 	switch x := a.(type) {
 	case Amount:
 		if y, ok := b.(Amount); ok {
-			return boxed(x.plus(y))
+			return Got(x.plus(y))
 		}
 	case time.Duration:
 		switch y := b.(type) {
 		case time.Duration:
-			return addDurations(x, y)
+			total := x + y
+			if (total > x) != (y > 0) || total == math.MinInt64 { // It has no opposite.
+				Must(errDuration)
+			}
+			return total
 		case time.Time:
-			return move(y, x)
+			return sum(y, operator, x)
 		}
 	case time.Time:
 		if y, ok := b.(time.Duration); ok {
-			return move(x, y)
+			if x = x.Add(y); !withinYears(x) {
+				Must(errYear)
+			}
+			return x
 		}
 	}
-	return nil, meaningless(a, operator, b)
+	return meaningless(a, operator, b)
 }
 
-func multiplyComputed(a, b any) (any, error) {
+func multiplyComputed(a, b any) any {
 	d, n, ok := scaled(a, b)
 	if !ok {
 		d, n, ok = scaled(b, a)
 	}
 	if !ok {
-		return nil, meaningless(a, "*", b)
+		return meaningless(a, "*", b)
 	}
 	product, ok := multiply(int64(d), n)
 	if !ok || product == math.MinInt64 {
-		return nil, errDuration
+		Must(errDuration)
 	}
-	return time.Duration(product), nil
+	return time.Duration(product)
 }
 
 func scaled(a, b any) (time.Duration, int64, bool) {
@@ -155,58 +139,27 @@ func scaled(a, b any) (time.Duration, int64, bool) {
 	return d, n, first && second
 }
 
-func divideComputed(a, b any) (any, error) {
-	if d, n, ok := scaled(a, b); ok {
-		if n == 0 {
-			return nil, errZero
-		}
-		return d / time.Duration(n), nil
-	}
+func divideComputed(a, b any) any {
+	d, n, byInteger := scaled(a, b)
 	if KindOf(a)|KindOf(b) == Duration|String {
-		var err error
-		if a, b, err = Align(a, b, nil); err != nil {
-			return nil, err
-		}
+		a, b = readAs(Duration, a), readAs(Duration, b)
 	}
 	x, first := a.(time.Duration)
 	y, second := b.(time.Duration)
 	switch {
-	case !first || !second:
-		return nil, meaningless(a, "/", b)
+	case byInteger && n != 0:
+		return d / time.Duration(n)
+	case !byInteger && (!first || !second):
+		return meaningless(a, "/", b)
 	case y == 0:
-		return nil, errZero
-	default:
-		return float64(x) / float64(y), nil
+		Must(errZero)
 	}
+	return float64(x) / float64(y)
 }
 
-// addDurations keeps out the one duration that has no opposite.
-func addDurations(x, y time.Duration) (any, error) {
-	sum := x + y
-	if (sum > x) != (y > 0) || sum == math.MinInt64 {
-		return nil, errDuration
-	}
-	return sum, nil
-}
-
-func move(t time.Time, d time.Duration) (any, error) {
-	if t = t.Add(d); !withinYears(t) {
-		return nil, errYear
-	}
-	return t, nil
-}
-
-// between returns how long it is from one time to another.
-func between(from, to time.Time) (any, error) {
-	d := to.Sub(from)
-	if !from.Add(d).Equal(to) || d == math.MinInt64 { // Sub stops at what a duration holds.
-		return nil, errDuration
-	}
-	return d, nil
-}
-
-func meaningless(a any, operator string, b any) *Fault {
-	return Faultf("%s %s %s has no meaning", KindOf(a), operator, KindOf(b))
+func meaningless(a any, operator string, b any) any {
+	Must(Faultf("%s %s %s has no meaning", KindOf(a), operator, KindOf(b)))
+	return nil
 }
 
 // Amount is a quantity, as of memory or of processors: less than 2^63 either way and

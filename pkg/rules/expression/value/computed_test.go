@@ -279,7 +279,7 @@ func TestCanonicalText(t *testing.T) {
 		if !ok {
 			t.Fatalf("%v has no text", v)
 		}
-		again, err := readAs(KindOf(v), text, String)
+		again, err := parseAs(KindOf(v), text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
