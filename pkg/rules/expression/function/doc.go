@@ -2,7 +2,7 @@
 // row with its parameters, its meaning, an example and its implementation. The
 // compiler, the reference and the tests all read this one table.
 //
-// To add a function, write a row in the table_*.go of its subject, and its
+// To add a function, write a row in table.go, among those of its subject, and its
 // implementation in the file of its family. To the footprint it then reads all of
 // its arguments; where it reads less of them, or gives parts of them, a flow in its
 // row says so (flow.go). To the checker its result is any value of the kinds in its

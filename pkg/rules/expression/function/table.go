@@ -59,7 +59,7 @@ var absenceRows = []Function{
 	},
 	{
 		Name: "omit", call: func(call) any { return value.Omitted{} }, flow: flowNothing, Result: value.Omission,
-		Doc:     "Drops the key or element that it becomes the value of.",
+		Doc:     "Leaves out the key or element that it would be the value of, as if that were not written.",
 		Example: Example{"{a: 1, b: true ? omit() : 2}", `{"a":1}`},
 	},
 }
@@ -471,7 +471,7 @@ var mapRows = []Function{
 	},
 	{
 		Name: "fromPairs", call: fromPairs, flow: flowFromPairs, types: typeFromPairs, Params: []Param{takes("pairs", aList)}, Result: value.Map,
-		Doc:     "The map of entries that are lists of key and value; of equal keys the last counts.",
+		Doc:     "The map of entries that are lists of key and value; of equal keys the last counts, and what has no value is left out.",
 		Example: Example{`fromPairs([["a", 1]])`, `{"a":1}`},
 	},
 	{
