@@ -73,7 +73,7 @@ func filter(it *Iteration) any {
 	value.Must(it.Budget.List(2 * len(it.List)))
 	kept := []any{}
 	for i, element := range it.List {
-		if it.result(i, nil) == true {
+		if as[bool](it.result(i, nil)) {
 			kept = append(kept, element)
 		}
 	}
@@ -93,7 +93,7 @@ func mapEach(it *Iteration) any {
 func count(it *Iteration) any {
 	passed := int64(0)
 	it.each(value.Bool, func(result any) {
-		if result == true {
+		if as[bool](result) {
 			passed++
 		}
 	})

@@ -122,20 +122,21 @@ func (k Kind) Name() string {
 // out of a larger set, because a parameter that also takes nil wants the rest,
 // and all computed values together, because they are what one has least often.
 func (k Kind) String() string {
+	left := k
 	switch {
 	case k.Has(Any &^ Nil):
 		return "a value"
 	case k.Has(Computed) && k&Any != 0:
-		k &^= Computed
+		left &^= Computed
 	}
-	if k != Nil {
-		k &^= Nil
+	if left != Nil {
+		left &^= Nil
 	}
 	var texts []string
 	for _, row := range names {
-		if k.Has(row.kind) {
+		if left.Has(row.kind) {
 			texts = append(texts, row.article)
-			k &^= row.kind
+			left &^= row.kind
 		}
 	}
 	if len(texts) < 2 {
@@ -189,7 +190,7 @@ type thrown struct{ error }
 
 // Catch is deferred by what calls [Must], and sets the error that it returns.
 func Catch(err *error) {
-	switch r := recover().(type) {
+	switch r := recover().(type) { //nolint:revive // Catch is what is deferred.
 	case nil:
 	case thrown:
 		*err = r.error

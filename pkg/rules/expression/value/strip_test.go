@@ -19,8 +19,10 @@ func TestStrip(t *testing.T) {
 	}
 	stays["mark"] = "seen"
 	want := []any{
-		nil, map[string]any{"a": "b", "since": Stamp{}, "mark": "seen"},
-		map[string]any{"a": []any{int64(1), "1h0m0s", "x"}, "b": noonText, "c": "1.0.0"}, "1Gi",
+		nil,
+		map[string]any{"a": "b", "since": Stamp{}, "mark": "seen"},
+		map[string]any{"a": []any{int64(1), "1h0m0s", "x"}, "b": noonText, "c": "1.0.0"},
+		"1Gi",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

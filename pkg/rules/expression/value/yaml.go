@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
@@ -148,13 +149,14 @@ func isPlain(text string) bool {
 }
 
 func yamlScalar(v any, budget *Budget) string {
-	text, ok := Text(v)
-	switch KindOf(v) {
-	case Nil:
+	switch v := v.(type) {
+	case nil:
 		return "null"
-	case Bool, Int:
+	case bool, int64:
+		text, _ := Text(v)
 		return text
-	case Float:
+	case float64:
+		text, ok := Text(v)
 		if !ok {
 			Must(Faultf("YAML in Kubernetes has no number for %v", v))
 		}
@@ -162,9 +164,9 @@ func yamlScalar(v any, budget *Budget) string {
 			text = strings.Replace(text, "e", ".0e", 1)
 		}
 		return text
-	case Quantity, Semver, Duration, Time:
+	case Amount, Version, time.Duration, time.Time:
 		return yamlText(written(v, budget))
-	case Stamped:
+	case Stamp:
 		Must(ErrStamp)
 	}
 	Must(Faultf("%s has no YAML form", KindOf(v)))
