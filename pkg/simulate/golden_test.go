@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -15,39 +13,6 @@ import (
 func TestWhatJSONCannotSayIsAnError(t *testing.T) {
 	if tree, err := treeOf(math.Inf(1)); err == nil {
 		t.Errorf("made %v of infinity", tree)
-	}
-}
-
-func TestParseGolden(t *testing.T) {
-	tests := map[string]struct {
-		reason  string
-		data    string
-		want    any
-		wantErr string
-	}{
-		"comments": {
-			reason: "comments do not matter",
-			data:   "# written by hand\na: [1, 2]\n",
-			want:   map[string]any{"a": []any{int64(1), int64(2)}},
-		},
-		"empty": {reason: "a golden that expects nothing is a mistake", data: "# nothing\n", wantErr: "g.yaml: the golden is empty"},
-		"two": {
-			reason:  "a second document would never be compared",
-			data:    "a: 1\n---\nb: 2\n",
-			wantErr: "g.yaml:3:1: a golden is one document, this is another; remove it",
-		},
-		"malformed": {reason: "mistakes are located", data: "a: no\n", wantErr: "g.yaml:1:4: a: unquoted no is not the same"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, errs := parseGolden(document.File{Name: "g.yaml", Data: []byte(test.data)})
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-			}
-			if (test.wantErr == "") != (len(errs) == 0) || !strings.Contains(errs.Error(), test.wantErr) {
-				t.Errorf("%s: want %q, have %q", test.reason, test.wantErr, errs.Error())
-			}
-		})
 	}
 }
 

@@ -327,50 +327,6 @@ func TestCyclesTellNoSecret(t *testing.T) {
 	}
 }
 
-// TestSpellings says that a value is found however a rule, or a reason, has written it into
-// a text.
-func TestSpellings(t *testing.T) {
-	const (
-		key  = "-----BEGIN KEY-----\nfirst-of-secret\r\n  second-of-secret\n-----END KEY-----\n"
-		cert = "-----BEGIN KEY-----"
-	)
-	tests := map[string]struct{ reason, value, as, hidden string }{
-		"lines in JSON":   {"a line break is two characters there", key, "toJSON({'k': v})", "of-secret"},
-		"one line":        {"each line is a secret", key, "'it is ' + split(v, '\\n')[1]", "first-of-secret"},
-		"without margin":  {"nor does it matter what is around it", key, "trim(split(v, '\\n')[2])", "second-of-secret"},
-		"trimmed":         {"a value that a tool ended with a line break", "pass-word\n", "trim(v)", "pass-word"},
-		"trimmed margin":  {"and where it is one line", " pass-word ", "trim(v)", "pass-word"},
-		"YAML":            {"lines are indented there", key, "toYAML({'k': v})", "of-secret"},
-		"quotes in YAML":  {"a quote in quotes is two", "'pass-word: it's", "toYAML([v])", "pass-word"},
-		"quotes in JSON":  {"quotes and backslashes are escaped", `pa"ss\word-hunter`, "toJSON([v])", "word-hunter"},
-		"JSON in JSON":    {"and again", `pa"ss\word-hunter`, "toJSON([toJSON([v])])", "word-hunter"},
-		"angles":          {"Go escapes those, and who writes such a text by hand finds them too", "<&pass-word>", `'\\u003c\\u0026pass-word\\u003e'`, "pass-word"},
-		"quoted":          {"an error quotes as Go does", "\x07pass-word", `'\\apass-word'`, "pass-word"},
-		"what all have":   {"the frame of a key is none: other texts have it too", key, "'" + cert + "'", ""},
-		"short and empty": {"no text is hidden because of an empty line", "long-enough\n\n\n", "'x'", ""},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := settled(t, `
-  - name: copies
-    watch: configmaps
-    with: {s: {resource: secrets, name: s}}
-    let: {v: "fromBase64(s?.data?.v ?? '')"}
-    actions: [{patch: {merge: {data: {copy: `+shown(t, "${"+test.as+"}")+`}}}}]
-`, `{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: a}, stringData: {v: `+shown(t, test.value)+`}}`,
-				"{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: a}}")
-			data, _ := got.Objects[0].Now["data"].(map[string]any)
-			text, _ := data["copy"].(string)
-			if text == "" || strings.Contains(text, "(masked ") != (test.hidden != "") {
-				t.Errorf("%s: the copy is %q", test.reason, text)
-			}
-			if all := shown(t, got); test.hidden != "" && strings.Contains(all, test.hidden) {
-				t.Errorf("%s: %q is shown in\n%s", test.reason, test.hidden, all)
-			}
-		})
-	}
-}
-
 // TestReasonsTellNoSecret says that a reason, which quotes what is in an object, does not
 // quote the copy of a value.
 func TestReasonsTellNoSecret(t *testing.T) {

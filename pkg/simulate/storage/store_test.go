@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/apis/example"
 	kubernetes "k8s.io/apiserver/pkg/storage"
 
@@ -53,41 +52,10 @@ func label(to string) func(*example.Pod) {
 	return func(p *example.Pod) { p.Labels = map[string]string{"l": to} }
 }
 
-func TestVersions(t *testing.T) {
-	store := pods(t)
-	ctx, world := inNew(t.Context())
-	first, second := made(t, ctx, store, "x"), made(t, ctx, store, "y")
-	same, err := update(ctx, store, "x", nil, func(*example.Pod) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed, err := update(ctx, store, "x", nil, label("1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := &example.Pod{}
-	if err := store.Delete(ctx, key("y"), gone, nil, kubernetes.ValidateAllObjectFunc, nil, kubernetes.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	got := []string{first.ResourceVersion, second.ResourceVersion, same.ResourceVersion, changed.ResourceVersion, gone.ResourceVersion}
-	if diff := cmp.Diff([]string{"1001", "1002", "1001", "1003", "1004"}, got); diff != "" {
-		t.Errorf("versions (-want +got):\n%s", diff)
-	}
-	now, err := store.GetCurrentResourceVersion(ctx)
-	if err != nil || now != 1004 || world.Version() != 1004 {
-		t.Errorf("the world is of version %d, %d: %v", now, world.Version(), err)
-	}
-}
-
 func TestRefused(t *testing.T) {
 	store := pods(t)
 	ctx, world := inNew(t.Context())
 	there := made(t, ctx, store, "x")
-	wrong, stale := types.UID("other"), "999"
-	refusal := errors.New("not this one")
-	remove := func(name string, guard *kubernetes.Preconditions, validate kubernetes.ValidateObjectFunc) error {
-		return store.Delete(ctx, key(name), &example.Pod{}, guard, validate, nil, kubernetes.DeleteOptions{})
-	}
 	for name, test := range map[string]struct {
 		do   func() error
 		want func(error) bool
@@ -101,23 +69,6 @@ func TestRefused(t *testing.T) {
 		"get no version": {func() error {
 			return store.Get(ctx, key("x"), kubernetes.GetOptions{ResourceVersion: "x"}, &example.Pod{})
 		}, func(err error) bool { return err != nil }},
-		"update nothing": {func() error { _, err := update(ctx, store, "y", nil, label("1")); return err }, kubernetes.IsNotFound},
-		"update, another uid": {func() error {
-			_, err := update(ctx, store, "x", &kubernetes.Preconditions{UID: &wrong}, label("1"))
-			return err
-		}, kubernetes.IsInvalidObj},
-		"update, stale": {func() error {
-			_, err := update(ctx, store, "x", &kubernetes.Preconditions{ResourceVersion: &stale}, label("1"))
-			return err
-		}, kubernetes.IsInvalidObj},
-		"delete nothing": {func() error { return remove("y", nil, kubernetes.ValidateAllObjectFunc) }, kubernetes.IsNotFound},
-		"delete, another uid": {func() error {
-			return remove("x", &kubernetes.Preconditions{UID: &wrong}, kubernetes.ValidateAllObjectFunc)
-		}, kubernetes.IsInvalidObj},
-		"delete, stale": {func() error {
-			return remove("x", &kubernetes.Preconditions{ResourceVersion: &stale}, kubernetes.ValidateAllObjectFunc)
-		}, kubernetes.IsInvalidObj},
-		"delete, refused": {func() error { return remove("x", nil, func(context.Context, runtime.Object) error { return refusal }) }, func(err error) bool { return errors.Is(err, refusal) }},
 		"list into no list": {func() error {
 			return store.GetList(ctx, "//pods", kubernetes.ListOptions{Predicate: kubernetes.Everything}, &example.Pod{})
 		}, func(err error) bool { return err != nil }},
