@@ -398,7 +398,7 @@ func (w *witness) looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 		case q.evaluation == w.evaluation:
 			at := slices.IndexFunc(decisions, func(d plan.Decision) bool { return d.Rule.String() == q.rule })
 			if at >= 0 {
-				q.told = new(w.set.Explain(snapshot, decisions[at].Rule, w.end.hidden))
+				q.told = new(w.test.set.Explain(snapshot, decisions[at].Rule, w.end.hidden))
 			}
 		case q.evaluation == 0 && w.evaluation <= phases[q.phase].Evaluations && w.end.hidden.Text(snapshot.Identity().String()) == q.object:
 			q.last, q.during = &snapshot, q.phase == 0 || w.evaluation > phases[q.phase-1].Evaluations
@@ -421,7 +421,7 @@ func (w *witness) answer(q question) (out Explanation, known bool) {
 	id, watches := w.watching(q.rule)
 	object, exists := w.end.states[q.phase][q.object].(map[string]any)
 	if q.during || q.last != nil && exists {
-		out.Earlier, out.Trace = !q.during, w.set.Explain(*q.last, id, w.end.hidden)
+		out.Earlier, out.Trace = !q.during, w.test.set.Explain(*q.last, id, w.end.hidden)
 		return out, true
 	}
 	// No rule ever sees the object, or it is not there.
@@ -446,13 +446,13 @@ func (w *witness) answer(q question) (out Explanation, known bool) {
 	if snapshot.GVR.Resource == "" {
 		return out, false // It is not known which resource that would be of.
 	}
-	out.Trace = w.set.Explain(snapshot, id, w.end.hidden)
+	out.Trace = w.test.set.Explain(snapshot, id, w.end.hidden)
 	return out, true
 }
 
 // watching is the rule of a name as goldens have it, and what it watches. One that there is not has just the name.
 func (w *witness) watching(name string) (plan.Rule, []schema.GroupVersionResource) {
-	for _, rule := range w.set.Rules() {
+	for _, rule := range w.test.set.Rules() {
 		if rule.ID.String() == name {
 			return rule.ID, rule.Watched()
 		}

@@ -167,22 +167,15 @@ func readObjects(places []place, files Files) ([]object, document.Errors) {
 	return out, errs
 }
 
-// entrance decides which objects a cluster could have.
-type entrance struct {
-	server *apiserver.Server
-	known  *schema.Catalog
-	set    *rules.Set
-}
-
 // admit refuses objects that no cluster could have stored: of unknown kinds, in the wrong
 // scope, or with what their schema does not allow. An object without a namespace that
 // needs one gets the default one, as kubectl has it.
-func (e entrance) admit(objects []object) document.Errors {
+func (p play) admit(objects []object) document.Errors {
 	var errs document.Errors
 	for _, o := range objects {
-		resource, known := e.server.OfKind(kindOf(o.content))
+		resource, known := p.server.OfKind(kindOf(o.content))
 		if !known {
-			_, err := resourceOf(kindOf(o.content), slices.Concat(e.set.Selections(), e.set.Related()))
+			_, err := resourceOf(kindOf(o.content), slices.Concat(p.test.set.Selections(), p.test.set.Related()))
 			errs = append(errs, o.located(err))
 			continue
 		}
@@ -190,7 +183,7 @@ func (e entrance) admit(objects []object) document.Errors {
 			errs = append(errs, o.node.Get("metadata").Get("namespace").Errorf("remove it", "%v", err))
 			continue
 		}
-		if schema := e.known.Resource(resource.GVR); schema != nil && schema.Type != nil {
+		if schema := p.test.known.Resource(resource.GVR); schema != nil && schema.Type != nil {
 			errs = append(errs, o.violations(schema)...)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
 )
@@ -69,7 +70,7 @@ func (s Story) failed() (evaluations, writes int) {
 
 // play is a case that is ready to be run.
 type play struct {
-	entrance
+	server  *apiserver.Server
 	test    *Test
 	of      *Case
 	files   Files
@@ -104,7 +105,7 @@ func (e *stepError) Unwrap() error { return e.err }
 // run plays the case in an order.
 func (p play) run(ctx context.Context, order queue.Order) (ending, error) {
 	setup := scenario.Setup{
-		Rules: p.set, Server: p.server, Now: p.test.now, Order: order, Objects: contents(p.objects), Patches: !p.test.whole, Looked: p.looked,
+		Rules: p.test.set, Server: p.server, Now: p.test.now, Order: order, Objects: contents(p.objects), Patches: !p.test.whole, Looked: p.looked,
 		Mask: redact.Fingerprint,
 	}
 	s, err := scenario.Start(ctx, setup)

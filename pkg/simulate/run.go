@@ -202,8 +202,8 @@ func (r *run) prepare(p pending) (play, document.Errors) {
 	if err != nil {
 		return play{}, document.Errors{p.of.node.Errorf("", "%v", err)}
 	}
-	entrance := entrance{server, p.test.known, p.test.set}
-	return play{test: p.test, of: p.of, files: r.Files, entrance: entrance, objects: objects}, entrance.admit(objects)
+	out := play{server: server, test: p.test, of: p.of, files: r.Files, objects: objects}
+	return out, out.admit(objects)
 }
 
 // failed locates what kept a case from its end: at the step in question, or else at the

@@ -11,10 +11,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
-	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,13 +25,12 @@ import (
 )
 
 // frozen is what is wrong with a change of data that was made immutable.
-func frozen(object, old runtime.Object, was, is *bool, paths ...string) field.ErrorList {
-	var out field.ErrorList
+func frozen(object, old runtime.Object, paths ...string) (out field.ErrorList) {
 	const why = "field is immutable when `immutable` is set"
-	if !ptr.Deref(was, false) {
+	if was := member(old, "Immutable"); was.IsNil() || !was.Elem().Bool() {
 		return nil
 	}
-	if !ptr.Deref(is, false) {
+	if is := member(object, "Immutable"); is.IsNil() || !is.Elem().Bool() {
 		out = append(out, field.Forbidden(field.NewPath("immutable"), why))
 	}
 	for _, path := range paths {
@@ -73,11 +70,7 @@ func configMap() custom {
 			}
 			return sorted(out)
 		},
-		validateUpdate: func(object, old runtime.Object) field.ErrorList {
-			is, _ := object.(*corev1.ConfigMap)
-			was, _ := old.(*corev1.ConfigMap)
-			return frozen(object, old, was.Immutable, is.Immutable, "Data", "BinaryData")
-		},
+		validateUpdate: func(object, old runtime.Object) field.ErrorList { return frozen(object, old, "Data", "BinaryData") },
 	}
 }
 
@@ -92,11 +85,7 @@ func secret() custom {
 			s, _ := object.(*corev1.Secret)
 			return sorted(keys(s.Data, field.NewPath("data")))
 		},
-		validateUpdate: func(object, old runtime.Object) field.ErrorList {
-			is, _ := object.(*corev1.Secret)
-			was, _ := old.(*corev1.Secret)
-			return frozen(object, old, was.Immutable, is.Immutable, "Data")
-		},
+		validateUpdate: func(object, old runtime.Object) field.ErrorList { return frozen(object, old, "Data") },
 	}
 }
 
@@ -113,17 +102,10 @@ func serviceAccount() custom {
 	}
 }
 
-func volume() custom {
+// pending is how volumes begin, and claims of them.
+func pending() custom {
 	return custom{create: func(_ context.Context, object runtime.Object) {
-		v, _ := object.(*corev1.PersistentVolume)
-		v.Status.Phase = corev1.VolumePending
-	}}
-}
-
-func claim() custom {
-	return custom{create: func(_ context.Context, object runtime.Object) {
-		c, _ := object.(*corev1.PersistentVolumeClaim)
-		c.Status.Phase = corev1.ClaimPending
+		member(object, "Status.Phase").SetString(string(corev1.VolumePending))
 	}}
 }
 
@@ -175,9 +157,7 @@ func csiDriver() custom {
 
 func priorityClass() custom {
 	return custom{validateUpdate: func(object, old runtime.Object) field.ErrorList {
-		is, _ := object.(*schedulingv1.PriorityClass)
-		was, _ := old.(*schedulingv1.PriorityClass)
-		if is.Value != was.Value {
+		if differs(object, old, []string{"Value"}) {
 			return field.ErrorList{field.Forbidden(field.NewPath("value"), "may not be changed in an update.")}
 		}
 		return nil
@@ -185,11 +165,7 @@ func priorityClass() custom {
 }
 
 func signingRequest() custom {
-	return custom{update: func(object, old runtime.Object) {
-		is, _ := object.(*certificatesv1.CertificateSigningRequest)
-		was, _ := old.(*certificatesv1.CertificateSigningRequest)
-		is.Spec = was.Spec
-	}}
+	return custom{update: func(object, old runtime.Object) { restore(object, old, "Spec") }}
 }
 
 func namespace() custom {

@@ -56,6 +56,7 @@ func TestPaths(t *testing.T) {
 		{"PUT /api/v1/namespaces/n/configmaps", plain, `{}`, not, nil, "a name is missing"},
 		{"POST /api/v1/namespaces/n/configmaps/a", plain, `{}`, not, nil, "one too many"},
 		{"DELETE /api/v1/namespaces", "", "", not, nil, "namespaces do not go together"},
+		{"GET /api/v1/namespaces/n/configmaps?watch=true", "", "", http.StatusInternalServerError, nil, "nothing can be watched"},
 		{"DELETE /api/v1/namespaces/n/pods/a/status", "", "", not, nil, "a status cannot go"},
 	})
 }

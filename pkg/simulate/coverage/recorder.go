@@ -57,9 +57,11 @@ func (r *Recorder) Case(set *rules.Set) *Case {
 	if r == nil {
 		return nil
 	}
-	c := &Case{recorder: r, set: set, files: map[plan.Rule]string{}, seen: map[seen]bool{}}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := &Case{recorder: r, set: set, known: map[plan.Rule]*record{}, seen: map[seen]bool{}}
 	for _, rule := range set.Rules() {
-		c.files[rule.ID] = rule.Place().File
+		c.known[rule.ID] = r.known[identity{rule.ID, rule.Place().File}]
 	}
 	return c
 }
@@ -69,7 +71,7 @@ func (r *Recorder) Case(set *rules.Set) *Case {
 type Case struct {
 	recorder *Recorder
 	set      *rules.Set
-	files    map[plan.Rule]string
+	known    map[plan.Rule]*record
 	seen     map[seen]bool
 }
 
@@ -92,7 +94,7 @@ func (c *Case) Evaluated(snapshot rules.Snapshot, decisions []plan.Decision) {
 		c.decided(decision)
 	}
 	for _, judgement := range judgements {
-		known := c.known(judgement.Rule)
+		known := c.known[judgement.Rule]
 		for clause, holds := range judgement.Holds {
 			if known != nil && holds {
 				known.held[clause] = true
@@ -104,7 +106,7 @@ func (c *Case) Evaluated(snapshot rules.Snapshot, decisions []plan.Decision) {
 }
 
 func (c *Case) decided(decision plan.Decision) {
-	known := c.known(decision.Rule)
+	known := c.known[decision.Rule]
 	matched := exercised(decision.Outcome)
 	if known == nil || !matched && decision.Outcome != plan.Unmatched || c.seen[seen{decision.Rule, matched}] {
 		return
@@ -122,5 +124,3 @@ func (c *Case) decided(decision plan.Decision) {
 func exercised(outcome plan.Outcome) bool {
 	return outcome == plan.Matched || outcome == plan.Withheld || outcome == plan.Refused
 }
-
-func (c *Case) known(rule plan.Rule) *record { return c.recorder.known[identity{rule, c.files[rule]}] }

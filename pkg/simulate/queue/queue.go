@@ -36,14 +36,13 @@ type Queue[T comparable] struct {
 	order Order
 
 	mu      sync.Mutex
-	ready   []T            // in the order of adding; guarded by mu
-	batch   int            // how many of ready come before the rest, if reversed; guarded by mu
-	delayed []delayed[T]   // in the order of coming out; guarded by mu
-	delays  map[T]struct{} // the items of delayed; guarded by mu
-	dirty   sets.Set[T]    // those ready, and those to be so once they are done; guarded by mu
-	taken   sets.Set[T]    // those that are processed; guarded by mu
-	down    bool           // guarded by mu
-	chose   bool           // guarded by mu
+	ready   []T          // in the order of adding; guarded by mu
+	batch   int          // how many of ready come before the rest, if reversed; guarded by mu
+	delayed []delayed[T] // in the order of coming out; guarded by mu
+	dirty   sets.Set[T]  // those ready, and those to be so once they are done; guarded by mu
+	taken   sets.Set[T]  // those that are processed; guarded by mu
+	down    bool         // guarded by mu
+	chose   bool         // guarded by mu
 }
 
 type delayed[T comparable] struct {
@@ -53,7 +52,7 @@ type delayed[T comparable] struct {
 
 // New returns an empty queue.
 func New[T comparable](order Order) *Queue[T] {
-	return &Queue[T]{order: order, delays: map[T]struct{}{}, dirty: sets.Set[T]{}, taken: sets.Set[T]{}}
+	return &Queue[T]{order: order, dirty: sets.Set[T]{}, taken: sets.Set[T]{}}
 }
 
 var _ workqueue.TypedDelayingInterface[int] = (*Queue[int])(nil)
@@ -92,13 +91,10 @@ func (q *Queue[T]) AddAfter(item T, wait time.Duration) {
 	case q.down || q.dirty.Has(item):
 		return
 	}
-	if _, known := q.delays[item]; known {
-		at := slices.IndexFunc(q.delayed, func(d delayed[T]) bool { return d.item == item })
-		if q.delayed[at].wait <= wait {
-			return
-		}
-		q.hurry(item)
+	if slices.ContainsFunc(q.delayed, func(d delayed[T]) bool { return d.item == item && d.wait <= wait }) {
+		return
 	}
+	q.hurry(item)
 	at, _ := slices.BinarySearchFunc(q.delayed, wait, func(d delayed[T], wait time.Duration) int {
 		q.chose = q.chose || d.wait == wait
 		if d.wait < wait || d.wait == wait && q.order == FIFO {
@@ -107,15 +103,11 @@ func (q *Queue[T]) AddAfter(item T, wait time.Duration) {
 		return 1
 	})
 	q.delayed = slices.Insert(q.delayed, at, delayed[T]{item, wait})
-	q.delays[item] = struct{}{}
 }
 
 // hurry takes the item from those that are delayed; the lock is held.
 func (q *Queue[T]) hurry(item T) {
-	if _, known := q.delays[item]; known {
-		delete(q.delays, item)
-		q.delayed = slices.DeleteFunc(q.delayed, func(d delayed[T]) bool { return d.item == item })
-	}
+	q.delayed = slices.DeleteFunc(q.delayed, func(d delayed[T]) bool { return d.item == item })
 }
 
 // Get returns what comes next, for which Done has to be called, or says that there is
@@ -130,26 +122,19 @@ func (q *Queue[T]) Get() (item T, nothing bool) {
 		return item, true
 	}
 	q.chose = q.chose || len(q.ready) > 1 // A batch of which one has come out has chosen before.
-	item = q.next()
+	at := 0
+	if q.order == Reversed {
+		if q.batch == 0 {
+			q.batch = len(q.ready)
+		}
+		q.batch--
+		at = q.batch
+	}
+	item = q.ready[at]
+	q.ready = slices.Delete(q.ready, at, at+1)
 	q.dirty.Delete(item)
 	q.taken.Insert(item)
 	return item, false
-}
-
-// next takes the item from those that are ready, of which there is one; the lock is held.
-func (q *Queue[T]) next() T {
-	if q.order == FIFO {
-		item := q.ready[0]
-		q.ready = q.ready[1:]
-		return item
-	}
-	if q.batch == 0 {
-		q.batch = len(q.ready)
-	}
-	q.batch--
-	item := q.ready[q.batch]
-	q.ready = slices.Delete(q.ready, q.batch, q.batch+1)
-	return item
 }
 
 // Done ends the processing of the item, which is ready if it was added meanwhile.
@@ -187,7 +172,6 @@ func (q *Queue[T]) ShutDown() {
 	defer q.mu.Unlock()
 	q.down = true
 	q.delayed = nil
-	clear(q.delays)
 }
 
 // ShutDownWithDrain is ShutDown: it does not wait either, since who would have to
