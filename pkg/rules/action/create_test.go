@@ -76,7 +76,7 @@ func TestCreate(t *testing.T) {
 		"Fails": {
 			reason: "An expression fails at its place.",
 			action: `create: {in: pods, manifest: {metadata: {generateName: "x${nil}"}}}`,
-			err:    `a.yaml:1:60: create.manifest.metadata.generateName: the text around ${ } wants a boolean, a number or a string, have nil; ?? gives a default, as in ${x ?? "none"}`,
+			err:    `a.yaml:1:60: create.manifest.metadata.generateName: the text around ${ } wants a boolean, a number or a string, have nil; say when: x != nil if nothing is to be done then, or give a default: ${x ?? "none"}`,
 		},
 		"Existing": {
 			reason: "It is not compared with what is there.",

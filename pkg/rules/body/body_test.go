@@ -46,7 +46,7 @@ func TestEval(t *testing.T) {
 		"KeyTwice":     {reason: "A key that an expression repeats would hide the other.", text: `{dynamic: 1, "${object.key}": 2}`, err: `b.yaml:1:14: ["${object.key}"]: the key "dynamic" is there already; give each key once`},
 		"KeyType":      {reason: "A key is a string.", text: `"${object.int}": 1`, err: `b.yaml:1:1: ["${object.int}"]: a key must be a string, have an integer; make it a string, for example with string(...)`},
 		"Located":      {reason: "An error has the place of its expression.", text: "a:\n  b: [1, 'x ${object.none.deeper}']", err: "b.yaml:2:27: a.b[1]: object.none is absent, so object.none.deeper cannot be read; write object.none?.deeper, which is nil then"},
-		"NilInText":    {reason: "A text with a hole in it is a mistake.", text: `a: x${object.none}`, err: "b.yaml:1:7: a: object.none is absent, and the text around ${ } wants a boolean, a number or a string; ?? gives a default, as in ${x ?? \"none\"}"},
+		"NilInText":    {reason: "A text with a hole in it is a mistake.", text: `a: x${object.none}`, err: "b.yaml:1:7: a: object.none is absent, and the text around ${ } wants a boolean, a number or a string; say when: object.none != nil if nothing is to be done then, or give a default: ${object.none ?? \"none\"}"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

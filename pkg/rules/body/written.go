@@ -63,7 +63,15 @@ func descend(into *schema.Type, how schema.Writing, path []any) (*schema.Type, s
 func misfitOf(w check.Written, into *schema.Type, how schema.Writing) *fault {
 	if _, unknown := w.Value.(schema.Unknown); !unknown {
 		for _, v := range into.Validate(w.Value, how) {
-			return &fault{v.Code, v.Message, v.Hint}
+			out := &fault{v.Code, v.Message, v.Hint}
+			switch {
+			case w.Value != "" || v.Code != document.CodeTypeMismatch:
+			case into.Kinds&value.Map != 0:
+				out.hint = "write {} for an empty map, or omit() for none"
+			case into.Kinds&value.List != 0:
+				out.hint = "write [] for an empty list, or omit() for none"
+			}
+			return out
 		}
 		return nil
 	}

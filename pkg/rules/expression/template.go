@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"errors"
 	"regexp"
 	"slices"
@@ -213,7 +214,7 @@ func NotText(p *Program, kind value.Kind, may bool) *Error {
 		err = o.MayBeNil(user, wanted)
 		fallthrough
 	case kind == value.Nil:
-		return err.WithHint(`?? gives a default, as in ${x ?? "none"}`)
+		return err.WithHint(`say when: %[1]s != nil if nothing is to be done then, or give a default: ${%[1]s ?? "none"}`, cmp.Or(o.Text, "x"))
 	case kind&(value.List|value.Map) != 0:
 		return err.WithHint("write toJSON(...) around it, or join(...) around a list of strings")
 	case kind == value.Omission:

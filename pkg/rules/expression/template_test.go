@@ -111,7 +111,7 @@ func TestTemplateErrors(t *testing.T) {
 		},
 		"nil in a text": {
 			"a ${object.spec.storage} b", "object.spec.storage",
-			"object.spec.storage is absent, and the text around ${ } wants a boolean, a number or a string", `?? gives a default, as in ${x ?? "none"}`,
+			"object.spec.storage is absent, and the text around ${ } wants a boolean, a number or a string", `say when: object.spec.storage != nil if nothing is to be done then, or give a default: ${object.spec.storage ?? "none"}`,
 		},
 		"a list in a text": {
 			"a ${xs}", "xs", "the text around ${ } wants a boolean, a number or a string, and xs is a list",
