@@ -8,6 +8,7 @@ package diagram
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -123,59 +124,43 @@ func (d *Diagram) arrow(from, to int, what string, fields []string) {
 	d.arrows = append(d.arrows, arrow{from, to, strings.Join(document.Few(lines, 1+mostFields), "\n")})
 }
 
+// language is how the parts of a diagram are written, each with its numbers and its label.
+type language struct {
+	begin, rule, resource, mark, arrow, end string
+	quote                                   func(text string) string
+}
+
+var languages = map[string]language{
+	Dot: {
+		"digraph rules {\n  rankdir=LR\n", "  n%d [label=%s, shape=ellipse]\n", "  n%d [label=%s, shape=box]\n", "  n%d [color=red, fontcolor=red]\n",
+		"  n%d -> n%d [label=%s]\n", "}\n", strconv.Quote,
+	},
+	Mermaid: {
+		"flowchart LR\n", "  n%d([%s])\n", "  n%d[%s]\n", "  style n%d stroke:red,color:red\n", "  n%[1]d -->|%[3]s| n%[2]d\n", "",
+		func(text string) string {
+			return `"` + strings.NewReplacer(`"`, "#quot;", "\n", "<br/>").Replace(text) + `"`
+		},
+	},
+}
+
 // Text writes the diagram in a language.
-func (d *Diagram) Text(language string) string {
-	if language == Mermaid {
-		return d.mermaid()
-	}
-	return d.dot()
-}
-
-func (n node) label() string {
-	if n.mark == "" {
-		return n.name
-	}
-	return n.name + "\n" + n.mark
-}
-
-func (d *Diagram) dot() string {
+func (d *Diagram) Text(name string) string {
+	in := languages[name]
 	var b strings.Builder
-	b.WriteString("digraph rules {\n  rankdir=LR\n")
+	b.WriteString(in.begin)
 	for i, n := range d.nodes {
-		style := "shape=box"
+		form := in.resource
 		if n.rule {
-			style = "shape=ellipse"
+			form = in.rule
 		}
+		fmt.Fprintf(&b, form, i, in.quote(strings.TrimSuffix(n.name+"\n"+n.mark, "\n")))
 		if n.mark != "" {
-			style += ", color=red, fontcolor=red"
-		}
-		fmt.Fprintf(&b, "  n%d [label=%q, %s]\n", i, n.label(), style)
-	}
-	for _, a := range d.arrows {
-		fmt.Fprintf(&b, "  n%d -> n%d [label=%q]\n", a.from, a.to, a.label)
-	}
-	b.WriteString("}\n")
-	return b.String()
-}
-
-func (d *Diagram) mermaid() string {
-	var b strings.Builder
-	b.WriteString("flowchart LR\n")
-	quote := func(text string) string {
-		return `"` + strings.NewReplacer(`"`, "#quot;", "\n", "<br/>").Replace(text) + `"`
-	}
-	for i, n := range d.nodes {
-		if n.rule {
-			fmt.Fprintf(&b, "  n%d([%s])\n", i, quote(n.label()))
-		} else {
-			fmt.Fprintf(&b, "  n%d[%s]\n", i, quote(n.label()))
-		}
-		if n.mark != "" {
-			fmt.Fprintf(&b, "  style n%d stroke:red,color:red\n", i)
+			fmt.Fprintf(&b, in.mark, i)
 		}
 	}
 	for _, a := range d.arrows {
-		fmt.Fprintf(&b, "  n%d -->|%s| n%d\n", a.from, quote(a.label), a.to)
+		fmt.Fprintf(&b, in.arrow, a.from, a.to, in.quote(a.label))
 	}
+	b.WriteString(in.end)
 	return b.String()
 }

@@ -10,6 +10,7 @@ package scaffold
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -159,21 +160,24 @@ func Files(in Input) (map[string][]byte, error) {
 	out := map[string][]byte{
 		plural + ".yaml": fmt.Appendf(nil, rules, spec.APIVersion, spec.KindClusterRuleSet, plural, plural, group, in.Resource.Version, plural, fields, plural),
 	}
-	all := map[string]map[string]any{fixture: Fixture(object)}
+	err := write(out, fixture, Fixture(object))
 	if in.CRD != nil {
-		crd := path.Join("crds", plural+".yaml")
-		test.CRDs, all[crd] = []string{"crds"}, definition(in.CRD)
+		test.CRDs, err = []string{"crds"}, errors.Join(err, write(out, path.Join("crds", plural+".yaml"), definition(in.CRD)))
 	}
-	for at, content := range all {
-		data, err := compare.YAML(content)
-		if err != nil {
-			return nil, fmt.Errorf("writing %s: %w", at, err)
-		}
-		out[at] = data
+	return out, errors.Join(err, write(out, plural+"_test.yaml", test.content()))
+}
+
+// write adds a document to a file.
+func write(files map[string][]byte, at string, content map[string]any) error {
+	data, err := compare.YAML(content)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", at, err)
 	}
-	data, err := test.YAML()
-	out[plural+"_test.yaml"] = data
-	return out, err
+	if len(files[at]) > 0 {
+		files[at] = append(files[at], "---\n"...)
+	}
+	files[at] = append(files[at], data...)
+	return nil
 }
 
 // Test is a RuleTest of one case. Paths are relative to its file.
@@ -207,56 +211,34 @@ func Recorded(test Test, object map[string]any, crds []*crd.Definition, answers 
 			secrets.Learn(o)
 		}
 	}
-	var documents [2][]string // the object, and the rest
-	for i, o := range all {
-		shown, _ := secrets.Tree(o).(map[string]any)
-		data, err := compare.YAML(Fixture(shown))
-		if err != nil {
-			return nil, fmt.Errorf("writing %s: %w", key(o), err)
-		}
-		documents[min(i, 1)] = append(documents[min(i, 1)], string(data))
-	}
 	out := map[string][]byte{}
-	for _, d := range crds {
-		data, err := compare.YAML(definition(d.Document))
-		if err != nil {
-			return nil, fmt.Errorf("writing the CRD of %s: %w", d.Plural, err)
-		}
-		out[path.Join("crds", d.Plural+".yaml")], test.CRDs = data, []string{"crds"}
-	}
-	for i, suffix := range []string{".yaml", "-related.yaml"} {
-		if len(documents[i]) > 0 {
-			at := path.Join("fixtures", test.Name+suffix)
-			out[at] = []byte(strings.Join(documents[i], "---\n"))
+	var err error
+	for i, o := range all {
+		at := path.Join("fixtures", test.Name+[]string{".yaml", "-related.yaml"}[min(i, 1)])
+		if out[at] == nil {
 			test.Objects = append(test.Objects, at)
 		}
+		shown, _ := secrets.Tree(o).(map[string]any)
+		err = errors.Join(err, write(out, at, Fixture(shown)))
 	}
-	data, err := test.YAML()
-	out[test.Name+"_test.yaml"] = data
-	return out, err
+	for _, d := range crds {
+		test.CRDs, err = []string{"crds"}, errors.Join(err, write(out, path.Join("crds", d.Plural+".yaml"), definition(d.Document)))
+	}
+	return out, errors.Join(err, write(out, test.Name+"_test.yaml", test.content()))
 }
 
-// YAML writes the RuleTest.
-func (t Test) YAML() ([]byte, error) {
-	type metadata struct {
-		Name string `json:"name"`
-	}
-	type testCase struct {
-		Name    string   `json:"name"`
-		Objects []string `json:"objects"`
-	}
+// content is the document.
+func (t Test) content() map[string]any {
 	type testSpec struct {
-		Rules []string   `json:"rules"`
-		CRDs  []string   `json:"crds,omitempty"`
-		Now   string     `json:"now,omitempty"`
-		Cases []testCase `json:"cases"`
+		Rules []string         `json:"rules"`
+		CRDs  []string         `json:"crds,omitempty"`
+		Now   string           `json:"now,omitempty"`
+		Cases []map[string]any `json:"cases"`
 	}
-	return compare.YAML(struct {
-		APIVersion string   `json:"apiVersion"`
-		Kind       string   `json:"kind"`
-		Metadata   metadata `json:"metadata"`
-		Spec       testSpec `json:"spec"`
-	}{spec.APIVersion, spec.KindRuleTest, metadata{t.Name}, testSpec{t.Rules, t.CRDs, t.Now, []testCase{{t.Case, t.Objects}}}})
+	return map[string]any{
+		"apiVersion": spec.APIVersion, "kind": spec.KindRuleTest, "metadata": map[string]any{"name": t.Name},
+		"spec": testSpec{t.Rules, t.CRDs, t.Now, []map[string]any{{"name": t.Case, "objects": t.Objects}}},
+	}
 }
 
 // Fixture is an object of a cluster as a test has it: without what the API server and kubectl keep for themselves, and with
