@@ -365,22 +365,3 @@ func TestValidateJSONPatch(t *testing.T) {
 		})
 	}
 }
-
-func TestRuleID(t *testing.T) {
-	seen := map[string]Rule{}
-	for _, r := range []Rule{
-		{Kind: "RuleSet", Namespace: "a", Set: "s", Name: "r"},
-		{Kind: "RuleSet", Namespace: "b", Set: "s", Name: "r"},
-		{Kind: "ClusterRuleSet", Set: "s", Name: "r"},
-		{Kind: "RuleSet", Namespace: "a", Set: "sr", Name: ""},
-	} {
-		id := r.ID()
-		if before, twice := seen[id]; twice || len(id) != 2*digestSize {
-			t.Errorf("the id %q of %+v is that of %+v, or not as long as it should be", id, r, before)
-		}
-		seen[id] = r
-	}
-	if got := (Rule{Kind: "ClusterRuleSet", Set: "s", Name: "r"}).ID(); got != "c741b8792303fc7f" {
-		t.Errorf("the id changed to %q: what earlier versions applied would be orphaned", got)
-	}
-}

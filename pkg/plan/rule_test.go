@@ -42,6 +42,9 @@ func TestRuleNames(t *testing.T) {
 			if got := tc.rule.Finalizer(); got != tc.finalizer {
 				t.Errorf("%s Finalizer: got %s, want %s", tc.reason, got, tc.finalizer)
 			}
+			if !strings.HasSuffix(tc.finalizer, "-"+tc.rule.ID()) {
+				t.Errorf("%s ID: got %s", tc.reason, tc.rule.ID())
+			}
 		})
 	}
 }
@@ -101,17 +104,6 @@ func TestRuleNamesValid(t *testing.T) {
 	}
 }
 
-func TestSetName(t *testing.T) {
-	for want, rule := range map[string]Rule{
-		"ClusterRuleSet s": {Kind: "ClusterRuleSet", Set: "s", Name: "r"},
-		"RuleSet a/s":      {Kind: "RuleSet", Namespace: "a", Set: "s", Name: "r"},
-	} {
-		if got := rule.SetName(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 // TestOfSet holds that the rules of a set stand for the same, and those of others do not.
 func TestOfSet(t *testing.T) {
 	one := Rule{Kind: "RuleSet", Namespace: "shop", Set: "guard", Name: "one"}
@@ -120,7 +112,7 @@ func TestOfSet(t *testing.T) {
 	if one.OfSet() != other.OfSet() || one.OfSet().SetName() != "RuleSet shop/guard" {
 		t.Errorf("got %v and %v", one.OfSet(), other.OfSet())
 	}
-	if other.Namespace = "bank"; one.OfSet() == other.OfSet() {
-		t.Error("sets of two namespaces are one")
+	if other.Namespace = ""; one.OfSet() == other.OfSet() || other.SetName() != "RuleSet guard" {
+		t.Errorf("got %v", other)
 	}
 }

@@ -110,3 +110,19 @@ func BenchmarkOnly(b *testing.B) {
 		compare.Only(before, after)
 	}
 }
+
+// TestTellApart holds that of what is masked alike it is said that it differs.
+func TestTellApart(t *testing.T) {
+	const masked = "(masked)"
+	before, after := parsed(t, `{a: x, same: x, l: [x, y], more: [x], k: x}`), parsed(t, `{a: y, same: x, l: [x, z], more: [x, y], k: {b: x}}`)
+	shown := func(text string) any { return parsed(t, text) }
+	a, b := compare.TellApart(before, after, shown(`{a: (masked), same: (masked), l: [(masked), (masked)], more: [(masked)], k: (masked)}`),
+		shown(`{a: (masked), same: (masked), l: [(masked), (masked)], more: [(masked), (masked)], k: {b: (masked)}}`))
+	want := [2]any{
+		map[string]any{"a": masked + " before", "same": masked, "l": []any{masked, masked + " before"}, "more": []any{masked}, "k": masked},
+		map[string]any{"a": masked + " after", "same": masked, "l": []any{masked, masked + " after"}, "more": []any{masked, masked}, "k": map[string]any{"b": masked}},
+	}
+	if diff := cmp.Diff(want, [2]any{a, b}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -308,14 +308,15 @@ type subject struct {
 
 // subject follows lets as long as each is no more than another name. Each of a list is the list.
 func (s scope) subject(target string) subject {
+	in := s
 	var node expression.Node = &expression.Name{Name: target}
 	if s.loop.InLoop(target) {
 		if list := s.only(s.loop.List); list != nil {
-			node, s = list.Root(), scope{s.terms, s.rule, nil}
+			node, in = list.Root(), scope{s.terms, s.rule, nil}
 		}
 	}
 	var d *names.Definition
-	name, is := s.resolve(node).(*expression.Name)
+	name, is := in.resolve(node).(*expression.Name)
 	if is {
 		d = s.rule.Names.Lookup(name.Name)
 	}
@@ -323,9 +324,9 @@ func (s scope) subject(target string) subject {
 	case target == "", is && name.Name == "object":
 		return subject{number: watched, selections: s.rule.Selections}
 	case d != nil && d.Related != nil:
-		return subject{number: s.name(name.Name), selections: d.Related.Selections()}
+		return subject{number: in.name(name.Name), selections: d.Related.Selections()}
 	default:
-		return subject{number: s.term(node), filtered: true}
+		return subject{number: in.term(node), filtered: true}
 	}
 }
 
