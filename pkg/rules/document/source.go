@@ -76,7 +76,7 @@ func tooLarge(f File, format string, args ...any) *Error {
 // that begins with "%" as one unless it is within quotes, where it can be indented as well.
 func (s *source) check() *Error {
 	for i, r := range s.text {
-		message, hint := "", ""
+		var message, hint string
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s.text[i:], string(utf8.RuneError)):
 			message, hint = fmt.Sprintf("byte 0x%02X is not UTF-8", s.text[i]), "save the file as UTF-8"

@@ -2,8 +2,6 @@ package document
 
 import (
 	"cmp"
-	"iter"
-	"slices"
 	"strings"
 )
 
@@ -21,11 +19,6 @@ const (
 // be wrong. If none is so near, it is the shortest one that the word is a part of, as labels
 // of matchLabels, or that ends otherwise, as maxReplicas and maxReplicaCount.
 func Suggest(word string, candidates []string) string {
-	return SuggestOf(word, slices.Values(candidates))
-}
-
-// SuggestOf is [Suggest] of candidates that are in no list.
-func SuggestOf(word string, candidates iter.Seq[string]) string {
 	if len(word) > longestWord {
 		return ""
 	}
@@ -33,7 +26,7 @@ func SuggestOf(word string, candidates iter.Seq[string]) string {
 	a := []rune(word)
 	best, other, nearest := "", "", max(len(word)/3, 1)+1
 	compared := 0
-	for candidate := range candidates {
+	for _, candidate := range candidates {
 		if compared += pairsToDecide; compared > mostCompared {
 			break
 		}

@@ -58,28 +58,3 @@ func TestSuggestGivesUp(t *testing.T) {
 		t.Errorf("behind a thousand that are much shorter, %q is found", got)
 	}
 }
-
-func TestDistance(t *testing.T) {
-	cases := []struct {
-		from, to string
-		want     int
-	}{
-		{"", "", 0},
-		{"a", "", 1},
-		{"", "abc", 3},
-		{"abc", "abc", 0},
-		{"abc", "acb", 1},
-		{"abcd", "badc", 2},
-		{"ca", "abc", 3},
-		{"kitten", "sitting", 3},
-		{"日本", "本日", 1},
-	}
-	for _, tc := range cases {
-		if got := distance([]rune(tc.from), []rune(tc.to)); got != tc.want {
-			t.Errorf("%q to %q is %d, want %d", tc.from, tc.to, got, tc.want)
-		}
-		if there, back := distance([]rune(tc.from), []rune(tc.to)), distance([]rune(tc.to), []rune(tc.from)); there != back {
-			t.Errorf("%q to %q is %d there and %d back", tc.from, tc.to, there, back)
-		}
-	}
-}

@@ -42,7 +42,7 @@ func (c *compiler) unknown(at syntax.Span, name string) *Error {
 	if len(c.predicates) > 0 {
 		return err.WithHint("write .%s for that field of the element%s", name, c.orClosest(name))
 	}
-	if other := document.SuggestOf(name, c.visibleNames()); other != "" {
+	if other := document.Suggest(name, slices.Collect(c.visibleNames())); other != "" {
 		return err.WithHint("did you mean %q?", other)
 	}
 	if other := syntax.ClosestFunction(name); other != "" {
@@ -53,7 +53,7 @@ func (c *compiler) unknown(at syntax.Span, name string) *Error {
 
 // orClosest adds a name to a hint.
 func (c *compiler) orClosest(name string) string {
-	if other := document.SuggestOf(name, c.visibleNames()); other != "" {
+	if other := document.Suggest(name, slices.Collect(c.visibleNames())); other != "" {
 		return ", or did you mean " + strconv.Quote(other) + "?"
 	}
 	return ""

@@ -194,26 +194,20 @@ var layouts = map[string]string{Time: time.RFC3339, MicroTime: "2006-01-02T15:04
 func (t *Type) scalar(v any) (out any, changed bool) {
 	text, isText := v.(string)
 	const longest = 64 // of a time
+	layout := layouts[t.Format]
 	switch {
 	case t.Format == Quantity && t.Kinds&value.String != 0:
-		if !isText {
-			text, _ = value.Text(v)
-		}
-		if quickQuantity(text) && !(isText && plainQuantity(text)) {
-			if q, err := resource.ParseQuantity(strings.TrimSpace(text)); err == nil && (!isText || q.String() != text) {
-				return q.String(), true
-			}
-		}
+		return quantity(v)
 	case !isText: // A float is the integer that it equals, where one is wanted.
 		if f, isFloat := v.(float64); isFloat && t.Kinds&value.Number == value.Int {
 			if i, whole := wholeNumber(f); whole {
 				return i, true
 			}
 		}
-	case layouts[t.Format] != "" && len(text) <= longest:
+	case layout != "" && len(text) <= longest:
 		var room [longest]byte
-		if at, err := time.Parse(layouts[t.Format], text); err == nil {
-			if written := at.UTC().AppendFormat(room[:0], layouts[t.Format]); string(written) != text {
+		if at, err := time.Parse(layout, text); err == nil {
+			if written := at.UTC().AppendFormat(room[:0], layout); string(written) != text {
 				return string(written), true
 			}
 		}
@@ -221,6 +215,21 @@ func (t *Type) scalar(v any) (out any, changed bool) {
 		if data, err := base64.StdEncoding.DecodeString(text); err == nil {
 			return base64.StdEncoding.EncodeToString(data), true
 		}
+	}
+	return v, false
+}
+
+// quantity returns the canonical text of a quantity.
+func quantity(v any) (out any, changed bool) {
+	text, isText := v.(string)
+	if !isText {
+		text, _ = value.Text(v)
+	}
+	if isText && plainQuantity(text) || !quickQuantity(text) {
+		return v, false
+	}
+	if q, err := resource.ParseQuantity(strings.TrimSpace(text)); err == nil && (!isText || q.String() != text) {
+		return q.String(), true
 	}
 	return v, false
 }

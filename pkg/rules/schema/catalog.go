@@ -159,8 +159,15 @@ func (c *Catalog) Closest(gvr schema.GroupVersionResource) (suggestion schema.Gr
 	}
 	ours := func(Name) bool { return !Custom(gvr.Group) }
 	for _, try := range [][2]condition{
-		{same, called}, {same, alias}, {alike, called}, {alike, alias}, {anywhere, called}, {anywhere, alias},
-		{same, nearly(same)}, {alike, nearly(alike)}, {ours, nearly(ours)},
+		{same, called},
+		{same, alias},
+		{alike, called},
+		{alike, alias},
+		{anywhere, called},
+		{anywhere, alias},
+		{same, nearly(same)},
+		{alike, nearly(alike)},
+		{ours, nearly(ours)},
 	} {
 		all := slices.DeleteFunc(slices.Clone(names), func(n Name) bool { return !try[0](n) || !try[1](n) })
 		if len(all) > 0 {
