@@ -90,17 +90,11 @@ func (b *batch) once(of func(Wish) []Read) []Read {
 	if len(b.wishes) == 1 {
 		return of(b.wishes[0])
 	}
-	var out []Read
-	seen := map[string]bool{}
+	var all []Read
 	for _, wish := range b.wishes {
-		for _, read := range of(wish) {
-			if key := read.Key(); !seen[key] {
-				seen[key] = true
-				out = append(out, read)
-			}
-		}
+		all = append(all, of(wish)...)
 	}
-	return out
+	return Distinct(all)
 }
 
 func (b *batch) hasJSON() bool {

@@ -119,6 +119,22 @@ func scalarKey(value any) string {
 	return fmt.Sprintf("%T(%v)", value, value)
 }
 
+// Distinct keeps each question once.
+func Distinct(reads []Read) []Read {
+	if len(reads) < 2 {
+		return reads
+	}
+	seen := make(map[string]bool, len(reads))
+	var out []Read
+	for _, read := range reads {
+		if key := read.Key(); !seen[key] {
+			seen[key] = true
+			out = append(out, read)
+		}
+	}
+	return out
+}
+
 // IsSecret reports whether the answer has values that must not be shown.
 func (r Read) IsSecret() bool {
 	return len(r.From) > 0 && Object{GVR: r.From[0].GVR}.IsSecret()

@@ -168,7 +168,7 @@ func (e *evaluation) plan() plan.Plan {
 	}
 	refuse(&out, refused)
 	hideValues(out.Decisions, e.secret)
-	out.Reads = distinct(e.reads)
+	out.Reads = plan.Distinct(e.reads)
 	out.LookAgainAt = e.instant.Next()
 	return out
 }
@@ -185,22 +185,6 @@ func refuse(out *plan.Plan, refused []plan.Decision) {
 		}
 		out.Events = slices.DeleteFunc(out.Events, func(event plan.Event) bool { return event.Rule == decision.Rule })
 	}
-}
-
-// distinct keeps each question once.
-func distinct(reads []plan.Read) []plan.Read {
-	if len(reads) < 2 {
-		return reads
-	}
-	seen := make(map[string]bool, len(reads))
-	var out []plan.Read
-	for _, read := range reads {
-		if key := read.Key(); !seen[key] {
-			seen[key] = true
-			out = append(out, read)
-		}
-	}
-	return out
 }
 
 // turn is one rule looking at one object. It is not for concurrent use, and
