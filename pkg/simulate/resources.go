@@ -67,32 +67,17 @@ func subresource(text string) error {
 	return nil
 }
 
-// declared are the resources that the rules of a test name, by the key that they
-// have there. Sets may use one key for different resources.
-type declared map[string][]schema.GroupVersionResource
-
-func declaredBy(sets []*spec.Set) declared {
-	out := declared{}
-	for _, set := range sets {
-		for _, r := range set.Resources {
-			if !slices.Contains(out[r.Name], r.GVR) {
-				out[r.Name] = append(out[r.Name], r.GVR)
-			}
-		}
-	}
-	return out
-}
-
 // resolve connects what the test says by name with its rules.
 func (t *Test) resolve(sets []*spec.Set) ([]rules.Param, document.Errors) {
 	params, errs := t.paramsFor(sets)
-	return params, append(errs, t.resolveSteps(sets)...)
-}
-
-// resolveSteps finds the resources that the steps name.
-func (t *Test) resolveSteps(sets []*spec.Set) document.Errors {
-	known := declaredBy(sets)
-	var errs document.Errors
+	known := map[string][]schema.GroupVersionResource{} // by the key that sets give them, which may mean different ones
+	for _, set := range sets {
+		for _, r := range set.Resources {
+			if !slices.Contains(known[r.Name], r.GVR) {
+				known[r.Name] = append(known[r.Name], r.GVR)
+			}
+		}
+	}
 	for _, c := range t.Cases {
 		errs = append(errs, c.expect.resolve(sets)...)
 		for _, step := range c.Steps {
@@ -105,59 +90,49 @@ func (t *Test) resolveSteps(sets []*spec.Set) document.Errors {
 			}
 		}
 	}
-	return errs
+	return params, errs
 }
 
 // resolve takes a key of the rules, or else a plural with its group, whose
 // version is that of the rules if they have one.
-func (o *Object) resolve(known declared) document.Errors {
-	switch all := known[o.written]; {
-	case o.written == "":
-		return nil // Reported where it was read.
-	case len(all) == 1:
-		o.Resource = all[0]
-		return nil
-	case len(all) > 1:
-		return document.Errors{o.node.Errorf("write the plural with its group, such as "+inFull(all[0]),
-			"the sets use %q for %s and for %s", o.written, inFull(all[0]), inFull(all[1]))}
-	}
-	if wrong := misnamed(o.written); wrong != "" {
-		return document.Errors{o.node.Errorf(wrong, "%q is neither a resource of the rules nor a plural with its group", o.written)}
-	}
-	plural, group, _ := strings.Cut(o.written, ".")
+func (o *Object) resolve(known map[string][]schema.GroupVersionResource) document.Errors {
+	plural, group, grouped := strings.Cut(o.written, ".")
+	parent, below, isBelow := strings.Cut(o.written, "/")
 	o.Resource = schema.GroupVersionResource{Group: group, Resource: plural}
-	for _, key := range slices.Sorted(maps.Keys(known)) {
+	keys := slices.Sorted(maps.Keys(known))
+	for _, key := range keys {
 		for _, gvr := range known[key] {
 			if gvr.GroupResource() == o.Resource.GroupResource() {
 				o.Resource = gvr
-				return nil
 			}
 		}
 	}
-	if near := document.Suggest(o.written, slices.Collect(maps.Keys(known))); near != "" {
-		return document.Errors{o.node.Errorf(fmt.Sprintf("did you mean %s?", near), "the rules have no resource %q", o.written)}
+	var wrong *document.Error
+	switch all := known[o.written]; {
+	case o.written == "": // Reported where it was read.
+	case len(all) == 1:
+		o.Resource = all[0]
+	case len(all) > 1:
+		wrong = o.node.Errorf("write the plural with its group, such as "+inFull(all[0]),
+			"the sets use %q for %s and for %s", o.written, inFull(all[0]), inFull(all[1]))
+	case isBelow:
+		wrong = o.node.Errorf(fmt.Sprintf("write resource: %s and subresource: %s", parent, below), "%q is a subresource", o.written)
+	case len(validation.IsDNS1035Label(plural)) > 0, grouped && len(validation.IsDNS1123Subdomain(group)) > 0:
+		wrong = o.node.Errorf("write a key of the rules' resources, or a plural such as tidbclusters.pingcap.com",
+			"%q is neither a resource of the rules nor a plural with its group", o.written)
+	case o.Resource.Version == "":
+		if near := document.Suggest(o.written, keys); near != "" {
+			wrong = o.node.Errorf(fmt.Sprintf("did you mean %s?", near), "the rules have no resource %q", o.written)
+		}
+	}
+	if wrong != nil {
+		return document.Errors{wrong}
 	}
 	return nil
 }
 
 // inFull writes a resource as kubectl takes it.
 func inFull(gvr schema.GroupVersionResource) string { return gvr.GroupResource().String() }
-
-// misnamed is the hint for what is no plural with its group, or "".
-func misnamed(text string) string {
-	parent, below, isBelow := strings.Cut(text, "/")
-	plural, group, _ := strings.Cut(text, ".")
-	switch {
-	case isBelow:
-		return fmt.Sprintf("write resource: %s and subresource: %s", parent, below)
-	case strings.ToLower(text) != text:
-		return "write the plural resource, such as " + strings.TrimSuffix(strings.ToLower(text), "s") + "s"
-	case len(validation.IsDNS1035Label(plural)) > 0, group != "" && len(validation.IsDNS1123Subdomain(group)) > 0, strings.HasSuffix(text, "."):
-		return "write a key of the rules' resources, or a plural such as tidbclusters.pingcap.com"
-	default:
-		return ""
-	}
-}
 
 // String names the object as the step does.
 func (o Object) String() string {

@@ -240,12 +240,7 @@ func unconcerned(objects []object, set *rules.Set, c *Case) document.Errors {
 // another order, at the first step after which that shows.
 func (c *Case) sameStates(ends, others []scenario.State, result *Result) document.Errors {
 	for i, end := range ends {
-		one, errOne := treeOf(end)
-		two, errTwo := treeOf(others[i])
-		if err := errors.Join(errOne, errTwo); err != nil {
-			return document.Errors{c.node.Errorf("", "%v", err)}
-		}
-		if result.Order = compare.Compare(one, two, "in order", "reversed"); len(result.Order) == 0 {
+		if result.Order = compare.Compare(map[string]any(end), map[string]any(others[i]), "in order", "reversed"); len(result.Order) == 0 {
 			continue
 		}
 		at := c.node

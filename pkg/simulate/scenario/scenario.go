@@ -54,13 +54,11 @@ type Scenario struct {
 	before  objects
 	phases  []Phase
 	states  []State
-	// moments bounds how often time is stopped at within one step.
-	moments int
 }
 
-// mostMoments is enough for a rule that looks again every minute of a month. One that does
+// mostMoments bounds how often time is stopped at within one step, which is enough for a rule that looks again every minute of a month. One that does
 // so after every moment would make a test as long as the time that it is about.
-const mostMoments = 50_000
+var mostMoments = 50_000
 
 // Start puts the objects into a cluster and loads the rules. Nothing is decided before
 // [Scenario.Settle].
@@ -75,7 +73,7 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 		}
 	}
 	hidden := redact.New(s.Mask)
-	out := &Scenario{cluster: c, patches: s.Patches, history: newHistory(c, hidden, s.Looked), secrets: hidden, moments: mostMoments, queue: queue.New[engine.Key](s.Order)}
+	out := &Scenario{cluster: c, patches: s.Patches, history: newHistory(c, hidden, s.Looked), secrets: hidden, queue: queue.New[engine.Key](s.Order)}
 	names := namer{}
 	out.engine = engine.New(engine.Options{
 		Caches: c.Caches, Live: c.Live(), Writer: out.history, Recorder: out.history, Observer: out.history,
@@ -155,7 +153,7 @@ func (s *Scenario) rest(ctx context.Context) error {
 func (s *Scenario) Advance(ctx context.Context, by time.Duration) error {
 	clock := s.cluster.Clock()
 	end := clock.Now().Add(by)
-	for range s.moments {
+	for range mostMoments {
 		next, err := s.next(ctx)
 		if err != nil {
 			return err
@@ -175,7 +173,7 @@ func (s *Scenario) Advance(ctx context.Context, by time.Duration) error {
 	if due := s.engine.Due(); len(due) > 0 {
 		last = nameOf(due[0].Key)
 	}
-	return s.failed(fmt.Errorf("the rules look again at more than %d moments in one step, next at %s", s.moments, last))
+	return s.failed(fmt.Errorf("the rules look again at more than %d moments in one step, next at %s", mostMoments, last))
 }
 
 // next is the next moment at which time alone changes something, zero for never.
@@ -327,7 +325,11 @@ func (s *Scenario) Phases() []Phase {
 type State map[string]any
 
 func stateOf(now objects, events map[string]bool) State {
-	out := State{"Events": slices.Sorted(maps.Keys(events))}
+	var names []any
+	for _, event := range slices.Sorted(maps.Keys(events)) {
+		names = append(names, event)
+	}
+	out := State{"Events": names}
 	for name, object := range now {
 		out[name] = without(object, "generation") // It counts changes, of which there may be more.
 	}
@@ -340,12 +342,8 @@ func (s *Scenario) States() []State {
 	for i, state := range s.states {
 		out[i] = State{}
 		for name, is := range state {
-			if events, are := is.([]string); are {
-				events = slices.Clone(events)
-				for j, event := range events {
-					events[j] = s.secrets.Text(event)
-				}
-				out[i][name] = events
+			if name == "Events" {
+				out[i][name] = s.secrets.Tree(is)
 				continue
 			}
 			out[i][s.secrets.Text(name)] = hideBody(s.secrets, name, is)

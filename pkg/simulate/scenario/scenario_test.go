@@ -214,7 +214,7 @@ func TestAdvanceEnds(t *testing.T) {
 	if err := s.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.LimitMoments(100)
+	t.Cleanup(scenario.LimitMoments(100))
 	if err := s.Advance(t.Context(), 24*time.Hour); err == nil || !strings.Contains(err.Error(), "more than 100 moments") {
 		t.Errorf("a day of minutes is refused, have %v", err)
 	}

@@ -38,9 +38,9 @@ func made(t testing.TB, ctx context.Context, store kubernetes.Interface, name st
 }
 
 // update changes a Pod and returns it as it is stored then.
-func update(ctx context.Context, store kubernetes.Interface, name string, guard *kubernetes.Preconditions, change func(*example.Pod)) (*example.Pod, error) {
+func update(ctx context.Context, store kubernetes.Interface, name string, change func(*example.Pod)) (*example.Pod, error) {
 	out := &example.Pod{}
-	err := store.GuaranteedUpdate(ctx, key(name), out, false, guard, kubernetes.SimpleUpdate(func(object runtime.Object) (runtime.Object, error) {
+	err := store.GuaranteedUpdate(ctx, key(name), out, false, nil, kubernetes.SimpleUpdate(func(object runtime.Object) (runtime.Object, error) {
 		changed := object.(*example.Pod)
 		change(changed)
 		return changed, nil
@@ -50,6 +50,32 @@ func update(ctx context.Context, store kubernetes.Interface, name string, guard 
 
 func label(to string) func(*example.Pod) {
 	return func(p *example.Pod) { p.Labels = map[string]string{"l": to} }
+}
+
+func TestVersions(t *testing.T) {
+	store := pods(t)
+	ctx, world := inNew(t.Context())
+	first, second := made(t, ctx, store, "x"), made(t, ctx, store, "y")
+	same, err := update(ctx, store, "x", func(*example.Pod) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := update(ctx, store, "x", label("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := &example.Pod{}
+	if err := store.Delete(ctx, key("y"), gone, nil, kubernetes.ValidateAllObjectFunc, nil, kubernetes.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got := []string{first.ResourceVersion, second.ResourceVersion, same.ResourceVersion, changed.ResourceVersion, gone.ResourceVersion}
+	if diff := cmp.Diff([]string{"1001", "1002", "1001", "1003", "1004"}, got); diff != "" {
+		t.Errorf("versions (-want +got):\n%s", diff)
+	}
+	now, err := store.GetCurrentResourceVersion(ctx)
+	if err != nil || now != 1004 || world.Version() != 1004 {
+		t.Errorf("the world is of version %d, %d: %v", now, world.Version(), err)
+	}
 }
 
 func TestRefused(t *testing.T) {
@@ -144,9 +170,9 @@ func TestUpdateAgain(t *testing.T) {
 	ctx, _ := inNew(t.Context())
 	made(t, ctx, store, "x")
 	tries := 0
-	out, err := update(ctx, store, "x", nil, func(p *example.Pod) {
+	out, err := update(ctx, store, "x", func(p *example.Pod) {
 		if tries++; tries == 1 {
-			if _, err := update(ctx, store, "x", nil, label("between")); err != nil {
+			if _, err := update(ctx, store, "x", label("between")); err != nil {
 				t.Error(err)
 			}
 		}
@@ -166,7 +192,7 @@ func TestTogether(t *testing.T) {
 		all.Go(func() {
 			made(t, ctx, store, fmt.Sprintf("p%d", i))
 			for range 20 {
-				_, err := update(ctx, store, "counter", nil, func(p *example.Pod) {
+				_, err := update(ctx, store, "counter", func(p *example.Pod) {
 					n, _ := strconv.Atoi(p.Labels["l"])
 					label(strconv.Itoa(n + 1))(p)
 				})
@@ -194,11 +220,11 @@ func TestUpdateOfWhatWasFound(t *testing.T) {
 	ctx, world := inNew(t.Context())
 	at := storage.Change{Resource: resource, Namespace: "a", Name: "x"}
 	world.Put(at, []byte(` {"metadata": {"name":"x", "namespace":"a"}, "kind":"Pod","apiVersion":"example.apiserver.k8s.io/v1"}`))
-	same, err := update(ctx, store, "x", nil, func(*example.Pod) {})
+	same, err := update(ctx, store, "x", func(*example.Pod) {})
 	if err != nil || same.ResourceVersion != "1001" || world.Take() != nil {
 		t.Errorf("an update of nothing: version %s, %v", same.ResourceVersion, err)
 	}
-	changed, err := update(ctx, store, "x", nil, label("1"))
+	changed, err := update(ctx, store, "x", label("1"))
 	if err != nil || changed.ResourceVersion != "1002" || len(world.Take()) != 1 {
 		t.Errorf("an update: version %s, %v", changed.ResourceVersion, err)
 	}

@@ -62,7 +62,7 @@ func TestTake(t *testing.T) {
 	world.Put(found, []byte(`{"metadata":{"name":"found","namespace":"a"}}`))
 	made(t, ctx, store, "y")
 	made(t, ctx, store, "x")
-	if _, err := update(ctx, store, "y", nil, label("1")); err != nil {
+	if _, err := update(ctx, store, "y", label("1")); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Delete(ctx, key("x"), &example.Pod{}, nil, kubernetes.ValidateAllObjectFunc, nil, kubernetes.DeleteOptions{}); err != nil {
