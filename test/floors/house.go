@@ -95,7 +95,7 @@ func Bans() []Ban {
 		{
 			Why:    "only pkg/rules/expression imports expr",
 			Who:    []string{"./..."},
-			Except: []string{"./pkg/rules/expression/...", "./pkg/rules/lint"},
+			Except: []string{"./pkg/rules/expression/..."},
 			What:   []string{"github.com/expr-lang/expr/..."},
 		},
 		{
