@@ -114,6 +114,23 @@ func flowMerge(c *Flow) shape.Shape {
 	return shape.Union(append([]shape.Shape{shape.Map(nil)}, c.Arguments...)...)
 }
 
+// flowPick looks whether there are the keys.
+func flowPick(c *Flow) shape.Shape {
+	fields := map[string]shape.Shape{}
+	var others []shape.Shape
+	for i, key := range c.Constants[1:] {
+		if key, known := key.(string); known {
+			c.Arguments[0].Has(key)
+			fields[key] = c.Arguments[0].Key(key)
+			continue
+		}
+		c.Arguments[0].Read(footprint.Length)
+		c.Arguments[i+1].Read(footprint.Value)
+		others = append(others, c.Arguments[0].Values())
+	}
+	return shape.Map(fields, others...)
+}
+
 func flowValues(c *Flow) shape.Shape {
 	c.Arguments[0].Read(footprint.Length)
 	return shape.List(c.Arguments[0].Values())

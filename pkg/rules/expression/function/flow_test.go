@@ -65,6 +65,7 @@ func TestFlows(t *testing.T) {
 		"default":   "len(x) x.used y.used",
 		"get":       "from.*.used from[*].used key",
 		"merge":     "maps.used",
+		"pick":      "keys map.*",
 		"condition": "object.status.conditions[*].type object.status.conditions[*].used type",
 		"reduce":    "initial.used list[*].p.used",
 	} {

@@ -78,6 +78,8 @@ func TestFunctions(t *testing.T) {
 		"toPairs":                             {"toPairs({b: 1, a: nil})", list(list("a", nil), list("b", i(1)))},
 		"fromPairs takes the last":            {`fromPairs([["a", 1], ["a", 2]])`, map[string]any{"a": i(2)}},
 		"fromPairs of nothing":                {"fromPairs(nil)", map[string]any{}},
+		"pick nothing":                        {`pick(nil, "a")`, map[string]any{}},
+		"pick by a name":                      {`let k = "b"; pick({a: 1, b: nil}, k, k)`, map[string]any{"b": nil}},
 		"merge nothing":                       {"merge(nil)", map[string]any{}},
 		"merge is deep":                       {"merge({a: {b: {c: 1}}}, {a: {b: {d: 2}}}, {e: 3})", map[string]any{"a": map[string]any{"b": map[string]any{"c": i(1), "d": i(2)}}, "e": i(3)}},
 		"merge replaces lists":                {"merge({a: [1, 2]}, {a: [3]})", map[string]any{"a": list(i(3))}},

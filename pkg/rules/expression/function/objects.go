@@ -52,6 +52,17 @@ func merge(c call) any {
 	return merged
 }
 
+func pick(c call) any {
+	m, picked := as[map[string]any](c.args[0]), map[string]any{}
+	value.Must(c.b.Map(len(c.args)))
+	for _, key := range c.args[1:] {
+		if v, has := m[as[string](key)]; has {
+			picked[as[string](key)] = v
+		}
+	}
+	return picked
+}
+
 // mergeInto returns a new map, since either side may hold parts of an argument.
 func mergeInto(base, over map[string]any, b *value.Budget, depth int) map[string]any {
 	if depth > value.Depth {

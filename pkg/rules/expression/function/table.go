@@ -479,6 +479,11 @@ var mapRows = []Function{
 		Doc:     "The entries of all maps, later ones winning; maps among the values are merged too, lists are replaced, null is a value.",
 		Example: Example{"merge({a: {x: 1, y: 1}}, {a: {y: 2}})", `{"a":{"x":1,"y":2}}`},
 	},
+	{
+		Name: "pick", call: pick, flow: flowPick, types: typePick, Params: []Param{takes("map", aMap), several("keys", aText)}, Result: value.Map,
+		Doc:     "The entries of the map under these keys. What a new version of Kubernetes adds to the map is left out.",
+		Example: Example{`pick({a: 1, b: 2}, "a", "c")`, `{"a":1}`},
+	},
 }
 
 var kubernetesRows = []Function{

@@ -134,6 +134,28 @@ func typeGroups(c *TypeCall) typing.Type {
 	}))
 }
 
+func typePick(c *TypeCall) typing.Type {
+	fields, perhaps := map[string]typing.Type{}, c.argument(0).CanBeNil()
+	for _, key := range c.Arguments[1:] {
+		keys, known := key.Constants()
+		if !known || !c.argument(0).Known() {
+			return typing.Of(value.Map)
+		}
+		perhaps = perhaps || len(keys) > 1 // Any of them.
+		for _, key := range keys {
+			if text, is := key.(string); is {
+				fields[text] = typing.Union(fields[text], c.argument(0).At(text))
+			}
+		}
+	}
+	for key, field := range fields {
+		if perhaps {
+			fields[key] = field.Nilable()
+		}
+	}
+	return typing.Map(fields)
+}
+
 // typeDefault gives the first argument, where that is something, or the second.
 func typeDefault(c *TypeCall) typing.Type {
 	return typing.Union(c.argument(0).NonNil(), c.argument(1))

@@ -51,6 +51,9 @@ func TestTypes(t *testing.T) {
 		"toPairs":          {"Keys and values.", args(mapping("a", integer)), "[[integer or string]]"},
 		"toPairs with nil": {"A key is never nil.", args(mapping("a", integer.Nilable())), "[[any]]"},
 		"fromPairs":        {"Any value under any key.", args(listOf(listOf(text))), "{* string?}"},
+		"pick":             {"The keys that are said.", args(mapping("a", integer), typing.Constant("a")), "{a integer}"},
+		"pick one of two":  {"Either may be left out.", args(mapping("a", integer), typing.Union(typing.Constant("a"), typing.Constant("b"))), "{a integer?, b ?}"},
+		"pick by a name":   {"Nobody knows which.", args(mapping("a", integer), text), "{* any}"},
 		"merge":            {"The later wins.", args(mapping("a", integer), mapping("a", text)), "{a string}"},
 		"merge with what is optional": {
 			"The earlier is what it is by default.", args(mapping("limit", constant(int64(1))), spec), "{limit integer, name string}",
