@@ -1,13 +1,10 @@
 package function_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 )
 
 func TestComputedFunctions(t *testing.T) {
@@ -206,17 +203,6 @@ func TestJitterSpreads(t *testing.T) {
 		n, _ := pair[1].(int64)
 		if value < 1 || value > 10 || n < 140 || n > 260 {
 			t.Errorf("%d came %d times of 2,000", value, n)
-		}
-	}
-}
-
-// TestRefusedHints pins what is said to those who know other languages.
-func TestRefusedHints(t *testing.T) {
-	for name, want := range map[string]string{
-		"Hours": `write duration(x) / "1h"`, "getHost": "write url(text)", "isGreaterThan": "write a > b", "Now": "write after(t)", "date": "write timestamp(text)",
-	} {
-		if fault := function.Refused(name); fault == nil || !strings.HasPrefix(fault.Hint, want) {
-			t.Errorf("Refused(%s) = %v, want a hint %s", name, fault, want)
 		}
 	}
 }

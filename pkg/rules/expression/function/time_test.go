@@ -56,25 +56,9 @@ func TestTime(t *testing.T) {
 			"The moment itself counts, or looking again then would be in vain.",
 			`after("2026-01-01T12:00:00Z")`, "2026-01-01T12:00:00Z", true, "",
 		},
-		"after, past it": {
-			"It stays true for ever.",
-			`after("2026-01-01T12:00:00Z")`, "2027-01-01T12:00:00Z", true, "",
-		},
-		"after, less than a second before it": {
-			"A fraction of a second counts.",
-			`after("2026-01-01T12:00:00.000000002Z")`, "2026-01-01T12:00:00.000000001Z", false, "2026-01-01T12:00:00.000000002Z",
-		},
-		"after, in another zone": {
-			"The offset of a time counts, not the zone of the machine.",
-			`after("2026-01-01T12:00:00+02:00")`, "2026-01-01T10:00:00Z", true, "",
-		},
 		"before, before it": {
 			"It is the opposite of after.",
 			`before("2026-01-01T12:00:00Z")`, "2026-01-01T11:00:00Z", true, "2026-01-01T12:00:00Z",
-		},
-		"before, at it": {
-			"At every moment exactly one of them holds.",
-			`before("2026-01-01T12:00:00Z")`, "2026-01-01T12:00:00Z", false, "",
 		},
 		"olderThan, younger": {
 			"The answer changes when the age is reached.",
@@ -84,21 +68,9 @@ func TestTime(t *testing.T) {
 			"It is inclusive.",
 			`olderThan("2026-01-01T12:00:00Z", "1d")`, "2026-01-02T12:00:00Z", true, "",
 		},
-		"olderThan, in seconds": {
-			"Kubernetes writes durations as seconds in many fields.",
-			`olderThan("2026-01-01T12:00:00Z", 90)`, "2026-01-01T12:01:00Z", false, "2026-01-01T12:01:30Z",
-		},
-		"olderThan, in weeks and days": {
-			"Days and weeks are what Prometheus users write.",
-			`olderThan("2026-01-01T12:00:00Z", "1w1d12h")`, "2026-01-01T12:00:00Z", false, "2026-01-10T00:00:00Z",
-		},
 		"olderThan, beyond what can be written": {
 			"A time that no calendar has room for is still in the future.",
 			`olderThan("9999-12-31T23:59:59Z", "15000w")`, "2026-01-01T00:00:00Z", false, "later",
-		},
-		"olderThan, negative": {
-			"A day before a time is a time like any other.",
-			`olderThan("2026-01-02T00:00:00Z", "-1d")`, "2026-01-01T00:00:00Z", true, "",
 		},
 		"the earlier of two": {
 			"What changes first is announced.",
@@ -139,9 +111,7 @@ func TestTimeConstants(t *testing.T) {
 		message string
 	}{
 		"a time":             {`true || after("2026-13-01T00:00:00Z")`, `"2026-13-01T00:00:00Z"`, `"2026-13-01T00:00:00Z" is not a time; write it as RFC 3339, such as "2026-01-31T12:00:00Z"`},
-		"a date":             {`before("2026-01-01")`, `"2026-01-01"`, `"2026-01-01" is not a time; write it as RFC 3339, such as "2026-01-31T12:00:00Z"`},
 		"a duration":         {`olderThan("2026-01-01T00:00:00Z", "1 day")`, `"1 day"`, `"1 day" is not a duration; write it with units, such as "90s", "1h30m", "2d" or "1w"`},
-		"seconds":            {`olderThan("2026-01-01T00:00:00Z", 9223372036854775807)`, `9223372036854775807`, "9223372036854775807 seconds is longer than the 292 years of a duration"},
 		"another kind":       {`any([], after(5))`, "5", "after wants a string or a time, have an integer"},
 		"too few fields":     {`inWindow("0 22 * *", "8h")`, `"0 22 * *"`, `"0 22 * *" is not a cron schedule: expected exactly 5 fields, found 4: [0 22 * *]; write minute, hour, day of month, month and day of week, such as "30 22 * * 1-5", or "@daily"`},
 		"Sunday as 7":        {`inWindow("0 22 * * 7", "8h")`, `"0 22 * * 7"`, `"0 22 * * 7" is not a cron schedule; Sunday is 0, or SUN`},
@@ -149,14 +119,10 @@ func TestTimeConstants(t *testing.T) {
 		"a field of nothing": {`inWindow("0 , * * *", "8h")`, `"0 , * * *"`, `"0 , * * *" is not a cron schedule; write minute, hour, day of month, month and day of week, such as "30 22 * * 1-5", or "@daily"`},
 		"every":              {`inWindow("@every 5m", "1m")`, `"@every 5m"`, `"@every 5m" is not a cron schedule; windows begin at times of the day: write "*/15 * * * *" for every 15 minutes`},
 		"a zone inside":      {`window("CRON_TZ=Asia/Tokyo 0 22 * * *", "1m")`, `"CRON_TZ=Asia/Tokyo 0 22 * * *"`, `"CRON_TZ=Asia/Tokyo 0 22 * * *" is not a cron schedule; give the time zone as the last argument`},
-		"half a zone inside": {`window("TZ=", "1m")`, `"TZ="`, `"TZ=" is not a cron schedule; give the time zone as the last argument`},
 		"no time":            {`inWindow("@daily", "0s")`, `"0s"`, `a window must last longer than 0s; write a duration such as "8h"`},
-		"less than no time":  {`inWindow("@daily", "-5s")`, `"-5s"`, `a window must last longer than -5s; write a duration such as "8h"`},
 		"no such zone":       {`inWindow("@daily", "1h", "Europe/Berln")`, `"Europe/Berln"`, `there is no time zone "Europe/Berln"; write a name of the IANA database, such as "UTC" or "Europe/Berlin"`},
 		"an empty zone":      {`inWindow("@daily", "1h", "")`, `""`, `the time zone is empty; write a name of the IANA database, such as "UTC" or "Europe/Berlin"`},
 		"the machine's zone": {`inWindow("@daily", "1h", "Local")`, `"Local"`, `the time zone "Local" is another one on another machine; write a name of the IANA database, such as "UTC" or "Europe/Berlin"`},
-		"a path as the zone": {`inWindow("@daily", "1h", "../etc/localtime")`, `"../etc/localtime"`, `there is no time zone "../etc/localtime"; write a name of the IANA database, such as "UTC" or "Europe/Berlin"`},
-		"an offset":          {`inWindow("@daily", "1h", "+02:00")`, `"+02:00"`, `there is no time zone "+02:00"; write a name of the IANA database, such as "UTC" or "Europe/Berlin"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -144,11 +144,10 @@ func callable() []function.Function {
 // fail, or by types that say nothing.
 func TestGeneratedCallsWork(t *testing.T) {
 	const all = 100
-	certain := 0
 	functions := slices.DeleteFunc(callable(), func(f function.Function) bool { return len(f.Params) == 0 })
 	for _, f := range functions {
 		calls := rapid.Custom(func(t *rapid.T) drawnCall { return drawer{t}.call(&f) })
-		worked := 0
+		worked, certain := 0, 0
 		for seed := range all {
 			c := calls.Example(seed)
 			if _, ok := c.run(&f); ok {
@@ -161,8 +160,8 @@ func TestGeneratedCallsWork(t *testing.T) {
 		if worked == 0 {
 			t.Errorf("%s: none of %d calls has a result", f.Name, all)
 		}
-	}
-	if certain < len(functions)*all*3/4 {
-		t.Errorf("of %d functions called %d times each, %d types are known", len(functions), all, certain)
+		if certain < all/10 && f.Name != "fromJSON" && f.Name != "fromYAML" {
+			t.Errorf("%s: of %d calls, %d have a type that is known", f.Name, all, certain)
+		}
 	}
 }

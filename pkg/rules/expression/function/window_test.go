@@ -28,17 +28,6 @@ func TestWindow(t *testing.T) {
 			want: between("2026-01-01T22:00:00Z", "2026-01-02T06:00:00Z"),
 			next: "2026-01-02T06:00:00Z",
 		},
-		"a nanosecond before the end": {
-			reason: "Fractions of a second count.",
-			args:   `"0 22 * * *", "8h"`, now: "2026-01-02T05:59:59.999999999Z",
-			want: between("2026-01-01T22:00:00Z", "2026-01-02T06:00:00Z"),
-			next: "2026-01-02T06:00:00Z",
-		},
-		"at the end": {
-			reason: "The end does not belong to it.",
-			args:   `"0 22 * * *", "8h"`, now: "2026-01-02T06:00:00Z",
-			next: "2026-01-02T22:00:00Z",
-		},
 		"in a zone": {
 			reason: "The schedule is of the zone's clocks, and so are the texts.",
 			args:   `"0 22 * * *", "8h", "Asia/Kolkata"`, now: "2026-01-01T18:00:00Z",
@@ -50,28 +39,6 @@ func TestWindow(t *testing.T) {
 			args:   `"*/10 * * * *", "1h"`, now: "2026-01-01T12:05:00Z",
 			want: between("2026-01-01T12:00:00Z", "2026-01-01T13:00:00Z"),
 			next: "2026-01-01T12:10:00Z", ends: "2026-01-01T13:10:00Z",
-		},
-		"one after the other": {
-			reason: "Where one ends as the next begins, one is always open.",
-			args:   `"0 * * * *", "1h"`, now: "2026-01-01T12:05:00Z",
-			want: between("2026-01-01T12:00:00Z", "2026-01-01T13:00:00Z"),
-			next: "2026-01-01T13:00:00Z", ends: "2026-01-01T14:00:00Z",
-		},
-		"on weekdays": {
-			reason: "The window of a Friday reaches into the weekend.",
-			args:   `"0 22 * * mon-fri", "8h"`, now: "2026-01-03T03:00:00Z",
-			want: between("2026-01-02T22:00:00Z", "2026-01-03T06:00:00Z"),
-			next: "2026-01-03T06:00:00Z",
-		},
-		"a day of the month or of the week": {
-			reason: "As in every cron, two restricted days mean either.",
-			args:   `"0 0 13 * 5", "24h"`, now: "2026-01-08T12:00:00Z",
-			next: "2026-01-09T00:00:00Z",
-		},
-		"by name": {
-			reason: "The names of cron are understood.",
-			args:   `"@monthly", "1d"`, now: "2026-01-15T00:00:00Z",
-			next: "2026-02-01T00:00:00Z",
 		},
 		"longer than the time between starts, much": {
 			reason: "Of half a million open windows, the last is found.",
@@ -99,47 +66,10 @@ func TestWindow(t *testing.T) {
 			args:   `"0 22 * * *", "8h", "Europe/Berlin"`, now: "2096-12-31T12:00:00Z",
 			next: "2096-12-31T21:00:00Z",
 		},
-		"a skipped hour": {
-			reason: "Clocks in Berlin go from 2 to 3 on that day, and never show half past two.",
-			args:   `"30 2 * * *", "1h", "Europe/Berlin"`, now: "2026-03-29T00:00:00Z",
-			next: "2026-03-30T00:30:00Z",
-		},
-		"over a skipped hour": {
-			reason: "A window lasts as long as it says, whatever the clocks show.",
-			args:   `"0 1 * * *", "2h", "America/New_York"`, now: "2026-03-08T07:30:00Z",
-			want: between("2026-03-08T01:00:00-05:00", "2026-03-08T04:00:00-04:00"),
-			next: "2026-03-08T08:00:00Z",
-		},
-		"a repeated hour, before": {
-			reason: "Half past one comes twice in New York on that day, first in summer time.",
-			args:   `"30 1 * * *", "10m", "America/New_York"`, now: "2026-11-01T00:00:00Z",
-			next: "2026-11-01T05:30:00Z",
-		},
-		"a repeated hour, between": {
-			reason: "And then in winter time.",
-			args:   `"30 1 * * *", "10m", "America/New_York"`, now: "2026-11-01T05:40:00Z",
-			next: "2026-11-01T06:30:00Z",
-		},
-		"a repeated hour, again": {
-			reason: "The second window is one of its own.",
-			args:   `"30 1 * * *", "10m", "America/New_York"`, now: "2026-11-01T06:35:00Z",
-			want: between("2026-11-01T01:30:00-05:00", "2026-11-01T01:40:00-05:00"),
-			next: "2026-11-01T06:40:00Z",
-		},
-		"a skipped midnight": {
-			reason: "In Cairo that Friday begins at one, and yet has a noon.",
-			args:   `"15 12 * * fri", "1h", "Africa/Cairo"`, now: "2026-04-22T12:00:00Z",
-			next: "2026-04-24T09:15:00Z",
-		},
 		"a change by half an hour": {
 			reason: "Lord Howe turns back from 2:00 to 1:30, and two o'clock comes half an hour later.",
 			args:   `"0 2 * * *", "5m", "Australia/Lord_Howe"`, now: "2026-04-04T14:30:00Z",
 			next: "2026-04-04T15:30:00Z",
-		},
-		"a change at the start": {
-			reason: "A window may begin at the very moment of a change.",
-			args:   `"0 3 * * *", "5m", "Europe/Berlin"`, now: "2026-03-29T00:30:00Z",
-			next: "2026-03-29T01:00:00Z",
 		},
 		"a time without a fixed zone": {
 			reason: "Before 1893, clocks in Berlin were 53 minutes and 28 seconds ahead.",

@@ -204,25 +204,3 @@ func TestAmountOverflow(t *testing.T) {
 		t.Errorf("largest + smallest = %v, %v", sum, err)
 	}
 }
-
-// TestAmountFormat pins how a result is written: like the first operand, or the
-// second where the first is 0.
-func TestAmountFormat(t *testing.T) {
-	tests := map[string]struct{ a, b, want string }{
-		"binary first":  {"1Gi", "1024", "1048577Ki"},
-		"decimal first": {"1000", "1Ki", "2024"},
-		"zero first":    {"0", "1Gi", "1Gi"},
-		"fractions":     {"1Gi", "1m", "1073741824001m"},
-		"exponents":     {"1e3", "1", "1001"},
-	}
-	for name, tt := range tests {
-		a, err := ParseAmount(tt.a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum, err := Add(a, tt.b)
-		if text, _ := Text(sum); err != nil || text != tt.want {
-			t.Errorf("%s: %s + %s = %s, %v, want %s", name, tt.a, tt.b, text, err, tt.want)
-		}
-	}
-}

@@ -1,7 +1,6 @@
 package value
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"math/big"
@@ -15,29 +14,19 @@ func TestEqual(t *testing.T) {
 		want bool
 	}{
 		"nil":                        {nil, nil, true},
-		"nil and false":              {nil, false, false},
 		"nil and an empty list":      {nil, []any{}, false},
-		"nil and an empty map":       {nil, map[string]any{}, false},
-		"booleans":                   {true, true, true},
-		"other booleans":             {true, false, false},
 		"an integer and a float":     {int64(1), 1.0, true},
 		"a float and an integer":     {-2.0, int64(-2), true},
 		"no rounding":                {int64(1<<53 + 1), float64(1 << 53), false},
 		"minus zero":                 {int64(0), math.Copysign(0, -1), true},
 		"an infinite float":          {most, math.Inf(1), false},
 		"not a number":               {int64(0), math.NaN(), false},
-		"strings":                    {"a", "a", true},
-		"other strings":              {"a", "b", false},
-		"a string and a number":      {"1", int64(1), false},
 		"lists":                      {[]any{int64(1), "a"}, []any{1.0, "a"}, true},
-		"lists in another order":     {[]any{int64(1), int64(2)}, []any{int64(2), int64(1)}, false},
 		"a longer list":              {[]any{int64(1)}, []any{int64(1), nil}, false},
 		"a list and a map":           {[]any{}, map[string]any{}, false},
 		"maps":                       {map[string]any{"a": int64(1), "b": nil}, map[string]any{"b": nil, "a": 1.0}, true},
 		"maps with other keys":       {map[string]any{"a": nil}, map[string]any{"b": nil}, false},
-		"maps with other values":     {map[string]any{"a": int64(1)}, map[string]any{"a": int64(2)}, false},
 		"nested":                     {map[string]any{"a": []any{map[string]any{"b": int64(1)}}}, map[string]any{"a": []any{map[string]any{"b": 1.0}}}, true},
-		"nested and different":       {map[string]any{"a": []any{map[string]any{"b": int64(1)}}}, map[string]any{"a": []any{map[string]any{"b": "1"}}}, false},
 		"omitted equals nothing":     {Omitted{}, Omitted{}, false},
 		"unsupported equals nothing": {1, 1, false},
 	}
@@ -86,18 +75,13 @@ func TestCompare(t *testing.T) {
 		key   int
 	}{
 		"integers":              {int64(1), int64(2), -1, true, true, -1},
-		"floats":                {2.5, 1.5, 1, true, true, 1},
 		"strings":               {"a", "b", -1, true, true, -1},
-		"strings by bytes":      {"Z", "a", -1, true, true, -1},
 		"a string and a number": {"a", int64(1), 0, false, false, 0},
-		"a number and a string": {int64(1), "a", 0, false, false, 0},
 		"booleans":              {false, true, 0, false, true, -1},
 		"a boolean, a number":   {true, int64(1), 0, false, false, 0},
 		"nil and a number":      {nil, int64(-1), 0, false, true, -1},
 		"a string and nil":      {"", nil, 0, false, true, 1},
-		"nil and nil":           {nil, nil, 0, false, true, 0},
 		"lists":                 {[]any{}, []any{}, 0, false, false, 0},
-		"maps":                  {map[string]any{}, map[string]any{}, 0, false, false, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -108,19 +92,6 @@ func TestCompare(t *testing.T) {
 				t.Errorf("CompareKeys(%v, %v) = %d, %v", tt.a, tt.b, order, ok)
 			}
 		})
-	}
-}
-
-// TestCompareKeysIsAnOrder makes sure that sorting by keys of one kind is well
-// defined.
-func TestCompareKeysIsAnOrder(t *testing.T) {
-	keys := []any{nil, int64(-1), -0.5, int64(0), 0.5, int64(1), most, 1e300}
-	for i, a := range keys {
-		for j, b := range keys {
-			if order, ok := CompareKeys(a, b); !ok || order != cmp.Compare(i, j) {
-				t.Errorf("CompareKeys(%v, %v) = %d, %v", a, b, order, ok)
-			}
-		}
 	}
 }
 

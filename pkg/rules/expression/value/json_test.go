@@ -17,21 +17,15 @@ func TestJSON(t *testing.T) {
 		want string
 	}{
 		"nil":                {nil, "null"},
-		"boolean":            {true, "true"},
 		"integer":            {least, "-9223372036854775808"},
-		"float":              {0.1, "0.1"},
 		"whole float":        {3.0, "3"},
 		"minus zero":         {math.Copysign(0, -1), "0"},
-		"large float":        {1e21, "1e+21"},
 		"beyond integers":    {1e19, "1e+19"},
 		"smallest integer":   {-9223372036854775808.0, "-9223372036854775808"},
 		"almost beyond":      {math.Nextafter(1<<63, 0), "9223372036854774784"},
-		"small float":        {1e-7, "1e-7"},
 		"less small float":   {1e-6, "0.000001"},
-		"string":             {"a", `"a"`},
 		"escapes":            {"\"\\\n\r\t\x00\x1f\x7f", `"\"\\\n\r\t\u0000\u001f` + "\x7f" + `"`},
 		"no escapes of HTML": {"<&>\u2028", "\"<&>\u2028\""},
-		"other letters":      {"größe 😀", `"größe 😀"`},
 		"invalid UTF-8":      {"a\xffb", "\"a\ufffdb\""},
 		"empty":              {[]any{[]any{}, map[string]any{}, ""}, `[[],{},""]`},
 		"computed values":    {[]any{amount(t, "1.5"), version(t, "v1.2"), noon, time.Hour}, `["1500m","1.2.0","2026-01-31T12:00:00Z","1h0m0s"]`},
@@ -80,24 +74,17 @@ func TestParseJSON(t *testing.T) {
 		want any
 		err  string
 	}{
-		"null":               {"null", nil, ""},
 		"integer":            {" -9223372036854775808 ", least, ""},
 		"float":              {"1.0", 1.0, ""},
-		"exponent":           {"1e2", 100.0, ""},
-		"string":             {`"aé\n"`, "aé\n", ""},
 		"nested":             {`{"a": [1, {"b": true}], "c": {}}`, map[string]any{"a": []any{int64(1), map[string]any{"b": true}}, "c": map[string]any{}}, ""},
 		"the last key wins":  {`{"a": 1, "a": 2}`, map[string]any{"a": int64(2)}, ""},
 		"too large":          {"[9223372036854775808]", nil, "9223372036854775808 does not fit a 64-bit integer"},
 		"too large a float":  {"1e999", nil, "1e999 does not fit a float"},
 		"nothing":            {" ", nil, "invalid JSON: it ends too early"},
 		"an open map":        {`{"a":`, nil, "invalid JSON: it ends too early"},
-		"an open string":     {`"a`, nil, "invalid JSON: it ends too early"},
 		"a trailing comma":   {"[1,]", nil, "invalid JSON: invalid character ']' looking for beginning of value"},
-		"a missing comma":    {"[1 2]", nil, "invalid JSON: invalid character '2' after array element"},
 		"a key that is none": {"{1: 2}", nil, "invalid JSON: invalid character '1'"},
 		"two values":         {"{} {}", nil, "invalid JSON: more follows the first value"},
-		"a bracket":          {"]", nil, "invalid JSON: invalid character ']' looking for beginning of value"},
-		"the wrong bracket":  {"[1}", nil, "invalid JSON: invalid character '}' after array element"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -117,19 +117,3 @@ func FuzzParseDuration(f *testing.F) {
 		}
 	})
 }
-
-// FuzzParseTime makes sure that what is read can be written and read again.
-func FuzzParseTime(f *testing.F) {
-	for _, text := range []string{"", "2026-01-31T12:00:00Z", "2026-01-31T12:00:00.5+23:59", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "2026-01-31t12:00:00z"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got, err := value.ParseTime(text)
-		if err != nil {
-			return
-		}
-		if again, err := value.ParseTime(got.Format(time.RFC3339Nano)); err != nil || !again.Equal(got) {
-			t.Errorf("ParseTime(%q) = %v, and that is read as %v, %v", text, got, again, err)
-		}
-	})
-}
