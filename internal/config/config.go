@@ -18,6 +18,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 )
 
 // Config is what `run` was asked to do. It is valid as a whole.
@@ -277,61 +278,67 @@ func parseFile(from document.File) (map[string]any, error) {
 		}
 		return filepath.Join(filepath.Dir(from.Name), path)
 	}
-	// several is a list of texts, or the one of it.
-	several := func(name string, element func(*string) document.Decoder) document.Field {
-		return document.Optional(name, func(n *document.Node) document.Errors {
-			texts := make([]string, 1)
-			decode := document.List(&texts, element)
-			if n.Kind() == document.KindString {
-				decode = element(&texts[0])
-			}
-			errs := decode(n)
-			out[name] = texts
-			return errs
-		})
-	}
-	fields := []document.Field{
-		several(rulesFlag, func(path *string) document.Decoder {
-			return func(n *document.Node) document.Errors {
-				errs := document.String(path)(n)
-				*path = resolve(*path)
-				return errs
-			}
-		}),
-		several(paramFlag, func(param *string) document.Decoder {
-			return func(n *document.Node) document.Errors {
-				errs := document.String(param)(n)
-				if _, err := rules.ParseParam(*param); len(errs) == 0 && err != nil {
-					errs = document.Errors{n.Errorf("", "%v", err)}
-				}
-				return errs
-			}
-		}),
-	}
+	scalars := []document.Kind{document.KindString, document.KindInt, document.KindFloat, document.KindBool}
+	isPath := map[string]bool{rulesFlag: true}
+	known := field.Object("",
+		field.Optional(rulesFlag, several(field.Text), ""),
+		field.Optional(paramFlag, several(checked(scalars[:1], func(text string) error { _, err := rules.ParseParam(text); return err })), ""),
+	)
 	for _, s := range settings(new(Config)) {
-		fields = append(fields, document.Optional(s.name, func(n *document.Node) document.Errors {
-			if wrong := n.Expect(document.KindString, document.KindInt, document.KindFloat, document.KindBool); wrong != nil {
-				return document.Errors{wrong}
-			}
-			text := n.Text()
-			if err := s.set(text); err != nil {
-				return document.Errors{n.Errorf("", "%v", err)}
-			}
-			if s.kind == file || s.kind == directory {
-				text = resolve(text)
-			}
-			out[s.name] = text
-			return nil
-		}))
+		known.Fields = append(known.Fields, field.Optional(s.name, checked(scalars, s.set), ""))
+		isPath[s.name] = s.kind == file || s.kind == directory
 	}
-	fields = append(fields, document.Unsupported(shards))
+	known.Fields = append(known.Fields, field.Optional(shards, &field.Type{Check: func(n *document.Node) *document.Error {
+		return n.Errorf("remove it", "field %q is not supported yet", shards).Coded(document.CodeNotSupported)
+	}}, ""))
 	roots, errs := document.Parse(from)
 	for i, root := range roots {
 		if i > 0 {
 			errs = append(errs, root.Errorf("join the documents", "the settings are one document"))
 			break
 		}
-		errs = append(errs, root.Decode(fields...)...)
+		values, wrong := known.Read(root)
+		errs = append(errs, wrong...)
+		for name, n := range values {
+			texts := []string{n.Text()}
+			if n.Kind() == document.KindList {
+				texts = nil
+				for _, element := range n.Elements() {
+					texts = append(texts, element.Text())
+				}
+			}
+			for i, text := range texts {
+				if isPath[name] {
+					texts[i] = resolve(text)
+				}
+			}
+			if out[name] = texts; name != rulesFlag && name != paramFlag {
+				out[name] = texts[0]
+			}
+		}
 	}
 	return out, errs.Sorted().Err()
+}
+
+// several takes a list of values, or the one of it.
+func several(element *field.Type) *field.Type {
+	return &field.Type{
+		Kinds: []document.Kind{document.KindList, document.KindString}, Items: element,
+		Check: func(n *document.Node) *document.Error {
+			if n.Kind() == document.KindString && element.Check != nil {
+				return element.Check(n)
+			}
+			return nil
+		},
+	}
+}
+
+// checked takes a value whose text passes a check.
+func checked(kinds []document.Kind, check func(string) error) *field.Type {
+	return &field.Type{Kinds: kinds, Check: func(n *document.Node) *document.Error {
+		if err := check(n.Text()); err != nil {
+			return n.Errorf("", "%v", err)
+		}
+		return nil
+	}}
 }

@@ -392,9 +392,6 @@ func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
 	if n.Kind() == document.KindInvalid {
 		return nil
 	}
-	if n.Kind() != document.KindString {
-		return document.Errors{n.Errorf(watchHint(n), "watch must be a string, have %s", n.Kind())}
-	}
 	var errs document.Errors
 	seen, kinds := map[*relation.Declaration]bool{}, map[apischema.GroupVersionResource]bool{}
 	offset := 0
@@ -423,18 +420,6 @@ func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
 		}
 	}
 	return errs
-}
-
-// watchHint writes a list as watch takes it.
-func watchHint(n *document.Node) string {
-	var names []string
-	for _, element := range n.Elements() {
-		names = append(names, element.Text())
-	}
-	if names == nil {
-		return "write the name of a resource declared under resources"
-	}
-	return "write watch: " + strings.Join(names, ", ")
 }
 
 func declarations(set *spec.Set) relation.Declarations {

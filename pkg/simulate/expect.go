@@ -16,52 +16,29 @@ type expectation struct {
 	elements    []*document.Node
 }
 
-// expectable are the lists of a golden, and the fields of their elements.
-var expectable = []struct {
-	list   string
-	fields []string
-}{
-	{"objects", []string{"object", "now"}},
-	{"decisions", []string{"object", "rule", "outcome", "mode", "reason"}},
-	{"writes", []string{"object", "rules", "type", "subresource", "manager", "force", "body", "answer"}},
-	{"audited", []string{"object", "rules", "type", "subresource", "manager", "force", "body"}},
-	{"events", []string{"object", "rule", "type", "reason", "action", "message", "again", "answer"}},
-	{"failures", []string{"object", "rules", "error"}},
-	{"lookAgainAt", []string{"object", "at"}},
-}
-
 // decode is told where it belongs: the case, or a step.
 func (e *expectation) decode(n *document.Node) document.Errors {
-	errs := n.Decode(document.Optional("has", e.decodeLists(&e.has)), document.Optional("hasNot", e.decodeLists(&e.hasNot)))
+	if n == nil {
+		return nil
+	}
+	v, errs := spec.ExpectFields.Read(n)
+	e.has, _ = v["has"].Any().(map[string]any)
+	e.hasNot, _ = v["hasNot"].Any().(map[string]any)
+	for _, n := range []*document.Node{v["has"], v["hasNot"]} {
+		lists, wrong := spec.ExpectedFields.Read(n)
+		errs = append(errs, wrong...)
+		for i, each := range spec.Expectable {
+			for _, element := range lists[each.List].Elements() {
+				_, wrong := spec.ExpectedFields.Fields[i].Type.Items.Read(element)
+				errs = append(errs, wrong...)
+				e.elements = append(e.elements, element)
+			}
+		}
+	}
 	if len(errs)+len(e.elements) == 0 {
 		errs = append(errs, n.Errorf("write what it has, or has not, such as has: {events: [{reason: EvenPD}]}", "nothing is expected"))
 	}
 	return errs
-}
-
-func (e *expectation) decodeLists(into *map[string]any) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		*into, _ = n.Any().(map[string]any)
-		var lists []document.Field
-		for _, each := range expectable {
-			var fields []document.Field
-			for _, name := range each.fields {
-				fields = append(fields, document.Optional(name, anything))
-			}
-			lists = append(lists, document.Optional(each.list, func(n *document.Node) document.Errors {
-				elements, errs := filled(n)
-				for _, element := range elements {
-					errs = append(errs, element.Decode(fields...)...)
-					if element.Kind() == document.KindMap && len(element.Entries()) == 0 {
-						errs = append(errs, element.Errorf("write a part of it, such as "+each.fields[0], "this says nothing"))
-					}
-				}
-				e.elements = append(e.elements, elements...)
-				return errs
-			}))
-		}
-		return n.Decode(lists...)
-	}
 }
 
 // resolve refuses the names of resources and rules that there are not: an expectation of

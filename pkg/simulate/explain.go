@@ -14,6 +14,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
@@ -230,16 +231,16 @@ func (c *Case) expected(end ending, result *Result) document.Errors {
 				}
 			}
 		}
-		for _, each := range expectable {
-			for _, element := range listAt(expect.has, each.list) {
-				for _, line := range compare.Missing([]any{element}, happened[each.list]) {
+		for _, each := range spec.Expectable {
+			for _, element := range listAt(expect.has, each.List) {
+				for _, line := range compare.Missing([]any{element}, happened[each.List]) {
 					line = strings.TrimPrefix(strings.TrimPrefix(line, "[0]"), ": ")
-					fail(element, tell(each.list, element, element, []string{strings.TrimPrefix(line, ".")})[0])
+					fail(element, tell(each.List, element, element, []string{strings.TrimPrefix(line, ".")})[0])
 				}
 			}
-			for _, element := range listAt(expect.hasNot, each.list) {
-				if slices.ContainsFunc(listAt(happened, each.list), func(have any) bool { return len(compare.Missing(element, have)) == 0 }) {
-					fail(element, titleOf(each.list, element)+"want nothing like "+compare.Show(element))
+			for _, element := range listAt(expect.hasNot, each.List) {
+				if slices.ContainsFunc(listAt(happened, each.List), func(have any) bool { return len(compare.Missing(element, have)) == 0 }) {
+					fail(element, titleOf(each.List, element)+"want nothing like "+compare.Show(element))
 				}
 			}
 		}

@@ -65,9 +65,14 @@ func expand(n *document.Node) ([]object, document.Errors) {
 	if kind == "" {
 		apiVersion = ""
 	}
-	elements, errs := filled(items)
+	var errs document.Errors
+	if wrong := items.Expect(document.KindList); wrong != nil {
+		errs = append(errs, wrong)
+	} else if len(items.Elements()) == 0 {
+		errs = append(errs, items.Errorf("add one", "the list is empty"))
+	}
 	var out []object
-	for _, element := range elements {
+	for _, element := range items.Elements() {
 		content, wrong := objectOf(element, apiVersion, kind)
 		out = append(out, object{content: content, node: element})
 		errs = append(errs, wrong...)

@@ -19,13 +19,6 @@ type constant struct {
 	key, value *document.Node
 }
 
-func (t *Test) decodeParams(n *document.Node) document.Errors {
-	return document.Each(func(entry document.Entry) document.Errors {
-		t.params = append(t.params, constant{key: entry.Key, value: entry.Value})
-		return nil
-	})(n)
-}
-
 // paramsFor returns what the constants of the test replace in the sets. Each of
 // them must replace something, of the same kind.
 func (t *Test) paramsFor(sets []*spec.Set) (out []rules.Param, errs document.Errors) {

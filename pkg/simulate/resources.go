@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -27,44 +27,9 @@ type Object struct {
 	node    *document.Node
 }
 
-func (o *Object) fields() []document.Field {
-	return []document.Field{
-		document.Required("resource", func(n *document.Node) document.Errors {
-			o.node = n
-			return checked(&o.written, nonBlank)(n)
-		}),
-		document.Required("name", checked(&o.Name, objectName)),
-		document.Optional("namespace", checked(&o.Namespace, namespaceName)),
-	}
-}
-
-func nonBlank(text string) error {
-	if strings.TrimSpace(text) == "" {
-		return fmt.Errorf("want a resource, such as pods, have %q", text)
-	}
-	return nil
-}
-
-// objectName allows what some kinds do, such as the colons of roles.
-func objectName(text string) error {
-	if wrong := content.IsPathSegmentName(text); len(wrong) > 0 || text == "" {
-		return fmt.Errorf("%q is not the name of an object", text)
-	}
-	return nil
-}
-
-func namespaceName(text string) error {
-	if wrong := validation.IsDNS1123Label(text); len(wrong) > 0 {
-		return fmt.Errorf("%q is not the name of a namespace: %s", text, wrong[0])
-	}
-	return nil
-}
-
-func subresource(text string) error {
-	if wrong := validation.IsDNS1123Label(text); len(wrong) > 0 {
-		return fmt.Errorf("want a subresource, such as status, have %q", text)
-	}
-	return nil
+// named is the object that a step names.
+func named(v field.Values) Object {
+	return Object{Name: v["name"].Text(), Namespace: v["namespace"].Text(), written: v["resource"].Text(), node: v["resource"]}
 }
 
 // resolve connects what the test says by name with its rules.

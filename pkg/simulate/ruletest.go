@@ -1,10 +1,11 @@
 package simulate
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -62,49 +63,37 @@ func parse(file document.File) ([]*Test, document.Errors) {
 	spoiled := spoiledBy(errs, documents, file.Data)
 	var tests []*Test
 	for _, n := range documents {
-		switch kind := n.Get("kind"); {
-		case n.Kind() == document.KindMap && kind == nil:
-			errs = append(errs, n.Errorf("write kind: "+spec.KindRuleTest, "the document has no kind"))
-		case kind.Text() == spec.KindRuleTest:
+		switch kind := n.Get("kind").Text(); kind {
+		case spec.KindRuleSet, spec.KindClusterRuleSet:
+		case spec.KindRuleTest:
 			test := &Test{File: file.Name, now: defaultNow()}
 			wrong := test.decode(n)
 			test.broken = spoiled[n] || len(wrong) > 0
 			errs = append(errs, wrong...)
 			tests = append(tests, test)
-		case kind.Text() != spec.KindRuleSet && kind.Text() != spec.KindClusterRuleSet:
-			errs = append(errs, wrongKind(n)...)
+		default:
+			if wrong := spec.UnknownKind(n); wrong != nil {
+				errs = append(errs, wrong)
+			}
 		}
 	}
 	return tests, errs
 }
 
-func wrongKind(n *document.Node) document.Errors {
-	if err := n.Expect(document.KindMap); err != nil {
-		return document.Errors{err}
-	}
-	var kind string
-	return document.OneOf(&kind, spec.KindRuleTest, spec.KindRuleSet, spec.KindClusterRuleSet)(n.Get("kind"))
-}
-
 func (t *Test) decode(n *document.Node) document.Errors {
-	var version, kind string
-	errs := n.Decode(
-		document.Required("apiVersion", document.OneOf(&version, spec.APIVersion)),
-		document.Required("kind", document.String(&kind)),
-		document.Required("metadata", document.Fields(
-			document.Required("name", checked(&t.Name, subdomain)),
-			document.Optional("labels", anything),
-			document.Optional("annotations", anything),
-		)),
-		document.Required("spec", document.Fields(
-			document.Required("rules", t.places(&t.rules)),
-			document.Optional("now", t.decodeNow),
-			document.Required("cases", t.decodeCases),
-			document.Optional("crds", t.places(&t.crds)),
-			document.Optional("params", t.decodeParams),
-			document.Optional("wholeObjects", document.Bool(&t.whole)),
-		)),
-	)
+	root, errs := spec.TestDocument.Read(n)
+	metadata, wrong := spec.TestMetadata.Read(root["metadata"])
+	v, more := spec.TestFields.Read(root["spec"])
+	errs = slices.Concat(errs, wrong, more)
+	t.Name, t.whole = metadata["name"].Text(), v["wholeObjects"].Value() == true
+	t.rules, t.crds = t.places(v["rules"]), t.places(v["crds"])
+	if now := v["now"]; now != nil {
+		t.now, _ = time.Parse(time.RFC3339, now.Text()) // It has been checked.
+	}
+	for _, entry := range v["params"].Entries() {
+		t.params = append(t.params, constant{key: entry.Key, value: entry.Value})
+	}
+	errs = append(errs, t.decodeCases(v["cases"])...)
 	for _, c := range t.Cases {
 		if t.isInput(c) {
 			errs = append(errs, c.node.Errorf("give the golden a file of its own",
@@ -115,20 +104,23 @@ func (t *Test) decode(n *document.Node) document.Errors {
 	return errs
 }
 
-func (t *Test) decodeNow(n *document.Node) document.Errors {
-	var text string
-	return checked(&text, func(text string) (err error) {
-		if t.now, err = time.Parse(time.RFC3339, text); err != nil {
-			return fmt.Errorf(`want a time such as "2026-01-01T00:00:00Z", have %q`, text)
+// places are paths that a test names, one or a list of them.
+func (t *Test) places(n *document.Node) (out []place) {
+	elements := n.Elements()
+	if n.Kind() == document.KindString {
+		elements = []*document.Node{n}
+	}
+	for _, element := range elements {
+		if path := element.Text(); strings.TrimSpace(path) != "" {
+			out = append(out, place{path: beside(t.File, path), node: element})
 		}
-		return nil
-	})(n)
+	}
+	return out
 }
 
-func (t *Test) decodeCases(n *document.Node) document.Errors {
-	elements, errs := filled(n)
+func (t *Test) decodeCases(n *document.Node) (errs document.Errors) {
 	first := map[string]*Case{}
-	for _, element := range elements {
+	for _, element := range n.Elements() {
 		c := &Case{}
 		errs = append(errs, t.decodeCase(c, element)...)
 		if c.node == nil {
@@ -145,32 +137,34 @@ func (t *Test) decodeCases(n *document.Node) document.Errors {
 }
 
 func (t *Test) decodeCase(c *Case, n *document.Node) document.Errors {
-	errs := n.Decode(
-		document.Required("name", checked(&c.Name, caseName)),
-		document.Required("objects", t.places(&c.objects)),
-		document.Optional("golden", t.decodeGolden(c)),
-		document.Optional("expect", c.expect.decode),
-		document.Optional("steps", t.decodeSteps(&c.Steps)),
-	)
-	if c.Golden == "" && c.Name != "" {
-		c.node = n.Get("name")
+	v, errs := spec.CaseFields.Read(n)
+	c.Name, c.objects = v["name"].Text(), t.places(v["objects"])
+	errs = append(errs, c.expect.decode(v["expect"])...)
+	expects := c.expect.elements != nil
+	for _, element := range v["steps"].Elements() {
+		step, wrong := t.decodeStep(element)
+		if errs = append(errs, wrong...); errs.Enough() {
+			break
+		}
+		c.Steps = append(c.Steps, step)
+		expects = expects || step.expect.elements != nil
 	}
-	expects := c.expect.elements != nil || slices.ContainsFunc(c.Steps, func(s Step) bool { return s.expect.elements != nil })
-	if c.Golden == "" && c.Name != "" && !expects {
-		c.Golden = beside(t.File, filepath.Join(goldenFolder, slug(c.Name)+".yaml"))
+	switch golden := v["golden"]; {
+	case golden != nil:
+		c.Golden, c.node = beside(t.File, golden.Text()), golden
+	case c.Name != "":
+		c.node = v["name"]
+		if !expects {
+			c.Golden = beside(t.File, filepath.Join(goldenFolder, slug(c.Name)+".yaml"))
+		}
 	}
 	return errs
 }
 
-func (t *Test) decodeGolden(c *Case) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		var path string
-		errs := checked(&path, nonEmpty)(n)
-		if path != "" {
-			c.Golden, c.node = beside(t.File, path), n
-		}
-		return errs
-	}
+// slug makes a name of a file out of that of a case.
+func slug(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.Join(words, "-")
 }
 
 // isInput protects what a test is made of from being overwritten by what comes

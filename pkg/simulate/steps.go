@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -47,78 +48,32 @@ type Delete struct{ Object }
 // latest is the last instant that Kubernetes can write: years have four digits.
 func latest() time.Time { return time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC) }
 
-func (t *Test) decodeSteps(into *[]Step) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		elements, errs := filled(n)
-		for _, element := range elements {
-			step, wrong := t.decodeStep(element)
-			if errs = append(errs, wrong...); errs.Enough() {
-				break
-			}
-			*into = append(*into, step)
-		}
-		return errs
-	}
-}
-
 func (t *Test) decodeStep(n *document.Node) (Step, document.Errors) {
-	step := Step{Node: n}
-	errs := n.Decode(
-		document.Optional("name", checked(&step.Name, caseName)),
-		document.Optional("advance", step.decodeAdvance),
-		document.Optional("apply", func(n *document.Node) document.Errors {
-			step.Apply = &Apply{}
-			return t.onePlaceOrMore(&step.Apply.files)(n)
-		}),
-		document.Optional("patch", step.decodePatch),
-		document.Optional("delete", step.decodeDelete),
-		document.Optional("expect", step.expect.decode),
-	)
-	return step, append(errs, exactlyOne(n, errs, "a step", "advance", "apply", "patch", "delete")...)
-}
-
-// exactlyOne refuses a map that has none of the keys, or several. Where another
-// mistake was found in it, a missing key may be that one.
-func exactlyOne(n *document.Node, found document.Errors, what string, keys ...string) document.Errors {
-	if n.Kind() != document.KindMap {
-		return nil
-	}
-	var have []string
-	for _, entry := range n.Entries() {
-		if slices.Contains(keys, entry.Key.Text()) {
-			have = append(have, entry.Key.Text())
+	v, errs := spec.StepFields.Read(n)
+	step := Step{Node: n, Name: v["name"].Text()}
+	if advance := v["advance"]; advance != nil {
+		var wrong *document.Error
+		switch step.Advance, wrong = spec.Duration(advance); {
+		case wrong != nil:
+			errs = append(errs, wrong)
+		case step.Advance <= 0:
+			errs = append(errs, advance.Errorf("write a duration such as 1h", "time moves on only, have %q", advance.Text()))
 		}
 	}
-	all := strings.Join(keys[:len(keys)-1], ", ") + " or " + keys[len(keys)-1]
-	switch {
-	case len(have) == 0 && len(found) == 0:
-		return document.Errors{n.Errorf("write one of "+all, "%s has %s, and this has none of them", what, all)}
-	case len(have) > 1:
-		return document.Errors{n.Key(have[1]).Errorf("make each of them one of its own, in order",
-			"%s has one of %s, and this has %s", what, all, strings.Join(have, " and "))}
-	default:
-		return nil
+	if files := v["apply"]; files != nil {
+		step.Apply = &Apply{t.places(files)}
+		errs = append(errs, spec.PathErrors(files)...)
 	}
-}
-
-func (s *Step) decodeAdvance(n *document.Node) document.Errors {
-	if n.Kind() == document.KindInvalid {
-		return nil
+	var wrong, more document.Errors
+	if patch := v["patch"]; patch != nil {
+		step.Patch, wrong = decodePatch(patch)
 	}
-	advance, err := spec.Duration(n)
-	if err != nil {
-		return document.Errors{err}
+	if deletion := v["delete"]; deletion != nil {
+		var given field.Values
+		given, more = spec.StepDeleteFields.Read(deletion)
+		step.Delete = &Delete{named(given)}
 	}
-	if advance <= 0 {
-		return document.Errors{n.Errorf("write a duration such as 1h", "time moves on only, have %q", n.Text())}
-	}
-	s.Advance = advance
-	return nil
-}
-
-func (s *Step) decodeDelete(n *document.Node) document.Errors {
-	s.Delete = &Delete{}
-	return n.Decode(s.Delete.fields()...)
+	return step, slices.Concat(errs, wrong, more, step.expect.decode(v["expect"]))
 }
 
 // checkClock refuses steps that lead out of the years that can be written.

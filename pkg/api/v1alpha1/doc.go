@@ -1,14 +1,13 @@
 // Package v1alpha1 is what the API server stores of rule sets: the kinds RuleSet and
 // ClusterRuleSet, with their status. The CustomResourceDefinitions in deploy/crds are
-// generated from its types, their comments and the markers in these, by make generate.
+// generated from its types, their comments and the markers in these, and from the fields of
+// the language, by make generate.
 //
 //	object in the cluster -> unstructured -> pkg/rules/spec
 //	Status                -> unstructured -> the status subresource
 //
-// The types describe sets for people, editors and the API server. The controller does
-// not read sets through them, and nobody should store a set that was decoded into them:
-// a field that they do not know would be lost, and with it the mistake that it is. This
-// is why every object of a set keeps unknown fields. Without that, the API server would
+// The definitions describe sets for people and the API server. Every object of a set keeps
+// unknown fields. Without that, the API server would
 // drop a `whenn` without a word to most clients, and the rule would match everything.
 // As it is, the field reaches the controller, which refuses the set in its status and
 // says where. For the same reason every field that may be absent may be null: an API

@@ -1,7 +1,6 @@
 package v1alpha1
 
 import (
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -57,87 +56,7 @@ type ClusterRuleSet struct {
 	Status Status `json:"status,omitempty"`
 }
 
-// Spec is what a set says.
+// Spec is what a set says. Its fields are those of the language, which make generate adds to the definitions.
 //
 // +kubebuilder:pruning:PreserveUnknownFields
-type Spec struct {
-	// Description says what the set is for; for readers.
-	// +nullable
-	Description string `json:"description,omitempty"`
-	// ServiceAccountName is the identity as which the set reads and writes. That of a RuleSet
-	// is in its own namespace.
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
-	// +nullable
-	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-	// ServiceAccountNamespace is the namespace of the ServiceAccount of a ClusterRuleSet.
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	// +nullable
-	ServiceAccountNamespace string `json:"serviceAccountNamespace,omitempty"`
-	// Mode is Enforce (default): the rules act; or Audit: they are evaluated and reported, but
-	// write nothing and record no events.
-	// +nullable
-	Mode Mode `json:"mode,omitempty"`
-	// Params are constants of any shape, which rules read as params.NAME.
-	// +nullable
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Params map[string]apiextensionsv1.JSON `json:"params,omitempty"`
-	// Let gives names to expressions, for all rules of the set.
-	// +nullable
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Let map[string]apiextensionsv1.JSON `json:"let,omitempty"`
-	// Resources are everything that the rules of the set watch, read or make, each under a
-	// name.
-	// +kubebuilder:validation:MinProperties=1
-	Resources map[string]Resource `json:"resources"`
-	// Rules are the rules, the first of which has its way where they disagree.
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:validation:MinItems=1
-	Rules []Rule `json:"rules"`
-}
-
-// Mode says whether rules write.
-//
-// +kubebuilder:validation:Enum=Enforce;Audit
-type Mode string
-
-// Resource is a kind of objects that rules watch, read or make.
-//
-// +kubebuilder:pruning:PreserveUnknownFields
-type Resource struct {
-	// Group is the API group; leave it out for core resources such as pods.
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
-	// +nullable
-	Group string `json:"group,omitempty"`
-	// Version is the version of the API, such as v1.
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	Version string `json:"version"`
-	// Resource is the plural, lower-case name, as in kubectl api-resources.
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	Resource string `json:"resource"`
-	// Namespaces are the only ones that the rules see. A RuleSet cannot have it: it acts in
-	// its own.
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:items:MaxLength=63
-	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	// +nullable
-	Namespaces []string `json:"namespaces,omitempty"`
-	// LabelSelector is written as in kubectl get -l. What it leaves out does not exist for the
-	// rules.
-	// +nullable
-	LabelSelector string `json:"labelSelector,omitempty"`
-	// FieldSelector is written as in kubectl get --field-selector. What it leaves out does not
-	// exist for the rules.
-	// +nullable
-	FieldSelector string `json:"fieldSelector,omitempty"`
-}
+type Spec struct{}

@@ -8,14 +8,13 @@
 package action
 
 import (
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -72,70 +71,74 @@ func (r *Refusal) Unwrap() error { return r.Err }
 
 // kind is a row of the table of actions.
 type kind struct {
-	compile   func(*document.Node, Env) (Action, document.Errors)
-	templates []string // the fields that hold templates
+	name, doc string
+	fields    *field.Type
+	compile   func(*document.Node, field.Values, Env) (Action, document.Errors)
 }
 
 // kinds is the table of actions.
-var kinds = map[string]kind{
-	"patch":  {compilePatch, []string{"merge", "json", "apply"}},
-	"apply":  {compileApply, []string{"manifest"}},
-	"create": {compileCreate, []string{"manifest"}},
-	"delete": {compileDelete, nil},
-	"event":  {compileEvent, []string{"reason", "message", "action"}},
+var kinds = []kind{
+	{"patch", "Changes an object that exists.", patchFields, compilePatch},
+	{"apply", "Makes an object of a certain name be so, by server-side apply.", applyFields, compileApply},
+	{"create", "Makes a new object, which is never updated.", createFields, compileCreate},
+	{"delete", "Deletes an object.", deleteFields, compileDelete},
+	{"event", "Records a Kubernetes Event about an object, once the writes of the rule have succeeded.", eventFields, compileEvent},
 }
+
+// Fields are those of an action: exactly one of the kinds, when it is done, and for each of what.
+var Fields = func() *field.Type {
+	fields := []field.Field{
+		field.Optional("when", field.Condition, "A condition of this action alone. With forEach, it is judged for each element."),
+		field.Optional("forEach", forEach, "{name: list}: the action is done for each element, called by that name; index counts from 0."),
+	}
+	for _, k := range kinds {
+		fields = append(fields, field.Optional(k.name, field.Ref(k.name), k.doc))
+	}
+	return field.Object("action", fields...).With(Kinds()...)
+}()
 
 // Kinds lists the kinds of actions in order.
-func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
-
-// Templates lists the fields of a kind of action that hold templates. The slice is
-// shared: read only.
-func Templates(name string) []string { return kinds[name].templates }
-
-// Compile compiles one element of a list of actions. The fields of a step are
-// decoded before its kind, whatever the order they are written in, because the
-// kind may use the names that forEach gives. What the parser has reported is
-// passed over, so the step of such a document is of no use.
-func Compile(n *document.Node, env Env) (*Step, document.Errors) {
-	step := &Step{}
-	var repeat *each
-	env.Scope, repeat = scopeOf(n, env.Scope)
-	fields := []document.Field{
-		document.Optional("forEach", func(value *document.Node) document.Errors {
-			step.each = repeat
-			return repeat.compile(value)
-		}),
-		document.Optional("when", func(value *document.Node) document.Errors { return step.compileWhen(value, env.Scope) }),
+func Kinds() []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
 	}
-	for _, name := range Kinds() {
-		fields = append(fields, document.Optional(name, func(value *document.Node) (errs document.Errors) {
-			step.kind = name
-			step.action, errs = kinds[name].compile(value, env)
-			return errs
-		}))
-	}
-	errs := n.Decode(fields...)
-	if len(errs) == 0 {
-		errs = oneKind(n)
-	}
-	return step, errs
+	return names
 }
 
-// oneKind refuses an action that is several, whose order would be unclear.
-func oneKind(n *document.Node) document.Errors {
-	var named []string
-	for _, entry := range n.Entries() {
-		if _, ok := kinds[entry.Key.Text()]; ok {
-			named = append(named, entry.Key.Text())
+// FieldsOf are those of a kind of action.
+func FieldsOf(name string) *field.Type {
+	for _, k := range kinds {
+		if k.name == name {
+			return k.fields
 		}
 	}
-	switch {
-	case len(named) > 1:
-		return document.Errors{n.Errorf("write each as an element of its own",
-			"an action is one thing, have %s", strings.Join(named, " and "))}
-	case len(named) == 0 && n.Kind() == document.KindMap:
-		return document.Errors{n.Errorf("write one of "+strings.Join(Kinds(), ", "), "an action without a kind")}
-	default:
-		return nil
+	return &field.Type{}
+}
+
+// Compile compiles one element of a list of actions. What the parser has reported is passed over, so the step of such a document is
+// of no use.
+func Compile(n *document.Node, env Env) (*Step, document.Errors) {
+	step := &Step{}
+	values, errs := Fields.Read(n)
+	if loop := values["forEach"]; loop != nil {
+		var wrong document.Errors
+		step.each, wrong = compileEach(loop, env.Scope)
+		env.Scope = step.each.inner
+		errs = append(errs, wrong...)
 	}
+	if when := values["when"]; when != nil {
+		var wrong document.Errors
+		step.when, wrong = body.CompileCondition(when, env.Scope)
+		errs = append(errs, wrong...)
+	}
+	for _, k := range kinds {
+		if n := values[k.name]; n != nil {
+			given, wrong := k.fields.Read(n)
+			action, more := k.compile(n, given, env)
+			step.kind, step.action = k.name, action
+			errs = append(append(errs, wrong...), more...)
+		}
+	}
+	return step, errs
 }

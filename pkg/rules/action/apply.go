@@ -7,6 +7,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
@@ -28,36 +29,32 @@ const (
 	keepExisting   existing = "Keep" // leave whatever it is alone
 )
 
-func compileApply(n *document.Node, env Env) (Action, document.Errors) {
-	a := &apply{child: child{owned: true}, existing: updateExisting, watched: byResource(env.Watched)}
-	errs := n.Decode(
-		document.Required("resource", a.decodeResource(env.Declared)),
-		document.Required("manifest", a.decodeManifest(env.Scope)),
-		document.Optional("owned", document.Bool(&a.owned)),
-		document.Optional("prune", document.Bool(&a.prune)),
-		document.Optional("existing", document.OneOf(&a.existing, updateExisting, keepExisting)),
-		document.Optional("adopt", document.Bool(&a.adopt)),
-	)
-	errs = append(errs, a.checkDraft()...)
+var applyFields = field.Object("apply",
+	field.Required("resource", field.NotBlank, "A name under resources. It gives apiVersion and kind."),
+	field.Required("manifest", manifestOf("applied"), "The object, or one template that gives it. What is nil in it counts as absent."),
+	ownedField,
+	field.Optional("prune", field.Bool, "true: delete what the rule applied before and no longer wants. All apply actions of a rule on one resource agree on it."),
+	field.Optional("existing", field.Words(updateExisting, keepExisting),
+		"Update (default), or Keep: create it if it is absent, and leave whatever is there alone."),
+	field.Optional("adopt", field.Bool, "true: take over an object that the set did not make. It is released later, and never deleted."),
+)
+
+func compileApply(n *document.Node, v field.Values, env Env) (Action, document.Errors) {
+	a := &apply{
+		child: child{from: v["resource"], owned: v["owned"].Value() != false}, existing: existing(v.Word("existing", string(updateExisting))),
+		prune: v["prune"].Value() == true, adopt: v["adopt"].Value() == true, watched: byResource(env.Watched),
+	}
+	var wrong *document.Error
+	var errs document.Errors
+	if a.declaration, wrong = env.Declared.Lookup(a.from); wrong != nil {
+		errs = append(errs, wrong)
+	}
+	errs = append(errs, a.compileManifest(v["manifest"], env.Scope)...)
 	if a.adopt && a.existing == keepExisting {
-		errs = append(errs, n.Get("adopt").Errorf("leave out adopt or existing",
+		errs = append(errs, v["adopt"].Errorf("leave out adopt or existing",
 			"existing: Keep leaves an object alone, and adopt: true takes it over"))
 	}
-	if len(errs) > 0 {
-		return nil, errs
-	}
-	return a, nil
-}
-
-func (a *apply) decodeResource(declared relation.Declarations) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		declaration, wrong := declared.Lookup(n)
-		if wrong != nil {
-			return document.Errors{wrong}
-		}
-		a.declaration, a.from = declaration, n
-		return nil
-	}
+	return a, errs
 }
 
 // Application is what a step applies.

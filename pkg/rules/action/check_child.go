@@ -64,7 +64,7 @@ func (c *create) checkSeen() *document.Error {
 		text, isText := v.(string)
 		if isText && text != wanted[key] || !there && v == nil {
 			return m.at("metadata", "labels").Errorf("give it the labels that the list asks for",
-				"the new object would not appear in %s, which selects by the label %s: %s", c.in.Name(), shortened(key), shortened(wanted[key]))
+				"the new object would not appear in %s, which selects by the label %s: %s", c.in.Name(), value.Excerpt(key), value.Excerpt(wanted[key]))
 		}
 	}
 	return nil

@@ -146,5 +146,5 @@ func (p *patch) atomicList(key *document.Node) *document.Error {
 		consequence = "apply replaces all of the list %s, with what others wrote into it"
 	}
 	return key.Errorf("write it with merge or json, or be sure that nobody else does",
-		consequence, shortened(key.Text())).Coded(document.CodeAtomicList).Warn()
+		consequence, value.Excerpt(key.Text())).Coded(document.CodeAtomicList).Warn()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
@@ -36,25 +37,24 @@ func called(a, b plan.Object) bool {
 	return a.GVR == b.GVR && a.Namespace == b.Namespace && a.Name == b.Name
 }
 
-func (c *child) decodeManifest(scope *expression.Scope) document.Decoder {
-	return func(n *document.Node) (errs document.Errors) {
-		templated := draft(n) == unknown{}
-		if wrong := n.Expect(document.KindMap); wrong != nil && !templated {
-			return document.Errors{wrong}
-		}
-		c.node = n
-		c.body, errs = body.Compile(n, scope)
-		return errs
-	}
+var ownedField = field.Optional("owned", field.Bool,
+	"true (default): the watched object becomes the owner. Where Kubernetes forbids such an owner, write false.")
+
+// manifestOf is the object, by the name of its definition in the schema for editors.
+func manifestOf(name string) *field.Type {
+	return &field.Type{Name: name, Kinds: []document.Kind{document.KindMap, document.KindString}, Template: true}
 }
 
-// checkDraft finds what is wrong with the manifest as far as it is written out.
-func (c *child) checkDraft() document.Errors {
-	fields, isMap := draft(c.node).(map[string]any)
-	if c.declaration == nil || !isMap {
+// compileManifest finds what is wrong with the manifest as far as it is written out.
+func (c *child) compileManifest(n *document.Node, scope *expression.Scope) (errs document.Errors) {
+	if c.node = n; n == nil {
 		return nil
 	}
-	return c.check(manifest{c.node, fields}, "")
+	c.body, errs = body.Compile(n, scope)
+	if m := c.draft(); c.declaration != nil && m.fields != nil {
+		errs = append(errs, c.check(m, "")...)
+	}
+	return errs
 }
 
 func (c *child) check(m manifest, kind string) document.Errors {

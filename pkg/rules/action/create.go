@@ -8,6 +8,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -17,47 +19,40 @@ type create struct {
 	in *relation.Relation
 }
 
-func compileCreate(n *document.Node, env Env) (Action, document.Errors) {
-	c := &create{child: child{owned: true, generated: true}}
-	errs := n.Decode(
-		document.Required("in", c.decodeIn(env.Related)),
-		document.Required("manifest", c.decodeManifest(env.Scope)),
-		document.Optional("owned", document.Bool(&c.owned)),
-	)
-	errs = append(errs, c.checkDraft()...)
-	if len(errs) > 0 {
-		return nil, errs
+var createFields = field.Object("create",
+	field.Required("in", field.NotBlank, "The list of with in which the object will appear; not one that is looked up by name."),
+	field.Required("manifest", manifestOf("created"),
+		"The object, with name or generateName, or one template that gives it. What is nil in it counts as absent."),
+	ownedField,
+)
+
+func compileCreate(_ *document.Node, v field.Values, env Env) (Action, document.Errors) {
+	c := &create{child: child{from: v["in"], owned: v["owned"].Value() != false, generated: true}}
+	var errs document.Errors
+	if c.from != nil {
+		errs = c.compileIn(env.Related)
 	}
-	return c, nil
+	return c, append(errs, c.compileManifest(v["manifest"], env.Scope)...)
 }
 
-func (c *create) decodeIn(related map[string]*relation.Relation) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		var name string
-		if errs := document.String(&name)(n); len(errs) > 0 || n.Kind() == document.KindInvalid {
-			return errs
+func (c *create) compileIn(related map[string]*relation.Relation) document.Errors {
+	name := c.from.Text()
+	c.in = related[name]
+	switch {
+	case c.in == nil:
+		hint := "write the name of the list of with that the new object will appear in"
+		if strings.Contains(name, "${") {
+			hint = "write the name without ${ }"
+		} else if near := document.Suggest(name, slices.Collect(maps.Keys(related))); near != "" {
+			hint = `did you mean "` + near + `"?`
 		}
-		in := related[name]
-		switch {
-		case in == nil:
-			return document.Errors{notRelated(n, name, related)}
-		case !in.IsList() || in.ByName():
-			return document.Errors{n.Errorf("name a list that is selected otherwise, or use apply for an object of a certain name",
-				"%s is looked up by name, so a new object cannot be counted by it", name)}
-		}
-		c.in, c.from, c.declaration = in, n, in.Declaration()
-		return nil
+		return document.Errors{c.from.Errorf(hint, "there is no %q in with", value.Excerpt(name))}
+	case !c.in.IsList() || c.in.ByName():
+		return document.Errors{c.from.Errorf("name a list that is selected otherwise, or use apply for an object of a certain name",
+			"%s is looked up by name, so a new object cannot be counted by it", name)}
 	}
-}
-
-func notRelated(n *document.Node, name string, related map[string]*relation.Relation) *document.Error {
-	hint := "write the name of the list of with that the new object will appear in"
-	if strings.Contains(name, "${") {
-		hint = "write the name without ${ }"
-	} else if near := document.Suggest(name, slices.Sorted(maps.Keys(related))); near != "" {
-		hint = `did you mean "` + near + `"?`
-	}
-	return n.Errorf(hint, "there is no %q in with", shortened(name))
+	c.declaration = c.in.Declaration()
+	return nil
 }
 
 // Evaluate implements [Action].

@@ -1,12 +1,11 @@
 package action
 
 import (
-	"strings"
-
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
@@ -27,50 +26,39 @@ const (
 	orphan     propagation = "Orphan"     // they stay
 )
 
-func compileDelete(n *document.Node, env Env) (Action, document.Errors) {
-	r := &removal{propagation: background}
-	errs := n.Decode(
-		document.Optional("target", r.target.decode(env.Scope)),
-		document.Optional("gracePeriodSeconds", r.decodeGrace(env.Scope)),
-		document.Optional("propagationPolicy", document.OneOf(&r.propagation, background, foreground, orphan)),
-	)
-	if len(errs) > 0 {
-		return nil, errs
-	}
-	return r, nil
+var deleteFields = field.Object("delete",
+	targetField,
+	field.Optional("gracePeriodSeconds", graceSeconds, "Without it, or with nil, the object's own."),
+	field.Optional("propagationPolicy", field.Words(background, foreground, orphan),
+		"What becomes of objects that it owns: Background (default): they go after it; Foreground: before it; Orphan: they stay."),
+)
+
+var graceSeconds = &field.Type{
+	Kinds: []document.Kind{document.KindInt, document.KindString}, Template: true, Hint: graceHint, Schema: field.Schema{"minimum": 0},
+	Check: func(n *document.Node) *document.Error { _, wrong := seconds(n, n.Value()); return wrong },
 }
 
-func (r *removal) decodeGrace(scope *expression.Scope) document.Decoder {
-	return func(n *document.Node) (errs document.Errors) {
-		if n.Kind() == document.KindInvalid {
-			return nil
-		}
-		r.node = n
-		if r.grace, errs = body.Compile(n, scope); len(errs) > 0 {
-			return errs
-		}
-		if value, constant := r.grace.Constant(); constant {
-			if _, wrong := r.seconds(value); wrong != nil {
-				return document.Errors{wrong}
-			}
-		}
-		return nil
+const graceHint = "write 30, or one ${ } that gives an integer"
+
+func compileDelete(_ *document.Node, v field.Values, env Env) (Action, document.Errors) {
+	r := &removal{node: v["gracePeriodSeconds"], propagation: propagation(v.Word("propagationPolicy", string(background)))}
+	var errs, wrong document.Errors
+	r.target, errs = compileTarget(v, env.Scope)
+	if r.node != nil {
+		r.grace, wrong = body.Compile(r.node, env.Scope)
 	}
+	return r, append(errs, wrong...)
 }
 
-func (r *removal) seconds(value any) (int64, *document.Error) {
+func seconds(n *document.Node, value any) (int64, *document.Error) {
 	seconds, isInt := value.(int64)
-	text, isText := value.(string)
 	switch {
 	case isInt && seconds >= 0:
 		return seconds, nil
-	case isText && strings.TrimSpace(text) != "":
-		return 0, r.node.Errorf("write 30, or one ${ } that gives an integer", "gracePeriodSeconds must be an integer, have %q", shortened(text))
 	case isInt:
-		return 0, r.node.Errorf("write 0 to delete at once", "gracePeriodSeconds must not be negative, have %d", seconds)
+		return 0, n.Errorf("write 0 to delete at once", "gracePeriodSeconds must not be negative, have %d", seconds)
 	default:
-		return 0, r.node.Errorf("write 30, or one ${ } that gives an integer",
-			"gracePeriodSeconds must be an integer, have %s", expression.TypeName(value))
+		return 0, n.Errorf(graceHint, "gracePeriodSeconds must be an integer, have %s", expression.TypeName(value))
 	}
 }
 
@@ -105,7 +93,7 @@ func (r *removal) evalGrace(e *Evaluation) (*int64, error) {
 	if err != nil || value == nil {
 		return nil, err
 	}
-	seconds, wrong := r.seconds(value)
+	seconds, wrong := seconds(r.node, value)
 	if wrong != nil {
 		return nil, wrong
 	}

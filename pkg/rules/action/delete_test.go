@@ -47,11 +47,6 @@ delete pods tidb/p-1 p1@11 Foreground
 			action: `delete: {gracePeriodSeconds: "${names}"}`,
 			err:    `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have a list; write 30, or one ${ } that gives an integer`,
 		},
-		"GraceText": {
-			reason: "and no text with one in it.",
-			action: `delete: {gracePeriodSeconds: "${three}s"}`,
-			err:    `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have "3s"; write 30, or one ${ } that gives an integer`,
-		},
 		"GraceFails": {
 			reason: "An expression fails at its place.",
 			action: `delete: {gracePeriodSeconds: "${1 + nil}"}`,
@@ -72,59 +67,4 @@ delete pods tidb/p-1 p1@11 Foreground
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) { tc.run(t) })
 	}
-}
-
-func TestDeleteMistakes(t *testing.T) {
-	mistakes{
-		"Unknown": {
-			reason: "A field is misspelt.",
-			action: `delete: {targets: pods}`,
-			want:   `a.yaml:1:10: delete.targets: unknown field "targets"; did you mean "target"?`,
-		},
-		"Policy": {
-			reason: "A policy is one of three.",
-			action: `delete: {propagationPolicy: background}`,
-			want:   `a.yaml:1:29: delete.propagationPolicy: "background" is not known here; did you mean Background?`,
-		},
-		"Negative": {
-			reason: "A period is not negative.",
-			action: `delete: {gracePeriodSeconds: -1}`,
-			want:   `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must not be negative, have -1; write 0 to delete at once`,
-		},
-		"Float": {
-			reason: "Nor a fraction.",
-			action: `delete: {gracePeriodSeconds: 1.5}`,
-			want:   `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have a float; write 30, or one ${ } that gives an integer`,
-		},
-		"Text": {
-			reason: "Nor a text.",
-			action: `delete: {gracePeriodSeconds: "30s"}`,
-			want:   `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have "30s"; write 30, or one ${ } that gives an integer`,
-		},
-		"Null": {
-			reason: "Nor nothing.",
-			action: `delete: {gracePeriodSeconds: null}`,
-			want:   `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have nil; write 30, or one ${ } that gives an integer`,
-		},
-		"List": {
-			reason: "Nor a list.",
-			action: `delete: {gracePeriodSeconds: [1]}`,
-			want:   `a.yaml:1:30: delete.gracePeriodSeconds: gracePeriodSeconds must be an integer, have a list; write 30, or one ${ } that gives an integer`,
-		},
-		"Expression": {
-			reason: "An expression is correct.",
-			action: `delete: {gracePeriodSeconds: "${1 +}"}`,
-			want:   `a.yaml:1:36: delete.gracePeriodSeconds: the expression ends too early, after +`,
-		},
-		"NotAMap": {
-			reason: "An action has fields.",
-			action: `delete: pods`,
-			want:   `a.yaml:1:9: delete: want a map, have a string; write lines of key: value, or {key: value}`,
-		},
-		"UnknownName": {
-			reason: "A target is a name of the rule.",
-			action: `delete: {target: pod}`,
-			want:   `a.yaml:1:18: delete.target: there is no object "pod" to be a target; did you mean "pods"?`,
-		},
-	}.run(t)
 }

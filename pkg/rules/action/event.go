@@ -11,6 +11,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
@@ -20,59 +21,74 @@ type event struct {
 	fields []eventField
 }
 
-// eventField is a template, what its value must look like and where it goes.
+// eventField is a template, and where its value goes.
 type eventField struct {
+	eventText
+	node *document.Node
+	body *body.Body
+}
+
+// eventText is a field of an event, and what its text must look like.
+type eventText struct {
 	name  string
-	node  *document.Node
-	body  *body.Body
 	check func(string) error
 	set   func(*plan.Event, string)
+}
+
+var eventTexts = []eventText{
+	{"reason", checkWord, func(e *plan.Event, text string) { e.Reason = text }},
+	{"message", checkMessage, func(e *plan.Event, text string) { e.Message = text }},
+	{"type", checkEventType, func(e *plan.Event, text string) { e.Type = text }},
+	{"action", checkWord, func(e *plan.Event, text string) { e.Action = text }},
+}
+
+var eventFields = field.Object("event",
+	field.Required("reason", eventWord, "One CamelCase word, at most 128 letters and digits."),
+	field.Required("message", textTemplate(checkMessage), "What happened. Leave out what changes all the time: an event is recorded once for each episode."),
+	field.Optional("type", &field.Type{
+		Kinds: []document.Kind{document.KindString}, Template: true, Words: []string{"Normal", "Warning"},
+	}, "Normal (default) or Warning."),
+	field.Optional("action", eventWord, "What was done, one CamelCase word."),
+	targetField,
+)
+
+// eventWord is what Kubernetes calls a machine-readable word.
+var eventWord = func() *field.Type {
+	t := textTemplate(checkWord)
+	t.Pattern, t.Message = wordPattern.String(), "one CamelCase word such as EvenPD, at most 128 letters and digits"
+	return t
+}()
+
+// textTemplate takes a text that passes a check, or a template.
+func textTemplate(check func(string) error) *field.Type {
+	t := &field.Type{Kinds: []document.Kind{document.KindString}, Template: true}
+	t.Pattern, t.Message = field.NotBlank.Pattern, field.NotBlank.Message
+	t.Check = func(n *document.Node) *document.Error {
+		if err := check(n.Text()); err != nil {
+			return n.Errorf("", "%v", err)
+		}
+		return nil
+	}
+	return t
 }
 
 // defaultAction is what an Event says was done where the rule does not.
 const defaultAction = "Reconcile"
 
-// reasonPattern is what Kubernetes calls a machine-readable word.
-var reasonPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
+var wordPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,127}$`)
 
-func compileEvent(n *document.Node, env Env) (Action, document.Errors) {
+func compileEvent(_ *document.Node, v field.Values, env Env) (Action, document.Errors) {
 	e := &event{}
-	field := func(name string, check func(string) error, set func(*plan.Event, string)) document.Field {
-		return document.Field{Name: name, Decode: func(value *document.Node) document.Errors {
-			return e.compileField(eventField{name: name, node: value, check: check, set: set}, env.Scope)
-		}}
-	}
-	reason := field("reason", checkWord, func(e *plan.Event, text string) { e.Reason = text })
-	message := field("message", checkMessage, func(e *plan.Event, text string) { e.Message = text })
-	reason.Required, message.Required = true, true
-	errs := n.Decode(reason, message,
-		field("type", checkEventType, func(e *plan.Event, text string) { e.Type = text }),
-		field("action", checkWord, func(e *plan.Event, text string) { e.Action = text }),
-		document.Optional("target", e.target.decode(env.Scope)),
-	)
-	if len(errs) > 0 {
-		return nil, errs
-	}
-	return e, nil
-}
-
-func (e *event) compileField(f eventField, scope *expression.Scope) (errs document.Errors) {
-	if f.node.Kind() == document.KindInvalid {
-		return nil
-	}
-	if wrong := f.node.Expect(document.KindString); wrong != nil {
-		return document.Errors{wrong}
-	}
-	if f.body, errs = body.Compile(f.node, scope); len(errs) > 0 {
-		return errs
-	}
-	if value, constant := f.body.Constant(); constant {
-		if err := f.check(fmt.Sprint(value)); err != nil {
-			return document.Errors{f.node.Errorf("", "%v", err)}
+	var errs document.Errors
+	e.target, errs = compileTarget(v, env.Scope)
+	for _, text := range eventTexts {
+		if n := v[text.name]; n != nil {
+			compiled, wrong := body.Compile(n, env.Scope)
+			e.fields = append(e.fields, eventField{text, n, compiled})
+			errs = append(errs, wrong...)
 		}
 	}
-	e.fields = append(e.fields, f)
-	return nil
+	return e, errs
 }
 
 // Evaluate implements [Action].
@@ -106,14 +122,14 @@ func (e *event) Evaluate(evaluation *Evaluation) error {
 
 func checkEventType(text string) error {
 	if text != "Normal" && text != "Warning" {
-		return fmt.Errorf("the type of an event is Normal or Warning, have %q", shortened(text))
+		return fmt.Errorf("the type of an event is Normal or Warning, have %q", value.Excerpt(text))
 	}
 	return nil
 }
 
 func checkWord(text string) error {
-	if len(text) > 128 || !reasonPattern.MatchString(text) {
-		return fmt.Errorf("want one word such as EvenPD, at most 128 letters and digits, have %q", shortened(text))
+	if !wordPattern.MatchString(text) {
+		return fmt.Errorf("want one word such as EvenPD, at most 128 letters and digits, have %q", value.Excerpt(text))
 	}
 	return nil
 }

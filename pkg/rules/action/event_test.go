@@ -56,7 +56,7 @@ event pods tidb/p-1 Normal Seen Reconcile: 1: p-1
 			action: `event: {reason: "${'two words'}", message: m}`,
 			err:    `a.yaml:1:17: event.reason: want one word such as EvenPD, at most 128 letters and digits, have "two words"`,
 		},
-		"Type": {
+		"TypeOfTemplate": {
 			reason: "A type is one of two.",
 			action: `event: {type: "${'Error'}", reason: Seen, message: m}`,
 			err:    `a.yaml:1:15: event.type: the type of an event is Normal or Warning, have "Error"`,
@@ -70,57 +70,4 @@ event pods tidb/p-1 Normal Seen Reconcile: 1: p-1
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) { tc.run(t) })
 	}
-}
-
-func TestEventMistakes(t *testing.T) {
-	mistakes{
-		"Empty": {
-			reason: "What is required is missing.",
-			action: `event: {}`,
-			want: `
-a.yaml:1:8: event: the field "message" is missing; add message: ...
-a.yaml:1:8: event: the field "reason" is missing; add reason: ...
-`,
-		},
-		"Unknown": {
-			reason: "A field is misspelt.",
-			action: `event: {reason: Seen, message: m, typ: Warning}`,
-			want:   `a.yaml:1:35: event.typ: unknown field "typ"; did you mean "type"?`,
-		},
-		"Type": {
-			reason: "A type is one of two.",
-			action: `event: {reason: Seen, message: m, type: Error}`,
-			want:   `a.yaml:1:41: event.type: the type of an event is Normal or Warning, have "Error"`,
-		},
-		"Reason": {
-			reason: "A reason is a word.",
-			action: `event: {reason: even pd, message: m}`,
-			want:   `a.yaml:1:17: event.reason: want one word such as EvenPD, at most 128 letters and digits, have "even pd"`,
-		},
-		"Action": {
-			reason: "So is an action.",
-			action: `event: {reason: Seen, message: m, action: "a-b"}`,
-			want:   `a.yaml:1:43: event.action: want one word such as EvenPD, at most 128 letters and digits, have "a-b"`,
-		},
-		"Message": {
-			reason: "A message says something.",
-			action: `event: {reason: Seen, message: " "}`,
-			want:   `a.yaml:1:32: event.message: the message of an event is empty`,
-		},
-		"Number": {
-			reason: "And is a string.",
-			action: `event: {reason: Seen, message: 3}`,
-			want:   `a.yaml:1:32: event.message: want a string, have an integer; put it in quotes: "3"`,
-		},
-		"Target": {
-			reason: "A target is a name.",
-			action: `event: {reason: Seen, message: m, target: poods}`,
-			want:   `a.yaml:1:43: event.target: there is no object "poods" to be a target; did you mean "pods"?`,
-		},
-		"Invalid": {
-			reason: "An expression is correct.",
-			action: `event: {reason: Seen, message: "${"}`,
-			want:   `a.yaml:1:33: event.message: the ${ that starts here is not closed; end it with }, or write $${ for a literal ${`,
-		},
-	}.run(t)
 }

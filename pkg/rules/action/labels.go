@@ -31,7 +31,7 @@ func (m manifest) checkText(field, key string, v any) *document.Error {
 	one := strings.TrimSuffix(field, "s")
 	if key != templatedKey && len(validation.IsQualifiedName(key)) > 0 {
 		return m.at("metadata", field, key).Errorf("use letters, digits, -, _ and ., with a prefix such as example.com/ if need be",
-			"%q cannot be the key of %s", shortened(key), article(one))
+			"%q cannot be the key of %s", value.Excerpt(key), article(one))
 	}
 	switch v := v.(type) {
 	case nil, unknown, value.Stamp:
@@ -39,7 +39,7 @@ func (m manifest) checkText(field, key string, v any) *document.Error {
 	case string:
 		if field == "labels" && len(validation.IsValidLabelValue(v)) > 0 {
 			return m.at("metadata", field, key).Errorf("use at most 63 letters, digits, -, _ and ., or make it an annotation",
-				"%q cannot be the value of a label", shortened(v))
+				"%q cannot be the value of a label", value.Excerpt(v))
 		}
 		return nil
 	default:

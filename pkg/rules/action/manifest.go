@@ -1,7 +1,6 @@
 package action
 
 import (
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -10,6 +9,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // manifest is an object as a rule writes it, or as much of it as is known before
@@ -188,7 +188,7 @@ func (m manifest) checkSegment(field, text string) *document.Error {
 	if len(reasons) == 0 {
 		return nil
 	}
-	return m.at("metadata", field).Errorf("", "%q cannot be the %s of an object: it %s", shortened(text), field, reasons[0])
+	return m.at("metadata", field).Errorf("", "%q cannot be the %s of an object: it %s", value.Excerpt(text), field, reasons[0])
 }
 
 // checkNamespace keeps a RuleSet, whose namespace is home, where it is.
@@ -200,7 +200,7 @@ func (m manifest) checkNamespace(home string) *document.Error {
 	at := m.at("metadata", "namespace")
 	if reasons := validation.IsDNS1123Label(namespace); len(reasons) > 0 {
 		reason, _, _ := strings.Cut(reasons[0], " (e.g.") // The pattern helps nobody.
-		return at.Errorf("", "%q cannot be a namespace: %s", shortened(namespace), reason)
+		return at.Errorf("", "%q cannot be a namespace: %s", value.Excerpt(namespace), reason)
 	}
 	if home != "" && namespace != home {
 		return at.Errorf("leave it out, or make it a ClusterRuleSet",
@@ -231,13 +231,4 @@ func (m manifest) checkOwners(owned bool) *document.Error {
 	}
 	return m.at("metadata", "ownerReferences").Errorf("leave them out, or write owned: false and all of them, with controllerRef(object)",
 		"the owner is the watched object already")
-}
-
-// shortened keeps a long value from filling the message.
-func shortened(text string) string {
-	const most = 60
-	if runes := []rune(text); len(runes) > most {
-		return string(slices.Concat(runes[:most], []rune("...")))
-	}
-	return text
 }

@@ -4,30 +4,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
-// misplaced says where something belongs that is written beside the body of a patch.
-func misplaced(n *document.Node, errs document.Errors) document.Errors {
-	for _, entry := range n.Entries() {
-		hint := bodyHint(entry.Key.Text(), entry.Value.Text())
-		at := entry.Key.Position()
-		for _, err := range errs {
-			if hint != "" && err.Code == document.CodeUnknownField && err.Line == at.Line && err.Column == at.Column {
-				err.Hint = hint
-			}
-		}
-	}
-	return errs
-}
-
-func bodyHint(key, value string) string {
+// bodyHint says where something belongs that is written beside the body of a patch.
+func bodyHint(key, given string) string {
 	switch key {
 	case "spec", "metadata", "status", "data":
 		return fmt.Sprintf("put it into a body: merge: {%s: ...}", key)
 	case "type":
-		if value == "json" || value == "apply" {
-			return fmt.Sprintf("the type is the name of the body: %s: ...", value)
+		if given == "json" || given == "apply" {
+			return fmt.Sprintf("the type is the name of the body: %s: ...", given)
 		}
 		return "the type is the name of the body: merge: {spec: ...}"
 	case "strategicMerge", "strategic", "patchStrategicMerge":
@@ -44,5 +31,5 @@ func pointerHint(path string) string {
 	if path == "" || strings.ContainsAny(path, "/$[ ") {
 		return ""
 	}
-	return "write /" + shortened(strings.ReplaceAll(path, ".", "/"))
+	return "write /" + value.Excerpt(strings.ReplaceAll(path, ".", "/"))
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
@@ -16,7 +17,7 @@ func (m manifest) checkNames(resource *schema.Resource) *document.Error {
 	name, _, _ := m.text("metadata", "name")
 	if reasons := validation.IsDNS1123Subdomain(name); name != "" && len(reasons) > 0 && namesAreDomains(resource) {
 		return m.at("metadata", "name").Errorf("use lower case letters, digits, - and ., with a letter or digit at both ends",
-			"%q cannot be the name of %s", shortened(name), article(resource.Kind)).Coded(document.CodeWrongFormat)
+			"%q cannot be the name of %s", value.Excerpt(name), article(resource.Kind)).Coded(document.CodeWrongFormat)
 	}
 	if resource.Group != "" || resource.Resource != "configmaps" && resource.Resource != "secrets" {
 		return nil
@@ -27,7 +28,7 @@ func (m manifest) checkNames(resource *schema.Resource) *document.Error {
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
 			if reasons := validation.IsConfigMapKey(key); key != templatedKey && len(reasons) > 0 {
 				return m.at(field).Key(key).Errorf("use letters, digits, -, _ and .",
-					"%q cannot be a key of %s", shortened(key), article(resource.Kind)).Coded(document.CodeWrongFormat)
+					"%q cannot be a key of %s", value.Excerpt(key), article(resource.Kind)).Coded(document.CodeWrongFormat)
 			}
 		}
 	}

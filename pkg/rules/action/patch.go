@@ -4,16 +4,15 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
@@ -29,93 +28,60 @@ type patch struct {
 	release     plan.ReleasePolicy
 }
 
+var patchFields = field.Object("patch",
+	field.Optional(string(plan.Merge), mergeBody, "A JSON merge patch (RFC 7386): maps are merged, everything else is replaced, null removes. "+
+		`Write null as "${nil}": clients lose a literal one on its way.`),
+	field.Optional(string(plan.JSON), &field.Type{
+		Kinds: []document.Kind{document.KindList, document.KindString}, Template: true, Filled: true, Items: field.Ref("operation"),
+		Hint: "write operations, as in json: [{op: replace, path: /spec/replicas, value: 3}]",
+	}, "A JSON patch (RFC 6902): a list of {op, path, value}."),
+	field.Optional(string(plan.Apply), mergeBody, "Server-side apply of just these fields; keys with null are left out."),
+	field.Optional("subresource", field.Label, "Writes to a subresource of the object, such as status."),
+	targetField,
+	field.Optional("force", field.Bool,
+		"Of apply only: takes fields over from other managers. false (default): a field that another manager owns is an error."),
+	field.Optional("release", field.Words(plan.OrphanFields, plan.RemoveFields), "Of apply only: what becomes of fields that the rule gives up. "+
+		"Orphan (default): the values stay; Remove: they go, unless another manager owns them too."),
+).With(patchTypes...).Otherwise(bodyHint)
+
 // patchTypes are the fields of which a patch has exactly one.
-var patchTypes = []plan.Type{plan.Merge, plan.JSON, plan.Apply}
+var patchTypes = []string{string(plan.Merge), string(plan.JSON), string(plan.Apply)}
 
-func compilePatch(n *document.Node, env Env) (Action, document.Errors) {
-	p := &patch{release: plan.OrphanFields}
-	fields := []document.Field{
-		document.Optional("subresource", p.decodeSubresource),
-		document.Optional("force", document.Bool(&p.force)),
-		document.Optional("target", p.target.decode(env.Scope)),
-		document.Optional("release", document.OneOf(&p.release, plan.OrphanFields, plan.RemoveFields)),
-	}
-	for _, kind := range patchTypes {
-		fields = append(fields, document.Optional(string(kind), func(value *document.Node) document.Errors {
-			p.kind, p.node = kind, value
-			return p.compileBody(value, env.Scope)
-		}))
-	}
-	errs := misplaced(n, n.Decode(fields...))
-	if len(errs) == 0 {
-		errs = p.checkTypes(n)
-	}
-	if len(errs) > 0 {
-		return nil, errs
-	}
-	return p, nil
+var mergeBody = &field.Type{
+	Name: "body", Kinds: []document.Kind{document.KindMap, document.KindString}, Template: true, Filled: true,
+	Hint: "write the fields, as in merge: {spec: {replicas: 3}}",
 }
 
-func (p *patch) decodeSubresource(n *document.Node) document.Errors {
-	p.named = n
-	errs := document.String(&p.subresource)(n)
-	if n.Kind() == document.KindString && len(validation.IsDNS1123Label(p.subresource)) > 0 {
-		errs = append(errs, n.Errorf("write one word, such as status or scale", "%q cannot be a subresource", shortened(p.subresource)))
+func compilePatch(n *document.Node, v field.Values, env Env) (Action, document.Errors) {
+	p := &patch{
+		subresource: v["subresource"].Text(), named: v["subresource"], force: v["force"].Value() == true,
+		release: plan.ReleasePolicy(v.Word("release", string(plan.OrphanFields))),
 	}
-	return errs
-}
-
-func (p *patch) compileBody(n *document.Node, scope *expression.Scope) (errs document.Errors) {
-	if p.body, errs = body.Compile(n, scope); len(errs) > 0 {
-		return errs
-	}
-	if wrong := p.wrongShape(n); wrong != nil {
-		return document.Errors{wrong}
-	}
-	value, constant := p.body.Constant()
-	if !constant {
-		return nil
-	}
-	if len(n.Entries())+len(n.Elements()) == 0 {
-		return document.Errors{n.Errorf("write what to change, or remove the action", "an empty patch does nothing")}
-	}
-	if wrong := p.check(value); wrong != nil {
-		return document.Errors{wrong}
-	}
-	return nil
-}
-
-// wrongShape finds early what a template's value would show only when it is
-// evaluated.
-func (p *patch) wrongShape(n *document.Node) *document.Error {
-	want, hint := document.KindMap, "write the fields, as in "+string(p.kind)+": {spec: {replicas: 3}}"
-	if p.kind == plan.JSON {
-		want, hint = document.KindList, "write operations, as in json: [{op: replace, path: /spec/replicas, value: 3}]"
-	}
-	if n.Kind() == want || n.Kind() == document.KindString && strings.Contains(n.Text(), "${") {
-		return nil
-	}
-	return n.Errorf(hint, "the body of %s must be %s, have %s", p.kind, want, n.Kind())
-}
-
-func (p *patch) checkTypes(n *document.Node) document.Errors {
-	var given []string
-	for _, entry := range n.Entries() {
-		if slices.Contains(patchTypes, plan.Type(entry.Key.Text())) {
-			given = append(given, entry.Key.Text())
+	var errs, wrong document.Errors
+	p.target, errs = compileTarget(v, env.Scope)
+	for _, name := range patchTypes {
+		if v[name] != nil {
+			p.kind, p.node = plan.Type(name), v[name]
+			p.body, wrong = body.Compile(p.node, env.Scope)
+			errs = append(errs, wrong...)
 		}
 	}
-	switch {
-	case len(given) != 1:
-		return document.Errors{n.Errorf("write merge (RFC 7386), json (RFC 6902) or apply (server-side apply)",
-			"a patch has one body, have %d", len(given))}
-	case p.force && p.kind != plan.Apply:
-		return document.Errors{n.Get("force").Errorf("leave it out", "force is of apply only, not of %s", given[0])}
-	case n.Get("release") != nil && p.kind != plan.Apply:
-		return document.Errors{n.Get("release").Errorf("leave it out", "release is of apply only, which owns fields, not of %s", given[0])}
-	default:
-		return nil
+	if p.body == nil {
+		return p, errs
 	}
+	if value, constant := p.body.Constant(); constant {
+		if wrong := p.check(value); wrong != nil {
+			errs = append(errs, wrong)
+		}
+	}
+	if p.kind != plan.Apply {
+		for _, name := range []string{"force", "release"} {
+			if key := v[name]; key != nil && key.Value() != false {
+				errs = append(errs, key.Errorf("leave it out", "%s is of apply only, not of %s", name, p.kind))
+			}
+		}
+	}
+	return p, errs
 }
 
 // check refuses a body that no API server would take, and fields that rules

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // checkLabels refuses an object whose labels, as they are written, let none of the
@@ -27,7 +28,7 @@ func (c *child) checkLabels(m manifest) *document.Error {
 		return nil
 	}
 	return m.at("metadata", "labels").Errorf("give it the labels that the selector wants, or widen that",
-		"the object would not be among what resources.%s selects: labelSelector wants %s", c.declaration.Name, shortened(missing))
+		"the object would not be among what resources.%s selects: labelSelector wants %s", c.declaration.Name, value.Excerpt(missing))
 }
 
 // unmatched is the first requirement of a selector that the labels surely do not meet,

@@ -4,6 +4,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 )
 
 // Step is an element of a list of actions: an action, when it is done, and for
@@ -17,11 +18,6 @@ type Step struct {
 
 // Kind returns the name of the action, such as patch.
 func (s *Step) Kind() string { return s.kind }
-
-func (s *Step) compileWhen(n *document.Node, scope *expression.Scope) (errs document.Errors) {
-	s.when, errs = body.CompileCondition(n, scope)
-	return errs
-}
 
 // Evaluate adds what the step wants to the evaluation. An error is a
 // [document.Error] where it can be located, or a [Refusal].
@@ -56,57 +52,41 @@ func (s *Step) once(e *Evaluation) error {
 
 // each repeats an action: forEach: {name: list}.
 type each struct {
-	node  *document.Node
-	name  string
-	outer *expression.Scope
-	slot  int
-	list  *body.Body
+	node         *document.Node
+	name         string
+	outer, inner *expression.Scope
+	slot         int
+	list         *body.Body
 }
 
 // indexName is how an action calls the position of the element.
 const indexName = "index"
 
-// scopeOf adds the names of forEach to a scope. Whether they are well written is
-// found by compile.
-func scopeOf(n *document.Node, scope *expression.Scope) (*expression.Scope, *each) {
-	entries := n.Get("forEach").Entries()
-	if len(entries) != 1 || body.CheckName(entries[0].Key, scope) != nil {
-		return scope, &each{outer: scope}
-	}
-	name := entries[0].Key.Text()
-	inner := scope.Extend(name, indexName)
-	slot, _ := inner.Slot(name)
-	return inner, &each{outer: scope, name: name, slot: slot}
+// forEach names one list.
+var forEach = &field.Type{
+	Kinds: []document.Kind{document.KindMap}, Keys: field.Identifier, Filled: true, Hint: `write forEach: {pod: "${pods}"}`,
+	Values: &field.Type{Kinds: []document.Kind{document.KindList, document.KindString}, Template: true, Hint: listHint, Schema: field.Schema{"items": field.Schema{}}},
+	Check: func(n *document.Node) *document.Error {
+		if len(n.Entries()) == 1 {
+			return nil
+		}
+		return n.Errorf(`write forEach: {pod: "${pods}"}; to nest, build the list with flatten(map(...))`, "forEach names one list, have %d", len(n.Entries()))
+	},
+	Schema: field.Schema{"maxProperties": 1},
 }
 
-func (f *each) compile(n *document.Node) document.Errors {
-	entries := n.Entries()
-	switch {
-	case n.Kind() == document.KindInvalid:
-		return nil
-	case n.Kind() != document.KindMap:
-		return document.Errors{n.Errorf(`write forEach: {pod: "${pods}"}`, "forEach names what it repeats, have %s", n.Kind())}
-	case len(entries) != 1:
-		return document.Errors{n.Errorf(`write forEach: {pod: "${pods}"}; to nest, build the list with flatten(map(...))`,
-			"forEach names one list, have %d", len(entries))}
+// compileEach adds the names of forEach to the scope, if they can be names.
+func compileEach(n *document.Node, scope *expression.Scope) (*each, document.Errors) {
+	entry := n.Entries()[0]
+	f := &each{node: entry.Value, name: entry.Key.Text(), outer: scope, inner: scope}
+	if wrong := body.CheckName(entry.Key, scope); wrong != nil {
+		return f, document.Errors{wrong}
 	}
-	if wrong := body.CheckName(entries[0].Key, f.outer); wrong != nil {
-		return document.Errors{wrong}
-	}
-	f.node = entries[0].Value
+	f.inner = scope.Extend(f.name, indexName)
+	f.slot, _ = f.inner.Slot(f.name)
 	var errs document.Errors
-	if f.list, errs = body.Compile(f.node, f.outer); len(errs) > 0 {
-		return errs
-	}
-	if value, constant := f.list.Constant(); constant {
-		if f.node.Kind() == document.KindNull {
-			return document.Errors{f.node.Errorf(listHint, "forEach has no list")}
-		}
-		if _, wrong := f.checked(value); wrong != nil {
-			return document.Errors{wrong}
-		}
-	}
-	return nil
+	f.list, errs = body.Compile(f.node, scope)
+	return f, errs
 }
 
 func (f *each) elements(e *expression.Evaluation) ([]any, error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 )
 
 // target is the objects that an action is about: a name of the rule whose value
@@ -22,34 +23,39 @@ type subject struct {
 	current map[string]any
 }
 
-// decode takes the bare name of an object or of a list of them.
-func (t *target) decode(scope *expression.Scope) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		var name string
-		if errs := document.String(&name)(n); len(errs) > 0 || n.Kind() == document.KindInvalid {
-			return errs
+// targetField is what an action is about.
+var targetField = field.Optional("target", &field.Type{
+	Kinds: []document.Kind{document.KindString}, Pattern: field.Identifier.Pattern, Message: "a bare name, without ${ }",
+	Schema: field.Schema{"examples": []string{"object"}},
+	Check: func(n *document.Node) *document.Error {
+		inner, templated := strings.CutPrefix(strings.TrimSpace(n.Text()), "${")
+		if !templated {
+			return nil
 		}
-		if inner, templated := strings.CutPrefix(strings.TrimSpace(name), "${"); templated {
-			return document.Errors{n.Errorf("write target: "+strings.TrimSpace(strings.TrimSuffix(inner, "}"))+
-				"; give a longer expression a name with let", "target is a bare name, not a template")}
-		}
-		slot, found := scope.Slot(name)
-		if !found || name == "params" || name == "rule" || name == indexName {
-			return document.Errors{unknownTarget(n, name, scope)}
-		}
-		t.node, t.name, t.slot = n, name, slot
-		return nil
-	}
-}
+		return n.Errorf("write target: "+strings.TrimSpace(strings.TrimSuffix(inner, "}"))+"; give a longer expression a name with let",
+			"target is a bare name, not a template")
+	},
+}, "What the action is about: object (default), or a bare name of with, forEach or let whose value was read from the cluster. "+
+	"A list means each of its elements, nil none.")
 
-func unknownTarget(n *document.Node, name string, scope *expression.Scope) *document.Error {
+// compileTarget takes the bare name of an object or of a list of them.
+func compileTarget(v field.Values, scope *expression.Scope) (target, document.Errors) {
+	n := v["target"]
+	if n == nil {
+		return target{}, nil
+	}
+	name := n.Text()
+	slot, found := scope.Slot(name)
+	if found && name != "params" && name != "rule" && name != indexName {
+		return target{node: n, name: name, slot: slot}, nil
+	}
 	hint := "write object, or a name of with, forEach or let"
 	if strings.ContainsAny(name, " (.[") {
 		hint = "put the expression into let, and write its name here"
 	} else if near := document.Suggest(name, scope.Names()); near != "" && near != name {
 		hint = `did you mean "` + near + `"?`
 	}
-	return n.Errorf(hint, "there is no object %q to be a target", name)
+	return target{}, document.Errors{n.Errorf(hint, "there is no object %q to be a target", name)}
 }
 
 // subjects returns the objects, none where the value is nil. They are told by

@@ -15,19 +15,14 @@ import (
 // is defined once: the schema of a CRD repeats those of a pod over and over.
 type bodies struct {
 	definitions node
-	byText      map[string]string         // the name of a definition, by its JSON
-	byType      map[*schema.Type]*outcome // of what is described, or being described
-	counts      map[string]int            // how often a name was wanted
-}
-
-// outcome is how values of a type are described.
-type outcome struct {
-	schema any    // nil while that is under way
-	name   string // of its definition, where it was asked for meanwhile
+	byText      map[string]string       // the name of a definition, by its JSON
+	byType      map[*schema.Type]node   // how values are described; nil while that is under way
+	recursive   map[*schema.Type]string // the names of types that contain themselves
+	counts      map[string]int          // how often a name was wanted
 }
 
 func newBodies(definitions node) *bodies {
-	return &bodies{definitions: definitions, byText: map[string]string{}, byType: map[*schema.Type]*outcome{}, counts: map[string]int{}}
+	return &bodies{definitions: definitions, byText: map[string]string{}, byType: map[*schema.Type]node{}, recursive: map[*schema.Type]string{}, counts: map[string]int{}}
 }
 
 // define gives a schema a name like the one wanted, or that of an equal one.
@@ -71,35 +66,27 @@ func (b *bodies) value(t *schema.Type, name string) any {
 	if !t.Known() {
 		return true
 	}
-	before := b.byType[t]
-	switch {
-	case before == nil:
-		return b.first(t, name)
-	case before.schema != nil:
-		return before.schema
-	case before.name == "":
-		before.name = b.free(name) // The type contains itself.
+	switch before, seen := b.byType[t]; {
+	case before != nil:
+		return before
+	case seen:
+		if b.recursive[t] == "" {
+			b.recursive[t] = b.free(name)
+		}
+		return reference(b.recursive[t])
 	}
-	return reference(before.name)
-}
-
-// first is value for a type that has not been seen.
-func (b *bodies) first(t *schema.Type, name string) any {
-	result := &outcome{}
-	b.byType[t] = result
+	b.byType[t] = nil
 	described := b.describe(t, name)
 	switch plain := t.Map == nil && t.List == nil && t.Limit == nil; {
-	case result.name != "":
-		b.definitions[result.name] = described
-		result.schema = reference(result.name)
+	case b.recursive[t] != "":
+		b.definitions[b.recursive[t]], described = described, reference(b.recursive[t])
 	case plain:
-		result.schema = reference(b.define(strings.Join(kinds(t), "-or-"), described))
+		described = reference(b.define(strings.Join(kinds(t), "-or-"), described))
 	case t.Map != nil && len(t.Map.Fields) > 0, len(written(described)) > longest:
-		result.schema = reference(b.define(name, described))
-	default:
-		result.schema = described
+		described = reference(b.define(name, described))
 	}
-	return result.schema
+	b.byType[t] = described
+	return described
 }
 
 // longest is how much JSON is repeated rather than defined.

@@ -1,6 +1,11 @@
 package editor
 
 import (
+	"maps"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -12,7 +17,7 @@ const draft = "http://json-schema.org/draft-07/schema#"
 // described in it; of others they can be anything. What it returns is indented JSON,
 // the same for the same bindings in the same order.
 func Schema(bindings []Binding) ([]byte, error) {
-	root, definitions := document(), language()
+	root, definitions := base(), language()
 	kinds, _ := root["allOf"].([]any)
 	root["allOf"] = append(kinds, connect(definitions, bindings)...)
 	root["definitions"] = definitions
@@ -21,50 +26,55 @@ func Schema(bindings []Binding) ([]byte, error) {
 
 // language is everything below the root, by name.
 func language() node {
-	return node{
-		"metadata":        metadata(),
-		"set":             set(),
-		"resource":        resource(),
-		"rule":            rule(),
-		"actions":         listOf(reference("action")),
-		"onDelete":        onDelete(),
-		"limits":          limits(),
-		"related":         related(),
-		"selector":        selector(),
-		"action":          action(),
-		"patch":           patch(),
+	out := node{
 		"operation":       operation(),
-		"apply":           apply(),
-		"create":          create(),
-		"delete":          deletion(),
-		"event":           event(),
+		"selector":        selector(),
 		"body":            body(),
 		"applied":         manifest("appliedMetadata"),
 		"created":         manifest("createdMetadata"),
 		"patchedMetadata": metadataOf(),
 		"appliedMetadata": metadataOf("name", "namespace"),
 		"createdMetadata": metadataOf("name", "namespace", "generateName"),
-		"let":             mapOf(name(), expression()),
-		"test":            test(),
-		"case":            testCase(),
-		"step":            step(),
-		"stepPatch":       stepPatch(),
-		"expect":          expect(),
-		"stepOperation":   stepOperation(),
+	}
+	for name, t := range types() {
+		definition := inFull(t)
+		maps.Copy(definition, together()[name])
+		out[name] = definition
+	}
+	return out
+}
+
+// types are those of the language that have a name.
+func types() map[string]*field.Type {
+	out := map[string]*field.Type{"action": action.Fields, "related": relation.Fields}
+	for _, name := range action.Kinds() {
+		out[name] = action.FieldsOf(name)
+	}
+	for _, t := range spec.Types() {
+		out[t.Name] = t
+	}
+	return out
+}
+
+// together has keywords about fields that go together, or do not, by the name of the type.
+func together() map[string]node {
+	ofApply := having("force", constant(false))
+	ofApply["properties"].(node)["release"] = false //nolint:forcetypeassert // It is made here.
+	return map[string]node{
+		"patch":    {"allOf": []any{node{"dependencies": node{"merge": ofApply, "json": ofApply}}}},
+		"apply":    {"allOf": []any{conditional(present("existing", constant("Keep")), having("adopt", constant(false)))}},
+		"onDelete": {"allOf": []any{having("actions", node{"items": having("apply", having("prune", constant(false)))})}, "dependencies": node{"done": having("hold", constant(true))}},
+		"stepOperation": {"allOf": []any{
+			conditional(present("op", node{"enum": []string{"add", "replace", "test"}}), node{"required": []string{"value"}}),
+			conditional(present("op", node{"enum": []string{"move", "copy"}}), node{"required": []string{"from"}}),
+		}},
 	}
 }
 
-// document is any of the kinds of documents. What they do not share depends on the
+// base is any of the kinds of documents. What they do not share depends on the
 // kind.
-func document() node {
-	out := object(
-		required("apiVersion", "The version of the language.", constant(spec.APIVersion)),
-		required("kind", "ClusterRuleSet acts in the whole cluster; RuleSet acts in one namespace, its own; RuleTest tests rules.",
-			node{"enum": []string{spec.KindClusterRuleSet, spec.KindRuleSet, spec.KindRuleTest}}),
-		required("metadata", "The name of the document, and what Kubernetes keeps of any object.", reference("metadata")),
-		required("spec", "What the document says.", node{"type": "object"}),
-		optional("status", "Comes along from a cluster, and is ignored.", node{"doNotSuggest": true}),
-	)
+func base() node {
+	out := inFull(spec.Document())
 	out["$schema"] = draft
 	out["description"] = "Rules of dyncontroller, or a test of rules."
 	out["allOf"] = []any{
@@ -90,21 +100,3 @@ func document() node {
 }
 
 func ofKind(kinds ...string) node { return present("kind", node{"enum": kinds}) }
-
-// ignoredMetadata comes along when a set is fetched from a cluster.
-var ignoredMetadata = []string{
-	"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers", "ownerReferences",
-}
-
-func metadata() node {
-	fields := []property{
-		required("name", "Sets of the same kind and namespace have different names.", subdomain()),
-		optional("namespace", "Of a RuleSet: where it acts. Without it, run takes that of --namespace or of the kubeconfig's context; validate, test and eval take default.", label()),
-		optional("labels", "Labels of the document itself.", node{}),
-		optional("annotations", "Annotations of the document itself.", node{}),
-	}
-	for _, ignored := range ignoredMetadata {
-		fields = append(fields, optional(ignored, "Comes along from a cluster, and is ignored.", node{"doNotSuggest": true}))
-	}
-	return object(fields...)
-}

@@ -2,7 +2,7 @@ package editor
 
 // body is what a patch writes to an object of which nothing is known.
 func body() node {
-	return filled(with(templated("object"), "properties", node{"metadata": reference("patchedMetadata"), "apiVersion": false, "kind": false}))
+	return with(with(templated("object"), "properties", node{"metadata": reference("patchedMetadata"), "apiVersion": false, "kind": false}), "minProperties", 1)
 }
 
 // manifest is an object of which nothing is known.
@@ -15,13 +15,13 @@ func manifest(metadata string) node {
 func metadataOf(identity ...string) node {
 	texts := with(optionally("object"), "additionalProperties", node{"type": []string{"string", "null"}})
 	properties := node{
-		"labels":          described(texts, "null removes a label, and a template may be a key too."),
-		"annotations":     described(texts, "null removes an annotation, and a template may be a key too."),
-		"finalizers":      described(with(optionally("array"), "items", text()), "What must be done before the object goes."),
-		"ownerReferences": described(with(optionally("array"), "items", ownerReference()), "The owners, for a manifest with owned: false; controllerRef(object) gives one."),
+		"labels":          with(texts, "description", "null removes a label, and a template may be a key too."),
+		"annotations":     with(texts, "description", "null removes an annotation, and a template may be a key too."),
+		"finalizers":      with(with(optionally("array"), "items", text()), "description", "What must be done before the object goes."),
+		"ownerReferences": with(with(optionally("array"), "items", ownerReference()), "description", "The owners, for a manifest with owned: false; controllerRef(object) gives one."),
 	}
 	for _, field := range identity {
-		properties[field] = described(text(), identityFields[field])
+		properties[field] = with(text(), "description", identityFields[field])
 	}
 	out := with(templated("object"), "properties", properties)
 	closed(out)

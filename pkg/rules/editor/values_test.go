@@ -2,8 +2,52 @@ package editor_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 )
+
+const (
+	head       = "apiVersion: dyncontroller.dev/v1alpha1\nkind: ClusterRuleSet\n"
+	named      = head + "metadata: {name: set}\n"
+	pods       = "resources: {pods: {version: v1, resource: pods}}"
+	seen       = "{event: {reason: Seen, message: seen}}"
+	ruled      = named + "spec:\n  " + pods + "\n  rules: [{name: r, watch: pods, with: {list: {resource: pods, all: true}}, "
+	tested     = "apiVersion: dyncontroller.dev/v1alpha1\nkind: RuleTest\n"
+	testedName = tested + "metadata: {name: t}\n"
+	stepped    = testedName + "spec: {rules: [r.yaml], cases: [{name: c, objects: [o.yaml], steps: ["
+)
+
+// maps in documents, with a hole for what is written in them.
+var places = map[string]string{
+	"set":      named + "spec: %s\n",
+	"resource": named + "spec: {resources: {pods: %s}, rules: [{name: r, watch: pods, actions: [" + seen + "]}]}\n",
+	"rule":     named + "spec: {" + pods + ", rules: [%s]}\n",
+	"related":  named + "spec: {" + pods + ", rules: [{name: r, watch: pods, with: {list: %s}, actions: [" + seen + "]}]}\n",
+	"onDelete": ruled + "onDelete: %s}]\n",
+	"limits":   ruled + "limits: %s, actions: [" + seen + "]}]\n",
+	"action":   ruled + "actions: [%s]}]\n",
+	"patch":    ruled + "actions: [{patch: %s}]}]\n",
+	"apply":    ruled + "actions: [{apply: %s}]}]\n",
+	"create":   ruled + "actions: [{create: %s}]}]\n",
+	"delete":   ruled + "actions: [{delete: %s}]}]\n",
+	"event":    ruled + "actions: [{event: %s}]}]\n",
+	"test":     testedName + "spec: %s\n",
+	"case":     testedName + "spec: {rules: [r.yaml], cases: [%s]}\n",
+}
+
+// said are the mistakes that are told of a text.
+func said(text string) document.Errors {
+	if strings.Contains(text, "kind: RuleTest") {
+		_, errs := simulate.Load("rules_test.yaml", beside{"rules_test.yaml": text})
+		return errs
+	}
+	_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(text)}}, rules.Options{DefaultNamespace: "default"})
+	return errs
+}
 
 // TestValues holds values of fields against the decoders. What a decoder takes, the
 // schema takes. What it refuses, the schema refuses where right is false; beyond
@@ -76,7 +120,7 @@ func TestValues(t *testing.T) {
 				if more := rest[tc.place]; more != "" {
 					written += ", " + more
 				}
-				return fmt.Sprintf(places[tc.place].text, "{"+written+"}")
+				return fmt.Sprintf(places[tc.place], "{"+written+"}")
 			}
 			check := func(values []string, taken, described bool) {
 				for _, value := range values {
@@ -114,7 +158,7 @@ func TestForms(t *testing.T) {
 	}
 	for _, tc := range tests {
 		write := func(value string) string {
-			return fmt.Sprintf(places["related"].text, "{resource: pods, "+tc.form+": "+value+"}")
+			return fmt.Sprintf(places["related"], "{resource: pods, "+tc.form+": "+value+"}")
 		}
 		check := func(values []string, taken, described bool) {
 			for _, value := range values {

@@ -14,7 +14,7 @@ import (
 func (r *Rule) slips() document.Errors {
 	w := &slips{scope: r.Names.Scope()}
 	for _, related := range r.Source.With {
-		for _, name := range relation.Templates() {
+		for _, name := range relation.Fields.Templates() {
 			w.walk(related.Value.Get(name), false)
 		}
 	}
@@ -46,7 +46,7 @@ func (w *slips) actions(nodes []*document.Node) {
 
 // fields looks into the templates of an action.
 func (w *slips) fields(kind string, n *document.Node) {
-	for _, name := range action.Templates(kind) {
+	for _, name := range action.FieldsOf(kind).Templates() {
 		w.walk(n.Get(name), kind == "patch" && name != "apply")
 	}
 }

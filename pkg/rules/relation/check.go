@@ -365,7 +365,16 @@ func (r *Relation) Footprint(out *footprint.Footprint, names expression.Shapes) 
 	case plan.ByLabels:
 		access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
 	case plan.ByFields:
-		r.readCompared(access)
+		for _, entry := range r.chosen.node.Entries() {
+			path, wrong := fieldPath(entry.Key.Text())
+			if wrong != nil { // A template decides.
+				path = nil
+			}
+			access.Reads.Add(footprint.Fields(path...), footprint.Value)
+		}
+		if len(r.chosen.node.Entries()) == 0 {
+			access.Reads.Add(nil, footprint.Value)
+		}
 	case plan.ByOwner:
 		owners := names.Shape(r.chosen.slot)
 		for _, owner := range []shape.Shape{owners, owners.Items()} {
@@ -378,14 +387,4 @@ func (r *Relation) Footprint(out *footprint.Footprint, names expression.Shapes) 
 		return shape.Union(found, shape.Other())
 	}
 	return shape.List(found)
-}
-
-func (r *Relation) readCompared(access *footprint.Access) {
-	paths, known := r.Compared()
-	if !known {
-		access.Reads.Add(nil, footprint.Value)
-	}
-	for _, path := range paths {
-		access.Reads.Add(footprint.Fields(path...), footprint.Value)
-	}
 }

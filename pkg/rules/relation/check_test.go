@@ -91,7 +91,7 @@ func TestCheckNames(t *testing.T) {
 		"NameNumber":    {"A number is no name.", `{resource: secrets, name: "${object.spec.replicas}"}`, "type-mismatch name: want a string, have an integer; write string(...)"},
 		"NameEither":    {"What may be one is for the evaluation to find.", `{resource: secrets, name: "${object.spec.port}"}`, ""},
 		"NameUnknown":   {"Nothing is known of it.", `{resource: secrets, name: "${anything.a}"}`, ""},
-		"NameInText":    {"Within a text it has to be there.", `{resource: secrets, name: "a-${object.spec.host}"}`, "may-be-absent name: object.spec.host may be absent, and the text around ${ } wants a boolean, a number or a string; ?? gives a default, as in ${x ?? \"none\"}"},
+		"NameInText":    {"Within a text it has to be there.", `{resource: secrets, name: "a-${object.spec.host}"}`, "may-be-absent name: object.spec.host may be absent, and the text around ${ } wants a boolean, a number or a string; say when: object.spec.host != nil if nothing is to be done then, or give a default: ${object.spec.host ?? \"none\"}"},
 		"Mistake":       {"Its expression is checked.", `{resource: secrets, name: "${object.spec.hst}"}`, `unknown-field name: object.spec has no field "hst"; did you mean object.spec.host?`},
 		"Names":         {"Texts.", `{resource: secrets, names: "${object.spec.hosts}"}`, ""},
 		"NamesWritten":  {"Each may be absent.", `{resource: secrets, names: [a, "${object.spec.host}"]}`, ""},

@@ -6,8 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -33,12 +34,9 @@ func TestCompileInvalid(t *testing.T) {
 
 func TestRelation(t *testing.T) {
 	type description struct {
-		By           plan.By
 		List, ByName bool
 		Resource     string
 		Uses         []string
-		Compared     string
-		Known        bool
 		Templates    int
 	}
 	tests := map[string]struct {
@@ -48,53 +46,48 @@ func TestRelation(t *testing.T) {
 	}{
 		"Name": {
 			"One object or nil.", `{resource: pods, name: "${object.spec.app}-${rule.name}"}`,
-			description{By: plan.ByName, ByName: true, Resource: "pods", Uses: []string{"object", "rule"}, Known: true, Templates: 1},
+			description{ByName: true, Resource: "pods", Uses: []string{"object", "rule"}, Templates: 1},
 		},
 		"Names": {
 			"A list of names gives a list.", `{resource: pods, names: [a, "${text}"]}`,
-			description{By: plan.ByName, List: true, ByName: true, Resource: "pods", Uses: []string{"text"}, Known: true, Templates: 1},
+			description{List: true, ByName: true, Resource: "pods", Uses: []string{"text"}, Templates: 1},
 		},
 		"Labels": {
 			"Keys are templates too, and so is the namespace; each name is told once.",
 			`{resource: pods, namespace: "${rule.name}", matchLabels: {"${text}": "${object.spec.app}", b: "${text}"}}`,
-			description{By: plan.ByLabels, List: true, Resource: "pods", Uses: []string{"text", "object", "rule"}, Known: true, Templates: 2},
+			description{List: true, Resource: "pods", Uses: []string{"text", "object", "rule"}, Templates: 2},
 		},
 		"Selector": {
 			"Templates may be anywhere below.", `{resource: pods, selector: {matchExpressions: [{key: a, operator: In, values: ["${text}"]}]}}`,
-			description{By: plan.ByLabels, List: true, Resource: "pods", Uses: []string{"text"}, Known: true, Templates: 1},
+			description{List: true, Resource: "pods", Uses: []string{"text"}, Templates: 1},
 		},
 		"Fields": {
 			"The compared fields are known, in order.", `{resource: pods, matchFields: {spec.nodeName: "${text}", metadata.name: x}}`,
-			description{By: plan.ByFields, List: true, Resource: "pods", Uses: []string{"text"}, Compared: "metadata.name spec.nodeName", Known: true, Templates: 1},
+			description{List: true, Resource: "pods", Uses: []string{"text"}, Templates: 1},
 		},
 		"FieldsOfATemplate": {
 			"Which fields an expression compares is not known.", `{resource: pods, matchFields: "${object.spec.labels}"}`,
-			description{By: plan.ByFields, List: true, Resource: "pods", Uses: []string{"object"}, Templates: 1},
+			description{List: true, Resource: "pods", Uses: []string{"object"}, Templates: 1},
 		},
 		"FieldOfATemplate": {
 			"Neither where it gives a key.", `{resource: pods, matchFields: {"${text}": x}}`,
-			description{By: plan.ByFields, List: true, Resource: "pods", Uses: []string{"text"}, Templates: 1},
+			description{List: true, Resource: "pods", Uses: []string{"text"}, Templates: 1},
 		},
 		"Owner": {
 			"The owner is a name, not a template.", `{resource: pods, ownedBy: owners, namespace: b}`,
-			description{By: plan.ByOwner, List: true, Resource: "pods", Uses: []string{"owners"}, Known: true, Templates: 1},
+			description{List: true, Resource: "pods", Uses: []string{"owners"}, Templates: 1},
 		},
 		"All": {
 			"Nothing need be known.", `{resource: nodes, all: true}`,
-			description{By: plan.ByAll, List: true, Resource: "nodes", Known: true, Templates: 1},
+			description{List: true, Resource: "nodes", Templates: 1},
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := compile(t, tc.text, declared(""))
-			paths, known := r.Compared()
-			var compared []string
-			for _, path := range paths {
-				compared = append(compared, path.String())
-			}
 			got := description{
-				By: r.By(), List: r.IsList(), ByName: r.ByName(), Resource: r.Declaration().Name, Uses: r.Uses(),
-				Compared: strings.Join(compared, " "), Known: known, Templates: len(r.Templates()),
+				List: r.IsList(), ByName: r.ByName(), Resource: r.Declaration().Name, Uses: r.Uses(),
+				Templates: len(r.Templates()),
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -115,7 +108,6 @@ func TestLookup(t *testing.T) {
 		"Known":   {"The name of a declaration.", "pods", ""},
 		"Near":    {"A slip of the pen is told.", "pod", `w.yaml:1:1: no resource "pod" is declared; did you mean "pods"?`},
 		"Unknown": {"Nothing is like it.", "deployments", `w.yaml:1:1: no resource "deployments" is declared; declare it under resources`},
-		"NoText":  {"A name is a string.", "[pods]", `w.yaml:1:1: want a string, have a list; write text`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -143,5 +135,34 @@ func TestLookupAt(t *testing.T) {
 	const want = "w.yaml:1:8: no resource \"noodes\" is declared\n  1 | \"pods, noodes\"\n    |        ^^^^^^\n  hint: did you mean \"nodes\"?\n"
 	if wrong == nil || wrong.Render() != want {
 		t.Errorf("have %v, want\n%s", wrong, want)
+	}
+}
+
+// unknown is what names stand for of which nothing is known.
+type unknown struct{}
+
+func (unknown) Shape(int) shape.Shape { return shape.Other() }
+
+// TestFootprint holds what finding objects reads of them, and how far what is written narrows what they can be.
+func TestFootprint(t *testing.T) {
+	for _, tc := range []struct{ text, reads, selection string }{
+		{`{resource: pods, all: true}`, "", "a  "},
+		{`{resource: pods, name: x, namespace: a}`, "", "a  metadata.name=x"},
+		{`{resource: pods, name: "${text}"}`, "", "a  "},
+		{`{resource: pods, matchLabels: {tier: a, "${text}": b}}`, "metadata.labels", "a tier=a "},
+		{`{resource: webPods, matchLabels: {tier: a}}`, "metadata.labels", "a app=web,tier=a "},
+		{`{resource: pods, matchFields: {spec.nodeName: n1, spec.x: "${text}"}}`, "spec.nodeName spec.x", "a  "},
+		{`{resource: pods, matchFields: {"${text}": n1}}`, "*", "a  "},
+		{`{resource: pods, ownedBy: object}`, "", "a  "},
+	} {
+		r := compile(t, tc.text, declared("a"))
+		var out footprint.Footprint
+		r.Footprint(&out, unknown{})
+		access := out.Lookup(podsGVR)
+		s := r.Selections()[0]
+		got := []string{strings.Join(access.Reads.Paths(), " "), s.Namespace + " " + s.LabelSelector + " " + s.FieldSelector}
+		if diff := cmp.Diff([]string{tc.reads, tc.selection}, got); diff != "" || len(access.Verbs()) != 3 {
+			t.Errorf("%s %v (-want +got):\n%s", tc.text, access.Verbs(), diff)
+		}
 	}
 }

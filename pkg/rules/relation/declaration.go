@@ -10,18 +10,20 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // Declaration is an entry of a set's `resources`. It is read only.
 type Declaration struct {
 	Name       string
-	GVR        schema.GroupVersionResource
+	GVR        apischema.GroupVersionResource
 	Selections []plan.Selection // what the rules may see of the resource
 	Namespace  string           // that of a RuleSet, empty for a ClusterRuleSet
 
@@ -42,15 +44,12 @@ func (d *Declaration) Admits(object map[string]any) bool {
 // Declarations are those of one set, in the order written.
 type Declarations []*Declaration
 
-// Lookup returns the declaration that a field names. Of an invalid node, which
-// has been reported, there is neither a declaration nor an error, nor is there where
-// nothing is declared.
+// Lookup returns the declaration that a field names. Of a node that is not there or
+// invalid, which has been reported, there is neither a declaration nor an error, nor is
+// there where nothing is declared.
 func (d Declarations) Lookup(n *document.Node) (*Declaration, *document.Error) {
 	if n.Kind() == document.KindInvalid {
 		return nil, nil
-	}
-	if wrong := n.Expect(document.KindString); wrong != nil {
-		return nil, wrong
 	}
 	return d.LookupAt(n, 0, n.Text())
 }
@@ -132,7 +131,7 @@ const emptyHint = "write all: true if every object is meant"
 // askMatchLabels never asks for less than was written: a label without a value
 // would widen the selection.
 func askMatchLabels(q *plan.Read, v any) (bool, *mistake) {
-	wanted, wrong := labelMap("matchLabels", v)
+	wanted, wrong := labelMap(v)
 	switch {
 	case wrong != nil:
 		return false, wrong
@@ -144,15 +143,15 @@ func askMatchLabels(q *plan.Read, v any) (bool, *mistake) {
 }
 
 // labelMap takes a map of strings; an absent one is empty.
-func labelMap(field string, v any) (map[string]string, *mistake) {
+func labelMap(v any) (labels.Set, *mistake) {
 	if v == nil {
 		return nil, nil
 	}
 	written, ok := v.(map[string]any)
 	if !ok {
-		return nil, mistakef("write {app: web}", "%s must be a map of labels, have %s", field, value.KindOf(v))
+		return nil, mistakef("write {app: web}", "matchLabels must be a map of labels, have %s", value.KindOf(v))
 	}
-	out := make(map[string]string, len(written))
+	out := make(labels.Set, len(written))
 	for _, key := range slices.Sorted(maps.Keys(written)) {
 		if wrong := labelPart(key, written[key], true); wrong != nil {
 			return nil, wrong
@@ -192,9 +191,21 @@ func askSelector(q *plan.Read, v any) (bool, *mistake) {
 	if !ok {
 		return false, mistakef("write {matchLabels: {app: web}}", "selector must be a LabelSelector, have %s", value.KindOf(v))
 	}
-	parsed, wrong := labelSelector(written)
-	if wrong != nil {
-		return false, wrong
+	for _, key := range slices.Sorted(maps.Keys(written)) {
+		if wrong := selectorPart(key, nil, false); wrong != nil {
+			return false, wrong
+		}
+	}
+	if _, wrong := labelMap(written["matchLabels"]); wrong != nil { // A label without a value would be dropped.
+		return false, wrong.inValue("matchLabels")
+	}
+	for _, wrong := range selectorType.Validate(v, schema.Whole) {
+		key, _ := wrong.Path[0].(string)
+		return false, mistakef(wrong.Hint, "%s", wrong.Message).inValue(key)
+	}
+	parsed := &metav1.LabelSelector{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(written, parsed); err != nil {
+		return false, mistakef("", "not a LabelSelector: %v", err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(parsed)
 	if err != nil {
@@ -214,93 +225,6 @@ func selectorPart(key string, _ any, _ bool) *mistake {
 	}
 	return mistakef("for a map of labels, such as the selector of a Service, write matchLabels in place of selector",
 		"a LabelSelector has matchLabels and matchExpressions, have %q", value.Excerpt(key)).inKey(key)
-}
-
-func labelSelector(written map[string]any) (*metav1.LabelSelector, *mistake) {
-	for _, key := range slices.Sorted(maps.Keys(written)) {
-		if wrong := selectorPart(key, nil, false); wrong != nil {
-			return nil, wrong
-		}
-	}
-	matchLabels, wrong := labelMap("matchLabels", written["matchLabels"])
-	if wrong != nil {
-		return nil, wrong.inValue("matchLabels")
-	}
-	expressions, wrong := labelRequirements(written["matchExpressions"])
-	if wrong != nil {
-		return nil, wrong.inValue("matchExpressions")
-	}
-	return &metav1.LabelSelector{MatchLabels: matchLabels, MatchExpressions: expressions}, nil
-}
-
-func labelRequirements(v any) ([]metav1.LabelSelectorRequirement, *mistake) {
-	if v == nil {
-		return nil, nil
-	}
-	list, ok := v.([]any)
-	if !ok {
-		return nil, mistakef("write [{key: app, operator: Exists}]", "matchExpressions must be a list, have %s", value.KindOf(v))
-	}
-	out := make([]metav1.LabelSelectorRequirement, len(list))
-	for i, element := range list {
-		written, ok := element.(map[string]any)
-		if !ok {
-			return nil, mistakef("write {key: app, operator: Exists}",
-				"an element of matchExpressions must be a map, have %s", value.KindOf(element))
-		}
-		var wrong *mistake
-		if out[i], wrong = labelRequirement(written); wrong != nil {
-			return nil, wrong
-		}
-	}
-	return out, nil
-}
-
-func labelRequirement(written map[string]any) (out metav1.LabelSelectorRequirement, wrong *mistake) {
-	for _, key := range slices.Sorted(maps.Keys(written)) {
-		switch v := written[key]; key {
-		case "key":
-			out.Key, wrong = requirementText("key", v)
-		case "operator":
-			var operator string
-			operator, wrong = requirementText("operator", v)
-			out.Operator = metav1.LabelSelectorOperator(operator)
-		case "values":
-			out.Values, wrong = requirementValues(v)
-		default:
-			wrong = mistakef("", "matchExpressions has key, operator and values, have %q", value.Excerpt(key))
-		}
-		if wrong != nil {
-			return out, wrong
-		}
-	}
-	if out.Key == "" || out.Operator == "" {
-		return out, mistakef("write {key: app, operator: Exists}", "an element of matchExpressions needs key and operator")
-	}
-	return out, nil
-}
-
-func requirementText(what string, v any) (string, *mistake) {
-	word, ok := v.(string)
-	if !ok {
-		return "", mistakef(textHint(v), "%s of matchExpressions must be a string, have %s", what, value.KindOf(v))
-	}
-	return word, nil
-}
-
-func requirementValues(v any) ([]string, *mistake) {
-	list, ok := v.([]any)
-	if !ok && v != nil {
-		return nil, mistakef("write [a, b]", "values of matchExpressions must be a list, have %s", value.KindOf(v))
-	}
-	out := make([]string, len(list))
-	for i, element := range list {
-		var wrong *mistake
-		if out[i], wrong = requirementText("a value", element); wrong != nil {
-			return nil, wrong
-		}
-	}
-	return out, nil
 }
 
 // Kind returns the kind of a declared resource. An error is a [value.Fault]: the

@@ -12,6 +12,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
@@ -40,30 +41,18 @@ type operand struct {
 // where the parser has reported one already.
 func Compile(name string, n *document.Node, scope *expression.Scope, declared Declarations) (*Relation, document.Errors) {
 	r := &Relation{name: name, whole: n}
-	var resource, namespace *document.Node
-	fields := []document.Field{
-		document.Required("resource", document.Raw(&resource)),
-		document.Optional("namespace", document.Raw(&namespace)),
+	v, errs := Fields.Read(n)
+	var wrong *document.Error
+	if r.declaration, wrong = declared.Lookup(v["resource"]); wrong != nil {
+		errs = append(errs, wrong)
 	}
-	var written []form
 	for _, f := range forms {
-		fields = append(fields, document.Optional(f.name, func(n *document.Node) document.Errors {
-			written = append(written, f)
-			return r.compileForm(f, n, scope)
-		}))
-	}
-	errs := n.Decode(fields...)
-	if len(written) > 1 || len(written) == 0 && len(errs) == 0 && n.Kind() == document.KindMap {
-		errs = append(errs, notOne(n, written))
-	}
-	if resource != nil && resource.Kind() != document.KindNull {
-		declaration, wrong := declared.Lookup(resource)
-		if wrong != nil {
-			errs = append(errs, wrong)
+		if chosen := v[f.name]; chosen != nil {
+			r.form = f
+			errs = append(errs, r.compileForm(f, chosen, scope)...)
 		}
-		r.declaration = declaration
 	}
-	if namespace != nil {
+	if namespace := v["namespace"]; namespace != nil {
 		errs = append(errs, r.compileNamespace(namespace, scope)...)
 	}
 	if len(errs) > 0 || !sound(n) {
@@ -80,31 +69,7 @@ func sound(n *document.Node) bool {
 		!slices.ContainsFunc(n.Elements(), func(element *document.Node) bool { return !sound(element) })
 }
 
-// notOne refuses an entry that does not say which objects are meant, or says it
-// twice.
-func notOne(n *document.Node, written []form) *document.Error {
-	var all, names []string
-	for _, f := range forms {
-		all = append(all, f.name)
-	}
-	if len(written) == 0 {
-		return n.Errorf("write one of "+strings.Join(all, ", "), "nothing says which objects are meant")
-	}
-	for _, f := range written {
-		names = append(names, f.name)
-	}
-	return n.Get(names[1]).Errorf("write one, and filter(...) what it finds",
-		"%s each say which objects are meant", strings.Join(names, " and "))
-}
-
 func (r *Relation) compileForm(f form, n *document.Node, scope *expression.Scope) (errs document.Errors) {
-	r.form = f
-	if f.single && n.Kind() == document.KindList {
-		return document.Errors{n.Errorf("write names for a list", "%s gives one object, have a list", f.name)}
-	}
-	if wrong := n.Expect(f.takes...); wrong != nil {
-		return document.Errors{wrong}
-	}
 	if f.bare {
 		return r.compileName(n, scope)
 	}
@@ -165,9 +130,6 @@ func (r *Relation) compileTemplate(n *document.Node, scope *expression.Scope) (o
 }
 
 func (r *Relation) compileNamespace(n *document.Node, scope *expression.Scope) document.Errors {
-	if wrong := n.Expect(document.KindString); wrong != nil {
-		return document.Errors{wrong}
-	}
 	compiled, errs := r.compileTemplate(n, scope)
 	if len(errs) > 0 || !sound(n) {
 		return errs
@@ -228,9 +190,6 @@ func (r *Relation) Name() string { return r.name }
 // Declaration returns which resource is read, and what of it.
 func (r *Relation) Declaration() *Declaration { return r.declaration }
 
-// By says how the objects are found.
-func (r *Relation) By() plan.By { return r.form.by }
-
 // IsList reports whether the value is a list. Otherwise it is an object, or nil.
 func (r *Relation) IsList() bool { return !r.form.single }
 
@@ -254,34 +213,12 @@ func (r *Relation) Templates() []*body.Body {
 	return out
 }
 
-// Compared returns the fields of the related objects that matchFields compares,
-// in order. known is false where an expression decides which they are.
-func (r *Relation) Compared() (paths []plan.Path, known bool) {
-	if r.form.by != plan.ByFields {
-		return nil, true
-	}
-	var keys []string
-	for _, entry := range r.chosen.node.Entries() {
-		keys = append(keys, entry.Key.Text())
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		path, wrong := fieldPath(key)
-		if wrong != nil {
-			return nil, false
-		}
-		paths = append(paths, path)
-	}
-	return paths, len(paths) > 0
-}
-
 // form is a way to say which objects are meant.
 type form struct {
 	name   string
 	by     plan.By
-	takes  []document.Kind // what may be written; a string can be a template
-	single bool            // it gives an object or nil, not a list
-	bare   bool            // it takes a name of the scope, not a template
+	single bool // it gives an object or nil, not a list
+	bare   bool // it takes a name of the scope, not a template
 	// place is what its value can be, by the fields of the related objects.
 	place func(n *document.Node, related *schema.Resource) *schema.Type
 	// needed refuses entries that may be nil, which would widen the selection.
@@ -292,35 +229,77 @@ type form struct {
 	// ask completes the question by the value of what is written. reads is false
 	// where there is nothing to ask.
 	ask func(q *plan.Read, v any) (reads bool, wrong *mistake)
+	// written is what may be written, and doc says what it means.
+	written *field.Type
+	doc     string
 }
 
 // forms is the table of forms. An entry of `with` has exactly one.
 var forms = []form{
-	{name: "name", by: plan.ByName, takes: text, single: true, place: always(value.String | value.Nil), ask: askName},
-	{name: "names", by: plan.ByName, takes: listOrText, part: namePart, place: namesPlace, ask: askNames},
-	{name: "matchLabels", by: plan.ByLabels, takes: mapOrText, part: labelPart, place: labelsPlace, needed: true, ask: askMatchLabels},
-	{name: "selector", by: plan.ByLabels, takes: mapOrText, part: selectorPart, place: selectorPlace, ask: askSelector},
-	{name: "matchFields", by: plan.ByFields, takes: mapOrText, part: fieldPart, place: fieldsPlace, needed: true, ask: askMatchFields},
-	{name: "ownedBy", by: plan.ByOwner, takes: text, bare: true, ask: askOwnedBy},
-	{name: "all", by: plan.ByAll, takes: []document.Kind{document.KindBool}, place: always(value.Bool), ask: askAll},
+	{
+		name: "name", by: plan.ByName, single: true, place: always(value.String | value.Nil), ask: askName, written: textOf("write names for a list"),
+		doc: "The object of this name, or nil if there is none. Nothing is read where the name is nil or empty.",
+	},
+	{
+		name: "names", by: plan.ByName, part: namePart, place: namesPlace, ask: askNames,
+		written: template(document.KindList, "write [a, b], or name for one", field.Schema{"items": field.Schema{"type": []string{"string", "null"}}}),
+		doc:     "A list, by names; those that are nil or empty are skipped.",
+	},
+	{
+		name: "matchLabels", by: plan.ByLabels, part: labelPart, place: labelsPlace, needed: true, ask: askMatchLabels,
+		written: template(document.KindMap, "write {app: web}; for every object, all: true", field.Schema{"additionalProperties": field.Schema{"type": "string"}}),
+		doc:     "A list, by labels that are equal.",
+	},
+	{
+		name: "selector", by: plan.ByLabels, part: selectorPart, place: selectorPlace, ask: askSelector,
+		written: &field.Type{Name: "selector", Kinds: []document.Kind{document.KindMap, document.KindString}, Template: true, Filled: true,
+			Hint: "write {matchLabels: {app: web}}; for every object, all: true"},
+		doc: "A list, by a whole LabelSelector. An empty one is an error.",
+	},
+	{
+		name: "matchFields", by: plan.ByFields, part: fieldPart, place: fieldsPlace, needed: true, ask: askMatchFields,
+		written: template(document.KindMap, "write {spec.nodeName: node-1}; for every object, all: true",
+			field.Schema{"additionalProperties": field.Schema{"type": []string{"string", "number", "boolean"}}}),
+		doc: "A list, by fields that equal a string, a number or a boolean, such as spec.nodeName.",
+	},
+	{
+		name: "ownedBy", by: plan.ByOwner, bare: true, ask: askOwnedBy,
+		written: field.Matching(field.Identifier.Pattern, "a bare name, without ${ }"),
+		doc:     "A list, by the controller reference: the bare name of an object or a list of them: object, or a name of with or let.",
+	},
+	{
+		name: "all", by: plan.ByAll, place: always(value.Bool), ask: askAll,
+		written: &field.Type{Kinds: []document.Kind{document.KindBool}, Schema: field.Schema{"const": true}},
+		doc:     "true: a list of all that the declaration under resources selects.",
+	},
 }
 
-// Templates lists the fields of an entry of `with` that hold templates.
-func Templates() []string {
-	out := []string{"namespace"}
-	for _, f := range forms {
-		if !f.bare && slices.Contains(f.takes, document.KindString) {
-			out = append(out, f.name)
-		}
+// Fields are those of an entry of `with`: a resource, and one way to say which of its objects are meant.
+var Fields = func() *field.Type {
+	fields := []field.Field{
+		field.Required("resource", field.NotBlank, "A name under resources."),
+		field.Optional("namespace", textOf(""),
+			`Default: that of the watched object. "*" means every namespace that the declaration under resources selects.`),
 	}
-	return out
+	var names []string
+	for _, f := range forms {
+		fields, names = append(fields, field.Optional(f.name, f.written, f.doc)), append(names, f.name)
+	}
+	return field.Object("related", fields...).With(names...)
+}()
+
+// textOf is a text, or a template of one.
+func textOf(hint string) *field.Type {
+	return &field.Type{
+		Kinds: []document.Kind{document.KindString}, Template: true, Hint: hint, Pattern: field.NotBlank.Pattern, Message: field.NotBlank.Message,
+	}
 }
 
-var (
-	text       = []document.Kind{document.KindString}
-	listOrText = []document.Kind{document.KindList, document.KindString}
-	mapOrText  = []document.Kind{document.KindMap, document.KindString}
-)
+func template(kind document.Kind, hint string, more field.Schema) *field.Type {
+	return &field.Type{
+		Kinds: []document.Kind{kind, document.KindString}, Template: true, Filled: kind == document.KindMap, Hint: hint, Schema: more,
+	}
+}
 
 // textHint says how to make a string of a value that has a text.
 func textHint(v any) string {

@@ -2,17 +2,13 @@ package spec
 
 import (
 	"cmp"
-	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // Parse reads the rule sets in files. It finds all errors of all files; of a
@@ -31,26 +27,29 @@ func Parse(files []document.File, defaultNamespace string) ([]*Set, document.Err
 			if errs.Enough() {
 				return sets, errs
 			}
-			switch kind := n.Get("kind"); {
-			case n.Kind() != document.KindMap:
-				errs = append(errs, n.Errorf("start with apiVersion, kind, metadata and spec",
-					"a document must be a map, have %s", n.Kind()))
-			case kind.Text() == KindRuleSet || kind.Text() == KindClusterRuleSet:
+			switch n.Get("kind").Text() {
+			case KindRuleTest:
+			case KindRuleSet, KindClusterRuleSet:
 				set, setErrs := parseSet(n, defaultNamespace)
 				set.File, set.faulty = file.Name, len(fileErrs)+len(setErrs) > 0
 				sets = append(sets, set)
 				errs = append(errs, setErrs...)
-			case kind.Text() != KindRuleTest:
-				errs = append(errs, unknownKind(n, kind))
+			default:
+				errs = append(errs, UnknownKind(n))
 			}
 		}
 	}
 	return sets, append(errs, repeatedSets(sets)...)
 }
 
-func unknownKind(n, kind *document.Node) *document.Error {
-	if kind == nil {
-		return n.Errorf("write kind: "+KindRuleSet+" or kind: "+KindClusterRuleSet, "the document has no kind")
+// UnknownKind says what is wrong with a document that is of none of the kinds.
+func UnknownKind(n *document.Node) *document.Error {
+	kind := n.Get("kind")
+	switch {
+	case n.Kind() != document.KindMap:
+		return n.Errorf("start with apiVersion, kind, metadata and spec", "a document must be a map, have %s", n.Kind())
+	case kind == nil:
+		return n.Errorf("write kind: "+KindRuleSet+", "+KindClusterRuleSet+" or "+KindRuleTest, "the document has no kind")
 	}
 	hint := "rules are of kind " + KindRuleSet + " or " + KindClusterRuleSet
 	if near := document.Suggest(kind.Text(), []string{KindRuleSet, KindClusterRuleSet, KindRuleTest}); near != "" {
@@ -83,42 +82,15 @@ func repeatedSets(sets []*Set) document.Errors {
 
 // parseSet reads a document of kind RuleSet or ClusterRuleSet.
 func parseSet(n *document.Node, defaultNamespace string) (*Set, document.Errors) {
-	s := &Set{Kind: n.Get("kind").Text(), node: n}
-	version := APIVersion
-	var ignored *document.Node
-	errs := n.Decode(
-		document.Required("apiVersion", document.OneOf(&version, APIVersion)),
-		document.Required("kind", document.String(&s.Kind)),
-		document.Required("metadata", s.parseMetadata),
-		document.Required("spec", s.parseSpec),
-		document.Optional("status", document.Raw(&ignored)), // Comes along from a cluster.
-	)
-	for _, name := range []string{"rules", "resources", "let", "params"} {
-		if key := n.Key(name); key != nil && n.Kind() == document.KindMap {
-			hint(errs, key, "put it under spec")
-		}
+	metadata := n.Get("metadata")
+	s := &Set{
+		Kind: n.Get("kind").Text(), node: n, Name: metadata.Get("name").Text(), Namespace: metadata.Get("namespace").Text(),
+		Resume: Resumed(metadata.Get("annotations").Get(ResumeAnnotation).Text()),
 	}
+	v, errs := documentFields.Read(n)
+	_, wrong := metadataFields.Read(v["metadata"])
+	errs = append(append(errs, wrong...), s.parseSpec(v["spec"])...)
 	return s, append(errs, s.checkScope(defaultNamespace)...)
-}
-
-// parseMetadata allows what any Kubernetes object may carry: the API server's
-// own fields come along when a set is fetched from a cluster.
-func (s *Set) parseMetadata(n *document.Node) document.Errors {
-	written := []document.Field{
-		document.Required("name", checked(&s.Name, subdomain)),
-		document.Optional("namespace", checked(&s.Namespace, label)),
-	}
-	var ignored, annotations *document.Node
-	written = append(written, document.Optional("annotations", document.Raw(&annotations)))
-	for _, name := range []string{
-		"labels", "uid", "resourceVersion", "generation",
-		"creationTimestamp", "managedFields", "finalizers", "ownerReferences",
-	} {
-		written = append(written, document.Optional(name, document.Raw(&ignored)))
-	}
-	errs := n.Decode(written...)
-	s.Resume = Resumed(annotations.Get(ResumeAnnotation).Text())
-	return errs
 }
 
 // ResumeAnnotation names rules of a set that are to go on after a pause.
@@ -145,16 +117,16 @@ func (s *Set) checkScope(defaultNamespace string) document.Errors {
 }
 
 func (s *Set) parseSpec(n *document.Node) document.Errors {
-	errs := n.Decode(
-		document.Optional("description", document.String(&s.Description)),
-		document.Optional("serviceAccountName", checked(&s.Identity.Name, serviceAccount)),
-		document.Optional("serviceAccountNamespace", checked(&s.Identity.Namespace, label)),
-		document.Optional("mode", document.OneOf(&s.Mode, Enforce, Audit)),
-		document.Optional("params", s.parseParams),
-		document.Optional("let", definitions(&s.Let)),
-		document.Required("resources", filled(document.Each(s.parseResource))),
-		document.Required("rules", filled(s.parseRules)),
-	)
+	v, errs := setFields.Read(n)
+	s.Description, s.Mode = v["description"].Text(), Mode(v["mode"].Text())
+	s.Identity = types.NamespacedName{Namespace: v["serviceAccountNamespace"].Text(), Name: v["serviceAccountName"].Text()}
+	s.Params, s.Let = definitions(v["params"]), definitions(v["let"])
+	for _, entry := range v["resources"].Entries() {
+		if entry.Key.Kind() != document.KindInvalid {
+			errs = append(errs, s.parseResource(entry)...)
+		}
+	}
+	errs = append(errs, s.parseRules(v["rules"])...)
 	return append(errs, s.checkIdentity(n)...)
 }
 
@@ -176,40 +148,24 @@ func (s *Set) checkIdentity(n *document.Node) document.Errors {
 }
 
 func (s *Set) parseResource(entry document.Entry) document.Errors {
-	r := Resource{Name: entry.Key.Text()}
-	errs := entry.Value.Decode(
-		document.Optional("group", checked(&r.GVR.Group, groupName)),
-		document.Required("version", checked(&r.GVR.Version, versionName)),
-		document.Required("resource", checked(&r.GVR.Resource, resourceName)),
-		document.Optional("namespaces", filled(document.List(&r.Namespaces, s.namespace))),
-		document.Optional("labelSelector", selectorText(checked(&r.LabelSelector, labelSelector))),
-		document.Optional("fieldSelector", checked(&r.FieldSelector, fieldSelector)),
-	)
-	if !keyPattern.MatchString(r.Name) {
-		errs = append(errs, entry.Key.Errorf("give each resource a name of its own",
-			"what a rule watches has a name without commas and spaces"))
+	v, errs := resourceFields.Read(entry.Value)
+	r := Resource{
+		Name: entry.Key.Text(), LabelSelector: v["labelSelector"].Text(), FieldSelector: v["fieldSelector"].Text(),
+		GVR: schema.GroupVersionResource{
+			Group: entry.Value.Get("group").Text(), Version: entry.Value.Get("version").Text(), Resource: entry.Value.Get("resource").Text(),
+		},
+	}
+	for _, n := range v["namespaces"].Elements() {
+		r.Namespaces = append(r.Namespaces, n.Text())
+		if s.Kind == KindRuleSet {
+			errs = append(errs, n.Errorf("leave namespaces out, or make it a ClusterRuleSet", "a RuleSet acts in its own namespace only"))
+		}
 	}
 	s.Resources = append(s.Resources, r)
 	return errs
 }
 
-func (s *Set) namespace(into *string) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		if s.Kind == KindRuleSet {
-			return document.Errors{n.Errorf("leave namespaces out, or make it a ClusterRuleSet",
-				"a RuleSet acts in its own namespace only")}
-		}
-		if n.Text() == "*" {
-			return document.Errors{n.Errorf("leave namespaces out for every one", `"*" is not a namespace`)}
-		}
-		return checked(into, label)(n)
-	}
-}
-
 func (s *Set) parseRules(n *document.Node) document.Errors {
-	if wrong := n.Expect(document.KindList); wrong != nil {
-		return document.Errors{wrong}
-	}
 	var errs document.Errors
 	first := map[string]*document.Node{}
 	for _, element := range n.Elements() {
@@ -229,175 +185,12 @@ func (s *Set) parseRules(n *document.Node) document.Errors {
 	return errs
 }
 
-// parseParams refuses names that --param SET.NAME could not tell from those of sets.
-func (s *Set) parseParams(n *document.Node) document.Errors {
-	errs := definitions(&s.Params)(n)
-	for _, param := range s.Params {
-		if strings.Contains(param.Name, ".") {
-			errs = append(errs, param.Key.Errorf("choose another name, or nest: a: {b: ...}",
-				"the name of a parameter has no dot, have %q", param.Name))
-		}
-	}
-	return errs
-}
-
 // definitions reads a map of names.
-func definitions(out *[]Definition) document.Decoder {
-	return document.Each(func(entry document.Entry) document.Errors {
-		*out = append(*out, Definition{Name: entry.Key.Text(), Key: entry.Key, Value: entry.Value})
-		return nil
-	})
-}
-
-func asErrors(wrong *document.Error) document.Errors {
-	if wrong == nil {
-		return nil
-	}
-	return document.Errors{wrong}
-}
-
-// filled refuses an empty list or map, which would quietly do nothing.
-func filled(decode document.Decoder) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		collection := n.Kind() == document.KindList || n.Kind() == document.KindMap
-		if collection && len(n.Entries())+len(n.Elements()) == 0 {
-			return document.Errors{n.Errorf("add one, or remove what needs none", "%s without elements does nothing", n.Kind())}
-		}
-		return decode(n)
-	}
-}
-
-// refusal is what is wrong with a text, and what to write instead.
-type refusal struct{ message, hint string }
-
-// checked takes a string that passes a check.
-func checked(into *string, check func(string) *refusal) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		if errs := document.String(into)(n); len(errs) > 0 || n.Kind() != document.KindString {
-			return errs
-		}
-		if wrong := check(*into); wrong != nil {
-			return document.Errors{n.Errorf(wrong.hint, "%s", wrong.message)}
-		}
-		return nil
-	}
-}
-
-// label is what names a rule, a namespace or a version.
-func label(text string) *refusal {
-	return notAName(text, validation.IsDNS1123Label(text), "lower-case letters, digits and -")
-}
-
-// subdomain is what names an object.
-func subdomain(text string) *refusal {
-	return notAName(text, validation.IsDNS1123Subdomain(text), "lower-case letters, digits, - and .")
-}
-
-func notAName(text string, reasons []string, allowed string) *refusal {
-	switch {
-	case len(reasons) == 0:
-		return nil
-	case text == "":
-		return &refusal{"the name is empty", "give it one"}
-	case strings.HasPrefix(reasons[0], "must be no more"):
-		return &refusal{fmt.Sprintf("%q is too long", text), "it " + reasons[0]}
-	default:
-		return &refusal{
-			fmt.Sprintf("%q is not a name that Kubernetes takes", text),
-			"use " + allowed + ", with a letter or a digit at both ends",
+func definitions(n *document.Node) (out []Definition) {
+	for _, entry := range n.Entries() {
+		if entry.Key.Kind() != document.KindInvalid {
+			out = append(out, Definition{Name: entry.Key.Text(), Key: entry.Key, Value: entry.Value})
 		}
 	}
-}
-
-// serviceAccount catches the form in which RBAC names one.
-func serviceAccount(text string) *refusal {
-	if namespace, name, both := strings.Cut(strings.TrimPrefix(text, "system:serviceaccount:"), ":"); both {
-		return &refusal{
-			fmt.Sprintf("%q has a namespace in it", text),
-			fmt.Sprintf("write serviceAccountName: %s, and in a ClusterRuleSet serviceAccountNamespace: %s", name, namespace),
-		}
-	}
-	return subdomain(text)
-}
-
-// groupName allows the core group, which is empty.
-func groupName(text string) *refusal {
-	if text == "" {
-		return nil
-	}
-	if group, version, both := strings.Cut(text, "/"); both {
-		return &refusal{fmt.Sprintf("%q is a group and a version", text), fmt.Sprintf("write group: %s and version: %s", group, version)}
-	}
-	return subdomain(text)
-}
-
-// versionName catches the form in which manifests write group and version.
-func versionName(text string) *refusal {
-	if group, version, both := strings.Cut(text, "/"); both {
-		return &refusal{fmt.Sprintf("%q is a group and a version", text), fmt.Sprintf("write group: %s and version: %s", group, version)}
-	}
-	return label(text)
-}
-
-// resourceName catches the kind in place of the resource, subresources, and the
-// form in which kubectl writes resource and group.
-func resourceName(text string) *refusal {
-	resource, group, inFull := strings.Cut(text, ".")
-	parent, _, below := strings.Cut(text, "/")
-	switch {
-	case strings.ToLower(text) != text:
-		return &refusal{fmt.Sprintf("%q looks like a kind", text), "write the plural resource, such as " + strings.TrimSuffix(strings.ToLower(text), "s") + "s"}
-	case below:
-		return &refusal{fmt.Sprintf("%q is a subresource, which cannot be watched", text), "write " + parent}
-	case inFull && resource != "" && group != "":
-		return &refusal{fmt.Sprintf("%q is a resource and a group", text), fmt.Sprintf("write resource: %s and group: %s", resource, group)}
-	default:
-		return label(text)
-	}
-}
-
-// keyPattern is what can stand between the commas of watch.
-var keyPattern = regexp.MustCompile(`^[^\s,]+$`)
-
-func labelSelector(text string) *refusal {
-	if _, err := labels.Parse(text); err != nil {
-		return &refusal{fmt.Sprintf("not a label selector: %v", err), "write it as kubectl does, such as app=tidb,tier!=test"}
-	}
-	return nil
-}
-
-func fieldSelector(text string) *refusal {
-	if _, err := fields.ParseSelector(text); err != nil {
-		return &refusal{fmt.Sprintf("not a field selector: %v", err), "write it as kubectl does, such as metadata.name=basic"}
-	}
-	return nil
-}
-
-// selectorText says how to write a selector that is written as in other places.
-func selectorText(decode document.Decoder) document.Decoder {
-	return func(n *document.Node) document.Errors {
-		errs := decode(n)
-		entries := n.Entries()
-		if len(entries) == 0 || len(errs) != 1 {
-			return errs
-		}
-		if nested := n.Get("matchLabels").Entries(); len(nested) > 0 {
-			entries = nested
-		}
-		var all []string
-		for _, entry := range entries {
-			all = append(all, entry.Key.Text()+"="+entry.Value.Text())
-		}
-		errs[0].Hint = "write it as text: " + value.Excerpt(strings.Join(all, ","))
-		return errs
-	}
-}
-
-// hint replaces that of the error at a node, if there is one.
-func hint(errs document.Errors, at *document.Node, hint string) {
-	for _, err := range errs {
-		if p := at.Position(); err.Line == p.Line && err.Column == p.Column {
-			err.Hint = hint
-		}
-	}
+	return out
 }

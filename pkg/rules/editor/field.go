@@ -1,0 +1,171 @@
+package editor
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
+)
+
+// hole is what a template has. A text with one may become anything.
+const hole = `\$\{`
+
+// schemaOf is the schema of a type, a reference where that has a name.
+func schemaOf(t *field.Type) node {
+	if t.Name != "" {
+		return reference(t.Name)
+	}
+	return inFull(t)
+}
+
+// inFull is the schema of a type without a reference to it.
+func inFull(t *field.Type) node {
+	out := maps.Clone(t.Schema)
+	if out == nil {
+		out = node{}
+	}
+	switch {
+	case len(t.Words) > 0 && t.Template:
+		return wordOrTemplate(t.Words...)
+	case len(t.Words) > 0:
+		out["type"], out["enum"] = "string", t.Words
+	case t.Template && t.Kinds[0] != document.KindString:
+		maps.Copy(out, templated(jsonType(t.Kinds[0])))
+	case len(t.Kinds) > 0:
+		out["type"] = jsonType(t.Kinds[0])
+	}
+	if t.Pattern != "" {
+		out["pattern"], out["patternErrorMessage"] = t.Pattern, t.Message
+		if t.Template && t.Pattern != field.NotBlank.Pattern {
+			out["pattern"], out["patternErrorMessage"] = t.Pattern+"|"+hole, t.Message+", or a template"
+		}
+	}
+	if t.Most > 0 {
+		out["maxLength"] = t.Most
+	}
+	if t.Fields != nil {
+		fields(out, t)
+	}
+	if t.Keys != nil {
+		// An editor shows the title of a key where one is to be written.
+		out["propertyNames"], out["additionalProperties"] = with(inFull(t.Keys), "title", "name"), schemaOf(t.Values)
+	}
+	if t.Items != nil {
+		out["items"] = schemaOf(t.Items)
+	}
+	switch {
+	case t.Filled && t.Kinds[0] == document.KindList:
+		out["minItems"] = 1
+	case t.Filled:
+		out["minProperties"] = 1
+	}
+	return out
+}
+
+// fields are those of a map, which has no others. Exactly one of some is said without the keyword oneOf: for that, editors blame the
+// whole map and offer its fields twice.
+func fields(out node, t *field.Type) {
+	properties, required := node{}, []string{}
+	for _, f := range t.Fields {
+		properties[f.Name] = with(schemaOf(f.Type), "description", f.Doc)
+		if f.Required {
+			required = append(required, f.Name)
+		}
+	}
+	out["properties"], out["additionalProperties"] = properties, false
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	some := []any{}
+	for _, name := range append(t.SomeOf[:len(t.SomeOf):len(t.SomeOf)], t.OneOf...) {
+		some = append(some, node{"required": []string{name}})
+	}
+	if len(some) > 0 {
+		out["anyOf"] = some
+	}
+	if len(t.OneOf) > 0 {
+		excluded := node{}
+		for i, name := range t.OneOf[:len(t.OneOf)-1] {
+			others := node{}
+			for _, other := range t.OneOf[i+1:] {
+				others[other] = false
+			}
+			excluded[name] = node{"properties": others}
+		}
+		out["dependencies"] = excluded
+	}
+}
+
+// jsonType is what JSON schema calls a kind.
+func jsonType(kind document.Kind) string {
+	return map[document.Kind]string{
+		document.KindBool: "boolean", document.KindInt: "integer", document.KindFloat: "number", document.KindString: "string", document.KindList: "array", document.KindMap: "object",
+	}[kind]
+}
+
+// templated takes values of a kind, written out or as a template.
+func templated(kind string) node {
+	return node{"type": []string{kind, "string"}, "pattern": hole, "patternErrorMessage": orHole(kind)}
+}
+
+// orHole is what an editor says of a text that is neither of the kind nor a
+// template.
+func orHole(kinds ...string) string {
+	return "want " + strings.Join(kinds, " or ") + ", or a template with ${ }"
+}
+
+// orTemplate takes a map with known fields, of which all or some may be templates,
+// keys included.
+func orTemplate(t *field.Type) node {
+	out := inFull(t)
+	maps.Copy(out, templated("object"))
+	out["patternProperties"] = node{hole: true}
+	return out
+}
+
+// wordOrTemplate takes one of some words, or a template.
+func wordOrTemplate(words ...string) node {
+	return node{"anyOf": []any{node{"enum": words}, node{"type": "string", "pattern": hole, "patternErrorMessage": "one of the values, or a template"}}}
+}
+
+// operation is one of a JSON patch. What templates among its keys give is not
+// known.
+func operation() node {
+	pointer := &field.Type{
+		Kinds: []document.Kind{document.KindString}, Template: true, Pattern: "^/", Message: "a JSON pointer such as /spec/replicas",
+	}
+	out := orTemplate(field.Object("",
+		field.Optional("op", templateWords("add", "remove", "replace", "move", "copy", "test"), "add, remove, replace, move, copy or test."),
+		field.Optional("path", pointer, "A JSON pointer, such as /spec/replicas; /- is the end of a list."),
+		field.Optional("from", pointer, "Of move and copy: a JSON pointer."),
+		field.Optional("value", field.Any, "Of add, replace and test: any value."),
+	))
+	given := node{"type": "object", "propertyNames": node{"not": node{"pattern": hole}}}
+	out["allOf"] = []any{
+		conditional(given, node{"required": []string{"op", "path"}}),
+		conditional(all(given, present("op", node{"enum": []string{"add", "replace", "test"}})), node{"required": []string{"value"}}),
+		conditional(all(given, present("op", node{"enum": []string{"move", "copy"}})), node{"required": []string{"from"}}),
+	}
+	return out
+}
+
+func templateWords(words ...string) *field.Type {
+	out := field.Words(words...)
+	out.Template = true
+	return out
+}
+
+// selector is a LabelSelector of Kubernetes.
+func selector() node {
+	requirement := orTemplate(field.Object("",
+		field.Optional("key", field.Text, "The label."),
+		field.Optional("operator", templateWords("In", "NotIn", "Exists", "DoesNotExist"), "In, NotIn, Exists or DoesNotExist."),
+		field.Optional("values", field.Free(with(templated("array"), "items", text())), "The values, of In and NotIn."),
+	))
+	return with(orTemplate(field.Object("",
+		field.Optional("matchLabels", field.Free(with(templated("object"), "additionalProperties", text())), "Labels that are equal."),
+		field.Optional("matchExpressions", field.Free(with(templated("array"), "items", requirement)),
+			"Conditions on labels, all of which must hold."),
+	)), "minProperties", 1)
+}

@@ -1,0 +1,253 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
+)
+
+// metadataFields are those that any Kubernetes object may carry: the API server's own come along when a set is fetched from a cluster.
+var metadataFields = func() *field.Type {
+	out := field.Object("metadata",
+		field.Required("name", field.Subdomain, "Sets of the same kind and namespace have different names."),
+		field.Optional("namespace", field.Label, "Of a RuleSet: where it acts. Without it, run takes that of --namespace or of the kubeconfig's context; "+
+			"validate, test and eval take default."),
+		field.Optional("labels", field.Any, "Labels of the document itself."),
+		field.Optional("annotations", field.Any, "Annotations of the document itself."),
+	)
+	for _, name := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers", "ownerReferences"} {
+		out.Fields = append(out.Fields, field.Optional(name, field.Ignored, ignored))
+	}
+	return out
+}()
+
+const ignored = "Comes along from a cluster, and is ignored."
+
+// documentFields are those of a RuleSet or ClusterRuleSet.
+var documentFields = field.Object("",
+	field.Required("apiVersion", field.Words(APIVersion), "The version of the language."),
+	field.Required("kind", field.Words(KindClusterRuleSet, KindRuleSet, KindRuleTest),
+		"ClusterRuleSet acts in the whole cluster; RuleSet acts in one namespace, its own; RuleTest tests rules."),
+	field.Required("metadata", field.Ref("metadata"), "The name of the document, and what Kubernetes keeps of any object."),
+	field.Required("spec", field.Free(field.Schema{"type": "object"}), "What the document says."),
+	field.Optional("status", field.Ignored, ignored),
+).Otherwise(func(key, _ string) string {
+	switch key {
+	case "rules", "resources", "let", "params":
+		return "put it under spec"
+	default:
+		return ""
+	}
+})
+
+var setFields = field.Object("set",
+	field.Optional("description", field.Text, "What the set is for; for readers."),
+	field.Optional("serviceAccountName", field.Subdomain.Unless(inRBAC),
+		"The set reads and writes as this ServiceAccount, which for a RuleSet is in its own namespace."),
+	field.Optional("serviceAccountNamespace", field.Label, "The namespace of the ServiceAccount of a ClusterRuleSet."),
+	field.Optional("mode", field.Words(Enforce, Audit),
+		"Enforce (default): the rules act. Audit: they are evaluated and reported, but write nothing and record no events."),
+	field.Optional("params", field.Map(paramName, field.Any), "Constants of any shape, which rules read as params.NAME. --param SET.NAME=VALUE replaces one."),
+	field.Optional("let", lets,
+		"Expressions with names, for all rules of the set; each is evaluated at most once for an object, and only if something uses it."),
+	field.Required("resources", filled(field.Map(resourceKey, resourceFields)), "Everything that the rules of the set watch, read or make, each under a name."),
+	field.Required("rules", &field.Type{
+		Kinds: []document.Kind{document.KindList}, Items: ruleFields, ByName: true, Filled: true,
+	}, "The rules, the first of which has its way where they disagree."),
+)
+
+var lets = &field.Type{Name: "let", Kinds: []document.Kind{document.KindMap}, Keys: field.Identifier, Values: field.Expression}
+
+func filled(t *field.Type) *field.Type {
+	t.Filled = true
+	return t
+}
+
+// paramName is one that --param SET.NAME can tell from those of sets.
+var paramName = checked(field.Matching(`^[^.]*$`, "the name of a parameter has no dot"), func(text string) (message, hint string) {
+	if !strings.Contains(text, ".") {
+		return "", ""
+	}
+	return fmt.Sprintf("the name of a parameter has no dot, have %q", text), "choose another name, or nest: a: {b: ...}"
+})
+
+// resourceKey is what can stand between the commas of watch.
+var resourceKey = checked(field.Matching(`^[^\s,]+$`, "no commas and no spaces"), func(text string) (message, hint string) {
+	if text != "" && !strings.ContainsAny(text, " \t\n\r\f,") {
+		return "", ""
+	}
+	return "what a rule watches has a name without commas and spaces", "give each resource a name of its own"
+})
+
+var resourceFields = field.Object("resource",
+	field.Optional("group", group, "The API group; leave it out for core resources such as pods."),
+	field.Required("version", field.Label.Unless(both), "The version of the API, such as v1."),
+	field.Required("resource", field.Label.Unless(wrongResource), "The plural, lower-case name, as in kubectl api-resources."),
+	field.Optional("namespaces", field.List(field.Label.Unless(every)), "Only these namespaces. A RuleSet cannot have it: it acts in its own."),
+	field.Optional("labelSelector", selectorText(func(text string) error { _, err := labels.Parse(text); return err }, "label", "app=tidb,tier!=test"),
+		"As in kubectl get -l. What it leaves out does not exist for the rules."),
+	field.Optional("fieldSelector", selectorText(func(text string) error { _, err := fields.ParseSelector(text); return err }, "field", "metadata.name=basic"),
+		"As in kubectl get --field-selector. What it leaves out does not exist for the rules."),
+)
+
+func every(n *document.Node) *document.Error {
+	if n.Text() != "*" {
+		return nil
+	}
+	return n.Errorf("leave namespaces out for every one", `"*" is not a namespace`)
+}
+
+// group allows the core group, which is empty.
+var group = func() *field.Type {
+	out := field.Subdomain.Unless(both)
+	check := out.Check
+	out.Pattern += "|^$"
+	out.Check = func(n *document.Node) *document.Error {
+		if n.Text() == "" {
+			return nil
+		}
+		return check(n)
+	}
+	return out
+}()
+
+var ruleFields = func() *field.Type {
+	out := field.Object("rule",
+		field.Required("name", field.Label, "Unique in the set, a DNS label."),
+		field.Optional("description", field.Text, "What the rule is for; for readers."),
+		field.Required("watch", watch,
+			"A name under resources, or several with commas; the rule is evaluated for each object, one at a time."),
+		field.Optional("with", filled(field.Map(field.Identifier, field.Ref("related"))),
+			"Other objects that the rule reads. Where they change, the rule is evaluated again."),
+		field.Optional("let", lets, "Expressions with names; each is evaluated at most once for an object, and only if something uses it."),
+		field.Optional("when", field.Condition, "A condition; without it the rule always matches."),
+		field.Optional("for", holdTime, "A duration such as 5m, or an expression: the rule acts once when has held for that long without a break."),
+		field.Optional("actions", actions, "What to do, in the order written. Required, unless there is onDelete."),
+		field.Optional("onDelete", onDeleteFields, "What to do while the object is being deleted. Ordinary actions do not run then."),
+		field.Optional("suspend", field.Bool, "true: the rule stays listed and decides nothing."),
+		field.Optional("mode", field.Words(Enforce, Audit),
+			"Goes before the mode of the set. Audit: the rule is evaluated and reported, but writes nothing and records no events."),
+		field.Optional("limits", limitFields,
+			"A blast radius: for how many of the watched objects the rule may write within a sliding window. Past it, the rule pauses."),
+	)
+	out.SomeOf = []string{"actions", "onDelete"}
+	return out
+}()
+
+var watch = &field.Type{
+	Kinds: []document.Kind{document.KindString}, Pattern: `^\s*[^\s,]+\s*(,\s*[^\s,]+\s*)*$`, Message: "a name under resources, or several with commas",
+	Hint: "write the name of a resource, or several as in watch: pods, deployments",
+}
+
+var actions = &field.Type{Name: "actions", Kinds: []document.Kind{document.KindList}, Items: field.Ref("action"), Filled: true}
+
+var onDeleteFields = func() *field.Type {
+	out := field.Object("onDelete",
+		field.Optional("actions", actions, "As those of a rule; apply without prune. Required, unless there is done."),
+		field.Optional("done", field.Condition, "A condition: the object may go. Without it, once the actions have succeeded."),
+		field.Optional("hold", field.Bool,
+			"true (default): keep the object until done, by a finalizer. false: only react, where something else delays the deletion."),
+	)
+	out.SomeOf = []string{"actions", "done"}
+	return out
+}()
+
+var limitFields = field.Object("limits",
+	field.Required("maxObjects", field.Free(field.Schema{
+		"type": []string{"integer", "string"}, "minimum": 1,
+		"pattern": percentage.String(), "patternErrorMessage": "a number from 1, or a percentage such as 10%",
+	}), "A number from 1, or a percentage of the objects that the rule watches, of which at least one. "+
+		"100% is no limit, but says that somebody thought of it."),
+	field.Optional("per", duration, "The window; default 10m."),
+)
+
+const durationPattern = `^([0-9]+w)?([0-9]+d)?(\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)?$`
+
+// duration takes a text with units, or a number of seconds, and holdTime an expression, too, which a digit does not start.
+var (
+	duration = durationOr("", 2)
+	holdTime = durationOr(`^\s+\S|^[^0-9\s]|`, 1)
+)
+
+func durationOr(pattern string, least int) *field.Type {
+	return field.Free(field.Schema{
+		"type": []string{"string", "integer"}, "minimum": 1, "minLength": least,
+		"pattern": pattern + durationPattern, "patternErrorMessage": "write it with units, such as 90s, 1h30m, 2d or 1w",
+	})
+}
+
+// checked adds a check of a text, which returns what is wrong with it and what to write.
+func checked(t *field.Type, check func(text string) (message, hint string)) *field.Type {
+	t.Check = func(n *document.Node) *document.Error {
+		if message, hint := check(n.Text()); message != "" {
+			return n.Errorf(hint, "%s", message)
+		}
+		return nil
+	}
+	return t
+}
+
+// inRBAC catches the form in which RBAC names a ServiceAccount.
+func inRBAC(n *document.Node) *document.Error {
+	namespace, name, is := strings.Cut(strings.TrimPrefix(n.Text(), "system:serviceaccount:"), ":")
+	if !is {
+		return nil
+	}
+	return n.Errorf(fmt.Sprintf("write serviceAccountName: %s, and in a ClusterRuleSet serviceAccountNamespace: %s", name, namespace),
+		"%q has a namespace in it", n.Text())
+}
+
+// both catches the form in which manifests write group and version.
+func both(n *document.Node) *document.Error {
+	group, version, is := strings.Cut(n.Text(), "/")
+	if !is {
+		return nil
+	}
+	return n.Errorf(fmt.Sprintf("write group: %s and version: %s", group, version), "%q is a group and a version", n.Text())
+}
+
+// wrongResource catches the kind in place of the resource, subresources, and the form in which kubectl writes resource and group.
+func wrongResource(n *document.Node) *document.Error {
+	text := n.Text()
+	resource, group, inFull := strings.Cut(text, ".")
+	parent, _, below := strings.Cut(text, "/")
+	switch {
+	case strings.ToLower(text) != text:
+		return n.Errorf("write the plural resource, such as "+strings.TrimSuffix(strings.ToLower(text), "s")+"s", "%q looks like a kind", text)
+	case below:
+		return n.Errorf("write "+parent, "%q is a subresource, which cannot be watched", text)
+	case inFull && resource != "" && group != "":
+		return n.Errorf(fmt.Sprintf("write resource: %s and group: %s", resource, group), "%q is a resource and a group", text)
+	default:
+		return nil
+	}
+}
+
+// selectorText takes a selector as kubectl does.
+func selectorText(parse func(string) error, kind, example string) *field.Type {
+	return &field.Type{
+		Kinds: []document.Kind{document.KindString}, Hint: "write it as text: " + example,
+		Check: func(n *document.Node) *document.Error {
+			if err := parse(n.Text()); err != nil {
+				return n.Errorf("write it as kubectl does, such as "+example, "not a %s selector: %v", kind, err)
+			}
+			return nil
+		},
+	}
+}
+
+// Document returns the fields of a document, and Types those of its parts by the names of their definitions.
+func Document() *field.Type { return documentFields }
+
+// Types are the types of sets, of rules and of tests that have a name, in no order.
+func Types() []*field.Type {
+	return []*field.Type{
+		metadataFields, setFields, resourceFields, ruleFields, actions, onDeleteFields, limitFields, lets,
+		TestFields, CaseFields, StepFields, StepPatchFields, StepOperationFields, ExpectFields, ExpectedFields,
+	}
+}
