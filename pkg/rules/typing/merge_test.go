@@ -26,6 +26,8 @@ func TestMerge(t *testing.T) {
 		"other keys":             {"All of them.", mapping("a", text), mapping("b", integer), "{a string, b integer}"},
 		"same key":               {"The second wins.", ab, mapping("a", integer), "{a integer, b string}"},
 		"optional key":           {"What expressions build can hold nil.", ab, mapping("a", integer.Nilable()), "{a integer or string?, b string}"},
+		"omitted key":            {"The first is what it is then.", ab, mapping("a", typing.Union(integer, typing.Of(value.Omission))), "{a integer or string, b string}"},
+		"omitted key alone":      {"To read it gives nil.", mapping("b", text), mapping("a", typing.Union(integer, typing.Of(value.Omission))), "{a integer?, b string}"},
 		"optional field":         {"What a cluster holds is absent then.", ab, part, "{a integer or string, b integer, m {x integer?}?, n integer?}"},
 		"over a part":            {"The second wins.", part, ab, "{a string, b string, m {x integer?}?, n integer?}"},
 		"nullable field":         {"It can be null.", mapping("n", text), typing.Union(part), "{a integer?, b integer, m {x integer?}?, n integer or string?}"},
