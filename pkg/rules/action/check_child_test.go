@@ -108,7 +108,7 @@ func TestCheckDeleteAndEvent(t *testing.T) {
 		"Event":         {"Any scalar is a text here.", `{event: {reason: A, message: "${object.spec.replicas}", action: "${object.spec.class}"}}`, ""},
 		"EventList":     {"A list is none.", `{event: {reason: A, message: "${pods}"}}`, "type-mismatch event.message: want a boolean, a number or a string, have a list of maps; write toJSON(...), or join(...) for a list of strings"},
 		"EventAbsent":   {"Nor is what may be absent.", `{event: {reason: A, message: "${object.spec.host}"}}`, "may-be-absent event.message: a value has to be given here, and this may be absent; ?? gives a default"},
-		"EventInText":   {"Within a text, either.", `{event: {reason: A, message: "at ${object.spec.host}"}}`, "may-be-absent event.message: object.spec.host may be absent, and the text around ${ } wants a boolean, a number or a string; ?? gives a default, as in ${x ?? \"none\"}"},
+		"EventInText":   {"Within a text, either.", `{event: {reason: A, message: "at ${object.spec.host}"}}`, "may-be-absent event.message: object.spec.host may be absent, and the text around ${ } wants a boolean, a number or a string; say when: object.spec.host != nil if nothing is to be done then, or give a default: ${object.spec.host ?? \"none\"}"},
 		"EventReason":   {"In all of its texts.", `{event: {reason: "${object.spec.hosts}", message: a}}`, "type-mismatch event.reason: want a boolean, a number or a string, have a list of strings; write toJSON(...), or join(...) for a list of strings"},
 		"EventMistakes": {"", `{event: {reason: A, message: "${object.spec.clas}"}}`, `unknown-field event.message: object.spec has no field "clas"; did you mean object.spec.class?`},
 	}.run(t, gateways)
