@@ -16,7 +16,7 @@ const (
 	maxSize      = 256 << 10 // bytes
 	maxDepth     = 64        // levels of indentation, and of brackets
 	maxNodes     = 40_000    // keys and values
-	maxOnLine    = 8_000     // keys and values on one line, all of which the parser keeps until its end
+	maxOnLine    = 15_000    // keys and values on a line with brackets, all of which the parser keeps until its end
 	maxDocuments = 1_000     // empty ones too
 )
 
@@ -52,7 +52,7 @@ func newSource(f File, r reading) (*source, *Error) {
 	offset, nodes := 0, 0
 	for line := range strings.Lines(text) {
 		on := density(line)
-		if on > r.onLine {
+		if on > r.onLine && strings.ContainsAny(line, "[{") {
 			return nil, tooLarge(f, "line %d may hold %d keys and values, at most %d are read", len(s.lines)+1, on, r.onLine)
 		}
 		s.lines, offset, nodes = append(s.lines, offset), offset+len(line), nodes+on
