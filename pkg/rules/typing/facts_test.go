@@ -3,6 +3,8 @@ package typing_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -81,6 +83,42 @@ func TestFactsCommon(t *testing.T) {
 		}
 		if (common == tt.f) != tt.same || len(tt.want) == 0 && !tt.same && common != nil {
 			t.Errorf("%s: the same is %v", name, common == tt.f)
+		}
+	}
+}
+
+// TestFactsIs holds that a text which is known is all that can be there, as long as all facts say so.
+func TestFactsIs(t *testing.T) {
+	path := []string{"metadata", "labels", "app"}
+	read := func(f *typing.Facts) []any {
+		at := f.Apply(0, object)
+		for _, key := range path {
+			at, _ = at.Field(key)
+		}
+		all, _ := at.Constants()
+		return all
+	}
+	var none *typing.Facts
+	web, there := none.Is("web", 0, path...), none.With(0, path...)
+	tests := map[string]struct {
+		reason string
+		facts  *typing.Facts
+		want   []any
+	}{
+		"is":            {"It is that text.", web, []any{"web"}},
+		"later":         {"It was only there.", there.Is("web", 0, path...), []any{"web"}},
+		"still":         {"That it is there is no news.", web.With(0, path...), []any{"web"}},
+		"and another":   {"Beside what else is known.", web.With(0, "metadata", "labels", "tier"), []any{"web"}},
+		"both":          {"Both say it.", web.Common(none.Is("web", 0, path...)), []any{"web"}},
+		"only there":    {"One says no more.", web.Common(there), nil},
+		"either of two": {"It may be the other one.", web.Common(none.Is("db", 0, path...)), nil},
+	}
+	for name, tt := range tests {
+		if diff := cmp.Diff(tt.want, read(tt.facts)); diff != "" {
+			t.Errorf("%s: %s (-want +got)\n%s", name, tt.reason, diff)
+		}
+		if !tt.facts.Has(0, path...) {
+			t.Errorf("%s: it is not there", name)
 		}
 	}
 }
