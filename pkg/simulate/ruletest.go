@@ -85,7 +85,7 @@ func (t *Test) decode(n *document.Node) document.Errors {
 	metadata, wrong := spec.TestMetadata.Read(root["metadata"])
 	v, more := spec.TestFields.Read(root["spec"])
 	errs = slices.Concat(errs, wrong, more)
-	t.Name, t.whole = metadata["name"].Text(), v["wholeObjects"].Value() == true
+	t.Name, t.whole = metadata["name"].Text(), v.Bool("wholeObjects", false)
 	t.rules, t.crds = t.places(v["rules"]), t.places(v["crds"])
 	if now := v["now"]; now != nil {
 		t.now, _ = time.Parse(time.RFC3339, now.Text()) // It has been checked.

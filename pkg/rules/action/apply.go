@@ -41,8 +41,8 @@ var applyFields = field.Object("apply",
 
 func compileApply(n *document.Node, v field.Values, env Env) (Action, document.Errors) {
 	a := &apply{
-		child: child{from: v["resource"], owned: v["owned"].Value() != false}, existing: existing(v.Word("existing", string(updateExisting))),
-		prune: v["prune"].Value() == true, adopt: v["adopt"].Value() == true, watched: byResource(env.Watched),
+		child: child{from: v["resource"], owned: v.Bool("owned", true)}, existing: existing(v.Word("existing", string(updateExisting))),
+		prune: v.Bool("prune", false), adopt: v.Bool("adopt", false), watched: byResource(env.Watched),
 	}
 	var wrong *document.Error
 	var errs document.Errors

@@ -27,7 +27,7 @@ var createFields = field.Object("create",
 )
 
 func compileCreate(_ *document.Node, v field.Values, env Env) (Action, document.Errors) {
-	c := &create{child: child{from: v["in"], owned: v["owned"].Value() != false, generated: true}}
+	c := &create{child: child{from: v["in"], owned: v.Bool("owned", true), generated: true}}
 	var errs document.Errors
 	if c.from != nil {
 		errs = c.compileIn(env.Related)

@@ -54,7 +54,7 @@ var mergeBody = &field.Type{
 
 func compilePatch(n *document.Node, v field.Values, env Env) (Action, document.Errors) {
 	p := &patch{
-		subresource: v["subresource"].Text(), named: v["subresource"], force: v["force"].Value() == true,
+		subresource: v["subresource"].Text(), named: v["subresource"], force: v.Bool("force", false),
 		release: plan.ReleasePolicy(v.Word("release", string(plan.OrphanFields))),
 	}
 	var errs, wrong document.Errors
@@ -76,7 +76,7 @@ func compilePatch(n *document.Node, v field.Values, env Env) (Action, document.E
 	}
 	if p.kind != plan.Apply {
 		for _, name := range []string{"force", "release"} {
-			if key := v[name]; key != nil && key.Value() != false {
+			if key := v[name]; key != nil && key.Text() != "false" {
 				errs = append(errs, key.Errorf("leave it out", "%s is of apply only, not of %s", name, p.kind))
 			}
 		}

@@ -165,6 +165,14 @@ func (v Values) Word(name, otherwise string) string {
 	return otherwise
 }
 
+// Bool returns true or false, or else the default.
+func (v Values) Bool(name string, otherwise bool) bool {
+	if set, is := v[name].Value().(bool); is {
+		return set
+	}
+	return otherwise
+}
+
 // Read returns the values of a map that has the fields of the type, and what is wrong with them. A value that is a map with fields
 // itself is not looked into: it is read by itself.
 func (t *Type) Read(n *document.Node) (Values, document.Errors) {

@@ -122,7 +122,7 @@ func parseRule(n *document.Node) (Rule, document.Errors) {
 	r := Rule{
 		node: n, Name: n.Get("name").Text(), Description: v["description"].Text(), Watch: v["watch"],
 		With: definitions(v["with"]), Let: definitions(v["let"]), When: v["when"], For: v["for"],
-		Actions: v["actions"].Elements(), Suspend: v["suspend"].Value() == true, Mode: Mode(v["mode"].Text()),
+		Actions: v["actions"].Elements(), Suspend: v.Bool("suspend", false), Mode: Mode(v["mode"].Text()),
 	}
 	if onDelete := v["onDelete"]; onDelete != nil {
 		errs = append(errs, r.parseOnDelete(onDelete)...)
@@ -135,7 +135,7 @@ func parseRule(n *document.Node) (Rule, document.Errors) {
 
 func (r *Rule) parseOnDelete(n *document.Node) document.Errors {
 	v, errs := onDeleteFields.Read(n)
-	r.OnDelete = &OnDelete{Actions: v["actions"].Elements(), Done: v["done"], Hold: v["hold"].Value() != false}
+	r.OnDelete = &OnDelete{Actions: v["actions"].Elements(), Done: v["done"], Hold: v.Bool("hold", true)}
 	if done := r.OnDelete.Done; done != nil && !r.OnDelete.Hold {
 		errs = append(errs, done.Errorf("leave it out, or leave hold out", "done ends the hold, and hold is false"))
 	}
