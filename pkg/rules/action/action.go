@@ -73,7 +73,7 @@ func (r *Refusal) Unwrap() error { return r.Err }
 type kind struct {
 	name, doc string
 	fields    *field.Type
-	compile   func(*document.Node, field.Values, Env) (Action, document.Errors)
+	compile   func(field.Values, Env) (Action, document.Errors)
 }
 
 // kinds is the table of actions.
@@ -135,7 +135,7 @@ func Compile(n *document.Node, env Env) (*Step, document.Errors) {
 	for _, k := range kinds {
 		if n := values[k.name]; n != nil {
 			given, wrong := k.fields.Read(n)
-			action, more := k.compile(n, given, env)
+			action, more := k.compile(given, env)
 			step.kind, step.action = k.name, action
 			errs = append(append(errs, wrong...), more...)
 		}

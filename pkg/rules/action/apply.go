@@ -39,7 +39,7 @@ var applyFields = field.Object("apply",
 	field.Optional("adopt", field.Bool, "true: take over an object that the set did not make. It is released later, and never deleted."),
 )
 
-func compileApply(n *document.Node, v field.Values, env Env) (Action, document.Errors) {
+func compileApply(v field.Values, env Env) (Action, document.Errors) {
 	a := &apply{
 		child: child{from: v["resource"], owned: v.Bool("owned", true)}, existing: existing(v.Word("existing", string(updateExisting))),
 		prune: v.Bool("prune", false), adopt: v.Bool("adopt", false), watched: byResource(env.Watched),

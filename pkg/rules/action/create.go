@@ -26,7 +26,7 @@ var createFields = field.Object("create",
 	ownedField,
 )
 
-func compileCreate(_ *document.Node, v field.Values, env Env) (Action, document.Errors) {
+func compileCreate(v field.Values, env Env) (Action, document.Errors) {
 	c := &create{child: child{from: v["in"], owned: v.Bool("owned", true), generated: true}}
 	var errs document.Errors
 	if c.from != nil {

@@ -40,7 +40,7 @@ var graceSeconds = &field.Type{
 
 const graceHint = "write 30, or one ${ } that gives an integer"
 
-func compileDelete(_ *document.Node, v field.Values, env Env) (Action, document.Errors) {
+func compileDelete(v field.Values, env Env) (Action, document.Errors) {
 	r := &removal{node: v["gracePeriodSeconds"], propagation: propagation(v.Word("propagationPolicy", string(background)))}
 	var errs, wrong document.Errors
 	r.target, errs = compileTarget(v, env.Scope)

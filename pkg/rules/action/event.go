@@ -77,7 +77,7 @@ const defaultAction = "Reconcile"
 
 var wordPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,127}$`)
 
-func compileEvent(_ *document.Node, v field.Values, env Env) (Action, document.Errors) {
+func compileEvent(v field.Values, env Env) (Action, document.Errors) {
 	e := &event{}
 	var errs document.Errors
 	e.target, errs = compileTarget(v, env.Scope)

@@ -374,23 +374,3 @@ func (s scenario) check(t *testing.T, e *action.Evaluation, err error) {
 		t.Errorf("%s The error has no place: %v", s.reason, err)
 	}
 }
-
-// mistakes are actions that do not compile, with what is said of them.
-type mistakes map[string]struct {
-	reason string
-	action string
-	want   string // a line for each
-}
-
-func (m mistakes) run(t *testing.T) {
-	t.Helper()
-	f := newFixture(t)
-	for name, tc := range m {
-		t.Run(name, func(t *testing.T) {
-			_, errs := f.compile(t, tc.action)
-			if got := errs.Sorted().Error(); got != strings.TrimSpace(tc.want) {
-				t.Errorf("%s\n got:\n%s\nwant:\n%s", tc.reason, got, strings.TrimSpace(tc.want))
-			}
-		})
-	}
-}

@@ -52,7 +52,7 @@ var mergeBody = &field.Type{
 	Hint: "write the fields, as in merge: {spec: {replicas: 3}}",
 }
 
-func compilePatch(n *document.Node, v field.Values, env Env) (Action, document.Errors) {
+func compilePatch(v field.Values, env Env) (Action, document.Errors) {
 	p := &patch{
 		subresource: v["subresource"].Text(), named: v["subresource"], force: v.Bool("force", false),
 		release: plan.ReleasePolicy(v.Word("release", string(plan.OrphanFields))),

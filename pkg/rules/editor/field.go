@@ -2,6 +2,7 @@ package editor
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -78,7 +79,7 @@ func fields(out node, t *field.Type) {
 		out["required"] = required
 	}
 	some := []any{}
-	for _, name := range append(t.SomeOf[:len(t.SomeOf):len(t.SomeOf)], t.OneOf...) {
+	for _, name := range slices.Concat(t.SomeOf, t.OneOf) {
 		some = append(some, node{"required": []string{name}})
 	}
 	if len(some) > 0 {

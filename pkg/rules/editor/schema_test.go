@@ -54,17 +54,6 @@ func compile(t interface{ Fatal(args ...any) }, data []byte) *jsonschema.Schema 
 	return out
 }
 
-// definition returns one of the definitions.
-func (g *generated) definition(t testing.TB, name string) map[string]any {
-	t.Helper()
-	definitions, _ := g.json["definitions"].(map[string]any)
-	out, _ := definitions[name].(map[string]any)
-	if out == nil {
-		t.Fatalf("there is no definition %s", name)
-	}
-	return out
-}
-
 // judge returns what the schema says of all documents in a text.
 func (g *generated) judge(text string) error {
 	documents, errs := document.Parse(document.File{Name: "rules.yaml", Data: []byte(text)})

@@ -252,8 +252,10 @@ var forms = []form{
 	},
 	{
 		name: "selector", by: plan.ByLabels, part: selectorPart, place: selectorPlace, ask: askSelector,
-		written: &field.Type{Name: "selector", Kinds: []document.Kind{document.KindMap, document.KindString}, Template: true, Filled: true,
-			Hint: "write {matchLabels: {app: web}}; for every object, all: true"},
+		written: &field.Type{
+			Name: "selector", Kinds: []document.Kind{document.KindMap, document.KindString}, Template: true, Filled: true,
+			Hint: "write {matchLabels: {app: web}}; for every object, all: true",
+		},
 		doc: "A list, by a whole LabelSelector. An empty one is an error.",
 	},
 	{
