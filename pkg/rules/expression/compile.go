@@ -306,26 +306,22 @@ func (c *compiler) path(node ast.Node, lenient bool) (Node, error) {
 	return p, nil
 }
 
-func (c *compiler) step(access ast.Node) (Step, error) {
-	s := Step{At: c.tree.Span(access), Kind: BySlice, Text: "[...]"}
-	var err error
+func (c *compiler) step(access ast.Node) (s Step, err error) {
+	s.At = c.tree.Span(access)
 	switch n := access.(type) {
 	case *ast.MemberNode:
-		s.Optional = n.Optional
+		s.asked, s.Optional = n.Optional, n.Optional
 		if key, is := n.Property.(*ast.StringNode); is {
-			s.Kind, s.Key, s.Text, s.At = ByKey, key.Value, syntax.KeyText(key.Value), c.tree.Span(key)
+			s.Kind, s.Key, s.At = ByKey, key.Value, c.tree.Span(key)
 		} else if s.Index, err = c.lower(n.Property, false); err == nil {
-			s.Kind, s.Text = ByValue, "["+c.indexText(s.Index)+"]"
-		}
-		if n.Optional {
-			s.Text = syntax.Optional(s.Text)
+			s.Kind, s.Key = ByValue, "["+c.indexText(s.Index)+"]"
 		}
 	case *ast.SliceNode:
-		if n.From != nil {
-			s.From, err = c.lower(n.From, false)
-		}
-		if n.To != nil && err == nil {
-			s.To, err = c.lower(n.To, false)
+		s.Kind, s.Bounds = BySlice, &[2]Node{}
+		for i, bound := range []ast.Node{n.From, n.To} {
+			if bound != nil && err == nil {
+				s.Bounds[i], err = c.lower(bound, false)
+			}
 		}
 	}
 	return s, err

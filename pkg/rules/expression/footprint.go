@@ -201,7 +201,7 @@ func (a *analysis) path(n *Path) shape.Shape {
 		s := &n.Steps[i]
 		grandparent, parent = parent, on
 		if s.Kind == BySlice {
-			for _, bound := range []Node{s.From, s.To} {
+			for _, bound := range s.Bounds {
 				if bound != nil {
 					a.read(bound)
 				}

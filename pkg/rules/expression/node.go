@@ -1,7 +1,9 @@
 package expression
 
 import (
+	"cmp"
 	"regexp"
+	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
@@ -86,17 +88,33 @@ type Path struct {
 // Step is one access of a path.
 type Step struct {
 	Kind StepKind
-	// Key is that of ByKey. Index is the element or key of ByValue. From and To are the bounds of BySlice, nil where they are
-	// left out.
-	Key             string
-	Index, From, To Node
 	// Optional ends the whole path with nil where there is nothing to read from: behind ?., and on the left of ??.
 	Optional bool
-	// At is the key or the bracket, and Text how messages write the access, with its dot or brackets.
-	At   syntax.Span
-	Text string
+	asked    bool // by ?.
 	// always says that a Kubernetes object that lacks the key reads as if it had an empty map there.
 	always alwaysMap
+	// Key is that of ByKey, and for messages the index of ByValue in its brackets.
+	Key string
+	// Index is the element or key of ByValue, and Bounds are those of BySlice, nil where they are left out.
+	Index  Node
+	Bounds *[2]Node
+	// At is the key or the bracket.
+	At syntax.Span
+}
+
+// Text is how messages write the access, with its dot or brackets.
+func (s *Step) Text() string {
+	text := s.Key
+	switch s.Kind {
+	case ByKey:
+		text = syntax.KeyText(s.Key)
+	case BySlice:
+		text = "[...]"
+	}
+	if s.asked {
+		return syntax.Optional(text)
+	}
+	return text
 }
 
 // StepKind is the kind of an access.
@@ -218,20 +236,22 @@ func (s *Step) Step() (key any, constant bool) {
 	}
 }
 
-// Before returns the path with its first n steps as messages call it.
-func (p *Path) Before(n int) string {
-	text := p.rootText()
-	for i := range p.Steps[:n] {
-		text += p.Steps[i].Text
+// bounds are those of a slice.
+func (s *Step) bounds() []Node {
+	if s.Bounds == nil {
+		return nil
 	}
-	return text
+	return s.Bounds[:]
 }
 
-func (p *Path) rootText() string {
-	if text := p.Root.Written().Text; text != "" {
-		return text
+// Before returns the path with its first n steps as messages call it.
+func (p *Path) Before(n int) string {
+	var text strings.Builder
+	text.WriteString(cmp.Or(p.Root.Written().Text, "(...)"))
+	for i := range p.Steps[:n] {
+		text.WriteString(p.Steps[i].Text())
 	}
-	return "(...)"
+	return text.String()
 }
 
 // Visit calls f for a node and everything below it.
@@ -253,7 +273,7 @@ func Visit(n Node, f func(Node)) {
 	case *Path:
 		Visit(n.Root, f)
 		for i := range n.Steps {
-			for _, part := range []Node{n.Steps[i].Index, n.Steps[i].From, n.Steps[i].To} {
+			for _, part := range append(n.Steps[i].bounds(), n.Steps[i].Index) {
 				if part != nil {
 					Visit(part, f)
 				}

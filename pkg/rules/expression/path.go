@@ -67,8 +67,8 @@ func (p *Path) follow(e *Evaluation) (any, error) {
 			}
 			if s.Kind != BySlice {
 				before := p.Before(i)
-				return nil, s.At.Errorf("%s is absent, so %s%s cannot be read", before, before, s.Text).
-					WithHint("write %s%s, which is nil then", before, syntax.Optional(s.Text))
+				return nil, s.At.Errorf("%s is absent, so %s%s cannot be read", before, before, s.Text()).
+					WithHint("write %s%s, which is nil then", before, syntax.Optional(s.Text()))
 			}
 		}
 		grandparent := parent
@@ -170,11 +170,11 @@ func (p *Path) cut(e *Evaluation, i int, on any) (any, error) {
 	default:
 		return nil, p.NoSlice(i, value.KindOf(on))
 	}
-	from, err := bound(e, s.From, 0, length)
+	from, err := bound(e, s.Bounds[0], 0, length)
 	if err != nil {
 		return nil, err
 	}
-	to, err := bound(e, s.To, length, length)
+	to, err := bound(e, s.Bounds[1], length, length)
 	if err != nil {
 		return nil, err
 	}

@@ -196,7 +196,7 @@ func (w *walk) element(i int, property expression.Node, index result) {
 // slice takes a part of a list or a text. What is absent is an empty list.
 func (w *walk) slice(i int) {
 	s := &w.path.Steps[i]
-	for _, bound := range []expression.Node{s.From, s.To} {
+	for _, bound := range s.Bounds {
 		if bound == nil {
 			continue
 		}
@@ -311,7 +311,7 @@ func (w *walk) absent(i int) {
 	if w.on.Kinds() == value.Nil {
 		is = "is"
 	}
-	parent, access := w.path.Before(i), w.path.Steps[i].Text
+	parent, access := w.path.Before(i), w.path.Steps[i].Text()
 	w.fail(mayBeAbsent, w.path.Steps[i].At.Errorf("%s %s absent, so %s%s cannot be read", parent, is, parent, access).
 		WithHint("write %s%s, which is nil then%s", parent, syntax.Optional(access), w.orFalse(i)))
 }
