@@ -221,6 +221,7 @@ func (a *analysis) path(n *Path) shape.Shape {
 			parent.Typed()
 		case labelsOrAnnotations:
 			grandparent.Typed()
+		case neverMap:
 		}
 	}
 	return on

@@ -24,21 +24,22 @@ type Literal struct {
 	Value any
 }
 
-// List is a list of values, Map one of entries.
-type (
-	List struct {
-		Operand
-		Items []Node
-		folded
-	}
-	Map struct {
-		Operand
-		Entries []Entry
-		folded
-	}
-	// Entry is a key of a map, and its value.
-	Entry struct{ Key, Value Node }
-)
+// List is a list of values.
+type List struct {
+	Operand
+	Items []Node
+	folded
+}
+
+// Map is a map of entries.
+type Map struct {
+	Operand
+	Entries []Entry
+	folded
+}
+
+// Entry is a key of a map, and its value.
+type Entry struct{ Key, Value Node }
 
 // folded is the value of a list or a map of constants, which is built once. To share it is safe, since values are never
 // changed.
@@ -104,10 +105,12 @@ type Step struct {
 
 // Text is how messages write the access, with its dot or brackets.
 func (s *Step) Text() string {
-	text := s.Key
+	var text string
 	switch s.Kind {
 	case ByKey:
 		text = syntax.KeyText(s.Key)
+	case ByValue:
+		text = s.Key
 	case BySlice:
 		text = "[...]"
 	}

@@ -22,7 +22,7 @@ func (o *Operand) Written() *Operand { return o }
 
 // Wants is the error that user, an operator or a parameter, takes none of the kinds
 // that it has. For nil it names what is absent and how to give a default.
-func (o Operand) Wants(user string, kinds, have value.Kind) *Error {
+func (o *Operand) Wants(user string, kinds, have value.Kind) *Error {
 	switch {
 	case have == value.Stamped:
 		return o.At.Errorf("%s", value.ErrStamp.Message)
@@ -36,11 +36,11 @@ func (o Operand) Wants(user string, kinds, have value.Kind) *Error {
 }
 
 // MayBeNil is the error that user does not take nil, which the operand can be.
-func (o Operand) MayBeNil(user string, kinds value.Kind) *Error {
+func (o *Operand) MayBeNil(user string, kinds value.Kind) *Error {
 	return o.absent("may be", user, kinds)
 }
 
-func (o Operand) absent(is, user string, kinds value.Kind) *Error {
+func (o *Operand) absent(is, user string, kinds value.Kind) *Error {
 	switch {
 	case kinds&^(value.String|value.Nil) == value.Time:
 		// No default is harmless: one in the past makes everything old.

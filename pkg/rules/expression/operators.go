@@ -72,13 +72,14 @@ func (b *Binary) eval(e *Evaluation) (any, error) {
 	return v, nil
 }
 
-// Apply is what the operator gives for two constants, if that is known.
-func (b *Binary) Apply(left, right any) (v any, known bool) {
+// Holds is what a comparison says of two constants, if that is known.
+func (b *Binary) Holds(left, right any) (holds, known bool) {
 	if b.row.apply == nil || b.Checked() && b.row.kinds(value.KindOf(left), value.KindOf(right)) == 0 {
-		return nil, false
+		return false, false
 	}
 	v, err := b.row.apply(&Evaluation{}, b, left, right)
-	return v, err == nil
+	holds, known = v.(bool)
+	return holds, known && err == nil
 }
 
 func and(e *Evaluation, b *Binary) (any, error) {

@@ -207,7 +207,7 @@ func (p part) text(e *Evaluation) (string, error) {
 // NotText is the error that the value of an expression inside a text is, or may be, of a kind that has no text.
 func NotText(p *Program, kind value.Kind, may bool) *Error {
 	const user, wanted = "the text around ${ }", value.String | value.Number | value.Bool
-	o := Operand{At: p.Whole(), Text: p.root.Written().Text}
+	o := &Operand{At: p.Whole(), Text: p.root.Written().Text}
 	err := o.Wants(user, wanted, kind)
 	switch {
 	case may:

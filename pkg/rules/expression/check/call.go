@@ -142,7 +142,7 @@ func (p *predicate) check(item, accumulator typing.Type) result {
 	case kinds == value.Bool:
 		return p.boolean(p.Body, p.known, p.function.Name)
 	default:
-		r := p.checker.node(p.Body, p.known)
+		r := p.node(p.Body, p.known)
 		p.wants(p.Body, r, p.function.Name, kinds)
 		return r
 	}
@@ -156,7 +156,7 @@ func (p *predicate) sortKeys() result {
 	}
 	k := p.known
 	for _, key := range keys {
-		r := p.checker.node(key, k)
+		r := p.node(key, k)
 		k = r.after()
 		const ordinal = value.Bool | value.Number | value.String | value.Computed
 		if have := r.of.Kinds() &^ value.Nil; r.of.Known() && have != 0 && have&ordinal == 0 {

@@ -289,22 +289,22 @@ func (c *checker) narrowed(n *expression.Binary, left, right typing.Type, r resu
 			against = right.Items()
 		}
 		v, constant := constantOf(n.Right, right)
-		r = c.narrowedBy(n, s, left, against, constant, func() (any, bool) { return n.Apply(s.value, v) }, r)
+		r = c.narrowedBy(n, s, left, against, constant, func() (bool, bool) { return n.Holds(s.value, v) }, r)
 	}
 	if s, is := c.substituteOf(n.Right); is && n.Operator != "in" {
 		v, constant := constantOf(n.Left, left)
-		r = c.narrowedBy(n, s, right, left, constant, func() (any, bool) { return n.Apply(v, s.value) }, r)
+		r = c.narrowedBy(n, s, right, left, constant, func() (bool, bool) { return n.Holds(v, s.value) }, r)
 	}
 	return r
 }
 
 // narrowedBy is narrowed for one side, of a type, and what it is compared with. outcome is the comparison of what the side
 // would be for nil with a constant.
-func (c *checker) narrowedBy(n *expression.Binary, s substitute, of, against typing.Type, constant bool, outcome func() (any, bool), r result) result {
+func (c *checker) narrowedBy(n *expression.Binary, s substitute, of, against typing.Type, constant bool, outcome func() (holds, known bool), r result) result {
 	switch {
 	case s.value == nil && neverNil(of):
 	case constant:
-		if holds, known := outcome(); known && holds == true {
+		if holds, known := outcome(); known && holds {
 			r.no = s.present(r.no)
 		} else if known {
 			r.yes = s.present(r.yes)
@@ -364,9 +364,9 @@ func (c *checker) decide(n *expression.Binary, left, right typing.Type, r result
 	if !isOne || !isOther || n.Operator != "in" && right.Literals() == nil {
 		return r
 	}
-	if outcome, known := n.Apply(one, other); known {
-		r.yes.never = r.yes.never || outcome == false
-		r.no.never = r.no.never || outcome == true
+	if outcome, known := n.Holds(one, other); known {
+		r.yes.never = r.yes.never || !outcome
+		r.no.never = r.no.never || outcome
 	}
 	return r
 }

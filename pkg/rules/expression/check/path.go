@@ -91,6 +91,7 @@ func (w *walk) step(i int) {
 	case expression.ByValue:
 		index = w.node(s.Index, w.known)
 		w.known = index.after()
+	case expression.ByKey:
 	}
 	if !w.goOn(i, s.Optional) {
 		return

@@ -151,7 +151,7 @@ func (b branch) refused(user string, kinds, have value.Kind) *expression.Error {
 		return b.at.Errorf("where %s is present it is %s, and %s wants %s", text, have, user, kinds).
 			WithHint("%s", b.conversion(kinds, have))
 	}
-	err := expression.Operand{At: b.at, Text: b.text}.Wants(user, kinds, have)
+	err := (&expression.Operand{At: b.at, Text: b.text}).Wants(user, kinds, have)
 	if v, literal := expression.LiteralOf(b.node); literal {
 		err.Hint = otherLiteral(v, kinds)
 	}

@@ -102,7 +102,7 @@ func (t *Tree) Braced(at Span) int {
 func (t *Tree) Parenthesized(at Span) Span {
 	tokens := t.source.tokens
 	first, behind := t.source.tokenAt(at.Offset), t.source.tokenAt(at.End())
-	for first > 0 && tokens[first-1].is(lexer.Bracket, "(") && tokens[first-1].match <= behind && !(first > 1 && tokens[first-2].is(lexer.Identifier)) {
+	for first > 0 && tokens[first-1].is(lexer.Bracket, "(") && tokens[first-1].match <= behind && (first == 1 || !tokens[first-2].is(lexer.Identifier)) {
 		first--
 		behind = max(behind, tokens[first].match+1)
 	}
