@@ -65,9 +65,9 @@ func (d *draft) value(p part, n *document.Node, into schema.Field) any {
 	case template:
 		return d.template(p, into)
 	case list:
-		out := make([]any, 0, len(p))
+		out, elements := make([]any, 0, len(p)), n.Elements()
 		for i, element := range p {
-			out = append(out, d.value(element, n.Elements()[i], schema.Field{Type: into.Type.Items()}))
+			out = append(out, d.value(element, elements[i], schema.Field{Type: into.Type.Items()}))
 		}
 		return out
 	case mapping:
@@ -78,9 +78,9 @@ func (d *draft) value(p part, n *document.Node, into schema.Field) any {
 }
 
 func (d *draft) mapping(m mapping, n *document.Node, into *schema.Type) any {
-	out := make(map[string]any, len(m))
+	out, entries := make(map[string]any, len(m)), n.Entries()
 	for i, e := range m {
-		below := n.Entries()[i].Value
+		below := entries[i].Value
 		key, whole := textOf(e.key)
 		if !whole {
 			d.key(e)

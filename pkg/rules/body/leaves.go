@@ -36,9 +36,10 @@ func (w *leafWalk) walk(p part, n *document.Node, path footprint.Path) {
 	case constant:
 		w.constant(n, path)
 	case mapping:
+		entries := n.Entries()
 		for i, e := range p {
 			if key, whole := textOf(e.key); whole {
-				w.walk(e.value, n.Entries()[i].Value, path.Then(footprint.Key(key)))
+				w.walk(e.value, entries[i].Value, path.Then(footprint.Key(key)))
 			}
 		}
 	default:

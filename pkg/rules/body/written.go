@@ -62,18 +62,19 @@ func descend(into *schema.Type, how schema.Writing, path []any) (*schema.Type, s
 // that is there only where another branch is taken.
 func misfitOf(w check.Written, into *schema.Type, how schema.Writing) *fault {
 	if _, unknown := w.Value.(schema.Unknown); !unknown {
-		for _, v := range into.Validate(w.Value, how) {
-			out := &fault{v.Code, v.Message, v.Hint}
-			switch {
-			case w.Value != "" || v.Code != document.CodeTypeMismatch:
-			case into.Kinds&value.Map != 0:
-				out.hint = "write {} for an empty map, or omit() for none"
-			case into.Kinds&value.List != 0:
-				out.hint = "write [] for an empty list, or omit() for none"
-			}
-			return out
+		violations := into.Validate(w.Value, how)
+		if len(violations) == 0 {
+			return nil
 		}
-		return nil
+		wrong := &fault{violations[0].Code, violations[0].Message, violations[0].Hint}
+		switch {
+		case w.Value != "" || wrong.code != document.CodeTypeMismatch:
+		case into.Kinds&value.Map != 0:
+			wrong.hint = "write {} for an empty map, or omit() for none"
+		case into.Kinds&value.List != 0:
+			wrong.hint = "write [] for an empty list, or omit() for none"
+		}
+		return wrong
 	}
 	if len(w.Type.Literals()) > 0 {
 		return nil

@@ -221,6 +221,18 @@ var (
 	float       = regexp.MustCompile(`^[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?$`)
 )
 
+const (
+	asTrue  = "true for the boolean"
+	asFalse = "false for the boolean"
+)
+
+// trapWords are words that readers of YAML do not agree on, and what else than the text may be meant.
+var trapWords = map[string]string{
+	"y": asTrue, "Y": asTrue, "yes": asTrue, "Yes": asTrue, "YES": asTrue, "on": asTrue, "On": asTrue, "ON": asTrue,
+	"n": asFalse, "N": asFalse, "no": asFalse, "No": asFalse, "NO": asFalse, "off": asFalse, "Off": asFalse, "OFF": asFalse,
+	"=": "", "<<": "",
+}
+
 // traps are plain scalars that readers of YAML 1.1 and 1.2 understand differently, so that
 // nobody can know what their author meant, with what to write instead besides quotes. They
 // follow https://yaml.org/type/ for YAML 1.1 and the core schema of 1.2, with what common
@@ -229,15 +241,13 @@ var traps = []struct {
 	pattern *regexp.Regexp
 	hint    string
 }{
-	{regexp.MustCompile(`^(y|Y|yes|Yes|YES|on|On|ON)$`), "true for the boolean"},
-	{regexp.MustCompile(`^(n|N|no|No|NO|off|Off|OFF)$`), "false for the boolean"},
 	{regexp.MustCompile(`^[-+]?0([0-9_]+|[oO][0-7_]+|[bB][01_]+|[xX][0-9a-fA-F_]+)$`), "the decimal number without a leading zero"},
 	{regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$`), "the number with a point and a signed exponent like 1.0e+3"},
 	{regexp.MustCompile(`^[-+]?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?$`), "the number without underscores"},
 	{regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`), ""}, // A number to the base of 60.
 	{regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}` + // A time.
 		`(([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]*)?([ \t]*(Z|[-+][0-9]{1,2}(:?[0-9]{2})?))?)?$`), ""},
-	{regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|=|<<)$`), ""},
+	{regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`), ""},
 }
 
 // Resolve gives a plain scalar its type, by the core schema of YAML 1.2. If readers of
@@ -247,8 +257,10 @@ func Resolve(text string) (value any, message, hint string) {
 	if value, ok := words[text]; ok {
 		return value, "", ""
 	}
-	// Most text is not worth a dozen patterns: the traps that are words are short.
-	if len(text) > len("yes") && !strings.ContainsAny(text[:1], "+-.0123456789") {
+	if hint, trap := trapWords[text]; trap {
+		return trapped(text, hint)
+	}
+	if !strings.ContainsAny(text[:1], "+-.0123456789") {
 		return text, "", ""
 	}
 	var err error
@@ -262,8 +274,7 @@ func Resolve(text string) (value any, message, hint string) {
 	default:
 		for _, t := range traps {
 			if t.pattern.MatchString(text) {
-				return nil, "unquoted " + shorten(text) + " is not the same to all readers of YAML",
-					strings.TrimSuffix("write "+quote(text)+" for the text, or "+t.hint, ", or ")
+				return trapped(text, t.hint)
 			}
 		}
 		return text, "", ""
@@ -272,6 +283,11 @@ func Resolve(text string) (value any, message, hint string) {
 		return nil, shorten(text) + " does not fit into 64 bits", "write it in quotes if it is text"
 	}
 	return value, "", ""
+}
+
+func trapped(text, hint string) (value any, message, hintOf string) {
+	return nil, "unquoted " + shorten(text) + " is not the same to all readers of YAML",
+		strings.TrimSuffix("write "+quote(text)+" for the text, or "+hint, ", or ")
 }
 
 // kindOf names the type of what Resolve returns.

@@ -53,7 +53,10 @@ func newSource(f File, r reading) (*source, *Error) {
 	for line := range strings.Lines(text) {
 		on := density(line)
 		if on > r.onLine && strings.ContainsAny(line, "[{") {
-			return nil, tooLarge(f, "line %d may hold %d keys and values, at most %d are read", len(s.lines)+1, on, r.onLine)
+			return nil, &Error{
+				File: f.Name, Line: len(s.lines) + 1, Column: 1, Hint: "split the line",
+				Message: fmt.Sprintf("the line may hold %d keys and values, at most %d are read", on, r.onLine),
+			}
 		}
 		s.lines, offset, nodes = append(s.lines, offset), offset+len(line), nodes+on
 	}
@@ -67,7 +70,7 @@ func newSource(f File, r reading) (*source, *Error) {
 }
 
 func tooLarge(f File, format string, args ...any) *Error {
-	return &Error{File: f.Name, Message: fmt.Sprintf(format, args...), Hint: "split it into several files, or lines"}
+	return &Error{File: f.Name, Message: fmt.Sprintf(format, args...), Hint: "split it into several files"}
 }
 
 // check refuses what YAML refuses, the line breaks only YAML 1.1 knows (positions would

@@ -39,6 +39,9 @@ type comparison struct {
 
 // conflicts warns of two rules that may set one field to different values on the same object.
 func (t *terms) conflicts(all []*Rule) (out document.Errors) {
+	if len(all) < 2 {
+		return nil
+	}
 	c := &comparison{terms: t, sites: map[field][]*site{}}
 	for _, rule := range all {
 		if rule.audited() {

@@ -19,6 +19,9 @@ type flow struct{ writes, reads []int }
 // is no more than a place to look at first when they do not, and one other rule is
 // enough. Rules that write the same field are compared by [terms.conflicts].
 func cycles(all []*Rule) (out document.Errors) {
+	if len(all) < 2 {
+		return nil
+	}
 	w := newWork(leastFed + fedOfEach*len(all))
 	texts, flows := flowsOf(all, w)
 	var before []int // Of rules that read and write the same, the first.

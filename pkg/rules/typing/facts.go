@@ -13,6 +13,9 @@ func (f *Facts) With(root int, path ...string) *Facts { return f.Is("", root, pa
 
 // Is is [Facts.With] for what is this text, if it is a text and this is not "".
 func (f *Facts) Is(text string, root int, path ...string) *Facts {
+	if text == "" && f.Has(root, path...) {
+		return f
+	}
 	old := f.of(root)
 	sum := old.plus(at(path, text))
 	if sum == old {

@@ -253,6 +253,9 @@ func decodeYAML(decoder *yaml.Decoder, into *yaml.Node) (err error) {
 	return Faultf("invalid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
+// stepsOfScalar is for a scalar that might be a number.
+const stepsOfScalar = 12
+
 // readYAML visits what an alias stands for each time anew, so that the budget ends
 // a bomb of aliases and the depth one that holds itself.
 func readYAML(n *yaml.Node, budget *Budget, depth int) any {
@@ -290,6 +293,7 @@ func readYAML(n *yaml.Node, budget *Budget, depth int) any {
 		return readYAML(n.Alias, budget, depth+1)
 	default:
 		Must(budget.Bytes(sizeOfElement))
+		Must(budget.Steps(stepsOfScalar))
 		return resolveYAML(n)
 	}
 }
