@@ -61,7 +61,7 @@ func showsColumns(t *testing.T) {
 		{"get rset told", "NAME READY REASON RULES MATCHED ERRORS AGE told True InEffect 2 3 1 "},
 		{"get rulesets told -o wide", "NAME READY REASON RULES MATCHED ERRORS AGE ACCOUNT MESSAGE told True InEffect 2 3 1 "},
 		{"get dyncontroller", "NAME READY REASON RULES MATCHED ERRORS AGE ruleset.dyncontroller.dev/told True InEffect 2 3 1 "},
-		{"explain ruleset.spec.rules.when", "When is a condition; without it the rule always matches."},
+		{"explain ruleset.spec.rules.when", "A condition; without it the rule always matches."},
 	} {
 		out, err := cluster(t).Kubectl(t.Context(), strings.Fields(tc.command)...)
 		if shown := strings.Join(strings.Fields(out), " "); err != nil || !strings.Contains(shown, tc.want) {
