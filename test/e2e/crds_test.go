@@ -160,7 +160,7 @@ spec:
 		},
 		{
 			"nothing watched", strings.Replace(ruleSet("refused"), "watch: pods", `watch: ""`, 1),
-			`spec.rules[0].watch: Invalid value: "": spec.rules[0].watch in body should match`,
+			"spec.rules[0].watch: Required value: name what the rule watches: a key of resources, or several with commas",
 		},
 	} {
 		path := filepath.Join(t.TempDir(), "set.yaml")

@@ -2,6 +2,7 @@ package editor
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
@@ -23,7 +24,10 @@ func definitionOf(t *field.Type) node {
 	if len(t.Words) > 0 && !t.Template {
 		out["enum"] = t.Words
 	}
-	if t.Pattern != "" && !t.Template {
+	switch {
+	case t.Missing != "" && t.Kinds[0] == document.KindString: // A pattern would go first, and be told instead.
+		out["x-kubernetes-validations"] = []any{required(t, "size(self) > 0")}
+	case t.Pattern != "" && !t.Template:
 		out["pattern"] = t.Pattern
 	}
 	if t.Most > 0 {
@@ -51,19 +55,24 @@ func fieldsOf(t *field.Type) node {
 	if t.Fields == nil {
 		return nil
 	}
-	properties, required := node{}, []string{}
+	properties, names := node{}, []string{}
 	for _, f := range t.Fields {
 		property := with(definitionOf(f.Type), "description", f.Doc)
 		if f.Required {
-			required = append(required, f.Name)
+			names = append(names, f.Name)
 		} else {
 			property["nullable"] = true
 		}
 		properties[f.Name] = property
 	}
 	out := node{"properties": properties}
-	if len(required) > 0 {
-		out["required"] = required
+	if len(names) > 0 {
+		out["required"] = names
+	}
+	if t.Missing != "" {
+		rule := required(t, "has(self."+strings.Join(t.SomeOf, ") || has(self.")+")")
+		out["x-kubernetes-validations"] = []any{with(rule, "fieldPath", "."+t.SomeOf[0])}
+		return out
 	}
 	some := []any{}
 	for _, name := range t.SomeOf {
@@ -73,4 +82,9 @@ func fieldsOf(t *field.Type) node {
 		out["anyOf"] = some
 	}
 	return out
+}
+
+// required is an expression of CEL, and what the API server says where it does not hold.
+func required(t *field.Type, rule string) node {
+	return node{"rule": rule, "reason": "FieldValueRequired", "message": t.Missing}
 }

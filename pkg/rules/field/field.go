@@ -42,6 +42,9 @@ type Type struct {
 	Else func(key, value string) string
 	// OneOf are fields of which a map has exactly one, and SomeOf those of which it has at least one.
 	OneOf, SomeOf []string
+	// Missing is what an API server says of a text that is empty, and of a map that has no field of SomeOf if it knows the types of
+	// these: an expression of CEL cannot see others.
+	Missing string
 
 	// Keys and Values are those of a map whose keys the user chooses.
 	Keys, Values *Type

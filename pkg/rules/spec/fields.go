@@ -135,13 +135,14 @@ var ruleFields = func() *field.Type {
 		field.Optional("limits", limitFields,
 			"A blast radius: for how many of the watched objects the rule may write within a sliding window. Past it, the rule pauses."),
 	)
-	out.SomeOf = []string{"actions", "onDelete"}
+	out.SomeOf, out.Missing = []string{"actions", "onDelete"}, "a rule has actions, or onDelete with some"
 	return out
 }()
 
 var watch = &field.Type{
 	Kinds: []document.Kind{document.KindString}, Pattern: `^\s*[^\s,]+\s*(,\s*[^\s,]+\s*)*$`, Message: "a name under resources, or several with commas",
-	Hint: "write the name of a resource, or several as in watch: pods, deployments",
+	Hint:    "write the name of a resource, or several as in watch: pods, deployments",
+	Missing: "name what the rule watches: a key of resources, or several with commas",
 }
 
 var actions = &field.Type{Name: "actions", Kinds: []document.Kind{document.KindList}, Items: field.Ref("action"), Filled: true}
