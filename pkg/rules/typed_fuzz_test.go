@@ -1,8 +1,6 @@
 package rules_test
 
 import (
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,20 +15,8 @@ import (
 
 // FuzzTyped checks any text against known types as checkTyped does.
 func FuzzTyped(f *testing.F) {
-	names, err := filepath.Glob("testdata/typed/*/*.txtar")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, name := range names {
-		documents, err := archive.ParseFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, file := range documents.Files {
-			if strings.HasSuffix(file.Name, ".yaml") {
-				f.Add(file.Data)
-			}
-		}
+	for _, d := range archive.Documents(f, "testdata/typed/*/*.txtar") {
+		f.Add(d.Text)
 	}
 	schemas := typed(f).Schemas
 	f.Fuzz(func(t *testing.T, data []byte) { checkTyped(t, schemas, data) })

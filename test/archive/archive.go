@@ -4,7 +4,9 @@ package archive
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -41,6 +43,41 @@ func ParseFile(name string) (*txtar.Archive, error) {
 		return nil, err
 	}
 	return Parse(data), nil
+}
+
+// Document is a document of an archive, and what is said of it.
+type Document struct {
+	// Name is that of its archive and its own.
+	Name       string
+	Text, Want []byte
+}
+
+// Documents returns those of the archives that match a pattern, of which there must be one. One that nothing is said of is not
+// followed by a file for that.
+func Documents(t testing.TB, pattern string) (out []Document) {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("the archives %s: %v, %v", pattern, names, err)
+	}
+	for _, name := range names {
+		a, err := ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, file := range a.Files {
+			title, is := strings.CutSuffix(file.Name, ".yaml")
+			if !is {
+				continue
+			}
+			one := Document{Name: filepath.Base(name) + "/" + title, Text: file.Data}
+			if i+1 < len(a.Files) && a.Files[i+1].Name == title+".want" {
+				one.Want = a.Files[i+1].Data
+			}
+			out = append(out, one)
+		}
+	}
+	return out
 }
 
 // Replace returns the archive with other contents of some files.

@@ -1,7 +1,6 @@
 package action_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,23 +12,11 @@ import (
 
 // TestWrong makes every mistake that an action can have, in the archives of package rules.
 func TestWrong(t *testing.T) {
-	var archives []string
 	for _, part := range []string{"actions", "apply", "create", "delete", "event", "patch"} {
-		found, err := filepath.Glob("../testdata/wrong/" + part + "*.txtar")
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s: %v, %v", part, found, err)
-		}
-		archives = append(archives, found...)
-	}
-	for _, name := range archives {
-		documents, err := archive.ParseFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := 0; i+1 < len(documents.Files); i += 2 {
-			_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: documents.Files[i].Data}}, rules.Options{DefaultNamespace: "default"})
-			if diff := cmp.Diff(string(documents.Files[i+1].Data), errs.Render()+"\n"); diff != "" {
-				t.Errorf("%s: %s (-want +got):\n%s", name, documents.Files[i].Name, diff)
+		for _, d := range archive.Documents(t, "../testdata/wrong/"+part+"*.txtar") {
+			_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: d.Text}}, rules.Options{DefaultNamespace: "default"})
+			if diff := cmp.Diff(string(d.Want), errs.Render()+"\n"); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", d.Name, diff)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package editor_test
 
 import (
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,32 +22,21 @@ var structural = regexp.MustCompile(strings.Join([]string{
 func TestWrong(t *testing.T) {
 	t.Parallel()
 	g := newSchema(t)
-	archives, err := filepath.Glob("../testdata/wrong/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
 	all, refused, shapes := 0, 0, 0
-	for _, name := range archives {
-		documents, err := archive.ParseFile(name)
-		if err != nil {
-			t.Fatal(err)
+	for _, d := range archive.Documents(t, "../testdata/wrong/*.txtar") {
+		if _, errs := document.Parse(document.File{Name: "rules.yaml", Data: d.Text}); len(errs) > 0 {
+			continue // It is not YAML as an editor would parse it.
 		}
-		for i := 0; i+1 < len(documents.Files); i += 2 {
-			written, answer := documents.Files[i], string(documents.Files[i+1].Data)
-			if _, errs := document.Parse(document.File{Name: "rules.yaml", Data: written.Data}); len(errs) > 0 {
-				continue // It is not YAML as an editor would parse it.
-			}
-			all++
-			found := g.judge(string(written.Data)) != nil
-			if found {
-				refused++
-			}
-			message, _, _ := strings.Cut(answer, "\n")
-			if structural.MatchString(message) {
-				shapes++
-				if !found {
-					t.Errorf("%s: %s is taken: %s", filepath.Base(name), written.Name, message)
-				}
+		all++
+		found := g.judge(string(d.Text)) != nil
+		if found {
+			refused++
+		}
+		message, _, _ := strings.Cut(string(d.Want), "\n")
+		if structural.MatchString(message) {
+			shapes++
+			if !found {
+				t.Errorf("%s is taken: %s", d.Name, message)
 			}
 		}
 	}

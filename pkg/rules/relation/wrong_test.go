@@ -1,7 +1,6 @@
 package relation_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,20 +12,10 @@ import (
 
 // TestWrong makes every mistake that an entry of with can have, in the archives of package rules.
 func TestWrong(t *testing.T) {
-	archives, err := filepath.Glob("../testdata/wrong/with*.txtar")
-	if err != nil || len(archives) < 3 {
-		t.Fatal(archives, err)
-	}
-	for _, name := range archives {
-		documents, err := archive.ParseFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := 0; i+1 < len(documents.Files); i += 2 {
-			_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: documents.Files[i].Data}}, rules.Options{DefaultNamespace: "default"})
-			if diff := cmp.Diff(string(documents.Files[i+1].Data), errs.Render()+"\n"); diff != "" {
-				t.Errorf("%s: %s (-want +got):\n%s", name, documents.Files[i].Name, diff)
-			}
+	for _, d := range archive.Documents(t, "../testdata/wrong/with*.txtar") {
+		_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: d.Text}}, rules.Options{DefaultNamespace: "default"})
+		if diff := cmp.Diff(string(d.Want), errs.Render()+"\n"); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", d.Name, diff)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package spec_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -12,18 +11,8 @@ import (
 // FuzzParse holds that no file makes the parser panic, that every mistake has its
 // place in the file, and that what has none is a set whose parts are all there.
 func FuzzParse(f *testing.F) {
-	archives, err := filepath.Glob("../testdata/wrong/*.txtar")
-	if err != nil || len(archives) == 0 {
-		f.Fatalf("no seeds, err %v", err)
-	}
-	for _, name := range archives {
-		documents, err := archive.ParseFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for i := 0; i < len(documents.Files); i += 2 {
-			f.Add(documents.Files[i].Data)
-		}
+	for _, d := range archive.Documents(f, "../testdata/wrong/*.txtar") {
+		f.Add(d.Text)
 	}
 	f.Add([]byte(everything))
 	f.Fuzz(func(t *testing.T, data []byte) {
