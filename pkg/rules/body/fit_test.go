@@ -79,3 +79,31 @@ func TestFitEndless(t *testing.T) {
 		return b.Check(c, schema.Field{Type: endless}, schema.Merged)
 	})
 }
+
+// TestFitCopied compares maps that are copied whole, entry by entry.
+func TestFitCopied(t *testing.T) {
+	integer, text := &schema.Type{Kinds: value.Int}, &schema.Type{Kinds: value.String}
+	place := func(fields map[string]schema.Field) *schema.Type {
+		return &schema.Type{Kinds: value.Map, Map: &schema.Map{Fields: fields}}
+	}
+	into := place(map[string]schema.Field{
+		"less":  {Type: place(map[string]schema.Field{"rate": {Type: integer}})},
+		"other": {Type: place(map[string]schema.Field{"rate": {Type: integer}, "connections": {Type: text}})},
+		"more":  {Type: place(map[string]schema.Field{"rate": {Type: integer}, "connections": {Type: integer}, "burst": {Type: integer}})},
+		"must":  {Type: place(map[string]schema.Field{"rate": {Type: integer}, "connections": {Type: integer}, "burst": {Type: integer, Required: true}})},
+		"ports": {Type: place(map[string]schema.Field{"port": {Type: text}, "name": {Type: text}, "protocol": {Type: text}})},
+		"text":  {Type: text}, "list": {Type: &schema.Type{Kinds: value.List, List: &schema.List{Items: text}}},
+	})
+	testCheck(t, map[string]checkCase{
+		"More":     {"The place has all fields.", `{more: "${object.spec.limits}"}`, nil},
+		"Less":     {"It lacks one that may be there.", `{less: "${object.spec.limits}"}`, []string{`unknown-field b.yaml:1:8: less: unknown field "connections"; pick(x, "rate") has the entries of x that are taken here`}},
+		"Other":    {"It has one of another kind.", `{other: "${object.spec.limits}"}`, []string{`type-mismatch b.yaml:1:9: other: connections: want a string, have an integer; pick(x, "rate") has the entries of x that are taken here`}},
+		"Must":     {"It needs one that is never there.", `{must: "${object.spec.limits}"}`, []string{`missing-field b.yaml:1:8: must: it never has the field "burst"`}},
+		"Required": {"One that is surely there does not fit.", `{ports: "${object.spec.listeners?.[0]}"}`, []string{`type-mismatch b.yaml:1:9: ports: port: want a string, have an integer`}},
+		"Picked":   {"The others fit.", `{less: "${pick(object.spec.limits, 'rate')}"}`, nil},
+		"NoMap":    {"An empty text is no map.", `{less: "${anything ?? ''}"}`, []string{`type-mismatch b.yaml:1:23: less: want a map, have a string; write {} for an empty map, or omit() for none`}},
+		"NoList":   {"Nor a list.", `{list: "${object.spec.hosts ?? ''}"}`, []string{`type-mismatch b.yaml:1:32: list: want a list, have a string; write [] for an empty list, or omit() for none`}},
+	}, func(b *body.Body, c body.Context) document.Errors {
+		return b.Check(c, schema.Field{Type: into}, schema.Whole)
+	})
+}

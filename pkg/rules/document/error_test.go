@@ -180,3 +180,19 @@ func TestManyErrors(t *testing.T) {
 		t.Error("sorting changed an error of the list itself")
 	}
 }
+
+// TestSummaries holds what programs, and people who see a part, are told of findings.
+func TestSummaries(t *testing.T) {
+	found := Errors{(&Error{File: "f", Line: 1, Column: 2, Length: 3, Path: "a.b", Message: "m", Hint: "h"}).Warn()}
+	want := []Finding{{Severity: "warning", Code: Describe("").Code, File: "f", Line: 1, Column: 2, Length: 3, Path: "a.b", Message: "m", Hint: "h"}}
+	if diff := cmp.Diff(want, found.Findings()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	lines := []string{"a", "b", "c"}
+	if diff := cmp.Diff([][]string{lines, {"a", "and 2 more"}}, [][]string{Few(lines, 3), Few(lines, 1)}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := Count(1, "rule") + ", " + Count(2, "rule"); got != "1 rule, 2 rules" {
+		t.Errorf("it counts %s", got)
+	}
+}

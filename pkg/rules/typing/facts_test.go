@@ -113,6 +113,9 @@ func TestFactsIs(t *testing.T) {
 		"only there":    {"One says no more.", web.Common(there), nil},
 		"either of two": {"It may be the other one.", web.Common(none.Is("db", 0, path...)), nil},
 	}
+	if web.Is("web", 0, path...) != web {
+		t.Error("what is known is told as news")
+	}
 	for name, tt := range tests {
 		if diff := cmp.Diff(tt.want, read(tt.facts)); diff != "" {
 			t.Errorf("%s: %s (-want +got)\n%s", name, tt.reason, diff)

@@ -103,6 +103,7 @@ func TestItemsAndValues(t *testing.T) {
 		"unknown":         {"Nothing is known.", anyType, "any", "any"},
 		"kinds":           {"Nothing is known.", typing.Of(value.List | value.Map), "any", "any"},
 		"text":            {"It has neither.", text, "none", "none"},
+		"text part":       {"Nor has one of a schema.", must(read(object, "spec.name")), "none", "none"},
 		"nil":             {"It has neither.", nothing, "none", "none"},
 		"list or nothing": {"What is there.", list(text).Nilable(), "string", "none"},
 	}

@@ -1,6 +1,11 @@
 package check_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+)
 
 // TestBadPaths goes where there is nothing, or may be nothing.
 func TestBadPaths(t *testing.T) {
@@ -54,4 +59,24 @@ func TestBadPaths(t *testing.T) {
 		"a slice of a number":             {"object.spec.pd.replicas[1:] == 1", 23, "[", "type-mismatch", "object.spec.pd.replicas is an integer and cannot be sliced", ""},
 		"a bound that is a text":          {`object.spec.names["a":] == []`, 18, `"a"`, "type-mismatch", "a bound of a slice wants an integer, have a string", "write int(...)"},
 	})
+}
+
+// TestClusterScoped holds that an object of the cluster as a whole has no namespace, unless the expression asks for one.
+func TestClusterScoped(t *testing.T) {
+	node := object(fields{"spec": maybe(mapping(fields{"podCIDR": maybe(text)}))})
+	node.Map.Fields["metadata"] = maybe(schema.ClusterMetadata())
+	for source, want := range map[string]string{
+		`object.metadata.namespace == "a"`:  "object.metadata has no namespace, for its object is cluster-scoped; did you mean object.metadata.name?",
+		`object.metadata.namespace == nil`:  "",
+		`object.metadata?.namespace == "a"`: "",
+	} {
+		_, errs := newWorld(t, node).checked(t, source)
+		var got []string
+		for _, err := range errs {
+			got = append(got, err.Error())
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: %q, want %q", source, text, want)
+		}
+	}
 }

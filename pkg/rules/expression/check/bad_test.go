@@ -37,6 +37,38 @@ func checkMistakes(t *testing.T, tests map[string]mistake) {
 	}
 }
 
+// TestSeveral finds all mistakes, in their order, and each once.
+func TestSeveral(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		source string
+		want   []string
+	}{
+		"both sides":          {"each is one", "object.status.ready + object.status.leader?.epoch", []string{"object.status.ready may be absent, and + wants a number", "object.status.leader?.epoch may be absent, and + wants a number"}},
+		"two clauses":         {"|| goes on", "object.spec.a == 1 || object.spec.b == 1", []string{`object.spec has no field "a"`, `object.spec has no field "b"`}},
+		"the same one twice":  {"after the first, it is taken for granted", "object.spec.tikv.replicas > 1 && object.spec.tikv.replicas < 5", []string{"object.spec.tikv may be absent, so object.spec.tikv.replicas cannot be read"}},
+		"after an ordering":   {"it would have failed", "object.spec.tikv?.replicas > 1 && object.spec.tikv.replicas < 5", []string{"object.spec.tikv?.replicas may be absent, and > wants a number"}},
+		"a shared middle":     {"the tree has it twice", "1 < object.spec.pd.foo < 3", []string{`object.spec.pd has no field "foo"`}},
+		"an argument":         {"the others are checked too", "replace(object.spec.timeout, 1, object.spec.foo)", []string{"object.spec.timeout may be absent, and replace wants a string", "replace wants a string, have an integer", `object.spec has no field "foo"`}},
+		"in both branches":    {"both are taken", "object.spec.pd.paused ? object.spec.a : object.spec.b", []string{`object.spec has no field "a"`, `object.spec has no field "b"`}},
+		"in a list and a map": {"all elements are checked", "[object.spec.a, {b: object.spec.b}]", []string{`object.spec has no field "a"`, `object.spec has no field "b"`}},
+		"the unused let":      {"it is evaluated all the same", "let x = object.spec.a; object.spec.b", []string{`object.spec has no field "a"`, `object.spec has no field "b"`}},
+		"rounds of reduce":    {"what fails at first fails", "reduce([1, 2], #acc == nil ? object.spec.foo : #acc.a, 1)", []string{`object.spec has no field "foo"`, `#acc is an integer and has no field "a"`}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, errs := newWorld(t, cluster, lets...).checked(t, tt.source)
+			var got []string
+			for _, err := range errs {
+				got = append(got, err.Message)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("%s: %s (-want +got)\n%s", tt.source, tt.reason, diff)
+			}
+		})
+	}
+}
+
 // TestTemplates checks texts with expressions, whose mistakes are placed in the whole text.
 func TestTemplates(t *testing.T) {
 	tests := map[string]struct{ text, of, at, want string }{
