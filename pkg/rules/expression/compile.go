@@ -476,21 +476,13 @@ func (c *compiler) call(name string, at syntax.Span, nodes []ast.Node) (Node, er
 		}
 	}
 	from := at.Offset
-	if len(nodes) > 0 { // A pipe puts it before the name.
-		from = min(from, call.Args[0].Written().Whole.Offset)
+	if len(nodes) > 0 {
+		from = min(from, call.Args[0].Written().Whole.Offset) // A pipe puts it before the name.
+		p, is := call.Args[0].(*Path)
+		call.counts = is && (name == "len" || name == "type") && p.Steps[len(p.Steps)-1].Kind != BySlice
 	}
 	call.Operand = c.operand(at, name+"(...)", from, c.tree.Closing(c.tree.Next(at)))
-	if p, is := firstArg(call).(*Path); is && (name == "len" || name == "type") && p.Steps[len(p.Steps)-1].Kind != BySlice {
-		call.counts = true
-	}
 	return call, nil
-}
-
-func firstArg(c *Call) Node {
-	if len(c.Args) == 0 {
-		return nil
-	}
-	return c.Args[0]
 }
 
 // parse reads once what a constant argument says. What is wrong with it is an error already.

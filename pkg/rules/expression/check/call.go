@@ -192,7 +192,7 @@ func (p *predicate) forget(mark int) {
 	p.run.errors = append(p.run.errors[:mark], kept...)
 }
 
-// madeBy is how the result of a function comes about of its arguments.
+// madeBy says what the result of a function is made of, by its arguments.
 func (c *checker) madeBy(f *function.Function, nodes []expression.Node, given []result) *made {
 	switch {
 	case f.Name == "default" && len(given) == 2:
@@ -209,7 +209,7 @@ func (c *checker) madeBy(f *function.Function, nodes []expression.Node, given []
 	}
 }
 
-// joined is a list of what is written in several, wherever it comes to be in it.
+// joined is a list with the elements that are written in several lists, in an order that is not known.
 func joined(lists []result) *made {
 	out := &made{open: true}
 	for _, list := range lists {
@@ -238,7 +238,7 @@ func (c *checker) stamped(node expression.Node, condition result) branch {
 	return c.branch(node, condition).withTime()
 }
 
-// withTime knows nothing of a condition that is not written out.
+// withTime adds lastTransitionTime to a condition that is written out. Any other has an unknown type then.
 func (b branch) withTime() branch {
 	if b.made == nil && b.of.Kinds() != value.Nil {
 		b.of = typing.Unknown()
@@ -258,7 +258,7 @@ func (b branch) withTime() branch {
 	return b
 }
 
-// checkCondition looks into a condition that is written where it is set.
+// checkCondition checks the fields of a condition that is written as an argument of setCondition.
 func (c *checker) checkCondition(node expression.Node, r result) {
 	if m, is := node.(*expression.Map); is && r.made != nil {
 		c.checkConditionFields(m, r.made)
@@ -295,7 +295,7 @@ func (c *checker) checkConditionFields(m *expression.Map, of *made) {
 	}
 }
 
-// checkStatus wants one of the three that a condition can have.
+// checkStatus wants one of the three statuses of a condition.
 func (c *checker) checkStatus(b branch) {
 	const message = `the status of a condition must be "True", "False" or "Unknown"`
 	if b.made != nil && b.made.branches != nil {

@@ -102,20 +102,20 @@ const (
 	wrongScope   = "wrong-scope"
 )
 
-// checker follows the types through one tree.
+// checker follows the types through one expression.
 type checker struct {
 	program   *expression.Program
 	names     Names
 	variables []variable
 	elements  []element
-	// silent is for what has been reported already, or elsewhere.
+	// silent is set where mistakes are reported elsewhere, or have been.
 	silent bool
 	// asksNil is set for the other operand of a comparison with nil.
 	asksNil bool
 	run     *run
 }
 
-// run is what a check shares with that of the definitions it looks into.
+// run is the state that the check of an expression shares with the checks of the lets in it.
 type run struct {
 	work   int
 	roots  int
@@ -125,13 +125,13 @@ type run struct {
 	errors []*expression.Error
 }
 
-// variable is one of let in an expression.
+// variable is a let inside of an expression.
 type variable struct {
 	let  *expression.Let
 	root int
-	// variables and elements is how many there were around it.
+	// variables and elements count those that were visible where it was defined.
 	variables, elements int
-	// value is what it gave where it was defined.
+	// value is its result where it was defined.
 	value result
 }
 
@@ -173,7 +173,7 @@ func (c *checker) report(code string, err *expression.Error) {
 // unheard says that errors are not kept.
 func (c *checker) unheard() bool { return c.silent || len(c.run.errors) == maxErrors }
 
-// node checks a node where something is known.
+// node checks a node, given what is known there.
 func (c *checker) node(node expression.Node, k known) result {
 	if !c.spend(1) {
 		return gives(typing.Unknown(), k)

@@ -107,7 +107,7 @@ func (c *checker) refusesSide(n *expression.Binary, operand result, other value.
 	return c.refusesBranch(operand, n.Operator, n.Wanted(other, right), among(n.GoesWith(other, right)))
 }
 
-// presentKinds is what a value can be if it is there.
+// presentKinds are the kinds of a value that is not nil.
 func presentKinds(t typing.Type) value.Kind {
 	if kinds := t.Kinds() &^ value.Nil; kinds != 0 && t.Known() {
 		return kinds
@@ -311,7 +311,7 @@ func writtenDuration(node expression.Node, t typing.Type) (text string, is bool)
 	return text, err == nil
 }
 
-// membership checks in, for which what is absent has no elements.
+// membership checks the operator in. A container that is absent has no elements.
 func (c *checker) membership(n *expression.Binary, k known) result {
 	left := c.node(n.Left, k)
 	right := c.node(n.Right, left.after())
@@ -385,7 +385,7 @@ func memberHint(n *expression.Binary, left, items typing.Type) string {
 	return equalHint("", items, n.Left, left.Kinds()&^value.Nil)
 }
 
-// outsideEnum reports a literal that is none of the values that a schema allows.
+// outsideEnum reports a literal that is not among the values that a schema allows.
 func (c *checker) outsideEnum(node expression.Node, t typing.Type, literal expression.Node) {
 	v, is := expression.LiteralOf(literal)
 	allowed, known := t.Constants()
@@ -405,7 +405,7 @@ func (c *checker) outsideEnum(node expression.Node, t typing.Type, literal expre
 		Errorf("%s is never %s", cmp.Or(node.Written().Text, "this"), constantText(v)).WithHint("%s", hint))
 }
 
-// constantTexts writes all that a value can be beside nil, if these are known.
+// constantTexts writes all values of a type but nil, if they are known.
 func constantTexts(t typing.Type) []string {
 	var texts []string
 	all, _ := t.Constants()
@@ -422,7 +422,7 @@ func constantText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// enumHint names the value that was most likely meant, or the first few.
+// enumHint suggests the value that was most likely meant, or lists the first ones.
 func enumHint(written string, names []string) string {
 	if near := cmp.Or(sameWord(written, names), document.Suggest(written, names)); near != "" {
 		return "did you mean " + near + "?"
@@ -444,8 +444,7 @@ func enumHint(written string, names []string) string {
 	return list
 }
 
-// unstored says of which kinds nothing is stored at the end of a path where the value is
-// false, 0, "" or empty.
+// unstored returns the kinds of which the field at the end of a path is absent where its value would be false, 0, "" or empty.
 func (w *walk) unstored() value.Kind {
 	last := &w.path.Steps[len(w.path.Steps)-1]
 	if f, declared := w.above.Schema().Field(last.Key); last.Kind == expression.ByKey && declared && f.ZeroIsAbsent && !f.Always {
@@ -454,8 +453,8 @@ func (w *walk) unstored() value.Kind {
 	return 0
 }
 
-// comparesZero reports a comparison with what is never stored, and whether it did. Who
-// asks anywhere whether the field is there knows of it.
+// comparesZero reports a comparison with a value that is never stored, and whether it did. It does not where the expression
+// compares the field with nil, since its author knows then.
 func (c *checker) comparesZero(n *expression.Binary, one expression.Node, of result, other expression.Node) bool {
 	kind, empty := zeroKind(other)
 	text := one.Written().Text
@@ -477,7 +476,7 @@ func (c *checker) comparesZero(n *expression.Binary, one expression.Node, of res
 	return true
 }
 
-// zeroKind is the kind of a literal that says no, none or nothing, and how it is written.
+// zeroKind returns the kind of a literal false, 0, "", [] or {}, and how it is written.
 func zeroKind(node expression.Node) (kind value.Kind, text string) {
 	switch n := node.(type) {
 	case *expression.List:
@@ -523,8 +522,8 @@ func (c *checker) convertsAny(n *expression.Binary, left, right typing.Type) boo
 		right.Known() && c.converts(n.Left, right.Kinds()&^value.Nil, n)
 }
 
-// converts checks a literal beside what reads it as a computed value, and reports whether
-// it cannot be read as one.
+// converts reports a literal that cannot be read as the computed value, such as a quantity, that it stands beside, and whether it
+// did.
 func (c *checker) converts(literal expression.Node, other value.Kind, n *expression.Binary) bool {
 	v, is := expression.LiteralOf(literal)
 	if !is {
@@ -544,8 +543,8 @@ func (c *checker) converts(literal expression.Node, other value.Kind, n *express
 	return true
 }
 
-// sampleOf is a value of the kind that a literal is read as beside others of one kind,
-// nil where that is none or depends.
+// sampleOf returns some value of the kind that a literal is read as beside the other operand, nil where it is not converted, or
+// not always.
 func sampleOf(other value.Kind, v any, n *expression.Binary) any {
 	const beginsDate = 5 // No duration has a dash there.
 	text, _ := v.(string)

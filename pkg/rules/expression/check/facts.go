@@ -11,14 +11,14 @@ import (
 
 // known is what is known where a node is evaluated.
 type known struct {
-	// names is of the names of the scope, which other expressions share, and own of what
-	// only this expression has: its variables and the elements of its predicates.
+	// names has facts about names of the scope, which other expressions share. own has facts about the variables of this
+	// expression and the elements of its predicates.
 	names, own *typing.Facts
-	// never says that evaluation does not come here.
+	// never says that the node is never evaluated.
 	never bool
 }
 
-// with adds that there is something at a place.
+// with adds that the value at a place is not nil.
 func (k known) with(p place) known {
 	if p.own {
 		k.own = k.own.With(p.root, p.path...)
@@ -28,7 +28,7 @@ func (k known) with(p place) known {
 	return k
 }
 
-// has reports whether there is something at a place.
+// has reports whether the value at a place is known not to be nil.
 func (k known) has(p place) bool {
 	if p.own {
 		return k.own.Has(p.root, p.path...)
@@ -36,7 +36,7 @@ func (k known) has(p place) bool {
 	return k.names.Has(p.root, p.path...)
 }
 
-// or is what is known where evaluation comes from either of two places.
+// or is what is known where one of two branches was taken.
 func (k known) or(l known) known {
 	switch {
 	case k.never:
@@ -78,8 +78,8 @@ func (r result) where(add func(known) known) result {
 	return r
 }
 
-// place is where a path of keys leads to, from a name or from a root of the
-// expression's own. An index that is written there counts as a key, as "[0]".
+// place names a value by a path of keys from a name, or from a root that only this expression has. A constant index counts as a
+// key, such as "[0]".
 type place struct {
 	root int
 	own  bool
@@ -92,9 +92,9 @@ type callKey struct {
 	variable, element int
 }
 
-// place follows a path as far as there are keys. It is whole if that is all of it.
-// Where the path is not nil, there is something at the place: a slice of nil is empty,
-// so that before one of those the place is where the path was then.
+// place returns the place of a node, as far as its path has constant keys; whole says that it has no other accesses. Where the
+// value of the path is not nil, that at the place is not nil either. A slice of nil is an empty list, which proves nothing: before
+// one the place ends a key earlier.
 func (c *checker) place(node expression.Node) (p place, whole, is bool) {
 	path, isPath := node.(*expression.Path)
 	if !isPath {
@@ -132,7 +132,7 @@ func stepOf(access *expression.Step) (step string, constant bool) {
 	}
 }
 
-// rootPlace is where a node is that is no path, or that a path begins with. A name that stands for a path is that path, unless
+// rootPlace returns the place of a node that is no path, or with which a path begins. A name that stands for a path is that path, unless
 // the two do not read alike: let m = object.metadata; m.labels may be nil.
 func (c *checker) rootPlace(root expression.Node) (p place, is bool) {
 	switch n := root.(type) {
@@ -157,7 +157,7 @@ func (c *checker) rootPlace(root expression.Node) (p place, is bool) {
 	}
 }
 
-// alias is the place that a definition stands for, or else its own.
+// alias returns the place of the path that a definition consists of, or else its own.
 func (c *checker) alias(node expression.Node, own place) place {
 	p, whole, is := c.place(node)
 	if !is || !whole || len(p.path) > 0 && p.path[len(p.path)-1] == "metadata" {
@@ -167,8 +167,7 @@ func (c *checker) alias(node expression.Node, own place) place {
 	return p
 }
 
-// present returns what adds that the value of a node is not nil, if that says more than
-// its type.
+// present returns a function that adds the fact that the value of a node is not nil, if its type does not say so.
 func (c *checker) present(node expression.Node, t typing.Type) func(known) known {
 	same := func(k known) known { return k }
 	if neverNil(t) {
@@ -181,8 +180,7 @@ func (c *checker) present(node expression.Node, t typing.Type) func(known) known
 	return func(k known) known { return k.with(p) }
 }
 
-// callPlace is where the result of a call is: at a root of its own, which the same call
-// has again, since functions give the same for the same.
+// callPlace returns the place of the result of a call. Two calls with the same text have the same root, since functions are pure.
 func (c *checker) callPlace(n *expression.Call) (p place, is bool) {
 	if n.Function.Name == "get" && len(n.Args) == 2 {
 		key, constant := expression.TextOf(n.Args[1])
@@ -213,7 +211,7 @@ func (c *checker) callPlace(n *expression.Call) (p place, is bool) {
 	return place{root: root, own: true}, true
 }
 
-// substitute is what a node gives where something in it is nil.
+// substitute is the value of a node where a path in it is nil.
 type substitute struct {
 	value   any
 	present func(known) known // says that it is not
@@ -298,8 +296,7 @@ func (c *checker) narrowed(n *expression.Binary, left, right typing.Type, r resu
 	return r
 }
 
-// narrowedBy is narrowed for one side, of a type, and what it is compared with. outcome is the comparison of what the side
-// would be for nil with a constant.
+// narrowedBy is narrowed for one operand of a type, beside another. outcome compares the substitute of the operand with a constant.
 func (c *checker) narrowedBy(n *expression.Binary, s substitute, of, against typing.Type, constant bool, outcome func() (holds, known bool), r result) result {
 	switch {
 	case s.value == nil && neverNil(of):
@@ -330,7 +327,7 @@ func constantOf(node expression.Node, t typing.Type) (v any, constant bool) {
 	return all[0], true
 }
 
-// withMember adds what x in y says: that there is y, and the key if it is a map.
+// withMember adds what x in y says: y is not nil, and if it is a map, it has the key.
 func (c *checker) withMember(n *expression.Binary, container typing.Type, r result) result {
 	r.yes = c.present(n.Right, container)(r.yes)
 	node, kinds := n.Right, container.Kinds()
@@ -346,8 +343,7 @@ func (c *checker) withMember(n *expression.Binary, container typing.Type, r resu
 	return r
 }
 
-// decided says where evaluation never comes, for a condition that is a constant, such as
-// a parameter.
+// decided marks the branch that is never taken, for a condition that is a constant, such as a parameter.
 func (r result) decided() result {
 	if v, only := written(r.of); only {
 		holds, is := v.(bool)
@@ -371,8 +367,8 @@ func (c *checker) decide(n *expression.Binary, left, right typing.Type, r result
 	return r
 }
 
-// written returns the only value that there can be, if it stands in the rules: what a
-// schema says may not hold yet.
+// written returns the only value of a type, if it is written in the rules. An enumeration of a schema does not count, because an
+// object may be older than the schema.
 func written(t typing.Type) (v any, only bool) {
 	all, known := t.Constants()
 	if !known || len(all) != 1 || len(t.Literals()) != 1 || t.CanBeNil() {

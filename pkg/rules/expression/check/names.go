@@ -8,10 +8,10 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
-// maxDepth is how many lets are followed that stand for one another.
+// maxDepth limits how many lets are followed from one to the next.
 const maxDepth = 50
 
-// letKey is a let where facts hold.
+// letKey identifies the result of a let by the facts that hold where it is used.
 type letKey struct {
 	slot  int
 	facts *typing.Facts
@@ -38,7 +38,7 @@ func (c *checker) name(n *expression.Name, k known) result {
 	return r
 }
 
-// only is what is known of the names of the scope.
+// only keeps the facts about names of the scope.
 func (k known) only() known { return known{names: k.names} }
 
 // named is what a name of the scope can be.
@@ -46,8 +46,7 @@ func (c *checker) named(n *expression.Name, k known) typing.Type {
 	return k.names.Apply(n.Slot, c.names.Type(n.Slot, k.names))
 }
 
-// definition returns a checker for what a let stands for. Whoever is done with it
-// takes the depth back.
+// definition returns a checker for the expression of a let. The caller decreases the depth when it is done.
 func (c *checker) definition(slot int) (*checker, bool) {
 	p := c.names.Definition(slot)
 	if p == nil || c.run.depth == maxDepth {
@@ -57,7 +56,7 @@ func (c *checker) definition(slot int) (*checker, bool) {
 	return &checker{program: p, names: c.names, silent: true, run: c.run}, true
 }
 
-// variable finds one of let.
+// variable finds the variable that a node names.
 func (c *checker) variable(n *expression.Variable) *variable {
 	i := slices.IndexFunc(c.variables, func(v variable) bool { return v.let == n.Let })
 	return &c.variables[i]
@@ -86,7 +85,7 @@ func (c *checker) variableOf(n *expression.Variable, k known) result {
 	return r.but(k.own.Apply(v.root, r.of))
 }
 
-// around is a checker of what is around the definition of a variable.
+// around returns a checker with the variables and elements that are visible where a variable is defined.
 func (c *checker) around(v *variable) *checker {
 	outer := *c
 	outer.silent = true
@@ -169,8 +168,7 @@ func (c *checker) coalesce(n *expression.Binary, k known) result {
 	r.quantity = left.quantity || right.quantity
 	r = r.chosen(c.defaulted(c.branches(n.Left, left, k), left.of, n.Right, c.branches(n.Right, right, k))...)
 	if !left.of.CanBeNil() {
-		// A schema says what is there once a controller has seen to it; who writes a
-		// default allows for less, and it may be asked for.
+		// A schema may promise a field that its controller sets later. A default allows for that.
 		return r.but(typing.Union(left.of, right.of.NonNil()))
 	}
 	return r.but(typing.Union(left.of.NonNil(), right.of))

@@ -12,8 +12,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
-// made is how a value comes about, as far as that is written out: one of several, by ??
-// and ?:, or a list or a map of entries.
+// made says what a value consists of, as far as that is written in the expression: one of several branches, by ?? and ?:, or the
+// entries of a list or a map.
 type made struct {
 	branches []branch
 	entries  []entry
@@ -30,7 +30,7 @@ type branch struct {
 	made *made
 	// otherwise is the default of what is to the left of ??.
 	otherwise expression.Node
-	// name is the one that stands for the choice.
+	// name is the let whose expression chooses, or "".
 	name string
 	// perhaps says that the left of ?? may never be absent, and needless that it never is.
 	perhaps, needless bool
@@ -42,7 +42,7 @@ type entry struct {
 	branch
 }
 
-// mostBranches is more than people choose among.
+// mostBranches limits the branches of a value. People write fewer.
 const mostBranches = 16
 
 // branches returns what a node chooses among, or the node alone.
@@ -91,7 +91,7 @@ func (c *checker) defaulted(left []branch, of typing.Type, otherwise expression.
 	return all
 }
 
-// ofName are the branches that a name stands for, each at the place where that is used.
+// ofName returns the branches of the let that a name stands for, each with the position of the name.
 func (c *checker) ofName(n *expression.Name, meaning result, k known) *made {
 	if meaning.made == nil || meaning.made.branches == nil || c.asked(n, k) || !c.spend(len(meaning.made.branches)) {
 		return nil
@@ -104,21 +104,19 @@ func (c *checker) ofName(n *expression.Name, meaning result, k known) *made {
 	return out
 }
 
-// asked reports whether the rule has asked what type a value has. Whoever does knows
-// more than is known here.
+// asked reports whether the expression has called type() for a value. Its author knows more of it then.
 func (c *checker) asked(node expression.Node, k known) bool {
 	p, whole, is := c.place(node)
 	return is && whole && k.has(p.question())
 }
 
-// question is a place that says that the type at p was asked for. Its root is no other.
+// question returns the place that stands for the fact that type() was called for p.
 func (p place) question() place {
 	p.root = -1 - p.root
 	return p
 }
 
-// refusesBranch reports a branch that user never takes while it takes others, and
-// whether it did.
+// refusesBranch reports a branch whose kind user never takes, where it takes the kinds of others, and whether it did.
 func (c *checker) refusesBranch(r result, user string, named value.Kind, takes func(value.Kind) bool) (refused bool) {
 	if r.made == nil {
 		return false
@@ -158,7 +156,7 @@ func (b branch) refused(user string, kinds, have value.Kind) *expression.Error {
 	return err
 }
 
-// in says in which name to write something.
+// in adds to a hint the let in which to write it.
 func in(name, hint string) string {
 	if hint == "" {
 		return ""
@@ -199,7 +197,7 @@ func otherLiteral(v any, kinds value.Kind) string {
 	}
 }
 
-// asks returns what adds that the type of a node was asked for.
+// asks returns a function that adds the fact that type() was called for a node.
 func (c *checker) asks(node expression.Node) func(known) known {
 	p, whole, is := c.place(node)
 	if !is || !whole {
