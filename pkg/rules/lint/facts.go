@@ -131,8 +131,8 @@ func (s scope) defaulted(node expression.Node) (subject expression.Node, otherwi
 	return node, nil
 }
 
-// overlap reports whether it is certain that two conditions hold at once for some object: no fact of the one excludes one of the
-// other, and both are about nothing but what is stored, or the one says all that the other does.
+// overlap reports whether it is certain that two conditions hold at once for some object, where each holds for some object: no fact of
+// the one excludes one of the other, and both are about nothing but what is stored, or the one says all that the other does.
 func (a condition) overlap(b condition, t *terms) bool {
 	if a.cut || b.cut || !a.possible(b, t.work) {
 		return false
