@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"strings"
@@ -10,9 +11,9 @@ import (
 
 // operator is a row of the table of operators.
 type operator struct {
-	// kinds says which kinds the result can have where the operands have two, none where there never is a result. It is nil
-	// where the operator takes operands of all kinds, or says itself what is wrong with them.
-	kinds func(left, right value.Kind) value.Kind
+	// takes lists which kinds go together. It is nil where the operator takes operands of all kinds, or says itself what is
+	// wrong with them.
+	takes []combination
 	// apply gives the result for two operands.
 	apply func(e *Evaluation, b *Binary, left, right any) (any, error)
 	// holds says whether an order holds.
@@ -20,6 +21,9 @@ type operator struct {
 	// eval is instead of apply where an operand may not be evaluated.
 	eval func(e *Evaluation, b *Binary) (any, error)
 }
+
+// combination is kinds of two operands that all go together, and what the result can be.
+type combination struct{ left, right, result value.Kind }
 
 var operators = map[string]*operator{
 	"&&":         {eval: and},
@@ -30,22 +34,192 @@ var operators = map[string]*operator{
 	"==":         {apply: equal},
 	"!=":         {apply: unequal},
 	"in":         {apply: in},
-	"<":          {kinds: ordered, apply: order, holds: func(order int) bool { return order < 0 }},
-	"<=":         {kinds: ordered, apply: order, holds: func(order int) bool { return order <= 0 }},
-	">":          {kinds: ordered, apply: order, holds: func(order int) bool { return order > 0 }},
-	">=":         {kinds: ordered, apply: order, holds: func(order int) bool { return order >= 0 }},
-	"+":          {kinds: sum, apply: add},
-	"-":          {kinds: difference, apply: computing(value.Subtract)},
-	"*":          {kinds: product, apply: computing(value.Multiply)},
-	"/":          {kinds: quotient, apply: computing(value.Divide)},
-	"%":          {kinds: remainder, apply: computing(value.Remainder)},
-	"**":         {kinds: power, apply: computing(value.Power)},
-	"^":          {kinds: power, apply: computing(value.Power)},
-	"..":         {kinds: twoIntegers, apply: sequence},
-	"contains":   {kinds: texts, apply: onTexts(strings.Contains)},
-	"startsWith": {kinds: texts, apply: onTexts(strings.HasPrefix)},
-	"endsWith":   {kinds: texts, apply: onTexts(strings.HasSuffix)},
-	"matches":    {kinds: texts, apply: matches},
+	"<":          {takes: ordered, apply: order, holds: func(order int) bool { return order < 0 }},
+	"<=":         {takes: ordered, apply: order, holds: func(order int) bool { return order <= 0 }},
+	">":          {takes: ordered, apply: order, holds: func(order int) bool { return order > 0 }},
+	">=":         {takes: ordered, apply: order, holds: func(order int) bool { return order >= 0 }},
+	"+":          {takes: sums, apply: add},
+	"-":          {takes: differences, apply: computing(value.Subtract)},
+	"*":          {takes: products, apply: computing(value.Multiply)},
+	"/":          {takes: quotients, apply: computing(value.Divide)},
+	"%":          {takes: []combination{{value.Int, value.Int, value.Int}}, apply: computing(value.Remainder)},
+	"**":         {takes: powers, apply: computing(value.Power)},
+	"^":          {takes: powers, apply: computing(value.Power)},
+	"..":         {takes: []combination{{value.Int, value.Int, value.List}}, apply: sequence},
+	"contains":   {takes: texts, apply: onTexts(strings.Contains)},
+	"startsWith": {takes: texts, apply: onTexts(strings.HasPrefix)},
+	"endsWith":   {takes: texts, apply: onTexts(strings.HasSuffix)},
+	"matches":    {takes: texts, apply: matches},
+}
+
+// What a value is read as beside a computed one, and whether a text is a duration or a time, depends on what it says.
+var (
+	texts = []combination{{value.String, value.String, value.Bool}}
+
+	ordered = eitherWay(
+		combination{value.Number, value.Number, value.Bool},
+		combination{value.String, value.String, value.Bool},
+		combination{value.Quantity, value.Quantity | value.Number | value.String, value.Bool},
+		combination{value.Semver, value.Semver | value.String, value.Bool},
+		combination{value.Duration, value.Duration | value.Int | value.String, value.Bool},
+		combination{value.Time, value.Time | value.String, value.Bool},
+	)
+	sums = eitherWay(
+		combination{value.Int, value.Int, value.Int},
+		combination{value.Float, value.Number, value.Float},
+		combination{value.String, value.String, value.String},
+		combination{value.Quantity, value.Quantity | value.Number | value.String, value.Quantity},
+		combination{value.Duration, value.Duration | value.Int, value.Duration},
+		combination{value.Duration, value.String, value.Duration | value.Time},
+		combination{value.Time, value.Duration | value.Int | value.String, value.Time},
+	)
+	products = eitherWay(
+		combination{value.Int, value.Int, value.Int},
+		combination{value.Float, value.Number, value.Float},
+		combination{value.Duration, value.Int, value.Duration},
+	)
+	powers = eitherWay(
+		combination{value.Int, value.Int, value.Number}, // A float where the exponent is negative.
+		combination{value.Float, value.Number, value.Float},
+	)
+	differences = append(eitherWay(
+		combination{value.Int, value.Int, value.Int},
+		combination{value.Float, value.Number, value.Float},
+		combination{value.Quantity, value.Quantity | value.Number | value.String, value.Quantity},
+		combination{value.Duration, value.Duration | value.Int, value.Duration},
+		combination{value.Time, value.Time, value.Duration},
+	),
+		combination{value.Duration, value.String, value.Duration},
+		combination{value.String, value.Duration, value.Duration | value.Time},
+		combination{value.String, value.Time, value.Duration},
+		combination{value.Time, value.Duration | value.Int, value.Time},
+		combination{value.Time, value.String, value.Duration | value.Time},
+	)
+	quotients = append(eitherWay(
+		combination{value.Number, value.Number, value.Float},
+		combination{value.Duration, value.Duration | value.String, value.Float},
+	), combination{value.Duration, value.Int, value.Duration})
+)
+
+// eitherWay adds the same combinations with the operands the other way round.
+func eitherWay(rows ...combination) []combination {
+	for _, row := range rows {
+		rows = append(rows, combination{row.right, row.left, row.result})
+	}
+	return rows
+}
+
+// OperandKinds are all that an operand can have.
+const OperandKinds = value.Any | value.Computed | value.Stamped | value.Omission
+
+// Outcome is the kinds that the result can have where the operands have one of several, none where there never is a result.
+func (b *Binary) Outcome(left, right value.Kind) value.Kind { return combine(b.row.takes, left, right) }
+
+func combine(rows []combination, left, right value.Kind) (all value.Kind) {
+	for _, row := range rows {
+		if row.left&left != 0 && row.right&right != 0 {
+			all |= row.result
+		}
+	}
+	return all
+}
+
+// EverEqual reports whether values of two sets of kinds can be equal.
+func EverEqual(left, right value.Kind) bool {
+	return left&right != 0 || combine(ordered, left, right) != 0
+}
+
+// Checked reports whether the operator takes only operands of some kinds. The others take all, as == does.
+func (b *Binary) Checked() bool { return b.row.takes != nil }
+
+// Orders reports whether the operator is <, <=, > or >=.
+func (b *Binary) Orders() bool { return b.row.holds != nil }
+
+// GoesWith is the kinds of one operand, the left one or the right one, for which there is a result beside the other.
+func (b *Binary) GoesWith(other value.Kind, right bool) (all value.Kind) {
+	for _, row := range b.row.takes {
+		one, beside := row.left, row.right
+		if right {
+			one, beside = beside, one
+		}
+		if beside&other != 0 {
+			all |= one
+		}
+	}
+	return all
+}
+
+// Wanted is the kinds that an error names: those that go with the other operand, or else those that the operator usually takes.
+func (b *Binary) Wanted(other value.Kind, right bool) value.Kind {
+	goes := b.GoesWith(other, right)
+	switch {
+	case goes == 0, other == OperandKinds:
+		return b.usual()
+	case other&value.Computed != 0 && goes&value.Computed != 0:
+		return goes & value.Computed
+	case other&goes&value.Number != 0:
+		return goes & value.Number
+	default:
+		return cmp.Or(other&goes, goes)
+	}
+}
+
+// usual is what the operator takes on both sides.
+func (b *Binary) usual() (kinds value.Kind) {
+	for _, row := range b.row.takes {
+		kinds |= row.left & row.right &^ value.Computed
+	}
+	return kinds
+}
+
+// Mismatch is the error that there is never a result for operands of these kinds.
+func (b *Binary) Mismatch(left, right value.Kind) *Error {
+	l, r, kinds := b.Left.Written(), b.Right.Written(), left|right
+	switch {
+	case left&b.GoesWith(OperandKinds, false) == 0:
+		return b.joining(l.Wants(b.Operator, b.Wanted(right, false), left), left, right)
+	case right&b.GoesWith(OperandKinds, true) == 0:
+		return b.joining(r.Wants(b.Operator, b.Wanted(left, true), right), left, right)
+	case b.Operator != "+" && !b.Orders() && kinds&value.Computed == 0:
+		if left&value.Number == 0 {
+			return l.Wants(b.Operator, value.Number, left)
+		}
+		return r.Wants(b.Operator, value.Number, right)
+	}
+	err := b.At.Errorf("%s has %s on one side and %s on the other", b.Operator, left, right)
+	version := cmp.Or(l.Version(), r.Version())
+	switch {
+	case b.Operator == "+" && kinds&value.String != 0:
+		return err.WithHint("write string(x) to join texts, or int(x) to add")
+	case !b.Orders() || kinds&value.Computed != 0:
+		return err
+	case version != "":
+		return err.WithHint(`write semver(%s) %s semver("1.2.3") to compare versions, or int(x) around the text`, version, b.Operator)
+	default:
+		return err.WithHint("write int(x) or string(x) around one")
+	}
+}
+
+// joining gives an error a hint how lists and maps are added, or searched.
+func (b *Binary) joining(err *Error, left, right value.Kind) *Error {
+	switch {
+	case b.Operator == "+" && left|right == value.List:
+		err.Hint = "write concat(a, b)"
+	case b.Operator == "+" && left|right == value.Map:
+		err.Hint = "write merge(a, b)"
+	case b.usual() == value.String && left&(value.List|value.Map) != 0:
+		err.Hint = "write x in list"
+	}
+	return err
+}
+
+// Version returns the text of an operand that most likely is a version, or "".
+func (o *Operand) Version() string {
+	last := strings.ToLower(strings.TrimSuffix(o.Text, `"]`))
+	if !strings.HasSuffix(last, "version") || strings.HasSuffix(o.Text, "metadata.resourceVersion") {
+		return ""
+	}
+	return o.Text
 }
 
 func (b *Binary) eval(e *Evaluation) (any, error) {
@@ -60,10 +234,8 @@ func (b *Binary) eval(e *Evaluation) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.row.kinds != nil {
-		if l, r := value.KindOf(left), value.KindOf(right); b.row.kinds(l, r) == 0 {
-			return nil, b.Mismatch(l, r)
-		}
+	if l, r := value.KindOf(left), value.KindOf(right); b.Checked() && b.Outcome(l, r) == 0 {
+		return nil, b.Mismatch(l, r)
 	}
 	v, err := b.row.apply(e, b, left, right)
 	if err != nil {
@@ -74,7 +246,7 @@ func (b *Binary) eval(e *Evaluation) (any, error) {
 
 // Holds is what a comparison says of two constants, if that is known.
 func (b *Binary) Holds(left, right any) (holds, known bool) {
-	if b.row.apply == nil || b.Checked() && b.row.kinds(value.KindOf(left), value.KindOf(right)) == 0 {
+	if b.row.apply == nil || b.Checked() && b.Outcome(value.KindOf(left), value.KindOf(right)) == 0 {
 		return false, false
 	}
 	v, err := b.row.apply(&Evaluation{}, b, left, right)
