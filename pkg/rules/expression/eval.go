@@ -124,24 +124,16 @@ func (n *Conditional) eval(e *Evaluation) (any, error) {
 }
 
 func (c *Call) eval(e *Evaluation) (any, error) {
-	if c.Function.Iterates() {
-		return c.iterate(e)
-	}
 	recorder := e.recorder
-	if recorder != nil && c.counts { // A cache may keep no more than the length or the kind, so that is told.
+	if c.counts { // A cache may keep no more than the length or the kind, so that is told.
 		e.recorder = nil
 	}
-	for i := range c.Args {
-		v, err := c.argument(e, i)
-		if err != nil {
-			e.recorder = recorder
-			return nil, err
-		}
-		e.stack[e.base+c.first+i] = v
-	}
+	call, err := c.with(e)
 	e.recorder = recorder
-	from := e.base + c.first
-	result, err := c.Function.Call(e.Instant, e.Budget, e.stack[from:from+len(c.Args)])
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.Function.Call(call)
 	if err != nil {
 		return nil, c.At.Locate(err)
 	}
@@ -149,6 +141,29 @@ func (c *Call) eval(e *Evaluation) (any, error) {
 		recorder.read(c.Function.Name+"("+c.Args[0].Written().Text+")", result)
 	}
 	return result, nil
+}
+
+// with is the call with its arguments, which are kept on the stack.
+func (c *Call) with(e *Evaluation) (function.Call, error) {
+	call := function.Call{Instant: e.Instant, Budget: e.Budget}
+	from := e.base + c.first
+	for i, arg := range c.Args {
+		if p, is := arg.(*Predicate); is {
+			if err := e.Budget.Bytes(iterationSize); err != nil {
+				return call, c.At.Locate(err)
+			}
+			call.Descending, call.SeveralKeys, call.Predicate = p.Descending, p.Several, p.each(e, c.At)
+			e.stack[from+i] = nil
+			continue
+		}
+		v, err := c.argument(e, i)
+		if err != nil {
+			return call, err
+		}
+		e.stack[from+i] = v
+	}
+	call.Args = e.stack[from : from+len(c.Args)]
+	return call, nil
 }
 
 // argument evaluates an argument and reads the form of it that the function wants.
@@ -173,31 +188,6 @@ func (c *Call) read(b *Budget, i int, v any) (any, error) {
 	}
 	parsed, err := p.Parse(b, v)
 	return parsed, c.Args[i].Written().At.Locate(err)
-}
-
-// iterate calls a function that takes a list and a predicate, which may be left out.
-func (c *Call) iterate(e *Evaluation) (any, error) {
-	if err := e.Budget.Bytes(iterationSize); err != nil {
-		return nil, c.At.Locate(err)
-	}
-	run := &function.Iteration{Function: c.Function.Name, Budget: e.Budget}
-	for i, arg := range c.Args {
-		if p, is := arg.(*Predicate); is {
-			run.Descending, run.SeveralKeys, run.Predicate = p.Descending, p.Several, p.each(e, c.At)
-			continue
-		}
-		v, err := c.argument(e, i)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			run.List, _ = v.([]any)
-		} else {
-			run.Rest = append(run.Rest, v)
-		}
-	}
-	result, err := c.Function.Iterate(run)
-	return result, c.At.Locate(err)
 }
 
 // each evaluates the predicate for an element. An explanation does not tell what that reads: it is the same for every

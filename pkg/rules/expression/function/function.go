@@ -12,7 +12,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
-// Function is a row of the table.
+// Function is a function that expressions may call.
 type Function struct {
 	Name   string
 	Params []Param
@@ -22,11 +22,8 @@ type Function struct {
 	Doc     string
 	Example Example
 
-	// Exactly one is set, except for desc, which only sortBy understands. Both end with
-	// an error by [value.Must].
-	call    implementation
-	iterate func(it *Iteration) any
-
+	// call ends with an error by [value.Must]. It is nil for desc, which only sortBy understands.
+	call func(c Call) any
 	// flow is set where the function does not read all of its arguments by value, or
 	// gives parts of them; see flow.go.
 	flow func(c *Flow) shape.Shape
@@ -59,11 +56,56 @@ type Example struct {
 	Want       string
 }
 
-// All returns the table in the order of the reference. The parameters are shared, and not
+// table is never changed; [All] copies it.
+var table = func() []Function {
+	all := make([]Function, len(entries))
+	for i, r := range entries {
+		f := Function{Doc: r.doc, Example: Example{r.example, r.want}, call: r.call, flow: r.flow, types: r.types}
+		name, rest, _ := strings.Cut(r.signature, "(")
+		params, result, _ := strings.Cut(rest, ") ")
+		f.Name, f.Result = name, typed(result).Kinds
+		for text := range strings.SplitSeq(params, ", ") {
+			if text != "" {
+				f.Params = append(f.Params, param(text))
+			}
+		}
+		all[i] = f
+	}
+	return all
+}()
+
+// param reads a parameter of a signature.
+func param(text string) Param {
+	inner := strings.Trim(text, "[]")
+	name, kinds, isPredicate := strings.Cut(inner, " => ")
+	if !isPredicate {
+		name, kinds, _ = strings.Cut(inner, " ")
+	}
+	kinds, variadic := strings.CutSuffix(kinds, "...")
+	p := typed(kinds)
+	p.Name, p.Optional, p.Variadic, p.Predicate = name, inner != text, variadic, isPredicate
+	return p
+}
+
+// typed is a parameter of the types between the | of a text.
+func typed(text string) Param {
+	var p Param
+	for one := range strings.SplitSeq(text, "|") {
+		name, nilable := strings.CutSuffix(one, "?")
+		t := paramTypes[name]
+		p.Kinds, p.Parse = p.Kinds|t.Kinds, t.Parse
+		if nilable {
+			p.Kinds |= value.Nil
+		}
+	}
+	return p
+}
+
+// All returns the functions in the order of the reference. The parameters are shared, and not
 // to be changed.
 func All() []Function { return slices.Clone(table) }
 
-// Lookup returns the row of a name. It is shared, and not to be changed.
+// Lookup returns the function of a name. It is shared, and not to be changed.
 func Lookup(name string) (*Function, bool) {
 	f, found := index()[name]
 	return f, found
@@ -93,9 +135,8 @@ func (f *Function) Signature() string {
 	return f.Name + "(" + strings.Join(names, ", ") + ")"
 }
 
-// Iterates reports whether f evaluates a predicate for the elements of its first
-// argument.
-func (f *Function) Iterates() bool { return f.iterate != nil }
+// Iterates reports whether f takes a predicate, its second parameter, for the elements of its first argument.
+func (f *Function) Iterates() bool { return len(f.Params) > 1 && f.Params[1].Predicate }
 
 // CheckCount returns a fault unless f takes n arguments.
 func (f *Function) CheckCount(n int) error {
@@ -135,45 +176,51 @@ func (f *Function) Param(i int) *Param {
 	return &f.Params[min(i, len(f.Params)-1)]
 }
 
-// Call calls a function that does not iterate, at a moment that only functions of
-// time ask for. The arguments must have the kinds of its parameters, and be parsed
-// where those parse; f does not keep the slice.
-func (f *Function) Call(at *value.Instant, b *value.Budget, args []any) (result any, err error) {
-	defer value.Catch(&err)
-	return f.call(call{name: f.Name, at: at, b: b, args: args}), nil
-}
+// Call is a call of a function.
+type Call struct {
+	// Instant is the moment that functions of time ask for.
+	Instant *value.Instant
+	Budget  *value.Budget
+	// Args have the kinds of the parameters, and are parsed where those parse. In the place of a predicate is nil.
+	Args []any
+	// Predicate evaluates the predicate for an element to a value of the kinds that
+	// the parameter takes; it is nil where it was left out. Only reduce gives an
+	// accumulator.
+	Predicate func(i int, element, accumulator any) (any, error)
+	// Descending says for each key of sortBy whether desc() was around it.
+	Descending []bool
+	// SeveralKeys says that the predicate of sortBy gives a list with a key for
+	// each entry of Descending, rather than the only key.
+	SeveralKeys bool
 
-// Iterate calls a function that iterates.
-func (f *Function) Iterate(it *Iteration) (result any, err error) {
-	defer value.Catch(&err)
-	return f.iterate(it), nil
-}
-
-// call is a call of a function that does not iterate.
-type call struct {
 	name string
-	at   *value.Instant
-	b    *value.Budget
-	args []any
 }
 
-type implementation = func(c call) any
+// Call calls the function, which does not keep the arguments.
+func (f *Function) Call(c Call) (result any, err error) {
+	defer value.Catch(&err)
+	c.name = f.Name
+	return f.call(c), nil
+}
 
 // instant is the moment of the evaluation.
-func (c call) instant() *value.Instant {
-	if c.at == nil {
+func (c Call) instant() *value.Instant {
+	if c.Instant == nil {
 		fail("%s needs the time, and there is none here", c.name)
 	}
-	return c.at
+	return c.Instant
 }
+
+// list is the first argument of a function of lists.
+func (c Call) list() []any { return as[[]any](c.Args[0]) }
 
 // arg returns an argument whose kind the caller has checked; it is zero where it was left
 // out, or is nil.
-func arg[T any](c call, i int) T {
-	if i >= len(c.args) {
+func arg[T any](c Call, i int) T {
+	if i >= len(c.Args) {
 		return as[T](nil)
 	}
-	return as[T](c.args[i])
+	return as[T](c.Args[i])
 }
 
 // as returns v where it is a T, or else its zero.

@@ -7,19 +7,19 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
-func take(c call) any {
-	list := arg[[]any](c, 0)
+func take(c Call) any {
+	list := c.list()
 	return value.Slice(list, 0, int(min(max(arg[int64](c, 1), 0), int64(len(list)))))
 }
 
-func concat(c call) any {
+func concat(c Call) any {
 	total := 0
-	for _, list := range c.args {
+	for _, list := range c.Args {
 		total += len(as[[]any](list))
 	}
-	value.Must(c.b.List(total))
+	value.Must(c.Budget.List(total))
 	joined := make([]any, 0, total)
-	for _, list := range c.args {
+	for _, list := range c.Args {
 		joined = append(joined, as[[]any](list)...)
 	}
 	return joined
@@ -44,13 +44,13 @@ func appendFlat(flat, list []any, b *value.Budget, depth int) []any {
 }
 
 // uniq keeps the first of equal elements.
-func uniq(c call) any {
-	list := arg[[]any](c, 0)
-	value.Must(c.b.List(6 * len(list)))
+func uniq(c Call) any {
+	list := c.list()
+	value.Must(c.Budget.List(6 * len(list)))
 	seen := make(map[any]struct{}, len(list))
 	kept := []any{}
 	for _, element := range list {
-		key := identity(element, c.b)
+		key := identity(element, c.Budget)
 		if _, found := seen[key]; !found {
 			seen[key] = struct{}{}
 			kept = append(kept, element)
@@ -77,52 +77,52 @@ func identity(v any, b *value.Budget) any {
 	return v
 }
 
-func reverse(c call) any {
-	list := arg[[]any](c, 0)
-	value.Must(c.b.List(len(list)))
+func reverse(c Call) any {
+	list := c.list()
+	value.Must(c.Budget.List(len(list)))
 	turned := append([]any{}, list...)
 	slices.Reverse(turned)
 	return turned
 }
 
-func get(c call) any {
-	switch container := c.args[0].(type) {
+func get(c Call) any {
+	switch container := c.Args[0].(type) {
 	case []any:
-		if i, ok := c.args[1].(int64); ok {
+		if i, ok := c.Args[1].(int64); ok {
 			return value.Element(container, i)
 		}
-		fail("the index of a list is an integer, not %s", value.KindOf(c.args[1]))
+		fail("the index of a list is an integer, not %s", value.KindOf(c.Args[1]))
 	case map[string]any:
-		if key, ok := c.args[1].(string); ok {
+		if key, ok := c.Args[1].(string); ok {
 			return container[key]
 		}
-		fail("the key of a map is a string, not %s", value.KindOf(c.args[1]))
+		fail("the key of a map is a string, not %s", value.KindOf(c.Args[1]))
 	}
 	return nil
 }
 
-func sortList(c call) any {
-	list := arg[[]any](c, 0)
-	chargeSort(c.b, len(list), 1)
+func sortList(c Call) any {
+	list := c.list()
+	chargeSort(c.Budget, len(list), 1)
 	rows := make([]row, len(list))
 	for i, element := range list {
 		rows[i] = row{element: element, keys: list[i : i+1]}
 	}
-	return arrange(c.b, "sort", rows, []bool{isDescending(c.args[1:])})
+	return c.arrange(rows, []bool{c.isDescending(1)})
 }
 
-func sortBy(it *Iteration) any {
-	chargeSort(it.Budget, len(it.List), len(it.Descending))
-	reverse := isDescending(it.Rest)
-	descending := slices.Clone(it.Descending)
+func sortBy(c Call) any {
+	chargeSort(c.Budget, len(c.list()), len(c.Descending))
+	reverse := c.isDescending(2)
+	descending := slices.Clone(c.Descending)
 	for k := range descending {
 		descending[k] = descending[k] != reverse
 	}
-	rows := make([]row, len(it.List))
-	for i, element := range it.List {
-		result := it.result(i, nil)
+	rows := make([]row, len(c.list()))
+	for i, element := range c.list() {
+		result := c.result(i, nil)
 		keys := []any{result}
-		if it.SeveralKeys {
+		if c.SeveralKeys {
 			keys = as[[]any](result)
 		}
 		if len(keys) != len(descending) {
@@ -130,10 +130,10 @@ func sortBy(it *Iteration) any {
 		}
 		rows[i] = row{element: element, keys: keys}
 	}
-	return arrange(it.Budget, "sortBy", rows, descending)
+	return c.arrange(rows, descending)
 }
 
-// row is an element with the keys that place it.
+// row is an element with the keys that place c.
 type row struct {
 	element any
 	keys    []any
@@ -146,18 +146,19 @@ func chargeSort(b *value.Budget, n, keys int) {
 }
 
 // isDescending reads expr's optional last argument of sort and sortBy.
-func isDescending(args []any) bool {
-	if len(args) > 0 && args[0] != "asc" && args[0] != "desc" {
-		fail("the order must be %q or %q, not %q", "asc", "desc", args[0])
+func (c Call) isDescending(i int) bool {
+	order := arg[string](c, i)
+	if i < len(c.Args) && order != "asc" && order != "desc" {
+		fail("the order must be %q or %q, not %q", "asc", "desc", order)
 	}
-	return len(args) > 0 && args[0] == "desc"
+	return order == "desc"
 }
 
 // arrange orders rows by their keys, keeping the order of equal ones.
-func arrange(b *value.Budget, name string, rows []row, descending []bool) any {
+func (c Call) arrange(rows []row, descending []bool) any {
 	for k := range descending {
-		if value.KindOf(checkKeys(name, rows, k)) == value.Semver { // They take longest to compare.
-			value.Must(b.Sort(stepsOfVersions * len(rows)))
+		if value.KindOf(c.checkKeys(rows, k)) == value.Semver { // They take longest to compare.
+			value.Must(c.Budget.Sort(stepsOfVersions * len(rows)))
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int {
@@ -184,7 +185,7 @@ const stepsOfVersions = 10
 
 // checkKeys makes sure that key k of all rows has an order, and returns the first
 // that is not nil.
-func checkKeys(name string, rows []row, k int) (first any) {
+func (c Call) checkKeys(rows []row, k int) (first any) {
 	for _, r := range rows {
 		key := r.keys[k]
 		if key == nil {
@@ -192,14 +193,14 @@ func checkKeys(name string, rows []row, k int) (first any) {
 		}
 		kind := value.KindOf(key)
 		if kind&ordinal == 0 {
-			value.Must(value.Faultf("%s orders numbers, strings, times or booleans, have %s", name, kind).
+			value.Must(value.Faultf("%s orders numbers, strings, times or booleans, have %s", c.name, kind).
 				WithHint("sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])"))
 		}
 		if first == nil {
 			first = key
 		}
 		if _, ok := value.CompareKeys(first, key); !ok {
-			value.Must(value.Faultf("%s cannot order %s beside %s", name, kind, value.KindOf(first)).
+			value.Must(value.Faultf("%s cannot order %s beside %s", c.name, kind, value.KindOf(first)).
 				WithHint("make them all strings with string(...)"))
 		}
 	}

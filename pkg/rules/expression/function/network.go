@@ -10,7 +10,7 @@ import (
 )
 
 // cidrContains has both arguments as blocks: an address is the block with all its bits.
-func cidrContains(c call) any {
+func cidrContains(c Call) any {
 	block, inner := arg[netip.Prefix](c, 0), arg[netip.Prefix](c, 1)
 	return inner.Bits() >= block.Bits() && block.Contains(inner.Addr())
 }
@@ -49,13 +49,13 @@ func parsePrefix(v any, orAddress bool) (netip.Prefix, error) {
 	return prefix, nil
 }
 
-func parseURL(c call) any {
+func parseURL(c Call) any {
 	text := arg[string](c, 0)
 	// The decoded parts, and each field of the query twice, as it is parsed and as it is returned.
 	const bytesPerField, stepsPerField, stepsPerURL = 400, 30, 50
 	fields := strings.Count(text, "&") + 1
-	value.Must(c.b.Map(8))
-	value.Must(c.b.Spend(stepsPerURL+len(text)+fields*stepsPerField, 4*len(text)+fields*bytesPerField))
+	value.Must(c.Budget.Map(8))
+	value.Must(c.Budget.Spend(stepsPerURL+len(text)+fields*stepsPerField, 4*len(text)+fields*bytesPerField))
 	wrong := value.Faultf("%q is not a URL", value.Excerpt(text)).WithHint(`write it whole, as in "https://example.org/path"`)
 	u, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(text[len(u.Scheme):], "://") || u.Scheme == "" {

@@ -10,20 +10,20 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
-func abs(c call) any {
-	if order, _ := value.Compare(c.args[0], int64(0)); order < 0 {
-		return value.Got(value.Negate(c.args[0]))
+func abs(c Call) any {
+	if order, _ := value.Compare(c.Args[0], int64(0)); order < 0 {
+		return value.Got(value.Negate(c.Args[0]))
 	}
-	return c.args[0]
+	return c.Args[0]
 }
 
 // whole gives an integer, because fields of Kubernetes that take one refuse 2.5
 // and nobody rounds to get a float.
-func whole(toWhole func(float64) float64) implementation {
-	return func(c call) any {
-		f, ok := c.args[0].(float64)
+func whole(toWhole func(float64) float64) func(c Call) any {
+	return func(c Call) any {
+		f, ok := c.Args[0].(float64)
 		if !ok {
-			return c.args[0]
+			return c.Args[0]
 		}
 		rounded := toWhole(f)
 		if rounded < -1<<63 || rounded >= 1<<63 || math.IsNaN(rounded) {
@@ -33,14 +33,14 @@ func whole(toWhole func(float64) float64) implementation {
 	}
 }
 
-func toInt(c call) any {
-	switch x := c.args[0].(type) {
+func toInt(c Call) any {
+	switch x := c.Args[0].(type) {
 	case time.Duration:
 		return int64(x / time.Second)
 	case time.Time:
 		return x.Unix()
 	case value.Amount:
-		value.Must(c.b.Conversion())
+		value.Must(c.Budget.Conversion())
 		return x.Int()
 	case string:
 		i, err := strconv.ParseInt(x, 10, 64)
@@ -62,8 +62,8 @@ func hasUnit(text string) bool {
 	return trimmed != text && trimmed != "" && strings.Trim(trimmed, "+-.0123456789") == ""
 }
 
-func toFloat(c call) any {
-	switch x := c.args[0].(type) {
+func toFloat(c Call) any {
+	switch x := c.Args[0].(type) {
 	case time.Duration:
 		return float64(x/time.Second) + float64(x%time.Second)/1e9
 	case time.Time:
@@ -71,7 +71,7 @@ func toFloat(c call) any {
 	case int64:
 		return float64(x)
 	case value.Amount:
-		value.Must(c.b.Conversion())
+		value.Must(c.Budget.Conversion())
 		return x.Float()
 	case string:
 		f, err := strconv.ParseFloat(x, 64)
@@ -86,11 +86,11 @@ func toFloat(c call) any {
 
 // extreme returns the value that compares to all others as sign says, or nil if
 // there are none.
-func extreme(sign int) implementation {
-	return func(c call) any {
+func extreme(sign int) func(c Call) any {
+	return func(c Call) any {
 		var best any
 		for _, candidate := range c.gather(aMeasure) {
-			value.Must(c.b.Steps(stepsOfVersions))
+			value.Must(c.Budget.Steps(stepsOfVersions))
 			order, ok := value.Compare(candidate, best)
 			if best != nil && !ok {
 				fail("%s cannot order %s beside %s", c.name, value.KindOf(candidate), value.KindOf(best))
@@ -105,14 +105,14 @@ func extreme(sign int) implementation {
 
 // gather returns the values of those kinds among the arguments and in the lists among
 // them, which must hold no others.
-func (c call) gather(kinds value.Kind) []any {
+func (c Call) gather(kinds value.Kind) []any {
 	total := 0
-	for _, argument := range c.args {
+	for _, argument := range c.Args {
 		total += 1 + len(as[[]any](argument))
 	}
-	value.Must(c.b.List(total))
+	value.Must(c.Budget.List(total))
 	numbers := make([]any, 0, total)
-	for _, argument := range c.args {
+	for _, argument := range c.Args {
 		if value.KindOf(argument)&kinds != 0 {
 			numbers = append(numbers, argument)
 		}
@@ -138,11 +138,11 @@ func average(numbers []any) any {
 	return value.Got(value.Divide(total, int64(len(numbers))))
 }
 
-func mean(c call) any { return average(c.gather(aNumber)) }
+func mean(c Call) any { return average(c.gather(aNumber)) }
 
-func median(c call) any {
+func median(c Call) any {
 	numbers := c.gather(aNumber)
-	value.Must(c.b.Sort(len(numbers)))
+	value.Must(c.Budget.Sort(len(numbers)))
 	slices.SortFunc(numbers, func(x, y any) int {
 		order, _ := value.Compare(x, y)
 		return order

@@ -10,11 +10,11 @@ import (
 )
 
 // eachKey lists what element makes of the entries of a map, in the order of their keys.
-func eachKey(element func(key string, v any) any) implementation {
-	return func(c call) any {
+func eachKey(element func(key string, v any) any) func(c Call) any {
+	return func(c Call) any {
 		m := arg[map[string]any](c, 0)
-		sorted := value.Got(value.SortedKeys(m, c.b))
-		value.Must(c.b.List(6 * len(sorted))) // The elements may be pairs.
+		sorted := value.Got(value.SortedKeys(m, c.Budget))
+		value.Must(c.Budget.List(6 * len(sorted))) // The elements may be pairs.
 		list := make([]any, len(sorted))
 		for i, key := range sorted {
 			list[i] = element(key, m[key])
@@ -23,9 +23,9 @@ func eachKey(element func(key string, v any) any) implementation {
 	}
 }
 
-func fromPairs(c call) any {
-	list := arg[[]any](c, 0)
-	value.Must(c.b.Map(len(list)))
+func fromPairs(c Call) any {
+	list := c.list()
+	value.Must(c.Budget.Map(len(list)))
 	m := make(map[string]any, len(list))
 	for i, element := range list {
 		pair := as[[]any](element)
@@ -44,18 +44,18 @@ func fromPairs(c call) any {
 	return m
 }
 
-func merge(c call) any {
+func merge(c Call) any {
 	merged := map[string]any{}
-	for _, m := range c.args {
-		merged = mergeInto(merged, as[map[string]any](m), c.b, 0)
+	for _, m := range c.Args {
+		merged = mergeInto(merged, as[map[string]any](m), c.Budget, 0)
 	}
 	return merged
 }
 
-func pick(c call) any {
-	m, picked := as[map[string]any](c.args[0]), map[string]any{}
-	value.Must(c.b.Map(len(c.args)))
-	for _, key := range c.args[1:] {
+func pick(c Call) any {
+	m, picked := as[map[string]any](c.Args[0]), map[string]any{}
+	value.Must(c.Budget.Map(len(c.Args)))
+	for _, key := range c.Args[1:] {
 		if v, has := m[as[string](key)]; has {
 			picked[as[string](key)] = v
 		}
@@ -83,13 +83,13 @@ func mergeInto(base, over map[string]any, b *value.Budget, depth int) map[string
 }
 
 // entry returns the first map with that value under a key in the list at a path of the first argument, or nil.
-func (c call) entry(key string, wanted any, path ...string) any {
-	at := c.args[0]
+func (c Call) entry(key string, wanted any, path ...string) any {
+	at := c.Args[0]
 	for _, step := range path {
 		at = as[map[string]any](at)[step]
 	}
 	list := as[[]any](at)
-	value.Must(c.b.Steps(len(list)))
+	value.Must(c.Budget.Steps(len(list)))
 	for _, element := range list {
 		if m, ok := element.(map[string]any); ok && m[key] == wanted {
 			return m
@@ -98,14 +98,14 @@ func (c call) entry(key string, wanted any, path ...string) any {
 	return nil
 }
 
-func condition(c call) any { return c.entry("type", c.args[1], "status", "conditions") }
+func condition(c Call) any { return c.entry("type", c.Args[1], "status", "conditions") }
 
-func controllerOf(c call) any { return c.entry("controller", true, "metadata", "ownerReferences") }
+func controllerOf(c Call) any { return c.entry("controller", true, "metadata", "ownerReferences") }
 
-func controllerRef(c call) any {
+func controllerRef(c Call) any {
 	object := arg[map[string]any](c, 0)
 	metadata := as[map[string]any](object["metadata"])
-	value.Must(c.b.Map(6))
+	value.Must(c.Budget.Map(6))
 	reference := map[string]any{
 		"apiVersion": object["apiVersion"], "kind": object["kind"], "name": metadata["name"], "uid": metadata["uid"],
 	}
@@ -121,8 +121,8 @@ func controllerRef(c call) any {
 // labelsMatch checks all of a selector before it answers, so that a mistake shows
 // whatever the labels are, and refuses an empty one, for a selection never widens by
 // accident.
-func labelsMatch(c call) any {
-	selector, ok := c.args[1].(map[string]any)
+func labelsMatch(c Call) any {
+	selector, ok := c.Args[1].(map[string]any)
 	if !ok {
 		return false
 	}
@@ -133,7 +133,7 @@ func labelsMatch(c call) any {
 	}
 	wrong := func(key string, field any) bool {
 		kind := value.KindOf(field)
-		return key == "matchLabels" && kind&aMap == 0 || key == "matchExpressions" && kind&aList == 0
+		return key == "matchLabels" && kind&(value.Map|value.Nil) == 0 || key == "matchExpressions" && kind&aList == 0
 	}
 	if key, found := firstKey(selector, wrong); found {
 		fail("%s of a label selector cannot be %s", key, value.KindOf(selector[key]))
@@ -144,16 +144,16 @@ func labelsMatch(c call) any {
 			WithHint("test it first, as in default(selector, nil)"))
 	}
 	labels := as[map[string]any](as[map[string]any](arg[map[string]any](c, 0)["metadata"])["labels"])
-	value.Must(c.b.Steps(3 * len(exact)))
+	value.Must(c.Budget.Steps(3 * len(exact)))
 	if key, found := firstKey(exact, func(_ string, v any) bool { return value.KindOf(v) != value.String }); found {
 		fail("matchLabels: a label must be a string, not %s", value.KindOf(exact[key]))
 	}
-	matched := c.args[0] != nil
+	matched := c.Args[0] != nil
 	for key, wanted := range exact {
 		matched = matched && labels[key] == wanted
 	}
 	for _, element := range requirements {
-		matched = matchRequirement(c.b, labels, as[map[string]any](element)) && matched
+		matched = matchRequirement(c.Budget, labels, as[map[string]any](element)) && matched
 	}
 	return matched
 }
@@ -205,13 +205,13 @@ const lastTransition = "lastTransitionTime"
 
 // setCondition returns the same list where nothing changes, so that nothing is
 // written.
-func setCondition(c call) any {
-	if c.args[1] == nil {
-		return c.args[0]
+func setCondition(c Call) any {
+	if c.Args[1] == nil {
+		return c.Args[0]
 	}
-	list, wanted := arg[[]any](c, 0), arg[map[string]any](c, 1)
+	list, wanted := c.list(), arg[map[string]any](c, 1)
 	checkCondition(wanted)
-	value.Must(c.b.Steps(1 + len(list)))
+	value.Must(c.Budget.Steps(1 + len(list)))
 	place, old := len(list), map[string]any(nil)
 	for i, element := range list {
 		m, ok := element.(map[string]any)
@@ -223,17 +223,17 @@ func setCondition(c call) any {
 			break
 		}
 	}
-	value.Must(c.b.Map(len(wanted) + len(old) + 1))
+	value.Must(c.Budget.Map(len(wanted) + len(old) + 1))
 	set := newCondition(c.instant().Now(), withoutNulls(wanted), old)
 	// A stamp in it is resolved by whoever writes the list.
-	same, err := value.Equal(set, withoutNulls(old), c.b)
+	same, err := value.Equal(set, withoutNulls(old), c.Budget)
 	if err != nil && !errors.Is(err, value.ErrStamp) {
 		value.Must(err)
 	}
 	if same {
-		return c.args[0]
+		return c.Args[0]
 	}
-	value.Must(c.b.List(len(list) + 1))
+	value.Must(c.Budget.List(len(list) + 1))
 	if old == nil {
 		return append(slices.Clip(list), set)
 	}

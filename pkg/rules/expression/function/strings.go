@@ -14,34 +14,34 @@ import (
 )
 
 // texts is a function of two texts that costs next to nothing.
-func texts[T any](apply func(text, part string) T) implementation {
-	return func(c call) any { return apply(arg[string](c, 0), arg[string](c, 1)) }
+func texts[T any](apply func(text, part string) T) func(c Call) any {
+	return func(c Call) any { return apply(arg[string](c, 0), arg[string](c, 1)) }
 }
 
-func trim(c call) any {
+func trim(c Call) any {
 	text, characters := arg[string](c, 0), arg[string](c, 1)
-	value.Must(c.b.Steps(len(text) + len(text)/8*len(characters)))
-	if len(c.args) == 1 {
+	value.Must(c.Budget.Steps(len(text) + len(text)/8*len(characters)))
+	if len(c.Args) == 1 {
 		return strings.TrimSpace(text)
 	}
 	return strings.Trim(text, characters)
 }
 
-func changeCase(change func(string) string) implementation {
-	return func(c call) any {
+func changeCase(change func(string) string) func(c Call) any {
+	return func(c Call) any {
 		text := arg[string](c, 0)
 		// A few letters grow: two bytes of the lower case are three of the upper.
-		value.Must(c.b.Spend(len(text), 2*len(text)))
+		value.Must(c.Budget.Spend(len(text), 2*len(text)))
 		return change(text)
 	}
 }
 
-func split(splitN func(text, separator string, n int) []string) implementation {
-	return func(c call) any {
+func split(splitN func(text, separator string, n int) []string) func(c Call) any {
+	return func(c Call) any {
 		text, separator, limit := arg[string](c, 0), arg[string](c, 1), c.limit(2)
-		n := min(occurrences(c.b, text, separator), limit)
+		n := min(occurrences(c.Budget, text, separator), limit)
 		// The pieces exist as strings first and then, boxed, as elements.
-		value.Must(c.b.List(4 * (n + 1)))
+		value.Must(c.Budget.List(4 * (n + 1)))
 		parts := splitN(text, separator, min(limit, n+1))
 		list := make([]any, len(parts))
 		for i, part := range parts {
@@ -53,9 +53,9 @@ func split(splitN func(text, separator string, n int) []string) implementation {
 
 // limit returns an argument that is how many there may be; every number is allowed where
 // it is negative or was left out.
-func (c call) limit(i int) int {
+func (c Call) limit(i int) int {
 	const most = 1 << 30 // Far beyond any budget, and no product overflows.
-	if n := arg[int64](c, i); i < len(c.args) && n >= 0 {
+	if n := arg[int64](c, i); i < len(c.Args) && n >= 0 {
 		return int(min(n, most))
 	}
 	return most
@@ -67,9 +67,9 @@ func occurrences(b *value.Budget, text, part string) int {
 	return strings.Count(text, part)
 }
 
-func join(c call) any {
-	list, separator := arg[[]any](c, 0), arg[string](c, 1)
-	value.Must(c.b.List(len(list)))
+func join(c Call) any {
+	list, separator := c.list(), arg[string](c, 1)
+	value.Must(c.Budget.List(len(list)))
 	parts, total := make([]string, len(list)), 0
 	for i, element := range list {
 		part, ok := element.(string)
@@ -80,19 +80,19 @@ func join(c call) any {
 		parts[i] = part
 		total += len(part) + len(separator)
 	}
-	value.Must(c.b.Text(total))
+	value.Must(c.Budget.Text(total))
 	return strings.Join(parts, separator)
 }
 
-func replace(c call) any {
+func replace(c Call) any {
 	text, old, replacement := arg[string](c, 0), arg[string](c, 1), arg[string](c, 2)
-	n := min(occurrences(c.b, text, old), c.limit(3))
-	value.Must(c.b.Steps(n))
-	value.Must(c.b.Text(max(0, len(text)+n*(len(replacement)-len(old)))))
+	n := min(occurrences(c.Budget, text, old), c.limit(3))
+	value.Must(c.Budget.Steps(n))
+	value.Must(c.Budget.Text(max(0, len(text)+n*(len(replacement)-len(old)))))
 	return strings.Replace(text, old, replacement, n)
 }
 
-func repeat(c call) any {
+func repeat(c Call) any {
 	text, n := arg[string](c, 0), arg[int64](c, 1)
 	if n < 0 {
 		fail("repeat wants a count of at least 0, have %d", n)
@@ -100,15 +100,15 @@ func repeat(c call) any {
 	if text == "" {
 		return ""
 	}
-	value.Must(c.b.Text(c.limit(1) * len(text)))
+	value.Must(c.Budget.Text(c.limit(1) * len(text)))
 	return strings.Repeat(text, int(n))
 }
 
 // position counts characters, as len and slices do.
-func position(search func(text, part string) int) implementation {
-	return func(c call) any {
+func position(search func(text, part string) int) func(c Call) any {
+	return func(c Call) any {
 		text := arg[string](c, 0)
-		value.Must(c.b.Steps(1 + len(text)/8))
+		value.Must(c.Budget.Steps(1 + len(text)/8))
 		i := search(text, arg[string](c, 1))
 		if i < 0 {
 			return int64(-1)
@@ -117,10 +117,10 @@ func position(search func(text, part string) int) implementation {
 	}
 }
 
-func length(c call) any {
-	switch x := c.args[0].(type) {
+func length(c Call) any {
+	switch x := c.Args[0].(type) {
 	case string:
-		value.Must(c.b.Steps(len(x) / 32))
+		value.Must(c.Budget.Steps(len(x) / 32))
 		return int64(utf8.RuneCountInString(x))
 	case []any:
 		return int64(len(x))
@@ -129,24 +129,24 @@ func length(c call) any {
 	}
 }
 
-func toJSON(c call) any {
-	if len(c.args) > 1 {
-		return value.Got(value.IndentedJSON(c.args[0], arg[int64](c, 1), c.b))
+func toJSON(c Call) any {
+	if len(c.Args) > 1 {
+		return value.Got(value.IndentedJSON(c.Args[0], arg[int64](c, 1), c.Budget))
 	}
-	return value.Got(value.JSON(c.args[0], c.b))
+	return value.Got(value.JSON(c.Args[0], c.Budget))
 }
 
-func toBase64(c call) any {
+func toBase64(c Call) any {
 	text := arg[string](c, 0)
 	// The encoder works on copies of both sides.
-	value.Must(c.b.Text(4 * len(text)))
+	value.Must(c.Budget.Text(4 * len(text)))
 	return base64.StdEncoding.EncodeToString([]byte(text))
 }
 
 // fromBase64 refuses what is not text, since JSON would silently replace it.
-func fromBase64(c call) any {
+func fromBase64(c Call) any {
 	text := arg[string](c, 0)
-	value.Must(c.b.Text(2 * len(text)))
+	value.Must(c.Budget.Text(2 * len(text)))
 	decoded, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		fail("fromBase64: %q is not base64", value.Excerpt(text))
@@ -157,33 +157,33 @@ func fromBase64(c call) any {
 	return string(decoded)
 }
 
-func toString(c call) any {
-	if text, ok := c.args[0].(string); ok {
+func toString(c Call) any {
+	if text, ok := c.Args[0].(string); ok {
 		return text
 	}
-	if value.KindOf(c.args[0])&value.Computed != 0 {
-		value.Must(c.b.Conversion())
+	if value.KindOf(c.Args[0])&value.Computed != 0 {
+		value.Must(c.Budget.Conversion())
 	}
-	value.Must(c.b.Text(32))
-	text, ok := value.Text(c.args[0])
+	value.Must(c.Budget.Text(32))
+	text, ok := value.Text(c.Args[0])
 	if !ok {
-		fail("%v has no text", c.args[0])
+		fail("%v has no text", c.Args[0])
 	}
 	return text
 }
 
-func orDefault(c call) any {
-	empty := c.args[0] == nil || c.args[0] == ""
-	switch x := c.args[0].(type) {
+func orDefault(c Call) any {
+	empty := c.Args[0] == nil || c.Args[0] == ""
+	switch x := c.Args[0].(type) {
 	case []any:
 		empty = len(x) == 0
 	case map[string]any:
 		empty = len(x) == 0
 	}
 	if empty {
-		return c.args[1]
+		return c.Args[1]
 	}
-	return c.args[0]
+	return c.Args[0]
 }
 
 func digest(b *value.Budget, text string) [sha256.Size]byte {
@@ -192,22 +192,22 @@ func digest(b *value.Budget, text string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(text))
 }
 
-func sha256Hex(c call) any {
-	sum := digest(c.b, arg[string](c, 0))
-	value.Must(c.b.Text(4 * len(sum)))
+func sha256Hex(c Call) any {
+	sum := digest(c.Budget, arg[string](c, 0))
+	value.Must(c.Budget.Text(4 * len(sum)))
 	return hex.EncodeToString(sum[:])
 }
 
 // jitter must give the same for ever: what rules have written depends on it.
-func jitter(c call) any {
-	sum := digest(c.b, arg[string](c, 0))
+func jitter(c Call) any {
+	sum := digest(c.Budget, arg[string](c, 0))
 	draw := binary.BigEndian.Uint64(sum[:])
-	low, fromInt := c.args[1].(int64)
-	high, toInt := c.args[2].(int64)
+	low, fromInt := c.Args[1].(int64)
+	high, toInt := c.Args[2].(int64)
 	if fromInt && toInt {
 		return between(draw, low, high)
 	}
-	from, to := value.Got(value.ParseDuration(c.args[1])), value.Got(value.ParseDuration(c.args[2]))
+	from, to := value.Got(value.ParseDuration(c.Args[1])), value.Got(value.ParseDuration(c.Args[2]))
 	// The largest unit of which both are multiples, so that durations look like those that they are between.
 	unit := time.Second
 	for from%unit != 0 || to%unit != 0 {

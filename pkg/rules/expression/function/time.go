@@ -13,13 +13,13 @@ import (
 )
 
 // reached reports whether t is not in the future.
-func (c call) reached(t time.Time) bool {
+func (c Call) reached(t time.Time) bool {
 	at := c.instant()
 	at.ChangesAt(t)
 	return !at.Now().Before(t)
 }
 
-func olderThan(c call) any {
+func olderThan(c Call) any {
 	return c.reached(arg[time.Time](c, 0).Add(arg[time.Duration](c, 1)))
 }
 
@@ -38,9 +38,9 @@ type windows struct {
 	zone   *time.Location
 }
 
-func (c call) windows() windows {
+func (c Call) windows() windows {
 	w := windows{arg[*schedule](c, 0), arg[time.Duration](c, 1), time.UTC}
-	if len(c.args) > 2 {
+	if len(c.Args) > 2 {
 		w.zone = arg[*time.Location](c, 2)
 	}
 	return w
@@ -55,9 +55,9 @@ func windowLength(v any) (time.Duration, error) {
 	return d, err
 }
 
-func inWindow(c call) any {
+func inWindow(c Call) any {
 	w, at := c.windows(), c.instant()
-	latest, next := w.around(c.b, at.Now())
+	latest, next := w.around(c.Budget, at.Now())
 	if latest.IsZero() {
 		at.ChangesAt(next)
 		return false
@@ -70,17 +70,17 @@ func inWindow(c call) any {
 	return true
 }
 
-func window(c call) any {
+func window(c Call) any {
 	w, at := c.windows(), c.instant()
-	latest, next := w.around(c.b, at.Now())
+	latest, next := w.around(c.Budget, at.Now())
 	at.ChangesAt(next)
 	if latest.IsZero() {
 		return nil
 	}
 	end := latest.Add(w.last)
 	at.ChangesAt(end)
-	value.Must(c.b.Map(2))
-	value.Must(c.b.Text(2 * len(time.RFC3339)))
+	value.Must(c.Budget.Map(2))
+	value.Must(c.Budget.Text(2 * len(time.RFC3339)))
 	return map[string]any{"start": written(latest.In(w.zone)), "end": written(end.In(w.zone))}
 }
 

@@ -52,12 +52,12 @@ func (d drawer) predicate(kinds value.Kind) *expressionOf {
 // run calls the function as expressions do; it has no result where that fails.
 func (c drawnCall) run(f *function.Function) (result any, ok bool) {
 	b := value.NewBudget(1 << 16)
-	if f.Iterates() {
-		return c.iterate(f, b)
-	}
-	arguments := make([]any, len(c.arguments))
-	for i, v := range c.arguments {
-		p := f.Param(i)
+	call := function.Call{Instant: value.NewInstant(newYear), Budget: b, Descending: []bool{false}}
+	for _, v := range c.arguments {
+		if f.Param(len(call.Args)).Predicate {
+			call.Args = append(call.Args, nil)
+		}
+		p := f.Param(len(call.Args))
 		if value.KindOf(v)&p.Kinds == 0 {
 			return nil, false
 		}
@@ -67,34 +67,18 @@ func (c drawnCall) run(f *function.Function) (result any, ok bool) {
 				return nil, false
 			}
 		}
-		arguments[i] = v
+		call.Args = append(call.Args, v)
 	}
-	result, err := f.Call(value.NewInstant(newYear), b, arguments)
-	return result, err == nil
-}
-
-func (c drawnCall) iterate(f *function.Function, b *value.Budget) (result any, ok bool) {
-	list, isList := c.arguments[0].([]any)
-	if !isList && c.arguments[0] != nil {
-		return nil, false
-	}
-	it := &function.Iteration{Function: f.Name, Budget: b, List: list, Rest: c.arguments[1:], Descending: []bool{false}}
-	failed := value.Faultf("the predicate has no value")
 	if c.each != nil {
-		it.Predicate = func(_ int, element, accumulator any) (any, error) {
+		call.Predicate = func(_ int, element, accumulator any) (any, error) {
 			v, ok := c.each.value(element, accumulator)
 			if !ok || value.KindOf(v)&f.Params[1].Kinds == 0 {
-				return nil, failed
+				return nil, value.Faultf("the predicate has no value")
 			}
 			return v, nil
 		}
 	}
-	for i, v := range it.Rest {
-		if value.KindOf(v)&f.Params[2+i].Kinds == 0 {
-			return nil, false
-		}
-	}
-	result, err := f.Iterate(it)
+	result, err := f.Call(call)
 	return result, err == nil
 }
 
