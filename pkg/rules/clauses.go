@@ -51,38 +51,20 @@ func (r *Rule) Clauses() []Clause {
 
 // Judge tells what the clauses of `when` are for the object, of each rule that
 // [Set.Evaluate] asks for its `when` there. It is pure.
-func (s *Set) Judge(snapshot Snapshot) []Judgement {
-	e := &evaluation{set: s, snapshot: &snapshot, object: snapshot.Identity(), instant: expression.NewInstant(snapshot.Now)}
-	e.budget = expression.NewLazyBudget(e.size)
-	var out []Judgement
-	for _, rule := range s.byGVR[snapshot.GVR] {
-		if !rule.asked(&snapshot) {
-			continue
+func (s *Set) Judge(snapshot Snapshot) (out []Judgement) {
+	e := s.evaluation(&snapshot)
+	e.asked = func(r *Rule, p *expression.Program, whole expression.Clause) {
+		if r.when == nil || p != r.when.Program() {
+			return
 		}
-		e.budget.Reserve()
-		e.turn = rule.begin(e)
-		// An error is for the evaluation to report; what came before it is known.
-		whole, _ := rule.when.Program().Explain(&e.turn.expressions)
-		judgement := Judgement{Rule: rule.ID, Holds: map[int]bool{}}
+		judgement := Judgement{Rule: r.ID, Holds: map[int]bool{}}
 		for _, clause := range whole.Joined() {
 			if clause.Verdict == trace.True || clause.Verdict == trace.False {
 				judgement.Holds[clause.Offset] = clause.Holds()
 			}
 		}
 		out = append(out, judgement)
-		e.others += e.turn.reader.Size()
 	}
+	e.evaluate()
 	return out
-}
-
-// asked reports whether the rule looks at its `when` for the object.
-func (r *Rule) asked(s *Snapshot) bool {
-	switch {
-	case r.when == nil || s.Object == nil || r.Suspended() || !r.watches(s.SelectedBy):
-		return false
-	case plan.BeingDeleted(s.Object):
-		return r.onDelete != nil && !r.onDelete.hold
-	default:
-		return true
-	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
@@ -59,14 +58,7 @@ func (s *Snapshot) Identity() plan.Object {
 // Evaluate asks every rule that watches the object what it wants, and joins
 // the wishes into one plan. It is pure: the same snapshot gives the same plan.
 func (s *Set) Evaluate(snapshot Snapshot) plan.Plan {
-	e := s.evaluation(&snapshot)
-	e.decisions = make([]plan.Decision, 0, len(s.byGVR[snapshot.GVR]))
-	for _, rule := range s.byGVR[snapshot.GVR] {
-		if rule.concerns(&snapshot) {
-			e.add(rule)
-		}
-	}
-	return e.plan()
+	return s.evaluation(&snapshot).evaluate()
 }
 
 func (s *Set) evaluation(snapshot *Snapshot) *evaluation {
@@ -75,7 +67,7 @@ func (s *Set) evaluation(snapshot *Snapshot) *evaluation {
 	return e
 }
 
-// evaluation is all rules looking at one object.
+// evaluation is that of all rules on one object.
 type evaluation struct {
 	set      *Set
 	snapshot *Snapshot
@@ -83,12 +75,12 @@ type evaluation struct {
 	instant  *expression.Instant
 	// budget is shared by all rules, or a thousand of them would take a thousand
 	// times as much as one may.
-	budget *expression.Budget
-	turn   *turn // of the rule whose turn it is
-	spare  *turn // one that is over, of which nobody keeps anything
-	read   int   // bytes of the object, once they are counted
-	others int   // bytes of what the rules before have read beside it
-	memos  []memo
+	budget  *expression.Budget
+	current *ruleEvaluation // of the rule that is being evaluated
+	spare   *ruleEvaluation // one that is over, of which nobody keeps anything
+	read    int             // bytes of the object, once they are counted
+	others  int             // bytes of what the rules before have read beside it
+	memos   []memo
 
 	wishes, audited []plan.Wish
 	events          []plan.Event
@@ -96,7 +88,20 @@ type evaluation struct {
 	reads           []plan.Read
 	secret          map[plan.Rule]bool
 
-	told *explanation // nil for nobody
+	explanation *explanation // of one of the rules, nil for none
+	// asked is given each condition that a rule asks for, nil for nobody.
+	asked func(*Rule, *expression.Program, expression.Clause)
+}
+
+func (e *evaluation) evaluate() plan.Plan {
+	all := e.set.byGVR[e.snapshot.GVR]
+	e.decisions = make([]plan.Decision, 0, len(all))
+	for _, rule := range all {
+		if rule.concerns(e.snapshot) {
+			e.add(rule)
+		}
+	}
+	return e.plan()
 }
 
 // concerns reports whether the rule has a say about the object: it selects it, or
@@ -121,13 +126,13 @@ func (e *evaluation) size() int {
 	if e.read == 0 {
 		e.read = expression.ObjectSize(e.snapshot.Object)
 	}
-	return e.read + e.others + e.turn.reader.Size()
+	return e.read + e.others + e.current.reader.Size()
 }
 
 func (e *evaluation) add(rule *Rule) {
 	e.budget.Reserve()
 	t := rule.begin(e)
-	e.turn = t
+	e.current = t
 	e.decisions = append(e.decisions, t.run())
 	if rule.Audited() {
 		e.audited = append(e.audited, t.action.Wishes...)
@@ -147,8 +152,8 @@ func (e *evaluation) add(rule *Rule) {
 		e.secret[rule.ID] = true
 	}
 	e.others += t.reader.Size()
-	if e.told != nil {
-		e.told.keep(t)
+	if e.explanation != nil {
+		e.explanation.end(t)
 	} else {
 		e.spare = t
 	}
@@ -167,7 +172,7 @@ func (e *evaluation) plan() plan.Plan {
 		refused = append(refused, wouldBe.Decisions...)
 	}
 	refuse(&out, refused)
-	hideValues(out.Decisions, e.secret)
+	hideReasons(out.Decisions, e.secret)
 	out.Reads = plan.Distinct(e.reads)
 	out.LookAgainAt = e.instant.Next()
 	return out
@@ -187,9 +192,9 @@ func refuse(out *plan.Plan, refused []plan.Decision) {
 	}
 }
 
-// turn is one rule looking at one object. It is not for concurrent use, and
+// ruleEvaluation is that of one rule on one object. It is not for concurrent use, and
 // not copied once it has begun.
-type turn struct {
+type ruleEvaluation struct {
 	rule        *Rule
 	snapshot    *Snapshot
 	names       values
@@ -197,19 +202,20 @@ type turn struct {
 	reader      relation.Reader
 	action      action.Evaluation
 	// freed takes finalizers off, which audited rules do too.
-	freed []plan.Wish
-	told  *explanation // nil for nobody
+	freed       []plan.Wish
+	steps       []*action.Step // those that it acts by, once it does
+	explanation *explanation   // nil for none
 }
 
-// begin prepares a turn: all of one piece, since most turns end without a match.
-func (r *Rule) begin(e *evaluation) *turn {
+// begin prepares an evaluation of the rule: all of one piece, since most end without a match.
+func (r *Rule) begin(e *evaluation) *ruleEvaluation {
 	s, object := e.snapshot, e.object
 	t := e.spare
 	if e.spare = nil; t == nil {
-		t = &turn{}
+		t = &ruleEvaluation{}
 	}
 	wishes := t.action.Wishes[:0]
-	*t = turn{rule: r, snapshot: s}
+	*t = ruleEvaluation{rule: r, snapshot: s}
 	t.reader = relation.Reader{Source: s.Related, Kinds: s.Kinds, Home: object, Current: s.Object}
 	t.expressions = expression.Evaluation{
 		Names:   &t.names,
@@ -220,16 +226,18 @@ func (r *Rule) begin(e *evaluation) *turn {
 	t.action = action.Evaluation{
 		Rule: r.ID, Object: object, Current: s.Object, Expressions: &t.expressions, Related: &t.reader, Wishes: wishes,
 	}
-	if e.told != nil && e.told.rule == r {
-		t.told = e.told
-		t.expressions.Instant = expression.NewInstant(e.instant.Now()) // Of its own.
+	if e.asked != nil {
+		t.expressions.Explained = func(p *expression.Program, c expression.Clause) { e.asked(r, p, c) }
+	}
+	if e.explanation != nil && e.explanation.rule == r {
+		e.explanation.begin(t)
 	}
 	return t
 }
 
 // run lets the rule decide. A rule that fails wants nothing; one that is refused
 // keeps what it asked for before.
-func (t *turn) run() plan.Decision {
+func (t *ruleEvaluation) run() plan.Decision {
 	decision, err := t.decide()
 	refusal, refused := errors.AsType[*action.Refusal](err)
 	switch {
@@ -239,12 +247,12 @@ func (t *turn) run() plan.Decision {
 		decision.HeldSince = t.snapshot.State.HeldSince[t.rule.ID]
 	case refused:
 		decision.Outcome, decision.Reason, decision.Err = plan.Refused, refusal.Error(), refusal.Err
-		if refusal.Event != nil {
-			event := *refusal.Event
-			if t.secret() {
-				event.Message = errSecret.Error()
-			}
-			t.action.Events = append(t.action.Events, event)
+		event := refusal.Event
+		if t.secret() {
+			event = hidden(event)
+		}
+		if event != nil {
+			t.action.Events = append(t.action.Events, *event)
 		}
 	case err != nil:
 		t.action.Wishes, t.action.Events = nil, nil
@@ -257,23 +265,20 @@ func (t *turn) run() plan.Decision {
 
 // hide keeps what the rule has seen of a Secret out of what may be told about its
 // wishes later.
-func (t *turn) hide() {
+func (t *ruleEvaluation) hide() {
 	if !t.secret() {
 		return
 	}
 	for i := range t.action.Wishes {
 		wish := &t.action.Wishes[i]
-		if wish.Unseen == nil || wish.Unseen.Event == nil {
-			continue
+		if wish.Unseen != nil {
+			wish.Unseen = &plan.Unseen{From: wish.Unseen.From, Event: hidden(wish.Unseen.Event)}
 		}
-		event := *wish.Unseen.Event
-		event.Message = errSecret.Error()
-		wish.Unseen = &plan.Unseen{From: wish.Unseen.From, Event: &event}
 	}
 }
 
 // decide evaluates the rule.
-func (t *turn) decide() (plan.Decision, error) {
+func (t *ruleEvaluation) decide() (plan.Decision, error) {
 	r, current := t.rule, t.action.Current
 	deleted := current != nil && plan.BeingDeleted(current)
 	switch {
@@ -313,13 +318,13 @@ func (t *turn) decide() (plan.Decision, error) {
 
 const unselected = "the rule does not select the object any more"
 
-func (t *turn) selected() bool { return t.rule.watches(t.snapshot.SelectedBy) }
+func (t *ruleEvaluation) selected() bool { return t.rule.watches(t.snapshot.SelectedBy) }
 
 // finish acts where the finalizer of the rule is on an object that is being deleted, and takes it off
 // once the rule is done: even where it does not select it any more, or `when` turned
 // false, since the finalizer is the promise to do so. Where nothing says when it is done, that follows the actions in
 // the same plan: a failed one stops it.
-func (t *turn) finish() (plan.Decision, error) {
+func (t *ruleEvaluation) finish() (plan.Decision, error) {
 	r := t.rule
 	switch {
 	case !r.held(t.action.Current):
@@ -331,7 +336,7 @@ func (t *turn) finish() (plan.Decision, error) {
 	err := t.act(r.onDelete.steps)
 	done := true
 	if err == nil && r.onDelete.done != nil {
-		done, err = t.ask(r.onDelete.done)
+		done, err = r.onDelete.done.EvalBool(&t.expressions)
 	}
 	if err == nil && done {
 		t.letGo()
@@ -340,16 +345,20 @@ func (t *turn) finish() (plan.Decision, error) {
 }
 
 // ready tells whether `when` holds, and has held for long enough.
-func (t *turn) ready() (plan.Decision, error) {
+func (t *ruleEvaluation) ready() (plan.Decision, error) {
 	matched, err := true, error(nil)
 	if t.rule.when != nil {
-		matched, err = t.ask(t.rule.when)
+		matched, err = t.rule.when.EvalBool(&t.expressions)
 	}
 	switch {
 	case err != nil:
 		return t.decision(plan.Failed), err
 	case !matched:
-		return t.unmatched(), nil
+		decision := t.decision(plan.Unmatched)
+		if t.snapshot.Explain {
+			decision.Reason = t.whyNot()
+		}
+		return decision, nil
 	case t.rule.hold == nil:
 		return t.decision(plan.Matched), nil
 	default:
@@ -357,16 +366,8 @@ func (t *turn) ready() (plan.Decision, error) {
 	}
 }
 
-// ask evaluates a condition of the rule.
-func (t *turn) ask(condition *body.Expression) (bool, error) {
-	if t.told != nil {
-		return t.told.ask(t, condition)
-	}
-	return condition.EvalBool(&t.expressions)
-}
-
 // wait tells whether `when` has held for long enough.
-func (t *turn) wait(decision plan.Decision) (plan.Decision, error) {
+func (t *ruleEvaluation) wait(decision plan.Decision) (plan.Decision, error) {
 	long, err := t.rule.hold.duration(&t.expressions)
 	if err != nil {
 		return decision, err
@@ -379,8 +380,8 @@ func (t *turn) wait(decision plan.Decision) (plan.Decision, error) {
 	decision.HeldSince = since
 	if until := since.Add(long); now.Before(until) {
 		t.expressions.Instant.ChangesAt(until)
-		if t.told != nil {
-			t.told.moment(t, "its condition has held for long enough")
+		if t.explanation != nil {
+			t.explanation.moment("its condition has held for long enough")
 		}
 		decision.Outcome = plan.Waiting
 		decision.Reason = "when holds since " + since.UTC().Format(time.RFC3339)
@@ -391,12 +392,14 @@ func (t *turn) wait(decision plan.Decision) (plan.Decision, error) {
 	return decision, nil
 }
 
-func (t *turn) act(steps []*action.Step) error {
-	if t.told != nil {
-		return t.told.act(t, steps)
-	}
+func (t *ruleEvaluation) act(steps []*action.Step) error {
+	t.steps = steps
 	for _, step := range steps {
-		if err := step.Evaluate(&t.action); err != nil {
+		err := step.Evaluate(&t.action)
+		if t.explanation != nil {
+			t.explanation.step(err)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -405,7 +408,7 @@ func (t *turn) act(steps []*action.Step) error {
 
 // prune wishes away what the rule applied before and does not want any more. A
 // suspended rule wants nothing to change. While the object is being deleted its children stay until it is gone.
-func (t *turn) prune() error {
+func (t *ruleEvaluation) prune() error {
 	if t.rule.Suspended() || plan.BeingDeleted(t.action.Current) {
 		return nil
 	}
@@ -418,20 +421,20 @@ func (t *turn) prune() error {
 }
 
 // release takes the finalizer of the rule off.
-func (t *turn) release() {
+func (t *ruleEvaluation) release() {
 	if t.rule.holds() && t.rule.held(t.action.Current) {
 		t.letGo()
 	}
 }
 
 // letGo takes the finalizer off after all else that the rule wants.
-func (t *turn) letGo() {
+func (t *ruleEvaluation) letGo() {
 	t.freed = append(t.freed, t.rule.finalizer(t.action.Object, t.action.Current, false))
 }
 
 // confirm says by which look-ups the rule may have decided what it wants. What cannot be taken back waits for a live
 // look where a named object was not found.
-func (t *turn) confirm() {
+func (t *ruleEvaluation) confirm() {
 	if len(t.action.Wishes)+len(t.freed) == 0 {
 		return
 	}
@@ -449,25 +452,12 @@ func (t *turn) confirm() {
 	}
 }
 
-// secret reports whether values that the rule has seen must not be shown.
-func (t *turn) secret() bool {
-	return t.action.Object.IsSecret() || slices.ContainsFunc(t.reader.Seen(), plan.Read.IsSecret)
-}
-
-func (t *turn) decision(outcome plan.Outcome) plan.Decision {
+func (t *ruleEvaluation) decision(outcome plan.Outcome) plan.Decision {
 	return plan.Decision{Rule: t.rule.ID, Outcome: outcome, Audited: t.rule.Audited()}
 }
 
-func (t *turn) skipped(reason string) plan.Decision {
+func (t *ruleEvaluation) skipped(reason string) plan.Decision {
 	decision := t.decision(plan.Skipped)
 	decision.Reason = reason
-	return decision
-}
-
-func (t *turn) unmatched() plan.Decision {
-	decision := t.decision(plan.Unmatched)
-	if t.snapshot.Explain {
-		decision.Reason = t.rule.whyNot(&t.expressions, t.secret())
-	}
 	return decision
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
@@ -29,30 +31,21 @@ func (s *Set) Explain(snapshot Snapshot, id plan.Rule, hidden ...*redact.Values)
 		out.Obstacles = []trace.Obstacle{{Kind: trace.Unknown, Text: "there is no such rule"}}
 		return out
 	}
-	out.Rule = rule.Described()
-	out.Obstacles = rule.Obstacles(snapshot)
 	snapshot.Explain = true
 	e := s.evaluation(&snapshot)
-	x := &explanation{rule: rule, evaluation: e, hidden: redact.New(redact.Plain)}
-	for _, values := range hidden {
-		x.hidden.LearnFrom(values)
-	}
-	x.hidden.Except(plan.GivenNames(snapshot.Object)...)
-	out.Object.Namespace, out.Object.Name = x.hidden.Text(object.Namespace), x.hidden.Text(object.Name)
+	x := &explanation{evaluation: e, secrets: newSecrets(rule, &snapshot, hidden)}
+	e.explanation = x
+	decided := e.evaluate()
+
+	out.Rule = rule.Described()
+	out.Object.Namespace, out.Object.Name = x.text(object.Namespace), x.text(object.Name)
+	out.Obstacles = rule.Obstacles(snapshot)
 	for i := range out.Obstacles {
-		out.Obstacles[i].Text = x.hidden.Text(out.Obstacles[i].Text)
+		out.Obstacles[i].Text = x.text(out.Obstacles[i].Text)
 	}
-	e.told = x
-	for _, other := range s.byGVR[snapshot.GVR] {
-		if other.concerns(&snapshot) {
-			e.add(other)
-		}
+	if x.of != nil {
+		x.tell(&out, decided)
 	}
-	decided := e.plan()
-	if x.turn == nil {
-		return out
-	}
-	x.tell(&out, decided)
 	return out
 }
 
@@ -88,7 +81,11 @@ func (r *Rule) Obstacles(snapshot Snapshot) []trace.Obstacle {
 	}
 	switch object := snapshot.Identity(); {
 	case !slices.Contains(r.watched, snapshot.GVR):
-		add(trace.OtherResource, "the rule watches %s, not %s", r.watching(), plan.ResourceName(snapshot.GVR))
+		var watched []string
+		for _, gvr := range r.watched {
+			watched = append(watched, plan.ResourceName(gvr))
+		}
+		add(trace.OtherResource, "the rule watches %s, not %s", strings.Join(watched, ", "), plan.ResourceName(snapshot.GVR))
 	case snapshot.Object == nil:
 		add(trace.NoObject, "there is no %s", object)
 	case !r.watches(snapshot.SelectedBy):
@@ -109,65 +106,111 @@ func (r *Rule) Obstacles(snapshot Snapshot) []trace.Obstacle {
 	return out
 }
 
-// watching names what the rule watches.
-func (r *Rule) watching() string {
-	var names []string
-	for _, gvr := range r.watched {
-		names = append(names, plan.ResourceName(gvr))
-	}
-	return strings.Join(names, ", ")
-}
-
-// explanation collects what one rule does in an evaluation.
+// explanation records what one rule does in an evaluation, and shows it as a trace.
 type explanation struct {
-	rule       *Rule
+	*secrets
 	evaluation *evaluation
-	turn       *turn // nil until it was the rule's
-	asked      map[*body.Expression]expression.Clause
-	steps      []toldStep
-	hidden     *redact.Values // whatever the rules read
-	// secrets are those that any rule of the evaluation read.
-	secrets []map[string]any
-	next    *trace.Next     // nil where the rule does not look again
-	tells   map[int]bool    // whether a name comes from a Secret, as far as it was asked
-	opened  map[string]bool // names of let whose definition has been told
-	// unnamed are the objects whose names the rule has from a Secret.
-	unnamed map[plan.Object]bool
+	clauses    map[*expression.Program]expression.Clause // what each condition was when it was last asked
+	next       *trace.Next                               // nil where the rule does not look again
+	steps      []recordedStep
+	turns      []recordedTurn  // of the step that is carried out
+	opened     map[string]bool // names of let whose definition has been shown
 }
 
-// keep remembers what a turn has come to, before the next rule has its own.
-func (x *explanation) keep(t *turn) {
-	for _, read := range t.reader.Reads() {
+// recordedStep is an action that the rule has reached.
+type recordedStep struct {
+	turns []recordedTurn
+	err   error
+}
+
+// recordedTurn is one time that an action was carried out.
+type recordedTurn struct {
+	action.Turn
+	when   *expression.Clause // nil where it was not asked
+	wishes []plan.Wish
+	events []plan.Event
+	err    error
+}
+
+// begin makes the evaluation of the rule record what it does. When its answers change is kept apart from other rules.
+func (x *explanation) begin(of *ruleEvaluation) {
+	x.of, of.explanation = of, x
+	x.clauses = map[*expression.Program]expression.Clause{}
+	of.expressions.Instant = expression.NewInstant(x.evaluation.instant.Now())
+	of.expressions.Explained = func(p *expression.Program, c expression.Clause) {
+		x.clauses[p] = c
+		x.moment("a time in its condition comes")
+	}
+	of.action.Around = x.turn
+}
+
+// moment notes what will make the rule look again, where that is new.
+func (x *explanation) moment(because string) {
+	at := x.of.expressions.Instant.Next()
+	if x.next == nil && !at.IsZero() || x.next != nil && at.Before(x.next.At) {
+		x.next = &trace.Next{At: at, Because: because}
+	}
+}
+
+// turn carries out an action once, and records what that comes to.
+func (x *explanation) turn(t action.Turn, do func() error) error {
+	a := &x.of.action
+	wishes, events := len(a.Wishes), len(a.Events)
+	err := do()
+	recorded := recordedTurn{Turn: t, wishes: slices.Clone(a.Wishes[wishes:]), events: slices.Clone(a.Events[events:]), err: err}
+	if when := t.Step.When(); when != nil {
+		recorded.when = new(x.clauses[when.Program()])
+	}
+	x.turns = append(x.turns, recorded)
+	return err
+}
+
+// step records that all turns of an action are over.
+func (x *explanation) step(err error) {
+	if n := len(x.turns); n > 0 && n <= mostTurns && x.turns[n-1].err != nil {
+		err = nil // The turn says so.
+	}
+	x.steps, x.turns = append(x.steps, recordedStep{x.turns, err}), nil
+	x.moment("a time in its actions comes")
+}
+
+// end keeps what the evaluation of a rule has come to, before the next rule has its own.
+func (x *explanation) end(of *ruleEvaluation) {
+	for _, read := range of.reader.Reads() {
 		if read.IsSecret() {
-			found, _ := t.reader.Read(read, nil)
-			x.secrets = append(x.secrets, found...)
+			found, _ := of.reader.Read(read, nil)
+			for _, secret := range found {
+				x.values.Learn(secret)
+			}
 		}
 	}
-	if t.rule == x.rule {
-		x.turn = t
-		t.names.memos = slices.Clone(t.names.memos)
-		x.evaluation.instant.ChangesAt(t.expressions.Instant.Next())
+	if of == x.of {
+		of.names.memos = slices.Clone(of.names.memos)
+		x.evaluation.instant.ChangesAt(of.expressions.Instant.Next())
 	}
 }
 
 // tell puts all into the trace.
 func (x *explanation) tell(out *trace.Trace, decided plan.Plan) {
-	t := x.turn
 	// What has been spent is spent; to tell of it takes some more.
-	t.expressions.Budget = expression.NewLazyBudget(x.evaluation.size)
-	x.evaluation.turn = t
-	s := x.showing()
+	x.of.expressions.Budget, x.of.expressions.Explained = expression.NewLazyBudget(x.evaluation.size), nil
+	x.evaluation.current = x.of
 	at := slices.IndexFunc(decided.Decisions, func(d plan.Decision) bool { return d.Rule == x.rule.ID })
 	decision := decided.Decisions[at]
+	x.learn()
 	x.unname()
-	out.Requests = x.requests(s, decided)
+	x.requests(out, decided.Operations, false)
+	x.requests(out, decided.Audited, true)
+	records := slices.ContainsFunc(x.steps, func(s recordedStep) bool {
+		return slices.ContainsFunc(s.turns, func(t recordedTurn) bool { return len(t.events) > 0 })
+	})
 	out.Decision = trace.Decision{
-		Outcome: decision.Outcome, Reason: s.text(decision.Reason), Audited: decision.Audited,
-		Settled: decision.Outcome == plan.Matched && len(out.Requests) == 0 && !x.records(),
+		Outcome: decision.Outcome, Reason: x.text(decision.Reason), Audited: decision.Audited,
+		Settled: decision.Outcome == plan.Matched && len(out.Requests) == 0 && !records,
 		Next:    x.next,
 	}
-	out.Condition = x.condition(s, decision)
-	out.Actions = x.actions(s)
+	x.condition(&out.Condition, decision)
+	out.Actions = x.actions()
 	for _, other := range decided.Decisions {
 		if other.Rule != x.rule.ID {
 			out.Others = append(out.Others, trace.Other{Rule: other.Rule.String(), Outcome: other.Outcome})
@@ -175,31 +218,176 @@ func (x *explanation) tell(out *trace.Trace, decided plan.Plan) {
 	}
 }
 
-func (x *explanation) records() bool {
-	return slices.ContainsFunc(x.steps, func(s toldStep) bool {
-		return slices.ContainsFunc(s.turns, func(t toldTurn) bool { return len(t.events) > 0 })
-	})
+// requests tells the operations that the rule takes part in.
+func (x *explanation) requests(out *trace.Trace, all []plan.Operation, audited bool) {
+	for _, o := range all {
+		if !slices.Contains(o.Rules, x.rule.ID) {
+			continue
+		}
+		request := trace.Request{
+			Type: o.Type, Object: x.object(o.Target), Subresource: o.Subresource, Manager: o.Manager, Force: o.Force, Audited: audited,
+		}
+		for _, rule := range o.Rules {
+			request.Rules = append(request.Rules, rule.String())
+		}
+		out.Requests = append(out.Requests, request)
+	}
 }
 
-// requests are the operations that the rule takes part in.
-func (x *explanation) requests(s *showing, decided plan.Plan) []trace.Request {
-	var out []trace.Request
-	add := func(all []plan.Operation, audited bool) {
-		for _, o := range all {
-			if !slices.Contains(o.Rules, x.rule.ID) {
-				continue
-			}
-			request := trace.Request{
-				Type: o.Type, Object: s.object(o.Target), Subresource: o.Subresource, Manager: o.Manager, Force: o.Force, Audited: audited,
-			}
-			for _, rule := range o.Rules {
-				request.Rules = append(request.Rules, rule.String())
-			}
-			out = append(out, request)
+// condition tells what decided whether the rule matches.
+func (x *explanation) condition(out *trace.Condition, decision plan.Decision) {
+	for slot := range x.rule.names.Slots() {
+		d := x.rule.names.At(slot)
+		var found *memo
+		if memos := x.of.names.memos; memos != nil && memos[slot].done {
+			found = &memos[slot]
+		}
+		switch {
+		case d == nil:
+		case d.Related != nil:
+			out.Lookups = append(out.Lookups, x.lookup(d, found))
+		case found != nil:
+			out.Names = append(out.Names, x.let(d, found))
 		}
 	}
-	add(decided.Operations, false)
-	add(decided.Audited, true)
+	x.opened = map[string]bool{}
+	out.When = x.asked(x.rule.when)
+	if x.rule.onDelete != nil {
+		out.Done = x.asked(x.rule.onDelete.done)
+	}
+	if x.rule.hold != nil && !decision.HeldSince.IsZero() {
+		out.For = x.held(decision.HeldSince)
+	}
+}
+
+func (x *explanation) held(since time.Time) *trace.Hold {
+	out := &trace.Hold{Since: since}
+	now := x.of.snapshot.Now
+	long, err := x.rule.hold.duration(&x.of.expressions)
+	if err != nil {
+		return out
+	}
+	if x.rule.hold.computed == nil || !x.of.secret() {
+		out.Duration = long.String()
+	}
+	if at := since.Add(long); now.Before(at) {
+		out.Until = &at
+	}
+	remembered, is := x.of.snapshot.State.HeldSince[x.rule.ID]
+	out.Guessed = !is || !remembered.Equal(since)
+	return out
+}
+
+// asked shows a condition of the rule, nil where it was not asked.
+func (x *explanation) asked(condition *body.Expression) *trace.Clause {
+	if condition == nil {
+		return nil
+	}
+	whole, asked := x.clauses[condition.Program()]
+	if !asked {
+		return nil
+	}
+	return new(x.clause(condition, whole))
+}
+
+// clause shows a condition. A name of let that is a condition is opened, once in each
+// condition of the rule.
+func (x *explanation) clause(in *body.Expression, c expression.Clause) trace.Clause {
+	out := trace.Clause{
+		Operator: c.Operator, Source: x.text(oneLine(c.Source)), Verdict: c.Verdict, Error: x.error(c.Err),
+		At: placeOf(in.Node().ErrorAt(c.Offset, len(c.Source), "", "")),
+	}
+	if !c.ChangesAt.IsZero() {
+		out.ChangesAt = &c.ChangesAt
+	}
+	for _, part := range c.Clauses {
+		out.Clauses = append(out.Clauses, x.clause(in, part))
+	}
+	for _, read := range c.Reads {
+		out.Reads = append(out.Reads, trace.Read{Path: x.text(read.Path), Value: x.value(read.Value, x.hides(read.Path))})
+	}
+	d := x.rule.named(c)
+	if d == nil || c.Verdict == trace.NotAsked || x.opened[d.Name] {
+		return out
+	}
+	x.opened[d.Name] = true
+	whole, _ := x.of.definition(d)
+	out.Operator, out.Reads, out.Error = trace.Let, nil, ""
+	out.Clauses = []trace.Clause{x.clause(d.Value, whole)}
+	return out
+}
+
+func (x *explanation) let(d *names.Definition, found *memo) trace.Name {
+	out := trace.Name{
+		Name: d.Name, Source: x.text(oneLine(d.Value.Program().Source())), At: placeOfNode(d.Node), Error: x.error(found.err),
+	}
+	if found.err == nil {
+		out.Value = x.value(found.value, x.name(d.Name, nil) > clean)
+	}
+	return out
+}
+
+// mostFound is how many related objects are named.
+const mostFound = 20
+
+// lookup tells what with asked, and the answer.
+func (x *explanation) lookup(d *names.Definition, answer *memo) trace.Lookup {
+	out := trace.Lookup{Name: d.Name, At: placeOfNode(d.Node), Asked: answer != nil, Resource: plan.ResourceName(d.Related.Declaration().GVR)}
+	if answer == nil {
+		return out
+	}
+	out.Error = x.error(answer.err)
+	q, err := d.Related.Query(&x.of.expressions, &x.of.reader)
+	if err != nil || q == nil {
+		return out
+	}
+	secret := x.name(d.Name, nil) == tainted
+	out.By = x.question(*q)
+	if secret {
+		out.By = string(q.By) + " " + trace.Masked
+	}
+	found, err := x.of.reader.Read(*q, nil)
+	if err != nil {
+		return out
+	}
+	out.Count = len(found)
+	if secret {
+		return out // The names are what was asked for.
+	}
+	for _, object := range found[:min(len(found), mostFound)] {
+		out.Found = append(out.Found, x.related(object))
+	}
+	for _, name := range q.Names {
+		if !slices.ContainsFunc(found, func(o map[string]any) bool { return plan.Text(o, "metadata", "name") == name }) {
+			out.Missing = append(out.Missing, x.text(name))
+		}
+	}
+	out.Missing = out.Missing[:min(len(out.Missing), mostFound)]
+	return out
+}
+
+// longestQuestion is how much of a question is told, in bytes.
+const longestQuestion = 300
+
+// question words what is asked about other objects. It is masked before it is cut.
+func (x *explanation) question(q plan.Read) string {
+	words := slices.Clone(q.Names)
+	if q.Labels != "" {
+		words = append(words, q.Labels)
+	}
+	for _, f := range q.Fields {
+		words = append(words, f.Path.String()+"="+shown(f.Value))
+	}
+	for _, owner := range q.Owners {
+		words = append(words, string(owner))
+	}
+	out := x.text(strings.TrimSpace(string(q.By) + " " + strings.Join(words, ", ")))
+	if len(out) > longestQuestion {
+		out = strings.ToValidUTF8(out[:longestQuestion], "") + "..."
+	}
+	if q.Namespace != "" {
+		out += " in " + x.text(q.Namespace)
+	}
 	return out
 }
 
@@ -209,287 +397,102 @@ const (
 	mostChanges = 50
 )
 
-// toldStep is what an action came to.
-type toldStep struct {
-	step    *action.Step
-	node    *document.Node
-	reached bool
-	turns   []toldTurn // the first ones
-	rest    []plan.Wish
-	count   int
-	err     error
-	secret  bool // the list of forEach may tell of a Secret
-}
-
-// toldTurn is what one time of an action came to.
-type toldTurn struct {
-	element any
-	when    *body.Expression // nil where it was not asked
-	clause  expression.Clause
-	wishes  []plan.Wish
-	events  []plan.Event
-	err     error
-	secret  bool // what it wants may tell of a Secret
-}
-
-// ask evaluates a condition of the rule, and remembers how it came about.
-func (x *explanation) ask(t *turn, condition *body.Expression) (bool, error) {
-	whole, err := condition.Program().Explain(&t.expressions)
-	if x.asked == nil {
-		x.asked = map[*body.Expression]expression.Clause{}
-	}
-	x.asked[condition] = whole
-	x.moment(t, "a time in its condition comes")
-	if err != nil {
-		return false, body.Locate(condition.Node(), err)
-	}
-	return whole.Holds(), nil
-}
-
-// moment notes what it is that will make the rule look again, where that is new.
-func (x *explanation) moment(t *turn, because string) {
-	at := t.expressions.Instant.Next()
-	if x.next == nil && !at.IsZero() || x.next != nil && at.Before(x.next.At) {
-		x.next = &trace.Next{At: at, Because: because}
-	}
-}
-
-// act carries out the actions as [turn.act] does.
-func (x *explanation) act(t *turn, steps []*action.Step) error {
-	nodes := t.rule.source.Actions
-	if t.rule.onDelete != nil && plan.BeingDeleted(t.action.Current) {
-		nodes = t.rule.source.OnDelete.Actions
-	}
-	x.steps = make([]toldStep, len(steps))
-	for i, step := range steps {
-		x.steps[i] = toldStep{step: step, node: nodes[i]}
-	}
-	for i := range x.steps {
-		if err := x.carry(t, &x.steps[i]); err != nil {
-			return err
+// actions tells what each action came to, and what the engine does for the rule besides: finalizers, and what is pruned.
+func (x *explanation) actions() (out []trace.Action) {
+	for i, step := range x.of.steps {
+		told := trace.Action{Kind: step.Kind(), At: placeOfNode(x.rule.written(step)), Reached: i < len(x.steps)}
+		if loop := step.Loop(); loop != nil {
+			told.ForEach = loop.Name
 		}
-	}
-	x.moment(t, "a time in its actions comes")
-	return nil
-}
-
-func (x *explanation) carry(t *turn, s *toldStep) error {
-	s.reached = true
-	seen := x.watch(t)
-	turns, err := s.step.Turns(&t.action)
-	s.secret = seen.tainted()
-	if err != nil {
-		s.err = err
-		return err
-	}
-	s.count = len(turns)
-	for i, each := range turns {
-		if i >= mostTurns {
-			if s.err = x.rest(t, s, each); s.err != nil {
-				return s.err
+		if told.Reached {
+			told.Error = x.error(x.steps[i].err)
+			for _, turn := range x.steps[i].turns[:min(len(x.steps[i].turns), mostTurns)] {
+				told.Turns, told.Count = append(told.Turns, x.shownTurn(turn)), turn.Of
 			}
-			continue
 		}
-		told, err := x.once(t, each, s.secret)
-		s.turns = append(s.turns, told)
-		if err != nil {
-			return err
-		}
+		out = append(out, told)
 	}
-	return nil
-}
-
-// rest carries out a turn of which nothing is told.
-func (x *explanation) rest(t *turn, s *toldStep, each action.Turn) error {
-	before := len(t.action.Wishes)
-	err := each.Evaluate(&t.action, func(when *body.Expression) (bool, error) { return when.EvalBool(&t.expressions) })
-	s.rest = append(s.rest, t.action.Wishes[before:]...)
-	return err
-}
-
-// once carries out one turn and keeps what that came to.
-func (x *explanation) once(t *turn, each action.Turn, secret bool) (toldTurn, error) {
-	told := toldTurn{element: each.Element}
-	wishes, events := len(t.action.Wishes), len(t.action.Events)
-	seen := x.watch(t)
-	err := each.Evaluate(&t.action, func(when *body.Expression) (bool, error) {
-		told.when = when
-		var asking error
-		told.clause, asking = when.Program().Explain(&t.expressions)
-		if asking != nil {
-			return false, body.Locate(when.Node(), asking)
-		}
-		return told.clause.Holds(), nil
-	})
-	told.secret = seen.tainted() || secret
-	told.wishes, told.events, told.err = t.action.Wishes[wishes:], t.action.Events[events:], err
-	return told, err
-}
-
-// watch notes the names that are used until it is asked whether one of them may tell of a
-// Secret.
-func (x *explanation) watch(t *turn) *watching {
-	w := &watching{explanation: x, turn: t, outer: t.expressions.Names}
-	t.expressions.Names = w
-	return w
-}
-
-// watching are the names of an evaluation, of which it is noted whether they may tell of a
-// Secret.
-type watching struct {
-	*explanation
-	turn   *turn
-	outer  expression.Names
-	secret bool
-}
-
-// Value implements [expression.Names].
-func (w *watching) Value(slot int) (any, error) {
-	w.secret = w.secret || w.tellsSecret(slot)
-	return w.outer.Value(slot)
-}
-
-// tainted ends the watch.
-func (w *watching) tainted() bool {
-	w.turn.expressions.Names = w.outer
-	return w.secret
-}
-
-// actions tells what each action came to, and what the engine does for the rule besides.
-func (x *explanation) actions(s *showing) []trace.Action {
-	var out []trace.Action
-	for _, step := range x.steps {
-		out = append(out, s.action(step))
-	}
-	return append(out, x.besides(s)...)
-}
-
-// besides are the finalizers and what is pruned, which no action asks for.
-func (x *explanation) besides(s *showing) []trace.Action {
-	var out []trace.Action
-	add := func(kind string, wish plan.Wish) {
-		if wants := s.wants([]plan.Wish{wish}, nil); len(wants) > 0 {
-			out = append(out, trace.Action{Kind: kind, Reached: true, Count: 1, Turns: []trace.Turn{{Wants: wants}}})
-		}
-	}
-	for _, wish := range slices.Concat(x.unasked(), x.turn.freed) {
+	for _, wish := range slices.Concat(x.unasked(), x.of.freed) {
+		kind := "prune"
 		if wish.Type == plan.Finalize {
-			add("finalizer", wish)
-		} else {
-			add("prune", wish)
+			kind = "finalizer"
 		}
+		wants := []trace.Want{x.want(wish, nil)}
+		out = append(out, trace.Action{Kind: kind, Reached: true, Count: 1, Turns: []trace.Turn{{Wants: wants}}})
 	}
 	return out
 }
 
 // unasked are the wishes that no action has.
 func (x *explanation) unasked() []plan.Wish {
-	out := slices.Clone(x.turn.action.Wishes)
-	for _, step := range x.steps {
-		out = without(out, step.rest)
-		for _, turn := range step.turns {
-			out = without(out, turn.wishes)
-		}
-	}
-	return out
-}
-
-// without leaves out wishes that are told with the action that has them.
-func without(all, told []plan.Wish) []plan.Wish {
-	if len(told) == 0 {
-		return all
-	}
-	return slices.DeleteFunc(all, func(w plan.Wish) bool {
-		return slices.ContainsFunc(told, func(t plan.Wish) bool { return t.Type == w.Type && t.Target == w.Target })
+	return slices.DeleteFunc(slices.Clone(x.of.action.Wishes), func(w plan.Wish) bool {
+		same := func(told plan.Wish) bool { return told.Type == w.Type && told.Target == w.Target }
+		return slices.ContainsFunc(x.steps, func(s recordedStep) bool {
+			return slices.ContainsFunc(s.turns, func(t recordedTurn) bool { return slices.ContainsFunc(t.wishes, same) })
+		})
 	})
 }
 
-func (s *showing) action(step toldStep) trace.Action {
-	out := trace.Action{
-		Kind: step.step.Kind(), At: placeOfNode(step.node), Reached: step.reached, Count: step.count, Error: s.error(step.err),
+func (x *explanation) shownTurn(t recordedTurn) trace.Turn {
+	out := trace.Turn{Error: x.error(t.err)}
+	loop, node := t.Step.Loop(), x.rule.written(t.Step)
+	if loop != nil {
+		out.Element = new(x.element(t.Element, x.name(loop.Name, loop)))
 	}
-	if loop := step.step.Loop(); loop != nil {
-		out.ForEach = loop.Name
+	if t.when != nil {
+		x.opened = map[string]bool{}
+		out.When = new(x.clause(t.Step.When(), *t.when))
 	}
-	for _, turn := range step.turns {
-		told := trace.Turn{Error: s.error(turn.err)}
-		if out.ForEach != "" {
-			element := s.element(turn.element, step)
-			told.Element = &element
+	if x.node(node, loop) == clean {
+		node = nil
+	}
+	for _, wish := range t.wishes {
+		out.Wants = append(out.Wants, x.want(wish, node))
+	}
+	for _, e := range t.events {
+		event := trace.Event{Object: x.object(e.Regarding), Type: e.Type, Reason: x.text(e.Reason), Message: x.text(e.Message)}
+		if node != nil {
+			event.Reason, event.Message = trace.Masked, trace.Masked
 		}
-		if turn.when != nil {
-			s.opened = map[string]bool{}
-			clause := s.clause(turn.when, turn.clause)
-			told.When = &clause
-		}
-		var written *document.Node
-		if turn.secret {
-			written = step.node
-		}
-		told.Wants = s.wants(turn.wishes, written)
-		for _, event := range turn.events {
-			told.Events = append(told.Events, s.event(event, turn.secret))
-		}
-		out.Turns = append(out.Turns, told)
+		out.Events = append(out.Events, event)
 	}
 	return out
 }
 
 // element names an object, and shows anything else. What an expression made of a Secret
 // may look like an object.
-func (s *showing) element(v any, step toldStep) trace.Value {
-	object, isMap := v.(map[string]any)
-	loop := step.step.Loop()
-	if hidden := step.secret && s.foundBySecret(loop.Name, loop); !hidden && isMap && plan.Text(object, "kind") != "" && plan.Text(object, "metadata", "name") != "" {
-		return trace.Value{Summary: s.text(plan.Text(object, "kind")) + " " + s.related(object)}
+func (x *explanation) element(v any, of taint) trace.Value {
+	object, _ := v.(map[string]any)
+	if kind := plan.Text(object, "kind"); of < tainted && kind != "" && plan.Text(object, "metadata", "name") != "" {
+		return trace.Value{Summary: x.text(kind) + " " + x.related(object)}
 	}
-	return s.within(v, step.secret)
+	return x.value(v, of > clean)
 }
 
-func (s *showing) event(e plan.Event, secret bool) trace.Event {
-	out := trace.Event{
-		Object: s.object(e.Regarding), Type: e.Type, Reason: s.text(e.Reason), Message: s.text(e.Message),
-	}
-	if secret {
-		out.Reason, out.Message = trace.Masked, trace.Masked
-	}
-	return out
-}
-
-// wants tells what wishes are, each by itself. Where written is an action, they may tell of
-// a Secret, and only what is written there is shown.
-func (s *showing) wants(wishes []plan.Wish, written *document.Node) []trace.Want {
-	var out []trace.Want
-	for _, wish := range wishes {
-		built := plan.Build([]plan.Wish{wish}, s.evaluation.set.planOptions())
-		want := trace.Want{Type: wish.Type, Object: s.object(wish.Target), Subresource: wish.Subresource}
-		want.Already = len(built.Operations) == 0 && len(built.Decisions) == 0
-		for _, operation := range built.Operations {
-			want.Count += len(operation.Changes)
-			for _, change := range operation.Changes {
-				if len(want.Changes) < mostChanges {
-					want.Changes = append(want.Changes, s.change(wish, change, written))
-				}
-			}
+// want tells what a wish is by itself. Where written is an action, it may tell of a Secret, and only what is written there is shown.
+func (x *explanation) want(wish plan.Wish, written *document.Node) trace.Want {
+	built := plan.Build([]plan.Wish{wish}, x.evaluation.set.planOptions())
+	out := trace.Want{Type: wish.Type, Object: x.object(wish.Target), Subresource: wish.Subresource}
+	out.Already = len(built.Operations) == 0 && len(built.Decisions) == 0
+	for _, operation := range built.Operations {
+		out.Count += len(operation.Changes)
+		for _, change := range operation.Changes[:min(len(operation.Changes), mostChanges-len(out.Changes))] {
+			out.Changes = append(out.Changes, x.change(wish, change, written))
 		}
-		out = append(out, want)
 	}
 	return out
 }
 
-func (s *showing) change(wish plan.Wish, change plan.Change, written *document.Node) trace.Change {
+func (x *explanation) change(wish plan.Wish, change plan.Change, written *document.Node) trace.Change {
 	secret := written != nil || wish.Target.IsSecret() && len(change.Path) > 0 && (change.Path[0] == "data" || change.Path[0] == "stringData")
 	path := slices.Clone(change.Path)
 	for i, step := range path {
-		path[i] = s.values.Key(step)
-		_, there := plan.Lookup(wish.Current, change.Path[:i+1])
-		if written != nil && !there && !mentions(written, step) {
+		path[i] = x.values.Key(step)
+		if _, there := plan.Lookup(wish.Current, change.Path[:i+1]); written != nil && !there && !mentions(written, step) {
 			path[i] = trace.Masked
 		}
 	}
-	out := trace.Change{
-		Path: path.String(), Before: s.within(change.Before, secret), After: s.within(change.After, secret),
-	}
+	out := trace.Change{Path: path.String(), Before: x.value(change.Before, secret), After: x.value(change.After, secret)}
 	if change.Before != nil {
 		for _, manager := range plan.Managers(wish.Current, change.Path) {
 			out.Owners = append(out.Owners, trace.Owner(manager))
@@ -498,19 +501,56 @@ func (s *showing) change(wish plan.Wish, change plan.Change, written *document.N
 	return out
 }
 
-// mentions reports whether a step of a path is written in an action as it is: as a key, or
-// in the path of a JSON patch.
+// mentions reports whether a step of a path is an index, or is written in an action as it is: as a key, or in the path of a JSON
+// patch.
 func mentions(n *document.Node, step string) bool {
-	if _, err := strconv.Atoi(step); err == nil {
-		return true
-	}
-	for _, entry := range n.Entries() {
-		if entry.Key.Text() == step || mentions(entry.Value, step) {
-			return true
-		}
-	}
-	if slices.ContainsFunc(n.Elements(), func(element *document.Node) bool { return mentions(element, step) }) {
-		return true
-	}
-	return n.Kind() == document.KindString && strings.HasPrefix(n.Text(), "/") && slices.Contains(strings.Split(n.Text(), "/"), step)
+	_, err := strconv.Atoi(step)
+	return err == nil ||
+		slices.ContainsFunc(n.Entries(), func(e document.Entry) bool { return e.Key.Text() == step || mentions(e.Value, step) }) ||
+		slices.ContainsFunc(n.Elements(), func(element *document.Node) bool { return mentions(element, step) }) ||
+		n.Kind() == document.KindString && strings.HasPrefix(n.Text(), "/") && slices.Contains(strings.Split(n.Text(), "/"), step)
 }
+
+// whyNot names the clause of `when` that is false, with the values it read unless they are secret. Of a name of let it says what that
+// stands for.
+func (t *ruleEvaluation) whyNot() string {
+	whole, err := t.rule.when.Program().Explain(&t.expressions)
+	reason := ""
+	for err == nil {
+		last := whole.Deciding()
+		reason += ": " + oneLine(last.Source) + " is false"
+		if d := t.rule.named(last); d != nil {
+			whole, err = t.definition(d)
+			continue
+		}
+		separator := "; "
+		for _, read := range last.AllReads() {
+			if !t.secret() {
+				reason += separator + read.Path + " is " + shown(read.Value)
+			}
+			separator = ", "
+		}
+		break
+	}
+	return strings.TrimPrefix(reason, ": ")
+}
+
+// definition explains what a name of let stands for. It has been asked already, so when its answer changes is known.
+func (t *ruleEvaluation) definition(d *names.Definition) (expression.Clause, error) {
+	instant := t.expressions.Instant
+	t.expressions.Instant = expression.NewInstant(instant.Now())
+	defer func() { t.expressions.Instant = instant }()
+	return d.Value.Program().Explain(&t.expressions)
+}
+
+// named is the definition of let that a clause consists of, or nil.
+func (r *Rule) named(c expression.Clause) *names.Definition {
+	d := r.names.Lookup(strings.Trim(oneLine(c.Source), "( )"))
+	if c.Operator != "" || d == nil || d.Value == nil {
+		return nil
+	}
+	return d
+}
+
+// oneLine is an expression without line breaks.
+func oneLine(source string) string { return strings.Join(strings.Fields(source), " ") }

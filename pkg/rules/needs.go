@@ -241,3 +241,8 @@ func (r *Rule) actions() []*document.Node {
 	}
 	return slices.Concat(r.source.Actions, r.source.OnDelete.Actions)
 }
+
+// written is where one of [Rule.allSteps] is written.
+func (r *Rule) written(step *action.Step) *document.Node {
+	return r.actions()[slices.Index(r.allSteps(), step)]
+}

@@ -45,6 +45,8 @@ type Evaluation struct {
 	Current     map[string]any // the object as stored; read only
 	Expressions *expression.Evaluation
 	Related     *relation.Reader
+	// Around is called for each time that a step is carried out, and calls what does so. It may be nil.
+	Around func(t Turn, do func() error) error
 
 	Wishes []plan.Wish
 	Events []plan.Event

@@ -23,7 +23,7 @@ func (s *Step) Kind() string { return s.kind }
 // [document.Error] where it can be located, or a [Refusal].
 func (s *Step) Evaluate(e *Evaluation) error {
 	if s.each == nil {
-		return s.once(e)
+		return e.around(Turn{Step: s, Of: 1})
 	}
 	list, err := s.each.elements(e.Expressions)
 	if err != nil {
@@ -33,11 +33,25 @@ func (s *Step) Evaluate(e *Evaluation) error {
 	defer func() { e.Expressions.Names = outer }()
 	for i, element := range list {
 		e.Expressions.Names = loop{outer: outer, first: s.each.slot, element: element, index: int64(i)}
-		if err := s.once(e); err != nil {
+		if err := e.around(Turn{Step: s, Element: element, Of: len(list)}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Turn is one of several times that a step is carried out.
+type Turn struct {
+	Step    *Step
+	Element any // of forEach, nil without it
+	Of      int
+}
+
+func (e *Evaluation) around(t Turn) error {
+	if e.Around == nil {
+		return t.Step.once(e)
+	}
+	return e.Around(t, func() error { return t.Step.once(e) })
 }
 
 func (s *Step) once(e *Evaluation) error {

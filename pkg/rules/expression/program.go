@@ -70,6 +70,8 @@ type Evaluation struct {
 	// Instant is the moment that functions of time answer for. Without one, they
 	// fail.
 	Instant *Instant
+	// Explained is given how the value of each condition came about, nil for nobody.
+	Explained func(*Program, Clause)
 
 	// stack holds the variables of the running programs; those of the innermost
 	// start at base and end before top.
@@ -137,7 +139,14 @@ func (p *Program) eval(e *Evaluation, r *recorder) (any, error) {
 }
 
 // EvalBool is Eval for a condition; any value but a boolean is an error.
-func (p *Program) EvalBool(e *Evaluation) (bool, error) { return p.holds(e, nil) }
+func (p *Program) EvalBool(e *Evaluation) (bool, error) {
+	if e.Explained == nil {
+		return p.holds(e, nil)
+	}
+	whole, err := p.Explain(e)
+	e.Explained(p, whole)
+	return whole.Holds(), err
+}
 
 func (p *Program) holds(e *Evaluation, r *recorder) (bool, error) {
 	v, err := p.eval(e, r)

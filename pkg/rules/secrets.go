@@ -1,0 +1,347 @@
+package rules
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
+)
+
+// taint says what a value has to do with Secrets, known from the rule and the kind of the watched object alone.
+type taint int
+
+const (
+	clean   taint = iota
+	secret        // It is a Secret, or a list of them: what names one may be shown, and what is in it may not.
+	tainted       // It may be made of what is in one, or be found by it: nothing of it may be shown.
+)
+
+// naming are the fields of a Secret that are shown with every object.
+var naming = [][]string{{"metadata", "name"}, {"metadata", "namespace"}, {"metadata", "labels"}, {"metadata", "creationTimestamp"}, {"type"}}
+
+// secrets decide what people may see of the evaluation of a rule. The values of Secrets are found wherever they are. What is made of
+// one is not shown at all, since a part of a value cannot be found.
+type secrets struct {
+	rule   *Rule
+	of     *ruleEvaluation // nil until the rule is evaluated
+	values *redact.Values
+	known  map[string]taint
+	// unnamed are the objects whose names the rule has from a Secret.
+	unnamed map[plan.Object]bool
+}
+
+func newSecrets(rule *Rule, snapshot *Snapshot, hidden []*redact.Values) *secrets {
+	out := &secrets{rule: rule, values: redact.New(redact.Plain), known: map[string]taint{"object": ofKind(snapshot.GVR)}}
+	for _, values := range hidden {
+		out.values.LearnFrom(values)
+	}
+	out.values.Except(snapshot.GVR.Resource, snapshot.GVR.Group)
+	out.values.Except(plan.GivenNames(snapshot.Object)...)
+	if ofKind(snapshot.GVR) == secret {
+		out.values.Learn(snapshot.Object)
+	}
+	return out
+}
+
+// learn adds what the rule wants to write to Secrets.
+func (s *secrets) learn() {
+	for _, wish := range s.of.action.Wishes {
+		if wish.Target.IsSecret() {
+			s.values.Learn(wish.Body)
+			s.values.Learn(wish.Current)
+		}
+	}
+}
+
+func ofKind(gvr schema.GroupVersionResource) taint {
+	if (plan.Object{GVR: gvr}).IsSecret() {
+		return secret
+	}
+	return clean
+}
+
+// name is the taint of what a name stands for, in a forEach if loop is not nil.
+func (s *secrets) name(name string, loop *action.Loop) taint {
+	if loop.InLoop(name) {
+		if name != loop.Name {
+			return clean
+		}
+		return s.node(loop.List, nil)
+	}
+	known, done := s.known[name]
+	if d := s.rule.names.Lookup(name); !done && d != nil {
+		if d.Value != nil {
+			known = s.program(d.Value.Program(), nil)
+		} else if known = s.asked(d); known < tainted {
+			known = ofKind(d.Related.Declaration().GVR)
+		}
+		s.known[name] = known
+	}
+	return known
+}
+
+// asked is the taint of what an entry of with asks: a Secret as an owner is no more than its name.
+func (s *secrets) asked(d *names.Definition) taint {
+	if owner := d.Node.Get("ownedBy"); owner != nil {
+		return s.name(owner.Text(), nil)
+	}
+	return s.node(d.Node, nil)
+}
+
+// program is the taint of the value of an expression.
+func (s *secrets) program(p *expression.Program, loop *action.Loop) (out taint) {
+	if name, is := p.Root().(*expression.Name); is {
+		return s.name(name.Name, loop)
+	}
+	shown := map[expression.Node]bool{}
+	expression.Visit(p.Root(), func(n expression.Node) {
+		switch n := n.(type) {
+		case *expression.Path:
+			shown[n.Root] = slices.ContainsFunc(naming, func(keys []string) bool {
+				return len(n.Steps) >= len(keys) && slices.EqualFunc(n.Steps[:len(keys)], keys, func(step expression.Step, key string) bool {
+					return step.Kind == expression.ByKey && step.Key == key
+				})
+			})
+		case *expression.Name:
+			if of := s.name(n.Name, loop); of == tainted || of == secret && !shown[n] {
+				out = tainted
+			}
+		}
+	})
+	return out
+}
+
+// node is the taint of what is written in a part of a rule: that of an expression that stands alone, or any of several.
+func (s *secrets) node(n *document.Node, loop *action.Loop) (out taint) {
+	for _, entry := range n.Entries() {
+		out = max(out, s.node(entry.Key, loop), s.node(entry.Value, loop))
+	}
+	for _, element := range n.Elements() {
+		out = max(out, s.node(element, loop))
+	}
+	if out > clean {
+		return tainted
+	}
+	scope := s.rule.names.Scope()
+	if loop != nil {
+		scope = scope.Extend(loop.Name, "index")
+	}
+	template, err := expression.CompileTemplate(n.Text(), scope)
+	if err != nil {
+		return s.unknown()
+	}
+	parts, alone := template.Parts()
+	for _, part := range parts {
+		out = max(out, s.program(part.Program, loop))
+	}
+	if out > clean && !alone {
+		return tainted
+	}
+	return out
+}
+
+// unknown is the taint of what cannot be told to be of a name.
+func (s *secrets) unknown() taint {
+	if s.of.secret() {
+		return tainted
+	}
+	return clean
+}
+
+// hides reports whether a path that a condition read leads to what may not be shown.
+func (s *secrets) hides(path string) bool {
+	p, err := expression.Compile(path, s.rule.names.Scope())
+	if err != nil { // Of a variable or an element.
+		return s.unknown() > clean
+	}
+	return s.program(p, nil) > clean
+}
+
+// unname finds the objects whose names the rule has from a Secret: those that it names by
+// one, found by one, or has made like that before.
+func (x *explanation) unname() {
+	x.unnamed = map[plan.Object]bool{}
+	unname := func(wishes []plan.Wish) {
+		for _, wish := range wishes {
+			x.unnamed[identity(wish.Target)] = true
+		}
+	}
+	for i, recorded := range x.steps {
+		if !x.names(x.of.steps[i]) {
+			continue
+		}
+		for _, turn := range recorded.turns {
+			unname(turn.wishes)
+			for _, event := range turn.events {
+				x.unnamed[identity(event.Regarding)] = true
+			}
+		}
+	}
+	made := map[schema.GroupVersionResource]bool{}
+	for _, step := range x.rule.allSteps() {
+		if applied := step.Applies(); applied != nil && applied.Prune && x.names(step) {
+			made[applied.Of.GVR] = true
+		}
+	}
+	unname(slices.DeleteFunc(x.unasked(), func(w plan.Wish) bool { return !made[w.Target.GVR] }))
+	delete(x.unnamed, identity(x.of.action.Object)) // It is asked about by its name.
+}
+
+// identity is what an object is called, whatever else is known of it.
+func identity(o plan.Object) plan.Object {
+	return plan.Object{GVR: o.GVR, Namespace: o.Namespace, Name: o.Name}
+}
+
+// names reports whether a Secret may decide what the objects of an action are called. To be a Secret is not to be found by one.
+func (s *secrets) names(step *action.Step) bool {
+	about, loop := s.rule.written(step).Get(step.Kind()), step.Loop()
+	if manifest := about.Get("manifest"); manifest != nil {
+		return s.namedBy(manifest, loop, "metadata")
+	}
+	target := about.Get("target")
+	return target != nil && s.name(target.Text(), loop) == tainted
+}
+
+// namedBy reports whether a Secret may decide some fields of a manifest.
+func (s *secrets) namedBy(n *document.Node, loop *action.Loop, keys ...string) bool {
+	if n.Kind() != document.KindMap {
+		return s.node(n, loop) > clean
+	}
+	return slices.ContainsFunc(n.Entries(), func(e document.Entry) bool {
+		switch key := e.Key.Text(); {
+		case strings.Contains(key, "${"):
+			return s.node(e.Key, loop) > clean || s.node(e.Value, loop) > clean
+		default:
+			return slices.Contains(keys, key) && s.namedBy(e.Value, loop, "name", "generateName", "namespace")
+		}
+	})
+}
+
+// object names one.
+func (s *secrets) object(o plan.Object) string {
+	if s.unnamed[identity(o)] {
+		return o.GVR.Resource + " " + s.anonymous(o)
+	}
+	return s.text(o.String())
+}
+
+// related names an object that was read, without its kind.
+func (s *secrets) related(object map[string]any) string {
+	if o, _, read := s.of.reader.Origin(object); read && s.unnamed[identity(o)] {
+		return s.anonymous(o)
+	}
+	return s.text(strings.TrimPrefix(plan.Text(object, "metadata", "namespace")+"/"+plan.Text(object, "metadata", "name"), "/"))
+}
+
+// anonymous is where an object is. The namespace of the watched object is known anyway.
+func (s *secrets) anonymous(o plan.Object) string {
+	switch o.Namespace {
+	case "":
+		return trace.Masked
+	case s.of.action.Object.Namespace:
+		return o.Namespace + "/" + trace.Masked
+	default:
+		return trace.Masked + "/" + trace.Masked
+	}
+}
+
+func (s *secrets) text(text string) string { return s.values.Text(text) }
+
+// value shows a value unless it is hidden, with what it may have copied from a Secret masked.
+func (s *secrets) value(v any, hidden bool) trace.Value {
+	switch {
+	case v == nil:
+		return trace.AbsentValue()
+	case hidden:
+		return trace.MaskedValue()
+	case value.KindOf(v)&value.Any != 0:
+		v = s.values.Tree(v)
+	}
+	text, err := value.JSON(v, expression.NewBudget(expression.Size(v)))
+	if err != nil {
+		return trace.Value{Summary: "a value that is not shown: " + err.Error()}
+	}
+	if shown := s.text(text); shown != text {
+		return trace.Value{Summary: shown}
+	}
+	return trace.ValueOf(v, text)
+}
+
+// longestValue is how much of a value a reason shows, in bytes of JSON.
+const longestValue = 60
+
+// shown is a value in the text of a reason.
+func shown(v any) string {
+	if v == nil {
+		return "absent"
+	}
+	text, err := value.JSON(v, expression.NewBudget(0))
+	if err != nil || len(text) > longestValue {
+		return "..."
+	}
+	return text
+}
+
+// error is what something failed with. Of a rule that has seen a Secret, that may repeat
+// a part of it.
+func (s *secrets) error(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case s.of.secret():
+		return errSecret.Error()
+	}
+	if refusal, is := errors.AsType[*action.Refusal](err); is {
+		err = refusal.Err
+	}
+	if placed, is := err.(*document.Error); is { //nolint:errorlint // One that is wrapped has words around it.
+		return s.text(strings.TrimSuffix(placed.Message+"; "+placed.Hint, "; "))
+	}
+	return s.text(err.Error())
+}
+
+// errSecret stands for a reason that may repeat a value.
+var errSecret = errors.New("the rule has seen a Secret, and the reason may tell a value of it")
+
+// secret reports whether values that the rule has seen must not be shown.
+func (t *ruleEvaluation) secret() bool {
+	return t.action.Object.IsSecret() || slices.ContainsFunc(t.reader.Seen(), plan.Read.IsSecret)
+}
+
+// hidden is an Event that the engine writes for a rule that has seen a Secret.
+func hidden(event *plan.Event) *plan.Event {
+	if event == nil {
+		return nil
+	}
+	out := *event
+	out.Message = errSecret.Error()
+	return &out
+}
+
+// hideReasons keeps of the reasons of some rules only their places.
+func hideReasons(decisions []plan.Decision, secret map[plan.Rule]bool) {
+	for i := range decisions {
+		d := &decisions[i]
+		switch {
+		case !secret[d.Rule]:
+		case d.Err != nil:
+			err := errSecret
+			if placed, ok := errors.AsType[*document.Error](d.Err); ok {
+				err = placed.Redacted(errSecret.Error())
+			}
+			d.Err, d.Reason = err, err.Error()
+		case d.Outcome == plan.Withheld:
+			d.Reason = errSecret.Error()
+		}
+	}
+}
