@@ -19,7 +19,7 @@ type active struct {
 	*guard.Rules
 	needs
 	generations
-	families  []rules.Family
+	families  []*rules.Rule
 	leftovers []plan.Leftover // what the rules may leave on objects
 	census    *census         // what was found out of parents that nobody watches
 }

@@ -150,10 +150,10 @@ func (c *cluster) observeGone(now *active, key Key) observation {
 
 // nowhere reports whether no cache has the object of the key's uid among the parents of
 // the families, of whatever kind.
-func (c *cluster) nowhere(families []rules.Family, key Key) (bool, error) {
+func (c *cluster) nowhere(families []*rules.Rule, key Key) (bool, error) {
 	var parents []plan.Selection
 	for _, family := range families {
-		parents = append(parents, family.Parents...)
+		parents = append(parents, family.Watches()...)
 	}
 	byUID := []plan.FieldValue{{Path: plan.Path{"metadata", "uid"}, Value: string(key.UID)}}
 	found, err := c.readAll(parents, plan.Read{By: plan.ByFields, Fields: byUID})
@@ -177,9 +177,9 @@ func (c *cluster) readAll(from []plan.Selection, q plan.Read) (found []map[strin
 }
 
 // parentsOf lists the uids that the children of a family name, in order. Where a cache is not complete any more, it will be again.
-func (c *cluster) parentsOf(family rules.Family) (out []types.UID) {
-	selector := labels.Set{plan.LabelSet: family.Rule.SetID(), plan.LabelRule: family.Rule.Name}.String()
-	children, _ := c.readAll(family.Children, plan.Read{By: plan.ByLabels, Labels: selector})
+func (c *cluster) parentsOf(family *rules.Rule) (out []types.UID) {
+	selector := labels.Set{plan.LabelSet: family.ID.SetID(), plan.LabelRule: family.ID.Name}.String()
+	children, _ := c.readAll(family.Children(), plan.Read{By: plan.ByLabels, Labels: selector})
 	for _, child := range children {
 		if uid := plan.Label(child, plan.LabelOwnerUID); uid != "" {
 			out = append(out, types.UID(uid))

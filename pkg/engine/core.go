@@ -59,11 +59,11 @@ func (c *core) wake() {
 	}
 	c.began = c.options.Clock.Now()
 	now := c.active.Load()
-	c.enqueueAll(func(cache informer.Key) bool { return now.watched[cache] }, func(rules.Family) bool { return true })
+	c.enqueueAll(func(cache informer.Key) bool { return now.watched[cache] }, func(*rules.Rule) bool { return true })
 }
 
 // enqueueAll queues all objects of some caches of the rules in effect, and the orphans of some families.
-func (c *core) enqueueAll(caches func(informer.Key) bool, families func(rules.Family) bool) {
+func (c *core) enqueueAll(caches func(informer.Key) bool, families func(*rules.Rule) bool) {
 	now := c.active.Load()
 	for _, cache := range now.all {
 		if !caches(cache) {
@@ -84,14 +84,14 @@ func (c *core) enqueueAll(caches func(informer.Key) bool, families func(rules.Fa
 
 // orphans are the parents of children that no cache has: they went while nobody watched. Before all caches that would show it are
 // complete, none is known.
-func (c *core) orphans(family rules.Family) (out []Key) {
+func (c *core) orphans(family *rules.Rule) (out []Key) {
 	unsynced := func(cache informer.Key) bool { return !c.caches.View(cache, "", "").Synced }
-	if slices.ContainsFunc(slices.Concat(family.Parents, family.Children), unsynced) {
+	if slices.ContainsFunc(slices.Concat(family.Watches(), family.Children()), unsynced) {
 		return nil
 	}
 	for _, uid := range c.parentsOf(family) {
-		key := Key{GVR: family.Parents[0].GVR, UID: uid}
-		if gone, err := c.nowhere([]rules.Family{family}, key); gone && err == nil {
+		key := Key{GVR: family.Watches()[0].GVR, UID: uid}
+		if gone, err := c.nowhere([]*rules.Rule{family}, key); gone && err == nil {
 			out = append(out, key)
 		}
 	}

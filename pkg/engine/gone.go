@@ -18,8 +18,8 @@ import (
 func (a *attempt) reconcileGone(ctx context.Context) guard.Outcome {
 	now, key := a.now, a.Key
 	a.record = a.memory.of(key, key.UID)
-	families := slices.DeleteFunc(slices.Clone(now.families), func(family rules.Family) bool {
-		return !slices.ContainsFunc(family.Parents, func(s plan.Selection) bool { return s.GVR == key.GVR })
+	families := slices.DeleteFunc(slices.Clone(now.families), func(family *rules.Rule) bool {
+		return !slices.ContainsFunc(family.Watches(), func(s plan.Selection) bool { return s.GVR == key.GVR })
 	})
 	if gone, err := a.nowhere(families, key); err != nil || !gone {
 		a.forget(key, false) // Unsynced is not gone: once the caches are complete, it is queued again.
@@ -46,7 +46,7 @@ func (a *attempt) reconcileGone(ctx context.Context) guard.Outcome {
 // have seen yet that it is there, and none has what left all selections while nobody watched, though its children stay until
 // it is gone. An object of which only the uid is known is looked for among all that may have been parents, with whatever else
 // is known to have gone. While a list for others is under way the error is errAsked.
-func (c *core) living(ctx context.Context, now *active, families []rules.Family, key Key) (Key, error) {
+func (c *core) living(ctx context.Context, now *active, families []*rules.Rule, key Key) (Key, error) {
 	if key.Name == "" {
 		found, err := now.census.find(key.UID, func() (map[types.UID]Key, error) { return c.listOrphans(ctx, families, key.UID) })
 		if err != nil || found == (Key{}) {
@@ -67,7 +67,7 @@ func (c *core) living(ctx context.Context, now *active, families []rules.Family,
 }
 
 // listOrphans looks for a uid, and those of all orphans, among all that may be parents. Those that are gone have no key.
-func (c *core) listOrphans(ctx context.Context, families []rules.Family, uid types.UID) (map[types.UID]Key, error) {
+func (c *core) listOrphans(ctx context.Context, families []*rules.Rule, uid types.UID) (map[types.UID]Key, error) {
 	found, listed := map[types.UID]Key{uid: {}}, map[plan.Selection]bool{}
 	for _, family := range families {
 		for _, orphan := range c.orphans(family) {

@@ -57,7 +57,7 @@ func (h limitHost) LookAt(keys []Key) { h.enqueueEach(keys) }
 
 // LookAgain implements [limit.Host].
 func (h limitHost) LookAgain(selections []plan.Selection) {
-	h.enqueueAll(func(cache informer.Key) bool { return slices.Contains(selections, cache) }, func(rules.Family) bool { return true })
+	h.enqueueAll(func(cache informer.Key) bool { return slices.Contains(selections, cache) }, func(*rules.Rule) bool { return true })
 	h.enqueueEach(h.memory.keys()) // Among them what is gone.
 }
 

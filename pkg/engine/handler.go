@@ -66,8 +66,8 @@ func (h handler) Widened(key informer.Key) {
 func (h handler) again(key informer.Key, anew bool) {
 	now := h.active.Load()
 	isIt := func(cache informer.Key) bool { return cache == key && now.watched[key] }
-	h.enqueueAll(isIt, func(family rules.Family) bool {
-		return slices.Contains(family.Parents, key) || slices.Contains(family.Children, key)
+	h.enqueueAll(isIt, func(family *rules.Rule) bool {
+		return slices.Contains(family.Watches(), key) || slices.Contains(family.Children(), key)
 	})
 	h.enqueueEach(h.related.Asking(key))
 	if anew {

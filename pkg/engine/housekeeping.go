@@ -185,10 +185,13 @@ func (h *housekeeper) enqueueStrays(ctx context.Context, now *active) error {
 	searching := map[plan.Selection]map[string]string{}
 	for _, holder := range now.Holding() {
 		for _, everything := range holder.Everything() {
+			if slices.Contains(holder.Watches(), everything) {
+				continue // A cache has all of them.
+			}
 			if searching[everything] == nil {
 				searching[everything] = map[string]string{}
 			}
-			searching[everything][holder.Rule.Finalizer()] = fmt.Sprint(holder.Selections)
+			searching[everything][holder.ID.Finalizer()] = fmt.Sprint(holder.Watches())
 		}
 	}
 	var errs []error

@@ -88,8 +88,8 @@ func (l *loader) putIntoEffect(now *active) {
 		l.guards.conflicts.Follow(changed)
 	}
 	concerned := now.concerned(changed)
-	l.enqueueAll(func(cache informer.Key) bool { return concerned[cache] }, func(family rules.Family) bool {
-		return slices.ContainsFunc(changed, func(rule *rules.Rule) bool { return rule.ID == family.Rule })
+	l.enqueueAll(func(cache informer.Key) bool { return concerned[cache] }, func(family *rules.Rule) bool {
+		return slices.ContainsFunc(changed, func(rule *rules.Rule) bool { return rule.ID == family.ID })
 	})
 	l.enqueueEach(again)
 	l.tracker.check() // Some of the caches may be denied.

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -91,15 +90,7 @@ func Compile(sets []*spec.Set, options Options) (*Set, document.Errors) {
 			errs = append(errs, rule.sensitiveFindings(nil)...)
 		}
 	}
-	out := newSet(all)
-	out.warnings = errs.Sorted()
-	out.kinds = kindsOf(sets, options.Schemas)
-	out.first = options.Schemas
-	out.catalogs = make(map[apischema.GroupVersionResource]*schema.Catalog, len(out.kinds))
-	for gvr := range out.kinds {
-		out.catalogs[gvr] = options.Schemas
-	}
-	return out, nil
+	return newSet(all, errs), nil
 }
 
 // few is how many mistakes there may be beside which doubts are told.
@@ -128,11 +119,12 @@ func compileSet(set *spec.Set, options Options) (all []*Rule, errs document.Erro
 			return all, errs, false
 		}
 		rule := &Rule{
-			ID:     plan.Rule{Kind: set.Kind, Namespace: set.Namespace, Set: set.Name, Name: set.Rules[i].Name},
-			set:    set,
-			source: &set.Rules[i],
-			about:  map[string]any{"name": set.Rules[i].Name, "set": set.Name},
-			params: constants,
+			ID:      plan.Rule{Kind: set.Kind, Namespace: set.Namespace, Set: set.Name, Name: set.Rules[i].Name},
+			set:     set,
+			source:  &set.Rules[i],
+			schemas: options.Schemas,
+			about:   map[string]any{"name": set.Rules[i].Name, "set": set.Name},
+			params:  constants,
 		}
 		rule.effects = sync.OnceValue(rule.draw)
 		ruleErrs := rule.compile(shared, declared)
@@ -187,48 +179,35 @@ func compileSteps(nodes []*document.Node, env action.Env) ([]*action.Step, docum
 	return steps, errs
 }
 
-// prunes lists the resources of which a rule deletes what it no longer wants. The
-// children of a rule are not told apart by action, so all of a resource are
-// pruned or none.
-func prunes(steps []*action.Step, nodes []*document.Node) ([]*relation.Declaration, document.Errors) {
+// prunes lists where the children are that a rule deletes once it does not want them any more. They
+// are not told apart by action, so all of a resource are pruned or none. Those that two declarations of one resource
+// select are one question, or an object would be given up twice.
+func prunes(steps []*action.Step, nodes []*document.Node) (out [][]plan.Selection, errs document.Errors) {
 	agreed := map[apischema.GroupVersionResource]bool{}
-	var out []*relation.Declaration
-	var errs document.Errors
 	for i, step := range steps {
 		applied := step.Applies()
 		if applied == nil {
 			continue
 		}
-		declared, prune := applied.Of, applied.Prune
-		before, seen := agreed[declared.GVR]
+		before, seen := agreed[applied.Of.GVR]
+		agreed[applied.Of.GVR] = applied.Prune
 		switch {
-		case seen && before != prune:
+		case seen && before != applied.Prune:
 			errs = append(errs, pruneOf(nodes[i]).Errorf("give both the same prune, or make them two rules",
-				"another action of the rule applies %s with prune: %t", declared.Name, before))
-		case prune:
-			out = joined(out, declared)
+				"another action of the rule applies %s with prune: %t", applied.Of.Name, before))
+		case applied.Prune:
+			at := slices.IndexFunc(out, func(of []plan.Selection) bool { return of[0].GVR == applied.Of.GVR })
+			if at < 0 {
+				out, at = append(out, nil), len(out)
+			}
+			for _, selection := range applied.Of.Selections {
+				if !slices.Contains(out[at], selection) {
+					out[at] = append(out[at], selection)
+				}
+			}
 		}
-		agreed[declared.GVR] = prune
 	}
 	return out, errs
-}
-
-// joined adds what a declaration selects. Declarations of one resource are one
-// question, or an object that two of them select would be given up twice.
-func joined(all []*relation.Declaration, more *relation.Declaration) []*relation.Declaration {
-	at := slices.IndexFunc(all, func(d *relation.Declaration) bool { return d.GVR == more.GVR })
-	if at < 0 {
-		return append(all, more)
-	}
-	one := all[at]
-	both := &relation.Declaration{Name: one.Name, GVR: one.GVR, Selections: slices.Clone(one.Selections), Namespace: one.Namespace}
-	for _, selection := range more.Selections {
-		if !slices.Contains(both.Selections, selection) {
-			both.Selections = append(both.Selections, selection)
-		}
-	}
-	all[at] = both
-	return all
 }
 
 // pruneOf returns where an action says whether to prune, or the action that does
@@ -337,38 +316,22 @@ func unknownParams(sets []*spec.Set, given []Param) document.Errors {
 	return errs
 }
 
-// catalog returns the schemas by which objects of a resource are written, nil for none. Sets that are joined may
-// have been compiled with different ones: the first that has the resource counts.
-func (s *Set) catalog(gvr apischema.GroupVersionResource) *schema.Catalog {
-	return cmp.Or(s.catalogs[gvr], s.first)
-}
-
 // planOptions say what the schemas know of writes.
 func (s *Set) planOptions() plan.Options {
-	if s.first == nil {
-		return plan.Options{}
-	}
 	return plan.Options{
 		Canonical: func(gvr apischema.GroupVersionResource, object map[string]any) map[string]any {
-			return s.catalog(gvr).Canonical(gvr, object)
+			return s.catalogs[gvr].Canonical(gvr, object)
 		},
 		Applied: func(gvr apischema.GroupVersionResource, object, body map[string]any) map[string]any {
-			return s.catalog(gvr).Applied(gvr, object, body)
+			return s.catalogs[gvr].Applied(gvr, object, body)
 		},
 	}
 }
 
 // sameSchema reports whether two sets know the same of a resource.
 func (s *Set) sameSchema(other *Set, gvr apischema.GroupVersionResource) bool {
-	return s.kinds[gvr] == other.kinds[gvr] && (s.catalog(gvr) == other.catalog(gvr) || reflect.DeepEqual(s.typeOf(gvr), other.typeOf(gvr)))
-}
-
-func (s *Set) typeOf(gvr apischema.GroupVersionResource) *schema.Type {
-	found := s.catalog(gvr).Resource(gvr)
-	if found == nil {
-		return nil
-	}
-	return found.Type
+	one, two := s.catalogs[gvr], other.catalogs[gvr]
+	return one == two || one != nil && two != nil && reflect.DeepEqual(one.Resource(gvr), two.Resource(gvr))
 }
 
 // elsewhere leaves out the doubts about what is wrong anyhow, there or within it.

@@ -412,8 +412,8 @@ func (t *ruleEvaluation) prune() error {
 	if t.rule.Suspended() || plan.BeingDeleted(t.action.Current) {
 		return nil
 	}
-	for _, declared := range t.rule.prunes {
-		if err := action.Prune(&t.action, declared); err != nil {
+	for _, children := range t.rule.prunes {
+		if err := action.Prune(&t.action, children); err != nil {
 			return err
 		}
 	}

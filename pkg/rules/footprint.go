@@ -14,8 +14,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // Footprint returns all that the rules can read and write.
@@ -146,28 +144,26 @@ func (s *Set) Prunes(gvr apischema.GroupVersionResource) bool {
 	return slices.ContainsFunc(s.byGVR[gvr], func(r *Rule) bool { return len(r.prunes) > 0 })
 }
 
-// Family is the children that a rule prunes, and where their parents are.
-type Family struct {
-	Rule     plan.Rule
-	Parents  []plan.Selection
-	Children []plan.Selection
+// Families lists the rules that prune what they applied for objects that are gone, in their order.
+func (s *Set) Families() []*Rule {
+	return s.which(func(r *Rule) bool { return r.prunes != nil && !r.Suspended() && !r.Audited() })
 }
 
-// Everything is where parents may be that the rule does not select any more: all
-// objects of each resource that it watches.
-func (f Family) Everything() []plan.Selection { return unfiltered(f.Rule, f.Parents) }
+// Holding lists the rules that put finalizers on what they select, in their order.
+func (s *Set) Holding() []*Rule { return s.which((*Rule).holds) }
 
-// Families lists what rules prune, in their order.
-func (s *Set) Families() []Family {
-	var out []Family
-	for _, rule := range s.rules {
-		var children []plan.Selection
-		for _, declared := range rule.prunes {
-			children = append(children, declared.Selections...)
-		}
-		if children != nil && !rule.Suspended() && !rule.Audited() {
-			out = append(out, Family{rule.ID, rule.selections, children})
-		}
+func (s *Set) which(is func(*Rule) bool) []*Rule {
+	return slices.DeleteFunc(s.Rules(), func(r *Rule) bool { return !is(r) })
+}
+
+// Children is where the objects are that the rule prunes.
+func (r *Rule) Children() []plan.Selection { return slices.Concat(r.prunes...) }
+
+// Everything is what the rule would select without selectors, each resource once: where objects may be that it
+// selected before.
+func (r *Rule) Everything() (out []plan.Selection) {
+	for _, gvr := range r.watched {
+		out = append(out, plan.Selection{GVR: gvr, Namespace: r.ID.Namespace})
 	}
 	return out
 }
@@ -185,58 +181,6 @@ func (r *Rule) reads() []plan.Selection {
 	for _, step := range r.allSteps() {
 		if applied := step.Applies(); applied != nil {
 			out = append(out, applied.Of.Selections...)
-		}
-	}
-	return out
-}
-
-// kindsOf looks up the resources that the sets declare.
-func kindsOf(sets []*spec.Set, known *schema.Catalog) map[apischema.GroupVersionResource]plan.Kind {
-	out := map[apischema.GroupVersionResource]plan.Kind{}
-	for _, set := range sets {
-		for _, declared := range set.Resources {
-			if found := known.Resource(declared.GVR); found != nil {
-				out[declared.GVR] = plan.Kind{Name: found.Kind, Namespaced: found.Namespaced}
-			}
-		}
-	}
-	return out
-}
-
-// Holder is a rule that puts a finalizer on what it selects.
-type Holder struct {
-	Rule       plan.Rule
-	Selections []plan.Selection
-}
-
-// Holding lists the rules that hold objects and do not select all of a resource, in
-// their order: what they select now may be less than what they hold.
-func (s *Set) Holding() []Holder {
-	var out []Holder
-	for _, rule := range s.rules {
-		holder := Holder{rule.ID, rule.selections}
-		if rule.holds() && len(holder.Everything()) > 0 {
-			out = append(out, holder)
-		}
-	}
-	return out
-}
-
-// Everything is what the rule would select without selectors, for each resource of
-// which it does not select that.
-func (h Holder) Everything() []plan.Selection {
-	return slices.DeleteFunc(unfiltered(h.Rule, h.Selections), func(all plan.Selection) bool {
-		return slices.Contains(h.Selections, all)
-	})
-}
-
-// unfiltered is what a rule would select without selectors, each resource once.
-func unfiltered(rule plan.Rule, selections []plan.Selection) []plan.Selection {
-	var out []plan.Selection
-	for _, selection := range selections {
-		all := plan.Selection{GVR: selection.GVR, Namespace: rule.Namespace}
-		if !slices.Contains(out, all) {
-			out = append(out, all)
 		}
 	}
 	return out

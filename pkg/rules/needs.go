@@ -52,13 +52,13 @@ type needs struct {
 
 func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.Permission]bool {
 	n := &needs{rule: r, kinds: kinds, found: map[plan.Permission]bool{}}
-	reads, everything := r.Reads(), unfiltered(r.ID, r.selections)
+	reads := r.Reads()
 	n.add(reads, "list", "watch")
 	n.add(r.selections, "get") // To be certain that an object is gone, for whichever rule.
 	final := r.holds()
 	if r.holds() { // To put finalizers on, to find objects that left the selection with one, and to take them off.
 		n.add(r.selections, "patch")
-		n.add(Holder{r.ID, r.selections}.Everything(), "list")
+		n.add(r.Everything(), "list")
 	}
 	if !r.Suspended() && !r.Audited() {
 		for _, step := range r.effects().steps {
@@ -68,7 +68,7 @@ func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.P
 			}
 		}
 		if len(r.prunes) > 0 { // To be certain that a parent is gone.
-			n.add(everything, "list")
+			n.add(r.Everything(), "list")
 		}
 		for _, left := range r.leftovers() { // To find what the rule has left once it is gone.
 			if left.Kind != plan.LeftCreated { // Which stays.

@@ -17,7 +17,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
@@ -32,8 +31,7 @@ type Set struct {
 	related    []plan.Selection
 	kinds      map[apischema.GroupVersionResource]plan.Kind
 	warnings   document.Errors
-	catalogs   map[apischema.GroupVersionResource]*schema.Catalog // of the resources that are declared and known
-	first      *schema.Catalog                                    // of the first rules, for all others; nil for none
+	catalogs   map[apischema.GroupVersionResource]*schema.Catalog // that of kinds
 }
 
 // Rule is one compiled rule.
@@ -42,6 +40,7 @@ type Rule struct {
 
 	set        *spec.Set
 	source     *spec.Rule
+	schemas    *schema.Catalog // nil for none
 	selections []plan.Selection
 	watched    []apischema.GroupVersionResource // each once, in the order of `watch`
 	about      map[string]any                   // the value of the name rule
@@ -50,14 +49,30 @@ type Rule struct {
 	when       *body.Expression
 	hold       *hold
 	steps      []*action.Step
-	prunes     []*relation.Declaration
+	prunes     [][]plan.Selection // where the children are that it prunes, by resource
 	onDelete   *onDelete
 	effects    func() *effects // drawn once it is asked for; of a rule without mistakes
 }
 
-// newSet puts the rules in their order of precedence.
-func newSet(all []*Rule) *Set {
-	out := &Set{rules: all, byID: make(map[plan.Rule]*Rule, len(all)), byGVR: map[apischema.GroupVersionResource][]*Rule{}}
+// newSet puts the rules in their order of precedence. What the sets of several know of a resource is taken from the first.
+func newSet(all []*Rule, warnings document.Errors) *Set {
+	out := &Set{
+		rules: all, byID: make(map[plan.Rule]*Rule, len(all)), byGVR: map[apischema.GroupVersionResource][]*Rule{}, warnings: warnings.Sorted(),
+		kinds: map[apischema.GroupVersionResource]plan.Kind{}, catalogs: map[apischema.GroupVersionResource]*schema.Catalog{},
+	}
+	var set *spec.Set
+	for _, rule := range all {
+		if rule.set == set {
+			continue
+		}
+		set = rule.set
+		for _, declared := range set.Resources {
+			if found := rule.schemas.Resource(declared.GVR); found != nil && out.catalogs[declared.GVR] == nil {
+				out.kinds[declared.GVR] = plan.Kind{Name: found.Kind, Namespaced: found.Namespaced}
+				out.catalogs[declared.GVR] = rule.schemas
+			}
+		}
+	}
 	slices.SortStableFunc(out.rules, func(a, b *Rule) int {
 		return cmp.Or(
 			cmp.Compare(a.ID.Set, b.ID.Set),
@@ -143,25 +158,15 @@ func (r *Rule) watches(selectedBy []plan.Selection) bool {
 // see to: it would be carried out twice. What two sets know of a resource is taken
 // from the first.
 func Join(sets ...*Set) *Set {
-	sets = slices.DeleteFunc(slices.Clone(sets), func(s *Set) bool { return s == nil })
 	var all []*Rule
 	var warnings document.Errors
-	kinds := map[apischema.GroupVersionResource]plan.Kind{}
-	catalogs := map[apischema.GroupVersionResource]*schema.Catalog{}
-	var first *schema.Catalog
 	for _, set := range sets {
-		first = cmp.Or(first, set.first)
-		all = append(all, set.rules...)
-		warnings = append(warnings, set.warnings...)
-		for gvr, kind := range set.kinds {
-			if _, known := kinds[gvr]; !known {
-				kinds[gvr], catalogs[gvr] = kind, set.catalog(gvr)
-			}
+		if set != nil {
+			all = append(all, set.rules...)
+			warnings = append(warnings, set.warnings...)
 		}
 	}
-	out := newSet(all)
-	out.kinds, out.catalogs, out.first, out.warnings = kinds, catalogs, first, warnings.Sorted()
-	return out
+	return newSet(all, warnings)
 }
 
 // Of returns the set of the rules that act as one identity, with what is known of
@@ -190,25 +195,11 @@ func (s *Set) Only(keep func(*Rule) bool) *Set {
 
 // of is the set of some of the rules.
 func (s *Set) of(own []*Rule) *Set {
-	out := newSet(own)
-	out.catalogs, out.first, out.kinds = s.catalogs, s.first, map[apischema.GroupVersionResource]plan.Kind{}
 	files := map[string]bool{}
 	for _, rule := range own {
-		if len(s.warnings) > 0 { // To tell where a rule is takes time.
-			files[rule.Place().File] = true
-		}
-		for _, declared := range rule.set.Resources {
-			if kind, known := s.kinds[declared.GVR]; known {
-				out.kinds[declared.GVR] = kind
-			}
-		}
+		files[rule.set.File] = true
 	}
-	for _, warning := range s.warnings {
-		if files[warning.File] {
-			out.warnings = append(out.warnings, warning)
-		}
-	}
-	return out
+	return newSet(own, slices.DeleteFunc(slices.Clone(s.warnings), func(w *document.Error) bool { return !files[w.File] }))
 }
 
 // Identities lists the ServiceAccounts that the rules act as, sorted. The empty one

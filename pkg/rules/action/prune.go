@@ -6,15 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
-// Prune adds the deletion of what the rule applied for the object before, of the
-// resource that [Step.Applies] returns, and no longer wants. What was adopted is
+// Prune adds the deletion of what the rule applied for the object before, of one
+// resource, and no longer wants. What was adopted is
 // released instead. It is for once all actions of the rule have been evaluated,
 // or wanted nothing: an action that failed would leave its children unwanted.
-func Prune(e *Evaluation, of *relation.Declaration) error {
-	found, err := e.read(nil, plan.Read{From: of.Selections, By: plan.ByLabels, Labels: childrenOf(e)})
+func Prune(e *Evaluation, from []plan.Selection) error {
+	found, err := e.read(nil, plan.Read{From: from, By: plan.ByLabels, Labels: childrenOf(e)})
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ delete configmaps tidb/b b@3 Background
 				}
 				e.Wishes = nil
 			}
-			tc.check(t, e, action.Prune(e, declared[1]))
+			tc.check(t, e, action.Prune(e, declared[1].Selections))
 		})
 	}
 }
@@ -117,7 +117,7 @@ func TestPruneWhenGone(t *testing.T) {
 	f := newFixture(t)
 	e := f.begin(t, watched, made("a"))
 	e.Current, e.Related.Current = nil, nil
-	if err := action.Prune(e, declared[1]); err != nil {
+	if err := action.Prune(e, declared[1].Selections); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := outcome(t, e, nil), "delete configmaps tidb/a a@3 Background"; got != want {
@@ -134,7 +134,7 @@ func TestPruneWhenGone(t *testing.T) {
 
 func TestPruneNotSynced(t *testing.T) {
 	e := newFixture(t).beginWith(t, watched, broken{})
-	if err := action.Prune(e, declared[1]); !errors.Is(err, relation.ErrNotSynced) || len(e.Wishes) > 0 {
+	if err := action.Prune(e, declared[1].Selections); !errors.Is(err, relation.ErrNotSynced) || len(e.Wishes) > 0 {
 		t.Errorf("want nothing but an error that says that it is not synced, have %v and %v", e.Wishes, err)
 	}
 }
