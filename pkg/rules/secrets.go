@@ -261,9 +261,9 @@ func (s *secrets) text(text string) string { return s.values.Text(text) }
 func (s *secrets) value(v any, hidden bool) trace.Value {
 	switch {
 	case v == nil:
-		return trace.AbsentValue()
+		return trace.Value{Absent: true}
 	case hidden:
-		return trace.MaskedValue()
+		return trace.Value{Summary: trace.Masked}
 	case value.KindOf(v)&value.Any != 0:
 		v = s.values.Tree(v)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -27,11 +26,30 @@ func (t Trace) Tree() string {
 	if next := t.Decision.Next; next != nil {
 		w.line(0, "next    %s: %s", moment(next.At), next.Because)
 	}
-	w.obstacles(t.Obstacles)
+	w.heading = "in the way"
+	for _, o := range t.Obstacles {
+		w.line(2, "%s (%s)", o.Text, o.Kind)
+	}
 	w.condition(t.Condition)
-	w.actions(t.Actions)
-	w.requests(t.Requests)
-	w.others(t.Others)
+	w.heading = "actions"
+	for _, a := range t.Actions {
+		w.action(a)
+	}
+	w.heading = "would be sent"
+	for _, r := range t.Requests {
+		w.request(r)
+	}
+	w.heading = "evaluated together with"
+	by := map[plan.Outcome][]string{}
+	for _, o := range t.Others {
+		by[o.Outcome] = append(by[o.Outcome], o.Rule)
+	}
+	for _, o := range t.Others {
+		if rules := by[o.Outcome]; rules != nil {
+			w.line(2, "%s: %s", o.Outcome, strings.Join(rules, ", "))
+		}
+		by[o.Outcome] = nil
+	}
 	w.controller(t.Controller, t.Rule.ID())
 	return w.text.String()
 }
@@ -125,8 +143,11 @@ func (p Place) inFile() string {
 	return fmt.Sprintf("%d:%d", p.Line, p.Column)
 }
 
-// writer collects lines.
-type writer struct{ text strings.Builder }
+// writer collects lines. Before the first line of a section come an empty line and its heading.
+type writer struct {
+	text    strings.Builder
+	heading string
+}
 
 func (w *writer) line(indent int, format string, args ...any) {
 	w.write(strings.Repeat(" ", indent), fmt.Sprintf(format, args...))
@@ -134,58 +155,25 @@ func (w *writer) line(indent int, format string, args ...any) {
 
 // write adds a line of which the margin is ours.
 func (w *writer) write(margin, text string) {
+	if w.heading != "" {
+		w.text.WriteString("\n" + w.heading + "\n")
+		w.heading = ""
+	}
 	w.text.WriteString(strings.TrimRight(margin+printable(text), " ") + "\n")
 }
 
-// section begins one with an empty line before it.
-func (w *writer) section(title string) { w.text.WriteString("\n" + title + "\n") }
-
-func (w *writer) obstacles(all []Obstacle) {
-	if len(all) == 0 {
-		return
+func (w *writer) request(r Request) {
+	text := string(r.Type) + " " + target(r.Object, r.Subresource)
+	if r.Manager != "" {
+		text += ", as " + r.Manager
 	}
-	w.section("in the way")
-	for _, o := range all {
-		w.line(2, "%s (%s)", o.Text, o.Kind)
+	if len(r.Rules) > 1 {
+		text += ", for " + strings.Join(r.Rules, ", ")
 	}
-}
-
-func (w *writer) requests(all []Request) {
-	if len(all) == 0 {
-		return
+	if r.Audited {
+		text += ", if the rule were not in mode Audit"
 	}
-	w.section("would be sent")
-	for _, r := range all {
-		text := string(r.Type) + " " + target(r.Object, r.Subresource)
-		if r.Manager != "" {
-			text += ", as " + r.Manager
-		}
-		if len(r.Rules) > 1 {
-			text += ", for " + strings.Join(r.Rules, ", ")
-		}
-		if r.Audited {
-			text += ", if the rule were not in mode Audit"
-		}
-		w.line(2, "%s", text)
-	}
-}
-
-func (w *writer) others(all []Other) {
-	if len(all) == 0 {
-		return
-	}
-	w.section("evaluated together with")
-	var outcomes []plan.Outcome
-	by := map[plan.Outcome][]string{}
-	for _, o := range all {
-		if by[o.Outcome] == nil {
-			outcomes = append(outcomes, o.Outcome)
-		}
-		by[o.Outcome] = append(by[o.Outcome], o.Rule)
-	}
-	for _, outcome := range outcomes {
-		w.line(2, "%s: %s", outcome, strings.Join(by[outcome], ", "))
-	}
+	w.line(2, "%s", text)
 }
 
 // target names what is written to.
@@ -217,36 +205,30 @@ func printable(text string) string {
 }
 
 func (w *writer) condition(c Condition) {
-	w.conditionOf("when", c.When)
-	w.conditionOf("done", c.Done)
+	w.heading = "when"
+	if c.When != nil {
+		w.clause(*c.When, "  ", "  ")
+	}
+	w.heading = "done"
+	if c.Done != nil {
+		w.clause(*c.Done, "  ", "  ")
+	}
+	w.heading = "for"
 	if c.For != nil {
-		w.section("for")
 		w.line(2, "%s", c.For.text())
 	}
-	if len(c.Names) > 0 {
-		w.section("let")
-		for _, n := range c.Names {
-			value := "is " + n.String()
-			if n.Error != "" {
-				value = "fails: " + n.Error
-			}
-			w.line(2, "%s %s, from %s%s", n.Name, value, n.Source, inParentheses(n.At.inFile()))
+	w.heading = "let"
+	for _, n := range c.Names {
+		value := "is " + n.String()
+		if n.Error != "" {
+			value = "fails: " + n.Error
 		}
+		w.line(2, "%s %s, from %s%s", n.Name, value, n.Source, inParentheses(n.At.inFile()))
 	}
-	if len(c.Lookups) > 0 {
-		w.section("with")
-		for _, l := range c.Lookups {
-			w.line(2, "%s: %s%s", l.Name, l.text(), inParentheses(l.At.inFile()))
-		}
+	w.heading = "with"
+	for _, l := range c.Lookups {
+		w.line(2, "%s: %s%s", l.Name, l.text(), inParentheses(l.At.inFile()))
 	}
-}
-
-func (w *writer) conditionOf(title string, c *Clause) {
-	if c == nil {
-		return
-	}
-	w.section(title)
-	w.clause(*c, "  ", "  ")
 }
 
 // clause writes a condition and its parts. The margins are those of its first line and of
@@ -321,38 +303,28 @@ func (l Lookup) text() string {
 	return out
 }
 
-func (w *writer) actions(all []Action) {
-	if len(all) == 0 {
-		return
+func (w *writer) action(a Action) {
+	text := a.Kind
+	switch {
+	case !a.Reached:
+		text += ", not reached"
+	case a.ForEach != "":
+		text += fmt.Sprintf(", for each %s: %d", a.ForEach, a.Count)
 	}
-	w.section("actions")
-	for _, a := range all {
-		text := a.Kind
-		if a.ForEach != "" && a.Reached {
-			text += fmt.Sprintf(", for each %s: %d", a.ForEach, a.Count)
-		}
-		if !a.Reached {
-			text += ", not reached"
-		}
-		w.line(2, "%s%s", text, inParentheses(a.At.inFile()))
-		if a.Error != "" {
-			w.line(4, "fails: %s", a.Error)
-		}
-		for _, turn := range a.Turns {
-			w.turn(turn)
-		}
-		if more := a.Count - len(a.Turns); more > 0 && a.Reached {
-			w.line(4, "and %d more%s", more, a.stopped())
+	w.line(2, "%s%s", text, inParentheses(a.At.inFile()))
+	if a.Error != "" {
+		w.line(4, "fails: %s", a.Error)
+	}
+	stopped := ""
+	for _, turn := range a.Turns {
+		w.turn(turn)
+		if turn.Error != "" {
+			stopped = ", not reached"
 		}
 	}
-}
-
-// stopped says that the last turn that is told of was the last.
-func (a Action) stopped() string {
-	if n := len(a.Turns); n > 0 && a.Turns[n-1].Error != "" {
-		return ", not reached"
+	if more := a.Count - len(a.Turns); more > 0 {
+		w.line(4, "and %d more%s", more, stopped)
 	}
-	return ""
 }
 
 func (w *writer) turn(t Turn) {
@@ -408,29 +380,20 @@ func (w *writer) controller(m *Memory, rule plan.Rule) {
 	if m == nil {
 		return
 	}
-	w.section("the controller")
-	if m.Waits != "" {
-		w.line(2, "the object waits: %s", m.Waits)
-	}
-	r := m.Of(rule)
-	if r == nil && m.Trouble != (Trouble{}) {
-		w.line(2, "the object cannot be looked at, by any rule")
-		for _, text := range (Record{Trouble: m.Trouble}).lines() {
-			w.line(2, "%s", text)
+	say := func(said bool, format string, args ...any) {
+		if said {
+			w.line(2, format, args...)
 		}
-		return
 	}
+	w.heading = "the controller"
+	say(m.Waits != "", "the object waits: %s", m.Waits)
+	r := m.Of(rule)
 	if r == nil {
-		w.line(2, "it remembers nothing of the rule and the object")
-		return
+		unseen := m.Trouble != (Trouble{})
+		say(unseen, "the object cannot be looked at, by any rule")
+		say(!unseen, "it remembers nothing of the rule and the object")
+		r = &Record{Trouble: m.Trouble}
 	}
-	for _, text := range r.lines() {
-		w.line(2, "%s", text)
-	}
-}
-
-// lines say what there is to say.
-func (r Record) lines() []string {
 	decided := string(r.Outcome)
 	if r.Audited {
 		decided += ", in mode Audit"
@@ -438,26 +401,19 @@ func (r Record) lines() []string {
 	if r.Reason != "" {
 		decided += ": " + r.Reason
 	}
-	var out []string
-	add := func(said bool, format string, args ...any) {
-		if said {
-			out = append(out, fmt.Sprintf(format, args...))
-		}
-	}
-	add(!r.At.IsZero(), "decided at %s: %s", moment(r.At), decided)
-	add(r.At.IsZero() && decided != "", "decided: %s", decided)
-	add(!r.Since.IsZero(), "so since %s", moment(r.Since))
-	add(!r.HeldSince.IsZero(), "when holds since %s", moment(r.HeldSince))
-	add(!r.WrittenAt.IsZero(), "wrote last at %s", moment(r.WrittenAt))
+	say(!r.At.IsZero(), "decided at %s: %s", moment(r.At), decided)
+	say(r.At.IsZero() && decided != "", "decided: %s", decided)
+	say(!r.Since.IsZero(), "so since %s", moment(r.Since))
+	say(!r.HeldSince.IsZero(), "when holds since %s", moment(r.HeldSince))
+	say(!r.WrittenAt.IsZero(), "wrote last at %s", moment(r.WrittenAt))
 	t := r.Trouble
-	add(t.Paused != "", "paused: %s", t.Paused)
-	add(t.Contest != "", "contested: %s", t.Contest)
-	add(t.Quarantined, "quarantined: it is tried only now and then")
-	add(t.Failure != "" && t.Attempts <= 1, "failed: %s", t.Failure)
-	add(t.Failure != "" && t.Attempts > 1, "failed %d times: %s", t.Attempts, t.Failure)
-	add(!t.Next.IsZero(), "tried again at %s", moment(t.Next))
-	add(!r.LookAgainAt.IsZero(), "looks again at %s", moment(r.LookAgainAt))
-	return out
+	say(t.Paused != "", "paused: %s", t.Paused)
+	say(t.Contest != "", "contested: %s", t.Contest)
+	say(t.Quarantined, "quarantined: it is tried only now and then")
+	say(t.Failure != "" && t.Attempts <= 1, "failed: %s", t.Failure)
+	say(t.Failure != "" && t.Attempts > 1, "failed %d times: %s", t.Attempts, t.Failure)
+	say(!t.Next.IsZero(), "tried again at %s", moment(t.Next))
+	say(!r.LookAgainAt.IsZero(), "looks again at %s", moment(r.LookAgainAt))
 }
 
 // Value is a value as people are shown it. The zero value shows nothing.
@@ -476,49 +432,26 @@ const Masked = "(masked)"
 // longest is how much of a value is shown, in bytes of JSON.
 const longest = 160
 
-// AbsentValue is no value.
-func AbsentValue() Value { return Value{Absent: true} }
-
-// MaskedValue is one that is not to be shown.
-func MaskedValue() Value { return Value{Summary: Masked} }
-
 // ValueOf shows a value of JSON, which is nil, a boolean, a number, a text, a list or a map,
 // by its text as JSON. Of a large one it says what it is.
 func ValueOf(value any, text string) Value {
+	if value == nil {
+		return Value{Absent: true}
+	}
+	if len(text) <= longest {
+		return Value{JSON: json.RawMessage(text)}
+	}
 	switch value := value.(type) {
-	case nil:
-		return AbsentValue()
 	case string:
-		if len(text) > longest {
-			return Value{Summary: fmt.Sprintf("a text of %d bytes, %s...", len(value), beginning(value))}
-		}
+		beginning, _ := json.Marshal(strings.ToValidUTF8(value[:min(len(value), longest/2)], "")) // A text always has JSON.
+		return Value{Summary: fmt.Sprintf("a text of %d bytes, %s...", len(value), beginning[:len(beginning)-1])}
 	case []any:
-		if len(text) > longest {
-			return Value{Summary: fmt.Sprintf("a list of %d", len(value))}
-		}
+		return Value{Summary: fmt.Sprintf("a list of %d", len(value))}
 	case map[string]any:
-		if len(text) > longest {
-			return Value{Summary: fmt.Sprintf("a map of %d", len(value))}
-		}
+		return Value{Summary: fmt.Sprintf("a map of %d", len(value))}
 	default:
-		if len(text) > longest {
-			return Value{Summary: "a large value"}
-		}
+		return Value{Summary: "a large value"}
 	}
-	return Value{JSON: json.RawMessage(text)}
-}
-
-// beginning quotes the first part of a text.
-func beginning(text string) string {
-	end := min(len(text), longest/2)
-	for end > 0 && end < len(text) && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	quoted, err := json.Marshal(text[:end])
-	if err != nil {
-		return ""
-	}
-	return string(quoted[:len(quoted)-1])
 }
 
 // String shows the value in a line.

@@ -47,7 +47,7 @@ func whole() trace.Trace {
 					{Operator: trace.Let, Source: "prod", At: trace.Place{Line: 8, Column: 11}, Verdict: trace.True, Clauses: []trace.Clause{
 						{Source: "env == \"prod\"", Verdict: trace.True, Reads: []trace.Read{{Path: "env", Value: text("prod")}}, ChangesAt: &later},
 					}},
-					{Source: "x > 1", At: trace.Place{Line: 8, Column: 19}, Verdict: trace.Error, Error: "x is absent", Reads: []trace.Read{{Path: "x", Value: trace.AbsentValue()}}},
+					{Source: "x > 1", At: trace.Place{Line: 8, Column: 19}, Verdict: trace.Error, Error: "x is absent", Reads: []trace.Read{{Path: "x", Value: trace.Value{Absent: true}}}},
 					{Source: "y", Verdict: trace.NotAsked},
 				},
 			},
@@ -70,7 +70,7 @@ func whole() trace.Trace {
 				Element: &element, When: &trace.Clause{Source: "pod != nil", Verdict: trace.True},
 				Wants: []trace.Want{
 					{Type: plan.Merge, Object: "pods shop/p", Subresource: "status", Count: 3, Changes: []trace.Change{
-						{Path: "spec.x", Before: text("a"), After: trace.MaskedValue(), Owners: []trace.Owner{{Name: "kubectl", Operation: "Update"}, {Name: "flux", Operation: "Apply"}}},
+						{Path: "spec.x", Before: text("a"), After: trace.Value{Summary: trace.Masked}, Owners: []trace.Owner{{Name: "kubectl", Operation: "Update"}, {Name: "flux", Operation: "Apply"}}},
 					}},
 					{Type: plan.Apply, Object: "configmaps shop/c", Already: true},
 				},
