@@ -75,7 +75,7 @@ func TestTypedRight(t *testing.T) {
 func testRight(t *testing.T, text []byte, want, skip string) {
 	t.Helper()
 	found := findings(t, text)
-	got := strings.TrimSpace(found.Render())
+	got := strings.TrimSpace(archive.Told(found))
 	switch {
 	case skip != "" && got != want:
 		t.Skip(skip)

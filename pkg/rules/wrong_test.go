@@ -19,7 +19,7 @@ import (
 const wrongDocuments = 500
 
 // TestWrong holds what every single mistake is answered with, word for word and
-// with its caret. In testdata/wrong an archive per part of the language has each
+// with its place. In testdata/wrong an archive per part of the language has each
 // document, whose first line says what it is about, next to what is said.
 func TestWrong(t *testing.T) {
 	testArchives(t, "testdata/wrong", wrongDocuments, func(t testing.TB, written []byte) document.Errors {
@@ -95,7 +95,7 @@ func answer(t *testing.T, written []byte, errs document.Errors) string {
 			t.Errorf("%snot located: %+v", firstLine(written), err)
 		}
 	}
-	return errs.Render()
+	return archive.Told(errs)
 }
 
 func firstLine(text []byte) string {

@@ -1,36 +1,45 @@
-// Package archive reads archives of documents, each with what is said of it beside it, that begin alike.
+// Package archive reads archives of documents, each with what is said of it beside it, that begin and end alike.
 package archive
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
-// beginning is the file with the lines that documents begin with.
-const beginning = "beginning"
-
-// Parse is [txtar.Parse] for an archive whose first file may be called "beginning". Each .yaml file that has no apiVersion of its
-// own follows that, behind the comment that it begins with.
+// Parse is [txtar.Parse] for an archive whose first files may be called "beginning" and "ending". Each .yaml file that has no
+// apiVersion of its own follows the first, behind the comment that it begins with. Each one without actions has the second behind it.
 func Parse(data []byte) *txtar.Archive {
 	a := txtar.Parse(data)
-	if len(a.Files) == 0 || a.Files[0].Name != beginning {
-		return a
+	shared := func(name string) (lines []byte) {
+		if len(a.Files) > 0 && a.Files[0].Name == name {
+			lines, a.Files = a.Files[0].Data, a.Files[1:]
+		}
+		return lines
 	}
-	lines := a.Files[0].Data
-	a.Files = a.Files[1:]
+	beginning, ending := shared("beginning"), shared("ending")
 	for i, file := range a.Files {
 		rest := file.Data
 		for bytes.HasPrefix(rest, []byte("#")) {
 			_, rest, _ = bytes.Cut(rest, []byte("\n"))
 		}
-		if strings.HasSuffix(file.Name, ".yaml") && !bytes.HasPrefix(rest, []byte("apiVersion:")) {
+		if !strings.HasSuffix(file.Name, ".yaml") {
+			continue
+		}
+		if !bytes.HasPrefix(rest, []byte("apiVersion:")) {
 			comment := file.Data[:len(file.Data)-len(rest)]
-			a.Files[i].Data = bytes.Join([][]byte{comment, lines, rest}, nil)
+			a.Files[i].Data = bytes.Join([][]byte{comment, beginning, rest}, nil)
+		}
+		if !bytes.Contains(rest, []byte("actions")) {
+			a.Files[i].Data = slices.Concat(a.Files[i].Data, ending)
 		}
 	}
 	return a
@@ -78,6 +87,21 @@ func Documents(t testing.TB, pattern string) (out []Document) {
 		}
 	}
 	return out
+}
+
+// Told writes errors as the archives have them: the line, the column and the length of the mistake in place of the name of the
+// file and of the marked line, which users see besides.
+func Told(errs document.Errors) string {
+	var out strings.Builder
+	for _, err := range errs {
+		text, _, _ := strings.Cut(err.Render(), "\n")
+		text = strings.TrimPrefix(text, fmt.Sprintf("%s:%d:%d", err.File, err.Line, err.Column))
+		fmt.Fprintf(&out, "%d:%d+%d%s\n", err.Line, err.Column, err.Length, text)
+		if err.Hint != "" {
+			out.WriteString("  hint: " + err.Hint + "\n")
+		}
+	}
+	return out.String()
 }
 
 // Replace returns the archive with other contents of some files.

@@ -15,7 +15,7 @@ func TestWrong(t *testing.T) {
 	for _, part := range []string{"actions", "apply", "create", "delete", "event", "patch"} {
 		for _, d := range archive.Documents(t, "../testdata/wrong/"+part+"*.txtar") {
 			_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: d.Text}}, rules.Options{DefaultNamespace: "default"})
-			if diff := cmp.Diff(string(d.Want), errs.Render()+"\n"); diff != "" {
+			if diff := cmp.Diff(string(d.Want), archive.Told(errs)+"\n"); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", d.Name, diff)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 func TestWrong(t *testing.T) {
 	for _, d := range archive.Documents(t, "../testdata/wrong/with*.txtar") {
 		_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: d.Text}}, rules.Options{DefaultNamespace: "default"})
-		if diff := cmp.Diff(string(d.Want), errs.Render()+"\n"); diff != "" {
+		if diff := cmp.Diff(string(d.Want), archive.Told(errs)+"\n"); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", d.Name, diff)
 		}
 	}
