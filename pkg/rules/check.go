@@ -393,7 +393,7 @@ func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
 		return nil
 	}
 	var errs document.Errors
-	seen, kinds := map[*relation.Declaration]bool{}, map[apischema.GroupVersionResource]bool{}
+	var all []*relation.Declaration
 	offset := 0
 	for part := range strings.SplitSeq(n.Text(), ",") {
 		if errs.Enough() {
@@ -410,15 +410,14 @@ func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
 		switch {
 		case wrong != nil:
 			errs = append(errs, wrong)
-		case watched != nil && !seen[watched]:
-			seen[watched] = true
-			r.selections = append(r.selections, watched.Selections...)
-			if !kinds[watched.GVR] {
-				kinds[watched.GVR] = true
-				r.watched = append(r.watched, watched.GVR)
-			}
+		case watched != nil:
+			all = append(all, watched)
 		}
 	}
+	for _, watched := range distinct(all) {
+		r.selections, r.watched = append(r.selections, watched.Selections...), append(r.watched, watched.GVR)
+	}
+	r.watched = distinct(r.watched)
 	return errs
 }
 

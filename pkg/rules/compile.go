@@ -2,8 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -200,11 +198,7 @@ func prunes(steps []*action.Step, nodes []*document.Node) (out [][]plan.Selectio
 			if at < 0 {
 				out, at = append(out, nil), len(out)
 			}
-			for _, selection := range applied.Of.Selections {
-				if !slices.Contains(out[at], selection) {
-					out[at] = append(out[at], selection)
-				}
-			}
+			out[at] = distinct(slices.Concat(out[at], applied.Of.Selections))
 		}
 	}
 	return out, errs
@@ -292,24 +286,23 @@ func replaces(kind, written document.Kind) bool {
 
 // unknownParams reports what replaces nothing, which is a slip of the user's.
 func unknownParams(sets []*spec.Set, given []Param) document.Errors {
-	known := map[string]bool{}
+	var all []string
 	for _, set := range sets {
 		for _, param := range set.Params {
-			known[set.Name+"."+param.Name] = true
+			all = append(all, set.Name+"."+param.Name)
 		}
 	}
+	slices.Sort(all)
 	var errs document.Errors
 	for _, p := range given {
-		if known[p.String()] {
+		if slices.Contains(all, p.String()) {
 			continue
 		}
-		all := slices.Sorted(maps.Keys(known))
-		hint := "the sets have no params"
-		if len(all) > 0 {
-			hint = "there are " + strings.Join(all, ", ")
-		}
+		hint := "there are " + strings.Join(all, ", ")
 		if near := document.Suggest(p.String(), all); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", near)
+		} else if len(all) == 0 {
+			hint = "the sets have no params"
 		}
 		errs = append(errs, &document.Error{File: "--param " + p.String(), Message: "no set has this parameter", Hint: hint})
 	}
@@ -326,12 +319,6 @@ func (s *Set) planOptions() plan.Options {
 			return s.catalogs[gvr].Applied(gvr, object, body)
 		},
 	}
-}
-
-// sameSchema reports whether two sets know the same of a resource.
-func (s *Set) sameSchema(other *Set, gvr apischema.GroupVersionResource) bool {
-	one, two := s.catalogs[gvr], other.catalogs[gvr]
-	return one == two || one != nil && two != nil && reflect.DeepEqual(one.Resource(gvr), two.Resource(gvr))
 }
 
 // elsewhere leaves out the doubts about what is wrong anyhow, there or within it.

@@ -209,11 +209,7 @@ func (r *Rule) leftovers() []plan.Leftover {
 			found[leftover.Thing()] = leftover
 		}
 	}
-	out := make([]plan.Leftover, 0, len(found))
-	for _, leftover := range found {
-		out = append(out, leftover)
-	}
-	return out
+	return slices.Collect(maps.Values(found))
 }
 
 // leaves is what the parts of the rule leave, without the rule and the namespace.
@@ -247,18 +243,15 @@ func both(a, b plan.Leftover) plan.Leftover {
 // namespaces are those in which the set of the rule may write to a resource: ""
 // alone for everywhere.
 func (r *Rule) namespaces(of apischema.GroupVersionResource) (out []string) {
-	for _, declared := range declarations(r.set) {
-		if declared.GVR.GroupResource() != of.GroupResource() {
-			continue
-		}
-		for _, selection := range declared.Selections {
-			if selection.Namespace == "" {
-				return []string{""}
-			}
-			if !slices.Contains(out, selection.Namespace) {
+	for _, declared := range r.set.Resources {
+		if declared.GVR.GroupResource() == of.GroupResource() {
+			for _, selection := range selections(r.set, declared) {
 				out = append(out, selection.Namespace)
 			}
 		}
 	}
-	return out
+	if slices.Contains(out, "") {
+		return []string{""}
+	}
+	return distinct(out)
 }

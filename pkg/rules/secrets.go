@@ -36,8 +36,8 @@ type secrets struct {
 	of     *ruleEvaluation // nil until the rule is evaluated
 	values *redact.Values
 	known  map[string]taint
-	// unnamed are the objects whose names the rule has from a Secret.
-	unnamed map[plan.Object]bool
+	// unnamed are names of objects, and of their namespaces, that the rule has from a Secret.
+	unnamed map[string]bool
 }
 
 func newSecrets(rule *Rule, snapshot *Snapshot, hidden []*redact.Values) *secrets {
@@ -170,20 +170,20 @@ func (s *secrets) hides(path string) bool {
 // unname finds the objects whose names the rule has from a Secret: those that it names by
 // one, found by one, or has made like that before.
 func (x *explanation) unname() {
-	x.unnamed = map[plan.Object]bool{}
-	unname := func(wishes []plan.Wish) {
-		for _, wish := range wishes {
-			x.unnamed[identity(wish.Target)] = true
-		}
+	x.unnamed = map[string]bool{}
+	unname := func(o plan.Object) {
+		x.unnamed[o.Name], x.unnamed[o.Namespace] = true, true
 	}
 	for i, recorded := range x.steps {
 		if !x.names(x.of.steps[i]) {
 			continue
 		}
 		for _, turn := range recorded.turns {
-			unname(turn.wishes)
+			for _, wish := range turn.wishes {
+				unname(wish.Target)
+			}
 			for _, event := range turn.events {
-				x.unnamed[identity(event.Regarding)] = true
+				unname(event.Regarding)
 			}
 		}
 	}
@@ -193,13 +193,14 @@ func (x *explanation) unname() {
 			made[applied.Of.GVR] = true
 		}
 	}
-	unname(slices.DeleteFunc(x.unasked(), func(w plan.Wish) bool { return !made[w.Target.GVR] }))
-	delete(x.unnamed, identity(x.of.action.Object)) // It is asked about by its name.
-}
-
-// identity is what an object is called, whatever else is known of it.
-func identity(o plan.Object) plan.Object {
-	return plan.Object{GVR: o.GVR, Namespace: o.Namespace, Name: o.Name}
+	for _, wish := range x.unasked() {
+		if made[wish.Target.GVR] {
+			unname(wish.Target)
+		}
+	}
+	delete(x.unnamed, x.of.action.Object.Name) // It is asked about by its name.
+	delete(x.unnamed, x.of.action.Object.Namespace)
+	delete(x.unnamed, "")
 }
 
 // names reports whether a Secret may decide what the objects of an action are called. To be a Secret is not to be found by one.
@@ -229,30 +230,22 @@ func (s *secrets) namedBy(n *document.Node, loop *action.Loop, keys ...string) b
 
 // object names one.
 func (s *secrets) object(o plan.Object) string {
-	if s.unnamed[identity(o)] {
-		return o.GVR.Resource + " " + s.anonymous(o)
-	}
+	o.Namespace, o.Name = s.called(o.Namespace), s.called(o.Name)
 	return s.text(o.String())
 }
 
 // related names an object that was read, without its kind.
 func (s *secrets) related(object map[string]any) string {
-	if o, _, read := s.of.reader.Origin(object); read && s.unnamed[identity(o)] {
-		return s.anonymous(o)
-	}
-	return s.text(strings.TrimPrefix(plan.Text(object, "metadata", "namespace")+"/"+plan.Text(object, "metadata", "name"), "/"))
+	namespace, name := plan.Text(object, "metadata", "namespace"), plan.Text(object, "metadata", "name")
+	return s.text(strings.TrimPrefix(s.called(namespace)+"/"+s.called(name), "/"))
 }
 
-// anonymous is where an object is. The namespace of the watched object is known anyway.
-func (s *secrets) anonymous(o plan.Object) string {
-	switch o.Namespace {
-	case "":
+// called is the name of an object or of a namespace.
+func (s *secrets) called(name string) string {
+	if s.unnamed[name] {
 		return trace.Masked
-	case s.of.action.Object.Namespace:
-		return o.Namespace + "/" + trace.Masked
-	default:
-		return trace.Masked + "/" + trace.Masked
 	}
+	return name
 }
 
 func (s *secrets) text(text string) string { return s.values.Text(text) }

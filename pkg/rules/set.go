@@ -80,26 +80,26 @@ func newSet(all []*Rule, warnings document.Errors) *Set {
 			cmp.Compare(a.ID.Namespace, b.ID.Namespace),
 		)
 	})
-	seen, read := map[plan.Selection]bool{}, map[plan.Selection]bool{}
 	for _, rule := range out.rules {
 		out.byID[rule.ID] = rule
-		for _, selection := range rule.reads() {
-			if !read[selection] {
-				read[selection] = true
-				out.related = append(out.related, selection)
-			}
-		}
-		for _, selection := range rule.selections {
-			if !seen[selection] {
-				seen[selection] = true
-				out.selections = append(out.selections, selection)
-			}
-			if of := out.byGVR[selection.GVR]; len(of) == 0 || of[len(of)-1] != rule {
-				out.byGVR[selection.GVR] = append(of, rule)
-			}
+		out.related = append(out.related, rule.reads()...)
+		out.selections = append(out.selections, rule.selections...)
+		for _, gvr := range rule.watched {
+			out.byGVR[gvr] = append(out.byGVR[gvr], rule)
 		}
 	}
+	out.related, out.selections = distinct(out.related), distinct(out.selections)
 	return out
+}
+
+// distinct keeps the first of equal elements.
+func distinct[T comparable](all []T) []T {
+	seen := make(map[T]bool, len(all))
+	return slices.DeleteFunc(all, func(one T) bool {
+		before := seen[one]
+		seen[one] = true
+		return before
+	})
 }
 
 // Rules lists the rules in their order of precedence: by set name, kind and
@@ -225,30 +225,26 @@ func (s *Set) SameCondition(other *Set, id plan.Rule) bool {
 // both versions of those that want something else. Where the rules that stay have another order, these are all rules:
 // the order decides conflicts.
 func Changes(before, after *Set) []*Rule {
-	was := make(map[plan.Rule]*Rule, len(before.rules))
-	for _, rule := range before.rules {
-		was[rule.ID] = rule
-	}
-	schemas := map[apischema.GroupVersionResource]bool{}
-	sameSchema := func(gvr apischema.GroupVersionResource) bool {
-		same, known := schemas[gvr]
-		if !known {
-			same = before.sameSchema(after, gvr)
-			schemas[gvr] = same
+	differs := map[apischema.GroupVersionResource]bool{}
+	for _, set := range []*Set{before, after} {
+		for gvr := range set.catalogs {
+			one, two := before.catalogs[gvr], after.catalogs[gvr]
+			differs[gvr] = one != two && (one == nil || two == nil || !reflect.DeepEqual(one.Resource(gvr), two.Resource(gvr)))
 		}
-		return same
 	}
+	was := maps.Clone(before.byID)
 	var out, stay []*Rule
 	for _, rule := range after.rules {
-		switch earlier := was[rule.ID]; {
+		earlier := was[rule.ID]
+		delete(was, rule.ID)
+		switch sees := func(declared spec.Resource) bool { return differs[declared.GVR] }; {
 		case earlier == nil:
 			out = append(out, rule)
-		case !rule.same(earlier, sameSchema):
+		case rule != earlier && rule.Digest() != earlier.Digest() || slices.ContainsFunc(rule.set.Resources, sees):
 			out = append(out, earlier, rule)
 		default:
 			stay = append(stay, earlier)
 		}
-		delete(was, rule.ID)
 	}
 	for _, rule := range before.rules {
 		switch {
@@ -262,12 +258,6 @@ func Changes(before, after *Set) []*Rule {
 		return slices.Concat(before.rules, after.rules)
 	}
 	return out
-}
-
-// same reports whether the rule wants the same as it did before.
-func (r *Rule) same(before *Rule, sameSchema func(apischema.GroupVersionResource) bool) bool {
-	return (r == before || r.Digest() == before.Digest()) &&
-		!slices.ContainsFunc(r.set.Resources, func(declared spec.Resource) bool { return !sameSchema(declared.GVR) })
 }
 
 // Watches reports whether a rule watches one of the selections.
