@@ -572,7 +572,7 @@ func waitingFor(all *rules.Set, caches []operator.Cache) map[cacheOf][]string {
 	}
 	needed := map[cacheOf][]plan.Rule{}
 	for _, rule := range all.Rules() {
-		for _, selection := range rule.Reads() {
+		for _, selection := range slices.Concat(rule.Watches(), rule.Related()) {
 			at := cacheOf{rule.Identity(), selection}
 			if known := needed[at]; len(known) == 0 || known[len(known)-1] != rule.ID {
 				needed[at] = append(known, rule.ID)

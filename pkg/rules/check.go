@@ -410,14 +410,14 @@ func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
 		switch {
 		case wrong != nil:
 			errs = append(errs, wrong)
-		case watched != nil:
+		case watched != nil && !slices.Contains(all, watched):
 			all = append(all, watched)
+			r.selections = append(r.selections, watched.Selections...)
+			if !slices.Contains(r.watched, watched.GVR) {
+				r.watched = append(r.watched, watched.GVR)
+			}
 		}
 	}
-	for _, watched := range distinct(all) {
-		r.selections, r.watched = append(r.selections, watched.Selections...), append(r.watched, watched.GVR)
-	}
-	r.watched = distinct(r.watched)
 	return errs
 }
 

@@ -309,18 +309,6 @@ func unknownParams(sets []*spec.Set, given []Param) document.Errors {
 	return errs
 }
 
-// planOptions say what the schemas know of writes.
-func (s *Set) planOptions() plan.Options {
-	return plan.Options{
-		Canonical: func(gvr apischema.GroupVersionResource, object map[string]any) map[string]any {
-			return s.catalogs[gvr].Canonical(gvr, object)
-		},
-		Applied: func(gvr apischema.GroupVersionResource, object, body map[string]any) map[string]any {
-			return s.catalogs[gvr].Applied(gvr, object, body)
-		},
-	}
-}
-
 // elsewhere leaves out the doubts about what is wrong anyhow, there or within it.
 func elsewhere(doubts, found document.Errors) document.Errors {
 	mistakes := found.Of(document.Mistake)

@@ -161,7 +161,7 @@ func (e *evaluation) add(rule *Rule) {
 
 func (e *evaluation) plan() plan.Plan {
 	state := e.snapshot.State
-	options := e.set.planOptions()
+	options := e.set.options
 	options.Separate, options.Ineffective = state.Separate, state.Ineffective
 	out := plan.Build(e.wishes, options)
 	refused := out.Decisions

@@ -62,9 +62,6 @@ func (r *Rule) Described() trace.Rule {
 // Watched lists the resources that the rule watches.
 func (r *Rule) Watched() []schema.GroupVersionResource { return slices.Clone(r.watched) }
 
-// Related lists what the rule reads besides.
-func (r *Rule) Related() []plan.Selection { return r.reads() }
-
 // placeOf is where a note is.
 func placeOf(note *document.Error) trace.Place {
 	return trace.Place{File: note.File, Line: note.Line, Column: note.Column}
@@ -471,7 +468,7 @@ func (x *explanation) element(v any, of taint) trace.Value {
 
 // want tells what a wish is by itself. Where written is an action, it may tell of a Secret, and only what is written there is shown.
 func (x *explanation) want(wish plan.Wish, written *document.Node) trace.Want {
-	built := plan.Build([]plan.Wish{wish}, x.evaluation.set.planOptions())
+	built := plan.Build([]plan.Wish{wish}, x.evaluation.set.options)
 	out := trace.Want{Type: wish.Type, Object: x.object(wish.Target), Subresource: wish.Subresource}
 	out.Already = len(built.Operations) == 0 && len(built.Decisions) == 0
 	for _, operation := range built.Operations {

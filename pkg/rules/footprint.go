@@ -168,11 +168,8 @@ func (r *Rule) Everything() (out []plan.Selection) {
 	return out
 }
 
-// Reads lists the selections of all that a rule watches or reads; one may come twice.
-func (r *Rule) Reads() []plan.Selection { return slices.Concat(r.selections, r.reads()) }
-
-// reads lists the selections of all that a rule reads but does not watch.
-func (r *Rule) reads() []plan.Selection {
+// Related lists the selections of all that a rule reads besides what it watches; one may come twice.
+func (r *Rule) Related() []plan.Selection {
 	var out []plan.Selection
 	related := r.names.Related()
 	for _, name := range slices.Sorted(maps.Keys(related)) {

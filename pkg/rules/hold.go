@@ -25,7 +25,9 @@ type hold struct {
 func compileHold(n *document.Node, scope *expression.Scope) (*hold, document.Errors) {
 	h := &hold{node: n}
 	var errs document.Errors
-	if !isConstant(n) {
+	var wrong *document.Error
+	h.constant, wrong = spec.Duration(n)
+	if wrong != nil && !isConstant(n) {
 		if h.computed, errs = body.CompileExpression(n, scope); h.computed == nil {
 			return h, errs
 		}
@@ -36,31 +38,24 @@ func compileHold(n *document.Node, scope *expression.Scope) (*hold, document.Err
 		}
 		return h, errs
 	}
-	constant, wrong := spec.Duration(n)
-	if wrong == nil && constant <= 0 {
+	if wrong == nil && h.constant <= 0 {
 		wrong = n.Errorf("leave for out to act at once", "the time that when must hold must be longer than nothing")
 	}
 	if wrong != nil {
 		return nil, document.Errors{wrong}
 	}
-	h.constant = constant
 	return h, nil
 }
 
-// isConstant tells a duration, even a misspelt one, from an expression.
+// isConstant tells a misspelt duration from an expression.
 func isConstant(n *document.Node) bool {
 	switch n.Kind() {
 	case document.KindBool, document.KindInt, document.KindFloat:
 		return true
-	case document.KindString:
-		_, err := expression.ParseDuration(n.Text())
-		return err == nil || startsWithDigit(n.Text())
 	default:
-		return false
+		return n.Text() != "" && n.Text()[0] >= '0' && n.Text()[0] <= '9'
 	}
 }
-
-func startsWithDigit(text string) bool { return text != "" && text[0] >= '0' && text[0] <= '9' }
 
 func (h *hold) duration(e *expression.Evaluation) (time.Duration, error) {
 	if h.computed == nil {

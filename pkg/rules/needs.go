@@ -52,7 +52,7 @@ type needs struct {
 
 func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.Permission]bool {
 	n := &needs{rule: r, kinds: kinds, found: map[plan.Permission]bool{}}
-	reads := r.Reads()
+	reads := slices.Concat(r.selections, r.Related())
 	n.add(reads, "list", "watch")
 	n.add(r.selections, "get") // To be certain that an object is gone, for whichever rule.
 	final := r.holds()

@@ -32,6 +32,7 @@ type Set struct {
 	kinds      map[apischema.GroupVersionResource]plan.Kind
 	warnings   document.Errors
 	catalogs   map[apischema.GroupVersionResource]*schema.Catalog // that of kinds
+	options    plan.Options                                       // what the catalogs know of writes
 }
 
 // Rule is one compiled rule.
@@ -73,6 +74,14 @@ func newSet(all []*Rule, warnings document.Errors) *Set {
 			}
 		}
 	}
+	if len(out.catalogs) > 0 {
+		out.options.Canonical = func(gvr apischema.GroupVersionResource, object map[string]any) map[string]any {
+			return out.catalogs[gvr].Canonical(gvr, object)
+		}
+		out.options.Applied = func(gvr apischema.GroupVersionResource, object, body map[string]any) map[string]any {
+			return out.catalogs[gvr].Applied(gvr, object, body)
+		}
+	}
 	slices.SortStableFunc(out.rules, func(a, b *Rule) int {
 		return cmp.Or(
 			cmp.Compare(a.ID.Set, b.ID.Set),
@@ -82,7 +91,7 @@ func newSet(all []*Rule, warnings document.Errors) *Set {
 	})
 	for _, rule := range out.rules {
 		out.byID[rule.ID] = rule
-		out.related = append(out.related, rule.reads()...)
+		out.related = append(out.related, rule.Related()...)
 		out.selections = append(out.selections, rule.selections...)
 		for _, gvr := range rule.watched {
 			out.byGVR[gvr] = append(out.byGVR[gvr], rule)

@@ -57,8 +57,6 @@ const (
 // work bounds what looking at many rules may take, all in all.
 type work struct{ left int }
 
-func newWork(steps int) *work { return &work{left: steps} }
-
 // spend takes steps off, and reports whether there were as many.
 func (w *work) spend(steps int) bool {
 	w.left -= min(steps, w.left+1) // Not far below nothing, however much is asked for.
@@ -71,7 +69,7 @@ func (w *work) spent() bool { return w.left < 0 }
 // Of returns what is suspicious of rules, which come in their order of precedence.
 func Of(all []*Rule) (out document.Errors) {
 	var active []*Rule
-	t := newTerms(newWork(leastCompared + comparedOfEach*len(all)))
+	t := newTerms(&work{leastCompared + comparedOfEach*len(all)})
 	for _, rule := range all {
 		if rule.Source.Suspend {
 			continue
