@@ -393,7 +393,7 @@ func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
 		return nil
 	}
 	var errs document.Errors
-	var all []*relation.Declaration
+	seen := map[*relation.Declaration]bool{}
 	offset := 0
 	for part := range strings.SplitSeq(n.Text(), ",") {
 		if errs.Enough() {
@@ -410,8 +410,8 @@ func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
 		switch {
 		case wrong != nil:
 			errs = append(errs, wrong)
-		case watched != nil && !slices.Contains(all, watched):
-			all = append(all, watched)
+		case watched != nil && !seen[watched]:
+			seen[watched] = true
 			r.selections = append(r.selections, watched.Selections...)
 			if !slices.Contains(r.watched, watched.GVR) {
 				r.watched = append(r.watched, watched.GVR)

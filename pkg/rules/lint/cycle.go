@@ -2,8 +2,8 @@ package lint
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -12,8 +12,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
-// flow is which of all written fields a rule writes, and which it reads: a bit for each.
-type flow struct{ writes, reads big.Int }
+// flow is which of all written fields a rule writes, and which it reads: their indexes in order.
+type flow struct{ writes, reads []int }
 
 // cycles notes rules that read what the other writes, and back. Most settle, so it
 // is no more than a place to look at first when they do not, and one other rule is
@@ -28,7 +28,7 @@ func cycles(all []*Rule) (out document.Errors) {
 	seen := map[string]bool{}
 	for i, rule := range all {
 		for _, j := range before {
-			there, back := common(&flows[j].writes, &flows[i].reads), common(&flows[i].writes, &flows[j].reads)
+			there, back := common(flows[j].writes, flows[i].reads), common(flows[i].writes, flows[j].reads)
 			if w.spend(1) && there >= 0 && back >= 0 && there != back {
 				out = append(out, rule.Source.Node().Get("name").Errorf("see in a RuleTest that they settle",
 					"the rules %q and %q each read what the other writes: %s and %s",
@@ -39,7 +39,7 @@ func cycles(all []*Rule) (out document.Errors) {
 		if w.spent() || out.EnoughOf(document.Note) {
 			return append(out, gaveUp(rule, "rules that feed each other"))
 		}
-		if key := flows[i].writes.Text(big.MaxBase) + " " + flows[i].reads.Text(big.MaxBase); !seen[key] {
+		if key := fmt.Sprint(flows[i]); !seen[key] {
 			seen[key], before = true, append(before, i)
 		}
 	}
@@ -73,13 +73,13 @@ func flowsOf(all []*Rule, w *work) (texts []string, flows []flow) {
 	}) {
 		for i, rule := range all {
 			if writes[i][f] {
-				flows[i].writes.SetBit(&flows[i].writes, len(texts), 1)
+				flows[i].writes = append(flows[i].writes, len(texts))
 			}
 			if !w.spend(1) {
 				break
 			}
 			if access := rule.Footprint.Lookup(f.resource); access != nil && !access.Reads.All() && access.Reads.Touches(fields[f]) {
-				flows[i].reads.SetBit(&flows[i].reads, len(texts), 1)
+				flows[i].reads = append(flows[i].reads, len(texts))
 			}
 		}
 		texts = append(texts, f.text+" of "+f.resource.Resource)
@@ -87,11 +87,17 @@ func flowsOf(all []*Rule, w *work) (texts []string, flows []flow) {
 	return texts, flows
 }
 
-// common is the first field that is in both, -1 for none.
-func common(a, b *big.Int) int {
-	both := new(big.Int).And(a, b)
-	if both.Sign() == 0 {
-		return -1
+// common is the first number that is in both, which are in order, -1 for none.
+func common(a, b []int) int {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			a = a[1:]
+		case a[0] > b[0]:
+			b = b[1:]
+		default:
+			return a[0]
+		}
 	}
-	return int(both.TrailingZeroBits()) //nolint:gosec // It is the index of a slice.
+	return -1
 }
