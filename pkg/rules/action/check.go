@@ -25,7 +25,7 @@ type Checking struct {
 func (s *Step) Check(c Checking) document.Errors {
 	var errs document.Errors
 	if s.each != nil {
-		list, listErrs := s.each.list.Type(c.Context)
+		list, listErrs := s.each.list.Check(c.Context, schema.Field{}, schema.Whole)
 		errs = append(errs, listErrs...)
 		if wrong := s.each.checkList(list); wrong != nil {
 			errs = append(errs, wrong)

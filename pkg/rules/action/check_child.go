@@ -77,7 +77,7 @@ func (c *child) checkManifest(checking Checking, how schema.Writing) document.Er
 	if resource != nil {
 		into.Type = resource.Type
 	}
-	errs := c.body.Check(checking.Context, into, how)
+	given, errs := c.body.Check(checking.Context, into, how)
 	if wrong := c.checkLabels(m); wrong != nil && how == schema.Whole {
 		errs = append(errs, wrong)
 	}
@@ -86,7 +86,7 @@ func (c *child) checkManifest(checking Checking, how schema.Writing) document.Er
 	}
 	for _, wrong := range []*document.Error{
 		m.checkType("", resource.Kind), c.checkStatus(m, resource), c.checkPlace(m, resource, checking.Watched),
-		c.checkAbsent(checking, m, resource), m.checkNames(resource),
+		c.checkAbsent(given, m, resource, checking.Watched), m.checkNames(resource),
 	} {
 		if wrong != nil {
 			errs = append(errs, wrong)
@@ -113,15 +113,14 @@ func (c *child) checkStatus(m manifest, resource *schema.Resource) *document.Err
 
 // checkAbsent refuses a name that may be absent, and a namespace where it has to be
 // said.
-func (c *child) checkAbsent(checking Checking, m manifest, resource *schema.Resource) *document.Error {
-	given, _ := c.body.Type(checking.Context)
+func (c *child) checkAbsent(given typing.Type, m manifest, resource, watched *schema.Resource) *document.Error {
 	metadata, _ := given.Field("metadata")
 	_, named := m.lookup("metadata", "name")
 	needed := []string{"generateName"}
 	if named {
 		needed = []string{"name"}
 	}
-	if resource.Namespaced && checking.Watched != nil && !checking.Watched.Namespaced {
+	if resource.Namespaced && watched != nil && !watched.Namespaced {
 		needed = append(needed, "namespace")
 	}
 	for _, name := range needed {
@@ -163,7 +162,8 @@ func (r *removal) Check(c Checking) document.Errors {
 	if r.grace == nil {
 		return errs
 	}
-	return append(errs, r.grace.Check(c.Context, schema.Field{Type: &schema.Type{Kinds: value.Int | value.Nil}}, schema.Merged)...)
+	_, wrong := r.grace.Check(c.Context, schema.Field{Type: &schema.Type{Kinds: value.Int | value.Nil}}, schema.Merged)
+	return append(errs, wrong...)
 }
 
 // Check implements [Action].
@@ -171,7 +171,8 @@ func (e *event) Check(c Checking) document.Errors {
 	errs := c.checkTarget(&e.target)
 	text := schema.Field{Required: true, Type: &schema.Type{Kinds: value.String | value.Number | value.Bool}} // "${n}" alone is a number.
 	for _, f := range e.fields {
-		errs = append(errs, f.body.Check(c.Context, text, schema.Whole)...)
+		_, wrong := f.body.Check(c.Context, text, schema.Whole)
+		errs = append(errs, wrong...)
 	}
 	return errs
 }

@@ -32,10 +32,11 @@ func (p *patch) checkBody(c Checking, place *schema.Type) document.Errors {
 	case plan.JSON:
 		return p.body.CheckPatch(c.Context, place)
 	case plan.Apply:
-		errs := p.body.Check(c.Context, schema.Field{Type: place}, schema.Applied)
+		_, errs := p.body.Check(c.Context, schema.Field{Type: place}, schema.Applied)
 		return append(errs, p.atomicLists(p.node, place)...)
 	default:
-		return p.body.Check(c.Context, schema.Field{Type: place}, schema.Merged)
+		_, errs := p.body.Check(c.Context, schema.Field{Type: place}, schema.Merged)
+		return errs
 	}
 }
 

@@ -1,5 +1,4 @@
-// Package body compiles the templates of actions: YAML trees with typed
-// ${ } expressions in keys and values.
+// Package body compiles the templates of actions: YAML trees with typed ${ } expressions in keys and values.
 //
 //	document.Node -> Compile -> Body -> Eval -> plain JSON value
 //
@@ -9,158 +8,218 @@ package body
 import (
 	"cmp"
 	"errors"
+	"iter"
+	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
-// Body is a compiled template. It is immutable and safe for concurrent use.
+// Body is a compiled template, or a part of one. It is immutable and safe for concurrent use.
 type Body struct {
 	node *document.Node
-	root part
+	// constant says that nothing in it has expressions, and value is all of it then.
+	constant bool
+	value    any
+	program  *expression.Template // of a string with expressions
+	entries  []entry              // of a map
+	elements []*Body              // of a list
 }
 
-// part is one node of the tree.
-type part interface {
-	eval(e *expression.Evaluation) (any, error)
-	// read records what evaluating it and its value read.
-	read(names expression.Shapes)
-	// written does that and adds what a patch with it at path writes.
-	written(names expression.Shapes, writes *footprint.Tree, path footprint.Path)
-}
+type entry struct{ key, value *Body }
 
-// Compile returns all errors of the tree, each at its place in the file.
-func Compile(n *document.Node, scope *expression.Scope) (*Body, document.Errors) {
-	root, errs := compile(n, scope)
-	if len(errs) > 0 {
-		return nil, errs
+// Compile returns the body of a tree, and all errors of the tree, each at its place in the file. Where there is one, the body cannot
+// be evaluated.
+func Compile(n *document.Node, scope *expression.Scope) (b *Body, errs document.Errors) {
+	if n.Kind() == document.KindString {
+		return compileText(n, scope)
 	}
-	return &Body{node: n, root: root}, nil
+	b = &Body{node: n, constant: true, value: n.Value()}
+	part := func(part *Body, wrong document.Errors) *Body {
+		b.constant = b.constant && part.constant
+		errs = append(errs, wrong...)
+		return part
+	}
+	for _, e := range n.Entries() {
+		b.entries = append(b.entries, entry{part(compileText(e.Key, scope)), part(Compile(e.Value, scope))})
+		if errs.Enough() {
+			break
+		}
+	}
+	for _, element := range n.Elements() {
+		b.elements = append(b.elements, part(Compile(element, scope)))
+		if errs.Enough() {
+			break
+		}
+	}
+	if b.constant && b.collection() {
+		value, err := b.collect(nil)
+		if wrong, is := errors.AsType[*document.Error](err); is {
+			errs = append(errs, wrong)
+		}
+		b.value = value
+	}
+	return b, errs
 }
 
-// Eval returns a plain JSON value, without what was omitted; nil where all of
-// it was. The value may share parts with the values of names: it is read only.
-// An error is a [document.Error] at the expression that failed.
-func (b *Body) Eval(e *expression.Evaluation) (any, error) {
-	value, err := b.root.eval(e)
+func compileText(n *document.Node, scope *expression.Scope) (*Body, document.Errors) {
+	program, err := expression.CompileTemplate(n.Text(), scope)
+	if err == nil {
+		if text, ok := program.Constant(); ok {
+			return &Body{node: n, constant: true, value: text}, nil
+		}
+	}
+	if cut := n.CutByComment(); cut != nil {
+		return &Body{node: n}, document.Errors{cut} // What is left may well be no template.
+	}
 	if err != nil {
-		return nil, err
+		return &Body{node: n}, document.Errors{Locate(n, err)}
 	}
-	if omitted(value) {
-		return nil, nil
-	}
-	return value, nil
+	return &Body{node: n, program: program}, nil
 }
 
-// Value is Eval for a value that is not to be written: that of a template that
-// stands alone comes as it is, so that objects in it can be recognised.
+func (b *Body) isMap() bool { return b.node.Kind() == document.KindMap }
+
+func (b *Body) collection() bool { return b.isMap() || b.node.Kind() == document.KindList }
+
+// Eval returns a plain JSON value, without what was omitted; nil where all of it was. The value may share parts with the values of
+// names: it is read only. An error is a [document.Error] at the expression that failed.
+func (b *Body) Eval(e *expression.Evaluation) (any, error) { return orNil(b.eval(e)) }
+
+// Value is Eval for a value that is not to be written: that of an expression that stands alone comes as it is, so that objects in it
+// can be recognised.
 func (b *Body) Value(e *expression.Evaluation) (any, error) {
-	alone, ok := b.root.(template)
-	if !ok {
+	if b.program == nil {
 		return b.Eval(e)
 	}
-	value, err := alone.program.Eval(e)
+	value, err := b.program.Eval(e)
 	if err != nil {
-		return nil, Locate(alone.node, err)
+		return nil, Locate(b.node, err)
 	}
-	if omitted(value) {
-		return nil, nil
+	return orNil(value, nil)
+}
+
+func orNil(value any, err error) (any, error) {
+	if err != nil || omitted(value) {
+		return nil, err
 	}
 	return value, nil
+}
+
+func omitted(value any) bool {
+	_, is := value.(expression.Omitted)
+	return is
 }
 
 // Constant returns the value of a body without expressions.
-func (b *Body) Constant() (value any, ok bool) {
-	c, ok := b.root.(constant)
-	return c.value, ok
-}
+func (b *Body) Constant() (value any, ok bool) { return b.value, b.constant }
 
-func compile(n *document.Node, scope *expression.Scope) (part, document.Errors) {
-	switch n.Kind() {
-	case document.KindMap:
-		return compileMap(n, scope)
-	case document.KindList:
-		return compileList(n, scope)
-	case document.KindString:
-		return compileString(n, scope)
-	default:
-		return constant{n.Value()}, nil
+func (b *Body) eval(e *expression.Evaluation) (any, error) {
+	switch {
+	case b.constant:
+		return b.value, nil
+	case b.program == nil:
+		return b.collect(e)
 	}
-}
-
-func compileString(n *document.Node, scope *expression.Scope) (part, document.Errors) {
-	program, err := expression.CompileTemplate(n.Text(), scope)
-	if cut := n.CutByComment(); err != nil && cut != nil {
-		return nil, document.Errors{cut} // What is left may well be no template.
+	value, err := b.program.Eval(e)
+	if err == nil {
+		value, err = expression.Strip(value, e.Budget)
 	}
 	if err != nil {
-		return nil, document.Errors{Locate(n, err)}
+		return nil, Locate(b.node, err)
 	}
-	if text, ok := program.Constant(); ok {
-		return constant{text}, nil
-	}
-	if cut := n.CutByComment(); cut != nil {
-		return nil, document.Errors{cut}
-	}
-	return template{node: n, program: program}, nil
+	return value, nil
 }
 
-func compileList(n *document.Node, scope *expression.Scope) (part, document.Errors) {
-	var out list
-	var errs document.Errors
-	for _, element := range n.Elements() {
-		p, elementErrs := compile(element, scope)
-		out = append(out, p)
-		if errs = append(errs, elementErrs...); errs.Enough() {
-			break
+// collect evaluates a map or a list. Elements, and entries of which the key or the value is omitted, are left out.
+func (b *Body) collect(e *expression.Evaluation) (any, error) {
+	if !b.isMap() {
+		list := make([]any, 0, len(b.elements))
+		for _, element := range b.elements {
+			value, err := element.eval(e)
+			if err != nil {
+				return nil, err
+			}
+			if !omitted(value) {
+				list = append(list, value)
+			}
 		}
+		return list, nil
 	}
-	if len(errs) == 0 && allConstant(out) {
-		value, err := out.eval(nil)
-		return constant{value}, asErrors(err)
-	}
-	return out, errs
-}
-
-func compileMap(n *document.Node, scope *expression.Scope) (part, document.Errors) {
-	var out mapping
-	var errs document.Errors
-	parts := list{}
-	for _, written := range n.Entries() {
-		key, keyErrs := compileString(written.Key, scope)
-		value, valueErrs := compile(written.Value, scope)
-		out = append(out, entry{node: written.Key, key: key, value: value})
-		parts = append(parts, key, value)
-		if errs = append(append(errs, keyErrs...), valueErrs...); errs.Enough() {
-			break
+	out := make(map[string]any, len(b.entries))
+	for _, entry := range b.entries {
+		key, err := entry.key.eval(e)
+		if err != nil {
+			return nil, err
 		}
+		if omitted(key) {
+			continue
+		}
+		name, ok := key.(string)
+		if !ok {
+			return nil, entry.key.node.Errorf(keyHint, "a key must be a string, have %s", value.KindOf(key))
+		}
+		value, err := entry.value.eval(e)
+		if err != nil {
+			return nil, err
+		}
+		if omitted(value) {
+			continue
+		}
+		if _, twice := out[name]; twice {
+			return nil, entry.key.node.Errorf("give each key once", "the key %q is there already", name)
+		}
+		out[name] = value
 	}
-	if len(errs) == 0 && allConstant(parts) {
-		value, err := out.eval(nil)
-		return constant{value}, asErrors(err)
-	}
-	return out, errs
+	return out, nil
 }
 
-func allConstant(parts list) bool {
-	for _, p := range parts {
-		if _, ok := p.(constant); !ok {
+const keyHint = "make it a string, for example with string(...)"
+
+// text returns the text of a part as far as it is known, and whether that is all of it.
+func (b *Body) text() (text string, whole bool) {
+	switch {
+	case b == nil:
+		return "", false
+	case b.program != nil:
+		return b.program.Prefix(), false
+	default:
+		text, whole = b.value.(string)
+		return text, whole
+	}
+}
+
+// programs are the strings with expressions in the template.
+func (b *Body) programs() iter.Seq[*expression.Template] {
+	return func(yield func(*expression.Template) bool) { b.visit(yield) }
+}
+
+func (b *Body) visit(yield func(*expression.Template) bool) bool {
+	if b.program != nil && !yield(b.program) {
+		return false
+	}
+	for _, e := range b.entries {
+		if !e.key.visit(yield) || !e.value.visit(yield) {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(b.elements, func(element *Body) bool { return !element.visit(yield) })
 }
 
-func asErrors(err error) document.Errors {
-	if located, ok := errors.AsType[*document.Error](err); ok {
-		return document.Errors{located}
+// Names returns the names of the scope that the templates mention, each once.
+func (b *Body) Names() (names []string) {
+	for program := range b.programs() {
+		for _, name := range program.Names() {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
-	return nil
+	return names
 }
 
-// Locate gives an error of an expression its place in the file. An error of a
-// name that the expression uses has one already.
+// Locate gives an error of an expression its place in the file. An error of a name that the expression uses has one already.
 func Locate(n *document.Node, err error) *document.Error {
 	if placed, ok := errors.AsType[*document.Error](err); ok {
 		return placed

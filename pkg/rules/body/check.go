@@ -1,7 +1,9 @@
 package body
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -19,20 +21,11 @@ type Context struct {
 	Scope *expression.Scope
 }
 
-// Type returns what the value of a body can be, and what is wrong with its
-// expressions.
-func (b *Body) Type(c Context) (typing.Type, document.Errors) {
-	d := &draft{context: c}
-	t := d.typeOf(b.root)
-	return t, d.errs
-}
-
-// Check returns what is wrong with the expressions of a body, and with writing its
-// value to a place. Of a place whose type is nil nothing is known.
-func (b *Body) Check(c Context, into schema.Field, how schema.Writing) document.Errors {
+// Check returns what the value of a body can be, and what is wrong with its expressions and with writing the value to a place. Of a
+// place whose type is nil nothing is known.
+func (b *Body) Check(c Context, into schema.Field, how schema.Writing) (typing.Type, document.Errors) {
 	d := &draft{context: c, how: how}
-	d.written(b.root, b.node, into)
-	return d.errs
+	return d.written(b, into), d.errs
 }
 
 // draft is what is known of the value of a body before it is evaluated.
@@ -42,100 +35,100 @@ type draft struct {
 	errs    document.Errors
 }
 
-// written compares all of a value with the place that it is written to.
-func (d *draft) written(p part, n *document.Node, into schema.Field) {
-	d.compared(d.value(p, n, into), n, into.Type)
+func (d *draft) report(n *document.Node, wrong *fault) {
+	d.errs = append(d.errs, n.Errorf(wrong.hint, "%s", wrong.message).Coded(wrong.code))
 }
 
+// written compares all of a value with the place that it is written to.
+func (d *draft) written(b *Body, into schema.Field) typing.Type {
+	v, given := d.value(b, into)
+	d.compared(v, b.node, into.Type)
+	return given
+}
+
+// compared reports why a place does not take a value. A field that is missing because it is there under a name that is a little
+// different is told at that name.
 func (d *draft) compared(v any, n *document.Node, into *schema.Type) {
 	violations := into.Validate(v, d.how)
 	for _, v := range violations {
-		if !misspelt(v, violations) {
+		misspelt := v.Code == document.CodeMissingField && v.Field != "" && slices.ContainsFunc(violations, func(other schema.Violation) bool {
+			return other.Code == document.CodeUnknownField && other.Field == v.Field && slices.Equal(other.Path[:len(other.Path)-1], v.Path)
+		})
+		if !misspelt {
 			d.errs = append(d.errs, d.locate(n, v))
 		}
 	}
 }
 
-// value returns what is known of a part. What its templates give is compared with
-// the type of the place that they are in; of the rest that is left to the caller.
-func (d *draft) value(p part, n *document.Node, into schema.Field) any {
-	switch p := p.(type) {
-	case constant:
-		return p.value
-	case template:
-		return d.template(p, into)
-	case list:
-		out, elements := make([]any, 0, len(p)), n.Elements()
-		for i, element := range p {
-			out = append(out, d.value(element, elements[i], schema.Field{Type: into.Type.Items()}))
-		}
-		return out
-	case mapping:
-		return d.mapping(p, n, into.Type)
-	default:
-		return schema.Unknown{}
+// value returns what is known of the value of a body, and its type. What its templates give is compared with the type of the place
+// that they are in; to compare the rest is left to the caller.
+func (d *draft) value(b *Body, into schema.Field) (any, typing.Type) {
+	switch {
+	case b.constant:
+		return b.value, typing.Constant(b.value)
+	case b.program != nil:
+		return d.template(b, into)
+	case b.isMap():
+		return d.mapping(b, into.Type)
 	}
+	out := make([]any, len(b.elements))
+	var items typing.Type
+	for i, element := range b.elements {
+		v, given := d.value(element, schema.Field{Type: into.Type.Items()})
+		out[i], items = v, typing.Union(items, given)
+	}
+	return out, typing.List(items)
 }
 
-func (d *draft) mapping(m mapping, n *document.Node, into *schema.Type) any {
-	out, entries := make(map[string]any, len(m)), n.Entries()
-	for i, e := range m {
-		below := entries[i].Value
-		key, whole := textOf(e.key)
-		if !whole {
-			d.key(e)
-			out[schema.SomeKeys] = schema.Unknown{}
-			d.value(e.value, below, schema.Field{Type: values(into)})
+func (d *draft) mapping(b *Body, into *schema.Type) (any, typing.Type) {
+	out, fields := make(map[string]any, len(b.entries)), make(map[string]typing.Type, len(b.entries))
+	var others []typing.Type
+	for _, e := range b.entries {
+		if key, whole := e.key.text(); whole {
+			f, _ := into.Field(key)
+			out[key], fields[key] = d.value(e.value, f)
 			continue
 		}
-		f, _ := into.Field(key)
-		out[key] = d.value(e.value, below, f)
+		if _, t := d.value(e.key, schema.Field{}); t.Known() && t.Kinds()&(value.String|value.Omission) == 0 {
+			d.report(e.key.node, faultf(document.CodeTypeMismatch, "a key must be a string, have %s", t).withHint(keyHint))
+		}
+		var values schema.Field
+		if into != nil && into.Map != nil {
+			values.Type = into.Map.Values
+		}
+		_, given := d.value(e.value, values)
+		out[schema.SomeKeys], others = schema.Unknown{}, append(others, given)
 	}
-	return out
+	return out, typing.Map(fields, others...)
 }
 
-// values is what entries are whose keys are not known.
-func values(t *schema.Type) *schema.Type {
-	if t == nil || t.Map == nil {
-		return nil
-	}
-	return t.Map.Values
-}
-
-// key checks the template of a key.
-func (d *draft) key(e entry) {
-	t := d.typeOf(e.key)
-	if t.Known() && t.Kinds()&(value.String|value.Omission) == 0 {
-		d.errs = append(d.errs, e.node.Errorf("make it a string, for example with string(...)",
-			"a key must be a string, have %s", t).Coded(document.CodeTypeMismatch))
-	}
-}
-
-// template compares what an expression gives with what the place takes. A constant
-// is known as if it were written out.
-func (d *draft) template(t template, into schema.Field) any {
-	given, ok := d.check(t)
-	if !ok {
-		return schema.Unknown{}
+// template compares what an expression gives with what the place takes. A constant is known as if it were written out.
+func (d *draft) template(b *Body, into schema.Field) (any, typing.Type) {
+	given, wrong := check.Template(b.program, d.context.Names, d.context.Facts)
+	if len(wrong) > 0 {
+		d.errs = append(d.errs, locateAll(b.node, wrong)...)
+		return schema.Unknown{}, typing.Unknown()
 	}
 	if given.Kinds() == value.Nil {
-		return nil
+		return nil, given.Type
 	}
 	if all, known := given.Constants(); known && len(all) == 1 && given.Kinds() == value.KindOf(all[0]) {
-		return all[0]
+		return all[0], given.Type
 	}
-	if written := d.misfits(t, given, into.Type); len(written) > 0 {
-		d.errs = append(d.errs, written...)
-		return schema.Unknown{}
+	if d.branches(b.node, given, into.Type) {
+		return schema.Unknown{}, given.Type
 	}
-	wrong := misfit(given.Type, into.Type, d.how)
-	if wrong == nil && given.CanBeNil() {
-		wrong = d.missing(into)
+	unfit := misfit(given.Type, into.Type, d.how)
+	if unfit == nil && given.CanBeNil() {
+		unfit = d.missing(into)
 	}
-	if wrong != nil {
-		d.errs = append(d.errs, t.node.Errorf(wrong.hintIn(t.program), "%s", wrong.message).Coded(wrong.code))
+	if unfit != nil {
+		if _, alone := b.program.Parts(); !alone && unfit.code == document.CodeTypeMismatch {
+			unfit.hint = "with text around ${ } it is a string; write all of it as one expression"
+		}
+		d.report(b.node, unfit)
 	}
-	return schema.Unknown{}
+	return schema.Unknown{}, given.Type
 }
 
 // missing refuses nil where there has to be a value.
@@ -145,64 +138,68 @@ func (d *draft) missing(into schema.Field) *fault {
 	case !into.Required || into.Always || into.Default != nil || stored, d.how == schema.Applied:
 		return nil
 	case d.how == schema.Merged:
-		return &fault{
-			document.CodeMayBeAbsent, "this may be absent, and nil removes what has to be there",
-			"?? gives a default, and ?? omit() leaves it as it is",
-		}
+		return faultf(document.CodeMayBeAbsent, "this may be absent, and nil removes what has to be there").
+			withHint("?? gives a default, and ?? omit() leaves it as it is")
 	default:
-		return &fault{document.CodeMayBeAbsent, "a value has to be given here, and this may be absent", "?? gives a default"}
+		return faultf(document.CodeMayBeAbsent, "a value has to be given here, and this may be absent").withHint("?? gives a default")
 	}
 }
 
-// check returns the type of a template; ok is false where it has a mistake.
-func (d *draft) check(t template) (given check.Given, ok bool) {
-	given, wrong := check.Template(t.program, d.context.Names, d.context.Facts)
-	for _, err := range wrong {
-		d.errs = append(d.errs, Locate(t.node, err))
+// branches compares what stands in a template with the place that it is written to, each branch of ?? and ?: on its own, and reports
+// whether any of them is wrong. Where all are, one message will do, and that is for the caller.
+func (d *draft) branches(n *document.Node, given check.Given, into *schema.Type) (wrong bool) {
+	if given.Known() && into.Known() && written(given.Kinds())&accepted(into) == 0 {
+		return false
 	}
-	return given, len(wrong) == 0
-}
-
-func (d *draft) typeOf(p part) typing.Type {
-	switch p := p.(type) {
-	case constant:
-		return typing.Constant(p.value)
-	case template:
-		given, ok := d.check(p)
-		if !ok {
-			return typing.Unknown()
+	for _, w := range given.Written {
+		place, how, keys := into, d.how, []string(nil)
+		for _, step := range w.Path {
+			if key, is := step.(string); is {
+				f, _ := place.Field(key)
+				place, keys = f.Type, append(keys, key)
+			} else { // Which element of a list it is shows at the place.
+				place, how = place.Items(), schema.Whole
+			}
 		}
-		return given.Type
-	case list:
-		var items typing.Type
-		for _, element := range p {
-			items = typing.Union(items, d.typeOf(element))
-		}
-		return typing.List(items)
-	case mapping:
-		return d.typeOfMap(p)
-	default:
-		return typing.Unknown()
-	}
-}
-
-func (d *draft) typeOfMap(m mapping) typing.Type {
-	fields := make(map[string]typing.Type, len(m))
-	var others []typing.Type
-	for _, e := range m {
-		below := d.typeOf(e.value)
-		if key, whole := textOf(e.key); whole {
-			fields[key] = below
+		if !place.Known() {
 			continue
 		}
-		d.key(e)
-		others = append(others, below)
+		if unfit := misfitOf(w, place, how); unfit != nil {
+			unfit = unfit.in(value.Excerpt(strings.Join(keys, ".")))
+			d.errs = append(d.errs, n.ErrorAt(w.At.Offset, w.At.Length, unfit.hint, "%s", unfit.message).Coded(unfit.code))
+			wrong = true
+		}
 	}
-	return typing.Map(fields, others...)
+	return wrong
 }
 
-// CheckCondition returns the context of what is evaluated only where a condition
-// holds, and what is wrong with the condition. Without one it is c, and nothing.
+// misfitOf is what is wrong with a branch. What a name stands for may be a constant that is there only where another branch is taken.
+func misfitOf(w check.Written, into *schema.Type, how schema.Writing) *fault {
+	if _, unknown := w.Value.(schema.Unknown); !unknown {
+		wrong := first(into.Validate(w.Value, how))
+		switch {
+		case wrong == nil || w.Value != "" || wrong.code != document.CodeTypeMismatch:
+			return wrong
+		case into.Kinds&value.Map != 0:
+			return wrong.withHint("write {} for an empty map, or omit() for none")
+		case into.Kinds&value.List != 0:
+			return wrong.withHint("write [] for an empty list, or omit() for none")
+		default:
+			return wrong
+		}
+	}
+	if len(w.Type.Literals()) > 0 {
+		return nil
+	}
+	wrong := misfit(w.Type, into, how)
+	if wrong == nil || w.Where == "" {
+		return wrong
+	}
+	return faultf(wrong.code, "%s, %s", w.Where, wrong.message).withHint(cmp.Or(w.Conversion(accepted(into)), wrong.hint))
+}
+
+// CheckCondition returns the context of what is evaluated only where a condition holds, and what is wrong with the condition. Without
+// one it is c, and nothing.
 func (x *Expression) CheckCondition(c Context) (holding Context, errs document.Errors) {
 	if x == nil {
 		return c, nil
@@ -218,10 +215,9 @@ func (x *Expression) Check(c Context) (typing.Type, document.Errors) {
 	return given, locateAll(x.node, wrong)
 }
 
-func locateAll[E error](n *document.Node, wrong []E) document.Errors {
-	var errs document.Errors
+func locateAll[E error](n *document.Node, wrong []E) (errs document.Errors) {
 	for _, err := range wrong {
 		errs = append(errs, Locate(n, err))
 	}
-	return slices.Clip(errs)
+	return errs
 }

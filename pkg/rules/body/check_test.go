@@ -187,7 +187,8 @@ func TestCheckMerged(t *testing.T) {
 			[]string{`type-mismatch b.yaml:1:19: spec.replicas: want an integer, have a string; write '${len("abc" + pick)}'`},
 		},
 	}, func(b *body.Body, c body.Context) document.Errors {
-		return b.Check(c, schema.Field{Type: of}, schema.Merged)
+		_, errs := b.Check(c, schema.Field{Type: of}, schema.Merged)
+		return errs
 	})
 }
 
@@ -213,7 +214,8 @@ func TestCheckWhole(t *testing.T) {
 		"Copied":    {"A part of an object fits where it comes from.", `{spec: "${object.spec}"}`, nil},
 		"CopiedNot": {"And not elsewhere.", `{spec: {class: mesh, hosts: "${object.spec.replicas}"}}`, []string{`type-mismatch b.yaml:1:29: spec.hosts: want a list, have an integer`}},
 	}, func(b *body.Body, c body.Context) document.Errors {
-		return b.Check(c, schema.Field{Type: of}, schema.Whole)
+		_, errs := b.Check(c, schema.Field{Type: of}, schema.Whole)
+		return errs
 	})
 }
 
@@ -229,7 +231,8 @@ func TestCheckApplied(t *testing.T) {
 		},
 		"Atomic": {"An atomic map is replaced.", `{spec: {affinity: {zone: a}}}`, nil},
 	}, func(b *body.Body, c body.Context) document.Errors {
-		return b.Check(c, schema.Field{Type: of}, schema.Applied)
+		_, errs := b.Check(c, schema.Field{Type: of}, schema.Applied)
+		return errs
 	})
 }
 
@@ -241,7 +244,10 @@ func TestCheckUntyped(t *testing.T) {
 			"But not in expressions.", `{a: ["${object.spec.clas}"]}`,
 			[]string{`unknown-field b.yaml:1:21: a[0]: object.spec has no field "clas"; did you mean object.spec.class?`},
 		},
-	}, func(b *body.Body, c body.Context) document.Errors { return b.Check(c, schema.Field{}, schema.Whole) })
+	}, func(b *body.Body, c body.Context) document.Errors {
+		_, errs := b.Check(c, schema.Field{}, schema.Whole)
+		return errs
+	})
 }
 
 func TestType(t *testing.T) {
@@ -262,7 +268,7 @@ func TestType(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, _ := compiled(t, n, tc.text).Type(body.Context{Names: n})
+			got, _ := compiled(t, n, tc.text).Check(body.Context{Names: n}, schema.Field{}, schema.Whole)
 			if !got.Equal(tc.want) {
 				t.Errorf("%s %s: have %v (%+v), want %v", tc.reason, tc.text, got, got, tc.want)
 			}

@@ -1,14 +1,13 @@
 package body
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
@@ -20,83 +19,69 @@ type fault struct {
 	message, hint string
 }
 
-// hintIn is the hint for a value that a template gives. One with text around ${ } is a
-// string whatever the expression gives.
-func (f *fault) hintIn(t *expression.Template) string {
-	if _, alone := t.Parts(); !alone && f.code == document.CodeTypeMismatch {
-		return "with text around ${ } it is a string; write all of it as one expression"
+func faultf(code document.Code, format string, args ...any) *fault {
+	return &fault{code: code, message: fmt.Sprintf(format, args...)}
+}
+
+func (f *fault) withHint(hint string) *fault { return &fault{f.code, f.message, hint} }
+
+// in says of a fault in what it is.
+func (f *fault) in(name string) *fault {
+	if f == nil || name == "" {
+		return f
 	}
-	return f.hint
+	return &fault{f.code, name + ": " + f.message, f.hint}
 }
 
-// deepest is how many lists in lists are compared. A schema may go on for ever.
-const deepest = 10
-
-// misfit returns why the API server would surely refuse what an expression gives, nil
-// where it might take it. What is nil or omitted is as good as not written.
-func misfit(given typing.Type, into *schema.Type, how schema.Writing) *fault {
-	return fit{how: how, depth: deepest, seen: new([]pair)}.misfit(given, into)
-}
-
-// fit compares types with places.
-type fit struct {
-	how   schema.Writing
-	depth int
-	seen  *[]pair
-}
-
-func (f fit) misfit(given typing.Type, into *schema.Type) *fault {
-	kinds := written(given.Kinds())
-	if f.depth <= 0 || !given.Known() || !into.Known() || kinds == 0 {
+func first(all []schema.Violation) *fault {
+	if len(all) == 0 {
 		return nil
 	}
-	if wrong := f.constants(given, into); wrong != nil {
-		return wrong
+	return &fault{all[0].Code, all[0].Message, all[0].Hint}
+}
+
+// misfit returns why the API server would surely refuse what an expression gives, nil where it might take it. What is nil or omitted
+// is as good as not written.
+func misfit(given typing.Type, into *schema.Type, how schema.Writing) *fault {
+	return (&fit{seen: map[pair]bool{}}).misfit(given, into, how)
+}
+
+// fit compares types with places. Schemas may contain themselves, so that a type is compared with each place once.
+type fit struct{ seen map[pair]bool }
+
+type pair struct{ given, into *schema.Type }
+
+// mostPairs limits how many types of schemas are compared with places.
+const mostPairs = 200
+
+func (f *fit) misfit(given typing.Type, into *schema.Type, how schema.Writing) *fault {
+	kinds := written(given.Kinds())
+	if !given.Known() || !into.Known() || kinds == 0 {
+		return nil
+	}
+	if all, known := given.Constants(); known {
+		return refused(all, given, into, how)
 	}
 	if kinds&accepted(into) == 0 {
-		return &fault{document.CodeTypeMismatch, fmt.Sprintf("want %s, have %s", into.Kinds, given), conversion(given.Kinds(), into)}
+		return faultf(document.CodeTypeMismatch, "want %s, have %s", into.Kinds, given).withHint(conversion(given.Kinds(), into))
 	}
-	return f.inside(given, kinds, into)
-}
-
-// inside looks into a map or a list.
-func (f fit) inside(given typing.Type, kinds value.Kind, into *schema.Type) *fault {
-	if fields, closed, built := given.Built(); built {
-		return f.below(f.how).fields(fields, closed, into)
+	if of := given.Schema(); of != nil && kinds&(value.Map|value.List) != 0 {
+		if of == into || kinds == value.Map && of.Map == nil || f.seen[pair{of, into}] || len(f.seen) == mostPairs {
+			return nil
+		}
+		f.seen[pair{of, into}] = true
 	}
-	if kinds == value.List && into.List != nil && len(given.Literals()) == 0 {
-		return f.below(schema.Whole).elements(given.Items(), into.List.Items)
-	}
-	if part := given.Schema(); part != nil && kinds == value.Map {
-		return f.below(f.how).part(part, into)
-	}
-	return nil
-}
-
-// below compares what is in a map or a list.
-func (f fit) below(how schema.Writing) fit {
-	return fit{how: how, depth: f.depth - 1, seen: f.seen}
-}
-
-// elements compares those of a list.
-func (f fit) elements(given typing.Type, into *schema.Type) *fault {
-	wrong := f.misfit(given, into)
-	if wrong == nil {
+	switch _, _, built := given.Built(); {
+	case kinds == value.List && into.List != nil:
+		return f.elements(given.Items(), into.List.Items)
+	case kinds == value.Map && into.Map != nil && (built || given.Schema() != nil):
+		return f.entries(given, into, how)
+	default:
 		return nil
 	}
-	out := &fault{wrong.code, "each element: " + wrong.message, wrong.hint}
-	_, named := given.Field("name")
-	switch hint, convert := strings.CutPrefix(wrong.hint, "write "); {
-	case named == typing.Found && into.Known() && into.Kinds&^value.Nil == value.String:
-		out.hint = "write map(list, .name)"
-	case convert && strings.HasSuffix(hint, "(...)"):
-		out.hint = "write map(list, " + strings.TrimSuffix(hint, "...)") + "#))"
-	}
-	return out
 }
 
-// written turns kinds of values that only expressions have into what a body holds in
-// their place.
+// written turns kinds of values that only expressions have into what a body holds in their place.
 func written(kinds value.Kind) value.Kind {
 	if kinds&(value.Computed|value.Stamped) != 0 {
 		kinds |= value.String
@@ -115,7 +100,17 @@ func accepted(into *schema.Type) value.Kind {
 
 // conversion says how to make what is wanted of what is there.
 func conversion(have value.Kind, into *schema.Type) string {
-	for _, c := range conversions() {
+	for _, c := range []struct {
+		want, have value.Kind
+		hint       string
+	}{
+		{value.String, value.Number | value.Bool, "write string(...)"},
+		{value.String, value.List | value.Map, "write toJSON(...), or join(...) for a list of strings"},
+		{value.Int, value.Number, "/ gives a float: write div(a, b), or round(...)"},
+		{value.Number, value.String | value.Number | value.Quantity | value.Duration, "write int(...)"},
+		{value.Bool, value.String, `compare it with something, as in x == "true"`},
+		{value.List, value.Map, "write [...] around it"},
+	} {
 		if into.Kinds&c.want != 0 && have&^(c.have|value.Nil|value.Omission) == 0 {
 			return c.hint
 		}
@@ -123,77 +118,122 @@ func conversion(have value.Kind, into *schema.Type) string {
 	return ""
 }
 
-// converter is what to write where something of one kind is and another is wanted.
-type converter struct {
-	want, have value.Kind
-	hint       string
-}
-
-func conversions() []converter {
-	return []converter{
-		{value.String, value.Number | value.Bool, "write string(...)"},
-		{value.String, value.List | value.Map, "write toJSON(...), or join(...) for a list of strings"},
-		{value.Int, value.Number, "/ gives a float: write div(a, b), or round(...)"},
-		{value.Number, value.String | value.Number | value.Quantity | value.Duration, "write int(...)"},
-		{value.Bool, value.String, `compare it with something, as in x == "true"`},
-		{value.List, value.Map, "write [...] around it"},
-	}
-}
-
-// constants refuses a value that is one of several of which the place takes none. One of
-// them alone is no mistake: it may be there only where another is written.
-func (f fit) constants(given typing.Type, into *schema.Type) *fault {
-	all, known := given.Constants()
-	if !known {
-		return nil
-	}
-	var first *fault
+// refused returns why a place takes none of the constants that a value can be. One of them alone is no mistake: it may be there only
+// where another is written.
+func refused(all []any, given typing.Type, into *schema.Type, how schema.Writing) (wrong *fault) {
 	for _, v := range all {
-		violations := into.Validate(v, f.how)
+		violations := into.Validate(v, how)
 		if len(violations) == 0 {
 			return nil
 		}
-		if first == nil {
-			first = &fault{violations[0].Code, violations[0].Message, violations[0].Hint}
+		wrong = cmp.Or(wrong, first(violations))
+	}
+	if wrong == nil || wrong.code != document.CodeNotInEnum || len(given.Literals()) > 0 {
+		return wrong
+	}
+	const few = 8 // They stand in a schema only.
+	wanted, _, _ := strings.Cut(wrong.message, ", have ")
+	return faultf(wrong.code, "%s, and this can be one of %.500v", wanted, all[:min(len(all), few)])
+}
+
+// elements compares those of a list.
+func (f *fit) elements(given typing.Type, into *schema.Type) *fault {
+	wrong := f.misfit(given, into, schema.Whole)
+	if wrong == nil {
+		return nil
+	}
+	_, named := given.Field("name")
+	switch hint, convert := strings.CutPrefix(wrong.hint, "write "); {
+	case named == typing.Found && into.Known() && into.Kinds&^value.Nil == value.String:
+		wrong = wrong.withHint("write map(list, .name)")
+	case convert && strings.HasSuffix(hint, "(...)"):
+		wrong = wrong.withHint("write map(list, " + strings.TrimSuffix(hint, "...)") + "#))")
+	}
+	return wrong.in("each element")
+}
+
+// entries compares those of a map as if each were written out.
+func (f *fit) entries(given typing.Type, into *schema.Type, how schema.Writing) *fault {
+	of := given.Schema()
+	if of != nil && of.Map.Values.Known() && len(of.Names()) == 0 {
+		return f.values(of, into, how)
+	}
+	var wrong *fault
+	var right []string
+	certain := false // What is surely there tells more than what may be.
+	draft := map[string]any{}
+	for _, name := range given.Names() {
+		draft[name] = schema.Unknown{}
+		field, _ := given.Field(name)
+		at, possible := into.Field(name)
+		unfit := f.misfit(field, at.Type, how)
+		if unfit = unfit.in(name); !possible {
+			unfit = first(into.ValidatePath(name))
+		}
+		switch {
+		case unfit == nil:
+			right = append(right, strconv.Quote(name))
+		case wrong == nil, !certain && !field.CanBeNil():
+			wrong, certain = unfit, !field.CanBeNil()
 		}
 	}
-	if first != nil && first.code == document.CodeNotInEnum && len(given.Literals()) == 0 {
-		return first.ofEnum(all)
-	}
-	return first
-}
-
-// ofEnum says what a field can be, which is written in its schema only.
-func (f *fault) ofEnum(all []any) *fault {
-	const few = 8
-	var names []string
-	for _, v := range all[:min(len(all), few)] {
-		text, _ := value.Text(v)
-		names = append(names, strconv.Quote(value.Excerpt(text)))
-	}
-	if len(all) > few {
-		names = append(names, "...")
-	}
-	wanted, _, _ := strings.Cut(f.message, ", have ")
-	return &fault{f.code, wanted + ", and this can be " + strings.Join(names, ", "), ""}
-}
-
-// fields looks into a map that an expression builds.
-func (f fit) fields(fields map[string]typing.Type, closed bool, into *schema.Type) *fault {
-	draft := make(map[string]any, len(fields)+1)
-	if !closed {
+	if _, closed, built := given.Built(); built && !closed || of != nil && of.Map.Open {
 		draft[schema.SomeKeys] = schema.Unknown{}
 	}
-	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		draft[key] = schema.Unknown{}
-		if at, possible := into.Field(key); possible {
-			if wrong := f.misfit(fields[key], at.Type); wrong != nil {
-				return &fault{wrong.code, key + ": " + wrong.message, wrong.hint}
-			}
+	switch {
+	case wrong == nil:
+		return first(into.Validate(draft, how))
+	case of == nil:
+		return wrong
+	}
+	const few = 8
+	hint := around(of, into)
+	switch {
+	case hint != "":
+	case len(right) > 0:
+		hint = "pick(x, " + strings.Join(right[:min(len(right), few)], ", ") + ") has the entries of x that are taken here"
+	case wrong.code == document.CodeUnknownField:
+		hint = wrong.hint
+	}
+	return wrong.withHint(hint)
+}
+
+// values compares a map whose keys the user chooses, such as labels.
+func (f *fit) values(of, into *schema.Type, how schema.Writing) *fault {
+	given := typing.From(schema.Field{Type: of.Map.Values, Required: true})
+	takes := func(name string) bool { return f.misfit(given, into.Map.Fields[name].Type, how) == nil }
+	switch names := into.Names(); {
+	case into.Map.Open || slices.ContainsFunc(names, takes):
+		return nil
+	case into.Map.Values != nil:
+		return f.misfit(given, into.Map.Values, how).in("each value")
+	default:
+		const few = 4
+		return faultf(document.CodeTypeMismatch, "want a map with fields such as %s, have a map in which each value is %s",
+			strings.Join(names[:min(len(names), few)], ", "), of.Map.Values.Kinds&^value.Nil).withHint(around(of, into))
+	}
+}
+
+// around is a hint where one of two maps is as an entry of the other is.
+func around(given, into *schema.Type) string {
+	if name := entryLike(given, into); name != "" {
+		return "did you mean its field " + name + "?"
+	}
+	if name := entryLike(into, given); name != "" {
+		return "write {" + name + ": ...} around it"
+	}
+	return ""
+}
+
+// entryLike is the field of a map that is as another type is, or "".
+func entryLike(t, other *schema.Type) string {
+	texts := func(t *schema.Type) bool { // Such as labels.
+		return t != nil && t.Map != nil && len(t.Map.Fields) == 0 && t.Map.Values != nil && t.Map.Values.Kinds&^value.Nil == value.String
+	}
+	for _, name := range t.Names() {
+		if field := t.Map.Fields[name].Type; field == other || texts(field) && texts(other) {
+			return name
 		}
 	}
-	for _, v := range into.Validate(draft, f.how) {
-		return &fault{v.Code, v.Message, v.Hint}
-	}
-	return nil
+	return ""
 }

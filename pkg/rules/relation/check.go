@@ -72,13 +72,14 @@ func (r *Relation) wholeSelector(errs document.Errors) document.Errors {
 
 // check takes a place that nil is no value of for one that must be given.
 func (o operand) check(c body.Context, place *schema.Type) document.Errors {
-	return o.body.Check(c, schema.Field{Type: place, Required: place.Kinds&value.Nil == 0}, schema.Whole)
+	_, errs := o.body.Check(c, schema.Field{Type: place, Required: place.Kinds&value.Nil == 0}, schema.Whole)
+	return errs
 }
 
 // checkPresent refuses entries that may be nil: without them the selection would be
 // wider.
 func (r *Relation) checkPresent(c body.Context) (errs document.Errors) {
-	given, _ := r.chosen.body.Type(c)
+	given, _ := r.chosen.body.Check(c, schema.Field{}, schema.Whole)
 	fields, _, _ := given.Built()
 	for _, entry := range r.chosen.node.Entries() {
 		if fields[entry.Key.Text()].CanBeNil() && !templated(entry.Key) {

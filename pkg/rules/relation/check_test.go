@@ -117,7 +117,7 @@ func TestCheckSelections(t *testing.T) {
 		"Selector":        {"A selector.", `{resource: pods, selector: {matchLabels: {app: "${object.metadata.name}"}}}`, ""},
 		"SelectorElement": {"Its elements are looked into.", `{resource: pods, selector: {matchExpressions: [{key: app, operator: "${1}"}]}}`, "type-mismatch selector.matchExpressions[0].operator: want a string, have an integer; put it in quotes: \"1\""},
 		"SelectorNil":     {"Or nothing.", `{resource: pods, selector: "${object.spec.selector == nil ? nil : {matchLabels: object.spec.selector}}"}`, ""},
-		"SelectorPlain":   {"Plain labels are none.", `{resource: pods, selector: "${object.spec.selector}"}`, "type-mismatch selector: want a map with the fields matchExpressions, matchLabels, have a map in which each value is a string; write {matchLabels: ...} around it"},
+		"SelectorPlain":   {"Plain labels are none.", `{resource: pods, selector: "${object.spec.selector}"}`, "type-mismatch selector: want a map with fields such as matchExpressions, matchLabels, have a map in which each value is a string; write {matchLabels: ...} around it"},
 		"SelectorText":    {"A text is none.", `{resource: pods, selector: "${object.metadata.name}"}`, "type-mismatch selector: want a map, have a string; "},
 		"Fields":          {"A field and its value.", `{resource: pods, matchFields: {spec.nodeName: "${object.metadata.name}"}}`, ""},
 		"FieldAbsent":     {"Which has to be there.", `{resource: pods, matchFields: {spec.nodeName: "${object.spec.host}"}}`, "may-be-absent matchFields[\"spec.nodeName\"]: spec.nodeName has to have a value, and this may be absent; ?? gives a default, and ?? omit() leaves the entry out"},
