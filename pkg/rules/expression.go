@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // EvaluateExpression returns the value of an expression that is in no rule, for
@@ -30,7 +31,7 @@ func EvaluateExpression(text string, object map[string]any, now time.Time) (any,
 	if _, omitted := value.(expression.Omitted); omitted {
 		return nil, nil
 	}
-	return body.Stamped(value, nil, now, body.Replacing), nil
+	return body.Stamped(value, nil, now, schema.Merged), nil
 }
 
 // only is the names of an expression that is in no rule.

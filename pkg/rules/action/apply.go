@@ -10,6 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // apply makes a named object be as the manifest says.
@@ -111,7 +112,7 @@ func (a *apply) Evaluate(e *Evaluation) error {
 	if err := a.checkSelected(want, wish.Current); err != nil {
 		return err
 	}
-	wish.Body = dropIdentity(body.Stamped(want.fields, wish.Current, e.now(), body.Applying)) // Nobody else has these maps.
+	wish.Body = dropIdentity(body.Stamped(want.fields, wish.Current, e.now(), schema.Applied)) // Nobody else has these maps.
 	e.Wishes = append(e.Wishes, wish)
 	return nil
 }

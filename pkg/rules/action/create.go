@@ -11,6 +11,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // create makes a new object that will appear in a list of with.
@@ -80,7 +81,7 @@ func (c *create) Evaluate(e *Evaluation) error {
 		Rule:   e.Rule,
 		Target: want.object,
 		Type:   plan.Create,
-		Body:   body.Stamped(want.fields, nil, e.now(), body.Replacing),
+		Body:   body.Stamped(want.fields, nil, e.now(), schema.Merged),
 	})
 	return nil
 }

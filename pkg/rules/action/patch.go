@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	kubernetes "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
@@ -14,6 +14,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // patch changes fields of objects that exist.
@@ -176,9 +177,9 @@ func (p *patch) wish(e *Evaluation, on subject, value any) plan.Wish {
 		w.Body = stampedSteps(steps, on.current, e.now())
 		return w
 	}
-	writing := body.Replacing
+	writing := schema.Merged
 	if p.kind == plan.Apply {
-		writing, w.Release = body.Applying, p.release
+		writing, w.Release = schema.Applied, p.release
 	}
 	fields, _ := body.Stamped(value, on.current, e.now(), writing).(map[string]any)
 	if p.kind == plan.Apply {
@@ -199,7 +200,7 @@ func stampedSteps(steps []any, current map[string]any, now time.Time) []any {
 		}
 		path, _ := fields["path"].(string)
 		fields = maps.Clone(fields)
-		fields["value"] = body.Stamped(value, plan.LookupPointer(current, path), now, body.Replacing)
+		fields["value"] = body.Stamped(value, plan.LookupPointer(current, path), now, schema.Merged)
 		out[i] = fields
 	}
 	return out
@@ -262,7 +263,7 @@ func (p *patch) Effects(t Traces) (out Effects) {
 		p.body.Written(t.Shapes, &writes)
 	}
 	of := t.targets(&p.target)
-	var resources []schema.GroupVersionResource
+	var resources []kubernetes.GroupVersionResource
 	for _, access := range of {
 		access.Reads.Merge(&reads)
 		access.Writes.Merge(&writes)

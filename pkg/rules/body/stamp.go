@@ -1,39 +1,27 @@
 package body
 
 import (
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
-// Writing is how a body will be written, which decides what of it is a change of
-// what is there.
-type Writing int
-
-const (
-	// Replacing replaces lists as a whole, and null deletes: merge and JSON patches.
-	Replacing Writing = iota
-	// Applying leaves elements of lists to other owners, and null says nothing:
-	// server-side apply.
-	Applying
-)
-
-// Stamped returns the value of a body with each [value.Stamp] in it resolved
-// against what is there, which is nil for what is to be created. A stamp keeps
-// what is there, unless something else that the map around it mentions changes,
-// or nothing is there: then it is now, as Kubernetes writes times. The values
-// are not changed; what holds no stamp is shared.
+// Stamped returns the value of a body with each [value.Stamp] in it resolved against what is there, which is nil for what is to be
+// created. A stamp keeps what is there, unless something else that the map around it mentions changes, or nothing is there: then it is
+// now, as Kubernetes writes times. The values are not changed; a body without a stamp is returned as it is.
 //
-// It knows no schema. A value that the server keeps in another form counts as a
-// change each time, keys that the body does not mention as none.
-func Stamped(body, current any, now time.Time, writing Writing) any {
+// How it is written decides what is a change: server-side apply leaves elements of lists to other owners, and null says nothing; all
+// other ways replace lists as a whole, and null deletes. Stamped knows no schema. A value that the server keeps in another form counts
+// as a change each time, keys that the body does not mention as none.
+func Stamped(body, current any, now time.Time, how schema.Writing) any {
 	if !holdsStamp(body) {
 		return body
 	}
-	s := stamps{now: now.UTC().Format(time.RFC3339), writing: writing}
-	return s.resolve(body, current).value
+	s := stamps{now: now.UTC().Format(time.RFC3339), applied: how == schema.Applied}
+	resolved, _ := s.resolve(body, current)
+	return resolved
 }
 
 func holdsStamp(part any) bool {
@@ -54,104 +42,72 @@ func holdsStamp(part any) bool {
 
 type stamps struct {
 	now     string
-	writing Writing
+	applied bool
 }
 
-// resolved is a part of a body. It is a copy if there was a stamp in it.
-type resolved struct {
-	value            any
-	stamped, differs bool
-}
-
-func (s *stamps) resolve(part, current any) resolved {
+// resolve returns a part with its stamps resolved, and whether it differs from what is there.
+func (s *stamps) resolve(part, current any) (resolved any, differs bool) {
 	switch part := part.(type) {
 	case value.Stamp:
 		if current == nil {
-			return resolved{value: s.now, stamped: true, differs: true}
+			return s.now, true
 		}
-		return resolved{value: current, stamped: true}
+		return current, false
 	case map[string]any:
 		return s.mapping(part, current)
 	case []any:
 		return s.list(part, current)
 	case nil:
-		return resolved{differs: current != nil && s.writing == Replacing}
+		return nil, current != nil && !s.applied
 	default:
 		same, err := value.Equal(part, current, nil)
-		return resolved{value: part, differs: err != nil || !same}
+		return part, err != nil || !same
 	}
 }
 
-func (s *stamps) mapping(m map[string]any, current any) resolved {
+func (s *stamps) mapping(m map[string]any, current any) (any, bool) {
 	there, isMap := current.(map[string]any)
-	out := resolved{value: m, differs: !isMap && current != nil}
-	copied := m
-	var own []string // The keys of stamps, which move together.
+	out, differs := make(map[string]any, len(m)), !isMap && current != nil
 	for key, part := range m {
-		below := s.resolve(part, there[key])
-		out.differs = out.differs || below.differs
-		if !below.stamped {
-			continue
-		}
-		if !out.stamped {
-			copied, out.stamped = maps.Clone(m), true
-		}
-		copied[key] = below.value
-		if _, is := part.(value.Stamp); is {
-			own = append(own, key)
+		below, changed := s.resolve(part, there[key])
+		out[key], differs = below, differs || changed
+	}
+	for key, part := range m {
+		if _, is := part.(value.Stamp); is && differs { // The stamps of a map move together.
+			out[key] = s.now
 		}
 	}
-	if out.differs {
-		for _, key := range own {
-			copied[key] = s.now
-		}
-	}
-	out.value = copied
-	return out
+	return out, differs
 }
 
-func (s *stamps) list(list []any, current any) resolved {
+func (s *stamps) list(list []any, current any) (any, bool) {
 	there, isList := current.([]any)
-	out := resolved{differs: !isList && current != nil || s.writing == Replacing && len(list) != len(there)}
-	copied := list
+	out, differs := slices.Clone(list), !isList && current != nil || !s.applied && len(list) != len(there)
 	others := s.counterparts(there)
 	for i, part := range list {
 		counterpart, found := others.take(s.identity(part), i)
-		below := s.resolve(part, counterpart)
-		out.differs = out.differs || below.differs || !found
-		if !below.stamped {
-			continue
-		}
-		if !out.stamped {
-			copied, out.stamped = slices.Clone(list), true
-		}
-		copied[i] = below.value
+		below, changed := s.resolve(part, counterpart)
+		out[i], differs = below, differs || changed || !found
 	}
-	out.value = copied
-	return out
+	return out, differs
 }
 
-// identity is what makes an element of a list the same one at another position.
+// identity is what makes an element of a list the same one at another position: of a map, its type and name, so far as it has them.
+// What is applied to a list of scalars may be to a set, and is its text. It is zero where the position counts.
 type identity struct {
-	kind, name string
-	text       string
-	quoted     bool
+	kind, name, text string
+	quoted           bool
 }
 
-// identity returns what an element is known by, or zero where it is its position:
-// a map by its type and name, so far as it has them; and what is applied to a list
-// of scalars by itself, since that may be a set.
-func (s *stamps) identity(element any) identity {
+func (s *stamps) identity(element any) (id identity) {
 	if m, ok := element.(map[string]any); ok {
-		kind, _ := m["type"].(string)
-		name, _ := m["name"].(string)
-		return identity{kind: kind, name: name}
+		id.kind, _ = m["type"].(string)
+		id.name, _ = m["name"].(string)
+	} else if text, ok := value.Text(element); ok && s.applied {
+		id.text = text
+		_, id.quoted = element.(string)
 	}
-	if text, ok := value.Text(element); ok && s.writing == Applying {
-		_, quoted := element.(string)
-		return identity{text: text, quoted: quoted}
-	}
-	return identity{}
+	return id
 }
 
 // counterparts is the elements that are there, each to be taken once.
@@ -175,20 +131,18 @@ func (s *stamps) counterparts(list []any) *counterparts {
 
 // take returns the element that is there for one of the body at position i.
 func (c *counterparts) take(id identity, i int) (element any, found bool) {
-	if id == (identity{}) {
-		if i >= len(c.list) {
+	if id != (identity{}) {
+		free := func(at int) bool { return !c.taken[at] }
+		at := slices.IndexFunc(c.known[id], free)
+		if at < 0 {
 			return nil, false
 		}
-		return c.list[i], true
+		c.known[id] = c.known[id][at:]
+		i = c.known[id][0]
+		c.taken[i] = true
 	}
-	queue := c.known[id]
-	for len(queue) > 0 && c.taken[queue[0]] {
-		queue = queue[1:]
-	}
-	c.known[id] = queue
-	if len(queue) == 0 {
+	if i >= len(c.list) {
 		return nil, false
 	}
-	c.taken[queue[0]] = true
-	return c.list[queue[0]], true
+	return c.list[i], true
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 const (
@@ -36,7 +37,7 @@ var at = value.Stamp{}
 func TestStamped(t *testing.T) {
 	tests := map[string]struct {
 		reason  string
-		writing body.Writing
+		writing schema.Writing
 		body    any
 		current any
 		want    any
@@ -117,20 +118,20 @@ func TestStamped(t *testing.T) {
 			want: m{"l": l(m{"name": "a"}), "at": nowText},
 		},
 		"an applied list beside it": {
-			reason: "To apply leaves other owners' elements alone, or the stamp would move for ever.", writing: body.Applying,
+			reason: "To apply leaves other owners' elements alone, or the stamp would move for ever.", writing: schema.Applied,
 			body: m{"l": l(m{"name": "b"}), "at": at}, current: m{"l": l(m{"name": "a"}, m{"name": "b", "x": "y"}), "at": old},
 			want: m{"l": l(m{"name": "b"}), "at": old},
 		},
 		"an applied set beside it": {
-			reason: "So it does in a set.", writing: body.Applying,
+			reason: "So it does in a set.", writing: schema.Applied,
 			body: m{"l": l("b", 2.0), "at": at}, current: m{"l": l("a", int64(2), "b"), "at": old}, want: m{"l": l("b", 2.0), "at": old},
 		},
 		"an applied set, with more": {
-			reason: "An element that comes is a change; a number is not its text.", writing: body.Applying,
+			reason: "An element that comes is a change; a number is not its text.", writing: schema.Applied,
 			body: m{"l": l("2"), "at": at}, current: m{"l": l(int64(2)), "at": old}, want: m{"l": l("2"), "at": nowText},
 		},
 		"an applied null": {
-			reason: "To apply, a null is as good as nothing.", writing: body.Applying,
+			reason: "To apply, a null is as good as nothing.", writing: schema.Applied,
 			body: m{"a": nil, "at": at}, current: m{"a": int64(1), "at": old}, want: m{"a": nil, "at": old},
 		},
 		"no stamp": {reason: "There is nothing to do.", body: m{"a": l(m{"b": "c"}, nil)}, current: m{"x": "y"}, want: m{"a": l(m{"b": "c"}, nil)}},
@@ -156,28 +157,19 @@ func TestStampedOfExpressions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := m{"a": nowText, "b": nowText, "c": old, "d": m{"e": l(nowText)}}
-	if diff := cmp.Diff(want, body.Stamped(result, nil, now(t), body.Replacing)); diff != "" {
+	if diff := cmp.Diff(want, body.Stamped(result, nil, now(t), schema.Merged)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestStampedShares makes sure that neither value is changed, and that what holds
-// no stamp is not copied.
-func TestStampedShares(t *testing.T) {
-	shared := m{"x": "y"}
-	written := m{"a": m{"at": at}, "l": l(m{"at": at}, shared), "s": shared}
-	current := m{"a": m{"at": old}, "l": l(m{"at": old})}
-	got, _ := body.Stamped(written, current, now(t), body.Replacing).(m)
-	list, _ := got["l"].([]any)
-	shared["x"] = "z"
-	if diff := cmp.Diff(m{"a": m{"at": old}, "l": l(m{"at": old}, m{"x": "z"}), "s": m{"x": "z"}}, got); diff != "" || len(list) != 2 {
+// TestStampedCopies makes sure that neither value is changed.
+func TestStampedCopies(t *testing.T) {
+	written, current := m{"a": m{"at": at}, "l": l(m{"at": at})}, m{"a": m{"at": old}, "l": l(m{"at": old})}
+	if diff := cmp.Diff(current, body.Stamped(written, current, now(t), schema.Merged)); diff != "" {
 		t.Errorf("the result (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(m{"a": m{"at": at}, "l": l(m{"at": at}, shared), "s": shared}, written); diff != "" {
+	if diff := cmp.Diff(m{"a": m{"at": at}, "l": l(m{"at": at})}, written); diff != "" {
 		t.Errorf("the body (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(m{"a": m{"at": old}, "l": l(m{"at": old})}, current); diff != "" {
-		t.Errorf("what is there (-want +got):\n%s", diff)
 	}
 }
 
@@ -187,7 +179,7 @@ func TestStampedShares(t *testing.T) {
 func TestStampedSettles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		written := bodies(t, 3)
-		writing := rapid.SampledFrom([]body.Writing{body.Replacing, body.Applying}).Draw(t, "writing")
+		writing := rapid.SampledFrom([]schema.Writing{schema.Merged, schema.Applied}).Draw(t, "writing")
 		first := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 		there := body.Stamped(written, bodies(t, 3), first, writing)
 		if again := body.Stamped(written, there, first.Add(time.Hour), writing); !cmp.Equal(there, again) {

@@ -12,6 +12,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // newYear is the moment that the examples are true at.
@@ -37,7 +38,7 @@ func TestExamples(t *testing.T) {
 			if v, err = expression.Strip(v, e.Budget); err != nil {
 				t.Fatal(err)
 			}
-			got, err := value.JSON(body.Stamped(v, nil, newYear, body.Replacing), nil)
+			got, err := value.JSON(body.Stamped(v, nil, newYear, schema.Merged), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
