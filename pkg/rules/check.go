@@ -226,7 +226,7 @@ func (c *checking) define(d *names.Definition, in body.Context) typing.Type {
 		return known
 	}
 	related := c.schemas.Resource(d.Related.Declaration().GVR)
-	c.errs = append(c.errs, d.Related.Check(in, relation.Surroundings{Watched: c.watched, Related: related})...)
+	c.errs = append(c.errs, d.Related.Check(in, c.watched, related)...)
 	return d.Related.Type(related)
 }
 

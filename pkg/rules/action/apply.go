@@ -77,6 +77,22 @@ func (s *Step) Applies() *Application {
 	return nil
 }
 
+// Check implements [Action]. What an apply takes over may have the rest of the fields.
+func (a *apply) Check(c Checking) document.Errors {
+	how := schema.Whole
+	if a.adopt {
+		how = schema.Applied
+	}
+	errs := a.checkTyped(c, how, "resources."+a.declaration.Name, a.declaration.Selections)
+	m := draft(a.node)
+	name, namespace := m.at("metadata", "name"), m.at("metadata").Get("namespace")
+	here := namespace == nil || namespace.Text() == "${object.metadata.namespace}"
+	if c.Watched != nil && c.Watched.GroupVersionResource == a.declaration.GVR && here && name.Text() == "${object.metadata.name}" {
+		errs = append(errs, name.Errorf("use patch", "a rule cannot make the object that it watches"))
+	}
+	return errs
+}
+
 // Evaluate implements [Action].
 func (a *apply) Evaluate(e *Evaluation) error {
 	want, err := a.want(e)

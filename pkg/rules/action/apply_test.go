@@ -137,7 +137,7 @@ func TestApply(t *testing.T) {
 		"OwnedClusterScoped": {
 			reason: "Nor can it be owned by one that has a namespace.",
 			action: `apply: {resource: nodes, manifest: {metadata: {name: x}}}`,
-			err:    `a.yaml:1:36: apply.manifest: nodes are cluster-scoped and cannot be owned by tidbclusters tidb/basic, which has a namespace; write owned: false`,
+			err:    `a.yaml:1:36: apply.manifest: nodes are cluster-scoped and cannot be owned by the watched object (tidbclusters tidb/basic), which has a namespace; write owned: false`,
 		},
 		"NamespaceOfClusterScoped": {
 			reason: "It cannot be put into one.",
@@ -148,7 +148,7 @@ func TestApply(t *testing.T) {
 			reason:  "A watched object without a namespace does not say in which one to make others.",
 			action:  applied + `}`,
 			watched: clusterScoped,
-			err:     `a.yaml:1:52: apply.manifest.metadata: nodes node-1 is cluster-scoped, so it must be said in which namespace to make the configmaps; add namespace: ... to metadata`,
+			err:     `a.yaml:1:52: apply.manifest.metadata: the watched object (nodes node-1) is cluster-scoped, so it must be said in which namespace to make the configmaps; add namespace: ... to metadata`,
 		},
 		"OwnedByClusterScoped": {
 			reason:  "It can own what is in a namespace.",

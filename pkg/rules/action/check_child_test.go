@@ -26,7 +26,7 @@ func TestCheckChild(t *testing.T) {
 		"StatusOfTenant": {"Unless it is a field as any.", `{apply: {resource: tenants, owned: false, manifest: {metadata: {name: a}, status: {phase: Ready}}}}`, ""},
 		"Owner": {
 			"What has no namespace is not owned by what has one.", `{apply: {resource: namespaces, manifest: {metadata: {name: a}}}}`,
-			`wrong-scope apply.manifest: namespaces are cluster-scoped and cannot be owned by gateways, which have a namespace; write owned: false`,
+			`wrong-scope apply.manifest: namespaces are cluster-scoped and cannot be owned by the watched object (gateways), which has a namespace; write owned: false`,
 		},
 		"Itself": {
 			"A rule patches what it watches.", `{apply: {resource: gateways, manifest: {metadata: {name: "${object.metadata.name}", namespace: "${object.metadata.namespace}"}, spec: {class: mesh}}}}`,
@@ -65,11 +65,11 @@ func TestCheckChild(t *testing.T) {
 		},
 		"NotSelected": {
 			"Labels without which no rule sees it.", `{apply: {resource: marked, manifest: {metadata: {name: a}}}}`,
-			` apply.manifest.metadata: the object would not be among what resources.marked selects: labelSelector wants app=db; give it the labels that the selector wants, or widen that`,
+			` apply.manifest.metadata: the object would not be among what resources.marked selects: the selector wants app=db; give it the labels that the selector wants, or widen that`,
 		},
 		"OtherLabel": {
 			"Or with which none does.", `{apply: {resource: marked, manifest: {metadata: {name: a, labels: {app: db, old: "1"}}}}}`,
-			` apply.manifest.metadata.labels: the object would not be among what resources.marked selects: labelSelector wants !old; give it the labels that the selector wants, or widen that`,
+			` apply.manifest.metadata.labels: the object would not be among what resources.marked selects: the selector wants !old; give it the labels that the selector wants, or widen that`,
 		},
 		"Selected":          {"It has the labels.", `{apply: {resource: marked, manifest: {metadata: {name: a, labels: {app: db, new: "1"}}}}}`, ""},
 		"PerhapsSelected":   {"It may have them.", `{apply: {resource: marked, manifest: {metadata: {name: a, labels: {app: "${object.spec.class}"}}}}}`, ""},
@@ -87,7 +87,7 @@ func TestCheckChildOfCluster(t *testing.T) {
 	typedCases{
 		"NoNamespace": {
 			"The namespace has to be said.", `{apply: {resource: configmaps, manifest: {metadata: {name: a}}}}`,
-			`wrong-scope apply.manifest.metadata: tenants are cluster-scoped, so it must be said in which namespace to make the configmaps; add namespace: ... to metadata`,
+			`wrong-scope apply.manifest.metadata: the watched object (tenants) is cluster-scoped, so it must be said in which namespace to make the configmaps; add namespace: ... to metadata`,
 		},
 		"Namespace": {"As here.", `{apply: {resource: configmaps, manifest: {metadata: {name: a, namespace: "${object.metadata.name}"}}}}`, ""},
 		"MayBeAbsent": {

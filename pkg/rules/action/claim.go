@@ -3,6 +3,10 @@ package action
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -39,16 +43,15 @@ func (a *apply) claim(e *Evaluation, want *wanted, wish *plan.Wish, question pla
 
 // checkController refuses to be the second controller of an object.
 func (a *apply) checkController(e *Evaluation, wish *plan.Wish) error {
-	controller := controllerOf(wish.Current)
-	if !a.owned || controller == nil || controller["uid"] == string(e.Object.UID) {
+	controller := metav1.GetControllerOf(&unstructured.Unstructured{Object: wish.Current})
+	if !a.owned || controller == nil || controller.UID == e.Object.UID {
 		return nil
 	}
 	hint := "write owned: false, or another name"
 	if plan.Label(wish.Current, plan.LabelRule) == e.Rule.Name {
 		hint = "give each a name of its own, such as one with ${object.metadata.name}"
 	}
-	return a.refuse(e, hint, "%s is controlled by the %v %v",
-		wish.Target, controller["kind"], controller["name"])
+	return a.refuse(e, hint, "%s is controlled by the %s %s", wish.Target, controller.Kind, controller.Name)
 }
 
 // checkAbandoned refuses what was made for another object that is there still: the
@@ -105,16 +108,39 @@ func (e *Evaluation) notOurs(hint, message string) *plan.Event {
 	}
 }
 
-// controllerOf returns the reference to the object's controller, nil where it has
-// none.
-func controllerOf(object map[string]any) map[string]any {
-	metadata, _ := object["metadata"].(map[string]any)
-	references, _ := metadata["ownerReferences"].([]any)
-	for _, element := range references {
-		reference, _ := element.(map[string]any)
-		if controls, _ := reference["controller"].(bool); controls {
-			return reference
+// Prune adds the deletion of what the rule applied for the object before, of one resource, and no longer wants. What was adopted is
+// released instead. It is for once all actions of the rule have been evaluated, or wanted nothing: an action that failed would leave its
+// children unwanted.
+func Prune(e *Evaluation, from []plan.Selection) error {
+	found, err := e.read(nil, plan.Read{From: from, By: plan.ByLabels, Labels: e.marks().String()})
+	if err != nil {
+		return err
+	}
+	for _, current := range found {
+		object, _, _ := e.Related.Origin(current)
+		wanted := slices.ContainsFunc(e.Children, func(child plan.Object) bool { return called(child, object) })
+		value, _ := plan.Lookup(current, plan.Path{"metadata", "managedFields"})
+		entries, _ := value.([]any)
+		applied := slices.ContainsFunc(entries, func(entry any) bool { // What it created has the same labels.
+			fields, _ := entry.(map[string]any)
+			return fields["manager"] == e.Rule.FieldManager() && fields["operation"] == "Apply"
+		})
+		if wanted || !applied || plan.BeingDeleted(current) {
+			continue
 		}
+		wish := plan.Wish{Rule: e.Rule, Target: object, Current: current}
+		if plan.Annotation(current, plan.AdoptedAnnotation) == "" {
+			wish.Type, wish.Body = plan.Delete, plan.Deletion{PropagationPolicy: string(background)}
+		} else {
+			wish.Type, wish.Body = plan.JSON, plan.Release(e.Rule, e.Object.UID, current)
+			wish.Confirm = e.Related.Missed() // Unlike other patches it cannot be taken back.
+		}
+		e.Wishes = append(e.Wishes, wish)
 	}
 	return nil
+}
+
+// marks are the labels of the objects that the rule makes because of the watched one.
+func (e *Evaluation) marks() labels.Set {
+	return labels.Set{plan.LabelSet: e.Rule.SetID(), plan.LabelRule: e.Rule.Name, plan.LabelOwnerUID: string(e.Object.UID)}
 }

@@ -56,6 +56,11 @@ func (c *create) compileIn(related map[string]*relation.Relation) document.Error
 	return nil
 }
 
+// Check implements [Action].
+func (c *create) Check(with Checking) document.Errors {
+	return c.checkTyped(with, schema.Whole, c.in.Name(), c.in.Selections())
+}
+
 // Evaluate implements [Action].
 func (c *create) Evaluate(e *Evaluation) error {
 	want, err := c.want(e)

@@ -5,8 +5,10 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // removal deletes objects.
@@ -40,6 +42,18 @@ var graceSeconds = &field.Type{
 
 const graceHint = "write 30, or one ${ } that gives an integer"
 
+func seconds(n *document.Node, v any) (int64, *document.Error) {
+	seconds, isInt := v.(int64)
+	switch {
+	case isInt && seconds >= 0:
+		return seconds, nil
+	case isInt:
+		return 0, n.Errorf("write 0 to delete at once", "gracePeriodSeconds must not be negative, have %d", seconds)
+	default:
+		return 0, n.Errorf(graceHint, "gracePeriodSeconds must be an integer, have %s", expression.TypeName(v))
+	}
+}
+
 func compileDelete(v field.Values, env Env) (Action, document.Errors) {
 	r := &removal{node: v["gracePeriodSeconds"], propagation: propagation(v.Word("propagationPolicy", string(background)))}
 	var errs, wrong document.Errors
@@ -50,16 +64,14 @@ func compileDelete(v field.Values, env Env) (Action, document.Errors) {
 	return r, append(errs, wrong...)
 }
 
-func seconds(n *document.Node, value any) (int64, *document.Error) {
-	seconds, isInt := value.(int64)
-	switch {
-	case isInt && seconds >= 0:
-		return seconds, nil
-	case isInt:
-		return 0, n.Errorf("write 0 to delete at once", "gracePeriodSeconds must not be negative, have %d", seconds)
-	default:
-		return 0, n.Errorf(graceHint, "gracePeriodSeconds must be an integer, have %s", expression.TypeName(value))
+// Check implements [Action].
+func (r *removal) Check(c Checking) document.Errors {
+	errs := c.checkTarget(&r.target)
+	if r.grace == nil {
+		return errs
 	}
+	_, wrong := r.grace.Check(c.Context, schema.Field{Type: &schema.Type{Kinds: value.Int | value.Nil}}, schema.Merged)
+	return append(errs, wrong...)
 }
 
 // Evaluate implements [Action].
@@ -89,11 +101,11 @@ func (r *removal) evalGrace(e *Evaluation) (*int64, error) {
 	if r.grace == nil {
 		return nil, nil
 	}
-	value, err := r.grace.Eval(e.Expressions)
-	if err != nil || value == nil {
+	v, err := r.grace.Eval(e.Expressions)
+	if err != nil || v == nil {
 		return nil, err
 	}
-	seconds, wrong := seconds(r.node, value)
+	seconds, wrong := seconds(r.node, v)
 	if wrong != nil {
 		return nil, wrong
 	}

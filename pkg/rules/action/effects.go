@@ -5,7 +5,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
@@ -178,26 +177,4 @@ type Write struct {
 	Merges bool
 	// Loop is the forEach around it, nil where there is none.
 	Loop *Loop
-}
-
-// Loop is a forEach.
-type Loop struct {
-	Name string
-	List *document.Node
-	// Names are those that the list uses.
-	Names []string
-}
-
-// InLoop reports whether a name is of forEach.
-func (l *Loop) InLoop(name string) bool { return l != nil && (name == l.Name || name == indexName) }
-
-// When is the condition of the step, nil for always.
-func (s *Step) When() *body.Expression { return s.when }
-
-// Loop is the forEach of the step, nil where it has none.
-func (s *Step) Loop() *Loop {
-	if s.each == nil {
-		return nil
-	}
-	return &Loop{Name: s.each.name, List: s.each.node, Names: s.each.list.Names()}
 }

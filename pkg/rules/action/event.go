@@ -13,6 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // event records a Kubernetes Event about an object.
@@ -139,6 +140,17 @@ func checkMessage(text string) error {
 		return errors.New("the message of an event is empty")
 	}
 	return nil
+}
+
+// Check implements [Action].
+func (e *event) Check(c Checking) document.Errors {
+	errs := c.checkTarget(&e.target)
+	text := schema.Field{Required: true, Type: &schema.Type{Kinds: value.String | value.Number | value.Bool}} // "${n}" alone is a number.
+	for _, f := range e.fields {
+		_, wrong := f.body.Check(c.Context, text, schema.Whole)
+		errs = append(errs, wrong...)
+	}
+	return errs
 }
 
 // Effects implements [Action].

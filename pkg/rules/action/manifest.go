@@ -1,136 +1,90 @@
 package action
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
-// manifest is an object as a rule writes it, or as much of it as is known before
-// it is evaluated. What is nil counts as absent and is not there.
+// manifest is an object as a rule writes it, or its draft: as much of it as is known before it is evaluated. What is nil counts as
+// absent and is not there.
 type manifest struct {
 	node   *document.Node
-	fields map[string]any
+	fields map[string]any // nil where an expression gives all of it
 }
 
-// unknown stands for what a template decides.
-type unknown struct{}
-
-// templatedKey is an entry of a map that a template gives more entries.
-const templatedKey = "${"
-
-// draft returns what is known of a node before it is evaluated.
-func draft(n *document.Node) any {
-	switch n.Kind() {
-	case document.KindMap:
-		out := make(map[string]any)
-		for _, entry := range n.Entries() {
-			if strings.Contains(entry.Key.Text(), "${") {
-				out[templatedKey] = unknown{}
-			} else if value := draft(entry.Value); value != nil {
-				out[entry.Key.Text()] = value
-			}
-		}
-		return out
-	case document.KindInvalid:
-		return unknown{}
-	case document.KindString:
-		if strings.Contains(n.Text(), "${") {
-			return unknown{}
-		}
-		return n.Text()
-	default:
-		return n.Any()
-	}
+// draft is as much of a manifest as is written out.
+func draft(n *document.Node) manifest {
+	fields, _ := body.Draft(n).(map[string]any)
+	return manifest{n, withoutNil(fields)}
 }
 
-// lookup follows a path. It returns nil for what is absent; there says that the
-// field is written, even if its value is unknown.
-func (m manifest) lookup(path ...string) (value any, there bool) {
-	value = m.fields
-	for _, key := range path {
-		fields, isMap := value.(map[string]any)
-		if !isMap {
-			return either(value), false
-		}
-		if value, there = fields[key]; !there {
-			return either(fields[templatedKey]), false
-		}
-	}
-	return value, true
-}
-
-// either keeps only that something may be there.
-func either(value any) any {
-	if _, is := value.(unknown); is {
-		return value
-	}
-	return nil
-}
+// lookup is [body.Lookup].
+func (m manifest) lookup(path ...string) (v any, there bool) { return body.Lookup(m.fields, path...) }
 
 // at returns the node of a field, or of what is written around it.
-func (m manifest) at(path ...string) *document.Node {
-	n := m.node
-	for _, key := range path {
-		next := n.Get(key)
-		if next == nil {
-			break
-		}
-		n = next
-	}
-	return n
+func (m manifest) at(path ...string) *document.Node { return body.At(m.node, path...) }
+
+func unknown(v any) bool {
+	_, is := v.(schema.Unknown)
+	return is
 }
 
-// text returns a field that is a string that is not empty, if it is there. Where
-// it is not known it is "", which it is where it is absent, too.
-func (m manifest) text(path ...string) (text string, known bool, wrong *document.Error) {
-	value, _ := m.lookup(path...)
-	switch value := value.(type) {
-	case nil:
-		return "", true, nil
-	case unknown:
-		return "", false, nil
-	case string:
-		if value == "" {
-			return "", true, m.at(path...).Errorf("give it a value, or omit() it", "%s is empty", strings.Join(path, "."))
-		}
-		return value, true, nil
+// text returns a field that is a string, "" where it is absent or not known, and refuses an empty one.
+func (m manifest) text(path ...string) (string, *document.Error) {
+	v, _ := m.lookup(path...)
+	text, isText := v.(string)
+	switch {
+	case v == "":
+		return "", m.at(path...).Errorf("give it a value, or omit() it", "%s is empty", strings.Join(path, "."))
+	case isText, v == nil, unknown(v):
+		return text, nil
 	default:
-		return "", true, m.at(path...).Errorf("put it in quotes, or write string(...)",
-			"%s must be a string, have %s", strings.Join(path, "."), expression.TypeName(value))
+		return "", m.at(path...).Errorf("put it in quotes, or write string(...)",
+			"%s must be a string, have %s", strings.Join(path, "."), expression.TypeName(v))
 	}
+}
+
+// entries are those of a map in order, as far as their keys are known.
+func (m manifest) entries(path ...string) (fields map[string]any, keys []string) {
+	v, _ := m.lookup(path...)
+	fields, _ = v.(map[string]any)
+	return fields, slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(key string) bool { return key == schema.SomeKeys })
 }
 
 // checkMaps makes sure of what the other checks look into.
 func (m manifest) checkMaps() *document.Error {
 	for _, path := range [][]string{{"metadata"}, {"metadata", "labels"}, {"metadata", "annotations"}} {
-		value, _ := m.lookup(path...)
-		switch value.(type) {
-		case nil, unknown, map[string]any:
-		default:
-			return m.at(path...).Errorf("write lines of key: value, or {key: value}", "%s must be a map, have %s", strings.Join(path, "."), expression.TypeName(value))
+		v, _ := m.lookup(path...)
+		if _, isMap := v.(map[string]any); !isMap && v != nil && !unknown(v) {
+			return m.at(path...).Errorf("write lines of key: value, or {key: value}", "%s must be a map, have %s", strings.Join(path, "."), expression.TypeName(v))
 		}
 	}
 	return nil
 }
 
-// checkType takes an apiVersion and a kind that repeat what `resource` says. The
-// kind is not known before evaluation.
+// checkType takes an apiVersion and a kind that repeat what `resource` says. One that is "" is not known.
 func (m manifest) checkType(apiVersion, kind string) *document.Error {
 	for _, field := range [][2]string{{"apiVersion", apiVersion}, {"kind", kind}} {
 		name, want := field[0], field[1]
-		text, _, wrong := m.text(name)
+		text, wrong := m.text(name)
+		if wrong == nil && text != "" && want != "" && text != want {
+			wrong = m.at(name).Errorf("leave it out, it comes from resource", "the %s of the resource is %q, not %q", name, want, text)
+		}
 		if wrong != nil {
 			return wrong
-		}
-		if text != "" && want != "" && text != want {
-			return m.at(name).Errorf("leave it out, it comes from resource", "the %s of the resource is %q, not %q", name, want, text)
 		}
 	}
 	return nil
@@ -138,62 +92,46 @@ func (m manifest) checkType(apiVersion, kind string) *document.Error {
 
 // checkServer refuses the fields that belong to the API server.
 func (m manifest) checkServer() *document.Error {
-	if metadata, _ := m.lookup("metadata"); metadata == (unknown{}) {
+	if metadata, _ := m.lookup("metadata"); unknown(metadata) {
 		return nil
 	}
-	field := plan.ForbiddenField(plan.Create, m.fields)
-	if field == nil {
-		return nil
+	if field := plan.ForbiddenField(plan.Create, m.fields); field != nil {
+		return m.at(field...).Errorf("leave it out, the API server gives it", "a rule may not write %s", field)
 	}
-	return m.at(field...).Errorf("leave it out, the API server gives it", "a rule may not write %s", field)
+	return nil
 }
 
-// checkName wants a name, or where the API server may choose one, a beginning of
-// it.
+// checkName wants a name, or where the API server may choose one, a beginning of it. Neither may leave its place of a path.
 func (m manifest) checkName(generated bool) *document.Error {
-	name, nameKnown, wrong := m.text("metadata", "name")
-	if wrong != nil {
-		return wrong
+	name, named := m.lookup("metadata", "name")
+	prefix, prefixed := m.lookup("metadata", "generateName")
+	at, hint := m.at("metadata", "generateName"), "write metadata: {name: ...}"
+	if generated {
+		hint = `write metadata: {generateName: "${object.metadata.name}-"}, or {name: ...}`
 	}
-	prefix, prefixKnown, wrong := m.text("metadata", "generateName")
-	if wrong != nil {
-		return wrong
-	}
-	_, named := m.lookup("metadata", "name")
-	_, prefixed := m.lookup("metadata", "generateName")
-	switch at := m.at("metadata", "generateName"); {
+	switch {
 	case prefixed && !generated:
 		return at.Errorf("write name, or use create", "apply makes an object of a certain name")
 	case prefixed && named:
 		return at.Errorf("write one of them", "an object has a name, or one that is generated")
-	case nameKnown && prefixKnown && !named && !prefixed:
-		return m.at("metadata", "name").Errorf(nameHint(generated), "the object has no name")
-	case prefixed:
-		return m.checkSegment("generateName", prefix)
-	default:
-		return m.checkSegment("name", name)
+	case name == nil && prefix == nil:
+		return m.at("metadata", "name").Errorf(hint, "the object has no name")
 	}
-}
-
-func nameHint(generated bool) string {
-	if generated {
-		return `write metadata: {generateName: "${object.metadata.name}-"}, or {name: ...}`
+	for _, field := range []string{"name", "generateName"} {
+		text, wrong := m.text("metadata", field)
+		if reasons := content.IsPathSegmentName(text); len(reasons) > 0 {
+			wrong = m.at("metadata", field).Errorf("", "%q cannot be the %s of an object: it %s", value.Excerpt(text), field, reasons[0])
+		}
+		if wrong != nil {
+			return wrong
+		}
 	}
-	return "write metadata: {name: ...}"
-}
-
-// checkSegment refuses a name that would not stay in its place of a path.
-func (m manifest) checkSegment(field, text string) *document.Error {
-	reasons := content.IsPathSegmentName(text)
-	if len(reasons) == 0 {
-		return nil
-	}
-	return m.at("metadata", field).Errorf("", "%q cannot be the %s of an object: it %s", value.Excerpt(text), field, reasons[0])
+	return nil
 }
 
 // checkNamespace keeps a RuleSet, whose namespace is home, where it is.
 func (m manifest) checkNamespace(home string) *document.Error {
-	namespace, _, wrong := m.text("metadata", "namespace")
+	namespace, wrong := m.text("metadata", "namespace")
 	if wrong != nil || namespace == "" {
 		return wrong
 	}
@@ -224,6 +162,29 @@ func (m manifest) checkMarks() *document.Error {
 	return nil
 }
 
+// checkTexts refuses labels and annotations that no API server takes, whatever the resource.
+func (m manifest) checkTexts() *document.Error {
+	for field, one := range map[string]string{"labels": "a label", "annotations": "an annotation"} {
+		texts, keys := m.entries("metadata", field)
+		for _, key := range keys {
+			text, isText := texts[key].(string)
+			at := m.at("metadata", field, key)
+			switch {
+			case len(validation.IsQualifiedName(key)) > 0:
+				return at.Errorf("use letters, digits, -, _ and ., with a prefix such as example.com/ if need be",
+					"%q cannot be the key of %s", value.Excerpt(key), one)
+			case field == "labels" && len(validation.IsValidLabelValue(text)) > 0:
+				return at.Errorf("use at most 63 letters, digits, -, _ and ., or make it an annotation",
+					"%q cannot be the value of a label", value.Excerpt(text))
+			case !isText && value.KindOf(texts[key])&(value.Any&^value.Nil) != 0:
+				return at.Errorf(`put it in quotes, or write "${string(...)}"`,
+					"the value of %s must be a string, have %s", one, expression.TypeName(texts[key]))
+			}
+		}
+	}
+	return nil
+}
+
 // checkOwners keeps apart the two ways to write owners.
 func (m manifest) checkOwners(owned bool) *document.Error {
 	if _, there := m.lookup("metadata", "ownerReferences"); !there || !owned {
@@ -231,4 +192,110 @@ func (m manifest) checkOwners(owned bool) *document.Error {
 	}
 	return m.at("metadata", "ownerReferences").Errorf("leave them out, or write owned: false and all of them, with controllerRef(object)",
 		"the owner is the watched object already")
+}
+
+// checkNames refuses a name, and keys of data, that the API server takes for none of the resource. Some kinds take more than others:
+// the names of roles, for example, need not be domains.
+func (m manifest) checkNames(resource *schema.Resource) *document.Error {
+	domains := slices.Contains([]string{"", "apps", "batch"}, resource.Group) || schema.Custom(resource.Group)
+	name, _ := m.text("metadata", "name")
+	if reasons := validation.IsDNS1123Subdomain(name); name != "" && len(reasons) > 0 && domains {
+		return m.at("metadata", "name").Errorf("use lower case letters, digits, - and ., with a letter or digit at both ends",
+			"%q cannot be the name of a %s", value.Excerpt(name), resource.Kind).Coded(document.CodeWrongFormat)
+	}
+	if resource.Group != "" || resource.Resource != "configmaps" && resource.Resource != "secrets" {
+		return nil
+	}
+	for _, field := range []string{"data", "stringData", "binaryData"} {
+		_, keys := m.entries(field)
+		for _, key := range keys {
+			if reasons := validation.IsConfigMapKey(key); len(reasons) > 0 {
+				return m.at(field).Key(key).Errorf("use letters, digits, -, _ and .",
+					"%q cannot be a key of a %s", value.Excerpt(key), resource.Kind).Coded(document.CodeWrongFormat)
+			}
+		}
+	}
+	return nil
+}
+
+// checkStatus refuses what the API server drops when it makes the object.
+func (m manifest) checkStatus(resource *schema.Resource) *document.Error {
+	_, separate := resource.Subresources["status"]
+	if _, there := m.lookup("status"); !there || !separate {
+		return nil
+	}
+	return m.node.Key("status").Errorf("patch it, with subresource: status",
+		"the API server ignores status here, which %s have as a subresource", resource.Resource).Coded(document.CodeSubresource)
+}
+
+// checkAbsent refuses a name that may be absent, and a namespace where it has to be said.
+func (m manifest) checkAbsent(given typing.Type, kind string, placed bool) *document.Error {
+	metadata, _ := given.Field("metadata")
+	for _, name := range []string{"name", "generateName", "namespace"} {
+		_, written := m.lookup("metadata", name)
+		field, found := metadata.Field(name)
+		if written && found == typing.Found && field.CanBeNil() && (placed || name != "namespace") {
+			return m.at("metadata", name).Errorf("?? gives a default; or let when ask for it first",
+				"the %s of the %s may be absent", name, kind).Coded(document.CodeMayBeAbsent)
+		}
+	}
+	return nil
+}
+
+// checkSelected refuses an object whose labels, as they are written, let none of the selections of a list have it: no rule would ever
+// see it.
+func (m manifest) checkSelected(list string, selections []plan.Selection) *document.Error {
+	unmet := ""
+	for _, selection := range selections {
+		if _, unmet = relation.Fits(selection, m.fields); unmet == "" {
+			return nil
+		}
+	}
+	return m.at("metadata", "labels").Errorf("give it the labels that the selector wants, or widen that",
+		"the object would not be among what %s selects: the selector wants %s", list, value.Excerpt(unmet))
+}
+
+// withoutNil drops nil leaves: what is applied is owned, and nothing cannot be. Elements of lists stay, since the position of the others
+// may matter. What has no nil in it is not copied.
+func withoutNil(fields map[string]any) map[string]any {
+	if !hasNil(fields) {
+		return fields
+	}
+	out, _ := dropNil(fields).(map[string]any)
+	return out
+}
+
+func hasNil(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, below := range v {
+			if below == nil || hasNil(below) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasNil)
+	}
+	return false
+}
+
+func dropNil(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, below := range v {
+			if below != nil {
+				out[key] = dropNil(below)
+			}
+		}
+		return out
+	case []any:
+		out := slices.Clone(v)
+		for i, element := range v {
+			out[i] = dropNil(element)
+		}
+		return out
+	default:
+		return v
+	}
 }

@@ -2,8 +2,10 @@ package action
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	kubernetes "k8s.io/apimachinery/pkg/runtime/schema"
@@ -12,6 +14,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -85,58 +88,166 @@ func compilePatch(v field.Values, env Env) (Action, document.Errors) {
 	return p, errs
 }
 
-// check refuses a body that no API server would take, and fields that rules
-// may not write.
-func (p *patch) check(value any) *document.Error {
+// check refuses a body that no API server would take, and fields that rules may not write.
+func (p *patch) check(v any) *document.Error {
 	if p.kind == plan.JSON {
-		return p.checkSteps(value)
+		return p.checkSteps(v)
 	}
-	fields, ok := value.(map[string]any)
+	fields, ok := v.(map[string]any)
 	if !ok {
-		return p.node.Errorf("", "the body of %s must be a map, have %s", p.kind, expression.TypeName(value))
+		return p.node.Errorf("", "the body of %s must be a map, have %s", p.kind, expression.TypeName(v))
 	}
 	m := manifest{node: p.node, fields: fields}
-	return cmp.Or(forbidden(m.at, p.kind, value), m.checkMarks(), m.checkTexts())
+	return cmp.Or(p.forbidden(p.node, v), m.checkMarks(), m.checkTexts())
 }
 
-// checkSteps finds the operation that is wrong, where each is written out.
-func (p *patch) checkSteps(value any) *document.Error {
-	err := plan.ValidateJSONPatch(value)
-	steps, _ := value.([]any)
-	written := p.node.Elements()
-	if len(written) != len(steps) { // A template gives them, or omits some.
-		if err != nil {
-			return p.node.Errorf("", "%v", err)
-		}
-		return forbidden(func(...string) *document.Node { return p.node }, p.kind, value)
-	}
-	for i, step := range steps {
-		if err := plan.ValidateJSONOperation(step); err != nil {
-			return written[i].Errorf(pointerHint(written[i].Get("path").Text()), "%v", err)
-		}
-		if wrong := forbidden(func(...string) *document.Node { return written[i] }, p.kind, []any{step}); wrong != nil {
-			return wrong
+// checkSteps finds the operation that is wrong, where each is written out. A template may give all, or omit some.
+func (p *patch) checkSteps(v any) *document.Error {
+	steps, _ := v.([]any)
+	if written := p.node.Elements(); len(written) == len(steps) {
+		for i, step := range steps {
+			if err := plan.ValidateJSONOperation(step); err != nil {
+				return written[i].Errorf(pointerHint(written[i].Get("path").Text()), "%v", err)
+			}
+			if wrong := p.forbidden(written[i], []any{step}); wrong != nil {
+				return wrong
+			}
 		}
 	}
-	if err != nil {
-		return p.node.Errorf("", "%v", err) // They are too many.
+	if err := plan.ValidateJSONPatch(v); err != nil {
+		return p.node.Errorf("", "%v", err)
 	}
-	return nil
+	return p.forbidden(p.node, v)
 }
 
-// forbidden refuses the fields that rules may not write; at returns where one is
-// written.
-func forbidden(at func(path ...string) *document.Node, kind plan.Type, value any) *document.Error {
-	field := plan.ForbiddenField(kind, value)
+// forbidden refuses the fields that rules may not write.
+func (p *patch) forbidden(n *document.Node, v any) *document.Error {
+	field := plan.ForbiddenField(p.kind, v)
 	if field == nil {
 		return nil
 	}
 	hint := "leave it out, the API server gives it"
-	switch field[len(field)-1] {
-	case "apiVersion", "kind", "name", "generateName", "namespace":
+	if slices.Contains([]string{"apiVersion", "kind", "name", "generateName", "namespace"}, field[len(field)-1]) {
 		hint = "leave it out, target says which object it is"
 	}
-	return at(field...).Errorf(hint, "a rule may not write %s", field)
+	return body.At(n, field...).Errorf(hint, "a rule may not write %s", field)
+}
+
+// Check implements [Action].
+func (p *patch) Check(c Checking) document.Errors {
+	errs := c.checkTarget(&p.target)
+	for _, resource := range c.resources(&p.target) {
+		place, wrong := p.place(resource)
+		if wrong != nil {
+			errs = append(errs, wrong)
+		}
+		errs = append(errs, p.checkBody(c, place)...)
+		if resource != nil && wrong == nil {
+			errs = append(errs, p.checkIgnored(resource)...)
+		}
+	}
+	return errs
+}
+
+func (p *patch) checkBody(c Checking, place *schema.Type) document.Errors {
+	switch p.kind {
+	case plan.JSON:
+		return p.body.CheckPatch(c.Context, place)
+	case plan.Apply:
+		_, errs := p.body.Check(c.Context, schema.Field{Type: place}, schema.Applied)
+		return append(errs, p.atomicLists(p.node, place)...)
+	default:
+		_, errs := p.body.Check(c.Context, schema.Field{Type: place}, schema.Merged)
+		return errs
+	}
+}
+
+// place is the type of what is patched, nil where nothing is known of it.
+func (p *patch) place(resource *schema.Resource) (*schema.Type, *document.Error) {
+	switch {
+	case resource == nil:
+		return nil, nil
+	case p.subresource == "":
+		return resource.Type, nil
+	}
+	place, there := resource.Subresources[p.subresource]
+	if there || !resource.SubresourcesKnown {
+		return place, nil
+	}
+	names := slices.Sorted(maps.Keys(resource.Subresources))
+	hint := "leave subresource out"
+	if near := document.Suggest(p.subresource, names); near != "" {
+		hint = `did you mean "` + near + `"?`
+	} else if len(names) > 0 {
+		hint += ", or write one of " + strings.Join(names, ", ")
+	}
+	return nil, p.named.Errorf(hint, "%s have no subresource %q", resource.Resource, p.subresource).Coded(document.CodeSubresource)
+}
+
+// checkIgnored refuses to write what the API server passes over without a word: the status of an object whose status is a subresource,
+// and anything else through it.
+func (p *patch) checkIgnored(resource *schema.Resource) (errs document.Errors) {
+	_, separate := resource.Subresources["status"]
+	const apart = "make it a patch of its own, without subresource"
+	check := func(field string, at *document.Node) {
+		var wrong *document.Error
+		switch {
+		case p.subresource == "" && field == "status" && separate:
+			wrong = at.Errorf("add subresource: status", "the API server ignores status here, which %s have as a subresource", resource.Resource)
+		case p.subresource == "status" && field == "spec":
+			wrong = at.Errorf(apart, "the API server ignores spec in a patch of status")
+		case p.subresource == "status" && field == "metadata" && schema.Custom(resource.Group):
+			wrong = at.Errorf(apart, "the API server ignores metadata in a patch of the status of a custom resource")
+		default:
+			return
+		}
+		errs = append(errs, wrong.Coded(document.CodeSubresource))
+	}
+	for _, entry := range p.node.Entries() {
+		check(entry.Key.Text(), entry.Key)
+	}
+	for _, operation := range p.node.Elements() {
+		if path := operation.Get("path"); path != nil && operation.Get("op").Text() != "test" {
+			field, _, _ := strings.Cut(strings.TrimPrefix(path.Text(), "/"), "/")
+			check(field, path)
+		}
+	}
+	return errs
+}
+
+// atomicLists warns of lists that server-side apply owns as a whole. Whoever writes what
+// is around a required one has no choice.
+func (p *patch) atomicLists(n *document.Node, place *schema.Type) (errs document.Errors) {
+	for _, entry := range n.Entries() {
+		f, possible := place.Field(entry.Key.Text())
+		if !possible || !f.Type.Known() {
+			continue
+		}
+		given := entry.Value.Kind() == document.KindList || unknown(body.Draft(entry.Value)) && f.Type.Kinds&^value.Nil == value.List
+		switch list := f.Type.List; {
+		case list != nil && list.Kind == schema.Atomic && given && f.Required:
+		case list != nil && list.Kind == schema.Atomic && given:
+			errs = append(errs, p.atomicList(entry.Key))
+		case list != nil:
+			for _, element := range entry.Value.Elements() {
+				errs = append(errs, p.atomicLists(element, list.Items)...)
+			}
+		default:
+			errs = append(errs, p.atomicLists(entry.Value, f.Type)...)
+		}
+	}
+	return errs
+}
+
+// atomicList says what becomes of what others wrote into a list: it is lost by force,
+// and a conflict without.
+func (p *patch) atomicList(key *document.Node) *document.Error {
+	consequence := "apply owns all of the list %s, so it conflicts with whoever else writes it"
+	if p.force {
+		consequence = "apply replaces all of the list %s, with what others wrote into it"
+	}
+	return key.Errorf("write it with merge or json, or be sure that nobody else does",
+		consequence, value.Excerpt(key.Text())).Coded(document.CodeAtomicList).Warn()
 }
 
 // Evaluate implements [Action].
@@ -206,54 +317,6 @@ func stampedSteps(steps []any, current map[string]any, now time.Time) []any {
 	return out
 }
 
-// withoutNil drops nil leaves: what is applied is owned, and nothing cannot
-// be. Elements of lists stay, since the position of the others may matter. What
-// need not change is not copied.
-func withoutNil(fields map[string]any) map[string]any {
-	out, _ := withoutNilFields(fields)
-	return out
-}
-
-func withoutNilFields(fields map[string]any) (out map[string]any, changed bool) {
-	out = fields
-	for key, value := range fields {
-		below, differs := withoutNilValue(value)
-		if value != nil && !differs {
-			continue
-		}
-		if !changed {
-			out, changed = maps.Clone(fields), true
-		}
-		if value == nil {
-			delete(out, key)
-		} else {
-			out[key] = below
-		}
-	}
-	return out, changed
-}
-
-func withoutNilValue(value any) (out any, changed bool) {
-	switch value := value.(type) {
-	case map[string]any:
-		return withoutNilFields(value)
-	case []any:
-		list := value
-		for i, element := range value {
-			below, differs := withoutNilValue(element)
-			if differs && !changed {
-				list, changed = slices.Clone(value), true
-			}
-			if differs {
-				list[i] = below
-			}
-		}
-		return list, changed
-	default:
-		return value, false
-	}
-}
-
 // Effects implements [Action]. What an apply gives up and leaves is found in managedFields, and dropped there.
 func (p *patch) Effects(t Traces) (out Effects) {
 	var reads, writes footprint.Tree // Once, however many kinds of objects the target can be.
@@ -300,4 +363,31 @@ func (p *patch) leaves() []body.Leaf {
 	default:
 		return p.body.Leaves()
 	}
+}
+
+// bodyHint says where something belongs that is written beside the body of a patch.
+func bodyHint(key, given string) string {
+	switch key {
+	case "spec", "metadata", "status", "data":
+		return fmt.Sprintf("put it into a body: merge: {%s: ...}", key)
+	case "type":
+		if given == "json" || given == "apply" {
+			return fmt.Sprintf("the type is the name of the body: %s: ...", given)
+		}
+		return "the type is the name of the body: merge: {spec: ...}"
+	case "strategicMerge", "strategic", "patchStrategicMerge":
+		return "write apply, which merges lists by their keys, or merge, which replaces them"
+	case "patchesJson6902", "jsonPatch", "json6902":
+		return "write json: [{op: replace, path: /spec/replicas, value: 3}]"
+	default:
+		return ""
+	}
+}
+
+// pointerHint writes a path with dots as a JSON pointer; it is "" for other texts.
+func pointerHint(path string) string {
+	if path == "" || strings.ContainsAny(path, "/$[ ") {
+		return ""
+	}
+	return "write /" + value.Excerpt(strings.ReplaceAll(path, ".", "/"))
 }

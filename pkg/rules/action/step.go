@@ -7,8 +7,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 )
 
-// Step is an element of a list of actions: an action, when it is done, and for
-// each of what. It is immutable and safe for concurrent use.
+// Step is an element of a list of actions: an action, when it is done, and for each of what. It is immutable and safe for concurrent use.
 type Step struct {
 	kind   string
 	when   *body.Expression // nil for always
@@ -19,8 +18,10 @@ type Step struct {
 // Kind returns the name of the action, such as patch.
 func (s *Step) Kind() string { return s.kind }
 
-// Evaluate adds what the step wants to the evaluation. An error is a
-// [document.Error] where it can be located, or a [Refusal].
+// When is the condition of the step, nil for always.
+func (s *Step) When() *body.Expression { return s.when }
+
+// Evaluate adds what the step wants to the evaluation. An error is a [document.Error] where it can be located, or a [Refusal].
 func (s *Step) Evaluate(e *Evaluation) error {
 	if s.each == nil {
 		return e.around(Turn{Step: s, Of: 1})
@@ -76,6 +77,8 @@ type each struct {
 // indexName is how an action calls the position of the element.
 const indexName = "index"
 
+const listHint = `write a list, such as "${pods}" or "${keys(object.metadata.labels)}"`
+
 // forEach names one list.
 var forEach = &field.Type{
 	Kinds: []document.Kind{document.KindMap}, Keys: field.Identifier, Filled: true, Hint: `write forEach: {pod: "${pods}"}`,
@@ -104,33 +107,19 @@ func compileEach(n *document.Node, scope *expression.Scope) (*each, document.Err
 }
 
 func (f *each) elements(e *expression.Evaluation) ([]any, error) {
-	value, err := f.list.Value(e)
+	v, err := f.list.Value(e)
 	if err != nil {
 		return nil, err
 	}
-	list, wrong := f.checked(value)
-	if wrong != nil {
-		return nil, wrong
+	list, isList := v.([]any)
+	if !isList && v != nil {
+		return nil, f.node.Errorf(listHint, "forEach wants a list, have %s", expression.TypeName(v))
 	}
 	if err := e.Budget.Steps(len(list)); err != nil {
 		return nil, body.Locate(f.node, err)
 	}
 	return list, nil
 }
-
-// checked takes a list, or nothing for an empty one.
-func (f *each) checked(value any) ([]any, *document.Error) {
-	switch value := value.(type) {
-	case nil:
-		return nil, nil
-	case []any:
-		return value, nil
-	default:
-		return nil, f.node.Errorf(listHint, "forEach wants a list, have %s", expression.TypeName(value))
-	}
-}
-
-const listHint = `write a list, such as "${pods}" or "${keys(object.metadata.labels)}"`
 
 // loop resolves the names that forEach adds to those of the rule.
 type loop struct {
@@ -150,4 +139,23 @@ func (l loop) Value(slot int) (any, error) {
 	default:
 		return l.outer.Value(slot)
 	}
+}
+
+// Loop is a forEach.
+type Loop struct {
+	Name string
+	List *document.Node
+	// Names are those that the list uses.
+	Names []string
+}
+
+// InLoop reports whether a name is of forEach.
+func (l *Loop) InLoop(name string) bool { return l != nil && (name == l.Name || name == indexName) }
+
+// Loop is the forEach of the step, nil where it has none.
+func (s *Step) Loop() *Loop {
+	if s.each == nil {
+		return nil
+	}
+	return &Loop{Name: s.each.name, List: s.each.node, Names: s.each.list.Names()}
 }

@@ -1,9 +1,10 @@
 package action
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
@@ -27,16 +28,9 @@ type subject struct {
 var targetField = field.Optional("target", &field.Type{
 	Kinds: []document.Kind{document.KindString}, Pattern: field.Identifier.Pattern, Message: "a bare name, without ${ }",
 	Schema: field.Schema{"examples": []string{"object"}},
-	Check: func(n *document.Node) *document.Error {
-		inner, templated := strings.CutPrefix(strings.TrimSpace(n.Text()), "${")
-		if !templated {
-			return nil
-		}
-		return n.Errorf("write target: "+strings.TrimSpace(strings.TrimSuffix(inner, "}"))+"; give a longer expression a name with let",
-			"target is a bare name, not a template")
-	},
-}, "What the action is about: object (default), or a bare name of with, forEach or let whose value was read from the cluster. "+
-	"A list means each of its elements, nil none.")
+},
+	"What the action is about: object (default), or a bare name of with, forEach or let whose value was read from the cluster. "+
+		"A list means each of its elements, nil none.")
 
 // compileTarget takes the bare name of an object or of a list of them.
 func compileTarget(v field.Values, scope *expression.Scope) (target, document.Errors) {
@@ -44,18 +38,14 @@ func compileTarget(v field.Values, scope *expression.Scope) (target, document.Er
 	if n == nil {
 		return target{}, nil
 	}
-	name := n.Text()
-	slot, found := scope.Slot(name)
-	if found && name != "params" && name != "rule" && name != indexName {
-		return target{node: n, name: name, slot: slot}, nil
+	slot, wrong := body.Name(n, scope, "target")
+	if name := n.Text(); wrong == nil && slices.Contains([]string{"params", "rule", indexName}, name) {
+		wrong = n.Errorf("write object, or a name of with, let or forEach", "%s is no object", name)
 	}
-	hint := "write object, or a name of with, forEach or let"
-	if strings.ContainsAny(name, " (.[") {
-		hint = "put the expression into let, and write its name here"
-	} else if near := document.Suggest(name, scope.Names()); near != "" && near != name {
-		hint = `did you mean "` + near + `"?`
+	if wrong != nil {
+		return target{}, document.Errors{wrong}
 	}
-	return target{}, document.Errors{n.Errorf(hint, "there is no object %q to be a target", name)}
+	return target{node: n, name: n.Text(), slot: slot}, nil
 }
 
 // subjects returns the objects, none where the value is nil. They are told by

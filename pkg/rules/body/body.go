@@ -35,7 +35,7 @@ func Compile(n *document.Node, scope *expression.Scope) (b *Body, errs document.
 	if n.Kind() == document.KindString {
 		return compileText(n, scope)
 	}
-	b = &Body{node: n, constant: true, value: n.Value()}
+	b = &Body{node: n, constant: n.Kind() != document.KindInvalid, value: n.Value()}
 	part := func(part *Body, wrong document.Errors) *Body {
 		b.constant = b.constant && part.constant
 		errs = append(errs, wrong...)
@@ -67,7 +67,7 @@ func compileText(n *document.Node, scope *expression.Scope) (*Body, document.Err
 	program, err := expression.CompileTemplate(n.Text(), scope)
 	if err == nil {
 		if text, ok := program.Constant(); ok {
-			return &Body{node: n, constant: true, value: text}, nil
+			return &Body{node: n, constant: n.Kind() != document.KindInvalid, value: text}, nil
 		}
 	}
 	if cut := n.CutByComment(); cut != nil {
@@ -219,13 +219,16 @@ func (b *Body) Names() (names []string) {
 	return names
 }
 
-// Locate gives an error of an expression its place in the file. An error of a name that the expression uses has one already.
+// Locate gives an error of an expression, or a fault, its place in the file. An error of a name that the expression uses has one already.
 func Locate(n *document.Node, err error) *document.Error {
 	if placed, ok := errors.AsType[*document.Error](err); ok {
 		return placed
 	}
 	if failed, ok := errors.AsType[*expression.Error](err); ok {
 		return n.ErrorAt(failed.Offset, failed.Length, failed.Hint, "%s", failed.Message).Coded(cmp.Or(document.Code(failed.Code), document.CodeExpression))
+	}
+	if fault, ok := errors.AsType[*value.Fault](err); ok {
+		return n.Errorf(fault.Hint, "%s", fault.Message)
 	}
 	return n.Errorf("", "%v", err)
 }

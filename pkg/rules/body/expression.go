@@ -113,3 +113,25 @@ func CheckName(key *document.Node, scope *expression.Scope) *document.Error {
 		return nil
 	}
 }
+
+// Name returns the slot of a value that a field calls by its bare name.
+func Name(n *document.Node, scope *expression.Scope, field string) (slot int, wrong *document.Error) {
+	name := strings.TrimSpace(n.Text())
+	slot, known := scope.Slot(name)
+	inner, template := strings.CutPrefix(name, "${")
+	inner = strings.TrimSpace(strings.TrimSuffix(inner, "}"))
+	_, bare := scope.Slot(inner)
+	near := document.Suggest(name, scope.Names())
+	switch {
+	case n.Kind() == document.KindInvalid || known:
+		return slot, nil
+	case template && bare:
+		return 0, n.Errorf("write "+field+": "+inner, "%s takes a bare name, not a template", field)
+	case template || strings.ContainsAny(name, " (.["):
+		return 0, n.Errorf("put the expression into let, and write its name here", "%s takes a bare name, not an expression", field)
+	case near != "":
+		return 0, n.Errorf(`did you mean "`+near+`"?`, "unknown name %q", value.Excerpt(name))
+	default:
+		return 0, n.Errorf("write object, or a name of with, let or forEach", "unknown name %q", value.Excerpt(name))
+	}
+}

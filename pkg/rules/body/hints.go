@@ -13,36 +13,23 @@ import (
 
 // locate finds what a violation is about, or what it is in where an expression wrote it, and says what to write instead.
 func (d *draft) locate(n *document.Node, v schema.Violation) *document.Error {
-	for i, step := range v.Path {
-		var next *document.Node
-		switch step := step.(type) {
-		case string:
-			next = n.Get(step)
-		case int:
-			if elements := n.Elements(); step < len(elements) {
-				next = elements[step]
-			}
-		}
-		if next == nil {
-			break
-		}
-		if key, is := step.(string); is && i == len(v.Path)-1 && v.Code == document.CodeUnknownField {
-			next = n.Key(key)
-		}
-		n = next
+	at := At(n, v.Path...)
+	if v.Code == document.CodeUnknownField {
+		key, _ := v.Path[len(v.Path)-1].(string)
+		at = cmp.Or(At(n, v.Path[:len(v.Path)-1]...).Key(key), at)
 	}
 	const quotes = "put it in quotes: "
 	hint := v.Hint
 	switch {
 	case v.Code == document.CodeUnknownField:
-		hint = cmp.Or(nested(n.Text()), hint)
+		hint = cmp.Or(nested(at.Text()), hint)
 	case v.Code != document.CodeTypeMismatch:
-	case n.Kind() == document.KindString && Unmarked(n.Text(), d.context.Scope, true):
-		hint = "write " + Marked(n.Text())
-	case n.Kind() == document.KindBool && strings.HasPrefix(hint, quotes):
-		hint = quotes + strconv.Quote(n.Text()) // True is as a rule not meant to be true.
+	case at.Kind() == document.KindString && Unmarked(at.Text(), d.context.Scope, true):
+		hint = "write " + Marked(at.Text())
+	case at.Kind() == document.KindBool && strings.HasPrefix(hint, quotes):
+		hint = quotes + strconv.Quote(at.Text()) // True is as a rule not meant to be true.
 	}
-	return n.Errorf(hint, "%s", v.Message).Coded(v.Code)
+	return at.Errorf(hint, "%s", v.Message).Coded(v.Code)
 }
 
 // nested writes a path in the place of a key as maps, and is "" for other keys.

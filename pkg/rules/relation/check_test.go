@@ -66,9 +66,7 @@ func (tests typedCases) run(t *testing.T, watched kubernetes.GroupVersionResourc
 			if len(errs) > 0 {
 				t.Fatalf("%s\n%s", tc.with, errs.Render())
 			}
-			errs = compiled.Check(body.Context{Names: names, Scope: typedScope}, relation.Surroundings{
-				Watched: known.Resource(watched), Related: known.Resource(compiled.Declaration().GVR),
-			})
+			errs = compiled.Check(body.Context{Names: names, Scope: typedScope}, known.Resource(watched), known.Resource(compiled.Declaration().GVR))
 			if diff := cmp.Diff(tc.want, typedLines(errs)); diff != "" {
 				t.Errorf("%s\n%s\n(-want +got):\n%s", tc.reason, tc.with, diff)
 			}
@@ -106,7 +104,7 @@ func TestCheckNames(t *testing.T) {
 func TestCheckSelections(t *testing.T) {
 	typedCases{
 		"Labels":          {"Values that are there.", `{resource: pods, matchLabels: {app: "${object.metadata.name}", tier: web}}`, ""},
-		"LabelAbsent":     {"A label without a value would be none.", `{resource: pods, matchLabels: {app: "${object.metadata.labels.app}"}}`, "may-be-absent matchLabels.app: app has to have a value, and this may be absent; ?? gives a default, and ?? omit() leaves the entry out"},
+		"LabelAbsent":     {"A label without a value would be none.", `{resource: pods, matchLabels: {app: "${object.metadata.labels.app}"}}`, "may-be-absent matchLabels.app: a value has to be given here, and this may be absent; ?? gives a default"},
 		"LabelDefault":    {"A default helps.", `{resource: pods, matchLabels: {app: "${object.metadata.labels.app ?? 'none'}"}}`, ""},
 		"LabelOmitted":    {"So does leaving it out.", `{resource: pods, matchLabels: {a: b, app: "${object.metadata.labels.app ?? omit()}"}}`, ""},
 		"LabelNumber":     {"A value is a text.", `{resource: pods, matchLabels: {app: "${object.spec.replicas}"}}`, "type-mismatch matchLabels.app: want a string, have an integer; write string(...)"},
@@ -120,7 +118,7 @@ func TestCheckSelections(t *testing.T) {
 		"SelectorPlain":   {"Plain labels are none.", `{resource: pods, selector: "${object.spec.selector}"}`, "type-mismatch selector: want a map with fields such as matchExpressions, matchLabels, have a map in which each value is a string; write {matchLabels: ...} around it"},
 		"SelectorText":    {"A text is none.", `{resource: pods, selector: "${object.metadata.name}"}`, "type-mismatch selector: want a map, have a string; "},
 		"Fields":          {"A field and its value.", `{resource: pods, matchFields: {spec.nodeName: "${object.metadata.name}"}}`, ""},
-		"FieldAbsent":     {"Which has to be there.", `{resource: pods, matchFields: {spec.nodeName: "${object.spec.host}"}}`, "may-be-absent matchFields[\"spec.nodeName\"]: spec.nodeName has to have a value, and this may be absent; ?? gives a default, and ?? omit() leaves the entry out"},
+		"FieldAbsent":     {"Which has to be there.", `{resource: pods, matchFields: {spec.nodeName: "${object.spec.host}"}}`, "may-be-absent matchFields[\"spec.nodeName\"]: a value has to be given here, and this may be absent; ?? gives a default"},
 		"FieldUnknown":    {"A field that they do not have.", `{resource: pods, matchFields: {spec.nodename: "${object.metadata.name}"}}`, `unknown-field matchFields["spec.nodename"]: unknown field "nodename"; did you mean "nodeName"?`},
 		"FieldType":       {"A value of another type.", `{resource: pods, matchFields: {spec.hostNetwork: "${object.metadata.name}"}}`, `type-mismatch matchFields["spec.hostNetwork"]: want a boolean, have a string; compare it with something, as in x == "true"`},
 		"FieldsUntyped":   {"Of widgets nothing is known.", `{resource: widgets, matchFields: {spec.any: "${object.spec.replicas}"}}`, ""},

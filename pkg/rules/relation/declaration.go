@@ -1,20 +1,17 @@
 package relation
 
 import (
-	"maps"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -75,156 +72,38 @@ func (d Declarations) LookupAt(n *document.Node, offset int, name string) (*Decl
 	return nil, n.ErrorAt(offset, len(name), hint, "no resource %q is declared", value.Excerpt(name))
 }
 
-// stepPattern is a field of an object as a path can name it.
-var stepPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
-
-// fieldPath reads a path such as spec.nodeName. It leads through maps only, since
-// the field that it names is an index.
-func fieldPath(written string) (plan.Path, *mistake) {
-	path := plan.Path(strings.Split(written, "."))
-	for _, step := range path {
-		if !stepPattern.MatchString(step) {
-			return nil, mistakef("write a path such as spec.nodeName; for more, select otherwise and filter(...)",
-				"%q is not a path of fields", value.Excerpt(written)).inKey(written)
+// Fits says what is known of whether a selection admits an object that exists as far as its draft says: that it surely does, and the
+// requirement that its labels surely do not meet, or "".
+func Fits(s plan.Selection, draft any) (surely bool, unmet string) {
+	wantedLabels, err := labels.ParseToRequirements(s.LabelSelector)
+	wantedFields, wrong := fields.ParseSelector(s.FieldSelector)
+	if err != nil || wrong != nil {
+		return false, ""
+	}
+	surely = true
+	for _, wanted := range wantedLabels {
+		v, there := body.Lookup(draft, "metadata", "labels", wanted.Key())
+		have := labels.Set{}
+		if there {
+			have[wanted.Key()], there = v.(string)
+		}
+		switch {
+		case strings.HasPrefix(wanted.Key(), "dyncontroller.dev/"): // The engine writes it.
+			surely = surely && wanted.Operator() == selection.Exists
+		case !there && v != nil:
+			surely = false
+		case !wanted.Matches(have):
+			return false, wanted.String()
 		}
 	}
-	return path, nil
-}
-
-func fieldPart(key string, v any, known bool) *mistake {
-	if _, wrong := fieldPath(key); wrong != nil || !known {
-		return wrong
+	for _, wanted := range wantedFields.Requirements() {
+		v, _ := body.Lookup(draft, strings.Split(wanted.Field, ".")...)
+		_, unknown := v.(schema.Unknown)
+		text, _ := value.Text(v)
+		surely = surely && !unknown && (text == wanted.Value) != (wanted.Operator == selection.NotEquals)
 	}
-	switch kind := value.KindOf(v); {
-	case kind == value.Nil:
-		return mistakef("?? gives a default, and ?? omit() leaves the field out", "the field %s has no value", value.Excerpt(key)).inValue(key)
-	case kind&(value.String|value.Number|value.Bool) == 0:
-		return mistakef("select otherwise and filter(...)",
-			"the field %s can only equal a string, a number or a boolean, have %s", value.Excerpt(key), kind).inValue(key)
-	default:
-		return nil
-	}
-}
-
-// askMatchFields never asks for less than was written: a field without a value
-// would match objects that lack it.
-func askMatchFields(q *plan.Read, v any) (bool, *mistake) {
-	written, ok := v.(map[string]any)
-	switch {
-	case v == nil || ok && len(written) == 0:
-		return false, mistakef(emptyHint, "matchFields is empty")
-	case !ok:
-		return false, mistakef("write {spec.nodeName: node-1}", "matchFields must be a map of fields, have %s", value.KindOf(v))
-	}
-	for _, key := range slices.Sorted(maps.Keys(written)) {
-		if wrong := fieldPart(key, written[key], true); wrong != nil {
-			return false, wrong
-		}
-		path, _ := fieldPath(key) // fieldPart has seen the mistake.
-		q.Fields = append(q.Fields, plan.FieldValue{Path: path, Value: written[key]})
-	}
-	return true, nil
-}
-
-const emptyHint = "write all: true if every object is meant"
-
-// askMatchLabels never asks for less than was written: a label without a value
-// would widen the selection.
-func askMatchLabels(q *plan.Read, v any) (bool, *mistake) {
-	wanted, wrong := labelMap(v)
-	switch {
-	case wrong != nil:
-		return false, wrong
-	case len(wanted) == 0:
-		return false, mistakef(emptyHint, "matchLabels is empty")
-	}
-	q.Labels = labels.SelectorFromValidatedSet(wanted).String()
-	return true, nil
-}
-
-// labelMap takes a map of strings; an absent one is empty.
-func labelMap(v any) (labels.Set, *mistake) {
-	if v == nil {
-		return nil, nil
-	}
-	written, ok := v.(map[string]any)
-	if !ok {
-		return nil, mistakef("write {app: web}", "matchLabels must be a map of labels, have %s", value.KindOf(v))
-	}
-	out := make(labels.Set, len(written))
-	for _, key := range slices.Sorted(maps.Keys(written)) {
-		if wrong := labelPart(key, written[key], true); wrong != nil {
-			return nil, wrong
-		}
-		out[key], _ = written[key].(string)
-	}
-	return out, nil
-}
-
-func labelPart(key string, v any, known bool) *mistake {
-	if reasons := validation.IsQualifiedName(key); len(reasons) > 0 {
-		return mistakef("", "%q cannot be the key of a label: %s", value.Excerpt(key), brief(reasons[0])).inKey(key)
-	}
-	label, ok := v.(string)
-	switch {
-	case !known:
-		return nil
-	case v == nil:
-		return mistakef("?? gives a default, and ?? omit() leaves the label out", "the label %s has no value", key).inValue(key)
-	case !ok:
-		return mistakef(textHint(v),
-			"the value of the label %s must be a string, have %s", key, value.KindOf(v)).inValue(key)
-	}
-	if reasons := validation.IsValidLabelValue(label); len(reasons) > 0 {
-		return mistakef("", "%q cannot be the value of a label: %s", value.Excerpt(label), brief(reasons[0])).inValue(key)
-	}
-	return nil
-}
-
-// askSelector takes a LabelSelector of Kubernetes. As there, nil selects nothing;
-// an empty one, which there selects everything, is more likely a mistake.
-func askSelector(q *plan.Read, v any) (bool, *mistake) {
-	if v == nil {
-		return false, nil
-	}
-	written, ok := v.(map[string]any)
-	if !ok {
-		return false, mistakef("write {matchLabels: {app: web}}", "selector must be a LabelSelector, have %s", value.KindOf(v))
-	}
-	for _, key := range slices.Sorted(maps.Keys(written)) {
-		if wrong := selectorPart(key, nil, false); wrong != nil {
-			return false, wrong
-		}
-	}
-	if _, wrong := labelMap(written["matchLabels"]); wrong != nil { // A label without a value would be dropped.
-		return false, wrong.inValue("matchLabels")
-	}
-	for _, wrong := range selectorType.Validate(v, schema.Whole) {
-		key, _ := wrong.Path[0].(string)
-		return false, mistakef(wrong.Hint, "%s", wrong.Message).inValue(key)
-	}
-	parsed := &metav1.LabelSelector{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(written, parsed); err != nil {
-		return false, mistakef("", "not a LabelSelector: %v", err)
-	}
-	selector, err := metav1.LabelSelectorAsSelector(parsed)
-	if err != nil {
-		return false, mistakef("the operators are In and NotIn, with values, Exists and DoesNotExist", "not a LabelSelector: %v", err)
-	}
-	if selector.Empty() {
-		return false, mistakef(emptyHint, "selector is empty")
-	}
-	q.Labels = selector.String()
-	return true, nil
-}
-
-// selectorPart is strict, since what it passed over would widen the selection.
-func selectorPart(key string, _ any, _ bool) *mistake {
-	if key == "matchLabels" || key == "matchExpressions" {
-		return nil
-	}
-	return mistakef("for a map of labels, such as the selector of a Service, write matchLabels in place of selector",
-		"a LabelSelector has matchLabels and matchExpressions, have %q", value.Excerpt(key)).inKey(key)
+	namespace, _ := body.Lookup(draft, "metadata", "namespace")
+	return surely && (s.Namespace == "" || s.Namespace == namespace), ""
 }
 
 // Kind returns the kind of a declared resource. An error is a [value.Fault]: the
@@ -280,35 +159,4 @@ func (d *Declaration) outside(given string) *value.Fault {
 	}
 	return value.Faultf("a RuleSet acts in its own namespace only, which is %q, not %q", d.Namespace, given).
 		WithHint("make it a ClusterRuleSet")
-}
-
-// Origin returns which object a value is, if it is one that was read or the
-// watched one: the very map, not one that equals it. So whatever hands on the
-// elements of a list keeps it, and whatever builds new maps does not. current is
-// the object as it was read.
-func (r *Reader) Origin(v any) (object plan.Object, current map[string]any, found bool) {
-	candidate, _ := v.(map[string]any)
-	if len(candidate) == 0 {
-		return plan.Object{}, nil, false
-	}
-	if same(candidate, r.Current) {
-		return r.Home, r.Current, true
-	}
-	wanted := identityOf(candidate)
-	for _, a := range r.answers {
-		i, there := slices.BinarySearchFunc(a.objects, wanted, func(object map[string]any, id identity) int {
-			return identityOf(object).compare(id)
-		})
-		if there && same(candidate, a.objects[i]) {
-			of := plan.ObjectOf(a.read.From[0].GVR, candidate)
-			of.Kind = r.Kinds[of.GVR].Name
-			return of, candidate, true
-		}
-	}
-	return plan.Object{}, nil, false
-}
-
-// same reports whether both are one map.
-func same(a, b map[string]any) bool {
-	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }

@@ -25,15 +25,15 @@ func TestCompileErrors(t *testing.T) {
 			`w.yaml:1:24: name: ".." cannot be the name of an object: it may not be '..'`,
 		}},
 		"NamesElements": {"Every element is checked, beside templates too.", `{resource: pods, names: [5, "${text}", a/b, {name: x}, ok]}`, "", []string{
-			`w.yaml:1:26: names[0]: the name of an object is a string, have an integer; put it in quotes, or write string(...)`,
+			`w.yaml:1:26: names[0]: want a string, have an integer; put it in quotes, or write string(...)`,
 			`w.yaml:1:40: names[2]: "a/b" cannot be the name of an object: it may not contain '/'; the namespace has a field of its own`,
-			`w.yaml:1:45: names[3]: the name of an object is a string, have a map; for the field name of every element, write names: ${map(list, .name)}`,
+			`w.yaml:1:45: names[3]: want a string, have a map; for the names of a list of maps, write names: ${map(list, .name)}`,
 		}},
 		"LabelsValues": {"Values are strings, and not null; templates beside them do not hide it.", `{resource: pods, matchLabels: {a: 5, b: null, c: true, d: [x], e: "${text}", f: "x y"}}`, "", []string{
-			`w.yaml:1:35: matchLabels.a: the value of the label a must be a string, have an integer; put it in quotes, or write string(...)`,
-			`w.yaml:1:41: matchLabels.b: the label b has no value; ?? gives a default, and ?? omit() leaves the label out`,
-			`w.yaml:1:50: matchLabels.c: the value of the label c must be a string, have a boolean; put it in quotes, or write string(...)`,
-			`w.yaml:1:59: matchLabels.d: the value of the label d must be a string, have a list`,
+			`w.yaml:1:35: matchLabels.a: want a string, have an integer; put it in quotes, or write string(...)`,
+			`w.yaml:1:41: matchLabels.b: want a string, have nil; ?? gives a default, and ?? omit() leaves it out`,
+			`w.yaml:1:50: matchLabels.c: want a string, have a boolean; put it in quotes, or write string(...)`,
+			`w.yaml:1:59: matchLabels.d: want a string, have a list`,
 			`w.yaml:1:81: matchLabels.f: "x y" cannot be the value of a label: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character`,
 		}},
 		"LabelsKeys": {"A key must be one that a label can have.", `{resource: pods, matchLabels: {"a b": "${text}", "a/b/c": x}}`, "", []string{
@@ -44,13 +44,13 @@ func TestCompileErrors(t *testing.T) {
 			`w.yaml:1:28: selector: selector is empty; write all: true if every object is meant`,
 		}},
 		"SelectorLabelsText": {"The labels of a selector are a map.", `{resource: pods, selector: {matchLabels: app}}`, "", []string{
-			`w.yaml:1:42: selector.matchLabels: matchLabels must be a map of labels, have a string; write {app: web}`,
+			`w.yaml:1:42: selector.matchLabels: want a map, have a string`,
 		}},
 		"SelectorKey": {"An unknown key would be passed over.", `{resource: pods, selector: {matchExpressions: [{key: app, op: Exists}]}}`, "", []string{
-			`w.yaml:1:47: selector.matchExpressions: unknown field "op"; the fields here are key, operator, values`,
+			`w.yaml:1:59: selector.matchExpressions[0].op: unknown field "op"; the fields here are key, operator, values`,
 		}},
 		"SelectorOperatorNull": {"An operator is needed.", `{resource: pods, selector: {matchExpressions: [{key: app, operator: null}]}}`, "", []string{
-			`w.yaml:1:47: selector.matchExpressions: the field "operator" is missing; add operator: ...`,
+			`w.yaml:1:48: selector.matchExpressions[0]: the field "operator" is missing; add operator: ...`,
 		}},
 		"FieldsWildcard": {"And without wildcards.", `{resource: pods, matchFields: {"spec.*.image": "${text}"}}`, "", []string{
 			`w.yaml:1:32: matchFields["spec.*.image"]: "spec.*.image" is not a path of fields; write a path such as spec.nodeName; for more, select otherwise and filter(...)`,
@@ -65,15 +65,15 @@ func TestCompileErrors(t *testing.T) {
 			`w.yaml:1:32: matchFields[""]: "" is not a path of fields; write a path such as spec.nodeName; for more, select otherwise and filter(...)`,
 		}},
 		"FieldsValues": {"A null and what is not a scalar cannot be looked up.", `{resource: pods, matchFields: {spec.a: null, spec.b: [x], spec.c: {x: z}, spec.d: 5, spec.e: "${text}"}}`, "", []string{
-			`w.yaml:1:40: matchFields["spec.a"]: the field spec.a has no value; ?? gives a default, and ?? omit() leaves the field out`,
-			`w.yaml:1:54: matchFields["spec.b"]: the field spec.b can only equal a string, a number or a boolean, have a list; select otherwise and filter(...)`,
-			`w.yaml:1:67: matchFields["spec.c"]: the field spec.c can only equal a string, a number or a boolean, have a map; select otherwise and filter(...)`,
+			`w.yaml:1:40: matchFields["spec.a"]: want a boolean, a number or a string, have nil; ?? gives a default, and ?? omit() leaves it out`,
+			`w.yaml:1:54: matchFields["spec.b"]: want a boolean, a number or a string, have a list`,
+			`w.yaml:1:67: matchFields["spec.c"]: want a boolean, a number or a string, have a map`,
 		}},
 		"OwnerNear": {"A slip of the pen is told.", `{resource: pods, ownedBy: owners2}`, "", []string{
 			`w.yaml:1:27: ownedBy: unknown name "owners2"; did you mean "owners"?`,
 		}},
 		"OwnerUnknown": {"Another name is not known.", `{resource: pods, ownedBy: deployment}`, "", []string{
-			`w.yaml:1:27: ownedBy: unknown name "deployment"; write object, or a name from with or let`,
+			`w.yaml:1:27: ownedBy: unknown name "deployment"; write object, or a name of with, let or forEach`,
 		}},
 		"NamespaceNull": {"So could none.", `{resource: pods, all: true, namespace: }`, "", []string{
 			`w.yaml:1:29: namespace: want a string, have no value; give it a value or remove it`,

@@ -3,17 +3,13 @@ package relation
 import (
 	"cmp"
 	"errors"
-	"fmt"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // ErrNotSynced is what the error of a [Source] wraps where the answer is not
@@ -226,131 +222,33 @@ func (r *Reader) Size() int {
 	return r.size
 }
 
-// EveryNamespace is what `namespace` says for every one that the set may see.
-const EveryNamespace = "*"
-
-// Query evaluates what is written to the question that it asks now, nil where
-// there is nothing to read. An error is a [document.Error], but for that of
-// another name.
-func (r *Relation) Query(e *expression.Evaluation, reader *Reader) (*plan.Read, error) {
-	chosen, err := r.chosen.eval(e)
-	if err != nil {
-		return nil, err
+// Origin returns which object a value is, if it is one that was read or the
+// watched one: the very map, not one that equals it. So whatever hands on the
+// elements of a list keeps it, and whatever builds new maps does not. current is
+// the object as it was read.
+func (r *Reader) Origin(v any) (object plan.Object, current map[string]any, found bool) {
+	candidate, _ := v.(map[string]any)
+	if len(candidate) == 0 {
+		return plan.Object{}, nil, false
 	}
-	q := &plan.Read{From: r.declaration.Selections, By: r.form.by}
-	reads, wrong := r.form.ask(q, chosen)
-	if wrong != nil {
-		return nil, wrong.at(r.chosen.node)
+	if same(candidate, r.Current) {
+		return r.Home, r.Current, true
 	}
-	if !reads {
-		return nil, nil
-	}
-	if err := e.Budget.List(len(q.Names) + len(q.Owners) + len(q.Fields)); err != nil {
-		return nil, body.Locate(r.chosen.node, err)
-	}
-	if q.Namespace, err = r.evalNamespace(e, reader); err != nil {
-		return nil, err
-	}
-	return q, nil
-}
-
-func (o operand) eval(e *expression.Evaluation) (any, error) {
-	if o.body == nil {
-		return e.Names.Value(o.slot)
-	}
-	return o.body.Eval(e)
-}
-
-func (r *Relation) evalNamespace(e *expression.Evaluation, reader *Reader) (string, error) {
-	at, given := r.whole, ""
-	if r.namespace != nil {
-		at = r.namespace.node
-		written, err := r.namespace.eval(e)
-		if err != nil {
-			return "", err
-		}
-		var wrong *value.Fault
-		if given, wrong = namespaceOf(written); wrong != nil {
-			return "", at.Errorf(wrong.Hint, "%s", wrong.Message)
+	wanted := identityOf(candidate)
+	for _, a := range r.answers {
+		i, there := slices.BinarySearchFunc(a.objects, wanted, func(object map[string]any, id identity) int {
+			return identityOf(object).compare(id)
+		})
+		if there && same(candidate, a.objects[i]) {
+			of := plan.ObjectOf(a.read.From[0].GVR, candidate)
+			of.Kind = r.Kinds[of.GVR].Name
+			return of, candidate, true
 		}
 	}
-	namespace, err := reader.Namespace(r.declaration, given, r.namespace != nil)
-	if err != nil {
-		return "", locate(at, err)
-	}
-	if namespace == "" {
-		if wrong := r.form.ambiguous(given); wrong != nil {
-			return "", at.Errorf(wrong.Hint, "%s", wrong.Message)
-		}
-	}
-	return namespace, nil
+	return plan.Object{}, nil, false
 }
 
-// ambiguous refuses to look for the one object of a name in several namespaces.
-func (f form) ambiguous(given string) *value.Fault {
-	if !f.single || given != EveryNamespace {
-		return nil
-	}
-	return value.Faultf("there may be one such object in every namespace, and %s gives one", f.name).
-		WithHint("write names: [...] for a list, or name one namespace")
-}
-
-// namespaceOf refuses nil and "", which could mean the object's own namespace
-// as well as every one.
-func namespaceOf(v any) (string, *value.Fault) {
-	const hint = `write "*" for every namespace, or leave it out for the object's own`
-	namespace, ok := v.(string)
-	switch {
-	case !ok:
-		return "", value.Faultf("the namespace must be a string, have %s", value.KindOf(v)).WithHint(hint)
-	case namespace == "":
-		return "", value.Faultf("the namespace is empty").WithHint(hint)
-	case namespace == EveryNamespace:
-		return namespace, nil
-	}
-	if reasons := validation.IsDNS1123Label(namespace); len(reasons) > 0 {
-		return "", value.Faultf("%q cannot be a namespace: %s", value.Excerpt(namespace), brief(reasons[0]))
-	}
-	return namespace, nil
-}
-
-// Evaluate returns the value of the name: an object or nil, or a list of objects,
-// by namespace and name, each once. They are shared: read only. An error is a
-// [document.Error], or wraps what the source or another name reported.
-func (r *Relation) Evaluate(e *expression.Evaluation, reader *Reader) (any, error) {
-	q, err := r.Query(e, reader)
-	if err != nil {
-		return nil, err
-	}
-	var found []map[string]any
-	if q != nil {
-		found, err = reader.Look(*q, e.Budget)
-	}
-	if err == nil && !r.form.single {
-		err = e.Budget.List(len(found))
-	}
-	switch {
-	case errors.Is(err, expression.ErrBudget):
-		return nil, body.Locate(r.whole, err)
-	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", r.name, err)
-	case r.form.single && len(found) == 0:
-		return nil, nil
-	case r.form.single:
-		return found[0], nil
-	}
-	list := make([]any, len(found))
-	for i, object := range found {
-		list[i] = object
-	}
-	return list, nil
-}
-
-// locate gives an error of the reader its place.
-func locate(n *document.Node, err error) error {
-	fault, ok := errors.AsType[*value.Fault](err)
-	if !ok {
-		return err
-	}
-	return n.Errorf(fault.Hint, "%s", fault.Message)
+// same reports whether both are one map.
+func same(a, b map[string]any) bool {
+	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }

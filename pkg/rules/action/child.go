@@ -10,10 +10,10 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // child is an object that a rule makes because of the one it watches.
@@ -51,17 +51,18 @@ func (c *child) compileManifest(n *document.Node, scope *expression.Scope) (errs
 		return nil
 	}
 	c.body, errs = body.Compile(n, scope)
-	if m := c.draft(); c.declaration != nil && m.fields != nil {
+	if m := draft(n); c.declaration != nil && m.fields != nil {
 		errs = append(errs, c.check(m, "")...)
 	}
 	return errs
 }
 
+// check returns what is wrong with a manifest. The kind is "" before evaluation, when it is not known.
 func (c *child) check(m manifest, kind string) document.Errors {
 	if wrong := m.checkMaps(); wrong != nil {
 		return document.Errors{wrong}
 	}
-	return slices.DeleteFunc(document.Errors{
+	return found(
 		m.checkType(c.declaration.GVR.GroupVersion().String(), kind),
 		m.checkServer(),
 		m.checkName(c.generated),
@@ -69,7 +70,58 @@ func (c *child) check(m manifest, kind string) document.Errors {
 		m.checkMarks(),
 		m.checkTexts(),
 		m.checkOwners(c.owned),
-	}, func(wrong *document.Error) bool { return wrong == nil })
+	)
+}
+
+// found are the results of checks that found something.
+func found(all ...*document.Error) document.Errors {
+	return slices.DeleteFunc(all, func(wrong *document.Error) bool { return wrong == nil })
+}
+
+// checkTyped returns what the schemas show to be wrong with the manifest, and that no selection of a list would have the object.
+func (c *child) checkTyped(with Checking, how schema.Writing, list string, selections []plan.Selection) document.Errors {
+	m, into := draft(c.node), schema.Field{}
+	resource := with.Schemas.Resource(c.declaration.GVR)
+	if resource != nil {
+		into.Type = resource.Type
+	}
+	given, errs := c.body.Check(with.Context, into, how)
+	if how == schema.Whole && m.fields != nil {
+		errs = append(errs, found(m.checkSelected(list, selections))...)
+	}
+	if resource == nil {
+		return errs
+	}
+	owner, home := "", false
+	if with.Watched != nil {
+		owner, home = with.Watched.Resource, with.Watched.Namespaced
+	}
+	return append(errs, found(
+		m.checkType("", resource.Kind), m.checkStatus(resource), c.checkScope(m, resource.Namespaced, owner, home),
+		m.checkAbsent(given, resource.Kind, owner != "" && resource.Namespaced && !home), m.checkNames(resource),
+	)...)
+}
+
+// checkScope compares the scope of the child with that of the watched object, which is called owner, and has a namespace or not. Where
+// it is called "", nothing is known of it.
+func (c *child) checkScope(m manifest, namespaced bool, owner string, home bool) *document.Error {
+	resource := c.declaration.GVR.Resource
+	namespace, given := m.lookup("metadata", "namespace")
+	switch {
+	case !namespaced && given:
+		return m.at("metadata", "namespace").Errorf("leave namespace out",
+			"%s are cluster-scoped and have no namespace", resource).Coded(document.CodeWrongScope)
+	case owner == "":
+		return nil
+	case !namespaced && home && c.owned:
+		return m.node.Errorf("write owned: false",
+			"%s are cluster-scoped and cannot be owned by the watched object (%s), which has a namespace", resource, owner).Coded(document.CodeWrongScope)
+	case namespaced && !home && namespace == nil && m.fields != nil:
+		return m.at("metadata").Errorf("add namespace: ... to metadata",
+			"the watched object (%s) is cluster-scoped, so it must be said in which namespace to make the %s", owner, resource).Coded(document.CodeWrongScope)
+	default:
+		return nil
+	}
 }
 
 // want evaluates the manifest. It is nil where all of it is nil or omitted.
@@ -84,51 +136,26 @@ func (c *child) want(e *Evaluation) (*wanted, error) {
 	}
 	kind, err := e.Related.Kind(c.declaration)
 	if err != nil {
-		return nil, locate(c.from, err)
+		return nil, body.Locate(c.from, err)
 	}
 	m := manifest{c.node, withoutNil(fields)}
-	if errs := c.check(m, kind.Name); len(errs) > 0 {
+	errs := append(c.check(m, kind.Name), found(c.checkScope(m, kind.Namespaced, e.Object.String(), e.Object.Namespace != ""))...)
+	if len(errs) > 0 {
 		return nil, errs[0]
 	}
-	object := plan.Object{GVR: c.declaration.GVR, Kind: kind.Name}
-	object.Name, _, _ = m.text("metadata", "name")
-	if object.Namespace, err = c.namespace(e, m, kind); err != nil {
-		return nil, err
-	}
-	if err := c.checkOwner(e, m, object.Namespace); err != nil {
-		return nil, err
-	}
-	return &wanted{object: object, fields: c.complete(e, object, m.fields)}, nil
-}
-
-// namespace is that of the watched object where none is written.
-func (c *child) namespace(e *Evaluation, m manifest, kind plan.Kind) (string, error) {
-	given, _, _ := m.text("metadata", "namespace")
-	if kind.Namespaced && given == "" && e.Object.Namespace == "" {
-		return "", m.at("metadata").Errorf("add namespace: ... to metadata",
-			"%s is cluster-scoped, so it must be said in which namespace to make the %s", e.Object, c.declaration.GVR.Resource)
-	}
+	name, _ := m.text("metadata", "name")
+	given, _ := m.text("metadata", "namespace")
 	namespace, err := e.Related.Namespace(c.declaration, given, given != "")
 	if err != nil {
-		return "", locate(m.at("metadata", "namespace"), err)
+		return nil, body.Locate(m.at("metadata", "namespace"), err)
 	}
-	return namespace, nil
-}
-
-// checkOwner refuses an owner that the garbage collector would look for in vain,
-// and then delete the child.
-func (c *child) checkOwner(e *Evaluation, m manifest, namespace string) error {
-	owner := e.Object
-	switch {
-	case !c.owned || owner.Namespace == "" || owner.Namespace == namespace:
-		return nil
-	case namespace == "":
-		return m.node.Errorf("write owned: false", "%s are cluster-scoped and cannot be owned by %s, which has a namespace",
-			c.declaration.GVR.Resource, owner)
-	default:
-		return m.at("metadata", "namespace").Errorf("write owned: false",
-			"%s of namespace %q cannot be owned by %s, which is in another", c.declaration.GVR.Resource, namespace, owner)
+	if home := e.Object.Namespace; c.owned && home != "" && home != namespace {
+		// The garbage collector would look for the owner in vain, and then delete the child.
+		return nil, m.at("metadata", "namespace").Errorf("write owned: false",
+			"%s of namespace %q cannot be owned by %s, which is in another", c.declaration.GVR.Resource, namespace, e.Object)
 	}
+	object := plan.Object{GVR: c.declaration.GVR, Kind: kind.Name, Namespace: namespace, Name: name}
+	return &wanted{object: object, fields: c.complete(e, object, m.fields)}, nil
 }
 
 // complete adds what the object is and whose. The fields stay as they are.
@@ -140,9 +167,9 @@ func (c *child) complete(e *Evaluation, object plan.Object, fields map[string]an
 		metadata["namespace"] = object.Namespace
 	}
 	labels := copied(metadata, "labels")
-	labels[plan.LabelSet] = e.Rule.SetID()
-	labels[plan.LabelRule] = e.Rule.Name
-	labels[plan.LabelOwnerUID] = string(e.Object.UID)
+	for label, mark := range e.marks() {
+		labels[label] = mark
+	}
 	metadata["labels"] = labels
 	if c.owned {
 		metadata["ownerReferences"] = []any{map[string]any{
@@ -177,14 +204,6 @@ func (e *Evaluation) read(n *document.Node, q plan.Read) ([]map[string]any, erro
 	default:
 		return found, nil
 	}
-}
-
-// locate gives a fault its place.
-func locate(n *document.Node, err error) *document.Error {
-	if fault, is := errors.AsType[*value.Fault](err); is {
-		return n.Errorf(fault.Hint, "%s", fault.Message)
-	}
-	return body.Locate(n, err)
 }
 
 // trace adds what making a child takes.
