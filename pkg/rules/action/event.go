@@ -1,10 +1,7 @@
 package action
 
 import (
-	"errors"
-	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
@@ -31,52 +28,52 @@ type eventField struct {
 
 // eventText is a field of an event, and what its text must look like.
 type eventText struct {
-	name  string
-	check func(string) error
-	set   func(*plan.Event, string)
+	name    string
+	pattern *regexp.Regexp
+	want    string
+	set     func(*plan.Event, string)
 }
 
+// word is what Kubernetes calls a machine-readable word.
+var word = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,127}$`)
+
+const wordMessage = "one CamelCase word such as EvenPD, at most 128 letters and digits"
+
 var eventTexts = []eventText{
-	{"reason", checkWord, func(e *plan.Event, text string) { e.Reason = text }},
-	{"message", checkMessage, func(e *plan.Event, text string) { e.Message = text }},
-	{"type", checkEventType, func(e *plan.Event, text string) { e.Type = text }},
-	{"action", checkWord, func(e *plan.Event, text string) { e.Action = text }},
+	{"reason", word, wordMessage, func(e *plan.Event, text string) { e.Reason = text }},
+	{"message", regexp.MustCompile(field.NotBlank.Pattern), "a text that is not blank", func(e *plan.Event, text string) { e.Message = text }},
+	{"type", regexp.MustCompile(`^(Normal|Warning)$`), "Normal or Warning", func(e *plan.Event, text string) { e.Type = text }},
+	{"action", word, wordMessage, func(e *plan.Event, text string) { e.Action = text }},
+}
+
+func (f eventText) check(n *document.Node, text string) *document.Error {
+	if f.pattern.MatchString(text) {
+		return nil
+	}
+	return n.Errorf("", "want %s, have %q", f.want, value.Excerpt(text))
+}
+
+// written is the type of the field, which may be a template.
+func (f eventText) written(pattern, message string) *field.Type {
+	return &field.Type{
+		Kinds: []document.Kind{document.KindString}, Template: true, Pattern: pattern, Message: message,
+		Check: func(n *document.Node) *document.Error { return f.check(n, n.Text()) },
+	}
 }
 
 var eventFields = field.Object("event",
-	field.Required("reason", eventWord, "One CamelCase word, at most 128 letters and digits."),
-	field.Required("message", textTemplate(checkMessage), "What happened. Leave out what changes all the time: an event is recorded once for each episode."),
+	field.Required("reason", eventTexts[0].written(word.String(), wordMessage), "One CamelCase word, at most 128 letters and digits."),
+	field.Required("message", eventTexts[1].written(field.NotBlank.Pattern, field.NotBlank.Message),
+		"What happened. Leave out what changes all the time: an event is recorded once for each episode."),
 	field.Optional("type", &field.Type{
 		Kinds: []document.Kind{document.KindString}, Template: true, Words: []string{"Normal", "Warning"},
 	}, "Normal (default) or Warning."),
-	field.Optional("action", eventWord, "What was done, one CamelCase word."),
+	field.Optional("action", eventTexts[3].written(word.String(), wordMessage), "What was done, one CamelCase word."),
 	targetField,
 )
 
-// eventWord is what Kubernetes calls a machine-readable word.
-var eventWord = func() *field.Type {
-	t := textTemplate(checkWord)
-	t.Pattern, t.Message = wordPattern.String(), "one CamelCase word such as EvenPD, at most 128 letters and digits"
-	return t
-}()
-
-// textTemplate takes a text that passes a check, or a template.
-func textTemplate(check func(string) error) *field.Type {
-	t := &field.Type{Kinds: []document.Kind{document.KindString}, Template: true}
-	t.Pattern, t.Message = field.NotBlank.Pattern, field.NotBlank.Message
-	t.Check = func(n *document.Node) *document.Error {
-		if err := check(n.Text()); err != nil {
-			return n.Errorf("", "%v", err)
-		}
-		return nil
-	}
-	return t
-}
-
 // defaultAction is what an Event says was done where the rule does not.
 const defaultAction = "Reconcile"
-
-var wordPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,127}$`)
 
 func compileEvent(v field.Values, env Env) (Action, document.Errors) {
 	e := &event{}
@@ -109,35 +106,14 @@ func (e *event) Evaluate(evaluation *Evaluation) error {
 			return f.node.Errorf("?? gives a default, and toJSON(...) writes a list or a map", "%s must be a text, have %s",
 				f.name, expression.TypeName(v))
 		}
-		if err := f.check(text); err != nil {
-			return f.node.Errorf("", "%v", err)
+		if wrong := f.check(f.node, text); wrong != nil {
+			return wrong
 		}
 		f.set(&out, text)
 	}
 	for _, subject := range subjects {
 		out.Regarding = subject.Object
 		evaluation.Events = append(evaluation.Events, out)
-	}
-	return nil
-}
-
-func checkEventType(text string) error {
-	if text != "Normal" && text != "Warning" {
-		return fmt.Errorf("the type of an event is Normal or Warning, have %q", value.Excerpt(text))
-	}
-	return nil
-}
-
-func checkWord(text string) error {
-	if !wordPattern.MatchString(text) {
-		return fmt.Errorf("want one word such as EvenPD, at most 128 letters and digits, have %q", value.Excerpt(text))
-	}
-	return nil
-}
-
-func checkMessage(text string) error {
-	if strings.TrimSpace(text) == "" {
-		return errors.New("the message of an event is empty")
 	}
 	return nil
 }

@@ -49,17 +49,17 @@ event pods tidb/p-1 Normal Seen Reconcile: 1: p-1
 		"Blank": {
 			reason: "Nor are blanks.",
 			action: `event: {reason: Seen, message: "${' '}"}`,
-			err:    `a.yaml:1:32: event.message: the message of an event is empty`,
+			err:    `a.yaml:1:32: event.message: want a text that is not blank, have " "`,
 		},
 		"Reason": {
 			reason: "A reason is one word.",
 			action: `event: {reason: "${'two words'}", message: m}`,
-			err:    `a.yaml:1:17: event.reason: want one word such as EvenPD, at most 128 letters and digits, have "two words"`,
+			err:    `a.yaml:1:17: event.reason: want one CamelCase word such as EvenPD, at most 128 letters and digits, have "two words"`,
 		},
 		"TypeOfTemplate": {
 			reason: "A type is one of two.",
 			action: `event: {type: "${'Error'}", reason: Seen, message: m}`,
-			err:    `a.yaml:1:15: event.type: the type of an event is Normal or Warning, have "Error"`,
+			err:    `a.yaml:1:15: event.type: want Normal or Warning, have "Error"`,
 		},
 		"Fails": {
 			reason: "An expression fails at its place.",
