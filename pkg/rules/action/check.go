@@ -1,7 +1,6 @@
 package action
 
 import (
-	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -74,22 +73,16 @@ func (l loopTypes) Definition(slot int) *expression.Program {
 	return l.outer.Definition(slot)
 }
 
-// resources returns those that a target can be of, nil among them for one of which
-// nothing is known.
-func (c Checking) resources(of *target) []*schema.Resource {
+// resource returns that of a target, nil where it is not certain: several may have objects of one type.
+func (c Checking) resource(of *target) (found *schema.Resource) {
 	if of.node == nil {
-		return []*schema.Resource{c.Watched}
+		return c.Watched
 	}
 	objects := c.Facts.Apply(of.slot, c.Names.Type(of.slot, c.Facts))
 	if objects.Kinds()&value.List != 0 {
 		objects = objects.Items()
 	}
-	return []*schema.Resource{c.served(objects.Schema())}
-}
-
-// served returns the resource whose objects have a type, nil where that is not certain:
-// several may share one.
-func (c Checking) served(known *schema.Type) (found *schema.Resource) {
+	known := objects.Schema()
 	if known == nil {
 		return nil
 	}
@@ -109,8 +102,6 @@ func (c Checking) served(known *schema.Type) (found *schema.Resource) {
 	return found
 }
 
-func isMap(v any) bool { return value.KindOf(v) == value.Map }
-
 // checkTarget refuses a target that is surely no object that was read.
 func (c Checking) checkTarget(of *target) document.Errors {
 	if of.node == nil {
@@ -128,12 +119,9 @@ func (c Checking) checkTarget(of *target) document.Errors {
 	case kinds&(value.Map|value.Nil) == 0:
 		return document.Errors{of.node.Errorf("write object, or a name of with, forEach or let", "a target is an object or a list of objects, %s is %s",
 			of.name, objects).Coded(document.CodeTypeMismatch)}
-	case element.Schema() != nil && !element.Whole() && element.Kinds()&^value.Nil == value.Map:
+	case built && closed, element.Schema() != nil && !element.Whole() && element.Kinds()&^value.Nil == value.Map:
 		return document.Errors{of.node.Errorf("a target comes from with as it is, or through filter, find, sortBy or take",
-			"%s is a part of an object, and no object that was read", of.name).Coded(document.CodeTypeMismatch)}
-	case built && closed, slices.ContainsFunc(element.Literals(), isMap):
-		return document.Errors{of.node.Errorf("a target comes from with as it is, or through filter, find, sortBy or take",
-			"%s is not an object that was read, but made by an expression", of.name).Coded(document.CodeTypeMismatch)}
+			"%s is no object that was read, but a part of one, or a new map", of.name).Coded(document.CodeTypeMismatch)}
 	default:
 		return nil
 	}

@@ -36,7 +36,7 @@ func TestCheckPatch(t *testing.T) {
 			`subresource patch.merge.metadata: the API server ignores metadata in a patch of the status of a custom resource; make it a patch of its own, without subresource`,
 		},
 		"StatusOfPod": {"Kinds of Kubernetes decide for themselves.", `{patch: {target: pods, subresource: status, merge: {metadata: {annotations: {a: b}}}}}`, ""},
-		"Part":        {"A part of an object is none.", `{forEach: {l: "${object.spec.listeners}"}, patch: {target: l, merge: {a: 1}}}`, `type-mismatch patch.target: l is a part of an object, and no object that was read; a target comes from with as it is, or through filter, find, sortBy or take`},
+		"Part":        {"A part of an object is none.", `{forEach: {l: "${object.spec.listeners}"}, patch: {target: l, merge: {a: 1}}}`, `type-mismatch patch.target: l is no object that was read, but a part of one, or a new map; a target comes from with as it is, or through filter, find, sortBy or take`},
 		"ForEachMap":  {"A map is no list, though it may be absent.", `{forEach: {l: "${object.spec.limits}"}, patch: {merge: {spec: {replicas: 1}}}}`, `type-mismatch forEach.l: forEach wants a list, have a map; write a list, such as "${pods}" or "${keys(object.metadata.labels)}"`},
 		"Computed":    {"What a template gives is compared as far as it is known.", `{patch: {merge: "${ {'spec': {'replicas': 'a'}} }"}}`, `type-mismatch patch.merge: spec.replicas: want an integer, have a string; `},
 		"Untyped":     {"Nothing is known of the object.", `{patch: {target: thing, subresource: anything, merge: {status: {x: 1}}}}`, ""},

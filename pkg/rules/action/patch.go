@@ -135,31 +135,23 @@ func (p *patch) forbidden(n *document.Node, v any) *document.Error {
 
 // Check implements [Action].
 func (p *patch) Check(c Checking) document.Errors {
-	errs := c.checkTarget(&p.target)
-	for _, resource := range c.resources(&p.target) {
-		place, wrong := p.place(resource)
-		if wrong != nil {
-			errs = append(errs, wrong)
-		}
-		errs = append(errs, p.checkBody(c, place)...)
-		if resource != nil && wrong == nil {
-			errs = append(errs, p.checkIgnored(resource)...)
-		}
-	}
-	return errs
-}
-
-func (p *patch) checkBody(c Checking, place *schema.Type) document.Errors {
+	resource := c.resource(&p.target)
+	place, misplaced := p.place(resource)
+	errs := append(c.checkTarget(&p.target), found(misplaced)...)
+	var wrong document.Errors
 	switch p.kind {
 	case plan.JSON:
-		return p.body.CheckPatch(c.Context, place)
+		wrong = p.body.CheckPatch(c.Context, place)
 	case plan.Apply:
-		_, errs := p.body.Check(c.Context, schema.Field{Type: place}, schema.Applied)
-		return append(errs, p.atomicLists(p.node, place)...)
+		_, wrong = p.body.Check(c.Context, schema.Field{Type: place}, schema.Applied)
+		wrong = append(wrong, p.atomicLists(p.node, place)...)
 	default:
-		_, errs := p.body.Check(c.Context, schema.Field{Type: place}, schema.Merged)
-		return errs
+		_, wrong = p.body.Check(c.Context, schema.Field{Type: place}, schema.Merged)
 	}
+	if errs = append(errs, wrong...); resource != nil && misplaced == nil {
+		errs = append(errs, p.checkIgnored(resource)...)
+	}
+	return errs
 }
 
 // place is the type of what is patched, nil where nothing is known of it.

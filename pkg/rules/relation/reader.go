@@ -66,7 +66,6 @@ type Reader struct {
 type answer struct {
 	read    plan.Read
 	objects []map[string]any // by namespace and name
-	missing []string         // of the names that were asked for
 	looked  bool             // the rule may decide by the answer
 	err     error
 }
@@ -107,20 +106,9 @@ func (r *Reader) ask(a *answer, budget *expression.Budget) {
 		}
 	}
 	a.objects = ordered(found) // Before it is paid for, so that it counts as input.
-	a.missing = missing(a.read.Names, a.objects)
-	if err := spend(budget, len(found)); err != nil {
-		a.objects, a.err = nil, err
+	if a.err = cmp.Or(budget.Steps(stepsOfObject*len(found)), budget.Sort(len(found)), budget.List(3*len(found))); a.err != nil {
+		a.objects = nil
 	}
-}
-
-func spend(budget *expression.Budget, objects int) error {
-	if err := budget.Steps(stepsOfObject * objects); err != nil {
-		return err
-	}
-	if err := budget.Sort(objects); err != nil {
-		return err
-	}
-	return budget.List(3 * objects) // Those of ordered.
 }
 
 // identity is what orders the objects of a resource.
@@ -154,46 +142,33 @@ func ordered(objects []map[string]any) []map[string]any {
 	return out
 }
 
-// missing returns the names that no object has.
-func missing(names []string, found []map[string]any) []string {
-	if len(names) == 0 {
-		return nil
-	}
-	has := make(map[string]bool, len(found))
-	for _, object := range found {
-		has[identityOf(object).name] = true
-	}
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return has[name] })
-}
-
 // Reads returns the questions, in the order in which each was first asked.
-func (r *Reader) Reads() []plan.Read {
-	var out []plan.Read
-	for _, a := range r.answers {
-		out = append(out, a.read)
-	}
-	return out
-}
+func (r *Reader) Reads() []plan.Read { return r.questions(false) }
 
 // Seen returns the questions of Look alone: what expressions know of other objects.
-func (r *Reader) Seen() []plan.Read {
-	var out []plan.Read
+func (r *Reader) Seen() []plan.Read { return r.questions(true) }
+
+func (r *Reader) questions(looked bool) (out []plan.Read) {
 	for _, a := range r.answers {
-		if a.looked {
+		if a.looked || !looked {
 			out = append(out, a.read)
 		}
 	}
 	return out
 }
 
-// Missed returns the questions of Look for names, with the names that were not
-// found.
-func (r *Reader) Missed() []plan.Read {
-	var out []plan.Read
+// Missed returns the questions of Look for names, with the names that no object has.
+func (r *Reader) Missed() (out []plan.Read) {
 	for _, a := range r.answers {
-		if a.looked && len(a.missing) > 0 {
-			q := a.read
-			q.Names = a.missing
+		if !a.looked || a.err != nil || len(a.read.Names) == 0 {
+			continue
+		}
+		q, has := a.read, make(map[string]bool, len(a.objects))
+		for _, object := range a.objects {
+			has[identityOf(object).name] = true
+		}
+		q.Names = slices.DeleteFunc(slices.Clone(q.Names), func(name string) bool { return has[name] })
+		if len(q.Names) > 0 {
 			out = append(out, q)
 		}
 	}
