@@ -61,12 +61,6 @@ func TestCheckResources(t *testing.T) {
 		"AnyVerbs":    {"What can be done with it is not known.", served{resources: []*schema.Resource{widget("v1", true)}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets}`, nil},
 		"NoWatch":     {"It cannot be watched.", served{resources: []*schema.Resource{widget("v1", true, "get", "list")}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets}`, []string{"mistake not-watchable 5:68 widgets cannot be watched; rules see only what can be listed and watched"}},
 		"NoListWatch": {"Nor listed.", served{resources: []*schema.Resource{widget("v1", true, "create")}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets}`, []string{"mistake not-watchable 5:68 widgets cannot be listed or watched; rules see only what can be listed and watched"}},
-		"Version": {
-			"It is there in another version.",
-			served{resources: []*schema.Resource{widget("v1", true, all...)}},
-			"ClusterRuleSet", `{group: example.com, version: v2, resource: widgets}`,
-			[]string{"mistake unknown-resource 5:54 there is no resource widgets.v2.example.com; did you mean widgets.v1.example.com?"},
-		},
 		"Misspelt": {
 			"It may be one that nobody told of.",
 			served{resources: []*schema.Resource{widget("v1", true, all...)}},
@@ -78,12 +72,6 @@ func TestCheckResources(t *testing.T) {
 			served{resources: []*schema.Resource{widget("v1", true, all...)}, whole: []string{"example.com"}},
 			"ClusterRuleSet", `{group: example.com, version: v1, resource: widgts}`,
 			[]string{"mistake unknown-resource 5:68 there is no resource widgts.v1.example.com; did you mean widgets.v1.example.com?"},
-		},
-		"Group": {
-			"The group is misspelt.",
-			served{resources: []*schema.Resource{widget("v1", true, all...)}},
-			"ClusterRuleSet", `{group: exmple.com, version: v1, resource: widgets}`,
-			[]string{"warning unknown-resource 5:32 there is no resource widgets.v1.exmple.com; did you mean widgets.v1.example.com?"},
 		},
 		"FarWhole": {
 			"Nothing is near.",
@@ -104,13 +92,7 @@ func TestCheckResources(t *testing.T) {
 			[]string{"mistake wrong-scope 5:68 widgets are cluster-scoped, and a RuleSet acts in its own namespace only; make it a ClusterRuleSet"},
 		},
 		"ClusterRight": {"A ClusterRuleSet does.", served{resources: []*schema.Resource{widget("v1", false, all...)}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets}`, nil},
-		"Namespaces": {
-			"In no namespace.",
-			served{resources: []*schema.Resource{widget("v1", false, all...)}},
-			"ClusterRuleSet", `{group: example.com, version: v1, resource: widgets, namespaces: [a]}`,
-			[]string{"mistake wrong-scope 5:89 widgets are cluster-scoped and have no namespace; leave namespaces out"},
-		},
-		"Fields": {"Fields that they have.", served{resources: []*schema.Resource{widget("v1", true, all...)}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets, fieldSelector: "spec.size=3,metadata.name!=a"}`, nil},
+		"Fields":       {"Fields that they have.", served{resources: []*schema.Resource{widget("v1", true, all...)}}, "ClusterRuleSet", `{group: example.com, version: v1, resource: widgets, fieldSelector: "spec.size=3,metadata.name!=a"}`, nil},
 		"FieldsUnknown": {
 			"And one that they have not.",
 			served{resources: []*schema.Resource{widget("v1", true, all...)}},

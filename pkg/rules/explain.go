@@ -37,7 +37,10 @@ func (s *Set) Explain(snapshot Snapshot, id plan.Rule, hidden ...*redact.Values)
 	e.explanation = x
 	decided := e.evaluate()
 
-	out.Rule = rule.Described()
+	out.Rule.Description, out.Rule.At = rule.Description(), placeOf(rule.Place())
+	if account := rule.Identity(); account.Name != "" {
+		out.Rule.ActsAs = account.String()
+	}
 	out.Object.Namespace, out.Object.Name = x.text(object.Namespace), x.text(object.Name)
 	out.Obstacles = rule.Obstacles(snapshot)
 	for i := range out.Obstacles {
@@ -45,16 +48,6 @@ func (s *Set) Explain(snapshot Snapshot, id plan.Rule, hidden ...*redact.Values)
 	}
 	if x.of != nil {
 		x.tell(&out, decided)
-	}
-	return out
-}
-
-// Described says which rule it is.
-func (r *Rule) Described() trace.Rule {
-	out := trace.RuleOf(r.ID)
-	out.Description, out.At = r.Description(), placeOf(r.Place())
-	if account := r.Identity(); account.Name != "" {
-		out.ActsAs = account.String()
 	}
 	return out
 }
@@ -512,24 +505,22 @@ func mentions(n *document.Node, step string) bool {
 // stands for.
 func (t *ruleEvaluation) whyNot() string {
 	whole, err := t.rule.when.Program().Explain(&t.expressions)
-	reason := ""
-	for err == nil {
+	var why, values []string
+	for d := (*names.Definition)(nil); err == nil; whole, err = t.definition(d) {
 		last := whole.Deciding()
-		reason += ": " + oneLine(last.Source) + " is false"
-		if d := t.rule.named(last); d != nil {
-			whole, err = t.definition(d)
-			continue
-		}
-		separator := "; "
-		for _, read := range last.AllReads() {
-			if !t.secret() {
-				reason += separator + read.Path + " is " + shown(read.Value)
+		why = append(why, oneLine(last.Source)+" is false")
+		if d = t.rule.named(last); d == nil {
+			for _, read := range last.AllReads() {
+				values = append(values, read.Path+" is "+shown(read.Value))
 			}
-			separator = ", "
+			break
 		}
-		break
 	}
-	return strings.TrimPrefix(reason, ": ")
+	reason := strings.Join(why, ": ")
+	if len(values) > 0 && !t.secret() {
+		reason += "; " + strings.Join(values, ", ")
+	}
+	return reason
 }
 
 // definition explains what a name of let stands for. It has been asked already, so when its answer changes is known.

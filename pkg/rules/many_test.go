@@ -64,20 +64,6 @@ func TestManyWarnings(t *testing.T) {
 	}
 }
 
-// TestManyResources holds that of very many resources a misspelt one is found.
-func TestManyResources(t *testing.T) {
-	var text strings.Builder
-	text.WriteString(typedHead)
-	for i := range 150 {
-		fmt.Fprintf(&text, "    r%d: {group: nowhere.example.com, version: v1, resource: r%d}\n", i, i)
-	}
-	text.WriteString("    wrong: {version: v1, resource: podz}\n" + oneRule("pods", noted))
-	_, errs := loadTyped(t, text.String())
-	if got := errs.Of(document.Mistake); len(got) != 1 || !strings.Contains(got[0].Message, "podz") {
-		t.Errorf("it is not found, have %v", got)
-	}
-}
-
 // TestWarningsBounded holds that findings of one file stay few in memory, however many there are, and that it takes no time.
 func TestWarningsBounded(t *testing.T) {
 	var text strings.Builder

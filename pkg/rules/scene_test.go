@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -72,7 +74,15 @@ func (s scene) evaluate(t *testing.T) plan.Plan {
 		}
 	}
 	sameWhenReduced(t, set, snapshot)
-	return set.Evaluate(snapshot)
+	before := runtime.DeepCopyJSON(snapshot.Object)
+	p := set.Evaluate(snapshot)
+	if diff := cmp.Diff(before, snapshot.Object); diff != "" {
+		t.Errorf("the object was changed (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(told(t, p), told(t, set.Evaluate(snapshot))); diff != "" {
+		t.Errorf("a second evaluation differs (-first +second):\n%s", diff)
+	}
+	return p
 }
 
 func objects(t *testing.T, kind string, texts []string) []map[string]any {

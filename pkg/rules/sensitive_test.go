@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -132,38 +131,5 @@ func TestSensitiveKinds(t *testing.T) {
 	want := []string{"apiservices", "certificates", "crds", "leases", "rbac", "rules", "secrets", "tokens", "webhooks"}
 	if diff := cmp.Diff(want, rules.SensitiveKinds()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-// TestSensitiveText holds what is said.
-func TestSensitiveText(t *testing.T) {
-	rule := `watch: secrets, onDelete: {actions: [{patch: {merge: {status: {a: b}}, subresource: status}}]}`
-	_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(sensitiveWorld + "  - {name: r, " + rule + "}\n")}},
-		rules.Options{Sensitive: func(string) bool { return false }})
-	const want = `rules.yaml:20:31: spec.rules[0].onDelete: a finalizer is put on secrets.v1, which must be allowed where the rules run; run with --allow-sensitive=secrets
-rules.yaml:20:53: spec.rules[0].onDelete.actions[0].patch: secrets.v1/status are written, which must be allowed where the rules run; run with --allow-sensitive=secrets`
-	if diff := cmp.Diff(want, errs.Error()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-// TestSensitiveKind holds which resources are sensitive, whatever their version.
-func TestSensitiveKind(t *testing.T) {
-	for _, tc := range []struct {
-		reason          string
-		group, resource string
-		want            string
-	}{
-		{"They hold what gives access.", "", "secrets", "secrets"},
-		{"What only has the name is not meant.", "example.com", "secrets", ""},
-		{"Nor are others of the group.", "", "configmaps", ""},
-		{"All of a group may be.", "rbac.authorization.k8s.io", "rolebindings", "rbac"},
-		{"Also what is not known.", "admissionregistration.k8s.io", "news", "webhooks"},
-		{"Only its tokens are, which are a subresource.", "", "serviceaccounts", ""},
-		{"Nothing is nothing.", "", "", ""},
-	} {
-		if got := rules.SensitiveKind(schema.GroupResource{Group: tc.group, Resource: tc.resource}); got != tc.want {
-			t.Errorf("%s %s.%s: got %q, want %q", tc.reason, tc.resource, tc.group, got, tc.want)
-		}
 	}
 }

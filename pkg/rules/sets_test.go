@@ -67,23 +67,6 @@ func TestPrecedence(t *testing.T) {
 			want: "gone matched\nthere withheld: spec.size is decided by rule a/gone, which comes first\n" +
 				`merge tidbclusters db/basic {"spec":null}`,
 		},
-		"audited": {
-			reason: "What is only reported withholds nobody, though it comes first.",
-			files: []string{
-				strings.Replace(sized("ClusterRuleSet", "name: a", "audited", 1), "spec:\n", "spec:\n  mode: Audit\n", 1),
-				sized("ClusterRuleSet", "name: b", "enforced", 2),
-			},
-			want: "audited matched (audit)\nenforced matched\n" + `merge tidbclusters db/basic {"spec":{"size":2}}` + "\n" +
-				`would merge tidbclusters db/basic {"spec":{"size":1}}`,
-		},
-		"suspended": {
-			reason: "Nor does what is suspended.",
-			files: []string{
-				wholeSet("ClusterRuleSet", "name: a", "  rules: [{name: asleep, suspend: true, watch: tidbclusters, actions: [{patch: {merge: {spec: {size: 1}}}}]}]\n"),
-				sized("ClusterRuleSet", "name: b", "awake", 2),
-			},
-			want: "asleep skipped: the rule is suspended\nawake matched\n" + `merge tidbclusters db/basic {"spec":{"size":2}}`,
-		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
