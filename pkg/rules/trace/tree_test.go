@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
@@ -97,11 +98,11 @@ func whole() trace.Trace {
 
 // TestTree compares all that a tree can have, and its JSON, with files.
 func TestTree(t *testing.T) {
-	data, err := json.MarshalIndent(whole(), "", "  ")
+	data, err := yaml.Marshal(whole()) // By its JSON.
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, got := range map[string]string{"whole.txt": whole().Tree(), "whole.json": string(data) + "\n"} {
+	for name, got := range map[string]string{"whole.txt": whole().Tree(), "brief.txt": whole().Brief(), "whole.yaml": string(data)} {
 		path := filepath.Join("testdata", name)
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
