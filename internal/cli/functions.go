@@ -49,10 +49,10 @@ Exit code: 0, or 2 if there is no function of a name.`,
 			rows = append(rows, map[string]string{"name": f.Name, "call": f.Signature(), "doc": f.Doc, "example": f.Example.Expression, "result": f.Example.Want})
 		}
 		for _, name := range args {
-			switch fault := function.Refused(name); {
+			switch hint := function.Instead(name); {
 			case slices.Contains(names, name):
-			case fault != nil:
-				return failure{exitUsage, fault}
+			case hint != "":
+				return failure{exitUsage, fmt.Errorf("there is no function %q; %s", name, hint)}
 			default:
 				return failure{exitUsage, fmt.Errorf("there is no function %q%s", name, meant("", name, names))}
 			}

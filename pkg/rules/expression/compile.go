@@ -102,19 +102,18 @@ func (c *compiler) all(nodes []ast.Node) ([]Node, error) {
 	return out, nil
 }
 
-// operand returns what is written of a node: messages place it at a token, and its text goes from one byte to before another,
-// with the parentheses around it.
-func (c *compiler) operand(at syntax.Span, text string, from, to int) Operand {
-	return Operand{At: at, Text: text, Whole: c.tree.Parenthesized(syntax.Span{Offset: from, Length: to - from})}
-}
-
-// token is operand for a node that is a single token, or that a pair of brackets encloses.
-func (c *compiler) token(at syntax.Span, text string) Operand {
-	return c.operand(at, text, at.Offset, c.tree.Closing(at))
+// operand returns what is written of a node: messages place it at a token, and its text is that and its parts, with the brackets
+// of which it has one, and the parentheses around it.
+func (c *compiler) operand(at syntax.Span, text string, parts ...syntax.Span) Operand {
+	from, to := at.Offset, at.End()
+	for _, part := range parts {
+		from, to = min(from, part.Offset), max(to, part.End())
+	}
+	return Operand{At: at, Text: text, Whole: c.tree.Parenthesized(c.tree.Balanced(from, to))}
 }
 
 func (c *compiler) literal(at syntax.Span, v any) *Literal {
-	return &Literal{c.token(at, ""), v}
+	return &Literal{c.operand(at, ""), v}
 }
 
 func (c *compiler) list(n *ast.ArrayNode) (Node, error) {
@@ -122,7 +121,7 @@ func (c *compiler) list(n *ast.ArrayNode) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &List{Operand: c.token(c.tree.Span(n), ""), Items: items}
+	l := &List{Operand: c.operand(c.tree.Span(n), ""), Items: items}
 	if slices.ContainsFunc(items, func(item Node) bool { return !isConstant(item) }) {
 		return l, nil
 	}
@@ -132,7 +131,7 @@ func (c *compiler) list(n *ast.ArrayNode) (Node, error) {
 }
 
 func (c *compiler) mapping(n *ast.MapNode) (Node, error) {
-	m := &Map{Operand: c.token(c.tree.Span(n), ""), Entries: make([]Entry, len(n.Pairs))}
+	m := &Map{Operand: c.operand(c.tree.Span(n), ""), Entries: make([]Entry, len(n.Pairs))}
 	seen := make(map[string]bool, len(n.Pairs))
 	constant := true
 	for i, node := range n.Pairs {
@@ -176,7 +175,7 @@ func (c *compiler) name(n *ast.IdentifierNode) (Node, error) {
 	at := c.tree.Span(n)
 	for _, let := range slices.Backward(c.lets) {
 		if let.Name == n.Value {
-			return &Variable{Operand: c.token(at, n.Value), Let: let}, nil
+			return &Variable{Operand: c.operand(at, n.Value), Let: let}, nil
 		}
 	}
 	slot, found := c.scope.Slot(n.Value)
@@ -186,7 +185,7 @@ func (c *compiler) name(n *ast.IdentifierNode) (Node, error) {
 	if !slices.Contains(c.used, n.Value) {
 		c.used = append(c.used, n.Value)
 	}
-	return &Name{Operand: c.token(at, n.Value), Name: n.Value, Slot: slot}, nil
+	return &Name{Operand: c.operand(at, n.Value), Name: n.Value, Slot: slot}, nil
 }
 
 // let makes a variable, and the expression that uses it. A variable hides nothing, because the reader would take one for
@@ -212,7 +211,7 @@ func (c *compiler) let(n *ast.VariableDeclaratorNode, lenient bool) (Node, error
 		return nil, err
 	}
 	body := let.Body.Written()
-	let.Operand = c.operand(body.At, body.Text, c.tree.Preceding(at.Offset, "let"), body.Whole.End())
+	let.Operand = c.operand(body.At, body.Text, c.tree.Before(at.Offset), body.Whole)
 	return let, nil
 }
 
@@ -234,11 +233,11 @@ func (c *compiler) conditional(n *ast.ConditionalNode, lenient bool) (Node, erro
 	if err != nil {
 		return nil, err
 	}
-	from, to := condition.Written().Whole.Offset, no.Written().Whole.End()
+	first := condition.Written().Whole
 	if !n.Ternary {
-		from, to = c.tree.Preceding(from, "if"), c.tree.Braced(no.Written().Whole)
+		first = c.tree.Before(first.Offset)
 	}
-	return &Conditional{c.operand(at, "", from, to), condition, yes, no}, nil
+	return &Conditional{c.operand(at, "", first, no.Written().Whole), condition, yes, no}, nil
 }
 
 // element makes #, #index and #acc.
@@ -248,9 +247,9 @@ func (c *compiler) element(n *ast.PointerNode) (Node, error) {
 		return nil, at.Errorf("# means nothing outside of a predicate")
 	}
 	p := c.predicates[len(c.predicates)-1]
-	e := &Element{Operand: c.token(at, "#"+n.Name), Name: n.Name}
+	e := &Element{Operand: c.operand(at, "#"+n.Name), Name: n.Name}
 	if n.Name != "" { // The name is a token of its own.
-		e.Operand = c.operand(at, e.Text, at.Offset, c.tree.Next(at).End())
+		e.Operand = c.operand(at, e.Text, c.tree.Next(at))
 	}
 	switch reduces := p.function.Name == "reduce"; {
 	case n.Name == "":
@@ -301,8 +300,8 @@ func (c *compiler) path(node ast.Node, lenient bool) (Node, error) {
 	if err := c.checkFields(p); err != nil {
 		return nil, err
 	}
-	from, end := p.Root.Written(), c.tree.Closing(c.tree.Span(accesses[0]))
-	p.Operand = c.operand(syntax.Span{Offset: from.At.Offset, Length: end - from.At.Offset}, p.Before(len(p.Steps)), from.Whole.Offset, end)
+	at := c.tree.Balanced(p.Root.Written().Whole.Offset, c.tree.Span(accesses[0]).End())
+	p.Operand = c.operand(at, p.Before(len(p.Steps)))
 	return p, nil
 }
 
@@ -370,8 +369,7 @@ func (c *compiler) unary(n *ast.UnaryNode) (Node, error) {
 	if operand, is := x.(*Binary); is && operand.Operator == "??" && !operand.parenthesized() {
 		return nil, operand.At.Errorf("?? beside another operator needs parentheses").WithHint("write %s(x ?? y)", n.Operator)
 	}
-	whole := x.Written().Whole
-	u := &Unary{c.operand(at, "", min(at.Offset, whole.Offset), whole.End()), n.Operator, x}
+	u := &Unary{c.operand(at, "", x.Written().Whole), n.Operator, x}
 	if v, is := LiteralOf(x); is && n.Operator == "-" && value.KindOf(v)&value.Number != 0 {
 		v, err := value.Negate(v)
 		return &Literal{u.Operand, v}, at.Locate(err)
@@ -393,8 +391,7 @@ func (c *compiler) binary(n *ast.BinaryNode, lenient bool) (Node, error) {
 	if b.Right, err = c.lower(n.Right, lenient && defaults); err != nil {
 		return nil, err
 	}
-	first, last := b.Left.Written().Whole, b.Right.Written().Whole
-	b.Operand = c.operand(at, "", first.Offset, last.End())
+	b.Operand = c.operand(at, "", b.Left.Written().Whole, b.Right.Written().Whole)
 	b.Chained = n.Operator == "&&" && c.tree.Excerpt(at) != "&&"
 	if n.Operator == "matches" {
 		b.pattern, b.cost, err = patternOf(b.Right)
@@ -475,13 +472,13 @@ func (c *compiler) call(name string, at syntax.Span, nodes []ast.Node) (Node, er
 			return nil, err
 		}
 	}
-	from := at.Offset
+	parts := []syntax.Span{c.tree.Next(at)}
 	if len(nodes) > 0 {
-		from = min(from, call.Args[0].Written().Whole.Offset) // A pipe puts it before the name.
+		parts = append(parts, call.Args[0].Written().Whole) // A pipe puts it before the name.
 		p, is := call.Args[0].(*Path)
 		call.counts = is && (name == "len" || name == "type") && p.Steps[len(p.Steps)-1].Kind != BySlice
 	}
-	call.Operand = c.operand(at, name+"(...)", from, c.tree.Closing(c.tree.Next(at)))
+	call.Operand = c.operand(at, name+"(...)", parts...)
 	return call, nil
 }
 

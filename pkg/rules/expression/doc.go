@@ -7,7 +7,7 @@
 // what absent values mean, maps in order, and a budget that every operator and
 // function draws on. ADR 0003 has the reasons.
 //
-//	text -> syntax.Parse -> expr's tree -> compiler -> Program: one Node for each part
+//	text -> syntax.Tree -> expr's tree -> compiler -> Program: one Node for each part
 //	Node -> evaluation, explanation (a recorder beside it), footprint (Shape), types (package check)
 //	Evaluation{Names, Budget} -> Program.Eval -> value or *Error with its place
 //

@@ -29,7 +29,7 @@ func TestWritten(t *testing.T) {
 		"a text":         {"As a field if it can be one.", `a["b"]["c-d"]`, `a["b"]["c-d"]`, `a.b["c-d"]`},
 		"a slice":        {"Its bounds are left out.", "a.b[1:2]", "a.b[1:2]", "a.b[...]"},
 		"a call":         {"Without its arguments.", "first(a).b", "first(a).b", "first(...).b"},
-		"parentheses":    {"They have no name.", "(a ?? b).c", "?? b).c", "(...).c"},
+		"parentheses":    {"They have no name.", "(a ?? b).c", "(a ?? b).c", "(...).c"},
 		"an operator":    {"Nor has what is computed.", "a + b", "+", ""},
 		"a list":         {"At its bracket.", "[a]", "[", ""},
 		"a choice":       {"At its condition.", "a ? b : c", "a", ""},

@@ -94,8 +94,15 @@ type Program struct {
 // Compile returns the program for an expression that may use the names of scope,
 // or an [*Error].
 func Compile(text string, scope *Scope) (*Program, error) {
-	tree, err := syntax.Parse(text)
+	tree, err := syntax.Scan(text, false)
 	if err != nil {
+		return nil, err
+	}
+	return compile(tree, scope)
+}
+
+func compile(tree *syntax.Tree, scope *Scope) (*Program, error) {
+	if err := tree.Parse(); err != nil {
 		return nil, err
 	}
 	c := &compiler{tree: tree, scope: scope}
@@ -103,7 +110,7 @@ func Compile(text string, scope *Scope) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{scope: scope, names: c.used, text: text, root: root, variables: c.most, nodes: c.nodes}, nil
+	return &Program{scope: scope, names: c.used, text: tree.Text, root: root, variables: c.most, nodes: c.nodes}, nil
 }
 
 // Source returns the expression as it was written.

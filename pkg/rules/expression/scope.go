@@ -2,6 +2,7 @@ package expression
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 )
@@ -89,12 +90,12 @@ func Reserved(name string) string {
 	if f, found := function.Lookup(name); found {
 		return "it is the function " + f.Signature()
 	}
-	switch fault := function.Refused(name); {
+	switch {
 	case function.Reserved(name):
-		return fault.Message
-	case builtinName(name):
+		return "the grammar has a function of this name"
+	case slices.Contains([]string{"object", "params", "rule", "index"}, name):
 		return "every rule has a value of this name"
-	case keyword(name):
+	case slices.Contains(strings.Fields("true false nil null let if else and or not in matches contains startsWith endsWith"), name):
 		return "it is a word of the language"
 	default:
 		return ""
@@ -103,22 +104,3 @@ func Reserved(name string) string {
 
 // Functions returns the functions an expression may call, for a reference.
 func Functions() []function.Function { return function.All() }
-
-func builtinName(name string) bool {
-	switch name {
-	case "object", "params", "rule", "index":
-		return true
-	default:
-		return false
-	}
-}
-
-func keyword(name string) bool {
-	switch name {
-	case "true", "false", "nil", "null", "let", "if", "else", "and", "or", "not", "in",
-		"matches", "contains", "startsWith", "endsWith":
-		return true
-	default:
-		return false
-	}
-}

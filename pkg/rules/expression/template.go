@@ -76,24 +76,24 @@ func (t *Template) expression(text string, start int, scope *Scope) (end int, er
 		return 0, syntax.Span{Offset: start, Length: 2}.Errorf("the text has more than %d expressions", maxParts)
 	}
 	offset := start + 2
-	closing, err := syntax.ClosingBrace(text, offset)
+	tree, err := syntax.Scan(text[offset:], true)
 	if err != nil {
-		return 0, err
+		return 0, syntax.Shift(err, offset)
 	}
-	inner := text[offset:closing]
-	if strings.TrimSpace(inner) == "" {
-		return 0, syntax.Span{Offset: start, Length: closing + 1 - start}.Errorf("the expression in ${} is empty").
+	end = offset + len(tree.Text) + 1
+	if strings.TrimSpace(tree.Text) == "" {
+		return 0, syntax.Span{Offset: start, Length: end - start}.Errorf("the expression in ${} is empty").
 			WithHint("write $${ for a literal ${")
 	}
-	program, err := Compile(inner, scope)
-	if located, is := errors.AsType[*Error](err); is && shellVariable.MatchString(inner) {
+	program, err := compile(tree, scope)
+	if located, is := errors.AsType[*Error](err); is && shellVariable.MatchString(tree.Text) {
 		located.Hint = "write $${ for a literal ${"
 	}
 	if err != nil {
 		return 0, syntax.Shift(err, offset)
 	}
 	t.parts = append(t.parts, part{program: program, offset: offset})
-	return closing + 1, nil
+	return end, nil
 }
 
 // shellVariable is what a script or a configuration file has between ${ and }.

@@ -245,63 +245,53 @@ func spends(steps, bytes int) func(b *value.Budget) error {
 	return func(b *value.Budget) error { return b.Spend(steps, bytes) }
 }
 
-// Reserved reports whether name is a function here, in expr or in what the
-// language will have, and so cannot name a value.
+// Reserved reports whether name is a function here or in expr, and so cannot name a value.
 func Reserved(name string) bool {
 	_, found := Lookup(name)
-	return found || missing(name) != nil
+	return found || slices.Contains(strings.Fields("now date timezone bitand bitor bitxor bitnand bitnot bitshl bitshr bitushr"), name)
 }
 
-// Refused returns why a name that users may expect is not a function, or nil if
-// the name means nothing.
-func Refused(name string) *value.Fault {
-	if fault := missing(name); fault != nil {
-		return fault
-	}
-	for _, h := range habits {
-		if slices.Contains(h.names, name) {
-			return value.Faultf("there is no function %q", name).WithHint("%s", h.hint)
+// Instead returns what to write instead of what other languages call things, names, functions, methods and operators, or "".
+func Instead(word string) string {
+	for _, row := range habits {
+		if slices.Contains(strings.Fields(row.words), word) {
+			return strings.ReplaceAll(row.hint, "%s", word)
 		}
 	}
-	return nil
+	return ""
 }
 
-// missing knows the names that are reserved although they are not in the table.
-func missing(name string) *value.Fault {
-	switch name {
-	case "now":
-		return value.Faultf("there is no now(), because the same objects must always give the same answer").WithHint(nowHint)
-	case "date", "timezone":
-		return value.Faultf("there is no function %q, because times are RFC 3339 strings", name).
-			WithHint("write timestamp(text)")
-	case "bitand", "bitor", "bitxor", "bitnand", "bitnot", "bitshl", "bitshr", "bitushr":
-		return value.Faultf("there is no function %q, because rules have no bit operations", name)
-	default:
-		return nil
-	}
-}
-
-const nowHint = "write after(t), before(t) or olderThan(t, d), which look again in time; stamp() writes the time"
-
-// habits are what to write instead of what other languages call things.
-var habits = []struct {
-	names []string
-	hint  string
-}{
-	{[]string{"Now", "time_now", "currentTime"}, nowHint},
-	{[]string{"has"}, "compare with nil, as in object.spec.x != nil"},
-	{[]string{"size", "length"}, "write len(x)"},
-	{[]string{"isEmpty", "is_empty", "empty"}, "write len(x) == 0"},
-	{[]string{"exists", "some"}, "write any(list, condition)"},
-	{[]string{"exists_one"}, "write one(list, condition)"},
-	{[]string{"Hours", "Minutes", "Seconds", "getHours", "getMinutes", "getSeconds"}, `write duration(x) / "1h" for a number of hours`},
-	{[]string{"isURL", "getHost", "getPort"}, "write url(text), which is a map"},
-	{[]string{"toUpper", "upperAscii", "to_upper"}, "write upper(text)"},
-	{[]string{"toLower", "lowerAscii", "to_lower"}, "write lower(text)"},
-	{[]string{"parseInt", "parse_int", "toInt", "to_int", "to_number", "atoi"}, "write int(x)"},
-	{[]string{"parseFloat", "to_float", "double"}, "write float(x)"},
-	{[]string{"format", "printf", "sprintf"}, `write "a " + string(x), or a template: "a ${x}"`},
-	{[]string{"regex_match", "regexMatch", "regex", "match", "re_match"}, `write text matches "^a+$"`},
-	{[]string{"lookup"}, "other objects are read by with, as in with: {config: {resource: configmaps, name: ...}}"},
-	{[]string{"isGreaterThan", "isLessThan", "compareTo"}, "write a > b, with quantity(...), semver(...) or timestamp(...) around one"},
+var habits = []struct{ words, hint string }{
+	{"now Now time_now currentTime", "the same objects must always give the same answer: write after(t), before(t) or olderThan(t, d), " +
+		"which look again in time; stamp() writes the time"},
+	{"date timezone", "times are RFC 3339 strings: write timestamp(text)"},
+	{"bitand bitor bitxor bitnand bitnot bitshl bitshr bitushr", "rules have no bit operations"},
+	{"has includes", "write x != nil for a field, x in list, or text contains part"},
+	{"size length", "write len(x)"},
+	{"isEmpty is_empty empty", "write len(x) == 0"},
+	{"exists some", "write any(list, condition)"},
+	{"exists_one", "write one(list, condition)"},
+	{"Hours Minutes Seconds getHours getMinutes getSeconds", `write duration(x) / "1h" for a number of hours`},
+	{"isURL getHost getPort", "write url(text), which is a map"},
+	{"toUpper upperAscii to_upper", "write upper(text)"},
+	{"toLower lowerAscii to_lower", "write lower(text)"},
+	{"parseInt parse_int toInt to_int to_number atoi", "write int(x)"},
+	{"parseFloat to_float double", "write float(x)"},
+	{"format printf sprintf", `write "a " + string(x), or a template: "a ${x}"`},
+	{"regex_match regexMatch regex match re_match like", `write text matches "^a+$"`},
+	{"lookup", "other objects are read by with, as in with: {config: {resource: configmaps, name: ...}}"},
+	{"isGreaterThan isLessThan compareTo", "write a > b, with quantity(...), semver(...) or timestamp(...) around one"},
+	{"is eq equals", "write =="},
+	{"hasprefix", "write x startsWith y"},
+	{"hassuffix", "write x endsWith y"},
+	{"contains startsWith endsWith matches", "write x %s y"},
+	{"null None undefined NULL Nil", "write nil"},
+	{"True TRUE yes on", "write true"},
+	{"False FALSE no off", "write false"},
+	{"self this $", "write object"},
+	{"$env", "write the names themselves, as in object.metadata.name"},
+	{"oldObject request operation", "rules see objects as they are stored, and no requests: write object for what is there now"},
+	{"index idx", "only an action with forEach has an index, and a predicate #index"},
+	{"apiVersion kind metadata spec status", "write object.%s"},
+	{"name namespace labels annotations", "write object.metadata.%s"},
 }

@@ -71,7 +71,7 @@ func TestRows(t *testing.T) {
 		if found, ok := function.Lookup(f.Name); !ok || found.Name != f.Name {
 			t.Errorf("Lookup(%s) = %v, %v", f.Name, found, ok)
 		}
-		if function.Refused(f.Name) != nil || !function.Reserved(f.Name) {
+		if !function.Reserved(f.Name) {
 			t.Errorf("%s is refused or not reserved", f.Name)
 		}
 	}
@@ -146,32 +146,15 @@ func TestCheckCount(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
-	tests := map[string]struct {
-		reason   string
-		reserved bool
-		message  string
-		hint     string
-	}{
-		"now":      {"expr has it", true, "there is no now(), because the same objects must always give the same answer", "write after(t), before(t) or olderThan(t, d), which look again in time; stamp() writes the time"},
-		"timezone": {"expr has it", true, `there is no function "timezone", because times are RFC 3339 strings`, "write timestamp(text)"},
-		"bitnot":   {"expr has it", true, `there is no function "bitnot", because rules have no bit operations`, ""},
-		"Now":      {"expr's users look for it", false, "there is no function \"Now\"", "write after(t), before(t) or olderThan(t, d), which look again in time; stamp() writes the time"},
-		"size":     {"CEL has it", false, `there is no function "size"`, "write len(x)"},
-		"exists":   {"CEL has it", false, `there is no function "exists"`, "write any(list, condition)"},
-	}
-	for name, tt := range tests {
-		fault := function.Refused(name)
-		if fault == nil || fault.Message != tt.message || fault.Hint != tt.hint {
-			t.Errorf("Refused(%s) = %v, want %q and %q: %s", name, fault, tt.message, tt.hint, tt.reason)
-		}
-		if function.Reserved(name) != tt.reserved {
-			t.Errorf("Reserved(%s) = %v: %s", name, !tt.reserved, tt.reason)
+func TestInstead(t *testing.T) {
+	for word, want := range map[string]string{"timezone": "times are RFC 3339 strings: write timestamp(text)", "size": "write len(x)", "contains": "write x contains y", "": "", "pods": ""} {
+		if got := function.Instead(word); got != want {
+			t.Errorf("Instead(%s) = %q, want %q", word, got, want)
 		}
 	}
-	for _, name := range []string{"", "pods", "frobnicate"} {
-		if fault := function.Refused(name); fault != nil || function.Reserved(name) {
-			t.Errorf("%q is refused (%v) or reserved", name, fault)
+	for name, want := range map[string]bool{"now": true, "bitnot": true, "len": true, "Now": false, "size": false, "": false} {
+		if function.Reserved(name) != want {
+			t.Errorf("Reserved(%s) = %v", name, !want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		tree, err := syntax.Parse(text)
+		tree, err := parse(text)
 		if err != nil {
 			located, is := errors.AsType[*syntax.Error](err)
 			if !is || located.Offset < 0 || located.Length < 0 || located.Offset+located.Length > len(text) || located.Message == "" {

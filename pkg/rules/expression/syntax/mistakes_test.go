@@ -12,9 +12,6 @@ import (
 func TestMistakes(t *testing.T) {
 	element := ", with # for the element"
 	tests := map[string]struct{ source, at, message, hint string }{
-		"a name with $": {
-			"object.a$b", "a$b", "a name cannot contain $", `write x["a$b"] for such a field`,
-		},
 		"a call of a call": {
 			"len(pods)(1)", "(", "only a function can be called, by its name", "write name(...)",
 		},
@@ -44,26 +41,26 @@ func TestMistakes(t *testing.T) {
 		"an unknown character":         {"replicas @ 3", "@", "the character '@' means nothing here", ""},
 		"invalid UTF-8":                {"\"\xff\"", "\"\xff\"", "the expression is not valid UTF-8", ""},
 		"less, then greater":           {"text < > 1", ">", "a value is missing before >", ""},
-		"JavaScript is unequal":        {"text !== 1", "!==", "!== is no operator", "write !="},
-		"a variable as in CEL":         {"all(list, x, x > 1)", "x", "all has too many arguments", "write all(list, condition)" + element},
-		"an argument too many":         {"sum(list, list, list)", "list", "sum has too many arguments", "write sum(list, [number])" + element},
+		"JavaScript is unequal":        {"text !== 1", "=", "!== is no operator", "write !="},
+		"a variable as in CEL":         {"all(list, x, x > 1)", "x", "x cannot stand here", "write all(list, condition)" + element},
+		"an argument too many":         {"sum(list, list, list)", "list", "list cannot stand here", "write sum(list, [number])" + element},
 		"an operator in another case":  {`text startswith "a"`, "startswith", "an operator is missing between text and startswith", "did you mean startsWith?"},
-		"an operator of Go":            {`text hasPrefix "a"`, "hasPrefix", "an operator is missing between text and hasPrefix", "write startsWith"},
-		"an operator of SQL":           {`text like "a"`, "like", "an operator is missing between text and like", `write x matches "^a+$"`},
+		"an operator of Go":            {`text hasPrefix "a"`, "hasPrefix", "an operator is missing between text and hasPrefix", "write x startsWith y"},
+		"an operator of SQL":           {`text like "a"`, "like", "an operator is missing between text and like", `write text matches "^a+$"`},
 		"an operator as a name":        {`text is "a"`, "is", "an operator is missing between text and is", "write =="},
-		"an operator of lists":         {`list has "a"`, "has", "an operator is missing between list and has", "write x in list, or text contains part"},
-		"an operator of Go at the end": {`text has_suffix "a"`, "has_suffix", "an operator is missing between text and has_suffix", "write endsWith"},
+		"an operator of lists":         {`list has "a"`, "has", "an operator is missing between list and has", "write x != nil for a field, x in list, or text contains part"},
+		"an operator of Go at the end": {`text has_suffix "a"`, "has_suffix", "an operator is missing between text and has_suffix", "write x endsWith y"},
 		"a name beside a name":         {"text list", "list", "an operator is missing between text and list", ""},
 		"half of ?: in parentheses":    {"(object.a ? 1)", ")", ") cannot stand here", "?: needs both branches: a > 1 ? x : y; a condition alone is joined with &&"},
 		"an empty index":               {"list[]", "]", "an index is missing before ]", "write map(list, .name) for a field of every element, or list[0] for the first"},
 		"an empty index on the way":    {"list[].name", "]", "an index is missing before ]", "write map(list, .name) for a field of every element, or list[0] for the first"},
 		"a filter of JMESPath":         {`list[?name == "a"]`, "?", "there are no filters in brackets", `write filter(list, .name == "x")`},
-		"a percentage":                 {"object.a == 50%", "50%", "50% is no number", `put it in quotes if it is text: "50%"`},
-		"a percentage on the left":     {"50% == object.a", "50%", "50% is no number", `put it in quotes if it is text: "50%"`},
+		"a percentage":                 {"object.a == 50%", "", "the expression ends too early, after %", `put a percentage in quotes if it is text: "50%"`},
+		"a percentage on the left":     {"50% == object.a", "==", "a value is missing before ==", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := syntax.Parse(tt.source)
+			_, err := parse(tt.source)
 			got, is := errors.AsType[*syntax.Error](err)
 			if !is {
 				t.Fatalf("%s: %v", tt.source, err)

@@ -9,11 +9,19 @@ import (
 
 func parsed(tb testing.TB, text string) *syntax.Tree {
 	tb.Helper()
-	tree, err := syntax.Parse(text)
+	tree, err := parse(text)
 	if err != nil {
 		tb.Fatalf("%s: %v", text, err)
 	}
 	return tree
+}
+
+func parse(text string) (*syntax.Tree, error) {
+	tree, err := syntax.Scan(text, false)
+	if err != nil {
+		return nil, err
+	}
+	return tree, tree.Parse()
 }
 
 func at(tree *syntax.Tree, span syntax.Span) string { return tree.Text[span.Offset:span.End()] }
@@ -38,7 +46,7 @@ func TestOptional(t *testing.T) {
 	}
 }
 
-func TestClosingBrace(t *testing.T) {
+func TestScan(t *testing.T) {
 	tests := map[string]struct {
 		reason, text, rest string
 		wrong              string
@@ -55,14 +63,12 @@ func TestClosingBrace(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			const before = "x ${"
-			text := before + tt.text
-			end, err := syntax.ClosingBrace(text, len(before))
-			if err == nil && text[end:] != tt.rest {
-				t.Errorf("%s ends before %q, want %q: %s", text, text[end:], tt.rest, tt.reason)
+			tree, err := syntax.Scan(tt.text, true)
+			if err == nil && tt.text[len(tree.Text):] != tt.rest {
+				t.Errorf("%s ends before %q, want %q: %s", tt.text, tt.text[len(tree.Text):], tt.rest, tt.reason)
 			}
 			if message := messageOf(err); message != tt.wrong {
-				t.Errorf("%s: %q, want %q: %s", text, message, tt.wrong, tt.reason)
+				t.Errorf("%s: %q, want %q: %s", tt.text, message, tt.wrong, tt.reason)
 			}
 		})
 	}
