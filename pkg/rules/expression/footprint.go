@@ -34,13 +34,12 @@ func (p *Program) Shape(names Shapes) shape.Shape {
 
 // Shape is [Program.Shape] for a template; a text reads its expressions.
 func (t *Template) Shape(names Shapes) shape.Shape {
-	if t.alone {
-		return t.parts[0].program.Shape(names)
+	parts, alone := t.Parts()
+	if alone {
+		return parts[0].Program.Shape(names)
 	}
-	for _, p := range t.parts {
-		if p.program != nil {
-			p.program.Shape(names).Read(footprint.Value)
-		}
+	for _, p := range parts {
+		p.Program.Shape(names).Read(footprint.Value)
 	}
 	return shape.Other()
 }
@@ -48,10 +47,10 @@ func (t *Template) Shape(names Shapes) shape.Shape {
 // Prefix returns the text before the first expression of a template; it is empty
 // where the template is one expression.
 func (t *Template) Prefix() string {
-	if len(t.parts) == 0 || t.parts[0].program != nil {
+	if _, alone := t.Parts(); alone {
 		return ""
 	}
-	return t.parts[0].literal
+	return t.texts[0]
 }
 
 // maxAnalysed limits how many nodes are analysed. Only predicates of reduce are

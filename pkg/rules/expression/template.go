@@ -18,16 +18,15 @@ const maxParts = 200
 // Template is a text with expressions in ${ }. It is immutable and safe for
 // concurrent use.
 type Template struct {
-	parts []part
-	// alone says that the template is one expression and gives its typed value.
-	alone bool
+	// texts are before, between and behind the parts, one more than those.
+	texts []string
+	parts []Part
 }
 
-// part is a literal text, or an expression and where it starts.
-type part struct {
-	literal string
-	program *Program
-	offset  int
+// Part is an expression of a template, and where it is in the text.
+type Part struct {
+	Program *Program
+	Offset  int
 }
 
 // CompileTemplate returns the template for a text whose expressions may use the
@@ -38,13 +37,12 @@ func CompileTemplate(text string, scope *Scope) (*Template, error) {
 	}
 	t := &Template{}
 	var literal strings.Builder // A text may hold thousands of $${.
-	rest := 0
-	for {
+	for rest := 0; ; {
 		start := strings.Index(text[rest:], "${")
 		if start < 0 {
 			literal.WriteString(text[rest:])
-			t.literal(literal.String())
-			return t.finish(), nil
+			t.texts = append(t.texts, literal.String())
+			return t, nil
 		}
 		start += rest
 		if start > rest && text[start-1] == '$' {
@@ -52,80 +50,47 @@ func CompileTemplate(text string, scope *Scope) (*Template, error) {
 			rest = start + 2
 			continue
 		}
-		literal.WriteString(text[rest:start])
-		t.literal(literal.String())
-		literal.Reset()
-		end, err := t.expression(text, start, scope)
-		if err != nil {
-			return nil, err
+		if len(t.parts) == maxParts {
+			return nil, syntax.Span{Offset: start, Length: 2}.Errorf("the text has more than %d expressions", maxParts)
 		}
-		rest = end
+		literal.WriteString(text[rest:start])
+		t.texts = append(t.texts, literal.String())
+		literal.Reset()
+		program, err := compileBraced(text[start+2:], scope)
+		if err != nil {
+			return nil, syntax.Shift(err, start+2)
+		}
+		t.parts = append(t.parts, Part{program, start + 2})
+		rest = start + 2 + len(program.text) + 1
 	}
 }
 
-func (t *Template) literal(text string) {
-	if text != "" {
-		t.parts = append(t.parts, part{literal: text})
-	}
-}
-
-// expression compiles the one whose ${ is at start and returns where the text
-// goes on.
-func (t *Template) expression(text string, start int, scope *Scope) (end int, err error) {
-	if len(t.parts) > 2*maxParts {
-		return 0, syntax.Span{Offset: start, Length: 2}.Errorf("the text has more than %d expressions", maxParts)
-	}
-	offset := start + 2
-	tree, err := syntax.Scan(text[offset:], true)
+// compileBraced compiles the expression before the } that closes it.
+func compileBraced(text string, scope *Scope) (*Program, error) {
+	tree, err := syntax.Scan(text, true)
 	if err != nil {
-		return 0, syntax.Shift(err, offset)
+		return nil, err
 	}
-	end = offset + len(tree.Text) + 1
 	if strings.TrimSpace(tree.Text) == "" {
-		return 0, syntax.Span{Offset: start, Length: end - start}.Errorf("the expression in ${} is empty").
+		return nil, syntax.Span{Offset: -2, Length: len("${}") + len(tree.Text)}.Errorf("the expression in ${} is empty").
 			WithHint("write $${ for a literal ${")
 	}
 	program, err := compile(tree, scope)
 	if located, is := errors.AsType[*Error](err); is && shellVariable.MatchString(tree.Text) {
 		located.Hint = "write $${ for a literal ${"
 	}
-	if err != nil {
-		return 0, syntax.Shift(err, offset)
-	}
-	t.parts = append(t.parts, part{program: program, offset: offset})
-	return end, nil
+	return program, err
 }
 
 // shellVariable is what a script or a configuration file has between ${ and }.
 var shellVariable = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*(:?[-=+?].*)?$`)
 
-// finish decides whether the template is one expression with nothing but white
-// space around it.
-func (t *Template) finish() *Template {
-	inner := slices.Clone(t.parts)
-	blank := func(p part) bool { return p.program == nil && strings.TrimSpace(p.literal) == "" }
-	for len(inner) > 0 && blank(inner[0]) {
-		inner = inner[1:]
-	}
-	for len(inner) > 0 && blank(inner[len(inner)-1]) {
-		inner = inner[:len(inner)-1]
-	}
-	if len(inner) == 1 && inner[0].program != nil {
-		t.parts, t.alone = inner, true
-	}
-	return t
-}
-
 // Constant returns the text of a template without expressions.
 func (t *Template) Constant() (text string, ok bool) {
-	switch {
-	case len(t.parts) == 0:
-		return "", true
-	case len(t.parts) == 1 && t.parts[0].program == nil:
-		return t.parts[0].literal, true
-	default:
+	if len(t.parts) > 0 {
 		return "", false
 	}
+	return t.texts[0], true
 }
 
 // Names returns the names of the scope that the expressions mention, in order of
@@ -133,10 +98,7 @@ func (t *Template) Constant() (text string, ok bool) {
 func (t *Template) Names() []string {
 	var names []string
 	for _, p := range t.parts {
-		if p.program == nil {
-			continue
-		}
-		for _, name := range p.program.names {
+		for _, name := range p.Program.names {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -145,21 +107,10 @@ func (t *Template) Names() []string {
 	return names
 }
 
-// Part is an expression of a template, and where it is in the text.
-type Part struct {
-	Program *Program
-	Offset  int
-}
-
-// Parts returns the expressions of the template, and whether it is one that stands
-// alone and gives its typed value.
+// Parts returns the expressions of the template, and whether it is one with nothing but white space around it, which gives its
+// typed value.
 func (t *Template) Parts() (parts []Part, alone bool) {
-	for _, p := range t.parts {
-		if p.program != nil {
-			parts = append(parts, Part{p.program, p.offset})
-		}
-	}
-	return parts, t.alone
+	return t.parts, len(t.parts) == 1 && strings.TrimSpace(t.texts[0]+t.texts[1]) == ""
 }
 
 // Eval returns the value of an expression that stands alone, with its type, or
@@ -169,31 +120,30 @@ func (t *Template) Eval(e *Evaluation) (any, error) {
 	if text, ok := t.Constant(); ok {
 		return text, nil
 	}
-	if t.alone {
-		v, err := t.parts[0].program.Eval(e)
-		return v, syntax.Shift(err, t.parts[0].offset)
+	if parts, alone := t.Parts(); alone {
+		v, err := parts[0].Program.Eval(e)
+		return v, syntax.Shift(err, parts[0].Offset)
 	}
 	var text strings.Builder
-	for _, p := range t.parts {
-		piece := p.literal
-		if p.program != nil {
-			var err error
-			if piece, err = p.text(e); err != nil {
-				return nil, syntax.Shift(err, p.offset)
-			}
+	for i, p := range t.parts {
+		piece, err := p.text(e)
+		if err != nil {
+			return nil, syntax.Shift(err, p.Offset)
 		}
 		// A builder that grows holds the text up to twice and leaves as much behind.
-		if err := e.Budget.Text(3 * len(piece)); err != nil {
+		if err := e.Budget.Text(3 * (len(t.texts[i]) + len(piece) + len(t.texts[i+1]))); err != nil {
 			return nil, syntax.Span{}.Locate(err)
 		}
+		text.WriteString(t.texts[i])
 		text.WriteString(piece)
 	}
+	text.WriteString(t.texts[len(t.parts)])
 	return text.String(), nil
 }
 
 // text evaluates an expression inside a text.
-func (p part) text(e *Evaluation) (string, error) {
-	v, err := p.program.Eval(e)
+func (p Part) text(e *Evaluation) (string, error) {
+	v, err := p.Program.Eval(e)
 	if err != nil {
 		return "", err
 	}
@@ -201,7 +151,7 @@ func (p part) text(e *Evaluation) (string, error) {
 	if ok {
 		return text, nil
 	}
-	return "", NotText(p.program, value.KindOf(v), false)
+	return "", NotText(p.Program, value.KindOf(v), false)
 }
 
 // NotText is the error that the value of an expression inside a text is, or may be, of a kind that has no text.
