@@ -1,6 +1,7 @@
 package function_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -123,59 +124,44 @@ func TestComputedFunctionErrors(t *testing.T) {
 		source string
 		want   string
 	}{
-		"not a quantity":              {`quantity("1 GB")`, `"1 GB" is not a quantity; write it as Kubernetes does, such as "500m", "1.5" or "2Gi"`},
-		"a boolean":                   {"quantity(true)", "quantity wants a number, a string or a quantity, have a boolean"},
-		"a duration of a float":       {"duration(1.5)", "duration wants an integer, a string or a duration, have a float"},
-		"a time of seconds":           {"timestamp(5)", "timestamp wants a string or a time, have an integer"},
-		"a version of a number":       {"semver(1.31)", "semver wants a string or a version, have a float"},
-		"int of a version":            {`int(semver("1"))`, "int wants a number, a string, a quantity, a duration or a time, and semver(...) is a version"},
-		"mean of durations":           {"mean([duration(1)])", "mean wants numbers, and element 0 is a duration"},
-		"max of different kinds":      {"max([duration(1), 2])", "max cannot order an integer beside a duration"},
-		"sort of different kinds":     {`sort([quantity(1), 2])`, "sort cannot order an integer beside a quantity; make them all strings with string(...)"},
-		"sort of stamps":              {"sort([stamp()])", "sort orders numbers, strings, times or booleans, have stamp(); sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])"},
-		"sum of times":                {`sum([timestamp("2026-01-01T00:00:00Z")])`, "sum wants a number, a quantity or a duration, and element 0 is a time"},
-		"sum of different kinds":      {`sum([duration(1), quantity(1)])`, "a duration + a quantity has no meaning"},
-		"uniq of stamps":              {"uniq([stamp()])", "stamp() cannot be read: it may only be a value in a body"},
-		"uniq of lists of stamps":     {"uniq([[stamp()]])", "stamp() cannot be read: it may only be a value in a body"},
-		"groups by stamps":            {"groups([1], [stamp()])", "stamp() cannot be read: it may only be a value in a body"},
-		"groups by what is omitted":   {"groups([1], omit())", "groups wants a value, have omit()"},
-		"YAML of nil":                 {"toYAML(nil)", `toYAML wants a value, have nil; ?? gives a default, as in (x ?? "")`},
-		"no YAML":                     {`fromYAML("[")`, "invalid YAML: line 1: did not find expected node content"},
-		"YAML nobody knows":           {`fromYAML("a: no")`, `line 1 of the YAML: unquoted no is not the same to all readers of YAML; write "no" for the text, or false for the boolean`},
-		"bounds out of order":         {`jitter("a", 2, 1)`, "jitter wants bounds in order, and the lower one is above the other"},
-		"durations out of order":      {`jitter("a", "2m", "1m")`, "jitter wants bounds in order, and the lower one is above the other"},
-		"not a duration":              {`jitter("a", 0, "soon")`, `"soon" is not a duration; write it with units, such as "90s", "1h30m", "2d" or "1w"`},
-		"no block":                    {`cidrContains("10.0.0.0", "10.0.0.1")`, `"10.0.0.0" is not a CIDR block; ` + block},
-		"too many bits":               {`cidrContains("10.0.0.0/33", "10.0.0.1")`, `"10.0.0.0/33" is not a CIDR block; ` + block},
-		"no address":                  {`cidrContains("10.0.0.0/8", "localhost")`, `"localhost" is not an IP address or CIDR block; ` + address},
-		"a zone":                      {`cidrContains("fe80::/10", "fe80::1%eth0")`, `"fe80::1%eth0" is not an IP address or CIDR block; ` + address},
-		"an octal address":            {`cidrContains("10.0.0.0/8", "010.0.0.1")`, `"010.0.0.1" is not an IP address or CIDR block; ` + address},
-		"a path":                      {`url("/a")`, `"/a" ` + whole},
-		"a host":                      {`url("localhost:8080")`, `"localhost:8080" ` + whole},
-		"an address of mail":          {`url("mailto:a@b")`, `"mailto:a@b" ` + whole},
-		"no URL":                      {`url("http://[::1")`, `"http://[::1" ` + whole},
-		"a port that is none":         {`url("http://x:y")`, `"http://x:y" ` + whole},
-		"a large port":                {`url("http://x:99999999999")`, `"http://x:99999999999" ` + whole},
-		"a broken query":              {`url("http://x?a=%zz")`, `the query of the URL "http://x?a=%zz" is malformed`},
-		"an empty selector":           {"labelsMatch({}, {})", "the label selector is empty and would match everything; test it first, as in default(selector, nil)"},
-		"an empty one, written out":   {"labelsMatch({}, {matchLabels: {}, matchExpressions: []})", "the label selector is empty and would match everything; test it first, as in default(selector, nil)"},
-		"plain labels":                {`labelsMatch({}, {app: "a"})`, `a label selector has no field "app"; write {matchLabels: ...} around plain labels`},
-		"labels that are a list":      {`labelsMatch({}, {matchLabels: ["a"]})`, "matchLabels of a label selector cannot be a list"},
-		"two labels that are wrong":   {`labelsMatch({}, {matchLabels: {b: 1, a: nil, c: "x"}})`, "matchLabels: a label must be a string, not nil"},
-		"two unknown fields":          {`labelsMatch({}, {b: "a", app: "a", matchLabels: 1})`, `a label selector has no field "app"; write {matchLabels: ...} around plain labels`},
-		"a label that is nil":         {`labelsMatch({}, {matchLabels: {a: nil}})`, "matchLabels: a label must be a string, not nil"},
-		"requirements that are a map": {`labelsMatch({}, {matchExpressions: {key: "a"}})`, "matchExpressions of a label selector cannot be a map"},
-		"a requirement without a key": {`labelsMatch({}, {matchExpressions: [{operator: "Exists"}]})`, "matchExpressions: want {key, operator, values}"},
-		"a requirement that is none":  {`labelsMatch({}, {matchExpressions: ["a"]})`, "matchExpressions: want {key, operator, values}"},
-		"values that are none":        {`labelsMatch({}, {matchExpressions: [{key: "a", operator: "In", values: "b"}]})`, "matchExpressions: want {key, operator, values}"},
-		"a value that is a number":    {`labelsMatch({}, {matchExpressions: [{key: "a", operator: "In", values: [1]}]})`, "matchExpressions: a value must be a string, not an integer"},
-		"In nothing":                  {`labelsMatch({}, {matchExpressions: [{key: "a", operator: "In"}]})`, "matchExpressions: In wants values"},
-		"NotIn nothing":               {`labelsMatch({}, {matchExpressions: [{key: "a", operator: "NotIn", values: []}]})`, "matchExpressions: NotIn wants values"},
-		"Exists with values":          {`labelsMatch({}, {matchExpressions: [{key: "a", operator: "Exists", values: ["b"]}]})`, "matchExpressions: Exists takes no values"},
-		"an operator of kubectl":      {`labelsMatch({}, {matchExpressions: [{key: "a", operator: "in", values: ["b"]}]})`, "matchExpressions: the operator must be In, NotIn, Exists or DoesNotExist"},
-		"wrong behind a mismatch":     {`labelsMatch({}, {matchLabels: {a: "b"}, matchExpressions: [{key: "a"}]})`, "matchExpressions: the operator must be In, NotIn, Exists or DoesNotExist"},
-		"a reference to nothing":      {"controllerRef(nil)", "controllerRef wants a whole object, and its apiVersion is missing"},
-		"a reference without a uid":   {`controllerRef({apiVersion: "v1", kind: "A", metadata: {name: "a", uid: ""}})`, "controllerRef wants a whole object, and its uid is missing"},
+		"not a quantity":            {`quantity("1 GB")`, `"1 GB" is not a quantity; write it as Kubernetes does, such as "500m", "1.5" or "2Gi"`},
+		"a boolean":                 {"quantity(true)", "quantity wants a number, a string or a quantity, have a boolean"},
+		"a duration of a float":     {"duration(1.5)", "duration wants an integer, a string or a duration, have a float"},
+		"a time of seconds":         {"timestamp(5)", "timestamp wants a string or a time, have an integer"},
+		"a version of a number":     {"semver(1.31)", "semver wants a string or a version, have a float"},
+		"int of a version":          {`int(semver("1"))`, "int wants a number, a string, a quantity, a duration or a time, and semver(...) is a version"},
+		"mean of durations":         {"mean([duration(1)])", "mean wants numbers, and element 0 is a duration"},
+		"max of different kinds":    {"max([duration(1), 2])", "max cannot order an integer beside a duration"},
+		"sort of different kinds":   {`sort([quantity(1), 2])`, "sort cannot order an integer beside a quantity; make them all strings with string(...)"},
+		"sort of stamps":            {"sort([stamp()])", "sort orders numbers, strings, times or booleans, have stamp(); sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])"},
+		"sum of times":              {`sum([timestamp("2026-01-01T00:00:00Z")])`, "sum wants a number, a quantity or a duration, and element 0 is a time"},
+		"sum of different kinds":    {`sum([duration(1), quantity(1)])`, "a duration + a quantity has no meaning"},
+		"uniq of stamps":            {"uniq([stamp()])", "stamp() cannot be read: it may only be a value in a body"},
+		"uniq of lists of stamps":   {"uniq([[stamp()]])", "stamp() cannot be read: it may only be a value in a body"},
+		"groups by stamps":          {"groups([1], [stamp()])", "stamp() cannot be read: it may only be a value in a body"},
+		"groups by what is omitted": {"groups([1], omit())", "groups wants a value, have omit()"},
+		"YAML of nil":               {"toYAML(nil)", `toYAML wants a value, have nil; ?? gives a default, as in (x ?? "")`},
+		"no YAML":                   {`fromYAML("[")`, "invalid YAML: line 1: did not find expected node content"},
+		"YAML nobody knows":         {`fromYAML("a: no")`, `line 1 of the YAML: unquoted no is not the same to all readers of YAML; write "no" for the text, or false for the boolean`},
+		"bounds out of order":       {`jitter("a", 2, 1)`, "jitter wants bounds in order, and the lower one is above the other"},
+		"durations out of order":    {`jitter("a", "2m", "1m")`, "jitter wants bounds in order, and the lower one is above the other"},
+		"not a duration":            {`jitter("a", 0, "soon")`, `"soon" is not a duration; write it with units, such as "90s", "1h30m", "2d" or "1w"`},
+		"no block":                  {`cidrContains("10.0.0.0", "10.0.0.1")`, `"10.0.0.0" is not a CIDR block; ` + block},
+		"too many bits":             {`cidrContains("10.0.0.0/33", "10.0.0.1")`, `"10.0.0.0/33" is not a CIDR block; ` + block},
+		"no address":                {`cidrContains("10.0.0.0/8", "localhost")`, `"localhost" is not an IP address or CIDR block; ` + address},
+		"a zone":                    {`cidrContains("fe80::/10", "fe80::1%eth0")`, `"fe80::1%eth0" is not an IP address or CIDR block; ` + address},
+		"an octal address":          {`cidrContains("10.0.0.0/8", "010.0.0.1")`, `"010.0.0.1" is not an IP address or CIDR block; ` + address},
+		"a path":                    {`url("/a")`, `"/a" ` + whole},
+		"a host":                    {`url("localhost:8080")`, `"localhost:8080" ` + whole},
+		"an address of mail":        {`url("mailto:a@b")`, `"mailto:a@b" ` + whole},
+		"no URL":                    {`url("http://[::1")`, `"http://[::1" ` + whole},
+		"a port that is none":       {`url("http://x:y")`, `"http://x:y" ` + whole},
+		"a large port":              {`url("http://x:99999999999")`, `"http://x:99999999999" ` + whole},
+		"a broken query":            {`url("http://x?a=%zz")`, `the query of the URL "http://x?a=%zz" is malformed`},
+		"an empty selector":         {"labelsMatch({}, {})", "the label selector is empty and would match everything; test it first, as in default(selector, nil)"},
+		"an empty one, written out": {"labelsMatch({}, {matchLabels: {}, matchExpressions: []})", "the label selector is empty and would match everything; test it first, as in default(selector, nil)"},
+		"a reference to nothing":    {"controllerRef(nil)", "controllerRef wants a whole object, and its apiVersion is missing"},
+		"a reference without a uid": {`controllerRef({apiVersion: "v1", kind: "A", metadata: {name: "a", uid: ""}})`, "controllerRef wants a whole object, and its uid is missing"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -203,6 +189,33 @@ func TestJitterSpreads(t *testing.T) {
 		n, _ := pair[1].(int64)
 		if value < 1 || value > 10 || n < 140 || n > 260 {
 			t.Errorf("%d came %d times of 2,000", value, n)
+		}
+	}
+}
+
+// TestSelectorErrors refuses what an API server would refuse too, and what selects by a text that is absent.
+func TestSelectorErrors(t *testing.T) {
+	for _, selector := range []string{
+		`{app: "a"}`,
+		`{matchLabels: ["a"]}`,
+		`{matchLabels: {b: 1, a: nil, c: "x"}}`,
+		`{b: "a", app: "a", matchLabels: 1}`,
+		`{matchLabels: {a: nil}}`,
+		`{matchExpressions: {key: "a"}}`,
+		`{matchExpressions: [{operator: "Exists"}]}`,
+		`{matchExpressions: ["a"]}`,
+		`{matchExpressions: [{key: "a", operator: "In", values: "b"}]}`,
+		`{matchExpressions: [{key: "a", operator: "In", values: [1]}]}`,
+		`{matchExpressions: [{key: "a", operator: "In"}]}`,
+		`{matchExpressions: [{key: "a", operator: "NotIn", values: []}]}`,
+		`{matchExpressions: [{key: "a", operator: "Exists", values: ["b"]}]}`,
+		`{matchExpressions: [{key: "a", operator: "in", values: ["b"]}]}`,
+		`{matchLabels: {a: "b"}, matchExpressions: [{key: "a"}]}`,
+		`{matchExpressions: [{key: "a", operator: "In", values: ["b", nil]}]}`, `{matchLabels: {a: "no label"}}`,
+	} {
+		_, err := eval("labelsMatch({}, " + selector + ")")
+		if err == nil || !strings.HasPrefix(err.Error(), "the label selector is not valid; write {matchLabels: ") {
+			t.Errorf("%s: %v", selector, err)
 		}
 	}
 }

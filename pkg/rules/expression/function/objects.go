@@ -6,6 +6,10 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
@@ -118,86 +122,47 @@ func controllerRef(c Call) any {
 	return reference
 }
 
-// labelsMatch checks all of a selector before it answers, so that a mistake shows
-// whatever the labels are, and refuses an empty one, for a selection never widens by
-// accident.
 func labelsMatch(c Call) any {
-	selector, ok := c.Args[1].(map[string]any)
-	if !ok {
-		return false
+	object := arg[map[string]any](c, 0)
+	found := as[map[string]any](as[map[string]any](object["metadata"])["labels"])
+	value.Must(c.Budget.Map(len(found)))
+	set := make(labels.Set, len(found))
+	for key, v := range found {
+		set[key] = as[string](v)
 	}
-	unknown := func(key string, _ any) bool { return key != "matchLabels" && key != "matchExpressions" }
-	if key, found := firstKey(selector, unknown); found {
-		value.Must(value.Faultf("a label selector has no field %q", value.Excerpt(key)).
-			WithHint("write {matchLabels: ...} around plain labels"))
-	}
-	wrong := func(key string, field any) bool {
-		kind := value.KindOf(field)
-		return key == "matchLabels" && kind&(value.Map|value.Nil) == 0 || key == "matchExpressions" && kind&aList == 0
-	}
-	if key, found := firstKey(selector, wrong); found {
-		fail("%s of a label selector cannot be %s", key, value.KindOf(selector[key]))
-	}
-	exact, requirements := as[map[string]any](selector["matchLabels"]), as[[]any](selector["matchExpressions"])
-	if len(exact)+len(requirements) == 0 {
-		value.Must(value.Faultf("the label selector is empty and would match everything").
-			WithHint("test it first, as in default(selector, nil)"))
-	}
-	labels := as[map[string]any](as[map[string]any](arg[map[string]any](c, 0)["metadata"])["labels"])
-	value.Must(c.Budget.Steps(3 * len(exact)))
-	if key, found := firstKey(exact, func(_ string, v any) bool { return value.KindOf(v) != value.String }); found {
-		fail("matchLabels: a label must be a string, not %s", value.KindOf(exact[key]))
-	}
-	matched := c.Args[0] != nil
-	for key, wanted := range exact {
-		matched = matched && labels[key] == wanted
-	}
-	for _, element := range requirements {
-		matched = matchRequirement(c.Budget, labels, as[map[string]any](element)) && matched
-	}
-	return matched
+	return object != nil && arg[labels.Selector](c, 1).Matches(set)
 }
 
-// firstKey returns the first key in order of the entries that fit, so that it is
-// always the same one that a message names.
-func firstKey(m map[string]any, fits func(key string, v any) bool) (first string, found bool) {
-	for key, v := range m {
-		if fits(key, v) && (!found || key < first) {
-			first, found = key, true
-		}
+// parseSelector reads a label selector as Kubernetes does. It refuses an empty one, for a selection never widens by accident,
+// and selects nothing where there is none.
+func parseSelector(v any) (labels.Selector, error) {
+	written, is := v.(map[string]any)
+	if !is {
+		return labels.Nothing(), nil
 	}
-	return first, found
-}
-
-// matchRequirement knows the operators of matchExpressions. A label that is absent
-// is in no list and thus satisfies NotIn.
-func matchRequirement(b *value.Budget, labels, requirement map[string]any) bool {
-	key, _ := requirement["key"].(string)
-	values, isList := requirement["values"].([]any)
-	if key == "" || !isList && requirement["values"] != nil {
-		fail("matchExpressions: want {key, operator, values}")
+	// Which of several mistakes is found first is left to chance, so that the message names none.
+	wrong := value.Faultf("the label selector is not valid").WithHint(`write {matchLabels: {app: "x"}}, or ` +
+		`{matchExpressions: [{key: "app", operator: "In", values: ["x"]}]}, also with NotIn, Exists and DoesNotExist, which has no values`)
+	texts := slices.Collect(maps.Values(as[map[string]any](written["matchLabels"])))
+	for _, requirement := range as[[]any](written["matchExpressions"]) {
+		texts = append(texts, as[[]any](as[map[string]any](requirement)["values"])...)
 	}
-	value.Must(b.Steps(4 + len(values)))
-	noText := func(v any) bool { return value.KindOf(v) != value.String }
-	if i := slices.IndexFunc(values, noText); i >= 0 {
-		fail("matchExpressions: a value must be a string, not %s", value.KindOf(values[i]))
+	if slices.Contains(texts, nil) { // The converter takes it for an empty text.
+		return nil, wrong
 	}
-	label, found := labels[key]
-	operator := requirement["operator"]
-	switch operator {
-	case "In", "NotIn":
-		if len(values) == 0 {
-			fail("matchExpressions: %s wants values", operator)
-		}
-		return (found && slices.Contains(values, label)) == (operator == "In")
-	case "Exists", "DoesNotExist":
-		if len(values) > 0 {
-			fail("matchExpressions: %s takes no values", operator)
-		}
-		return found == (operator == "Exists")
+	var read metav1.LabelSelector
+	if runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(written, &read, true) != nil {
+		return nil, wrong
 	}
-	fail("matchExpressions: the operator must be In, NotIn, Exists or DoesNotExist")
-	return false
+	if len(read.MatchLabels)+len(read.MatchExpressions) == 0 {
+		return nil, value.Faultf("the label selector is empty and would match everything").
+			WithHint("test it first, as in default(selector, nil)")
+	}
+	selector, err := metav1.LabelSelectorAsSelector(&read)
+	if err != nil {
+		return nil, wrong
+	}
+	return selector, nil
 }
 
 // lastTransition is when the status of a condition last became another.

@@ -48,6 +48,13 @@ var paramTypes = map[string]Param{
 	"instant": {Kinds: value.Time | value.String, Parse: parser(spends(10, 32), value.ParseTime)},
 	"cron":    {Kinds: value.String, Parse: parser(spends(1000, 16<<10), parseCron)},
 	"length":  {Kinds: anInterval, Parse: parser(spends(10, 32), windowLength)},
+	"selector": {Kinds: value.Map | value.Nil, Parse: func(b *value.Budget, v any) (any, error) {
+		// Each label, and each value, is checked, and copied several times.
+		if err := b.Spend(500+50*value.Size(v), 4000+100*value.Size(v)); err != nil {
+			return nil, err
+		}
+		return parseSelector(v)
+	}},
 	"zone":    {Kinds: value.String, Parse: parser(spends(500, 8<<10), parseZone)},
 	"block":   {Kinds: value.String, Parse: parser((*value.Budget).Conversion, parseBlock)},
 	"address": {Kinds: value.String, Parse: parser((*value.Budget).Conversion, parseAddress)},
@@ -167,7 +174,7 @@ var entries = []entry{
 	{"condition(object map?, type string) map?", condition, flowCondition, typeCondition,
 		"The condition of that type in the object's status, or nil.",
 		`condition({status: {conditions: [{type: "Ready", status: "True"}]}}, "Ready")?.status`, `"True"`},
-	{"labelsMatch(object map?, selector map?) bool", labelsMatch, flowLabelsMatch, nil,
+	{"labelsMatch(object map?, selector selector) bool", labelsMatch, flowLabelsMatch, nil,
 		"Whether a label selector, of matchLabels and matchExpressions, selects the object. " +
 			"None does where it is nil; an empty one, which would select everything, is an error.",
 		`labelsMatch({metadata: {labels: {app: "tidb"}}}, {matchLabels: {app: "tidb"}})`, "true"},
