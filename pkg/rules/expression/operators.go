@@ -39,12 +39,12 @@ var operators = map[string]*operator{
 	">":          {takes: ordered, apply: order, holds: func(order int) bool { return order > 0 }},
 	">=":         {takes: ordered, apply: order, holds: func(order int) bool { return order >= 0 }},
 	"+":          {takes: sums, apply: add},
-	"-":          {takes: differences, apply: computing(value.Subtract)},
-	"*":          {takes: products, apply: computing(value.Multiply)},
-	"/":          {takes: quotients, apply: computing(value.Divide)},
-	"%":          {takes: []combination{{value.Int, value.Int, value.Int}}, apply: computing(value.Remainder)},
-	"**":         {takes: powers, apply: computing(value.Power)},
-	"^":          {takes: powers, apply: computing(value.Power)},
+	"-":          {takes: differences, apply: compute},
+	"*":          {takes: products, apply: compute},
+	"/":          {takes: quotients, apply: compute},
+	"%":          {takes: []combination{{value.Int, value.Int, value.Int}}, apply: compute},
+	"**":         {takes: powers, apply: compute},
+	"^":          {takes: powers, apply: compute},
 	"..":         {takes: []combination{{value.Int, value.Int, value.List}}, apply: sequence},
 	"contains":   {takes: texts, apply: onTexts(strings.Contains)},
 	"startsWith": {takes: texts, apply: onTexts(strings.HasPrefix)},
@@ -341,21 +341,17 @@ func (b *Binary) NoContainer(kind value.Kind) *Error {
 	return err
 }
 
-// computing is for operators on numbers, some of which also take quantities, durations or times.
-func computing(apply func(a, b any) (any, error)) func(*Evaluation, *Binary, any, any) (any, error) {
-	return func(e *Evaluation, _ *Binary, left, right any) (any, error) {
-		if (value.KindOf(left)|value.KindOf(right))&value.Computed != 0 {
-			if err := e.Budget.Conversion(); err != nil {
-				return nil, err
-			}
+// compute is for operators on numbers, some of which also take quantities, durations or times.
+func compute(e *Evaluation, b *Binary, left, right any) (any, error) {
+	if (value.KindOf(left)|value.KindOf(right))&value.Computed != 0 {
+		if err := e.Budget.Conversion(); err != nil {
+			return nil, err
 		}
-		return apply(left, right)
 	}
+	return value.Compute(left, b.Operator, right)
 }
 
-var addNumbers = computing(value.Add)
-
-// add adds numbers, quantities, durations and times, and joins strings.
+// add computes, or joins strings.
 func add(e *Evaluation, b *Binary, left, right any) (any, error) {
 	text, first := left.(string)
 	part, second := right.(string)
@@ -365,7 +361,7 @@ func add(e *Evaluation, b *Binary, left, right any) (any, error) {
 		}
 		return text + part, nil
 	}
-	sum, err := addNumbers(e, b, left, right)
+	sum, err := compute(e, b, left, right)
 	if fault, ok := errors.AsType[*value.Fault](err); ok && (first || second) {
 		err = fault.WithHint("write string(...) around the other side to join texts")
 	}

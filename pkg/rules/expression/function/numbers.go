@@ -133,9 +133,9 @@ func average(numbers []any) any {
 	}
 	total := any(0.0)
 	for _, number := range numbers {
-		total = value.Got(value.Add(total, number))
+		total = value.Got(value.Compute(total, "+", number))
 	}
-	return value.Got(value.Divide(total, int64(len(numbers))))
+	return value.Got(value.Compute(total, "/", int64(len(numbers))))
 }
 
 func mean(c Call) any { return average(c.gather(aNumber)) }

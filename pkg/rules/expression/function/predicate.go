@@ -80,7 +80,7 @@ func sum(c Call) any {
 		if value.KindOf(result)&value.Computed != 0 {
 			value.Must(c.Budget.Conversion())
 		}
-		total = value.Got(value.Add(total, result))
+		total = value.Got(value.Compute(total, "+", result))
 	}
 	return total
 }

@@ -156,11 +156,11 @@ func TestAmountProperties(t *testing.T) {
 		if order, ok := Compare(a, b); !ok || order != x.Cmp(y) {
 			t.Fatalf("%s and %s: order %d, want %d", a, b, order, x.Cmp(y))
 		}
-		sum, err := Add(a, b)
+		sum, err := Compute(a, "+", b)
 		if got := rat(t, sum, err); got.Cmp(new(big.Rat).Add(x, y)) != 0 {
 			t.Fatalf("%s + %s = %s", a, b, got)
 		}
-		difference, err := Subtract(a, b)
+		difference, err := Compute(a, "-", b)
 		if got := rat(t, difference, err); got.Cmp(new(big.Rat).Sub(x, y)) != 0 {
 			t.Fatalf("%s - %s = %s", a, b, got)
 		}
@@ -190,17 +190,17 @@ func TestAmountOverflow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum, err := Add(largest, "1n"); err == nil {
+	if sum, err := Compute(largest, "+", "1n"); err == nil {
 		t.Errorf("largest + 1n = %v", sum)
 	}
 	smallest, err := Negate(largest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if difference, err := Subtract(smallest, "1n"); err == nil {
+	if difference, err := Compute(smallest, "-", "1n"); err == nil {
 		t.Errorf("smallest - 1n = %v", difference)
 	}
-	if sum, err := Add(largest, smallest); err != nil || sum.(Amount).String() != "0" {
+	if sum, err := Compute(largest, "+", smallest); err != nil || sum.(Amount).String() != "0" {
 		t.Errorf("largest + smallest = %v, %v", sum, err)
 	}
 }

@@ -16,22 +16,15 @@ const (
 // TestIntegersAreExact compares each operation with arbitrary precision, for
 // random operands and for all pairs of those where overflow begins.
 func TestIntegersAreExact(t *testing.T) {
-	operations := map[string]struct {
-		apply func(a, b any) (any, error)
-		exact func(z, x, y *big.Int) *big.Int
-	}{
-		"+": {Add, (*big.Int).Add},
-		"-": {Subtract, (*big.Int).Sub},
-		"*": {Multiply, (*big.Int).Mul},
-	}
+	operations := map[string]func(z, x, y *big.Int) *big.Int{"+": (*big.Int).Add, "-": (*big.Int).Sub, "*": (*big.Int).Mul}
 	edges := []int64{
 		0, 1, -1, 2, -2, 3, 7, -7, 1 << 31, -1 << 31, 1 << 32, 1<<32 - 1, 3037000499, 3037000500, -3037000500,
 		most, most - 1, most / 2, most/2 + 1, least, least + 1, least / 2, least/2 - 1,
 	}
-	for name, operation := range operations {
+	for name, exact := range operations {
 		check := func(x, y int64) bool {
-			want := operation.exact(new(big.Int), big.NewInt(x), big.NewInt(y))
-			got, err := operation.apply(x, y)
+			want := exact(new(big.Int), big.NewInt(x), big.NewInt(y))
+			got, err := Compute(x, name, y)
 			if want.IsInt64() {
 				return err == nil && got == any(want.Int64())
 			}
@@ -55,7 +48,7 @@ func TestPowerIsExact(t *testing.T) {
 	for base := int64(-12); base <= 12; base++ {
 		for exponent := int64(0); exponent <= 70; exponent++ {
 			want := new(big.Int).Exp(big.NewInt(base), big.NewInt(exponent), nil)
-			got, err := Power(base, exponent)
+			got, err := Compute(base, "**", exponent)
 			if want.IsInt64() != (err == nil) || err == nil && got != any(want.Int64()) {
 				t.Errorf("%d ** %d = %v, %v, want %v", base, exponent, got, err, want)
 			}
@@ -72,22 +65,22 @@ func TestArithmetic(t *testing.T) {
 		"quotient":                         {func() (any, error) { return Quotient(-7, 2) }, int64(-3), ""},
 		"quotient by zero":                 {func() (any, error) { return Quotient(1, 0) }, nil, "division by zero"},
 		"quotient that overflows":          {func() (any, error) { return Quotient(least, -1) }, nil, "-9223372036854775808 / -1 overflows a 64-bit integer"},
-		"remainder":                        {func() (any, error) { return Remainder(int64(-7), int64(2)) }, int64(-1), ""},
-		"remainder by minus one":           {func() (any, error) { return Remainder(least, int64(-1)) }, int64(0), ""},
-		"remainder by zero":                {func() (any, error) { return Remainder(int64(1), int64(0)) }, nil, "division by zero"},
-		"division of integers":             {func() (any, error) { return Divide(int64(1), int64(4)) }, 0.25, ""},
-		"division by zero":                 {func() (any, error) { return Divide(int64(1), int64(0)) }, nil, "division by zero"},
-		"division by minus zero":           {func() (any, error) { return Divide(1.0, math.Copysign(0, -1)) }, nil, "division by zero"},
-		"a float and an integer":           {func() (any, error) { return Add(0.5, int64(1)) }, 1.5, ""},
-		"an infinite sum":                  {func() (any, error) { return Add(math.MaxFloat64, math.MaxFloat64) }, nil, "the result is not a finite number"},
+		"remainder":                        {func() (any, error) { return Compute(int64(-7), "%", int64(2)) }, int64(-1), ""},
+		"remainder by minus one":           {func() (any, error) { return Compute(least, "%", int64(-1)) }, int64(0), ""},
+		"remainder by zero":                {func() (any, error) { return Compute(int64(1), "%", int64(0)) }, nil, "division by zero"},
+		"division of integers":             {func() (any, error) { return Compute(int64(1), "/", int64(4)) }, 0.25, ""},
+		"division by zero":                 {func() (any, error) { return Compute(int64(1), "/", int64(0)) }, nil, "division by zero"},
+		"division by minus zero":           {func() (any, error) { return Compute(1.0, "/", math.Copysign(0, -1)) }, nil, "division by zero"},
+		"a float and an integer":           {func() (any, error) { return Compute(0.5, "+", int64(1)) }, 1.5, ""},
+		"an infinite sum":                  {func() (any, error) { return Compute(math.MaxFloat64, "+", math.MaxFloat64) }, nil, "the result is not a finite number"},
 		"negation":                         {func() (any, error) { return Negate(int64(5)) }, int64(-5), ""},
 		"negation of a float":              {func() (any, error) { return Negate(0.5) }, -0.5, ""},
 		"negation of the smallest integer": {func() (any, error) { return Negate(least) }, nil, "-(-9223372036854775808) overflows a 64-bit integer"},
-		"a negative exponent":              {func() (any, error) { return Power(int64(2), int64(-2)) }, 0.25, ""},
-		"zero to a negative exponent":      {func() (any, error) { return Power(int64(0), int64(-1)) }, nil, "the result is not a finite number"},
-		"a large exponent of one":          {func() (any, error) { return Power(int64(-1), most) }, int64(-1), ""},
-		"texts":                            {func() (any, error) { return Add("a", "b") }, nil, "arithmetic wants two numbers"},
-		"nil":                              {func() (any, error) { return Multiply(nil, int64(1)) }, nil, "arithmetic wants two numbers"},
+		"a negative exponent":              {func() (any, error) { return Compute(int64(2), "**", int64(-2)) }, 0.25, ""},
+		"zero to a negative exponent":      {func() (any, error) { return Compute(int64(0), "**", int64(-1)) }, nil, "the result is not a finite number"},
+		"a large exponent of one":          {func() (any, error) { return Compute(int64(-1), "**", most) }, int64(-1), ""},
+		"texts":                            {func() (any, error) { return Compute("a", "+", "b") }, nil, "arithmetic wants two numbers"},
+		"nil":                              {func() (any, error) { return Compute(nil, "*", int64(1)) }, nil, "arithmetic wants two numbers"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -58,30 +58,30 @@ func TestAlign(t *testing.T) {
 
 func TestComputedArithmetic(t *testing.T) {
 	tests := map[string]struct {
-		operation func(a, b any) (any, error)
-		a, b      any
-		want      any
+		operator string
+		a, b     any
+		want     any
 	}{
-		"quantities":                          {Add, amount(t, "1Gi"), amount(t, "1Gi"), amount(t, "2Gi")},
-		"a quantity less a number":            {Subtract, amount(t, "1500m"), int64(1), amount(t, "500m")},
-		"a float less a quantity":             {Subtract, 0.5, amount(t, "1"), amount(t, "-500m")},
-		"durations":                           {Add, time.Hour, time.Minute, 61 * time.Minute},
-		"a duration and its text":             {Add, time.Hour, "1d", 25 * time.Hour},
-		"a time and a duration":               {Add, noon, time.Hour, noon.Add(time.Hour)},
-		"a time less seconds":                 {Subtract, noon, int64(30), noon.Add(-30 * time.Second)},
-		"the text of a time and a duration":   {Add, noonText, time.Hour, noon.Add(time.Hour)},
-		"a time less a time":                  {Subtract, noon.Add(time.Hour), noon, time.Hour},
-		"a time less the text of one":         {Subtract, noon, "2026-01-31T13:00:00+01:00", time.Duration(0)},
-		"an integer times a duration":         {Multiply, int64(3), time.Hour, 3 * time.Hour},
-		"a duration by an integer":            {Divide, time.Hour, int64(4), 15 * time.Minute},
-		"a duration by a duration":            {Divide, time.Hour, time.Minute, 60.0},
-		"a duration by its text":              {Divide, time.Hour, "40m", 1.5},
-		"the longest duration":                {Add, time.Duration(math.MaxInt64 - 1), time.Duration(1), time.Duration(math.MaxInt64)},
-		"an integer that is the sum of zeros": {Add, int64(0), time.Hour, time.Hour},
+		"quantities":                          {"+", amount(t, "1Gi"), amount(t, "1Gi"), amount(t, "2Gi")},
+		"a quantity less a number":            {"-", amount(t, "1500m"), int64(1), amount(t, "500m")},
+		"a float less a quantity":             {"-", 0.5, amount(t, "1"), amount(t, "-500m")},
+		"durations":                           {"+", time.Hour, time.Minute, 61 * time.Minute},
+		"a duration and its text":             {"+", time.Hour, "1d", 25 * time.Hour},
+		"a time and a duration":               {"+", noon, time.Hour, noon.Add(time.Hour)},
+		"a time less seconds":                 {"-", noon, int64(30), noon.Add(-30 * time.Second)},
+		"the text of a time and a duration":   {"+", noonText, time.Hour, noon.Add(time.Hour)},
+		"a time less a time":                  {"-", noon.Add(time.Hour), noon, time.Hour},
+		"a time less the text of one":         {"-", noon, "2026-01-31T13:00:00+01:00", time.Duration(0)},
+		"an integer times a duration":         {"*", int64(3), time.Hour, 3 * time.Hour},
+		"a duration by an integer":            {"/", time.Hour, int64(4), 15 * time.Minute},
+		"a duration by a duration":            {"/", time.Hour, time.Minute, 60.0},
+		"a duration by its text":              {"/", time.Hour, "40m", 1.5},
+		"the longest duration":                {"+", time.Duration(math.MaxInt64 - 1), time.Duration(1), time.Duration(math.MaxInt64)},
+		"an integer that is the sum of zeros": {"+", int64(0), time.Hour, time.Hour},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := tt.operation(tt.a, tt.b)
+			got, err := Compute(tt.a, tt.operator, tt.b)
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got)\n%s", err, diff)
 			}
@@ -92,35 +92,33 @@ func TestComputedArithmetic(t *testing.T) {
 func TestComputedArithmeticErrors(t *testing.T) {
 	const long, year = "the duration is longer than 292 years", "the time is outside of the years 0 to 9999"
 	tests := map[string]struct {
-		operation func(a, b any) (any, error)
-		a, b      any
-		want      string
+		operator string
+		a, b     any
+		want     string
 	}{
-		"times":                         {Add, noon, noon, "a time + a time has no meaning"},
-		"a duration less a time":        {Subtract, time.Hour, noon, "a duration - a time has no meaning"},
-		"a time and a float":            {Add, noon, 1.5, "a time + a float has no meaning"},
-		"a duration times a float":      {Multiply, time.Hour, 1.5, "a duration * a float has no meaning"},
-		"a duration times a text":       {Multiply, time.Hour, "2", "a duration * a string has no meaning"},
-		"a quantity times a number":     {Multiply, amount(t, "1"), int64(2), "a quantity * an integer has no meaning"},
-		"quantities divided":            {Divide, amount(t, "1"), amount(t, "2"), "a quantity / a quantity has no meaning"},
-		"an integer by a duration":      {Divide, int64(1), time.Hour, "an integer / a duration has no meaning"},
-		"a quantity and a duration":     {Add, amount(t, "1"), time.Hour, "a quantity + a duration has no meaning"},
-		"versions":                      {Add, version(t, "1"), version(t, "2"), "a version + a version has no meaning"},
-		"a quantity and a word":         {Add, amount(t, "1"), "x", `"x" is not a quantity; write it as Kubernetes does, such as "500m", "1.5" or "2Gi"`},
-		"a time and a broken time":      {Subtract, noon, "2026-13-01", `"2026-13-01" is not a time; write it as RFC 3339, such as "2026-01-31T12:00:00Z"`},
-		"too long a sum":                {Add, time.Duration(math.MaxInt64), time.Duration(1), long},
-		"too long a difference":         {Subtract, time.Duration(-math.MaxInt64), time.Duration(1), long},
-		"too long a product":            {Multiply, time.Duration(math.MaxInt64), int64(2), long},
-		"too long a time in between":    {Subtract, noon.AddDate(7000, 0, 0), noon, long},
-		"a duration by zero":            {Divide, time.Hour, int64(0), "division by zero"},
-		"a duration by no duration":     {Divide, time.Hour, time.Duration(0), "division by zero"},
-		"too late":                      {Add, noon.AddDate(7900, 0, 0), "106000d", year},
-		"too early":                     {Subtract, time.Date(10, 1, 1, 0, 0, 0, 0, time.UTC), "10000d", year},
-		"a moment less that is no time": {Subtract, Stamp{}, noon, "stamp() - a time has no meaning"},
+		"times":                         {"+", noon, noon, "a time + a time has no meaning"},
+		"a duration less a time":        {"-", time.Hour, noon, "a duration - a time has no meaning"},
+		"a time and a float":            {"+", noon, 1.5, "a time + a float has no meaning"},
+		"a duration times a float":      {"*", time.Hour, 1.5, "a duration * a float has no meaning"},
+		"a quantity times a number":     {"*", amount(t, "1"), int64(2), "a quantity * an integer has no meaning"},
+		"quantities divided":            {"/", amount(t, "1"), amount(t, "2"), "a quantity / a quantity has no meaning"},
+		"a quantity and a duration":     {"+", amount(t, "1"), time.Hour, "a quantity + a duration has no meaning"},
+		"versions":                      {"+", version(t, "1"), version(t, "2"), "a version + a version has no meaning"},
+		"a quantity and a word":         {"+", amount(t, "1"), "x", `"x" is not a quantity; write it as Kubernetes does, such as "500m", "1.5" or "2Gi"`},
+		"a time and a broken time":      {"-", noon, "2026-13-01", `"2026-13-01" is not a time; write it as RFC 3339, such as "2026-01-31T12:00:00Z"`},
+		"too long a sum":                {"+", time.Duration(math.MaxInt64), time.Duration(1), long},
+		"too long a difference":         {"-", time.Duration(-math.MaxInt64), time.Duration(1), long},
+		"too long a product":            {"*", time.Duration(math.MaxInt64), int64(2), long},
+		"too long a time in between":    {"-", noon.AddDate(7000, 0, 0), noon, long},
+		"a duration by zero":            {"/", time.Hour, int64(0), "division by zero"},
+		"a duration by no duration":     {"/", time.Hour, time.Duration(0), "division by zero"},
+		"too late":                      {"+", noon.AddDate(7900, 0, 0), "106000d", year},
+		"too early":                     {"-", time.Date(10, 1, 1, 0, 0, 0, 0, time.UTC), "10000d", year},
+		"a moment less that is no time": {"-", Stamp{}, noon, "stamp() - a time has no meaning"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := tt.operation(tt.a, tt.b)
+			got, err := Compute(tt.a, tt.operator, tt.b)
 			if _, isFault := errors.AsType[*Fault](err); !isFault || err.Error() != tt.want || got != nil {
 				t.Errorf("%v, %v, want %s", got, err, tt.want)
 			}
@@ -213,18 +211,18 @@ func computed() *rapid.Generator[any] {
 func TestComputedLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, d := computed().Draw(t, "value"), computed().Draw(t, "other")
-		sum, err := Add(v, d)
+		sum, err := Compute(v, "+", d)
 		if err != nil {
 			return // Of other kinds, or too large.
 		}
-		other, err := Add(d, v)
+		other, err := Compute(d, "+", v)
 		if order, ok := Compare(sum, other); err != nil || !ok || order != 0 {
 			t.Fatalf("%v + %v = %v, and the other way round %v, %v", v, d, sum, other, err)
 		}
 		if KindOf(d) == Time {
 			return
 		}
-		back, err := Subtract(sum, d)
+		back, err := Compute(sum, "-", d)
 		if order, ok := Compare(v, back); err != nil || !ok || order != 0 {
 			t.Fatalf("%v + %v = %v, less that is %v, %v", v, d, sum, back, err)
 		}
