@@ -5,7 +5,7 @@ package floors
 func House() [][]string {
 	return [][]string{
 		{"./test/corpus", "./test/demo", "./test/differential", "./test/docs", "./test/e2e", "./test/hostile/probe", "./test/mutation", "./test/scorecard", "./test/tenants"},
-		{"./test/archive", "./test/controlplane", "./test/floors", "./test/generate", "./test/hostile", "./test/proxy", "./test/schemas"},
+		{"./test/archive", "./test/controlplane", "./test/floors", "./test/generate", "./test/hostile", "./test/oracle", "./test/proxy", "./test/schemas"},
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},
 		{"./internal/operator"},

@@ -295,7 +295,7 @@ func (c *compiler) path(node ast.Node, lenient bool) (Node, error) {
 		p.Steps = append(p.Steps, s)
 	}
 	for i := range p.Steps {
-		p.Steps[i].always = p.alwaysMap(i)
+		p.Steps[i].Owner = p.owner(i)
 	}
 	if err := c.checkFields(p); err != nil {
 		return nil, err

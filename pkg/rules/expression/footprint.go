@@ -215,12 +215,11 @@ func (a *analysis) path(n *Path) shape.Shape {
 			key = nil
 		}
 		on = parent.At(key)
-		switch s.always {
-		case specOrStatus:
+		switch s.Owner {
+		case 1:
 			parent.Typed()
-		case labelsOrAnnotations:
+		case 2:
 			grandparent.Typed()
-		case neverMap:
 		}
 	}
 	return on

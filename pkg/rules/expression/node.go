@@ -92,8 +92,9 @@ type Step struct {
 	// Optional ends the whole path with nil where there is nothing to read from: behind ?., and on the left of ??.
 	Optional bool
 	asked    bool // by ?.
-	// always says that a Kubernetes object that lacks the key reads as if it had an empty map there.
-	always alwaysMap
+	// Owner is how many steps back the map is that, where it is a Kubernetes object, reads as if it had an empty map at the key:
+	// 1 for spec and status, 2 for labels and annotations below metadata, 0 for any other key.
+	Owner int
 	// Key is that of ByKey, and for messages the index of ByValue in its brackets.
 	Key string
 	// Index is the element or key of ByValue, and Bounds are those of BySlice, nil where they are left out.

@@ -7,42 +7,19 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
-// alwaysMap tells whether a key, where a Kubernetes object lacks it, reads as an
-// empty map.
-type alwaysMap uint8
-
-const (
-	neverMap alwaysMap = iota
-	specOrStatus
-	labelsOrAnnotations // Below metadata.
-)
-
-// alwaysMap classifies step i.
-func (p *Path) alwaysMap(i int) alwaysMap {
+// owner is [Step.Owner] of step i.
+func (p *Path) owner(i int) int {
 	switch s := p.Steps[i]; {
 	case s.Kind != ByKey:
-		return neverMap
+		return 0
 	case s.Key == "spec" || s.Key == "status":
-		return specOrStatus
+		return 1
 	case i > 0 && p.Steps[i-1].Kind == ByKey && p.Steps[i-1].Key == "metadata" &&
 		(s.Key == "labels" || s.Key == "annotations"):
-		return labelsOrAnnotations
+		return 2
 	default:
-		return neverMap
+		return 0
 	}
-}
-
-// read returns an empty map for the parts that every Kubernetes object has, and
-// nil for the same key elsewhere, as in a pod template.
-func (a alwaysMap) read(on map[string]any, grandparent any) any {
-	whole := on
-	if a == labelsOrAnnotations {
-		whole, _ = grandparent.(map[string]any)
-	}
-	if whole["apiVersion"] == nil || whole["kind"] == nil {
-		return nil
-	}
-	return map[string]any{}
 }
 
 func (p *Path) eval(e *Evaluation) (any, error) {
@@ -95,10 +72,17 @@ func (p *Path) field(i int, on, grandparent any) (any, error) {
 		return nil, p.NoField(i, value.KindOf(on))
 	}
 	v := m[s.Key]
-	if v == nil && s.always != neverMap {
-		return s.always.read(m, grandparent), nil
+	if v != nil || s.Owner == 0 {
+		return v, nil
 	}
-	return v, nil
+	owner := m
+	if s.Owner > 1 {
+		owner, _ = grandparent.(map[string]any)
+	}
+	if owner["apiVersion"] == nil || owner["kind"] == nil {
+		return nil, nil
+	}
+	return map[string]any{}, nil
 }
 
 // NoField is the error that what step i reads a key of is of a kind that has no fields.

@@ -36,8 +36,8 @@ func TestAlwaysMap(t *testing.T) {
 		"built with labels":    {"Or there.", with("metadata", mapping("labels", mapping("a", text).Nilable())), "metadata.labels.a", "string?", typing.Found},
 		"built with any":       {"Nothing is known of it.", with("metadata", anyType), "metadata.labels", "any", typing.Unsure},
 		"perhaps":              {"It depends.", perhaps, "spec", "any", typing.Unsure},
-		"no object":            {"A map without kind is none.", mapping("apiVersion", text), "spec", "any", typing.Lacking},
-		"no object's metadata": {"Its labels are absent.", mapping("metadata", mapping("a", text)), "metadata.labels", "any", typing.Lacking},
+		"no object":            {"A map without kind is none.", mapping("apiVersion", text), "spec", "?", typing.Lacking},
+		"no object's metadata": {"Its labels are absent.", mapping("metadata", mapping("a", text)), "metadata.labels", "?", typing.Lacking},
 		"constant":             {"It is one.", constant(object), "spec", "{}", typing.Found},
 		"constant's labels":    {"They are empty.", constant(object), "metadata.annotations", "{* any}", typing.Found},
 		"constant's status":    {"It is empty.", constant(object), "status", "{* any}", typing.Found},
@@ -57,12 +57,12 @@ func TestAlwaysMap(t *testing.T) {
 // TestPerhapsAlwaysMap is about maps that are objects only sometimes.
 func TestPerhapsAlwaysMap(t *testing.T) {
 	of := typing.Map(map[string]typing.Type{"apiVersion": text.Nilable(), "kind": text, "spec": mapping("a", text).Nilable()})
-	spec, result := of.Field("spec")
+	spec, result := read(of, "spec")
 	if got := written(spec); result != typing.Found || got != "{a string?}?" {
 		t.Errorf("the spec is %s (%v)", got, result)
 	}
 	union := typing.Union(object, mapping("spec", mapping("b", text)))
-	if got := written(must(union.Field("spec"))); got != written(typing.Union(must(object.Field("spec")), mapping("b", text)).Nilable()) {
+	if got := written(must(read(union, "spec"))); got != written(typing.Union(must(read(object, "spec")), mapping("b", text)).Nilable()) {
 		t.Errorf("of a part or a map the spec is %s", got)
 	}
 }

@@ -93,7 +93,7 @@ func TestFactsIs(t *testing.T) {
 	read := func(f *typing.Facts) []any {
 		at := f.Apply(0, object)
 		for _, key := range path {
-			at, _ = at.Field(key)
+			at, _ = read(at, key)
 		}
 		all, _ := at.Constants()
 		return all

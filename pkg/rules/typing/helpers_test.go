@@ -136,16 +136,23 @@ var object = typing.Object(whole())
 
 // read follows a path, and stops where a field is not found.
 func read(t typing.Type, path string) (typing.Type, typing.FieldResult) {
-	result := typing.Found
-	for key := range strings.SplitSeq(path, ".") {
-		if result != typing.Found {
-			break
-		}
-		if key == "[]" {
+	result, above := typing.Found, typing.Unknown()
+	keys := strings.Split(path, ".")
+	for i, key := range keys {
+		was := t
+		switch {
+		case result != typing.Found:
+			return t, result
+		case key == "[]":
 			t = t.Items()
-			continue
+		case key == "spec" || key == "status":
+			t, result = t.FieldOf(t, key)
+		case i > 0 && keys[i-1] == "metadata" && (key == "labels" || key == "annotations"):
+			t, result = t.FieldOf(above, key)
+		default:
+			t, result = t.Field(key)
 		}
-		t, result = t.Field(key)
+		above = was
 	}
 	return t, result
 }

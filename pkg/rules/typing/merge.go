@@ -1,7 +1,6 @@
 package typing
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -48,32 +47,36 @@ func (m *merging) merged(base, over Type) Type {
 	b, o := base.entries(), over.entries()
 	m.depth--
 	defer func() { m.depth++ }()
-	all := entries{fields: map[string]entry{}, others: m.under(b.others, o.others)}
-	for _, key := range slices.Concat(slices.Sorted(maps.Keys(b.fields)), slices.Sorted(maps.Keys(o.fields))) {
-		if _, done := all.fields[key]; !done {
-			all.fields[key] = m.under(b.of(key), o.of(key))
+	fields := map[string]Type{}
+	for _, key := range slices.Concat(base.Names(), over.Names()) {
+		if _, done := fields[key]; !done {
+			fields[key] = m.under(b.of(key), o.of(key))
 		}
 	}
-	return all.build()
+	if others := m.under(b.others, o.others).present(); !others.None() {
+		return Map(fields, others)
+	}
+	return Map(fields)
 }
 
-// entry is what a map has under a key, apart from whether it has it.
-type entry struct {
-	value           Type
-	absent, omitted bool // omitted by an expression
+// under is what the merged map has under a key where o is what the map has that wins. What may be absent is [value.Omission].
+func (m *merging) under(b, o Type) Type {
+	field := m.covered(b.present(), o.present())
+	if b.absent() {
+		field = field.or(o.present())
+	}
+	if o.absent() {
+		field = field.or(b.present())
+	}
+	if b.absent() && o.absent() {
+		field = field.or(absent)
+	}
+	return field
 }
 
-// under is the entry of the merged map where o is that of the map that wins.
-func (m *merging) under(e, o entry) entry {
-	value := m.covered(e.value, o.value)
-	if e.absent {
-		value = value.or(o.value)
-	}
-	if o.absent {
-		value = value.or(e.value)
-	}
-	return entry{value, e.absent && o.absent, e.omitted || o.omitted}
-}
+var absent = Of(value.Omission)
+
+func (t Type) absent() bool { return t.kinds&value.Omission != 0 }
 
 // covered is what the merged map has where both have a value.
 func (m *merging) covered(base, over Type) Type {
@@ -92,12 +95,6 @@ func (m *merging) covered(base, over Type) Type {
 	return result.or(m.merged(base.Only(value.Map), over.Only(value.Map)))
 }
 
-// entries are those of a map: some under keys that are known, and others.
-type entries struct {
-	fields map[string]entry
-	others entry
-}
-
 // width is how many fields are known by name, one that several maps have for each.
 func (t Type) width() int {
 	n := len(t.fields)
@@ -111,38 +108,24 @@ func (t Type) width() int {
 
 func (t Type) isEmpty() bool { return t.width() == 0 && t.others().None() }
 
-func (e entries) of(key string) entry {
+// entries are those of a map: some under keys that are known, and others.
+type entries struct {
+	fields map[string]Type
+	others Type
+}
+
+func (e entries) of(key string) Type {
 	if known, is := e.fields[key]; is {
 		return known
 	}
 	return e.others
 }
 
-// build makes a type of entries. It does not tell what is absent from nil.
-func (e entries) build() Type {
-	fields := make(map[string]Type, len(e.fields))
-	for key, field := range e.fields {
-		fields[key] = field.value
-		switch {
-		case field.absent && field.omitted:
-			fields[key] = field.value.or(Of(value.Omission))
-		case field.absent:
-			fields[key] = field.value.Nilable()
-		}
-	}
-	if e.others.value.None() {
-		return Map(fields)
-	}
-	return Map(fields, e.others.value)
-}
-
-// entries lists those of a map.
 func (t Type) entries() entries {
-	e := entries{fields: map[string]entry{}, others: entry{absent: true}}
+	e := entries{fields: map[string]Type{}, others: t.others().or(absent)}
 	for _, key := range t.Names() {
 		e.fields[key] = t.named(key)
 	}
-	e.others.value = t.others()
 	return e
 }
 
@@ -163,29 +146,28 @@ func (t Type) others() (values Type) {
 	return values
 }
 
-// named is the entry under a key. A map that an expression builds can hold nil, and
-// so can a schema say.
-func (t Type) named(key string) entry {
-	var e entry
+// named is what a map has under a key, which can be nil where an expression or a schema says so, and be absent.
+func (t Type) named(key string) (all Type) {
 	for _, p := range t.parts {
 		field, _ := p.field(key)
 		f, _ := p.declared(key)
-		e.absent = e.absent || field.CanBeNil()
-		if !f.Type.Known() || f.Type.Kinds&value.Nil == 0 {
-			field = field.NonNil()
+		if field.CanBeNil() {
+			if !f.Type.Known() || f.Type.Kinds&value.Nil == 0 {
+				field = field.NonNil()
+			}
+			field = field.or(absent)
 		}
-		e.value = e.value.or(field)
+		all = all.or(field)
 	}
-	if written, is := t.fields[key]; is && !written.unknown && written.kinds&value.Omission != 0 {
-		e.absent, e.omitted = true, true
-		e.value = e.value.or(written.present())
-	} else if t.fields != nil {
-		field, possible := t.entry(key)
-		field = field.present()
-		e.absent = e.absent || field.CanBeNil()
-		if possible {
-			e.value = e.value.or(field)
-		}
+	if t.fields == nil {
+		return all
 	}
-	return e
+	field, possible := t.entry(key)
+	switch {
+	case !possible:
+		return all.or(absent)
+	case field.CanBeNil() && !field.absent():
+		field = field.or(absent)
+	}
+	return all.or(field)
 }

@@ -9,7 +9,7 @@ import (
 type part struct {
 	schema  *schema.Type
 	place   place
-	present *presence
+	present *Facts
 }
 
 // place is what is known of a part beyond its schema.

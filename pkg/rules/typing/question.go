@@ -42,6 +42,10 @@ func (t Type) Constants() ([]any, bool) {
 	return all, t.free == 0 || len(all) > 0
 }
 
+// Literals returns the constants among what the value can be that stand in the rules,
+// and not only in the enum of a schema. It is read only.
+func (t Type) Literals() []any { return t.constants }
+
 // Schema returns what a schema says of the value, nil where it can also be something
 // else, or is nothing but what an expression built.
 func (t Type) Schema() *schema.Type {
@@ -76,12 +80,10 @@ func (t Type) part() (p part, single bool) {
 	return t.parts[0], true
 }
 
-// Format returns how a text or a number is to be read, "" where that is not known.
-func (t Type) Format() string {
-	if s := t.Schema(); s != nil {
-		return s.Format
-	}
-	return ""
+// IsQuantity reports whether the value can be a text that a schema takes for a quantity.
+func (t Type) IsQuantity() bool {
+	quantity := func(p part) bool { return p.schema.Format == schema.Quantity && p.schema.Kinds&value.String != 0 }
+	return t.kinds&value.String != 0 && slices.ContainsFunc(t.parts, quantity)
 }
 
 // String names the type for a message, as "a string" or "a list of maps". Like
@@ -108,4 +110,29 @@ func (t Type) String() string {
 	default:
 		return "a list of " + noun + "s"
 	}
+}
+
+// Only returns the type where the value is of one of these kinds.
+func (t Type) Only(kinds value.Kind) Type {
+	if t.unknown {
+		return Of(kinds & anyKind)
+	}
+	only := Type{kinds: t.kinds & kinds, free: t.free & kinds}
+	if only.kinds&value.Map != 0 {
+		only.fields, only.values = t.fields, t.values
+	}
+	if only.kinds&value.List != 0 {
+		only.items = t.items
+	}
+	for _, p := range t.parts {
+		if p.schema.Kinds&only.kinds&^value.Nil != 0 {
+			only.parts = append(only.parts, p)
+		}
+	}
+	for _, v := range t.constants {
+		if value.KindOf(v)&only.kinds != 0 {
+			only.constants = append(only.constants, v)
+		}
+	}
+	return only.measured()
 }

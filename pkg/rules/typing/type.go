@@ -1,8 +1,10 @@
 package typing
 
 import (
+	"cmp"
 	"maps"
 	"math/bits"
+	"reflect"
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -18,9 +20,7 @@ type Type struct {
 	// kinds is all that it can be, and free is those of them that are no map, no list
 	// and of which nothing more is known.
 	kinds, free value.Kind
-	// below says that it is what a path has read under metadata.
-	below certainty
-	parts []part
+	parts       []part
 	// constants are scalars, and hold no nil.
 	constants []any
 	// fields are the entries of a map that an expression builds, nil if it can be
@@ -145,14 +145,6 @@ func (t Type) withKinds(kinds value.Kind) Type {
 	return t
 }
 
-// Apart returns the type of a value that has left the path by which it was read.
-// Only a path that names them together, as object.metadata.labels, reads labels and
-// annotations that are absent as empty maps.
-func (t Type) Apart() Type {
-	t.below = never
-	return t
-}
-
 // measured returns t with its size, or what is left of it if it is too large.
 func (t Type) measured() Type {
 	if t.unknown {
@@ -176,7 +168,7 @@ func (t Type) measured() Type {
 
 // Equal reports whether two types say the same.
 func (t Type) Equal(u Type) bool {
-	return t.unknown == u.unknown && t.kinds == u.kinds && t.free == u.free && t.size == u.size && t.below == u.below &&
+	return t.unknown == u.unknown && t.kinds == u.kinds && t.free == u.free && t.size == u.size &&
 		slices.EqualFunc(t.parts, u.parts, part.equal) && slices.EqualFunc(t.constants, u.constants, sameConstant) &&
 		(t.fields == nil) == (u.fields == nil) && maps.EqualFunc(t.fields, u.fields, Type.Equal) &&
 		equalTypes(t.values, u.values) && equalTypes(t.items, u.items)
@@ -185,3 +177,100 @@ func (t Type) Equal(u Type) bool {
 func equalTypes(t, u *Type) bool {
 	return t == u || t != nil && u != nil && t.Equal(*u)
 }
+
+// Union returns the type of what is one of several.
+func Union(types ...Type) Type {
+	var union Type
+	for _, t := range types {
+		union = union.or(t)
+	}
+	return union
+}
+
+func (t Type) or(u Type) Type {
+	switch {
+	case t.unknown || u.kinds == 0:
+		return t
+	case u.unknown || t.kinds == 0:
+		return u
+	case t.Equal(u):
+		return t
+	}
+	both := Type{
+		kinds: t.kinds | u.kinds, free: t.free | u.free,
+		parts: joinParts(t.parts, u.parts), values: either(t.values, u.values), items: either(t.items, u.items),
+	}
+	both.fields = joinFields(t, u, both.values)
+	both.constants = joinConstants(both.free, t.constants, u.constants)
+	if len(both.constants) > maxSize/2 {
+		for _, v := range both.constants {
+			both.free |= value.KindOf(v)
+		}
+		both.constants = nil
+	}
+	return both.measured()
+}
+
+func either(t, u *Type) *Type {
+	if t == nil || u == nil || t == u {
+		return cmp.Or(t, u)
+	}
+	both := t.or(*u)
+	return &both
+}
+
+// joinFields keeps the entries of maps apart, but for those of which no more is known
+// than of any other. What only one map has can be absent.
+func joinFields(t, u Type, values *Type) map[string]Type {
+	switch {
+	case t.fields == nil:
+		return u.fields
+	case u.fields == nil:
+		return t.fields
+	}
+	joined := make(map[string]Type, len(t.fields)+len(u.fields))
+	for _, fields := range [...]map[string]Type{t.fields, u.fields} {
+		for key := range fields {
+			if _, done := joined[key]; !done {
+				one, _ := t.entry(key)
+				other, _ := u.entry(key)
+				joined[key] = one.or(other)
+			}
+		}
+	}
+	if values != nil && values.unknown {
+		maps.DeleteFunc(joined, func(_ string, field Type) bool { return field.unknown })
+	}
+	return joined
+}
+
+func joinParts(a, b []part) []part {
+	joined := slices.Clip(a)
+	for _, p := range b {
+		i := slices.IndexFunc(joined, p.samePlace)
+		if i < 0 {
+			joined = append(joined, p)
+			continue
+		}
+		if common := joined[i].present.common(p.present); common != joined[i].present {
+			joined = slices.Clone(joined)
+			joined[i].present = common
+		}
+	}
+	return joined
+}
+
+// joinConstants leaves out those that are of a free kind, and thus say nothing.
+func joinConstants(free value.Kind, lists ...[]any) []any {
+	var joined []any
+	for _, v := range slices.Concat(lists...) {
+		same := func(other any) bool { return sameConstant(v, other) }
+		if value.KindOf(v)&free == 0 && !slices.ContainsFunc(joined, same) {
+			joined = append(joined, v)
+		}
+	}
+	return joined
+}
+
+// sameConstant tells integers and floats apart.
+func sameConstant(a, b any) bool { return reflect.DeepEqual(a, b) }

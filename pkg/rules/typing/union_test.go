@@ -35,7 +35,7 @@ func TestUnionOf(t *testing.T) {
 		"map and text":         {"Either.", []typing.Type{a, text}, "string|{a string}"},
 		"map and list":         {"Either.", []typing.Type{a, list(text)}, "[string]|{a string}"},
 		"map of any kind":      {"Nothing is known of its entries.", []typing.Type{a, typing.Of(value.Map)}, "{* any}"},
-		"parts":                {"Of either.", []typing.Type{must(object.Field("status")), a}, "{a string?, message string?, observed {generation integer}?, phase Ready|Failed?}"},
+		"parts":                {"Of either.", []typing.Type{must(read(object, "status")), a}, "{a string?, message string?, observed {generation integer}?, phase Ready|Failed?}"},
 		"nested":               {"They are joined too.", []typing.Type{mapping("x", a), mapping("x", b)}, "{x {a string?, b integer?}}"},
 	}
 	for name, tt := range tests {

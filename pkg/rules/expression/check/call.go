@@ -32,7 +32,7 @@ func (c *checker) call(n *expression.Call, k known) result {
 	if each != nil {
 		each.join(call)
 	}
-	t := f.Type(call).Apart()
+	t := f.Type(call)
 	if p, is := c.callPlace(n); is && p.own {
 		t = k.own.Apply(p.root, t)
 	}

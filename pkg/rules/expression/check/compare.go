@@ -253,11 +253,11 @@ func readsAs(text string, kinds value.Kind) bool {
 // whether it did.
 func (c *checker) comparesQuantity(n *expression.Binary, left, right result) bool {
 	node, of := n.Left, left
-	if !of.quantity {
+	if !of.of.IsQuantity() {
 		node, of = n.Right, right
 	}
 	computed := (left.of.Kinds()|right.of.Kinds())&value.Computed != 0 // Or unknown.
-	if !of.quantity || computed {
+	if !of.of.IsQuantity() || computed {
 		return false
 	}
 	o := node.Written()
@@ -424,7 +424,7 @@ func constantText(v any) string {
 
 // enumHint suggests the value that was most likely meant, or lists the first ones.
 func enumHint(written string, names []string) string {
-	if near := cmp.Or(sameWord(written, names), document.Suggest(written, names)); near != "" {
+	if near := document.Suggest(written, names); near != "" {
 		return "did you mean " + near + "?"
 	}
 	if len(names) == 1 {

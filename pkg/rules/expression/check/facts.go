@@ -53,8 +53,6 @@ func (k known) or(l known) known {
 type result struct {
 	of      typing.Type
 	yes, no known
-	// quantity says that it can be a text of the schema that writes a quantity.
-	quantity bool
 	// zero is the kinds of which the API server stores no empty value: the field is absent instead.
 	zero value.Kind
 	made *made // nil where that is not written out

@@ -32,7 +32,7 @@ func (c *checker) name(n *expression.Name, k known) result {
 		c.run.lets[key] = meaning
 	}
 	r.yes.names, r.yes.never = meaning.yes.names, meaning.yes.never
-	r.quantity, r.zero = meaning.quantity, meaning.zero
+	r.zero = meaning.zero
 	r.no.names, r.no.never = meaning.no.names, meaning.no.never
 	r.made = c.ofName(n, meaning, k)
 	return r
@@ -155,7 +155,7 @@ func (c *checker) conditional(n *expression.Conditional, k known) result {
 	case condition.yes.never && !condition.no.never:
 		of = no.of
 	}
-	r := result{of: of, yes: yes.yes.or(no.yes), no: yes.no.or(no.no), quantity: yes.quantity || no.quantity}
+	r := result{of: of, yes: yes.yes.or(no.yes), no: yes.no.or(no.no)}
 	return r.chosen(slices.Concat(c.branches(n.Yes, yes, condition.yes), c.branches(n.No, no, condition.no))...)
 }
 
@@ -165,7 +165,6 @@ func (c *checker) coalesce(n *expression.Binary, k known) result {
 	r := left.where(c.present(n.Left, left.of))
 	r.zero = 0
 	r.yes, r.no = r.yes.or(right.yes), r.no.or(right.no)
-	r.quantity = left.quantity || right.quantity
 	r = r.chosen(c.defaulted(c.branches(n.Left, left, k), left.of, n.Right, c.branches(n.Right, right, k))...)
 	if !left.of.CanBeNil() {
 		// A schema may promise a field that its controller sets later. A default allows for that.

@@ -3,14 +3,11 @@ package check
 import (
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -42,7 +39,7 @@ func (c *checker) path(n *expression.Path, k known) result {
 		}
 		w.step(i)
 	}
-	t := w.on.Apart()
+	t := w.on
 	switch {
 	case w.wrong:
 		t = typing.Unknown()
@@ -54,7 +51,6 @@ func (c *checker) path(n *expression.Path, k known) result {
 	if !w.wrong {
 		r.zero = w.unstored()
 	}
-	r.quantity = t.Format() == schema.Quantity && t.Kinds()&value.String != 0
 	return r
 }
 
@@ -98,7 +94,7 @@ func (w *walk) step(i int) {
 	}
 	above := w.on
 	if s.Kind == expression.ByKey {
-		w.field(s.Key, i, s.Optional)
+		w.field(i)
 	} else {
 		w.element(i, s.Index, index)
 	}
@@ -142,7 +138,7 @@ func (w *walk) misread(i int) bool {
 	if kinds == 0 || s.Kind != expression.ByKey {
 		return kinds != 0 && kinds&(value.List|value.Map) == 0
 	}
-	_, found := w.on.Field(s.Key)
+	_, found := w.read(s)
 	return kinds&value.Map == 0 || found == typing.Lacking
 }
 
@@ -152,13 +148,27 @@ func (w *walk) fail(code string, err *expression.Error) {
 	w.on, w.wrong = typing.Unknown(), true
 }
 
+// read is what the map that the walk has come to has under a key, as a path reads it.
+func (w *walk) read(s *expression.Step) (typing.Type, typing.FieldResult) {
+	switch s.Owner {
+	case 1:
+		return w.on.FieldOf(w.on, s.Key)
+	case 2:
+		return w.on.FieldOf(w.above, s.Key)
+	default:
+		return w.on.Field(s.Key)
+	}
+}
+
 // field reads a key that is known.
-func (w *walk) field(key string, i int, asks bool) {
+func (w *walk) field(i int) {
+	s := &w.path.Steps[i]
+	key, asks := s.Key, s.Optional
 	if w.on.Kinds()&value.Map == 0 {
 		w.fail(typeMismatch, w.path.NoField(i, w.on.Kinds()))
 		return
 	}
-	field, found := w.on.Field(key)
+	field, found := w.read(s)
 	switch {
 	case found != typing.Lacking:
 		w.on = field
@@ -223,9 +233,6 @@ func (w *walk) unknownField(i int, key string) *expression.Error {
 	if w.unheard() {
 		return err // A hint takes work.
 	}
-	if other := sameWord(key, w.on.Names()); other != "" {
-		return err.WithHint("did you mean %s%s?", parent, syntax.KeyText(other))
-	}
 	if below := oneDeeper(w.on, key); below != "" {
 		return err.WithHint("did you mean %s%s%s?", parent, syntax.KeyText(below), syntax.KeyText(key))
 	}
@@ -261,34 +268,6 @@ func fieldHint(parent, key string, names []string) string {
 		return ""
 	}
 	return "it has " + strings.Join(names, ", ")
-}
-
-// sameWord finds a name that is written in another case or with other separators. Of
-// very many it looks at the first.
-func sameWord(word string, names []string) string {
-	const most = 500
-	for _, name := range names[:min(len(names), most)] {
-		if sameLetters(word, name) {
-			return name
-		}
-	}
-	return ""
-}
-
-// sameLetters compares without case, hyphens and underscores.
-func sameLetters(a, b string) bool {
-	for {
-		a, b = strings.TrimLeft(a, "-_"), strings.TrimLeft(b, "-_")
-		if a == "" || b == "" {
-			return a == b
-		}
-		of, in := utf8.DecodeRuneInString(a)
-		other, at := utf8.DecodeRuneInString(b)
-		if unicode.ToLower(of) != unicode.ToLower(other) {
-			return false
-		}
-		a, b = a[in:], b[at:]
-	}
 }
 
 // oneDeeper finds the field of a map below which there is a field called key.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/test/oracle"
 )
 
 // drawnCall is a call with arguments and what is known of them.
@@ -87,7 +88,7 @@ func (c drawnCall) run(f *function.Function) (result any, ok bool) {
 func checkType(t *rapid.T, f *function.Function) bool {
 	c := drawer{t}.call(f)
 	for i, v := range c.arguments {
-		if !c.of.Arguments[i].Admits(v) {
+		if !oracle.Admits(c.of.Arguments[i], v) {
 			t.Fatalf("%v is not %v", v, c.of.Arguments[i])
 		}
 	}
@@ -103,7 +104,7 @@ func checkType(t *rapid.T, f *function.Function) bool {
 	if value.KindOf(result)&f.Result == 0 {
 		t.Errorf("%s(%v) = %v, and its row says %v", f.Name, c.arguments, result, f.Result)
 	}
-	if !of.Admits(result) {
+	if !oracle.Admits(of, result) {
 		t.Errorf("%s(%v) with %s = %v, and its type says %s", f.Name, c.arguments, each, result, written(of))
 	}
 	return true

@@ -20,67 +20,67 @@ const (
 	Lacking
 )
 
-// Field returns what a path reads under a key, and whether there can be anything.
-// Only the maps among what the value can be count: that it can be nil, or something
-// else, is for the caller to see. A field that is not found has an unknown type.
+// Field returns what a map holds under a key, and whether there can be anything. Only the maps among what the value can be
+// count: that it can be nil, or something else, is for the caller to see. A field that is not there is nil.
 func (t Type) Field(key string) (Type, FieldResult) {
-	field, result := t.stored(key)
-	if how := t.alwaysMap(key); how != never {
-		field, result = t.orEmpty(field, result, how)
-	}
-	if result != Found || field.unknown {
-		return unknown, result
-	}
-	field.below = never
-	if key == "metadata" {
-		field.below = t.isObject()
-	}
-	return field, result
-}
-
-// stored is what a map holds under a key.
-func (t Type) stored(key string) (Type, FieldResult) {
 	switch {
 	case t.kinds == value.Nil:
-		return t.Apart(), Unsure
+		return t, Unsure
 	case t.unknown || t.kinds&value.Map == 0:
 		return unknown, Unsure
 	}
-	var all reading
+	var field Type
+	found, lacks := false, false
+	add := func(one Type, possible bool) {
+		field = field.or(one)
+		found, lacks = found || possible, lacks || !possible
+	}
 	for _, p := range t.parts {
 		if p.schema.Map != nil {
-			all.add(p.field(key))
+			add(p.field(key))
 		}
 	}
 	if t.fields != nil {
-		field, possible := t.entry(key)
-		all.add(field.orNil(), possible)
+		one, possible := t.entry(key)
+		add(one.orNil(), possible)
 	}
-	return all.result()
-}
-
-// reading is a field of any of several maps.
-type reading struct {
-	field           Type
-	possible, lacks bool
-}
-
-func (r *reading) add(field Type, possible bool) {
-	r.field = r.field.or(field)
-	r.possible, r.lacks = r.possible || possible, r.lacks || !possible
-}
-
-// result is what is read, nil where a map lacks it.
-func (r *reading) result() (Type, FieldResult) {
 	switch {
-	case r.possible && r.field.unknown:
-		return unknown, Unsure
-	case r.possible:
-		return r.field, Found
-	case r.lacks:
-		return Of(value.Nil), Lacking
+	case found && !field.unknown:
+		return field, Found
+	case lacks && !found:
+		return field, Lacking
 	default:
 		return unknown, Unsure
+	}
+}
+
+// FieldOf is [Type.Field] as a path reads the spec, the status, the labels and the annotations of an object: as an empty map
+// where one with apiVersion and kind lacks it. What a schema requires of the map it has even then, but for the status, of
+// which [part.field] knows.
+func (t Type) FieldOf(object Type, key string) (Type, FieldResult) {
+	field, result := t.Field(key)
+	perhaps := false // an object
+	for _, key := range [...]string{"apiVersion", "kind"} {
+		name, has := object.Field(key)
+		if has == Lacking {
+			return field, result
+		}
+		perhaps = perhaps || has == Unsure || name.CanBeNil()
+	}
+	built := t.fields != nil
+	switch {
+	case result == Lacking && built && perhaps:
+		return unknown, Unsure
+	case result == Lacking && built:
+		return Of(value.Map), Found
+	case result != Found || !field.CanBeNil():
+		return field, result
+	case perhaps:
+		return field.or(Map(nil)), Found
+	case built || field.kinds&value.Map == 0:
+		return field.NonNil().or(Map(nil)), Found
+	default:
+		return field.NonNil(), Found
 	}
 }
 
@@ -95,7 +95,7 @@ func (t Type) entry(key string) (Type, bool) {
 	return Of(value.Nil), false
 }
 
-// present is a value where it is not left out: of what is omitted there is nothing to read.
+// present is a value where it is not left out by omit().
 func (t Type) present() Type {
 	if t.unknown || t.kinds&value.Omission == 0 {
 		return t
@@ -130,8 +130,8 @@ func (t Type) Names() []string {
 func (t Type) At(key any) Type {
 	switch key := key.(type) {
 	case string:
-		field, _ := t.stored(key)
-		return field.Apart()
+		field, _ := t.Field(key)
+		return field
 	case int64:
 		return t.Items()
 	default:
@@ -153,7 +153,7 @@ func (t Type) Items() Type {
 	if t.items != nil {
 		items = items.or(t.items.present())
 	}
-	return items.Apart()
+	return items
 }
 
 // Values returns the type of any value in a map.
@@ -171,5 +171,38 @@ func (t Type) Values() Type {
 	if t.values != nil {
 		values = values.or(t.values.present())
 	}
-	return values.Apart()
+	return values
+}
+
+// Slice returns the type of a slice of a list or a text.
+func (t Type) Slice() Type {
+	if !t.Known() {
+		return t
+	}
+	slice := Of(t.kinds & value.String)
+	if t.kinds&(value.List|value.Nil) != 0 {
+		slice = slice.or(List(t.Items()))
+	}
+	return slice
+}
+
+// maxNesting is how deep lists in lists are followed.
+const maxNesting = 8
+
+// Flat returns the type of any element of a list in which the lists, at any depth,
+// are replaced by their elements. What is nil is taken for a list without any.
+func (t Type) Flat() Type {
+	var flat Type
+	lists := t
+	for range maxNesting {
+		items := lists.Items()
+		if items.unknown {
+			return unknown
+		}
+		flat = flat.or(items.Only(^(value.List | value.Nil)))
+		if lists = items.Only(value.List); lists.None() {
+			return flat
+		}
+	}
+	return unknown
 }
