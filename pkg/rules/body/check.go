@@ -1,7 +1,6 @@
 package body
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -195,7 +194,7 @@ func misfitOf(w check.Written, into *schema.Type, how schema.Writing) *fault {
 	if wrong == nil || w.Where == "" {
 		return wrong
 	}
-	return faultf(wrong.code, "%s, %s", w.Where, wrong.message).withHint(cmp.Or(w.Conversion(accepted(into)), wrong.hint))
+	return faultf(wrong.code, "%s, %s", w.Where, wrong.message).withHint(wrong.hint)
 }
 
 // CheckCondition returns the context of what is evaluated only where a condition holds, and what is wrong with the condition. Without

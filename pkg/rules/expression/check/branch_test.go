@@ -13,16 +13,16 @@ import (
 func TestBadBranches(t *testing.T) {
 	const label = "object.metadata.labels.n"
 	checkMistakes(t, map[string]mistake{
-		"a label is a text":        {"(object.metadata.labels.n ?? 0) > 3", 1, label, "type-mismatch", "where object.metadata.labels.n is present it is a string, and > wants a number", `write int(object.metadata.labels.n ?? "0")`},
-		"on the right":             {"3 < (object.metadata.labels.n ?? 0)", 5, label, "type-mismatch", "where object.metadata.labels.n is present it is a string, and < wants a number", `write int(object.metadata.labels.n ?? "0")`},
-		"in a sum":                 {"object.spec.pd.replicas + (object.metadata.labels.n ?? 1)", 27, label, "type-mismatch", "where object.metadata.labels.n is present it is a string, and + wants a number", `write int(object.metadata.labels.n ?? "1")`},
-		"as a boolean":             {"(object.metadata.labels.n ?? false) && true", 1, label, "type-mismatch", "where object.metadata.labels.n is present it is a string, and && wants a boolean", `write (object.metadata.labels.n ?? "false") == "true"`},
-		"in a predicate":           {"any(pods, .metadata.labels.n ?? false)", 10, ".metadata.labels.n", "type-mismatch", "where #.metadata.labels.n is present it is a string, and any wants a boolean", `write (#.metadata.labels.n ?? "false") == "true"`},
-		"one of several":           {"(object.spec.tikv?.replicas ?? object.metadata.labels.n ?? 0) > 3", 31, label, "type-mismatch", "where object.metadata.labels.n is present it is a string, and > wants a number", `write int(object.metadata.labels.n ?? "0")`},
-		"a minus":                  {"-(object.metadata.labels.n ?? 0)", 2, label, "type-mismatch", "where object.metadata.labels.n is present it is a string, and - wants a number", `write int(object.metadata.labels.n ?? "0")`},
-		"an index":                 {"pods[object.metadata.labels.n ?? 0]", 5, label, "type-mismatch", "where object.metadata.labels.n is present it is a string, and the index of a list wants an integer", `write int(object.metadata.labels.n ?? "0")`},
-		"by default()":             {"default(object.metadata.labels.n, 0) > 3", 8, label, "type-mismatch", "where object.metadata.labels.n is present it is a string, and > wants a number", `write int(object.metadata.labels.n ?? "0")`},
-		"by a variable":            {"let x = object.metadata.labels.n ?? 0; x > 3", 8, label, "type-mismatch", "where object.metadata.labels.n is present it is a string, and > wants a number", `write int(object.metadata.labels.n ?? "0")`},
+		"a label is a text":        {"(object.metadata.labels.n ?? 0) > 3", 1, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and > wants a number", `write int(object.metadata.labels.n ?? "0")`},
+		"on the right":             {"3 < (object.metadata.labels.n ?? 0)", 5, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and < wants a number", `write int(object.metadata.labels.n ?? "0")`},
+		"in a sum":                 {"object.spec.pd.replicas + (object.metadata.labels.n ?? 1)", 27, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and + wants a number", `write int(object.metadata.labels.n ?? "1")`},
+		"as a boolean":             {"(object.metadata.labels.n ?? false) && true", 1, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and && wants a boolean", `write (object.metadata.labels.n ?? "false") == "true"`},
+		"in a predicate":           {"any(pods, .metadata.labels.n ?? false)", 10, ".metadata.labels.n", "type-mismatch", "it is a string where #.metadata.labels.n is present, and any wants a boolean", `write (#.metadata.labels.n ?? "false") == "true"`},
+		"one of several":           {"(object.spec.tikv?.replicas ?? object.metadata.labels.n ?? 0) > 3", 31, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and > wants a number", `write int(object.metadata.labels.n ?? "0")`},
+		"a minus":                  {"-(object.metadata.labels.n ?? 0)", 2, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and - wants a number, a quantity or a duration", `write int(object.metadata.labels.n ?? "0")`},
+		"an index":                 {"pods[object.metadata.labels.n ?? 0]", 5, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and the index of a list wants an integer", `write int(object.metadata.labels.n ?? "0")`},
+		"by default()":             {"default(object.metadata.labels.n, 0) > 3", 8, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and > wants a number", `write int(object.metadata.labels.n ?? "0")`},
+		"by a variable":            {"let x = object.metadata.labels.n ?? 0; x > 3", 8, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and > wants a number", `write int(object.metadata.labels.n ?? "0")`},
 		"a default in quotes":      {`(object.spec.tikv?.replicas ?? "0") > 3`, 31, `"0"`, "type-mismatch", "> wants a number, have a string", "leave the quotes out: 0"},
 		"a default without quotes": {`(object.spec.timeout ?? 0) startsWith "1"`, 24, "0", "type-mismatch", "startsWith wants a string, have an integer", `put it in quotes: "0"`},
 		"a branch":                 {`(object.spec.pd.paused ? "a" : object.spec.pd.replicas) + "b"`, 31, "object.spec.pd.replicas", "type-mismatch", "+ wants a string, and object.spec.pd.replicas is an integer", "write string(object.spec.pd.replicas)"},
@@ -32,13 +32,13 @@ func TestBadBranches(t *testing.T) {
 		"a name among maps":        {`"a" in pods[0].spec.containers`, 4, "in", "never-true", "a string is never in a list of maps", `write any(pods[0].spec.containers, .name == "a")`},
 		"a version and a number":   {"object.spec.version > 14", 20, ">", "type-mismatch", "> has a string on one side and an integer on the other", `write semver(object.spec.version) > semver("1.2.3") to compare versions, or int(x) around the text`},
 		"a version that is absent": {`object.metadata.labels["a/version"] > "14"`, 0, `object.metadata.labels["a/version"]`, "may-be-absent", `object.metadata.labels["a/version"] may be absent, and > wants a string`, `write semver(object.metadata.labels["a/version"] ?? "0.0.0"), since texts are compared letter by letter`},
-		"a boolean below":          {"object.spec.tikv.paused", 17, "paused", "may-be-absent", "object.spec.tikv may be absent, so object.spec.tikv.paused cannot be read", "write object.spec.tikv?.paused, which is nil then, or (object.spec.tikv.paused ?? false)"},
-		"a condition without type": {`setCondition(nil, {status: "True"})`, 18, "{", "missing-field", "a condition needs a type", `write {type: "Ready", status: "True", reason: "AllUp"}`},
-		"a condition's status":     {`setCondition(nil, {type: "A", status: object.spec.pd.paused})`, 38, "object.spec.pd.paused", "type-mismatch", `the status of a condition must be "True", "False" or "Unknown", have a boolean`, `write status: ready ? "True" : "False"`},
-		"a literal status":         {`setCondition(nil, {type: "A", status: true})`, 38, "true", "type-mismatch", `the status of a condition must be "True", "False" or "Unknown"`, "quote it and begin with a capital letter"},
-		"one of two statuses":      {`setCondition(nil, object.spec.pd.paused ? {type: "A", status: object.spec.pd.paused ? "yes" : "True"} : nil)`, 86, `"yes"`, "not-in-enum", `the status of a condition must be "True", "False" or "Unknown", have "yes"`, `it is one of "True", "False", "Unknown"`},
-		"the type of a condition":  {`setCondition(nil, {type: 1, status: "True"})`, 25, "1", "type-mismatch", "the type of a condition must be a string, have an integer", `write {type: "Ready", status: "True", reason: "AllUp"}`},
-		"the number of a status":   {`setCondition(nil, {type: "A", status: object.spec.pd.replicas})`, 38, "object.spec.pd.replicas", "type-mismatch", `the status of a condition must be "True", "False" or "Unknown", have an integer`, ""},
+		"a boolean below":          {"object.spec.tikv.paused", 17, "paused", "may-be-absent", "object.spec.tikv may be absent, so object.spec.tikv.paused cannot be read", "write object.spec.tikv?.paused, which is nil then"},
+		"a condition without type": {`setCondition(nil, {status: "True"})`, 18, "{", "missing-field", `a condition: the field "type" is missing`, "add type: ..."},
+		"a condition's status":     {`setCondition(nil, {type: "A", status: object.spec.pd.paused})`, 38, "object.spec.pd.paused", "type-mismatch", "a condition: want a string, have a boolean", `write {type: "Ready", status: ready ? "True" : "False", reason: "AllUp"}`},
+		"a literal status":         {`setCondition(nil, {type: "A", status: true})`, 38, "true", "type-mismatch", "a condition: want a string, have a boolean", `put it in quotes: "true"`},
+		"one of two statuses":      {`setCondition(nil, object.spec.pd.paused ? {type: "A", status: object.spec.pd.paused ? "yes" : "True"} : nil)`, 86, `"yes"`, "not-in-enum", `a condition: want "True", "False" or "Unknown", have "yes"`, `write {type: "Ready", status: ready ? "True" : "False", reason: "AllUp"}`},
+		"the type of a condition":  {`setCondition(nil, {type: 1, status: "True"})`, 25, "1", "type-mismatch", "a condition: want a string, have an integer", `put it in quotes: "1"`},
+		"the number of a status":   {`setCondition(nil, {type: "A", status: object.spec.pd.replicas})`, 38, "object.spec.pd.replicas", "type-mismatch", "a condition: want a string, have an integer", `write {type: "Ready", status: ready ? "True" : "False", reason: "AllUp"}`},
 	})
 }
 
@@ -46,7 +46,7 @@ func TestBadBranches(t *testing.T) {
 func TestBadLetBranch(t *testing.T) {
 	w := newWorld(t, cluster, "n", "object.metadata.labels.n ?? 0", "pick", `object.spec.pd.paused ? 1 : "a"`)
 	for source, want := range map[string]string{
-		"n > 3":    `where object.metadata.labels.n is present, n is a string, and > wants a number; write int(object.metadata.labels.n ?? "0") in n`,
+		"n > 3":    `n is a string where object.metadata.labels.n is present, and > wants a number; write int(object.metadata.labels.n ?? "0")`,
 		"pick > 3": "pick can be a string, and > wants a number",
 	} {
 		_, errs := w.checked(t, source)

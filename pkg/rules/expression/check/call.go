@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -14,11 +16,10 @@ import (
 func (c *checker) call(n *expression.Call, k known) result {
 	f := n.Function
 	call := &function.TypeCall{}
-	var each *predicate
 	given := make([]result, 0, len(n.Args))
 	for i, arg := range n.Args {
 		if p, is := arg.(*expression.Predicate); is {
-			each = c.predicate(f, p, call.Arguments[0], k)
+			c.predicate(call, f, p, k)
 			continue
 		}
 		r, t := c.argument(f, i, arg, k)
@@ -29,14 +30,17 @@ func (c *checker) call(n *expression.Call, k known) result {
 	if f.Name == "labelsMatch" && len(n.Args) == 2 {
 		c.labelsMatch(n.Args, call.Arguments)
 	}
-	if each != nil {
-		each.join(call)
-	}
 	t := f.Type(call)
 	if p, is := c.callPlace(n); is && p.own {
 		t = k.own.Apply(p.root, t)
 	}
-	r := c.called(f, n.Args, call, gives(t, k))
+	r := gives(t, k)
+	switch f.Name { // Of an absent list nothing is, and everything.
+	case "any", "one":
+		r.yes = c.present(n.Args[0], call.Arguments[0])(r.yes)
+	case "all", "none":
+		r.no = c.present(n.Args[0], call.Arguments[0])(r.no)
+	}
 	r.made = c.madeBy(f, n.Args, given)
 	return r
 }
@@ -59,17 +63,6 @@ func (c *checker) argument(f *function.Function, i int, node expression.Node, k 
 	return r, r.of
 }
 
-// called adds what the result says of the list that a predicate was asked for.
-func (c *checker) called(f *function.Function, nodes []expression.Node, call *function.TypeCall, r result) result {
-	switch f.Name {
-	case "any", "one":
-		r.yes = c.present(nodes[0], call.Arguments[0])(r.yes)
-	case "all", "none":
-		r.no = c.present(nodes[0], call.Arguments[0])(r.no)
-	}
-	return r
-}
-
 // elementsOf checks those of a list that a function takes one by one, where it has no
 // predicate that does.
 func (c *checker) elementsOf(f *function.Function, nodes []expression.Node, call *function.TypeCall) {
@@ -86,9 +79,9 @@ func (c *checker) elementsOf(f *function.Function, nodes []expression.Node, call
 	switch {
 	case !items.Known():
 	case have != 0 && have&kinds == 0:
-		c.report(typeMismatch, at.Errorf("%s wants %s, and each element is %s", f.Name, kinds, have).WithHint("%s", hint))
+		c.report(document.CodeTypeMismatch, at.Errorf("%s wants %s, and each element is %s", f.Name, kinds, have).WithHint("%s", hint))
 	case items.CanBeNil():
-		c.report(mayBeAbsent, at.Errorf("%s wants %s, and elements may be nil", f.Name, kinds).WithHint("write filter(list, # != nil)"))
+		c.report(document.CodeMayBeAbsent, at.Errorf("%s wants %s, and elements may be nil", f.Name, kinds).WithHint("write filter(list, # != nil)"))
 	}
 }
 
@@ -98,7 +91,7 @@ func (c *checker) labelsMatch(nodes []expression.Node, given []typing.Type) {
 	metadata, found := given[0].Field("metadata")
 	if given[0].Known() && (found == typing.Lacking || metadata.Known() && metadata.Kinds()&value.Map == 0) {
 		o := nodes[0].Written()
-		c.report(typeMismatch, o.At.Errorf("labelsMatch wants an object and then a selector, and %s has no metadata with labels", cmp.Or(o.Text, "this")).
+		c.report(document.CodeTypeMismatch, o.At.Errorf("labelsMatch wants an object and then a selector, and %s has no metadata with labels", cmp.Or(o.Text, "this")).
 			WithHint("write labelsMatch(object, selector)"))
 		return
 	}
@@ -107,89 +100,71 @@ func (c *checker) labelsMatch(nodes []expression.Node, given []typing.Type) {
 		return
 	}
 	o := node.Written()
-	c.report(typeMismatch, o.At.Errorf("labelsMatch wants a label selector, and %s is a map of plain labels", cmp.Or(o.Text, "this")).
+	c.report(document.CodeTypeMismatch, o.At.Errorf("labelsMatch wants a label selector, and %s is a map of plain labels", cmp.Or(o.Text, "this")).
 		WithHint("write {matchLabels: %s}", cmp.Or(o.Text, "x")))
 }
 
-// predicate is the expression for each element of a list.
-type predicate struct {
-	*checker
-	function *function.Function
-	*expression.Predicate
-	known  known
-	root   int
-	result result
-}
-
-// predicate checks the expression for each element of a list.
-func (c *checker) predicate(f *function.Function, n *expression.Predicate, list typing.Type, k known) *predicate {
-	p := &predicate{checker: c, function: f, Predicate: n, known: k, root: c.newRoot()}
-	if f.Name != "reduce" {
-		p.result = p.check(list.Items(), typing.Unknown())
-	}
-	return p
-}
-
-// check checks the predicate for an element.
-func (p *predicate) check(item, accumulator typing.Type) result {
-	outer := p.elements
-	p.elements = append(slices.Clip(outer), element{root: p.root, item: item, accumulator: accumulator})
-	defer func() { p.elements = outer }()
-	kinds := p.function.Param(1).Kinds
-	switch {
-	case p.function.Name == "sortBy":
-		return p.sortKeys()
-	case kinds == value.Bool:
-		return p.boolean(p.Body, p.known, p.function.Name)
-	default:
-		r := p.node(p.Body, p.known)
-		p.wants(p.Body, r, p.function.Name, kinds)
+// predicate adds the expression for each element of a list to a call. That of reduce is checked for more and more that the
+// accumulator can be.
+func (c *checker) predicate(call *function.TypeCall, f *function.Function, n *expression.Predicate, k known) {
+	root, kinds := c.newRoot(), f.Param(1).Kinds
+	check := func(item, accumulator typing.Type) result {
+		outer := c.elements
+		c.elements = append(slices.Clip(outer), element{root: root, item: item, accumulator: accumulator})
+		defer func() { c.elements = outer }()
+		if f.Name == "sortBy" {
+			return c.sortKeys(n, k)
+		}
+		r := c.node(n.Body, k)
+		if kinds == value.Bool {
+			return c.boolean(n.Body, r, f.Name)
+		}
+		c.wants(n.Body, r, f.Name, kinds)
 		return r
+	}
+	if f.Name == "reduce" {
+		mark := -1
+		call.Predicate = func(item, accumulator typing.Type) typing.Type {
+			if mark < 0 {
+				mark = len(c.run.errors)
+			}
+			c.forget(mark)
+			return check(item, accumulator).of
+		}
+		return
+	}
+	r := check(call.Arguments[0].Items(), typing.Unknown())
+	call.Predicate = func(typing.Type, typing.Type) typing.Type { return r.of }
+	if kinds == value.Bool {
+		call.Narrowed = func(item typing.Type) typing.Type { return r.yes.own.Apply(root, item) }
 	}
 }
 
 // sortKeys checks the keys of sortBy, around which there may be desc().
-func (p *predicate) sortKeys() result {
-	keys := []expression.Node{p.Body}
-	if list, is := p.Body.(*expression.List); is && p.Several {
+func (c *checker) sortKeys(n *expression.Predicate, k known) result {
+	keys := []expression.Node{n.Body}
+	if list, is := n.Body.(*expression.List); is && n.Several {
 		keys = list.Items
 	}
-	k := p.known
 	for _, key := range keys {
-		r := p.node(key, k)
+		r := c.node(key, k)
 		k = r.after()
 		const ordinal = value.Bool | value.Number | value.String | value.Computed
 		if have := r.of.Kinds() &^ value.Nil; r.of.Known() && have != 0 && have&ordinal == 0 {
-			p.report(typeMismatch, key.Written().At.Errorf("sortBy orders numbers, strings, times or booleans, have %s", have).
+			c.report(document.CodeTypeMismatch, key.Written().At.Errorf("sortBy orders numbers, strings, times or booleans, have %s", have).
 				WithHint("sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])"))
 		}
 	}
 	return gives(typing.Unknown(), k)
 }
 
-// join hands the predicate to the row of the function. That of reduce is checked for
-// more and more that the accumulator can be.
-func (p *predicate) join(call *function.TypeCall) {
-	mark := len(p.run.errors)
-	call.Predicate = func(item, accumulator typing.Type) typing.Type {
-		if p.function.Name == "reduce" {
-			p.forget(mark)
-			return p.check(item, accumulator).of
-		}
-		return p.result.of
-	}
-	if p.function.Param(1).Kinds == value.Bool {
-		call.Narrowed = func(item typing.Type) typing.Type { return p.result.yes.own.Apply(p.root, item) }
-	}
-}
-
 // forget drops errors that were only certain for some of what an accumulator can be.
 // What fails for the first element fails all the same.
-func (p *predicate) forget(mark int) {
-	kept := slices.DeleteFunc(slices.Clone(p.run.errors[mark:]), func(err *expression.Error) bool {
-		return err.Code != mayBeAbsent && err.Code != typeMismatch
+func (c *checker) forget(mark int) {
+	kept := slices.DeleteFunc(slices.Clone(c.run.errors[mark:]), func(err *expression.Error) bool {
+		return err.Code != string(document.CodeMayBeAbsent) && err.Code != string(document.CodeTypeMismatch)
 	})
-	p.run.errors = append(p.run.errors[:mark], kept...)
+	c.run.errors = append(c.run.errors[:mark], kept...)
 }
 
 // madeBy says what the result of a function is made of, by its arguments.
@@ -199,26 +174,19 @@ func (c *checker) madeBy(f *function.Function, nodes []expression.Node, given []
 		left, right := c.branches(nodes[0], given[0], given[0].yes), c.branches(nodes[1], given[1], given[1].yes)
 		return result{}.chosen(c.defaulted(left, given[0].of, nodes[1], right)...).made
 	case f.Name == "concat":
-		return joined(given)
+		out := &made{open: true} // In an order that is not known.
+		for _, list := range given {
+			out.join(list.made)
+		}
+		if len(out.entries) > 0 && len(out.entries) <= mostBranches {
+			return out
+		}
 	case f.Name == "setCondition" && len(given) == 2:
-		element := given[1]
-		c.checkCondition(nodes[1], element)
-		return &made{entries: []entry{{0, c.stamped(nodes[1], element)}}, open: true}
-	default:
-		return nil
+		condition := c.branch(nodes[1], given[1])
+		c.checkCondition(condition)
+		return &made{entries: []entry{{0, condition.stamped()}}, open: true}
 	}
-}
-
-// joined is a list with the elements that are written in several lists, in an order that is not known.
-func joined(lists []result) *made {
-	out := &made{open: true}
-	for _, list := range lists {
-		out.join(list.made)
-	}
-	if len(out.entries) == 0 || len(out.entries) > mostBranches {
-		return nil
-	}
-	return out
+	return nil
 }
 
 func (m *made) join(list *made) {
@@ -233,99 +201,49 @@ func (m *made) join(list *made) {
 	}
 }
 
-// stamped adds the time that setCondition gives to a condition.
-func (c *checker) stamped(node expression.Node, condition result) branch {
-	return c.branch(node, condition).withTime()
-}
-
-// withTime adds lastTransitionTime to a condition that is written out. Any other has an unknown type then.
-func (b branch) withTime() branch {
-	if b.made == nil && b.of.Kinds() != value.Nil {
-		b.of = typing.Unknown()
-	}
+// stamped adds the time that setCondition gives to a condition which is written out. Any other has an unknown type then.
+func (b branch) stamped() branch {
 	if b.made == nil {
+		if b.of.Kinds() != value.Nil {
+			b.of = typing.Unknown()
+		}
 		return b
 	}
-	m := b.made
-	out := &made{open: m.open, entries: slices.Clip(m.entries)}
-	if m.branches == nil {
-		out.entries = append(out.entries, entry{"lastTransitionTime", branch{of: typing.Unknown()}})
+	out := &made{open: b.made.open, entries: slices.Clip(b.made.entries)}
+	if b.made.branches == nil {
+		out.entries = append(out.entries, entry{"lastTransitionTime", branch{Operand: b.Operand, of: typing.Unknown()}})
 	}
-	for _, one := range m.branches {
-		out.branches = append(out.branches, one.withTime())
+	for _, one := range b.made.branches {
+		out.branches = append(out.branches, one.stamped())
 	}
 	b.made = out
 	return b
 }
 
-// checkCondition checks the fields of a condition that is written as an argument of setCondition.
-func (c *checker) checkCondition(node expression.Node, r result) {
-	if m, is := node.(*expression.Map); is && r.made != nil {
-		c.checkConditionFields(m, r.made)
-		return
-	}
-	if r.made == nil {
-		return
-	}
-	for _, b := range r.made.branches {
-		if m, is := b.node.(*expression.Map); is {
-			c.checkConditionFields(m, b.made)
+// aCondition is what every condition has to have.
+var aCondition = &schema.Type{Kinds: value.Map, Map: &schema.Map{Open: true, Fields: map[string]schema.Field{
+	"type":   {Required: true, Type: &schema.Type{Kinds: value.String}},
+	"status": {Required: true, Type: &schema.Type{Kinds: value.String, Limit: &schema.Limits{Enum: []any{"True", "False", "Unknown"}}}},
+}}}
+
+// checkCondition checks a condition that is written as an argument of setCondition.
+func (c *checker) checkCondition(condition branch) {
+	for _, w := range condition.listed(nil, nil, 0) {
+		at := aCondition
+		for _, step := range w.Path {
+			key, _ := step.(string)
+			f, _ := at.Field(key)
+			at = f.Type
+		}
+		_, unknown := w.Value.(schema.Unknown)
+		have := w.Type.Kinds() &^ value.Nil
+		for _, wrong := range at.Validate(w.Value, schema.Whole) {
+			c.report(wrong.Code, w.At.Errorf("a condition: %s", wrong.Message).WithHint("%s", cmp.Or(wrong.Hint, exampleCondition)))
+		}
+		if unknown && at.Known() && w.Type.Known() && have&at.Kinds == 0 {
+			c.report(document.CodeTypeMismatch, w.At.Errorf("a condition: want %s, have %s", at.Kinds, have).WithHint(exampleCondition))
 		}
 	}
 }
 
-func (c *checker) checkConditionFields(m *expression.Map, of *made) {
-	found := map[string]branch{}
-	for _, e := range of.entries {
-		key, _ := e.step.(string)
-		found[key] = e.branch
-	}
-	const example = `write {type: "Ready", status: "True", reason: "AllUp"}`
-	for _, key := range []string{"type", "status"} {
-		if _, there := found[key]; !there && !of.open {
-			c.report(missingField, m.Written().At.Errorf("a condition needs a %s", key).WithHint(example))
-			return
-		}
-	}
-	if b := found["type"]; b.of.Known() && b.of.Kinds()&value.String == 0 {
-		c.report(typeMismatch, b.at.Errorf("the type of a condition must be a string, have %s", b.of).WithHint(example))
-	}
-	if b, there := found["status"]; there {
-		c.checkStatus(b)
-	}
-}
-
-// checkStatus wants one of the three statuses of a condition.
-func (c *checker) checkStatus(b branch) {
-	const message = `the status of a condition must be "True", "False" or "Unknown"`
-	if b.made != nil && b.made.branches != nil {
-		for _, one := range b.made.branches {
-			c.checkStatus(one)
-		}
-		return
-	}
-	if !b.of.Known() || b.perhaps {
-		return
-	}
-	if v, literal := expression.LiteralOf(b.node); literal {
-		c.checkWrittenStatus(b, v, message)
-		return
-	}
-	switch kinds := b.of.Kinds(); {
-	case kinds&value.String != 0:
-	case kinds&value.Bool != 0:
-		c.report(typeMismatch, b.at.Errorf("%s, have a boolean", message).WithHint(`write status: ready ? "True" : "False"`))
-	default:
-		c.report(typeMismatch, b.at.Errorf("%s, have %s", message, b.of))
-	}
-}
-
-func (c *checker) checkWrittenStatus(b branch, v any, message string) {
-	statuses := []string{`"True"`, `"False"`, `"Unknown"`}
-	switch text, isText := v.(string); {
-	case !isText:
-		c.report(typeMismatch, b.at.Errorf("%s", message).WithHint(`quote it and begin with a capital letter`))
-	case !slices.Contains(statuses, constantText(text)):
-		c.report(notInEnum, b.at.Errorf("%s, have %s", message, constantText(text)).WithHint("%s", enumHint(constantText(text), statuses)))
-	}
-}
+const exampleCondition = `write {type: "Ready", status: ready ? "True" : "False", reason: "AllUp"}`

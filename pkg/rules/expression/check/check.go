@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
@@ -37,7 +38,7 @@ func Program(p *expression.Program, names Names, facts *typing.Facts) (typing.Ty
 // and what else is present where the condition is true.
 func Condition(p *expression.Program, names Names, facts *typing.Facts) (*typing.Facts, []*expression.Error) {
 	c := newChecker(p, names)
-	r := c.boolean(p.Root(), known{names: facts}, "a condition")
+	r := c.boolean(p.Root(), c.node(p.Root(), known{names: facts}), "a condition")
 	return r.yes.names, c.sorted()
 }
 
@@ -54,7 +55,7 @@ func Template(t *expression.Template, names Names, facts *typing.Facts) (Given, 
 		c := newChecker(part.Program, names)
 		r := c.node(part.Program.Root(), known{names: facts})
 		if alone {
-			result = Given{Type: r.of, Written: listed(r.made, part.Offset)}
+			result = Given{Type: r.of, Written: r.made.listed(nil, nil, part.Offset)}
 		} else {
 			c.text(r)
 		}
@@ -74,11 +75,11 @@ func (c *checker) text(r result) {
 	switch {
 	case !r.of.Known():
 	case kinds&inText != 0 && r.of.CanBeNil():
-		c.report(mayBeAbsent, expression.NotText(c.program, value.Nil, true))
+		c.report(document.CodeMayBeAbsent, expression.NotText(c.program, value.Nil, true))
 	case r.of.Kinds() == value.Nil:
-		c.report(mayBeAbsent, expression.NotText(c.program, value.Nil, false))
+		c.report(document.CodeMayBeAbsent, expression.NotText(c.program, value.Nil, false))
 	case kinds&inText == 0:
-		c.report(typeMismatch, expression.NotText(c.program, kinds, false))
+		c.report(document.CodeTypeMismatch, expression.NotText(c.program, kinds, false))
 	default:
 		c.refusesBranch(r, "the text around ${ }", inText&^value.Computed, among(inText))
 	}
@@ -89,18 +90,6 @@ func (c *checker) sorted() []*expression.Error {
 	slices.SortStableFunc(c.run.errors, func(a, b *expression.Error) int { return a.Offset - b.Offset })
 	return c.run.errors
 }
-
-// The codes of mistakes, as package document has them.
-const (
-	unknownField = "unknown-field"
-	typeMismatch = "type-mismatch"
-	notInEnum    = "not-in-enum"
-	mayBeAbsent  = "may-be-absent"
-	neverTrue    = "never-true"
-	missingField = "missing-field"
-	wrongFormat  = "wrong-format"
-	wrongScope   = "wrong-scope"
-)
 
 // checker follows the types through one expression.
 type checker struct {
@@ -162,8 +151,8 @@ func (c *checker) spend(work int) bool {
 }
 
 // report keeps an error, unless there is one of the same piece of the source.
-func (c *checker) report(code string, err *expression.Error) {
-	err.Code = code
+func (c *checker) report(code document.Code, err *expression.Error) {
+	err.Code = string(code)
 	same := func(other *expression.Error) bool { return other.Offset == err.Offset && other.Length == err.Length }
 	if !c.unheard() && !slices.ContainsFunc(c.run.errors, same) {
 		c.run.errors = append(c.run.errors, err)
@@ -221,9 +210,8 @@ func (c *checker) element(n *expression.Element, k known) typing.Type {
 	}
 }
 
-// boolean checks a node that user wants to be a boolean.
-func (c *checker) boolean(node expression.Node, k known, user string) result {
-	r := c.node(node, k)
+// boolean is the result of a node that user wants to be a boolean.
+func (c *checker) boolean(node expression.Node, r result, user string) result {
 	c.wants(node, r, user, value.Bool)
 	return r.where(c.present(node, r.of)).decided()
 }
@@ -231,24 +219,19 @@ func (c *checker) boolean(node expression.Node, k known, user string) result {
 // wants reports a value that user does not take, and whether it did. What may be nil
 // is a mistake too unless user takes that.
 func (c *checker) wants(node expression.Node, r result, user string, kinds value.Kind) bool {
-	return c.refuses(node, r, user, kinds, kinds)
-}
-
-// refuses is wants for a user of which messages do not name all that it takes.
-func (c *checker) refuses(node expression.Node, r result, user string, takes, named value.Kind) bool {
 	t := r.of
 	have := t.Kinds() &^ value.Nil
 	switch {
 	case !t.Known():
-		return c.refusesBranch(r, user, named, among(takes))
-	case have != 0 && have&takes == 0:
-		c.report(typeMismatch, node.Written().Wants(user, named, have))
-	case !t.CanBeNil() || takes&value.Nil != 0:
-		return c.refusesBranch(r, user, named, among(takes))
+		return c.refusesBranch(r, user, kinds, among(kinds))
+	case have != 0 && have&kinds == 0:
+		c.report(document.CodeTypeMismatch, node.Written().Wants(user, kinds, have))
+	case !t.CanBeNil() || kinds&value.Nil != 0:
+		return c.refusesBranch(r, user, kinds, among(kinds))
 	case have == 0:
-		c.report(mayBeAbsent, node.Written().Wants(user, named, value.Nil))
+		c.report(document.CodeMayBeAbsent, node.Written().Wants(user, kinds, value.Nil))
 	default:
-		c.report(mayBeAbsent, node.Written().MayBeNil(user, named))
+		c.report(document.CodeMayBeAbsent, node.Written().MayBeNil(user, kinds))
 	}
 	return true
 }

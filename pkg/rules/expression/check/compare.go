@@ -16,39 +16,34 @@ import (
 
 func (c *checker) unary(n *expression.Unary, k known) result {
 	r := c.node(n.X, k)
+	have := r.of.Kinds() &^ value.Nil
 	if n.Operator == "-" || n.Operator == "+" {
-		t := typing.Of(r.of.Kinds() & expression.Signed)
-		if !r.of.Known() || c.refuses(n.X, r, n.Operator, expression.Signed, value.Number) {
+		t := typing.Of(have & expression.Signed)
+		if !r.of.Known() || c.wants(n.X, r, n.Operator, expression.Signed) {
 			t = typing.Unknown()
 		}
 		return gives(t, c.present(n.X, r.of)(r.after()))
 	}
-	return c.negation(n, r)
-}
-
-func (c *checker) negation(n *expression.Unary, r result) result {
-	t := typing.Of(value.Bool)
-	have := r.of.Kinds() &^ value.Nil
-	switch {
-	case r.of.Known() && have != 0 && have&value.Bool == 0:
-		c.report(typeMismatch, n.NotBoolean(have))
-		t = typing.Unknown()
-	case c.wants(n.X, r, n.Operator, value.Bool):
-		t = typing.Unknown()
+	if r.of.Known() && have != 0 && have&value.Bool == 0 {
+		c.report(document.CodeTypeMismatch, n.NotBoolean(have))
 	}
-	r = r.where(c.present(n.X, r.of)).decided()
-	return result{of: t, yes: r.no, no: r.yes}
+	of := typing.Of(value.Bool)
+	if r.of.Kinds() != value.Bool {
+		of = typing.Unknown() // A mistake was reported, or nothing is known.
+	}
+	r = c.boolean(n.X, r, n.Operator)
+	return result{of: of, yes: r.no, no: r.yes}
 }
 
 func (c *checker) binary(n *expression.Binary, k known) result {
 	switch n.Operator {
 	case "&&", "and":
-		left := c.boolean(n.Left, k, n.Operator)
-		right := c.boolean(n.Right, left.yes, n.Operator)
+		left := c.boolean(n.Left, c.node(n.Left, k), n.Operator)
+		right := c.boolean(n.Right, c.node(n.Right, left.yes), n.Operator)
 		return result{of: typing.Of(value.Bool), yes: right.yes, no: left.no.or(right.no)}
 	case "||", "or":
-		left := c.boolean(n.Left, k, n.Operator)
-		right := c.boolean(n.Right, left.no, n.Operator)
+		left := c.boolean(n.Left, c.node(n.Left, k), n.Operator)
+		right := c.boolean(n.Right, c.node(n.Right, left.no), n.Operator)
 		return result{of: typing.Of(value.Bool), yes: left.yes.or(right.yes), no: right.no}
 	case "??":
 		return c.coalesce(n, k)
@@ -81,13 +76,13 @@ func (c *checker) operate(n *expression.Binary, left, right result) typing.Type 
 	if !n.Checked() {
 		return typing.Unknown()
 	}
-	if c.convertsAny(n, left.of, right.of) {
+	if c.converts(n, left.of, right.of) {
 		return typing.Unknown()
 	}
 	l, r := presentKinds(left.of), presentKinds(right.of)
 	kinds := n.Outcome(l, r)
 	if kinds == 0 {
-		c.report(typeMismatch, n.Mismatch(l, r))
+		c.report(document.CodeTypeMismatch, n.Mismatch(l, r))
 		return typing.Unknown()
 	}
 	leftNil, rightNil := c.refusesNil(n, n.Left, left.of, right.of, false), c.refusesNil(n, n.Right, right.of, left.of, true)
@@ -125,7 +120,7 @@ func (c *checker) refusesNil(n *expression.Binary, node expression.Node, t, othe
 	case !t.CanBeNil():
 		return false
 	case t.Kinds() == value.Nil:
-		c.report(mayBeAbsent, node.Written().Wants(n.Operator, kinds, value.Nil))
+		c.report(document.CodeMayBeAbsent, node.Written().Wants(n.Operator, kinds, value.Nil))
 	default:
 		err := node.Written().MayBeNil(n.Operator, kinds)
 		if text := node.Written().Version(); text != "" && n.Orders() && kinds == value.String {
@@ -134,7 +129,7 @@ func (c *checker) refusesNil(n *expression.Binary, node expression.Node, t, othe
 		if kinds == value.Quantity {
 			err.Hint = fmt.Sprintf(`?? gives a default: (%s ?? quantity("0"))`, cmp.Or(node.Written().Text, "x"))
 		}
-		c.report(mayBeAbsent, err)
+		c.report(document.CodeMayBeAbsent, err)
 	}
 	return true
 }
@@ -145,8 +140,8 @@ func (c *checker) equality(n *expression.Binary, k known) result {
 	left := c.beside(n.Right).node(n.Left, k)
 	right := c.beside(n.Left).node(n.Right, left.after())
 	switch {
-	case c.convertsAny(n, left.of, right.of), c.comparesZero(n, n.Left, left, n.Right), c.comparesZero(n, n.Right, right, n.Left):
-	case !c.neverEqual(n, n.Left, left.of, right.of):
+	case c.converts(n, left.of, right.of), c.comparesZero(n, n.Left, left, n.Right), c.comparesZero(n, n.Right, right, n.Left):
+	case !c.neverEqual(n, left.of, right.of):
 		c.outsideEnum(n.Left, left.of, n.Right)
 		c.outsideEnum(n.Right, right.of, n.Left)
 	}
@@ -190,31 +185,37 @@ func (c *checker) asCondition(n *expression.Binary, node expression.Node, condit
 
 // neverEqual reports operands whose kinds are never equal. Nil is no mistake: whoever
 // compares with it asks whether there is something.
-func (c *checker) neverEqual(n *expression.Binary, subject expression.Node, left, right typing.Type) bool {
-	if !left.Known() || !right.Known() {
-		return false
-	}
-	l, r := left.Kinds(), right.Kinds()
-	switch {
-	case l == value.Stamped || r == value.Stamped:
-		c.report(typeMismatch, n.Written().At.Errorf("%s", value.ErrStamp.Message))
+func (c *checker) neverEqual(n *expression.Binary, left, right typing.Type) bool {
+	if l, r := left.Kinds(), right.Kinds(); left.Known() && right.Known() && (l == value.Stamped || r == value.Stamped) {
+		c.report(document.CodeTypeMismatch, n.At.Errorf("%s", value.ErrStamp.Message))
 		return true
-	case l&r&value.Nil != 0, l == value.Nil, r == value.Nil, (l|r)&value.Stamped != 0, expression.EverEqual(l, r):
+	}
+	if !distinct(left, right) {
 		return false
 	}
-	node, other, of, kinds := subject, n.Right, left, r
-	_, isLiteral := expression.LiteralOf(node)
-	if node.Written().Text == "" && other.Written().Text != "" || isLiteral {
-		node, other, of, kinds = n.Right, n.Left, right, l
+	node, other, of, against := n.Left, n.Right, left, right
+	if _, isLiteral := expression.LiteralOf(node); isLiteral || node.Written().Text == "" && other.Written().Text != "" {
+		node, other, of, against = n.Right, n.Left, right, left
 	}
-	text := node.Written().Text
-	have := of.Kinds() &^ value.Nil
-	message := fmt.Sprintf("%s never equals %s", have, kinds&^value.Nil)
-	if text != "" {
-		message = fmt.Sprintf("%s is %s and never equals %s", text, have, kinds&^value.Nil)
-	}
-	c.report(neverTrue, n.Written().At.Errorf("%s", message).WithHint("%s", equalHint(text, of, other, kinds)))
+	text, kinds := node.Written().Text, against.Kinds()&^value.Nil
+	c.never(n, text, of, fmt.Sprintf("never equals %s", kinds), equalHint(text, of, other, kinds))
 	return true
+}
+
+// distinct reports whether values of two types are never equal, where that is no question whether there is something.
+func distinct(left, right typing.Type) bool {
+	l, r := left.Kinds(), right.Kinds()
+	return left.Known() && right.Known() && l&r&value.Nil == 0 && l != value.Nil && r != value.Nil &&
+		(l|r)&value.Stamped == 0 && !expression.EverEqual(l, r)
+}
+
+// never reports a comparison that never holds for what is written as text and has a type.
+func (c *checker) never(n *expression.Binary, text string, of typing.Type, what, hint string) {
+	subject := (of.Kinds() &^ value.Nil).String()
+	if text != "" {
+		subject = text + " is " + subject + " and"
+	}
+	c.report(document.CodeNeverTrue, n.At.Errorf("%s %s", subject, what).WithHint("%s", hint))
 }
 
 // equalHint says how to write the other side so that it can be equal to a value of some
@@ -225,12 +226,10 @@ func equalHint(text string, of typing.Type, other expression.Node, kinds value.K
 	if names := constantTexts(of); literal && of.Schema() != nil && len(names) > 0 {
 		return enumHint(strconv.Quote(fmt.Sprint(v)), names)
 	}
-	written, isText := v.(string)
+	hint := otherLiteral(v, have)
 	switch {
-	case isText && readsAs(written, have):
-		return "leave the quotes out: " + written
-	case literal && have&value.String != 0:
-		return fmt.Sprintf("put it in quotes: \"%v\"", v)
+	case literal && hint != "":
+		return hint
 	case literal && have == value.List:
 		return fmt.Sprintf("write %s in %s", constantText(v), cmp.Or(text, "list"))
 	case (have|kinds)&^(value.Number|value.String) == 0:
@@ -265,7 +264,7 @@ func (c *checker) comparesQuantity(n *expression.Binary, left, right result) boo
 	if of.of.CanBeNil() {
 		text += " ?? 0"
 	}
-	c.report(typeMismatch, o.At.Errorf("%s is a quantity, and %s compares its text letter by letter", cmp.Or(o.Text, "this"), n.Operator).
+	c.report(document.CodeTypeMismatch, o.At.Errorf("%s is a quantity, and %s compares its text letter by letter", cmp.Or(o.Text, "this"), n.Operator).
 		WithHint("write quantity(%s)", text))
 	return true
 }
@@ -296,7 +295,7 @@ func (c *checker) comparesDuration(n *expression.Binary, left, right result) boo
 	if of.CanBeNil() {
 		text += ` ?? "0s"`
 	}
-	c.report(typeMismatch, o.At.Errorf("%s compares texts letter by letter, and %q is a duration", n.Operator, against).WithHint("write duration(%s)", text))
+	c.report(document.CodeTypeMismatch, o.At.Errorf("%s compares texts letter by letter, and %q is a duration", n.Operator, against).WithHint("write duration(%s)", text))
 	return true
 }
 
@@ -327,7 +326,7 @@ func (c *checker) checkContainer(n *expression.Binary, left result, right typing
 	switch container := right.Kinds() &^ value.Nil; {
 	case container == 0:
 	case container&(value.List|value.Map) == 0:
-		c.report(typeMismatch, n.NoContainer(container))
+		c.report(document.CodeTypeMismatch, n.NoContainer(container))
 	case container == value.Map:
 		if !c.wants(n.Left, left, "in of a map", value.String|value.Nil) {
 			c.checkKey(n, right)
@@ -347,21 +346,15 @@ func (c *checker) checkKey(n *expression.Binary, m typing.Type) {
 		return
 	}
 	parent := cmp.Or(n.Right.Written().Text, "this")
-	c.report(unknownField, n.Left.Written().At.Errorf("%s has no field %q", parent, value.Excerpt(key)).
+	c.report(document.CodeUnknownField, n.Left.Written().At.Errorf("%s has no field %q", parent, value.Excerpt(key)).
 		WithHint("%s", fieldHint(parent, key, m.Names())))
 }
 
 // checkElements reports what is never among the elements of a list.
 func (c *checker) checkElements(n *expression.Binary, left, list typing.Type) {
 	items := list.Items()
-	l, r := left.Kinds(), items.Kinds()
-	if left.Known() && items.Known() && l&r&value.Nil == 0 && l != value.Nil && (l|r)&value.Stamped == 0 && !expression.EverEqual(l, r) {
-		o := n.Left.Written()
-		message := fmt.Sprintf("%s is never in %s", l&^value.Nil, list.NonNil())
-		if o.Text != "" {
-			message = fmt.Sprintf("%s is %s and never in %s", o.Text, l&^value.Nil, list.NonNil())
-		}
-		c.report(neverTrue, n.Written().At.Errorf("%s", message).WithHint("%s", memberHint(n, left, items)))
+	if distinct(left, items) {
+		c.never(n, n.Left.Written().Text, left, fmt.Sprintf("is never in %s", list.NonNil()), memberHint(n, left, items))
 		return
 	}
 	c.outsideEnum(n.Right, items, n.Left)
@@ -401,7 +394,7 @@ func (c *checker) outsideEnum(node expression.Node, t typing.Type, literal expre
 	if v == "" && t.CanBeNil() {
 		hint = "what is absent is nil"
 	}
-	c.report(notInEnum, literal.Written().At.
+	c.report(document.CodeNotInEnum, literal.Written().At.
 		Errorf("%s is never %s", cmp.Or(node.Written().Text, "this"), constantText(v)).WithHint("%s", hint))
 }
 
@@ -431,17 +424,10 @@ func enumHint(written string, names []string) string {
 		return "it is always " + names[0]
 	}
 	const few = 8
-	list := "it is one of "
-	for i, name := range names {
-		switch {
-		case i == few:
-			return list + ", ..."
-		case i > 0:
-			list += ", "
-		}
-		list += name
+	if len(names) > few {
+		names = append(names[:few:few], "...")
 	}
-	return list
+	return "it is one of " + strings.Join(names, ", ")
 }
 
 // unstored returns the kinds of which the field at the end of a path is absent where its value would be false, 0, "" or empty.
@@ -453,26 +439,19 @@ func (w *walk) unstored() value.Kind {
 	return 0
 }
 
-// comparesZero reports a comparison with a value that is never stored, and whether it did. It does not where the expression
-// compares the field with nil, since its author knows then.
+// comparesZero reports a comparison with a value that is never stored, and whether it did.
 func (c *checker) comparesZero(n *expression.Binary, one expression.Node, of result, other expression.Node) bool {
 	kind, empty := zeroKind(other)
 	text := one.Written().Text
-	if kind == 0 || of.zero&kind == 0 || !of.of.CanBeNil() || text == "" || c.asksWhether(text) {
+	if kind == 0 || of.zero&kind == 0 || !of.of.CanBeNil() || text == "" {
 		return false
 	}
 	is := "never"
 	if n.Operator == "!=" {
 		is = "always"
 	}
-	hint := fmt.Sprintf("write (%s ?? %s) %s %s", text, empty, n.Operator, empty)
-	switch {
-	case kind&(value.List|value.Map) != 0 && n.Operator == "==":
-		hint = fmt.Sprintf("write len(%s) == 0", text)
-	case kind&(value.List|value.Map) != 0:
-		hint = fmt.Sprintf("write len(%s) > 0", text)
-	}
-	c.report(neverTrue, n.Written().At.Errorf("%s is absent where it would be %s, so this is %s true", text, empty, is).WithHint("%s", hint))
+	c.report(document.CodeNeverTrue, n.At.Errorf("%s is absent where it would be %s, so this is %s true", text, empty, is).
+		WithHint("write (%s ?? %s) %s %s", text, empty, n.Operator, empty))
 	return true
 }
 
@@ -502,65 +481,46 @@ func zeroKind(node expression.Node) (kind value.Kind, text string) {
 	}
 }
 
-// asksWhether reports whether the expression compares a path with nil.
-func (c *checker) asksWhether(path string) (asks bool) {
-	if !c.spend(len(c.program.Source())) {
-		return true
-	}
-	expression.Visit(c.program.Root(), func(node expression.Node) {
-		n, is := node.(*expression.Binary)
-		if is && (n.Operator == "==" || n.Operator == "!=") {
-			asks = asks || expression.IsNil(n.Right) && n.Left.Written().Text == path || expression.IsNil(n.Left) && n.Right.Written().Text == path
-		}
-	})
-	return asks
-}
-
-// convertsAny is converts for either operand.
-func (c *checker) convertsAny(n *expression.Binary, left, right typing.Type) bool {
-	return left.Known() && c.converts(n.Right, left.Kinds()&^value.Nil, n) ||
-		right.Known() && c.converts(n.Left, right.Kinds()&^value.Nil, n)
-}
-
 // converts reports a literal that cannot be read as the computed value, such as a quantity, that it stands beside, and whether it
 // did.
-func (c *checker) converts(literal expression.Node, other value.Kind, n *expression.Binary) bool {
+func (c *checker) converts(n *expression.Binary, left, right typing.Type) bool {
+	return c.convertsBeside(n, n.Right, left) || c.convertsBeside(n, n.Left, right)
+}
+
+func (c *checker) convertsBeside(n *expression.Binary, literal expression.Node, beside typing.Type) bool {
 	v, is := expression.LiteralOf(literal)
-	if !is {
+	if !is || !beside.Known() {
 		return false
 	}
-	sample := sampleOf(other, v, n)
+	sample := sampleOf(beside.Kinds()&^value.Nil, v, n)
 	if sample == nil {
 		return false
 	}
 	_, _, err := value.Align(sample, v, nil)
-	if err == nil {
-		return false
+	located, wrong := errors.AsType[*expression.Error](literal.Written().At.Locate(err))
+	if wrong {
+		c.report(document.CodeWrongFormat, located)
 	}
-	if located, is := errors.AsType[*expression.Error](literal.Written().At.Locate(err)); is {
-		c.report(wrongFormat, located)
-	}
-	return true
+	return wrong
 }
 
 // sampleOf returns some value of the kind that a literal is read as beside the other operand, nil where it is not converted, or
 // not always.
 func sampleOf(other value.Kind, v any, n *expression.Binary) any {
-	const beginsDate = 5 // No duration has a dash there.
-	text, _ := v.(string)
-	switch {
-	case other == value.Quantity:
-		return value.Amount{}
-	case other == value.Semver:
-		return value.Version{}
-	case !n.Orders() && n.Operator != "==" && n.Operator != "!=" && other&(value.Time|value.Duration) == other:
-		if len(text) >= beginsDate && text[beginsDate-1] == '-' {
-			return time.Time{}
+	if !n.Orders() && n.Operator != "==" && n.Operator != "!=" && other != 0 && other&(value.Time|value.Duration) == other {
+		other = value.Duration
+		if text, _ := v.(string); len(text) > 4 && text[4] == '-' { // No duration has a dash there.
+			other = value.Time
 		}
-		return time.Duration(0)
-	case other == value.Time:
+	}
+	switch other {
+	case value.Quantity:
+		return value.Amount{}
+	case value.Semver:
+		return value.Version{}
+	case value.Time:
 		return time.Time{}
-	case other == value.Duration:
+	case value.Duration:
 		return time.Duration(0)
 	default:
 		return nil

@@ -145,7 +145,7 @@ func (c *checker) mapping(n *expression.Map, k known) result {
 }
 
 func (c *checker) conditional(n *expression.Conditional, k known) result {
-	condition := c.boolean(n.Condition, k, "a condition")
+	condition := c.boolean(n.Condition, c.node(n.Condition, k), "a condition")
 	yes := c.node(n.Yes, condition.yes)
 	no := c.node(n.No, condition.no)
 	of := typing.Union(yes.of, no.of)

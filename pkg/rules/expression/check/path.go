@@ -143,7 +143,7 @@ func (w *walk) misread(i int) bool {
 }
 
 // fail reports a mistake, after which nothing is known.
-func (w *walk) fail(code string, err *expression.Error) {
+func (w *walk) fail(code document.Code, err *expression.Error) {
 	w.report(code, err)
 	w.on, w.wrong = typing.Unknown(), true
 }
@@ -165,7 +165,7 @@ func (w *walk) field(i int) {
 	s := &w.path.Steps[i]
 	key, asks := s.Key, s.Optional
 	if w.on.Kinds()&value.Map == 0 {
-		w.fail(typeMismatch, w.path.NoField(i, w.on.Kinds()))
+		w.fail(document.CodeTypeMismatch, w.path.NoField(i, w.on.Kinds()))
 		return
 	}
 	field, found := w.read(s)
@@ -175,9 +175,9 @@ func (w *walk) field(i int) {
 	case asks && w.on.Schema() == nil, w.noNamespace(key) && (asks || w.asksNil):
 		w.on = typing.Of(value.Nil) // An expression has built it, or reads objects of both scopes, and asks.
 	case w.noNamespace(key):
-		w.fail(wrongScope, w.clusterScoped(i))
+		w.fail(document.CodeWrongScope, w.clusterScoped(i))
 	default:
-		w.fail(unknownField, w.unknownField(i, key))
+		w.fail(document.CodeUnknownField, w.unknownField(i, key))
 	}
 }
 
@@ -188,7 +188,7 @@ func (w *walk) element(i int, property expression.Node, index result) {
 	failed := false
 	switch {
 	case kinds&(value.List|value.Map) == 0:
-		w.fail(typeMismatch, w.path.NoElements(i, kinds))
+		w.fail(document.CodeTypeMismatch, w.path.NoElements(i, kinds))
 		return
 	case kinds == value.List:
 		failed = w.wants(property, index, "the index of a list", value.Int)
@@ -220,7 +220,7 @@ func (w *walk) slice(i int) {
 		return
 	}
 	if kinds := w.on.Kinds(); kinds&(value.Nil|value.List|value.String) == 0 {
-		w.fail(typeMismatch, w.path.NoSlice(i, kinds))
+		w.fail(document.CodeTypeMismatch, w.path.NoSlice(i, kinds))
 		return
 	}
 	w.on = w.on.Slice()
@@ -233,17 +233,16 @@ func (w *walk) unknownField(i int, key string) *expression.Error {
 	if w.unheard() {
 		return err // A hint takes work.
 	}
-	if below := oneDeeper(w.on, key); below != "" {
-		return err.WithHint("did you mean %s%s%s?", parent, syntax.KeyText(below), syntax.KeyText(key))
+	meant := deeper(parent, w.on, key)
+	if meant == "" && i > 0 && w.above.Known() {
+		above := w.path.Before(i - 1)
+		_, found := w.above.Field(key)
+		if meant = deeper(above, w.above, key); found == typing.Found {
+			meant = above + syntax.KeyText(key)
+		}
 	}
-	if i > 0 && w.above.Known() {
-		grandparent := w.path.Before(i - 1)
-		if _, found := w.above.Field(key); found == typing.Found {
-			return err.WithHint("did you mean %s%s?", grandparent, syntax.KeyText(key))
-		}
-		if beside := oneDeeper(w.above, key); beside != "" {
-			return err.WithHint("did you mean %s%s%s?", grandparent, syntax.KeyText(beside), syntax.KeyText(key))
-		}
+	if meant != "" {
+		return err.WithHint("did you mean %s?", meant)
 	}
 	return err.WithHint("%s", fieldHint(parent, key, w.on.Names()))
 }
@@ -270,17 +269,15 @@ func fieldHint(parent, key string, names []string) string {
 	return "it has " + strings.Join(names, ", ")
 }
 
-// oneDeeper finds the field of a map below which there is a field called key.
-func oneDeeper(t typing.Type, key string) string {
+// deeper finds the field of a map below which there is a field called key.
+func deeper(parent string, t typing.Type, key string) string {
 	const most = 100
 	names := t.Schema().Names()
 	for _, name := range names[:min(len(names), most)] {
-		below := t.Schema().Map.Fields[name].Type
-		if below == nil || below.Map == nil {
-			continue
-		}
-		if _, declared := below.Map.Fields[key]; declared {
-			return name
+		if below := t.Schema().Map.Fields[name].Type; below != nil && below.Map != nil {
+			if _, declared := below.Map.Fields[key]; declared {
+				return parent + syntax.KeyText(name) + syntax.KeyText(key)
+			}
 		}
 	}
 	return ""
@@ -292,15 +289,6 @@ func (w *walk) absent(i int) {
 		is = "is"
 	}
 	parent, access := w.path.Before(i), w.path.Steps[i].Text()
-	w.fail(mayBeAbsent, w.path.Steps[i].At.Errorf("%s %s absent, so %s%s cannot be read", parent, is, parent, access).
-		WithHint("write %s%s, which is nil then%s", parent, syntax.Optional(access), w.orFalse(i)))
-}
-
-// orFalse adds to a hint what to write for a boolean, for which nil will not do.
-func (w *walk) orFalse(i int) string {
-	s := &w.path.Steps[i]
-	if field, _ := w.on.NonNil().Field(s.Key); s.Kind != expression.ByKey || i+1 < len(w.path.Steps) || field.Kinds()&^value.Nil != value.Bool {
-		return ""
-	}
-	return ", or (" + w.path.Before(i+1) + " ?? false)"
+	w.fail(document.CodeMayBeAbsent, w.path.Steps[i].At.Errorf("%s %s absent, so %s%s cannot be read", parent, is, parent, access).
+		WithHint("write %s%s, which is nil then", parent, syntax.Optional(access)))
 }

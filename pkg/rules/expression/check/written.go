@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -23,9 +24,8 @@ type made struct {
 
 // branch is one of the values that are chosen among.
 type branch struct {
+	*expression.Operand
 	node expression.Node // nil for one of a name
-	at   syntax.Span
-	text string // as in an operand
 	of   typing.Type
 	made *made
 	// otherwise is the default of what is to the left of ??.
@@ -51,7 +51,7 @@ func (c *checker) branches(node expression.Node, r result, k known) []branch {
 	case k.never:
 		return nil
 	case c.asked(node, k):
-		return []branch{{node: node, at: node.Written().At, of: typing.Unknown()}}
+		return []branch{{Operand: &expression.Operand{At: node.Written().At}, node: node, of: typing.Unknown()}}
 	case r.made != nil && r.made.branches != nil:
 		return r.made.branches
 	default:
@@ -60,7 +60,7 @@ func (c *checker) branches(node expression.Node, r result, k known) []branch {
 }
 
 func (c *checker) branch(node expression.Node, r result) branch {
-	return branch{node: node, at: node.Written().At, text: node.Written().Text, of: r.of, made: r.made}
+	return branch{Operand: node.Written(), node: node, of: r.of, made: r.made}
 }
 
 // chosen adds what a result is chosen among.
@@ -98,7 +98,7 @@ func (c *checker) ofName(n *expression.Name, meaning result, k known) *made {
 	}
 	out := &made{}
 	for _, b := range meaning.made.branches {
-		b.node, b.made, b.at, b.name = nil, nil, n.Written().At, n.Name
+		b.Operand, b.node, b.made, b.name = &expression.Operand{At: n.At, Text: b.Text}, nil, nil, n.Name
 		out.branches = append(out.branches, b)
 	}
 	return out
@@ -126,7 +126,7 @@ func (c *checker) refusesBranch(r result, user string, named value.Kind, takes f
 		if b.perhaps || !b.of.Known() || have == 0 || takes(have) {
 			continue
 		}
-		c.report(typeMismatch, b.refused(user, named, have))
+		c.report(document.CodeTypeMismatch, b.refused(user, named, have))
 		refused = true
 	}
 	return refused
@@ -137,48 +137,34 @@ func among(kinds value.Kind) func(value.Kind) bool {
 	return func(have value.Kind) bool { return have&kinds != 0 }
 }
 
+// refused is the error that user does not take the kind that the branch has.
 func (b branch) refused(user string, kinds, have value.Kind) *expression.Error {
-	text := cmp.Or(b.text, "this")
-	switch {
-	case b.name != "" && b.otherwise != nil:
-		return b.at.Errorf("where %s is present, %s is %s, and %s wants %s", text, b.name, have, user, kinds).
-			WithHint("%s", in(b.name, b.conversion(kinds, have)))
-	case b.name != "":
-		return b.at.Errorf("%s can be %s, and %s wants %s", b.name, have, user, kinds)
-	case b.otherwise != nil:
-		return b.at.Errorf("where %s is present it is %s, and %s wants %s", text, have, user, kinds).
-			WithHint("%s", b.conversion(kinds, have))
+	v, literal := expression.LiteralOf(b.node)
+	if b.name == "" && b.otherwise == nil {
+		err := b.Wants(user, kinds, have)
+		if literal {
+			err.Hint = otherLiteral(v, kinds)
+		}
+		return err
 	}
-	err := (&expression.Operand{At: b.at, Text: b.text}).Wants(user, kinds, have)
-	if v, literal := expression.LiteralOf(b.node); literal {
-		err.Hint = otherLiteral(v, kinds)
+	subject := cmp.Or(b.name, "it")
+	err := b.At.Errorf("%s can be %s, and %s wants %s", subject, have, user, kinds)
+	if b.otherwise != nil && b.Text != "" {
+		err = b.At.Errorf("%s is %s where %s is present, and %s wants %s", subject, have, b.Text, user, kinds)
 	}
-	return err
+	return err.WithHint("%s", b.conversion(kinds, have))
 }
 
-// in adds to a hint the let in which to write it.
-func in(name, hint string) string {
-	if hint == "" {
-		return ""
-	}
-	return hint + " in " + name
-}
-
-// conversion is a hint how to make what is wanted of a value and its default.
+// conversion is a hint how to make what is wanted of a text and its default.
 func (b branch) conversion(kinds, have value.Kind) string {
-	text := cmp.Or(b.text, "x")
 	v, literal := expression.LiteralOf(b.otherwise)
-	quoted := fmt.Sprintf(`"%v"`, v)
-	_, isText := v.(string)
 	switch {
-	case kinds&value.String != 0 && have == value.List:
-		return "write join(" + text + " ?? [], \", \")"
-	case !literal || v == nil || isText:
+	case !literal || b.Text == "" || have != value.String:
 		return ""
-	case kinds&value.Number != 0 && have == value.String && value.KindOf(v)&value.Number != 0:
-		return fmt.Sprintf("write int(%s ?? %s)", text, quoted)
-	case kinds&value.Bool != 0 && have == value.String && value.KindOf(v) == value.Bool:
-		return fmt.Sprintf(`write (%s ?? %s) == "true"`, text, quoted)
+	case kinds&value.Number != 0 && value.KindOf(v)&value.Number != 0:
+		return fmt.Sprintf(`write int(%s ?? "%v")`, b.Text, v)
+	case kinds&value.Bool != 0 && value.KindOf(v) == value.Bool:
+		return fmt.Sprintf(`write (%s ?? "%v") == "true"`, b.Text, v)
 	default:
 		return ""
 	}
@@ -223,64 +209,48 @@ type Written struct {
 	Value any
 	Type  typing.Type
 	// Where says when it is given, as in "where x is present", or is "".
-	Where  string
-	branch branch
-}
-
-// Conversion is a hint how to make one of these kinds of a value and its default, or "".
-func (w Written) Conversion(kinds value.Kind) string {
-	if w.Where == "" {
-		return ""
-	}
-	return w.branch.conversion(kinds, w.Type.Kinds()&^value.Nil)
+	Where string
 }
 
 // maxWritten is more than a template for a person has.
 const maxWritten = 1000
 
-// listed lists what a template writes at an offset of its text.
-func listed(m *made, offset int) []Written {
-	l := &listing{offset: offset}
-	l.made(m, nil)
-	return l.found
-}
-
-type listing struct {
-	offset int
-	found  []Written
-}
-
-func (l *listing) made(m *made, path []any) {
-	if m == nil {
-		return
-	}
-	for _, b := range m.branches {
-		l.branch(b, path)
-	}
-	for _, e := range m.entries {
-		l.branch(e.branch, append(slices.Clip(path), e.step))
-	}
-}
-
-func (l *listing) branch(b branch, path []any) {
-	if len(l.found) == maxWritten || b.of.Kinds() == value.Nil || b.needless {
-		return
+// listed appends what is written in a branch, which is at a path of the whole value, and an offset of the whole text.
+func (b branch) listed(list []Written, path []any, offset int) []Written {
+	if len(list) == maxWritten || b.of.Kinds() == value.Nil || b.needless {
+		return list
 	}
 	if b.made == nil || b.made.branches == nil {
-		at := b.at
-		at.Offset += l.offset
-		l.found = append(l.found, Written{Path: path, At: at, Value: draft(b), Type: b.of, Where: b.where(), branch: b})
+		w := Written{Path: path, At: b.At, Value: b.draft(), Type: b.of}
+		w.At.Offset += offset
+		if b.otherwise != nil && b.Text != "" {
+			w.Where = "where " + b.Text + " is present"
+		}
+		list = append(list, w)
 	}
-	l.made(b.made, path)
+	return b.made.listed(list, path, offset)
+}
+
+func (m *made) listed(list []Written, path []any, offset int) []Written {
+	if m == nil {
+		return list
+	}
+	for _, b := range m.branches {
+		list = b.listed(list, path, offset)
+	}
+	for _, e := range m.entries {
+		list = e.listed(list, append(slices.Clip(path), e.step), offset)
+	}
+	return list
 }
 
 // draft is as much of a value as is written. What is empty may well be meant for nothing
 // at all.
-func draft(b branch) any {
+func (b branch) draft() any {
+	if v, literal := expression.LiteralOf(b.node); literal {
+		return v
+	}
 	if b.made == nil || len(b.made.entries) == 0 {
-		if v, literal := expression.LiteralOf(b.node); literal {
-			return v
-		}
 		return schema.Unknown{}
 	}
 	switch b.node.(type) {
@@ -299,11 +269,4 @@ func draft(b branch) any {
 	default:
 		return schema.Unknown{}
 	}
-}
-
-func (b branch) where() string {
-	if b.otherwise == nil || b.text == "" {
-		return ""
-	}
-	return "where " + b.text + " is present"
 }
