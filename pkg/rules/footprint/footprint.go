@@ -175,19 +175,19 @@ type Field struct {
 }
 
 // List returns the fields without those that another includes.
-func (t *Tree) List() []Field { return t.root.list(nil, nil, nil) }
+func (t *Tree) List() []Field { return t.list(nil, nil, nil) }
 
-// list appends what n says beyond known, which may be nil: the node of all
-// values or items that n is one of.
-func (n *Node) list(out []Field, path Path, known *Node) []Field {
-	if n.how == unread || known != nil && known.covers(n) {
+// list appends what t says beyond known, which may be nil: the tree of all
+// values or items that t is one of.
+func (t *Tree) list(out []Field, path Path, known *Tree) []Field {
+	if t.how == unread || known != nil && known.Covers(t) {
 		return out
 	}
-	if n.how == Value || n.how == Length && n.below[Values()] == nil && n.below[Items()] == nil || len(n.below) == 0 && len(path) > 0 {
-		out = append(out, Field{path, n.how})
+	if t.how == Value || t.how == Length && t.below[Values()] == nil && t.below[Items()] == nil || len(t.below) == 0 && len(path) > 0 {
+		out = append(out, Field{path, t.how})
 	}
-	for s, child := range n.below {
-		wider := n.below[s.all()] // It says what the child says, too.
+	for s, child := range t.below {
+		wider := t.below[s.all()] // It says what the child says, too.
 		if wider == nil || s == s.all() {
 			wider = nil
 			if known != nil {
@@ -201,19 +201,17 @@ func (n *Node) list(out []Field, path Path, known *Node) []Field {
 
 // Covers reports whether whoever has the fields of t has all of other. It may
 // miss that it does, never that it does not.
-func (t *Tree) Covers(other *Tree) bool { return t.root.covers(&other.root) }
-
-func (n *Node) covers(other *Node) bool {
+func (t *Tree) Covers(other *Tree) bool {
 	switch {
-	case n == nil:
+	case t == nil:
 		return false
-	case n.how == Value:
+	case t.how == Value:
 		return true
-	case n.how < other.how:
+	case t.how < other.how:
 		return false
 	}
 	for s, child := range other.below {
-		if !n.at(s).covers(child) {
+		if !t.at(s).Covers(child) {
 			return false
 		}
 	}
@@ -222,21 +220,19 @@ func (n *Node) covers(other *Node) bool {
 
 // Touches reports whether it matters to the tree that something at path came,
 // went or changed. Steps to all items or values stand for any of them.
-func (t *Tree) Touches(path Path) bool { return t.root.touches(path) }
-
-func (n *Node) touches(path Path) bool {
+func (t *Tree) Touches(path Path) bool {
 	switch {
-	case n.how == Value, len(path) == 0:
-		return n.how != unread
-	case len(path) == 1 && n.counts(path[0]):
+	case t.how == Value, len(path) == 0:
+		return t.how != unread
+	case len(path) == 1 && t.counts(path[0]):
 		return true
 	}
 	s := path[0]
-	if child := n.at(s); child != nil && child.touches(path[1:]) {
+	if child := t.at(s); child != nil && child.Touches(path[1:]) {
 		return true
 	}
-	for step, child := range n.below {
-		if s == step.all() && child.touches(path[1:]) {
+	for step, child := range t.below {
+		if s == step.all() && child.Touches(path[1:]) {
 			return true
 		}
 	}
@@ -244,22 +240,9 @@ func (n *Node) touches(path Path) bool {
 }
 
 // counts reports whether it matters that the entry at a step comes or goes, or
-// that it changes without being looked into.
-func (n *Node) counts(s Step) bool {
-	if s.kind == toKey || s.kind == toValues {
-		return n.how >= Length || alwaysKept(s.key)
-	}
-	if n.how >= Length {
-		return true
-	}
-	for step := range n.below {
-		if step.kind != toValues {
-			return true
-		}
-	}
-	return false
+// that it changes without being looked into. A map of which something is kept always keeps apiVersion and kind: one that has both
+// is an object, whose spec and status read as empty maps where they are absent.
+func (t *Tree) counts(s Step) bool {
+	into := func(step Step) bool { return step.kind != toValues }
+	return t.how >= Length || s.key == "apiVersion" || s.key == "kind" || s.IntoList() && slices.ContainsFunc(slices.Collect(maps.Keys(t.below)), into)
 }
-
-// alwaysKept reports whether a key stays in every map of which something is kept: a map that has both is an object, whose spec
-// and status read as empty maps where they are absent.
-func alwaysKept(key string) bool { return key == "apiVersion" || key == "kind" }

@@ -130,37 +130,31 @@ func isName(key string) bool {
 	return key != ""
 }
 
-// Tree is a set of fields of an object and how strongly each matters. The zero
-// Tree is empty. It may be shared once nobody adds to it any more.
-type Tree struct{ root Node }
-
-// Node is a field of a tree. The fields below it hold in each other: what is said of all values is
-// also in that of each key, and what is said of all items in that of each element.
-type Node struct {
+// Tree is a set of fields of an object, or of what is below a field, and how strongly each matters. What is said of all values is
+// also in the tree of each key, and what is said of all items in that of each element. The zero Tree is empty. It may be shared
+// once nobody adds to it any more.
+type Tree struct {
 	how   Strength
-	below map[Step]*Node
+	below map[Step]*Tree
 }
 
-// Root returns the whole object as a field, for who walks the tree. The nodes are read only.
-func (t *Tree) Root() *Node { return &t.root }
-
-// Strength is how much of the field matters, below Exists if it is not in the tree.
-func (n *Node) Strength() Strength { return n.how }
+// Strength is how much of the field itself matters, below Exists if it is not in the tree.
+func (t *Tree) Strength() Strength { return t.how }
 
 // Below are the fields below, by the steps that lead to them. That of a key says all that the one of [Values] says, too, and that of an
-// index all that the one of [Items] says.
-func (n *Node) Below() map[Step]*Node { return n.below }
+// index all that the one of [Items] says. It is read only.
+func (t *Tree) Below() map[Step]*Tree { return t.below }
 
-// Add adds a field. The fields on the way to it exist thereby.
-func (t *Tree) Add(path Path, how Strength) { t.root.add(path, how) }
+// Empty reports whether no field is in the tree.
+func (t *Tree) Empty() bool { return t.how == unread }
 
-// Merge adds all fields of other.
-func (t *Tree) Merge(other *Tree) { t.root.merge(&other.root) }
+// All reports whether the tree is the whole object.
+func (t *Tree) All() bool { return t.how == Value }
 
 // Alias adds what is said of a field of the object for another one too.
 func (t *Tree) Alias(from, to string) {
-	if n := t.root.below[Key(from)]; n != nil {
-		t.root.child(Key(to)).merge(n)
+	if n := t.below[Key(from)]; n != nil {
+		t.child(Key(to)).Merge(n)
 	}
 }
 
@@ -173,48 +167,64 @@ func Union(trees ...*Tree) *Tree {
 	return union
 }
 
-// Empty reports whether no field is in the tree.
-func (t *Tree) Empty() bool { return t.root.how == unread }
-
-// All reports whether the tree is the whole object.
-func (t *Tree) All() bool { return t.root.how == Value }
-
-func (n *Node) add(path Path, how Strength) {
+// Add adds a field. The fields on the way to it exist thereby.
+func (t *Tree) Add(path Path, how Strength) {
 	if len(path) == 0 {
-		n.raise(how)
+		t.raise(how)
 		return
 	}
-	n.raise(Exists)
-	if n.how == Value {
+	t.raise(Exists)
+	if t.how == Value {
 		return
 	}
-	for child := range n.grow(path[0]) {
-		child.add(path[1:], how)
+	for child := range t.grow(path[0]) {
+		child.Add(path[1:], how)
 	}
-	n.collapse()
+	t.collapse()
+}
+
+// Merge adds all fields of other.
+func (t *Tree) Merge(other *Tree) {
+	t.raise(other.how)
+	if t.how == Value {
+		return
+	}
+	for _, all := range [...]Step{Values(), Items()} {
+		if from := other.below[all]; from != nil {
+			for child := range t.grow(all) {
+				child.Merge(from)
+			}
+		}
+	}
+	for s, child := range other.below {
+		if s != s.all() {
+			t.child(s).Merge(child)
+		}
+	}
+	t.collapse()
 }
 
 // raise makes a field matter at least that much. What is below a whole value
-// needs no nodes of its own.
-func (n *Node) raise(how Strength) {
-	if n.how = max(n.how, how); n.how == Value {
-		*n = Node{how: Value}
+// needs no trees of its own.
+func (t *Tree) raise(how Strength) {
+	if t.how = max(t.how, how); t.how == Value {
+		*t = Tree{how: Value}
 	}
 }
 
 // collapse makes one value of a field of which all that can be in it is whole.
-func (n *Node) collapse() {
-	if values, items := n.below[Values()], n.below[Items()]; values != nil && items != nil && values.how == Value && items.how == Value {
-		n.raise(Value)
+func (t *Tree) collapse() {
+	if values, items := t.below[Values()], t.below[Items()]; values != nil && items != nil && values.how == Value && items.how == Value {
+		t.raise(Value)
 	}
 }
 
-// grow yields the nodes that a step leads to, which it makes where they are
+// grow yields the trees that a step leads to, which it makes where they are
 // missing.
-func (n *Node) grow(s Step) iter.Seq[*Node] {
-	return func(yield func(*Node) bool) {
-		yield(n.child(s))
-		for step, child := range n.below {
+func (t *Tree) grow(s Step) iter.Seq[*Tree] {
+	return func(yield func(*Tree) bool) {
+		yield(t.child(s))
+		for step, child := range t.below {
 			if step != s && step.all() == s {
 				yield(child)
 			}
@@ -222,46 +232,21 @@ func (n *Node) grow(s Step) iter.Seq[*Node] {
 	}
 }
 
-// child returns the node of a step, which it makes where it is missing.
-func (n *Node) child(s Step) *Node {
-	child := n.below[s]
+// child returns the tree of a step, which it makes where it is missing.
+func (t *Tree) child(s Step) *Tree {
+	child := t.below[s]
 	if child == nil {
-		child = &Node{}
-		if all := n.below[s.all()]; all != nil {
-			child.merge(all)
+		child = &Tree{}
+		if all := t.below[s.all()]; all != nil {
+			child.Merge(all)
 		}
-		if n.below == nil {
-			n.below = map[Step]*Node{}
+		if t.below == nil {
+			t.below = map[Step]*Tree{}
 		}
-		n.below[s] = child
+		t.below[s] = child
 	}
 	return child
 }
 
-func (n *Node) merge(other *Node) {
-	n.raise(other.how)
-	if n.how == Value {
-		return
-	}
-	for _, all := range [...]Step{Values(), Items()} {
-		if from := other.below[all]; from != nil {
-			for child := range n.grow(all) {
-				child.merge(from)
-			}
-		}
-	}
-	for s, child := range other.below {
-		if s != s.all() {
-			n.child(s).merge(child)
-		}
-	}
-	n.collapse()
-}
-
-// at returns the node that a step leads to, or nil.
-func (n *Node) at(s Step) *Node {
-	if child := n.below[s]; child != nil {
-		return child
-	}
-	return n.below[s.all()]
-}
+// at returns the tree that a step leads to, or nil.
+func (t *Tree) at(s Step) *Tree { return cmp.Or(t.below[s], t.below[s.all()]) }

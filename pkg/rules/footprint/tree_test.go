@@ -188,15 +188,15 @@ func TestBelow(t *testing.T) {
 	tree.Alias("stringData", "data")
 	tree.Alias("none", "other")
 	got := map[string]footprint.Strength{}
-	var walk func(path footprint.Path, n *footprint.Node)
-	walk = func(path footprint.Path, n *footprint.Node) {
+	var walk func(path footprint.Path, n *footprint.Tree)
+	walk = func(path footprint.Path, n *footprint.Tree) {
 		for step, below := range n.Below() {
 			at := path.Then(step)
 			got[at.String()+" "+step.Key()+" "+strconv.Itoa(step.Index())] = below.Strength()
 			walk(at, below)
 		}
 	}
-	walk(nil, tree.Root())
+	walk(nil, tree)
 	want := map[string]footprint.Strength{
 		"stringData stringData 0": footprint.Exists, "stringData.a a 0": footprint.Value, "data data 0": footprint.Exists, "data.a a 0": footprint.Value,
 		"l l 0": footprint.Exists, "l[*]  0": footprint.Exists, "l[0]  0": footprint.Length,

@@ -36,7 +36,7 @@ func New(trees ...*footprint.Tree) *Fields {
 	if tree.All() {
 		return nil
 	}
-	root := compile(tree.Root(), "")
+	root := compile(tree, "")
 	root.fields["metadata"].addManagedFields()
 	return &Fields{tree: tree, root: root, text: strings.Join(tree.Paths(), " "), version: version}
 }
@@ -103,7 +103,7 @@ type node struct {
 	read     bool  // of managedFields: rules read something of them
 }
 
-func compile(from *footprint.Node, key string) *node {
+func compile(from *footprint.Tree, key string) *node {
 	n := &node{key: key, strength: from.Strength(), fields: map[string]*node{}, elements: map[int]*node{}}
 	for step, below := range from.Below() {
 		switch child := compile(below, step.Key()); {

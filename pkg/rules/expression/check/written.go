@@ -24,7 +24,7 @@ type made struct {
 
 // branch is one of the values that are chosen among.
 type branch struct {
-	*expression.Operand
+	expression.Operand
 	node expression.Node // nil for one of a name
 	of   typing.Type
 	made *made
@@ -51,7 +51,7 @@ func (c *checker) branches(node expression.Node, r result, k known) []branch {
 	case k.never:
 		return nil
 	case c.asked(node, k):
-		return []branch{{Operand: &expression.Operand{At: node.Written().At}, node: node, of: typing.Unknown()}}
+		return []branch{{Operand: expression.Operand{At: node.Written().At}, node: node, of: typing.Unknown()}}
 	case r.made != nil && r.made.branches != nil:
 		return r.made.branches
 	default:
@@ -60,7 +60,7 @@ func (c *checker) branches(node expression.Node, r result, k known) []branch {
 }
 
 func (c *checker) branch(node expression.Node, r result) branch {
-	return branch{Operand: node.Written(), node: node, of: r.of, made: r.made}
+	return branch{Operand: *node.Written(), node: node, of: r.of, made: r.made}
 }
 
 // chosen adds what a result is chosen among.
@@ -98,7 +98,7 @@ func (c *checker) ofName(n *expression.Name, meaning result, k known) *made {
 	}
 	out := &made{}
 	for _, b := range meaning.made.branches {
-		b.Operand, b.node, b.made, b.name = &expression.Operand{At: n.At, Text: b.Text}, nil, nil, n.Name
+		b.Operand, b.node, b.made, b.name = expression.Operand{At: n.At, Text: b.Text}, nil, nil, n.Name
 		out.branches = append(out.branches, b)
 	}
 	return out

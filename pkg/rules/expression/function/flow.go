@@ -35,7 +35,7 @@ func (f *Function) Flow(call *Flow) shape.Shape {
 func (c *Flow) whole() shape.Shape {
 	rest := c.Arguments
 	if c.Predicate != nil {
-		c.Arguments[0].Read(footprint.Length)
+		c.list()
 		c.each().Read(footprint.Value)
 		rest = rest[1:]
 	}
@@ -43,6 +43,12 @@ func (c *Flow) whole() shape.Shape {
 		argument.Read(footprint.Value)
 	}
 	return shape.Other()
+}
+
+// list is the first argument, of which the length or the keys are read.
+func (c *Flow) list() shape.Shape {
+	c.Arguments[0].Read(footprint.Length)
+	return c.Arguments[0]
 }
 
 // each is the predicate for any element.
@@ -88,13 +94,13 @@ func flowElement(c *Flow) shape.Shape { return shape.Union(c.elements(), shape.O
 
 // flowResults gives a list of what the predicate gives.
 func flowResults(c *Flow) shape.Shape {
-	c.Arguments[0].Read(footprint.Length)
+	c.list()
 	return shape.List(c.each())
 }
 
 // flowLength looks at nothing but the length or the keys.
 func flowLength(c *Flow) shape.Shape {
-	c.Arguments[0].Read(footprint.Length)
+	c.list()
 	return shape.Other()
 }
 
@@ -103,7 +109,7 @@ func flowKind(*Flow) shape.Shape { return shape.Other() }
 
 // flowChoice gives one of the arguments.
 func flowChoice(c *Flow) shape.Shape {
-	c.Arguments[0].Read(footprint.Length)
+	c.list()
 	return shape.Union(c.Arguments...)
 }
 
@@ -116,34 +122,28 @@ func flowMerge(c *Flow) shape.Shape {
 
 // flowPick looks whether there are the keys.
 func flowPick(c *Flow) shape.Shape {
-	fields := map[string]shape.Shape{}
+	from, fields := c.Arguments[0], map[string]shape.Shape{}
 	var others []shape.Shape
 	for i, key := range c.Constants[1:] {
 		if key, known := key.(string); known {
-			c.Arguments[0].Has(key)
-			fields[key] = c.Arguments[0].Key(key)
+			from.Has(key)
+			fields[key] = from.Key(key)
 			continue
 		}
-		c.Arguments[0].Read(footprint.Length)
 		c.Arguments[i+1].Read(footprint.Value)
-		others = append(others, c.Arguments[0].Values())
+		others = append(others, c.list().Values())
 	}
 	return shape.Map(fields, others...)
 }
 
-func flowValues(c *Flow) shape.Shape {
-	c.Arguments[0].Read(footprint.Length)
-	return shape.List(c.Arguments[0].Values())
-}
+func flowValues(c *Flow) shape.Shape { return shape.List(c.list().Values()) }
 
 func flowPairs(c *Flow) shape.Shape {
-	c.Arguments[0].Read(footprint.Length)
-	return shape.List(shape.List(shape.Union(shape.Other(), c.Arguments[0].Values())))
+	return shape.List(shape.List(shape.Union(shape.Other(), c.list().Values())))
 }
 
 func flowFromPairs(c *Flow) shape.Shape {
-	pairs := c.Arguments[0].Items()
-	c.Arguments[0].Read(footprint.Length)
+	pairs := c.list().Items()
 	pairs.Read(footprint.Length)
 	pairs.Index(0).Read(footprint.Value)
 	return shape.Map(nil, pairs.Index(1))
@@ -154,10 +154,7 @@ func flowSetCondition(c *Flow) shape.Shape {
 	return shape.Union(c.Arguments[0], shape.List(c.whole()))
 }
 
-func flowFlatten(c *Flow) shape.Shape {
-	c.Arguments[0].Read(footprint.Length)
-	return shape.List(c.Arguments[0].Flat())
-}
+func flowFlatten(c *Flow) shape.Shape { return shape.List(c.list().Flat()) }
 
 // flowByKey follows the elements into the items of their group.
 func flowByKey(c *Flow) shape.Shape {
@@ -211,8 +208,7 @@ func flowLabelsMatch(c *Flow) shape.Shape {
 const maxRounds = 3
 
 func flowReduce(c *Flow) shape.Shape {
-	c.Arguments[0].Read(footprint.Length)
-	items := c.Arguments[0].Items()
+	items := c.list().Items()
 	accumulator := items
 	if len(c.Arguments) > 1 {
 		accumulator = c.Arguments[1]

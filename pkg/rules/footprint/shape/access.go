@@ -4,18 +4,8 @@ import "github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 
 // Key returns the shape of the value of a key, of which nothing is read yet.
 func (s Shape) Key(key string) Shape {
-	below := s.below(footprint.Key(key))
 	field, known := s.fields[key]
-	if known {
-		below = append(below, field)
-	}
-	if s.values != nil {
-		below = append(below, *s.values)
-	}
-	if !known || s.other {
-		below = append(below, Other())
-	}
-	return Union(below...)
+	return s.into(footprint.Key(key), s.other || !known, &field, s.values)
 }
 
 // Index returns the shape of an element, counted from the end where i is negative.
@@ -23,38 +13,19 @@ func (s Shape) Index(i int) Shape {
 	if i < 0 {
 		return Union(s.Items(), Other())
 	}
-	below := s.below(footprint.Index(i))
-	if s.items != nil {
-		below = append(below, *s.items)
-	}
-	return Union(append(below, Other())...)
+	return s.into(footprint.Index(i), true, s.items)
 }
 
 // Items returns the shape of any element of a list.
-func (s Shape) Items() Shape {
-	below := s.below(footprint.Items())
-	if s.items != nil {
-		below = append(below, *s.items)
-	}
-	if s.other {
-		below = append(below, Other())
-	}
-	return Union(below...)
-}
+func (s Shape) Items() Shape { return s.into(footprint.Items(), s.other, s.items) }
 
 // Values returns the shape of the value of any key of a map.
 func (s Shape) Values() Shape {
-	below := s.below(footprint.Values())
+	built := []*Shape{s.values}
 	for _, field := range s.fields {
-		below = append(below, field)
+		built = append(built, &field)
 	}
-	if s.values != nil {
-		below = append(below, *s.values)
-	}
-	if s.other {
-		below = append(below, Other())
-	}
-	return Union(below...)
+	return s.into(footprint.Values(), s.other, built...)
 }
 
 // At returns the shape of what is at a key or index, which is nil if it is not
@@ -70,22 +41,31 @@ func (s Shape) At(key any) Shape {
 	}
 }
 
-// below goes a step into each part, which is an error if it has the wrong kind,
-// so that its kind matters. Of objects that are read as a whole nothing more can be read, so
-// that they are not followed any further.
-func (s Shape) below(step footprint.Step) []Shape {
+// into goes a step into each part, which is an error if it has the wrong kind, so that its kind matters, and joins what
+// expressions build there. Of objects that are read as a whole nothing more can be read, so that they are not followed any
+// further.
+func (s Shape) into(step footprint.Step, other bool, built ...*Shape) Shape {
+	below := make([]Shape, 0, len(s.parts)+len(built)+1)
 	if s.read && len(s.parts) > 0 {
-		return []Shape{Other()}
-	}
-	below := make([]Shape, 0, len(s.parts)+2)
-	for _, p := range s.parts {
-		if len(p.path) == 0 && step.IntoList() {
-			continue // An object is always a map.
+		other = true
+	} else {
+		for _, p := range s.parts {
+			if len(p.path) == 0 && step.IntoList() {
+				continue // An object is always a map.
+			}
+			p.tree.Add(p.path, footprint.Exists)
+			below = append(below, of(part{tree: p.tree, path: p.path.Then(step)}))
 		}
-		p.tree.Add(p.path, footprint.Exists)
-		below = append(below, of(part{tree: p.tree, path: p.path.Then(step)}))
 	}
-	return below
+	for _, b := range built {
+		if b != nil {
+			below = append(below, *b)
+		}
+	}
+	if other {
+		below = append(below, Other())
+	}
+	return Union(below...)
 }
 
 // Typed records that it matters whether the value is an object, with apiVersion
@@ -112,7 +92,8 @@ func (s Shape) Has(key string) {
 // are replaced by their elements.
 func (s Shape) Flat() Shape {
 	elements := s.Items()
-	single := Shape{parts: elements.parts, fields: elements.fields, values: elements.values, other: elements.other}
+	single := elements
+	single.items = nil
 	flat := []Shape{single.measured()}
 	if elements.items != nil {
 		flat = append(flat, Shape{items: elements.items}.Flat())

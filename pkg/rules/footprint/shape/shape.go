@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
@@ -71,70 +72,42 @@ func Map(fields map[string]Shape, values ...Shape) Shape {
 
 // Union returns the shape of what is one of several.
 func Union(shapes ...Shape) Shape {
-	if len(shapes) > 1 && !slices.ContainsFunc(shapes, func(s Shape) bool { return !s.plain() }) {
-		return unionOfParts(shapes)
-	}
 	var union Shape
+	several := 0
 	for _, s := range shapes {
-		union = union.or(s)
+		if s.size > 0 {
+			union = s
+			several++
+		}
 	}
-	return union
-}
-
-// plain reports whether the shape has parts alone, as what is below an object has.
-func (s Shape) plain() bool { return s.fields == nil && s.values == nil && s.items == nil }
-
-// unionOfParts is [Union] in one go, which matters where an object can be of many
-// resources: joined one by one, they would be copied each time.
-func unionOfParts(shapes []Shape) Shape {
-	var union Shape
+	if several < 2 {
+		return union
+	}
+	union = Shape{}
 	for _, s := range shapes {
-		union.parts = joined(union.parts, s.parts)
+		for _, p := range s.parts {
+			if !slices.ContainsFunc(union.parts, p.equal) {
+				union.parts = append(union.parts, p)
+			}
+		}
 		union.other = union.other || s.other
+		union.values, union.items = either(union.values, s.values), either(union.items, s.items)
+		if s.fields != nil && union.fields == nil {
+			union.fields = make(map[string]Shape, len(s.fields))
+		}
+		for key, field := range s.fields {
+			union.fields[key] = Union(union.fields[key], field)
+		}
 	}
 	return union.measured()
 }
 
-// joined adds the parts that are not there yet to those of a shape that is being made.
-func joined(parts, more []part) []part {
-	for _, p := range more {
-		if !slices.ContainsFunc(parts, p.equal) {
-			parts = append(parts, p)
-		}
-	}
-	return parts
-}
-
-func (s Shape) or(t Shape) Shape {
-	if s.size == 0 {
-		return t
-	}
-	u := Shape{other: s.other || t.other, parts: joined(slices.Clip(s.parts), t.parts)}
-	u.values, u.items = either(s.values, t.values), either(s.items, t.items)
-	if s.fields != nil || t.fields != nil {
-		u.fields = make(map[string]Shape, len(s.fields)+len(t.fields))
-		for key, field := range s.fields {
-			u.fields[key] = field.or(t.fields[key])
-		}
-		for key, field := range t.fields {
-			if _, both := s.fields[key]; !both {
-				u.fields[key] = field
-			}
-		}
-	}
-	return u.measured()
-}
-
 func either(s, t *Shape) *Shape {
-	switch {
-	case s == nil:
-		return t
-	case t == nil:
-		return s
-	default:
-		both := s.or(*t)
-		return &both
+	if s == nil || t == nil {
+		return cmp.Or(s, t)
 	}
+	both := Union(*s, *t)
+	return &both
 }
 
 func (p part) equal(q part) bool { return p.tree == q.tree && slices.Equal(p.path, q.path) }
