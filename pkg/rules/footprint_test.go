@@ -3,6 +3,7 @@ package rules_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,7 +63,7 @@ func sameWhenReduced(t tester, set *rules.Set, snapshot rules.Snapshot) {
 		cmpopts.IgnoreUnexported(plan.Change{}),
 		cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }))
 	if diff != "" {
-		t.Fatalf("with the fields of\n%sthe plan differs (-full +reduced):\n%s", less.kept, diff)
+		t.Fatalf("with the fields of\n%sthe plan differs (-full +reduced):\n%s", textOf(less.kept), diff)
 	}
 }
 
@@ -127,7 +128,16 @@ const rich = `
 
 func TestFootprint(t *testing.T) {
 	set := mustLoad(t, world+rich)
-	compareGolden(t, "testdata/footprint.golden", set.Footprint().String())
+	compareGolden(t, "testdata/footprint.golden", textOf(set.Footprint()))
+}
+
+func textOf(f *footprint.Footprint) string {
+	text := ""
+	for _, a := range f.All() {
+		text += fmt.Sprintf("%s (%s)\n  verbs: %v\n  reads:\n    %s\n  writes:\n    %s\n", a.Name, a.Resource.GroupResource(), a.Verbs(),
+			strings.Join(a.Reads.Paths(), "\n    "), strings.Join(a.Writes.Paths(), "\n    "))
+	}
+	return text
 }
 
 // TestSelectorsReduced holds that of what a cache keeps it can be said whether another one has it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -110,44 +109,6 @@ func (a *Access) Verbs() []Verb {
 
 // Kept returns the fields that a cache keeps: those read or written.
 func (a *Access) Kept() *Tree { return Union(&a.Reads, &a.Writes) }
-
-// String writes the footprint as lines of text, the same for the same content.
-func (f *Footprint) String() string {
-	var text strings.Builder
-	for _, a := range f.All() {
-		text.WriteString(a.Name + " (" + qualified(a.Resource) + ")\n")
-		if len(a.verbs) > 0 {
-			text.WriteString("  verbs:")
-			for _, v := range a.Verbs() {
-				text.WriteString(" " + v.String())
-			}
-			text.WriteString("\n")
-		}
-		list(&text, "reads", &a.Reads)
-		list(&text, "writes", &a.Writes)
-	}
-	return text.String()
-}
-
-// list writes the fields of a tree below a heading, nothing if there are none.
-func list(text *strings.Builder, heading string, t *Tree) {
-	paths := t.Paths()
-	if len(paths) == 0 {
-		return
-	}
-	text.WriteString("  " + heading + ":\n")
-	for _, path := range paths {
-		text.WriteString("    " + path + "\n")
-	}
-}
-
-// qualified writes a resource as kubectl takes it: resource.version.group.
-func qualified(r schema.GroupVersionResource) string {
-	if r.Group == "" {
-		return r.Resource + "." + r.Version
-	}
-	return r.Resource + "." + r.Version + "." + r.Group
-}
 
 // Paths lists the fields in order, each once and without those that another
 // includes; the whole object is "*".

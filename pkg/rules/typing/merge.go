@@ -44,16 +44,15 @@ func (m *merging) merged(base, over Type) Type {
 	if m.depth == 0 || m.entries < 0 {
 		return Of(value.Map)
 	}
-	b, o := base.entries(), over.entries()
 	m.depth--
 	defer func() { m.depth++ }()
 	fields := map[string]Type{}
 	for _, key := range slices.Concat(base.Names(), over.Names()) {
 		if _, done := fields[key]; !done {
-			fields[key] = m.under(b.of(key), o.of(key))
+			fields[key] = m.under(base.named(key), over.named(key))
 		}
 	}
-	if others := m.under(b.others, o.others).present(); !others.None() {
+	if others := m.under(base.others().or(absent), over.others().or(absent)).present(); !others.None() {
 		return Map(fields, others)
 	}
 	return Map(fields)
@@ -108,27 +107,6 @@ func (t Type) width() int {
 
 func (t Type) isEmpty() bool { return t.width() == 0 && t.others().None() }
 
-// entries are those of a map: some under keys that are known, and others.
-type entries struct {
-	fields map[string]Type
-	others Type
-}
-
-func (e entries) of(key string) Type {
-	if known, is := e.fields[key]; is {
-		return known
-	}
-	return e.others
-}
-
-func (t Type) entries() entries {
-	e := entries{fields: map[string]Type{}, others: t.others().or(absent)}
-	for _, key := range t.Names() {
-		e.fields[key] = t.named(key)
-	}
-	return e
-}
-
 // others is what a map has under keys that are not known by name.
 func (t Type) others() (values Type) {
 	if t.values != nil {
@@ -159,15 +137,17 @@ func (t Type) named(key string) (all Type) {
 		}
 		all = all.or(field)
 	}
-	if t.fields == nil {
+	written, is := t.fields[key]
+	switch {
+	case is && written.CanBeNil():
+		return all.or(written).or(absent)
+	case is:
+		return all.or(written)
+	case t.values != nil:
+		return all.or(t.values.present()).or(absent)
+	case t.fields != nil:
+		return all.or(absent)
+	default:
 		return all
 	}
-	field, possible := t.entry(key)
-	switch {
-	case !possible:
-		return all.or(absent)
-	case field.CanBeNil() && !field.absent():
-		field = field.or(absent)
-	}
-	return all.or(field)
 }

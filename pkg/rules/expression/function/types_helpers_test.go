@@ -71,7 +71,7 @@ var (
 			}}}}},
 		}}}},
 	}}})
-	spec, _ = thing.Field("spec")
+	spec, _ = thing.FieldOf(thing, "spec")
 )
 
 func listOf(items ...typing.Type) typing.Type { return typing.List(typing.Union(items...)) }
