@@ -160,7 +160,7 @@ func (r *Rule) compile(shared *names.Graph, declared relation.Declarations) docu
 		r.onDelete, more = compileOnDelete(r.source.OnDelete, env)
 		errs = append(errs, more...)
 	}
-	r.prunes, more = prunes(r.steps, r.source.Actions)
+	r.prunes, more = prunes(r.steps)
 	return append(errs, more...)
 }
 
@@ -180,9 +180,9 @@ func compileSteps(nodes []*document.Node, env action.Env) ([]*action.Step, docum
 // prunes lists where the children are that a rule deletes once it does not want them any more. They
 // are not told apart by action, so all of a resource are pruned or none. Those that two declarations of one resource
 // select are one question, or an object would be given up twice.
-func prunes(steps []*action.Step, nodes []*document.Node) (out [][]plan.Selection, errs document.Errors) {
+func prunes(steps []*action.Step) (out [][]plan.Selection, errs document.Errors) {
 	agreed := map[apischema.GroupVersionResource]bool{}
-	for i, step := range steps {
+	for _, step := range steps {
 		applied := step.Applies()
 		if applied == nil {
 			continue
@@ -191,7 +191,7 @@ func prunes(steps []*action.Step, nodes []*document.Node) (out [][]plan.Selectio
 		agreed[applied.Of.GVR] = applied.Prune
 		switch {
 		case seen && before != applied.Prune:
-			errs = append(errs, pruneOf(nodes[i]).Errorf("give both the same prune, or make them two rules",
+			errs = append(errs, pruneOf(step.Node()).Errorf("give both the same prune, or make them two rules",
 				"another action of the rule applies %s with prune: %t", applied.Of.Name, before))
 		case applied.Prune:
 			at := slices.IndexFunc(out, func(of []plan.Selection) bool { return of[0].GVR == applied.Of.GVR })

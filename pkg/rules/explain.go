@@ -390,7 +390,7 @@ const (
 // actions tells what each action came to, and what the engine does for the rule besides: finalizers, and what is pruned.
 func (x *explanation) actions() (out []trace.Action) {
 	for i, step := range x.of.steps {
-		told := trace.Action{Kind: step.Kind(), At: placeOfNode(x.rule.written(step)), Reached: i < len(x.steps)}
+		told := trace.Action{Kind: step.Kind(), At: placeOfNode(step.Node()), Reached: i < len(x.steps)}
 		if loop := step.Loop(); loop != nil {
 			told.ForEach = loop.Name
 		}
@@ -425,7 +425,7 @@ func (x *explanation) unasked() []plan.Wish {
 
 func (x *explanation) shownTurn(t recordedTurn) trace.Turn {
 	out := trace.Turn{Error: x.error(t.err)}
-	loop, node := t.Step.Loop(), x.rule.written(t.Step)
+	loop, node := t.Step.Loop(), t.Step.Node()
 	if loop != nil {
 		out.Element = new(x.element(t.Element, x.name(loop.Name, loop)))
 	}

@@ -92,9 +92,9 @@ func compileOnDelete(source *spec.OnDelete, env action.Env) (*onDelete, document
 		o.done, more = body.CompileCondition(source.Done, env.Scope)
 		errs = append(errs, more...)
 	}
-	for i, step := range o.steps {
+	for _, step := range o.steps {
 		if applied := step.Applies(); applied != nil && applied.Prune {
-			errs = append(errs, pruneOf(source.Actions[i]).Errorf("leave prune out", "what a rule applied is pruned once the object is gone, not before"))
+			errs = append(errs, pruneOf(step.Node()).Errorf("leave prune out", "what a rule applied is pruned once the object is gone, not before"))
 		}
 	}
 	return o, errs

@@ -219,7 +219,7 @@ func (r *Rule) sensitiveFindings(allowed func(kind string) bool) (out document.E
 			found(kind, r.source.Node().Key("onDelete"), "a finalizer is put on "+plan.ResourceName(gvr))
 		}
 	}
-	nodes, steps := r.actions(), r.allSteps()
+	steps := r.allSteps()
 	for i, step := range r.effects().steps {
 		ofStep := map[string]bool{}
 		for _, request := range step.Requests {
@@ -227,22 +227,9 @@ func (r *Rule) sensitiveFindings(allowed func(kind string) bool) (out document.E
 			if kind != "" && !ofStep[kind] && request.Writes() {
 				ofStep[kind] = true
 				what := strings.TrimSuffix(plan.ResourceName(request.Resource)+"/"+request.Subresource, "/") + " are written"
-				found(kind, nodes[i].Key(steps[i].Kind()), what)
+				found(kind, steps[i].Node().Key(steps[i].Kind()), what)
 			}
 		}
 	}
 	return out.Bounded()
-}
-
-// actions are where the steps of [Rule.allSteps] are written.
-func (r *Rule) actions() []*document.Node {
-	if r.source.OnDelete == nil {
-		return r.source.Actions
-	}
-	return slices.Concat(r.source.Actions, r.source.OnDelete.Actions)
-}
-
-// written is where one of [Rule.allSteps] is written.
-func (r *Rule) written(step *action.Step) *document.Node {
-	return r.actions()[slices.Index(r.allSteps(), step)]
 }

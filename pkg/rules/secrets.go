@@ -205,7 +205,7 @@ func (x *explanation) unname() {
 
 // names reports whether a Secret may decide what the objects of an action are called. To be a Secret is not to be found by one.
 func (s *secrets) names(step *action.Step) bool {
-	about, loop := s.rule.written(step).Get(step.Kind()), step.Loop()
+	about, loop := step.Node().Get(step.Kind()), step.Loop()
 	if manifest := about.Get("manifest"); manifest != nil {
 		return s.namedBy(manifest, loop, "metadata")
 	}

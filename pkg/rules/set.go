@@ -214,11 +214,7 @@ func (s *Set) of(own []*Rule) *Set {
 // Identities lists the ServiceAccounts that the rules act as, sorted. The empty one
 // is among them where rules act as the process itself.
 func (s *Set) Identities() []types.NamespacedName {
-	found := map[types.NamespacedName]bool{}
-	for _, rule := range s.rules {
-		found[rule.Identity()] = true
-	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b types.NamespacedName) int {
+	return slices.SortedFunc(maps.Keys(s.ByIdentity()), func(a, b types.NamespacedName) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 }

@@ -121,7 +121,7 @@ func FieldsOf(name string) *field.Type {
 // Compile compiles one element of a list of actions. What the parser has reported is passed over, so the step of such a document is
 // of no use.
 func Compile(n *document.Node, env Env) (*Step, document.Errors) {
-	step := &Step{}
+	step := &Step{node: n}
 	values, errs := Fields.Read(n)
 	if loop := values["forEach"]; loop != nil {
 		var wrong document.Errors

@@ -9,11 +9,15 @@ import (
 
 // Step is an element of a list of actions: an action, when it is done, and for each of what. It is immutable and safe for concurrent use.
 type Step struct {
+	node   *document.Node
 	kind   string
 	when   *body.Expression // nil for always
 	each   *each            // nil for once
 	action Action
 }
+
+// Node is where the step is written.
+func (s *Step) Node() *document.Node { return s.node }
 
 // Kind returns the name of the action, such as patch.
 func (s *Step) Kind() string { return s.kind }

@@ -19,8 +19,8 @@ func (r *Rule) unlimited() (out document.Errors) {
 	if r.Source.Limits != nil || r.audited() {
 		return nil
 	}
-	for _, n := range r.Source.Actions {
-		if key := n.Key("delete"); key != nil {
+	for _, step := range r.Steps {
+		if key := step.Node().Key("delete"); key != nil {
 			out = append(out, key.Errorf(`add limits: {maxObjects: 10%} to the rule, or "100%" to consent to all`,
 				"the rule %q deletes, and has no limits: a mistake in it may delete everything", r.ID.Name).Coded(document.CodeUnlimitedDelete).Warn())
 		}
@@ -31,7 +31,7 @@ func (r *Rule) unlimited() (out document.Errors) {
 // pruneLoops warns of a rule that prunes objects which its own condition looks at: once
 // it has made them, the condition may turn false, and then they go again.
 func (t *terms) pruneLoops(r *Rule) (out document.Errors) {
-	for i, step := range r.Steps {
+	for _, step := range r.Steps {
 		applied := step.Applies()
 		if applied == nil || !applied.Prune {
 			continue
@@ -40,7 +40,7 @@ func (t *terms) pruneLoops(r *Rule) (out document.Errors) {
 			if !related.Finds(applied.Manifest, applied.Of, applied.Owned) {
 				continue
 			}
-			at := r.Source.Actions[i].Get("apply")
+			at := step.Node().Get("apply")
 			if key := at.Get("prune"); key != nil {
 				at = key
 			}
@@ -134,7 +134,7 @@ func (t *terms) silent(r *Rule) (out document.Errors) {
 			case write.Kind == plan.Merge && r.givesKeyed(write, keys) && !s.builds(write, keys[len(keys)-1]) && (!of || !s.absent(step, keys)):
 				out = append(out, write.Node.Errorf("use apply, or build it from the list that is there, as with map or concat; where all of it is meant, write it with json",
 					"merge replaces the whole list %s: the elements that are not written here are lost", write.Path).Coded(document.CodeReplacedList).Warn())
-			case of && s.isStamp(write.Node) && s.onlyStamps(i, write, keys) && s.waitsFor(step, keys) && !s.absent(step, keys):
+			case of && s.isStamp(write.Node) && s.onlyStamps(r.Effects[i].Writes, write) && s.waitsFor(step, keys) && !s.absent(step, keys):
 				out = append(out, write.Node.Errorf(`write beside it what changes each time, such as window("0 * * * *", "1h", "UTC")?.start, and let when compare that`,
 					"stamp() keeps the time that is there, as nothing else in the map changes: once %s is old, the rule matches for ever and writes nothing",
 					write.Path).Coded(document.CodeIdleStamp).Warn())
@@ -173,18 +173,12 @@ func (s scope) builds(write action.Write, field string) bool {
 	}
 	return slices.ContainsFunc(all, func(p *expression.Program) bool {
 		return s.somewhere(p, func(node expression.Node) bool {
-			switch n := node.(type) {
-			case *expression.Path:
+			if n, is := node.(*expression.Path); is {
 				of, is := n.Root.(*expression.Name)
 				return (!is || of.Name != "params") && slices.ContainsFunc(n.Steps, func(step expression.Step) bool { return step.Key == field })
-			case *expression.Call:
-				return n.Function.Name == "get" && slices.ContainsFunc(n.Args, func(key expression.Node) bool {
-					text, is := expression.TextOf(key)
-					return is && text == field
-				})
-			default:
-				return false
 			}
+			text, is := expression.TextOf(node) // That get takes, as a rule.
+			return is && text == field
 		})
 	})
 }
@@ -208,23 +202,13 @@ func (s scope) isStamp(n *document.Node) bool {
 	return p != nil && s.function(p) == "stamp"
 }
 
-// onlyStamps reports whether the map around a stamp has stamps alone, as far down as it goes.
-func (s scope) onlyStamps(step int, stamp action.Write, keys []string) bool {
-	if stamp.Kind == plan.JSON {
-		return true // An operation writes it alone.
-	}
-	around := s.rule.Source.Actions[step].Get("patch").Get(string(stamp.Kind))
-	for _, key := range keys[:len(keys)-1] {
-		around = around.Get(key)
-	}
-	var only func(n *document.Node) bool
-	only = func(n *document.Node) bool {
-		if n.Kind() != document.KindMap {
-			return s.isStamp(n)
-		}
-		return !slices.ContainsFunc(n.Entries(), func(e document.Entry) bool { return !only(e.Value) })
-	}
-	return only(around)
+// onlyStamps reports whether the map around a stamp has stamps alone, as far down as it goes. An operation of a JSON patch writes it
+// alone.
+func (s scope) onlyStamps(all []action.Write, stamp action.Write) bool {
+	around := stamp.Path[:len(stamp.Path)-1]
+	return stamp.Kind == plan.JSON || !slices.ContainsFunc(all, func(w action.Write) bool {
+		return len(w.Path) > len(around) && slices.Equal(w.Path[:len(around)], around) && !s.isStamp(w.Node)
+	})
 }
 
 // waitsFor reports whether a step is done once the time at a path of the watched object is old.
