@@ -10,6 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -196,8 +197,9 @@ func refuse(out *plan.Plan, refused []plan.Decision) {
 // not copied once it has begun.
 type ruleEvaluation struct {
 	rule        *Rule
+	evaluation  *evaluation
 	snapshot    *Snapshot
-	names       values
+	memos       []memo // what its names stand for, by slot
 	expressions expression.Evaluation
 	reader      relation.Reader
 	action      action.Evaluation
@@ -215,14 +217,9 @@ func (r *Rule) begin(e *evaluation) *ruleEvaluation {
 		t = &ruleEvaluation{}
 	}
 	wishes := t.action.Wishes[:0]
-	*t = ruleEvaluation{rule: r, snapshot: s}
+	*t = ruleEvaluation{rule: r, evaluation: e, snapshot: s}
 	t.reader = relation.Reader{Source: s.Related, Kinds: s.Kinds, Home: object, Current: s.Object}
-	t.expressions = expression.Evaluation{
-		Names:   &t.names,
-		Budget:  e.budget,
-		Instant: e.instant,
-	}
-	t.names = values{rule: r, object: s.Object, expressions: &t.expressions, reader: &t.reader, spare: &e.memos}
+	t.expressions = expression.Evaluation{Names: t, Budget: e.budget, Instant: e.instant}
 	t.action = action.Evaluation{
 		Rule: r.ID, Object: object, Current: s.Object, Expressions: &t.expressions, Related: &t.reader, Wishes: wishes,
 	}
@@ -259,22 +256,42 @@ func (t *ruleEvaluation) run() plan.Decision {
 		decision.Outcome, decision.Reason, decision.Err = plan.Failed, err.Error(), err
 	}
 	t.confirm()
-	t.hide()
 	return decision
 }
 
-// hide keeps what the rule has seen of a Secret out of what may be told about its
-// wishes later.
-func (t *ruleEvaluation) hide() {
-	if !t.secret() {
-		return
+// memo is what a name stands for, once it was asked.
+type memo struct {
+	done  bool
+	value any
+	err   error
+}
+
+// Value implements [expression.Names]: each name is evaluated at most once.
+func (t *ruleEvaluation) Value(slot int) (any, error) {
+	switch slot {
+	case names.Object:
+		return t.snapshot.Object, nil
+	case names.Rule:
+		return t.rule.about, nil
+	case names.Params:
+		return t.rule.params, nil
 	}
-	for i := range t.action.Wishes {
-		wish := &t.action.Wishes[i]
-		if wish.Unseen != nil {
-			wish.Unseen = &plan.Unseen{From: wish.Unseen.From, Event: hidden(wish.Unseen.Event)}
+	if t.memos == nil {
+		slots := t.rule.names.Slots()
+		t.memos = slices.Grow(t.evaluation.memos[:0], slots)[:slots]
+		clear(t.memos)
+		t.evaluation.memos = t.memos
+	}
+	at := &t.memos[slot]
+	if !at.done {
+		if d := t.rule.names.At(slot); d.Related != nil {
+			at.value, at.err = d.Related.Evaluate(&t.expressions, &t.reader)
+		} else {
+			at.value, at.err = d.Value.Eval(&t.expressions)
 		}
+		at.done = true
 	}
+	return at.value, at.err
 }
 
 // decide evaluates the rule.
@@ -433,18 +450,21 @@ func (t *ruleEvaluation) letGo() {
 }
 
 // confirm says by which look-ups the rule may have decided what it wants. What cannot be taken back waits for a live
-// look where a named object was not found.
+// look where a named object was not found. What is told about a wish later has nothing of a Secret.
 func (t *ruleEvaluation) confirm() {
 	if len(t.action.Wishes)+len(t.freed) == 0 {
 		return
 	}
-	seen, missed := t.reader.Seen(), t.reader.Missed()
+	seen, missed, secret := t.reader.Seen(), t.reader.Missed(), t.secret()
 	for i := range t.freed {
 		t.freed[i].Reads = seen
 	}
 	for i := range t.action.Wishes {
 		wish := &t.action.Wishes[i]
 		wish.Reads = seen
+		if secret && wish.Unseen != nil {
+			wish.Unseen = &plan.Unseen{From: wish.Unseen.From, Event: hidden(wish.Unseen.Event)}
+		}
 		creates := wish.Type == plan.Create || wish.Type == plan.Apply && wish.Target.UID == ""
 		if len(missed) > 0 && (creates || wish.Type == plan.Delete) {
 			wish.Confirm = append(wish.Confirm, missed...)

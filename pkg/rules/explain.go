@@ -175,7 +175,7 @@ func (x *explanation) end(of *ruleEvaluation) {
 		}
 	}
 	if of == x.of {
-		of.names.memos = slices.Clone(of.names.memos)
+		of.memos = slices.Clone(of.memos)
 		x.evaluation.instant.ChangesAt(of.expressions.Instant.Next())
 	}
 }
@@ -229,7 +229,7 @@ func (x *explanation) condition(out *trace.Condition, decision plan.Decision) {
 	for slot := range x.rule.names.Slots() {
 		d := x.rule.names.At(slot)
 		var found *memo
-		if memos := x.of.names.memos; memos != nil && memos[slot].done {
+		if memos := x.of.memos; memos != nil && memos[slot].done {
 			found = &memos[slot]
 		}
 		switch {
