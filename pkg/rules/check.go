@@ -48,23 +48,16 @@ func (r *Rule) check(schemas *schema.Catalog, declared relation.Declarations) do
 	return ofKinds(watched, found)
 }
 
-// finding is what tells the findings in a rule from one another.
-type finding struct {
-	line, column int
-	message      string
-}
-
 // ofKinds says of each finding which kind it is about, unless it is about all of them.
 func ofKinds(watched []apischema.GroupVersionResource, found []document.Errors) (errs document.Errors) {
-	times := map[finding]int{}
-	for _, ofKind := range found {
-		for _, err := range ofKind {
-			times[finding{err.Line, err.Column, err.Message}]++
-		}
+	finding := func(err *document.Error) string { return fmt.Sprint(err.Line, ":", err.Column, " ", err.Message) }
+	times := map[string]int{}
+	for _, err := range slices.Concat(found...) {
+		times[finding(err)]++
 	}
 	for i, gvr := range watched {
 		for _, err := range found[i] {
-			if times[finding{err.Line, err.Column, err.Message}] < len(watched) {
+			if times[finding(err)] < len(watched) {
 				of := *err
 				of.Message = "for " + gvr.Resource + ": " + err.Message
 				err = &of

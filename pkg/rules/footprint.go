@@ -87,22 +87,22 @@ type footing struct {
 
 // Shape implements [expression.Shapes].
 func (f *footing) Shape(slot int) shape.Shape {
-	switch slot {
-	case names.Object:
-		if f.shapes[slot] == nil {
-			object := f.object()
-			f.shapes[slot] = &object
-		}
-		return *f.shapes[slot]
-	case names.Rule, names.Params:
+	if slot == names.Rule || slot == names.Params {
 		return shape.Other()
 	}
-	at := &f.shapes[slot]
-	if *at == nil {
-		followed := f.follow(f.rule.names.At(slot))
-		*at = &followed
+	if f.shapes[slot] == nil {
+		var of shape.Shape
+		switch d := f.rule.names.At(slot); {
+		case slot == names.Object:
+			of = f.object()
+		case d.Related != nil:
+			of = d.Related.Footprint(f.out, f)
+		default:
+			of = d.Value.Program().Shape(f)
+		}
+		f.shapes[slot] = &of
 	}
-	return **at
+	return *f.shapes[slot]
 }
 
 // object is an object of any of the kinds that the rule watches.
@@ -116,13 +116,6 @@ func (f *footing) object() shape.Shape {
 		}
 	}
 	return shape.Object(reads...)
-}
-
-func (f *footing) follow(d *names.Definition) shape.Shape {
-	if d.Related != nil {
-		return d.Related.Footprint(f.out, f)
-	}
-	return d.Value.Program().Shape(f)
 }
 
 // Related lists what the rules read besides the objects they watch, each once: by
@@ -196,8 +189,17 @@ func (s *Set) Leftovers() []plan.Leftover {
 }
 
 func (r *Rule) leftovers() []plan.Leftover {
+	var all []plan.Leftover
+	if r.holds() {
+		for _, gvr := range r.watched {
+			all = append(all, plan.Leftover{GVR: gvr, Kind: plan.LeftFinalizer})
+		}
+	}
+	for _, step := range r.effects().steps {
+		all = append(all, step.Leaves...)
+	}
 	found := map[plan.Leftover]plan.Leftover{}
-	for _, leftover := range r.leaves() {
+	for _, leftover := range all {
 		leftover.Rule, leftover.Account = r.ID, r.Identity()
 		for _, leftover.Namespace = range r.namespaces(leftover.GVR) {
 			if before, twice := found[leftover.Thing()]; twice {
@@ -207,19 +209,6 @@ func (r *Rule) leftovers() []plan.Leftover {
 		}
 	}
 	return slices.Collect(maps.Values(found))
-}
-
-// leaves is what the parts of the rule leave, without the rule and the namespace.
-func (r *Rule) leaves() (out []plan.Leftover) {
-	if r.holds() {
-		for _, gvr := range r.watched {
-			out = append(out, plan.Leftover{GVR: gvr, Kind: plan.LeftFinalizer})
-		}
-	}
-	for _, step := range r.effects().steps {
-		out = append(out, step.Leaves...)
-	}
-	return out
 }
 
 // both is the one leftover that two parts of a rule leave. Where one of them orphans

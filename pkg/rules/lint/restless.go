@@ -17,7 +17,7 @@ import (
 // no other patch, no other rule, and no selector that the object might leave.
 func (t *terms) restless(all []*Rule) (out document.Errors) {
 	for _, r := range all {
-		step, n := r.onlyPatch()
+		step := r.onlyPatch()
 		if step < 0 || r.audited() || r.conditional(step) {
 			continue
 		}
@@ -27,7 +27,7 @@ func (t *terms) restless(all []*Rule) (out document.Errors) {
 					"the rule changes %s each time that it is evaluated, and never stops", write.Path).Coded(document.CodeRestless).Warn())
 			}
 		}
-		if pointer, list := grown(n); pointer != nil && t.alone(r, all, list) {
+		if pointer, list := grown(r.Steps[step].Node().Get("patch")); pointer != nil && t.alone(r, all, list) {
 			out = append(out, pointer.Errorf("give the rule a when that is false once the element is there",
 				"the rule adds an element to %s each time that it is evaluated, and never stops", list).Coded(document.CodeRestless).Warn())
 		}
@@ -35,32 +35,31 @@ func (t *terms) restless(all []*Rule) (out document.Errors) {
 	return out
 }
 
-// onlyPatch is the action that changes objects, where there is one alone: its place, which
-// is negative where there is not, and what it says.
-func (r *Rule) onlyPatch() (at int, patch *document.Node) {
-	at = -1
-	for i, n := range r.Source.Actions {
-		switch found := n.Get("patch"); {
-		case n.Get("delete") != nil, found != nil && at >= 0:
-			return -1, nil
-		case found != nil:
-			at, patch = i, found
+// onlyPatch is which step changes objects, where there is one alone. It is negative where there is not.
+func (r *Rule) onlyPatch() int {
+	at := -1
+	for i, step := range r.Steps {
+		switch kind := step.Kind(); {
+		case kind == "delete", kind == "patch" && at >= 0:
+			return -1
+		case kind == "patch":
+			at = i
 		}
 	}
-	return at, patch
+	return at
 }
 
 // conditional reports whether a step may not be done.
 func (r *Rule) conditional(step int) bool {
-	mayBeFalse := func(when *body.Expression) bool {
+	for _, when := range []*body.Expression{r.When, r.Steps[step].When()} {
 		if when == nil {
-			return false
+			continue
 		}
-		v, _ := when.Program().Constant()
-		always, _ := v.(bool)
-		return !always
+		if always, _ := when.Program().Constant(); always != true {
+			return true
+		}
 	}
-	return mayBeFalse(r.When) || mayBeFalse(r.Steps[step].When()) || r.Steps[step].Loop() != nil
+	return r.Steps[step].Loop() != nil
 }
 
 // changes reports whether what is written certainly differs from what is there.
