@@ -126,7 +126,7 @@ func Compile(n *document.Node, env Env) (*Step, document.Errors) {
 	if loop := values["forEach"]; loop != nil {
 		var wrong document.Errors
 		step.each, wrong = compileEach(loop, env.Scope)
-		env.Scope = step.each.inner
+		env.Scope = step.each.scope
 		errs = append(errs, wrong...)
 	}
 	if when := values["when"]; when != nil {

@@ -19,7 +19,7 @@ type apply struct {
 	existing existing
 	prune    bool
 	adopt    bool
-	watched  [][]plan.Selection // what the rule watches, by resource
+	watched  []plan.Selection // by the rule
 }
 
 // existing says what becomes of an object that is there already.
@@ -43,7 +43,7 @@ var applyFields = field.Object("apply",
 func compileApply(v field.Values, env Env) (Action, document.Errors) {
 	a := &apply{
 		child: child{from: v["resource"], owned: v.Bool("owned", true)}, existing: existing(v.Word("existing", string(updateExisting))),
-		prune: v.Bool("prune", false), adopt: v.Bool("adopt", false), watched: byResource(env.Watched),
+		prune: v.Bool("prune", false), adopt: v.Bool("adopt", false), watched: env.Watched,
 	}
 	var wrong *document.Error
 	var errs document.Errors
@@ -192,16 +192,16 @@ func (a *apply) Effects(t Traces) Effects {
 	relation.ReadFootprint(t.Footprint, a.declaration)
 	access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
 	access.Reads.Add(footprint.Fields("metadata", "annotations", plan.AdoptedAnnotation), footprint.Value)
-	verbs := []string{"create", "patch"}
+	verbs := []footprint.Verb{{Name: "create"}, {Name: "patch"}}
 	if a.prune {
-		verbs = append(verbs, "delete")
+		verbs = append(verbs, footprint.Verb{Name: "delete"})
 	}
 	out := Effects{
 		Requests: a.requests(t, verbs...),
 		Leaves:   []plan.Leftover{{GVR: a.declaration.GVR, Kind: plan.LeftChildren, Prune: a.prune}},
 	}
 	if a.existing != keepExisting {
-		out.Requests = append(out.Requests, recordings(t.watching(footprint.Verb{}))...)
+		out.Requests = append(out.Requests, record(t.watching())...)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package action_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -195,9 +196,9 @@ func TestApplyClaimReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner := []plan.FieldValue{{Path: plan.Path{"metadata", "uid"}, Value: "u-0"}}
-	want := []plan.Read{
-		{From: declared[0].Selections, By: plan.ByFields, Fields: owner},
-		{From: declared[3].Selections, By: plan.ByFields, Fields: owner},
+	var want []plan.Read
+	for _, selection := range slices.Concat(declared[0].Selections, declared[3].Selections) {
+		want = append(want, plan.Read{From: []plan.Selection{selection}, By: plan.ByFields, Fields: owner})
 	}
 	if diff := cmp.Diff(want, e.Related.Reads()[1:]); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)

@@ -1,7 +1,6 @@
 package action
 
 import (
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -30,7 +29,7 @@ func (s *Step) Check(c Checking) document.Errors {
 			errs = append(errs, wrong)
 		}
 		c.Names = loopTypes{outer: c.Names, first: s.each.slot, element: list.Items()}
-		c.Scope = s.each.outer.Extend(s.each.name, indexName)
+		c.Scope = s.each.scope
 	}
 	holding, whenErrs := s.when.CheckCondition(c.Context)
 	errs = append(errs, whenErrs...)
@@ -43,7 +42,7 @@ func (f *each) checkList(list typing.Type) *document.Error {
 	if kinds := list.Kinds() &^ value.Nil; !list.Known() || kinds == 0 || kinds&value.List != 0 {
 		return nil
 	}
-	return f.node.Errorf(listHint, "forEach wants a list, have %s", list).Coded(document.CodeTypeMismatch)
+	return f.List.Errorf(listHint, "forEach wants a list, have %s", list).Coded(document.CodeTypeMismatch)
 }
 
 // loopTypes is [loop] for types.

@@ -62,7 +62,7 @@ func (a *apply) checkAbandoned(e *Evaluation, wish *plan.Wish) error {
 	gone := rule == e.Rule.Name && len(a.watched) > 0 // What another rule watches is not known here.
 	for _, watched := range a.watched {
 		found, err := e.read(a.node, plan.Read{
-			From: watched, By: plan.ByFields, Fields: []plan.FieldValue{{Path: plan.Path{"metadata", "uid"}, Value: uid}},
+			From: []plan.Selection{watched}, By: plan.ByFields, Fields: []plan.FieldValue{{Path: plan.Path{"metadata", "uid"}, Value: uid}},
 		})
 		if err != nil {
 			return err
@@ -74,20 +74,6 @@ func (a *apply) checkAbandoned(e *Evaluation, wish *plan.Wish) error {
 	}
 	return a.refuse(e, "give each a name of its own, such as one with ${object.metadata.name}",
 		"%s was made by the rule %s for another object, of the uid %q", wish.Target, rule, uid)
-}
-
-// byResource splits selections so that each part is one question.
-func byResource(all []plan.Selection) [][]plan.Selection {
-	var out [][]plan.Selection
-	for _, selection := range all {
-		i := slices.IndexFunc(out, func(part []plan.Selection) bool { return part[0].GVR == selection.GVR })
-		if i < 0 {
-			out = append(out, []plan.Selection{selection})
-		} else {
-			out[i] = append(out[i], selection)
-		}
-	}
-	return out
 }
 
 // refuse tells the users of the watched object why it lacks a child.

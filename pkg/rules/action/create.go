@@ -10,6 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
@@ -95,7 +96,7 @@ func (c *create) Evaluate(e *Evaluation) error {
 func (c *create) Effects(t Traces) Effects {
 	c.in.Footprint(t.Footprint, t.Shapes)
 	c.trace(t)
-	out := Effects{Requests: c.requests(t, "create"), Leaves: []plan.Leftover{{GVR: c.declaration.GVR, Kind: plan.LeftCreated}}}
+	out := Effects{Requests: c.requests(t, footprint.Verb{Name: "create"}), Leaves: []plan.Leftover{{GVR: c.declaration.GVR, Kind: plan.LeftCreated}}}
 	out.Requests[0].Nameless = true
 	return out
 }

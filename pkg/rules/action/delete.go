@@ -119,5 +119,5 @@ func (r *removal) Effects(t Traces) Effects {
 	for _, access := range of {
 		access.Reads.Add(footprint.Fields("metadata", "deletionGracePeriodSeconds"), footprint.Value)
 	}
-	return Effects{Requests: r.target.requests(of, footprint.Verb{Name: "delete"})}
+	return Effects{Requests: send(r.target.about(of), footprint.Verb{Name: "delete"})}
 }

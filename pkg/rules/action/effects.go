@@ -122,44 +122,47 @@ var forOwners = footprint.Verb{Name: "update", Subresource: "finalizers"}
 // events is where Events are recorded.
 var events = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
 
-// requests are those about the objects that a target can be.
-func (t *target) requests(of []*footprint.Access, verbs ...footprint.Verb) (out []Request) {
+// send are requests about some objects, with each of the verbs.
+func send(about []Request, verbs ...footprint.Verb) (out []Request) {
+	for _, r := range about {
+		for _, r.Verb = range verbs {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// record are the requests that make an Event about each of some objects, or raise the count of one that is there.
+func record(about []Request) []Request {
+	out := send(about, footprint.Verb{Name: "get"}, footprint.Verb{Name: "create"}, footprint.Verb{Name: "update"})
+	for i := range out {
+		out[i].Resource = events
+	}
+	return out
+}
+
+// about is what requests about a target have in common.
+func (t *target) about(of []*footprint.Access) (out []Request) {
 	for _, access := range of {
-		for _, verb := range verbs {
-			out = append(out, Request{Verb: verb, Resource: access.Resource, About: access.Resource, Watched: t.node == nil})
-		}
-	}
-	return out
-}
-
-// recordings are the requests that make an Event about each of the objects that
-// others are about, or raise the count of one that is there.
-func recordings(about []Request) (out []Request) {
-	for _, of := range about {
-		for _, verb := range []string{"get", "create", "update"} {
-			of.Verb, of.Resource = footprint.Verb{Name: verb}, events
-			out = append(out, of)
-		}
-	}
-	return out
-}
-
-// watching is a request for each resource that the rule watches.
-func (t Traces) watching(verb footprint.Verb) (out []Request) {
-	for _, gvr := range t.Watched {
-		out = append(out, Request{Verb: verb, Resource: gvr, About: gvr, Watched: true})
+		out = append(out, Request{Resource: access.Resource, About: access.Resource, Watched: t.node == nil})
 	}
 	return out
 }
 
 // requests are those that making a child takes, with the verbs that the action sends.
-func (c *child) requests(t Traces, verbs ...string) (out []Request) {
+func (c *child) requests(t Traces, verbs ...footprint.Verb) []Request {
 	of := c.declaration
-	for _, verb := range verbs {
-		out = append(out, Request{Verb: footprint.Verb{Name: verb}, Resource: of.GVR, About: of.GVR, From: of.Selections})
-	}
+	out := send([]Request{{Resource: of.GVR, About: of.GVR, From: of.Selections}}, verbs...)
 	if c.owned {
-		out = append(out, t.watching(forOwners)...)
+		out = append(out, send(t.watching(), forOwners)...)
+	}
+	return out
+}
+
+// watching is what requests about the watched objects have in common.
+func (t Traces) watching() (out []Request) {
+	for _, gvr := range t.Watched {
+		out = append(out, Request{Resource: gvr, About: gvr, Watched: true})
 	}
 	return out
 }

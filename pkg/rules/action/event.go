@@ -9,7 +9,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
@@ -134,5 +133,5 @@ func (e *event) Effects(t Traces) Effects {
 	for _, f := range e.fields {
 		t.value(f.body)
 	}
-	return Effects{Requests: recordings(e.target.requests(t.targets(&e.target), footprint.Verb{}))}
+	return Effects{Requests: record(e.target.about(t.targets(&e.target)))}
 }

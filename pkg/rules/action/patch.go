@@ -334,7 +334,7 @@ func (p *patch) Effects(t Traces) (out Effects) {
 			verbs = append(verbs, footprint.Verb{Name: "patch"})
 		}
 	}
-	out.Requests = p.target.requests(of, verbs...)
+	out.Requests = send(p.target.about(of), verbs...)
 	if resources == nil || p.subresource != "" && p.subresource != "status" {
 		return out
 	}

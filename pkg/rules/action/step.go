@@ -71,11 +71,10 @@ func (s *Step) once(e *Evaluation) error {
 
 // each repeats an action: forEach: {name: list}.
 type each struct {
-	node         *document.Node
-	name         string
-	outer, inner *expression.Scope
-	slot         int
-	list         *body.Body
+	Loop
+	scope *expression.Scope // with the names that it adds
+	slot  int               // of the element
+	list  *body.Body
 }
 
 // indexName is how an action calls the position of the element.
@@ -99,14 +98,15 @@ var forEach = &field.Type{
 // compileEach adds the names of forEach to the scope, if they can be names.
 func compileEach(n *document.Node, scope *expression.Scope) (*each, document.Errors) {
 	entry := n.Entries()[0]
-	f := &each{node: entry.Value, name: entry.Key.Text(), outer: scope, inner: scope}
+	f := &each{Loop: Loop{Name: entry.Key.Text(), List: entry.Value}, scope: scope}
 	if wrong := body.CheckName(entry.Key, scope); wrong != nil {
 		return f, document.Errors{wrong}
 	}
-	f.inner = scope.Extend(f.name, indexName)
-	f.slot, _ = f.inner.Slot(f.name)
+	f.scope = scope.Extend(f.Name, indexName)
+	f.slot, _ = f.scope.Slot(f.Name)
 	var errs document.Errors
-	f.list, errs = body.Compile(f.node, scope)
+	f.list, errs = body.Compile(f.List, scope)
+	f.Names = f.list.Names()
 	return f, errs
 }
 
@@ -117,10 +117,10 @@ func (f *each) elements(e *expression.Evaluation) ([]any, error) {
 	}
 	list, isList := v.([]any)
 	if !isList && v != nil {
-		return nil, f.node.Errorf(listHint, "forEach wants a list, have %s", expression.TypeName(v))
+		return nil, f.List.Errorf(listHint, "forEach wants a list, have %s", expression.TypeName(v))
 	}
 	if err := e.Budget.Steps(len(list)); err != nil {
-		return nil, body.Locate(f.node, err)
+		return nil, body.Locate(f.List, err)
 	}
 	return list, nil
 }
@@ -161,5 +161,5 @@ func (s *Step) Loop() *Loop {
 	if s.each == nil {
 		return nil
 	}
-	return &Loop{Name: s.each.name, List: s.each.node, Names: s.each.list.Names()}
+	return &s.each.Loop
 }

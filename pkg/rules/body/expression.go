@@ -37,10 +37,6 @@ func CompileExpression(n *document.Node, scope *expression.Scope) (*Expression, 
 // CompileCondition is CompileExpression for a boolean. It refuses another
 // constant, which is never a condition.
 func CompileCondition(n *document.Node, scope *expression.Scope) (*Expression, document.Errors) {
-	if n.Kind() == document.KindInt || n.Kind() == document.KindFloat {
-		return nil, document.Errors{n.Errorf("write a condition, such as object.spec.replicas > 1",
-			"a condition is true or false, have %s", n.Kind())}
-	}
 	if n.Kind() == document.KindList {
 		return nil, document.Errors{n.Errorf("write them as one, with && between them", "want a condition, have %s", n.Kind())}
 	}

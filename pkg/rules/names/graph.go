@@ -95,7 +95,7 @@ func OfSet(set *spec.Set) (*Graph, document.Errors) {
 	kept, errs := g.declare(set.Let)
 	errs = append(errs, g.compileLets(kept)...)
 	g.scope = g.scope.WithHints(hints)
-	return g, append(errs, g.circles(g.defined)...)
+	return g, append(errs, circles(g.defined)...)
 }
 
 // ofRules adds hints for names that only a rule has.
@@ -117,7 +117,7 @@ func (g *Graph) Extended(rule *spec.Rule, declared relation.Declarations) (*Grap
 	errs = append(errs, letErrs...)
 	errs = append(errs, out.compileWith(with, declared)...)
 	errs = append(errs, out.compileLets(lets)...)
-	return out, append(errs, out.circles(out.defined[len(g.defined):])...)
+	return out, append(errs, circles(out.defined[len(g.defined):])...)
 }
 
 // declare makes the names known before any of them is compiled, and returns those
@@ -175,51 +175,41 @@ func (g *Graph) Related() map[string]*relation.Relation {
 	return out
 }
 
-// circles finds those of the names that are defined by themselves. What was
-// defined before them uses none of them.
-func (g *Graph) circles(from []*Definition) document.Errors {
+// circles finds those of the names that are defined by themselves. What was defined before them uses none of them.
+func circles(from []*Definition) (errs document.Errors) {
+	const done = -1
 	byName := make(map[string]*Definition, len(from))
 	for _, d := range from {
 		byName[d.Name] = d
 	}
-	c := &circles{byName: byName, open: map[*Definition]int{}, done: map[*Definition]bool{}}
-	for _, d := range from {
-		c.visit(d)
-	}
-	return c.errors
-}
-
-// circles looks for them, depth first.
-type circles struct {
-	byName map[string]*Definition
-	path   []string            // from the start to where the search is
-	open   map[*Definition]int // the places on the path
-	done   map[*Definition]bool
-	errors document.Errors
-}
-
-func (c *circles) visit(d *Definition) {
-	if at, open := c.open[d]; open {
-		c.report(d, append(slices.Clone(c.path[at:]), d.Name))
-		return
-	}
-	if c.done[d] || c.errors.Enough() {
-		return
-	}
-	c.open[d] = len(c.path)
-	c.path = append(c.path, d.Name)
-	for _, name := range d.Uses() {
-		if next := c.byName[name]; next != nil {
-			c.visit(next)
+	state := make(map[string]int, len(from)) // The place on the path, counted from 1; it is 0 before the visit.
+	var path []string
+	var visit func(d *Definition)
+	visit = func(d *Definition) {
+		switch at := state[d.Name]; {
+		case at > 0:
+			errs = append(errs, d.circle(append(slices.Clone(path[at-1:]), d.Name)))
+			return
+		case at == done || errs.Enough():
+			return
 		}
+		path = append(path, d.Name)
+		state[d.Name] = len(path)
+		for _, name := range d.Uses() {
+			if next := byName[name]; next != nil {
+				visit(next)
+			}
+		}
+		path, state[d.Name] = path[:len(path)-1], done
 	}
-	c.path = c.path[:len(c.path)-1]
-	delete(c.open, d)
-	c.done[d] = true
+	for _, d := range from {
+		visit(d)
+	}
+	return errs
 }
 
-// report shows a long way only in part.
-func (c *circles) report(d *Definition, way []string) {
+// circle refuses a definition by itself; of a long way only a part is shown.
+func (d *Definition) circle(way []string) *document.Error {
 	const most = 10
 	hint := "let one of them do without the next"
 	if len(way) == 2 {
@@ -228,5 +218,5 @@ func (c *circles) report(d *Definition, way []string) {
 	if len(way) > most {
 		way = slices.Concat(way[:most-2], []string{"..."}, way[len(way)-1:])
 	}
-	c.errors = append(c.errors, d.Node.Errorf(hint, "%q is defined by itself: %s", d.Name, strings.Join(way, " -> ")))
+	return d.Node.Errorf(hint, "%q is defined by itself: %s", d.Name, strings.Join(way, " -> "))
 }
