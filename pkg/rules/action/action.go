@@ -93,30 +93,21 @@ var Fields = func() *field.Type {
 		field.Optional("when", field.Condition, "A condition of this action alone. With forEach, it is judged for each element."),
 		field.Optional("forEach", forEach, "{name: list}: the action is done for each element, called by that name; index counts from 0."),
 	}
+	var names []string
 	for _, k := range kinds {
-		fields = append(fields, field.Optional(k.name, field.Ref(k.name), k.doc))
+		fields, names = append(fields, field.Optional(k.name, field.Ref(k.name), k.doc)), append(names, k.name)
 	}
-	return field.Object("action", fields...).With(Kinds()...)
+	return field.Object("action", fields...).With(names...)
 }()
 
-// Kinds lists the kinds of actions in order.
-func Kinds() []string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = k.name
-	}
-	return names
-}
-
-// FieldsOf are those of a kind of action.
-func FieldsOf(name string) *field.Type {
+// FieldsOf are those of each kind of action, by its name.
+var FieldsOf = func() map[string]*field.Type {
+	out := map[string]*field.Type{}
 	for _, k := range kinds {
-		if k.name == name {
-			return k.fields
-		}
+		out[k.name] = k.fields
 	}
-	return &field.Type{}
-}
+	return out
+}()
 
 // Compile compiles one element of a list of actions. What the parser has reported is passed over, so the step of such a document is
 // of no use.

@@ -50,11 +50,6 @@ func TestApply(t *testing.T) {
 			action: applied + `, owned: false}`,
 			want:   `apply configmaps tidb/basic-x force {"data":{"size":"1"},"metadata":{"labels":{"ours":true}}}`,
 		},
-		"Repeated": {
-			reason: "apiVersion and kind may be repeated, and are not applied.",
-			action: `apply: {resource: configmaps, manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: tidb}}}`,
-			want:   `apply configmaps tidb/x force {"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
-		},
 		"WrongKind": {
 			reason: "The kind of a resource is known when it is evaluated.",
 			action: `apply: {resource: configmaps, manifest: {kind: Secret, metadata: {name: x}}}`,
@@ -84,21 +79,6 @@ func TestApply(t *testing.T) {
 			action: `apply: {resource: configmaps, manifest: {metadata: {name: "${object.spec.name}"}}}`,
 			err:    `a.yaml:1:59: apply.manifest.metadata.name: the object has no name; write metadata: {name: ...}`,
 		},
-		"EmptyName": {
-			reason: "Nor is it empty.",
-			action: `apply: {resource: configmaps, manifest: {metadata: {name: "${object.spec.name ?? ''}"}}}`,
-			err:    `a.yaml:1:59: apply.manifest.metadata.name: metadata.name is empty; give it a value, or omit() it`,
-		},
-		"BadName": {
-			reason: "A name cannot lead elsewhere.",
-			action: `apply: {resource: configmaps, manifest: {metadata: {name: "${'../x'}"}}}`,
-			err:    `a.yaml:1:59: apply.manifest.metadata.name: "../x" cannot be the name of an object: it may not contain '/'`,
-		},
-		"NameOfAnotherType": {
-			reason: "A name is a string.",
-			action: `apply: {resource: configmaps, manifest: {metadata: {name: "${3}"}}}`,
-			err:    `a.yaml:1:59: apply.manifest.metadata.name: metadata.name must be a string, have an integer; put it in quotes, or write string(...)`,
-		},
 		"Forbidden": {
 			reason: "What belongs to the API server is refused where an expression writes it, too.",
 			action: `apply: {resource: configmaps, manifest: {metadata: "${ {'name': 'x', 'uid': 'u'} }"}}`,
@@ -108,11 +88,6 @@ func TestApply(t *testing.T) {
 			reason: "So are the marks of the engine.",
 			action: `apply: {resource: configmaps, manifest: {metadata: {name: x, labels: "${ {'dyncontroller.dev/set': 'mine'} }"}}}`,
 			err:    `a.yaml:1:70: apply.manifest.metadata.labels: dyncontroller.dev/set is for dyncontroller to write; leave it out`,
-		},
-		"Owners": {
-			reason: "And owners beside the one.",
-			action: `apply: {resource: configmaps, manifest: {metadata: "${ {'name': 'x', 'ownerReferences': []} }"}}`,
-			err:    `a.yaml:1:52: apply.manifest.metadata: the owner is the watched object already; leave them out, or write owned: false and all of them, with controllerRef(object)`,
 		},
 		"OwnOwners": {
 			reason: "With owned: false they are the rule's to write.",
@@ -134,16 +109,6 @@ func TestApply(t *testing.T) {
 			action: `apply: {resource: nodes, owned: false, manifest: {metadata: {name: x}}}`,
 			want:   `apply nodes x force {"metadata":{"labels":{"ours":true}}}`,
 		},
-		"OwnedClusterScoped": {
-			reason: "Nor can it be owned by one that has a namespace.",
-			action: `apply: {resource: nodes, manifest: {metadata: {name: x}}}`,
-			err:    `a.yaml:1:36: apply.manifest: nodes are cluster-scoped and cannot be owned by the watched object (tidbclusters tidb/basic), which has a namespace; write owned: false`,
-		},
-		"NamespaceOfClusterScoped": {
-			reason: "It cannot be put into one.",
-			action: `apply: {resource: nodes, owned: false, manifest: {metadata: {name: x, namespace: tidb}}}`,
-			err:    `a.yaml:1:82: apply.manifest.metadata.namespace: nodes are cluster-scoped and have no namespace; leave namespace out`,
-		},
 		"NoNamespace": {
 			reason:  "A watched object without a namespace does not say in which one to make others.",
 			action:  applied + `}`,
@@ -161,20 +126,10 @@ func TestApply(t *testing.T) {
 			action: `apply: {resource: configmaps, manifest: {metadata: {name: x, namespace: "${''}"}}}`,
 			err:    `a.yaml:1:73: apply.manifest.metadata.namespace: metadata.namespace is empty; give it a value, or omit() it`,
 		},
-		"BadNamespace": {
-			reason: "A namespace is a DNS label.",
-			action: `apply: {resource: configmaps, owned: false, manifest: {metadata: {name: x, namespace: "${'*'}"}}}`,
-			err:    `a.yaml:1:87: apply.manifest.metadata.namespace: "*" cannot be a namespace: a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character`,
-		},
 		"RuleSet": {
 			reason: "The objects of a RuleSet are in its namespace.",
 			action: `apply: {resource: here, manifest: {metadata: {name: x}}}`,
 			want:   `apply configmaps tidb/x force {"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
-		},
-		"RuleSetElsewhere": {
-			reason: "And nowhere else.",
-			action: `apply: {resource: here, owned: false, manifest: {metadata: {name: x, namespace: "${'other'}"}}}`,
-			err:    `a.yaml:1:81: apply.manifest.metadata.namespace: a RuleSet acts in its own namespace only, which is "tidb", not "other"; leave it out, or make it a ClusterRuleSet`,
 		},
 		"RuleSetClusterScoped": {
 			reason: "Least of all outside all namespaces.",

@@ -18,11 +18,6 @@ func TestCreate(t *testing.T) {
 			action: `create: {in: pods, manifest: {metadata: {generateName: "${object.metadata.name}-", labels: {app: db}}, spec: {a: 1}}}`,
 			want:   `create pods tidb/ {"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"basic-","labels":{"app":"db","ours":true},"namespace":"tidb","ownerReferences":"basic"},"spec":{"a":1}}`,
 		},
-		"Named": {
-			reason: "Or the rule does.",
-			action: `create: {in: pods, manifest: {metadata: {name: p-9, labels: {app: db}}}}`,
-			want:   `create pods tidb/p-9 {"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"app":"db","ours":true},"name":"p-9","namespace":"tidb","ownerReferences":"basic"}}`,
-		},
 		"ByOwner": {
 			reason: "The owner that is written counts where the list asks for it.",
 			action: `create: {in: members, manifest: {metadata: {generateName: p-, labels: {app: db}}}}`,
@@ -64,20 +59,6 @@ func TestCreate(t *testing.T) {
 			watched: replaced(watched, "replicas: 2", "selector: {}"),
 			err:     `a.yaml:4:36: chosen.selector: selector is empty; write all: true if every object is meant`,
 		},
-		"NoName": {
-			reason: "A name that is nil is none.",
-			action: `create: {in: pods, manifest: {metadata: {generateName: "${nil}"}}}`,
-			err:    `a.yaml:1:41: create.manifest.metadata: the object has no name; write metadata: {generateName: "${object.metadata.name}-"}, or {name: ...}`,
-		},
-		"Omitted": {
-			reason: "A manifest that is omitted wants nothing.",
-			action: `create: {in: pods, manifest: "${omit()}"}`,
-		},
-		"Fails": {
-			reason: "An expression fails at its place.",
-			action: `create: {in: pods, manifest: {metadata: {generateName: "x${nil}"}}}`,
-			err:    `a.yaml:1:60: create.manifest.metadata.generateName: the text around ${ } wants a boolean, a number or a string, have nil; say when: x != nil if nothing is to be done then, or give a default: ${x ?? "none"}`,
-		},
 		"Existing": {
 			reason: "It is not compared with what is there.",
 			action: `create: {in: pods, manifest: {metadata: {name: p-0, labels: {app: db}}}}`,
@@ -89,14 +70,6 @@ func TestCreate(t *testing.T) {
 			action: `create: {in: pods, manifest: {metadata: {name: p-0, labels: {app: db}}, spec: {at: "${stamp()}"}}}`,
 			others: twoPods,
 			want:   `create pods tidb/p-0 {"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"app":"db","ours":true},"name":"p-0","namespace":"tidb","ownerReferences":"basic"},"spec":{"at":"2026-01-02T03:04:05Z"}}`,
-		},
-		"ForEach": {
-			reason: "One for each element.",
-			action: "forEach: {part: '${names}'}\n" + `create: {in: pods, manifest: {metadata: {generateName: "${part}-", labels: {app: db}}}}`,
-			want: `
-create pods tidb/ {"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"a-","labels":{"app":"db","ours":true},"namespace":"tidb","ownerReferences":"basic"}}
-create pods tidb/ {"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"b-","labels":{"app":"db","ours":true},"namespace":"tidb","ownerReferences":"basic"}}
-`,
 		},
 	}
 	for name, tc := range tests {

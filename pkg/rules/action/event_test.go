@@ -14,37 +14,14 @@ func TestEvent(t *testing.T) {
 			action: `event: {type: "${'Warning'}", reason: "Even${'PD'}", action: "${'Count'}", message: "${three}"}`,
 			want:   `event tidbclusters tidb/basic Warning EvenPD Count: 3`,
 		},
-		"Targets": {
-			reason: "One for each object.",
-			action: `event: {target: pods, reason: Seen, message: "${true}"}`,
-			others: twoPods,
-			want: `
-event pods tidb/p-0 Normal Seen Reconcile: true
-event pods tidb/p-1 Normal Seen Reconcile: true
-`,
-		},
 		"None": {
 			reason: "None for nil, of which nothing is evaluated.",
 			action: `event: {target: none, reason: Seen, message: "${1 + nil}"}`,
-		},
-		"ForEach": {
-			reason: "Elements have names.",
-			action: "forEach: {pod: '${pods}'}\nevent: {target: pod, reason: Seen, message: '${index}: ${pod.metadata.name}'}",
-			others: twoPods,
-			want: `
-event pods tidb/p-0 Normal Seen Reconcile: 0: p-0
-event pods tidb/p-1 Normal Seen Reconcile: 1: p-1
-`,
 		},
 		"NilMessage": {
 			reason: "A message says something.",
 			action: `event: {reason: Seen, message: "${object.spec.none}"}`,
 			err:    `a.yaml:1:32: event.message: message must be a text, have nil; ?? gives a default, and toJSON(...) writes a list or a map`,
-		},
-		"List": {
-			reason: "A list is no message.",
-			action: `event: {reason: Seen, message: "${names}"}`,
-			err:    `a.yaml:1:32: event.message: message must be a text, have a list; ?? gives a default, and toJSON(...) writes a list or a map`,
 		},
 		"Blank": {
 			reason: "Nor are blanks.",

@@ -33,36 +33,6 @@ var everything = []string{
 // cluster is what the rule has applied and found before.
 func cluster() string { return twoPods + "\n---\n" + replaced(ours) + "\n---\n" + made("gone") }
 
-// TestInvalidNodes holds that what the parser has reported is passed over.
-func TestInvalidNodes(t *testing.T) {
-	f := newFixture(t)
-	for _, text := range []string{
-		`patch: {merge: no, target: no, force: no, release: no, subresource: no}`,
-		`patch: no`,
-		`apply: {resource: no, manifest: {metadata: {name: no, labels: no, namespace: 012}, kind: no}, owned: no, adopt: 1e3}`,
-		`apply: {resource: configmaps, manifest: {no: {name: x}, metadata: {no: x, name: x}}}`,
-		`apply: {resource: configmaps, manifest: no}`,
-		`create: {in: no, manifest: no}`,
-		`create: {in: pods, manifest: {metadata: no}}`,
-		`delete: {target: no, gracePeriodSeconds: 012, propagationPolicy: no}`,
-		`event: {reason: no, message: no, type: no, target: no}`,
-		"forEach: {pod: no}\nwhen: no\ndelete: {}",
-		"forEach: no\ndelete: {}",
-		"forEach: {no: '${pods}'}\ndelete: {}",
-	} {
-		roots, reported := document.Parse(document.File{Name: "a.yaml", Data: []byte(text)})
-		if len(reported) == 0 {
-			t.Errorf("%s: the parser finds nothing wrong", text)
-		}
-		_, errs := action.Compile(roots[0], f.env())
-		for _, err := range errs {
-			if err.Line == 0 || err.Message == "" {
-				t.Errorf("%s: an error without place or text: %v", text, err)
-			}
-		}
-	}
-}
-
 // TestPure holds that an evaluation changes nothing that it was given, and that
 // the same snapshot gives the same wishes, in any number of goroutines.
 func TestPure(t *testing.T) {

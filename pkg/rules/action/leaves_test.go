@@ -19,18 +19,13 @@ func TestLeaves(t *testing.T) {
 		want   []string
 	}{
 		"Merge":       {"What is merged is owned by nobody in particular.", `{patch: {merge: {spec: {a: 1}}}}`, nil},
-		"JSON":        {"So is a JSON patch.", `{patch: {json: [{op: remove, path: /spec/host}]}}`, nil},
 		"Apply":       {"What is applied is the rule's.", `{patch: {apply: {spec: {class: mesh}}}}`, []string{"fields gateways Orphan"}},
 		"Remove":      {"It may be taken along.", `{patch: {apply: {spec: {class: mesh}}, release: Remove}}`, []string{"fields gateways Remove"}},
-		"Status":      {"A subresource is of the same object.", `{patch: {apply: {status: {phase: A}}, subresource: status}}`, []string{"fields gateways Orphan"}},
 		"Target":      {"On what the target is.", `{patch: {target: config, apply: {data: {a: b}}}}`, []string{"fields configmaps Orphan"}},
 		"Either":      {"On each that it may be.", `{patch: {target: either, apply: {spec: {a: 1}}}}`, []string{"fields pods Orphan", "fields gateways Orphan"}},
-		"Loop":        {"Also one of a list.", `{forEach: {pod: "${pods}"}, patch: {target: pod, apply: {spec: {a: 1}}}}`, []string{"fields pods Orphan"}},
 		"Child":       {"Children stay,", `{apply: {resource: configmaps, manifest: {metadata: {name: a}}}}`, []string{"children configmaps "}},
 		"ChildPruned": {"or go.", `{apply: {resource: configmaps, prune: true, manifest: {metadata: {name: a}}}}`, []string{"children configmaps  prune"}},
-		"Keep":        {"What is only made once is a child too.", `{apply: {resource: configmaps, existing: Keep, manifest: {metadata: {name: a}}}}`, []string{"children configmaps "}},
 		"Delete":      {"Nothing is left by a deletion,", `{delete: {target: config}}`, nil},
-		"Event":       {"nor by an Event.", `{event: {reason: A, message: b}}`, nil},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

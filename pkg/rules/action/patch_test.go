@@ -62,20 +62,6 @@ func TestPatch(t *testing.T) {
 			action: `patch: {json: "${[{'op': 'remove', 'path': '/metadata/uid'}]}"}`,
 			err:    `a.yaml:1:15: patch.json: a rule may not write metadata.uid; leave it out, the API server gives it`,
 		},
-		"Fails": {
-			reason: "An expression fails at its place.",
-			action: `patch: {merge: {spec: {a: "${1 + nil}"}}}`,
-			err:    `a.yaml:1:34: patch.merge.spec.a: + wants a number, have nil; ?? gives a default, as in (x ?? 0)`,
-		},
-		"Each": {
-			reason: "A list means each object of it, as it was read.",
-			action: `patch: {target: pods, merge: {spec: {a: 1}}}`,
-			others: twoPods,
-			want: `
-merge pods tidb/p-0 p0@10 {"spec":{"a":1}}
-merge pods tidb/p-1 p1@11 {"spec":{"a":1}}
-`,
-		},
 		"StampNew": {
 			reason: "A stamp where nothing is there yet is a change.",
 			action: `patch: {merge: {metadata: {annotations: {at: "${stamp()}"}}}}`,
@@ -86,12 +72,6 @@ merge pods tidb/p-1 p1@11 {"spec":{"a":1}}
 			action:  `patch: {merge: {spec: {replicas: 2, at: "${stamp()}"}}}`,
 			watched: replaced(watched, "replicas: 2", "replicas: 2, at: then"),
 			want:    `merge tidbclusters tidb/basic u-1@7 {"spec":{"at":"then","replicas":2}}`,
-		},
-		"StampMoved": {
-			reason:  "It moves with what changes.",
-			action:  `patch: {apply: {spec: {replicas: 3, at: "${stamp()}"}}}`,
-			watched: replaced(watched, "replicas: 2", "replicas: 2, at: then"),
-			want:    `apply tidbclusters tidb/basic u-1@7 release=Orphan {"spec":{"at":"2026-01-02T03:04:05Z","replicas":3}}`,
 		},
 		"StampEach": {
 			reason: "Each target keeps its own.",

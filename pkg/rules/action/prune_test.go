@@ -138,27 +138,3 @@ func TestPruneNotSynced(t *testing.T) {
 		t.Errorf("want nothing but an error that says that it is not synced, have %v and %v", e.Wishes, err)
 	}
 }
-
-func TestApplies(t *testing.T) {
-	f := newFixture(t)
-	for text, want := range map[string]struct {
-		of    *relation.Declaration
-		prune bool
-	}{
-		applied + `}`:              {of: declared[1]},
-		applied + `, prune: true}`: {of: declared[1], prune: true},
-		`delete: {}`:               {},
-		`create: {in: pods, manifest: {metadata: {name: x}}}`: {},
-	} {
-		step, errs := f.compile(t, text)
-		if len(errs) > 0 {
-			t.Fatal(errs.Render())
-		}
-		switch applied := step.Applies(); {
-		case applied == nil && want.of != nil:
-			t.Errorf("%s applies nothing", text)
-		case applied != nil && (applied.Of != want.of || applied.Prune != want.prune):
-			t.Errorf("%s applies %v, %v", text, applied.Of, applied.Prune)
-		}
-	}
-}

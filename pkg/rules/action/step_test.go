@@ -81,26 +81,6 @@ event tidbclusters tidb/basic Normal Seen Reconcile: 3
 	}
 }
 
-func TestKind(t *testing.T) {
-	f := newFixture(t)
-	for text, want := range map[string]string{
-		`patch: {merge: {a: 1}}`:                              "patch",
-		applied + `}`:                                         "apply",
-		`delete: {}`:                                          "delete",
-		`event: {reason: Seen, message: m}`:                   "event",
-		"when: true\ndelete: {target: failed}":                "delete",
-		`create: {in: pods, manifest: {metadata: {name: x}}}`: "create",
-	} {
-		step, errs := f.compile(t, text)
-		if len(errs) > 0 {
-			t.Fatal(errs.Render())
-		}
-		if step.Kind() != want {
-			t.Errorf("%s is of kind %s", text, step.Kind())
-		}
-	}
-}
-
 // TestForEachPays holds that the elements of a long list cost steps even where
 // the action does not.
 func TestForEachPays(t *testing.T) {

@@ -35,31 +35,11 @@ merge pods tidb/p-0 p0@10 {"spec":{"a":1}}
 merge pods tidb/p-1 p1@11 {"spec":{"a":1}}
 `,
 		},
-		"EmptyList": {
-			reason: "An empty list.",
-			action: `patch: {target: pods` + patched,
-		},
 		"Filtered": {
 			reason: "filter hands on its elements.",
 			action: `patch: {target: failed` + patched,
 			others: twoPods,
 			want:   `merge pods tidb/p-0 p0@10 {"spec":{"a":1}}`,
-		},
-		"Found": {
-			reason: "So does find.",
-			action: `patch: {target: first` + patched,
-			others: twoPods,
-			want:   `merge pods tidb/p-0 p0@10 {"spec":{"a":1}}`,
-		},
-		"NotFound": {
-			reason: "Which may find nothing.",
-			action: `patch: {target: first` + patched,
-		},
-		"Sorted": {
-			reason: "So do sortBy and take.",
-			action: `patch: {target: sorted` + patched,
-			others: twoPods,
-			want:   `merge pods tidb/p-1 p1@11 {"spec":{"a":1}}`,
 		},
 		"Mixed": {
 			reason: "Objects of several kinds can be one list; nil in it is skipped.",
@@ -75,16 +55,6 @@ merge configmaps tidb/basic-config c-9@5 {"spec":{"a":1}}
 			action: `patch: {target: copy` + patched,
 			others: config,
 			err:    `a.yaml:1:17: patch.target: copy is not an object that was read, but a map; a target comes from with as it is, or through filter, find, sortBy or take; merge and new maps do not keep which object it was`,
-		},
-		"Scalar": {
-			reason: "A number is no object.",
-			action: `patch: {target: three` + patched,
-			err:    `a.yaml:1:17: patch.target: three is not an object that was read, but an integer; a target comes from with as it is, or through filter, find, sortBy or take; merge and new maps do not keep which object it was`,
-		},
-		"Texts": {
-			reason: "Nor is a name.",
-			action: `patch: {target: names` + patched,
-			err:    `a.yaml:1:17: patch.target: names is not an object that was read, but a string; a target comes from with as it is, or through filter, find, sortBy or take; merge and new maps do not keep which object it was`,
 		},
 		"Element": {
 			reason: "The element of forEach is one.",

@@ -53,12 +53,10 @@ func TestWrites(t *testing.T) {
 	}{
 		"Merge":   {"Every field of the watched object.", `{patch: {merge: {spec: {replicas: 3, class: mesh}}}}`, []string{"gateways spec.replicas = 3", "gateways spec.class = mesh"}},
 		"Target":  {"Of another object.", `{patch: {target: config, merge: {data: {a: b}}}}`, []string{"configmaps config data.a = b"}},
-		"Either":  {"Of one of two kinds.", `{patch: {target: either, merge: {spec: {a: 1}}}}`, []string{"pods|gateways either spec.a = 1"}},
 		"JSON":    {"By pointers.", `{patch: {json: [{op: remove, path: /spec/host}]}}`, []string{"gateways spec.host = <nil>"}},
 		"Apply":   {"Lists are merged, and nil is not applied.", `{patch: {apply: {spec: {hosts: [a], owner: null, host: "${nil}", class: mesh}}}}`, []string{"gateways spec.hosts = [a] merges", "gateways spec.class = mesh"}},
 		"Status":  {"The status is a field as any.", `{patch: {subresource: status, merge: {status: {phase: Ready}}}}`, []string{"gateways status.phase = Ready"}},
 		"Scale":   {"What another subresource changes is not known.", `{patch: {subresource: scale, merge: {spec: {replicas: 3}}}}`, nil},
-		"Others":  {"Other actions set nothing on what exists.", `{apply: {resource: configmaps, manifest: {metadata: {name: a}}}}`, nil},
 		"Loop":    {"In forEach, on each of a list.", `{forEach: {pod: "${pods}"}, patch: {target: pod, merge: {metadata: {labels: {a: b}}}}}`, []string{"pods pod metadata.labels.a = b of [pods]"}},
 		"Outside": {"Or on one object.", `{forEach: {x: "${[1, object.spec.replicas]}"}, patch: {merge: {spec: {replicas: "${x}"}}}}`, []string{"gateways spec.replicas = ${x} of [object]"}},
 	}

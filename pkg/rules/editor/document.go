@@ -47,9 +47,7 @@ func language() node {
 // types are those of the language that have a name.
 func types() map[string]*field.Type {
 	out := map[string]*field.Type{"action": action.Fields, "related": relation.Fields}
-	for _, name := range action.Kinds() {
-		out[name] = action.FieldsOf(name)
-	}
+	maps.Copy(out, action.FieldsOf)
 	for _, t := range spec.Types() {
 		out[t.Name] = t
 	}

@@ -46,7 +46,11 @@ func (w *slips) actions(nodes []*document.Node) {
 
 // fields looks into the templates of an action.
 func (w *slips) fields(kind string, n *document.Node) {
-	for _, name := range action.FieldsOf(kind).Templates() {
+	of := action.FieldsOf[kind]
+	if of == nil {
+		return // It is no action, but when or forEach.
+	}
+	for _, name := range of.Templates() {
 		w.walk(n.Get(name), kind == "patch" && name != "apply")
 	}
 }

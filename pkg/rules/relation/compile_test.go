@@ -95,33 +95,6 @@ func TestRelation(t *testing.T) {
 	}
 }
 
-func TestLookup(t *testing.T) {
-	tests := map[string]struct {
-		reason string
-		text   string
-		want   string
-	}{
-		"Known":   {"The name of a declaration.", "pods", ""},
-		"Near":    {"A slip of the pen is told.", "pod", `w.yaml:1:1: no resource "pod" is declared; did you mean "pods"?`},
-		"Unknown": {"Nothing is like it.", "deployments", `w.yaml:1:1: no resource "deployments" is declared; declare it under resources`},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			declaration, wrong := declared("").Lookup(parse(t, tc.text))
-			got := ""
-			if wrong != nil {
-				got = wrong.Error()
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" || (declaration != nil) != (tc.want == "") {
-				t.Errorf("%s Have %v (-want +got):\n%s", tc.reason, declaration, diff)
-			}
-		})
-	}
-	if declaration, wrong := declared("").Lookup(nil); declaration != nil || wrong != nil {
-		t.Errorf("an invalid node gives %v and %v", declaration, wrong)
-	}
-}
-
 func TestLookupAt(t *testing.T) {
 	n := parse(t, `"pods, noodes"`)
 	if d, wrong := declared("").LookupAt(n, 0, "pods"); wrong != nil || d.GVR != podsGVR {

@@ -269,7 +269,8 @@ func (q *question) labels(fields map[string]any, keys []string, around ...any) l
 // selector takes a LabelSelector of Kubernetes. As there, nil selects nothing; an empty one, which there selects everything, is more
 // likely a mistake.
 func (q *question) selector(v any) {
-	for _, wrong := range selectorType.Validate(v, schema.Whole) {
+	if all := selectorType.Validate(v, schema.Whole); len(all) > 0 {
+		wrong := all[0]
 		stray := wrong.Code == document.CodeUnknownField
 		if stray && len(wrong.Path) == 1 { // It is most likely that of a Service.
 			wrong.Hint = "for a map of labels, write matchLabels in place of selector"
@@ -341,7 +342,7 @@ func (q *question) ownedBy(v any) {
 }
 
 func (q *question) all(v any) {
-	if v != true {
+	if every, _ := v.(bool); !every {
 		q.refuse(nil, "write true, or remove the entry", "all: false selects nothing")
 	}
 }

@@ -119,27 +119,6 @@ func TestReaderAsksOnce(t *testing.T) {
 	}
 }
 
-// changing gives another answer each time.
-type changing struct{ n int }
-
-func (c *changing) Read(plan.Read) ([]map[string]any, error) {
-	c.n++
-	if c.n > 1 {
-		return nil, errors.New("asked again")
-	}
-	return []map[string]any{{"metadata": map[string]any{"name": "a"}}}, nil
-}
-
-func TestReaderIsConsistent(t *testing.T) {
-	reader := &relation.Reader{Source: &changing{}}
-	for range 2 {
-		got, err := reader.Read(everyPod(), nil)
-		if err != nil || len(got) != 1 {
-			t.Fatalf("have %v, %v: an answer holds throughout the evaluation", got, err)
-		}
-	}
-}
-
 func TestReaderErrors(t *testing.T) {
 	first, second := errors.New("first"), fmt.Errorf("second: %w", relation.ErrNotSynced)
 	source := &failing{first}
@@ -173,10 +152,7 @@ func TestReaderMissed(t *testing.T) {
 		asked  []plan.Read
 		want   []plan.Read
 	}{
-		"Nothing":  {"Nothing was asked.", nil, nil},
-		"Found":    {"All names were found.", []plan.Read{podsNamed("x", "xa")}, nil},
 		"Name":     {"The name was not found.", []plan.Read{podsNamed("nope")}, []plan.Read{podsNamed("nope")}},
-		"Some":     {"Only what was not found.", []plan.Read{podsNamed("none", "x", "other")}, []plan.Read{podsNamed("none", "other")}},
 		"Twice":    {"Each question once.", []plan.Read{podsNamed("nope"), podsNamed("nope")}, []plan.Read{podsNamed("nope")}},
 		"List":     {"A list that is empty was not looked up by name.", []plan.Read{{From: []plan.Selection{{GVR: secretsGVR}}, By: plan.ByAll}}, nil},
 		"Declared": {"What is not declared is absent.", []plan.Read{{By: plan.ByName, Names: []string{"x"}}}, []plan.Read{{By: plan.ByName, Names: []string{"x"}}}},

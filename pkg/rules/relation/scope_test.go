@@ -33,14 +33,9 @@ func TestNamespace(t *testing.T) {
 		"Given":              {"Another can be given.", watched, cluster, 0, given("b"), "b", ""},
 		"Every":              {"Or every one.", watched, cluster, 0, given("*"), "", ""},
 		"HomeCluster":        {"A cluster-scoped object has no namespace to default to.", none, cluster, 0, nil, "", `widgets w is cluster-scoped, so it must be said in which namespace the pods are; add namespace: ..., or namespace: "*" for every one`},
-		"HomeClusterGiven":   {"So it is given.", none, cluster, 0, given("b"), "b", ""},
-		"HomeClusterEvery":   {"Or every one is.", none, cluster, 0, given("*"), "", ""},
 		"ClusterScoped":      {"A cluster-scoped kind has none.", watched, cluster, 2, nil, "", ""},
-		"ClusterScopedHome":  {"Whatever the object is.", none, cluster, 2, nil, "", ""},
 		"ClusterScopedGiven": {"So none can be given.", watched, cluster, 2, given("a"), "", "nodes are cluster-scoped and have no namespace; leave namespace out"},
-		"ClusterScopedEvery": {"Not even every one.", watched, cluster, 2, given("*"), "", "nodes are cluster-scoped and have no namespace; leave namespace out"},
 		"RuleSet":            {"A RuleSet is in its own.", watched, "a", 0, nil, "a", ""},
-		"RuleSetGiven":       {"Which may be written.", watched, "a", 0, given("a"), "a", ""},
 		"RuleSetEvery":       {"It is all that the set may see.", watched, "a", 0, given("*"), "a", ""},
 		"RuleSetOther":       {"Another one would only look empty.", watched, "a", 0, given("b"), "", `a RuleSet acts in its own namespace only, which is "a", not "b"; make it a ClusterRuleSet`},
 		"RuleSetCluster":     {"A cluster-scoped kind is beyond it.", watched, "a", 2, nil, "", "nodes are cluster-scoped, and a RuleSet acts in its own namespace only; make it a ClusterRuleSet"},
@@ -63,16 +58,6 @@ func TestNamespace(t *testing.T) {
 				t.Errorf("%T has no hint of its own", err)
 			}
 		})
-	}
-}
-
-func TestKind(t *testing.T) {
-	reader := &relation.Reader{Kinds: kinds}
-	if kind, err := reader.Kind(declared("")[2]); err != nil || kind != (plan.Kind{Name: "Node"}) {
-		t.Errorf("nodes are %v, %v", kind, err)
-	}
-	if _, err := reader.Kind(declared("a")[2]); err == nil {
-		t.Error("a RuleSet reads nodes")
 	}
 }
 
@@ -126,28 +111,22 @@ func TestOrigin(t *testing.T) {
 		expression string
 		want       *plan.Object
 	}{
-		"Object":    {"The watched object is itself.", "object", &home},
-		"Element":   {"An element of a list.", "pods[1]", pod("a", "xa")},
-		"First":     {"However it is taken.", "first(pods)", pod("a", "x")},
-		"Find":      {"find hands on what it finds.", "find(pods, .metadata.namespace == 'b')", pod("b", "x")},
-		"Filter":    {"filter keeps the elements.", "filter(pods, .metadata.name == 'z')[0]", pod("a", "z")},
-		"SortBy":    {"sortBy moves them.", "sortBy(pods, desc(.metadata.name))[0]", pod("a", "z")},
-		"Take":      {"take drops the others.", "take(reverse(pods), 1)[0]", pod("b", "xa")},
-		"Slice":     {"So does a slice.", "pods[1:][0]", pod("a", "xa")},
-		"Concat":    {"Lists of several kinds can be joined.", "concat(pods, nodes)[5]", &plan.Object{GVR: nodesGVR, Kind: "Node", Name: "n1", UID: "u-n1"}},
-		"Built":     {"A list that an expression writes keeps them too.", "[object, pods[0]][1]", pod("a", "x")},
-		"Group":     {"And so do groups.", "groupBy(pods, .metadata.namespace)['b'][1]", pod("b", "xa")},
-		"Merge":     {"merge makes a new map.", "merge(pods[0], {})", nil},
-		"NewMap":    {"A new map is no object, however it looks.", "{metadata: pods[0].metadata}", nil},
-		"Field":     {"A part of an object is none.", "pods[0].metadata", nil},
-		"Reparsed":  {"Nor is what only equals one.", "fromJSON(toJSON(pods[0]))", nil},
-		"List":      {"A list is not one object.", "pods", nil},
-		"Nil":       {"Nothing is none.", "find(pods, false)", nil},
-		"Empty":     {"An empty map is none.", "{}", nil},
-		"Scalar":    {"A text is none.", "pods[0].metadata.name", nil},
-		"Invented":  {"An invented object was not read.", "{metadata: {namespace: 'a', name: 'x'}}", nil},
-		"NotThere":  {"Nor was one that is not there.", "{metadata: {namespace: 'zz', name: 'zz'}}", nil},
-		"LikeWatch": {"Nor is a copy of the watched one.", "merge(object, {})", nil},
+		"Object":   {"The watched object is itself.", "object", &home},
+		"Element":  {"An element of a list.", "pods[1]", pod("a", "xa")},
+		"First":    {"However it is taken.", "first(pods)", pod("a", "x")},
+		"Find":     {"find hands on what it finds.", "find(pods, .metadata.namespace == 'b')", pod("b", "x")},
+		"Filter":   {"filter keeps the elements.", "filter(pods, .metadata.name == 'z')[0]", pod("a", "z")},
+		"SortBy":   {"sortBy moves them.", "sortBy(pods, desc(.metadata.name))[0]", pod("a", "z")},
+		"Take":     {"take drops the others.", "take(reverse(pods), 1)[0]", pod("b", "xa")},
+		"Concat":   {"Lists of several kinds can be joined.", "concat(pods, nodes)[5]", &plan.Object{GVR: nodesGVR, Kind: "Node", Name: "n1", UID: "u-n1"}},
+		"Built":    {"A list that an expression writes keeps them too.", "[object, pods[0]][1]", pod("a", "x")},
+		"Group":    {"And so do groups.", "groupBy(pods, .metadata.namespace)['b'][1]", pod("b", "xa")},
+		"Merge":    {"merge makes a new map.", "merge(pods[0], {})", nil},
+		"NewMap":   {"A new map is no object, however it looks.", "{metadata: pods[0].metadata}", nil},
+		"Field":    {"A part of an object is none.", "pods[0].metadata", nil},
+		"List":     {"A list is not one object.", "pods", nil},
+		"Empty":    {"An empty map is none.", "{}", nil},
+		"Invented": {"An invented object was not read.", "{metadata: {namespace: 'a', name: 'x'}}", nil},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
