@@ -260,24 +260,19 @@ func replacement(p Param, written *document.Node) (any, *document.Error) {
 	if written.Kind() == document.KindString {
 		return p.Value, nil
 	}
-	wrong := func(have string) *document.Error {
-		return &document.Error{
-			File: "--param " + p.String(), Message: fmt.Sprintf("want %s, as the set has it, have %s", written.Kind(), have),
-		}
-	}
 	documents, errs := document.Parse(document.File{Name: "--param " + p.String(), Data: []byte(p.Value)})
+	have := "nothing"
 	switch {
 	case len(errs) > 0:
 		return nil, errs[0]
-	case len(documents) == 0:
-		return nil, wrong("nothing")
 	case len(documents) > 1:
-		return nil, wrong("several documents")
-	case !replaces(documents[0].Kind(), written.Kind()):
-		return nil, wrong(documents[0].Kind().String())
-	default:
+		have = "several documents"
+	case len(documents) == 1 && replaces(documents[0].Kind(), written.Kind()):
 		return documents[0].Any(), nil
+	case len(documents) == 1:
+		have = documents[0].Kind().String()
 	}
+	return nil, &document.Error{File: "--param " + p.String(), Message: fmt.Sprintf("want %s, as the set has it, have %s", written.Kind(), have)}
 }
 
 func replaces(kind, written document.Kind) bool {

@@ -191,12 +191,9 @@ func (x *explanation) tell(out *trace.Trace, decided plan.Plan) {
 	x.unname()
 	x.requests(out, decided.Operations, false)
 	x.requests(out, decided.Audited, true)
-	records := slices.ContainsFunc(x.steps, func(s recordedStep) bool {
-		return slices.ContainsFunc(s.turns, func(t recordedTurn) bool { return len(t.events) > 0 })
-	})
 	out.Decision = trace.Decision{
 		Outcome: decision.Outcome, Reason: x.text(decision.Reason), Audited: decision.Audited,
-		Settled: decision.Outcome == plan.Matched && len(out.Requests) == 0 && !records,
+		Settled: decision.Outcome == plan.Matched && len(out.Requests) == 0 && len(x.of.action.Events) == 0,
 		Next:    x.next,
 	}
 	x.condition(&out.Condition, decision)
