@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,11 +48,8 @@ func (t *terms) conflicts(all []*Rule) (out document.Errors) {
 		}
 		own := c.sitesOf(rule)
 		for _, s := range own {
-			for before := range c.rivals(s) {
-				if c.conflict(s, before) {
-					out = append(out, s.warning(before))
-					break
-				}
+			if before := c.rival(s); before != nil {
+				out = append(out, s.warning(before))
 			}
 			if t.work.spent() || out.EnoughOf(document.Warning) {
 				return append(out, gaveUp(rule, "rules that set the same fields"))
@@ -89,27 +85,30 @@ func (c *comparison) sitesOf(rule *Rule) (out []*site) {
 	return out
 }
 
-// rivals set the same field, or one around it or below it, where the outer is replaced
-// as a whole. They end where the work does.
-func (c *comparison) rivals(s *site) iter.Seq[*site] {
-	return func(yield func(*site) bool) {
-		each := func(rivals []*site, covering bool) bool {
-			for _, rival := range rivals {
-				if !c.work.spend(1) || (rival.Covers || !covering) && !yield(rival) {
-					return false
-				}
-			}
-			return true
-		}
-		for i := len(s.Path); i > 0; i-- {
-			if !each(c.sites[field{s.resource, s.Path[:i].String(), false}], i < len(s.Path)) {
-				return
-			}
-		}
-		if s.Covers {
-			each(c.sites[field{s.resource, s.path, true}], false)
+// rival is the first site in conflict with another one, nil for none or where the work is spent: it sets the same field, or one
+// around it or below it, where the outer is replaced as a whole.
+func (c *comparison) rival(s *site) *site {
+	for i := len(s.Path); i > 0; i-- {
+		if found := c.first(s, c.sites[field{s.resource, s.Path[:i].String(), false}], i < len(s.Path)); found != nil {
+			return found
 		}
 	}
+	if !s.Covers {
+		return nil
+	}
+	return c.first(s, c.sites[field{s.resource, s.path, true}], false)
+}
+
+func (c *comparison) first(s *site, all []*site, around bool) *site {
+	for _, rival := range all {
+		if !c.work.spend(1) {
+			return nil
+		}
+		if (rival.Covers || !around) && c.conflict(s, rival) {
+			return rival
+		}
+	}
+	return nil
 }
 
 // conflict reports whether two rules certainly want different values there.

@@ -69,6 +69,7 @@ var (
 	in       = map[bool]string{true: "in", false: "not in"}
 	joining  = map[bool][]string{true: {"&&", "and"}, false: {"||", "or"}}
 	negated  = map[string]string{"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in"}
+	orders   = map[string][]int{"<": {-1}, "<=": {-1, 0}, ">": {1}, ">=": {1, 0}}
 	mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 )
 
@@ -158,15 +159,8 @@ func (a condition) says(b condition) bool {
 // possible reports whether each term can have a value that is as both conditions say.
 func (a condition) possible(b condition, w *work) bool {
 	all := slices.Concat(a.facts, b.facts)
-	for len(all) > 0 {
-		term := all[0].term
-		var about []fact
-		all = slices.DeleteFunc(all, func(f fact) bool {
-			if f.term == term {
-				about = append(about, f)
-			}
-			return f.term == term
-		})
+	for _, one := range all {
+		about := slices.DeleteFunc(slices.Clone(all), func(f fact) bool { return f.term != one.term })
 		values := []any{nil, struct{}{}} // Absent, and what nobody names.
 		for _, f := range about {
 			for _, v := range f.constants {
@@ -203,14 +197,5 @@ func (f fact) holds(v any) bool {
 		return among == (f.operator == "in")
 	}
 	order, ordered := value.Compare(v, f.constants[0])
-	switch f.operator {
-	case "<":
-		return ordered && order < 0
-	case "<=":
-		return ordered && order <= 0
-	case ">":
-		return ordered && order > 0
-	default:
-		return ordered && order >= 0
-	}
+	return ordered && slices.Contains(orders[f.operator], order)
 }
