@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Options are what a caller knows besides the wishes.
@@ -28,14 +30,13 @@ type Options struct {
 // earlier one is left out as a whole, as is one whose patch cannot be applied;
 // the decisions of the plan say so, one for each rule left out.
 func Build(wishes []Wish, options Options) Plan {
-	stored := storage(options.Canonical)
 	var failures []Decision
-	for attempt := 1; ; attempt++ {
-		accepted, refused := accept(wishes, stored)
-		b := builder{known: options.Ineffective, met: Marks{}, stored: stored, whole: options.Applied, hasty: attempt >= patience}
+	for {
+		accepted, withheld := options.accept(wishes)
+		b := builder{Options: options, suppressed: Marks{}}
 		operations, failed := b.assemble(batches(accepted, options.Separate))
 		if len(failed) == 0 {
-			return Plan{Operations: operations, Decisions: append(refused, failures...), Suppressed: b.met}
+			return Plan{Operations: operations, Decisions: append(withheld, failures...), Suppressed: b.suppressed}
 		}
 		out := map[Rule]bool{}
 		for _, decision := range failed {
@@ -44,71 +45,177 @@ func Build(wishes []Wish, options Options) Plan {
 				failures = append(failures, decision)
 			}
 		}
-		wishes = without(wishes, out)
+		wishes = slices.DeleteFunc(slices.Clone(wishes), func(w Wish) bool { return out[w.Rule] })
 	}
 }
 
-// patience is how many attempts leave out a single rule, the first that fails,
-// since the next may fail only because of it. A thousand rules that all fail
-// would otherwise take a thousand attempts.
-const patience = 4
+// place is what two wishes must share to be able to contradict each other.
+type place struct {
+	target      Object
+	subresource string
+}
 
-// builder carries the marks of one attempt at a plan.
+func (w Wish) place() place { return place{w.Target, w.Subresource} }
+
+// batch holds the wishes that travel in one request.
+type batch struct {
+	place   place
+	manager string
+	wishes  []Wish
+	// last is, for an Apply, the last batch of the manager for the place: itself
+	// but where the order of the rule's actions asks for several.
+	last *batch
+}
+
+// batches puts the wishes together that can travel together.
+func batches(wishes []Wish, separate bool) []*batch {
+	var out []*batch
+	for i, wish := range wishes {
+		if b := joinable(out, wish, separate); b != nil {
+			b.wishes = append(b.wishes, wish)
+			continue
+		}
+		out = append(out, &batch{place: wish.place(), manager: wish.manager(), wishes: wishes[i : i+1 : i+1]})
+	}
+	accumulate(out)
+	return out
+}
+
+// joinable finds the batch that the wish can join, nil where there is none. A
+// wish does not overtake what its own rule asked for before it. Deletions of an
+// object are the same request whoever asks.
+func joinable(all []*batch, wish Wish, separate bool) *batch {
+	for _, b := range slices.Backward(all) {
+		own := b.wishes[len(b.wishes)-1].Rule == wish.Rule // Wishes come rule by rule.
+		if b.takes(wish) && (own || !separate || wish.Type == Delete) {
+			return b
+		}
+		if own {
+			return nil
+		}
+	}
+	return nil
+}
+
+// takes reports whether the wish and the batch can be one request. No two
+// creates can.
+func (b *batch) takes(wish Wish) bool {
+	return b.place == wish.place() && b.manager == wish.manager() && wish.Type != Create && b.wishes[0].Type != Create
+}
+
+// manager is the same for all updates, since the API server keeps only ten
+// Update managers for an object. A deletion has none.
+func (w Wish) manager() string {
+	switch w.Type {
+	case Apply:
+		return w.Rule.FieldManager()
+	case Delete:
+		return ""
+	default:
+		return FieldManager
+	}
+}
+
+// accumulate repeats in later applies of a manager what it applied before: it
+// would take it back otherwise.
+func accumulate(all []*batch) {
+	type applier struct {
+		place   place
+		manager string
+	}
+	last := map[applier]*batch{}
+	for _, b := range all {
+		if b.wishes[0].Type != Apply {
+			continue
+		}
+		by := applier{b.place, b.manager}
+		if before := last[by]; before != nil {
+			b.wishes = slices.Concat(before.wishes, b.wishes)
+		}
+		last[by] = b
+	}
+	for _, b := range all {
+		b.last = last[applier{b.place, b.manager}]
+	}
+}
+
+// builder makes the operations of one attempt at a plan.
 type builder struct {
-	known, met Marks
-	stored     storage
-	whole      func(gvr schema.GroupVersionResource, object, body map[string]any) map[string]any // [Options.Applied]
-	// hasty looks for all rules that fail at once.
-	hasty bool
+	Options
+	suppressed Marks
 }
 
 // assemble turns each batch into an operation, or says whose wishes cannot be
 // applied to the snapshot.
-func (b builder) assemble(all []*batch) ([]Operation, []Decision) {
+func (b builder) assemble(all []*batch) (out []Operation, failed []Decision) {
 	// A later request to the same object starts from what an earlier one made.
 	current := map[Object]map[string]any{}
-	var out []Operation
-	var failed []Decision
 	for _, joined := range all {
-		first := joined.wishes[0]
-		if _, ok := current[first.Target]; !ok {
-			current[first.Target] = first.Current
+		target := joined.place.target
+		if _, ok := current[target]; !ok {
+			current[target] = joined.wishes[0].Current
 		}
-		operation, failures := b.build(joined, current[first.Target])
+		operation, failures := b.build(joined, current[target], nil)
+		if len(b.Ineffective) > 0 && operation != nil { // Marks are digests, which take longer than all the rest.
+			if all := operation.All(); b.Ineffective.Has(all) {
+				// Each change of a field builds on the one before, so without that one it would be another, as where two rules put their
+				// finalizers on.
+				maps.Copy(b.suppressed, all)
+				operation = nil
+			} else if !operation.isWhole() {
+				operation, failures = b.build(joined, current[target], b.Ineffective)
+			}
+		}
 		failed = append(failed, failures...)
-		switch {
-		case len(failed) > 0 && !b.hasty:
-			return nil, failed
-		case operation == nil:
+		if operation == nil {
 			continue
 		}
 		out = append(out, *operation)
-		current[first.Target] = operation.leaves(current[first.Target])
+		current[target] = operation.leaves(current[target])
 	}
 	return out, failed
 }
 
-// build makes one request of a batch, nil where nothing would change.
-func (b builder) build(joined *batch, current map[string]any) (*Operation, []Decision) {
-	switch joined.wishes[0].Type {
-	case Apply:
-		return b.apply(joined, current), nil
-	case Create:
-		return b.create(joined), nil
-	case Delete:
-		return b.remove(joined, current), nil
-	default:
-		operation, failed := b.update(joined, current, nil)
-		if len(b.known) == 0 || operation == nil {
-			return operation, failed
-		}
-		// Each change of a field builds on the one before, so without that one it would be another, as where two rules put their finalizers on.
-		if all := operation.All(); b.known.Has(all) {
-			maps.Copy(b.met, all)
-			return nil, nil
-		}
-		return b.update(joined, current, b.known)
+// build makes one request of a batch, nil where nothing would change. Known changes of fields have no effect, and are left out.
+func (b builder) build(joined *batch, current map[string]any, known Marks) (*Operation, []Decision) {
+	operation := &Operation{
+		Target: joined.place.target, Subresource: joined.place.subresource, Type: joined.wishes[0].Type, Manager: joined.manager,
+		Confirm: joined.reads(func(w Wish) []Read { return w.Confirm }), Reads: joined.reads(func(w Wish) []Read { return w.Reads }),
 	}
+	changes, failed := false, []Decision(nil)
+	switch operation.Type {
+	case Apply:
+		changes = b.apply(operation, joined, current)
+	case Create: // It is always one wish: nobody can say of two objects that they are the same before they are there.
+		wish := joined.wishes[0]
+		operation.write(wish.Rule, nil, wish.fields())
+		operation.Body, changes = wish.fields(), true
+	case Delete:
+		changes = operation.remove(joined, current)
+	default:
+		changes, failed = b.update(operation, joined, current, known)
+	}
+	if !changes {
+		return nil, failed
+	}
+	return operation, failed
+}
+
+// reads has each look-up of the wishes once.
+func (b *batch) reads(of func(Wish) []Read) []Read {
+	if len(b.wishes) == 1 {
+		return of(b.wishes[0])
+	}
+	var all []Read
+	for _, wish := range b.wishes {
+		all = append(all, of(wish)...)
+	}
+	return Distinct(all)
+}
+
+// write has the operation lead from one object to another, for one rule.
+func (o *Operation) write(rule Rule, before, after map[string]any) {
+	o.Rules, o.Predicted, o.Changes = []Rule{rule}, after, changes(rule, before, after)
 }
 
 // leaves is the object after the operation.
@@ -120,61 +227,136 @@ func (o Operation) leaves(current map[string]any) map[string]any {
 }
 
 // update joins merge and JSON patches and finalizers: into one JSON patch where
-// one of them is, otherwise into one merge patch. Known changes have no effect, and are left out.
-func (b builder) update(joined *batch, current map[string]any, known Marks) (*Operation, []Decision) {
-	operation := joined.operation(Merge)
+// one of them is, otherwise into one merge patch.
+func (b builder) update(operation *Operation, joined *batch, current map[string]any, known Marks) (changed bool, failed []Decision) {
+	operation.Type = Merge
+	hasJSON := slices.ContainsFunc(joined.wishes, func(w Wish) bool { return w.Type == JSON })
 	after := current
 	var steps []any
-	var failed []Decision
 	for _, wish := range joined.wishes {
 		next, err := wish.applyTo(after)
 		if err != nil {
 			failed = append(failed, Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err})
-			if b.hasty {
-				continue
-			}
-			return nil, failed
+			continue
 		}
-		changed := changes(wish.Rule, after, next)
-		changed, next = b.stored.withoutSame(wish, changed, after, next)
-		changed, next = wish.withoutIneffective(changed, after, next, known, b.met)
-		if len(changed) == 0 {
-			if len(operation.Changes) > 0 && wish.reliesOn(current, b.stored) {
-				operation.Rules = withRule(operation.Rules, wish.Rule)
-			}
+		var changed []Change
+		changed, next = b.withoutSame(wish, changes(wish.Rule, after, next), after, next)
+		if len(known) > 0 {
+			changed, next = wish.without(changed, after, next, func(change Change) bool {
+				mark := change.mark(joined.place)
+				if known[mark] {
+					b.suppressed[mark] = true
+				}
+				return known[mark]
+			})
+		}
+		switch {
+		case len(changed) > 0:
+		case len(operation.Changes) > 0 && b.reliesOn(wish, current):
+			operation.carry(wish.Rule)
+			continue
+		default:
 			continue
 		}
 		operation.Changes = append(operation.Changes, changed...)
-		operation.Rules = withRule(operation.Rules, wish.Rule)
-		if wish.Type == JSON {
+		operation.carry(wish.Rule)
+		switch {
+		case wish.Type == JSON:
 			operation.Type = JSON
-		}
-		if joined.hasJSON() {
-			steps = append(steps, wish.stepsBetween(after, next)...)
+			steps = append(steps, wish.steps()...)
+		case hasJSON:
+			steps = append(steps, jsonDifference(after, next)...)
 		}
 		after = next
 	}
-	if len(failed) > 0 || b.cancelled(joined, current, after) {
-		return nil, failed
+	// Wishes may undo each other. What a single one changes has been judged.
+	if Equal(current, after) || len(joined.wishes) > 1 && b.same(operation.Target, current, after) {
+		return false, failed
 	}
 	operation.Predicted = after
-	operation.Body = steps
-	if operation.Type == Merge {
-		operation.Body = mergeDifference(current, after)
+	switch {
+	case operation.Type == JSON:
+		operation.Body = steps
+	case len(joined.wishes) == 1:
+		operation.Body = mergePatchOf(operation.Changes)
+	default: // They may have changed the same.
+		operation.Body = mergePatchOf(changes(Rule{}, current, after))
 	}
-	return operation, nil
+	return true, failed
 }
 
-// cancelled reports whether the wishes of a batch undo each other. What a single one
-// changes has been judged.
-func (b builder) cancelled(joined *batch, current, after map[string]any) bool {
-	return Equal(current, after) || len(joined.wishes) > 1 && b.stored.same(joined.place.target, current, after)
+// carry keeps each rule once, in the order of their first change.
+func (o *Operation) carry(rule Rule) {
+	if !slices.Contains(o.Rules, rule) {
+		o.Rules = append(o.Rules, rule)
+	}
 }
 
-// withRule keeps each rule once, in the order of their first change.
-func withRule(rules []Rule, rule Rule) []Rule {
-	if slices.Contains(rules, rule) {
-		return rules
+// remove joins the deletions of one object that still have something to do.
+func (o *Operation) remove(joined *batch, current map[string]any) (changes bool) {
+	var all Deletion
+	for _, wish := range joined.wishes {
+		d, _ := wish.deletion() // claims has seen the error
+		if !d.changes(current) {
+			continue
+		}
+		if len(o.Rules) == 0 {
+			all = d
+		}
+		all = all.with(d)
+		o.carry(wish.Rule)
 	}
-	return append(rules, rule)
+	o.Body = all
+	return len(o.Rules) > 0
+}
+
+// apply joins what one rule applies to one object: a second apply under the
+// same manager would take back the fields of the first.
+func (b builder) apply(operation *Operation, joined *batch, current map[string]any) (changes bool) {
+	body := joined.applied()
+	for _, wish := range joined.wishes {
+		operation.Force = operation.Force || wish.Force
+		if operation.Unseen == nil || operation.Unseen.Event == nil {
+			operation.Unseen = cmp.Or(wish.Unseen, operation.Unseen)
+		}
+		if operation.Release != OrphanFields && wish.Release != "" {
+			operation.Release = wish.Release // Once a field is orphaned it cannot go with another.
+		}
+	}
+	if b.isApplied(joined.place, current, body, joined.manager) ||
+		joined.last != joined && b.isApplied(joined.place, current, joined.last.applied(), joined.manager) {
+		return false
+	}
+	operation.Body = body
+	operation.GivesUp = operation.Release == OrphanFields && givesUp(operation, current)
+	operation.write(joined.wishes[0].Rule, current, b.applied(operation.Target, current, body))
+	if b.Canonical != nil && current != nil { // Of what is new all is stored.
+		was, is := b.stored(operation.Target, current), b.stored(operation.Target, operation.Predicted)
+		operation.Changes = slices.DeleteFunc(operation.Changes, func(change Change) bool { return !change.differs(was, is) })
+	}
+	return true
+}
+
+// applied is the body of all that is applied together.
+func (b *batch) applied() map[string]any {
+	body := map[string]any{}
+	for _, wish := range b.wishes {
+		body = mergePatched(body, wish.fields())
+	}
+	return withoutEmptyMetadata(body)
+}
+
+// Over turns an apply that was to make its target to an object that turned out to have
+// the name. One that was adopted stays marked so: without the mark it would be deleted
+// where it is to be released.
+func (o Operation) Over(current map[string]any) Operation {
+	body, _ := o.Body.(map[string]any)
+	if Annotation(current, AdoptedAnnotation) != "" {
+		body = mergePatched(body, nested(Path{"metadata", "annotations", AdoptedAnnotation}, "true"))
+	}
+	o.Body = body
+	o.Target.UID = types.UID(Text(current, "metadata", "uid"))
+	o.Target.ResourceVersion = Text(current, "metadata", "resourceVersion")
+	o.write(o.Rules[0], current, mergePatched(current, body))
+	return o
 }

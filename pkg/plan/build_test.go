@@ -81,8 +81,8 @@ func TestBuild(t *testing.T) {
 				merge("a", `{spec: {pd: {replicas: 3, image: x}, tags: null}}`),
 				json("b", `[{op: replace, path: /spec/tikv/replicas, value: 3}]`),
 			},
-			want: []request{{JSON, []string{"a", "b"}, `[{"op":"remove","path":"/spec/tags"},` +
-				`{"op":"add","path":"/spec/pd/image","value":"x"},{"op":"add","path":"/spec/pd/replicas","value":3},` +
+			want: []request{{JSON, []string{"a", "b"}, `[{"op":"add","path":"/spec/pd/image","value":"x"},` +
+				`{"op":"add","path":"/spec/pd/replicas","value":3},{"op":"remove","path":"/spec/tags"},` +
 				`{"op":"replace","path":"/spec/tikv/replicas","value":3}]`, FieldManager}},
 		},
 		"JSONNoOp": {

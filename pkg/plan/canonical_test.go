@@ -240,7 +240,7 @@ func TestAppliedCanonical(t *testing.T) {
 			}}}
 			before := encode(t, current)
 			got := ""
-			for _, o := range Build([]Wish{wish(t, "a", Apply, current, tc.body)}, Options{Canonical: stores}).Operations {
+			for _, o := range Build([]Wish{wish(t, "a", Apply, current, tc.body)}, Options{Canonical: stores, Applied: byKey}).Operations {
 				got += encode(t, o.Body)
 				for _, change := range o.Changes {
 					if change.Path.String() == "spec.cpu" && Equal(change.Before, "1") {

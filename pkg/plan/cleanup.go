@@ -43,14 +43,13 @@ func (l Leftover) CleanUp(object map[string]any) *Operation {
 // disowned is the object without what the manager owns. What becomes of the values only
 // the API server knows.
 func disowned(object map[string]any, manager, subresource string) map[string]any {
-	path := Path{"metadata", "managedFields"}
-	all, _ := Lookup(object, path)
+	all, _ := Lookup(object, managedFieldsPath)
 	entries, _ := all.([]any)
 	rest := slices.DeleteFunc(slices.Clone(entries), func(element any) bool {
 		entry, _ := element.(map[string]any)
 		return appliedBy(entry, manager) && Text(entry, "subresource") == subresource
 	})
-	return mergePatched(object, nested(path, rest))
+	return mergePatched(object, nested(managedFieldsPath, rest))
 }
 
 // giveUpFields leaves children alone, whose fields are owned by the same manager.

@@ -5,6 +5,201 @@ import (
 	"slices"
 )
 
+// ledger is what the accepted rules want.
+type ledger struct {
+	Options
+	accepted []Wish
+	trees    map[place]*claimTree
+	// deleted has the first rule that deletes an object, unless that is on its
+	// way out already: whoever writes to it then contradicts nobody, and may
+	// have to for it to go.
+	deleted map[Object]Rule
+}
+
+// accept drops the rules that lose a conflict, and what a rule still wants of
+// an object that it deletes.
+func (o Options) accept(wishes []Wish) (accepted []Wish, refused []Decision) {
+	if len(wishes) == 1 && wishes[0].hasFields() { // As in most plans: nothing can be wrong with it.
+		return wishes, nil
+	}
+	l := &ledger{Options: o, trees: map[place]*claimTree{}, deleted: map[Object]Rule{}}
+	for len(wishes) > 0 {
+		n := slices.IndexFunc(wishes, func(w Wish) bool { return w.Rule != wishes[0].Rule })
+		if n < 0 {
+			n = len(wishes)
+		}
+		if refusal := l.enter(wishes[:n]); refusal != nil {
+			refused = append(refused, *refusal)
+		}
+		wishes = wishes[n:]
+	}
+	return l.accepted, refused
+}
+
+// enter records the wishes of a rule, or says why the rule cannot have them.
+func (l *ledger) enter(wishes []Wish) *Decision {
+	claims := make([][]claim, len(wishes))
+	for i, wish := range wishes {
+		var err error
+		if claims[i], err = wish.claims(); err != nil {
+			return &Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err}
+		}
+		if lost := l.conflict(wish, claims[i]); lost != nil {
+			return &Decision{Rule: wish.Rule, Outcome: Withheld, Reason: lost.Error()}
+		}
+	}
+	for i, wish := range wishes {
+		_, gone := l.deleted[wish.Target]
+		if gone && wish.Type != Delete {
+			continue
+		}
+		l.accepted = append(l.accepted, wish)
+		switch {
+		case wish.deletesLiving() && !gone:
+			l.deleted[wish.Target] = wish.Rule
+		case !gone && !wish.unnamed():
+			for _, c := range claims[i] {
+				l.tree(wish.place()).add(wish.Rule, c)
+			}
+		}
+	}
+	return nil
+}
+
+// conflict is what an earlier rule decides otherwise, nil where there is none.
+func (l *ledger) conflict(wish Wish, all []claim) error {
+	if rule, gone := l.deleted[wish.Target]; gone {
+		if wish.Type == Delete || rule == wish.Rule {
+			return nil
+		}
+		return fmt.Errorf("%s is deleted by rule %s, which comes first", wish.Target, rule)
+	}
+	if wish.deletesLiving() {
+		// A rule that has what it wants needs no object to write it to. A finalizer is there for the day on which the object is
+		// deleted.
+		writes := func(w Wish) bool {
+			return w.Target == wish.Target && w.Rule != wish.Rule && w.Type != Finalize && w.Type != Delete && !w.unnamed() && l.changesCurrent(w)
+		}
+		if i := slices.IndexFunc(l.accepted, writes); i >= 0 {
+			return fmt.Errorf("%s is written by rule %s, which comes first", wish.Target, l.accepted[i].Rule)
+		}
+	}
+	for _, c := range all {
+		if lost := l.tree(wish.place()).conflict(wish.Rule, c); lost != nil {
+			return lost
+		}
+	}
+	return nil
+}
+
+// tree is what the accepted rules want at a place.
+func (l *ledger) tree(at place) *claimTree {
+	if l.trees[at] == nil {
+		l.trees[at] = &claimTree{}
+	}
+	return l.trees[at]
+}
+
+// claim is the value that a wish wants at a path, whether it is there already
+// or not.
+type claim struct {
+	path  Path
+	value any
+	// absent says that nothing may be there.
+	absent bool
+	// opaque says that the outcome depends on what is there, so no other wish
+	// for the place agrees with it.
+	opaque bool
+	// merged says that the API server may merge this list by its keys, so two
+	// rules may each apply their own elements. It will say where they differ,
+	// unless it is forced not to.
+	merged bool
+	// member says that the last step of the path is not a key or an index but a
+	// value of the list, which is there or not.
+	member bool
+}
+
+// claims lists the paths that the wish decides. A deletion decides none of
+// them: the object is to have no fields at all, which [ledger] watches.
+func (w Wish) claims() ([]claim, error) {
+	switch w.Type {
+	case JSON:
+		operations, err := parseJSONPatch(w.Body)
+		if err != nil {
+			return nil, err
+		}
+		var out []claim
+		for _, op := range operations {
+			out = append(out, op.claims(w.Current)...)
+		}
+		return out, nil
+	case Delete:
+		_, err := w.deletion()
+		return nil, err
+	case Finalize: // The claim is on the name only: rules may each have a finalizer of their own.
+		f, err := w.finalizer()
+		return []claim{{path: finalizersPath.child(f.Name), value: f.Name, absent: !f.Present, member: true}}, err
+	default:
+		if w.fields() == nil {
+			return nil, fmt.Errorf("the body of %s must be a map, have %s", w.Type, typeName(w.Body))
+		}
+		return mapClaims(nil, nil, w.fields(), w.Type == Apply && !w.Force), nil
+	}
+}
+
+// mapClaims appends a claim for each leaf under body. An empty map claims
+// nothing: it agrees with whatever else is put into it.
+func mapClaims(out []claim, path Path, body map[string]any, merged bool) []claim {
+	for _, key := range sortedKeys(body) {
+		at := path.child(key)
+		switch value := body[key].(type) {
+		case map[string]any:
+			out = mapClaims(out, at, value, merged)
+		case nil:
+			out = append(out, claim{path: at, absent: true})
+		case []any:
+			out = append(out, claim{path: at, value: value, merged: merged})
+		default:
+			out = append(out, claim{path: at, value: value})
+		}
+	}
+	return out
+}
+
+// claims treats what moves the elements of a list as a claim on the list.
+func (o jsonOperation) claims(current map[string]any) []claim {
+	place := placeOf(current, o.path, o.op != "replace")
+	switch o.op {
+	case "test":
+		return nil
+	case "remove":
+		place.absent = true
+	case "add", "replace":
+		place.value = o.value
+	case "copy":
+		place.opaque = true
+	case "move":
+		place.opaque = true
+		from := placeOf(current, o.from, true)
+		from.absent = true
+		return []claim{from, place}
+	}
+	return []claim{place}
+}
+
+// placeOf is the place that a path leads to; where the elements of its list
+// move, that is the list. A parent that is not there yet may become a list. Who counts
+// finalizers decides them all: other rules name theirs, which moves them.
+func placeOf(current map[string]any, path Path, moves bool) claim {
+	parent, last := path[:len(path)-1], path[len(path)-1]
+	value, _ := Lookup(current, parent)
+	_, isMap := value.(map[string]any)
+	if (moves || slices.Equal(parent, finalizersPath)) && !isMap && (last == "-" || isIndex(last)) {
+		return claim{path: parent, opaque: true}
+	}
+	return claim{path: path}
+}
+
 // claimTree is what the accepted rules want of one object. It answers
 // whether a further rule agrees with all of them.
 type claimTree struct {
@@ -13,30 +208,13 @@ type claimTree struct {
 	rule     Rule
 }
 
-// Conflict says that two rules want different values for a field.
-type Conflict struct {
-	Path   Path
-	Winner Rule
-}
-
-func (c Conflict) Error() string {
-	if len(c.Path) == 3 && slices.Contains([]string{LabelSet, LabelRule, LabelOwnerUID}, c.Path[2]) {
-		// Nobody wrote the label: it says whose child the object is.
-		return fmt.Sprintf("the object is made by rule %s, which comes first", c.Winner)
-	}
-	return fmt.Sprintf("%s is decided by rule %s, which comes first", c.Path, c.Winner)
-}
-
 // conflict returns the first disagreement of another rule with c, or nil. What
 // a rule wants twice itself is no conflict: its later action wins.
-func (t *claimTree) conflict(rule Rule, c claim) *Conflict {
+func (t *claimTree) conflict(rule Rule, c claim) error {
 	at := t
 	for i, step := range c.path {
-		if at.disagrees(rule, c, c.path[i:]) {
-			return &Conflict{Path: c.path, Winner: at.rule}
-		}
-		if mixed := at.mixes(rule, c, i); mixed != nil {
-			return mixed
+		if at.claim != nil && at.rule != rule && !agree(*at.claim, c.path[i:], c) {
+			return conflict(c.path, at.rule)
 		}
 		if at = at.children[step]; at == nil {
 			return nil
@@ -46,9 +224,9 @@ func (t *claimTree) conflict(rule Rule, c claim) *Conflict {
 }
 
 // conflictBelow compares c with what is claimed at and under its own path.
-func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) *Conflict {
+func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) error {
 	if t.claim != nil && t.rule != rule && !agree(c, below, *t.claim) {
-		return &Conflict{Path: t.claim.path, Winner: t.rule}
+		return conflict(t.claim.path, t.rule)
 	}
 	for _, step := range sortedKeys(t.children) {
 		if found := t.children[step].conflictBelow(rule, c, below.child(step)); found != nil {
@@ -58,23 +236,13 @@ func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) *Conflict {
 	return nil
 }
 
-func (t *claimTree) disagrees(rule Rule, c claim, below Path) bool {
-	return t.claim != nil && t.rule != rule && !agree(*t.claim, below, c)
-}
-
-// mixes reports that one rule counts the elements of a list and another names
-// them, which moves them.
-func (t *claimTree) mixes(rule Rule, c claim, depth int) *Conflict {
-	if depth != len(finalizersPath) || !c.path.hasPrefix(finalizersPath) {
-		return nil
+// conflict says that two rules want different values for a field.
+func conflict(path Path, winner Rule) error {
+	if len(path) == 3 && slices.Contains([]string{LabelSet, LabelRule, LabelOwnerUID}, path[2]) {
+		// Nobody wrote the label: it says whose child the object is.
+		return fmt.Errorf("the object is made by rule %s, which comes first", winner)
 	}
-	for _, step := range sortedKeys(t.children) {
-		child := t.children[step]
-		if child.claim != nil && child.rule != rule && child.claim.member != c.member {
-			return &Conflict{Path: finalizersPath, Winner: child.rule}
-		}
-	}
-	return nil
+	return fmt.Errorf("%s is decided by rule %s, which comes first", path, winner)
 }
 
 // agree compares what one claim wants at a path under it with what the other,
@@ -88,24 +256,14 @@ func agree(a claim, below Path, b claim) bool {
 	case a.merged && b.member && !b.absent:
 		return true // The API server merges finalizers as a set.
 	}
-	left, leftOK := Lookup(a.value, below)
-	if b.member {
-		left, leftOK = memberAt(a.value, below)
+	value, there := Lookup(a.value, below)
+	if n := len(below); b.member && n > 0 { // The last step names an element of a list.
+		parent, _ := Lookup(a.value, below[:n-1])
+		list, _ := parent.([]any)
+		value, there = below[n-1], slices.Contains(list, any(below[n-1]))
 	}
-	leftOK, rightOK := leftOK && !a.absent, !b.absent
-	return leftOK == rightOK && (!leftOK || Equal(left, b.value))
-}
-
-// memberAt is lookup where the last step, if there is one, names an element of
-// a list.
-func memberAt(value any, path Path) (found any, ok bool) {
-	if len(path) == 0 {
-		return value, true
-	}
-	name := path[len(path)-1]
-	parent, _ := Lookup(value, path[:len(path)-1])
-	list, _ := parent.([]any)
-	return name, slices.Contains(list, any(name))
+	there = there && !a.absent
+	return there == !b.absent && (!there || Equal(value, b.value))
 }
 
 // add records an accepted claim. The first rule to claim a place stays its

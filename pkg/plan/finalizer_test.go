@@ -138,19 +138,19 @@ func TestFinalizer(t *testing.T) {
 			current:   `{metadata: {finalizers: [held, z]}}`,
 			wishes:    []string{"a finalizer x -held", `b json x [{op: replace, path: /metadata/finalizers/1, value: w}]`},
 			want:      []string{`merge x a {"metadata":{"finalizers":["z"]}}`},
-			decisions: withheldBy("metadata.finalizers is decided by rule "+decidedByA, "b"),
+			decisions: withheldBy("metadata.finalizers.held is decided by rule "+decidedByA, "b"),
 		},
 		"CountedBefore": {
 			reason: "Nor the other way round.", current: `{metadata: {finalizers: [held, z]}}`,
 			wishes:    []string{`a json x [{op: replace, path: /metadata/finalizers/1, value: w}]`, "b finalizer x -held"},
 			want:      []string{`json x a [{"op":"replace","path":"/metadata/finalizers/1","value":"w"}]`},
-			decisions: withheldBy("metadata.finalizers is decided by rule "+decidedByA, "b"),
+			decisions: withheldBy("metadata.finalizers.held is decided by rule "+decidedByA, "b"),
 		},
 		"NumberAsName": {
 			reason: "A name that looks like an index is a name.", current: `{metadata: {finalizers: [z]}}`,
 			wishes:    []string{"a finalizer x +0", `b json x [{op: replace, path: /metadata/finalizers/0, value: "0"}]`},
 			want:      []string{`merge x a {"metadata":{"finalizers":["z","0"]}}`},
-			decisions: withheldBy("metadata.finalizers is decided by rule "+decidedByA, "b"),
+			decisions: withheldBy("metadata.finalizers[0] is decided by rule "+decidedByA, "b"),
 		},
 		"Moved": {
 			reason: "A step that moves the elements decides the list.", current: `{metadata: {finalizers: [z]}}`,

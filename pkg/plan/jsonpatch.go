@@ -123,62 +123,31 @@ func (p Path) checkIndex() error {
 
 var negative = regexp.MustCompile(`^[-+][0-9]+$`)
 
-// claims treats what moves the elements of a list as a claim on the list.
-func (o jsonOperation) claims(current map[string]any) []claim {
-	place := placeOf(current, o.path, o.op != "replace")
-	switch o.op {
-	case "test":
-		return nil
-	case "remove":
-		place.absent = true
-	case "add", "replace":
-		place.value = o.value
-	case "copy":
-		place.opaque = true
-	case "move":
-		place.opaque = true
-		from := placeOf(current, o.from, true)
-		from.absent = true
-		return []claim{from, place}
-	}
-	return []claim{place}
-}
-
-// placeOf is the place that a path leads to; where the elements of its list
-// move, that is the list. A parent that is not there yet may become a list.
-func placeOf(current map[string]any, path Path, moves bool) claim {
-	parent, last := path[:len(path)-1], path[len(path)-1]
-	value, _ := Lookup(current, parent)
-	_, isMap := value.(map[string]any)
-	if moves && !isMap && (last == "-" || isIndex(last)) {
-		return claim{path: parent, opaque: true}
-	}
-	return claim{path: path}
-}
-
 // maxSteps bounds the operations of a patch.
 const maxSteps = 2000
 
 // jsonDifference writes the way from before to after as JSON patch operations,
 // for a merge patch that has to travel with a JSON patch.
-func jsonDifference(path Path, before, after map[string]any) []any {
-	var out []any
-	for _, key := range sortedKeys(before) {
-		if _, kept := after[key]; !kept {
-			out = append(out, map[string]any{"op": "remove", "path": path.child(key).Pointer()})
+func jsonDifference(before, after map[string]any) (steps []any) {
+	var last Path
+	for _, change := range changes(Rule{}, before, after) {
+		path := change.Path
+		for n := range path { // The first step that is not there is made with all that is in it.
+			if _, there := Lookup(before, path[:n+1]); !there {
+				path = path[:n+1]
+				break
+			}
 		}
-	}
-	for _, key := range sortedKeys(after) {
-		old, existed := before[key]
-		oldMap, oldIsMap := old.(map[string]any)
-		newMap, newIsMap := after[key].(map[string]any)
+		value, there := Lookup(after, path)
 		switch {
-		case existed && Equal(old, after[key]):
-		case oldIsMap && newIsMap:
-			out = append(out, jsonDifference(path.child(key), oldMap, newMap)...)
+		case slices.Equal(path, last):
+			continue
+		case there:
+			steps = append(steps, step("add", path, value))
 		default:
-			out = append(out, map[string]any{"op": "add", "path": path.child(key).Pointer(), "value": after[key]})
+			steps = append(steps, removal(path))
 		}
+		last = path
 	}
-	return out
+	return steps
 }

@@ -8,11 +8,11 @@ func TestLanded(t *testing.T) {
 	was := Object{Name: "a", UID: "u", ResourceVersion: "1"}
 	grow := Operation{
 		Type: Merge, Target: was, Manager: "ours",
-		Changes:   []Change{{Path: Path{"spec", "size"}, Before: int64(1), After: int64(3), existed: true}},
+		Changes:   []Change{{Path: Path{"spec", "size"}, Before: int64(1), After: int64(3)}},
 		Predicted: map[string]any{"kind": "Widget"},
 	}
 	shrink := grow
-	shrink.Changes = []Change{{Path: Path{"spec", "size"}, Before: int64(1), existed: true}}
+	shrink.Changes = []Change{{Path: Path{"spec", "size"}, Before: int64(1)}}
 	own := grow
 	own.Type, own.Changes = Apply, nil
 	create := grow

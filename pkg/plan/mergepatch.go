@@ -72,28 +72,45 @@ func removes(patch map[string]any) bool {
 	return false
 }
 
-// mergeDifference is the smallest RFC 7386 patch that leads from before to
-// after. It cannot write a null, which no merge patch asks for.
-func mergeDifference(before, after map[string]any) map[string]any {
+// mergePatchOf is the smallest RFC 7386 patch with the changes between two objects. It cannot write a null, which no merge patch asks for.
+func mergePatchOf(changes []Change) map[string]any {
 	patch := map[string]any{}
-	for key, value := range after {
-		old, existed := before[key]
-		oldMap, oldIsMap := old.(map[string]any)
-		newMap, newIsMap := value.(map[string]any)
-		switch {
-		case existed && Equal(old, value):
-		case oldIsMap && newIsMap:
-			patch[key] = mergeDifference(oldMap, newMap)
-		default:
-			patch[key] = value
-		}
-	}
-	for key := range before {
-		if _, kept := after[key]; !kept {
-			patch[key] = nil
-		}
+	for _, change := range changes {
+		put(patch, change.Path, change.After)
 	}
 	return patch
+}
+
+// put writes a field of a patch, in which all maps above it are its own.
+func put(patch map[string]any, path Path, value any) {
+	last := len(path) - 1
+	for _, step := range path[:last] {
+		below, _ := patch[step].(map[string]any)
+		if below == nil {
+			below = map[string]any{}
+			patch[step] = below
+		}
+		patch = below
+	}
+	patch[path[last]] = value
+}
+
+// nested is the merge patch that writes one field.
+func nested(path Path, value any) map[string]any {
+	patch := map[string]any{}
+	put(patch, path, value)
+	return patch
+}
+
+// replaced returns a copy of an object in which a field has another value.
+func replaced(object map[string]any, path Path, value any) map[string]any {
+	out := map[string]any{}
+	maps.Copy(out, object)
+	if below, _ := object[path[0]].(map[string]any); len(path) > 1 {
+		value = replaced(below, path[1:], value)
+	}
+	out[path[0]] = value
+	return out
 }
 
 // changes lists the fields that differ, deepest first where maps nest; a list
@@ -127,7 +144,7 @@ func appendChanges(out []Change, rule Rule, path Path, before, after map[string]
 			out = appendChanges(out, rule, path.child(key), oldMap, newMap)
 			continue
 		}
-		out = append(out, Change{Rule: rule, Path: path.child(key), Before: old, After: value, existed: existed})
+		out = append(out, Change{Rule: rule, Path: path.child(key), Before: old, After: value})
 	}
 	return out
 }

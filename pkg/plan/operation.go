@@ -47,8 +47,6 @@ type Change struct {
 	Path   Path
 	Before any
 	After  any
-	// existed tells a null that was there from a field that was not.
-	existed bool
 }
 
 // String names the rule and the field, not the values, which may be secret.

@@ -2,103 +2,86 @@ package plan
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// applied reports whether applying body under manager would change nothing:
-// every value is there and the manager owns these fields and no others. The
-// API server knows which lists are merged by key from the schema; here the
-// manager's own entry in managedFields says it. Who applies nothing has none.
-func (s storage) applied(at place, current, body map[string]any, manager string) bool {
-	body = withoutEmptyMetadata(body)
-	fields := ownedFields(current, manager, at.subresource)
-	if fields == nil {
-		return current != nil && len(body) == 0
-	}
-	after, _, owned := overlaid(fields, current, body)
-	object, _ := after.(map[string]any)
-	return owned && s.same(at.target, current, object)
+var managedFieldsPath = Path{"metadata", "managedFields"}
+
+// Manager is a field manager as an entry of managedFields names it (KEP-555).
+type Manager struct {
+	Name        string
+	Operation   string // Update or Apply
+	Subresource string // empty for none
+	Time        string // RFC 3339, of its last write; may be empty
 }
 
-// withoutEmptyMetadata leaves out of a body what every object has and nobody owns.
-func withoutEmptyMetadata(body map[string]any) map[string]any {
-	if metadata, isMap := body["metadata"].(map[string]any); !isMap || len(metadata) > 0 {
-		return body
+// FieldSet returns what an entry of managedFields owns, as a tree of FieldsV1 (KEP-555), nil for none. A cache may keep it as a string
+// of JSON. The tree may be shared: read only.
+func FieldSet(entry map[string]any) map[string]any {
+	text, isText := entry["fieldsV1"].(string)
+	if !isText {
+		tree, _ := entry["fieldsV1"].(map[string]any)
+		return tree
 	}
-	out := maps.Clone(body)
-	delete(out, "metadata")
+	var tree map[string]any
+	if err := utiljson.Unmarshal([]byte(text), &tree); err != nil {
+		return nil // The API server sends none that is not JSON.
+	}
+	return tree
+}
+
+// Managers lists the field managers that own what is at a path of the object, or something
+// below it, as its managedFields say. Of an empty path these are all.
+//
+// Who has made a map owns the map alone once others have set what was in it. The entry looks
+// like that of somebody who owns the map with all that is in it, so it counts only where
+// nobody owns more of the path.
+func Managers(object map[string]any, path Path) []Manager {
+	var out []Manager
+	most := 0
+	for _, entry := range elements(object, managedFieldsPath...) {
+		fields := FieldSet(entry)
+		if len(fields) == 0 {
+			continue
+		}
+		steps, owns := owned(fields, object, path)
+		if !owns || steps < most {
+			continue
+		}
+		if steps > most {
+			out, most = nil, steps
+		}
+		out = append(out, Manager{
+			Name: Text(entry, "manager"), Operation: Text(entry, "operation"),
+			Subresource: Text(entry, "subresource"), Time: Text(entry, "time"),
+		})
+	}
 	return out
 }
 
-// ownedFields returns the FieldsV1 tree of the manager's Apply entry, nil
-// where it has none.
-func ownedFields(current map[string]any, manager, subresource string) map[string]any {
-	for _, entry := range elements(current, "metadata", "managedFields") {
-		if !appliedBy(entry, manager) || Text(entry, "subresource") != subresource {
+// owned follows a path through a tree of FieldsV1, beside the value that it is about, and
+// reports how many steps lead to what is owned. What has nothing below it in the tree may be
+// owned as a whole.
+func owned(fields map[string]any, value any, path Path) (steps int, owns bool) {
+	if len(path) == 0 || len(fields) == 0 {
+		return 0, true
+	}
+	at, _ := Lookup(value, path[:1])
+	for name, below := range fields {
+		tree, isTree := below.(map[string]any)
+		if step, known := stepOf(value, name, false); !isTree || !known || step != path[0] {
 			continue
 		}
-		return FieldSet(entry)
-	}
-	return nil
-}
-
-func appliedBy(entry map[string]any, manager string) bool {
-	return entry["manager"] == manager && entry["operation"] == "Apply"
-}
-
-// overlaid returns what applying body to a field leaves there, and whether that
-// is another value, as long as the manager owns all fields of the body and no
-// others. A field without children in the tree is owned as a whole, or is a map
-// that was applied empty: what others put into that is theirs, and who writes to
-// one that is owned as a whole takes it over. Of a list that is merged by key or is a set,
-// every element of the body must be there.
-func overlaid(fields map[string]any, current, body any) (after any, changed, owned bool) {
-	_, have := current.(map[string]any)
-	if len(fields) == 0 {
-		if Equal(current, body) || have && isEmpty(body) {
-			return current, false, true
+		if further, is := owned(tree, at, path[1:]); is {
+			steps, owns = max(steps, further+1), true
 		}
-		return body, true, true
 	}
-	wanted, isMap := body.(map[string]any)
-	list, isList := body.([]any)
-	size := len(fields)
-	if _, itself := fields["."]; itself { // It is owned, besides what is in it.
-		size--
-	}
-	if isScalar(body) || len(wanted)+len(list) != size {
-		return nil, false, false
-	}
-	after = current
-	if isMap && !have {
-		after, changed = map[string]any{}, true
-	}
-	for name, value := range fields {
-		if name == "." {
-			continue
-		}
-		below, _ := value.(map[string]any)
-		next, given := itemOf(body, name)
-		step, known := stepOf(after, name, false)
-		old, exists := Lookup(after, Path{step})
-		if !given || !known || isList && !exists {
-			return nil, false, false
-		}
-		next, differs, owned := overlaid(below, old, next)
-		switch {
-		case !owned:
-			return nil, false, false
-		case exists && !differs:
-			continue
-		case !changed:
-			after, changed = shallow(after), true
-		}
-		after, _ = set(after, step, next, true)
-	}
-	return after, changed, true
+	return steps, owns
 }
 
 // stepOf returns the step to the item of a value that a name in a tree of FieldsV1 stands for (KEP-555): "f:" with the key of a map, "i:"
@@ -139,14 +122,182 @@ func fits(candidate, pairs map[string]any, partial bool) bool {
 	return true
 }
 
-// itemOf returns the item of a body that a name in a FieldsV1 tree stands for, or the body itself.
-func itemOf(body any, name string) (item any, there bool) {
-	if name == "." {
-		return body, true
+// ownedFields returns the FieldsV1 tree of the manager's Apply entry, nil
+// where it has none.
+func ownedFields(current map[string]any, manager, subresource string) map[string]any {
+	for _, entry := range elements(current, managedFieldsPath...) {
+		if appliedBy(entry, manager) && Text(entry, "subresource") == subresource {
+			return FieldSet(entry)
+		}
 	}
-	step, known := stepOf(body, name, true)
-	if !known {
-		return nil, false
-	}
-	return Lookup(body, Path{step})
+	return nil
 }
+
+func appliedBy(entry map[string]any, manager string) bool {
+	return entry["manager"] == manager && entry["operation"] == "Apply"
+}
+
+// kept cuts a FieldsV1 tree down to what who applies body owns still. It reports
+// whether that is less, and whether body has more. What has nothing below it in the tree is owned as a whole, or is a map that was applied empty: what
+// others put into that is theirs. The tree is not changed, but shared.
+func kept(fields map[string]any, body any) (out map[string]any, less, more bool) {
+	out = map[string]any{}
+	if len(fields) == 0 {
+		return out, false, false
+	}
+	wanted, _ := body.(map[string]any)
+	list, _ := body.([]any)
+	rest := len(wanted) + len(list)
+	for name, value := range fields {
+		below, _ := value.(map[string]any)
+		if name == "." { // The item itself, besides what is in it.
+			out[name] = below
+			continue
+		}
+		step, known := stepOf(body, name, true)
+		item, there := Lookup(body, Path{step})
+		if !known || !there {
+			less = true
+			continue
+		}
+		cut, cuts, adds := kept(below, item)
+		out[name] = cut
+		rest, less, more = rest-1, less || cuts, more || adds
+	}
+	return out, less, more || rest > 0
+}
+
+// withoutEmptyMetadata leaves out of a body what every object has and nobody owns.
+func withoutEmptyMetadata(body map[string]any) map[string]any {
+	if metadata, isMap := body["metadata"].(map[string]any); !isMap || len(metadata) > 0 {
+		return body
+	}
+	out := maps.Clone(body)
+	delete(out, "metadata")
+	return out
+}
+
+// givesUp reports whether the manager has applied what the operation does not.
+// A cache keeps all of its own entries, so the snapshot says it.
+func givesUp(o *Operation, current map[string]any) bool {
+	_, less, _ := kept(ownedFields(current, o.Manager, o.Subresource), o.Body)
+	return less
+}
+
+// ReleasePolicy says what becomes of applied fields that a rule gives up.
+type ReleasePolicy string
+
+// The policies.
+const (
+	OrphanFields ReleasePolicy = "Orphan" // ownership is dropped, the values stay
+	RemoveFields ReleasePolicy = "Remove" // values that nobody else owns go
+)
+
+// Release returns the RFC 6902 patch by which a rule gives an object up without
+// changing the values that it applied: its ownership of fields, the controller
+// reference to owner, and the marks that it put there when it made or adopted
+// the object for owner. The patch is nil where there is nothing to give up.
+//
+// An empty owner gives up no reference, and the marks whoever they name. The
+// entries of managedFields must be at their places in the object, as they are in
+// a cache: with other indexes than the API server has, the tests in the patch fail.
+func Release(rule Rule, owner types.UID, current map[string]any) []any {
+	out := releaseFields(rule.FieldManager(), current)
+	out = append(out, releaseOwner(owner, current)...)
+	return append(out, releaseMarks(rule, owner, current)...)
+}
+
+// GiveUp returns the RFC 6902 patch by which a manager gives up what it has
+// applied and body, which it is about to apply, does not have. The values stay,
+// where the apply alone would remove those that nobody else owns; what body has
+// stays the manager's. The patch is nil where there is nothing to give up.
+//
+// The entries of managedFields must be at their places, as for [Release].
+func GiveUp(manager, subresource string, body, current map[string]any) []any {
+	return releaseEntries(manager, current, func(entry map[string]any) (map[string]any, bool) {
+		fields := FieldSet(entry)
+		if Text(entry, "subresource") != subresource {
+			return fields, false
+		}
+		fields, less, _ := kept(fields, body)
+		return fields, less
+	})
+}
+
+// releaseFields drops all that the manager has applied.
+func releaseFields(manager string, current map[string]any) []any {
+	return releaseEntries(manager, current, func(map[string]any) (map[string]any, bool) { return nil, true })
+}
+
+// releaseEntries replaces the fields of the manager's entries by what keep returns
+// for those of which it says that there is less, and drops what has none left. An
+// empty list of entries would leave those of a custom resource alone; a list of one
+// empty entry resets them always.
+func releaseEntries(manager string, current map[string]any, keep func(entry map[string]any) (fields map[string]any, less bool)) []any {
+	path := managedFieldsPath
+	entries := elements(current, path...)
+	var out []any
+	left := len(entries)
+	for i, entry := range slices.Backward(entries) {
+		if !appliedBy(entry, manager) {
+			continue
+		}
+		fields, less := keep(entry)
+		if !less {
+			continue
+		}
+		at := path.child(strconv.Itoa(i))
+		out = append(out, step("test", at.child("manager"), manager), step("test", at.child("operation"), entry["operation"]))
+		if len(fields) > 0 {
+			out = append(out, step("replace", at.child("fieldsV1"), fields))
+			continue
+		}
+		out = append(out, removal(at))
+		left--
+	}
+	if len(out) == 0 || left > 0 {
+		return out
+	}
+	return append(out, step("test", path, []any{}), step("replace", path, []any{map[string]any{}})) // Nobody else has an entry.
+}
+
+func releaseOwner(owner types.UID, current map[string]any) []any {
+	if owner == "" {
+		return nil
+	}
+	path := Path{"metadata", "ownerReferences"}
+	var out []any
+	for i, reference := range slices.Backward(elements(current, path...)) {
+		if isController(reference) && Text(reference, "uid") == string(owner) {
+			at := path.child(strconv.Itoa(i))
+			out = append(out, step("test", at.child("uid"), string(owner)), removal(at))
+		}
+	}
+	return out
+}
+
+// releaseMarks leaves the marks of another rule, or for another owner, alone.
+func releaseMarks(rule Rule, owner types.UID, current map[string]any) []any {
+	if Label(current, LabelSet) != rule.SetID() || Label(current, LabelRule) != rule.Name ||
+		owner != "" && Label(current, LabelOwnerUID) != string(owner) {
+		return nil
+	}
+	var out []any
+	for _, at := range []Path{
+		{"metadata", "annotations", AdoptedAnnotation},
+		{"metadata", "labels", LabelOwnerUID},
+		{"metadata", "labels", LabelRule},
+		{"metadata", "labels", LabelSet},
+	} {
+		if _, there := Lookup(current, at); there {
+			out = append(out, removal(at))
+		}
+	}
+	return out
+}
+
+func step(op string, at Path, value any) map[string]any {
+	return map[string]any{"op": op, "path": at.Pointer(), "value": value}
+}
+
+func removal(at Path) map[string]any { return map[string]any{"op": "remove", "path": at.Pointer()} }

@@ -1,6 +1,12 @@
 package plan
 
-import "testing"
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 func TestApplied(t *testing.T) {
 	const ports = `"k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {".": {}, "f:containerPort": {}, "f:protocol": {}, "f:name": {}}`
@@ -150,11 +156,58 @@ func TestApplied(t *testing.T) {
 				}
 				current["metadata"] = metadata
 			}
-			if got := storage(nil).applied(place{}, current, decode[map[string]any](t, tc.body), "ours"); got != tc.want {
+			o := Options{Applied: byKey}
+			if got := o.isApplied(place{}, current, withoutEmptyMetadata(decode[map[string]any](t, tc.body)), "ours"); got != tc.want {
 				t.Errorf("%s got %v, want %v", tc.reason, got, tc.want)
 			}
 		})
 	}
+}
+
+// byKey is an API server that merges lists of maps by the first of these keys that they have, and takes finalizers for a set.
+func byKey(_ schema.GroupVersionResource, object, body map[string]any) map[string]any {
+	var merge func(name string, old, value any) any
+	merge = func(name string, old, value any) any {
+		switch value := value.(type) {
+		case map[string]any:
+			before, _ := old.(map[string]any)
+			out := maps.Clone(before)
+			if out == nil {
+				out = map[string]any{}
+			}
+			for key, below := range value {
+				out[key] = merge(key, before[key], below)
+			}
+			return out
+		case []any:
+			before, _ := old.([]any)
+			out := slices.Clone(before)
+			for _, element := range value {
+				fields, isMap := element.(map[string]any)
+				keys := slices.DeleteFunc([]string{"containerPort", "port", "name"}, func(key string) bool { return fields[key] == nil })
+				if len(keys) == 0 && name != "finalizers" {
+					return value
+				}
+				i := slices.IndexFunc(out, func(old any) bool {
+					have, areMaps := old.(map[string]any)
+					return isMap && areMaps && have[keys[0]] == fields[keys[0]] || !isMap && old == element
+				})
+				if i < 0 {
+					out = append(out, element)
+				} else {
+					out[i] = merge("", out[i], element)
+				}
+			}
+			return out
+		default:
+			return value
+		}
+	}
+	out := map[string]any{}
+	for key, value := range body {
+		out[key] = merge(key, object[key], value)
+	}
+	return out
 }
 
 func entry(t *testing.T, manager, operation, subresource, fields string) map[string]any {

@@ -49,25 +49,6 @@ type Finalizer struct {
 	Present bool
 }
 
-// claim is the value that a wish wants at a path, whether it is there already
-// or not.
-type claim struct {
-	path  Path
-	value any
-	// absent says that nothing may be there.
-	absent bool
-	// opaque says that the outcome depends on what is there, so no other wish
-	// for the place agrees with it.
-	opaque bool
-	// merged says that the API server may merge this list by its keys, so two
-	// rules may each apply their own elements. It will say where they differ,
-	// unless it is forced not to.
-	merged bool
-	// member says that the last step of the path is not a key or an index but a
-	// value of the list, which is there or not.
-	member bool
-}
-
 // fields is the body of a merge patch, an apply or a create, as the API server returns it;
 // claims has checked it.
 func (w Wish) fields() map[string]any {
@@ -86,51 +67,120 @@ func (w Wish) steps() []any {
 	return steps
 }
 
-// claims lists the paths that the wish decides. A deletion decides none of
-// them: the object is to have no fields at all, which [ledger] watches.
-func (w Wish) claims() ([]claim, error) {
-	switch w.Type {
-	case JSON:
-		operations, err := parseJSONPatch(w.Body)
-		if err != nil {
-			return nil, err
-		}
-		var out []claim
-		for _, op := range operations {
-			out = append(out, op.claims(w.Current)...)
-		}
-		return out, nil
-	case Delete:
-		_, err := w.deletion()
-		return nil, err
-	case Finalize:
-		f, err := w.finalizer()
-		return []claim{f.claim()}, err
+// unnamed reports whether the API server will choose the name, which is then
+// nobody else's.
+func (w Wish) unnamed() bool { return w.Type == Create && w.Target.Name == "" }
+
+// deletion is the body of a wish of type Delete.
+func (w Wish) deletion() (Deletion, error) {
+	d, ok := w.Body.(Deletion)
+	if !ok {
+		return d, fmt.Errorf("the body of delete must be a deletion, have %s", typeName(w.Body))
+	}
+	return d, nil
+}
+
+// deletesLiving reports whether the wish is the end of an object that nobody
+// has deleted yet.
+func (w Wish) deletesLiving() bool { return w.Type == Delete && !BeingDeleted(w.Current) }
+
+// BeingDeleted reports whether an object is on its way: it is there until its
+// finalizers are gone.
+func BeingDeleted(object map[string]any) bool {
+	at, _ := Lookup(object, Path{"metadata", "deletionTimestamp"})
+	return at != nil
+}
+
+// changes reports whether the deletion still has something to do: what is
+// being deleted can only be hurried.
+func (d Deletion) changes(object map[string]any) bool {
+	if !BeingDeleted(object) {
+		return true
+	}
+	left, _ := Lookup(object, Path{"metadata", "deletionGracePeriodSeconds"})
+	_, seconds, _ := number(left)
+	return d.GracePeriodSeconds != nil && seconds != nil && *d.GracePeriodSeconds < *seconds
+}
+
+// with joins two deletions of an object: the shorter grace, and the policy of
+// the first. One that gives no grace leaves it to the other.
+func (d Deletion) with(other Deletion) Deletion {
+	if d.GracePeriodSeconds == nil || other.GracePeriodSeconds != nil && *other.GracePeriodSeconds < *d.GracePeriodSeconds {
+		d.GracePeriodSeconds = other.GracePeriodSeconds
+	}
+	return d
+}
+
+// dying is what a deletion leaves of an object until it is gone. The API
+// server knows the time of day and the grace that is the default.
+func (d Deletion) dying(object map[string]any) map[string]any {
+	metadata := map[string]any{}
+	if !BeingDeleted(object) {
+		metadata["deletionTimestamp"] = ""
+	}
+	if d.GracePeriodSeconds != nil {
+		metadata["deletionGracePeriodSeconds"] = *d.GracePeriodSeconds
+	}
+	return mergePatched(object, map[string]any{"metadata": metadata})
+}
+
+var finalizersPath = Path{"metadata", "finalizers"}
+
+// HasFinalizers reports whether something keeps an object that is deleted.
+func HasFinalizers(object map[string]any) bool {
+	found, _ := Lookup(object, finalizersPath)
+	list, _ := found.([]any)
+	return len(list) > 0
+}
+
+// finalizer is the body of a wish of type Finalize.
+func (w Wish) finalizer() (Finalizer, error) {
+	f, ok := w.Body.(Finalizer)
+	if !ok || f.Name == "" {
+		return f, fmt.Errorf("the body of finalizer must be one with a name, have %s", typeName(w.Body))
+	}
+	return f, nil
+}
+
+// applyTo returns the object with or without the name, in an order that leaves
+// the others where they are. No finalizers are no list, as the API server
+// stores them.
+func (f Finalizer) applyTo(current map[string]any) map[string]any {
+	found, _ := Lookup(current, finalizersPath)
+	list, _ := found.([]any)
+	has := slices.Contains(list, any(f.Name))
+	switch {
+	case has == f.Present:
+		return current
+	case f.Present:
+		list = append(slices.Clip(list), f.Name)
 	default:
-		if w.fields() == nil {
-			return nil, fmt.Errorf("the body of %s must be a map, have %s", w.Type, typeName(w.Body))
-		}
-		return mapClaims(nil, nil, w.fields(), w.Type == Apply && !w.Force), nil
+		list = slices.DeleteFunc(slices.Clone(list), func(name any) bool { return name == f.Name })
+	}
+	if len(list) == 0 {
+		return mergePatched(current, nested(finalizersPath, nil))
+	}
+	return mergePatched(current, nested(finalizersPath, list))
+}
+
+func isScalar(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return false
+	default:
+		return true
 	}
 }
 
-// mapClaims appends a claim for each leaf under body. An empty map claims
-// nothing: it agrees with whatever else is put into it.
-func mapClaims(out []claim, path Path, body map[string]any, merged bool) []claim {
-	for _, key := range sortedKeys(body) {
-		at := path.child(key)
-		switch value := body[key].(type) {
-		case map[string]any:
-			out = mapClaims(out, at, value, merged)
-		case nil:
-			out = append(out, claim{path: at, absent: true})
-		case []any:
-			out = append(out, claim{path: at, value: value, merged: merged})
-		default:
-			out = append(out, claim{path: at, value: value})
-		}
+func isEmpty(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		return len(value) == 0
+	case []any:
+		return len(value) == 0
+	default:
+		return false
 	}
-	return out
 }
 
 // sortedKeys is for maps of which there are many: it makes nothing but the result.
@@ -198,27 +248,4 @@ func withoutNewEmpty(current, after map[string]any) map[string]any {
 		break
 	}
 	return after
-}
-
-// changesCurrent reports whether the wish, alone, would change the object as it is.
-func (w Wish) changesCurrent(stored storage) bool {
-	if w.Type == Apply {
-		return !stored.applied(w.place(), w.Current, w.fields(), w.manager())
-	}
-	return w.reliesOn(w.Current, stored)
-}
-
-// reliesOn reports whether a wish that changes nothing any more would change
-// the object as it is: then another rule's wish in the same request does so.
-func (w Wish) reliesOn(current map[string]any, stored storage) bool {
-	alone, err := w.applyTo(current)
-	return err == nil && !stored.same(w.Target, current, alone)
-}
-
-// stepsBetween are the wish as JSON patch operations.
-func (w Wish) stepsBetween(before, after map[string]any) []any {
-	if w.Type == JSON {
-		return w.steps()
-	}
-	return jsonDifference(nil, before, after)
 }
