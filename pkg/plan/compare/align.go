@@ -3,11 +3,11 @@ package compare
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-)
 
-// mostCells bounds the work of finding out what was added to a list and what removed.
-const mostCells = 1 << 22
+	"github.com/aymanbagabas/go-udiff/lcs"
+)
 
 // Pair is an element of each of two lists that are about the same thing, or of one of
 // them alone: then the index in the other is -1.
@@ -23,88 +23,30 @@ func (p Pair) Index() int {
 
 // Align pairs the elements of two lists, as [Diff] does: by what they are about if all of
 // them tell, so that one more does not shift all others, and else by their indexes.
-func Align(want, have []any) []Pair {
+func Align(want, have []any) (out []Pair) {
 	left, named := identities(want)
 	right, alsoNamed := identities(have)
-	start := 0
-	for start < min(len(want), len(have)) && named && alsoNamed && left[start] == right[start] {
-		start++
+	if !named || !alsoNamed {
+		left, right = indexes(want), indexes(have)
 	}
-	var out []Pair
-	for i := range start {
-		out = append(out, Pair{i, i})
-	}
-	if !named || !alsoNamed || (len(want)-start)*(len(have)-start) > mostCells {
-		return append(out, byIndex(start, len(want), len(have))...)
-	}
-	for _, p := range common(left[start:], right[start:]) {
-		if p.Want >= 0 {
-			p.Want += start
-		}
-		if p.Have >= 0 {
-			p.Have += start
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
-func byIndex(start, want, have int) []Pair {
-	var out []Pair
-	for i := start; i < max(want, have); i++ {
-		p := Pair{i, i}
-		if i >= want {
-			p.Want = -1
-		}
-		if i >= have {
-			p.Have = -1
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
-// common pairs a longest common subsequence, in order, with the rest between.
-func common(left, right []string) []Pair {
-	lengths := commonLengths(left, right)
-	var out []Pair
 	i, j := 0, 0
-	for i < len(left) && j < len(right) {
-		switch {
-		case left[i] == right[j]:
+	for _, d := range append(lcs.DiffLines(left, right), lcs.Diff{Start: len(want), End: len(want)}) {
+		for ; i < d.Start; i, j = i+1, j+1 {
 			out = append(out, Pair{i, j})
-			i, j = i+1, j+1
-		case lengths[i+1][j] >= lengths[i][j+1]:
-			out = append(out, Pair{i, -1})
-			i++
-		default:
-			out = append(out, Pair{-1, j})
-			j++
 		}
-	}
-	for ; i < len(left); i++ {
-		out = append(out, Pair{i, -1})
-	}
-	for ; j < len(right); j++ {
-		out = append(out, Pair{-1, j})
+		for ; i < d.End; i++ {
+			out = append(out, Pair{i, -1})
+		}
+		for ; j < d.ReplEnd; j++ {
+			out = append(out, Pair{-1, j})
+		}
 	}
 	return out
 }
 
-// commonLengths has, for each two of their ends, how many elements these have in common.
-func commonLengths(left, right []string) [][]int {
-	out := make([][]int, len(left)+1)
-	for i := range out {
-		out[i] = make([]int, len(right)+1)
-	}
-	for i, one := range slices.Backward(left) {
-		for j, other := range slices.Backward(right) {
-			if one == other {
-				out[i][j] = out[i+1][j+1] + 1
-			} else {
-				out[i][j] = max(out[i+1][j], out[i][j+1])
-			}
-		}
+func indexes(list []any) (out []string) {
+	for i := range list {
+		out = append(out, strconv.Itoa(i))
 	}
 	return out
 }

@@ -3,9 +3,7 @@ package compare
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -20,80 +18,47 @@ func YAML(value any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding YAML: %w", err)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	root, err := next(decoder)
-	if err != nil {
+	var root yaml.Node
+	if err := yaml.Unmarshal(EscapeInvisible(string(data)), &root); err != nil { // JSON is YAML, and its nodes keep the order of keys.
 		return nil, fmt.Errorf("encoding YAML: %w", err)
 	}
+	restyle(&root)
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
 	encoder.CompactSeqIndent()
-	if err := encoder.Encode(root); err != nil {
+	if err := encoder.Encode(&root); err != nil {
 		return nil, fmt.Errorf("encoding YAML: %w", err)
 	}
 	return EscapeInvisible(out.String()), nil
 }
 
-// next takes one value off the JSON. Its tokens keep the order of keys.
-func next(decoder *json.Decoder) (*yaml.Node, error) {
-	token, err := decoder.Token()
-	if err != nil {
-		return nil, err
+// restyle gives nodes of JSON the style of YAML.
+func restyle(n *yaml.Node) {
+	n.Style = 0
+	switch n.Tag {
+	case "!!str":
+		n.Style = style(n.Value)
+	case "!!int", "!!float":
+		n.Value = number(n.Value)
 	}
-	switch token := token.(type) {
-	case json.Delim:
-		return container(decoder, token)
-	case json.Number:
-		return number(token.String()), nil
-	case string:
-		return text(token), nil
-	case bool:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(token)}, nil
-	default:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, nil
+	for _, below := range n.Content {
+		restyle(below)
 	}
-}
-
-// container takes what is left of a map or a list. The keys of a map come as
-// values between its values, as YAML nodes have them too.
-func container(decoder *json.Decoder, open json.Delim) (*yaml.Node, error) {
-	out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	if open == '[' {
-		out.Kind, out.Tag = yaml.SequenceNode, "!!seq"
-	}
-	for decoder.More() {
-		child, err := next(decoder)
-		if err != nil {
-			return nil, err
-		}
-		out.Content = append(out.Content, child)
-	}
-	if _, err := decoder.Token(); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return out, nil
 }
 
 // number writes what is no int64 with a point, which all versions of YAML read
 // as a number, also where it has an exponent.
-func number(digits string) *yaml.Node {
-	if _, err := strconv.ParseInt(digits, 10, 64); err == nil {
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: digits}
+func number(digits string) string {
+	if _, err := strconv.ParseInt(digits, 10, 64); err == nil || strings.Contains(digits, ".") {
+		return digits
 	}
-	if !strings.Contains(digits, ".") {
-		mantissa, exponent, ok := strings.Cut(digits, "e")
-		digits = mantissa + ".0"
-		if ok {
-			digits += "e" + exponent
-		}
+	mantissa, exponent, ok := strings.Cut(digits, "e")
+	digits = mantissa + ".0"
+	if ok {
+		digits += "e" + exponent
 	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: digits}
-}
-
-func text(value string) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: style(value)}
+	return digits
 }
 
 // style leaves plain text to the encoder, which knows the grammar of YAML but
