@@ -60,40 +60,28 @@ func equalLists(a, b []any) bool {
 	return true
 }
 
-func equalNumbers(a, b any) bool {
-	x, xInt, xOK := number(a)
-	y, yInt, yOK := number(b)
-	switch {
-	case !xOK || !yOK:
-		return false
-	case xInt != nil && yInt != nil:
-		return *xInt == *yInt
-	case xInt == nil && yInt == nil:
-		return x == y
-	case xInt == nil:
-		return equalMixed(*yInt, x)
-	default:
-		return equalMixed(*xInt, y)
-	}
-}
-
-// equalMixed avoids the rounding of large integers that a conversion to float
+// equalNumbers avoids the rounding of large integers that a conversion to float
 // would bring.
-func equalMixed(i int64, f float64) bool {
-	return f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64 && int64(f) == i
+func equalNumbers(a, b any) bool {
+	x, i, isInt := number(a)
+	y, j, areInts := number(b)
+	return isInt == areInts && i == j && (isInt || x == y)
 }
 
-func number(value any) (f float64, i *int64, ok bool) {
+// number is a whole number as an integer where it is one, and what is no number as NaN.
+func number(value any) (f float64, i int64, whole bool) {
 	switch value := value.(type) {
 	case int64:
-		return 0, &value, true
+		return 0, value, true
 	case int:
-		wide := int64(value)
-		return 0, &wide, true
+		return 0, int64(value), true
 	case float64:
-		return value, nil, true
+		if value == math.Trunc(value) && value >= math.MinInt64 && value < math.MaxInt64 {
+			return 0, int64(value), true
+		}
+		return value, 0, false
 	default:
-		return 0, nil, false
+		return math.NaN(), 0, false
 	}
 }
 
@@ -106,14 +94,11 @@ func ScalarText(value any) string {
 	case bool:
 		return strconv.FormatBool(value)
 	}
-	float, integer, ok := number(value)
-	switch {
-	case !ok:
+	switch float, integer, whole := number(value); {
+	case whole:
+		return strconv.FormatInt(integer, 10)
+	case math.IsNaN(float):
 		return ""
-	case integer != nil:
-		return strconv.FormatInt(*integer, 10)
-	case equalMixed(int64(float), float):
-		return strconv.FormatInt(int64(float), 10)
 	default:
 		return strconv.FormatFloat(float, 'g', -1, 64)
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,15 +59,10 @@ func (l Leftover) Thing() Leftover {
 
 // Compare orders leftovers by set, rule, resource, namespace and kind.
 func (l Leftover) Compare(other Leftover) int {
-	return cmp.Or(
-		l.Rule.Compare(other.Rule),
-		cmp.Compare(l.GVR.Group, other.GVR.Group),
-		cmp.Compare(l.GVR.Resource, other.GVR.Resource),
-		cmp.Compare(l.Namespace, other.Namespace),
-		cmp.Compare(l.Kind, other.Kind),
-		cmp.Compare(l.GVR.Version, other.GVR.Version),
-		cmp.Compare(l.Release, other.Release),
-		cmp.Compare(l.Account.Namespace, other.Account.Namespace),
-		cmp.Compare(l.Account.Name, other.Account.Name),
-	)
+	key := func(l Leftover) []string {
+		return []string{
+			l.GVR.Group, l.GVR.Resource, l.Namespace, string(l.Kind), l.GVR.Version, string(l.Release), l.Account.Namespace, l.Account.Name,
+		}
+	}
+	return cmp.Or(l.Rule.Compare(other.Rule), slices.Compare(key(l), key(other)))
 }

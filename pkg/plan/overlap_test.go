@@ -16,6 +16,7 @@ func TestOverlaps(t *testing.T) {
 		want   bool
 	}{
 		{"All and all.", Selection{}, Selection{}, true},
+		{"A bound, of which nothing is known.", labels("a>1"), labels("a>1"), true},
 		{"All and some.", Selection{}, labels("a=b"), true},
 		{"The same.", labels("a=b"), labels("a=b"), true},
 		{"Two values of a label.", labels("a=b"), labels("a=c"), false},

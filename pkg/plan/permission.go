@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,12 +40,8 @@ func (p Permission) String() string {
 
 // Compare orders permissions by resource, subresource, namespace, name and verb.
 func (p Permission) Compare(other Permission) int {
-	return cmp.Or(
-		cmp.Compare(p.Resource.Group, other.Resource.Group),
-		cmp.Compare(p.Resource.Resource, other.Resource.Resource),
-		cmp.Compare(p.Subresource, other.Subresource),
-		cmp.Compare(p.Namespace, other.Namespace),
-		cmp.Compare(p.Name, other.Name),
-		cmp.Compare(p.Verb, other.Verb),
-	)
+	key := func(p Permission) []string {
+		return []string{p.Resource.Group, p.Resource.Resource, p.Subresource, p.Namespace, p.Name, p.Verb}
+	}
+	return slices.Compare(key(p), key(other))
 }

@@ -32,26 +32,25 @@ func (r Read) Filter() Filter {
 }
 
 func (r Read) filterBy() Filter {
-	names, values, owners := r.Names, r.Fields, r.Owners // A filter does not keep the rest of the question.
-	switch {
-	case r.By == ByAll:
-		return func(map[string]any) bool { return true }
-	case r.By == ByName:
-		return func(object map[string]any) bool { return slices.Contains(names, Text(object, "metadata", "name")) }
-	case r.By == ByLabels && r.Labels != "":
-		parsed := parseLabels(r.Labels)
+	if r.By == ByLabels && r.Labels != "" {
+		parsed, err := labels.Parse(r.Labels)
+		if err != nil {
+			parsed = labels.Nothing()
+		}
 		return func(object map[string]any) bool { return parsed.Matches(LabelsOf(object)) }
-	case r.By == ByFields && len(values) > 0:
+	}
+	required, possible := r.Requirements() // A filter does not keep the rest of the question.
+	if r.By == ByFields {
+		values := r.Fields
 		return func(object map[string]any) bool {
-			return !slices.ContainsFunc(values, func(field FieldValue) bool { return !field.holds(object) })
+			return possible && !slices.ContainsFunc(values, func(field FieldValue) bool { return !field.holds(object) })
 		}
-	case r.By == ByOwner:
-		return func(object map[string]any) bool {
-			uid := ControllerUID(object)
-			return uid != "" && slices.Contains(owners, uid)
-		}
-	default:
-		return func(map[string]any) bool { return false }
+	}
+	return func(object map[string]any) bool {
+		return possible && !slices.ContainsFunc(required, func(r Requirement) bool {
+			value, has := r.Value(object)
+			return !has || !slices.Contains(r.Values, value)
+		})
 	}
 }
 
@@ -63,37 +62,57 @@ func (f FieldValue) holds(object map[string]any) bool {
 // Selector is a [Selection] that is parsed: for who asks often, or of many objects. It is safe for concurrent use.
 type Selector struct {
 	Selection
-	labels labels.Requirements
-	fields []fieldRequirement
-	broken bool // The API server would refuse it.
+	required []required
+	broken   bool // The API server would refuse it.
 }
 
-type fieldRequirement struct {
-	fields.Requirement
-	path Path
+// required is what a selector requires of one label or field.
+type required struct {
+	selector, what, name string // such as labelSelector, label, app
+	path                 Path
+	wanted               func() string
+	holds                func(object map[string]any) bool
+	values               []string // that it names
+	present              bool     // The object has one of the values, or any if there are none.
 }
 
 // Parse reads the selectors of a selection.
 func (s Selection) Parse() Selector {
 	out := Selector{Selection: s}
-	var err, other error
-	out.labels, err = labels.ParseToRequirements(s.LabelSelector)
+	byLabels, err := labels.ParseToRequirements(s.LabelSelector)
 	byFields, other := fields.ParseSelector(s.FieldSelector)
 	if out.broken = err != nil || other != nil; out.broken {
-		return Selector{Selection: s, broken: true}
+		return out
+	}
+	for _, r := range byLabels {
+		out.required = append(out.required, required{
+			selector: "labelSelector", what: "label", name: r.Key(), path: Path{"metadata", "labels", r.Key()}, wanted: r.String,
+			holds:   func(object map[string]any) bool { return r.Matches(LabelsOf(object)) },
+			values:  r.ValuesUnsorted(),
+			present: slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In, selection.Exists}, r.Operator()),
+		})
 	}
 	for _, r := range byFields.Requirements() {
-		out.fields = append(out.fields, fieldRequirement{r, strings.Split(r.Field, ".")})
+		path, operator := Path(strings.Split(r.Field, ".")), "="
+		if r.Operator == selection.NotEquals {
+			operator = "!="
+		}
+		out.required = append(out.required, required{
+			selector: "fieldSelector", what: "field", name: r.Field, path: path,
+			wanted: func() string { return r.Field + operator + fields.EscapeValue(r.Value) },
+			holds: func(object map[string]any) bool {
+				value, _ := Lookup(object, path)
+				have := ScalarText(value) // It is empty for what no selector can name, too.
+				if have == "" && s.GVR.Group == "" && r.Value == strconv.FormatBool(false) {
+					have = r.Value // Kubernetes' own types are false where nothing is stored.
+				}
+				return (have == r.Value) == (operator == "=")
+			},
+			values:  []string{r.Value},
+			present: operator == "=" && !slices.Contains([]string{"", "false", "0"}, r.Value), // These may not be stored.
+		})
 	}
 	return out
-}
-
-// holds reports whether the text of a field is as it is required. It is empty for what no selector can name, too.
-func (r fieldRequirement) holds(have string, builtin bool) bool {
-	if have == "" && builtin && r.Value == strconv.FormatBool(false) {
-		have = r.Value // Kubernetes' own types are false where nothing is stored.
-	}
-	return (have == r.Value) != (r.Operator == selection.NotEquals)
 }
 
 // Admits reports whether a list with the selection's namespace and selectors
@@ -103,49 +122,23 @@ func (s Selection) Admits(object map[string]any) bool { return s.Parse().Admits(
 
 // Admits is [Selection.Admits].
 func (s Selector) Admits(object map[string]any) bool {
-	if s.broken || !isIn(s.Namespace, object) {
-		return false
-	}
-	if len(s.labels) > 0 {
-		have := LabelsOf(object)
-		for i := range s.labels {
-			if !s.labels[i].Matches(have) {
-				return false
-			}
-		}
-	}
-	for _, r := range s.fields {
-		value, _ := Lookup(object, r.path)
-		if !r.holds(ScalarText(value), s.GVR.Group == "") {
-			return false
-		}
-	}
-	return true
+	return !s.broken && isIn(s.Namespace, object) && !slices.ContainsFunc(s.required, func(r required) bool { return !r.holds(object) })
 }
 
 // Lacks says what the selectors want that the object is not.
 func (s Selector) Lacks(object map[string]any) (out []string) {
-	lacks := func(selector, what, name, wanted string, path Path) {
-		value, there := Lookup(object, path)
-		have := fmt.Sprintf("the object has no %s %s", what, name)
-		switch {
+	for _, r := range s.required {
+		if r.holds(object) {
+			continue
+		}
+		have := fmt.Sprintf("the object has no %s %s", r.what, r.name)
+		switch value, _ := Lookup(object, r.path); {
 		case !isScalar(value):
-			have = fmt.Sprintf("the %s %s is no text or number", what, name)
-		case there && value != nil:
-			have = fmt.Sprintf("the %s %s is %q", what, name, fmt.Sprint(value))
+			have = fmt.Sprintf("the %s %s is no text or number", r.what, r.name)
+		case value != nil:
+			have = fmt.Sprintf("the %s %s is %q", r.what, r.name, fmt.Sprint(value))
 		}
-		out = append(out, selector+" wants "+wanted+", and "+have)
-	}
-	for _, r := range s.labels {
-		if !r.Matches(LabelsOf(object)) {
-			lacks("labelSelector", "label", r.Key(), r.String(), Path{"metadata", "labels", r.Key()})
-		}
-	}
-	for _, r := range s.fields {
-		if value, _ := Lookup(object, r.path); !r.holds(ScalarText(value), s.GVR.Group == "") {
-			operator := map[bool]string{false: "=", true: "!="}[r.Operator == selection.NotEquals]
-			lacks("fieldSelector", "field", r.Field, r.Field+operator+fields.EscapeValue(r.Value), r.path)
-		}
+		out = append(out, r.selector+" wants "+r.wanted()+", and "+have)
 	}
 	return out
 }
@@ -159,19 +152,13 @@ type Guarantee struct {
 // Guarantees are the fields that all objects of the selection have: labels that its selector asks for, and fields that it compares with
 // a value.
 func (s Selection) Guarantees() (out []Guarantee) {
-	parsed := s.Parse()
-	for _, r := range parsed.labels {
-		if slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In, selection.Exists}, r.Operator()) {
-			var only string
-			if values := r.ValuesUnsorted(); len(values) == 1 {
-				only = values[0]
-			}
-			out = append(out, Guarantee{Path{"metadata", "labels", r.Key()}, only})
+	for _, r := range s.Parse().required {
+		g := Guarantee{Path: r.path}
+		if len(r.values) == 1 {
+			g.Text = r.values[0]
 		}
-	}
-	for _, r := range parsed.fields {
-		if r.Operator != selection.NotEquals && !slices.Contains([]string{"", "false", "0"}, r.Value) { // These may not be stored.
-			out = append(out, Guarantee{r.path, r.Value})
+		if r.present {
+			out = append(out, g)
 		}
 	}
 	return out
@@ -184,30 +171,19 @@ func (s Selection) Overlaps(other Selection) bool {
 		return false
 	}
 	a, b := s.Parse(), other.Parse()
-	if a.broken || b.broken {
-		return true
-	}
-	apart := func(r, s labels.Requirement) bool {
-		bounds := []selection.Operator{selection.GreaterThan, selection.LessThan}
-		if r.Key() != s.Key() || slices.Contains(bounds, r.Operator()) || slices.Contains(bounds, s.Operator()) {
-			return false
-		}
-		both := func(of labels.Set) bool { return r.Matches(of) && s.Matches(of) }
-		return !both(nil) && !slices.ContainsFunc(slices.Concat(r.ValuesUnsorted(), s.ValuesUnsorted(), []string{unnamed}),
-			func(value string) bool { return both(labels.Set{r.Key(): value}) })
-	}
-	fieldsApart := func(r, s fieldRequirement) bool {
-		return r.Field == s.Field && !slices.ContainsFunc([]string{"", unnamed, r.Value, s.Value},
-			func(value string) bool { return r.holds(value, true) && s.holds(value, true) })
-	}
-	for _, r := range a.labels {
-		if slices.ContainsFunc(b.labels, func(s labels.Requirement) bool { return apart(r, s) }) {
-			return false
-		}
-	}
-	for _, r := range a.fields {
-		if slices.ContainsFunc(b.fields, func(s fieldRequirement) bool { return fieldsApart(r, s) }) {
-			return false
+	for _, r := range a.required {
+		for _, o := range b.required {
+			if !slices.Equal(r.path, o.path) {
+				continue
+			}
+			some := func(holds func(object map[string]any) bool) bool { // Of a bound, such as a>1, it is false.
+				return holds(nil) || slices.ContainsFunc(slices.Concat(r.values, o.values, []string{unnamed}), func(value string) bool {
+					return holds(nested(r.path, value))
+				})
+			}
+			if some(r.holds) && some(o.holds) && !some(func(object map[string]any) bool { return r.holds(object) && o.holds(object) }) {
+				return false
+			}
 		}
 	}
 	return true
@@ -219,15 +195,6 @@ const unnamed = "\x00"
 // isIn reports whether an object is in the namespace; empty is for all.
 func isIn(namespace string, object map[string]any) bool {
 	return namespace == "" || namespace == Text(object, "metadata", "namespace")
-}
-
-// parseLabels matches nothing where the API server would refuse the selector.
-func parseLabels(selector string) labels.Selector {
-	parsed, err := labels.Parse(selector)
-	if err != nil {
-		return labels.Nothing()
-	}
-	return parsed
 }
 
 // Labels are those of an object, whatever they look like. One that is not a text is empty.

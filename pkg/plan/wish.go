@@ -98,8 +98,8 @@ func (d Deletion) changes(object map[string]any) bool {
 		return true
 	}
 	left, _ := Lookup(object, Path{"metadata", "deletionGracePeriodSeconds"})
-	_, seconds, _ := number(left)
-	return d.GracePeriodSeconds != nil && seconds != nil && *d.GracePeriodSeconds < *seconds
+	_, seconds, known := number(left)
+	return d.GracePeriodSeconds != nil && known && *d.GracePeriodSeconds < seconds
 }
 
 // with joins two deletions of an object: the shorter grace, and the policy of
@@ -234,18 +234,12 @@ func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
 func withoutNewEmpty(current, after map[string]any) map[string]any {
 	before, _ := current["metadata"].(map[string]any)
 	metadata, _ := after["metadata"].(map[string]any)
-	isNew := func(key string, value any) bool {
-		_, was := before[key]
-		return !was && isEmpty(value)
-	}
 	for key, value := range metadata {
-		if !isNew(key, value) {
-			continue
+		if _, was := before[key]; !was && isEmpty(value) {
+			metadata = maps.Clone(metadata)
+			delete(metadata, key)
+			return withoutNewEmpty(current, replaced(after, Path{"metadata"}, metadata))
 		}
-		after, metadata = maps.Clone(after), maps.Clone(metadata)
-		maps.DeleteFunc(metadata, isNew)
-		after["metadata"] = metadata
-		break
 	}
 	return after
 }
