@@ -8,7 +8,7 @@ import "fmt"
 func (v *Values) Body(secret bool, body any) any {
 	switch body := body.(type) {
 	case map[string]any:
-		return v.object(secret, body)
+		return v.fields(true, secret, body)
 	case []any:
 		out := make([]any, len(body))
 		for i, step := range body {
@@ -33,10 +33,7 @@ func (v *Values) Tree(value any) any {
 		}
 		return out
 	case map[string]any:
-		if IsSecret(value) {
-			return v.object(true, value)
-		}
-		return v.fields(value)
+		return v.fields(IsSecret(value), IsSecret(value), value)
 	default:
 		return value
 	}
@@ -74,29 +71,20 @@ func (v *Values) step(secret bool, step any) any {
 	return out
 }
 
-// object masks an object, or the fields that are to be written to one.
-func (v *Values) object(secret bool, content map[string]any) map[string]any {
+// fields masks the fields of a map, which may be an object as a whole, or what is written to one.
+func (v *Values) fields(object, secret bool, content map[string]any) map[string]any {
 	out := make(map[string]any, len(content))
 	for key, value := range content {
+		text, isText := value.(string)
 		switch {
 		case secret && isData(key):
 			out[key] = v.data(value)
-		case key == "apiVersion", key == "kind":
+		case object && (key == "apiVersion" || key == "kind"):
 			out[key] = value
+		case isText && key == lastApplied:
+			out[v.Key(key)] = v.Mask(text)
 		default:
 			out[v.Key(key)] = v.Tree(value)
-		}
-	}
-	return out
-}
-
-func (v *Values) fields(content map[string]any) map[string]any {
-	out := make(map[string]any, len(content))
-	for key, value := range content {
-		shown := v.Key(key)
-		out[shown] = v.Tree(value)
-		if text, ok := value.(string); ok && key == lastApplied {
-			out[shown] = v.Mask(text)
 		}
 	}
 	return out

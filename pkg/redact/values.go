@@ -32,7 +32,7 @@ type Values struct {
 	except  map[string]bool
 	bytes   int
 	tooMuch bool
-	index   *index // of known, nil while that changes
+	index   index // of known, nil while that changes
 }
 
 // New returns values for which others stand: see [Plain] and [Fingerprint].
