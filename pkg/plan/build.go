@@ -280,7 +280,7 @@ func (b builder) update(operation *Operation, joined *batch, current map[string]
 	case len(joined.wishes) == 1:
 		operation.Body = mergePatchOf(operation.Changes)
 	default: // They may have changed the same.
-		operation.Body = mergePatchOf(changes(Rule{}, current, after))
+		operation.Body = MergePatch(current, after)
 	}
 	return true, failed
 }

@@ -72,6 +72,9 @@ func removes(patch map[string]any) bool {
 	return false
 }
 
+// MergePatch is the smallest RFC 7386 patch that leads from before to after.
+func MergePatch(before, after map[string]any) map[string]any { return mergePatchOf(changes(Rule{}, before, after)) }
+
 // mergePatchOf is the smallest RFC 7386 patch with the changes between two objects. It cannot write a null, which no merge patch asks for.
 func mergePatchOf(changes []Change) map[string]any {
 	patch := map[string]any{}

@@ -40,7 +40,7 @@ func restyle(n *yaml.Node) {
 	case "!!str":
 		n.Style = style(n.Value)
 	case "!!int", "!!float":
-		n.Value = number(n.Value)
+		n.Value, n.Tag = number(n.Value), "" // An integer may have become a float.
 	}
 	for _, below := range n.Content {
 		restyle(below)

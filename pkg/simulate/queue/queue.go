@@ -4,7 +4,6 @@ package queue
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -30,19 +29,17 @@ const (
 // delay what is ready changes nothing, and what is added without a delay is delayed no
 // more.
 //
-// Nothing blocks, and no goroutine is started. A Queue is safe for concurrent use,
-// though only one goroutine gets what is in a predictable order.
+// Nothing blocks, and no goroutine is started. A Queue is for one goroutine.
 type Queue[T comparable] struct {
 	order Order
 
-	mu      sync.Mutex
-	ready   []T          // in the order of adding; guarded by mu
-	batch   int          // how many of ready come before the rest, if reversed; guarded by mu
-	delayed []delayed[T] // in the order of coming out; guarded by mu
-	dirty   sets.Set[T]  // those ready, and those to be so once they are done; guarded by mu
-	taken   sets.Set[T]  // those that are processed; guarded by mu
-	down    bool         // guarded by mu
-	chose   bool         // guarded by mu
+	ready   []T          // in the order of adding
+	batch   int          // how many of ready come before the rest, if reversed
+	delayed []delayed[T] // in the order of coming out
+	dirty   sets.Set[T]  // those ready, and those to be so once they are done
+	taken   sets.Set[T]  // those that are processed
+	down    bool
+	chose   bool
 }
 
 type delayed[T comparable] struct {
@@ -59,13 +56,6 @@ var _ workqueue.TypedDelayingInterface[int] = (*Queue[int])(nil)
 
 // Add makes the item ready, or queues it again for when it is done.
 func (q *Queue[T]) Add(item T) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.add(item)
-}
-
-// add is Add; the lock is held.
-func (q *Queue[T]) add(item T) {
 	if q.down {
 		return
 	}
@@ -82,11 +72,9 @@ func (q *Queue[T]) add(item T) {
 // AddAfter puts the item behind everything that is ready. Of two delays the shorter
 // counts; one that is not positive is none.
 func (q *Queue[T]) AddAfter(item T, wait time.Duration) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	switch {
 	case wait <= 0:
-		q.add(item)
+		q.Add(item)
 		return
 	case q.down || q.dirty.Has(item):
 		return
@@ -105,7 +93,7 @@ func (q *Queue[T]) AddAfter(item T, wait time.Duration) {
 	q.delayed = slices.Insert(q.delayed, at, delayed[T]{item, wait})
 }
 
-// hurry takes the item from those that are delayed; the lock is held.
+// hurry takes the item from those that are delayed.
 func (q *Queue[T]) hurry(item T) {
 	q.delayed = slices.DeleteFunc(q.delayed, func(d delayed[T]) bool { return d.item == item })
 }
@@ -113,10 +101,8 @@ func (q *Queue[T]) hurry(item T) {
 // Get returns what comes next, for which Done has to be called, or says that there is
 // nothing, as a queue does that is shut down. More may be added after that.
 func (q *Queue[T]) Get() (item T, nothing bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	for len(q.ready) == 0 && len(q.delayed) > 0 {
-		q.add(q.delayed[0].item)
+		q.Add(q.delayed[0].item)
 	}
 	if len(q.ready) == 0 {
 		return item, true
@@ -139,8 +125,6 @@ func (q *Queue[T]) Get() (item T, nothing bool) {
 
 // Done ends the processing of the item, which is ready if it was added meanwhile.
 func (q *Queue[T]) Done(item T) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	if !q.taken.Has(item) {
 		return
 	}
@@ -152,24 +136,18 @@ func (q *Queue[T]) Done(item T) {
 
 // Len counts what is ready, without what is delayed.
 func (q *Queue[T]) Len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	return len(q.ready)
 }
 
 // Chose reports whether the order has made a difference to anything that came out: if
 // not, the other order gives the same.
 func (q *Queue[T]) Chose() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	return q.chose
 }
 
 // ShutDown has the queue ignore what is added from now on, and forget what is delayed.
 // What is ready still comes out.
 func (q *Queue[T]) ShutDown() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.down = true
 	q.delayed = nil
 }
@@ -180,7 +158,5 @@ func (q *Queue[T]) ShutDownWithDrain() { q.ShutDown() }
 
 // ShuttingDown reports whether it was shut down.
 func (q *Queue[T]) ShuttingDown() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	return q.down
 }

@@ -254,29 +254,6 @@ func (after objects) since(before objects) []Changed {
 	return out
 }
 
-// patchOf is the JSON merge patch that makes an object of another.
-func patchOf(before, after map[string]any) map[string]any {
-	out := map[string]any{}
-	for key, value := range after {
-		was, known := before[key]
-		old, isMap := was.(map[string]any)
-		fields, areMaps := value.(map[string]any)
-		switch {
-		case known && reflect.DeepEqual(was, value):
-		case isMap && areMaps:
-			out[key] = patchOf(old, fields)
-		default:
-			out[key] = value
-		}
-	}
-	for key := range before {
-		if _, still := after[key]; !still {
-			out[key] = nil
-		}
-	}
-	return out
-}
-
 // end ends a phase.
 func (s *Scenario) end(ctx context.Context) error {
 	now, err := s.objects(ctx)
@@ -288,7 +265,7 @@ func (s *Scenario) end(ctx context.Context) error {
 	for i := range phase.Objects {
 		changed := &phase.Objects[i]
 		if before := s.before[changed.Object]; s.patches && before != nil && !changed.Gone {
-			changed.Patch, changed.Now = patchOf(before, changed.Now), nil
+			changed.Patch, changed.Now = plan.MergePatch(before, changed.Now), nil
 			if metadata, is := changed.Patch["metadata"].(map[string]any); is {
 				if delete(metadata, "generation"); len(metadata) == 0 {
 					delete(changed.Patch, "metadata")
