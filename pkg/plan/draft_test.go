@@ -83,7 +83,7 @@ func TestPatchFailures(t *testing.T) {
 		`[{op: remove, path: /a/x}]`:                                             "operation 0 of the json patch, remove: there is no a.x",
 		`[{op: remove, path: /a/l/2}]`:                                           "operation 0 of the json patch, remove: there is no a.l[2]",
 		`[{op: add, path: /x/y, value: 1}]`:                                      "operation 0 of the json patch, add: there is no x",
-		`[{op: add, path: /s/y, value: 1}]`:                                      "operation 0 of the json patch, add: s is neither a map nor a list",
+		`[{op: add, path: /s/y, value: 1}]`:                                      "operation 0 of the json patch, add: there is no s.y",
 		`[{op: add, path: /a/l/3, value: 1}]`:                                    "operation 0 of the json patch, add: there is no a.l[3]",
 		`[{op: replace, path: /a/l/-, value: 1}]`:                                `operation 0 of the json patch, replace: there is no a.l["-"]`,
 		`[{op: move, from: /a, path: /a/b}]`:                                     "operation 0 of the json patch, move: there is no a",

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -242,4 +243,104 @@ func withoutNewEmpty(current, after map[string]any) map[string]any {
 		}
 	}
 	return after
+}
+
+// returned are the fields of an object, or of a patch of it, as the API server returns them. It accepts stringData of a Secret and
+// turns it into data, where it wins: the field itself cannot be compared with what is there, and its field manager
+// does not own what it becomes. What is not text the API server
+// refuses, so it stays, as does what cannot be folded into a patch that removes data.
+func (o Object) returned(fields map[string]any) map[string]any {
+	if !o.IsSecret() {
+		return fields
+	}
+	given, there := fields["stringData"]
+	texts, isMap := given.(map[string]any)
+	data, hasData := fields["data"].(map[string]any)
+	if _, set := fields["data"]; !there || given != nil && !isMap || set && !hasData {
+		return fields
+	}
+	folded := map[string]any{}
+	maps.Copy(folded, data)
+	for key, value := range texts {
+		switch value := value.(type) {
+		case nil:
+		case string:
+			folded[key] = base64.StdEncoding.EncodeToString([]byte(value))
+		default:
+			return fields
+		}
+	}
+	out := maps.Clone(fields)
+	delete(out, "stringData")
+	if hasData || len(folded) > 0 {
+		out["data"] = folded
+	}
+	return out
+}
+
+// identity are the fields that say which object it is. Only a create writes
+// them.
+var identity = []Path{
+	{"apiVersion"},
+	{"kind"},
+	{"metadata", "name"},
+	{"metadata", "generateName"},
+	{"metadata", "namespace"},
+}
+
+// servers are the fields that belong to the API server.
+var servers = []Path{
+	{"metadata", "uid"},
+	{"metadata", "resourceVersion"},
+	{"metadata", "generation"},
+	{"metadata", "managedFields"},
+	{"metadata", "creationTimestamp"},
+	{"metadata", "deletionTimestamp"},
+	{"metadata", "deletionGracePeriodSeconds"},
+	{"metadata", "selfLink"},
+}
+
+// identityAndServers are the fields that no rule writes but by a create.
+var identityAndServers = slices.Concat(identity, servers)
+
+// ForbiddenField returns the field under body that no rule may write, or nil
+// where there is none. The body of a JSON patch is judged by its paths.
+func ForbiddenField(kind Type, body any) Path {
+	forbidden := servers
+	if kind != Create {
+		forbidden = identityAndServers
+	}
+	if kind != JSON {
+		fields, _ := body.(map[string]any)
+		if i := slices.IndexFunc(forbidden, func(path Path) bool { return touches(fields, path) }); i >= 0 {
+			return forbidden[i]
+		}
+		return nil
+	}
+	all, err := Wish{Type: kind, Body: body}.claims()
+	if err != nil {
+		return nil
+	}
+	for _, c := range all {
+		for _, path := range forbidden {
+			if c.path.hasPrefix(path) || path.hasPrefix(c.path) {
+				return path
+			}
+		}
+	}
+	return nil
+}
+
+// touches reports whether a body writes the field at a path, something in it, or what it is in.
+func touches(body map[string]any, path Path) bool {
+	value, there := body[path[0]]
+	below, isMap := value.(map[string]any)
+	switch {
+	case !there || !isMap:
+		return there
+	case len(path) == 1:
+		return len(mapClaims(nil, nil, below, false)) > 0
+	default:
+		return touches(below, path[1:])
+	}
 }
