@@ -209,7 +209,7 @@ func (d *differ) note(operation plan.Operation, before, answer map[string]any, h
 	if operation.Subresource != "" && answer["kind"] != before["kind"] { // It is a Scale, of which only the changes are known.
 		key.subresource, before = operation.Subresource, answer
 		for _, change := range operation.Changes {
-			before = compare.Replaced(before, change.Path, change.Before)
+			before = plan.WithField(before, change.Path, change.Before)
 		}
 	}
 	d.mu.Lock()

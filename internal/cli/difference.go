@@ -44,7 +44,13 @@ func (d *difference) prepare() bool {
 			d.after = compare.Kept(d.after, apply.wanted, apply.answer)
 		}
 	}
-	before, after := withoutServerFields(d.before), withoutServerFields(d.after)
+	before, after := d.before, d.after
+	if before != nil {
+		before = plan.WithoutMetadata(before, serverFields...)
+	}
+	if after != nil {
+		after = plan.WithoutMetadata(after, serverFields...)
+	}
 	switch {
 	case before == nil && after == nil:
 		return false
@@ -73,20 +79,6 @@ func (d *difference) prepare() bool {
 // serverFields are the fields of metadata that only the API server sets.
 var serverFields = []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"}
 
-func withoutServerFields(object map[string]any) map[string]any {
-	if object == nil {
-		return nil
-	}
-	metadata, _ := object["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
-	for _, name := range serverFields {
-		delete(metadata, name)
-	}
-	out := maps.Clone(object)
-	out["metadata"] = metadata
-	return out
-}
-
 // identified adds which object it is, nil for none.
 func (d *difference) identified(fields map[string]any) map[string]any {
 	if fields == nil {
@@ -98,8 +90,8 @@ func (d *difference) identified(fields map[string]any) map[string]any {
 	}
 	out := maps.Clone(fields)
 	out["apiVersion"], out["kind"] = object["apiVersion"], object["kind"]
-	if out = compare.Replaced(out, plan.Path{"metadata", "name"}, d.Name); d.Namespace != "" {
-		out = compare.Replaced(out, plan.Path{"metadata", "namespace"}, d.Namespace)
+	if out = plan.WithField(out, plan.Path{"metadata", "name"}, d.Name); d.Namespace != "" {
+		out = plan.WithField(out, plan.Path{"metadata", "namespace"}, d.Namespace)
 	}
 	return out
 }
@@ -123,7 +115,7 @@ func (d *difference) mask(object map[string]any, old bool) any {
 		shown, _ := out.(map[string]any)
 		masked, _ := withoutTexts(out).(map[string]any)
 		if finalizers, found := plan.Lookup(shown, plan.Path{"metadata", "finalizers"}); found {
-			masked = compare.Replaced(masked, plan.Path{"metadata", "finalizers"}, finalizers)
+			masked = plan.WithField(masked, plan.Path{"metadata", "finalizers"}, finalizers)
 		}
 		out = d.identified(masked)
 	}

@@ -214,7 +214,7 @@ func (e *evaluation) evaluateRules(ctx context.Context, evaluation simulate.Eval
 }
 
 // show shows what becomes of an object.
-func (e *evaluation) show(outcome simulate.Outcome, first bool) error {
+func (e *evaluation) show(outcome simulate.Story, first bool) error {
 	switch e.output.Text {
 	case formatJSON:
 		return writeJSON(e.Stdout, outcome)
@@ -236,7 +236,7 @@ func (e *evaluation) show(outcome simulate.Outcome, first bool) error {
 }
 
 // describeOutcome has a line for each decision, then what would be written, field by field, and recorded.
-func describeOutcome(outcome simulate.Outcome) string {
+func describeOutcome(outcome simulate.Story) string {
 	var b strings.Builder
 	object := ""
 	for _, d := range outcome.Decisions {

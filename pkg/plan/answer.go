@@ -137,13 +137,11 @@ func (o Operation) answeredByAnother(object map[string]any) bool {
 }
 
 func withoutBookkeeping(object map[string]any) map[string]any {
-	metadata, _ := object["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
+	out := WithoutMetadata(object, "resourceVersion", "generation", "managedFields")
 	// The API server stores no labels as none, not as an empty map.
-	maps.DeleteFunc(metadata, func(key string, value any) bool {
-		return isEmpty(value) || slices.Contains([]string{"resourceVersion", "generation", "managedFields"}, key)
-	})
-	return replaced(object, Path{"metadata"}, metadata)
+	metadata, _ := out["metadata"].(map[string]any)
+	maps.DeleteFunc(metadata, func(_ string, value any) bool { return isEmpty(value) })
+	return out
 }
 
 // covers reports whether have is want, with more fields at most. What is empty
@@ -199,7 +197,7 @@ func (o Operation) withFinalizers(list []any) Operation {
 	if len(list) > 0 {
 		value = list
 	}
-	o.Predicted = mergePatched(o.Predicted, nested(finalizersPath, value))
+	o.Predicted = WithField(o.Predicted, finalizersPath, value)
 	switch body := o.Body.(type) {
 	case map[string]any:
 		o.Body = replaced(body, finalizersPath, value)

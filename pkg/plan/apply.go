@@ -70,7 +70,7 @@ func (w Wish) without(changed []Change, before, after map[string]any, drop func(
 		return kept, after
 	}
 	for _, change := range kept {
-		before = mergePatched(before, nested(change.Path, change.After))
+		before = WithField(before, change.Path, change.After)
 	}
 	return kept, before
 }

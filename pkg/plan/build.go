@@ -352,7 +352,7 @@ func (b *batch) applied() map[string]any {
 func (o Operation) Over(current map[string]any) Operation {
 	body, _ := o.Body.(map[string]any)
 	if Annotation(current, AdoptedAnnotation) != "" {
-		body = mergePatched(body, nested(Path{"metadata", "annotations", AdoptedAnnotation}, "true"))
+		body = WithField(body, Path{"metadata", "annotations", AdoptedAnnotation}, "true")
 	}
 	o.Body = body
 	o.Target.UID = types.UID(Text(current, "metadata", "uid"))

@@ -110,7 +110,7 @@ func disowned(object map[string]any, manager, subresource string) map[string]any
 		entry, _ := element.(map[string]any)
 		return appliedBy(entry, manager) && Text(entry, "subresource") == subresource
 	})
-	return mergePatched(object, nested(managedFieldsPath, rest))
+	return WithField(object, managedFieldsPath, rest)
 }
 
 // giveUpFields leaves children alone, whose fields are owned by the same manager.

@@ -109,6 +109,19 @@ func nested(path Path, value any) map[string]any {
 	return patch
 }
 
+// WithField returns an object with another value of a field, or without the field where that is nil.
+func WithField(object map[string]any, path Path, value any) map[string]any { return mergePatched(object, nested(path, value)) }
+
+// WithoutMetadata returns an object without some fields of its metadata.
+func WithoutMetadata(object map[string]any, keys ...string) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	for _, key := range keys {
+		delete(metadata, key)
+	}
+	return replaced(object, Path{"metadata"}, metadata)
+}
+
 // replaced returns a copy of an object in which a field has another value.
 func replaced(object map[string]any, path Path, value any) map[string]any {
 	out := map[string]any{}

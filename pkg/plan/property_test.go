@@ -127,7 +127,7 @@ func withEntries(object map[string]any, entries []any) map[string]any {
 	for _, entry := range entries {
 		byManager[entry.(map[string]any)["manager"]] = entry
 	}
-	return mergePatched(object, nested(Path{"metadata", "managedFields"}, slices.Collect(maps.Values(byManager))))
+	return WithField(object, managedFieldsPath, slices.Collect(maps.Values(byManager)))
 }
 
 // fieldsOf is the FieldsV1 tree of a body in which all lists are atomic.

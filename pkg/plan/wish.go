@@ -159,9 +159,9 @@ func (f Finalizer) applyTo(current map[string]any) map[string]any {
 		list = slices.DeleteFunc(slices.Clone(list), func(name any) bool { return name == f.Name })
 	}
 	if len(list) == 0 {
-		return mergePatched(current, nested(finalizersPath, nil))
+		return WithField(current, finalizersPath, nil)
 	}
-	return mergePatched(current, nested(finalizersPath, list))
+	return WithField(current, finalizersPath, list)
 }
 
 func isScalar(value any) bool {

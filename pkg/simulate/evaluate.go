@@ -12,7 +12,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
@@ -32,20 +31,12 @@ type Evaluation struct {
 	Now             time.Time
 }
 
-// Outcome is what an evaluation came to.
-type Outcome struct {
-	scenario.Phase
-}
-
-// YAML writes the outcome as YAML, in order.
-func (o Outcome) YAML() ([]byte, error) { return compare.YAML(o) }
-
 // Run asks the rules once, and carries out what they want. It is an error if no rule
 // watches the object.
-func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
+func (e Evaluation) Run(ctx context.Context) (Story, error) {
 	server, all, err := e.cluster()
 	if err != nil {
-		return Outcome{}, err
+		return Story{}, err
 	}
 	resource, err := watched(e.Rules, all[0])
 	if unwatched, is := errors.AsType[*UnwatchedError](err); is {
@@ -53,18 +44,18 @@ func (e Evaluation) Run(ctx context.Context) (Outcome, error) {
 		unwatched.Read = unread == nil
 	}
 	if err != nil {
-		return Outcome{}, err
+		return Story{}, err
 	}
 	s, err := scenario.Start(ctx, scenario.Setup{
 		Rules: e.Rules, Server: server, Now: e.Now, Order: queue.FIFO, Objects: all, Mask: redact.Plain,
 	})
 	if err != nil {
-		return Outcome{}, err
+		return Story{}, err
 	}
 	if err := s.Look(ctx, resource, plan.Text(all[0], "metadata", "namespace"), plan.Text(all[0], "metadata", "name")); err != nil {
-		return Outcome{}, err
+		return Story{}, err
 	}
-	return Outcome{s.Phases()[0]}, nil
+	return Story{Phase: s.Phases()[0]}, nil
 }
 
 // cluster returns a server that knows all objects, and these as they are in a cluster:

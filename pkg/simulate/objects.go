@@ -332,10 +332,7 @@ func plurals(kind apischema.GroupVersionKind) []string {
 }
 
 func unwatchedHint(kind apischema.GroupVersionKind, known []string, selections []plan.Selection) string {
-	plural, singular := meta.UnsafeGuessKindToResource(kind)
-	if slices.Contains(known, singular.Resource) {
-		return fmt.Sprintf("resources are plural: in the rules, write resource: %s instead of %s", plural.Resource, singular.Resource)
-	}
+	plural, _ := meta.UnsafeGuessKindToResource(kind)
 	if near := document.Suggest(plural.Resource, known); near != "" {
 		return fmt.Sprintf("the rules watch %s, and this would be one of %s: is either misspelt?", near, plural.Resource)
 	}

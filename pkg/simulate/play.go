@@ -22,7 +22,7 @@ import (
 )
 
 // Story is what happens in a case: until the rules have settled, and then after each
-// step.
+// step. That of an evaluation has no steps.
 type Story struct {
 	scenario.Phase
 	Steps []Chapter `json:"steps,omitempty"`

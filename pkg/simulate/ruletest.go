@@ -60,7 +60,15 @@ func defaultNow() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0
 // sets, so that a file may hold both.
 func parse(file document.File) ([]*Test, document.Errors) {
 	documents, errs := document.Parse(file)
-	spoiled := spoiledBy(errs, documents, file.Data)
+	spoiled := map[*document.Node]bool{} // What is read of them may not be what is meant.
+	for _, err := range errs {
+		for _, n := range slices.Backward(documents) {
+			if n.Position().Line <= err.Line {
+				spoiled[n] = true
+				break
+			}
+		}
+	}
 	var tests []*Test
 	for _, n := range documents {
 		switch kind := n.Get("kind").Text(); kind {

@@ -78,7 +78,7 @@ func changedElements(list, others []any) []any {
 		if fields, isMap := changed.(map[string]any); isMap {
 			whole, _ := element.(map[string]any)
 			for _, key := range identity(whole) {
-				fields = Replaced(fields, plan.Path{key}, whole[key])
+				fields = plan.WithField(fields, plan.Path{key}, whole[key])
 			}
 			changed = fields
 		}
@@ -115,21 +115,6 @@ func Kept(object, wanted, answer map[string]any) map[string]any {
 			}
 			out[key] = elements
 		}
-	}
-	return out
-}
-
-// Replaced returns a copy of an object in which a field has another value, or is not there where that is nil.
-func Replaced(object map[string]any, path plan.Path, value any) map[string]any {
-	out := map[string]any{}
-	maps.Copy(out, object)
-	switch below, _ := object[path[0]].(map[string]any); {
-	case len(path) > 1:
-		out[path[0]] = Replaced(below, path[1:], value)
-	case value == nil:
-		delete(out, path[0])
-	default:
-		out[path[0]] = value
 	}
 	return out
 }

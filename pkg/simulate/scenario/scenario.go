@@ -231,7 +231,7 @@ func (s *Scenario) objects(ctx context.Context) (objects, error) {
 	out := objects{}
 	for _, o := range all {
 		if o.GVR.Resource != "events" {
-			out[nameOf(engine.Key{GVR: o.GVR, Namespace: o.GetNamespace(), Name: o.GetName()})] = without(o.Object, "managedFields", "uid", "resourceVersion") // These differ from one cluster to the next.
+			out[nameOf(engine.Key{GVR: o.GVR, Namespace: o.GetNamespace(), Name: o.GetName()})] = plan.WithoutMetadata(o.Object, "managedFields", "uid", "resourceVersion") // These differ from one cluster to the next.
 		}
 	}
 	return out, nil
@@ -308,7 +308,7 @@ func stateOf(now objects, events map[string]bool) State {
 	}
 	out := State{"Events": names}
 	for name, object := range now {
-		out[name] = without(object, "generation") // It counts changes, of which there may be more.
+		out[name] = plan.WithoutMetadata(object, "generation") // It counts changes, of which there may be more.
 	}
 	return out
 }
@@ -326,18 +326,6 @@ func (s *Scenario) States() []State {
 			out[i][s.secrets.Text(name)] = hideBody(s.secrets, name, is)
 		}
 	}
-	return out
-}
-
-// without leaves fields of its metadata out of an object.
-func without(object map[string]any, keys ...string) map[string]any {
-	out := maps.Clone(object)
-	metadata, _ := out["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
-	for _, key := range keys {
-		delete(metadata, key)
-	}
-	out["metadata"] = metadata
 	return out
 }
 
