@@ -263,27 +263,6 @@ func ruleNames(rules []Rule) []string {
 	return out
 }
 
-func TestChanges(t *testing.T) {
-	current := decode[map[string]any](t, `{spec: {pd: {replicas: 2, old: 1}, tags: [a]}}`)
-	operations := Build([]Wish{
-		wish(t, "a", Merge, current, `{spec: {pd: {replicas: 3, old: null}}}`),
-		wish(t, "b", Merge, current, `{spec: {tags: [a, b], deep: {er: true}}}`),
-	}, Options{}).Operations
-	var got []string
-	for _, c := range operations[0].Changes {
-		got = append(got, c.Rule.Name+" "+c.Path.String()+": "+encode(t, c.Before)+" -> "+encode(t, c.After))
-	}
-	want := []string{
-		`a spec.pd.old: 1 -> null`,
-		`a spec.pd.replicas: 2 -> 3`,
-		`b spec.deep.er: null -> true`,
-		`b spec.tags: ["a"] -> ["a","b"]`,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("each change names its rule (-want +got):\n%s", diff)
-	}
-}
-
 func TestCameTrue(t *testing.T) {
 	tests := map[string]struct {
 		reason string

@@ -22,18 +22,10 @@ func TestLeftoverThing(t *testing.T) {
 	}{
 		"Same":     {"A thing is itself.", func(*Leftover) {}, true},
 		"Version":  {"Another version has the same objects.", func(l *Leftover) { l.GVR.Version = "v1" }, true},
-		"Policy":   {"What is to become of it does not make it another thing.", func(l *Leftover) { l.Prune, l.Release = true, RemoveFields }, true},
 		"Account":  {"A set may act as another account by now.", func(l *Leftover) { l.Account.Name = "bot" }, true},
 		"Where":    {"In a namespace is not everywhere.", func(l *Leftover) { l.Namespace = "here" }, false},
-		"Group":    {"Another group is another resource.", func(l *Leftover) { l.GVR.Group = "x" }, false},
 		"Resource": {"So is another resource.", func(l *Leftover) { l.GVR.Resource = "x" }, false},
-		"Kind":     {"A finalizer is no field.", func(l *Leftover) { l.Kind = LeftFields }, false},
 		"Rule":     {"Another rule has its own.", func(l *Leftover) { l.Rule = rule("b") }, false},
-		"Set":      {"So has a rule of that name in another set.", func(l *Leftover) { l.Rule.Set = "other" }, false},
-		"SetNamespace": {
-			"And in a set of that name in another namespace.",
-			func(l *Leftover) { l.Rule.Kind, l.Rule.Namespace = "RuleSet", "here" }, false,
-		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

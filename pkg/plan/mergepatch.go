@@ -110,7 +110,9 @@ func nested(path Path, value any) map[string]any {
 }
 
 // WithField returns an object with another value of a field, or without the field where that is nil.
-func WithField(object map[string]any, path Path, value any) map[string]any { return mergePatched(object, nested(path, value)) }
+func WithField(object map[string]any, path Path, value any) map[string]any {
+	return mergePatched(object, nested(path, value))
+}
 
 // WithoutMetadata returns an object without some fields of its metadata.
 func WithoutMetadata(object map[string]any, keys ...string) map[string]any {

@@ -49,38 +49,6 @@ func TestRuleNames(t *testing.T) {
 	}
 }
 
-func TestRuleNamesDistinct(t *testing.T) {
-	sets, finalizers := map[string]Rule{}, map[string]Rule{}
-	long := strings.Repeat("x", 60)
-	for _, r := range []Rule{
-		{Kind: "RuleSet", Namespace: "a", Set: "s", Name: "r"},
-		{Kind: "RuleSet", Namespace: "b", Set: "s", Name: "r"},
-		{Kind: "ClusterRuleSet", Set: "s", Name: "r"},
-		{Kind: "ClusterRuleSet", Set: "s.r", Name: "r"},
-		{Kind: "ClusterRuleSet", Set: long, Name: "r"},
-		{Kind: "ClusterRuleSet", Set: long + "1", Name: "r"},
-	} {
-		if other, twice := sets[r.SetID()]; twice {
-			t.Errorf("the sets of %+v and %+v have one id", r, other)
-		}
-		sets[r.SetID()] = r
-		for _, name := range []string{r.Name, "r2", "s.r", long} {
-			r.Name = name
-			if other, twice := finalizers[r.Finalizer()]; twice {
-				t.Errorf("%+v and %+v have one finalizer", r, other)
-			}
-			finalizers[r.Finalizer()] = r
-			if r.SetID() == r.Finalizer() {
-				t.Errorf("%+v: the finalizer names the rule, not the set", r)
-			}
-		}
-	}
-	one, two := Rule{Set: "s", Name: "a"}, Rule{Set: "s", Name: "b"}
-	if one.SetID() != two.SetID() {
-		t.Error("the rules of a set have the set in common")
-	}
-}
-
 // TestRuleNamesValid holds that the API server takes them, wherever the cut
 // falls.
 func TestRuleNamesValid(t *testing.T) {
