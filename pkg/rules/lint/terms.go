@@ -139,13 +139,6 @@ func (s scope) term(node expression.Node) int {
 	switch n := node.(type) {
 	case *expression.Name:
 		return s.name(n.Name)
-	case *expression.Variable:
-		if hasElement(n.Let.Value) {
-			return s.unlike() // It may be that of another predicate than where the variable is used.
-		}
-		return s.term(n.Let.Value)
-	case *expression.Let:
-		return s.term(n.Body)
 	case *expression.Element:
 		return s.number(n.Text)
 	case *expression.Predicate:
@@ -165,14 +158,6 @@ func (s scope) term(node expression.Node) int {
 	default:
 		return s.unlike()
 	}
-}
-
-func hasElement(node expression.Node) (has bool) {
-	expression.Visit(node, func(below expression.Node) {
-		_, is := below.(*expression.Element)
-		has = has || is
-	})
-	return has
 }
 
 func (s scope) path(n *expression.Path) int {
