@@ -110,7 +110,6 @@ func TestCheckNames(t *testing.T) {
 
 func TestCheckDeletion(t *testing.T) {
 	const event = "[{event: {reason: A, message: '${upper(object.spec.host)}'}}]"
-	const absent = `object.spec.host may be absent, and upper wants a string`
 	testSaid(t, map[string]saidCase{
 		"NotHeld": {"Unless it only reacts.", oneRule("gateways", "    when: object.spec.host != nil\n    onDelete: {hold: false, actions: "+event+"}\n"), nil},
 		"Time": {

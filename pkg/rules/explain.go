@@ -503,15 +503,17 @@ func mentions(n *document.Node, step string) bool {
 func (t *ruleEvaluation) whyNot() string {
 	whole, err := t.rule.when.Program().Explain(&t.expressions)
 	var why, values []string
-	for d := (*names.Definition)(nil); err == nil; whole, err = t.definition(d) {
+	for err == nil {
 		last := whole.Deciding()
 		why = append(why, oneLine(last.Source)+" is false")
-		if d = t.rule.named(last); d == nil {
+		d := t.rule.named(last)
+		if d == nil {
 			for _, read := range last.AllReads() {
 				values = append(values, read.Path+" is "+shown(read.Value))
 			}
 			break
 		}
+		whole, err = t.definition(d)
 	}
 	reason := strings.Join(why, ": ")
 	if len(values) > 0 && !t.secret() {

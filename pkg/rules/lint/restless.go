@@ -55,7 +55,8 @@ func (r *Rule) conditional(step int) bool {
 		if when == nil {
 			continue
 		}
-		if always, _ := when.Program().Constant(); always != true {
+		v, _ := when.Program().Constant()
+		if always, _ := v.(bool); !always {
 			return true
 		}
 	}
