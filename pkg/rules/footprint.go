@@ -11,7 +11,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
@@ -37,7 +36,7 @@ type effects struct {
 
 func (r *Rule) draw() *effects {
 	out := &effects{footprint: &footprint.Footprint{}}
-	f := &footing{rule: r, out: out.footprint, shapes: make([]*shape.Shape, r.names.Slots())}
+	f := &footing{rule: r, out: out.footprint, shapes: make([]*footprint.Shape, r.names.Slots())}
 	t := action.Traces{Footprint: f.out, Shapes: f, Watched: r.watched}
 	for _, gvr := range t.Watched {
 		access := f.out.Of(gvr, gvr.Resource)
@@ -82,16 +81,16 @@ const mostKinds = 50
 type footing struct {
 	rule   *Rule
 	out    *footprint.Footprint
-	shapes []*shape.Shape // by slot
+	shapes []*footprint.Shape // by slot
 }
 
 // Shape implements [expression.Shapes].
-func (f *footing) Shape(slot int) shape.Shape {
+func (f *footing) Shape(slot int) footprint.Shape {
 	if slot == names.Rule || slot == names.Params {
-		return shape.Other()
+		return footprint.Other()
 	}
 	if f.shapes[slot] == nil {
-		var of shape.Shape
+		var of footprint.Shape
 		switch d := f.rule.names.At(slot); {
 		case slot == names.Object:
 			of = f.object()
@@ -106,7 +105,7 @@ func (f *footing) Shape(slot int) shape.Shape {
 }
 
 // object is an object of any of the kinds that the rule watches.
-func (f *footing) object() shape.Shape {
+func (f *footing) object() footprint.Shape {
 	all := f.rule.watched
 	reads := make([]*footprint.Tree, len(all))
 	for i, gvr := range all {
@@ -115,7 +114,7 @@ func (f *footing) object() shape.Shape {
 			reads[i].Add(nil, footprint.Value)
 		}
 	}
-	return shape.Object(reads...)
+	return footprint.Object(reads...)
 }
 
 // Related lists what the rules read besides the objects they watch, each once: by

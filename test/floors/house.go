@@ -40,7 +40,7 @@ func House() [][]string {
 		{"./pkg/rules/expression/syntax", "./pkg/rules/schema/openapi"},
 		{"./pkg/rules/expression/function"},
 		{"./pkg/rules/typing"},
-		{"./pkg/rules/field", "./pkg/rules/schema", "./pkg/rules/footprint/shape"},
+		{"./pkg/rules/field", "./pkg/rules/schema"},
 		{"./pkg/rules/expression/value", "./pkg/rules/projection"},
 		{"./pkg/rules/document", "./pkg/rules/footprint", "./pkg/rules/trace"},
 		{"./pkg/plan/compare"},

@@ -7,7 +7,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
 
 // Traces is where actions leave what they read and write.
@@ -51,16 +50,16 @@ func (s *Step) Effects(t Traces) Effects {
 type loopShapes struct {
 	outer   expression.Shapes
 	first   int
-	element shape.Shape
+	element footprint.Shape
 }
 
 // Shape implements [expression.Shapes].
-func (l loopShapes) Shape(slot int) shape.Shape {
+func (l loopShapes) Shape(slot int) footprint.Shape {
 	switch slot {
 	case l.first:
 		return l.element
 	case l.first + 1:
-		return shape.Other()
+		return footprint.Other()
 	default:
 		return l.outer.Shape(slot)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
 
 // shapes resolves the names of the tests to what they read.
@@ -20,21 +19,21 @@ type shapes struct {
 }
 
 // Shape implements expression.Shapes.
-func (s shapes) Shape(slot int) shape.Shape {
-	object := func(gvr kubernetes.GroupVersionResource) shape.Shape {
-		return shape.Object(&s.footprint.Of(gvr, gvr.Resource).Reads)
+func (s shapes) Shape(slot int) footprint.Shape {
+	object := func(gvr kubernetes.GroupVersionResource) footprint.Shape {
+		return footprint.Object(&s.footprint.Of(gvr, gvr.Resource).Reads)
 	}
 	switch s.scene.scope.Names()[slot] {
 	case "object":
 		return object(s.scene.watched)
 	case "pods":
-		return shape.List(object(pods))
+		return footprint.List(object(pods))
 	case "config":
 		return object(configmaps)
 	case "either":
-		return shape.Union(object(pods), object(gateways))
+		return footprint.OneOf(object(pods), object(gateways))
 	default:
-		return shape.Other()
+		return footprint.Other()
 	}
 }
 

@@ -4,17 +4,16 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
 
 // Shape records what evaluating the body reads and returns what its value can be. An expression that stands alone is not read by value
 // yet, as [Body.Value] does not copy it.
-func (b *Body) Shape(names expression.Shapes) shape.Shape {
+func (b *Body) Shape(names expression.Shapes) footprint.Shape {
 	if b.program != nil {
 		return b.program.Shape(names)
 	}
 	b.read(names)
-	return shape.Other()
+	return footprint.Other()
 }
 
 func (b *Body) read(names expression.Shapes) {

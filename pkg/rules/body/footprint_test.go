@@ -5,13 +5,12 @@ import (
 	"testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
 
 // watched is the shape of the one name of the tests.
 type watched struct{ reads *footprint.Tree }
 
-func (w watched) Shape(int) shape.Shape { return shape.Object(w.reads) }
+func (w watched) Shape(int) footprint.Shape { return footprint.Object(w.reads) }
 
 func paths(t *footprint.Tree) string { return strings.Join(t.Paths(), " ") }
 

@@ -5,13 +5,12 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
 
 // Shapes resolves the names of a [Scope] to what their values can be, as [Names]
 // resolves them to values. Shape is called each time that the name is used.
 type Shapes interface {
-	Shape(slot int) shape.Shape
+	Shape(slot int) footprint.Shape
 }
 
 // Shape records what evaluating the expression reads of the objects that its
@@ -19,8 +18,8 @@ type Shapes interface {
 // whoever uses the value calls Read, with footprint.Value where it is a condition
 // or leaves into a body. It never says too little; for an expression that takes too
 // long to follow it says that everything is read.
-func (p *Program) Shape(names Shapes) shape.Shape {
-	a := &analysis{names: names, lets: map[*Let]shape.Shape{}}
+func (p *Program) Shape(names Shapes) footprint.Shape {
+	a := &analysis{names: names, lets: map[*Let]footprint.Shape{}}
 	result := a.node(p.root)
 	if a.nodes <= maxAnalysed {
 		return result
@@ -29,11 +28,11 @@ func (p *Program) Shape(names Shapes) shape.Shape {
 		slot, _ := p.scope.Slot(name)
 		names.Shape(slot).Read(footprint.Value)
 	}
-	return shape.Other()
+	return footprint.Other()
 }
 
 // Shape is [Program.Shape] for a template; a text reads its expressions.
-func (t *Template) Shape(names Shapes) shape.Shape {
+func (t *Template) Shape(names Shapes) footprint.Shape {
 	parts, alone := t.Parts()
 	if alone {
 		return parts[0].Program.Shape(names)
@@ -41,7 +40,7 @@ func (t *Template) Shape(names Shapes) shape.Shape {
 	for _, p := range parts {
 		p.Program.Shape(names).Read(footprint.Value)
 	}
-	return shape.Other()
+	return footprint.Other()
 }
 
 // Prefix returns the text before the first expression of a template; it is empty
@@ -60,15 +59,15 @@ const maxAnalysed = 10 * syntax.MaxNodes
 // analysis follows the values through the nodes. It takes every branch.
 type analysis struct {
 	names Shapes
-	lets  map[*Let]shape.Shape
+	lets  map[*Let]footprint.Shape
 	// element and accumulator are # and #acc of the innermost predicate.
-	element, accumulator shape.Shape
+	element, accumulator footprint.Shape
 	nodes                int
 }
 
-func (a *analysis) node(node Node) shape.Shape {
+func (a *analysis) node(node Node) footprint.Shape {
 	if a.nodes++; a.nodes > maxAnalysed {
-		return shape.Other()
+		return footprint.Other()
 	}
 	switch n := node.(type) {
 	case *Name:
@@ -85,7 +84,7 @@ func (a *analysis) node(node Node) shape.Shape {
 		case "acc":
 			return a.accumulator
 		default:
-			return shape.Other()
+			return footprint.Other()
 		}
 	case *Path:
 		return a.path(n)
@@ -97,45 +96,45 @@ func (a *analysis) node(node Node) shape.Shape {
 		return a.call(n)
 	case *Conditional:
 		a.read(n.Condition)
-		return shape.Union(a.node(n.Yes), a.node(n.No))
+		return footprint.OneOf(a.node(n.Yes), a.node(n.No))
 	case *List:
-		items := make([]shape.Shape, len(n.Items))
+		items := make([]footprint.Shape, len(n.Items))
 		for i, item := range n.Items {
 			items[i] = a.node(item)
 		}
-		return shape.List(shape.Union(items...))
+		return footprint.List(footprint.OneOf(items...))
 	case *Map:
 		return a.mapping(n)
 	default:
-		return shape.Other()
+		return footprint.Other()
 	}
 }
 
 // read reads nodes by value, whose results hold no part of an object.
-func (a *analysis) read(nodes ...Node) shape.Shape {
+func (a *analysis) read(nodes ...Node) footprint.Shape {
 	for _, n := range nodes {
 		a.node(n).Read(footprint.Value)
 	}
-	return shape.Other()
+	return footprint.Other()
 }
 
 // binary tells the operators that look at less than the values of both sides.
-func (a *analysis) binary(n *Binary) shape.Shape {
+func (a *analysis) binary(n *Binary) footprint.Shape {
 	switch n.Operator {
 	case "??":
 		left := a.node(n.Left)
 		left.Read(footprint.Exists)
-		return shape.Union(left, a.node(n.Right))
+		return footprint.OneOf(left, a.node(n.Right))
 	case "==", "!=":
 		if (IsNil(n.Left) || IsNil(n.Right)) && !isComposed(n.Left) && !isComposed(n.Right) { // Of what is composed a reason shows the parts.
 			a.node(n.Left).Read(footprint.Exists)
 			a.node(n.Right).Read(footprint.Exists)
-			return shape.Other()
+			return footprint.Other()
 		}
 	case "in":
 		if key, ok := TextOf(n.Left); ok {
 			a.node(n.Right).Has(key)
-			return shape.Other()
+			return footprint.Other()
 		}
 	}
 	return a.read(n.Left, n.Right)
@@ -150,9 +149,9 @@ func isComposed(n Node) bool {
 	}
 }
 
-func (a *analysis) mapping(n *Map) shape.Shape {
-	fields := map[string]shape.Shape{}
-	var values []shape.Shape
+func (a *analysis) mapping(n *Map) footprint.Shape {
+	fields := map[string]footprint.Shape{}
+	var values []footprint.Shape
 	for _, entry := range n.Entries {
 		v := a.node(entry.Value)
 		if key, ok := TextOf(entry.Key); ok {
@@ -162,14 +161,14 @@ func (a *analysis) mapping(n *Map) shape.Shape {
 		a.read(entry.Key)
 		values = append(values, v)
 	}
-	return shape.Map(fields, values...)
+	return footprint.Map(fields, values...)
 }
 
-func (a *analysis) call(n *Call) shape.Shape {
+func (a *analysis) call(n *Call) footprint.Shape {
 	flow := &function.Flow{}
 	for _, arg := range n.Args {
 		if p, is := arg.(*Predicate); is {
-			flow.Predicate = func(element, accumulator shape.Shape) shape.Shape {
+			flow.Predicate = func(element, accumulator footprint.Shape) footprint.Shape {
 				element, a.element = a.element, element
 				accumulator, a.accumulator = a.accumulator, accumulator
 				result := a.node(p.Body)
@@ -192,9 +191,9 @@ func (a *analysis) call(n *Call) shape.Shape {
 
 // path goes through a chain of accesses. What is on the way matters by its kind,
 // which every access records of what it reads from.
-func (a *analysis) path(n *Path) shape.Shape {
+func (a *analysis) path(n *Path) footprint.Shape {
 	on := a.node(n.Root)
-	var parent, grandparent shape.Shape
+	var parent, grandparent footprint.Shape
 	for i := range n.Steps {
 		a.nodes++
 		s := &n.Steps[i]
@@ -206,7 +205,7 @@ func (a *analysis) path(n *Path) shape.Shape {
 				}
 			}
 			parent.Read(footprint.Length)
-			on = shape.Union(shape.List(parent.Items()), shape.Other())
+			on = footprint.OneOf(footprint.List(parent.Items()), footprint.Other())
 			continue
 		}
 		key, constant := s.Step()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
@@ -55,16 +54,16 @@ type worldShapes struct {
 	lets                []*Program
 }
 
-func (s *worldShapes) Shape(slot int) shape.Shape {
+func (s *worldShapes) Shape(slot int) footprint.Shape {
 	switch slot {
 	case 0:
-		return shape.Object(&s.object)
+		return footprint.Object(&s.object)
 	case 1:
-		return shape.Union(shape.Object(&s.other), shape.Other())
+		return footprint.OneOf(footprint.Object(&s.other), footprint.Other())
 	case 2:
-		return shape.List(shape.Object(&s.pods))
+		return footprint.List(footprint.Object(&s.pods))
 	case 3:
-		return shape.Other()
+		return footprint.Other()
 	default:
 		return s.lets[slot-4].Shape(s)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
 
 // String writes what a program reads of the objects of a world.
@@ -207,7 +206,7 @@ func FuzzFootprint(f *testing.F) {
 // theObject resolves the one name of the example.
 type theObject struct{ reads *footprint.Tree }
 
-func (o theObject) Shape(int) shape.Shape { return shape.Object(o.reads) }
+func (o theObject) Shape(int) footprint.Shape { return footprint.Object(o.reads) }
 
 func ExampleProgram_Shape() {
 	p, err := Compile(`object.spec.paused != true && any(object.spec.ports, .name == "client")`, NewScope("object"))

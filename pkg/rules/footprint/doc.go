@@ -14,6 +14,8 @@
 //	data.*                the value of every key of a map
 //	*                     the whole object
 //
-// The package does not know expressions: what a value is made of while an
-// expression is analysed is in package shape.
+// The package does not know expressions. While one is analysed, a [Shape] tells
+// which fields its values can be, or are made of:
+//
+//	Object(tree).Key("spec") -> Shape -> Read(Value) -> Tree.Add
 package footprint

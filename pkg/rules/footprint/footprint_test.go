@@ -83,6 +83,22 @@ func ExampleFootprint() {
 	// Output: [list patch/status] [exists(spec.nodeName)] [status.phase]
 }
 
+// What an expression builds of an object reads nothing until it is used.
+func ExampleShape() {
+	reads := &footprint.Tree{}
+	object := footprint.Object(reads)
+	built := footprint.Map(map[string]footprint.Shape{
+		"name": object.Key("metadata").Key("name"),
+		"spec": object.Key("spec"),
+	})
+	fmt.Println(reads.Paths())
+	built.Key("spec").Key("replicas").Read(footprint.Value)
+	fmt.Println(reads.Paths())
+	// Output:
+	// [exists(metadata)]
+	// [exists(metadata) spec.replicas]
+}
+
 // TestReading finds the resource that a tree of reads belongs to.
 func TestReading(t *testing.T) {
 	f := rule()

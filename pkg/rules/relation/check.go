@@ -12,7 +12,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
@@ -205,7 +204,7 @@ func ReadSelectors(access *footprint.Access, selection plan.Selection) {
 func dotted(path string) footprint.Path { return footprint.Fields(strings.Split(path, ".")...) }
 
 // Footprint adds what finding the objects reads, and returns what the value of the relation can be.
-func (r *Relation) Footprint(out *footprint.Footprint, names expression.Shapes) shape.Shape {
+func (r *Relation) Footprint(out *footprint.Footprint, names expression.Shapes) footprint.Shape {
 	access := ReadFootprint(out, r.declaration)
 	for _, template := range r.templates() {
 		template.Shape(names).Read(footprint.Value)
@@ -222,14 +221,14 @@ func (r *Relation) Footprint(out *footprint.Footprint, names expression.Shapes) 
 		}
 	case plan.ByOwner:
 		owners := names.Shape(r.slot)
-		for _, owner := range []shape.Shape{owners, owners.Items()} {
+		for _, owner := range []footprint.Shape{owners, owners.Items()} {
 			owner.Key("metadata").Key("uid").Read(footprint.Value)
 		}
 	default: // Names are always there.
 	}
-	found := shape.Object(&access.Reads)
+	found := footprint.Object(&access.Reads)
 	if r.form.single {
-		return shape.Union(found, shape.Other())
+		return footprint.OneOf(found, footprint.Other())
 	}
-	return shape.List(found)
+	return footprint.List(found)
 }

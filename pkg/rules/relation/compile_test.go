@@ -8,7 +8,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -110,7 +109,7 @@ func TestLookupAt(t *testing.T) {
 // unknown is what names stand for of which nothing is known.
 type unknown struct{}
 
-func (unknown) Shape(int) shape.Shape { return shape.Other() }
+func (unknown) Shape(int) footprint.Shape { return footprint.Other() }
 
 // TestFootprint holds what finding objects reads of them, and how far what is written narrows what they can be.
 func TestFootprint(t *testing.T) {

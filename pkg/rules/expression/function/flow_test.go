@@ -5,19 +5,18 @@ import (
 	"testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 )
 
 // flowOf analyses a call of f in which each argument is a field of an object with
 // the parameter's name; a predicate gives the field p of its element.
-func flowOf(f *Function, reads *footprint.Tree) shape.Shape {
+func flowOf(f *Function, reads *footprint.Tree) footprint.Shape {
 	call := &Flow{}
 	for _, p := range f.Params {
 		if p.Predicate {
-			call.Predicate = func(element, _ shape.Shape) shape.Shape { return element.Key("p") }
+			call.Predicate = func(element, _ footprint.Shape) footprint.Shape { return element.Key("p") }
 			continue
 		}
-		call.Arguments = append(call.Arguments, shape.Object(reads).Key(p.Name))
+		call.Arguments = append(call.Arguments, footprint.Object(reads).Key(p.Name))
 		call.Constants = append(call.Constants, nil)
 	}
 	return f.Flow(call)

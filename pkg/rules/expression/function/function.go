@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -26,7 +26,7 @@ type Function struct {
 	call func(c Call) any
 	// flow is set where the function does not read all of its arguments by value, or
 	// gives parts of them; see flow.go.
-	flow func(c *Flow) shape.Shape
+	flow func(c *Flow) footprint.Shape
 	// types is set where the kinds of the result are not all that is known of it; see
 	// types.go.
 	types func(c *TypeCall) typing.Type

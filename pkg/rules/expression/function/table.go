@@ -1,12 +1,12 @@
 package function
 
 import (
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint/shape"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -15,7 +15,7 @@ import (
 type entry struct {
 	signature     string
 	call          func(c Call) any
-	flow          func(c *Flow) shape.Shape
+	flow          func(c *Flow) footprint.Shape
 	types         func(c *TypeCall) typing.Type
 	doc           string
 	example, want string
