@@ -240,7 +240,22 @@ func (c *checker) substituteOf(node expression.Node) (s substitute, is bool) {
 		v, literal := expression.LiteralOf(n.Right)
 		return substitute{v, c.present(n.Left, typing.Unknown())}, literal && n.Operator == "??"
 	case *expression.Call:
-		return c.substituteOfCall(n, itself)
+		if len(n.Args) == 0 {
+			return substitute{}, false
+		}
+		first := n.Args[0]
+		switch n.Function.Name {
+		case "default":
+			v, literal := expression.LiteralOf(n.Args[1])
+			return substitute{v, c.present(first, typing.Unknown())}, literal
+		case "type":
+			return substitute{"nil", c.present(first, typing.Unknown())}, true
+		case "len", "count", "sum":
+			inner, is := c.substituteOf(first)
+			return substitute{int64(0), inner.present}, is && inner.value == nil
+		default:
+			return itself, true
+		}
 	default:
 		return substitute{}, false
 	}
@@ -255,60 +270,43 @@ func (c *checker) substituteOr(node expression.Node, itself substitute) substitu
 	return itself
 }
 
-func (c *checker) substituteOfCall(n *expression.Call, itself substitute) (s substitute, is bool) {
-	if len(n.Args) == 0 {
-		return substitute{}, false
-	}
-	switch first := n.Args[0]; n.Function.Name {
-	case "default":
-		v, literal := expression.LiteralOf(n.Args[1])
-		return substitute{v, c.present(first, typing.Unknown())}, literal
-	case "type":
-		return substitute{"nil", c.present(first, typing.Unknown())}, true
-	case "len", "count", "sum":
-		inner, is := c.substituteOf(first)
-		return substitute{int64(0), inner.present}, is && inner.value == nil
-	default:
-		return itself, true
-	}
-}
-
 // neverNil reports whether it is known that there is a value.
 func neverNil(t typing.Type) bool { return t.Known() && !t.CanBeNil() }
 
 // narrowed adds what a comparison says of its operands: where it does not give what it would give for nil, the operand is
 // present.
 func (c *checker) narrowed(n *expression.Binary, left, right typing.Type, r result) result {
-	if s, is := c.substituteOf(n.Left); is {
-		against := right
+	for _, isRight := range [...]bool{false, true} {
+		node, of, other, against := n.Left, left, n.Right, right
+		if isRight {
+			node, of, other, against = n.Right, right, n.Left, left
+		}
+		s, is := c.substituteOf(node)
+		if !is || s.value == nil && neverNil(of) || isRight && n.Operator == "in" {
+			continue
+		}
+		if v, constant := constantOf(other, against); constant {
+			one, two := s.value, v
+			if isRight {
+				one, two = v, s.value
+			}
+			if holds, known := n.Holds(one, two); known && holds {
+				r.no = s.present(r.no)
+			} else if known {
+				r.yes = s.present(r.yes)
+			}
+			continue
+		}
 		if n.Operator == "in" {
 			against = right.Items()
 		}
-		v, constant := constantOf(n.Right, right)
-		r = c.narrowedBy(n, s, left, against, constant, func() (bool, bool) { return n.Holds(s.value, v) }, r)
-	}
-	if s, is := c.substituteOf(n.Right); is && n.Operator != "in" {
-		v, constant := constantOf(n.Left, left)
-		r = c.narrowedBy(n, s, right, left, constant, func() (bool, bool) { return n.Holds(v, s.value) }, r)
-	}
-	return r
-}
-
-// narrowedBy is narrowed for one operand of a type, beside another. outcome compares the substitute of the operand with a constant.
-func (c *checker) narrowedBy(n *expression.Binary, s substitute, of, against typing.Type, constant bool, outcome func() (holds, known bool), r result) result {
-	switch {
-	case s.value == nil && neverNil(of):
-	case constant:
-		if holds, known := outcome(); known && holds {
+		switch {
+		case s.value != nil || !neverNil(against):
+		case n.Operator == "!=":
 			r.no = s.present(r.no)
-		} else if known {
+		case n.Operator == "==", n.Operator == "in":
 			r.yes = s.present(r.yes)
 		}
-	case s.value != nil || !neverNil(against):
-	case n.Operator == "!=":
-		r.no = s.present(r.no)
-	case n.Operator == "==", n.Operator == "in":
-		r.yes = s.present(r.yes)
 	}
 	return r
 }

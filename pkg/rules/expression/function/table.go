@@ -1,12 +1,12 @@
 package function
 
 import (
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
