@@ -182,16 +182,17 @@ func (b builder) build(joined *batch, current map[string]any, known Marks) (*Ope
 		Target: joined.place.target, Subresource: joined.place.subresource, Type: joined.wishes[0].Type, Manager: joined.manager,
 		Confirm: joined.reads(func(w Wish) []Read { return w.Confirm }), Reads: joined.reads(func(w Wish) []Read { return w.Reads }),
 	}
-	changes, failed := false, []Decision(nil)
+	var changes bool
+	var failed []Decision
 	switch operation.Type {
 	case Apply:
 		changes = b.apply(operation, joined, current)
 	case Create: // It is always one wish: nobody can say of two objects that they are the same before they are there.
 		wish := joined.wishes[0]
-		operation.write(wish.Rule, nil, wish.fields())
+		write(operation, wish.Rule, nil, wish.fields())
 		operation.Body, changes = wish.fields(), true
 	case Delete:
-		changes = operation.remove(joined, current)
+		changes = remove(operation, joined, current)
 	default:
 		changes, failed = b.update(operation, joined, current, known)
 	}
@@ -214,7 +215,7 @@ func (b *batch) reads(of func(Wish) []Read) []Read {
 }
 
 // write has the operation lead from one object to another, for one rule.
-func (o *Operation) write(rule Rule, before, after map[string]any) {
+func write(o *Operation, rule Rule, before, after map[string]any) {
 	o.Rules, o.Predicted, o.Changes = []Rule{rule}, after, changes(rule, before, after)
 }
 
@@ -253,13 +254,13 @@ func (b builder) update(operation *Operation, joined *batch, current map[string]
 		switch {
 		case len(changed) > 0:
 		case len(operation.Changes) > 0 && b.reliesOn(wish, current):
-			operation.carry(wish.Rule)
+			carry(operation, wish.Rule)
 			continue
 		default:
 			continue
 		}
 		operation.Changes = append(operation.Changes, changed...)
-		operation.carry(wish.Rule)
+		carry(operation, wish.Rule)
 		switch {
 		case wish.Type == JSON:
 			operation.Type = JSON
@@ -286,14 +287,14 @@ func (b builder) update(operation *Operation, joined *batch, current map[string]
 }
 
 // carry keeps each rule once, in the order of their first change.
-func (o *Operation) carry(rule Rule) {
+func carry(o *Operation, rule Rule) {
 	if !slices.Contains(o.Rules, rule) {
 		o.Rules = append(o.Rules, rule)
 	}
 }
 
 // remove joins the deletions of one object that still have something to do.
-func (o *Operation) remove(joined *batch, current map[string]any) (changes bool) {
+func remove(o *Operation, joined *batch, current map[string]any) (changes bool) {
 	var all Deletion
 	for _, wish := range joined.wishes {
 		d, _ := wish.deletion() // claims has seen the error
@@ -304,7 +305,7 @@ func (o *Operation) remove(joined *batch, current map[string]any) (changes bool)
 			all = d
 		}
 		all = all.with(d)
-		o.carry(wish.Rule)
+		carry(o, wish.Rule)
 	}
 	o.Body = all
 	return len(o.Rules) > 0
@@ -329,7 +330,7 @@ func (b builder) apply(operation *Operation, joined *batch, current map[string]a
 	}
 	operation.Body = body
 	operation.GivesUp = operation.Release == OrphanFields && givesUp(operation, current)
-	operation.write(joined.wishes[0].Rule, current, b.applied(operation.Target, current, body))
+	write(operation, joined.wishes[0].Rule, current, b.applied(operation.Target, current, body))
 	if b.Canonical != nil && current != nil { // Of what is new all is stored.
 		was, is := b.stored(operation.Target, current), b.stored(operation.Target, operation.Predicted)
 		operation.Changes = slices.DeleteFunc(operation.Changes, func(change Change) bool { return !change.differs(was, is) })
@@ -357,6 +358,6 @@ func (o Operation) Over(current map[string]any) Operation {
 	o.Body = body
 	o.Target.UID = types.UID(Text(current, "metadata", "uid"))
 	o.Target.ResourceVersion = Text(current, "metadata", "resourceVersion")
-	o.write(o.Rules[0], current, mergePatched(current, body))
+	write(&o, o.Rules[0], current, mergePatched(current, body))
 	return o
 }
