@@ -3,57 +3,9 @@ package typing_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
-
-// TestFieldOfObject is what paths of an object are, by its schema.
-func TestFieldOfObject(t *testing.T) {
-	tests := map[string]struct {
-		reason string
-		path   string
-		want   string
-	}{
-		"apiVersion":          {"Every object has it, even if the schema does not say so.", "apiVersion", "string"},
-		"kind":                {"Every object has it.", "kind", "string"},
-		"name":                {"Every object has it.", "metadata.name", "string"},
-		"namespace":           {"It counts as there.", "metadata.namespace", "string"},
-		"generation":          {"It counts as there.", "metadata.generation", "integer"},
-		"creation":            {"It counts as there.", "metadata.creationTimestamp", "string"},
-		"deletion":            {"Few objects are being deleted.", "metadata.deletionTimestamp", "string?"},
-		"labels":              {"They read as an empty map.", "metadata.labels", "{* string?}"},
-		"a label":             {"It may be absent.", "metadata.labels.app", "string?"},
-		"annotations":         {"They read as an empty map.", "metadata.annotations", "{* string?}"},
-		"finalizers":          {"They may be absent, as any list.", "metadata.finalizers", "[string]?"},
-		"owners":              {"Their fields are known.", "metadata.ownerReferences.[].uid", "string"},
-		"owner's controller":  {"Not all are.", "metadata.ownerReferences.[].controller", "boolean?"},
-		"required":            {"It is there even though spec is not required.", "spec.name", "string"},
-		"default":             {"It is stored.", "spec.replicas", "integer"},
-		"optional":            {"It may be absent.", "spec.nickname", "string?"},
-		"nullable":            {"It may be null although it has to be there.", "spec.nullable", "string?"},
-		"either":              {"Both.", "spec.port", "integer or string?"},
-		"element":             {"It has the fields that are required.", "spec.containers.[].name", "string"},
-		"in an optional map":  {"What it requires is there where it is.", "spec.containers.[].limit.memory", "string"},
-		"value of a map":      {"Any key may be absent.", "spec.selector.app", "string?"},
-		"in an open map":      {"What is declared is known.", "spec.open.a", "string"},
-		"status":              {"It reads as an empty map.", "status", "{message string?, observed {generation integer}?, phase Ready|Failed?}"},
-		"required in status":  {"Nobody may have written a status.", "status.phase", "Ready|Failed?"},
-		"below in the status": {"Where observed is, it is whole.", "status.observed.generation", "integer"},
-		"template's spec":     {"An object in an object has one too.", "spec.template.spec", "{a string}"},
-		"template's kind":     {"So has it a kind.", "spec.template.kind", "string"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, result := read(object, tt.path)
-			if result != typing.Found || written(got) != tt.want {
-				t.Errorf("%s is %s (%v), want %s: %s", tt.path, written(got), result, tt.want, tt.reason)
-			}
-		})
-	}
-}
 
 func must(t typing.Type, _ typing.FieldResult) typing.Type { return t }
 
@@ -114,28 +66,6 @@ func TestItemsAndValues(t *testing.T) {
 			}
 			if got := written(tt.of.Values()); got != tt.values {
 				t.Errorf("values are %s, want %s: %s", got, tt.values, tt.reason)
-			}
-		})
-	}
-}
-
-func TestNames(t *testing.T) {
-	tests := map[string]struct {
-		reason string
-		of     typing.Type
-		want   []string
-	}{
-		"part":     {"By its schema.", must(read(object, "status")), []string{"message", "observed", "phase"}},
-		"built":    {"As it is built.", typing.Map(map[string]typing.Type{"b": text, "a": text}, text), []string{"a", "b"}},
-		"constant": {"As it is.", constant(map[string]any{"b": nil, "a": nil}), []string{"a", "b"}},
-		"either":   {"Of both, each once.", typing.Union(must(read(object, "status")), mapping("phase", text), mapping("a", text)), []string{"a", "message", "observed", "phase"}},
-		"a list":   {"It has none.", constant([]any{"a"}), nil},
-		"unknown":  {"None are known.", anyType, nil},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, tt.of.Names(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("%s (-want +got)\n%s", tt.reason, diff)
 			}
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -90,42 +89,6 @@ func TestString(t *testing.T) {
 	}
 }
 
-func TestConstants(t *testing.T) {
-	phase := typing.From(required(enum("Ready", "Failed", nil)))
-	tests := map[string]struct {
-		reason string
-		of     typing.Type
-		want   []any
-		known  bool
-	}{
-		"constant":         {"It is that.", constant("a"), []any{"a"}, true},
-		"constant or nil":  {"Nil is not among them.", constant("a").Nilable(), []any{"a"}, true},
-		"several":          {"Either.", typing.Union(constant("a"), constant(int64(1)), constant("a")), []any{"a", int64(1)}, true},
-		"1 and 1.0":        {"They are equal, and different.", typing.Union(constant(int64(1)), constant(1.0)), []any{int64(1), 1.0}, true},
-		"enumeration":      {"As the schema says, without nil.", phase, []any{"Ready", "Failed"}, true},
-		"either":           {"Of both.", typing.Union(constant("a"), phase), []any{"a", "Ready", "Failed"}, true},
-		"nil":              {"It is nothing else.", nothing, nil, true},
-		"text":             {"Any.", text, nil, false},
-		"constant or text": {"Any.", typing.Union(constant("a"), text), nil, false},
-		"part":             {"Any.", typing.From(required(textSchema)), nil, false},
-		"limited part":     {"Other limits leave more.", typing.From(required(&schema.Type{Kinds: value.String, Limit: &schema.Limits{Pattern: "a"}})), nil, false},
-		"part or constant": {"Any.", typing.Union(typing.From(required(textSchema)), constant("a")), nil, false},
-		"map":              {"It has entries.", mapping("a", constant("b")), nil, false},
-		"list":             {"It has elements.", list(constant("b")), nil, false},
-		"two maps":         {"They are one with either's entries.", typing.Union(constant(map[string]any{"a": "x"}), constant(map[string]any{"a": "y"})), nil, false},
-		"unknown":          {"Any.", anyType, nil, false},
-		"none":             {"There is nothing to know.", none, nil, false},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, known := tt.of.Constants()
-			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" || known != tt.known {
-				t.Errorf("%s (-want +got)\n%s, known %v", tt.reason, diff, known)
-			}
-		})
-	}
-}
-
 func TestSchema(t *testing.T) {
 	dated := &schema.Type{Kinds: value.String, Format: schema.DateTime}
 	tests := map[string]struct {
@@ -153,6 +116,10 @@ func TestSchema(t *testing.T) {
 		if got := tt.of.Schema(); got != tt.want {
 			t.Errorf("%s: %v: %s", name, got, tt.reason)
 		}
+	}
+	quantity := typing.From(optional(&schema.Type{Kinds: value.String | value.Number, Format: schema.Quantity}))
+	if !typing.Union(quantity, constant("0")).IsQuantity() || quantity.Only(value.Number).IsQuantity() || typing.From(optional(dated)).IsQuantity() {
+		t.Error("a quantity is a text that its schema takes for one, whatever else the value can be")
 	}
 	s := whole()
 	if typing.Object(s).Schema() != s {

@@ -1,10 +1,8 @@
 package check_test
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/check"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
@@ -78,70 +76,3 @@ func TestTypes(t *testing.T) {
 		})
 	}
 }
-
-// TestFacts says what is present where a condition is true, of the names of the scope.
-func TestFacts(t *testing.T) {
-	tests := map[string]struct {
-		reason, condition string
-		present, absent   string // a path, "" for any
-	}{
-		"not nil":                {"it says so", "object.spec.tikv != nil", "spec tikv", "spec tidb"},
-		"all that leads there":   {"it was read", "object.spec.tikv?.image != nil", "spec tikv", "spec tikv mode"},
-		"the leaf itself":        {"it is not nil", "object.spec.tikv?.image != nil", "spec tikv image", ""},
-		"a constant":             {"nil is another", `object.spec.timeout == "5m"`, "spec timeout", ""},
-		"not a constant":         {"nil is that too", `object.spec.timeout != "5m"`, "", "spec timeout"},
-		"nil":                    {"it is absent", "object.spec.timeout == nil", "", "spec timeout"},
-		"both":                   {"&& says both", "object.spec.tikv != nil && object.spec.tidb != nil", "spec tidb", ""},
-		"either":                 {"it is not known which", "object.spec.tikv != nil || object.spec.tidb != nil", "", "spec tikv"},
-		"true or":                {"the other never decides", "false || object.spec.tikv != nil", "spec tikv", ""},
-		"a ternary with false":   {"only one branch is true", "object.spec.tikv != nil ? object.spec.pd.paused : false", "spec tikv", ""},
-		"a ternary with true":    {"the other branch is true", "object.spec.tikv != nil ? object.spec.pd.paused : true", "", "spec tikv"},
-		"negated twice":          {"it is the same", "!!(object.spec.tikv != nil)", "spec tikv", ""},
-		"a default":              {"it is not over 0", "(object.spec.tikv?.replicas ?? 0) > 0", "spec tikv replicas", ""},
-		"a default that is over": {"it could be that", "(object.spec.tikv?.replicas ?? 1) > 0", "", "spec tikv"},
-		"a default from params":  {"they are constants", "(object.spec.tikv?.replicas ?? 0) >= params.least", "spec tikv replicas", ""},
-		"default()":              {"it is the same", `default(object.spec.timeout, "") != ""`, "spec timeout", ""},
-		"a length":               {"that of nil is 0", "len(object.spec.names) >= 1", "spec names", ""},
-		"a length of 0":          {"that of nil is 0", "len(object.spec.names) >= 0", "", "spec names"},
-		"a count":                {"there is none in nil", "count(object.spec.nodes, .paused) != 0", "spec nodes", ""},
-		"any":                    {"there is none in nil", "any(object.spec.nodes, .paused)", "spec nodes", ""},
-		"not all":                {"all of nil are", "!all(object.spec.nodes, .paused)", "spec nodes", ""},
-		"all":                    {"all of nil are", "all(object.spec.nodes, .paused)", "", "spec nodes"},
-		"in a list":              {"there is nothing in nil", `"a" in object.spec.names`, "spec names", ""},
-		"in a map":               {"the key is there", `"a" in object.metadata.labels`, "metadata labels a", ""},
-		"not in":                 {"it is absent", `"a" not in object.metadata.labels`, "", "metadata labels a"},
-		"in keys":                {"the key is there", `"a" in keys(object.spec.flags)`, "spec flags a", ""},
-		"of constants":           {"nil is none of them", `object.spec.timeout in ["a", "b"]`, "spec timeout", ""},
-		"of constants and nil":   {"nil is one of them", `object.spec.timeout in ["a", nil]`, "", "spec timeout"},
-		"get":                    {"it is a path", `get(object.metadata.labels, "a") != nil`, "metadata labels a", ""},
-		"a type":                 {"that of nil is nil", `type(object.spec.timeout) == "string"`, "spec timeout", ""},
-		"an argument":            {"it would have failed", `upper(object.spec.timeout) == "A"`, "spec timeout", ""},
-		"an ordering":            {"it would have failed", `object.spec.timeout > "a"`, "spec timeout", ""},
-		"a let":                  {"it counts as written out", "both", "spec tidb", ""},
-		"an alias":               {"it counts as written out", "tikv?.image != nil", "spec tikv image", ""},
-		"a let with a default":   {"it counts as written out", "stores >= 1", "spec tikv replicas", ""},
-		"a local":                {"it counts as written out", "let x = object.spec.tikv; x != nil", "spec tikv", ""},
-		"an index":               {"it counts as a key", "object.spec.nodes?.[0]?.image != nil", "spec nodes [0] image", "spec nodes [1]"},
-		"a dynamic index":        {"what is before it", "object.spec.nodes?.[object.spec.pd.replicas] != nil", "spec nodes", ""},
-		"a slice":                {"that of nil is empty", "object.spec.names[1:] != nil", "", "spec names"},
-		"== true":                {"it is the condition", "hasTikv == true", "spec tikv", ""},
-		"!= true":                {"it is its opposite", "(object.spec.tikv == nil) != true", "spec tikv", ""},
-		"== false":               {"it is its opposite", "false == (object.spec.tikv == nil)", "spec tikv", ""},
-		"an element":             {"another has it", "any(object.spec.nodes, .image != nil)", "", "image"},
-		"a mistake":              {"the rest still counts", "object.spec.foo == 1 && object.spec.tikv != nil", "spec tikv", ""},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, cluster, lets...)
-			facts, _ := check.Condition(w.compiled(t, tt.condition), w, nil)
-			if tt.present != "" && !facts.Has(0, words(tt.present)...) {
-				t.Errorf("%s: %s is not present, although %s", tt.condition, tt.present, tt.reason)
-			}
-			if tt.absent != "" && facts.Has(0, words(tt.absent)...) {
-				t.Errorf("%s: %s is present, although %s", tt.condition, tt.absent, tt.reason)
-			}
-		})
-	}
-}
-
-func words(path string) []string { return strings.Fields(path) }
