@@ -19,3 +19,15 @@ func TestEverything(t *testing.T) {
 		t.Error("it says that there is nothing to hide")
 	}
 }
+
+// TestHidden holds that nobody is told that nothing is to be hidden where nobody has said what is.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	values := Everything(Plain)
+	if got := Hidden(Hiding(t.Context(), func() *Values { return values })); got != values {
+		t.Errorf("want the values of the context, got %v", got)
+	}
+	if got := Hidden(t.Context()); got != nil {
+		t.Errorf("want none, got %v", got)
+	}
+}
