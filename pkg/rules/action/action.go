@@ -81,10 +81,10 @@ type kind struct {
 // kinds is the table of actions.
 var kinds = []kind{
 	{"patch", "Changes an object that exists.", patchFields, compilePatch},
-	{"apply", "Makes an object of a certain name be so, by server-side apply.", applyFields, compileApply},
-	{"create", "Makes a new object, which is never updated.", createFields, compileCreate},
-	{"delete", "Deletes an object.", deleteFields, compileDelete},
-	{"event", "Records a Kubernetes Event about an object, once the writes of the rule have succeeded.", eventFields, compileEvent},
+	{"apply", "Makes an object of a certain name be so, by server-side apply.", applyFields.Otherwise(misplaced), compileApply},
+	{"create", "Makes a new object, which is never updated.", createFields.Otherwise(misplaced), compileCreate},
+	{"delete", "Deletes an object.", deleteFields.Otherwise(misplaced), compileDelete},
+	{"event", "Records a Kubernetes Event about an object, once the writes of the rule have succeeded.", eventFields.Otherwise(misplaced), compileEvent},
 }
 
 // Fields are those of an action: exactly one of the kinds, when it is done, and for each of what.
@@ -97,7 +97,12 @@ var Fields = func() *field.Type {
 	for _, k := range kinds {
 		fields, names = append(fields, field.Optional(k.name, field.Ref(k.name), k.doc)), append(names, k.name)
 	}
-	return field.Object("action", fields...).With(names...)
+	return field.Object("action", fields...).With(names...).Otherwise(func(key, _ string) string {
+		if key != "actions" {
+			return ""
+		}
+		return "write each of them as an action of its own, with forEach in it; to nest, build one list with flatten(map(...))"
+	})
 }()
 
 // FieldsOf are those of each kind of action, by its name.

@@ -372,7 +372,7 @@ func bodyHint(key, given string) string {
 	case "patchesJson6902", "jsonPatch", "json6902":
 		return "write json: [{op: replace, path: /spec/replicas, value: 3}]"
 	default:
-		return ""
+		return misplaced(key, given)
 	}
 }
 

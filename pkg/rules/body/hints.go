@@ -21,6 +21,8 @@ func (d *draft) locate(n *document.Node, v schema.Violation) *document.Error {
 	const quotes = "put it in quotes: "
 	hint := v.Hint
 	switch {
+	case v.Code == document.CodeUnknownField && at.Text() == "forEach":
+		hint = "a template has none: write ${map(list, {{...}})} for a list, and flatten(map(...)) for one of lists"
 	case v.Code == document.CodeUnknownField:
 		hint = cmp.Or(nested(at.Text()), hint)
 	case v.Code != document.CodeTypeMismatch:
@@ -45,15 +47,14 @@ func nested(key string) string {
 // longestUnmarked is how long a text may be that is taken for a forgotten template.
 const longestUnmarked = 200
 
-// Unmarked reports whether a text without ${ } is most likely meant as an expression:
-// it can be read as one, and goes to a field of an object or of params. Where a text
-// is wrong anyhow, a name alone will do, too.
+// Unmarked reports whether a text without ${ } is most likely meant as an expression: it can be read as one, and goes to a field of an
+// object or of params. Where a text is wrong anyhow, a name alone will do, too.
 func Unmarked(text string, scope *expression.Scope, wrong bool) bool {
 	if scope == nil || len(text) > longestUnmarked || strings.Contains(text, "${") {
 		return false
 	}
 	if inner := foreign.FindStringSubmatch(text); inner != nil {
-		text, wrong = inner[1], false
+		text, wrong = meant.Replace(inner[1]), false
 	}
 	if !wrong && !suspicious(text) {
 		return false
@@ -70,14 +71,20 @@ var path = regexp.MustCompile(`(^|[^A-Za-z0-9_.#"'/-])(` +
 
 func suspicious(text string) bool { return path.MatchString(text) }
 
-// foreign is what other languages write instead of ${ }, around what begins with a name
-// that every rule has.
-var foreign = regexp.MustCompile(`(?:\{\{-?|\$\(|^\{)\s*((?:object|params|rule)[.\[][^{}()]*?)\s*(?:-?\}\}|\)|\}$)`)
+// foreign is what other languages write instead of ${ }, around what begins with a name that every rule has, or with what Kyverno and
+// Helm call it.
+var foreign = regexp.MustCompile(`(?:\{\{-?|\$\(|^\{)\s*((?:(?:object|params|rule|request\.object)[.\[]|request\.namespace\b|\.Values\.)` +
+	`[^{}()]*?)\s*(?:-?\}\}|\)|\}$)`)
+
+// meant is how rules call it.
+var meant = strings.NewReplacer("request.object", "object", "request.namespace", "object.metadata.namespace", ".Values.", "params.")
 
 // Marked writes an expression as a template, in quotes for YAML.
 func Marked(text string) string {
 	if foreign.MatchString(text) {
-		text = foreign.ReplaceAllString(text, "$${$1}")
+		text = foreign.ReplaceAllStringFunc(text, func(braces string) string {
+			return "${" + meant.Replace(foreign.FindStringSubmatch(braces)[1]) + "}"
+		})
 	} else {
 		text = "${" + text + "}"
 	}

@@ -48,7 +48,10 @@ func TestUnmarked(t *testing.T) {
 		{"As in a shell.", `$(object.spec.a)`, true},
 		{"Half of the braces.", `{object.spec.a}`, true},
 		{"Around a part of the text.", `a {{- params.team -}} b`, true},
-		{"A template of Helm is not for us.", `{{ .Values.a }}`, false},
+		{"A value of Helm that is a parameter.", `{{ .Values.team }}`, true},
+		{"The object of Kyverno.", `a-{{request.object.metadata.name}}`, true},
+		{"And its namespace.", `{{ request.namespace }}`, true},
+		{"What else Helm and Kyverno have is not for us.", `{{ .Release.Name }} {{ request.userInfo }}`, false},
 		{"Nor a command of a shell.", `$(kubectl get pods)`, false},
 		{"Nor JSON.", `{"object.spec.a": 1}`, false},
 		{"Nor a part in single braces.", `a {object.spec.a} b`, false},
@@ -88,8 +91,9 @@ func TestUnmarkedWrong(t *testing.T) {
 
 func TestMarked(t *testing.T) {
 	for text, want := range map[string]string{
-		`object.spec.a`:         `"${object.spec.a}"`,
-		`{{ object.spec.a }}`:   `"${object.spec.a}"`,
+		`object.spec.a`:       `"${object.spec.a}"`,
+		`{{ object.spec.a }}`: `"${object.spec.a}"`,
+		`{{request.object.a}}-{{ request.namespace }}-{{ .Values.b }}`: `"${object.a}-${object.metadata.namespace}-${params.b}"`,
 		`$(object.spec.a)-b`:    `"${object.spec.a}-b"`,
 		`object.spec.a ?? "b"`:  `'${object.spec.a ?? "b"}'`,
 		`object.spec.a ?? 'it'`: `"${object.spec.a ?? 'it'}"`,
