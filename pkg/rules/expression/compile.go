@@ -122,18 +122,25 @@ func (c *compiler) list(n *ast.ArrayNode) (Node, error) {
 		return nil, err
 	}
 	l := &List{Operand: c.operand(c.tree.Span(n), ""), Items: items}
-	if slices.ContainsFunc(items, func(item Node) bool { return !isConstant(item) }) {
-		return l, nil
+	return l, l.fold(l, items)
+}
+
+// fold evaluates a list or a map whose parts are constants.
+func (f *folded) fold(n Node, parts []Node) (err error) {
+	for _, part := range parts {
+		if _, constant := Constant(part); !constant {
+			return nil
+		}
 	}
-	l.value, err = l.eval(&Evaluation{Budget: NewBudget(0)})
-	l.constant = true
-	return l, err
+	f.value, err = n.eval(&Evaluation{Budget: NewBudget(0)})
+	f.constant = true
+	return err
 }
 
 func (c *compiler) mapping(n *ast.MapNode) (Node, error) {
 	m := &Map{Operand: c.operand(c.tree.Span(n), ""), Entries: make([]Entry, len(n.Pairs))}
 	seen := make(map[string]bool, len(n.Pairs))
-	constant := true
+	var parts []Node
 	for i, node := range n.Pairs {
 		pair, ok := node.(*ast.PairNode)
 		if !ok {
@@ -154,20 +161,9 @@ func (c *compiler) mapping(n *ast.MapNode) (Node, error) {
 			return nil, err
 		}
 		m.Entries[i] = Entry{key, v}
-		constant = constant && isConstant(key) && isConstant(v)
+		parts = append(parts, key, v)
 	}
-	if !constant {
-		return m, nil
-	}
-	var err error
-	m.value, err = m.eval(&Evaluation{Budget: NewBudget(0)})
-	m.constant = true
-	return m, err
-}
-
-func isConstant(n Node) bool {
-	_, is := Constant(n)
-	return is
+	return m, m.fold(m, parts)
 }
 
 // name finds what a name means: a variable, or a name of the scope.

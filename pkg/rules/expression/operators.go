@@ -26,13 +26,13 @@ type operator struct {
 type combination struct{ left, right, result value.Kind }
 
 var operators = map[string]*operator{
-	"&&":         {eval: and},
-	"and":        {eval: and},
-	"||":         {eval: or},
-	"or":         {eval: or},
+	"&&":         {eval: shortcut(false)},
+	"and":        {eval: shortcut(false)},
+	"||":         {eval: shortcut(true)},
+	"or":         {eval: shortcut(true)},
 	"??":         {eval: coalesce},
-	"==":         {apply: equal},
-	"!=":         {apply: unequal},
+	"==":         {apply: equality(true)},
+	"!=":         {apply: equality(false)},
 	"in":         {apply: in},
 	"<":          {takes: ordered, apply: order, holds: func(order int) bool { return order < 0 }},
 	"<=":         {takes: ordered, apply: order, holds: func(order int) bool { return order <= 0 }},
@@ -254,18 +254,14 @@ func (b *Binary) Holds(left, right any) (holds, known bool) {
 	return holds, known && err == nil
 }
 
-func and(e *Evaluation, b *Binary) (any, error) {
-	if ok, err := e.holds(b.Left, b.Operator); err != nil || !ok {
-		return false, err
+// shortcut is for operators that do not look at the right operand where the left one is enough.
+func shortcut(enough bool) func(e *Evaluation, b *Binary) (any, error) {
+	return func(e *Evaluation, b *Binary) (any, error) {
+		if ok, err := e.holds(b.Left, b.Operator); err != nil || ok == enough {
+			return ok, err
+		}
+		return boxed(e.holds(b.Right, b.Operator))
 	}
-	return boxed(e.holds(b.Right, b.Operator))
-}
-
-func or(e *Evaluation, b *Binary) (any, error) {
-	if ok, err := e.holds(b.Left, b.Operator); err != nil || ok {
-		return ok, err
-	}
-	return boxed(e.holds(b.Right, b.Operator))
 }
 
 func boxed(ok bool, err error) (any, error) { return ok, err }
@@ -277,13 +273,11 @@ func coalesce(e *Evaluation, b *Binary) (any, error) {
 	return b.Right.eval(e)
 }
 
-func equal(e *Evaluation, _ *Binary, left, right any) (any, error) {
-	return boxed(alike(e, left, right))
-}
-
-func unequal(e *Evaluation, _ *Binary, left, right any) (any, error) {
-	same, err := alike(e, left, right)
-	return !same, err
+func equality(wanted bool) func(e *Evaluation, b *Binary, left, right any) (any, error) {
+	return func(e *Evaluation, _ *Binary, left, right any) (any, error) {
+		same, err := alike(e, left, right)
+		return same == wanted, err
+	}
 }
 
 // alike is equality, for which a text beside a time is a time, and so on. Within

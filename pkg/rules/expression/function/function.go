@@ -1,12 +1,12 @@
 package function
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
@@ -152,23 +152,7 @@ func (f *Function) CheckCount(n int) error {
 	if n >= least && n <= most {
 		return nil
 	}
-	return value.Faultf("%s takes %s, have %d", f.Name, counted(least, most), n).
-		WithHint("write %s", f.Signature())
-}
-
-func counted(least, most int) string {
-	noun := "arguments"
-	if least == 1 {
-		noun = "argument"
-	}
-	switch most {
-	case least:
-		return fmt.Sprintf("%d %s", least, noun)
-	case math.MaxInt:
-		return fmt.Sprintf("at least %d %s", least, noun)
-	default:
-		return fmt.Sprintf("%d to %d arguments", least, most)
-	}
+	return value.Faultf("%s is called with %s", f.Name, document.Count(n, "argument")).WithHint("write %s", f.Signature())
 }
 
 // Param returns the parameter that argument i belongs to.

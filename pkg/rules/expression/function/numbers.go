@@ -47,19 +47,10 @@ func toInt(c Call) any {
 		if err == nil {
 			return i
 		}
-		fault := value.Faultf("%q is not a 64-bit integer", value.Excerpt(x))
-		if hasUnit(x) {
-			fault = fault.WithHint("write quantity(...) for a quantity, or duration(...) for a duration")
-		}
-		value.Must(fault)
+		value.Must(value.Faultf("%q is not a 64-bit integer", value.Excerpt(x)).
+			WithHint("a text with a unit is read by quantity(...) or duration(...)"))
 	}
 	return whole(math.Trunc)(c)
-}
-
-// hasUnit reports whether a text begins like a number and ends like 5Gi or 30s.
-func hasUnit(text string) bool {
-	trimmed := strings.TrimRight(text, "numkKMGTPEihsdw")
-	return trimmed != text && trimmed != "" && strings.Trim(trimmed, "+-.0123456789") == ""
 }
 
 func toFloat(c Call) any {

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +26,13 @@ func IndentedJSON(v any, indent int64, budget *Budget) (string, error) {
 	if indent < 1 || indent > MostIndent {
 		return "", Faultf("an indent is 1 to %d spaces, have %d", MostIndent, indent)
 	}
-	return (&encoder{budget: budget, indent: int(indent)}).encode(v)
+	text, err := (&encoder{budget: budget, indent: int(indent)}).encode(v)
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	err = json.Indent(&out, []byte(text), "", strings.Repeat(" ", int(indent)))
+	return out.String(), err
 }
 
 // Identity returns a text that equal values have and no others.
@@ -39,21 +46,13 @@ type encoder struct {
 	text   []byte
 	budget *Budget
 	tagged bool
-	indent int // 0 for compact text
+	indent int // what each line will be indented by, for each level
 }
 
 func (e *encoder) encode(v any) (text string, err error) {
 	defer Catch(&err)
 	e.value(v, 0)
 	return string(e.text), nil
-}
-
-// line begins a line at a depth.
-func (e *encoder) line(depth int) {
-	if e.indent > 0 {
-		Must(e.budget.Bytes(3 * (1 + e.indent*depth)))
-		e.text = append(append(e.text, '\n'), strings.Repeat(" ", e.indent*depth)...)
-	}
 }
 
 func (e *encoder) value(v any, depth int) {
@@ -63,26 +62,30 @@ func (e *encoder) value(v any, depth int) {
 	Must(e.budget.Steps(2))
 	// Growing by doubling and the copy into a string cost three times the text.
 	Must(e.budget.Bytes(3 * scalarSize(v)))
+	if e.indent > 0 { // The value has a line, and so may the bracket that closes it.
+		Must(e.budget.Bytes(4 * (scalarSize(v) + 2*e.indent*depth)))
+	}
 	switch v := v.(type) {
 	case []any:
 		e.text = append(e.text, '[')
 		for i, element := range v {
-			e.next(i, depth+1)
+			if i > 0 {
+				e.text = append(e.text, ',')
+			}
 			e.value(element, depth+1)
 		}
-		e.end(len(v), depth, ']')
+		e.text = append(e.text, ']')
 	case map[string]any:
 		e.text = append(e.text, '{')
 		for i, key := range Got(SortedKeys(v, e.budget)) {
-			Must(e.budget.Bytes(3 * scalarSize(key)))
-			e.next(i, depth+1)
-			e.text = append(appendQuoted(e.text, key), ':')
-			if e.indent > 0 {
-				e.text = append(e.text, ' ')
+			Must(e.budget.Bytes(7 * scalarSize(key)))
+			if i > 0 {
+				e.text = append(e.text, ',')
 			}
+			e.text = append(appendQuoted(e.text, key), ':')
 			e.value(v[key], depth+1)
 		}
-		e.end(len(v), depth, '}')
+		e.text = append(e.text, '}')
 	case nil:
 		e.text = append(e.text, "null"...)
 	case string:
@@ -107,22 +110,6 @@ func (e *encoder) value(v any, depth int) {
 	default:
 		Must(Faultf("%s has no JSON form", KindOf(v)))
 	}
-}
-
-// next begins element i of a list or a map.
-func (e *encoder) next(i, depth int) {
-	if i > 0 {
-		e.text = append(e.text, ',')
-	}
-	e.line(depth)
-}
-
-// end closes a list or a map of n elements.
-func (e *encoder) end(n, depth int, bracket byte) {
-	if n > 0 {
-		e.line(depth)
-	}
-	e.text = append(e.text, bracket)
 }
 
 // appendIdentity writes what [Compare] looks at.
