@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
@@ -118,7 +119,7 @@ func (r *recorder) read(path string, v any) {
 
 // eval evaluates a clause and keeps its value. Of one that is not taken apart it keeps besides what that reads, and for how
 // long it may stay as it is.
-func (r *recorder) eval(e *Evaluation, n Node) (any, error) {
+func (r *recorder) eval(e *Evaluation, n Node) any {
 	_, isLet := n.(*Let)
 	if r.leaf != nil || isLet { // The body of the let is the clause.
 		return n.eval(e)
@@ -132,7 +133,7 @@ func (r *recorder) eval(e *Evaluation, n Node) (any, error) {
 			e.Instant = NewInstant(instant.Now())
 		}
 	}
-	v, err := n.eval(e)
+	v, err := try(func() any { return n.eval(e) })
 	if operator == "" {
 		r.leaf = nil
 		if instant != nil {
@@ -146,18 +147,20 @@ func (r *recorder) eval(e *Evaluation, n Node) (any, error) {
 		f.verdict = trace.Of(holds)
 	}
 	r.seen[n] = f
-	return v, err
+	value.Must(err)
+	return v
 }
 
 // before evaluates what a variable stands for. The clause that comes next has read it.
-func (r *recorder) before(e *Evaluation, n Node) (any, error) {
+func (r *recorder) before(e *Evaluation, n Node) any {
 	if r.leaf != nil {
 		return n.eval(e)
 	}
 	r.leaf = &finding{reads: r.pending}
-	v, err := n.eval(e)
+	v, err := try(func() any { return n.eval(e) })
 	r.leaf, r.pending = nil, r.leaf.reads
-	return v, err
+	value.Must(err)
+	return v
 }
 
 // clause puts what was seen into the form of the condition. failed is the error of the

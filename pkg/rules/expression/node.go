@@ -15,7 +15,8 @@ import (
 type Node interface {
 	// Written says where the node is and what messages call it.
 	Written() *Operand
-	eval(e *Evaluation) (any, error)
+	// eval ends with an [*Error] by [value.Must].
+	eval(e *Evaluation) any
 }
 
 // Literal is nil, a boolean, a text or a number, with its sign.

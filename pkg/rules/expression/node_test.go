@@ -188,7 +188,7 @@ func TestHolds(t *testing.T) {
 func TestFields(t *testing.T) {
 	scope := NewScope("params", "none").WithFields(map[string][]string{"params": {"least", "most"}, "none": {}})
 	for text, want := range map[string]string{
-		"params.least + params[none.x.y]": `none has no "x"; the set has no none`,
+		"params.least + params[none.x.y]": `none has no "x"; none has no fields`,
 		"params.leest":                    `params has no "leest"; did you mean params.least?`,
 		"params.other":                    `params has no "other"; params has least, most`,
 		"params.most":                     "",

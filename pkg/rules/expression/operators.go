@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -15,11 +16,11 @@ type operator struct {
 	// wrong with them.
 	takes []combination
 	// apply gives the result for two operands.
-	apply func(e *Evaluation, b *Binary, left, right any) (any, error)
+	apply func(e *Evaluation, b *Binary, left, right any) any
 	// holds says whether an order holds.
 	holds func(order int) bool
 	// eval is instead of apply where an operand may not be evaluated.
-	eval func(e *Evaluation, b *Binary) (any, error)
+	eval func(e *Evaluation, b *Binary) any
 }
 
 // combination is kinds of two operands that all go together, and what the result can be.
@@ -222,26 +223,15 @@ func (o *Operand) Version() string {
 	return o.Text
 }
 
-func (b *Binary) eval(e *Evaluation) (any, error) {
+func (b *Binary) eval(e *Evaluation) any {
 	if b.row.eval != nil {
 		return b.row.eval(e, b)
 	}
-	left, err := b.Left.eval(e)
-	if err != nil {
-		return nil, err
-	}
-	right, err := b.Right.eval(e)
-	if err != nil {
-		return nil, err
-	}
+	left, right := b.Left.eval(e), b.Right.eval(e)
 	if l, r := value.KindOf(left), value.KindOf(right); b.Checked() && b.Outcome(l, r) == 0 {
-		return nil, b.Mismatch(l, r)
+		value.Must(b.Mismatch(l, r))
 	}
-	v, err := b.row.apply(e, b, left, right)
-	if err != nil {
-		return nil, b.At.Locate(err)
-	}
-	return v, nil
+	return b.row.apply(e, b, left, right)
 }
 
 // Holds is what a comparison says of two constants, if that is known.
@@ -249,80 +239,67 @@ func (b *Binary) Holds(left, right any) (holds, known bool) {
 	if b.row.apply == nil || b.Checked() && b.Outcome(value.KindOf(left), value.KindOf(right)) == 0 {
 		return false, false
 	}
-	v, err := b.row.apply(&Evaluation{}, b, left, right)
+	v, err := try(func() any { return b.row.apply(&Evaluation{}, b, left, right) })
 	holds, known = v.(bool)
 	return holds, known && err == nil
 }
 
 // shortcut is for operators that do not look at the right operand where the left one is enough.
-func shortcut(enough bool) func(e *Evaluation, b *Binary) (any, error) {
-	return func(e *Evaluation, b *Binary) (any, error) {
-		if ok, err := e.holds(b.Left, b.Operator); err != nil || ok == enough {
-			return ok, err
+func shortcut(enough bool) func(e *Evaluation, b *Binary) any {
+	return func(e *Evaluation, b *Binary) any {
+		if e.holds(b.Left, b.Operator) == enough {
+			return enough
 		}
-		return boxed(e.holds(b.Right, b.Operator))
+		return e.holds(b.Right, b.Operator)
 	}
 }
 
-func boxed(ok bool, err error) (any, error) { return ok, err }
-
-func coalesce(e *Evaluation, b *Binary) (any, error) {
-	if v, err := b.Left.eval(e); err != nil || v != nil {
-		return v, err
+func coalesce(e *Evaluation, b *Binary) any {
+	if v := b.Left.eval(e); v != nil {
+		return v
 	}
 	return b.Right.eval(e)
 }
 
-func equality(wanted bool) func(e *Evaluation, b *Binary, left, right any) (any, error) {
-	return func(e *Evaluation, _ *Binary, left, right any) (any, error) {
-		same, err := alike(e, left, right)
-		return same == wanted, err
-	}
+func equality(wanted bool) func(e *Evaluation, b *Binary, left, right any) any {
+	return func(e *Evaluation, b *Binary, left, right any) any { return alike(e, b, left, right) == wanted }
 }
 
 // alike is equality, for which a text beside a time is a time, and so on. Within
 // lists and maps it is not.
-func alike(e *Evaluation, left, right any) (bool, error) {
+func alike(e *Evaluation, b *Binary, left, right any) bool {
 	left, right, err := value.Align(left, right, e.Budget)
-	if err != nil {
-		return false, err
-	}
-	return value.Equal(left, right, e.Budget)
+	b.must(err)
+	same, err := value.Equal(left, right, e.Budget)
+	b.must(err)
+	return same
 }
 
-func order(e *Evaluation, b *Binary, left, right any) (any, error) {
+func order(e *Evaluation, b *Binary, left, right any) any {
 	left, right, err := value.Align(left, right, e.Budget)
-	if err != nil {
-		return nil, err
-	}
+	b.must(err)
 	order, _ := value.Compare(left, right)
-	return b.row.holds(order), nil
+	return b.row.holds(order)
 }
 
 // in looks for an element of a list or a key of a map; what is absent has none.
-func in(e *Evaluation, b *Binary, left, right any) (any, error) {
+func in(e *Evaluation, b *Binary, left, right any) any {
 	switch container := right.(type) {
 	case nil:
-		return false, nil
+		return false
 	case []any:
-		if err := e.Budget.Steps(len(container)); err != nil {
-			return nil, err
-		}
-		for _, element := range container {
-			if same, err := alike(e, left, element); err != nil || same {
-				return same, err
-			}
-		}
-		return false, nil
+		b.must(e.Budget.Steps(len(container)))
+		return slices.ContainsFunc(container, func(element any) bool { return alike(e, b, left, element) })
 	case map[string]any:
 		key, ok := left.(string)
 		if !ok && left != nil {
-			return nil, wants(b.Left, "in of a map", value.String, left)
+			value.Must(wants(b.Left, "in of a map", value.String, left))
 		}
 		_, found := container[key]
-		return found && ok, nil
+		return found && ok
 	default:
-		return nil, b.NoContainer(value.KindOf(right))
+		value.Must(b.NoContainer(value.KindOf(right)))
+		return nil
 	}
 }
 
@@ -336,105 +313,87 @@ func (b *Binary) NoContainer(kind value.Kind) *Error {
 }
 
 // compute is for operators on numbers, some of which also take quantities, durations or times.
-func compute(e *Evaluation, b *Binary, left, right any) (any, error) {
+func compute(e *Evaluation, b *Binary, left, right any) any {
 	if (value.KindOf(left)|value.KindOf(right))&value.Computed != 0 {
-		if err := e.Budget.Conversion(); err != nil {
-			return nil, err
-		}
+		b.must(e.Budget.Conversion())
 	}
-	return value.Compute(left, b.Operator, right)
+	result, err := value.Compute(left, b.Operator, right)
+	if fault, ok := errors.AsType[*value.Fault](err); ok && b.Operator == "+" && (value.KindOf(left)|value.KindOf(right))&value.String != 0 {
+		err = fault.WithHint("write string(...) around the other side to join texts")
+	}
+	b.must(err)
+	return result
 }
 
 // add computes, or joins strings.
-func add(e *Evaluation, b *Binary, left, right any) (any, error) {
+func add(e *Evaluation, b *Binary, left, right any) any {
 	text, first := left.(string)
 	part, second := right.(string)
 	if first && second {
-		if err := e.Budget.Text(len(text) + len(part)); err != nil {
-			return nil, err
-		}
-		return text + part, nil
+		b.must(e.Budget.Text(len(text) + len(part)))
+		return text + part
 	}
-	sum, err := compute(e, b, left, right)
-	if fault, ok := errors.AsType[*value.Fault](err); ok && (first || second) {
-		err = fault.WithHint("write string(...) around the other side to join texts")
-	}
-	return sum, err
+	return compute(e, b, left, right)
 }
 
 // sequence lists the integers of a range; it is empty if the range runs
 // backwards.
-func sequence(e *Evaluation, _ *Binary, left, right any) (any, error) {
+func sequence(e *Evaluation, b *Binary, left, right any) any {
 	from, _ := left.(int64)
 	to, _ := right.(int64)
 	if from > to {
-		return []any{}, nil
+		return []any{}
 	}
 	n := int(min(uint64(to-from), math.MaxInt32)) + 1
-	// Each integer is boxed beside its element.
-	if err := e.Budget.List(2 * n); err != nil {
-		return nil, err
-	}
+	b.must(e.Budget.List(2 * n)) // Each integer is boxed beside its element.
 	list := make([]any, n)
 	for i := range list {
 		list[i] = from + int64(i)
 	}
-	return list, nil
+	return list
 }
 
-func onTexts(test func(text, part string) bool) func(*Evaluation, *Binary, any, any) (any, error) {
-	return func(e *Evaluation, _ *Binary, left, right any) (any, error) {
+func onTexts(test func(text, part string) bool) func(e *Evaluation, b *Binary, left, right any) any {
+	return func(e *Evaluation, b *Binary, left, right any) any {
 		text, _ := left.(string)
 		part, _ := right.(string)
-		if err := e.Budget.Steps(len(text) / 8); err != nil {
-			return nil, err
-		}
-		return test(text, part), nil
+		b.must(e.Budget.Steps(len(text) / 8))
+		return test(text, part)
 	}
 }
 
-func matches(e *Evaluation, b *Binary, left, _ any) (any, error) {
+func matches(e *Evaluation, b *Binary, left, _ any) any {
 	text, _ := left.(string)
-	if err := e.Budget.Steps(1 + len(text)*(4+b.cost)/4); err != nil {
-		return nil, err
-	}
-	return b.pattern.MatchString(text), nil
+	b.must(e.Budget.Steps(1 + len(text)*(4+b.cost)/4))
+	return b.pattern.MatchString(text)
 }
 
 // Negates reports whether the operator is ! and not a sign.
 func (u *Unary) Negates() bool { return u.Operator == "!" || u.Operator == "not" }
 
-func (u *Unary) eval(e *Evaluation) (any, error) {
+func (u *Unary) eval(e *Evaluation) any {
 	if u.Negates() {
-		return u.negate(e)
+		v := e.eval(u.X)
+		b, ok := v.(bool)
+		if !ok {
+			value.Must(u.NotBoolean(value.KindOf(v)))
+		}
+		return !b
 	}
-	v, err := u.X.eval(e)
-	if err != nil {
-		return nil, err
-	}
+	v := u.X.eval(e)
 	if value.KindOf(v)&Signed == 0 {
-		return nil, wants(u.X, u.Operator, value.Number, v)
+		value.Must(wants(u.X, u.Operator, value.Number, v))
 	}
-	if u.Operator == "-" {
-		v, err = value.Negate(v)
+	if u.Operator == "+" {
+		return v
 	}
-	return v, u.At.Locate(err)
+	negated, err := value.Negate(v)
+	u.must(err)
+	return negated
 }
 
 // Signed is what the operators - and + before an operand take.
 const Signed = value.Number | value.Quantity | value.Duration
-
-func (u *Unary) negate(e *Evaluation) (any, error) {
-	v, err := e.eval(u.X)
-	if err != nil {
-		return nil, err
-	}
-	b, ok := v.(bool)
-	if !ok {
-		return nil, u.NotBoolean(value.KindOf(v))
-	}
-	return !b, nil
-}
 
 // NotBoolean is the error that what ! negates is of another kind.
 func (u *Unary) NotBoolean(kind value.Kind) *Error {

@@ -22,67 +22,61 @@ func (p *Path) owner(i int) int {
 	}
 }
 
-func (p *Path) eval(e *Evaluation) (any, error) {
-	v, err := p.follow(e)
-	if err == nil && e.recorder != nil {
+func (p *Path) eval(e *Evaluation) any {
+	v := p.follow(e)
+	if e.recorder != nil {
 		e.recorder.read(p.Text, v)
 	}
-	return v, err
+	return v
 }
 
-func (p *Path) follow(e *Evaluation) (any, error) {
-	v, err := p.Root.eval(e)
-	if err != nil {
-		return nil, err
-	}
+func (p *Path) follow(e *Evaluation) any {
+	v := p.Root.eval(e)
 	var parent any
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if v == nil {
 			if s.Optional {
-				return nil, nil
+				return nil
 			}
 			if s.Kind != BySlice {
 				before := p.Before(i)
-				return nil, s.At.Errorf("%s is absent, so %s%s cannot be read", before, before, s.Text()).
-					WithHint("write %s%s, which is nil then", before, syntax.Optional(s.Text()))
+				value.Must(s.At.Errorf("%s is absent, so %s%s cannot be read", before, before, s.Text()).
+					WithHint("write %s%s, which is nil then", before, syntax.Optional(s.Text())))
 			}
 		}
 		grandparent := parent
 		parent = v
 		switch s.Kind {
 		case ByKey:
-			v, err = p.field(i, parent, grandparent)
+			v = p.field(i, parent, grandparent)
 		case ByValue:
-			v, err = p.element(e, i, parent)
+			v = p.element(e, i, parent)
 		case BySlice:
-			v, err = p.cut(e, i, parent)
-		}
-		if err != nil {
-			return nil, err
+			v = p.cut(e, i, parent)
 		}
 	}
-	return v, nil
+	return v
 }
 
-func (p *Path) field(i int, on, grandparent any) (any, error) {
+func (p *Path) field(i int, on, grandparent any) any {
 	s := &p.Steps[i]
 	m, ok := on.(map[string]any)
 	if !ok {
-		return nil, p.NoField(i, value.KindOf(on))
+		value.Must(p.NoField(i, value.KindOf(on)))
 	}
 	v := m[s.Key]
 	if v != nil || s.Owner == 0 {
-		return v, nil
+		return v
 	}
 	owner := m
 	if s.Owner > 1 {
 		owner, _ = grandparent.(map[string]any)
 	}
 	if owner["apiVersion"] == nil || owner["kind"] == nil {
-		return nil, nil
+		return nil
 	}
-	return map[string]any{}, nil
+	return map[string]any{}
 }
 
 // NoField is the error that what step i reads a key of is of a kind that has no fields.
@@ -101,26 +95,24 @@ func (p *Path) NoField(i int, kind value.Kind) *Error {
 
 // element reads an element or key that an expression gives. Where there is none
 // it gives nil.
-func (p *Path) element(e *Evaluation, i int, on any) (any, error) {
+func (p *Path) element(e *Evaluation, i int, on any) any {
 	s := &p.Steps[i]
-	index, err := s.Index.eval(e)
-	if err != nil {
-		return nil, err
-	}
+	index := s.Index.eval(e)
 	switch container := on.(type) {
 	case []any:
 		if n, ok := index.(int64); ok {
-			return value.Element(container, n), nil
+			return value.Element(container, n)
 		}
-		return nil, wants(s.Index, "the index of a list", value.Int, index)
+		value.Must(wants(s.Index, "the index of a list", value.Int, index))
 	case map[string]any:
 		if key, ok := index.(string); ok {
-			return container[key], nil
+			return container[key]
 		}
-		return nil, wants(s.Index, "the key of a map", value.String, index)
+		value.Must(wants(s.Index, "the key of a map", value.String, index))
 	default:
-		return nil, p.NoElements(i, value.KindOf(on))
+		value.Must(p.NoElements(i, value.KindOf(on)))
 	}
+	return nil
 }
 
 // NoElements is the error that what step i reads an element of is of a kind that has none.
@@ -139,7 +131,7 @@ func (p *Path) NoSlice(i int, kind value.Kind) *Error {
 
 // cut takes a slice of a list or of the characters of a string. Bounds count from
 // the end where negative and are clamped; what is absent is an empty list.
-func (p *Path) cut(e *Evaluation, i int, on any) (any, error) {
+func (p *Path) cut(e *Evaluation, i int, on any) any {
 	s := &p.Steps[i]
 	length := 0
 	switch v := on.(type) {
@@ -147,26 +139,17 @@ func (p *Path) cut(e *Evaluation, i int, on any) (any, error) {
 	case []any:
 		length = len(v)
 	case string:
-		if err := e.Budget.Steps(1 + len(v)/16); err != nil {
-			return nil, s.At.Locate(err)
-		}
+		value.Must(s.At.Locate(e.Budget.Steps(1 + len(v)/16)))
 		length = utf8.RuneCountInString(v)
 	default:
-		return nil, p.NoSlice(i, value.KindOf(on))
+		value.Must(p.NoSlice(i, value.KindOf(on)))
 	}
-	from, err := bound(e, s.Bounds[0], 0, length)
-	if err != nil {
-		return nil, err
-	}
-	to, err := bound(e, s.Bounds[1], length, length)
-	if err != nil {
-		return nil, err
-	}
+	from, to := bound(e, s.Bounds[0], 0, length), bound(e, s.Bounds[1], length, length)
 	if text, ok := on.(string); ok {
-		return characters(text, min(from, to), to), nil
+		return characters(text, min(from, to), to)
 	}
 	list, _ := on.([]any)
-	return value.Slice(list, from, to), nil
+	return value.Slice(list, from, to)
 }
 
 // characters returns text from one character to before another.
@@ -185,20 +168,17 @@ func characters(text string, from, to int) string {
 }
 
 // bound evaluates an end of a slice; n is nil where it was left out.
-func bound(e *Evaluation, n Node, otherwise, length int) (int, error) {
+func bound(e *Evaluation, n Node, otherwise, length int) int {
 	if n == nil {
-		return otherwise, nil
+		return otherwise
 	}
-	result, err := n.eval(e)
-	if err != nil {
-		return 0, err
-	}
+	result := n.eval(e)
 	at, ok := result.(int64)
 	if !ok {
-		return 0, wants(n, "a bound of a slice", value.Int, result)
+		value.Must(wants(n, "a bound of a slice", value.Int, result))
 	}
 	if at < 0 {
 		at += int64(length)
 	}
-	return int(min(max(at, 0), int64(length))), nil
+	return int(min(max(at, 0), int64(length)))
 }

@@ -18,30 +18,30 @@ const (
 
 // patternOf compiles the pattern of matches, which must be a literal so that it is checked and compiled once. It also
 // returns its size in instructions.
-func patternOf(n Node) (*regexp.Regexp, int, error) {
+func patternOf(n Node) (*regexp.Regexp, int) {
 	at := n.Written().At
 	text, is := TextOf(n)
 	switch {
 	case !is:
-		return nil, 0, at.Errorf("the pattern of matches must be a string literal").WithHint(`write x matches "^a+$"`)
+		fail(at.Errorf("the pattern of matches must be a string literal").WithHint(`write x matches "^a+$"`))
 	case len(text) > maxPattern:
-		return nil, 0, at.Errorf("the pattern is longer than %d bytes", maxPattern)
+		fail(at.Errorf("the pattern is longer than %d bytes", maxPattern))
 	}
 	tree, err := re.Parse(text, re.Perl)
 	if failure, is := errors.AsType[*re.Error](err); is && failure.Code == re.ErrInvalidPerlOp {
-		return nil, 0, at.Errorf("the pattern has %s, which RE2 does not know", failure.Expr).
-			WithHint("patterns have no look-around and no back-references")
+		fail(at.Errorf("the pattern has %s, which RE2 does not know", failure.Expr).
+			WithHint("patterns have no look-around and no back-references"))
 	}
-	if err != nil {
-		return nil, 0, at.Errorf("the pattern is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	size := 0
+	if err == nil {
+		size = value.PatternSize(tree)
 	}
-	size := value.PatternSize(tree)
 	if size > maxPatternSize {
-		return nil, 0, at.Errorf("the pattern is too large").WithHint("repeat less: x{100} counts as a hundred x")
+		fail(at.Errorf("the pattern is too large").WithHint("repeat less: x{100} counts as a hundred x"))
 	}
 	pattern, err := regexp.Compile(text)
 	if err != nil {
-		return nil, 0, at.Errorf("the pattern is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		fail(at.Errorf("the pattern is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
 	}
-	return pattern, size, nil
+	return pattern, size
 }

@@ -101,15 +101,13 @@ func Compile(text string, scope *Scope) (*Program, error) {
 	return compile(tree, scope)
 }
 
-func compile(tree *syntax.Tree, scope *Scope) (*Program, error) {
+func compile(tree *syntax.Tree, scope *Scope) (p *Program, err error) {
 	if err := tree.Parse(); err != nil {
 		return nil, err
 	}
+	defer value.Catch(&err)
 	c := &compiler{tree: tree, scope: scope}
-	root, err := c.lower(tree.Node, false)
-	if err != nil {
-		return nil, err
-	}
+	root := c.lower(tree.Node, false)
 	return &Program{scope: scope, names: c.used, text: tree.Text, root: root, variables: c.most, nodes: c.nodes}, nil
 }
 
@@ -130,7 +128,7 @@ func (p *Program) Names() []string { return slices.Clone(p.names) }
 // parts with the input and must not be changed.
 func (p *Program) Eval(e *Evaluation) (any, error) { return p.eval(e, nil) }
 
-func (p *Program) eval(e *Evaluation, r *recorder) (any, error) {
+func (p *Program) eval(e *Evaluation, r *recorder) (v any, err error) {
 	if e.Budget == nil {
 		e.Budget = NewBudget(0)
 	}
@@ -139,10 +137,12 @@ func (p *Program) eval(e *Evaluation, r *recorder) (any, error) {
 	}
 	base, recorder := e.enter(p.variables), e.recorder
 	e.recorder = r
-	v, err := e.eval(p.root)
-	e.recorder = recorder
-	e.leave(base)
-	return v, err
+	defer func() {
+		e.recorder = recorder
+		e.leave(base)
+	}()
+	defer value.Catch(&err)
+	return e.eval(p.root), nil
 }
 
 // EvalBool is Eval for a condition; any value but a boolean is an error.

@@ -168,9 +168,9 @@ type Call struct {
 	// Args have the kinds of the parameters, and are parsed where those parse. In the place of a predicate is nil.
 	Args []any
 	// Predicate evaluates the predicate for an element to a value of the kinds that
-	// the parameter takes; it is nil where it was left out. Only reduce gives an
-	// accumulator.
-	Predicate func(i int, element, accumulator any) (any, error)
+	// the parameter takes, and ends with an error by [value.Must]; it is nil where it
+	// was left out. Only reduce gives an accumulator.
+	Predicate func(i int, element, accumulator any) any
 	// Descending says for each key of sortBy whether desc() was around it.
 	Descending []bool
 	// SeveralKeys says that the predicate of sortBy gives a list with a key for

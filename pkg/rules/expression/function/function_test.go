@@ -257,6 +257,7 @@ func TestFunctionErrors(t *testing.T) {
 		"a zone":                         {`cidrContains("fe80::/10", "fe80::1%eth0")`, `"fe80::1%eth0" is not an IP address or CIDR block; ` + address},
 		"a path":                         {`url("/a")`, `"/a" ` + whole},
 		"a port that is none":            {`url("http://x:y")`, `"http://x:y" ` + whole},
+		"a large port":                   {`url("http://x:99999999999")`, `"http://x:99999999999" ` + whole},
 		"a broken query":                 {`url("http://x?a=%zz")`, `the query of the URL "http://x?a=%zz" is malformed`},
 		"an empty selector":              {"labelsMatch({}, {})", "the label selector is empty and would match everything; test it first, as in default(selector, nil)"},
 		"a reference to nothing":         {"controllerRef(nil)", "controllerRef wants a whole object, and its apiVersion is missing"},

@@ -4,7 +4,7 @@ import "github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 
 // result is what the predicate gives for element i.
 func (c Call) result(i int, accumulator any) any {
-	return value.Got(c.Predicate(i, c.list()[i], accumulator))
+	return c.Predicate(i, c.list()[i], accumulator)
 }
 
 // search returns the index of the first element, of those that one comes across in

@@ -71,12 +71,12 @@ func (c drawnCall) run(f *function.Function) (result any, ok bool) {
 		call.Args = append(call.Args, v)
 	}
 	if c.each != nil {
-		call.Predicate = func(_ int, element, accumulator any) (any, error) {
+		call.Predicate = func(_ int, element, accumulator any) any {
 			v, ok := c.each.value(element, accumulator)
 			if !ok || value.KindOf(v)&f.Params[1].Kinds == 0 {
-				return nil, value.Faultf("the predicate has no value")
+				value.Must(value.Faultf("the predicate has no value"))
 			}
-			return v, nil
+			return v
 		}
 	}
 	result, err := f.Call(call)
