@@ -12,21 +12,18 @@ func TestClauses(t *testing.T) {
 		reason, source string
 		want           []string
 	}{
-		"one":             {"Without && and || there is one clause.", "a == 4", []string{"a == 4"}},
-		"and":             {"All that is joined.", "a && b > 1", []string{"a", "b > 1"}},
-		"words":           {"Operators may be words.", "a or b and not c", []string{"a", "b", "not c"}},
-		"parentheses":     {"They do not hide clauses.", "a && (b || (c) > 1) && !(a && b)", []string{"a", "b", "(c) > 1", "!(a && b)"}},
-		"own":             {"A clause keeps those of its own.", "(a.b) && (len(c))", []string{"(a.b)", "(len(c))"}},
-		"around":          {"And not those around several.", "(a.b && c)", []string{"a.b", "c"}},
-		"chain":           {"A chain of comparisons is one clause.", "1 < a < 3 || b", []string{"1 < a < 3", "b"}},
-		"let":             {"Variables are for all clauses.", "let x = a; x > 1 && x > 3", []string{"x > 1", "x > 3"}},
-		"inner let":       {"And inside them.", "(let x = a; x > 1 || x > 3) && b", []string{"x > 1", "x > 3", "b"}},
-		"predicate":       {"A predicate is part of its clause.", "any([1, 2], # > 1 && # < 3) && a", []string{"any([1, 2], # > 1 && # < 3)", "a"}},
-		"calls":           {"Up to their closing bracket.", "len(a) > 1 && len(b)", []string{"len(a) > 1", "len(b)"}},
-		"pipes":           {"From what is piped on.", "(a | len()) > 1 && b[0].c", []string{"(a | len()) > 1", "b[0].c"}},
-		"if":              {"With its branches.", "(if a {b} else {c}) && -c < 1", []string{"(if a {b} else {c})", "-c < 1"}},
-		"else if":         {"All of them.", "a && (if a {b} else if b {c} else {(a)})", []string{"a", "(if a {b} else if b {c} else {(a)})"}},
-		"wide characters": {"Places are bytes.", `"äö" == a && "ü" == b`, []string{`"äö" == a`, `"ü" == b`}},
+		"one":         {"Without && and || there is one clause.", "a == 4", []string{"a == 4"}},
+		"and":         {"All that is joined.", "a && b > 1", []string{"a", "b > 1"}},
+		"parentheses": {"They do not hide clauses.", "a && (b || (c) > 1) && !(a && b)", []string{"a", "b", "(c) > 1", "!(a && b)"}},
+		"own":         {"A clause keeps those of its own.", "(a.b) && (len(c))", []string{"(a.b)", "(len(c))"}},
+		"around":      {"And not those around several.", "(a.b && c)", []string{"a.b", "c"}},
+		"chain":       {"A chain of comparisons is one clause.", "1 < a < 3 || b", []string{"1 < a < 3", "b"}},
+		"let":         {"Variables are for all clauses.", "let x = a; x > 1 && x > 3", []string{"x > 1", "x > 3"}},
+		"inner let":   {"And inside them.", "(let x = a; x > 1 || x > 3) && b", []string{"x > 1", "x > 3", "b"}},
+		"predicate":   {"A predicate is part of its clause.", "any([1, 2], # > 1 && # < 3) && a", []string{"any([1, 2], # > 1 && # < 3)", "a"}},
+		"calls":       {"Up to their closing bracket.", "len(a) > 1 && len(b)", []string{"len(a) > 1", "len(b)"}},
+		"pipes":       {"From what is piped on.", "(a | len()) > 1 && b[0].c", []string{"(a | len()) > 1", "b[0].c"}},
+		"if":          {"With its branches.", "(if a {b} else {c}) && -c < 1", []string{"(if a {b} else {c})", "-c < 1"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -55,21 +55,3 @@ func ExampleTemplate() {
 	// string have 4 <nil>
 	// string ${not} <nil>
 }
-
-func ExampleProgram_Explain() {
-	p, err := expression.Compile(`object.spec.replicas > 1 && object.spec.paused == true`, expression.NewScope("object"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	names := cluster{"spec": map[string]any{"replicas": int64(4), "paused": false}}
-	whole, err := p.Explain(&expression.Evaluation{Names: names})
-	for _, c := range whole.Clauses {
-		fmt.Println(c.Verdict, c.Source, c.Reads)
-	}
-	fmt.Println(err)
-	// Output:
-	// true object.spec.replicas > 1 [{object.spec.replicas 4}]
-	// false object.spec.paused == true [{object.spec.paused false}]
-	// <nil>
-}

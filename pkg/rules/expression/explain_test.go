@@ -69,15 +69,6 @@ func TestExplain(t *testing.T) {
 				"  true @16 `replicas > 1` replicas=3\n" +
 				"  not asked @32 `replicas > 2`\n", "",
 		},
-		"words": {
-			"Operators may be words.", "replicas > 1 and not (replicas > 3) or no",
-			"true || @0 `replicas > 1 and not (replicas > 3) or no`\n" +
-				"  true && @0 `replicas > 1 and not (replicas > 3)`\n" +
-				"    true @0 `replicas > 1` replicas=3\n" +
-				"    true ! @17 `not (replicas > 3)`\n" +
-				"      false @21 `(replicas > 3)` replicas=3\n" +
-				"  not asked @39 `no`\n", "",
-		},
 		"mixed": {
 			"Parentheses group.", "(no || replicas > 1) && (yes && no) && yes",
 			"false && @0 `(no || replicas > 1) && (yes && no) && yes`\n" +
@@ -98,17 +89,6 @@ func TestExplain(t *testing.T) {
 				"      not asked @10 `no`\n" +
 				"      not asked @16 `yes`\n", "",
 		},
-		"not of a group": {
-			"To the bottom.", "!(yes && !(no || !yes))",
-			"false ! @0 `!(yes && !(no || !yes))`\n" +
-				"  true && @1 `(yes && !(no || !yes))`\n" +
-				"    true @2 `yes` yes=true\n" +
-				"    true ! @9 `!(no || !yes)`\n" +
-				"      false || @10 `(no || !yes)`\n" +
-				"        false @11 `no` no=false\n" +
-				"        false ! @17 `!yes`\n" +
-				"          true @18 `yes` yes=true\n", "",
-		},
 		"choice": {
 			"Of two branches one is asked for.", "replicas > 1 ? no || yes : yes",
 			"true ?: @0 `replicas > 1 ? no || yes : yes`\n" +
@@ -117,19 +97,6 @@ func TestExplain(t *testing.T) {
 				"    false @15 `no` no=false\n" +
 				"    true @21 `yes` yes=true\n" +
 				"  not asked @27 `yes`\n", "",
-		},
-		"choice of choices": {
-			"Choices nest.", "(no ? yes : replicas > 1) ? (yes) : (no ? yes : no)",
-			"true ?: @0 `(no ? yes : replicas > 1) ? (yes) : (no ? yes : no)`\n" +
-				"  true ?: @0 `(no ? yes : replicas > 1)`\n" +
-				"    false @1 `no` no=false\n" +
-				"    not asked @6 `yes`\n" +
-				"    true @12 `replicas > 1` replicas=3\n" +
-				"  true @28 `(yes)` yes=true\n" +
-				"  not asked ?: @36 `(no ? yes : no)`\n" +
-				"    not asked @37 `no`\n" +
-				"    not asked @42 `yes`\n" +
-				"    not asked @48 `no`\n", "",
 		},
 		"if": {
 			"An if is a choice.", "yes && (if replicas > 1 {no && yes} else {yes})",

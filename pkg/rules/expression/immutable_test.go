@@ -43,12 +43,16 @@ func TestInputIsNeverChanged(t *testing.T) {
 // TestConstantsAreNeverChanged makes sure that a literal that is built once gives
 // the same value each time.
 func TestConstantsAreNeverChanged(t *testing.T) {
-	for _, source := range []string{
+	sources := []string{
 		"concat([3, 1], [2])", "sort([3, 1, 2])", "reverse([1, 2])", "merge({a: {b: 1}}, {a: {c: 2}})", "sortBy([{n: 2}, {n: 1}], .n)",
 		"concat([1, 2, 3][:1], [9]) == [1, 9]",
-	} {
+	}
+	for _, f := range function.All() {
+		sources = append(sources, f.Example.Expression)
+	}
+	for _, source := range sources {
 		p := compiled(t, source, NewScope())
-		first, err := p.Eval(&Evaluation{})
+		first, err := p.Eval(&Evaluation{Instant: newYear()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,29 +60,13 @@ func TestConstantsAreNeverChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := p.Eval(&Evaluation{})
+		second, err := p.Eval(&Evaluation{Instant: newYear()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		again, err := json.Marshal(second)
 		if err != nil || string(again) != string(text) {
 			t.Errorf("%s gave %s and then %s", source, text, again)
-		}
-	}
-}
-
-// TestEveryExampleLeavesItsInput runs the examples twice on one program.
-func TestEveryExampleLeavesItsInput(t *testing.T) {
-	for _, f := range function.All() {
-		p := compiled(t, f.Example.Expression, NewScope())
-		first, err := p.Eval(&Evaluation{Instant: newYear()})
-		if err != nil {
-			t.Errorf("%s: %v", f.Name, err)
-			continue
-		}
-		second, err := p.Eval(&Evaluation{Instant: newYear()})
-		if err != nil || !cmp.Equal(first, second) {
-			t.Errorf("%s gave %v and then %v, %v", f.Name, first, second, err)
 		}
 	}
 }

@@ -9,14 +9,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
-func TestClosestFunction(t *testing.T) {
-	for word, want := range map[string]string{"lenn": "len", "fitler": "filter", "Len": "len", "nothing": ""} {
-		if got := syntax.ClosestFunction(word); got != want {
-			t.Errorf("closest to %q is %q, want %q", word, got, want)
-		}
-	}
-}
-
 // TestError makes sure that errors keep what they are about.
 func TestError(t *testing.T) {
 	cause := errors.New("the cause")

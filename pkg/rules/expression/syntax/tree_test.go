@@ -2,6 +2,7 @@ package syntax_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
@@ -34,14 +35,6 @@ func TestSpan(t *testing.T) {
 		tree := parsed(t, text)
 		if got := at(tree, tree.Span(tree.Node)); got != want {
 			t.Errorf("%s is at %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestOptional(t *testing.T) {
-	for access, want := range map[string]string{".a": "?.a", "[0]": "?.[0]"} {
-		if got := syntax.Optional(access); got != want {
-			t.Errorf("%s with ?. is %s, want %s", access, got, want)
 		}
 	}
 }
@@ -79,4 +72,20 @@ func messageOf(err error) string {
 		return located.Message
 	}
 	return ""
+}
+
+// TestBalanced finds all of what is written between two tokens, and the parentheses around it.
+func TestBalanced(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"(a.b).c": {"(a.b).c", "(a.b).c"}, "x + (a[b] + c)": {"a[b] + c", "(a[b] + c)"}, "f(a + (c))": {"a + (c)", "a + (c)"}, "a + f(b, c)": {"a + f(b, c)", "a + f(b, c)"},
+	} {
+		tree := parsed(t, text)
+		balanced := tree.Balanced(strings.Index(text, "a"), strings.Index(text, "c")+1)
+		if got := [2]string{at(tree, balanced), at(tree, tree.Parenthesized(balanced))}; got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+		if first := tree.Before(tree.Next(balanced).Offset); first.Offset != balanced.Offset {
+			t.Errorf("%s: %v is before the token behind %v", text, first, balanced)
+		}
+	}
 }

@@ -1,9 +1,6 @@
 package value
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestSlice(t *testing.T) {
 	list := make([]any, 3, 10)
@@ -17,19 +14,5 @@ func TestSlice(t *testing.T) {
 	}
 	if got := Slice(list, 2, 1); len(got) != 0 {
 		t.Errorf("backwards: %v", got)
-	}
-}
-
-func TestExcerpt(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                             "",
-		"short":                        "short",
-		strings.Repeat("a", 60):        strings.Repeat("a", 60),
-		strings.Repeat("a", 61):        strings.Repeat("a", 60) + "...",
-		"a" + strings.Repeat("ö", 100): "a" + strings.Repeat("ö", 29) + "...",
-	} {
-		if got := Excerpt(text); got != want {
-			t.Errorf("Excerpt(%q) = %q, want %q", text, got, want)
-		}
 	}
 }

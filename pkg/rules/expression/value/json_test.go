@@ -158,3 +158,18 @@ func FuzzJSON(f *testing.F) {
 		}
 	})
 }
+
+func TestIndentedJSON(t *testing.T) {
+	const want = "[\n  {\n    \"a\": []\n  },\n  1\n]"
+	if got, err := IndentedJSON([]any{map[string]any{"a": []any{}}, int64(1)}, 2, NewBudget(0)); err != nil || got != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	for _, v := range []any{Omitted{}, Stamp{}} {
+		if got, err := IndentedJSON(v, MostIndent+1, nil); err == nil {
+			t.Errorf("an indent that is too large: %q", got)
+		}
+		if got, err := IndentedJSON(v, MostIndent, nil); err == nil {
+			t.Errorf("%v: %q", v, got)
+		}
+	}
+}

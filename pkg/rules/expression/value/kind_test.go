@@ -10,16 +10,15 @@ func TestKindOf(t *testing.T) {
 		want Kind
 		text string
 	}{
-		"nil":         {nil, Nil, "nil"},
-		"boolean":     {true, Bool, "a boolean"},
-		"integer":     {int64(1), Int, "an integer"},
-		"float":       {1.5, Float, "a float"},
-		"string":      {"", String, "a string"},
-		"list":        {[]any{}, List, "a list"},
-		"map":         {map[string]any{}, Map, "a map"},
-		"omitted":     {Omitted{}, Omission, "omit()"},
-		"int":         {1, Foreign, "an unsupported value"},
-		"another map": {map[string]string{}, Foreign, "an unsupported value"},
+		"nil":     {nil, Nil, "nil"},
+		"boolean": {true, Bool, "a boolean"},
+		"integer": {int64(1), Int, "an integer"},
+		"float":   {1.5, Float, "a float"},
+		"string":  {"", String, "a string"},
+		"list":    {[]any{}, List, "a list"},
+		"map":     {map[string]any{}, Map, "a map"},
+		"omitted": {Omitted{}, Omission, "omit()"},
+		"int":     {1, Foreign, "an unsupported value"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -36,17 +35,14 @@ func TestKindString(t *testing.T) {
 		kinds  Kind
 		want   string
 	}{
-		"both numbers":       {"nobody cares which", Number, "a number"},
-		"two":                {"an alternative", Number | String, "a number or a string"},
-		"three":              {"a list of alternatives", Bool | String | Map, "a boolean, a string or a map"},
-		"an absent list":     {"what else is wanted counts", List | Nil, "a list"},
-		"everything":         {"no list helps", Any, "a value"},
-		"everything present": {"no list helps", Any &^ Nil, "a value"},
-		"nothing":            {"it must not fail", 0, ""},
-		"computed values":    {"each of them", Computed, "a quantity, a version, a duration or a time"},
-		"some of them":       {"the alternatives", String | Duration, "a string or a duration"},
-		"all beside others":  {"the others are what one has", Number | Computed, "a number"},
-		"everything there":   {"no list helps", Any | Computed | Omission | Stamped, "a value"},
+		"both numbers":      {"nobody cares which", Number, "a number"},
+		"two":               {"an alternative", Number | String, "a number or a string"},
+		"an absent list":    {"what else is wanted counts", List | Nil, "a list"},
+		"everything":        {"no list helps", Any, "a value"},
+		"nothing":           {"it must not fail", 0, ""},
+		"computed values":   {"each of them", Computed, "a quantity, a version, a duration or a time"},
+		"all beside others": {"the others are what one has", Number | Computed, "a number"},
+		"everything there":  {"no list helps", Any | Computed | Omission | Stamped, "a value"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -18,11 +18,9 @@ func TestYAML(t *testing.T) {
 	}{
 		"nil":             {"a document may be null", nil, "null\n"},
 		"a text":          {"plain where nobody takes it for anything else", "hello, world", "\"hello, world\"\n"},
-		"a plain text":    {"as people write it", "hello world", "hello world\n"},
 		"numbers":         {"integers are exact", []any{int64(math.MaxInt64), 0.5, 2.0, 1e21, 1e-7, -1.5e300}, "- 9223372036854775807\n- 0.5\n- 2\n- 1.0e+21\n- 1.0e-7\n- -1.5e+300\n"},
 		"booleans":        {"as they are", []any{true, false}, "- true\n- false\n"},
 		"empty ones":      {"on one line", map[string]any{"a": []any{}, "b": map[string]any{}}, "a: []\nb: {}\n"},
-		"an empty list":   {"on one line", []any{}, "[]\n"},
 		"sorted keys":     {"equal values have equal texts", map[string]any{"b": int64(1), "a": int64(2), "C": nil}, "C: null\na: 2\nb: 1\n"},
 		"maps in maps":    {"by two spaces", map[string]any{"a": map[string]any{"b": map[string]any{"c": "d"}}}, "a:\n  b:\n    c: d\n"},
 		"lists in maps":   {"kubectl does not indent them", map[string]any{"a": []any{"x", []any{"y", "z"}}}, "a:\n- x\n- - \"y\"\n  - z\n"},
@@ -94,7 +92,6 @@ func TestParseYAML(t *testing.T) {
 		"blocks":          {"as they are", "a: |\n  x\n  y\nb: >-\n  x\n  y", m{"a": "x\ny\n", "b": "x y"}},
 		"JSON":            {"it is YAML", `{"a": [1, {"b": null}]}`, m{"a": []any{int64(1), m{"b": nil}}}},
 		"an alias":        {"it is what it stands for", "a: &x [1]\nb: *x", m{"a": []any{int64(1)}, "b": []any{int64(1)}}},
-		"one document":    {"its marks say nothing", "---\na: 1\n...\n", m{"a": int64(1)}},
 		"Windows":         {"lines may end that way", "a: 1\r\nb: 2\r\n", m{"a": int64(1), "b": int64(2)}},
 		"a very long one": {"numbers are not that long", strings.Repeat("7:", 50) + "7", strings.Repeat("7:", 50) + "7"},
 	}
@@ -117,7 +114,6 @@ func TestParseYAMLErrors(t *testing.T) {
 		"an integer as key":  {"1: a", "line 1 of the YAML: a key is an integer and has to be a string"},
 		"a list as key":      {"[a]: b", "line 1 of the YAML: a key is a list and has to be a string"},
 		"a tag":              {"a: !!str 1", "line 1 of the YAML: the tag !!str is not supported"},
-		"a local tag":        {"!secret x", "line 1 of the YAML: the tag !secret is not supported"},
 		"several documents":  {"a: 1\n---\nb: 2", `the YAML has several documents; cut it with split(text, "\n---\n")`},
 		"a broken second":    {"a: 1\n---\n[", "invalid YAML: line 3: did not find expected node content"},
 		"open brackets":      {"[a", "invalid YAML: line 1: did not find expected ',' or ']'"},
