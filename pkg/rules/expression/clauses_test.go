@@ -44,3 +44,21 @@ func TestClauses(t *testing.T) {
 		})
 	}
 }
+
+// TestDeciding finds the clause by which a condition is not true, and what all of it has read.
+func TestDeciding(t *testing.T) {
+	names := env{"a": true, "b": map[string]any{"c": int64(1)}}
+	clause, err := compiled(t, "a && !(a && b.c > 1) && (b.c > 2 || a && b.c > 3) && a", names.scope()).Explain(&Evaluation{Names: names})
+	if err != nil || clause.Holds() {
+		t.Fatalf("%v, %v", clause.Holds(), err)
+	}
+	if got := clause.Deciding().Source; got != "(b.c > 2 || a && b.c > 3)" {
+		t.Errorf("%s decides", got)
+	}
+	if got := len(clause.Joined()); got != 6 {
+		t.Errorf("%d clauses are joined", got)
+	}
+	if diff := cmp.Diff([]Read{{"a", true}, {"b.c", int64(1)}}, clause.AllReads()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
