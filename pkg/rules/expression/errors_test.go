@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -18,9 +19,7 @@ func TestErrors(t *testing.T) {
 	object := sample()
 	object["metadata"].(map[string]any)["creationTimestamp"] = "2026-01-01T00:00:00Z"
 	names := kindNames()
-	for name, v := range map[string]any{"object": object, "params": nil, "pods": nil, "replicas": int64(3), "xs": []any{int64(3), int64(1)}, "i": int64(0)} {
-		names[name] = v
-	}
+	maps.Copy(names, env{"object": object, "params": nil, "pods": nil, "replicas": int64(3), "xs": []any{int64(3), int64(1)}, "i": int64(0)})
 	scope := names.scope().WithHints(map[string]string{"least": "write params.least"})
 	content, err := os.ReadFile(file)
 	if err != nil {

@@ -29,7 +29,7 @@ func (c *compiler) unknown(at syntax.Span, name string) *Error {
 	hint := cmp.Or(c.scope.hints[name], function.Instead(name))
 	other := document.Suggest(name, slices.Collect(c.visibleNames()))
 	switch {
-	case hint != "" && !(within && strings.HasPrefix(hint, "write object.")):
+	case hint != "" && (!within || !strings.HasPrefix(hint, "write object.")):
 		return err.WithHint("%s", hint)
 	case within && other != "":
 		return err.WithHint("write .%s for that field of the element, or did you mean %q?", name, other)

@@ -66,7 +66,7 @@ func mapEach(c Call) any {
 func count(c Call) any {
 	passed := int64(0)
 	for i := range c.list() {
-		if c.own(i, value.Bool) == true {
+		if as[bool](c.own(i, value.Bool)) {
 			passed++
 		}
 	}

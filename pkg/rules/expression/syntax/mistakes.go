@@ -100,7 +100,9 @@ func (t *Tree) parseError(failure *file.Error) *Error {
 
 // numberError finds the literal before the place where the parser noticed it.
 func (t *Tree) numberError(i int) *Error {
-	for i--; i > 0 && !t.tokens[i].is(lexer.Number); i-- {
+	i--
+	for i > 0 && !t.tokens[i].is(lexer.Number) {
+		i--
 	}
 	token := t.tokens[i]
 	err := token.at.Errorf("%s does not fit a 64-bit number", value.Excerpt(token.Value))
@@ -157,6 +159,11 @@ func (t *Tree) unexpected(i int) *Error {
 			return t.tokens[i].at.Errorf("%s", p.message).WithHint("%s", p.hint)
 		}
 	}
+	return t.misplaced(i)
+}
+
+// misplaced explains a token by what it is, and by what is before it.
+func (t *Tree) misplaced(i int) *Error {
 	token, starts := t.tokens[i], i == 0 || t.tokens[i-1].is(lexer.Operator) || t.tokens[i-1].is(lexer.Bracket, "(", "[", "{")
 	text := t.Excerpt(token.at)
 	switch {
@@ -176,7 +183,11 @@ func (t *Tree) unexpected(i int) *Error {
 	case token.is(lexer.Operator), token.is(lexer.Bracket):
 		return token.at.Errorf("%s cannot stand here", text).WithHint("%s", t.half())
 	}
-	err := token.at.Errorf("an operator is missing between %s and %s", t.Excerpt(t.tokens[i-1].at), text)
+	return missingOperator(token.at.Errorf("an operator is missing between %s and %s", t.Excerpt(t.tokens[i-1].at), text), text)
+}
+
+// missingOperator gives an error a hint by the word that is where an operator has to be.
+func missingOperator(err *Error, text string) *Error {
 	word := strings.ReplaceAll(strings.ToLower(text), "_", "")
 	if hint := function.Instead(word); hint != "" {
 		return err.WithHint("%s", hint)

@@ -187,16 +187,8 @@ func term(v any, other Kind) any {
 
 // ofComputed is an operation on values of which one is computed.
 func ofComputed(a any, operator string, b any) any {
-	d, n, byInteger := scaled(a, b)
-	if !byInteger && operator == "*" {
-		d, n, byInteger = scaled(b, a)
-	}
-	if byInteger && operator == "*" {
-		product, ok := multiply(int64(d), n)
-		return duration(time.Duration(product), ok)
-	}
-	if byInteger && operator == "/" && n != 0 {
-		return d / time.Duration(n)
+	if result, is := byInteger(a, operator, b); is {
+		return result
 	}
 	switch y := term(b, KindOf(a)).(type) {
 	case Amount:
@@ -238,6 +230,23 @@ func ofComputed(a any, operator string, b any) any {
 	}
 	Must(Faultf("%s %s %s has no meaning", KindOf(a), operator, KindOf(b)))
 	return nil
+}
+
+// byInteger multiplies or divides a duration by an integer.
+func byInteger(a any, operator string, b any) (result time.Duration, is bool) {
+	d, n, is := scaled(a, b)
+	if !is && operator == "*" {
+		d, n, is = scaled(b, a)
+	}
+	switch {
+	case is && operator == "*":
+		product, ok := multiply(int64(d), n)
+		return duration(time.Duration(product), ok), true
+	case is && operator == "/" && n != 0:
+		return d / time.Duration(n), true
+	default:
+		return 0, false
+	}
 }
 
 func scaled(a, b any) (time.Duration, int64, bool) {
