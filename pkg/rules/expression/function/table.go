@@ -61,7 +61,7 @@ var paramTypes = map[string]Param{
 }
 
 func define(
-	signature string, call func(c Call) any, flow func(c *Flow) shape.Shape, types func(c *TypeCall) typing.Type, doc, example, want string,
+	signature string, call func(c Call) any, flow func(c *Flow) footprint.Shape, types func(c *TypeCall) typing.Type, doc, example, want string,
 ) entry {
 	return entry{signature, call, flow, types, doc, example, want}
 }
@@ -103,7 +103,7 @@ var entries = []entry{
 		"How many elements the condition holds for; without one, how many are true.",
 		"count([1, 2, 3], # > 1)", "2"),
 	define("sum(list list?, [number => summand]) summand", sum, nil, typeSum,
-		"The sum of the results, or of the elements themselves; integers stay exact. " +
+		"The sum of the results, or of the elements themselves; integers stay exact. "+
 			"It is 0 for an empty list, so write quantity(sum(...)) or duration(sum(...)) where the results are such.",
 		"sum([{n: 1}, {n: 2}], .n)", "3"),
 	define("groupBy(list list?, key => string) map", groupBy, flowGroups, typeGroupBy,
@@ -113,14 +113,14 @@ var entries = []entry{
 		"The elements by what the keys give for each, which may be anything, as maps {key, items} in the order of their first elements.",
 		"groups([1, 2, 3], # % 2)", `[{"items":[1,3],"key":1},{"items":[2],"key":0}]`),
 	define("sortBy(list list?, key => any, [order string]) list", sortBy, flowElements, typeElements,
-		"The elements ordered by the key, or by several as [k1, desc(k2)], which are numbers, strings, booleans, quantities, " +
+		"The elements ordered by the key, or by several as [k1, desc(k2)], which are numbers, strings, booleans, quantities, "+
 			`versions, durations or times. Equal ones keep their order, nil comes first; order is "asc" or "desc".`,
 		`sortBy([{n: 1, s: "b"}, {n: 2, s: "b"}, {n: 2, s: "a"}], [desc(.n), .s]) | map(.s)`, `["a","b","b"]`),
 	define("desc(key present) present", nil, nil, typeSame,
 		"A key of sortBy in descending order; it has no meaning elsewhere.",
 		"sortBy([1, 3, 2], desc(#))", "[3,2,1]"),
 	define("reduce(list list?, result => result, [initial any]) result", reduce, flowReduce, typeReduce,
-		"The last result, where each sees the element as # and the result before it as #acc, " +
+		"The last result, where each sees the element as # and the result before it as #acc, "+
 			"which is at first the initial value or else the first element.",
 		"reduce([1, 2, 3], #acc + #, 10)", "16"),
 	// Lists, and what also takes maps or texts.
@@ -181,7 +181,7 @@ var entries = []entry{
 		"The condition of that type in the object's status, or nil.",
 		`condition({status: {conditions: [{type: "Ready", status: "True"}]}}, "Ready")?.status`, `"True"`),
 	define("labelsMatch(object map?, selector selector) bool", labelsMatch, flowLabelsMatch, nil,
-		"Whether a label selector, of matchLabels and matchExpressions, selects the object. " +
+		"Whether a label selector, of matchLabels and matchExpressions, selects the object. "+
 			"None does where it is nil; an empty one, which would select everything, is an error.",
 		`labelsMatch({metadata: {labels: {app: "tidb"}}}, {matchLabels: {app: "tidb"}})`, "true"),
 	define("controllerOf(object map?) map?", controllerOf, flowControllerOf, typeControllerOf,
@@ -259,7 +259,7 @@ var entries = []entry{
 		"The number in the middle, or the average of the two; nil if there is none.",
 		"median([1, 2, 10])", "2"),
 	define("jitter(key string, low duration|string|int, high duration|string|int) int|duration", jitter, nil, nil,
-		"A number that looks random and is always the same for a key, from low to high, both included: " +
+		"A number that looks random and is always the same for a key, from low to high, both included: "+
 			"an integer between integers, else a duration.",
 		`jitter("basic", 1, 100)`, "99"),
 	// Time.
@@ -273,36 +273,36 @@ var entries = []entry{
 		`Whether at least the duration has passed since the time. It is a text such as "1w2d3h4m5s", or a number of seconds.`,
 		`olderThan("2025-12-25T00:00:00Z", "1w")`, "true"),
 	define("inWindow(cron cron, duration length, [zone zone]) bool", inWindow, nil, nil,
-		"Whether a window is open that begins whenever the cron schedule says (five fields, or a name such as @daily) and lasts " +
-			"for the duration. The zone is a name of the IANA database, or else UTC: " +
+		"Whether a window is open that begins whenever the cron schedule says (five fields, or a name such as @daily) and lasts "+
+			"for the duration. The zone is a name of the IANA database, or else UTC: "+
 			"where its clocks skip an hour, no window begins in it; where they repeat one, its windows begin twice.",
 		`inWindow("0 22 * * 1-5", "8h", "Europe/Berlin")`, "true"),
 	define("window(cron cron, duration length, [zone zone]) map?", window, nil, typeWindow,
 		"The window of inWindow that began last, as start and end in its zone, or nil where none is open.",
 		`window("0 22 * * *", "8h", "Europe/Berlin")`, `{"end":"2026-01-01T06:00:00+01:00","start":"2025-12-31T22:00:00+01:00"}`),
 	define("stamp() stamp", func(Call) any { return value.Stamp{} }, nil, nil,
-		"The time of writing, for a body alone: nothing can read it. What is there stays, unless something else in the " +
+		"The time of writing, for a body alone: nothing can read it. What is there stays, unless something else in the "+
 			"same map changes.",
 		`{phase: "Ready", since: stamp()}`, `{"phase":"Ready","since":"2026-01-01T00:00:00Z"}`),
 	define("setCondition(list list?, condition map?) list?", setCondition, flowSetCondition, typeSetCondition,
-		"The list with the condition in place of the one of its type. Nothing of the old one stays but lastTransitionTime, " +
+		"The list with the condition in place of the one of its type. Nothing of the old one stays but lastTransitionTime, "+
 			"and that only while status is the same. A nil condition changes nothing.",
 		`setCondition([], {type: "Ready", status: "True", reason: "Up"})`, `[{"lastTransitionTime":"2026-01-01T00:00:00Z","reason":"Up","status":"True","type":"Ready"}]`),
 	// Values that a body holds as strings.
 	define("quantity(x amount) quantity", func(c Call) any { return c.Args[0] }, nil, nil,
-		"The quantity, as of memory or of processors, that a text or a number writes. Quantities compare, add and subtract, " +
+		"The quantity, as of memory or of processors, that a text or a number writes. Quantities compare, add and subtract, "+
 			"also with a text or a number on one side; a body holds them in their canonical form.",
 		`quantity("1Gi") + "512Mi"`, `"1536Mi"`),
 	define("semver(x version) semver", func(c Call) any { return c.Args[0] }, nil, nil,
-		"The semantic version that a text writes; a leading v and numbers missing at the end do no harm. Versions compare by " +
+		"The semantic version that a text writes; a leading v and numbers missing at the end do no harm. Versions compare by "+
 			"precedence, which ignores build metadata, also with a text on one side.",
 		`semver("v1.10.0") > "1.9"`, "true"),
 	define("duration(x span) duration", func(c Call) any { return c.Args[0] }, nil, nil,
-		`The duration that a text such as "1w2d3h4m5s" or a number of seconds writes. Durations compare, add and subtract, also with ` +
+		`The duration that a text such as "1w2d3h4m5s" or a number of seconds writes. Durations compare, add and subtract, also with `+
 			"a text or seconds on one side; multiplied or divided by an integer they are durations, by one another numbers.",
 		`duration("1h") > "5m" ? 2 * duration("1d") : duration(0)`, `"48h0m0s"`),
 	define("timestamp(x instant) time", func(c Call) any { return c.Args[0] }, nil, nil,
-		"The time that a text in RFC 3339 writes. Times compare, also with a text on one side; one less another is a duration, " +
+		"The time that a text in RFC 3339 writes. Times compare, also with a text on one side; one less another is a duration, "+
 			"and with a duration, its text or seconds added or subtracted it is a time in its zone.",
 		`timestamp("2026-01-01T00:00:00Z") - "90m"`, `"2025-12-31T22:30:00Z"`),
 	// Conversions.
@@ -328,7 +328,7 @@ var entries = []entry{
 		"The value as YAML with sorted keys, laid out as kubectl does, with quotes around whatever some reader could take for no text.",
 		`toYAML({b: ["x", "yes"], a: 1})`, `"a: 1\nb:\n- x\n- \"yes\"\n"`),
 	define("fromYAML(text string) data", func(c Call) any { return value.Got(value.ParseYAML(arg[string](c, 0), c.Budget)) }, nil, nil,
-		"The value that a YAML document holds, nil if it is empty; integers stay integers, times are strings. Duplicate keys, tags, " +
+		"The value that a YAML document holds, nil if it is empty; integers stay integers, times are strings. Duplicate keys, tags, "+
 			"merge keys and what readers understand differently, like an unquoted yes or 012, are errors.",
 		`fromYAML("a: [1, x]")`, `{"a":[1,"x"]}`),
 	define("sha256(text string) string", sha256Hex, nil, nil,
@@ -345,7 +345,7 @@ var entries = []entry{
 		"Whether the CIDR block, of IPv4 or IPv6, contains an address, or all of another block.",
 		`cidrContains("10.0.0.0/8", "10.1.2.3")`, "true"),
 	define("url(text string) map", parseURL, nil, typeURL,
-		"The parts of a URL, which has to be whole: scheme, user (without a password), host, hostname, port (an integer, or nil), " +
+		"The parts of a URL, which has to be whole: scheme, user (without a password), host, hostname, port (an integer, or nil), "+
 			`path, query (a list of strings for each name) and fragment. What is missing is "".`,
 		`url("https://example.org:8443/a?b=c&b=d").query.b`, `["c","d"]`),
 	// Absence.
