@@ -278,11 +278,11 @@ func parseFile(from document.File) (map[string]any, error) {
 		}
 		return filepath.Join(filepath.Dir(from.Name), path)
 	}
-	scalars := []document.Kind{document.KindString, document.KindInt, document.KindFloat, document.KindBool}
+	scalars := document.KindString | document.KindInt | document.KindFloat | document.KindBool
 	isPath := map[string]bool{rulesFlag: true}
 	known := field.Object("",
 		field.Optional(rulesFlag, several(field.Text), ""),
-		field.Optional(paramFlag, several(checked(scalars[:1], func(text string) error { _, err := rules.ParseParam(text); return err })), ""),
+		field.Optional(paramFlag, several(checked(document.KindString, func(text string) error { _, err := rules.ParseParam(text); return err })), ""),
 	)
 	for _, s := range settings(new(Config)) {
 		known.Fields = append(known.Fields, field.Optional(s.name, checked(scalars, s.set), ""))
@@ -323,7 +323,7 @@ func parseFile(from document.File) (map[string]any, error) {
 // several takes a list of values, or the one of it.
 func several(element *field.Type) *field.Type {
 	return &field.Type{
-		Kinds: []document.Kind{document.KindList, document.KindString}, Items: element,
+		Kinds: document.KindList | document.KindString, Items: element,
 		Check: func(n *document.Node) *document.Error {
 			if n.Kind() == document.KindString && element.Check != nil {
 				return element.Check(n)
@@ -334,7 +334,7 @@ func several(element *field.Type) *field.Type {
 }
 
 // checked takes a value whose text passes a check.
-func checked(kinds []document.Kind, check func(string) error) *field.Type {
+func checked(kinds document.Kind, check func(string) error) *field.Type {
 	return &field.Type{Kinds: kinds, Check: func(n *document.Node) *document.Error {
 		if err := check(n.Text()); err != nil {
 			return n.Errorf("", "%v", err)

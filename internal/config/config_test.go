@@ -242,7 +242,7 @@ func TestLoadMistakes(t *testing.T) {
 		"key num param":  {reason: "A param has a name.", file: "param: [5]\n", want: []string{"1:9", "want a string, have an integer"}},
 		"key bad":        {reason: "A value is checked where it is.", file: "workers: 0\n", want: []string{"settings.yaml:1:10", `at least 1, have "0"`}},
 		"key wrong kind": {reason: "A list is no number.", file: "workers: [1]\n", want: []string{"1:10", "have a list"}},
-		"key null":       {reason: "Nothing is not a value.", file: "rules:\n", want: []string{"1:1", "want a list or a string"}},
+		"key null":       {reason: "Nothing is not a value.", file: "rules:\n", want: []string{"1:1", "want a string or a list"}},
 		"not a map":      {reason: "The file holds settings.", file: "- a\n", want: []string{"1:1", "want a map, have a list"}},
 		"not yaml":       {reason: "Syntax is located.", file: "workers: [1\n", want: []string{"settings.yaml:"}},
 		"two documents":  {reason: "It would be unclear which holds.", file: "v: 1\n---\nv: 2\n", want: []string{"3:1", "one document"}},

@@ -93,11 +93,11 @@ func TestParams(t *testing.T) {
 				"two.bool, two.float, two.int, two.list, two.map, two.none, two.text", "",
 		},
 		"text for int":  {"The kind stays.", []string{"one.int=five"}, "--param one.int: want an integer, as the set has it, have a string", ""},
-		"float for int": {"An integer is exact.", []string{"one.int=5.5"}, "--param one.int: want an integer, as the set has it, have a number", ""},
+		"float for int": {"An integer is exact.", []string{"one.int=5.5"}, "--param one.int: want an integer, as the set has it, have a float", ""},
 		"int for bool":  {"A boolean is none.", []string{"one.bool=1"}, "--param one.bool: want a boolean, as the set has it, have an integer", ""},
 		"map for list":  {"A list is one.", []string{"one.list={a: b}"}, "--param one.list: want a list, as the set has it, have a map", ""},
 		"nothing":       {"Only a text may be empty.", []string{"one.int="}, "--param one.int: want an integer, as the set has it, have nothing", ""},
-		"null":          {"Nor is a null an integer.", []string{"one.int=null"}, "--param one.int: want an integer, as the set has it, have no value", ""},
+		"null":          {"Nor is a null an integer.", []string{"one.int=null"}, "--param one.int: want an integer, as the set has it, have nil", ""},
 		"several":       {"One value at a time.", []string{"one.int=1\n---\n2"}, "--param one.int: want an integer, as the set has it, have several documents", ""},
 		"a trap": {
 			"What YAML reads in two ways is refused here, too.",

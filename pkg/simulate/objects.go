@@ -110,7 +110,7 @@ func objectOf(n *document.Node, apiVersion, kind string) (map[string]any, docume
 }
 
 func labelsOf(n *document.Node) document.Errors {
-	if err := n.Expect(document.KindMap, document.KindNull); err != nil {
+	if err := n.Expect(document.KindMap | document.KindNull); err != nil {
 		return document.Errors{err}
 	}
 	var errs document.Errors

@@ -147,7 +147,7 @@ func TestCheckStep(t *testing.T) {
 		},
 		"Index": {
 			"The index is a number.", `{forEach: {pod: "${pods}"}, when: index == "1", event: {reason: A, message: a}}`,
-			`never-true when: index is an integer and never equals a string; leave the quotes out: 1`,
+			`never-true when: index is an integer and never equals a string; write it without quotes: 1`,
 		},
 		"NoList": {
 			"forEach wants a list.", `{forEach: {pod: "${object.metadata.labels}"}, event: {reason: A, message: a}}`,

@@ -42,7 +42,7 @@ var ownedField = field.Optional("owned", field.Bool,
 
 // manifestOf is the object, by the name of its definition in the schema for editors.
 func manifestOf(name string) *field.Type {
-	return &field.Type{Name: name, Kinds: []document.Kind{document.KindMap, document.KindString}, Template: true}
+	return &field.Type{Name: name, Kinds: document.KindMap, Template: true}
 }
 
 // compileManifest finds what is wrong with the manifest as far as it is written out.

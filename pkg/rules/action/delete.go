@@ -36,7 +36,7 @@ var deleteFields = field.Object("delete",
 )
 
 var graceSeconds = &field.Type{
-	Kinds: []document.Kind{document.KindInt, document.KindString}, Template: true, Hint: graceHint, Schema: field.Schema{"minimum": 0},
+	Kinds: document.KindInt, Template: true, Hint: graceHint, Schema: field.Schema{"minimum": 0},
 	Check: func(n *document.Node) *document.Error { _, wrong := seconds(n, n.Value()); return wrong },
 }
 

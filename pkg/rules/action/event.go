@@ -55,7 +55,7 @@ func (f eventText) check(n *document.Node, text string) *document.Error {
 // written is the type of the field, which may be a template.
 func (f eventText) written(pattern, message string) *field.Type {
 	return &field.Type{
-		Kinds: []document.Kind{document.KindString}, Template: true, Pattern: pattern, Message: message,
+		Kinds: document.KindString, Template: true, Pattern: pattern, Message: message,
 		Check: func(n *document.Node) *document.Error { return f.check(n, n.Text()) },
 	}
 }
@@ -65,7 +65,7 @@ var eventFields = field.Object("event",
 	field.Required("message", eventTexts[1].written(field.NotBlank.Pattern, field.NotBlank.Message),
 		"What happened. Leave out what changes all the time: an event is recorded once for each episode."),
 	field.Optional("type", &field.Type{
-		Kinds: []document.Kind{document.KindString}, Template: true, Words: []string{"Normal", "Warning"},
+		Kinds: document.KindString, Template: true, Words: []string{"Normal", "Warning"},
 	}, "Normal (default) or Warning."),
 	field.Optional("action", eventTexts[3].written(word.String(), wordMessage), "What was done, one CamelCase word."),
 	targetField,

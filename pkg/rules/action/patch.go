@@ -36,7 +36,7 @@ var patchFields = field.Object("patch",
 	field.Optional(string(plan.Merge), mergeBody, "A JSON merge patch (RFC 7386): maps are merged, everything else is replaced, null removes. "+
 		`Write null as "${nil}": clients lose a literal one on its way.`),
 	field.Optional(string(plan.JSON), &field.Type{
-		Kinds: []document.Kind{document.KindList, document.KindString}, Template: true, Filled: true, Items: field.Ref("operation"),
+		Kinds: document.KindList, Template: true, Filled: true, Items: field.Ref("operation"),
 		Hint: "write operations, as in json: [{op: replace, path: /spec/replicas, value: 3}]",
 	}, "A JSON patch (RFC 6902): a list of {op, path, value}."),
 	field.Optional(string(plan.Apply), mergeBody, "Server-side apply of just these fields; keys with null are left out."),
@@ -52,7 +52,7 @@ var patchFields = field.Object("patch",
 var patchTypes = []string{string(plan.Merge), string(plan.JSON), string(plan.Apply)}
 
 var mergeBody = &field.Type{
-	Name: "body", Kinds: []document.Kind{document.KindMap, document.KindString}, Template: true, Filled: true,
+	Name: "body", Kinds: document.KindMap, Template: true, Filled: true,
 	Hint: "write the fields, as in merge: {spec: {replicas: 3}}",
 }
 

@@ -86,8 +86,8 @@ const listHint = `write a list, such as "${pods}" or "${keys(object.metadata.lab
 
 // forEach names one list.
 var forEach = &field.Type{
-	Kinds: []document.Kind{document.KindMap}, Keys: field.Identifier, Filled: true, Hint: eachHint,
-	Values: &field.Type{Kinds: []document.Kind{document.KindList, document.KindString}, Template: true, Hint: listHint, Schema: field.Schema{"items": field.Schema{}}},
+	Kinds: document.KindMap, Keys: field.Identifier, Filled: true, Hint: eachHint,
+	Values: &field.Type{Kinds: document.KindList, Template: true, Hint: listHint, Schema: field.Schema{"items": field.Schema{}}},
 	Check: func(n *document.Node) *document.Error {
 		entries := n.Entries()
 		if len(entries) == 1 {

@@ -26,7 +26,7 @@ type subject struct {
 
 // targetField is what an action is about.
 var targetField = field.Optional("target", &field.Type{
-	Kinds: []document.Kind{document.KindString}, Pattern: field.Identifier.Pattern, Message: "a bare name, without ${ }",
+	Kinds: document.KindString, Pattern: field.Identifier.Pattern, Message: "a bare name, without ${ }",
 	Schema: field.Schema{"examples": []string{"object"}},
 },
 	"What the action is about: object (default), or a bare name of with, forEach or let whose value was read from the cluster. "+

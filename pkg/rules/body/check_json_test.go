@@ -42,7 +42,7 @@ func TestCheckPatch(t *testing.T) {
 		"From":           {"Where it comes from has to be there.", `[{op: move, from: /spec/hst, path: /spec/host}]`, []string{`unknown-field b.yaml:1:25: [0].from: unknown field "hst"; did you mean "host"?`}},
 		"Copied":         {"And fit where it goes.", `[{op: copy, from: /spec/hosts, path: /spec/host}]`, []string{`type-mismatch b.yaml:1:38: [0].path: want a string, have a list of strings`}},
 		"CopiedUnknown":  {"If both are known.", `[{op: copy, from: "/spec/${object.metadata.name}", path: /spec/host}, {op: copy, from: /spec/options/x, path: /spec/host}]`, nil},
-		"Test":           {"What cannot be stored is never there.", `[{op: test, path: /spec/replicas, value: "3"}]`, []string{`type-mismatch b.yaml:1:42: [0].value: want an integer, have a string; leave the quotes out: 3`}},
+		"Test":           {"What cannot be stored is never there.", `[{op: test, path: /spec/replicas, value: "3"}]`, []string{`type-mismatch b.yaml:1:42: [0].value: want an integer, have a string; write it without quotes: 3`}},
 		"TestNull":       {"So is absence tested for.", `[{op: test, path: /spec/enabled, value: null}, {op: test, path: /spec/enabled, value: "${nil}"}, {op: add, path: /spec/enabled, value: true}]`, nil},
 		"TestNil":        {"A test may well be for what may be absent.", `[{op: test, path: /spec/class, value: "${object.spec.class}"}, {op: test, path: /spec/host, value: "${object.spec.host}"}]`, nil},
 		"Templates": {

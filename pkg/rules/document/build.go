@@ -1,11 +1,12 @@
 package document
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // builder turns what the parser read into nodes and notes what is not strict.
@@ -98,16 +99,16 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 	case y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		n.style = block
 	default:
-		value, message, hint := Resolve(n.text)
+		v, message, hint := value.Resolve(n.text)
 		if message != "" && b.kinds != nil {
-			if value, message = n.text, ""; y.ShortTag() == "!!float" || y.ShortTag() == "!!int" {
-				value, _ = strconv.ParseFloat(n.text, 64) // Zero where only other programs take it for a number.
+			if v, message = n.text, ""; y.ShortTag() == "!!float" || y.ShortTag() == "!!int" {
+				v, _ = strconv.ParseFloat(n.text, 64) // Zero where only other programs take it for a number.
 			}
 		}
-		if f, ok := value.(float64); ok && b.kinds != nil && f == float64(int64(f)) {
-			value = int64(f) // As in JSON, which has one kind of numbers.
+		if f, ok := v.(float64); ok && b.kinds != nil && f == float64(int64(f)) {
+			v = int64(f) // As in JSON, which has one kind of numbers.
 		}
-		n.kind, n.scalar = kindOf(value), value
+		n.kind, n.scalar = value.KindOf(v), v
 		if message != "" {
 			if n.key == n {
 				hint = "write " + quote(n.text)
@@ -165,7 +166,7 @@ func (b *builder) mapping(n *Node, y *yaml.Node) {
 	first := make(map[string]*Node, len(y.Content)/2)
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key := b.key(n, y.Content[i])
-		value := b.node(&Node{parent: n, key: key, source: b.source}, y.Content[i+1])
+		below := b.node(&Node{parent: n, key: key, source: b.source}, y.Content[i+1])
 		if b.isCut(n) {
 			return
 		}
@@ -177,7 +178,7 @@ func (b *builder) mapping(n *Node, y *yaml.Node) {
 		if key.kind == KindString {
 			first[key.text] = key
 		}
-		n.children = append(n.children, Entry{Key: key, Value: value})
+		n.children = append(n.children, Entry{Key: key, Value: below})
 	}
 }
 
@@ -202,106 +203,7 @@ func (b *builder) key(parent *Node, y *yaml.Node) *Node {
 	case n.text == "<<":
 		b.report(n, "write the keys out", "merge keys are not supported")
 	default:
-		b.report(n, "write "+quote(n.text), "the key %s is not a string", shorten(n.text))
+		b.report(n, "write "+quote(n.text), "the key %s is not a string", value.Excerpt(n.text))
 	}
 	return n
-}
-
-// words are the plain scalars with a meaning of their own in both versions of
-// YAML.
-var words = map[string]any{
-	"": nil, "~": nil, "null": nil, "Null": nil, "NULL": nil,
-	"true": true, "True": true, "TRUE": true,
-	"false": false, "False": false, "FALSE": false,
-}
-
-var (
-	integer     = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
-	hexadecimal = regexp.MustCompile(`^0x[0-9a-fA-F]+$`)
-	float       = regexp.MustCompile(`^[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?$`)
-)
-
-const (
-	asTrue  = "true for the boolean"
-	asFalse = "false for the boolean"
-)
-
-// trapWords are words that readers of YAML do not agree on, and what else than the text may be meant.
-var trapWords = map[string]string{
-	"y": asTrue, "Y": asTrue, "yes": asTrue, "Yes": asTrue, "YES": asTrue, "on": asTrue, "On": asTrue, "ON": asTrue,
-	"n": asFalse, "N": asFalse, "no": asFalse, "No": asFalse, "NO": asFalse, "off": asFalse, "Off": asFalse, "OFF": asFalse,
-	"=": "", "<<": "",
-}
-
-// traps are plain scalars that readers of YAML 1.1 and 1.2 understand differently, so that
-// nobody can know what their author meant, with what to write instead besides quotes. They
-// follow https://yaml.org/type/ for YAML 1.1 and the core schema of 1.2, with what common
-// readers add. The first match counts. What is a number for everybody does not get here.
-var traps = []struct {
-	pattern *regexp.Regexp
-	hint    string
-}{
-	{regexp.MustCompile(`^[-+]?0([0-9_]+|[oO][0-7_]+|[bB][01_]+|[xX][0-9a-fA-F_]+)$`), "the decimal number without a leading zero"},
-	{regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$`), "the number with a point and a signed exponent like 1.0e+3"},
-	{regexp.MustCompile(`^[-+]?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?$`), "the number without underscores"},
-	{regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`), ""}, // A number to the base of 60.
-	{regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}` + // A time.
-		`(([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]*)?([ \t]*(Z|[-+][0-9]{1,2}(:?[0-9]{2})?))?)?$`), ""},
-	{regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`), ""},
-}
-
-// Resolve gives a plain scalar its type, by the core schema of YAML 1.2. If readers of
-// YAML 1.1 and 1.2 do not agree on the text, or it is a number too large, it returns the
-// message and the hint instead.
-func Resolve(text string) (value any, message, hint string) {
-	if value, ok := words[text]; ok {
-		return value, "", ""
-	}
-	if hint, trap := trapWords[text]; trap {
-		return trapped(text, hint)
-	}
-	if !strings.ContainsAny(text[:1], "+-.0123456789") {
-		return text, "", ""
-	}
-	var err error
-	switch {
-	case integer.MatchString(text):
-		value, err = strconv.ParseInt(text, 10, 64)
-	case hexadecimal.MatchString(text):
-		value, err = strconv.ParseInt(text[len("0x"):], 16, 64)
-	case float.MatchString(text):
-		value, err = strconv.ParseFloat(text, 64)
-	default:
-		for _, t := range traps {
-			if t.pattern.MatchString(text) {
-				return trapped(text, t.hint)
-			}
-		}
-		return text, "", ""
-	}
-	if err != nil {
-		return nil, shorten(text) + " does not fit into 64 bits", "write it in quotes if it is text"
-	}
-	return value, "", ""
-}
-
-func trapped(text, hint string) (value any, message, hintOf string) {
-	return nil, "unquoted " + shorten(text) + " is not the same to all readers of YAML",
-		strings.TrimSuffix("write "+quote(text)+" for the text, or "+hint, ", or ")
-}
-
-// kindOf names the type of what Resolve returns.
-func kindOf(value any) Kind {
-	switch value.(type) {
-	case nil:
-		return KindNull
-	case bool:
-		return KindBool
-	case int64:
-		return KindInt
-	case float64:
-		return KindFloat
-	default:
-		return KindString
-	}
 }

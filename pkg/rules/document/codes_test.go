@@ -1,9 +1,6 @@
 package document
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,33 +43,5 @@ func TestCodesOfParser(t *testing.T) {
 		if len(errs) == 0 || errs[0].Code != want {
 			t.Errorf("%q: want %s, got %v", text, want, errs)
 		}
-	}
-}
-
-// TestEveryCodeIsKnown reads the whole program: a code that it gives a mistake is a
-// row of the table.
-func TestEveryCodeIsKnown(t *testing.T) {
-	written := regexp.MustCompile(`(?:Coded\(|\bCode:\s+|\bCode\s+=\s+)"([^"]*)"`)
-	found := 0
-	for _, folder := range []string{"../../../pkg", "../../../internal"} {
-		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			for _, match := range written.FindAllSubmatch(text, -1) {
-				found++
-				if code := Code(match[1]); Describe(code).Code != code {
-					t.Errorf("%s: the code %q has no row in the table", path, code)
-				}
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if found < len(Codes()) {
-		t.Errorf("only %d codes are found", found)
 	}
 }

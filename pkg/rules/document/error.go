@@ -290,43 +290,6 @@ func (s Severity) String() string { return [...]string{"mistake", "warning", "no
 // kept: what a tool was told to ignore must not come back under another name.
 type Code string
 
-// The codes. A new one needs its row in the table below.
-const (
-	CodeInvalid         Code = "invalid"
-	CodeYAML            Code = "yaml"
-	CodeTooMany         Code = "too-many"
-	CodeUnknownField    Code = "unknown-field"
-	CodeMissingField    Code = "missing-field"
-	CodeTypeMismatch    Code = "type-mismatch"
-	CodeNotInEnum       Code = "not-in-enum"
-	CodeOutOfBounds     Code = "out-of-bounds"
-	CodeWrongFormat     Code = "wrong-format"
-	CodeNotSupported    Code = "not-supported"
-	CodeExpression      Code = "expression"
-	CodeUnknownName     Code = "unknown-name"
-	CodeMayBeAbsent     Code = "may-be-absent"
-	CodeNeverTrue       Code = "never-true"
-	CodeParameter       Code = "parameter"
-	CodeUnknownResource Code = "unknown-resource"
-	CodeNotWatchable    Code = "not-watchable"
-	CodeWrongScope      Code = "wrong-scope"
-	CodeSubresource     Code = "subresource"
-	CodeAtomicList      Code = "atomic-list"
-	CodeReplacedList    Code = "replaced-list"
-	CodeIdleStamp       Code = "idle-stamp"
-	CodeConflict        Code = "conflict"
-	CodePruneLoop       Code = "prune-loop"
-	CodeUnlimitedDelete Code = "unlimited-delete"
-	CodeLiteralNull     Code = "literal-null"
-	CodeMissingBraces   Code = "missing-braces"
-	CodeRestless        Code = "restless"
-	CodeCycle           Code = "cycle"
-	CodeUntyped         Code = "untyped"
-	CodeUnchecked       Code = "unchecked"
-	CodeSensitive       Code = "sensitive"
-	CodeUnusedIgnore    Code = "unused-ignore"
-)
-
 // Description is a row of the table of codes.
 type Description struct {
 	Code     Code
@@ -335,48 +298,56 @@ type Description struct {
 	Advice   string   // what to do, in a sentence
 }
 
-// Codes returns the table of codes.
-func Codes() []Description {
-	return []Description{
-		{CodeInvalid, Mistake, "What is written has no meaning here.", "Write what the message says."},
-		{CodeYAML, Mistake, "The file is not YAML that all readers understand in the same way.", "Correct the place, or quote the value."},
-		{CodeTooMany, Mistake, "A file has so many findings that the rest is not shown.", "Correct the others first."},
-		{CodeUnknownField, Mistake, "There is no such field, in the rule language or in the schema of an object.", "Write the field that is meant; with an outdated schema, give the CRD that is installed."},
-		{CodeMissingField, Mistake, "A field that must be there is missing.", "Add it."},
-		{CodeTypeMismatch, Mistake, "A value is of another type than the one that is wanted.", "Convert it, or write a value of that type."},
-		{CodeNotInEnum, Mistake, "A value is none of those that are possible.", "Write one of them."},
-		{CodeOutOfBounds, Mistake, "A number, or a length, is above or below what the schema allows.", "Stay within the bounds."},
-		{CodeWrongFormat, Mistake, "A text does not have the form that is wanted of it.", "Write it in that form."},
-		{CodeNotSupported, Mistake, "It is part of the language, but cannot be carried out yet.", "Leave it out until it can."},
-		{CodeExpression, Mistake, "An expression or a template cannot be read.", "Correct it where the caret is."},
-		{CodeUnknownName, Mistake, "An expression uses a name or a function that there is not.", "Write one that there is, or define it with let."},
-		{CodeMayBeAbsent, Mistake, "An expression goes through, or computes with, what may be absent.", "Use ?. or ??, or ask for it with in or != nil first."},
-		{CodeNeverTrue, Mistake, "A comparison has the same answer whatever the object is.", "Compare with a value that can be there."},
-		{CodeParameter, Mistake, "A --param replaces nothing, or has the wrong type.", "Name a parameter of a set, and give it a value of the type that it has."},
-		{CodeUnknownResource, Mistake, "There is no such resource.", "Write the resource that is meant, or give its CRD with --crds."},
-		{CodeNotWatchable, Mistake, "A resource that rules watch or read can be neither listed nor watched.", "Watch another one."},
-		{CodeWrongScope, Mistake, "A resource of the cluster is taken for one of a namespace, or the reverse.", "Leave the namespace out, or use a ClusterRuleSet."},
-		{CodeSubresource, Mistake, "A field is written where the API server ignores it, such as status without its subresource.", "Name the subresource, or leave it out."},
-		{CodeSensitive, Mistake, "Objects are written by which one gains rights or brings a cluster down, and that is not allowed.", "Do without, or run with --allow-sensitive."},
-		{CodeAtomicList, Warning, "Server-side apply replaces the whole list, with what others wrote into it.", "Write the list with merge or json, or own all of it."},
-		{CodeReplacedList, Warning, "A merge replaces a list as a whole, and its other elements are lost.", "Use apply, or build the list from the one that is there."},
-		{CodeIdleStamp, Warning, "A rule waits until a time is old, and stamp() never renews it.", "Write beside the stamp something that changes."},
-		{CodeConflict, Warning, "Two rules can write different values to the same field.", "Make their conditions exclude each other, or make them one rule."},
-		{CodePruneLoop, Warning, "Whether something is pruned depends on the very thing.", "Let when leave out what the rule itself has made, or depend on other objects."},
-		{CodeUnlimitedDelete, Warning, "A rule that deletes has no limits.", "Give it limits."},
-		{CodeLiteralNull, Warning, "A null in a patch is lost on its way into a cluster by client-side apply.", "Write \"${nil}\"."},
-		{CodeMissingBraces, Warning, "A text looks like an expression, and is written as it is.", "Write ${ } around it; where the text is meant, ${\"...\"}."},
-		{CodeRestless, Warning, "A rule changes a field each time that it is evaluated, and never stops.", "Give it a when that is false once the field is as it should be."},
-		{CodeUnusedIgnore, Warning, "A comment that ignores a warning has none to ignore.", "Remove it, or correct its code and place."},
-		{CodeCycle, Note, "Two rules each read what the other writes. Most settle.", "See in a RuleTest that they do."},
-		{CodeUntyped, Note, "No schema is known of a resource, so its fields are not checked.", "Give its CRD with --crds, or a cluster with --context."},
-		{CodeUnchecked, Note, "Something was not looked at: mistakes hide it, or it would take too long.", "Correct the mistakes; let fewer rules write the same fields."},
-	}
+// The codes.
+var (
+	CodeInvalid         = code(Mistake, "invalid", "What is written has no meaning here.", "Write what the message says.")
+	CodeYAML            = code(Mistake, "yaml", "The file is not YAML that all readers understand in the same way.", "Correct the place, or quote the value.")
+	CodeTooMany         = code(Mistake, "too-many", "A file has so many findings that the rest is not shown.", "Correct the others first.")
+	CodeUnknownField    = code(Mistake, "unknown-field", "There is no such field, in the rule language or in the schema of an object.", "Write the field that is meant; with an outdated schema, give the CRD that is installed.")
+	CodeMissingField    = code(Mistake, "missing-field", "A field that must be there is missing.", "Add it.")
+	CodeTypeMismatch    = code(Mistake, "type-mismatch", "A value is of another type than the one that is wanted.", "Convert it, or write a value of that type.")
+	CodeNotInEnum       = code(Mistake, "not-in-enum", "A value is none of those that are possible.", "Write one of them.")
+	CodeOutOfBounds     = code(Mistake, "out-of-bounds", "A number, or a length, is above or below what the schema allows.", "Stay within the bounds.")
+	CodeWrongFormat     = code(Mistake, "wrong-format", "A text does not have the form that is wanted of it.", "Write it in that form.")
+	CodeNotSupported    = code(Mistake, "not-supported", "It is part of the language, but cannot be carried out yet.", "Leave it out until it can.")
+	CodeExpression      = code(Mistake, "expression", "An expression or a template cannot be read.", "Correct it where the caret is.")
+	CodeUnknownName     = code(Mistake, "unknown-name", "An expression uses a name or a function that there is not.", "Write one that there is, or define it with let.")
+	CodeMayBeAbsent     = code(Mistake, "may-be-absent", "An expression goes through, or computes with, what may be absent.", "Use ?. or ??, or ask for it with in or != nil first.")
+	CodeNeverTrue       = code(Mistake, "never-true", "A comparison has the same answer whatever the object is.", "Compare with a value that can be there.")
+	CodeParameter       = code(Mistake, "parameter", "A --param replaces nothing, or has the wrong type.", "Name a parameter of a set, and give it a value of the type that it has.")
+	CodeUnknownResource = code(Mistake, "unknown-resource", "There is no such resource.", "Write the resource that is meant, or give its CRD with --crds.")
+	CodeNotWatchable    = code(Mistake, "not-watchable", "A resource that rules watch or read can be neither listed nor watched.", "Watch another one.")
+	CodeWrongScope      = code(Mistake, "wrong-scope", "A resource of the cluster is taken for one of a namespace, or the reverse.", "Leave the namespace out, or use a ClusterRuleSet.")
+	CodeSubresource     = code(Mistake, "subresource", "A field is written where the API server ignores it, such as status without its subresource.", "Name the subresource, or leave it out.")
+	CodeSensitive       = code(Mistake, "sensitive", "Objects are written by which one gains rights or brings a cluster down, and that is not allowed.", "Do without, or run with --allow-sensitive.")
+	CodeAtomicList      = code(Warning, "atomic-list", "Server-side apply replaces the whole list, with what others wrote into it.", "Write the list with merge or json, or own all of it.")
+	CodeReplacedList    = code(Warning, "replaced-list", "A merge replaces a list as a whole, and its other elements are lost.", "Use apply, or build the list from the one that is there.")
+	CodeIdleStamp       = code(Warning, "idle-stamp", "A rule waits until a time is old, and stamp() never renews it.", "Write beside the stamp something that changes.")
+	CodeConflict        = code(Warning, "conflict", "Two rules can write different values to the same field.", "Make their conditions exclude each other, or make them one rule.")
+	CodePruneLoop       = code(Warning, "prune-loop", "Whether something is pruned depends on the very thing.", "Let when leave out what the rule itself has made, or depend on other objects.")
+	CodeUnlimitedDelete = code(Warning, "unlimited-delete", "A rule that deletes has no limits.", "Give it limits.")
+	CodeLiteralNull     = code(Warning, "literal-null", "A null in a patch is lost on its way into a cluster by client-side apply.", "Write \"${nil}\".")
+	CodeMissingBraces   = code(Warning, "missing-braces", "A text looks like an expression, and is written as it is.", "Write ${ } around it; where the text is meant, ${\"...\"}.")
+	CodeRestless        = code(Warning, "restless", "A rule changes a field each time that it is evaluated, and never stops.", "Give it a when that is false once the field is as it should be.")
+	CodeUnusedIgnore    = code(Warning, "unused-ignore", "A comment that ignores a warning has none to ignore.", "Remove it, or correct its code and place.")
+	CodeCycle           = code(Note, "cycle", "Two rules each read what the other writes. Most settle.", "See in a RuleTest that they do.")
+	CodeUntyped         = code(Note, "untyped", "No schema is known of a resource, so its fields are not checked.", "Give its CRD with --crds, or a cluster with --context.")
+	CodeUnchecked       = code(Note, "unchecked", "Something was not looked at: mistakes hide it, or it would take too long.", "Correct the mistakes; let fewer rules write the same fields.")
+)
+
+// codes is the table of codes.
+var codes []Description
+
+func code(severity Severity, name Code, text, advice string) Code {
+	codes = append(codes, Description{name, severity, text, advice})
+	return name
 }
+
+// Codes returns the table of codes.
+func Codes() []Description { return slices.Clone(codes) }
 
 // Describe returns the row of a code, that of [CodeInvalid] where it has none.
 func Describe(code Code) Description {
-	all := Codes()
-	i := slices.IndexFunc(all, func(d Description) bool { return d.Code == code })
-	return all[max(i, 0)]
+	i := slices.IndexFunc(codes, func(d Description) bool { return d.Code == code })
+	return codes[max(i, 0)]
 }

@@ -88,7 +88,7 @@ func TestRender(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			n := value(mustParse(t, tc.source)[0])
+			n := valueOf(mustParse(t, tc.source)[0])
 			offset := strings.Index(n.Text(), tc.part)
 			if tc.part == "" {
 				offset = len(n.Text())

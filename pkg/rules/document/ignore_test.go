@@ -13,7 +13,7 @@ func TestIgnore(t *testing.T) {
 	warning := func(line int, code document.Code) *document.Error {
 		return (&document.Error{File: "a.yaml", Line: line, Code: code, Message: "m"}).Warn()
 	}
-	const conflict, restless = document.CodeConflict, document.CodeRestless
+	conflict, restless := document.CodeConflict, document.CodeRestless
 	tests := map[string]struct {
 		reason, text string
 		found        document.Errors

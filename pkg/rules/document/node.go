@@ -4,30 +4,25 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // Kind is what a node holds.
-type Kind uint8
+type Kind = value.Kind
 
 // The kinds. KindInvalid is a value that Parse has already reported, such as a
 // plain "no": there is nothing more to say about it.
 const (
-	KindInvalid Kind = iota
-	KindNull
-	KindBool
-	KindInt
-	KindFloat
-	KindString
-	KindList
-	KindMap
+	KindInvalid = Kind(0)
+	KindNull    = value.Nil
+	KindBool    = value.Bool
+	KindInt     = value.Int
+	KindFloat   = value.Float
+	KindString  = value.String
+	KindList    = value.List
+	KindMap     = value.Map
 )
-
-// String names the kind for messages.
-func (k Kind) String() string {
-	return [...]string{
-		"an invalid value", "no value", "a boolean", "an integer", "a number", "a string", "a list", "a map",
-	}[k]
-}
 
 // style is how a scalar was written, which decides how its text maps back to
 // the source.

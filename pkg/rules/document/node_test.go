@@ -147,7 +147,7 @@ func TestErrorf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := value(mustParse(t, tc.source)[0]).Errorf("", "wrong")
+			err := valueOf(mustParse(t, tc.source)[0]).Errorf("", "wrong")
 			if diff := cmp.Diff(tc.want, place{err.Line, err.Column, err.Length}); diff != "" {
 				t.Errorf("%s\n%s", diff, err.Render())
 			}
@@ -184,7 +184,7 @@ func TestCutByComment(t *testing.T) {
 			if (len(errs) > 0) != tc.mistake {
 				t.Fatal(errs)
 			}
-			n := value(roots[0])
+			n := valueOf(roots[0])
 			err := n.CutByComment()
 			switch {
 			case tc.column == 0 && err != nil:

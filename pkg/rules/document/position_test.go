@@ -59,7 +59,7 @@ func TestErrorAt(t *testing.T) {
 			if len(errs) > 0 {
 				t.Fatal(errs)
 			}
-			n := value(roots[0])
+			n := valueOf(roots[0])
 			offset := len(n.Text())
 			if tc.part != "" {
 				offset = strings.Index(n.Text(), tc.part)
@@ -75,8 +75,8 @@ func TestErrorAt(t *testing.T) {
 	}
 }
 
-// value finds the node under "v".
-func value(root *Node) *Node {
+// valueOf finds the node under "v".
+func valueOf(root *Node) *Node {
 	var found *Node
 	walk(root, func(n *Node) {
 		if v := n.Get("v"); v != nil {

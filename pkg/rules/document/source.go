@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/width"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // Limits of one file. They keep hostile input cheap and are far above what
@@ -228,19 +230,8 @@ func (e *Error) excerpt() string {
 		strings.Repeat("^", max(columns(printable(marked)), 1)))
 }
 
-// quote and shorten render text of a file for a message, cut so that one hostile
-// key cannot fill the screen.
-func quote(text string) string {
-	return strconv.Quote(shorten(text))
-}
-
-func shorten(text string) string {
-	const most = 60
-	if short := firstRunes(text, most); len(short) < len(text) {
-		return short + "..."
-	}
-	return text
-}
+// quote renders text of a file for a message, cut so that one hostile key cannot fill the screen.
+func quote(text string) string { return strconv.Quote(value.Excerpt(text)) }
 
 // sentence makes one line of a message or a hint that a terminal can show,
 // whatever the values that it tells of, and cuts it before it fills the screen.

@@ -103,10 +103,7 @@ func (s *source) strayColon(at mark) *Error {
 // noColon explains a line that should be a key.
 func (s *source) noColon(line int) *Error {
 	text := strings.TrimSpace(s.line(line))
-	hint := "add the colon, or indent the line further if it continues the one above"
-	if match := unspaced.FindStringSubmatch(text); match != nil {
-		hint = fmt.Sprintf("put a space after the colon: %s: %s", match[1], shorten(match[2]))
-	}
+	hint := cmp.Or(spaced(text), "add the colon, or indent the line further if it continues the one above")
 	return s.errorAt(s.word(line), 1, hint, `want "key: value", have %s`, quote(text))
 }
 

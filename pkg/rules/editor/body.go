@@ -81,7 +81,7 @@ func (b *bodies) value(t *schema.Type, name string) any {
 	case b.recursive[t] != "":
 		b.definitions[b.recursive[t]], described = described, reference(b.recursive[t])
 	case plain:
-		described = reference(b.define(strings.Join(kinds(t), "-or-"), described))
+		described = reference(b.define(strings.Join(kinds(t.Kinds), "-or-"), described))
 	case t.Map != nil && len(t.Map.Fields) > 0, len(written(described)) > longest:
 		described = reference(b.define(name, described))
 	}
@@ -98,9 +98,9 @@ func (b *bodies) describe(t *schema.Type, name string) node {
 		return out
 	}
 	// Any value may be a template, and null leaves it out.
-	out := node{"type": slices.Compact(append(kinds(t), "string", "null"))}
+	out := node{"type": slices.Compact(append(kinds(t.Kinds), "string", "null"))}
 	if t.Kinds&value.String == 0 {
-		out["pattern"], out["patternErrorMessage"] = hole, orHole(kinds(t)...)
+		out["pattern"], out["patternErrorMessage"] = hole, orHole(kinds(t.Kinds)...)
 	}
 	limit(out, t)
 	if t.Map != nil {
@@ -112,11 +112,11 @@ func (b *bodies) describe(t *schema.Type, name string) node {
 	return out
 }
 
-// kinds lists what a value can be; a text comes last.
-func kinds(t *schema.Type) []string {
+// kinds lists what JSON schema calls kinds; a text comes last.
+func kinds(set value.Kind) []string {
 	var out []string
 	for _, kind := range jsonTypes {
-		if t.Kinds&kind.of != 0 {
+		if set&kind.of != 0 {
 			out = append(out, kind.name)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 )
 
@@ -17,15 +17,15 @@ func definitionOf(t *field.Type) node {
 		t = known // What refers to a type has nothing but its name.
 	}
 	const keep = "x-kubernetes-preserve-unknown-fields"
-	if len(t.Kinds) != 1 {
+	if t.Kinds == 0 || t.Template && t.Kinds != value.String {
 		return node{keep: true} // Several kinds are possible, as of what may be a template.
 	}
-	out := node{"type": jsonType(t.Kinds[0])}
+	out := node{"type": kinds(t.Kinds)[0]}
 	if len(t.Words) > 0 && !t.Template {
 		out["enum"] = t.Words
 	}
 	switch {
-	case t.Missing != "" && t.Kinds[0] == document.KindString: // A pattern would go first, and be told instead.
+	case t.Missing != "" && t.Kinds == value.String: // A pattern would go first, and be told instead.
 		out["x-kubernetes-validations"] = []any{required(t, "size(self) > 0")}
 	case t.Pattern != "" && !t.Template:
 		out["pattern"] = t.Pattern
@@ -34,7 +34,7 @@ func definitionOf(t *field.Type) node {
 		out["maxLength"] = t.Most
 	}
 	if t.Filled {
-		out[map[document.Kind]string{document.KindList: "minItems", document.KindMap: "minProperties"}[t.Kinds[0]]] = 1
+		out[leastOf[t.Kinds]] = 1
 	}
 	switch {
 	case t.Items != nil && t.ByName:
@@ -43,7 +43,7 @@ func definitionOf(t *field.Type) node {
 		out["items"], out["x-kubernetes-list-type"] = definitionOf(t.Items), "atomic"
 	case t.Values != nil && t.Values.Name != "":
 		out["additionalProperties"] = definitionOf(t.Values)
-	case t.Kinds[0] == document.KindMap:
+	case t.Kinds == value.Map:
 		out[keep] = true
 		maps.Copy(out, fieldsOf(t))
 	}

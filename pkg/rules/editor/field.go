@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 )
 
@@ -31,10 +31,10 @@ func inFull(t *field.Type) node {
 		return wordOrTemplate(t.Words...)
 	case len(t.Words) > 0:
 		out["type"], out["enum"] = "string", t.Words
-	case t.Template && t.Kinds[0] != document.KindString:
-		maps.Copy(out, templated(jsonType(t.Kinds[0])))
-	case len(t.Kinds) > 0:
-		out["type"] = jsonType(t.Kinds[0])
+	case t.Template && t.Kinds != value.String:
+		maps.Copy(out, templated(kinds(t.Kinds)[0]))
+	case t.Kinds != 0:
+		out["type"] = kinds(t.Kinds)[0]
 	}
 	if t.Pattern != "" {
 		out["pattern"], out["patternErrorMessage"] = t.Pattern, t.Message
@@ -55,11 +55,8 @@ func inFull(t *field.Type) node {
 	if t.Items != nil {
 		out["items"] = schemaOf(t.Items)
 	}
-	switch {
-	case t.Filled && t.Kinds[0] == document.KindList:
-		out["minItems"] = 1
-	case t.Filled:
-		out["minProperties"] = 1
+	if t.Filled {
+		out[leastOf[t.Kinds]] = 1
 	}
 	return out
 }
@@ -98,12 +95,8 @@ func fields(out node, t *field.Type) {
 	}
 }
 
-// jsonType is what JSON schema calls a kind.
-func jsonType(kind document.Kind) string {
-	return map[document.Kind]string{
-		document.KindBool: "boolean", document.KindInt: "integer", document.KindFloat: "number", document.KindString: "string", document.KindList: "array", document.KindMap: "object",
-	}[kind]
-}
+// leastOf are the keywords for how much a list or a map has at least.
+var leastOf = map[value.Kind]string{value.List: "minItems", value.Map: "minProperties"}
 
 // templated takes values of a kind, written out or as a template.
 func templated(kind string) node {
@@ -134,7 +127,7 @@ func wordOrTemplate(words ...string) node {
 // known.
 func operation() node {
 	pointer := &field.Type{
-		Kinds: []document.Kind{document.KindString}, Template: true, Pattern: "^/", Message: "a JSON pointer such as /spec/replicas",
+		Kinds: value.String, Template: true, Pattern: "^/", Message: "a JSON pointer such as /spec/replicas",
 	}
 	out := orTemplate(field.Object("",
 		field.Optional("op", templateWords("add", "remove", "replace", "move", "copy", "test"), "add, remove, replace, move, copy or test."),

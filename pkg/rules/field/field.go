@@ -21,15 +21,15 @@ type Type struct {
 	// Name is that of its definition in schemas, empty where it is written out there. A type that has nothing else stands for the one
 	// of this name.
 	Name string
-	// Kinds are those of a value, nil where every one may be written, or where who compiles it says what may.
-	Kinds []document.Kind
+	// Kinds are those of a value, 0 where every one may be written, or where who compiles it says what may.
+	Kinds document.Kind
 	// Words are the only texts, the default first.
 	Words []string
 	// Pattern is that of a text, in the syntax that RE2 and ECMAScript share, and Message what an editor says of another text. Most
 	// is how long the text may be, 0 for any length.
 	Pattern, Message string
 	Most             int
-	// Template says that ${ } may be written there.
+	// Template says that ${ } may be written there, too, whatever the kinds.
 	Template bool
 	// Hint says what to write in place of a value of another kind.
 	Hint string
@@ -77,7 +77,7 @@ func Optional(name string, t *Type, doc string) Field { return Field{name, doc, 
 
 // Object returns a map with these fields and no others.
 func Object(name string, fields ...Field) *Type {
-	return &Type{Name: name, Kinds: []document.Kind{document.KindMap}, Fields: fields}
+	return &Type{Name: name, Kinds: document.KindMap, Fields: fields}
 }
 
 // With returns a copy of the type that has exactly one of some fields.
@@ -102,7 +102,7 @@ func Free(schema Schema) *Type { return &Type{Schema: schema} }
 
 // Words takes one of some words; without the field it is the first.
 func Words[T ~string](words ...T) *Type {
-	out := &Type{Kinds: []document.Kind{document.KindString}}
+	out := &Type{Kinds: document.KindString}
 	for _, word := range words {
 		out.Words = append(out.Words, string(word))
 	}
@@ -111,27 +111,27 @@ func Words[T ~string](words ...T) *Type {
 
 // List takes a list that is not empty.
 func List(items *Type) *Type {
-	return &Type{Kinds: []document.Kind{document.KindList}, Items: items, Filled: true}
+	return &Type{Kinds: document.KindList, Items: items, Filled: true}
 }
 
 // Map takes a map with keys of the user's choice.
 func Map(keys, values *Type) *Type {
-	return &Type{Kinds: []document.Kind{document.KindMap}, Keys: keys, Values: values}
+	return &Type{Kinds: document.KindMap, Keys: keys, Values: values}
 }
 
 // Matching takes a text of a pattern.
 func Matching(pattern, message string) *Type {
-	return &Type{Kinds: []document.Kind{document.KindString}, Pattern: pattern, Message: message}
+	return &Type{Kinds: document.KindString, Pattern: pattern, Message: message}
 }
 
 // The types that have no parts.
 var (
-	Text     = &Type{Kinds: []document.Kind{document.KindString}}
-	Bool     = &Type{Kinds: []document.Kind{document.KindBool}}
+	Text     = &Type{Kinds: document.KindString}
+	Bool     = &Type{Kinds: document.KindBool}
 	Any      = &Type{}
 	Ignored  = Free(Schema{"doNotSuggest": true})
 	NotBlank = &Type{
-		Kinds: []document.Kind{document.KindString}, Pattern: `\S`, Message: "this is empty",
+		Kinds: document.KindString, Pattern: `\S`, Message: "this is empty",
 		Check: func(n *document.Node) *document.Error {
 			if strings.TrimSpace(n.Text()) != "" {
 				return nil
@@ -312,8 +312,8 @@ func (t *Type) wrong(n *document.Node) *document.Error {
 	case kind == document.KindInvalid || template:
 	case len(t.Words) > 0:
 		return t.word(n)
-	case len(t.Kinds) > 0 && (!slices.Contains(t.Kinds, kind) || t.Template && kind != t.Kinds[0]):
-		wrong := n.Expect(t.expected()...)
+	case t.Kinds != 0 && t.Kinds&kind == 0:
+		wrong := n.Expect(t.Kinds)
 		wrong.Hint = cmp.Or(t.Hint, wrong.Hint)
 		return wrong
 	case t.Filled && len(n.Entries())+len(n.Elements()) == 0:
@@ -322,14 +322,6 @@ func (t *Type) wrong(n *document.Node) *document.Error {
 		return t.Check(n)
 	}
 	return nil
-}
-
-// expected are the kinds that messages name: that a template is a string goes without saying.
-func (t *Type) expected() []document.Kind {
-	if t.Template {
-		return t.Kinds[:1]
-	}
-	return t.Kinds
 }
 
 func (t *Type) empty(n *document.Node) *document.Error {

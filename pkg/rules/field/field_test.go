@@ -19,7 +19,7 @@ var sample = field.Object("sample",
 	field.Optional("mode", field.Words("Enforce", "Audit"), ""),
 	field.Optional("names", field.List(field.NotBlank), ""),
 	field.Optional("entries", field.Map(field.Label, field.Words("a", "b")), ""),
-	field.Optional("count", &field.Type{Kinds: []document.Kind{document.KindInt, document.KindString}, Template: true, Hint: "write 3"}, ""),
+	field.Optional("count", &field.Type{Kinds: document.KindInt, Template: true, Hint: "write 3"}, ""),
 	field.Optional("inner", field.Object("", field.Required("list", field.List(field.Text), "")), ""),
 	field.Optional("body", field.Any, ""),
 ).Otherwise(func(key, value string) string {
@@ -48,12 +48,12 @@ func TestRead(t *testing.T) {
 		"[name]":                   "f.yaml:1:1: want a map, have a list; write lines of key: value, or {key: value}",
 		"inner: {}":                `f.yaml:1:1: the field "name" is missing; add name: ...`,
 		"name:":                    `f.yaml:1:1: name: the field "name" has no value; give it one`,
-		name + "active:":           "f.yaml:2:1: active: want a boolean, have no value; give it a value or remove it",
+		name + "active:":           "f.yaml:2:1: active: want a boolean, have nil; give it a value or remove it",
 		"nmae: a":                  `f.yaml:1:1: nmae: unknown field "nmae"; did you mean "name"?`,
 		name + "spec: x":           `f.yaml:2:1: spec: unknown field "spec"; put x into a body`,
 		name + long + ": b": fmt.Sprintf("f.yaml:2:1: [\"%.60s...\"]: unknown field \"%.60s...\"; "+
 			"the fields here are name, domain, active, mode, names, entries, count, inner, body", long, long),
-		"name: 1.10":             `f.yaml:1:7: name: want a string, have a number; put it in quotes: "1.10"`,
+		"name: 1.10":             `f.yaml:1:7: name: want a string, have a float; put it in quotes: "1.10"`,
 		"name: ''":               "f.yaml:1:7: name: the name is empty; give it one",
 		"name: A":                `f.yaml:1:7: name: "A" is not a name that Kubernetes takes; use lower-case letters, digits and -, with a letter or a digit at both ends`,
 		"name: " + long:          fmt.Sprintf("f.yaml:1:7: name: %q is too long; it must be no more than 63 characters", long),
@@ -84,7 +84,7 @@ func TestReadCounts(t *testing.T) {
 		"a: 1\nb: 2":    {"f.yaml:1:1: a and b exclude each other; write one of them", ""},
 		"c: x":          {"f.yaml:1:1: none of a, b is there; write one of a, b", `f.yaml:1:1: the field "a" is missing; add a: ..., or b: ...`},
 		"c: 1":          {`f.yaml:1:4: c: want a string, have an integer; put it in quotes: "1"`, `f.yaml:1:4: c: want a string, have an integer; put it in quotes: "1"`},
-		"{c: [], d: 1}": {`f.yaml:1:5: c: want a string, have a list; write text` + "\n" + `f.yaml:1:9: d: unknown field "d"; did you mean "a"?`, `f.yaml:1:5: c: want a string, have a list; write text` + "\n" + `f.yaml:1:9: d: unknown field "d"; did you mean "a"?`},
+		"{c: [], d: 1}": {`f.yaml:1:5: c: want a string, have a list` + "\n" + `f.yaml:1:9: d: unknown field "d"; did you mean "a"?`, `f.yaml:1:5: c: want a string, have a list` + "\n" + `f.yaml:1:9: d: unknown field "d"; did you mean "a"?`},
 	} {
 		_, exactly := one.Read(parse(t, text))
 		_, least := some.Read(parse(t, text))

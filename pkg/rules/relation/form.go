@@ -55,7 +55,7 @@ var forms = []form{
 	{
 		name: "selector", by: plan.ByLabels, takes: selectorType, ask: (*question).selector,
 		written: &field.Type{
-			Name: "selector", Kinds: []document.Kind{document.KindMap, document.KindString}, Template: true, Filled: true,
+			Name: "selector", Kinds: document.KindMap, Template: true, Filled: true,
 			Hint: "write {matchLabels: {app: web}}; for every object, all: true",
 		},
 		doc: "A list, by a whole LabelSelector. An empty one is an error.",
@@ -73,7 +73,7 @@ var forms = []form{
 	},
 	{
 		name: "all", by: plan.ByAll, takes: &schema.Type{Kinds: value.Bool}, ask: (*question).all,
-		written: &field.Type{Kinds: []document.Kind{document.KindBool}, Schema: field.Schema{"const": true}},
+		written: &field.Type{Kinds: document.KindBool, Schema: field.Schema{"const": true}},
 		doc:     "true: a list of all that the declaration under resources selects.",
 	},
 }
@@ -113,13 +113,13 @@ var Fields = func() *field.Type {
 // textOf is a text, or a template of one.
 func textOf(hint string) *field.Type {
 	return &field.Type{
-		Kinds: []document.Kind{document.KindString}, Template: true, Hint: hint, Pattern: field.NotBlank.Pattern, Message: field.NotBlank.Message,
+		Kinds: document.KindString, Template: true, Hint: hint, Pattern: field.NotBlank.Pattern, Message: field.NotBlank.Message,
 	}
 }
 
 func template(kind document.Kind, hint string, more field.Schema) *field.Type {
 	return &field.Type{
-		Kinds: []document.Kind{kind, document.KindString}, Template: true, Filled: kind == document.KindMap, Hint: hint, Schema: more,
+		Kinds: kind, Template: true, Filled: kind == document.KindMap, Hint: hint, Schema: more,
 	}
 }
 

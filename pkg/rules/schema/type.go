@@ -80,19 +80,22 @@ const (
 	Keyed
 )
 
-// Limits are what values of the right kind must also satisfy. A nil or empty one
-// does not limit.
+// Limits are what values of the right kind must also satisfy, by the names of JSON schema. A nil or empty one does not limit.
 type Limits struct {
-	Enum                         []any
-	Pattern                      string
-	MinLength, MaxLength         *int64
-	Minimum, Maximum             *float64
-	ExclusiveMinimum             bool
-	ExclusiveMaximum             bool
-	MultipleOf                   *float64
-	MinItems, MaxItems           *int64
-	MinProperties, MaxProperties *int64
-	UniqueItems                  bool
+	Enum             []any    `json:"enum"`
+	Pattern          string   `json:"pattern"`
+	MinLength        *int64   `json:"minLength"`
+	MaxLength        *int64   `json:"maxLength"`
+	Minimum          *float64 `json:"minimum"`
+	Maximum          *float64 `json:"maximum"`
+	ExclusiveMinimum bool     `json:"exclusiveMinimum"`
+	ExclusiveMaximum bool     `json:"exclusiveMaximum"`
+	MultipleOf       *float64 `json:"multipleOf"`
+	MinItems         *int64   `json:"minItems"`
+	MaxItems         *int64   `json:"maxItems"`
+	MinProperties    *int64   `json:"minProperties"`
+	MaxProperties    *int64   `json:"maxProperties"`
+	UniqueItems      bool     `json:"uniqueItems"`
 }
 
 // Formats with a meaning for rules.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -95,7 +94,8 @@ func (c *validation) value(t *Type, v any, merged bool) {
 		return
 	}
 	if !t.takes(v, kind) {
-		c.report(document.CodeTypeMismatch, fmt.Sprintf("want %s, have %s", t.Kinds, kind), t.conversion(v, kind))
+		text, _ := value.Text(v)
+		c.report(document.CodeTypeMismatch, fmt.Sprintf("want %s, have %s", t.Kinds, kind), value.Rewriting(t.Kinds, kind, text))
 		return
 	}
 	if c.enumerated(t, v) {
@@ -144,35 +144,6 @@ func wholeNumber(f float64) (i int64, ok bool) {
 		return 0, false
 	}
 	return int64(f), true
-}
-
-// conversion is a hint how to write a value of another kind, or "".
-func (t *Type) conversion(v any, kind value.Kind) string {
-	text, _ := value.Text(v)
-	wanted := t.Kinds &^ value.Nil
-	switch {
-	case wanted&(value.String|value.Map) == value.String && kind&(value.Number|value.Bool) != 0:
-		return fmt.Sprintf("put it in quotes: %q", text)
-	case wanted&value.String == 0 && kind == value.String && t.hasText(text):
-		return "leave the quotes out: " + text
-	case wanted == value.Int && kind == value.Float:
-		return "write it without a fraction"
-	case wanted == value.List && t.Items() != nil && t.Items().Kinds&kind != 0:
-		return `write "- " before each element, or [a, b]`
-	default:
-		return ""
-	}
-}
-
-// hasText reports whether a text would be right if it were not one.
-func (t *Type) hasText(text string) bool {
-	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return t.Kinds&value.Number != 0
-	}
-	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		return t.Kinds&value.Float != 0
-	}
-	return t.Kinds&value.Bool != 0 && (text == "true" || text == "false")
 }
 
 // report adds a mistake at the place where the walk is.

@@ -73,7 +73,7 @@ func TestValidateKinds(t *testing.T) {
 			"The reverse.",
 			"{a: int}",
 			`{a: "3"}`,
-			[]string{"/a type-mismatch: want an integer, have a string; leave the quotes out: 3"},
+			[]string{"/a type-mismatch: want an integer, have a string; write it without quotes: 3"},
 		},
 		"TextAsFloat": {
 			"A fraction is none of an integer.",
@@ -85,7 +85,7 @@ func TestValidateKinds(t *testing.T) {
 			"But this one is.",
 			"bool",
 			`"true"`,
-			[]string{" type-mismatch: want a boolean, have a string; leave the quotes out: true"},
+			[]string{" type-mismatch: want a boolean, have a string; write it without quotes: true"},
 		},
 		"ScalarAsList": {
 			"One element is not a list of one.",
@@ -97,7 +97,7 @@ func TestValidateKinds(t *testing.T) {
 			"In a list nobody drops it.",
 			`{items: text}`,
 			"[null]",
-			[]string{"/0 type-mismatch: want a string, have nil"},
+			[]string{"/0 type-mismatch: want a string, have nil; give it a value or remove it"},
 		},
 		"NullField": {"In a map the API server drops it.", `{a: text, b: "text?"}`, "{a: null, b: null}", nil},
 	}

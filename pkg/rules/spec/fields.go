@@ -57,11 +57,11 @@ var setFields = field.Object("set",
 		"Expressions with names, for all rules of the set; each is evaluated at most once for an object, and only if something uses it."),
 	field.Required("resources", filled(field.Map(resourceKey, resourceFields)), "Everything that the rules of the set watch, read or make, each under a name."),
 	field.Required("rules", &field.Type{
-		Kinds: []document.Kind{document.KindList}, Items: ruleFields, ByName: true, Filled: true,
+		Kinds: document.KindList, Items: ruleFields, ByName: true, Filled: true,
 	}, "The rules, the first of which has its way where they disagree."),
 )
 
-var lets = &field.Type{Name: "let", Kinds: []document.Kind{document.KindMap}, Keys: field.Identifier, Values: field.Expression}
+var lets = &field.Type{Name: "let", Kinds: document.KindMap, Keys: field.Identifier, Values: field.Expression}
 
 func filled(t *field.Type) *field.Type {
 	t.Filled = true
@@ -140,12 +140,12 @@ var ruleFields = func() *field.Type {
 }()
 
 var watch = &field.Type{
-	Kinds: []document.Kind{document.KindString}, Pattern: `^\s*[^\s,]+\s*(,\s*[^\s,]+\s*)*$`, Message: "a name under resources, or several with commas",
+	Kinds: document.KindString, Pattern: `^\s*[^\s,]+\s*(,\s*[^\s,]+\s*)*$`, Message: "a name under resources, or several with commas",
 	Hint:    "write the name of a resource, or several as in watch: pods, deployments",
 	Missing: "name what the rule watches: a key of resources, or several with commas",
 }
 
-var actions = &field.Type{Name: "actions", Kinds: []document.Kind{document.KindList}, Items: field.Ref("action"), Filled: true}
+var actions = &field.Type{Name: "actions", Kinds: document.KindList, Items: field.Ref("action"), Filled: true}
 
 var onDeleteFields = func() *field.Type {
 	out := field.Object("onDelete",
@@ -232,7 +232,7 @@ func wrongResource(n *document.Node) *document.Error {
 // selectorText takes a selector as kubectl does.
 func selectorText(parse func(string) error, kind, example string) *field.Type {
 	return &field.Type{
-		Kinds: []document.Kind{document.KindString}, Hint: "write it as text: " + example,
+		Kinds: document.KindString, Hint: "write it as text: " + example,
 		Check: func(n *document.Node) *document.Error {
 			if err := parse(n.Text()); err != nil {
 				return n.Errorf("write it as kubectl does, such as "+example, "not a %s selector: %v", kind, err)

@@ -25,7 +25,7 @@ var (
 		field.Optional("crds", paths,
 			"Files or directories with CustomResourceDefinitions, relative to the test: what they say is checked, defaulted and pruned."),
 		field.Optional("now", instant, "The instant at which a case begins, RFC 3339; default 2026-01-01T00:00:00Z."),
-		field.Optional("params", &field.Type{Kinds: []document.Kind{document.KindMap}},
+		field.Optional("params", &field.Type{Kinds: document.KindMap},
 			"Constants that replace those of the rules: NAME, or SET.NAME where several sets have it."),
 		field.Optional("wholeObjects", field.Bool, "Goldens have each changed object as a whole, and not what changed of it."),
 		field.Required("cases", field.List(CaseFields), "Each is a cluster of its own, in which the rules act until nothing changes any more."),
@@ -116,7 +116,7 @@ func PathErrors(n *document.Node) document.Errors {
 const longestTitle = 120
 
 var title = &field.Type{
-	Kinds: []document.Kind{document.KindString}, Pattern: `\S`, Message: "this is empty", Most: longestTitle,
+	Kinds: document.KindString, Pattern: `\S`, Message: "this is empty", Most: longestTitle,
 	Check: func(n *document.Node) *document.Error {
 		text := n.Text()
 		switch {
@@ -139,7 +139,7 @@ var objectName = field.NotBlank.Unless(func(n *document.Node) *document.Error {
 })
 
 var instant = &field.Type{
-	Kinds: []document.Kind{document.KindString}, Schema: field.Schema{"format": "date-time"},
+	Kinds: document.KindString, Schema: field.Schema{"format": "date-time"},
 	Check: func(n *document.Node) *document.Error {
 		if _, err := time.Parse(time.RFC3339, n.Text()); err != nil {
 			return n.Errorf("", `want a time such as "2026-01-01T00:00:00Z", have %q`, n.Text())

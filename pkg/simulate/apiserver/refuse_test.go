@@ -95,7 +95,7 @@ func TestRefused(t *testing.T) {
 			`f.yaml:3:37: metadata.lables: unknown field "lables"; did you mean "labels"?`,
 		},
 		"a text for a boolean": {
-			"as a template leaves it", "served: true", `served: "true"`, "f.yaml:10:13: spec.versions[0].served: want a boolean, have a string; leave the quotes out: true",
+			"as a template leaves it", "served: true", `served: "true"`, "f.yaml:10:13: spec.versions[0].served: want a boolean, have a string; write it without quotes: true",
 		},
 		"a text for a list": {
 			"a list of one is a list", "kind: Shop}", "kind: Shop, shortNames: sh}", "f.yaml:7:50: spec.names.shortNames: want a list, have a string",

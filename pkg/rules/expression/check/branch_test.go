@@ -23,7 +23,7 @@ func TestBadBranches(t *testing.T) {
 		"an index":                 {"pods[object.metadata.labels.n ?? 0]", 5, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and the index of a list wants an integer", `write int(object.metadata.labels.n ?? "0")`},
 		"by default()":             {"default(object.metadata.labels.n, 0) > 3", 8, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and > wants a number", `write int(object.metadata.labels.n ?? "0")`},
 		"by a variable":            {"let x = object.metadata.labels.n ?? 0; x > 3", 8, label, "type-mismatch", "it is a string where object.metadata.labels.n is present, and > wants a number", `write int(object.metadata.labels.n ?? "0")`},
-		"a default in quotes":      {`(object.spec.tikv?.replicas ?? "0") > 3`, 31, `"0"`, "type-mismatch", "> wants a number, have a string", "leave the quotes out: 0"},
+		"a default in quotes":      {`(object.spec.tikv?.replicas ?? "0") > 3`, 31, `"0"`, "type-mismatch", "> wants a number, have a string", "write it without quotes: 0"},
 		"a default without quotes": {`(object.spec.timeout ?? 0) startsWith "1"`, 24, "0", "type-mismatch", "startsWith wants a string, have an integer", `put it in quotes: "0"`},
 		"a branch":                 {`(object.spec.pd.paused ? "a" : object.spec.pd.replicas) + "b"`, 31, "object.spec.pd.replicas", "type-mismatch", "+ wants a string, and object.spec.pd.replicas is an integer", "write string(object.spec.pd.replicas)"},
 		"a branch of if":           {`upper(if object.spec.pd.paused { "a" } else { 1 })`, 46, "1", "type-mismatch", "upper wants a string, have an integer", `put it in quotes: "1"`},

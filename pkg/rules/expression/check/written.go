@@ -175,7 +175,7 @@ func otherLiteral(v any, kinds value.Kind) string {
 	text, isText := v.(string)
 	switch {
 	case isText && readsAs(text, kinds):
-		return "leave the quotes out: " + text
+		return "write it without quotes: " + text
 	case !isText && kinds&value.String != 0:
 		return fmt.Sprintf("put it in quotes: \"%v\"", v)
 	default:

@@ -11,8 +11,6 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 // YAML returns v as YAML, laid out as kubectl does and with sorted keys. Readers
@@ -310,7 +308,7 @@ func resolveYAML(n *yaml.Node) any {
 	if quoted || tag == "!!timestamp" || tag == "!!str" && len(n.Value) > longestNumber {
 		return n.Value
 	}
-	v, message, hint := document.Resolve(n.Value)
+	v, message, hint := Resolve(n.Value)
 	if message != "" {
 		Must(yamlFault(n, "%s", message).WithHint("%s", hint))
 	}

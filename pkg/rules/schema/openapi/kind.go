@@ -1,7 +1,10 @@
 package openapi
 
 import (
+	"reflect"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -71,57 +74,12 @@ func flag(v any) bool {
 	return on
 }
 
-// limitKeys are what a schema may say to limit values. What is not of the right type
-// limits nothing.
-var limitKeys = map[string]func(*schema.Limits, any){
-	"enum":             func(l *schema.Limits, v any) { l.Enum, _ = v.([]any) },
-	"pattern":          func(l *schema.Limits, v any) { l.Pattern, _ = v.(string) },
-	"minLength":        func(l *schema.Limits, v any) { l.MinLength = whole(v) },
-	"maxLength":        func(l *schema.Limits, v any) { l.MaxLength = whole(v) },
-	"minimum":          func(l *schema.Limits, v any) { l.Minimum = number(v) },
-	"maximum":          func(l *schema.Limits, v any) { l.Maximum = number(v) },
-	"exclusiveMinimum": func(l *schema.Limits, v any) { l.ExclusiveMinimum = flag(v) },
-	"exclusiveMaximum": func(l *schema.Limits, v any) { l.ExclusiveMaximum = flag(v) },
-	"multipleOf":       func(l *schema.Limits, v any) { l.MultipleOf = number(v) },
-	"minItems":         func(l *schema.Limits, v any) { l.MinItems = whole(v) },
-	"maxItems":         func(l *schema.Limits, v any) { l.MaxItems = whole(v) },
-	"minProperties":    func(l *schema.Limits, v any) { l.MinProperties = whole(v) },
-	"maxProperties":    func(l *schema.Limits, v any) { l.MaxProperties = whole(v) },
-	"uniqueItems":      func(l *schema.Limits, v any) { l.UniqueItems = flag(v) },
-}
-
-// limitsOf returns nil where a schema does not limit values.
+// limitsOf returns nil where a schema does not limit values. What is not of the right type limits nothing.
 func limitsOf(s map[string]any) *schema.Limits {
-	var limits *schema.Limits
-	for key, value := range s {
-		set := limitKeys[key]
-		if set == nil {
-			continue
-		}
-		if limits == nil {
-			limits = &schema.Limits{}
-		}
-		set(limits, value)
-	}
-	return limits
-}
-
-// number returns nil for what is no number.
-func number(v any) *float64 {
-	switch v := v.(type) {
-	case int64:
-		return new(float64(v))
-	case float64:
-		return &v
-	default:
+	var limits schema.Limits
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(s, &limits)
+	if err != nil || reflect.ValueOf(limits).IsZero() {
 		return nil
 	}
-}
-
-// whole returns nil for what is no integer.
-func whole(v any) *int64 {
-	if i, ok := v.(int64); ok {
-		return &i
-	}
-	return nil
+	return &limits
 }

@@ -2,8 +2,9 @@ package openapi
 
 import (
 	"maps"
-	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -39,9 +40,9 @@ func (r *Reader) mapOf(s map[string]any) *schema.Map {
 	for name, property := range properties {
 		m.Fields[name] = r.field(m, name, property)
 	}
-	mark(m.Fields, texts(s["required"]), func(f *schema.Field) { f.Required = true })
-	mark(m.Fields, texts(s[alwaysExtension]), func(f *schema.Field) { f.Always = true })
-	mark(m.Fields, texts(s[zeroExtension]), func(f *schema.Field) { f.ZeroIsAbsent = true })
+	mark(m.Fields, texts(s, "required"), func(f *schema.Field) { f.Required = true })
+	mark(m.Fields, texts(s, alwaysExtension), func(f *schema.Field) { f.Always = true })
+	mark(m.Fields, texts(s, zeroExtension), func(f *schema.Field) { f.ZeroIsAbsent = true })
 	m.Sort()
 	return m
 }
@@ -109,7 +110,9 @@ func restricted(metadata *schema.Type, from any) *schema.Type {
 	s, _ := from.(map[string]any)
 	limits := map[string]*schema.Limits{}
 	for _, name := range []string{"name", "generateName"} {
-		if limit := limitsOf(at(s, "properties", "metadata", "properties", name)); limit != nil {
+		of, _, _ := unstructured.NestedFieldNoCopy(s, "properties", "metadata", "properties", name)
+		said, _ := of.(map[string]any)
+		if limit := limitsOf(said); limit != nil {
 			limits[name] = limit
 		}
 	}
@@ -129,24 +132,10 @@ func restricted(metadata *schema.Type, from any) *schema.Type {
 	return &t
 }
 
-// at returns the map below some keys, nil where there is none.
-func at(s map[string]any, keys ...string) map[string]any {
-	for _, key := range keys {
-		s, _ = s[key].(map[string]any)
-	}
-	return s
-}
-
 // texts returns the texts of a list.
-func texts(list any) []string {
-	elements, _ := list.([]any)
-	var out []string
-	for _, element := range elements {
-		if text, ok := element.(string); ok {
-			out = append(out, text)
-		}
-	}
-	return slices.Clip(out)
+func texts(s map[string]any, key string) []string {
+	list, _, _ := unstructured.NestedStringSlice(s, key) // A list with anything else says nothing.
+	return list
 }
 
 // wellKnown returns the types of components that API servers read and write in ways

@@ -228,14 +228,7 @@ func (r *Reader) listOf(s map[string]any) *schema.List {
 	if items, said := s["items"]; said {
 		list.Items = r.read(items)
 	}
-	keys := texts(s["x-kubernetes-list-map-keys"])
-	kind := s["x-kubernetes-list-type"]
-	if kind == nil && s["x-kubernetes-patch-strategy"] == "merge" { // As API servers said it before 1.16.
-		kind = "set"
-		if key, ok := s["x-kubernetes-patch-merge-key"].(string); ok {
-			kind, keys = "map", []string{key}
-		}
-	}
+	keys, kind := texts(s, "x-kubernetes-list-map-keys"), s["x-kubernetes-list-type"]
 	switch {
 	case kind == "map" && len(keys) > 0:
 		list.Kind, list.Keys, list.Unique = schema.Keyed, keys, r.custom

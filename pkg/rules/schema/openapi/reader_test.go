@@ -79,15 +79,6 @@ func TestType(t *testing.T) {
 			"merged by keys", listOf(schema.List{Items: schema.Open(), Kind: schema.Keyed, Keys: []string{"a", "b"}, Unique: true}),
 		},
 		`{type: array, items: {}, x-kubernetes-list-type: map}`: {"no keys, no merging", listOf(schema.List{Items: schema.Open()})},
-		`{type: array, items: {}, x-kubernetes-patch-strategy: merge, x-kubernetes-patch-merge-key: name}`: {
-			"as old API servers say it", listOf(schema.List{Items: schema.Open(), Kind: schema.Keyed, Keys: []string{"name"}, Unique: true}),
-		},
-		`{type: array, items: {}, x-kubernetes-patch-strategy: merge}`: {
-			"and a set", listOf(schema.List{Items: schema.Open(), Kind: schema.Set, Unique: true}),
-		},
-		`{type: array, items: {}, x-kubernetes-list-type: atomic, x-kubernetes-patch-strategy: merge}`: {
-			"the newer way counts", listOf(schema.List{Items: schema.Open()}),
-		},
 
 		`{type: object}`: {"what is not described is not stored", mapOf(schema.Map{})},
 		`{type: object, x-kubernetes-preserve-unknown-fields: true}`: {"or it is", mapOf(schema.Map{Open: true})},
