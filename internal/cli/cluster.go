@@ -204,13 +204,6 @@ func (c *cluster) setObjects(ctx context.Context) ([]source.Object, error) {
 	return source.List(ctx, client) //nolint:wrapcheck // It says what was asked for.
 }
 
-// served knows what Kubernetes itself has, and what a cluster says. Of built-in types
-// we know more than an API server tells: which fields its defaults fill. One that is
-// newer than we are has more fields.
-func served(said schema.Source) []schema.Source {
-	return []schema.Source{schema.Widened(builtin.Source(), said), said}
-}
-
 // clusterSchemas is what run knows of the objects: what Kubernetes itself has, and what
 // its cluster says, as long as it answers. It is for one goroutine.
 type clusterSchemas struct {
@@ -251,7 +244,7 @@ func (s *clusterSchemas) Ask(ctx context.Context, wanted []apischema.GroupVersio
 		return s.known, false // Nobody asks any more.
 	}
 	if said != nil {
-		s.known = schema.NewCatalog(served(said)...).Growing()
+		s.known = schema.NewCatalog(said, builtin.Source()).Growing()
 		s.answered = true
 		if s.learn != nil { // With or without news: it may be the first time that one of these is asked about.
 			s.learn(said, wanted)

@@ -192,7 +192,7 @@ func (v *validation) files(ctx context.Context) (*source.Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	files.SetSchemas(schema.NewCatalog(slices.Concat([]schema.Source{given}, served(said))...))
+	files.SetSchemas(schema.NewCatalog(given, said, builtin.Source()))
 	return files, nil
 }
 

@@ -24,7 +24,7 @@ func TestResourceIsMadeOnce(t *testing.T) {
 	if slices.ContainsFunc(got, func(r *schema.Resource) bool { return r == nil || r != got[0] }) {
 		t.Errorf("got %v", got)
 	}
-	known := schema.NewCatalog(schema.Widened(builtin.Source(), source), source)
+	known := schema.NewCatalog(source, builtin.Source())
 	for _, gvr := range []apischema.GroupVersionResource{pods, metrics} {
 		known.Resource(gvr)
 		if n := testing.AllocsPerRun(100, func() { known.Resource(gvr) }); n > 2 {

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/openapi"
 )
 
@@ -142,8 +144,9 @@ func resources(ctx context.Context, server *Client) (*Source, error) {
 	return s, nil
 }
 
-// Resource implements [schema.Source]. The types of what was not wanted are open. It
-// is made once, as workers ask for it with every object that they write.
+// Resource implements [schema.Source]. The types of what was not wanted are open where
+// they are not Kubernetes' own. It is made once, as workers ask for it with every object
+// that they write.
 func (s *Source) Resource(gvr apischema.GroupVersionResource) *schema.Resource {
 	found := s.resources[gvr]
 	if found == nil {
@@ -157,7 +160,8 @@ func (s *Source) Resource(gvr apischema.GroupVersionResource) *schema.Resource {
 }
 
 func (s *Source) resource(gvr apischema.GroupVersionResource, found *served) *schema.Resource {
-	return s.documents[gvr.GroupVersion()].Resource(found.APIResource, found.subresources)
+	document := cmp.Or(s.documents[gvr.GroupVersion()], builtin.Document(gvr.GroupVersion()))
+	return document.Resource(found.APIResource, found.subresources)
 }
 
 // Resources implements [schema.Source].
@@ -331,7 +335,7 @@ func (f *Follower) fetch(ctx context.Context, gv apischema.GroupVersion, from st
 	if err != nil {
 		return nil, fmt.Errorf("asking for the schema of %s: %w", gv, err)
 	}
-	document, err := openapi.Parse(data, gv)
+	document, err := openapi.Parse(data, gv, builtin.Document(gv))
 	if err != nil {
 		return nil, fmt.Errorf("the schema of %s: %w", gv, err)
 	}

@@ -284,7 +284,10 @@ func TestAsksLittle(t *testing.T) {
 // TestNotWanted holds that a resource that no rule named exists all the same.
 func TestNotWanted(t *testing.T) {
 	source := ask(t, &apiServer{})
-	if got := source.Resource(pods); got == nil || got.Type.Known() || len(got.Subresources) != 2 {
+	if got := source.Resource(pods); got == nil || !got.Type.Known() || len(got.Subresources) != 2 {
+		t.Errorf("got %+v, want what is known of all pods", got)
+	}
+	if got := source.Resource(metrics); got == nil || got.Type.Known() {
 		t.Errorf("got %+v", got)
 	}
 	if got := source.Resource(apischema.GroupVersionResource{Version: "v2", Resource: "pods"}); got != nil {
@@ -337,7 +340,7 @@ func TestPartly(t *testing.T) {
 	if err == nil || source == nil {
 		t.Fatalf("got %v, %v", source, err)
 	}
-	if source.Resource(pods).Type.Known() || !source.Resource(deployments).Type.Known() {
+	if source.documents[pods.GroupVersion()] != nil || source.documents[deployments.GroupVersion()] == nil {
 		t.Error("deployments are described, pods are only served")
 	}
 }

@@ -25,6 +25,14 @@ var data embed.FS
 // and keeps what it has decoded.
 func Source() schema.Source { return shared() }
 
+// Document returns what is known of the types of a group and version, nil where none of them is built in.
+func Document(of apischema.GroupVersion) *openapi.Document {
+	if document := shared().documents[of]; document != nil {
+		return document()
+	}
+	return nil
+}
+
 var shared = sync.OnceValue(load)
 
 // load reads the index. Tests hold that the files are good, so none is missing.
@@ -39,16 +47,20 @@ func load() *source {
 type source struct {
 	names     []schema.Name
 	groups    map[string]bool
+	documents map[apischema.GroupVersion]func() *openapi.Document
 	resources map[apischema.GroupVersionResource]func() *schema.Resource
 }
 
 // newSource makes a source of what discovery lists.
 func newSource(lists []metav1.APIResourceList) *source {
-	s := &source{groups: map[string]bool{}, resources: map[apischema.GroupVersionResource]func() *schema.Resource{}}
+	s := &source{
+		groups: map[string]bool{}, documents: map[apischema.GroupVersion]func() *openapi.Document{},
+		resources: map[apischema.GroupVersionResource]func() *schema.Resource{},
+	}
 	for _, list := range lists {
 		gv, _ := apischema.ParseGroupVersion(list.GroupVersion)
 		s.groups[gv.Group] = true
-		document := sync.OnceValue(func() *openapi.Document {
+		s.documents[gv] = sync.OnceValue(func() *openapi.Document {
 			document, _ := read(gv) // As in load.
 			return document
 		})
@@ -63,7 +75,7 @@ func newSource(lists []metav1.APIResourceList) *source {
 			}
 			s.names = append(s.names, name)
 			s.resources[name.GroupVersionResource] = sync.OnceValue(func() *schema.Resource {
-				return document().Resource(r, slices.DeleteFunc(slices.Clone(list.APIResources), func(sub metav1.APIResource) bool {
+				return s.documents[gv]().Resource(r, slices.DeleteFunc(slices.Clone(list.APIResources), func(sub metav1.APIResource) bool {
 					return !strings.HasPrefix(sub.Name, r.Name+"/")
 				}))
 			})
@@ -89,7 +101,7 @@ func read(of apischema.GroupVersion) (*openapi.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("unpacking %s: %w", name, err)
 	}
-	document, err := openapi.Parse(text, of)
+	document, err := openapi.Parse(text, of, nil)
 	if err != nil {
 		return nil, fmt.Errorf("parsing %s: %w", name, err)
 	}

@@ -3,6 +3,7 @@ package openapi
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,7 @@ func apps(t testing.TB) *Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Parse(data, apischema.GroupVersion{Group: "apps", Version: "v1"})
+	d, err := Parse(data, apischema.GroupVersion{Group: "apps", Version: "v1"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestResource(t *testing.T) {
 // TestScopes holds that only what is in a namespace has one in its metadata.
 func TestScopes(t *testing.T) {
 	d, err := Parse([]byte(`{"components": {"schemas": {"K": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "K"}],
-		"properties": {"metadata": {"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}}}}}}`), apischema.GroupVersion{Version: "v1"})
+		"properties": {"metadata": {"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}}}}}}`), apischema.GroupVersion{Version: "v1"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestScopes(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for name, data := range map[string]string{"nothing": "", "YAML": "components: {}", "another shape": `{"components": []}`} {
-		if _, err := Parse([]byte(data), apischema.GroupVersion{}); err == nil || !strings.HasPrefix(err.Error(), "reading an OpenAPI document: ") {
+		if _, err := Parse([]byte(data), apischema.GroupVersion{}, nil); err == nil || !strings.HasPrefix(err.Error(), "reading an OpenAPI document: ") {
 			t.Errorf("%s is refused with %v", name, err)
 		}
 	}
@@ -94,4 +95,55 @@ func TestDocumentIsSharedByWorkers(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// TestParseKnown holds that a document adds the fields and values that a newer server has to what is known, and says nothing else.
+func TestParseKnown(t *testing.T) {
+	of := apischema.GroupVersion{Version: "v1"}
+	parsed := func(schemas string, known *Document) *Document {
+		d, err := Parse([]byte(`{"components": {"schemas": {`+schemas+`}}}`), of, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	const kind = `"x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "K"}], "type": "object", `
+	known := parsed(`"K": {`+kind+`"x-dyncontroller-always": ["a"], "properties": {
+		"a": {"type": "integer", "default": 1}, "old": {"type": "boolean"}, "mode": {"type": "string", "enum": ["Fast", "Slow"]},
+		"list": {"type": "array", "items": {"$ref": "#/components/schemas/E"}},
+		"map": {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": {"type": "string"}}}}}},
+		"E": {"type": "object", "properties": {"x": {"type": "string"}, "self": {"$ref": "#/components/schemas/E"}}}`, nil)
+	served := parsed(`"K": {`+kind+`"required": ["a"], "properties": {
+		"a": {"type": "integer", "default": {}}, "new": {"$ref": "#/components/schemas/N"}, "mode": {"type": "string", "enum": ["Slow", "Auto"]},
+		"list": {"type": "array", "items": {"$ref": "#/components/schemas/E"}},
+		"map": {"type": "object", "additionalProperties": {"type": "object", "properties": {"y": {"type": "string"}}}}}},
+		"E": {"type": "object", "properties": {"y": {"type": "string"}, "self": {"$ref": "#/components/schemas/E"}}},
+		"N": {"type": "object", "properties": {"deep": {"type": "string"}}}`, known)
+	got := served.Resource(listed("ks", "K", true), nil).Type
+	if f, _ := got.Field("a"); !f.Always || f.Default != int64(1) || f.Required {
+		t.Errorf("a is %+v", f)
+	}
+	for path, want := range map[string]string{"old": "", "new": "deep", "list": "self x y", "map": "x y"} {
+		f, possible := got.Field(path)
+		below := f.Type
+		switch path {
+		case "list":
+			below = below.Items()
+		case "map":
+			f, _ = below.Field("any")
+			below = f.Type
+		}
+		if have := strings.Join(below.Names(), " "); !possible || have != want {
+			t.Errorf("below %s there are %q, want %q", path, have, want)
+		}
+	}
+	if mode, _ := got.Field("mode"); !slices.Equal(mode.Type.Limit.Enum, []any{"Fast", "Slow", "Auto"}) {
+		t.Errorf("modes are %v", mode.Type.Limit.Enum)
+	}
+	if alone := parsed(``, known).Resource(listed("ks", "K", true), nil).Type; len(alone.Names()) == 0 {
+		t.Error("what is not served is not known")
+	}
+	if before := known.Resource(listed("ks", "K", true), nil).Type; slices.Contains(before.Names(), "new") {
+		t.Error("what was known has changed")
+	}
 }

@@ -76,7 +76,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := Parse(data, apischema.GroupVersion{Version: "v1"})
+		d, err := Parse(data, apischema.GroupVersion{Version: "v1"}, nil)
 		if err != nil {
 			return
 		}

@@ -243,13 +243,15 @@ func (r *Reader) listOf(s map[string]any) *schema.List {
 type Document struct {
 	schemas map[string]json.RawMessage
 	byKind  map[string]string // the component of each kind
+	known   *Document         // what is known of the same types, nil for nothing
 
 	mu     sync.Mutex // guards what is below
 	reader *Reader
 }
 
-// Parse reads an OpenAPI v3 document in JSON.
-func Parse(data []byte, of apischema.GroupVersion) (*Document, error) {
+// Parse reads an OpenAPI v3 document in JSON. Of the types in it more may be known than an API server says, which is nil for
+// nothing: then the document only adds what is newer, which are fields and values.
+func Parse(data []byte, of apischema.GroupVersion, known *Document) (*Document, error) {
 	var described struct {
 		Components struct {
 			Schemas map[string]json.RawMessage `json:"schemas"`
@@ -258,7 +260,10 @@ func Parse(data []byte, of apischema.GroupVersion) (*Document, error) {
 	if err := json.Unmarshal(data, &described); err != nil {
 		return nil, fmt.Errorf("reading an OpenAPI document: %w", err)
 	}
-	d := &Document{schemas: described.Components.Schemas, byKind: map[string]string{}}
+	d := &Document{schemas: described.Components.Schemas, byKind: map[string]string{}, known: known}
+	if known != nil {
+		maps.Copy(d.byKind, known.byKind)
+	}
 	d.reader = NewReader(Go, d.component)
 	d.reader.custom = schema.Custom(of.Group)
 	for _, name := range slices.Sorted(maps.Keys(d.schemas)) {
@@ -279,7 +284,38 @@ func Parse(data []byte, of apischema.GroupVersion) (*Document, error) {
 func (d *Document) component(name string) any {
 	var s any
 	if err := kjson.Unmarshal(d.schemas[name], &s); err != nil {
-		return nil
+		s = nil
+	}
+	if d.known != nil {
+		return widened(d.known.component(name), s)
+	}
+	return s
+}
+
+// widened is a schema with the fields and the values of another one besides its own.
+func widened(known, served any) any {
+	s, _ := known.(map[string]any)
+	other, _ := served.(map[string]any)
+	switch {
+	case s == nil:
+		return served
+	case other == nil:
+		return known
+	}
+	for _, part := range []string{"items", "additionalProperties"} {
+		if s[part] != nil {
+			s[part] = widened(s[part], other[part])
+		}
+	}
+	if fields, has := s["properties"].(map[string]any); has {
+		more, _ := other["properties"].(map[string]any)
+		for name, field := range more {
+			fields[name] = widened(fields[name], field)
+		}
+	}
+	if values, has := s["enum"].([]any); has {
+		more, _ := other["enum"].([]any)
+		s["enum"] = append(values, slices.DeleteFunc(more, func(v any) bool { return slices.Contains(values, v) })...)
 	}
 	return s
 }
