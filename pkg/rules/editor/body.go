@@ -18,11 +18,10 @@ type bodies struct {
 	byText      map[string]string       // the name of a definition, by its JSON
 	byType      map[*schema.Type]node   // how values are described; nil while that is under way
 	recursive   map[*schema.Type]string // the names of types that contain themselves
-	counts      map[string]int          // how often a name was wanted
 }
 
-func newBodies(definitions node) *bodies {
-	return &bodies{definitions: definitions, byText: map[string]string{}, byType: map[*schema.Type]node{}, recursive: map[*schema.Type]string{}, counts: map[string]int{}}
+func newBodies() *bodies {
+	return &bodies{definitions: node{}, byText: map[string]string{}, byType: map[*schema.Type]node{}, recursive: map[*schema.Type]string{}}
 }
 
 // define gives a schema a name like the one wanted, or that of an equal one.
@@ -51,10 +50,10 @@ var unfit = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // free takes a name that no definition has.
 func (b *bodies) free(wanted string) string {
-	name := unfit.ReplaceAllString(wanted, "-")
-	for b.definitions[name] != nil {
-		b.counts[wanted]++
-		name = fmt.Sprintf("%s.%d", unfit.ReplaceAllString(wanted, "-"), b.counts[wanted]+1)
+	wanted = unfit.ReplaceAllString(wanted, "-")
+	name := wanted
+	for n := 2; b.definitions[name] != nil; n++ {
+		name = fmt.Sprintf("%s.%d", wanted, n)
 	}
 	b.definitions[name] = node{}
 	return name
@@ -94,8 +93,8 @@ const longest = 100
 
 // describe is value in full.
 func (b *bodies) describe(t *schema.Type, name string) node {
-	if out := choices(t); out != nil {
-		return out
+	if t.Limit != nil && len(t.Limit.Enum) > 0 && t.Kinds&(value.Map|value.List) == 0 {
+		return wordOrTemplate(append(slices.DeleteFunc(slices.Clone(t.Limit.Enum), func(v any) bool { return v == nil }), nil)...)
 	}
 	// Any value may be a template, and null leaves it out.
 	out := node{"type": slices.Compact(append(kinds(t.Kinds), "string", "null"))}
@@ -159,17 +158,6 @@ func closed(out node) {
 	out["patternProperties"] = node{hole: true}
 }
 
-// choices describes values that are listed, nil for others.
-func choices(t *schema.Type) node {
-	if t.Limit == nil || len(t.Limit.Enum) == 0 || t.Kinds&(value.Map|value.List) != 0 {
-		return nil
-	}
-	return node{"anyOf": []any{
-		node{"enum": t.Limit.Enum},
-		node{"type": []string{"string", "null"}, "pattern": hole, "patternErrorMessage": "one of the values, or a template"},
-	}}
-}
-
 // limit adds those limits that hold for a template as well. How long a text is
 // does not.
 func limit(out node, t *schema.Type) {
@@ -187,18 +175,4 @@ func limit(out node, t *schema.Type) {
 	}
 	bound("minimum", t.Limit.ExclusiveMinimum, t.Limit.Minimum)
 	bound("maximum", t.Limit.ExclusiveMaximum, t.Limit.Maximum)
-	if t.Kinds&value.String != 0 && portable(t.Limit.Pattern) {
-		out["pattern"] = "(?:" + t.Limit.Pattern + ")|" + hole
-	}
-}
-
-// foreign is what the regular expressions of Kubernetes and of editors understand
-// differently.
-var foreign = regexp.MustCompile(`\(\?[^:]|\\[^dDwWsS.+*?^$(){}\[\]|\\/-]|\[\[|\[\]|\[\^\]|\*\+|\+\+|\?\+`)
-
-// portable reports whether a pattern means the same everywhere. Long ones are not
-// worth their place.
-func portable(pattern string) bool {
-	const most = 200
-	return pattern != "" && len(pattern) <= most && !foreign.MatchString(pattern)
 }

@@ -65,16 +65,15 @@ func (b *Binding) relate(rules []spec.Rule) {
 
 // connect adds the bodies of all resources to the definitions, and returns the
 // conditions on a document under which they are those of its actions.
-func connect(definitions node, bindings []Binding) []any {
-	all := newBodies(definitions)
+func (b *bodies) connect(bindings []Binding) []any {
 	var conditions []any
-	for _, b := range bindings {
-		known := all.of(b.Resource)
+	for _, of := range bindings {
+		known := b.of(of.Resource)
 		if known == nil {
 			continue
 		}
-		name := all.define("rule-of-"+b.Name, all.rule(&b, known))
-		conditions = append(conditions, conditional(b.declared(), having("spec", having("rules", node{"items": reference(name)}))))
+		name := b.define("rule-of-"+of.Name, b.rule(&of, known))
+		conditions = append(conditions, conditional(of.declared(), having("spec", having("rules", node{"items": reference(name)}))))
 	}
 	return conditions
 }

@@ -17,31 +17,30 @@ const draft = "http://json-schema.org/draft-07/schema#"
 // described in it; of others they can be anything. What it returns is indented JSON,
 // the same for the same bindings in the same order.
 func Schema(bindings []Binding) ([]byte, error) {
-	root, definitions := base(), language()
+	root, all := base(), newBodies()
+	all.language()
 	kinds, _ := root["allOf"].([]any)
-	root["allOf"] = append(kinds, connect(definitions, bindings)...)
-	root["definitions"] = definitions
+	root["allOf"] = append(kinds, all.connect(bindings)...)
+	root["definitions"] = all.definitions
 	return marshal(root)
 }
 
-// language is everything below the root, by name.
-func language() node {
-	out := node{
+// language defines all that does not depend on resources.
+func (b *bodies) language() {
+	for name, t := range types() {
+		b.definitions[name] = inFull(t)
+		maps.Copy(b.definitions[name].(node), together()[name]) //nolint:forcetypeassert // It is made here.
+	}
+	maps.Copy(b.definitions, node{
 		"operation":       operation(),
-		"selector":        selector(),
+		"selector":        with(with(b.describe(relation.Selector, "selector"), "type", []string{"object", "string"}), "minProperties", 1),
 		"body":            body(),
 		"applied":         manifest("appliedMetadata"),
 		"created":         manifest("createdMetadata"),
-		"patchedMetadata": metadataOf(),
-		"appliedMetadata": metadataOf("name", "namespace"),
-		"createdMetadata": metadataOf("name", "namespace", "generateName"),
-	}
-	for name, t := range types() {
-		definition := inFull(t)
-		maps.Copy(definition, together()[name])
-		out[name] = definition
-	}
-	return out
+		"patchedMetadata": b.metadata("name", "namespace", "generateName"),
+		"appliedMetadata": b.metadata("generateName"),
+		"createdMetadata": b.metadata(),
+	})
 }
 
 // types are those of the language that have a name.
@@ -59,13 +58,10 @@ func together() map[string]node {
 	ofApply := having("force", constant(false))
 	ofApply["properties"].(node)["release"] = false //nolint:forcetypeassert // It is made here.
 	return map[string]node{
-		"patch":    {"allOf": []any{node{"dependencies": node{"merge": ofApply, "json": ofApply}}}},
-		"apply":    {"allOf": []any{conditional(present("existing", constant("Keep")), having("adopt", constant(false)))}},
-		"onDelete": {"allOf": []any{having("actions", node{"items": having("apply", having("prune", constant(false)))})}, "dependencies": node{"done": having("hold", constant(true))}},
-		"stepOperation": {"allOf": []any{
-			conditional(present("op", node{"enum": []string{"add", "replace", "test"}}), node{"required": []string{"value"}}),
-			conditional(present("op", node{"enum": []string{"move", "copy"}}), node{"required": []string{"from"}}),
-		}},
+		"patch":         {"allOf": []any{node{"dependencies": node{"merge": ofApply, "json": ofApply}}}},
+		"apply":         {"allOf": []any{conditional(present("existing", constant("Keep")), having("adopt", constant(false)))}},
+		"onDelete":      {"allOf": []any{having("actions", node{"items": having("apply", having("prune", constant(false)))})}, "dependencies": node{"done": having("hold", constant(true))}},
+		"stepOperation": operands(),
 	}
 }
 

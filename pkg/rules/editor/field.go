@@ -7,6 +7,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // hole is what a template has. A text with one may become anything.
@@ -28,7 +29,11 @@ func inFull(t *field.Type) node {
 	}
 	switch {
 	case len(t.Words) > 0 && t.Template:
-		return wordOrTemplate(t.Words...)
+		var words []any
+		for _, word := range t.Words {
+			words = append(words, word)
+		}
+		return wordOrTemplate(words...)
 	case len(t.Words) > 0:
 		out["type"], out["enum"] = "string", t.Words
 	case t.Template && t.Kinds != value.String:
@@ -109,57 +114,31 @@ func orHole(kinds ...string) string {
 	return "want " + strings.Join(kinds, " or ") + ", or a template with ${ }"
 }
 
-// orTemplate takes a map with known fields, of which all or some may be templates,
-// keys included.
-func orTemplate(t *field.Type) node {
-	out := inFull(t)
+// wordOrTemplate takes one of some values, or a template.
+func wordOrTemplate(values ...any) node {
+	return node{"anyOf": []any{node{"enum": values}, node{"type": "string", "pattern": hole, "patternErrorMessage": "one of the values, or a template"}}}
+}
+
+// operation is one of a JSON patch, of which all may be templates, keys too. What templates among its keys give is not known.
+func operation() node {
+	fields := slices.Clone(spec.StepOperationFields.Fields)
+	for i, f := range fields {
+		t := *f.Type
+		t.Template = t.Kinds != 0
+		fields[i].Type, fields[i].Required = &t, false
+	}
+	out := inFull(field.Object("", fields...))
 	maps.Copy(out, templated("object"))
 	out["patternProperties"] = node{hole: true}
-	return out
-}
-
-// wordOrTemplate takes one of some words, or a template.
-func wordOrTemplate(words ...string) node {
-	return node{"anyOf": []any{node{"enum": words}, node{"type": "string", "pattern": hole, "patternErrorMessage": "one of the values, or a template"}}}
-}
-
-// operation is one of a JSON patch. What templates among its keys give is not
-// known.
-func operation() node {
-	pointer := &field.Type{
-		Kinds: value.String, Template: true, Pattern: "^/", Message: "a JSON pointer such as /spec/replicas",
-	}
-	out := orTemplate(field.Object("",
-		field.Optional("op", templateWords("add", "remove", "replace", "move", "copy", "test"), "add, remove, replace, move, copy or test."),
-		field.Optional("path", pointer, "A JSON pointer, such as /spec/replicas; /- is the end of a list."),
-		field.Optional("from", pointer, "Of move and copy: a JSON pointer."),
-		field.Optional("value", field.Any, "Of add, replace and test: any value."),
-	))
 	given := node{"type": "object", "propertyNames": node{"not": node{"pattern": hole}}}
-	out["allOf"] = []any{
-		conditional(given, node{"required": []string{"op", "path"}}),
-		conditional(all(given, present("op", node{"enum": []string{"add", "replace", "test"}})), node{"required": []string{"value"}}),
-		conditional(all(given, present("op", node{"enum": []string{"move", "copy"}})), node{"required": []string{"from"}}),
-	}
+	out["allOf"] = []any{conditional(given, with(operands(), "required", []string{"op", "path"}))}
 	return out
 }
 
-func templateWords(words ...string) *field.Type {
-	out := field.Words(words...)
-	out.Template = true
-	return out
-}
-
-// selector is a LabelSelector of Kubernetes.
-func selector() node {
-	requirement := orTemplate(field.Object("",
-		field.Optional("key", field.Text, "The label."),
-		field.Optional("operator", templateWords("In", "NotIn", "Exists", "DoesNotExist"), "In, NotIn, Exists or DoesNotExist."),
-		field.Optional("values", field.Free(with(templated("array"), "items", text())), "The values, of In and NotIn."),
-	))
-	return with(orTemplate(field.Object("",
-		field.Optional("matchLabels", field.Free(with(templated("object"), "additionalProperties", text())), "Labels that are equal."),
-		field.Optional("matchExpressions", field.Free(with(templated("array"), "items", requirement)),
-			"Conditions on labels, all of which must hold."),
-	)), "minProperties", 1)
+// operands are what an operation of a JSON patch has to have.
+func operands() node {
+	return all(
+		conditional(present("op", node{"enum": []string{"add", "replace", "test"}}), node{"required": []string{"value"}}),
+		conditional(present("op", node{"enum": []string{"move", "copy"}}), node{"required": []string{"from"}}),
+	)
 }

@@ -53,7 +53,7 @@ var forms = []form{
 		doc:     "A list, by labels that are equal.",
 	},
 	{
-		name: "selector", by: plan.ByLabels, takes: selectorType, ask: (*question).selector,
+		name: "selector", by: plan.ByLabels, takes: Selector, ask: (*question).selector,
 		written: &field.Type{
 			Name: "selector", Kinds: document.KindMap, Template: true, Filled: true,
 			Hint: "write {matchLabels: {app: web}}; for every object, all: true",
@@ -84,13 +84,13 @@ var (
 	scalar = &schema.Type{Kinds: value.String | value.Number | value.Bool}
 )
 
-// selectorType is that of metav1.LabelSelector.
-var selectorType = &schema.Type{Kinds: value.Map | value.Nil, Map: &schema.Map{Fields: map[string]schema.Field{
+// Selector is the type of metav1.LabelSelector.
+var Selector = &schema.Type{Kinds: value.Map | value.Nil, Map: &schema.Map{Fields: map[string]schema.Field{
 	"matchLabels": {Type: &schema.Type{Kinds: value.Map | value.Nil, Map: &schema.Map{Values: text}}},
 	"matchExpressions": {Type: &schema.Type{Kinds: value.List | value.Nil, List: &schema.List{
 		Items: &schema.Type{Kinds: value.Map, Map: &schema.Map{Fields: map[string]schema.Field{
 			"key":      {Type: text, Required: true},
-			"operator": {Type: text, Required: true},
+			"operator": {Type: &schema.Type{Kinds: value.String, Limit: &schema.Limits{Enum: []any{"In", "NotIn", "Exists", "DoesNotExist"}}}, Required: true},
 			"values":   {Type: &schema.Type{Kinds: value.List | value.Nil, List: &schema.List{Items: text}}},
 		}}},
 	}}},
@@ -269,7 +269,7 @@ func (q *question) labels(fields map[string]any, keys []string, around ...any) l
 // selector takes a LabelSelector of Kubernetes. As there, nil selects nothing; an empty one, which there selects everything, is more
 // likely a mistake.
 func (q *question) selector(v any) {
-	if all := selectorType.Validate(v, schema.Whole); len(all) > 0 {
+	if all := Selector.Validate(v, schema.Whole); len(all) > 0 {
 		wrong := all[0]
 		stray := wrong.Code == document.CodeUnknownField
 		if stray && len(wrong.Path) == 1 { // It is most likely that of a Service.

@@ -64,8 +64,8 @@ var (
 	// StepOperationFields are one of a JSON patch, without templates.
 	StepOperationFields = field.Object("stepOperation",
 		field.Required("op", field.Words("add", "remove", "replace", "move", "copy", "test"), "What is done."),
-		field.Required("path", field.Text, "A JSON pointer, such as /spec/replicas; /- is the end of a list."),
-		field.Optional("from", field.Text, "Of move and copy: a JSON pointer."),
+		field.Required("path", pointer, "A JSON pointer, such as /spec/replicas; /- is the end of a list."),
+		field.Optional("from", pointer, "Of move and copy: a JSON pointer."),
 		field.Optional("value", field.Any, "Of add, replace and test: any value."),
 	)
 	ExpectFields = field.Object("expect",
@@ -73,6 +73,9 @@ var (
 		field.Optional("hasNot", ExpectedFields, "What nothing may be like."),
 	)
 )
+
+// pointer is a JSON pointer; who applies a patch says what is wrong with it.
+var pointer = field.Matching("^/", "a JSON pointer such as /spec/replicas")
 
 // Expectable are the lists of a golden, and the fields of their elements.
 var Expectable = []struct {
