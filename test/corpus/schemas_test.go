@@ -10,6 +10,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 )
 
@@ -33,7 +34,7 @@ var keywords = map[string]string{
 
 // corpus is what a project's files hold.
 type corpus struct {
-	source  *crd.Source
+	source  *schema.Index
 	crds    int
 	reading time.Duration
 	written map[string]map[string]any
@@ -58,7 +59,7 @@ func load(t *testing.T, project Project) corpus {
 }
 
 // read reads the files as the program does.
-func read(t *testing.T, files []document.File) (source *crd.Source, crds int, took time.Duration) {
+func read(t *testing.T, files []document.File) (source *schema.Index, crds int, took time.Duration) {
 	t.Helper()
 	start := time.Now()
 	var definitions []*crd.Definition

@@ -13,7 +13,7 @@ import (
 type builder struct {
 	reading
 	source *source
-	cursor mark
+	cursor cursor
 	errors Errors
 	left   int  // nodes that may still be read, those that aliases repeat included
 	depth  int  // the maps and lists around what is read
@@ -33,8 +33,7 @@ func (b *builder) node(n *Node, y *yaml.Node) *Node {
 	if b.kinds != nil && y.Kind == yaml.AliasNode {
 		y = y.Alias // Where it is written.
 	}
-	b.cursor = b.source.find(b.cursor, y.Line, y.Column) // Nodes come in the order of the text.
-	n.at = b.cursor
+	n.at = b.source.find(&b.cursor, y.Line, y.Column) // Nodes come in the order of the text.
 	refused := b.kinds == nil && b.refuse(n)
 	b.left--
 	b.depth++
@@ -49,7 +48,7 @@ func (b *builder) node(n *Node, y *yaml.Node) *Node {
 	case b.left < 0:
 	case b.depth > b.reading.depth && y.Kind != yaml.ScalarNode:
 		if !b.errors.Enough() { // Its path would be long.
-			b.errors = append(b.errors, b.source.errorAt(n.at, 1, "write it flatter", "%s%d", deepText, b.reading.depth))
+			b.errors = append(b.errors, b.source.errorAt(n.at, "write it flatter", "%s%d", deepText, b.reading.depth))
 		}
 	case y.Kind == yaml.MappingNode:
 		b.mapping(n, y)
@@ -66,7 +65,7 @@ func (b *builder) node(n *Node, y *yaml.Node) *Node {
 // "when: !paused" has no text. Without aliases there are no alias bombs, and
 // every value has one place.
 func (b *builder) refuse(n *Node) bool {
-	text := b.source.text[n.at.offset:]
+	text := b.source.text[n.at:]
 	what := map[string]string{"&": "an anchor", "*": "an alias", "!": "a tag"}[firstRunes(text, 1)]
 	if what == "" {
 		return false
@@ -125,8 +124,8 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 // parentheses ends, as in {a: min(b, c)}, or that has a "?", which some readers refuse there.
 func (b *builder) cutByBracket(n *Node) {
 	_, end := n.extent()
-	at, char := n.at.offset+strings.Index(b.source.text[n.at.offset:end], "?"), "?"
-	if at < n.at.offset {
+	at, char := n.at+strings.Index(b.source.text[n.at:end], "?"), "?"
+	if at < n.at {
 		after := b.source.text[end:]
 		at, char = end+len(after)-len(strings.TrimLeft(after, " \t\n")), ","
 		if n.key == n || strings.Count(n.text, "(") <= strings.Count(n.text, ")") || !strings.HasPrefix(b.source.text[at:], char) {
@@ -171,8 +170,7 @@ func (b *builder) mapping(n *Node, y *yaml.Node) {
 			return
 		}
 		if other, ok := first[key.text]; ok && key.kind == KindString {
-			b.report(key, "remove one of them", "duplicate key %s, first written on line %d",
-				quote(key.text), other.at.Line)
+			b.report(key, "remove one of them", "duplicate key %s, first written on line %d", quote(key.text), other.Position().Line)
 			continue
 		}
 		if key.kind == KindString {
@@ -193,8 +191,7 @@ func (b *builder) key(parent *Node, y *yaml.Node) *Node {
 			return n
 		}
 	}
-	b.cursor = b.source.find(b.cursor, y.Line, y.Column)
-	n.at, n.text, n.kind, n.scalar = b.cursor, y.Value, KindInvalid, nil
+	n.at, n.text, n.kind, n.scalar = b.source.find(&b.cursor, y.Line, y.Column), y.Value, KindInvalid, nil
 	switch {
 	case !isText:
 		b.report(n, "put the key in quotes", "a list or map cannot be a key")

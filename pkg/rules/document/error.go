@@ -83,33 +83,21 @@ func (e *Error) Render() string {
 }
 
 func (e *Error) header() string {
-	name := e.File
-	if name == "-" {
-		name = "<stdin>"
-	}
-	var parts []string
-	if name != "" {
-		parts = append(parts, name)
+	place, severity, code := e.File, "", ""
+	if place == "-" {
+		place = "<stdin>"
 	}
 	if e.Line > 0 {
-		parts = append(parts, fmt.Sprintf("%d:%d", e.Line, e.Column))
+		place = strings.TrimPrefix(fmt.Sprintf("%s:%d:%d", place, e.Line, e.Column), ":")
 	}
-	place := strings.Join(parts, ":")
-	parts = parts[:0]
-	severity := e.Severity.String()
-	if e.Severity == Mistake {
-		severity = "" // As it has always been: what says nothing else is a mistake.
-	}
-	for _, part := range []string{place, severity, e.Path, e.Message} {
-		if part != "" {
-			parts = append(parts, part)
+	if e.Severity != Mistake {
+		severity = e.Severity.String()
+		if e.Code != "" { // By which a comment ignores it.
+			code = " [" + string(e.Code) + "]"
 		}
 	}
-	header := strings.Join(parts, ": ")
-	if e.Severity != Mistake && e.Code != "" { // By which a comment ignores it.
-		header += " [" + string(e.Code) + "]"
-	}
-	return header
+	parts := slices.DeleteFunc([]string{place, severity, e.Path, e.Message}, func(part string) bool { return part == "" })
+	return strings.Join(parts, ": ") + code
 }
 
 // Finding is an error for programs. It has a position only where it is of a line: the line and the column count from 1, the
@@ -176,13 +164,7 @@ func (e Errors) Render() string {
 
 // Of returns those of one severity.
 func (e Errors) Of(severity Severity) Errors {
-	var out Errors
-	for _, err := range e {
-		if err.Severity == severity {
-			out = append(out, err)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(e), func(err *Error) bool { return err.Severity != severity })
 }
 
 // Unwrap lets errors.As find the single ones.
@@ -210,27 +192,20 @@ const maxErrors = 100
 // loop over a document that collects them ends then: what a file may cost is bounded,
 // and each of them costs far more than the text it takes. Warnings and notes end
 // nothing, or the mistakes behind them would not be found; see [Errors.Bounded].
-func (e Errors) Enough() bool { return len(e) > maxErrors && e.EnoughOf(Mistake) }
+func (e Errors) Enough() bool { return e.EnoughOf(Mistake) }
 
 // EnoughOf is [Errors.Enough] for one severity, for where nothing but that is collected.
 func (e Errors) EnoughOf(severity Severity) bool {
-	count := 0
-	for _, err := range e {
-		if err.Severity == severity {
-			count++
-		}
-	}
-	return count > maxErrors
+	return len(e) > maxErrors && len(e.Of(severity)) > maxErrors
 }
 
 // Bounded returns the findings or, once they are very many, what [Errors.Sorted] leaves
 // of them. A loop that goes on whatever the number of warnings keeps no more than that.
 func (e Errors) Bounded() Errors {
-	const many = 10 * maxErrors
-	if len(e) <= many {
-		return e
+	if len(e) > 10*maxErrors {
+		return e.Sorted()
 	}
-	return e.Sorted()
+	return e
 }
 
 // Sorted returns the findings by file, line and column, each only once. Where a file has

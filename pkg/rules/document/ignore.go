@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // ignoring is a comment that says which finding is meant to be, and why. The second part is empty where that is not said.
@@ -53,8 +52,8 @@ func Ignore(files []File, found Errors) Errors {
 				return e.Severity != Mistake && string(e.Code) == code && e.File == file.Name && first < e.Line && e.Line <= end
 			})
 			if message, hint := whyIdle(code, len(out) < before, checked); message != "" {
-				at := source.find(source.start(), i+1, utf8.RuneCountInString(line[:match[2]])+1)
-				unused = append(unused, source.errorAt(at, utf8.RuneCountInString(line[match[2]:]), hint, "%s", message).Coded(CodeUnusedIgnore).Warn())
+				at := source.lines[i] + match[2]
+				unused = append(unused, source.errorBetween(at, source.lines[i]+len(line), hint, "%s", message).Coded(CodeUnusedIgnore).Warn())
 			}
 		}
 	}

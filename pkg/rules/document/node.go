@@ -47,7 +47,7 @@ type Node struct {
 	parent   *Node
 	key      *Node // the key itself, for keys and values of a map
 	index    int   // in a list
-	at       mark
+	at       int   // where it begins in the source
 	source   *source
 }
 
@@ -129,28 +129,23 @@ func (n *Node) Elements() []*Node {
 	return elements
 }
 
-// Get returns the value of a key of a map, or nil.
-func (n *Node) Get(key string) *Node {
+func (n *Node) entry(key string) Entry {
 	if n.Kind() != KindMap {
-		return nil
+		return Entry{}
 	}
 	for _, entry := range n.children {
 		if entry.Key.text == key {
-			return entry.Value
+			return entry
 		}
 	}
-	return nil
+	return Entry{}
 }
 
+// Get returns the value of a key of a map, or nil.
+func (n *Node) Get(key string) *Node { return n.entry(key).Value }
+
 // Key returns the key of a map as a node, for errors about the key itself, or nil.
-func (n *Node) Key(name string) *Node {
-	for _, entry := range n.Entries() {
-		if entry.Key.text == name {
-			return entry.Key
-		}
-	}
-	return nil
-}
+func (n *Node) Key(name string) *Node { return n.entry(name).Key }
 
 // Position returns where the value starts. A value that is not written, as in
 // "when:", is where its key is.
@@ -158,7 +153,7 @@ func (n *Node) Position() Position {
 	if n == nil {
 		return Position{}
 	}
-	return n.shown().at.Position
+	return n.source.position(n.shown().at)
 }
 
 // Path returns the way from the root of the document, such as
@@ -205,13 +200,7 @@ func (n *Node) ErrorAt(offset, length int, hint, format string, args ...any) *Er
 }
 
 func (n *Node) errorBetween(start, end int, hint, format string, args ...any) *Error {
-	from := n.source.advance(n.shown().at, start)
-	to := n.source.advance(from, end)
-	length := to.Column - from.Column
-	if to.Line > from.Line { // Only the first line is shown.
-		length = len([]rune(n.source.line(from.Line))) - from.Column + 1
-	}
-	err := n.source.errorAt(from, length, hint, format, args...)
+	err := n.source.errorBetween(start, end, hint, format, args...)
 	err.Path = n.Path()
 	return err
 }

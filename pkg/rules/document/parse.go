@@ -49,7 +49,7 @@ func (r reading) parse(f File) ([]*Node, Errors) {
 	if err != nil {
 		return nil, Errors{err.Coded(CodeYAML)}
 	}
-	b := &builder{reading: r, left: density(s.text) + mostRepeated, source: s, cursor: s.start()}
+	b := &builder{reading: r, left: density(s.text) + mostRepeated, source: s}
 	loader, _ := yaml.NewLoader(strings.NewReader(s.text), yaml.WithPlugin(r)) // The option cannot fail.
 	var roots []*Node
 	for number := 1; ; number++ {

@@ -22,7 +22,7 @@ func (n *Node) implicit() bool {
 // extent returns where the node begins and ends in the source; of a collection
 // or a block scalar only the first byte counts.
 func (n *Node) extent() (start, end int) {
-	start = n.at.offset
+	start = n.at
 	switch {
 	case n.implicit():
 		return start, start
@@ -65,7 +65,7 @@ func (n *Node) place(offset int) (start, end int) {
 			before++
 		}
 	}
-	text, at := n.source.text, n.at.offset
+	text, at := n.source.text, n.at
 	switch n.style {
 	case plain:
 	case block:

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -27,12 +28,6 @@ type source struct {
 	name  string
 	text  string
 	lines []int // where each line starts
-}
-
-// mark is a place in a source, both ways of saying it.
-type mark struct {
-	offset int
-	Position
 }
 
 // Position is a place in a file as editors show it.
@@ -94,7 +89,7 @@ func (s *source) check() *Error {
 		default:
 			continue
 		}
-		return s.errorAt(s.advance(s.start(), i), 1, hint, "%s", message)
+		return s.errorAt(i, hint, "%s", message)
 	}
 	return nil
 }
@@ -143,41 +138,36 @@ func blankAt(text string, offset int) bool {
 	return offset >= len(text) || strings.IndexByte(" \t\n", text[offset]) >= 0
 }
 
-func (s *source) start() mark {
-	return mark{Position: Position{Line: 1, Column: 1}}
+// position returns the place of an offset.
+func (s *source) position(offset int) Position {
+	line, starts := slices.BinarySearch(s.lines, offset)
+	if starts {
+		line++
+	}
+	return Position{line, 1 + utf8.RuneCountInString(s.text[s.lines[line-1]:offset])}
 }
 
-// advance returns the mark of an offset that lies at or behind a known one. It
-// takes time only for the text between them.
-func (s *source) advance(from mark, offset int) mark {
-	offset = min(max(offset, from.offset), len(s.text))
-	between := s.text[from.offset:offset]
-	from.offset = offset
-	if breaks := strings.Count(between, "\n"); breaks > 0 {
-		from.Line += breaks
-		from.Column = 1
-		between = between[strings.LastIndexByte(between, '\n')+1:]
-	}
-	from.Column += utf8.RuneCountInString(between)
-	return from
+// cursor is the place that was found last.
+type cursor struct {
+	offset int
+	Position
 }
 
-// find returns the place of a line and column. It takes time only for the text between it and
-// a known place on the same line before it.
-func (s *source) find(from mark, line, column int) mark {
-	if line > len(s.lines) {
-		return s.advance(from, len(s.text))
-	}
+// find returns the offset of a place. It takes time only for the text between it and the cursor, if that is before it on its line.
+func (s *source) find(c *cursor, line, column int) int {
 	line = max(line, 1)
-	if from.Line != line || from.Column > column {
-		from = mark{s.lines[line-1], Position{line, 1}}
+	if line > len(s.lines) {
+		return len(s.text)
 	}
-	for from.Column < column && from.offset < len(s.text) && s.text[from.offset] != '\n' {
-		_, size := utf8.DecodeRuneInString(s.text[from.offset:])
-		from.offset += size
-		from.Column++
+	if c.Line != line || c.Column > column {
+		*c = cursor{s.lines[line-1], Position{line, 1}}
 	}
-	return from
+	for c.Column < column && c.offset < len(s.text) && s.text[c.offset] != '\n' {
+		_, size := utf8.DecodeRuneInString(s.text[c.offset:])
+		c.offset += size
+		c.Column++
+	}
+	return c.offset
 }
 
 // line returns the text of a line without its break.
@@ -186,17 +176,24 @@ func (s *source) line(number int) string {
 	return text
 }
 
-// errorAt returns an error of the given length in runes.
-func (s *source) errorAt(at mark, length int, hint, format string, args ...any) *Error {
+// errorAt returns an error about the first character at a place.
+func (s *source) errorAt(offset int, hint, format string, args ...any) *Error {
+	return s.errorBetween(offset, offset+1, hint, format, args...)
+}
+
+// errorBetween returns an error about a part of the text, of which the first line is shown.
+func (s *source) errorBetween(start, end int, hint, format string, args ...any) *Error {
+	at := s.position(start)
+	marked, _, _ := strings.Cut(s.text[start:max(start, min(end, len(s.text)))], "\n")
 	return &Error{
 		File:    s.name,
 		Line:    at.Line,
 		Column:  at.Column,
-		Length:  max(length, 1),
+		Length:  max(utf8.RuneCountInString(marked), 1),
 		Message: sentence(fmt.Sprintf(format, args...)),
 		Hint:    sentence(hint),
 		source:  s,
-		offset:  at.offset,
+		offset:  start,
 	}
 }
 

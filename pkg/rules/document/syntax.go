@@ -53,17 +53,17 @@ var mistakes = []struct {
 func (s *source) syntaxError(err error) *Error {
 	said := &yaml.LoadError{Message: err.Error()}
 	errors.As(err, &said)
-	at := s.find(s.start(), said.Mark.Line, said.Mark.Column)
-	began := s.find(s.start(), said.ContextMark.Line, said.ContextMark.Column)
+	at := s.find(&cursor{}, said.Mark.Line, said.Mark.Column)
+	began := s.find(&cursor{}, said.ContextMark.Line, said.ContextMark.Column)
 	if cut := s.cut(at); cut != nil {
 		return cut
 	}
-	problem, char := said.Message, firstRunes(s.text[at.offset:], 1)
+	problem, char := said.Message, firstRunes(s.text[at:], 1)
 	switch {
 	case strings.Contains(problem, "mapping values are not allowed"):
 		return s.strayColon(at)
 	case strings.Contains(problem, "could not find expected ':'"):
-		return s.noColon(began.Line)
+		return s.noColon(s.position(began).Line)
 	case strings.Contains(problem, "expected key"):
 		return s.noKey(at, char)
 	case strings.Contains(problem, "expected ',' or "):
@@ -71,7 +71,7 @@ func (s *source) syntaxError(err error) *Error {
 	case strings.Contains(problem, "expected node content") && s.ended(at) && s.opened(at) != at:
 		return s.unclosed(s.opened(at))
 	case strings.Contains(said.ContextMsg, "tag"):
-		return s.errorAt(began, 1, tagHint(s.text[began.offset:]), refusedText)
+		return s.errorAt(began, tagHint(s.text[began:]), refusedText)
 	case char == "\t":
 		problem = "a tab character"
 	}
@@ -82,85 +82,89 @@ func (s *source) syntaxError(err error) *Error {
 		if m.context {
 			at = began
 		}
-		return s.errorAt(at, 1, m.hint, "%s", cmp.Or(strings.ReplaceAll(m.message, "%s", char), problem))
+		return s.errorAt(at, m.hint, "%s", cmp.Or(strings.ReplaceAll(m.message, "%s", char), problem))
 	}
 	return nil
 }
 
 // strayColon explains a ": " where a value ends or none may be: within plain text, or
 // behind a key that stands too far to the right or below a line without a colon.
-func (s *source) strayColon(at mark) *Error {
-	line := s.line(at.Line)
-	if key, value, _ := strings.Cut(line, ": "); at.offset > s.lines[at.Line-1]+len(key) {
-		return s.errorAt(at, 1, quoteHint+": "+quote(strings.TrimSpace(value)), `": " within a value`)
+func (s *source) strayColon(at int) *Error {
+	number := s.position(at).Line
+	line := s.line(number)
+	key, value, _ := strings.Cut(line, ": ")
+	switch {
+	case at > s.lines[number-1]+len(key):
+		return s.errorAt(at, quoteHint+": "+quote(strings.TrimSpace(value)), `": " within a value`)
+	case number > 1 && indent(s.line(number-1)) == indent(line):
+		return s.noColon(number - 1)
+	default:
+		return s.errorAt(s.word(number), "indent it like its neighbours", "a key cannot start here")
 	}
-	if at.Line > 1 && indent(s.line(at.Line-1)) == indent(line) {
-		return s.noColon(at.Line - 1)
-	}
-	return s.errorAt(s.word(at.Line), 1, "indent it like its neighbours", "a key cannot start here")
 }
 
 // noColon explains a line that should be a key.
 func (s *source) noColon(line int) *Error {
 	text := strings.TrimSpace(s.line(line))
 	hint := cmp.Or(spaced(text), "add the colon, or indent the line further if it continues the one above")
-	return s.errorAt(s.word(line), 1, hint, `want "key: value", have %s`, quote(text))
+	return s.errorAt(s.word(line), hint, `want "key: value", have %s`, quote(text))
 }
 
 // noKey explains something among the keys of a map that is none.
-func (s *source) noKey(at mark, char string) *Error {
-	before := strings.TrimRight(s.text[:at.offset], " \t")
+func (s *source) noKey(at int, char string) *Error {
+	before := strings.TrimRight(s.text[:at], " \t")
 	switch {
 	case strings.HasSuffix(before, `"`):
-		return s.errorAt(at, 1, `write \" for a quote within the text, or put all of the value in single quotes`, "text after the closing quote")
+		return s.errorAt(at, `write \" for a quote within the text, or put all of the value in single quotes`, "text after the closing quote")
 	case strings.HasSuffix(before, "'"):
-		return s.errorAt(at, 1, "write '' for a quote within the text, or put all of the value in double quotes", "text after the closing quote")
+		return s.errorAt(at, "write '' for a quote within the text, or put all of the value in double quotes", "text after the closing quote")
 	case char == "-":
-		return s.errorAt(at, 1, "indent it like the list it belongs to", "a list element where a key should be")
+		return s.errorAt(at, "indent it like the list it belongs to", "a list element where a key should be")
 	case char == "]" || char == "}":
-		return s.errorAt(at, 1, bracketHint, "%q closes nothing", char)
+		return s.errorAt(at, bracketHint, "%q closes nothing", char)
 	case strings.HasSuffix(before, "\n"):
-		return s.errorAt(at, 1, "indent it like the lines it belongs to", "the indentation fits no line above")
+		return s.errorAt(at, "indent it like the lines it belongs to", "the indentation fits no line above")
 	default:
-		return s.errorAt(at, 1, bracketHint, "%q cannot stand here", char)
+		return s.errorAt(at, bracketHint, "%q cannot stand here", char)
 	}
 }
 
 // brackets explains what is wrong within [ ] or { }.
-func (s *source) brackets(at, opened mark, char string) *Error {
-	bracket := s.text[opened.offset : opened.offset+1]
+func (s *source) brackets(at, opened int, char string) *Error {
+	here, line := s.position(at).Line, s.position(opened).Line
+	bracket := s.text[opened : opened+1]
 	switch {
-	case s.ended(at) || at.Line > opened.Line && indent(s.line(at.Line)) <= indent(s.line(opened.Line)) && !strings.Contains("]}", char):
+	case s.ended(at) || here > line && indent(s.line(here)) <= indent(s.line(line)) && !strings.Contains("]}", char):
 		return s.unclosed(opened)
 	case char == "]" || char == "}":
-		return s.errorAt(at, 1, fmt.Sprintf("close the %q of line %d first", bracket, opened.Line), "%q closes nothing", char)
+		return s.errorAt(at, fmt.Sprintf("close the %q of line %d first", bracket, line), "%q closes nothing", char)
 	case strings.Contains("[{", char):
-		return s.errorAt(at, 1, quoteHint, bracketText, char)
+		return s.errorAt(at, quoteHint, bracketText, char)
 	default:
-		return s.errorAt(at, 1, fmt.Sprintf("put it before this, or close the %q of line %d", bracket, opened.Line), `"," is missing`)
+		return s.errorAt(at, fmt.Sprintf("put it before this, or close the %q of line %d", bracket, line), `"," is missing`)
 	}
 }
 
-func (s *source) unclosed(bracket mark) *Error {
-	return s.errorAt(bracket, 1, "add the closing bracket", "%q is not closed", s.text[bracket.offset:bracket.offset+1])
+func (s *source) unclosed(bracket int) *Error {
+	return s.errorAt(bracket, "add the closing bracket", "%q is not closed", s.text[bracket:bracket+1])
 }
 
 // ended reports whether the document ends before or at the place.
-func (s *source) ended(at mark) bool {
-	rest := strings.TrimLeft(s.text[at.offset:], " \t\n")
+func (s *source) ended(at int) bool {
+	rest := strings.TrimLeft(s.text[at:], " \t\n")
 	return rest == "" || strings.HasPrefix(rest, "---") || strings.HasPrefix(rest, "...")
 }
 
 // opened returns the bracket around a place. It takes those within quotes for brackets too.
-func (s *source) opened(at mark) mark {
+func (s *source) opened(at int) int {
 	closed := 0
-	for i := at.offset - 1; i >= 0; i-- {
+	for i := at - 1; i >= 0; i-- {
 		switch s.text[i] {
 		case ']', '}':
 			closed++
 		case '[', '{':
 			if closed--; closed < 0 {
-				return s.advance(s.start(), i)
+				return i
 			}
 		}
 	}
@@ -169,21 +173,21 @@ func (s *source) opened(at mark) mark {
 
 // cut explains a line that would continue the value above, had a comment not
 // ended that. It returns nil if that is not what happened.
-func (s *source) cut(at mark) *Error {
-	if at.Line == 1 || at.Column > indent(s.line(at.Line))+2 || indent(s.line(at.Line)) <= indent(s.line(at.Line-1)) {
+func (s *source) cut(at int) *Error {
+	place := s.position(at)
+	if margin := indent(s.line(place.Line)); place.Line == 1 || place.Column > margin+2 || margin <= indent(s.line(place.Line-1)) {
 		return nil
 	}
-	value, _, commented := strings.Cut(s.line(at.Line-1), " #")
-	if value = strings.TrimSpace(value); !commented || value == "" || strings.ContainsAny(value[len(value)-1:], `:-|>"'[]{},`) {
+	above := s.line(place.Line - 1)
+	value, _, commented := strings.Cut(above, " #")
+	if text := strings.TrimSpace(value); !commented || text == "" || strings.ContainsAny(text[len(text)-1:], `:-|>"'[]{},`) {
 		return nil
 	}
-	return s.errorAt(s.advance(s.word(at.Line-1), s.lines[at.Line-2]+strings.Index(s.line(at.Line-1), " #")+1), 1, cutHint, cutText)
+	return s.errorAt(s.lines[place.Line-2]+len(value)+1, cutHint, cutText)
 }
 
 // word returns the place of the first thing on a line that is not white space.
-func (s *source) word(line int) mark {
-	return s.find(s.start(), line, indent(s.line(line))+1)
-}
+func (s *source) word(line int) int { return s.lines[line-1] + indent(s.line(line)) }
 
 // indent counts the white space that a line begins with.
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }

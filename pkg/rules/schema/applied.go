@@ -2,7 +2,6 @@ package schema
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -43,7 +42,11 @@ func (t *Type) applied(before, body any) any {
 func (l *List) applied(before, body []any) []any {
 	out := slices.Clone(before)
 	for _, element := range body {
-		i := slices.IndexFunc(out, func(old any) bool { return l.same(old, element) })
+		key, _ := l.key(element)
+		i := slices.IndexFunc(out, func(old any) bool {
+			other, _ := l.key(old)
+			return other == key && key != ""
+		})
 		if i < 0 {
 			out = append(out, element)
 			continue
@@ -54,18 +57,6 @@ func (l *List) applied(before, body []any) []any {
 		}
 	}
 	return out
-}
-
-// same reports whether two elements are one to the API server.
-func (l *List) same(a, b any) bool {
-	fieldsA, isMap := a.(map[string]any)
-	fieldsB, areMaps := b.(map[string]any)
-	if l.Kind == Set || !isMap || !areMaps {
-		return reflect.DeepEqual(a, b)
-	}
-	keyA, _ := l.key(fieldsA)
-	keyB, _ := l.key(fieldsB)
-	return keyA == keyB && keyA != ""
 }
 
 // merged is a map with the entries of another, maps within it too.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
@@ -70,14 +71,6 @@ func (c *Catalog) names() []Name {
 	return names
 }
 
-func compare(a, b schema.GroupVersionResource) int {
-	return cmp.Or(
-		cmp.Compare(a.Group, b.Group),
-		cmp.Compare(a.Version, b.Version),
-		cmp.Compare(a.Resource, b.Resource),
-	)
-}
-
 // Resource is a kind of objects as the API server serves it. It is read only.
 type Resource struct {
 	schema.GroupVersionResource
@@ -118,60 +111,82 @@ type Source interface {
 }
 
 // CompareNames orders names by group, version and resource.
-func CompareNames(a, b Name) int { return compare(a.GroupVersionResource, b.GroupVersionResource) }
+func CompareNames(a, b Name) int {
+	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Resource, b.Resource))
+}
+
+// Index is a [Source] that makes each resource once, when it is asked for. It is complete before anybody asks.
+type Index struct {
+	makers map[schema.GroupVersionResource]func() *Resource
+	names  []Name
+}
+
+// Add adds a resource. Of two of one name the first counts.
+func (x *Index) Add(name Name, maker func() *Resource) {
+	if x.makers == nil {
+		x.makers = map[schema.GroupVersionResource]func() *Resource{}
+	}
+	if x.makers[name.GroupVersionResource] == nil {
+		x.makers[name.GroupVersionResource] = sync.OnceValue(maker)
+		x.names = append(x.names, name)
+	}
+}
+
+// Resource implements [Source].
+func (x *Index) Resource(gvr schema.GroupVersionResource) *Resource {
+	if maker := x.makers[gvr]; maker != nil {
+		return maker()
+	}
+	return nil
+}
+
+// Resources implements [Source].
+func (x *Index) Resources() []Name { return slices.SortedFunc(slices.Values(x.names), CompareNames) }
+
+// Whole implements [Source]: a group may have more resources than are known.
+func (x *Index) Whole(string) bool { return false }
 
 // alias reports whether a word is a kind, a singular or a short name of the resource, or its name in another case.
 func (n Name) alias(word string) bool {
 	return slices.ContainsFunc(append([]string{n.Kind, n.Resource}, n.Other...), func(other string) bool { return strings.EqualFold(word, other) })
 }
 
-// Closest returns the known resource that was most likely meant by one that is not
-// known: what is called so in the same group, else in a group with a similar name,
-// else in any, and only then what is called nearly so: of a group that is not one of Kubernetes, in that group or a similar one, as its
-// CRD may not be there yet.
+// Closest returns the known resource that was most likely meant by one that is not known: what is called so in the same group,
+// else in a group with a similar name, else in any, and only then what is called nearly so. For a group that is not one of
+// Kubernetes the latter is in that group or a similar one, as its CRD may not be there yet.
 func (c *Catalog) Closest(gvr schema.GroupVersionResource) (suggestion schema.GroupVersionResource, found bool) {
-	names := c.names()
 	var groups []string // That of the core has no name, and so is never a misspelling of another.
-	for _, name := range names {
+	for _, name := range c.names() {
 		if name.Group != "" && name.Group != gvr.Group {
 			groups = append(groups, name.Group)
 		}
 	}
 	slices.Sort(groups)
 	similar := document.Suggest(gvr.Group, slices.Compact(groups))
-
-	type condition = func(Name) bool
-	same := func(n Name) bool { return n.Group == gvr.Group }
-	alike := func(n Name) bool { return similar != "" && n.Group == similar }
-	anywhere := func(Name) bool { return true }
-	called := func(n Name) bool { return n.Resource == gvr.Resource }
-	alias := func(n Name) bool { return n.alias(gvr.Resource) }
-	nearly := func(in condition) condition {
-		var words []string
-		for _, name := range names {
-			if in(name) {
-				words = append(words, name.Resource, name.Kind)
-			}
-		}
-		slices.Sort(words)
-		word := document.Suggest(gvr.Resource, slices.Compact(words))
-		return func(n Name) bool { return word != "" && (n.Resource == word || n.Kind == word) }
+	in := []func(Name) bool{
+		func(n Name) bool { return n.Group == gvr.Group },
+		func(n Name) bool { return similar != "" && n.Group == similar },
+		func(Name) bool { return true },
 	}
-	ours := func(Name) bool { return !Custom(gvr.Group) }
-	for _, try := range [][2]condition{
-		{same, called},
-		{same, alias},
-		{alike, called},
-		{alike, alias},
-		{anywhere, called},
-		{anywhere, alias},
-		{same, nearly(same)},
-		{alike, nearly(alike)},
-		{ours, nearly(ours)},
-	} {
-		all := slices.DeleteFunc(slices.Clone(names), func(n Name) bool { return !try[0](n) || !try[1](n) })
-		if len(all) > 0 {
-			return slices.MinFunc(all, better(gvr)).GroupVersionResource, true
+	for _, nearly := range []bool{false, true} {
+		for i, within := range in {
+			if nearly && i == len(in)-1 && Custom(gvr.Group) {
+				break
+			}
+			names := slices.DeleteFunc(c.names(), func(n Name) bool { return !within(n) })
+			word := gvr.Resource
+			if nearly {
+				var words []string
+				for _, name := range names {
+					words = append(words, name.Resource, name.Kind)
+				}
+				slices.Sort(words)
+				word = document.Suggest(word, slices.Compact(words))
+			}
+			names = slices.DeleteFunc(names, func(n Name) bool { return word == "" || !n.alias(word) })
+			if len(names) > 0 {
+				return slices.MinFunc(names, better(gvr)).GroupVersionResource, true
+			}
 		}
 	}
 	return schema.GroupVersionResource{}, false
@@ -193,7 +208,7 @@ func better(wanted schema.GroupVersionResource) func(a, b Name) int {
 			cmp.Compare(last(!Custom(a.Group)), last(!Custom(b.Group))),
 			cmp.Compare(a.Group, b.Group),
 			-version.CompareKubeAwareVersionStrings(a.Version, b.Version),
-			compare(a.GroupVersionResource, b.GroupVersionResource),
+			CompareNames(a, b),
 		)
 	}
 }

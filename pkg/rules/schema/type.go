@@ -230,7 +230,7 @@ func metadataWith(always ...string) *Type {
 		"annotations":                {Type: textsType, ZeroIsAbsent: true},
 		"ownerReferences":            {Type: ownerReferences(), ZeroIsAbsent: true},
 		"finalizers":                 {Type: &Type{Kinds: value.List, List: &List{Items: textType, Kind: Set}}, ZeroIsAbsent: true},
-		"managedFields":              {Type: managedFields(), ZeroIsAbsent: true},
+		"managedFields":              {Type: &Type{Kinds: value.List, List: &List{Items: open}}, ZeroIsAbsent: true},
 	}
 	for _, name := range always {
 		field := fields[name]
@@ -253,17 +253,4 @@ func ownerReferences() *Type {
 		"blockOwnerDeletion": {Type: booleanType},
 	}}}
 	return &Type{Kinds: value.List, List: &List{Items: reference, Kind: Keyed, Keys: []string{"uid"}}}
-}
-
-func managedFields() *Type {
-	entry := &Type{Kinds: value.Map, Map: &Map{Fields: map[string]Field{
-		"manager":     {Type: textType, ZeroIsAbsent: true},
-		"operation":   {Type: textType, ZeroIsAbsent: true},
-		"apiVersion":  {Type: textType, ZeroIsAbsent: true},
-		"time":        {Type: instantType},
-		"fieldsType":  {Type: textType, ZeroIsAbsent: true},
-		"fieldsV1":    {Type: &Type{Kinds: value.Map, Map: &Map{Open: true}}},
-		"subresource": {Type: textType, ZeroIsAbsent: true},
-	}}}
-	return &Type{Kinds: value.List, List: &List{Items: entry, Kind: Atomic}}
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -319,96 +320,63 @@ func (c *validation) list(t *Type, list []any, merged bool) {
 		}
 		c.counted("element", limit.MinItems, limit.MaxItems, known, more)
 	}
-	switch {
-	case t.List.Kind == Keyed:
-		c.keyed(t.List, list)
-	case t.List.Kind == Set && c.unique(t.List) || t.Limit != nil && t.Limit.UniqueItems:
-		c.distinct(list)
+	if t.Limit != nil && t.Limit.UniqueItems || t.List.Kind != Atomic && (t.List.Unique || c.how == Applied) {
+		c.identities(t.List, list)
 	}
 }
 
-// unique reports whether elements have to differ, or to have keys by which they do.
-func (c *validation) unique(l *List) bool { return l.Unique || c.how == Applied }
-
-// distinct reports elements that are there before.
-func (c *validation) distinct(list []any) {
+// identities reports elements that are there before, and those without the fields that tell them apart.
+func (c *validation) identities(l *List, list []any) {
 	seen := map[string]int{}
 	for i, element := range list {
-		data, err := json.Marshal(element)
-		if err != nil {
-			continue // Something of it is not known.
-		}
-		if first, twice := seen[string(data)]; twice {
-			c.repeated(i, first, "element")
-			continue
-		}
-		seen[string(data)] = i
-	}
-}
-
-// keyed reports elements without the fields that tell them apart, and those that
-// agree in all of them.
-func (c *validation) keyed(l *List, list []any) {
-	seen := map[string]int{}
-	for i, element := range list {
-		fields, ok := element.(map[string]any)
-		if !ok {
-			continue
-		}
-		key, missing := l.key(fields)
+		key, missing := l.key(element)
+		first, twice := seen[key]
 		switch {
 		case missing != "":
-			if c.how != Merged && c.unique(l) && !l.reported(missing, c.how) {
+			f, _ := l.Items.Field(missing)
+			if c.how == Applied || c.how == Whole && !f.Required { // Else it is reported as required.
 				c.within(i, func() {
 					c.report(document.CodeMissingField, fmt.Sprintf("the field %q is missing, which tells the elements apart", missing), "add "+missing+": ...")
 				})
 			}
-		case key == "" || !c.unique(l):
+		case key == "":
+		case twice:
+			what := cmp.Or(strings.Join(l.Keys, " and "), "element")
+			c.within(i, func() {
+				c.report(document.CodeInvalid, fmt.Sprintf("the same %s as element %d of the list, and each is there once", what, first), "remove one of them")
+			})
 		default:
-			if first, twice := seen[key]; twice {
-				c.repeated(i, first, strings.Join(l.Keys, " and "))
-				continue
-			}
 			seen[key] = i
 		}
 	}
 }
 
-// key writes the fields that tell an element apart as one text, "" where they are
-// not known, and names the first that is missing.
-func (l *List) key(fields map[string]any) (key, missing string) {
-	values := make([]any, len(l.Keys))
-	_, more := fields[SomeKeys].(Unknown)
-	for i, name := range l.Keys {
-		f, _ := l.Items.Field(name)
-		values[i] = fields[name]
-		if values[i] == nil {
-			values[i] = f.Default
-		}
-		switch {
-		case values[i] != nil:
-		case more || f.Always && !f.Required:
-			return "", ""
-		default:
-			return "", name
+// key writes what tells an element apart from others as a text, which is "" where that is not known. Of the fields that do so
+// in a [Keyed] list it names the first that is missing.
+func (l *List) key(element any) (key, missing string) {
+	identity := []any{element}
+	if l.Kind == Keyed {
+		fields, isMap := element.(map[string]any)
+		_, more := fields[SomeKeys].(Unknown)
+		for i, name := range l.Keys {
+			f, _ := l.Items.Field(name)
+			v := fields[name]
+			if v == nil {
+				v = f.Default
+			}
+			switch {
+			case v != nil:
+				identity = append(identity[:i], v)
+			case !isMap || more || f.Always && !f.Required:
+				return "", ""
+			default:
+				return "", name
+			}
 		}
 	}
-	data, err := json.Marshal(values)
+	data, err := json.Marshal(identity)
 	if err != nil {
-		return "", ""
+		return "", "" // Something of it is not known.
 	}
 	return string(data), ""
-}
-
-// reported says that a missing field is a mistake already because the schema
-// requires it.
-func (l *List) reported(name string, how Writing) bool {
-	f, _ := l.Items.Field(name)
-	return how == Whole && f.Required
-}
-
-func (c *validation) repeated(i, first int, what string) {
-	c.within(i, func() {
-		c.report(document.CodeInvalid, fmt.Sprintf("the same %s as element %d of the list, and each is there once", what, first), "remove one of them")
-	})
 }

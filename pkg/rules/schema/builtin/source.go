@@ -45,18 +45,14 @@ func load() *source {
 }
 
 type source struct {
-	names     []schema.Name
+	schema.Index
 	groups    map[string]bool
 	documents map[apischema.GroupVersion]func() *openapi.Document
-	resources map[apischema.GroupVersionResource]func() *schema.Resource
 }
 
 // newSource makes a source of what discovery lists.
 func newSource(lists []metav1.APIResourceList) *source {
-	s := &source{
-		groups: map[string]bool{}, documents: map[apischema.GroupVersion]func() *openapi.Document{},
-		resources: map[apischema.GroupVersionResource]func() *schema.Resource{},
-	}
+	s := &source{groups: map[string]bool{}, documents: map[apischema.GroupVersion]func() *openapi.Document{}}
 	for _, list := range lists {
 		gv, _ := apischema.ParseGroupVersion(list.GroupVersion)
 		s.groups[gv.Group] = true
@@ -73,15 +69,13 @@ func newSource(lists []metav1.APIResourceList) *source {
 			if r.SingularName != "" {
 				name.Other = append([]string{r.SingularName}, r.ShortNames...)
 			}
-			s.names = append(s.names, name)
-			s.resources[name.GroupVersionResource] = sync.OnceValue(func() *schema.Resource {
+			s.Add(name, func() *schema.Resource {
 				return s.documents[gv]().Resource(r, slices.DeleteFunc(slices.Clone(list.APIResources), func(sub metav1.APIResource) bool {
 					return !strings.HasPrefix(sub.Name, r.Name+"/")
 				}))
 			})
 		}
 	}
-	slices.SortFunc(s.names, schema.CompareNames)
 	return s
 }
 
@@ -107,17 +101,6 @@ func read(of apischema.GroupVersion) (*openapi.Document, error) {
 	}
 	return document, nil
 }
-
-// Resource returns nil where Kubernetes serves no such resource.
-func (s *source) Resource(gvr apischema.GroupVersionResource) *schema.Resource {
-	if resource := s.resources[gvr]; resource != nil {
-		return resource()
-	}
-	return nil
-}
-
-// Resources lists all built-in resources in order.
-func (s *source) Resources() []schema.Name { return slices.Clone(s.names) }
 
 // Whole reports whether a group is Kubernetes' own. Groups of custom resources may
 // end in k8s.io too.

@@ -3,7 +3,6 @@ package crd
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -120,17 +119,10 @@ func prune(v any) any {
 	return v
 }
 
-// Source knows the resources of definitions. It makes types when they are asked for,
-// and is safe for concurrent use.
-type Source struct {
-	resources map[apischema.GroupVersionResource]func() *schema.Resource
-	names     []schema.Name
-}
-
 // NewSource returns a source of these definitions. Of two of one resource the first
 // counts.
-func NewSource(definitions []*Definition) *Source {
-	s := &Source{resources: map[apischema.GroupVersionResource]func() *schema.Resource{}}
+func NewSource(definitions []*Definition) *schema.Index {
+	s := &schema.Index{}
 	defined := map[apischema.GroupResource]bool{}
 	for _, d := range definitions {
 		resource := apischema.GroupResource{Group: d.Group, Resource: d.Plural}
@@ -140,30 +132,11 @@ func NewSource(definitions []*Definition) *Source {
 		defined[resource] = true
 		for _, v := range d.versions {
 			gvr := resource.WithVersion(v.name)
-			if s.resources[gvr] != nil {
-				continue
-			}
-			s.resources[gvr] = sync.OnceValue(func() *schema.Resource { return d.resource(gvr, v) })
-			s.names = append(s.names, schema.Name{GroupVersionResource: gvr, Kind: d.Kind, Other: d.Other})
+			s.Add(schema.Name{GroupVersionResource: gvr, Kind: d.Kind, Other: d.Other}, func() *schema.Resource { return d.resource(gvr, v) })
 		}
 	}
-	slices.SortFunc(s.names, schema.CompareNames)
 	return s
 }
-
-// Resource returns nil for what no definition defines.
-func (s *Source) Resource(gvr apischema.GroupVersionResource) *schema.Resource {
-	if resource := s.resources[gvr]; resource != nil {
-		return resource()
-	}
-	return nil
-}
-
-// Resources lists the resources in order.
-func (s *Source) Resources() []schema.Name { return slices.Clone(s.names) }
-
-// Whole returns false: who gives some definitions of a group need not give all.
-func (s *Source) Whole(string) bool { return false }
 
 func (d *Definition) resource(gvr apischema.GroupVersionResource, v version) *schema.Resource {
 	dialect := openapi.Structural

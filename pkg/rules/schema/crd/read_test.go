@@ -27,7 +27,7 @@ func file(t testing.TB, name string) []byte {
 	return data
 }
 
-func read(t testing.TB, name string) *Source {
+func read(t testing.TB, name string) *schema.Index {
 	t.Helper()
 	definitions, err := Read(name, file(t, name))
 	if err != nil {
