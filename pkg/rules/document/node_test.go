@@ -125,36 +125,6 @@ func TestImmutable(t *testing.T) {
 	}
 }
 
-func TestErrorf(t *testing.T) {
-	cases := map[string]struct {
-		source string
-		want   place
-	}{
-		"plain":                  {"v: some text # c\n", place{1, 4, 9}},
-		"plain on lines":         {"v: some\n  text\n", place{1, 4, 4}},
-		"quoted":                 {"v: 'a b'\n", place{1, 4, 5}},
-		"empty":                  {"v: \"\"\n", place{1, 4, 2}},
-		"escaped":                {`v: "a\u0041"`, place{1, 4, 9}},
-		"number":                 {"v: 1.50\n", place{1, 4, 4}},
-		"unicode":                {"é: 1\nv: 日本\n", place{2, 4, 2}},
-		"block scalar":           {"v: |\n  a\n", place{1, 4, 1}},
-		"list":                   {"v: [a, b]\n", place{1, 4, 1}},
-		"block list":             {"v:\n- a\n- b\n", place{2, 1, 1}},
-		"block map":              {"v:\n  abc: d\n", place{2, 3, 1}},
-		"not written":            {"value: x\nv:\nw: 1\n", place{2, 1, 1}},
-		"not written, in braces": {"{u: 1, v}\n", place{1, 8, 1}},
-		"written null":           {"v: null\n", place{1, 4, 4}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			err := valueOf(mustParse(t, tc.source)[0]).Errorf("", "wrong")
-			if diff := cmp.Diff(tc.want, place{err.Line, err.Column, err.Length}); diff != "" {
-				t.Errorf("%s\n%s", diff, err.Render())
-			}
-		})
-	}
-}
-
 func TestCutByComment(t *testing.T) {
 	cases := map[string]struct {
 		source  string

@@ -184,29 +184,6 @@ func staircase(lines int) string {
 	return text.String()
 }
 
-// TestParseAll holds that a file with ten different mistakes gets ten messages.
-func TestParseAll(t *testing.T) {
-	source := `on: 1
-a: no
-b: 012
-c: !x y
-d: &e f
-g: [1e3, 9223372036854775808]
-a: 2
-3: h
-<<: {i: j}
-`
-	_, errs := Parse(File{Name: "f.yaml", Data: []byte(source)})
-	var lines []string
-	for _, err := range errs {
-		lines = append(lines, fmt.Sprintf("%d:%d", err.Line, err.Column))
-	}
-	want := []string{"1:1", "2:4", "3:4", "4:4", "5:4", "6:5", "6:10", "7:1", "8:1", "9:1"}
-	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Errorf("%s\n%v", diff, errs)
-	}
-}
-
 // TestParseGoesOn holds that a mistake leaves the rest of the document usable.
 func TestParseGoesOn(t *testing.T) {
 	roots, errs := Parse(File{Data: []byte("a: no\nb: {c: &x 1, on: d, e: [!t f, g]}\nh: i\nh: j\n---\nk: [\n")})

@@ -128,14 +128,6 @@ func TestByDeclaration(t *testing.T) {
 	}
 }
 
-func TestByPlural(t *testing.T) {
-	t.Parallel()
-	got := editor.ByPlural([]*resources.Resource{widget()})
-	if len(got) != 1 || got[0].Name != "widgets" || !slices.Equal(got[0].Related, []string{"widgets"}) {
-		t.Errorf("%+v", got)
-	}
-}
-
 // TestUnknownResources says that where nothing is known, nothing is refused.
 func TestUnknownResources(t *testing.T) {
 	t.Parallel()

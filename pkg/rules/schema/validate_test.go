@@ -47,65 +47,6 @@ func (c check) run(t *testing.T, how Writing) {
 	}
 }
 
-func TestValidateKinds(t *testing.T) {
-	tests := map[string]check{
-		"IntIsFloat":      {"JSON has one kind of number.", "float", "3", nil},
-		"WholeFloatIsInt": {"The API server takes 3.0 for an integer.", "int", "3.0", nil},
-		"Fraction": {
-			"It does not take 3.5 for one.",
-			"int",
-			"3.5",
-			[]string{" type-mismatch: want an integer, have a float; write it without a fraction"},
-		},
-		"NumberAsText": {
-			"The most frequent of all mistakes.",
-			`{a: {"*": text}}`,
-			`{a: {port: 80}}`,
-			[]string{`/a/port type-mismatch: want a string, have an integer; put it in quotes: "80"`},
-		},
-		"BoolAsText": {
-			"YAML makes true a boolean.",
-			"text",
-			"true",
-			[]string{` type-mismatch: want a string, have a boolean; put it in quotes: "true"`},
-		},
-		"TextAsNumber": {
-			"The reverse.",
-			"{a: int}",
-			`{a: "3"}`,
-			[]string{"/a type-mismatch: want an integer, have a string; write it without quotes: 3"},
-		},
-		"TextAsFloat": {
-			"A fraction is none of an integer.",
-			"{a: int}",
-			`{a: "3.5"}`,
-			[]string{"/a type-mismatch: want an integer, have a string"},
-		},
-		"QuotedBool": {
-			"But this one is.",
-			"bool",
-			`"true"`,
-			[]string{" type-mismatch: want a boolean, have a string; write it without quotes: true"},
-		},
-		"ScalarAsList": {
-			"One element is not a list of one.",
-			"{items: text}",
-			"x",
-			[]string{` type-mismatch: want a list, have a string; write "- " before each element, or [a, b]`},
-		},
-		"NullElement": {
-			"In a list nobody drops it.",
-			`{items: text}`,
-			"[null]",
-			[]string{"/0 type-mismatch: want a string, have nil; give it a value or remove it"},
-		},
-		"NullField": {"In a map the API server drops it.", `{a: text, b: "text?"}`, "{a: null, b: null}", nil},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) { tc.run(t, Whole) })
-	}
-}
-
 func TestValidateFields(t *testing.T) {
 	const workload = `{replicas=1: int, template!: {containers!: {items: {name!: text, image: text}, by: [name]}}, paused: bool}`
 	tests := map[string]check{

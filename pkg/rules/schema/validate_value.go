@@ -7,7 +7,6 @@ import (
 	"math"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,13 +93,16 @@ func quickQuantity(text string) bool {
 
 // enumerated reports a value that is none of those that there can be.
 func (c *validation) enumerated(t *Type, v any) bool {
-	if t.Limit == nil || len(t.Limit.Enum) == 0 || !isKnown(v) {
+	if t.Limit == nil || len(t.Limit.Enum) == 0 {
 		return true
 	}
 	for _, one := range t.Limit.Enum {
 		if same, err := value.Equal(one, v, c.budget); same || err != nil {
 			return true
 		}
+	}
+	if _, err := json.Marshal(v); err != nil {
+		return true // Something of it is not known.
 	}
 	written, names := shown(v), make([]string, 0, len(t.Limit.Enum))
 	for _, one := range t.Limit.Enum {
@@ -116,23 +118,6 @@ func (c *validation) enumerated(t *Type, v any) bool {
 	}
 	c.report(document.CodeNotInEnum, fmt.Sprintf("want %s, have %s", either(names), written), hint)
 	return false
-}
-
-// isKnown reports whether nothing of a value is unknown.
-func isKnown(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, element := range v {
-			if !isKnown(element) {
-				return false
-			}
-		}
-	case []any:
-		return !slices.ContainsFunc(v, func(element any) bool { return !isKnown(element) })
-	case Unknown:
-		return false
-	}
-	return true
 }
 
 // shown is a value as it is shown in a message.

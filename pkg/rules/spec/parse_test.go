@@ -1,7 +1,6 @@
 package spec_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -256,38 +255,5 @@ func TestFiles(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestWhatIsLeft holds that a mistake hides nothing of what can be read, so that
-// compiling finds more of them.
-func TestWhatIsLeft(t *testing.T) {
-	text := strings.NewReplacer("name: every.thing", "name: Every", "mode: Audit", "mode: audit", "suspend: true", "suspend: maybe",
-		"version: v1, resource: pods", "version: 1, resource: pods", "maxObjects: 12.5%", "maxObjects: 0").Replace(everything)
-	sets, errs := parse(t, text)
-	if len(errs) != 5 || len(sets) != 1 {
-		t.Fatalf("%d sets, and\n%s", len(sets), errs.Render())
-	}
-	set := sets[0]
-	if len(set.Rules) != 2 || len(set.Resources) != 2 || set.Rules[0].When == nil || len(set.Rules[0].Actions) != 2 {
-		t.Errorf("left is %+v", set)
-	}
-	if !slices.IsSortedFunc(errs.Sorted(), func(a, b *document.Error) int { return a.Line - b.Line }) {
-		t.Error("the errors are not in the order of the file")
-	}
-}
-
-func TestDuration(t *testing.T) {
-	for text, want := range map[string]time.Duration{"5m": 5 * time.Minute, "300": 300 * time.Second, `"1w2d"`: 9 * 24 * time.Hour, "0s": 0} {
-		documents, _ := document.Parse(document.File{Name: "d.yaml", Data: []byte(text)})
-		if got, err := spec.Duration(documents[0]); err != nil || got != want {
-			t.Errorf("%s is %s, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"5 minutes", "true", "[5m]", "0.5", `"300"`, "soon"} {
-		documents, _ := document.Parse(document.File{Name: "d.yaml", Data: []byte(text)})
-		if got, err := spec.Duration(documents[0]); err == nil || err.Line != 1 {
-			t.Errorf("%s is %s, %v", text, got, err)
-		}
 	}
 }

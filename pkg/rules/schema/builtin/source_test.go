@@ -104,6 +104,8 @@ func TestWhole(t *testing.T) {
 			t.Errorf("%s is listed and not known", name.GroupVersionResource)
 		case !r.Type.Known() || !r.Type.Object || r.Kind != name.Kind || len(r.Verbs) == 0:
 			t.Errorf("%s has no whole type: %+v", name.GroupVersionResource, r)
+		case builtin.Document(name.GroupVersion()) == nil:
+			t.Errorf("%s has no document", name.GroupVersion())
 		case !builtin.Source().Whole(name.Group):
 			t.Errorf("%s is listed, its group %q is not whole", name.GroupVersionResource, name.Group)
 		}

@@ -136,18 +136,6 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-func TestFaultsHaveCodes(t *testing.T) {
-	check := finds(Fault{Path: "spec.group", Message: "a"}, Fault{Path: "spec.scope", Message: "b", Code: document.CodeNotInEnum})
-	_, err := Read("f.yaml", []byte(head+body), check)
-	var found document.Errors
-	if !errors.As(err, &found) || len(found) != 2 {
-		t.Fatalf("got %v", err)
-	}
-	if found[0].Code != document.CodeInvalid || found[1].Code != document.CodeNotInEnum || found[1].Length != len("Cluster") {
-		t.Errorf("got %+v and %+v", found[0], found[1])
-	}
-}
-
 // TestManyFaults holds that a file full of them is told of in bounded time and text.
 func TestManyFaults(t *testing.T) {
 	faults := make([]Fault, 10_000)

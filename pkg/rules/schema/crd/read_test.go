@@ -6,12 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
@@ -38,25 +35,6 @@ func read(t testing.TB, name string) *schema.Index {
 
 func gvr(version, resource string) apischema.GroupVersionResource {
 	return apischema.GroupVersionResource{Group: "example.com", Version: version, Resource: resource}
-}
-
-func TestResources(t *testing.T) {
-	for name, want := range map[string][]schema.Name{
-		"widgets.yaml": {
-			{GroupVersionResource: gvr("v1", "bins"), Kind: "Bin"},
-			{GroupVersionResource: gvr("v1", "widgets"), Kind: "Widget", Other: []string{"widget", "wd"}},
-			{GroupVersionResource: gvr("v1beta1", "widgets"), Kind: "Widget", Other: []string{"widget", "wd"}},
-		},
-		"old.yaml": {
-			{GroupVersionResource: gvr("v1", "severals"), Kind: "Several"},
-			{GroupVersionResource: gvr("v1alpha1", "olds"), Kind: "Old"},
-			{GroupVersionResource: gvr("v2", "severals"), Kind: "Several"},
-		},
-	} {
-		if diff := cmp.Diff(want, read(t, name).Resources()); diff != "" {
-			t.Errorf("%s: (-want +got)\n%s", name, diff)
-		}
-	}
 }
 
 func TestResource(t *testing.T) {
@@ -87,43 +65,6 @@ func TestResource(t *testing.T) {
 	}
 }
 
-func TestType(t *testing.T) {
-	got := read(t, "widgets.yaml").Resource(gvr("v1", "widgets")).Type
-	if diff := cmp.Diff([]string{"apiVersion", "kind", "metadata", "spec", "status"}, got.Names()); diff != "" || !got.Object {
-		t.Errorf("a widget has (-want +got)\n%s", diff)
-	}
-	if name := got.Map.Fields["metadata"].Type.Map.Fields["name"].Type; *name.Limit.MaxLength != 40 {
-		t.Errorf("the name is limited by %+v", name.Limit)
-	}
-	spec := got.Map.Fields["spec"]
-	extra := schema.Open()
-	want := map[string]schema.Field{
-		"size": {Required: true, Type: &schema.Type{Kinds: value.Int, Limit: &schema.Limits{Minimum: new(1.0)}}},
-		"color": {Always: true, Default: "red", Type: &schema.Type{
-			Kinds: value.String, Limit: &schema.Limits{Enum: []any{"red", "012", "yes"}},
-		}},
-		"description": {Type: &schema.Type{Kinds: value.String}},
-		"about": {Always: true, Default: map[string]any{"description": "none"}, Type: &schema.Type{
-			Kinds: value.Map, Map: &schema.Map{Values: &schema.Type{Kinds: value.String}},
-		}},
-		"until": {Always: true, Default: "2030-01-01T00:00:00Z", Type: &schema.Type{Kinds: value.String, Format: schema.DateTime}},
-		"ratio": {Always: true, Default: int64(1000), Type: &schema.Type{Kinds: value.Number}},
-		"parts": {Type: &schema.Type{Kinds: value.List, List: &schema.List{
-			Kind: schema.Keyed, Keys: []string{"name"}, Unique: true,
-			Items: &schema.Type{Kinds: value.Map, Map: &schema.Map{Fields: map[string]schema.Field{
-				"name": {Required: true, Type: &schema.Type{Kinds: value.String}}, "extra": {Type: extra},
-			}}},
-		}}},
-	}
-	if diff := cmp.Diff(want, spec.Type.Map.Fields, butNames); diff != "" || !spec.Required {
-		t.Errorf("the spec: (-want +got)\n%s", diff)
-	}
-	alias := read(t, "widgets.yaml").Resource(gvr("v1beta1", "widgets")).Type.Map.Fields["spec"].Type
-	if diff := cmp.Diff(want, alias.Map.Fields, butNames); diff != "" {
-		t.Errorf("by an alias: (-want +got)\n%s", diff)
-	}
-}
-
 func TestOldDefinitions(t *testing.T) {
 	s := read(t, "old.yaml")
 	old := s.Resource(gvr("v1alpha1", "olds"))
@@ -135,40 +76,6 @@ func TestOldDefinitions(t *testing.T) {
 	}
 	if two := s.Resource(gvr("v2", "severals")); two.Type.Map.Fields["b"].Type == nil || two.Subresources["scale"] == nil {
 		t.Errorf("version v2 is %+v of %v, want its own schema", two, two.Type.Names())
-	}
-}
-
-// TestJSON holds that the same definitions in JSON define the same.
-func TestJSON(t *testing.T) {
-	var objects []string
-	for part := range strings.SplitSeq(string(file(t, "widgets.yaml")), "\n---\n") {
-		object, err := yaml.YAMLToJSON([]byte(part))
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, string(object))
-	}
-	all := strings.Join(objects, ",\n")
-	want := read(t, "widgets.yaml")
-	for name, text := range map[string]string{
-		"a list":          `{"kind": "List", "apiVersion": "v1", "items": [` + all + `]}`,
-		"a list of these": `{"kind": "CustomResourceDefinitionList", "apiVersion": "apiextensions.k8s.io/v1", "items": [` + all + `]}`,
-		"a list in YAML":  "apiVersion: v1\nkind: List\nitems: [" + all + "]",
-	} {
-		definitions, err := Read("x.json", []byte(text))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		got := NewSource(definitions)
-		if diff := cmp.Diff(want.Resources(), got.Resources()); diff != "" {
-			t.Errorf("%s: (-YAML +JSON)\n%s", name, diff)
-		}
-		for _, resource := range want.Resources() {
-			if diff := cmp.Diff(want.Resource(resource.GroupVersionResource), got.Resource(resource.GroupVersionResource)); diff != "" {
-				t.Errorf("%s: %v (-YAML +JSON)\n%s", name, resource, diff)
-			}
-		}
 	}
 }
 

@@ -111,17 +111,6 @@ func TestType(t *testing.T) {
 	}
 }
 
-func TestQuantity(t *testing.T) {
-	got := NewReader(Structural, nil).Type(decode(t, quantity))
-	if got.Format != schema.Quantity || got.Kinds != value.Int|value.String {
-		t.Errorf("the pattern of generators is %q of %v, want a quantity", got.Format, got.Kinds)
-	}
-	got = NewReader(Structural, nil).Type(decode(t, `{x-kubernetes-int-or-string: true, pattern: "^[0-9]+%?$"}`))
-	if got.Format != "" {
-		t.Errorf("another pattern is %q", got.Format)
-	}
-}
-
 func TestDialects(t *testing.T) {
 	const text = `{type: object, properties: {a: {type: object, properties: {b: {type: string}}}}}`
 	for name, tc := range map[string]struct {
@@ -147,33 +136,6 @@ func TestDialects(t *testing.T) {
 func nested(open bool) *schema.Type {
 	inner := mapOf(schema.Map{Open: open, Fields: map[string]schema.Field{"b": {Type: of(value.String)}}})
 	return mapOf(schema.Map{Open: open, Fields: map[string]schema.Field{"a": {Type: inner}}})
-}
-
-func TestDefaultsAndLimits(t *testing.T) {
-	const text = `{"type": "object", "properties": {
-		"i": {"type": "integer", "default": 3, "minimum": 1, "maximum": 9007199254740993, "multipleOf": 2},
-		"f": {"type": "number", "default": 0.5, "minimum": -1.5, "exclusiveMinimum": true},
-		"s": {"type": "string", "enum": ["a", "b"], "minLength": 1, "maxLength": 2, "pattern": "^a"},
-		"m": {"type": "object", "default": {"a": [1, 0.5, null, true, "x"]}, "minProperties": 1, "maxProperties": 2},
-		"l": {"type": "array", "minItems": 1, "maxItems": 2, "uniqueItems": true, "items": {"type": "integer", "exclusiveMaximum": false}}
-	}}`
-	want := NewReader(Structural, nil).Type(decode(t, text))
-	i := want.Map.Fields["i"]
-	if i.Default != int64(3) || *i.Type.Limit.Minimum != 1 || *i.Type.Limit.MultipleOf != 2 {
-		t.Errorf("the integer is %+v with limits %+v", i, i.Type.Limit)
-	}
-	if diff := cmp.Diff(map[string]any{"a": []any{int64(1), 0.5, nil, true, "x"}}, want.Map.Fields["m"].Default); diff != "" {
-		t.Errorf("the default of a map: (-want +got)\n%s", diff)
-	}
-	if l := want.Map.Fields["l"].Type.Limit; *l.MinItems != 1 || *l.MaxItems != 2 || !l.UniqueItems {
-		t.Errorf("the list has limits %+v", l)
-	}
-	if f := want.Map.Fields["f"]; f.Default != 0.5 || *f.Type.Limit.Minimum != -1.5 || !f.Type.Limit.ExclusiveMinimum {
-		t.Errorf("the float is %+v with limits %+v", f, f.Type.Limit)
-	}
-	if s := want.Map.Fields["s"].Type.Limit; *s.MinLength != 1 || *s.MaxLength != 2 || s.Pattern != "^a" || len(s.Enum) != 2 {
-		t.Errorf("the text has limits %+v", s)
-	}
 }
 
 // TestPlainTypesAreShared holds that a large schema does not make one type for each

@@ -41,43 +41,6 @@ Held:
     list: {type: array, items: {allOf: [{$ref: "#/components/schemas/Text"}], default: ""}}
 `
 
-func TestReferences(t *testing.T) {
-	r := components(t, schemas)
-	tree := r.Component("Tree")
-	if tree == nil || tree.Map == nil {
-		t.Fatalf("the tree is %+v", tree)
-	}
-	if got := tree.Map.Fields["children"].Type.Items(); got != tree {
-		t.Errorf("the children are %p, want the tree itself, %p", got, tree)
-	}
-	parent := tree.Map.Fields["parent"].Type
-	if parent.Kinds != value.Map|value.Nil || parent.Map != tree.Map {
-		t.Errorf("the parent is %+v, want the tree or null", parent)
-	}
-	whole := tree.Map.Fields["whole"]
-	if !whole.Type.Map.Atomic || tree.Map.Atomic {
-		t.Error("what one place says of a component is said of the place alone")
-	}
-	if !whole.Always {
-		t.Error("a default of a type that is not yet complete is lost")
-	}
-	if got := r.Component("None"); got != nil {
-		t.Errorf("no component is %+v", got)
-	}
-	if got := r.Component("NotASchema"); got != nil {
-		t.Errorf("what is no schema is %+v", got)
-	}
-}
-
-// TestOtherNames holds that what is but another name allows everything.
-func TestOtherNames(t *testing.T) {
-	for _, name := range []string{"Forest", "Own", "Two"} {
-		if got := components(t, schemas).Component(name); got == nil || got.Kinds != value.Any || got.Known() {
-			t.Errorf("%s is %+v, want it open", name, got)
-		}
-	}
-}
-
 // TestReferencesDeep holds that what is known of a component does not depend on how far
 // it is from the one that is read first.
 func TestReferencesDeep(t *testing.T) {
@@ -120,58 +83,6 @@ func TestWellKnown(t *testing.T) {
 	}})
 	if diff := cmp.Diff(want, components(t, schemas).Component("Held"), butNames); diff != "" {
 		t.Errorf("the defaults that are none of the type say nothing (-want +got)\n%s", diff)
-	}
-}
-
-func TestObjects(t *testing.T) {
-	const meta = `metadata: {allOf: [{$ref: "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}], default: {}}`
-	r := components(t, `
-Pod:
-  type: object
-  required: [metadata]
-  x-kubernetes-group-version-kind: [{group: "", version: v1, kind: Pod}]
-  properties: {apiVersion: {type: string}, kind: {type: string}, spec: {type: object}, `+meta+`}
-Template:
-  type: object
-  properties: {`+meta+`}
-PodList:
-  type: object
-  x-kubernetes-group-version-kind: [{group: "", version: v1, kind: PodList}]
-  properties: {metadata: {type: object}, items: {type: array, items: {$ref: "#/components/schemas/Pod"}}}
-Published:
-  type: object
-  x-kubernetes-group-version-kind: [{group: a.b, version: v1, kind: Published}]
-  properties: {metadata: {$ref: "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta_v2"}}
-`)
-	pod := r.Component("Pod")
-	if got := pod.Map.Fields["metadata"]; !pod.Object || got.Type != schema.Metadata() || !got.Always || got.Required {
-		t.Errorf("a stored object has metadata %+v", got)
-	}
-	if got := pod.Map.Fields["kind"]; !got.Always || got.Required {
-		t.Errorf("a stored object has kind %+v", got)
-	}
-	template := r.Component("Template")
-	if got := template.Map.Fields["metadata"]; template.Object || got.Type != schema.EmbeddedMetadata() {
-		t.Errorf("a template has metadata %+v", got)
-	}
-	if list := r.Component("PodList"); list.Object || list.Map.Fields["items"].Type.Items() != pod {
-		t.Errorf("a list is %+v, want no object, of pods", list)
-	}
-	if published := r.Component("Published"); !published.Object || published.Map.Fields["metadata"].Type != schema.Metadata() {
-		t.Errorf("what is published of a custom resource is %+v", published)
-	}
-}
-
-func TestEmbedded(t *testing.T) {
-	got := NewReader(Structural, nil).Type(decode(t, `{type: object, x-kubernetes-embedded-resource: true,
-		x-kubernetes-preserve-unknown-fields: true}`))
-	want := &schema.Type{Kinds: value.Map, Object: true, Map: &schema.Map{Open: true, Fields: map[string]schema.Field{
-		"apiVersion": {Type: of(value.String)},
-		"kind":       {Type: of(value.String)},
-		"metadata":   {Type: schema.EmbeddedMetadata()},
-	}}}
-	if diff := cmp.Diff(want, got, butNames); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
