@@ -22,7 +22,9 @@ func (l *listed) add(text string) {
 	})
 }
 
-func (l *listed) Whole(group string) bool { return slices.Contains(l.whole, group) || l.Index.Whole(group) }
+func (l *listed) Whole(group string) bool {
+	return slices.Contains(l.whole, group) || l.Index.Whole(group)
+}
 
 // gvrOf reads "group/version/resource"; the core's group is empty.
 func gvrOf(text string) schema.GroupVersionResource {

@@ -85,7 +85,7 @@ func read(of apischema.GroupVersion) *openapi.Document {
 	if err != nil {
 		return nil
 	}
-	text, _ := io.ReadAll(unpacked) //nolint:errcheck // What is cut off cannot be parsed.
+	text, _ := io.ReadAll(unpacked) // What is cut off cannot be parsed.
 	document, _ := openapi.Parse(text, of, nil)
 	return document
 }

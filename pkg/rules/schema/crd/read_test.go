@@ -6,14 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
-
-// butNames passes over the sorted names of fields, which are those of the fields.
-var butNames = cmpopts.IgnoreFields(schema.Map{}, "Sorted")
 
 func file(t testing.TB, name string) []byte {
 	t.Helper()
