@@ -397,11 +397,25 @@ func (c *compiler) call(name string, at syntax.Span, nodes []ast.Node) Node {
 	parts := []syntax.Span{c.tree.Next(at)}
 	if len(nodes) > 0 {
 		parts = append(parts, call.Args[0].Written().Whole) // A pipe puts it before the name.
-		p, is := call.Args[0].(*Path)
-		call.counts = is && (name == "len" || name == "type") && p.Steps[len(p.Steps)-1].Kind != BySlice
+		if (name == "len" || name == "type") && reaches(call.Args[0]) {
+			whole := call.Args[0].Written().Whole
+			call.counts = name + "(" + c.tree.Text[whole.Offset:whole.End()] + ")"
+		}
 	}
 	call.Operand = c.operand(at, name+"(...)", parts...)
 	return call
+}
+
+// reaches reports whether a node gives what is at a path, or a default for it.
+func reaches(n Node) bool {
+	switch n := n.(type) {
+	case *Path:
+		return n.Steps[len(n.Steps)-1].Kind != BySlice
+	case *Binary:
+		return n.Operator == "??" && reaches(n.Left)
+	default:
+		return false
+	}
 }
 
 // predicate makes the expression for each element of a list. That of sortBy may be a list of keys, and desc() around a key

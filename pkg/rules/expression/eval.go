@@ -111,7 +111,7 @@ func (n *Conditional) eval(e *Evaluation) any {
 
 func (c *Call) eval(e *Evaluation) any {
 	recorder := e.recorder
-	if c.counts { // A cache may keep no more than the length or the kind, so that is told.
+	if c.counts != "" { // A cache may keep no more than the length or the kind, so that is told.
 		e.recorder = nil
 	}
 	call := function.Call{Instant: e.Instant, Budget: e.Budget}
@@ -130,8 +130,8 @@ func (c *Call) eval(e *Evaluation) any {
 	call.Args = e.stack[from : from+len(c.Args)]
 	result, err := c.Function.Call(call)
 	c.must(err)
-	if recorder != nil && c.counts {
-		recorder.read(c.Function.Name+"("+c.Args[0].Written().Text+")", result)
+	if recorder != nil && c.counts != "" {
+		recorder.read(c.counts, result)
 	}
 	return result
 }

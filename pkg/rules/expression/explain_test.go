@@ -46,10 +46,10 @@ func TestExplain(t *testing.T) {
 			"false @0 `replicas == 4` replicas=3\n", "",
 		},
 		"count": {
-			"Of what is only counted, a cache has nothing but the count.", "len(object.metadata.labels) > 99 || len(xs) > 99",
-			"false || @0 `len(object.metadata.labels) > 99 || len(xs) > 99`\n" +
-				"  false @0 `len(object.metadata.labels) > 99` len(object.metadata.labels)=2\n" +
-				"  false @36 `len(xs) > 99` xs=[1]\n", "",
+			"Of what is only counted, a cache has nothing but the count.", "len(object.metadata.labels ?? {}) > 99 || len(xs) > 99",
+			"false || @0 `len(object.metadata.labels ?? {}) > 99 || len(xs) > 99`\n" +
+				"  false @0 `len(object.metadata.labels ?? {}) > 99` len(object.metadata.labels ?? {})=2\n" +
+				"  false @42 `len(xs) > 99` xs=[1]\n", "",
 		},
 		"kind": {
 			"Of what is only asked for its kind, it has nothing but that.", `type(object.metadata.labels) == "list"`,

@@ -159,8 +159,8 @@ type Call struct {
 	Args []Node
 	// parsed are the arguments that are constants, in the form that the function wants, by their position.
 	parsed map[int]any
-	first  int // the slot of the first argument
-	counts bool
+	first  int    // the slot of the first argument
+	counts string // of a call that reads no more than a length or a kind: its text
 }
 
 // Predicate is the expression that a function evaluates for each element of a list.

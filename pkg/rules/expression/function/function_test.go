@@ -225,7 +225,7 @@ func TestFunctionErrors(t *testing.T) {
 		"omit() as a key of sortBy":      {"sortBy([1], [#, omit()])", "a key of sortBy cannot be omit()"},
 		"omit() as an argument":          {"len(omit())", "len wants a string, a list or a map, have omit()"},
 		"uniq of a deep list":            {"uniq([reduce(1..300, [#acc])])", "the value nests deeper than 256 levels"},
-		"a long text in a message":       {`int(repeat("x", 1000))`, `"` + strings.Repeat("x", 60) + `..." is not a 64-bit integer; a text with a unit is read by quantity(...) or duration(...)`},
+		"a long text in a message":       {`int(repeat("x", 1000))`, `"` + strings.Repeat("x", 60) + `..." is not a 64-bit integer`},
 		"not a quantity":                 {`quantity("1 GB")`, `"1 GB" is not a quantity; write it as Kubernetes does, such as "500m", "1.5" or "2Gi"`},
 		"a boolean":                      {"quantity(true)", "quantity wants a number, a string or a quantity, have a boolean"},
 		"a duration of a float":          {"duration(1.5)", "duration wants an integer, a string or a duration, have a float"},

@@ -47,8 +47,11 @@ func toInt(c Call) any {
 		if err == nil {
 			return i
 		}
-		value.Must(value.Faultf("%q is not a 64-bit integer", value.Excerpt(x)).
-			WithHint("a text with a unit is read by quantity(...) or duration(...)"))
+		fault := value.Faultf("%q is not a 64-bit integer", value.Excerpt(x))
+		if x != "" && '0' <= x[0] && x[0] <= '9' {
+			fault = fault.WithHint("a text with a unit is read by quantity(...) or duration(...)")
+		}
+		value.Must(fault)
 	}
 	return whole(math.Trunc)(c)
 }
