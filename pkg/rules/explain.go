@@ -430,7 +430,7 @@ func (x *explanation) shownTurn(t recordedTurn) trace.Turn {
 		x.opened = map[string]bool{}
 		out.When = new(x.clause(t.Step.When(), *t.when))
 	}
-	if x.node(node, loop) == clean {
+	if !x.tells(t.Step) {
 		node = nil
 	}
 	for _, wish := range t.wishes {
@@ -475,7 +475,7 @@ func (x *explanation) change(wish plan.Wish, change plan.Change, written *docume
 	path := slices.Clone(change.Path)
 	for i, step := range path {
 		path[i] = x.values.Key(step)
-		if _, there := plan.Lookup(wish.Current, change.Path[:i+1]); written != nil && !there && !mentions(written, step) {
+		if _, there := plan.Lookup(wish.Current, change.Path[:i+1]); written != nil && !there && !mentions(written, step) && !isIndex(wish.Current, change.Path[:i], step) {
 			path[i] = trace.Masked
 		}
 	}
@@ -488,12 +488,18 @@ func (x *explanation) change(wish plan.Wish, change plan.Change, written *docume
 	return out
 }
 
-// mentions reports whether a step of a path is an index, or is written in an action as it is: as a key, or in the path of a JSON
+// isIndex reports whether a step of a path is an index in a list.
+func isIndex(object map[string]any, parent plan.Path, step string) bool {
+	of, _ := plan.Lookup(object, parent)
+	_, isList := of.([]any)
+	_, err := strconv.Atoi(step)
+	return isList && err == nil
+}
+
+// mentions reports whether a step of a path is written in an action as it is: as a key, or in the path of a JSON
 // patch.
 func mentions(n *document.Node, step string) bool {
-	_, err := strconv.Atoi(step)
-	return err == nil ||
-		slices.ContainsFunc(n.Entries(), func(e document.Entry) bool { return e.Key.Text() == step || mentions(e.Value, step) }) ||
+	return slices.ContainsFunc(n.Entries(), func(e document.Entry) bool { return e.Key.Text() == step || mentions(e.Value, step) }) ||
 		slices.ContainsFunc(n.Elements(), func(element *document.Node) bool { return mentions(element, step) }) ||
 		n.Kind() == document.KindString && strings.HasPrefix(n.Text(), "/") && slices.Contains(strings.Split(n.Text(), "/"), step)
 }

@@ -89,6 +89,34 @@ func TestExplainSecretNames(t *testing.T) {
     actions: [{forEach: {cm: "${cms}"}, when: cm.metadata.labels.app != "x", delete: {target: cm}}]`,
 			want: []string{"cms: configmaps.v1 by labels (masked): 1 found (", "delete, for each cm", "    delete configmaps db/(masked)\n"},
 		},
+		"SelectedWritten": {
+			reason: "What stands in what a Secret selects.",
+			with:   `, cms: {resource: configmaps, matchLabels: {app: "${token[2:9]}"}}`,
+			rule:   `actions: [{patch: {target: cms, merge: {metadata: {labels: {app: null}}}}}]`,
+			want:   []string{"    merge configmaps db/(masked)\n", "metadata.labels.app: (masked) -> absent"},
+		},
+		"OwnedFar": {
+			reason: "What is owned in a namespace that a Secret names.",
+			maps:   []string{`{metadata: {name: owned, ownerReferences: [{name: basic, uid: u-basic, controller: true}]}, data: {a: b}}`},
+			with:   `, low: {resource: configmaps, ownedBy: object, namespace: "${token == '' ? 'far' : 'db'}"}`,
+			rule:   `actions: [{patch: {target: low, merge: {data: {a: z}}}}, {forEach: {c: "${low}"}, event: {target: c, reason: R, message: m}}]`,
+			want:   []string{"low: configmaps.v1 by owner (masked): 1 found (", "    merge configmaps db/(masked)\n", "about configmaps db/(masked)"},
+		},
+		"WhenEach": {
+			reason: "What is written where a Secret says so.",
+			rule:   `actions: [{forEach: {i: "${[1, 2]}"}, when: "len(token) > i * 10", patch: {merge: {spec: {long: "${i}"}}}}]`,
+			want:   []string{"spec.long: absent -> (masked)"},
+		},
+		"NamedAlike": {
+			reason: "A name that is that of the watched object by chance.",
+			rule:   `actions: [{apply: {resource: configmaps, manifest: {metadata: {name: "${token != '' ? 'basic' : ''}"}, data: {a: b}}}}]`,
+			want:   []string{"    apply configmaps db/(masked)\n"},
+		},
+		"DigitsOfKey": {
+			reason: "A key of digits is no index.",
+			rule:   `actions: [{patch: {merge: {metadata: {annotations: {"${string(len(token) + 73000)}": v}}}}}]`,
+			want:   []string{"metadata.annotations[\"(masked)\"]: absent -> (masked)"},
+		},
 		"SelectedBehind": {
 			reason: "What is found by what was found.",
 			with:   `, cm: {resource: configmaps, name: "${token}"}, next: {resource: configmaps, names: "${[cm?.metadata?.name]}"}`,

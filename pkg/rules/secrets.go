@@ -37,7 +37,7 @@ type secrets struct {
 	values *redact.Values
 	known  map[string]taint
 	// unnamed are names of objects, and of their namespaces, that the rule has from a Secret.
-	unnamed map[string]bool
+	unnamed, unplaced map[string]bool
 }
 
 func newSecrets(rule *Rule, snapshot *Snapshot, hidden []*redact.Values) *secrets {
@@ -92,10 +92,16 @@ func (s *secrets) name(name string, loop *action.Loop) taint {
 
 // asked is the taint of what an entry of with asks: a Secret as an owner is no more than its name.
 func (s *secrets) asked(d *names.Definition) taint {
-	if owner := d.Node.Get("ownedBy"); owner != nil {
-		return s.name(owner.Text(), nil)
+	for _, entry := range d.Node.Entries() {
+		known := s.node(entry.Value, nil)
+		if entry.Key.Text() == "ownedBy" {
+			known = s.name(entry.Value.Text(), nil)
+		}
+		if known == tainted || known == secret && entry.Key.Text() != "ownedBy" {
+			return tainted
+		}
 	}
-	return s.node(d.Node, nil)
+	return clean
 }
 
 // program is the taint of the value of an expression.
@@ -170,9 +176,9 @@ func (s *secrets) hides(path string) bool {
 // unname finds the objects whose names the rule has from a Secret: those that it names by
 // one, found by one, or has made like that before.
 func (x *explanation) unname() {
-	x.unnamed = map[string]bool{}
+	x.unnamed, x.unplaced = map[string]bool{}, map[string]bool{}
 	unname := func(o plan.Object) {
-		x.unnamed[o.Name], x.unnamed[o.Namespace] = true, true
+		x.unnamed[o.Name], x.unplaced[o.Namespace] = true, true
 	}
 	for i, recorded := range x.steps {
 		if !x.names(x.of.steps[i]) {
@@ -198,9 +204,9 @@ func (x *explanation) unname() {
 			unname(wish.Target)
 		}
 	}
-	delete(x.unnamed, x.of.action.Object.Name) // It is asked about by its name.
-	delete(x.unnamed, x.of.action.Object.Namespace)
+	delete(x.unplaced, x.of.action.Object.Namespace) // It is asked about by its name.
 	delete(x.unnamed, "")
+	delete(x.unplaced, "")
 }
 
 // names reports whether a Secret may decide what the objects of an action are called. To be a Secret is not to be found by one.
@@ -209,8 +215,19 @@ func (s *secrets) names(step *action.Step) bool {
 	if manifest := about.Get("manifest"); manifest != nil {
 		return s.namedBy(manifest, loop, "metadata")
 	}
-	target := about.Get("target")
-	return target != nil && s.name(target.Text(), loop) == tainted
+	return s.aims(step)
+}
+
+// aims reports whether a Secret may decide which objects an action is about: what is read of them tells of it then.
+func (s *secrets) aims(step *action.Step) bool {
+	target := step.Node().Get(step.Kind()).Get("target")
+	return target != nil && s.name(strings.TrimSpace(target.Text()), step.Loop()) == tainted
+}
+
+// tells reports whether what an action writes may tell of a Secret: by what is written in it, by what it is about, or by when it is done.
+func (s *secrets) tells(step *action.Step) bool {
+	when := step.When()
+	return s.node(step.Node(), step.Loop()) > clean || s.aims(step) || when != nil && s.program(when.Program(), step.Loop()) > clean
 }
 
 // namedBy reports whether a Secret may decide some fields of a manifest.
@@ -230,19 +247,22 @@ func (s *secrets) namedBy(n *document.Node, loop *action.Loop, keys ...string) b
 
 // object names one.
 func (s *secrets) object(o plan.Object) string {
-	o.Namespace, o.Name = s.called(o.Namespace), s.called(o.Name)
+	if about := s.of.action.Object; o.GVR == about.GVR && o.Namespace == about.Namespace && o.Name == about.Name {
+		return s.text(o.String())
+	}
+	o.Namespace, o.Name = called(s.unplaced, o.Namespace), called(s.unnamed, o.Name)
 	return s.text(o.String())
 }
 
 // related names an object that was read, without its kind.
 func (s *secrets) related(object map[string]any) string {
 	namespace, name := plan.Text(object, "metadata", "namespace"), plan.Text(object, "metadata", "name")
-	return s.text(strings.TrimPrefix(s.called(namespace)+"/"+s.called(name), "/"))
+	return s.text(strings.TrimPrefix(called(s.unplaced, namespace)+"/"+called(s.unnamed, name), "/"))
 }
 
 // called is the name of an object or of a namespace.
-func (s *secrets) called(name string) string {
-	if s.unnamed[name] {
+func called(hidden map[string]bool, name string) string {
+	if hidden[name] {
 		return trace.Masked
 	}
 	return name
