@@ -196,7 +196,13 @@ func (e Errors) Enough() bool { return e.EnoughOf(Mistake) }
 
 // EnoughOf is [Errors.Enough] for one severity, for where nothing but that is collected.
 func (e Errors) EnoughOf(severity Severity) bool {
-	return len(e) > maxErrors && len(e.Of(severity)) > maxErrors
+	count := 0 // It is asked for each node: to copy them would cost more than all else.
+	for _, err := range e {
+		if err.Severity == severity {
+			count++
+		}
+	}
+	return count > maxErrors
 }
 
 // Bounded returns the findings or, once they are very many, what [Errors.Sorted] leaves
