@@ -81,7 +81,7 @@ func (v *Values) fields(object, secret bool, content map[string]any) map[string]
 			out[key] = v.data(value)
 		case object && (key == "apiVersion" || key == "kind"):
 			out[key] = value
-		case isText && key == lastApplied:
+		case isText && key == LastApplied:
 			out[v.Key(key)] = v.Mask(text)
 		default:
 			out[v.Key(key)] = v.Tree(value)

@@ -20,8 +20,8 @@ const (
 	mostValues = 1 << 18
 )
 
-// lastApplied is where kubectl keeps a copy of the whole object.
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+// LastApplied is the annotation where kubectl keeps a copy of the whole object.
+const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // Values are what must not be shown. The zero value knows none, and shows [Plain] for a
 // value. Learning is not safe for concurrent use; once something was asked, and nothing is
@@ -105,7 +105,7 @@ func (v *Values) learnFields(object map[string]any) {
 func (v *Values) learnCopy(object map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	text, _ := annotations[lastApplied].(string)
+	text, _ := annotations[LastApplied].(string)
 	var noted map[string]any
 	if text != "" && json.Unmarshal([]byte(text), &noted) == nil {
 		v.learnFields(noted)

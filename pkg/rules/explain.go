@@ -471,7 +471,8 @@ func (x *explanation) want(wish plan.Wish, written *document.Node) trace.Want {
 }
 
 func (x *explanation) change(wish plan.Wish, change plan.Change, written *document.Node) trace.Change {
-	secret := written != nil || wish.Target.IsSecret() && len(change.Path) > 0 && (change.Path[0] == "data" || change.Path[0] == "stringData")
+	secret := written != nil || wish.Target.IsSecret() && len(change.Path) > 0 &&
+		(change.Path[0] == "data" || change.Path[0] == "stringData" || slices.Contains(change.Path, redact.LastApplied))
 	path := slices.Clone(change.Path)
 	for i, step := range path {
 		path[i] = x.values.Key(step)

@@ -201,6 +201,9 @@ func TestExplainWatchedSecret(t *testing.T) {
     with: {cm: {resource: configmaps, name: "${fromBase64(object.data.token)}"}}
     when: cm?.metadata?.labels?.app == "nary-in"
     actions: [{patch: {target: cm, merge: {data: {a: c}}}}]
+  - name: applied
+    watch: secrets
+    actions: [{patch: {merge: {metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "${nil}"}}}}}]
 `)
 	related := relation.Objects{configMaps: objects(t, "ConfigMap", []string{
 		`{metadata: {name: login, namespace: db, uid: m-1, labels: {app: login}}, data: {a: b}}`,
@@ -208,15 +211,17 @@ func TestExplainWatchedSecret(t *testing.T) {
 	})}
 	snapshot := rules.Snapshot{
 		GVR: secrets, SelectedBy: set.Selections(), Now: noon, Related: related,
-		Kinds:  map[schema.GroupVersionResource]plan.Kind{configMaps: {Name: "ConfigMap", Namespaced: true}, secrets: {Name: "Secret", Namespaced: true}},
-		Object: named(t, "Secret", `{metadata: {name: login, namespace: db, uid: s-1}, data: {token: Y2FuYXJ5LWluLWEtbWluZQ==}}`),
+		Kinds: map[schema.GroupVersionResource]plan.Kind{configMaps: {Name: "ConfigMap", Namespaced: true}, secrets: {Name: "Secret", Namespaced: true}},
+		Object: named(t, "Secret", `{metadata: {name: login, namespace: db, uid: s-1,
+			annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"stringData":{"pin":"917"}}'}}, data: {token: Y2FuYXJ5LWluLWEtbWluZQ==}}`),
 	}
 	for name, want := range map[string][]string{
 		"named": {
 			"cm: configmaps.v1 by name login in db: db/login (", "labels?.app is \"login\"", "    merge configmaps db/login\n", "    apply configmaps db/login-copy\n",
 			"\n  merge configmaps db/login,", "\n  apply configmaps db/login-copy",
 		},
-		"valued": {"cm: configmaps.v1 by name (masked): 1 found (", "labels?.app is (masked)", "    merge configmaps db/(masked)\n", "\n  merge configmaps db/(masked)"},
+		"applied": {"last-applied-configuration\"]: (masked) -> absent"},
+		"valued":  {"cm: configmaps.v1 by name (masked): 1 found (", "labels?.app is (masked)", "    merge configmaps db/(masked)\n", "\n  merge configmaps db/(masked)"},
 	} {
 		tree := set.Explain(snapshot, plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: name}).Tree()
 		for _, part := range want {
