@@ -36,7 +36,7 @@ type secrets struct {
 	of     *ruleEvaluation // nil until the rule is evaluated
 	values *redact.Values
 	known  map[string]taint
-	// unnamed are names of objects, and of their namespaces, that the rule has from a Secret.
+	// The names of objects, and of namespaces, that the rule has from a Secret.
 	unnamed, unplaced map[string]bool
 }
 
