@@ -41,7 +41,7 @@ const (
 	atGot    = "spec.rules[0].with.got.namespace: " + ownOnly + "make it a ClusterRuleSet"
 	atAction = "spec.rules[0].actions[0]."
 	inPlace  = ".manifest.metadata.namespace: " + ownOnly + "leave it out, or make it a ClusterRuleSet"
-	forged   = atAction + "patch.target: got is not an object that was read, but made by an expression; a target comes from with as it is, or through filter, find, sortBy or take"
+	forged   = atAction + "patch.target: got is no object that was read, but a part of one, or a new map; a target comes from with as it is, or through filter, find, sortBy or take"
 	noName   = `"../../OTHER/x" cannot be the name of an object: it may not contain '/'`
 	moved    = ": a rule may not write metadata.namespace; leave it out, target says which object it is"
 	clusters = ` are cluster-scoped, and a RuleSet acts in its own namespace only; make it a ClusterRuleSet`
