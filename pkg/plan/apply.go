@@ -33,15 +33,17 @@ func (o Options) applied(of Object, current, body map[string]any) map[string]any
 }
 
 // isApplied reports whether applying body under manager would change nothing:
-// the manager owns the fields of body and no others, and they have these values. Who applies nothing has no entry in
-// managedFields.
+// the manager owns the fields of body and no others, and they have these values. The API server knows from the schema which lists are
+// merged by key; here the manager's own entry in managedFields says it, so that it is known without a schema too. Who applies
+// nothing has no entry.
 func (o Options) isApplied(at place, current, body map[string]any, manager string) bool {
 	fields := ownedFields(current, manager, at.subresource)
 	if fields == nil {
 		return current != nil && len(body) == 0
 	}
-	_, less, more := kept(fields, body)
-	return !less && !more && o.same(at.target, current, o.applied(at.target, current, body))
+	after, _, owned := overlaid(fields, current, body)
+	object, _ := after.(map[string]any)
+	return owned && o.same(at.target, current, object)
 }
 
 // withoutSame leaves out the changes of a wish after which the same is stored as
@@ -224,34 +226,85 @@ func appliedBy(entry map[string]any, manager string) bool {
 	return entry["manager"] == manager && entry["operation"] == "Apply"
 }
 
-// kept cuts a FieldsV1 tree down to what who applies body owns still. It reports
-// whether that is less, and whether body has more. What has nothing below it in the tree is owned as a whole, or is a map that was applied empty: what
-// others put into that is theirs. The tree is not changed, but shared.
-func kept(fields map[string]any, body any) (out map[string]any, less, more bool) {
-	out = map[string]any{}
+// overlaid returns what applying body to a field leaves there, and whether that is another value, as long as the manager owns all
+// fields of the body and no others. A field without children in the tree is owned as a whole, or is a map that was applied empty:
+// what others put into that is theirs, and who writes to one that is owned as a whole takes it over. Of a list that is merged by
+// key or is a set, every element of the body must be there.
+func overlaid(fields map[string]any, current, body any) (after any, changed, owned bool) {
+	_, have := current.(map[string]any)
 	if len(fields) == 0 {
-		return out, false, false
+		if Equal(current, body) || have && isEmpty(body) {
+			return current, false, true
+		}
+		return body, true, true
 	}
-	wanted, _ := body.(map[string]any)
-	list, _ := body.([]any)
-	rest := len(wanted) + len(list)
+	wanted, isMap := body.(map[string]any)
+	list, isList := body.([]any)
+	size := len(fields)
+	if _, itself := fields["."]; itself { // It is owned, besides what is in it.
+		size--
+	}
+	if isScalar(body) || len(wanted)+len(list) != size {
+		return nil, false, false
+	}
+	after = current
+	if isMap && !have {
+		after, changed = map[string]any{}, true
+	}
+	for name, value := range fields {
+		if name == "." {
+			continue
+		}
+		below, _ := value.(map[string]any)
+		next, given := itemOf(body, name)
+		step, known := stepOf(after, name, false)
+		old, exists := Lookup(after, Path{step})
+		if !given || !known || isList && !exists {
+			return nil, false, false
+		}
+		next, differs, owned := overlaid(below, old, next)
+		switch {
+		case !owned:
+			return nil, false, false
+		case exists && !differs:
+			continue
+		case !changed:
+			after, changed = shallow(after), true
+		}
+		after, _ = set(after, step, next, true)
+	}
+	return after, changed, true
+}
+
+// itemOf returns the item of a body that a name in a FieldsV1 tree stands for.
+func itemOf(body any, name string) (item any, there bool) {
+	step, known := stepOf(body, name, true)
+	if !known {
+		return nil, false
+	}
+	return Lookup(body, Path{step})
+}
+
+// kept cuts a FieldsV1 tree down to what who applies body owns still, and reports whether that is less. The tree is not changed,
+// but shared.
+func kept(fields map[string]any, body any) (out map[string]any, less bool) {
+	out = map[string]any{}
 	for name, value := range fields {
 		below, _ := value.(map[string]any)
 		if name == "." { // The item itself, besides what is in it.
 			out[name] = below
 			continue
 		}
-		step, known := stepOf(body, name, true)
-		item, there := Lookup(body, Path{step})
-		if !known || !there {
+		next, there := itemOf(body, name)
+		if !there {
 			less = true
 			continue
 		}
-		cut, cuts, adds := kept(below, item)
+		cut, cuts := kept(below, next)
 		out[name] = cut
-		rest, less, more = rest-1, less || cuts, more || adds
+		less = less || cuts
 	}
-	return out, less, more || rest > 0
+	return out, less
 }
 
 // withoutEmptyMetadata leaves out of a body what every object has and nobody owns.
@@ -267,7 +320,7 @@ func withoutEmptyMetadata(body map[string]any) map[string]any {
 // givesUp reports whether the manager has applied what the operation does not.
 // A cache keeps all of its own entries, so the snapshot says it.
 func givesUp(o *Operation, current map[string]any) bool {
-	_, less, _ := kept(ownedFields(current, o.Manager, o.Subresource), o.Body)
+	_, less := kept(ownedFields(current, o.Manager, o.Subresource), o.Body)
 	return less
 }
 
@@ -306,7 +359,7 @@ func GiveUp(manager, subresource string, body, current map[string]any) []any {
 		if Text(entry, "subresource") != subresource {
 			return fields, false
 		}
-		fields, less, _ := kept(fields, body)
+		fields, less := kept(fields, body)
 		return fields, less
 	})
 }
