@@ -212,42 +212,15 @@ func (o object) settle(resource apiserver.Resource) error {
 
 // violations are what the schema finds wrong with the object as a whole.
 func (o object) violations(resource *schema.Resource) document.Errors {
-	found := resource.Type.Scoped(resource.Namespaced).Validate(o.content, schema.Whole)
 	var errs document.Errors
-	for _, v := range found {
-		// A field that is misspelt is not missing too.
-		if v.Code == document.CodeMissingField && slices.ContainsFunc(found, func(other schema.Violation) bool {
-			return v.Field != "" && other.Code == document.CodeUnknownField && other.Field == v.Field &&
-				slices.Equal(other.Path[:len(other.Path)-1], v.Path)
-		}) {
-			continue
+	for _, v := range resource.Type.Scoped(resource.Namespaced).Validate(o.content, schema.Whole) {
+		at := document.At(o.node, v.Path...)
+		if v.Code == document.CodeUnknownField {
+			at = document.KeyAt(o.node, v.Path...)
 		}
-		errs = append(errs, o.violation(v))
+		errs = append(errs, at.Errorf(v.Hint, "%s", v.Message).Coded(v.Code))
 	}
 	return errs
-}
-
-// violation points at what is wrong, as far as the file has it.
-func (o object) violation(v schema.Violation) *document.Error {
-	n := o.node
-	for i, step := range v.Path {
-		var next *document.Node
-		switch step := step.(type) {
-		case string:
-			if next = n.Get(step); i == len(v.Path)-1 && v.Code == document.CodeUnknownField {
-				next = n.Key(step)
-			}
-		case int:
-			if elements := n.Elements(); step < len(elements) {
-				next = elements[step]
-			}
-		}
-		if next == nil {
-			break
-		}
-		n = next
-	}
-	return n.Errorf(v.Hint, "%s", v.Message).Coded(v.Code)
 }
 
 // UnwatchedError says that an object is of no concern to any rule, so that

@@ -35,7 +35,7 @@ func draft(n *document.Node) manifest {
 func (m manifest) lookup(path ...string) (v any, there bool) { return body.Lookup(m.fields, path...) }
 
 // at returns the node of a field, or of what is written around it.
-func (m manifest) at(path ...string) *document.Node { return body.At(m.node, path...) }
+func (m manifest) at(path ...string) *document.Node { return document.At(m.node, path...) }
 
 func unknown(v any) bool {
 	_, is := v.(schema.Unknown)

@@ -130,7 +130,7 @@ func (p *patch) forbidden(n *document.Node, v any) *document.Error {
 	if slices.Contains([]string{"apiVersion", "kind", "name", "generateName", "namespace"}, field[len(field)-1]) {
 		hint = "leave it out, target says which object it is"
 	}
-	return body.At(n, field...).Errorf(hint, "a rule may not write %s", field)
+	return document.At(n, field...).Errorf(hint, "a rule may not write %s", field)
 }
 
 // Check implements [Action].

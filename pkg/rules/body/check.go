@@ -1,7 +1,6 @@
 package body
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -45,17 +44,10 @@ func (d *draft) written(b *Body, into schema.Field) typing.Type {
 	return given
 }
 
-// compared reports why a place does not take a value. A field that is missing because it is there under a name that is a little
-// different is told at that name.
+// compared reports why a place does not take a value.
 func (d *draft) compared(v any, n *document.Node, into *schema.Type) {
-	violations := into.Validate(v, d.how)
-	for _, v := range violations {
-		misspelt := v.Code == document.CodeMissingField && v.Field != "" && slices.ContainsFunc(violations, func(other schema.Violation) bool {
-			return other.Code == document.CodeUnknownField && other.Field == v.Field && slices.Equal(other.Path[:len(other.Path)-1], v.Path)
-		})
-		if !misspelt {
-			d.errs = append(d.errs, d.locate(n, v))
-		}
+	for _, v := range into.Validate(v, d.how) {
+		d.errs = append(d.errs, d.locate(n, v))
 	}
 }
 

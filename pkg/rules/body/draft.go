@@ -59,23 +59,3 @@ func unknownOrNil(v any) any {
 	}
 	return nil
 }
-
-// At returns the node at a path of keys and indexes, or what is written around it.
-func At[T any](n *document.Node, path ...T) *document.Node {
-	for _, step := range path {
-		var next *document.Node
-		switch step := any(step).(type) {
-		case string:
-			next = n.Get(step)
-		case int:
-			if elements := n.Elements(); step < len(elements) {
-				next = elements[step]
-			}
-		}
-		if next == nil {
-			break
-		}
-		n = next
-	}
-	return n
-}

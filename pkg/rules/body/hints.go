@@ -13,10 +13,9 @@ import (
 
 // locate finds what a violation is about, or what it is in where an expression wrote it, and says what to write instead.
 func (d *draft) locate(n *document.Node, v schema.Violation) *document.Error {
-	at := At(n, v.Path...)
+	at := document.At(n, v.Path...)
 	if v.Code == document.CodeUnknownField {
-		key, _ := v.Path[len(v.Path)-1].(string)
-		at = cmp.Or(At(n, v.Path[:len(v.Path)-1]...).Key(key), at)
+		at = document.KeyAt(n, v.Path...)
 	}
 	const quotes = "put it in quotes: "
 	hint := v.Hint

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -219,4 +220,31 @@ func (n *Node) CutByComment() *Error {
 	}
 	end += len(rest)
 	return n.errorBetween(end-len(comment), end, cutHint, cutText)
+}
+
+// At returns the node at a path of keys and indexes, or what is written around it.
+func At[T any](n *Node, path ...T) *Node {
+	for _, step := range path {
+		var next *Node
+		switch step := any(step).(type) {
+		case string:
+			next = n.Get(step)
+		case int:
+			if elements := n.Elements(); step < len(elements) {
+				next = elements[step]
+			}
+		}
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return n
+}
+
+// KeyAt returns the key of the entry at a path that is not empty, or what [At] returns where it is not written.
+func KeyAt(n *Node, path ...any) *Node {
+	last := len(path) - 1
+	name, _ := path[last].(string)
+	return cmp.Or(At(n, path[:last]...).Key(name), At(n, path...))
 }

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
@@ -140,12 +139,9 @@ type mistake struct {
 
 // at gives the mistake its place below the node of the form.
 func (m mistake) at(n *document.Node) *document.Error {
-	at := body.At(n, m.path...)
+	at := document.At(n, m.path...)
 	if m.ofKey {
-		key, _ := m.path[len(m.path)-1].(string)
-		if written := body.At(n, m.path[:len(m.path)-1]...).Key(key); written != nil {
-			at = written
-		}
+		at = document.KeyAt(n, m.path...)
 	}
 	return at.Errorf(m.hint, "%s", m.message)
 }

@@ -241,8 +241,13 @@ func (m *Map) has(key string, isObject bool) bool {
 	}
 }
 
-// required reports the fields that are missing.
+// required reports the fields that are missing. One that is there under a name that is a little different is told at that name.
 func (c *validation) required(t *Type, m map[string]any) {
+	misspelt := func(name string) bool {
+		return slices.ContainsFunc(c.found, func(v Violation) bool {
+			return v.Code == document.CodeUnknownField && v.Field == name && slices.Equal(v.Path[:len(v.Path)-1], c.path)
+		})
+	}
 	for _, name := range t.Names() {
 		f := t.Map.Fields[name]
 		if c.full() {
@@ -252,7 +257,7 @@ func (c *validation) required(t *Type, m map[string]any) {
 			continue
 		}
 		v, there := m[name]
-		if !there || v == nil && !f.Type.nullable() {
+		if (!there || v == nil && !f.Type.nullable()) && !misspelt(name) {
 			c.add(Violation{Code: document.CodeMissingField, Message: fmt.Sprintf("the field %q is missing", name), Hint: "add " + name + ": ...", Field: name})
 		}
 	}
