@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -102,6 +103,19 @@ func Told(errs document.Errors) string {
 		}
 	}
 	return out.String()
+}
+
+// Wrong compares what is found in each document with what is said of it. The archives are those of package rules whose names begin
+// with one of some words, for the test of a package that lies in it.
+func Wrong(t *testing.T, find func(text []byte) document.Errors, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		for _, d := range Documents(t, "../testdata/wrong/"+word+"*.txtar") {
+			if diff := cmp.Diff(string(d.Want), Told(find(d.Text))+"\n"); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", d.Name, diff)
+			}
+		}
+	}
 }
 
 // Replace returns the archive with other contents of some files.

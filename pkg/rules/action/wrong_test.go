@@ -3,8 +3,6 @@ package action_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/test/archive"
@@ -12,12 +10,8 @@ import (
 
 // TestWrong makes every mistake that an action can have, in the archives of package rules.
 func TestWrong(t *testing.T) {
-	for _, part := range []string{"actions", "apply", "create", "delete", "event", "patch"} {
-		for _, d := range archive.Documents(t, "../testdata/wrong/"+part+"*.txtar") {
-			_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: d.Text}}, rules.Options{DefaultNamespace: "default"})
-			if diff := cmp.Diff(string(d.Want), archive.Told(errs)+"\n"); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", d.Name, diff)
-			}
-		}
-	}
+	archive.Wrong(t, func(text []byte) document.Errors {
+		_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: text}}, rules.Options{DefaultNamespace: "default"})
+		return errs
+	}, "actions", "apply", "create", "delete", "event", "patch")
 }
