@@ -165,3 +165,29 @@ func TestCutByComment(t *testing.T) {
 		})
 	}
 }
+
+func TestAt(t *testing.T) {
+	root := mustParse(t, "spec:\n  ports:\n  - port: 80\n")[0]
+	tests := map[string]struct {
+		reason     string
+		path       []any
+		value, key Position
+	}{
+		"Value":   {"A key or an index for each step.", []any{"spec", "ports", 0, "port"}, Position{3, 11}, Position{3, 5}},
+		"Element": {"An element has no key.", []any{"spec", "ports", 0}, Position{3, 5}, Position{3, 5}},
+		"Missing": {"What is not written is told at what is around it.", []any{"spec", "ports", 0, "name"}, Position{3, 5}, Position{3, 5}},
+		"Beyond":  {"An index beyond the list, too.", []any{"spec", "ports", 1, "port"}, Position{3, 3}, Position{3, 3}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			for what, found := range map[string]struct {
+				node *Node
+				want Position
+			}{"value": {At(root, tc.path...), tc.value}, "key": {KeyAt(root, tc.path...), tc.key}} {
+				if got := found.node.Position(); got != found.want {
+					t.Errorf("%s the %s is at %v, want %v", tc.reason, what, got, found.want)
+				}
+			}
+		})
+	}
+}

@@ -98,3 +98,28 @@ func TestTraps(t *testing.T) {
 		}
 	}
 }
+
+func TestRewriting(t *testing.T) {
+	tests := map[string]struct {
+		reason     string
+		want, have Kind
+		text, hint string
+	}{
+		"Nothing":  {"A key without a ", String, Nil, "", "give it a value or remove it"},
+		"Number":   {"A number where a text is meant.", String, Int, "8", `put it in quotes: "8"`},
+		"Quoted":   {"A text that would be a number.", Int, String, "8", "write it without quotes: 8"},
+		"Switch":   {"A text that would be a boolean.", Bool | Nil, String, "true", "write it without quotes: true"},
+		"Word":     {"A text that would be none.", Int, String, "many", ""},
+		"Fraction": {"An integer has none.", Int, Float, "1.5", "write it without a fraction"},
+		"List":     {"One element in place of a list.", List, Map, "", `write "- " before each element, or [a, b]`},
+		"Map":      {"A text in place of a map.", Map, String, "a", "write lines of key: value, or {key: value}"},
+		"Either":   {"A text or a map: quotes need not be what is meant.", String | Map, Int, "8", ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Rewriting(tc.want, tc.have, tc.text); got != tc.hint {
+				t.Errorf("%s %q, want %q", tc.reason, got, tc.hint)
+			}
+		})
+	}
+}
