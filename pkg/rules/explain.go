@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
@@ -188,7 +188,7 @@ func (x *explanation) tell(out *trace.Trace, decided plan.Plan) {
 	at := slices.IndexFunc(decided.Decisions, func(d plan.Decision) bool { return d.Rule == x.rule.ID })
 	decision := decided.Decisions[at]
 	x.learn()
-	x.unname()
+	x.hideNames()
 	x.requests(out, decided.Operations, false)
 	x.requests(out, decided.Audited, true)
 	out.Decision = trace.Decision{
@@ -476,8 +476,10 @@ func (x *explanation) change(wish plan.Wish, change plan.Change, written *docume
 	path := slices.Clone(change.Path)
 	for i, step := range path {
 		path[i] = x.values.Key(step)
-		if _, there := plan.Lookup(wish.Current, change.Path[:i+1]); written != nil && !there && !mentions(written, step) && !isIndex(wish.Current, change.Path[:i], step) {
-			path[i] = trace.Masked
+		if _, there := plan.Lookup(wish.Current, change.Path[:i+1]); written != nil && !there && !mentions(written, step) {
+			if parent, _ := plan.Lookup(wish.Current, change.Path[:i]); value.KindOf(parent) != value.List { // A step in a list is an index.
+				path[i] = trace.Masked
+			}
 		}
 	}
 	out := trace.Change{Path: path.String(), Before: x.value(change.Before, secret), After: x.value(change.After, secret)}
@@ -487,14 +489,6 @@ func (x *explanation) change(wish plan.Wish, change plan.Change, written *docume
 		}
 	}
 	return out
-}
-
-// isIndex reports whether a step of a path is an index in a list.
-func isIndex(object map[string]any, parent plan.Path, step string) bool {
-	of, _ := plan.Lookup(object, parent)
-	_, isList := of.([]any)
-	_, err := strconv.Atoi(step)
-	return isList && err == nil
 }
 
 // mentions reports whether a step of a path is written in an action as it is: as a key, or in the path of a JSON

@@ -37,7 +37,7 @@ type secrets struct {
 	values *redact.Values
 	known  map[string]taint
 	// The names of objects, and of namespaces, that the rule has from a Secret.
-	unnamed, unplaced map[string]bool
+	hiddenNames, hiddenNamespaces map[string]bool
 }
 
 func newSecrets(rule *Rule, snapshot *Snapshot, hidden []*redact.Values) *secrets {
@@ -93,11 +93,11 @@ func (s *secrets) name(name string, loop *action.Loop) taint {
 // asked is the taint of what an entry of with asks: a Secret as an owner is no more than its name.
 func (s *secrets) asked(d *names.Definition) taint {
 	for _, entry := range d.Node.Entries() {
-		known := s.node(entry.Value, nil)
-		if entry.Key.Text() == "ownedBy" {
-			known = s.name(entry.Value.Text(), nil)
+		tells := s.node(entry.Value, nil) > clean
+		if entry.Key.Text() == "ownedBy" { // A bare name.
+			tells = s.name(entry.Value.Text(), nil) == tainted
 		}
-		if known == tainted || known == secret && entry.Key.Text() != "ownedBy" {
+		if tells {
 			return tainted
 		}
 	}
@@ -173,12 +173,12 @@ func (s *secrets) hides(path string) bool {
 	return s.program(p, nil) > clean
 }
 
-// unname finds the objects whose names the rule has from a Secret: those that it names by
+// hideNames finds the objects whose names the rule has from a Secret: those that it names by
 // one, found by one, or has made like that before.
-func (x *explanation) unname() {
-	x.unnamed, x.unplaced = map[string]bool{}, map[string]bool{}
-	unname := func(o plan.Object) {
-		x.unnamed[o.Name], x.unplaced[o.Namespace] = true, true
+func (x *explanation) hideNames() {
+	x.hiddenNames, x.hiddenNamespaces = map[string]bool{}, map[string]bool{}
+	hide := func(o plan.Object) {
+		x.hiddenNames[o.Name], x.hiddenNamespaces[o.Namespace] = true, true
 	}
 	for i, recorded := range x.steps {
 		if !x.names(x.of.steps[i]) {
@@ -186,10 +186,10 @@ func (x *explanation) unname() {
 		}
 		for _, turn := range recorded.turns {
 			for _, wish := range turn.wishes {
-				unname(wish.Target)
+				hide(wish.Target)
 			}
 			for _, event := range turn.events {
-				unname(event.Regarding)
+				hide(event.Regarding)
 			}
 		}
 	}
@@ -201,12 +201,12 @@ func (x *explanation) unname() {
 	}
 	for _, wish := range x.unasked() {
 		if made[wish.Target.GVR] {
-			unname(wish.Target)
+			hide(wish.Target)
 		}
 	}
-	delete(x.unplaced, x.of.action.Object.Namespace) // It is asked about by its name.
-	delete(x.unnamed, "")
-	delete(x.unplaced, "")
+	delete(x.hiddenNamespaces, x.of.action.Object.Namespace) // It is asked about by its name.
+	delete(x.hiddenNames, "")
+	delete(x.hiddenNamespaces, "")
 }
 
 // names reports whether a Secret may decide what the objects of an action are called. To be a Secret is not to be found by one.
@@ -250,14 +250,14 @@ func (s *secrets) object(o plan.Object) string {
 	if about := s.of.action.Object; o.GVR == about.GVR && o.Namespace == about.Namespace && o.Name == about.Name {
 		return s.text(o.String())
 	}
-	o.Namespace, o.Name = called(s.unplaced, o.Namespace), called(s.unnamed, o.Name)
+	o.Namespace, o.Name = called(s.hiddenNamespaces, o.Namespace), called(s.hiddenNames, o.Name)
 	return s.text(o.String())
 }
 
 // related names an object that was read, without its kind.
 func (s *secrets) related(object map[string]any) string {
 	namespace, name := plan.Text(object, "metadata", "namespace"), plan.Text(object, "metadata", "name")
-	return s.text(strings.TrimPrefix(called(s.unplaced, namespace)+"/"+called(s.unnamed, name), "/"))
+	return s.text(strings.TrimPrefix(called(s.hiddenNamespaces, namespace)+"/"+called(s.hiddenNames, name), "/"))
 }
 
 // called is the name of an object or of a namespace.
