@@ -359,8 +359,7 @@ func GiveUp(manager, subresource string, body, current map[string]any) []any {
 		if Text(entry, "subresource") != subresource {
 			return fields, false
 		}
-		fields, less := kept(fields, body)
-		return fields, less
+		return kept(fields, body)
 	})
 }
 
