@@ -45,7 +45,8 @@ func (l *ledger) enter(wishes []Wish) *Decision {
 			return &Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err}
 		}
 		if lost := l.conflict(wish, claims[i]); lost != nil {
-			return &Decision{Rule: wish.Rule, Outcome: Withheld, Reason: lost.Error()}
+			lost.Rule, lost.Outcome = wish.Rule, Withheld
+			return lost
 		}
 	}
 	for i, wish := range wishes {
@@ -67,12 +68,12 @@ func (l *ledger) enter(wishes []Wish) *Decision {
 }
 
 // conflict is what an earlier rule decides otherwise, nil where there is none.
-func (l *ledger) conflict(wish Wish, all []claim) error {
+func (l *ledger) conflict(wish Wish, all []claim) *Decision {
 	if rule, gone := l.deleted[wish.Target]; gone {
 		if wish.Type == Delete || rule == wish.Rule {
 			return nil
 		}
-		return fmt.Errorf("%s is deleted by rule %s, which comes first", wish.Target, rule)
+		return &Decision{Reason: fmt.Sprintf("%s is deleted by rule %s, which comes first", wish.Target, rule), Winner: rule}
 	}
 	if wish.deletesLiving() {
 		// A rule that has what it wants needs no object to write it to. A finalizer is there for the day on which the object is
@@ -81,7 +82,8 @@ func (l *ledger) conflict(wish Wish, all []claim) error {
 			return w.Target == wish.Target && w.Rule != wish.Rule && w.Type != Finalize && w.Type != Delete && !w.unnamed() && l.changesCurrent(w)
 		}
 		if i := slices.IndexFunc(l.accepted, writes); i >= 0 {
-			return fmt.Errorf("%s is written by rule %s, which comes first", wish.Target, l.accepted[i].Rule)
+			winner := l.accepted[i].Rule
+			return &Decision{Reason: fmt.Sprintf("%s is written by rule %s, which comes first", wish.Target, winner), Winner: winner}
 		}
 	}
 	for _, c := range all {
@@ -210,7 +212,7 @@ type claimTree struct {
 
 // conflict returns the first disagreement of another rule with c, or nil. What
 // a rule wants twice itself is no conflict: its later action wins.
-func (t *claimTree) conflict(rule Rule, c claim) error {
+func (t *claimTree) conflict(rule Rule, c claim) *Decision {
 	at := t
 	for i, step := range c.path {
 		if at.claim != nil && at.rule != rule && !agree(*at.claim, c.path[i:], c) {
@@ -224,7 +226,7 @@ func (t *claimTree) conflict(rule Rule, c claim) error {
 }
 
 // conflictBelow compares c with what is claimed at and under its own path.
-func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) error {
+func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) *Decision {
 	if t.claim != nil && t.rule != rule && !agree(c, below, *t.claim) {
 		return conflict(t.claim.path, t.rule)
 	}
@@ -237,12 +239,13 @@ func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) error {
 }
 
 // conflict says that two rules want different values for a field.
-func conflict(path Path, winner Rule) error {
+func conflict(path Path, winner Rule) *Decision {
+	reason := fmt.Sprintf("%s is decided by rule %s, which comes first", path, winner)
 	if len(path) == 3 && slices.Contains([]string{LabelSet, LabelRule, LabelOwnerUID}, path[2]) {
 		// Nobody wrote the label: it says whose child the object is.
-		return fmt.Errorf("the object is made by rule %s, which comes first", winner)
+		reason = fmt.Sprintf("the object is made by rule %s, which comes first", winner)
 	}
-	return fmt.Errorf("%s is decided by rule %s, which comes first", path, winner)
+	return &Decision{Reason: reason, Winner: winner}
 }
 
 // agree compares what one claim wants at a path under it with what the other,

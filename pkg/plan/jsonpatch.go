@@ -104,7 +104,7 @@ func pointerField(fields map[string]any, key string) (Path, bool) {
 	if strings.Count(text, "/") > maxPointer {
 		return make(Path, maxPointer+1), true // Refused by checkIndex.
 	}
-	return parsePointer(text)
+	return ParsePointer(text)
 }
 
 // maxPointer bounds the steps of a path.

@@ -44,9 +44,9 @@ func (p Path) Pointer() string {
 	return b.String()
 }
 
-// parsePointer is the inverse of Pointer; ok is false where the text is not a
+// ParsePointer is the inverse of Pointer; ok is false where the text is not a
 // JSON pointer.
-func parsePointer(text string) (path Path, ok bool) {
+func ParsePointer(text string) (path Path, ok bool) {
 	if text == "" {
 		return nil, true
 	}
@@ -123,7 +123,7 @@ func Lookup(value any, path Path) (found any, ok bool) {
 // LookupPointer returns the value that a JSON pointer leads to, nil where there
 // is none.
 func LookupPointer(value any, pointer string) any {
-	path, ok := parsePointer(pointer)
+	path, ok := ParsePointer(pointer)
 	if !ok {
 		return nil
 	}

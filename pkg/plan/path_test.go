@@ -26,7 +26,7 @@ func TestPath(t *testing.T) {
 			if got := tc.path.Pointer(); got != tc.reference {
 				t.Errorf("Pointer: got %s, want %s", got, tc.reference)
 			}
-			back, ok := parsePointer(tc.reference)
+			back, ok := ParsePointer(tc.reference)
 			if diff := cmp.Diff(tc.path, back); !ok || diff != "" {
 				t.Errorf("the pointer does not lead back (-want +got):\n%s", diff)
 			}

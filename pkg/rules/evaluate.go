@@ -398,7 +398,7 @@ func (t *ruleEvaluation) wait(decision plan.Decision) (plan.Decision, error) {
 	if until := since.Add(long); now.Before(until) {
 		t.expressions.Instant.ChangesAt(until)
 		if t.explanation != nil {
-			t.explanation.moment("its condition has held for long enough")
+			t.explanation.moment("its condition has held for long enough", t.explanation.holds())
 		}
 		decision.Outcome = plan.Waiting
 		decision.Reason = "when holds since " + since.UTC().Format(time.RFC3339)

@@ -291,7 +291,7 @@ func TestEvaluate(t *testing.T) {
 				object:  `{}`,
 				secrets: []string{`{metadata: {name: s}, data: {name: aHVudGVyMg==}}`},
 			},
-			want: "a matched\nb withheld: the rule has seen a Secret, and the reason may tell a value of it\n" +
+			want: "a matched\nb withheld: rule set/a, which comes first, decides otherwise; what they differ in may tell a value of a Secret\n" +
 				`merge tidbclusters db/basic {"spec":{"hunter2":1}}` + "\nread secrets by name s",
 		},
 		"an error of a rule that read a Secret": {

@@ -99,12 +99,13 @@ func (r *Rule) Obstacles(snapshot Snapshot) []trace.Obstacle {
 // explanation records what one rule does in an evaluation, and shows it as a trace.
 type explanation struct {
 	*secrets
-	evaluation *evaluation
-	clauses    map[*expression.Program]expression.Clause // what each condition was when it was last asked
-	next       *trace.Next                               // nil where the rule does not look again
-	steps      []recordedStep
-	turns      []recordedTurn  // of the step that is carried out
-	opened     map[string]bool // names of let whose definition has been shown
+	evaluation  *evaluation
+	clauses     map[*expression.Program]expression.Clause // what each condition was when it was last asked
+	next        *trace.Next                               // nil where the rule does not look again
+	lookAgainAt time.Time
+	steps       []recordedStep
+	turns       []recordedTurn  // of the step that is carried out
+	opened      map[string]bool // names of let whose definition has been shown
 }
 
 // recordedStep is an action that the rule has reached.
@@ -129,16 +130,22 @@ func (x *explanation) begin(of *ruleEvaluation) {
 	of.expressions.Instant = expression.NewInstant(x.evaluation.instant.Now())
 	of.expressions.Explained = func(p *expression.Program, c expression.Clause) {
 		x.clauses[p] = c
-		x.moment("a time in its condition comes")
+		if !slices.ContainsFunc(of.steps, func(s *action.Step) bool { return s.When() != nil && s.When().Program() == p }) {
+			x.moment("a time in its condition comes", x.program(p, nil) > clean)
+		}
 	}
 	of.action.Around = x.turn
 }
 
-// moment notes what will make the rule look again, where that is new.
-func (x *explanation) moment(because string) {
+// moment notes what will make the rule look again, where that is new. When that is may be hidden.
+func (x *explanation) moment(because string, hidden bool) {
 	at := x.of.expressions.Instant.Next()
-	if x.next == nil && !at.IsZero() || x.next != nil && at.Before(x.next.At) {
-		x.next = &trace.Next{At: at, Because: because}
+	if at.IsZero() || x.next != nil && !at.Before(x.lookAgainAt) {
+		return
+	}
+	x.lookAgainAt, x.next = at, &trace.Next{Because: because}
+	if !hidden {
+		x.next.At = at
 	}
 }
 
@@ -161,7 +168,7 @@ func (x *explanation) step(err error) {
 		err = nil // The turn says so.
 	}
 	x.steps, x.turns = append(x.steps, recordedStep{x.turns, err}), nil
-	x.moment("a time in its actions comes")
+	x.moment("a time in its actions comes", x.tells(x.of.steps[len(x.steps)-1]))
 }
 
 // end keeps what the evaluation of a rule has come to, before the next rule has its own.
@@ -254,10 +261,10 @@ func (x *explanation) held(since time.Time) *trace.Hold {
 	if err != nil {
 		return out
 	}
-	if x.rule.hold.computed == nil || !x.of.secret() {
+	if !x.holds() {
 		out.Duration = long.String()
 	}
-	if at := since.Add(long); now.Before(at) {
+	if at := since.Add(long); now.Before(at) && !x.holds() {
 		out.Until = &at
 	}
 	remembered, is := x.of.snapshot.State.HeldSince[x.rule.ID]
@@ -284,14 +291,15 @@ func (x *explanation) clause(in *body.Expression, c expression.Clause) trace.Cla
 		Operator: c.Operator, Source: x.text(oneLine(c.Source)), Verdict: c.Verdict, Error: x.error(c.Err),
 		At: placeOf(in.Node().ErrorAt(c.Offset, len(c.Source), "", "")),
 	}
-	if !c.ChangesAt.IsZero() {
+	tells := len(c.Clauses) == 0 && slices.ContainsFunc(c.Reads, func(read expression.Read) bool { return x.hides(read.Path) })
+	if !c.ChangesAt.IsZero() && !x.hides(c.Source) {
 		out.ChangesAt = &c.ChangesAt
 	}
 	for _, part := range c.Clauses {
 		out.Clauses = append(out.Clauses, x.clause(in, part))
 	}
 	for _, read := range c.Reads {
-		out.Reads = append(out.Reads, trace.Read{Path: x.text(read.Path), Value: x.value(read.Value, x.hides(read.Path))})
+		out.Reads = append(out.Reads, trace.Read{Path: x.text(read.Path), Value: x.value(read.Value, tells)})
 	}
 	d := x.rule.named(c)
 	if d == nil || c.Verdict == trace.NotAsked || x.opened[d.Name] {
@@ -456,30 +464,32 @@ func (x *explanation) element(v any, of taint) trace.Value {
 	return x.value(v, of > clean)
 }
 
-// want tells what a wish is by itself. Where written is an action, it may tell of a Secret, and only what is written there is shown.
-func (x *explanation) want(wish plan.Wish, written *document.Node) trace.Want {
+// want tells what a wish is by itself. Where by is an action, it may tell of a Secret, and only the fields that are written there are shown.
+func (x *explanation) want(wish plan.Wish, by *document.Node) trace.Want {
 	built := plan.Build([]plan.Wish{wish}, x.evaluation.set.options)
 	out := trace.Want{Type: wish.Type, Object: x.object(wish.Target), Subresource: wish.Subresource}
 	out.Already = len(built.Operations) == 0 && len(built.Decisions) == 0
 	for _, operation := range built.Operations {
 		out.Count += len(operation.Changes)
 		for _, change := range operation.Changes[:min(len(operation.Changes), mostChanges-len(out.Changes))] {
-			out.Changes = append(out.Changes, x.change(wish, change, written))
+			out.Changes = append(out.Changes, x.change(wish, change, by))
 		}
 	}
 	return out
 }
 
-func (x *explanation) change(wish plan.Wish, change plan.Change, written *document.Node) trace.Change {
-	secret := written != nil || wish.Target.IsSecret() && len(change.Path) > 0 &&
+func (x *explanation) change(wish plan.Wish, change plan.Change, by *document.Node) trace.Change {
+	secret := by != nil || wish.Target.IsSecret() && len(change.Path) > 0 &&
 		(change.Path[0] == "data" || change.Path[0] == "stringData" || slices.Contains(change.Path, redact.LastApplied))
 	path := slices.Clone(change.Path)
+	known := len(path)
+	if by != nil {
+		known = written(by, change.Path)
+	}
 	for i, step := range path {
 		path[i] = x.values.Key(step)
-		if _, there := plan.Lookup(wish.Current, change.Path[:i+1]); written != nil && !there && !mentions(written, step) {
-			if parent, _ := plan.Lookup(wish.Current, change.Path[:i]); value.KindOf(parent) != value.List { // A step in a list is an index.
-				path[i] = trace.Masked
-			}
+		if parent, _ := plan.Lookup(wish.Current, change.Path[:i]); i >= known && value.KindOf(parent) != value.List { // A step in a list is an index.
+			path[i] = trace.Masked
 		}
 	}
 	out := trace.Change{Path: path.String(), Before: x.value(change.Before, secret), After: x.value(change.After, secret)}
@@ -489,14 +499,6 @@ func (x *explanation) change(wish plan.Wish, change plan.Change, written *docume
 		}
 	}
 	return out
-}
-
-// mentions reports whether a step of a path is written in an action as it is: as a key, or in the path of a JSON
-// patch.
-func mentions(n *document.Node, step string) bool {
-	return slices.ContainsFunc(n.Entries(), func(e document.Entry) bool { return e.Key.Text() == step || mentions(e.Value, step) }) ||
-		slices.ContainsFunc(n.Elements(), func(element *document.Node) bool { return mentions(element, step) }) ||
-		n.Kind() == document.KindString && strings.HasPrefix(n.Text(), "/") && slices.Contains(strings.Split(n.Text(), "/"), step)
 }
 
 // whyNot names the clause of `when` that is false, with the values it read unless they are secret. Of a name of let it says what that

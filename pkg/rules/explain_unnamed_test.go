@@ -17,8 +17,8 @@ import (
 // names which have nothing to do with it are told.
 func TestExplainSecretNames(t *testing.T) {
 	const (
-		living = `{metadata: {name: basic, namespace: db, uid: u-basic}, spec: {size: 1, names: [a]}}`
-		login  = `{metadata: {name: login, namespace: db}, data: {token: Y2FuYXJ5LWluLWEtbWluZQ==}}`
+		living = `{metadata: {name: basic, namespace: db, uid: u-basic}, spec: {size: 1, names: [a], copy: nary-in, nary-in: 0}}`
+		login  = `{metadata: {name: login, namespace: db}, data: {token: Y2FuYXJ5LWluLWEtbWluZQ==, until: "2026-03-04T05:06:07Z"}}`
 		whole  = `{metadata: {name: canary-in-a-mine, namespace: db, uid: m-1, labels: {app: nary-in}}, data: {a: b, "nary": x}}`
 		other  = `{metadata: {name: other, namespace: db, uid: m-2, labels: {app: web}}, data: {a: b}}`
 		far    = `{metadata: {name: far, namespace: db, uid: m-3}, data: {a: b}}`
@@ -117,6 +117,47 @@ func TestExplainSecretNames(t *testing.T) {
 			rule:   `actions: [{patch: {merge: {metadata: {annotations: {"${string(len(token) + 73000)}": v}}}}}]`,
 			want:   []string{"metadata.annotations[\"(masked)\"]: absent -> (masked)"},
 		},
+		"KeyThere": {
+			reason: "A field that is named by a Secret, and is there.",
+			rule:   `actions: [{patch: {merge: {spec: {"${token[2:9]}": 1, size: 2}}}}]`,
+			want:   []string{`spec["(masked)"]: (masked) -> (masked)`, "spec.size: (masked) -> (masked)"},
+		},
+		"KeyElsewhere": {
+			reason: "A field that is named by a Secret as the rule names another one.",
+			rule:   `actions: [{patch: {merge: {metadata: {annotations: {"${string(len(token))}": v}}, spec: {"16": {x: "${nil}"}, list: [{z: "${token}"}]}}}}]`,
+			want:   []string{`metadata.annotations["(masked)"]: absent`, "spec.list: absent ->"},
+		},
+		"Pointer": {
+			reason: "What a JSON patch has in its pointers.",
+			rule:   `actions: [{patch: {json: [{op: add, path: /metadata/annotations, value: {a~1b: "${token}", "${token[2:9]}": x}}, {op: add, path: "/spec/${token[2:9]}", value: 1}]}}]`,
+			want:   []string{`metadata.annotations["a~1b"]`, `metadata.annotations["(masked)"]`, `spec["(masked)"]`},
+		},
+		"Until": {
+			reason: "A time that is in a Secret.",
+			rule:   "when: before(login?.data?.until ?? '') && object.spec.size == 1\n    actions: [{event: {reason: R, message: m}}]",
+			want:   []string{"next    (masked): a time in its condition comes\n"},
+		},
+		"UntilEach": {
+			reason: "A time that is in a Secret, in an action.",
+			rule:   "actions: [{forEach: {t: \"${[login?.data?.until ?? '']}\"}, when: before(t), event: {reason: R, message: m}}]",
+			want:   []string{"next    (masked): a time in its actions comes\n"},
+		},
+		"Held": {
+			reason: "How long a Secret says that a condition must hold.",
+			rule:   "for: duration(string(len(token)) + \"m\")\n    actions: [{event: {reason: R, message: m}}]",
+			want:   []string{"next    (masked): its condition has held for long enough\n"},
+		},
+		"Equal": {
+			reason: "What is the same as a part of a Secret.",
+			rule:   "when: object.spec.copy == token[2:9]\n    actions: [{event: {reason: R, message: m}}]",
+			want:   []string{"object.spec.copy is (masked)"},
+		},
+		"Withheld": {
+			reason: "What another rule calls by a Secret.",
+			rule: `actions: [{patch: {merge: {metadata: {annotations: {"${token[2:9]}": x}}}}}]
+  - {name: b, watch: tidbclusters, actions: [{patch: {merge: {metadata: {annotations: null}}}}]}`,
+			want: []string{"withheld: set/b"},
+		},
 		"SelectedBehind": {
 			reason: "What is found by what was found.",
 			with:   `, cm: {resource: configmaps, name: "${token}"}, next: {resource: configmaps, names: "${[cm?.metadata?.name]}"}`,
@@ -177,7 +218,7 @@ func TestExplainSecretNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tellsNothing(t, tree+string(data))
+			tellsNothing(t, tree+string(data)+all["b"].Tree())
 		})
 	}
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -164,9 +165,9 @@ func (s *secrets) unknown() taint {
 	return clean
 }
 
-// hides reports whether a path that a condition read leads to what may not be shown.
-func (s *secrets) hides(path string) bool {
-	p, err := expression.Compile(path, s.rule.names.Scope())
+// hides reports whether a part of a condition, or a path that it read, may tell of a Secret.
+func (s *secrets) hides(source string) bool {
+	p, err := expression.Compile(source, s.rule.names.Scope())
 	if err != nil { // Of a variable or an element.
 		return s.unknown() > clean
 	}
@@ -224,6 +225,12 @@ func (s *secrets) aims(step *action.Step) bool {
 	return target != nil && s.name(strings.TrimSpace(target.Text()), step.Loop()) == tainted
 }
 
+// holds reports whether a Secret may decide how long the condition of the rule must hold.
+func (s *secrets) holds() bool {
+	hold := s.rule.hold
+	return hold != nil && hold.computed != nil && s.program(hold.computed.Program(), nil) > clean
+}
+
 // tells reports whether what an action writes may tell of a Secret: by what is written in it, by what it is about, or by when it is done.
 func (s *secrets) tells(step *action.Step) bool {
 	when := step.When()
@@ -243,6 +250,36 @@ func (s *secrets) namedBy(n *document.Node, loop *action.Loop, keys ...string) b
 			return slices.Contains(keys, key) && s.namedBy(e.Value, loop, "name", "generateName", "namespace")
 		}
 	})
+}
+
+// written is how many steps of a path are written in an action as they are, one below the other: as keys, or in the pointer of a JSON patch.
+func written(n *document.Node, path plan.Path) (steps int) {
+	if pointer, is := plan.ParsePointer(n.Get("path").Text()); is && len(pointer) > 0 && len(pointer) <= len(path) && slices.Equal(pointer, path[:len(pointer)]) {
+		steps = len(pointer) + keys(n.Get("value"), path[len(pointer):])
+	}
+	for _, e := range n.Entries() {
+		steps = max(steps, written(e.Value, path))
+	}
+	for _, element := range n.Elements() {
+		steps = max(steps, written(element, path))
+	}
+	return max(steps, keys(n, path))
+}
+
+// keys is how many steps of a path are keys of a map, of the map there, and so on. An element of a list is any.
+func keys(n *document.Node, path plan.Path) (steps int) {
+	if len(path) == 0 {
+		return 0
+	}
+	for _, e := range n.Entries() {
+		if e.Key.Text() == path[0] {
+			return 1 + keys(e.Value, path[1:])
+		}
+	}
+	for _, element := range n.Elements() {
+		steps = max(steps, 1+keys(element, path[1:]))
+	}
+	return steps
 }
 
 // object names one.
@@ -341,11 +378,14 @@ func hidden(event *plan.Event) *plan.Event {
 	return &out
 }
 
-// hideReasons keeps of the reasons of some rules only their places.
+// hideReasons keeps of the reasons of rules that have seen a Secret only their places. The field that two rules
+// write may be named by a Secret that either has seen.
 func hideReasons(decisions []plan.Decision, secret map[plan.Rule]bool) {
 	for i := range decisions {
 		d := &decisions[i]
 		switch {
+		case d.Outcome == plan.Withheld && (secret[d.Rule] || secret[d.Winner]):
+			d.Reason = fmt.Sprintf("rule %s, which comes first, decides otherwise; what they differ in may tell a value of a Secret", d.Winner)
 		case !secret[d.Rule]:
 		case d.Err != nil:
 			err := errSecret
@@ -353,8 +393,6 @@ func hideReasons(decisions []plan.Decision, secret map[plan.Rule]bool) {
 				err = placed.Redacted(errSecret.Error())
 			}
 			d.Err, d.Reason = err, err.Error()
-		case d.Outcome == plan.Withheld:
-			d.Reason = errSecret.Error()
 		}
 	}
 }

@@ -104,7 +104,7 @@ type Decision struct {
 
 // Next is a moment, and what comes then.
 type Next struct {
-	At      time.Time `json:"at"`
+	At      time.Time `json:"at,omitzero"` // zero where it may tell of a Secret
 	Because string    `json:"because"`
 }
 

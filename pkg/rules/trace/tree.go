@@ -24,7 +24,11 @@ func (t Trace) Tree() string {
 	}
 	w.line(0, "result  %s", t.Result())
 	if next := t.Decision.Next; next != nil {
-		w.line(0, "next    %s: %s", moment(next.At), next.Because)
+		at := Masked
+		if !next.At.IsZero() {
+			at = moment(next.At)
+		}
+		w.line(0, "next    %s: %s", at, next.Because)
 	}
 	w.heading = "in the way"
 	for _, o := range t.Obstacles {
