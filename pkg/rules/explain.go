@@ -255,20 +255,14 @@ func (x *explanation) condition(out *trace.Condition, decision plan.Decision) {
 }
 
 func (x *explanation) held(since time.Time) *trace.Hold {
-	out := &trace.Hold{Since: since}
-	now := x.of.snapshot.Now
-	long, err := x.rule.hold.duration(&x.of.expressions)
-	if err != nil {
-		return out
-	}
-	if !x.holds() {
-		out.Duration = long.String()
-	}
-	if at := since.Add(long); now.Before(at) && !x.holds() {
-		out.Until = &at
-	}
 	remembered, is := x.of.snapshot.State.HeldSince[x.rule.ID]
-	out.Guessed = !is || !remembered.Equal(since)
+	out := &trace.Hold{Since: since, Guessed: !is || !remembered.Equal(since)}
+	if long, err := x.rule.hold.duration(&x.of.expressions); err == nil && !x.holds() {
+		out.Duration = long.String()
+		if at := since.Add(long); x.of.snapshot.Now.Before(at) {
+			out.Until = &at
+		}
+	}
 	return out
 }
 

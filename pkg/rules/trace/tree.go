@@ -270,15 +270,14 @@ func (h Hold) text() string {
 	if h.Guessed {
 		out = "when holds now, and since when is not known here"
 	}
-	if h.Duration != "" {
-		out += ", and must for " + h.Duration
+	switch {
+	case h.Duration == "":
+		return out
+	case h.Until != nil:
+		return fmt.Sprintf("%s, and must for %s: until %s", out, h.Duration, moment(*h.Until))
+	default:
+		return fmt.Sprintf("%s, and must for %s: it has", out, h.Duration)
 	}
-	if h.Until != nil {
-		out += fmt.Sprintf(": until %s", moment(*h.Until))
-	} else {
-		out += ": it has"
-	}
-	return out
 }
 
 func (l Lookup) text() string {
