@@ -213,7 +213,7 @@ func (s *subject) explain(ctx context.Context, set *rules.Set, now time.Time) (t
 	if s.memory != nil {
 		for _, record := range s.memory.Records {
 			if !record.HeldSince.IsZero() {
-				state.HeldSince[record.Rule.ID()] = record.HeldSince
+				state.HeldSince[record.Rule] = record.HeldSince
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func TestExplainAsksController(t *testing.T) {
 			"It has held for long enough, and there is a quarantine.",
 			func(w http.ResponseWriter) {
 				_ = json.NewEncoder(w).Encode(trace.Memory{Records: []trace.Record{{
-					Rule: trace.RuleOf(rule), Outcome: plan.Matched, At: now, HeldSince: now.Add(-2 * time.Hour),
+					Rule: rule, Outcome: plan.Matched, At: now, HeldSince: now.Add(-2 * time.Hour),
 					Trouble: trace.Trouble{Failure: "it is refused", Attempts: 7, Next: now.Add(time.Hour), Quarantined: true},
 				}}})
 			},

@@ -54,7 +54,7 @@ func TestMetricsHandler(t *testing.T) {
 			var asked []engine.Key
 			handler := metricsHandler(byAddress(tc.listens), metrics, func(key engine.Key) trace.Memory {
 				asked = append(asked, key)
-				return trace.Memory{Records: []trace.Record{{Rule: trace.Rule{Set: "s", Name: "r"}, Outcome: plan.Matched}}}
+				return trace.Memory{Records: []trace.Record{{Rule: plan.Rule{Set: "s", Name: "r"}, Outcome: plan.Matched}}}
 			}, tc.profiling)
 			request := httptest.NewRequestWithContext(t.Context(), cmp.Or(tc.method, http.MethodGet), tc.path, nil)
 			request.Host = tc.host

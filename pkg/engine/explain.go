@@ -19,7 +19,7 @@ func (e *Engine) Recorded(key Key) trace.Memory {
 		record.history.Tell(&out, decided, held.known(), partly)
 		for i := range out.Records {
 			record := &out.Records[i]
-			if trouble, fails := e.failing(key, record.Rule.ID()); fails {
+			if trouble, fails := e.failing(key, record.Rule); fails {
 				if trouble.Failure == record.Reason {
 					trouble.Failure = record.Trouble.Failure
 				}

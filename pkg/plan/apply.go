@@ -103,10 +103,10 @@ var managedFieldsPath = Path{"metadata", "managedFields"}
 
 // Manager is a field manager as an entry of managedFields names it (KEP-555).
 type Manager struct {
-	Name        string
-	Operation   string // Update or Apply
-	Subresource string // empty for none
-	Time        string // RFC 3339, of its last write; may be empty
+	Name        string `json:"manager"`
+	Operation   string `json:"operation"`             // Update or Apply
+	Subresource string `json:"subresource,omitempty"` // empty for none
+	Time        string `json:"time,omitempty"`        // RFC 3339, of its last write; may be empty
 }
 
 // FieldSet returns what an entry of managedFields owns, as a tree of FieldsV1 (KEP-555), nil for none. A cache may keep it as a string

@@ -63,10 +63,10 @@ const (
 
 // Rule names a rule by where it was written. It is comparable.
 type Rule struct {
-	Kind      string // RuleSet or ClusterRuleSet
-	Namespace string // empty for a ClusterRuleSet
-	Set       string
-	Name      string
+	Kind      string `json:"kind"`                // RuleSet or ClusterRuleSet
+	Namespace string `json:"namespace,omitempty"` // empty for a ClusterRuleSet
+	Set       string `json:"set"`
+	Name      string `json:"name"`
 }
 
 // String returns "set/rule", the form users type and read.

@@ -25,7 +25,7 @@ import (
 // the hot path. A rule that the set does not have has an [trace.Obstacle].
 func (s *Set) Explain(snapshot Snapshot, id plan.Rule, hidden ...*redact.Values) trace.Trace {
 	object := snapshot.Identity()
-	out := trace.Trace{Rule: trace.RuleOf(id), Object: trace.ObjectOf(object), Now: snapshot.Now}
+	out := trace.Trace{Rule: trace.Rule{Rule: id}, Object: trace.ObjectOf(object), Now: snapshot.Now}
 	rule := s.byID[id]
 	if rule == nil {
 		out.Obstacles = []trace.Obstacle{{Kind: trace.Unknown, Text: "there is no such rule"}}
@@ -488,9 +488,7 @@ func (x *explanation) change(wish plan.Wish, change plan.Change, by *document.No
 	}
 	out := trace.Change{Path: path.String(), Before: x.value(change.Before, secret), After: x.value(change.After, secret)}
 	if change.Before != nil {
-		for _, manager := range plan.Managers(wish.Current, change.Path) {
-			out.Owners = append(out.Owners, trace.Owner(manager))
-		}
+		out.Owners = plan.Managers(wish.Current, change.Path)
 	}
 	return out
 }

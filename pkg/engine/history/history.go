@@ -133,7 +133,7 @@ func (h *History) Tell(into *trace.Memory, decided plan.Plan, held map[plan.Rule
 	add := func(rule plan.Rule, record trace.Record) {
 		var known entry
 		known, unasked = take(unasked, rule)
-		record.Rule, record.WrittenAt = trace.RuleOf(rule), instant(known.written)
+		record.Rule, record.WrittenAt = rule, instant(known.written)
 		if outcomes[known.outcome] == record.Outcome && known.audited == record.Audited {
 			record.Since = instant(known.since)
 		}

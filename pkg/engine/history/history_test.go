@@ -25,7 +25,7 @@ func TestKeeps(t *testing.T) {
 	unmatched := plan.Decision{Rule: one, Outcome: plan.Unmatched}
 	audited := plan.Decision{Rule: one, Outcome: plan.Matched, Audited: true}
 	record := func(rule plan.Rule, outcome plan.Outcome, looked, since, written time.Time) trace.Record {
-		return trace.Record{Rule: trace.RuleOf(rule), Outcome: outcome, At: looked, Since: since, WrittenAt: written}
+		return trace.Record{Rule: rule, Outcome: outcome, At: looked, Since: since, WrittenAt: written}
 	}
 	never := time.Time{}
 	type step struct {

@@ -26,32 +26,15 @@ type Trace struct {
 	Controller *Memory `json:"controller,omitempty"`
 }
 
-// Rule says which rule it is.
+// Rule says which rule it is, and what its author says of it.
 type Rule struct {
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Set       string `json:"set"`
-	Name      string `json:"name"`
-
+	plan.Rule
 	Description string `json:"description,omitempty"`
 	// ActsAs is the ServiceAccount of the set, as namespace/name, empty for that of the
 	// controller.
 	ActsAs string `json:"actsAs,omitempty"`
 	At     Place  `json:"at,omitzero"`
 }
-
-// RuleOf names a rule.
-func RuleOf(id plan.Rule) Rule {
-	return Rule{Kind: id.Kind, Namespace: id.Namespace, Set: id.Set, Name: id.Name}
-}
-
-// ID is the name of the rule as plans have it.
-func (r Rule) ID() plan.Rule {
-	return plan.Rule{Kind: r.Kind, Namespace: r.Namespace, Set: r.Set, Name: r.Name}
-}
-
-// String returns "set/rule".
-func (r Rule) String() string { return r.ID().String() }
 
 // Object says which object it is.
 type Object struct {
@@ -153,7 +136,7 @@ type Memory struct {
 
 // Record is what a controller remembers of one rule and one object. It tells no values.
 type Record struct {
-	Rule    Rule         `json:"rule"`
+	Rule    plan.Rule    `json:"rule"`
 	Outcome plan.Outcome `json:"outcome,omitempty"`
 	Reason  string       `json:"reason,omitempty"`
 	Audited bool         `json:"audited,omitempty"`
@@ -189,7 +172,7 @@ func (m *Memory) Of(rule plan.Rule) *Record {
 		return nil
 	}
 	for i := range m.Records {
-		if m.Records[i].Rule.ID() == rule {
+		if m.Records[i].Rule == rule {
 			return &m.Records[i]
 		}
 	}
@@ -237,18 +220,11 @@ type Want struct {
 
 // Change is a field that is written.
 type Change struct {
-	Path   string  `json:"path"`
-	Before Value   `json:"before"`
-	After  Value   `json:"after"`
-	Owners []Owner `json:"owners,omitempty"`
-}
-
-// Owner is a field manager that set a field, as managedFields says.
-type Owner struct {
-	Name        string `json:"manager"`
-	Operation   string `json:"operation"` // Apply or Update
-	Subresource string `json:"subresource,omitempty"`
-	Time        string `json:"time,omitempty"` // RFC 3339
+	Path   string `json:"path"`
+	Before Value  `json:"before"`
+	After  Value  `json:"after"`
+	// Owners are the field managers that set the field, as managedFields says.
+	Owners []plan.Manager `json:"owners,omitempty"`
 }
 
 // Event is a Kubernetes Event that is recorded after the writes.

@@ -54,7 +54,7 @@ func (t Trace) Tree() string {
 		}
 		by[o.Outcome] = nil
 	}
-	w.controller(t.Controller, t.Rule.ID())
+	w.controller(t.Controller, t.Rule.Rule)
 	return w.text.String()
 }
 

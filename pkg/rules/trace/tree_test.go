@@ -29,7 +29,7 @@ func text(s string) trace.Value {
 // whole has something of everything.
 func whole() trace.Trace {
 	rule := plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: "guard", Name: "quorum"}
-	named := trace.RuleOf(rule)
+	named := trace.Rule{Rule: rule}
 	named.Description, named.ActsAs, named.At = "An odd number", "shop/guard", trace.Place{File: "a.yaml", Line: 7, Column: 9}
 	later := noon.Add(time.Hour)
 	element := text("web")
@@ -71,7 +71,7 @@ func whole() trace.Trace {
 				Element: &element, When: &trace.Clause{Source: "pod != nil", Verdict: trace.True},
 				Wants: []trace.Want{
 					{Type: plan.Merge, Object: "pods shop/p", Subresource: "status", Count: 3, Changes: []trace.Change{
-						{Path: "spec.x", Before: text("a"), After: trace.Value{Summary: trace.Masked}, Owners: []trace.Owner{{Name: "kubectl", Operation: "Update"}, {Name: "flux", Operation: "Apply"}}},
+						{Path: "spec.x", Before: text("a"), After: trace.Value{Summary: trace.Masked}, Owners: []plan.Manager{{Name: "kubectl", Operation: "Update"}, {Name: "flux", Operation: "Apply"}}},
 					}},
 					{Type: plan.Apply, Object: "configmaps shop/c", Already: true},
 				},
@@ -87,9 +87,9 @@ func whole() trace.Trace {
 		},
 		Others: []trace.Other{{Rule: "guard/other", Outcome: plan.Matched}, {Rule: "guard/third", Outcome: plan.Unmatched}, {Rule: "guard/more", Outcome: plan.Matched}},
 		Controller: &trace.Memory{Waits: "for a cache", Records: []trace.Record{
-			{Rule: trace.Rule{Kind: "ClusterRuleSet", Set: "guard", Name: "quorum"}, Outcome: plan.Matched},
+			{Rule: plan.Rule{Kind: "ClusterRuleSet", Set: "guard", Name: "quorum"}, Outcome: plan.Matched},
 			{
-				Rule: trace.RuleOf(rule), Outcome: plan.Failed, Reason: "x is absent", Audited: true, At: noon, Since: noon, HeldSince: noon, LookAgainAt: later, WrittenAt: noon,
+				Rule: rule, Outcome: plan.Failed, Reason: "x is absent", Audited: true, At: noon, Since: noon, HeldSince: noon, LookAgainAt: later, WrittenAt: noon,
 				Trouble: trace.Trouble{Failure: "the API server refuses it", Attempts: 3, Next: later, Quarantined: true, Contest: "kubectl undoes spec.x", Paused: "past its limits"},
 			},
 		}},
@@ -159,7 +159,7 @@ func TestMemory(t *testing.T) {
 	rule := plan.Rule{Kind: "RuleSet", Namespace: "a", Set: "s", Name: "r"}
 	other := rule
 	other.Namespace = "b"
-	memory := &trace.Memory{Records: []trace.Record{{Rule: trace.RuleOf(other), Reason: "other"}, {Rule: trace.RuleOf(rule), Reason: "own"}}}
+	memory := &trace.Memory{Records: []trace.Record{{Rule: other, Reason: "other"}, {Rule: rule, Reason: "own"}}}
 	if got := memory.Of(rule); got == nil || got.Reason != "own" {
 		t.Errorf("the record is %v", got)
 	}
@@ -190,7 +190,7 @@ func TestUnseen(t *testing.T) {
 		},
 		"Seen": {
 			"What is remembered of the rule says it.",
-			trace.Memory{Trouble: unseen, Records: []trace.Record{{Rule: trace.RuleOf(rule), Outcome: plan.Matched, Trouble: unseen}}},
+			trace.Memory{Trouble: unseen, Records: []trace.Record{{Rule: rule, Outcome: plan.Matched, Trouble: unseen}}},
 			[]string{"decided: matched\n", "failed 9 times"},
 			[]string{"by any rule"},
 		},
@@ -198,7 +198,7 @@ func TestUnseen(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			tree := trace.Trace{Rule: trace.RuleOf(rule), Controller: &tc.memory}.Tree()
+			tree := trace.Trace{Rule: trace.Rule{Rule: rule}, Controller: &tc.memory}.Tree()
 			for _, want := range tc.says {
 				if !strings.Contains(tree, want) {
 					t.Errorf("%s %q is missing in\n%s", tc.reason, want, tree)
