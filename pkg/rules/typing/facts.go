@@ -52,6 +52,19 @@ func (f *Facts) set(key string, below *Facts) *Facts {
 	return more
 }
 
+// Named returns the facts about roots that are not below zero.
+func (f *Facts) Named() *Facts {
+	if f == nil {
+		return nil
+	}
+	named := &Facts{below: maps.Clone(f.below)}
+	maps.DeleteFunc(named.below, func(root string, _ *Facts) bool { return root[0] == '-' })
+	if len(named.below) == len(f.below) {
+		return f
+	}
+	return named
+}
+
 // Common returns what both say, as either holds where one of two conditions does. It
 // returns f itself where g says all of it too.
 func (f *Facts) Common(g *Facts) *Facts {

@@ -31,15 +31,15 @@ func (c *checker) call(n *expression.Call, k known) result {
 		c.labelsMatch(n.Args, call.Arguments)
 	}
 	t := f.Type(call)
-	if p, is := c.callPlace(n); is && p.own {
-		t = k.own.Apply(p.root, t)
+	if p := c.callPlace(n); p.is && p.root < 0 {
+		t = k.Apply(p.root, t)
 	}
 	r := gives(t, k)
 	switch f.Name { // Of an absent list nothing is, and everything.
 	case "any", "one":
-		r.yes = c.present(n.Args[0], call.Arguments[0])(r.yes)
+		r.yes = r.yes.with(c.present(n.Args[0], call.Arguments[0]))
 	case "all", "none":
-		r.no = c.present(n.Args[0], call.Arguments[0])(r.no)
+		r.no = r.no.with(c.present(n.Args[0], call.Arguments[0]))
 	}
 	r.made = c.madeBy(f, n.Args, given)
 	return r
@@ -51,10 +51,10 @@ func (c *checker) argument(f *function.Function, i int, node expression.Node, k 
 	kinds := f.Param(i).Kinds
 	after := r.after()
 	if kinds&value.Nil == 0 {
-		after = c.present(node, r.of)(after)
+		after = after.with(c.present(node, r.of))
 	}
 	if f.Name == "type" {
-		after = c.asks(node)(after)
+		after = after.with(c.question(node))
 	}
 	r.yes, r.no = after, after
 	if c.wants(node, r, f.Name, kinds) {
@@ -136,7 +136,7 @@ func (c *checker) predicate(call *function.TypeCall, f *function.Function, n *ex
 	r := check(call.Arguments[0].Items(), typing.Unknown())
 	call.Predicate = func(typing.Type, typing.Type) typing.Type { return r.of }
 	if kinds == value.Bool {
-		call.Narrowed = func(item typing.Type) typing.Type { return r.yes.own.Apply(root, item) }
+		call.Narrowed = func(item typing.Type) typing.Type { return r.yes.Apply(root, item) }
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 // wrong with it, in the order of the source.
 func Program(p *expression.Program, names Names, facts *typing.Facts) (typing.Type, []*expression.Error) {
 	c := newChecker(p, names)
-	r := c.node(p.Root(), known{names: facts})
+	r := c.node(p.Root(), known{Facts: facts})
 	return r.of, c.sorted()
 }
 
@@ -38,8 +38,8 @@ func Program(p *expression.Program, names Names, facts *typing.Facts) (typing.Ty
 // and what else is present where the condition is true.
 func Condition(p *expression.Program, names Names, facts *typing.Facts) (*typing.Facts, []*expression.Error) {
 	c := newChecker(p, names)
-	r := c.boolean(p.Root(), c.node(p.Root(), known{names: facts}), "a condition")
-	return r.yes.names, c.sorted()
+	r := c.boolean(p.Root(), c.node(p.Root(), known{Facts: facts}), "a condition")
+	return r.yes.Named(), c.sorted()
 }
 
 // Template is [Program] for a template. Its errors are placed in the whole text, and so
@@ -53,7 +53,7 @@ func Template(t *expression.Template, names Names, facts *typing.Facts) (Given, 
 	var errs []*expression.Error
 	for _, part := range parts {
 		c := newChecker(part.Program, names)
-		r := c.node(part.Program.Root(), known{names: facts})
+		r := c.node(part.Program.Root(), known{Facts: facts})
 		if alone {
 			result = Given{Type: r.of, Written: r.made.listed(nil, nil, part.Offset)}
 		} else {
@@ -81,7 +81,7 @@ func (c *checker) text(r result) {
 	case kinds&inText == 0:
 		c.report(document.CodeTypeMismatch, expression.NotText(c.program, kinds, false))
 	default:
-		c.refusesBranch(r, "the text around ${ }", inText&^value.Computed, among(inText))
+		c.refusesBranch(r, "the text around ${ }", inText&^value.Computed, inText)
 	}
 }
 
@@ -140,7 +140,7 @@ func newChecker(p *expression.Program, names Names) *checker {
 
 // newRoot returns a root for facts that no other has.
 func (c *checker) newRoot() int {
-	c.run.roots++
+	c.run.roots--
 	return c.run.roots
 }
 
@@ -202,7 +202,7 @@ func (c *checker) element(n *expression.Element, k known) typing.Type {
 	e := c.elements[len(c.elements)-1]
 	switch n.Name {
 	case "":
-		return k.own.Apply(e.root, e.item)
+		return k.Apply(e.root, e.item)
 	case "acc":
 		return e.accumulator
 	default:
@@ -223,11 +223,11 @@ func (c *checker) wants(node expression.Node, r result, user string, kinds value
 	have := t.Kinds() &^ value.Nil
 	switch {
 	case !t.Known():
-		return c.refusesBranch(r, user, kinds, among(kinds))
+		return c.refusesBranch(r, user, kinds, kinds)
 	case have != 0 && have&kinds == 0:
 		c.report(document.CodeTypeMismatch, node.Written().Wants(user, kinds, have))
 	case !t.CanBeNil() || kinds&value.Nil != 0:
-		return c.refusesBranch(r, user, kinds, among(kinds))
+		return c.refusesBranch(r, user, kinds, kinds)
 	case have == 0:
 		c.report(document.CodeMayBeAbsent, node.Written().Wants(user, kinds, value.Nil))
 	default:

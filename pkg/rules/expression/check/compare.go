@@ -22,7 +22,7 @@ func (c *checker) unary(n *expression.Unary, k known) result {
 		if !r.of.Known() || c.wants(n.X, r, n.Operator, expression.Signed) {
 			t = typing.Unknown()
 		}
-		return gives(t, c.present(n.X, r.of)(r.after()))
+		return gives(t, r.after().with(c.present(n.X, r.of)))
 	}
 	if r.of.Known() && have != 0 && have&value.Bool == 0 {
 		c.report(document.CodeTypeMismatch, n.NotBoolean(have))
@@ -56,50 +56,64 @@ func (c *checker) binary(n *expression.Binary, k known) result {
 	}
 }
 
+// operand is a side of an operator, and beside the other one.
+type operand struct {
+	node expression.Node
+	result
+	right  bool
+	beside *operand
+}
+
+// operands are both sides of an operator.
+func operands(n *expression.Binary, left, right result) []operand {
+	both := []operand{{node: n.Left, result: left}, {node: n.Right, result: right, right: true}}
+	both[0].beside, both[1].beside = &both[1], &both[0]
+	return both
+}
+
 // operation checks an operator that takes values of some kinds and never nil.
 func (c *checker) operation(n *expression.Binary, k known) result {
 	left := c.node(n.Left, k)
 	right := c.node(n.Right, left.after())
-	after := c.present(n.Right, right.of)(c.present(n.Left, left.of)(right.after()))
+	both := operands(n, left, right)
+	after := right.after().with(c.present(n.Left, left.of)).with(c.present(n.Right, right.of))
 	if !n.Orders() {
-		return gives(c.operate(n, left, right), after)
+		return gives(c.operate(n, both), after)
 	}
 	r := gives(typing.Unknown(), after)
-	if !c.comparesQuantity(n, left, right) && !c.comparesDuration(n, left, right) {
-		r.of = c.operate(n, left, right)
+	if !c.comparesLetters(n, both) {
+		r.of = c.operate(n, both)
 	}
-	return c.decide(n, left.of, right.of, c.narrowed(n, left.of, right.of, r))
+	return c.decide(n, left.of, right.of, c.narrowed(n, both, r))
 }
 
 // operate returns what an operator gives, and reports operands that it does not take.
-func (c *checker) operate(n *expression.Binary, left, right result) typing.Type {
-	if !n.Checked() {
+func (c *checker) operate(n *expression.Binary, both []operand) typing.Type {
+	if !n.Checked() || c.converts(n, both) {
 		return typing.Unknown()
 	}
-	if c.converts(n, left.of, right.of) {
-		return typing.Unknown()
-	}
-	l, r := presentKinds(left.of), presentKinds(right.of)
+	l, r := presentKinds(both[0].of), presentKinds(both[1].of)
 	kinds := n.Outcome(l, r)
 	if kinds == 0 {
 		c.report(document.CodeTypeMismatch, n.Mismatch(l, r))
 		return typing.Unknown()
 	}
-	leftNil, rightNil := c.refusesNil(n, n.Left, left.of, right.of, false), c.refusesNil(n, n.Right, right.of, left.of, true)
+	refused := false
+	for _, o := range both {
+		refused = c.refusesNil(n, o) || refused
+	}
+	for _, o := range both {
+		other := presentKinds(o.beside.of)
+		refused = refused || c.refusesBranch(o.result, n.Operator, n.Wanted(other, o.right), n.GoesWith(other, o.right))
+	}
 	switch {
-	case leftNil || rightNil || c.refusesSide(n, left, r, false) || c.refusesSide(n, right, l, true):
+	case refused:
 		return typing.Unknown()
 	case kinds == value.List:
 		return typing.List(typing.Of(value.Int))
 	default:
 		return typing.Of(kinds)
 	}
-}
-
-// refusesSide reports branches of an operand that never go with the other one, and
-// whether it did.
-func (c *checker) refusesSide(n *expression.Binary, operand result, other value.Kind, right bool) bool {
-	return c.refusesBranch(operand, n.Operator, n.Wanted(other, right), among(n.GoesWith(other, right)))
 }
 
 // presentKinds are the kinds of a value that is not nil.
@@ -111,23 +125,24 @@ func presentKinds(t typing.Type) value.Kind {
 }
 
 // refusesNil reports an operand that can be nil, and whether it did.
-func (c *checker) refusesNil(n *expression.Binary, node expression.Node, t, other typing.Type, right bool) bool {
-	kinds := n.Wanted(presentKinds(other), right)
-	if own := t.Kinds() &^ value.Nil; own != 0 && own&value.Computed == own && own&n.GoesWith(presentKinds(other), right) != 0 {
+func (c *checker) refusesNil(n *expression.Binary, o operand) bool {
+	written, other := o.node.Written(), presentKinds(o.beside.of)
+	kinds := n.Wanted(other, o.right)
+	if own := o.of.Kinds() &^ value.Nil; own != 0 && own&value.Computed == own && own&n.GoesWith(other, o.right) != 0 {
 		kinds = own // Beside which the other is read as one.
 	}
 	switch {
-	case !t.CanBeNil():
+	case !o.of.CanBeNil():
 		return false
-	case t.Kinds() == value.Nil:
-		c.report(document.CodeMayBeAbsent, node.Written().Wants(n.Operator, kinds, value.Nil))
+	case o.of.Kinds() == value.Nil:
+		c.report(document.CodeMayBeAbsent, written.Wants(n.Operator, kinds, value.Nil))
 	default:
-		err := node.Written().MayBeNil(n.Operator, kinds)
-		if text := node.Written().Version(); text != "" && n.Orders() && kinds == value.String {
+		err := written.MayBeNil(n.Operator, kinds)
+		if text := written.Version(); text != "" && n.Orders() && kinds == value.String {
 			err.Hint = fmt.Sprintf(`write semver(%s ?? "0.0.0"), since texts are compared letter by letter`, text)
 		}
 		if kinds == value.Quantity {
-			err.Hint = fmt.Sprintf(`?? gives a default: (%s ?? quantity("0"))`, cmp.Or(node.Written().Text, "x"))
+			err.Hint = fmt.Sprintf(`?? gives a default: (%s ?? quantity("0"))`, cmp.Or(written.Text, "x"))
 		}
 		c.report(document.CodeMayBeAbsent, err)
 	}
@@ -139,15 +154,16 @@ func (c *checker) refusesNil(n *expression.Binary, node expression.Node, t, othe
 func (c *checker) equality(n *expression.Binary, k known) result {
 	left := c.beside(n.Right).node(n.Left, k)
 	right := c.beside(n.Left).node(n.Right, left.after())
-	switch {
-	case c.converts(n, left.of, right.of), c.comparesZero(n, n.Left, left, n.Right), c.comparesZero(n, n.Right, right, n.Left):
-	case !c.neverEqual(n, left.of, right.of):
-		c.outsideEnum(n.Left, left.of, n.Right)
-		c.outsideEnum(n.Right, right.of, n.Left)
+	both := operands(n, left, right)
+	if !c.converts(n, both) && !c.comparesZero(n, both) && !c.neverEqual(n, left.of, right.of) {
+		for _, o := range both {
+			c.outsideEnum(o.node, o.of, o.beside.node)
+		}
 	}
-	r := c.narrowed(n, left.of, right.of, gives(typing.Of(value.Bool), right.after()))
-	r = c.asCondition(n, n.Left, left, n.Right, r)
-	r = c.asCondition(n, n.Right, right, n.Left, r)
+	r := c.narrowed(n, both, gives(typing.Of(value.Bool), right.after()))
+	for _, o := range both {
+		r = c.asCondition(n, o, r)
+	}
 	return c.decide(n, left.of, right.of, r)
 }
 
@@ -162,13 +178,13 @@ func (c *checker) beside(other expression.Node) *checker {
 }
 
 // asCondition is for x == true and the like, which say what x does.
-func (c *checker) asCondition(n *expression.Binary, node expression.Node, condition result, other expression.Node, r result) result {
-	v, _ := expression.LiteralOf(other)
+func (c *checker) asCondition(n *expression.Binary, o operand, r result) result {
+	v, _ := expression.LiteralOf(o.beside.node)
 	literal, is := v.(bool)
 	if !is {
 		return r
 	}
-	holds, fails := condition.yes, condition.no
+	holds, fails := o.yes, o.no
 	if !literal {
 		holds, fails = fails, holds
 	}
@@ -176,8 +192,8 @@ func (c *checker) asCondition(n *expression.Binary, node expression.Node, condit
 	if n.Operator == "!=" {
 		yes, no = no, yes
 	}
-	*yes = c.present(node, condition.of)(holds)
-	if condition.of.Kinds() == value.Bool { // And not nil.
+	*yes = holds.with(c.present(o.node, o.of))
+	if o.of.Kinds() == value.Bool { // And not nil.
 		*no = fails
 	}
 	return r
@@ -248,55 +264,38 @@ func readsAs(text string, kinds value.Kind) bool {
 	return err == nil && kinds&value.Number != 0
 }
 
-// comparesQuantity reports texts that write quantities and are ordered as texts, and
-// whether it did.
-func (c *checker) comparesQuantity(n *expression.Binary, left, right result) bool {
-	node, of := n.Left, left
-	if !of.of.IsQuantity() {
-		node, of = n.Right, right
+// comparesLetters reports texts that write quantities or durations and are ordered as texts, and whether it did: "9m" > "1h".
+func (c *checker) comparesLetters(n *expression.Binary, both []operand) bool {
+	computed := (both[0].of.Kinds()|both[1].of.Kinds())&value.Computed != 0 // Or unknown.
+	for _, o := range both {
+		written := o.node.Written()
+		duration, is := writtenDuration(o.beside.node, o.beside.of)
+		what, function, otherwise := strconv.Quote(duration)+" is a duration", "duration", ` ?? "0s"`
+		if o.of.IsQuantity() && !computed {
+			what, function, otherwise = cmp.Or(written.Text, "this")+" is a quantity", "quantity", " ?? 0"
+		} else if !is || !c.isText(o) {
+			continue
+		}
+		text := cmp.Or(written.Text, "x")
+		if literal, is := expression.TextOf(o.node); is {
+			text = strconv.Quote(literal)
+		}
+		if o.of.CanBeNil() {
+			text += otherwise
+		}
+		c.report(document.CodeTypeMismatch, written.At.Errorf("%s compares texts letter by letter, and %s", n.Operator, what).
+			WithHint("write %s(%s)", function, text))
+		return true
 	}
-	computed := (left.of.Kinds()|right.of.Kinds())&value.Computed != 0 // Or unknown.
-	if !of.of.IsQuantity() || computed {
-		return false
-	}
-	o := node.Written()
-	text := cmp.Or(o.Text, "x")
-	if of.of.CanBeNil() {
-		text += " ?? 0"
-	}
-	c.report(document.CodeTypeMismatch, o.At.Errorf("%s is a quantity, and %s compares its text letter by letter", cmp.Or(o.Text, "this"), n.Operator).
-		WithHint("write quantity(%s)", text))
-	return true
+	return false
 }
 
-// comparesDuration reports a text that is ordered beside one that writes a duration, and
-// whether it did: "9m" > "1h".
-func (c *checker) comparesDuration(n *expression.Binary, left, right result) bool {
-	node, of := n.Left, left.of
-	against, is := writtenDuration(n.Right, right.of)
-	if !is {
-		if against, is = writtenDuration(n.Left, left.of); !is {
-			return false
-		}
-		node, of = n.Right, right.of
+// isText reports whether an operand is a text: of what nothing is known, a field of an object is one beside a text.
+func (c *checker) isText(o operand) bool {
+	if o.of.Known() {
+		return o.of.Kinds()&^value.Nil == value.String
 	}
-	if !of.Known() {
-		if p, _, path := c.place(node); !path || len(p.path) == 0 {
-			return false // It may be computed; what an object has is not.
-		}
-	} else if of.Kinds()&^value.Nil != value.String {
-		return false
-	}
-	o := node.Written()
-	text := cmp.Or(o.Text, "x")
-	if literal, is := expression.LiteralOf(node); is {
-		text = fmt.Sprintf("%q", literal)
-	}
-	if of.CanBeNil() {
-		text += ` ?? "0s"`
-	}
-	c.report(document.CodeTypeMismatch, o.At.Errorf("%s compares texts letter by letter, and %q is a duration", n.Operator, against).WithHint("write duration(%s)", text))
-	return true
+	return len(c.place(o.node).path) > 0
 }
 
 // writtenDuration is a constant that can only be meant as a duration: 0 is one, too.
@@ -318,7 +317,7 @@ func (c *checker) membership(n *expression.Binary, k known) result {
 	if right.of.Known() {
 		c.checkContainer(n, left, right.of)
 	}
-	r = c.narrowed(n, left.of, right.of, r)
+	r = c.narrowed(n, operands(n, left, right), r)
 	return c.decide(n, left.of, right.of, c.withMember(n, right.of, r))
 }
 
@@ -440,19 +439,19 @@ func (w *walk) unstored() value.Kind {
 }
 
 // comparesZero reports a comparison with a value that is never stored, and whether it did.
-func (c *checker) comparesZero(n *expression.Binary, one expression.Node, of result, other expression.Node) bool {
-	kind, empty := zeroKind(other)
-	text := one.Written().Text
-	if kind == 0 || of.zero&kind == 0 || !of.of.CanBeNil() || text == "" {
-		return false
+func (c *checker) comparesZero(n *expression.Binary, both []operand) bool {
+	for _, o := range both {
+		kind, empty := zeroKind(o.beside.node)
+		text := o.node.Written().Text
+		if kind == 0 || o.zero&kind == 0 || !o.of.CanBeNil() || text == "" {
+			continue
+		}
+		is := map[bool]string{true: "never", false: "always"}[n.Operator == "=="]
+		c.report(document.CodeNeverTrue, n.At.Errorf("%s is absent where it would be %s, so this is %s true", text, empty, is).
+			WithHint("write (%s ?? %s) %s %s", text, empty, n.Operator, empty))
+		return true
 	}
-	is := "never"
-	if n.Operator == "!=" {
-		is = "always"
-	}
-	c.report(document.CodeNeverTrue, n.At.Errorf("%s is absent where it would be %s, so this is %s true", text, empty, is).
-		WithHint("write (%s ?? %s) %s %s", text, empty, n.Operator, empty))
-	return true
+	return false
 }
 
 // zeroKind returns the kind of a literal false, 0, "", [] or {}, and how it is written.
@@ -483,25 +482,19 @@ func zeroKind(node expression.Node) (kind value.Kind, text string) {
 
 // converts reports a literal that cannot be read as the computed value, such as a quantity, that it stands beside, and whether it
 // did.
-func (c *checker) converts(n *expression.Binary, left, right typing.Type) bool {
-	return c.convertsBeside(n, n.Right, left) || c.convertsBeside(n, n.Left, right)
-}
-
-func (c *checker) convertsBeside(n *expression.Binary, literal expression.Node, beside typing.Type) bool {
-	v, is := expression.LiteralOf(literal)
-	if !is || !beside.Known() {
-		return false
+func (c *checker) converts(n *expression.Binary, both []operand) bool {
+	for _, o := range both {
+		v, is := expression.LiteralOf(o.node)
+		if !is || !o.beside.of.Known() {
+			continue
+		}
+		_, _, err := value.Align(sampleOf(o.beside.of.Kinds()&^value.Nil, v, n), v, nil)
+		if located, wrong := errors.AsType[*expression.Error](o.node.Written().At.Locate(err)); wrong {
+			c.report(document.CodeWrongFormat, located)
+			return true
+		}
 	}
-	sample := sampleOf(beside.Kinds()&^value.Nil, v, n)
-	if sample == nil {
-		return false
-	}
-	_, _, err := value.Align(sample, v, nil)
-	located, wrong := errors.AsType[*expression.Error](literal.Written().At.Locate(err))
-	if wrong {
-		c.report(document.CodeWrongFormat, located)
-	}
-	return wrong
+	return false
 }
 
 // sampleOf returns some value of the kind that a literal is read as beside the other operand, nil where it is not converted, or

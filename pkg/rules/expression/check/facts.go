@@ -9,31 +9,20 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
-// known is what is known where a node is evaluated.
+// known is what is known where a node is evaluated: about names of the scope, whose roots are their slots, and about the variables of
+// the expression and the elements of its predicates, whose roots are below zero.
 type known struct {
-	// names has facts about names of the scope, which other expressions share. own has facts about the variables of this
-	// expression and the elements of its predicates.
-	names, own *typing.Facts
+	*typing.Facts
 	// never says that the node is never evaluated.
 	never bool
 }
 
 // with adds that the value at a place is not nil.
 func (k known) with(p place) known {
-	if p.own {
-		k.own = k.own.With(p.root, p.path...)
-	} else {
-		k.names = k.names.With(p.root, p.path...)
+	if p.is {
+		k.Facts = k.With(p.root, p.path...)
 	}
 	return k
-}
-
-// has reports whether the value at a place is known not to be nil.
-func (k known) has(p place) bool {
-	if p.own {
-		return k.own.Has(p.root, p.path...)
-	}
-	return k.names.Has(p.root, p.path...)
 }
 
 // or is what is known where one of two branches was taken.
@@ -44,7 +33,7 @@ func (k known) or(l known) known {
 	case l.never || k == l:
 		return k
 	default:
-		return known{names: k.names.Common(l.names), own: k.own.Common(l.own)}
+		return known{Facts: k.Common(l.Facts)}
 	}
 }
 
@@ -64,24 +53,18 @@ func gives(t typing.Type, after known) result { return result{of: t, yes: after,
 // after is what is known once the node has been evaluated.
 func (r result) after() known { return r.yes.or(r.no) }
 
-// but is the result with another type.
-func (r result) but(t typing.Type) result {
-	r.of = t
-	return r
-}
-
 // where adds to what is known in any case.
-func (r result) where(add func(known) known) result {
-	r.yes, r.no = add(r.yes), add(r.no)
+func (r result) where(p place) result {
+	r.yes, r.no = r.yes.with(p), r.no.with(p)
 	return r
 }
 
-// place names a value by a path of keys from a name, or from a root that only this expression has. A constant index counts as a
-// key, such as "[0]".
+// place names a value by a path of keys from a root. A constant index counts as a key, such as "[0]".
 type place struct {
 	root int
-	own  bool
 	path []string
+	// is says that there is one, and whole that it is that of a whole node.
+	is, whole bool
 }
 
 // callKey tells calls apart: the same text can have other variables and elements.
@@ -90,32 +73,34 @@ type callKey struct {
 	variable, element int
 }
 
-// place returns the place of a node, as far as its path has constant keys; whole says that it has no other accesses. Where the
-// value of the path is not nil, that at the place is not nil either. A slice of nil is an empty list, which proves nothing: before
-// one the place ends a key earlier.
-func (c *checker) place(node expression.Node) (p place, whole, is bool) {
+// place returns the place of a node, as far as its path has constant keys. Where the value of the path is not nil, that at the place
+// is not nil either. A slice of nil is an empty list, which proves nothing: before one the place ends a key earlier.
+func (c *checker) place(node expression.Node) (p place) {
 	path, isPath := node.(*expression.Path)
 	if !isPath {
-		p, is = c.rootPlace(node)
-		return p, is, is && c.spend(1)
+		p = c.rootPlace(node)
+		p.is = p.is && c.spend(1)
+		return p
 	}
-	if p, is = c.rootPlace(path.Root); !is || !c.spend(1+len(path.Steps)) {
-		return place{}, false, false
+	if p = c.rootPlace(path.Root); !p.is || !c.spend(1+len(path.Steps)) {
+		return place{}
 	}
+	p.whole = false
 	for i := range path.Steps {
 		key, constant := stepOf(&path.Steps[i])
 		switch {
 		case path.Steps[i].Kind == expression.BySlice && len(p.path) == 0:
-			return place{}, false, false
+			return place{}
 		case path.Steps[i].Kind == expression.BySlice:
 			p.path = p.path[:len(p.path)-1]
-			return p, false, true
+			return p
 		case !constant:
-			return p, false, true
+			return p
 		}
 		p.path = append(p.path, key)
 	}
-	return p, true, true
+	p.whole = true
+	return p
 }
 
 // stepOf returns the key or index of an access, if that is written there.
@@ -132,59 +117,55 @@ func stepOf(access *expression.Step) (step string, constant bool) {
 
 // rootPlace returns the place of a node that is no path, or with which a path begins. A name that stands for a path is that path, unless
 // the two do not read alike: let m = object.metadata; m.labels may be nil.
-func (c *checker) rootPlace(root expression.Node) (p place, is bool) {
+func (c *checker) rootPlace(root expression.Node) place {
 	switch n := root.(type) {
 	case *expression.Variable:
 		v := c.variable(n)
-		return c.around(v).alias(v.let.Value, place{root: v.root, own: true}), true
+		return c.around(v).alias(v.let.Value, place{root: v.root, is: true, whole: true})
 	case *expression.Name:
-		p = place{root: n.Slot}
+		own := place{root: n.Slot, is: true, whole: true}
 		if d, is := c.definition(n.Slot); is {
-			if other := d.alias(d.program.Root(), p); !other.own {
-				p = other
-			}
+			other := d.alias(d.program.Root(), own)
 			c.run.depth--
+			if other.root >= 0 {
+				return other
+			}
 		}
-		return p, true
+		return own
 	case *expression.Element:
-		return place{root: c.elements[len(c.elements)-1].root, own: true}, n.Name == ""
+		return place{root: c.elements[len(c.elements)-1].root, is: n.Name == "", whole: true}
 	case *expression.Call:
 		return c.callPlace(n)
 	default:
-		return place{}, false
+		return place{}
 	}
 }
 
 // alias returns the place of the path that a definition consists of, or else its own.
 func (c *checker) alias(node expression.Node, own place) place {
-	p, whole, is := c.place(node)
-	if !is || !whole || len(p.path) > 0 && p.path[len(p.path)-1] == "metadata" {
+	p := c.place(node)
+	if !p.is || !p.whole || len(p.path) > 0 && p.path[len(p.path)-1] == "metadata" {
 		return own
 	}
 	p.path = slices.Clip(p.path)
 	return p
 }
 
-// present returns a function that adds the fact that the value of a node is not nil, if its type does not say so.
-func (c *checker) present(node expression.Node, t typing.Type) func(known) known {
-	same := func(k known) known { return k }
+// present returns the place of a node that is known not to be nil, if its type does not say so.
+func (c *checker) present(node expression.Node, t typing.Type) place {
 	if neverNil(t) {
-		return same
+		return place{}
 	}
-	p, _, is := c.place(node)
-	if !is {
-		return same
-	}
-	return func(k known) known { return k.with(p) }
+	return c.place(node)
 }
 
 // callPlace returns the place of the result of a call. Two calls with the same text have the same root, since functions are pure.
-func (c *checker) callPlace(n *expression.Call) (p place, is bool) {
+func (c *checker) callPlace(n *expression.Call) place {
 	if n.Function.Name == "get" && len(n.Args) == 2 {
 		key, constant := expression.TextOf(n.Args[1])
-		if p, whole, is := c.place(n.Args[0]); is && whole && constant {
+		if p := c.place(n.Args[0]); p.is && p.whole && constant {
 			p.path = append(slices.Clip(p.path), key)
-			return p, true
+			return p
 		}
 	}
 	key := callKey{text: n.Text}
@@ -193,7 +174,7 @@ func (c *checker) callPlace(n *expression.Call) (p place, is bool) {
 		key.text += "\x00" + c.program.Source()[whole.Offset:whole.End()]
 	}
 	if !c.spend(len(key.text)) {
-		return place{}, false
+		return place{}
 	}
 	if n := len(c.variables); n > 0 {
 		key.variable = c.variables[n-1].root
@@ -206,65 +187,64 @@ func (c *checker) callPlace(n *expression.Call) (p place, is bool) {
 		root = c.newRoot()
 		c.run.calls[key] = root
 	}
-	return place{root: root, own: true}, true
+	return place{root: root, is: true, whole: true}
 }
 
 // substitute is the value of a node where a path in it is nil.
 type substitute struct {
-	value   any
-	present func(known) known // says that it is not
+	value any
+	at    place // of the path
+	is    bool
 }
 
 // substituteOf returns what a node gives where a path in it is nil: nil for the path
 // itself, the default of ??, 0 for its length.
-func (c *checker) substituteOf(node expression.Node) (s substitute, is bool) {
+func (c *checker) substituteOf(node expression.Node) (s substitute) {
 	if !c.spend(1) {
-		return substitute{}, false
+		return substitute{}
 	}
-	itself := substitute{nil, c.present(node, typing.Unknown())}
+	itself := substitute{at: c.place(node), is: true}
 	switch n := node.(type) {
 	case *expression.Variable:
 		v := c.variable(n)
-		return c.around(v).substituteOr(v.let.Value, itself), true
+		return c.around(v).substituteOr(v.let.Value, itself)
 	case *expression.Name:
 		if d, defined := c.definition(n.Slot); defined {
 			itself = d.substituteOr(d.program.Root(), itself)
 			c.run.depth--
 		}
-		return itself, true
+		return itself
 	case *expression.Path:
-		return itself, n.Steps[len(n.Steps)-1].Kind != expression.BySlice
+		itself.is = n.Steps[len(n.Steps)-1].Kind != expression.BySlice
+		return itself
 	case *expression.Element:
-		return itself, true
+		return itself
 	case *expression.Binary:
 		v, literal := expression.LiteralOf(n.Right)
-		return substitute{v, c.present(n.Left, typing.Unknown())}, literal && n.Operator == "??"
+		return substitute{v, c.place(n.Left), literal && n.Operator == "??"}
 	case *expression.Call:
 		if len(n.Args) == 0 {
-			return substitute{}, false
+			return substitute{}
 		}
-		first := n.Args[0]
 		switch n.Function.Name {
 		case "default":
 			v, literal := expression.LiteralOf(n.Args[1])
-			return substitute{v, c.present(first, typing.Unknown())}, literal
+			return substitute{v, c.place(n.Args[0]), literal}
 		case "type":
-			return substitute{"nil", c.present(first, typing.Unknown())}, true
+			return substitute{"nil", c.place(n.Args[0]), true}
 		case "len", "count", "sum":
-			inner, is := c.substituteOf(first)
-			return substitute{int64(0), inner.present}, is && inner.value == nil
-		default:
-			return itself, true
+			inner := c.substituteOf(n.Args[0])
+			return substitute{int64(0), inner.at, inner.is && inner.value == nil}
 		}
-	default:
-		return substitute{}, false
+		return itself
 	}
+	return substitute{}
 }
 
 // substituteOr is that of a definition where it has a default, or else that of the name
 // for it.
 func (c *checker) substituteOr(node expression.Node, itself substitute) substitute {
-	if s, is := c.substituteOf(node); is && s.value != nil {
+	if s := c.substituteOf(node); s.is && s.value != nil {
 		return s
 	}
 	return itself
@@ -275,37 +255,30 @@ func neverNil(t typing.Type) bool { return t.Known() && !t.CanBeNil() }
 
 // narrowed adds what a comparison says of its operands: where it does not give what it would give for nil, the operand is
 // present.
-func (c *checker) narrowed(n *expression.Binary, left, right typing.Type, r result) result {
-	for _, isRight := range [...]bool{false, true} {
-		node, of, other, against := n.Left, left, n.Right, right
-		if isRight {
-			node, of, other, against = n.Right, right, n.Left, left
-		}
-		s, is := c.substituteOf(node)
-		if !is || s.value == nil && neverNil(of) || isRight && n.Operator == "in" {
+func (c *checker) narrowed(n *expression.Binary, operands []operand, r result) result {
+	for i, o := range operands {
+		s, against := c.substituteOf(o.node), o.beside.of
+		if !s.is || s.value == nil && neverNil(o.of) || i == 1 && n.Operator == "in" {
 			continue
 		}
-		if v, constant := constantOf(other, against); constant {
+		holds, known := false, false
+		if v, constant := constantOf(o.beside.node, against); constant {
 			one, two := s.value, v
-			if isRight {
+			if i == 1 {
 				one, two = v, s.value
 			}
-			if holds, known := n.Holds(one, two); known && holds {
-				r.no = s.present(r.no)
-			} else if known {
-				r.yes = s.present(r.yes)
+			holds, known = n.Holds(one, two)
+		} else {
+			if n.Operator == "in" {
+				against = against.Items()
 			}
-			continue
-		}
-		if n.Operator == "in" {
-			against = right.Items()
+			holds, known = n.Operator == "!=", s.value == nil && neverNil(against) && !n.Checked()
 		}
 		switch {
-		case s.value != nil || !neverNil(against):
-		case n.Operator == "!=":
-			r.no = s.present(r.no)
-		case n.Operator == "==", n.Operator == "in":
-			r.yes = s.present(r.yes)
+		case known && holds:
+			r.no = r.no.with(s.at)
+		case known:
+			r.yes = r.yes.with(s.at)
 		}
 	}
 	return r
@@ -325,14 +298,13 @@ func constantOf(node expression.Node, t typing.Type) (v any, constant bool) {
 
 // withMember adds what x in y says: y is not nil, and if it is a map, it has the key.
 func (c *checker) withMember(n *expression.Binary, container typing.Type, r result) result {
-	r.yes = c.present(n.Right, container)(r.yes)
+	r.yes = r.yes.with(c.present(n.Right, container))
 	node, kinds := n.Right, container.Kinds()
 	if name, args := expression.Calls(node); name == "keys" {
 		node, kinds = args[0], value.Map
 	}
 	key, literal := expression.TextOf(n.Left)
-	p, whole, is := c.place(node)
-	if literal && is && whole && kinds&value.Map != 0 {
+	if p := c.place(node); literal && p.whole && kinds&value.Map != 0 {
 		p.path = append(slices.Clip(p.path), key)
 		r.yes = r.yes.with(p)
 	}
@@ -341,10 +313,9 @@ func (c *checker) withMember(n *expression.Binary, container typing.Type, r resu
 
 // decided marks the branch that is never taken, for a condition that is a constant, such as a parameter.
 func (r result) decided() result {
-	if v, only := written(r.of); only {
-		holds, is := v.(bool)
-		r.yes.never = r.yes.never || is && !holds
-		r.no.never = r.no.never || is && holds
+	v, _ := written(r.of)
+	if outcome, is := v.(bool); is {
+		return r.never(outcome)
 	}
 	return r
 }
@@ -357,9 +328,15 @@ func (c *checker) decide(n *expression.Binary, left, right typing.Type, r result
 		return r
 	}
 	if outcome, known := n.Holds(one, other); known {
-		r.yes.never = r.yes.never || !outcome
-		r.no.never = r.no.never || outcome
+		return r.never(outcome)
 	}
+	return r
+}
+
+// never marks the branch of a condition that always has the same outcome.
+func (r result) never(outcome bool) result {
+	r.yes.never = r.yes.never || !outcome
+	r.no.never = r.no.never || outcome
 	return r
 }
 

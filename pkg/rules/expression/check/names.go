@@ -20,30 +20,25 @@ type letKey struct {
 // name is a name of the scope. A condition that it stands for counts as written out.
 func (c *checker) name(n *expression.Name, k known) result {
 	r := gives(c.named(n, k), k)
-	key := letKey{n.Slot, k.names}
-	meaning, known := c.run.lets[key]
-	if !known {
+	key := letKey{n.Slot, k.Facts}
+	meaning, done := c.run.lets[key]
+	if !done {
 		d, is := c.definition(n.Slot)
 		if !is {
 			return r
 		}
-		meaning = d.node(d.program.Root(), k.only())
+		meaning = d.node(d.program.Root(), known{Facts: k.Facts})
 		c.run.depth--
 		c.run.lets[key] = meaning
 	}
-	r.yes.names, r.yes.never = meaning.yes.names, meaning.yes.never
-	r.zero = meaning.zero
-	r.no.names, r.no.never = meaning.no.names, meaning.no.never
+	r.yes, r.no, r.zero = meaning.yes, meaning.no, meaning.zero
 	r.made = c.ofName(n, meaning, k)
 	return r
 }
 
-// only keeps the facts about names of the scope.
-func (k known) only() known { return known{names: k.names} }
-
 // named is what a name of the scope can be.
 func (c *checker) named(n *expression.Name, k known) typing.Type {
-	return k.names.Apply(n.Slot, c.names.Type(n.Slot, k.names))
+	return k.Apply(n.Slot, c.names.Type(n.Slot, k.Facts))
 }
 
 // definition returns a checker for the expression of a let. The caller decreases the depth when it is done.
@@ -82,7 +77,8 @@ func (c *checker) variableOf(n *expression.Variable, k known) result {
 	if r.made != nil && c.asked(n, k) {
 		r.made = nil
 	}
-	return r.but(k.own.Apply(v.root, r.of))
+	r.of = k.Apply(v.root, r.of)
+	return r
 }
 
 // around returns a checker with the variables and elements that are visible where a variable is defined.
@@ -95,11 +91,7 @@ func (c *checker) around(v *variable) *checker {
 }
 
 func (c *checker) literal(n *expression.Literal, k known) result {
-	r := gives(typing.Constant(n.Value), k)
-	if holds, is := n.Value.(bool); is {
-		r.yes.never, r.no.never = !holds || k.never, holds || k.never
-	}
-	return r
+	return gives(typing.Constant(n.Value), k).decided()
 }
 
 func (c *checker) list(n *expression.List, k known) result {
@@ -168,7 +160,9 @@ func (c *checker) coalesce(n *expression.Binary, k known) result {
 	r = r.chosen(c.defaulted(c.branches(n.Left, left, k), left.of, n.Right, c.branches(n.Right, right, k))...)
 	if !left.of.CanBeNil() {
 		// A schema may promise a field that its controller sets later. A default allows for that.
-		return r.but(typing.Union(left.of, right.of.NonNil()))
+		r.of = typing.Union(left.of, right.of.NonNil())
+		return r
 	}
-	return r.but(typing.Union(left.of.NonNil(), right.of))
+	r.of = typing.Union(left.of.NonNil(), right.of)
+	return r
 }

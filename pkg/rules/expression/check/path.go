@@ -19,8 +19,7 @@ type walk struct {
 	// on is what the walk has come to, and above what that is a field of.
 	on, above typing.Type
 	// at is where it has come to, as long as it has a place.
-	at      place
-	located bool
+	at place
 	// ended says that the path can end before its last access, and is nil then.
 	ended bool
 	// wrong says that a mistake was reported.
@@ -31,7 +30,7 @@ type walk struct {
 func (c *checker) path(n *expression.Path, k known) result {
 	w := &walk{checker: c, known: k, path: n}
 	w.on = w.start()
-	w.at, w.located = c.rootPlace(n.Root)
+	w.at = c.rootPlace(n.Root)
 	w.at.path = slices.Clip(w.at.path)
 	for i := range n.Steps {
 		if !c.spend(1) {
@@ -62,9 +61,9 @@ func (w *walk) assumed() known {
 		return w.known
 	}
 	if before == 0 {
-		return w.present(w.path.Root, typing.Unknown())(w.known)
+		return w.known.with(w.place(w.path.Root))
 	}
-	return w.present(&expression.Path{Root: w.path.Root, Steps: w.path.Steps[:before]}, typing.Unknown())(w.known)
+	return w.known.with(w.place(&expression.Path{Root: w.path.Root, Steps: w.path.Steps[:before]}))
 }
 
 // start is what the path begins with. A name is not asked what it stands for.
@@ -105,11 +104,11 @@ func (w *walk) step(i int) {
 // arrive applies what is known of the place that the walk has come to.
 func (w *walk) arrive(access *expression.Step) {
 	key, constant := stepOf(access)
-	if w.located = w.located && constant; !w.located {
+	if w.at.is = w.at.is && constant; !w.at.is {
 		return
 	}
 	w.at.path = append(w.at.path, key)
-	if w.on.CanBeNil() && w.known.has(w.at) {
+	if w.on.CanBeNil() && w.known.Has(w.at.root, w.at.path...) {
 		w.on = w.on.NonNil()
 	}
 }
@@ -215,7 +214,7 @@ func (w *walk) slice(i int) {
 		w.known = r.after()
 		w.wants(bound, r, "a bound of a slice", value.Int)
 	}
-	w.above, w.located = typing.Unknown(), false
+	w.above, w.at.is = typing.Unknown(), false
 	if !w.on.Known() || w.wrong || s.Optional && !w.goOn(i, true) {
 		return
 	}

@@ -106,35 +106,32 @@ func (c *checker) ofName(n *expression.Name, meaning result, k known) *made {
 
 // asked reports whether the expression has called type() for a value. Its author knows more of it then.
 func (c *checker) asked(node expression.Node, k known) bool {
-	p, whole, is := c.place(node)
-	return is && whole && k.has(p.question())
+	p := c.question(node)
+	return p.is && k.Has(p.root, p.path...)
 }
 
-// question returns the place that stands for the fact that type() was called for p.
-func (p place) question() place {
-	p.root = -1 - p.root
+// question returns the place that stands for the fact that type() was called for a node.
+func (c *checker) question(node expression.Node) place {
+	p := c.place(node)
+	p.is = p.is && p.whole
+	p.root ^= 1 << 30
 	return p
 }
 
 // refusesBranch reports a branch whose kind user never takes, where it takes the kinds of others, and whether it did.
-func (c *checker) refusesBranch(r result, user string, named value.Kind, takes func(value.Kind) bool) (refused bool) {
+func (c *checker) refusesBranch(r result, user string, named, takes value.Kind) (refused bool) {
 	if r.made == nil {
 		return false
 	}
 	for _, b := range r.made.branches {
 		have := b.of.Kinds() &^ value.Nil
-		if b.perhaps || !b.of.Known() || have == 0 || takes(have) {
+		if b.perhaps || !b.of.Known() || have == 0 || have&takes != 0 {
 			continue
 		}
 		c.report(document.CodeTypeMismatch, b.refused(user, named, have))
 		refused = true
 	}
 	return refused
-}
-
-// among is what refusesBranch asks for a set of kinds.
-func among(kinds value.Kind) func(value.Kind) bool {
-	return func(have value.Kind) bool { return have&kinds != 0 }
 }
 
 // refused is the error that user does not take the kind that the branch has.
@@ -181,15 +178,6 @@ func otherLiteral(v any, kinds value.Kind) string {
 	default:
 		return ""
 	}
-}
-
-// asks returns a function that adds the fact that type() was called for a node.
-func (c *checker) asks(node expression.Node) func(known) known {
-	p, whole, is := c.place(node)
-	if !is || !whole {
-		return func(k known) known { return k }
-	}
-	return func(k known) known { return k.with(p.question()) }
 }
 
 // Given is what a template gives.
