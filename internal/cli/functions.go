@@ -10,13 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 )
 
 func newFunctions(p Process) *cobra.Command {
 	var names []string
-	for _, f := range expression.Functions() {
+	for _, f := range function.All() {
 		names = append(names, f.Name)
 	}
 	command := &cobra.Command{
@@ -36,7 +35,7 @@ Exit code: 0, or 2 if there is no function of a name.`,
 		rows := []map[string]string{}
 		var text strings.Builder
 		table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-		for _, f := range expression.Functions() {
+		for _, f := range function.All() {
 			first, _, _ := strings.Cut(f.Doc, ". ")
 			switch {
 			case len(args) == 0:

@@ -10,6 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
@@ -63,8 +64,8 @@ func (s *Set) Evaluate(snapshot Snapshot) plan.Plan {
 }
 
 func (s *Set) evaluation(snapshot *Snapshot) *evaluation {
-	e := &evaluation{set: s, snapshot: snapshot, object: snapshot.Identity(), instant: expression.NewInstant(snapshot.Now)}
-	e.budget = expression.NewLazyBudget(e.size)
+	e := &evaluation{set: s, snapshot: snapshot, object: snapshot.Identity(), instant: value.NewInstant(snapshot.Now)}
+	e.budget = value.NewLazyBudget(e.size)
 	return e
 }
 
@@ -73,10 +74,10 @@ type evaluation struct {
 	set      *Set
 	snapshot *Snapshot
 	object   plan.Object
-	instant  *expression.Instant
+	instant  *value.Instant
 	// budget is shared by all rules, or a thousand of them would take a thousand
 	// times as much as one may.
-	budget  *expression.Budget
+	budget  *value.Budget
 	current *ruleEvaluation // of the rule that is being evaluated
 	spare   *ruleEvaluation // one that is over, of which nobody keeps anything
 	read    int             // bytes of the object, once they are counted

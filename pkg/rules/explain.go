@@ -127,7 +127,7 @@ type recordedTurn struct {
 func (x *explanation) begin(of *ruleEvaluation) {
 	x.of, of.explanation = of, x
 	x.clauses = map[*expression.Program]expression.Clause{}
-	of.expressions.Instant = expression.NewInstant(x.evaluation.instant.Now())
+	of.expressions.Instant = value.NewInstant(x.evaluation.instant.Now())
 	of.expressions.Explained = func(p *expression.Program, c expression.Clause) {
 		x.clauses[p] = c
 		if !slices.ContainsFunc(of.steps, func(s *action.Step) bool { return s.When() != nil && s.When().Program() == p }) {
@@ -190,7 +190,7 @@ func (x *explanation) end(of *ruleEvaluation) {
 // tell puts all into the trace.
 func (x *explanation) tell(out *trace.Trace, decided plan.Plan) {
 	// What has been spent is spent; to tell of it takes some more.
-	x.of.expressions.Budget, x.of.expressions.Explained = expression.NewLazyBudget(x.evaluation.size), nil
+	x.of.expressions.Budget, x.of.expressions.Explained = value.NewLazyBudget(x.evaluation.size), nil
 	x.evaluation.current = x.of
 	at := slices.IndexFunc(decided.Decisions, func(d plan.Decision) bool { return d.Rule == x.rule.ID })
 	decision := decided.Decisions[at]
@@ -520,7 +520,7 @@ func (t *ruleEvaluation) whyNot() string {
 // definition explains what a name of let stands for. It has been asked already, so when its answer changes is known.
 func (t *ruleEvaluation) definition(d *names.Definition) (expression.Clause, error) {
 	instant := t.expressions.Instant
-	t.expressions.Instant = expression.NewInstant(instant.Now())
+	t.expressions.Instant = value.NewInstant(instant.Now())
 	defer func() { t.expressions.Instant = instant }()
 	return d.Value.Program().Explain(&t.expressions)
 }

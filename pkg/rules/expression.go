@@ -5,6 +5,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
@@ -18,20 +19,20 @@ func EvaluateExpression(text string, object map[string]any, now time.Time) (any,
 	}
 	e := &expression.Evaluation{
 		Names:   only{object},
-		Budget:  expression.NewLazyBudget(func() int { return expression.Size(object) }),
-		Instant: expression.NewInstant(now),
+		Budget:  value.NewLazyBudget(func() int { return value.Size(object) }),
+		Instant: value.NewInstant(now),
 	}
-	value, err := program.Eval(e)
+	v, err := program.Eval(e)
+	if err == nil {
+		v, err = value.Strip(v, e.Budget)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if value, err = expression.Strip(value, e.Budget); err != nil {
-		return nil, err
-	}
-	if _, omitted := value.(expression.Omitted); omitted {
+	if _, omitted := v.(value.Omitted); omitted {
 		return nil, nil
 	}
-	return body.Stamped(value, nil, now, schema.Merged), nil
+	return body.Stamped(v, nil, now, schema.Merged), nil
 }
 
 // only is the names of an expression that is in no rule.

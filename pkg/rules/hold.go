@@ -9,6 +9,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -70,7 +71,7 @@ func (h *hold) duration(e *expression.Evaluation) (time.Duration, error) {
 
 // read takes the value of the expression for a duration.
 func (h *hold) read(v any) (time.Duration, error) {
-	d, err := expression.ParseDuration(v)
+	d, err := value.ParseDuration(v)
 	if err != nil {
 		return 0, h.node.Errorf(`give a text such as "1h30m" or "2d", or a number of seconds`, "for wants a duration, have %s", shown(v))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/test/generate"
 )
@@ -52,7 +52,7 @@ func TestGeneratedReduced(t *testing.T) {
 				snapshot.GVR, snapshot.Object, snapshot.SelectedBy = pods, watched, set.Selections()
 				sameWhenReduced(t, set, snapshot)
 				for _, o := range set.Evaluate(snapshot).Operations {
-					if expression.Size(o.Predicted) > largest {
+					if value.Size(o.Predicted) > largest {
 						continue
 					}
 					if o.Type == plan.Create || s.find(o.Target.GVR, o.Target.Namespace, o.Target.Name) >= 0 || o.Type == plan.Apply {

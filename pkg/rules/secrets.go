@@ -317,7 +317,7 @@ func (s *secrets) value(v any, hidden bool) trace.Value {
 	case value.KindOf(v)&value.Any != 0:
 		v = s.values.Tree(v)
 	}
-	text, err := value.JSON(v, expression.NewBudget(expression.Size(v)))
+	text, err := value.JSON(v, value.NewBudget(value.Size(v)))
 	if err != nil {
 		return trace.Value{Summary: "a value that is not shown: " + err.Error()}
 	}
@@ -335,7 +335,7 @@ func shown(v any) string {
 	if v == nil {
 		return "absent"
 	}
-	text, err := value.JSON(v, expression.NewBudget(0))
+	text, err := value.JSON(v, value.NewBudget(0))
 	if err != nil || len(text) > longestValue {
 		return "..."
 	}

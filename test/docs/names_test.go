@@ -16,7 +16,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 )
 
 var update = flag.Bool("update", false, "write docs/reference")
@@ -59,7 +59,7 @@ dots repeated. The examples are evaluated at 2026-01-01T00:00:00Z.
 | call | meaning | example | result |
 |---|---|---|---|
 `)
-	for _, f := range expression.Functions() {
+	for _, f := range function.All() {
 		row := "|"
 		for _, cell := range []string{"`" + f.Signature() + "`", f.Doc, "`" + f.Example.Expression + "`", "`" + f.Example.Want + "`"} {
 			row += " " + strings.ReplaceAll(cell, "|", `\|`) + " |"
@@ -72,7 +72,7 @@ dots repeated. The examples are evaluated at 2026-01-01T00:00:00Z.
 // TestFamilies says that the guide knows the functions that there are.
 func TestFamilies(t *testing.T) {
 	var want, got []string
-	for _, f := range expression.Functions() {
+	for _, f := range function.All() {
 		want = append(want, f.Name)
 	}
 	for _, table := range guide(t, "rules.md").tables {

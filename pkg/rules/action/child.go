@@ -10,6 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
@@ -132,7 +133,7 @@ func (c *child) want(e *Evaluation) (*wanted, error) {
 	}
 	fields, isMap := written.(map[string]any)
 	if !isMap {
-		return nil, c.node.Errorf("", "a manifest must be a map, have %s", expression.TypeName(written))
+		return nil, c.node.Errorf("", "a manifest must be a map, have %s", value.KindOf(written))
 	}
 	kind, err := e.Related.Kind(c.declaration)
 	if err != nil {
@@ -197,7 +198,7 @@ func copied(fields map[string]any, key string) map[string]any {
 func (e *Evaluation) read(n *document.Node, q plan.Read) ([]map[string]any, error) {
 	found, err := e.Related.Read(q, e.Expressions.Budget)
 	switch {
-	case errors.Is(err, expression.ErrBudget) && n != nil:
+	case errors.Is(err, value.ErrBudget) && n != nil:
 		return nil, body.Locate(n, err)
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", q.From[0].GVR.Resource, err)

@@ -4,7 +4,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
@@ -50,7 +49,7 @@ func seconds(n *document.Node, v any) (int64, *document.Error) {
 	case isInt:
 		return 0, n.Errorf("write 0 to delete at once", "gracePeriodSeconds must not be negative, have %d", seconds)
 	default:
-		return 0, n.Errorf(graceHint, "gracePeriodSeconds must be an integer, have %s", expression.TypeName(v))
+		return 0, n.Errorf(graceHint, "gracePeriodSeconds must be an integer, have %s", value.KindOf(v))
 	}
 }
 

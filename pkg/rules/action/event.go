@@ -6,7 +6,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -103,7 +102,7 @@ func (e *event) Evaluate(evaluation *Evaluation) error {
 		text, ok := value.Text(v) // "${n}" alone is a number.
 		if !ok {
 			return f.node.Errorf("?? gives a default, and toJSON(...) writes a list or a map", "%s must be a text, have %s",
-				f.name, expression.TypeName(v))
+				f.name, value.KindOf(v))
 		}
 		if wrong := f.check(f.node, text); wrong != nil {
 			return wrong

@@ -7,6 +7,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -34,7 +35,7 @@ patch:
 	e := &action.Evaluation{
 		Object:      plan.Object{Namespace: "tidb", Name: "basic"},
 		Current:     object,
-		Expressions: &expression.Evaluation{Names: just(object), Instant: expression.NewInstant(now)},
+		Expressions: &expression.Evaluation{Names: just(object), Instant: value.NewInstant(now)},
 		Related:     &relation.Reader{Current: object},
 	}
 	if err := step.Evaluate(e); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -189,7 +190,7 @@ func (f *fixture) beginWith(t testing.TB, watched string, source relation.Source
 	uid, _ := metadata["uid"].(string)
 	home.UID = types.UID(uid)
 	f.reader = &relation.Reader{Source: source, Kinds: kinds, Home: home, Current: current}
-	f.expressions = &expression.Evaluation{Names: f, Budget: expression.NewBudget(1 << 20), Instant: expression.NewInstant(now)}
+	f.expressions = &expression.Evaluation{Names: f, Budget: value.NewBudget(1 << 20), Instant: value.NewInstant(now)}
 	return &action.Evaluation{Rule: rule, Object: home, Current: current, Expressions: f.expressions, Related: f.reader}
 }
 

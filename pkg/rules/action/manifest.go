@@ -11,7 +11,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -53,7 +52,7 @@ func (m manifest) text(path ...string) (string, *document.Error) {
 		return text, nil
 	default:
 		return "", m.at(path...).Errorf("put it in quotes, or write string(...)",
-			"%s must be a string, have %s", strings.Join(path, "."), expression.TypeName(v))
+			"%s must be a string, have %s", strings.Join(path, "."), value.KindOf(v))
 	}
 }
 
@@ -69,7 +68,7 @@ func (m manifest) checkMaps() *document.Error {
 	for _, path := range [][]string{{"metadata"}, {"metadata", "labels"}, {"metadata", "annotations"}} {
 		v, _ := m.lookup(path...)
 		if _, isMap := v.(map[string]any); !isMap && v != nil && !unknown(v) {
-			return m.at(path...).Errorf("write lines of key: value, or {key: value}", "%s must be a map, have %s", strings.Join(path, "."), expression.TypeName(v))
+			return m.at(path...).Errorf("write lines of key: value, or {key: value}", "%s must be a map, have %s", strings.Join(path, "."), value.KindOf(v))
 		}
 	}
 	return nil
@@ -178,7 +177,7 @@ func (m manifest) checkTexts() *document.Error {
 					"%q cannot be the value of a label", value.Excerpt(text))
 			case !isText && value.KindOf(texts[key])&(value.Any&^value.Nil) != 0:
 				return at.Errorf(`put it in quotes, or write "${string(...)}"`,
-					"the value of %s must be a string, have %s", one, expression.TypeName(texts[key]))
+					"the value of %s must be a string, have %s", one, value.KindOf(texts[key]))
 			}
 		}
 	}

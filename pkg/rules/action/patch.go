@@ -13,7 +13,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
@@ -95,7 +94,7 @@ func (p *patch) check(v any) *document.Error {
 	}
 	fields, ok := v.(map[string]any)
 	if !ok {
-		return p.node.Errorf("", "the body of %s must be a map, have %s", p.kind, expression.TypeName(v))
+		return p.node.Errorf("", "the body of %s must be a map, have %s", p.kind, value.KindOf(v))
 	}
 	m := manifest{node: p.node, fields: fields}
 	return cmp.Or(p.forbidden(p.node, v), m.checkMarks(), m.checkTexts())

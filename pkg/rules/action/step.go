@@ -6,6 +6,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 )
 
@@ -140,7 +141,7 @@ func (f *each) elements(e *expression.Evaluation) ([]any, error) {
 	}
 	list, isList := v.([]any)
 	if !isList && v != nil {
-		return nil, f.List.Errorf(listHint, "forEach wants a list, have %s", expression.TypeName(v))
+		return nil, f.List.Errorf(listHint, "forEach wants a list, have %s", value.KindOf(v))
 	}
 	if err := e.Budget.Steps(len(list)); err != nil {
 		return nil, body.Locate(f.List, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 func TestForEachAndWhen(t *testing.T) {
@@ -90,7 +91,7 @@ func TestForEachPays(t *testing.T) {
 		t.Fatal(errs.Render())
 	}
 	e := f.begin(t, watched, "")
-	e.Expressions.Budget = expression.NewBudget(0)
+	e.Expressions.Budget = value.NewBudget(0)
 	spec, _ := e.Current["spec"].(map[string]any)
 	spec["list"] = make([]any, 1<<20)
 	err := step.Evaluate(e)

@@ -7,6 +7,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 )
 
@@ -54,16 +55,16 @@ func (t *target) subjects(e *Evaluation) ([]subject, error) {
 	if t.node == nil {
 		return []subject{{e.Object, e.Current}}, nil
 	}
-	value, err := e.Expressions.Names.Value(t.slot)
+	found, err := e.Expressions.Names.Value(t.slot)
 	if err != nil {
 		return nil, err
 	}
-	list, isList := value.([]any)
+	list, isList := found.([]any)
 	switch {
-	case value == nil:
+	case found == nil:
 		return nil, nil
 	case !isList:
-		list = []any{value}
+		list = []any{found}
 	}
 	out := make([]subject, 0, len(list))
 	for _, element := range list {
@@ -73,7 +74,7 @@ func (t *target) subjects(e *Evaluation) ([]subject, error) {
 		object, current, found := e.Related.Origin(element)
 		if !found {
 			return nil, t.node.Errorf("a target comes from with as it is, or through filter, find, sortBy or take; merge and new maps do not keep which object it was",
-				"%s is not an object that was read, but %s", t.name, expression.TypeName(element))
+				"%s is not an object that was read, but %s", t.name, value.KindOf(element))
 		}
 		out = append(out, subject{object, current})
 	}

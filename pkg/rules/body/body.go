@@ -100,15 +100,15 @@ func (b *Body) Value(e *expression.Evaluation) (any, error) {
 	return orNil(value, nil)
 }
 
-func orNil(value any, err error) (any, error) {
-	if err != nil || omitted(value) {
+func orNil(v any, err error) (any, error) {
+	if err != nil || omitted(v) {
 		return nil, err
 	}
-	return value, nil
+	return v, nil
 }
 
-func omitted(value any) bool {
-	_, is := value.(expression.Omitted)
+func omitted(v any) bool {
+	_, is := v.(value.Omitted)
 	return is
 }
 
@@ -122,14 +122,14 @@ func (b *Body) eval(e *expression.Evaluation) (any, error) {
 	case b.program == nil:
 		return b.collect(e)
 	}
-	value, err := b.program.Eval(e)
+	v, err := b.program.Eval(e)
 	if err == nil {
-		value, err = expression.Strip(value, e.Budget)
+		v, err = value.Strip(v, e.Budget)
 	}
 	if err != nil {
 		return nil, Locate(b.node, err)
 	}
-	return value, nil
+	return v, nil
 }
 
 // collect evaluates a map or a list. Elements, and entries of which the key or the value is omitted, are left out.

@@ -1,6 +1,10 @@
 package expression
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+)
 
 // nonMatching is a typical condition of a rule that leaves the object alone.
 const nonMatching = `object.metadata.labels.env == "prod" && (object.spec.pd?.replicas ?? 0) > 0 && object.spec.pd.replicas % 2 == 0`
@@ -11,7 +15,7 @@ type one struct{ object any }
 func (o *one) Value(int) (any, error) { return o.object, nil }
 
 func evaluateOnce(p *Program, names Names) (bool, error) {
-	e := &Evaluation{Names: names, Budget: NewLazyBudget(nil)}
+	e := &Evaluation{Names: names, Budget: value.NewLazyBudget(nil)}
 	return p.EvalBool(e)
 }
 
@@ -66,7 +70,7 @@ func BenchmarkTemplate(b *testing.B) {
 	names := &one{sample()}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := template.Eval(&Evaluation{Names: names, Budget: NewLazyBudget(nil)}); err != nil {
+		if _, err := template.Eval(&Evaluation{Names: names, Budget: value.NewLazyBudget(nil)}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/test/hostile"
 )
 
@@ -73,12 +74,12 @@ func compiledCase(kind hostile.Kind, text string) (func(*Evaluation) (any, error
 }
 
 func writeOut(eval func(*Evaluation) (any, error), object map[string]any) error {
-	e := &Evaluation{Names: slots{object}, Budget: NewBudget(Size(object)), Instant: newYear()}
+	e := &Evaluation{Names: slots{object}, Budget: value.NewBudget(value.Size(object)), Instant: newYear()}
 	v, err := eval(e)
 	if err != nil {
 		return err
 	}
-	_, err = Strip(v, e.Budget)
+	_, err = value.Strip(v, e.Budget)
 	return err
 }
 
@@ -114,10 +115,10 @@ func TestEndpoints(t *testing.T) {
 			}})
 		}))`
 	names := env{"pods": pods}
-	e := &Evaluation{Names: names, Budget: NewLazyBudget(func() int { return Size(pods) })}
+	e := &Evaluation{Names: names, Budget: value.NewLazyBudget(func() int { return value.Size(pods) })}
 	v, err := compiled(t, source, names.scope()).Eval(e)
 	if err == nil {
-		v, err = Strip(v, e.Budget)
+		v, err = value.Strip(v, e.Budget)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -136,11 +137,11 @@ func TestEndpoints(t *testing.T) {
 // have what one has.
 func TestBudgetIsShared(t *testing.T) {
 	p := compiled(t, "len(1..1000)", NewScope())
-	e := &Evaluation{Budget: NewBudget(0)}
+	e := &Evaluation{Budget: value.NewBudget(0)}
 	for range 10_000 {
 		if _, err := p.Eval(e); err != nil {
-			if !errors.Is(err, ErrBudget) {
-				t.Errorf("%v does not wrap ErrBudget", err)
+			if !errors.Is(err, value.ErrBudget) {
+				t.Errorf("%v does not wrap value.ErrBudget", err)
 			}
 			return
 		}
@@ -152,10 +153,10 @@ func TestBudgetIsShared(t *testing.T) {
 // for a large one.
 func TestBudgetScales(t *testing.T) {
 	p := compiled(t, "len(1..1000000)", NewScope())
-	if _, err := p.Eval(&Evaluation{Budget: NewBudget(0)}); !errors.Is(err, ErrBudget) {
-		t.Errorf("with nothing read: %v, want one that wraps ErrBudget", err)
+	if _, err := p.Eval(&Evaluation{Budget: value.NewBudget(0)}); !errors.Is(err, value.ErrBudget) {
+		t.Errorf("with nothing read: %v, want one that wraps value.ErrBudget", err)
 	}
-	if v, err := p.Eval(&Evaluation{Budget: NewBudget(20 << 20)}); err != nil || v != int64(1_000_000) {
+	if v, err := p.Eval(&Evaluation{Budget: value.NewBudget(20 << 20)}); err != nil || v != int64(1_000_000) {
 		t.Errorf("with 20 MiB read: %v, %v", v, err)
 	}
 }
@@ -173,38 +174,38 @@ func TestExhausted(t *testing.T) {
 	for _, f := range function.All() {
 		sources = append(sources, f.Example.Expression)
 	}
-	steps, bytes := capacity((*Budget).Steps), capacity((*Budget).Bytes)
+	steps, bytes := capacity((*value.Budget).Steps), capacity((*value.Budget).Bytes)
 	for _, source := range sources {
 		p := compiled(t, source, names.scope())
 		want, err := p.Eval(&Evaluation{Names: names, Instant: newYear()})
 		if err == nil {
-			want, err = Strip(want, nil)
+			want, err = value.Strip(want, nil)
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", source, err)
 		}
-		ran := func(b *Budget) bool {
+		ran := func(b *value.Budget) bool {
 			e := &Evaluation{Names: names, Budget: b, Instant: newYear()}
 			got, err := p.Eval(e)
 			if err == nil {
-				got, err = Strip(got, b)
+				got, err = value.Strip(got, b)
 			}
-			if err != nil && !errors.Is(err, ErrBudget) || err == nil && !cmp.Equal(want, got) {
+			if err != nil && !errors.Is(err, value.ErrBudget) || err == nil && !cmp.Equal(want, got) {
 				t.Errorf("%s = %v, %v, want %v or an error about the budget", source, got, err, want)
 			}
 			return err == nil
 		}
-		if !runsEventually(ran, (*Budget).Steps, steps, 1) || !runsEventually(ran, (*Budget).Bytes, bytes, 8) {
+		if !runsEventually(ran, (*value.Budget).Steps, steps, 1) || !runsEventually(ran, (*value.Budget).Bytes, bytes, 8) {
 			t.Errorf("%s never runs", source)
 		}
 	}
 }
 
 // runsEventually leaves more and more to spend until a run succeeds.
-func runsEventually(run func(*Budget) bool, spend func(*Budget, int) error, capacity, step int) bool {
+func runsEventually(run func(*value.Budget) bool, spend func(*value.Budget, int) error, capacity, step int) bool {
 	const most = 10_000
 	for left := 0; left < most*step; left += step {
-		b := NewBudget(0)
+		b := value.NewBudget(0)
 		if err := spend(b, capacity-left); err != nil {
 			return false
 		}
@@ -216,6 +217,6 @@ func runsEventually(run func(*Budget) bool, spend func(*Budget, int) error, capa
 }
 
 // capacity finds out how much of something an empty input allows.
-func capacity(spend func(*Budget, int) error) int {
-	return sort.Search(1<<30, func(n int) bool { return spend(NewBudget(0), n+1) != nil })
+func capacity(spend func(*value.Budget, int) error) int {
+	return sort.Search(1<<30, func(n int) bool { return spend(value.NewBudget(0), n+1) != nil })
 }

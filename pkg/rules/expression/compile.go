@@ -143,7 +143,7 @@ func (f *folded) fold(n Node, parts []Node) {
 			return
 		}
 	}
-	f.value, f.constant = n.eval(&Evaluation{Budget: NewBudget(0)}), true
+	f.value, f.constant = n.eval(&Evaluation{Budget: value.NewBudget(0)}), true
 }
 
 // name finds what a name means: a variable, or a name of the scope.

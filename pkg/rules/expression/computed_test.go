@@ -98,10 +98,10 @@ func TestComputedTemplates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := &Evaluation{Names: names, Budget: NewBudget(0)}
+			e := &Evaluation{Names: names, Budget: value.NewBudget(0)}
 			v, err := template.Eval(e)
 			if err == nil {
-				v, err = Strip(v, e.Budget)
+				v, err = value.Strip(v, e.Budget)
 			}
 			if diff := cmp.Diff(tt.want, v); err != nil || diff != "" {
 				t.Errorf("%v: %s (-want +got)\n%s", err, tt.reason, diff)

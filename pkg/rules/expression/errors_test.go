@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 var update = flag.Bool("update", false, "write what is said of the mistakes of testdata")
@@ -28,7 +30,7 @@ func TestErrors(t *testing.T) {
 	var got bytes.Buffer
 	for line := range strings.Lines(string(content)) {
 		source, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		e := &Evaluation{Names: names, Budget: NewBudget(0), Instant: newYear()}
+		e := &Evaluation{Names: names, Budget: value.NewBudget(0), Instant: newYear()}
 		var program interface {
 			Eval(e *Evaluation) (any, error)
 		}

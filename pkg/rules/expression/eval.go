@@ -144,7 +144,7 @@ func (c *Call) argument(e *Evaluation, i int) any {
 	return c.read(e.Budget, i, c.Args[i].eval(e))
 }
 
-func (c *Call) read(b *Budget, i int, v any) any {
+func (c *Call) read(b *value.Budget, i int, v any) any {
 	p := c.Function.Param(i)
 	if value.KindOf(v)&p.Kinds == 0 {
 		value.Must(wants(c.Args[i], c.Function.Name, p.Kinds, v))

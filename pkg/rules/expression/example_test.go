@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // cluster resolves the only name of the examples.
@@ -19,7 +20,7 @@ func ExampleProgram() {
 		return
 	}
 	names := cluster{"spec": map[string]any{"replicas": int64(4)}}
-	even, err := p.EvalBool(&expression.Evaluation{Names: names, Budget: expression.NewBudget(1000)})
+	even, err := p.EvalBool(&expression.Evaluation{Names: names, Budget: value.NewBudget(1000)})
 	fmt.Println(even, err)
 	// Output: true <nil>
 }

@@ -130,7 +130,7 @@ func (r *recorder) eval(e *Evaluation, n Node) any {
 	if operator == "" {
 		r.leaf, f.reads, r.pending = f, r.pending, nil
 		if instant != nil {
-			e.Instant = NewInstant(instant.Now())
+			e.Instant = value.NewInstant(instant.Now())
 		}
 	}
 	v, err := try(func() any { return n.eval(e) })

@@ -44,7 +44,7 @@ func (w *world) Value(slot int) (any, error) {
 
 func (w *world) eval(p *Program) (any, error) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	w.evaluation = &Evaluation{Names: w, Budget: NewBudget(1 << 20), Instant: NewInstant(now)}
+	w.evaluation = &Evaluation{Names: w, Budget: value.NewBudget(1 << 20), Instant: value.NewInstant(now)}
 	return p.Eval(w.evaluation)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
@@ -194,7 +195,7 @@ func FuzzFootprint(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := w.eval(p); errors.Is(err, ErrBudget) {
+		if _, err := w.eval(p); errors.Is(err, value.ErrBudget) {
 			return // Less to read is less to pay for.
 		}
 		for _, how := range []footprint.Strength{footprint.Exists, footprint.Length, footprint.Value} {

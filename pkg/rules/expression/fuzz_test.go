@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 	"github.com/dyncontroller/dyncontroller/test/generate"
 	"github.com/dyncontroller/dyncontroller/test/hostile"
@@ -220,12 +221,12 @@ func (v env) slots() slots {
 
 // outcome is the value of a program as it is written out.
 func outcome(p *Program, names Names) (any, error) {
-	e := &Evaluation{Names: names, Budget: NewBudget(0), Instant: newYear()}
+	e := &Evaluation{Names: names, Budget: value.NewBudget(0), Instant: newYear()}
 	v, err := p.Eval(e)
 	if err != nil {
 		return nil, err
 	}
-	stripped, err := Strip(v, e.Budget)
+	stripped, err := value.Strip(v, e.Budget)
 	if err != nil {
 		return nil, p.Whole().Locate(err)
 	}
@@ -234,8 +235,8 @@ func outcome(p *Program, names Names) (any, error) {
 
 // explained compares Explain with EvalBool.
 func explained(t rapid.TB, p *Program, names Names, failed error) {
-	want, wantErr := p.EvalBool(&Evaluation{Names: names, Budget: NewBudget(0), Instant: newYear()})
-	whole, err := p.Explain(&Evaluation{Names: names, Budget: NewBudget(0), Instant: newYear()})
+	want, wantErr := p.EvalBool(&Evaluation{Names: names, Budget: value.NewBudget(0), Instant: newYear()})
+	whole, err := p.Explain(&Evaluation{Names: names, Budget: value.NewBudget(0), Instant: newYear()})
 	if (err == nil) != (wantErr == nil) {
 		t.Errorf("%s explained with %v, evaluated with %v", p.Source(), err, wantErr)
 	}
@@ -313,7 +314,7 @@ func checkTemplate(t rapid.TB, text string) {
 		return
 	}
 	evaluate := func() (any, error) {
-		return template.Eval(&Evaluation{Names: names.slots(), Budget: NewBudget(len(text)), Instant: newYear()})
+		return template.Eval(&Evaluation{Names: names.slots(), Budget: value.NewBudget(len(text)), Instant: newYear()})
 	}
 	got, err := evaluate()
 	again, second := evaluate()

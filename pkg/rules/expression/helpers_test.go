@@ -6,10 +6,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // newYear is the moment of an evaluation that is not about time.
-func newYear() *Instant { return NewInstant(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)) }
+func newYear() *value.Instant {
+	return value.NewInstant(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
+}
 
 // env is the names of a test and their values.
 type env map[string]any
@@ -30,7 +34,7 @@ func (v env) eval(source string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Eval(&Evaluation{Names: v, Budget: NewBudget(0), Instant: newYear()})
+	return p.Eval(&Evaluation{Names: v, Budget: value.NewBudget(0), Instant: newYear()})
 }
 
 func mustEval(t *testing.T, source string, names env) any {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // TestInputIsNeverChanged evaluates whatever builds something from its input and
@@ -14,7 +15,7 @@ import (
 // append in place would show.
 func TestInputIsNeverChanged(t *testing.T) {
 	names := env{"object": sample(), "xs": roomy(int64(3), nil, int64(1), int64(2)), "ys": roomy("b", "a", "c")}
-	names["nested"] = roomy(roomy(int64(2), int64(1)), roomy(roomy(int64(3))), Omitted{}, map[string]any{"a": Omitted{}})
+	names["nested"] = roomy(roomy(int64(2), int64(1)), roomy(roomy(int64(3))), value.Omitted{}, map[string]any{"a": value.Omitted{}})
 	before := copied(names)
 	for _, source := range []string{
 		"sort(xs)", "sort(ys, \"desc\")", "sortBy(xs, #)", "sortBy(ys, [desc(#), #])", "reverse(xs)", "uniq(xs)", "flatten(nested)",
@@ -31,7 +32,7 @@ func TestInputIsNeverChanged(t *testing.T) {
 			t.Errorf("%s: %v", source, err)
 			continue
 		}
-		if _, err := Strip(v, nil); err != nil {
+		if _, err := value.Strip(v, nil); err != nil {
 			t.Errorf("Strip(%s): %v", source, err)
 		}
 		if diff := cmp.Diff(before, copied(names)); diff != "" {

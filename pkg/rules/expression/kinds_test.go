@@ -102,7 +102,7 @@ func isShortcut(operator string) bool { return operator == "&&" || operator == "
 
 // isAboutKinds reports whether an evaluation failed because of what kind of value something is.
 func isAboutKinds(err error) bool {
-	if _, fault := errors.AsType[*value.Fault](err); fault || errors.Is(err, expression.ErrBudget) {
+	if _, fault := errors.AsType[*value.Fault](err); fault || errors.Is(err, value.ErrBudget) {
 		return false
 	}
 	return true

@@ -2,7 +2,6 @@ package expression
 
 import (
 	"slices"
-	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -15,47 +14,12 @@ type Names interface {
 	Value(slot int) (any, error)
 }
 
-// Budget bounds the work of an evaluation; see [NewBudget] and [NewLazyBudget].
-type Budget = value.Budget
-
-// Instant is the moment of an evaluation; see [NewInstant].
-type Instant = value.Instant
-
-// NewInstant returns the moment now, which collects when answers will change.
-func NewInstant(now time.Time) *Instant { return value.NewInstant(now) }
-
-// ParseDuration reads what expressions take for a duration: a text such as
-// "1d12h", or an integer number of seconds.
-func ParseDuration(v any) (time.Duration, error) { return value.ParseDuration(v) }
-
-// Omitted is the value of omit(). No list or map holds it.
-type Omitted = value.Omitted
-
-// ErrBudget is what the error of an evaluation wraps that did too much work.
-var ErrBudget = value.ErrBudget
-
-// NewBudget returns the budget of an evaluation that reads inputSize bytes of
-// data, counted as JSON.
-func NewBudget(inputSize int) *Budget { return value.NewBudget(inputSize) }
-
-// NewLazyBudget is [NewBudget] for an input whose size is only worth knowing when
-// an evaluation turns out to be long.
-func NewLazyBudget(measure func() int) *Budget { return value.NewLazyBudget(measure) }
-
-// Size returns about how many bytes v has as JSON.
-func Size(v any) int { return value.Size(v) }
-
 // leastSize is what an object counts as at least, in bytes: a cache keeps less of it than there is, and a rule has as much time
 // as for the whole of it. Few objects are larger.
 const leastSize = 4 << 10
 
-// ObjectSize is [Size] for an object of which there may be more than is given.
-func ObjectSize(object map[string]any) int { return max(leastSize, Size(object)) }
-
-// Strip returns v with the texts of computed values, at any depth, and accounts for
-// its size. Whoever puts the value of an expression into a body calls it first, and
-// acts on v itself being [Omitted].
-func Strip(v any, budget *Budget) (any, error) { return value.Strip(v, budget) }
+// ObjectSize is [value.Size] for an object of which there may be more than is given.
+func ObjectSize(object map[string]any) int { return max(leastSize, value.Size(object)) }
 
 // Evaluation is what the programs of one evaluation of a rule share. It is not
 // safe for concurrent use, but [Names] may evaluate other programs with it while
@@ -66,10 +30,10 @@ type Evaluation struct {
 	Names Names
 	// Budget is spent by all programs together. Without one, they have what a
 	// small input allows.
-	Budget *Budget
+	Budget *value.Budget
 	// Instant is the moment that functions of time answer for. Without one, they
 	// fail.
-	Instant *Instant
+	Instant *value.Instant
 	// Explained is given how the value of each condition came about, nil for nobody.
 	Explained func(*Program, Clause)
 
@@ -130,7 +94,7 @@ func (p *Program) Eval(e *Evaluation) (any, error) { return p.eval(e, nil) }
 
 func (p *Program) eval(e *Evaluation, r *recorder) (v any, err error) {
 	if e.Budget == nil {
-		e.Budget = NewBudget(0)
+		e.Budget = value.NewBudget(0)
 	}
 	if err := e.Budget.Steps(p.nodes); err != nil {
 		return nil, p.Whole().Locate(err)
@@ -188,6 +152,3 @@ func (e *Evaluation) leave(outer int) {
 	e.top = e.base
 	e.base = outer
 }
-
-// TypeName says what a value is, for messages, such as "a list".
-func TypeName(v any) string { return value.KindOf(v).String() }

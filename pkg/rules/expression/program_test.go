@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 func TestProgramNames(t *testing.T) {
@@ -41,7 +43,7 @@ func TestProgramNames(t *testing.T) {
 func TestNamesEvaluatePrograms(t *testing.T) {
 	scope := NewScope("a", "b", "c")
 	names := &lazy{values: map[int]any{}}
-	names.evaluation = &Evaluation{Names: names, Budget: NewBudget(0)}
+	names.evaluation = &Evaluation{Names: names, Budget: value.NewBudget(0)}
 	names.programs = map[int]*Program{
 		0: compiled(t, "let v = 1; let w = b; map([v, w], # + sum([10, 20], # + v))", scope),
 		1: compiled(t, "let v = 100; reduce(1..3, #acc + c, v)", scope),

@@ -101,6 +101,3 @@ func Reserved(name string) string {
 		return ""
 	}
 }
-
-// Functions returns the functions an expression may call, for a reference.
-func Functions() []function.Function { return function.All() }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 func TestTemplate(t *testing.T) {
@@ -24,7 +25,7 @@ func TestTemplate(t *testing.T) {
 		"an integer stays one":        {"${replicas + 1}", int64(4)},
 		"a list stays one":            {"${object.spec.ports[:1]}", []any{map[string]any{"name": "client", "port": int64(2379)}}},
 		"nil stays nil":               {"${absent}", nil},
-		"omit() stays itself":         {"${omit()}", Omitted{}},
+		"omit() stays itself":         {"${omit()}", value.Omitted{}},
 		"white space around":          {" \n ${replicas}\n", int64(3)},
 		"white space inside":          {"${\n  replicas\n}", int64(3)},
 		"text around":                 {"have ${replicas}, want ${replicas + 1}", "have 3, want 4"},
@@ -57,7 +58,7 @@ func TestTemplate(t *testing.T) {
 			if err != nil {
 				t.Fatalf("CompileTemplate(%q): %v", tt.text, err)
 			}
-			got, err := template.Eval(&Evaluation{Names: names, Budget: NewBudget(len(tt.text))})
+			got, err := template.Eval(&Evaluation{Names: names, Budget: value.NewBudget(len(tt.text))})
 			if err != nil {
 				t.Fatalf("%q: %v", tt.text, err)
 			}
@@ -123,7 +124,7 @@ func TestTemplateLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := env{"text": strings.Repeat("a", 2<<20)}
-	if _, err = template.Eval(&Evaluation{Names: names, Budget: NewBudget(0)}); !errors.Is(err, ErrBudget) {
-		t.Errorf("a large result: %v, want one that wraps ErrBudget", err)
+	if _, err = template.Eval(&Evaluation{Names: names, Budget: value.NewBudget(0)}); !errors.Is(err, value.ErrBudget) {
+		t.Errorf("a large result: %v, want one that wraps value.ErrBudget", err)
 	}
 }

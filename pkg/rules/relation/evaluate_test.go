@@ -11,7 +11,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -185,7 +185,7 @@ func TestEvaluateOtherErrors(t *testing.T) {
 	})
 	t.Run("Budget", func(t *testing.T) {
 		e, reader := evaluation(t)
-		e.Budget = expression.NewBudget(0)
+		e.Budget = value.NewBudget(0)
 		if err := e.Budget.Steps(1_000_000 - 20); err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestEvaluateOtherErrors(t *testing.T) {
 	})
 	t.Run("BudgetOfNames", func(t *testing.T) {
 		e, reader := evaluation(t)
-		e.Budget = expression.NewBudget(0)
+		e.Budget = value.NewBudget(0)
 		if err := e.Budget.Steps(1_000_000 - 2); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -57,7 +58,7 @@ func FuzzCompile(f *testing.F) {
 			t.Fatalf("a relation in spite of %v", errs)
 		}
 		reader := &relation.Reader{Source: source, Kinds: kinds, Home: home, Current: current}
-		e := &expression.Evaluation{Names: values, Budget: expression.NewBudget(0)}
+		e := &expression.Evaluation{Names: values, Budget: value.NewBudget(0)}
 		got, err := r.Evaluate(e, reader)
 		if err != nil {
 			checkPlace(t, err)

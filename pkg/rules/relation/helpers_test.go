@@ -12,6 +12,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -174,7 +175,7 @@ func evaluation(t testing.TB) (*expression.Evaluation, *relation.Reader) {
 	t.Helper()
 	values := valuesOf(t)
 	current, _ := values["object"].(map[string]any)
-	e := &expression.Evaluation{Names: values, Budget: expression.NewBudget(0)}
+	e := &expression.Evaluation{Names: values, Budget: value.NewBudget(0)}
 	return e, &relation.Reader{Source: worldObjects(t), Kinds: kinds, Home: home, Current: current}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // ErrNotSynced is what the error of a [Source] wraps where the answer is not
@@ -73,7 +74,7 @@ type answer struct {
 // Read returns the objects that the question selects, by namespace and name. They
 // are shared, as is the slice: read only. The error wraps that of the source, or
 // is of the budget.
-func (r *Reader) Read(q plan.Read, budget *expression.Budget) ([]map[string]any, error) {
+func (r *Reader) Read(q plan.Read, budget *value.Budget) ([]map[string]any, error) {
 	key := q.Key()
 	a := r.byKey[key]
 	if a == nil {
@@ -89,7 +90,7 @@ func (r *Reader) Read(q plan.Read, budget *expression.Budget) ([]map[string]any,
 }
 
 // Look is Read for what the rule itself sees, and may decide by.
-func (r *Reader) Look(q plan.Read, budget *expression.Budget) ([]map[string]any, error) {
+func (r *Reader) Look(q plan.Read, budget *value.Budget) ([]map[string]any, error) {
 	found, err := r.Read(q, budget)
 	r.byKey[q.Key()].looked = true
 	return found, err
@@ -98,7 +99,7 @@ func (r *Reader) Look(q plan.Read, budget *expression.Budget) ([]map[string]any,
 // stepsOfObject is what it takes to find an object, apart from its size.
 const stepsOfObject = 10
 
-func (r *Reader) ask(a *answer, budget *expression.Budget) {
+func (r *Reader) ask(a *answer, budget *value.Budget) {
 	var found []map[string]any
 	if len(a.read.From) > 0 { // What is not declared is absent.
 		if found, a.err = r.Source.Read(a.read); a.err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
@@ -229,13 +230,13 @@ func TestManyObjects(t *testing.T) {
 		lazy bool
 	}{{5_000, false}, {40_000, true}} {
 		reader := &relation.Reader{Source: constant(manyPods(tc.n)[podsGVR])}
-		budget := expression.NewBudget(0)
+		budget := value.NewBudget(0)
 		if tc.lazy {
-			if _, err := reader.Read(q, budget); !errors.Is(err, expression.ErrBudget) {
+			if _, err := reader.Read(q, budget); !errors.Is(err, value.ErrBudget) {
 				t.Errorf("%d objects: have %v, want an error of a budget that does not grow", tc.n, err)
 			}
 			reader = &relation.Reader{Source: reader.Source}
-			budget = expression.NewLazyBudget(reader.Size)
+			budget = value.NewLazyBudget(reader.Size)
 		}
 		got, err := reader.Read(q, budget)
 		if err != nil || len(got) != tc.n {
@@ -254,7 +255,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		reader := &relation.Reader{Source: source}
-		if _, err := reader.Read(everyPod(), expression.NewBudget(0)); err != nil {
+		if _, err := reader.Read(everyPod(), value.NewBudget(0)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -236,7 +236,7 @@ func (r *Relation) Evaluate(e *expression.Evaluation, reader *Reader) (any, erro
 		err = e.Budget.List(len(found))
 	}
 	switch {
-	case errors.Is(err, expression.ErrBudget):
+	case errors.Is(err, value.ErrBudget):
 		return nil, body.Locate(r.whole, err)
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", r.name, err)

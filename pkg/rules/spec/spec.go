@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // APIVersion is the version of the language.
@@ -197,7 +197,7 @@ func (l *Limits) parseObjects(n *document.Node) *document.Error {
 // Duration reads a constant duration: a text such as 5m or 1d12h, or a number of
 // seconds.
 func Duration(n *document.Node) (time.Duration, *document.Error) {
-	d, err := expression.ParseDuration(n.Value())
+	d, err := value.ParseDuration(n.Value())
 	if err != nil {
 		return 0, n.Errorf("write it with units, such as 90s, 1h30m, 2d or 1w", "want a duration, have %q", n.Text())
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/test/hostile"
 )
@@ -53,12 +54,12 @@ func scope() *expression.Scope { return expression.NewScope("object") }
 func finish(eval func(*expression.Evaluation) (any, error), object map[string]any) (failure string) {
 	e := &expression.Evaluation{
 		Names:   only{object},
-		Budget:  expression.NewLazyBudget(func() int { return expression.Size(object) }),
-		Instant: expression.NewInstant(instant()),
+		Budget:  value.NewLazyBudget(func() int { return value.Size(object) }),
+		Instant: value.NewInstant(instant()),
 	}
-	value, err := eval(e)
+	v, err := eval(e)
 	if err == nil {
-		_, err = expression.Strip(value, e.Budget)
+		_, err = value.Strip(v, e.Budget)
 	}
 	if err != nil {
 		return err.Error()

@@ -181,7 +181,7 @@ func someValues(t *rapid.T, w *world) *values {
 		v.of["other"] = conforming(t, cluster)
 	}
 	v.evaluation = &expression.Evaluation{
-		Names: v, Budget: expression.NewBudget(1 << 20), Instant: expression.NewInstant(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+		Names: v, Budget: value.NewBudget(1 << 20), Instant: value.NewInstant(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 	}
 	return v
 }

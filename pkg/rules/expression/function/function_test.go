@@ -23,7 +23,7 @@ func eval(source string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Eval(&expression.Evaluation{Names: none{}, Budget: expression.NewBudget(0)})
+	return p.Eval(&expression.Evaluation{Names: none{}, Budget: value.NewBudget(0)})
 }
 
 // list abbreviates the results below.

@@ -84,7 +84,7 @@ func TestHostileCalls(t *testing.T) {
 		spent := processorTime(t) - start
 		runtime.ReadMemStats(&after)
 		fault, isFault := errors.AsType[*value.Fault](err)
-		if err == nil || !errors.Is(err, expression.ErrBudget) && !isFault {
+		if err == nil || !errors.Is(err, value.ErrBudget) && !isFault {
 			t.Errorf("%s: %v, want an error about the budget or a value", source, err)
 		}
 		if isFault && len(fault.Error()) > 300 {
@@ -103,12 +103,12 @@ func writtenOut(source string, input texts, size int) error {
 	if err != nil {
 		return err
 	}
-	e := &expression.Evaluation{Names: input, Budget: expression.NewBudget(size)}
+	e := &expression.Evaluation{Names: input, Budget: value.NewBudget(size)}
 	v, err := p.Eval(e)
 	if err != nil {
 		return err
 	}
-	_, err = expression.Strip(v, e.Budget)
+	_, err = value.Strip(v, e.Budget)
 	return err
 }
 

@@ -31,7 +31,7 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := &expression.Evaluation{Budget: expression.NewBudget(0), Instant: expression.NewInstant(newYear)}
+			e := &expression.Evaluation{Budget: value.NewBudget(0), Instant: value.NewInstant(newYear)}
 			v, err := p.Eval(e)
 			if err != nil {
 				t.Fatal(err)
@@ -39,7 +39,7 @@ func TestExamples(t *testing.T) {
 			if of, mistakes := check.Program(p, nil, nil); len(mistakes) > 0 || !oracle.Admits(of, v) {
 				t.Errorf("%s = %v, and is checked as %s: %v", f.Example.Expression, v, written(of), mistakes)
 			}
-			if v, err = expression.Strip(v, e.Budget); err != nil {
+			if v, err = value.Strip(v, e.Budget); err != nil {
 				t.Fatal(err)
 			}
 			got, err := value.JSON(body.Stamped(v, nil, newYear, schema.Merged), nil)

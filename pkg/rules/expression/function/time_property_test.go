@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // changes are moments around which a zone has changed its clocks, in every way
@@ -74,8 +75,8 @@ func watch(t *rapid.T, p *expression.Program, begin time.Time, step, length time
 }
 
 func answer(t *rapid.T, p *expression.Program, now time.Time) (any, time.Time) {
-	at := expression.NewInstant(now)
-	v, err := p.Eval(&expression.Evaluation{Budget: expression.NewBudget(0), Instant: at})
+	at := value.NewInstant(now)
+	v, err := p.Eval(&expression.Evaluation{Budget: value.NewBudget(0), Instant: at})
 	if err != nil {
 		t.Fatalf("%s at %v: %v", p.Source(), now, err)
 	}

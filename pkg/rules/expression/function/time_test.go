@@ -17,8 +17,8 @@ func evalAt(source string, now time.Time, names ...any) (v any, next time.Time, 
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	at := expression.NewInstant(now)
-	v, err = p.Eval(&expression.Evaluation{Names: slots(names), Budget: expression.NewBudget(0), Instant: at})
+	at := value.NewInstant(now)
+	v, err = p.Eval(&expression.Evaluation{Names: slots(names), Budget: value.NewBudget(0), Instant: at})
 	return v, at.Next(), err
 }
 
