@@ -261,7 +261,7 @@ func (c *checker) narrowed(n *expression.Binary, operands []operand, r result) r
 		if !s.is || s.value == nil && neverNil(o.of) || i == 1 && n.Operator == "in" {
 			continue
 		}
-		holds, known := false, false
+		var holds, known bool
 		if v, constant := constantOf(o.beside.node, against); constant {
 			one, two := s.value, v
 			if i == 1 {
