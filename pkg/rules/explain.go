@@ -131,7 +131,7 @@ func (x *explanation) begin(of *ruleEvaluation) {
 	of.expressions.Explained = func(p *expression.Program, c expression.Clause) {
 		x.clauses[p] = c
 		if !slices.ContainsFunc(of.steps, func(s *action.Step) bool { return s.When() != nil && s.When().Program() == p }) {
-			x.moment("a time in its condition comes", x.program(p, nil) > clean)
+			x.moment("a time in its condition comes", x.tells(p.Source(), nil))
 		}
 	}
 	of.action.Around = x.turn
@@ -168,7 +168,7 @@ func (x *explanation) step(err error) {
 		err = nil // The turn says so.
 	}
 	x.steps, x.turns = append(x.steps, recordedStep{x.turns, err}), nil
-	x.moment("a time in its actions comes", x.tells(x.of.steps[len(x.steps)-1]))
+	x.moment("a time in its actions comes", x.writes(x.of.steps[len(x.steps)-1]))
 }
 
 // end keeps what the evaluation of a rule has come to, before the next rule has its own.
@@ -285,8 +285,8 @@ func (x *explanation) clause(in *body.Expression, c expression.Clause) trace.Cla
 		Operator: c.Operator, Source: x.text(oneLine(c.Source)), Verdict: c.Verdict, Error: x.error(c.Err),
 		At: placeOf(in.Node().ErrorAt(c.Offset, len(c.Source), "", "")),
 	}
-	tells := len(c.Clauses) == 0 && slices.ContainsFunc(c.Reads, func(read expression.Read) bool { return x.hides(read.Path) })
-	if !c.ChangesAt.IsZero() && !x.hides(c.Source) {
+	tells := len(c.Clauses) == 0 && slices.ContainsFunc(c.Reads, func(read expression.Read) bool { return x.tells(read.Path, nil) })
+	if !c.ChangesAt.IsZero() && !x.tells(c.Source, nil) {
 		out.ChangesAt = &c.ChangesAt
 	}
 	for _, part := range c.Clauses {
@@ -311,7 +311,7 @@ func (x *explanation) let(d *names.Definition, found *memo) trace.Name {
 		Name: d.Name, Source: x.text(oneLine(d.Value.Program().Source())), At: placeOfNode(d.Node), Error: x.error(found.err),
 	}
 	if found.err == nil {
-		out.Value = x.value(found.value, x.name(d.Name, nil) > clean)
+		out.Value = x.value(found.value, x.tells(d.Name, nil))
 	}
 	return out
 }
@@ -330,7 +330,7 @@ func (x *explanation) lookup(d *names.Definition, answer *memo) trace.Lookup {
 	if err != nil || q == nil {
 		return out
 	}
-	secret := x.name(d.Name, nil) == tainted
+	secret := x.finds(d.Name, nil)
 	out.By = x.question(*q)
 	if secret {
 		out.By = string(q.By) + " " + trace.Masked
@@ -426,13 +426,13 @@ func (x *explanation) shownTurn(t recordedTurn) trace.Turn {
 	out := trace.Turn{Error: x.error(t.err)}
 	loop, node := t.Step.Loop(), t.Step.Node()
 	if loop != nil {
-		out.Element = new(x.element(t.Element, x.name(loop.Name, loop)))
+		out.Element = new(x.element(t.Element, loop.Name, t.Step))
 	}
 	if t.when != nil {
 		x.opened = map[string]bool{}
 		out.When = new(x.clause(t.Step.When(), *t.when))
 	}
-	if !x.tells(t.Step) {
+	if !x.writes(t.Step) {
 		node = nil
 	}
 	for _, wish := range t.wishes {
@@ -450,12 +450,12 @@ func (x *explanation) shownTurn(t recordedTurn) trace.Turn {
 
 // element names an object, and shows anything else. What an expression made of a Secret
 // may look like an object.
-func (x *explanation) element(v any, of taint) trace.Value {
+func (x *explanation) element(v any, name string, in *action.Step) trace.Value {
 	object, _ := v.(map[string]any)
-	if kind := plan.Text(object, "kind"); of < tainted && kind != "" && plan.Text(object, "metadata", "name") != "" {
+	if kind := plan.Text(object, "kind"); kind != "" && plan.Text(object, "metadata", "name") != "" && !x.names(name, in) {
 		return trace.Value{Summary: x.text(kind) + " " + x.related(object)}
 	}
-	return x.value(v, of > clean)
+	return x.value(v, x.tells(name, in))
 }
 
 // want tells what a wish is by itself. Where by is an action, it may tell of a Secret, and only the fields that are written there are shown.
@@ -479,10 +479,13 @@ func (x *explanation) change(wish plan.Wish, change plan.Change, by *document.No
 	known := len(path)
 	if by != nil {
 		known = written(by, change.Path)
+		if change.Path[0] == "data" { // The API server puts stringData there.
+			known = max(known, written(by, append(plan.Path{"stringData"}, change.Path[1:]...)))
+		}
 	}
 	for i, step := range path {
 		path[i] = x.values.Key(step)
-		if parent, _ := plan.Lookup(wish.Current, change.Path[:i]); i >= known && value.KindOf(parent) != value.List { // A step in a list is an index.
+		if parent, _ := plan.Lookup(wish.Current, change.Path[:i]); i >= known && value.KindOf(parent) != value.List && !slices.Contains(usualFields, step) { // A step in a list is an index.
 			path[i] = trace.Masked
 		}
 	}

@@ -39,7 +39,10 @@ func TestExplainSecretNames(t *testing.T) {
 		"Applied": {
 			reason: "A name that is made of a Secret.",
 			rule:   "actions: [{apply: {resource: configmaps, " + named + "}}]",
-			want:   []string{"    apply configmaps db/(masked)\n", "would be sent\n  apply configmaps db/(masked), as "},
+			want: []string{
+				"    apply configmaps db/(masked)\n", "would be sent\n  apply configmaps db/(masked), as ",
+				`metadata.labels["dyncontroller.dev/rule"]: absent -> (masked)`,
+			},
 		},
 		"AppliedForEach": {
 			reason: "A name that is made of what comes from one.",
@@ -132,6 +135,11 @@ func TestExplainSecretNames(t *testing.T) {
 			rule:   `actions: [{patch: {json: [{op: add, path: /metadata/annotations, value: {a~1b: "${token}", "${token[2:9]}": x}}, {op: add, path: "/spec/${token[2:9]}", value: 1}]}}]`,
 			want:   []string{`metadata.annotations["a~1b"]`, `metadata.annotations["(masked)"]`, `spec["(masked)"]`},
 		},
+		"StringData": {
+			reason: "A key of stringData is one of data once it is stored.",
+			rule:   `actions: [{apply: {resource: secrets, owned: false, manifest: {metadata: {name: fresh}, stringData: {plain: "${token}", "${token[2:9]}": x}}}}]`,
+			want:   []string{"data.plain: absent -> (masked)", `data["(masked)"]: absent -> (masked)`},
+		},
 		"Until": {
 			reason: "A time that is in a Secret.",
 			rule:   "when: before(login?.data?.until ?? '') && object.spec.size == 1\n    actions: [{event: {reason: R, message: m}}]",
@@ -184,8 +192,9 @@ func TestExplainSecretNames(t *testing.T) {
 		"Secrets": {
 			reason: "Secrets have names that may be told.",
 			with:   ", every: {resource: secrets, all: true}",
-			rule:   `actions: [{forEach: {s: "${ every }"}, patch: {target: s, merge: {metadata: {labels: {a: b}}}}}]`,
-			want:   []string{"every: secrets.v1 by all in db: db/login (", "    Secret db/login\n", "merge secrets db/login\n", "would be sent\n  merge secrets db/login"},
+			rule: `when: every[0].metadata.name != ""
+    actions: [{forEach: {s: "${ every }"}, patch: {target: s, merge: {metadata: {labels: {a: b}}}}}]`,
+			want: []string{"every: secrets.v1 by all in db: db/login (", "every[0].metadata.name is \"login\"", "    Secret db/login\n", "merge secrets db/login\n", "would be sent\n  merge secrets db/login"},
 		},
 		"Plain": {
 			reason: "What has nothing to do with a Secret, beside what has.",

@@ -35,10 +35,9 @@ type effects struct {
 }
 
 func (r *Rule) draw() *effects {
-	out := &effects{footprint: &footprint.Footprint{}}
-	f := &footing{rule: r, out: out.footprint, shapes: make([]*footprint.Shape, r.names.Slots())}
-	t := action.Traces{Footprint: f.out, Shapes: f, Watched: r.watched}
-	for _, gvr := range t.Watched {
+	f := r.footing()
+	out := &effects{footprint: f.out}
+	for _, gvr := range r.watched {
 		access := f.out.Of(gvr, gvr.Resource)
 		for _, verb := range []string{"get", "list", "watch"} {
 			access.Allow(verb, "")
@@ -64,7 +63,7 @@ func (r *Rule) draw() *effects {
 		}
 	}
 	for _, step := range r.allSteps() {
-		out.steps = append(out.steps, step.Effects(t))
+		out.steps = append(out.steps, step.Effects(f.traces()))
 	}
 	if secrets := f.out.Lookup(apischema.GroupVersionResource{Version: "v1", Resource: "secrets"}); secrets != nil {
 		secrets.Writes.Alias("stringData", "data") // The API server makes data of it.
@@ -82,6 +81,15 @@ type footing struct {
 	rule   *Rule
 	out    *footprint.Footprint
 	shapes []*footprint.Shape // by slot
+}
+
+func (r *Rule) footing() *footing {
+	return &footing{rule: r, out: &footprint.Footprint{}, shapes: make([]*footprint.Shape, r.names.Slots())}
+}
+
+// traces is where actions add to the footprint.
+func (f *footing) traces() action.Traces {
+	return action.Traces{Footprint: f.out, Shapes: f, Watched: f.rule.watched}
 }
 
 // Shape implements [expression.Shapes].

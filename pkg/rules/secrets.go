@@ -11,24 +11,32 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
-// taint says what a value has to do with Secrets, known from the rule and the kind of the watched object alone.
-type taint int
+// shownOfSecrets are the fields of a Secret that are shown as those of every object.
+var shownOfSecrets = func() *footprint.Tree {
+	out := &footprint.Tree{}
+	for _, key := range []string{"apiVersion", "kind", "type"} {
+		out.Add(footprint.Fields(key), footprint.Value)
+	}
+	for _, key := range []string{"name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp", "finalizers", "ownerReferences"} {
+		out.Add(footprint.Fields("metadata", key), footprint.Value)
+	}
+	out.Add(footprint.Fields("metadata", "annotations", plan.AdoptedAnnotation), footprint.Value)
+	return out
+}()
 
-const (
-	clean   taint = iota
-	secret        // It is a Secret, or a list of them: what names one may be shown, and what is in it may not.
-	tainted       // It may be made of what is in one, or be found by it: nothing of it may be shown.
-)
-
-// naming are the fields of a Secret that are shown with every object.
-var naming = [][]string{{"metadata", "name"}, {"metadata", "namespace"}, {"metadata", "labels"}, {"metadata", "creationTimestamp"}, {"type"}}
+// usualFields may be in a manifest that does not write them: the engine, or the API server, puts them there.
+var usualFields = []string{
+	"apiVersion", "kind", "metadata", "name", "namespace", "labels", "ownerReferences", "finalizers", "data",
+	plan.LabelSet, plan.LabelRule, plan.LabelOwnerUID,
+}
 
 // secrets decide what people may see of the evaluation of a rule. The values of Secrets are found wherever they are. What is made of
 // one is not shown at all, since a part of a value cannot be found.
@@ -36,19 +44,18 @@ type secrets struct {
 	rule   *Rule
 	of     *ruleEvaluation // nil until the rule is evaluated
 	values *redact.Values
-	known  map[string]taint
 	// The names of objects, and of namespaces, that the rule has from a Secret.
 	hiddenNames, hiddenNamespaces map[string]bool
 }
 
 func newSecrets(rule *Rule, snapshot *Snapshot, hidden []*redact.Values) *secrets {
-	out := &secrets{rule: rule, values: redact.New(redact.Plain), known: map[string]taint{"object": ofKind(snapshot.GVR)}}
+	out := &secrets{rule: rule, values: redact.New(redact.Plain)}
 	for _, values := range hidden {
 		out.values.LearnFrom(values)
 	}
 	out.values.Except(snapshot.GVR.Resource, snapshot.GVR.Group)
 	out.values.Except(plan.GivenNames(snapshot.Object)...)
-	if ofKind(snapshot.GVR) == secret {
+	if snapshot.Identity().IsSecret() {
 		out.values.Learn(snapshot.Object)
 	}
 	return out
@@ -64,114 +71,59 @@ func (s *secrets) learn() {
 	}
 }
 
-func ofKind(gvr schema.GroupVersionResource) taint {
-	if (plan.Object{GVR: gvr}).IsSecret() {
-		return secret
-	}
-	return clean
-}
-
-// name is the taint of what a name stands for, in a forEach if loop is not nil.
-func (s *secrets) name(name string, loop *action.Loop) taint {
-	if loop.InLoop(name) {
-		if name != loop.Name {
-			return clean
-		}
-		return s.node(loop.List, nil)
-	}
-	known, done := s.known[name]
-	if d := s.rule.names.Lookup(name); !done && d != nil {
-		if d.Value != nil {
-			known = s.program(d.Value.Program(), nil)
-		} else if known = s.asked(d); known < tainted {
-			known = ofKind(d.Related.Declaration().GVR)
-		}
-		s.known[name] = known
-	}
-	return known
-}
-
-// asked is the taint of what an entry of with asks: a Secret as an owner is no more than its name.
-func (s *secrets) asked(d *names.Definition) taint {
-	for _, entry := range d.Node.Entries() {
-		tells := s.node(entry.Value, nil) > clean
-		if entry.Key.Text() == "ownedBy" { // A bare name.
-			tells = s.name(entry.Value.Text(), nil) == tainted
-		}
-		if tells {
-			return tainted
-		}
-	}
-	return clean
-}
-
-// program is the taint of the value of an expression.
-func (s *secrets) program(p *expression.Program, loop *action.Loop) (out taint) {
-	if name, is := p.Root().(*expression.Name); is {
-		return s.name(name.Name, loop)
-	}
-	shown := map[expression.Node]bool{}
-	expression.Visit(p.Root(), func(n expression.Node) {
-		switch n := n.(type) {
-		case *expression.Path:
-			shown[n.Root] = slices.ContainsFunc(naming, func(keys []string) bool {
-				return len(n.Steps) >= len(keys) && slices.EqualFunc(n.Steps[:len(keys)], keys, func(step expression.Step, key string) bool {
-					return step.Kind == expression.ByKey && step.Key == key
-				})
-			})
-		case *expression.Name:
-			if of := s.name(n.Name, loop); of == tainted || of == secret && !shown[n] {
-				out = tainted
-			}
-		}
+// reads reports whether a part of the rule reads of a Secret what may not be shown.
+func (s *secrets) reads(part func(*footing)) bool {
+	f := s.rule.footing()
+	part(f)
+	return slices.ContainsFunc(f.out.All(), func(a *footprint.Access) bool {
+		return (plan.Object{GVR: a.Resource}).IsSecret() && !shownOfSecrets.Covers(&a.Reads)
 	})
-	return out
 }
 
-// node is the taint of what is written in a part of a rule: that of an expression that stands alone, or any of several.
-func (s *secrets) node(n *document.Node, loop *action.Loop) (out taint) {
-	for _, entry := range n.Entries() {
-		out = max(out, s.node(entry.Key, loop), s.node(entry.Value, loop))
+// finds reports whether a Secret may decide which objects an expression gives, in an action or, where that is nil, elsewhere in the rule.
+func (s *secrets) finds(source string, in *action.Step) bool {
+	return s.shows(source, in, func(footprint.Shape) {})
+}
+
+// tells reports whether the value of an expression may tell of a Secret.
+func (s *secrets) tells(source string, in *action.Step) bool {
+	return s.shows(source, in, func(of footprint.Shape) { of.Read(footprint.Value) })
+}
+
+// names reports whether the name of an object that an expression gives may tell of a Secret.
+func (s *secrets) names(source string, in *action.Step) bool {
+	return s.shows(source, in, func(of footprint.Shape) {
+		of.Key("kind").Read(footprint.Value)
+		of.Key("metadata").Key("name").Read(footprint.Value)
+		of.Key("metadata").Key("namespace").Read(footprint.Value)
+	})
+}
+
+func (s *secrets) shows(source string, in *action.Step, read func(footprint.Shape)) bool {
+	program, err := expression.Compile(source, s.scope(in))
+	if err != nil { // Of a variable, or of an element.
+		return s.of.secret()
 	}
-	for _, element := range n.Elements() {
-		out = max(out, s.node(element, loop))
-	}
-	if out > clean {
-		return tainted
-	}
+	return s.reads(func(f *footing) { read(program.Shape(in.Shapes(f))) })
+}
+
+// template reports whether the value of what is written in an action may tell of a Secret.
+func (s *secrets) template(n *document.Node, in *action.Step) bool {
+	written, errs := body.Compile(n, s.scope(in))
+	return len(errs) > 0 || s.reads(func(f *footing) { written.Shape(in.Shapes(f)).Read(footprint.Value) })
+}
+
+func (s *secrets) scope(in *action.Step) *expression.Scope {
 	scope := s.rule.names.Scope()
-	if loop != nil {
+	if loop := in.Loop(); loop != nil {
 		scope = scope.Extend(loop.Name, "index")
 	}
-	template, err := expression.CompileTemplate(n.Text(), scope)
-	if err != nil {
-		return s.unknown()
-	}
-	parts, alone := template.Parts()
-	for _, part := range parts {
-		out = max(out, s.program(part.Program, loop))
-	}
-	if out > clean && !alone {
-		return tainted
-	}
-	return out
+	return scope
 }
 
-// unknown is the taint of what cannot be told to be of a name.
-func (s *secrets) unknown() taint {
-	if s.of.secret() {
-		return tainted
-	}
-	return clean
-}
-
-// hides reports whether a part of a condition, or a path that it read, may tell of a Secret.
-func (s *secrets) hides(source string) bool {
-	p, err := expression.Compile(source, s.rule.names.Scope())
-	if err != nil { // Of a variable or an element.
-		return s.unknown() > clean
-	}
-	return s.program(p, nil) > clean
+// writes reports whether what an action writes may tell of a Secret: by what is written in it, by what it is about, or by when it is done.
+func (s *secrets) writes(step *action.Step) bool {
+	return s.reads(func(f *footing) { step.Effects(f.traces()) })
 }
 
 // hideNames finds the objects whose names the rule has from a Secret: those that it names by
@@ -182,7 +134,7 @@ func (x *explanation) hideNames() {
 		x.hiddenNames[o.Name], x.hiddenNamespaces[o.Namespace] = true, true
 	}
 	for i, recorded := range x.steps {
-		if !x.names(x.of.steps[i]) {
+		if !x.calls(x.of.steps[i]) {
 			continue
 		}
 		for _, turn := range recorded.turns {
@@ -196,7 +148,7 @@ func (x *explanation) hideNames() {
 	}
 	made := map[schema.GroupVersionResource]bool{}
 	for _, step := range x.rule.allSteps() {
-		if applied := step.Applies(); applied != nil && applied.Prune && x.names(step) {
+		if applied := step.Applies(); applied != nil && applied.Prune && x.calls(step) {
 			made[applied.Of.GVR] = true
 		}
 	}
@@ -210,45 +162,31 @@ func (x *explanation) hideNames() {
 	delete(x.hiddenNamespaces, "")
 }
 
-// names reports whether a Secret may decide what the objects of an action are called. To be a Secret is not to be found by one.
-func (s *secrets) names(step *action.Step) bool {
-	about, loop := step.Node().Get(step.Kind()), step.Loop()
-	if manifest := about.Get("manifest"); manifest != nil {
-		return s.namedBy(manifest, loop, "metadata")
-	}
-	return s.aims(step)
-}
-
-// aims reports whether a Secret may decide which objects an action is about: what is read of them tells of it then.
-func (s *secrets) aims(step *action.Step) bool {
-	target := step.Node().Get(step.Kind()).Get("target")
-	return target != nil && s.name(strings.TrimSpace(target.Text()), step.Loop()) == tainted
-}
-
 // holds reports whether a Secret may decide how long the condition of the rule must hold.
 func (s *secrets) holds() bool {
 	hold := s.rule.hold
-	return hold != nil && hold.computed != nil && s.program(hold.computed.Program(), nil) > clean
+	return hold != nil && hold.computed != nil && s.tells(hold.computed.Program().Source(), nil)
 }
 
-// tells reports whether what an action writes may tell of a Secret: by what is written in it, by what it is about, or by when it is done.
-func (s *secrets) tells(step *action.Step) bool {
-	when := step.When()
-	return s.node(step.Node(), step.Loop()) > clean || s.aims(step) || when != nil && s.program(when.Program(), step.Loop()) > clean
+// calls reports whether a Secret may decide which objects an action is about. To be a Secret is not to be found by one.
+func (s *secrets) calls(step *action.Step) bool {
+	about := step.Node().Get(step.Kind())
+	if manifest := about.Get("manifest"); manifest != nil {
+		return s.namedIn(manifest, step, "metadata")
+	}
+	target := about.Get("target")
+	return target != nil && s.finds(target.Text(), step)
 }
 
-// namedBy reports whether a Secret may decide some fields of a manifest.
-func (s *secrets) namedBy(n *document.Node, loop *action.Loop, keys ...string) bool {
+// namedIn reports whether a Secret may decide some fields of a manifest.
+func (s *secrets) namedIn(n *document.Node, step *action.Step, keys ...string) bool {
 	if n.Kind() != document.KindMap {
-		return s.node(n, loop) > clean
+		return s.template(n, step)
 	}
 	return slices.ContainsFunc(n.Entries(), func(e document.Entry) bool {
-		switch key := e.Key.Text(); {
-		case strings.Contains(key, "${"):
-			return s.node(e.Key, loop) > clean || s.node(e.Value, loop) > clean
-		default:
-			return slices.Contains(keys, key) && s.namedBy(e.Value, loop, "name", "generateName", "namespace")
-		}
+		key := e.Key.Text()
+		return strings.Contains(key, "${") && (s.template(e.Key, step) || s.template(e.Value, step)) ||
+			slices.Contains(keys, key) && s.namedIn(e.Value, step, "name", "generateName", "namespace")
 	})
 }
 

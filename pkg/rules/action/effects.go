@@ -26,13 +26,19 @@ type Effects struct {
 	Writes []Write
 }
 
+// Shapes adds the names of forEach to those of the rule. It may be called of a nil step.
+func (s *Step) Shapes(names expression.Shapes) expression.Shapes {
+	if s == nil || s.each == nil {
+		return names
+	}
+	list := s.each.list.Shape(names)
+	list.Read(footprint.Length)
+	return loopShapes{outer: names, first: s.each.slot, element: list.Items()}
+}
+
 // Effects tells what the step can do, and adds what it can read and write to the footprint.
 func (s *Step) Effects(t Traces) Effects {
-	if s.each != nil {
-		list := s.each.list.Shape(t.Shapes)
-		list.Read(footprint.Length)
-		t.Shapes = loopShapes{outer: t.Shapes, first: s.each.slot, element: list.Items()}
-	}
+	t.Shapes = s.Shapes(t.Shapes)
 	if s.when != nil {
 		s.when.Program().Shape(t.Shapes).Read(footprint.Value)
 	}

@@ -180,9 +180,9 @@ type Loop struct {
 // InLoop reports whether a name is of forEach.
 func (l *Loop) InLoop(name string) bool { return l != nil && (name == l.Name || name == indexName) }
 
-// Loop is the forEach of the step, nil where it has none.
+// Loop is the forEach of the step, nil where it has none, or is nil.
 func (s *Step) Loop() *Loop {
-	if s.each == nil {
+	if s == nil || s.each == nil {
 		return nil
 	}
 	return &s.each.Loop
