@@ -100,12 +100,12 @@ func firstOf(with string) string {
 // TestRelationsFail holds what a rule is told that could select more than it says.
 func TestRelationsFail(t *testing.T) {
 	tests := map[string]struct{ reason, with, want string }{
-		"labels, empty": {"An empty map selects everything.", `{found: {resource: pods, matchLabels: "${object.spec.empty}"}}`, "matchLabels is empty; write all: true if every object is meant"},
-		"label, nil":    {"A label without a value would select more.", `{found: {resource: pods, matchLabels: {app: "${object.spec.absent}"}}}`, "want a string, have nil; ?? gives a default, and ?? omit() leaves it out"},
-		"all omitted":   {"Nothing is left of it.", `{found: {resource: pods, matchLabels: {app: "${omit()}"}}}`, "matchLabels is empty; write all: true if every object is meant"},
+		"labels, empty": {"An empty map selects everything.", `{found: {resource: pods, matchLabels: "${object.spec.empty}"}}`, "matchLabels is empty; write texts as in {app: web}; for every object, all: true"},
+		"label, nil":    {"A label without a value would select more.", `{found: {resource: pods, matchLabels: {app: "${object.spec.absent}"}}}`, "want a value, have nil; ?? gives a default, and ?? omit() leaves it out"},
+		"all omitted":   {"Nothing is left of it.", `{found: {resource: pods, matchLabels: {app: "${omit()}"}}}`, "matchLabels is empty; write texts as in {app: web}; for every object, all: true"},
 		"selector":      {"An empty selector selects everything.", `{found: {resource: pods, selector: "${object.spec.empty}"}}`, "selector is empty; write all: true if every object is meant"},
-		"field, nil":    {"A field without a value would select more.", `{found: {resource: pods, matchFields: {spec.nodeName: "${object.spec.absent}"}}}`, "want a boolean, a number or a string, have nil; ?? gives a default, and ?? omit() leaves it out"},
-		"name, a list":  {"One name at a time.", `{found: {resource: maps, name: "${object.spec.wanted}"}}`, "want a string, have a list; for the names of a list of maps, write names: ${map(list, .name)}"},
+		"field, nil":    {"A field without a value would select more.", `{found: {resource: pods, matchFields: {spec.nodeName: "${object.spec.absent}"}}}`, "want a value, have nil; ?? gives a default, and ?? omit() leaves it out"},
+		"name, a list":  {"One name at a time.", `{found: {resource: maps, name: "${object.spec.wanted}"}}`, "want a string, have a list; write a text, or names for a list"},
 		"namespace":     {"Whether the own or every one is meant cannot be told.", `{found: {resource: pods, all: true, namespace: "${object.spec.absent}"}}`, `the namespace must be a string, have nil; write "*" for every namespace, or leave it out for the object's own`},
 	}
 	for name, tc := range tests {

@@ -102,7 +102,7 @@ func TestApply(t *testing.T) {
 		"OwnedFromElsewhere": {
 			reason: "Kubernetes would delete what is owned from another namespace.",
 			action: `apply: {resource: configmaps, manifest: {metadata: {name: x, namespace: other}}}`,
-			err:    `a.yaml:1:73: apply.manifest.metadata.namespace: configmaps of namespace "other" cannot be owned by tidbclusters tidb/basic, which is in another; write owned: false`,
+			err:    `a.yaml:1:73: apply.manifest.metadata.namespace: configmaps cannot be owned by the watched object: they are in another namespace or in none, and it has a namespace; write owned: false`,
 		},
 		"ClusterScoped": {
 			reason: "An object without a namespace has none.",
@@ -113,7 +113,7 @@ func TestApply(t *testing.T) {
 			reason:  "A watched object without a namespace does not say in which one to make others.",
 			action:  applied + `}`,
 			watched: clusterScoped,
-			err:     `a.yaml:1:52: apply.manifest.metadata: the watched object (nodes node-1) is cluster-scoped, so it must be said in which namespace to make the configmaps; add namespace: ... to metadata`,
+			err:     `a.yaml:1:52: apply.manifest.metadata: the watched object is cluster-scoped, so it must be said in which namespace the configmaps are; add namespace: ...`,
 		},
 		"OwnedByClusterScoped": {
 			reason:  "It can own what is in a namespace.",

@@ -26,7 +26,7 @@ func TestCheckChild(t *testing.T) {
 		"StatusOfTenant": {"Unless it is a field as any.", `{apply: {resource: tenants, owned: false, manifest: {metadata: {name: a}, status: {phase: Ready}}}}`, ""},
 		"Owner": {
 			"What has no namespace is not owned by what has one.", `{apply: {resource: namespaces, manifest: {metadata: {name: a}}}}`,
-			`wrong-scope apply.manifest: namespaces are cluster-scoped and cannot be owned by the watched object (gateways), which has a namespace; write owned: false`,
+			`wrong-scope apply.manifest: namespaces cannot be owned by the watched object: they are cluster-scoped, and it has a namespace; write owned: false`,
 		},
 		"Itself": {
 			"A rule patches what it watches.", `{apply: {resource: gateways, manifest: {metadata: {name: "${object.metadata.name}", namespace: "${object.metadata.namespace}"}, spec: {class: mesh}}}}`,
@@ -87,7 +87,7 @@ func TestCheckChildOfCluster(t *testing.T) {
 	typedCases{
 		"NoNamespace": {
 			"The namespace has to be said.", `{apply: {resource: configmaps, manifest: {metadata: {name: a}}}}`,
-			`wrong-scope apply.manifest.metadata: the watched object (tenants) is cluster-scoped, so it must be said in which namespace to make the configmaps; add namespace: ... to metadata`,
+			`wrong-scope apply.manifest.metadata: the watched object is cluster-scoped, so it must be said in which namespace the configmaps are; add namespace: ...`,
 		},
 		"Namespace": {"As here.", `{apply: {resource: configmaps, manifest: {metadata: {name: a, namespace: "${object.metadata.name}"}}}}`, ""},
 		"MayBeAbsent": {

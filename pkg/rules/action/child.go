@@ -93,36 +93,29 @@ func (c *child) checkTyped(with Checking, how schema.Writing, list string, selec
 	if resource == nil {
 		return errs
 	}
-	owner, home := "", false
-	if with.Watched != nil {
-		owner, home = with.Watched.Resource, with.Watched.Namespaced
-	}
+	placed := resource.Namespaced && with.Watched != nil && !with.Watched.Namespaced
 	return append(errs, found(
-		m.checkType("", resource.Kind), m.checkStatus(resource), c.checkScope(m, resource.Namespaced, owner, home),
-		m.checkAbsent(given, resource.Kind, owner != "" && resource.Namespaced && !home), m.checkNames(resource),
+		m.checkType("", resource.Kind), m.checkStatus(resource), c.checkScope(m, resource.Namespaced, with.Watched),
+		m.checkAbsent(given, resource.Kind, placed), m.checkNames(resource),
 	)...)
 }
 
-// checkScope compares the scope of the child with that of the watched object, which is called owner, and has a namespace or not. Where
-// it is called "", nothing is known of it.
-func (c *child) checkScope(m manifest, namespaced bool, owner string, home bool) *document.Error {
-	resource := c.declaration.GVR.Resource
+// checkScope compares the scope of the child with that of the watched object, of which nothing may be known.
+func (c *child) checkScope(m manifest, namespaced bool, watched *schema.Resource) *document.Error {
 	namespace, given := m.lookup("metadata", "namespace")
-	switch {
-	case !namespaced && given:
-		return m.at("metadata", "namespace").Errorf("leave namespace out",
-			"%s are cluster-scoped and have no namespace", resource).Coded(document.CodeWrongScope)
-	case owner == "":
-		return nil
-	case !namespaced && home && c.owned:
-		return m.node.Errorf("write owned: false",
-			"%s are cluster-scoped and cannot be owned by the watched object (%s), which has a namespace", resource, owner).Coded(document.CodeWrongScope)
-	case namespaced && !home && namespace == nil && m.fields != nil:
-		return m.at("metadata").Errorf("add namespace: ... to metadata",
-			"the watched object (%s) is cluster-scoped, so it must be said in which namespace to make the %s", owner, resource).Coded(document.CodeWrongScope)
-	default:
-		return nil
+	given = given || namespace != nil || m.fields == nil && namespaced
+	if wrong := relation.CheckScope(c.declaration, namespaced, watched != nil && !watched.Namespaced, given); wrong != nil {
+		return m.at("metadata", "namespace").Errorf(wrong.Hint, "%s", wrong.Message).Coded(document.CodeWrongScope)
 	}
+	if c.owned && !namespaced && watched != nil && watched.Namespaced {
+		return c.notOwned(m.node, "cluster-scoped").Coded(document.CodeWrongScope)
+	}
+	return nil
+}
+
+// notOwned says why the watched object cannot be the owner: the garbage collector would look for it in vain, and then delete the child.
+func (c *child) notOwned(n *document.Node, why string) *document.Error {
+	return n.Errorf("write owned: false", "%s cannot be owned by the watched object: they are %s, and it has a namespace", c.declaration.GVR.Resource, why)
 }
 
 // want evaluates the manifest. It is nil where all of it is nil or omitted.
@@ -140,8 +133,7 @@ func (c *child) want(e *Evaluation) (*wanted, error) {
 		return nil, body.Locate(c.from, err)
 	}
 	m := manifest{c.node, withoutNil(fields)}
-	errs := append(c.check(m, kind.Name), found(c.checkScope(m, kind.Namespaced, e.Object.String(), e.Object.Namespace != ""))...)
-	if len(errs) > 0 {
+	if errs := c.check(m, kind.Name); len(errs) > 0 {
 		return nil, errs[0]
 	}
 	name, _ := m.text("metadata", "name")
@@ -151,9 +143,7 @@ func (c *child) want(e *Evaluation) (*wanted, error) {
 		return nil, body.Locate(m.at("metadata", "namespace"), err)
 	}
 	if home := e.Object.Namespace; c.owned && home != "" && home != namespace {
-		// The garbage collector would look for the owner in vain, and then delete the child.
-		return nil, m.at("metadata", "namespace").Errorf("write owned: false",
-			"%s of namespace %q cannot be owned by %s, which is in another", c.declaration.GVR.Resource, namespace, e.Object)
+		return nil, c.notOwned(m.at("metadata", "namespace"), "in another namespace or in none")
 	}
 	object := plan.Object{GVR: c.declaration.GVR, Kind: kind.Name, Namespace: namespace, Name: name}
 	return &wanted{object: object, fields: c.complete(e, object, m.fields)}, nil

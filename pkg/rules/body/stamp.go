@@ -16,7 +16,7 @@ import (
 // other ways replace lists as a whole, and null deletes. Stamped knows no schema. A value that the server keeps in another form counts
 // as a change each time, keys that the body does not mention as none.
 func Stamped(body, current any, now time.Time, how schema.Writing) any {
-	if !holdsStamp(body) {
+	if !HoldsStamp(body) {
 		return body
 	}
 	s := stamps{now: now.UTC().Format(time.RFC3339), applied: how == schema.Applied}
@@ -24,18 +24,19 @@ func Stamped(body, current any, now time.Time, how schema.Writing) any {
 	return resolved
 }
 
-func holdsStamp(part any) bool {
+// HoldsStamp reports whether a value has a [value.Stamp] in it.
+func HoldsStamp(part any) bool {
 	switch part := part.(type) {
 	case value.Stamp:
 		return true
 	case map[string]any:
 		for _, below := range part {
-			if holdsStamp(below) {
+			if HoldsStamp(below) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(part, holdsStamp)
+		return slices.ContainsFunc(part, HoldsStamp)
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -98,22 +99,17 @@ func (r *Relation) checkOwner(c body.Context) document.Errors {
 		"ownedBy takes an object or a list of objects, have %s", owner).Coded(document.CodeTypeMismatch)}
 }
 
-// checkScope compares the namespace that is written, or is not, with the scopes of
-// the resources.
+// checkScope compares the namespace that is written, or is not, with the scopes of the resources.
 func (r *Relation) checkScope(watched, related *schema.Resource) document.Errors {
-	resource := r.declaration.GVR.Resource
-	switch {
-	case related == nil:
-		return nil
-	case !related.Namespaced && r.at != nil:
-		return document.Errors{r.at.Errorf("leave namespace out",
-			"%s are cluster-scoped and have no namespace", resource).Coded(document.CodeWrongScope)}
-	case related.Namespaced && r.at == nil && watched != nil && !watched.Namespaced:
-		return document.Errors{r.whole.Errorf(`add namespace: ..., or namespace: "*" for every one`,
-			"%s are cluster-scoped, so it must be said in which namespace the %s are", watched.Resource, resource).Coded(document.CodeWrongScope)}
-	default:
+	if related == nil {
 		return nil
 	}
+	at := cmp.Or(r.at, r.whole)
+	wrong := CheckScope(r.declaration, related.Namespaced, watched != nil && !watched.Namespaced, r.at != nil)
+	if wrong == nil {
+		return nil
+	}
+	return document.Errors{at.Errorf(wrong.Hint, "%s", wrong.Message).Coded(document.CodeWrongScope)}
 }
 
 // Finds reports whether the relation finds an object that a manifest makes among the objects of a declaration, as far as both are

@@ -141,7 +141,7 @@ func TestCheckScope(t *testing.T) {
 // TestCheckScopeOfCluster is about objects without a namespace.
 func TestCheckScopeOfCluster(t *testing.T) {
 	typedCases{
-		"None":    {"A namespace has to be said.", `{resource: pods, all: true}`, "wrong-scope : tenants are cluster-scoped, so it must be said in which namespace the pods are; add namespace: ..., or namespace: \"*\" for every one"},
+		"None":    {"A namespace has to be said.", `{resource: pods, all: true}`, "wrong-scope : the watched object is cluster-scoped, so it must be said in which namespace the pods are; add namespace: ..."},
 		"Some":    {"One.", `{resource: pods, all: true, namespace: a}`, ""},
 		"Every":   {"Or every one.", `{resource: pods, all: true, namespace: "*"}`, ""},
 		"Cluster": {"What has none needs none.", `{resource: nodes, all: true}`, ""},

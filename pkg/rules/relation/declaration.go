@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -122,39 +123,45 @@ func (r *Reader) Kind(d *Declaration) (plan.Kind, error) {
 	}
 }
 
-// Namespace returns the namespace to read in: empty for every one that the
-// declaration selects, and for a cluster-scoped kind. Where none is given, that is
-// the namespace of the watched object. An error is a [value.Fault].
+// Namespace returns the namespace to read or write in: empty for every one that the declaration selects, and for a cluster-scoped kind.
+// Where none is given, that is the namespace of the watched object. An error is a [value.Fault].
 func (r *Reader) Namespace(d *Declaration, given string, isGiven bool) (string, error) {
 	kind, err := r.Kind(d)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case !kind.Namespaced && isGiven:
-		return "", value.Faultf("%s are cluster-scoped and have no namespace", d.GVR.Resource).
-			WithHint("leave namespace out")
+	}
+	if wrong := cmp.Or(CheckScope(d, kind.Namespaced, r.Home.Namespace == "", isGiven), d.outside(given)); wrong != nil {
+		return "", wrong
+	}
+	switch {
 	case !kind.Namespaced:
 		return "", nil
-	case isGiven:
-		if wrong := d.outside(given); wrong != nil {
-			return "", wrong
-		}
-		if given == EveryNamespace {
-			given = d.Namespace
-		}
-		return given, nil
-	case r.Home.Namespace == "":
-		return "", value.Faultf("%s is cluster-scoped, so it must be said in which namespace the %s are", r.Home, d.GVR.Resource).
-			WithHint(`add namespace: ..., or namespace: "*" for every one`)
-	default:
+	case !isGiven:
 		return r.Home.Namespace, nil
+	case given == EveryNamespace:
+		return d.Namespace, nil
+	default:
+		return given, nil
 	}
 }
 
-// outside refuses a namespace that a RuleSet does not see. Reading nothing there
-// would look as if nothing were there.
+// CheckScope refuses a namespace where there is none, and wants one where that of the watched object is not the default, as it is
+// cluster-scoped.
+func CheckScope(d *Declaration, namespaced, homeless, given bool) *value.Fault {
+	switch {
+	case !namespaced && given:
+		return value.Faultf("%s are cluster-scoped and have no namespace", d.GVR.Resource).WithHint("leave namespace out")
+	case namespaced && homeless && !given:
+		return value.Faultf("the watched object is cluster-scoped, so it must be said in which namespace the %s are", d.GVR.Resource).
+			WithHint("add namespace: ...")
+	default:
+		return nil
+	}
+}
+
+// outside refuses a namespace that a RuleSet does not see. Reading nothing there would look as if nothing were there.
 func (d *Declaration) outside(given string) *value.Fault {
-	if d.Namespace == "" || given == d.Namespace || given == EveryNamespace {
+	if d.Namespace == "" || given == "" || given == d.Namespace || given == EveryNamespace {
 		return nil
 	}
 	return value.Faultf("a RuleSet acts in its own namespace only, which is %q, not %q", d.Namespace, given).

@@ -1,7 +1,7 @@
 package relation
 
 import (
-	"fmt"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
@@ -38,24 +39,24 @@ type form struct {
 // forms is the table of forms. An entry of `with` has exactly one.
 var forms = []form{
 	{
-		name: "name", by: plan.ByName, single: true, takes: orNil, ask: (*question).name, written: textOf("write names for a list"),
+		name: "name", by: plan.ByName, single: true, takes: orNil, ask: (*question).name, written: textOf("write a text, or names for a list"),
 		doc: "The object of this name, or nil if there is none. Nothing is read where the name is nil or empty.",
 	},
 	{
 		name: "names", by: plan.ByName, takes: &schema.Type{Kinds: value.List | value.Nil, List: &schema.List{Items: orNil}}, ask: (*question).names,
-		written: template(document.KindList, "write [a, b], or name for one", field.Schema{"items": field.Schema{"type": []string{"string", "null"}}}),
+		written: template(document.KindList, "write texts as in [a, b], or name for one; map(list, .name) gives those of maps", field.Schema{"items": field.Schema{"type": []string{"string", "null"}}}),
 		doc:     "A list, by names; those that are nil or empty are skipped.",
 	},
 	{
 		name: "matchLabels", by: plan.ByLabels, takes: &schema.Type{Kinds: value.Map, Map: &schema.Map{Values: text}}, ask: (*question).matchLabels,
-		written: template(document.KindMap, "write {app: web}; for every object, all: true", field.Schema{"additionalProperties": field.Schema{"type": "string"}}),
+		written: template(document.KindMap, "write texts as in {app: web}; for every object, all: true", field.Schema{"additionalProperties": field.Schema{"type": "string"}}),
 		doc:     "A list, by labels that are equal.",
 	},
 	{
 		name: "selector", by: plan.ByLabels, takes: Selector, ask: (*question).selector,
 		written: &field.Type{
 			Name: "selector", Kinds: document.KindMap, Template: true, Filled: true,
-			Hint: "write {matchLabels: {app: web}}; for every object, all: true",
+			Hint: "write {matchLabels: {app: web}}, or matchLabels: {app: web}; for every object, all: true",
 		},
 		doc: "A list, by a whole LabelSelector. An empty one is an error.",
 	},
@@ -125,37 +126,45 @@ func template(kind document.Kind, hint string, more field.Schema) *field.Type {
 // question is what is asked for by a value, or by as much of it as is known.
 type question struct {
 	plan.Read
-	form     string
-	complete bool // all of the value is known
-	wrong    []mistake
+	node     *document.Node // of the value
+	complete bool           // all of the value is known
+	wrong    document.Errors
 }
 
-// mistake is what is wrong with a value, at a path of keys and indexes.
-type mistake struct {
-	path          []any
-	ofKey         bool // it is the key itself that is wrong
-	message, hint string
-}
-
-// at gives the mistake its place below the node of the form.
-func (m mistake) at(n *document.Node) *document.Error {
-	at := document.At(n, m.path...)
-	if m.ofKey {
-		at = document.KeyAt(n, m.path...)
-	}
-	return at.Errorf(m.hint, "%s", m.message)
-}
-
-// ask returns the question of a value.
+// ask returns the question of a value. Where the value is wrong it goes on, to find all that is.
 func (r *Relation) ask(v any, complete bool) *question {
-	q := &question{Read: plan.Read{By: r.form.by}, form: r.form.name, complete: complete}
+	q := &question{Read: plan.Read{By: r.form.by}, node: r.node, complete: complete}
 	if r.declaration != nil {
 		q.From = r.declaration.Selections
 	}
-	if _, unknown := v.(schema.Unknown); !unknown {
-		r.form.ask(q, v)
+	if _, unknown := v.(schema.Unknown); unknown {
+		return q
+	}
+	if body.HoldsStamp(v) {
+		q.refuse(r.node, "write a value that is known", "stamp() cannot be read")
+	}
+	if r.form.takes != nil {
+		for _, wrong := range r.form.takes.Validate(v, schema.Whole) {
+			q.violation(wrong, r.form.written.Hint)
+		}
+	}
+	r.form.ask(q, v)
+	if complete && r.form.takes != nil && r.form.takes.Kinds == value.Map && len(q.wrong) == 0 && !q.reads() {
+		q.refuse(r.node, r.form.written.Hint, "%s is empty", r.form.name)
 	}
 	return q
+}
+
+// violation refuses a value of another type than the form takes. What to write in its place is known of what is written out.
+func (q *question) violation(wrong schema.Violation, hint string) {
+	at := document.At(q.node, wrong.Path...)
+	if wrong.Code == document.CodeUnknownField {
+		at = document.KeyAt(q.node, wrong.Path...)
+	}
+	if len(wrong.Path) > 0 && wrong.Hint != "" && !strings.Contains(at.Text(), "${") {
+		hint = wrong.Hint
+	}
+	q.refuse(at, hint, "%s", wrong.Message)
 }
 
 // reads reports whether there is anything to ask.
@@ -163,101 +172,66 @@ func (q *question) reads() bool {
 	return q.By == plan.ByAll || q.Labels != "" || len(q.Names)+len(q.Fields)+len(q.Owners) > 0
 }
 
-func (q *question) refuse(path []any, hint, format string, args ...any) *mistake {
-	q.wrong = append(q.wrong, mistake{path: path, hint: hint, message: fmt.Sprintf(format, args...)})
-	return &q.wrong[len(q.wrong)-1]
+func (q *question) refuse(at *document.Node, hint, format string, args ...any) {
+	q.wrong = append(q.wrong, at.Errorf(hint, format, args...))
 }
 
-// has reports whether a value is of some kinds, and refuses another one unless it is not known.
-func (q *question) has(kinds value.Kind, v any, path ...any) bool {
-	kind := value.KindOf(v)
-	_, unknown := v.(schema.Unknown)
-	switch hint := ""; {
-	case unknown:
-	case kind&kinds != 0:
-		return true
-	default:
-		switch {
-		case kind == value.Nil && len(path) == 0:
-			hint = emptyHint
-		case kind == value.Nil:
-			hint = "?? gives a default, and ?? omit() leaves it out"
-		case kinds == value.String && kind&(value.Number|value.Bool) != 0:
-			hint = "put it in quotes, or write string(...)"
-		case q.By == plan.ByName && kind&(value.List|value.Map) != 0:
-			hint = "for the names of a list of maps, write names: ${map(list, .name)}"
-		}
-		q.refuse(path, hint, "want %s, have %s", kinds, kind)
-	}
-	return false
-}
-
-// filled is has for a map, which must not be empty: that would ask for everything.
-func (q *question) filled(v any) (fields map[string]any, keys []string) {
-	if !q.has(value.Map, v) {
-		return nil, nil
-	}
-	fields, _ = v.(map[string]any)
-	if len(fields) == 0 {
-		q.refuse(nil, emptyHint, "%s is empty", q.form)
-	}
-	return fields, slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(key string) bool { return key == schema.SomeKeys })
-}
-
-const emptyHint = "write all: true if every object is meant"
-
-func (q *question) name(v any) { q.called(v) }
+// name is names for one.
+func (q *question) name(v any) { q.called(v, q.node) }
 
 // called adds a name. It refuses what no kind of object can be called: then a look-up that finds nothing would be a mistake of the rule.
-func (q *question) called(v any, path ...any) {
-	if v == nil || v == "" || !q.has(value.String, v, path...) {
+func (q *question) called(v any, at *document.Node) {
+	name, _ := v.(string)
+	if name == "" {
 		return
 	}
-	name, _ := v.(string)
 	if reasons := content.IsPathSegmentName(name); len(reasons) > 0 {
-		hint := ""
-		if strings.Contains(name, "/") {
-			hint = "the namespace has a field of its own"
-		}
-		q.refuse(path, hint, "%q cannot be the name of an object: it %s", value.Excerpt(name), reasons[0])
+		q.refuse(at, "write the name alone; the namespace has a field of its own", "%q cannot be the name of an object: it %s", value.Excerpt(name), reasons[0])
 	}
 	q.Names = append(q.Names, name)
 }
 
-// names skips nil and empty names, as name does. In whatever order they are, it is the same question.
+// names skips those that are nil or empty. In whatever order they are, it is the same question.
 func (q *question) names(v any) {
-	if v == nil || !q.has(value.List, v) {
-		return
-	}
 	list, _ := v.([]any)
 	for i, element := range list {
-		q.called(element, i)
+		q.called(element, document.At(q.node, i))
 	}
 	slices.Sort(q.Names)
 	q.Names = slices.Compact(q.Names)
 }
 
-// matchLabels never asks for less than was written: a label without a value would widen the selection.
-func (q *question) matchLabels(v any) {
-	fields, keys := q.filled(v)
-	q.Labels = q.labels(fields, keys).String()
+// entries goes through those of a map in order, as far as their keys are known. It refuses one without a value: to leave that out would
+// ask for more than was written.
+func (q *question) entries(v any, n *document.Node) iter.Seq2[string, any] {
+	fields, _ := v.(map[string]any)
+	return func(yield func(string, any) bool) {
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			if fields[key] == nil {
+				q.refuse(document.At(n, key), "?? gives a default, and ?? omit() leaves it out", "want a value, have nil")
+			}
+			if key != schema.SomeKeys && !yield(key, fields[key]) {
+				return
+			}
+		}
+	}
 }
 
-func (q *question) labels(fields map[string]any, keys []string, around ...any) labels.Set {
+func (q *question) matchLabels(v any) { q.Labels = q.labels(v, q.node).String() }
+
+func (q *question) labels(v any, n *document.Node) labels.Set {
 	out := labels.Set{}
-	for _, key := range keys {
-		path := append(slices.Clip(around), key)
+	for key, v := range q.entries(v, n) {
+		label, isText := v.(string)
 		if reasons := validation.IsQualifiedName(key); len(reasons) > 0 {
-			q.refuse(path, "", "%q cannot be the key of a label: %s", value.Excerpt(key), brief(reasons[0])).ofKey = true
+			q.refuse(document.KeyAt(n, key), "", "%q cannot be the key of a label: %s", value.Excerpt(key), brief(reasons[0]))
 		}
-		if !q.has(value.String, fields[key], path...) {
-			continue
-		}
-		label, _ := fields[key].(string)
 		if reasons := validation.IsValidLabelValue(label); len(reasons) > 0 {
-			q.refuse(path, "", "%q cannot be the value of a label: %s", value.Excerpt(label), brief(reasons[0]))
+			q.refuse(document.At(n, key), "", "%q cannot be the value of a label: %s", value.Excerpt(label), brief(reasons[0]))
 		}
-		out[key] = label
+		if isText {
+			out[key] = label
+		}
 	}
 	return out
 }
@@ -265,18 +239,8 @@ func (q *question) labels(fields map[string]any, keys []string, around ...any) l
 // selector takes a LabelSelector of Kubernetes. As there, nil selects nothing; an empty one, which there selects everything, is more
 // likely a mistake.
 func (q *question) selector(v any) {
-	if all := Selector.Validate(v, schema.Whole); len(all) > 0 {
-		wrong := all[0]
-		stray := wrong.Code == document.CodeUnknownField
-		if stray && len(wrong.Path) == 1 { // It is most likely that of a Service.
-			wrong.Hint = "for a map of labels, write matchLabels in place of selector"
-		}
-		q.wrong = append(q.wrong, mistake{wrong.Path, stray, wrong.Message, wrong.Hint})
-		return
-	}
 	written, _ := v.(map[string]any)
-	fields, _ := written["matchLabels"].(map[string]any) // A label without a value would be dropped.
-	q.labels(fields, slices.Sorted(maps.Keys(fields)), "matchLabels")
+	q.labels(written["matchLabels"], document.At(q.node, "matchLabels"))
 	if v == nil || !q.complete || len(q.wrong) > 0 {
 		return
 	}
@@ -288,25 +252,23 @@ func (q *question) selector(v any) {
 	}
 	switch {
 	case err != nil:
-		q.refuse(nil, "the operators are In and NotIn, with values, Exists and DoesNotExist", "not a LabelSelector: %v", err)
+		q.refuse(q.node, "the operators are In and NotIn, with values, Exists and DoesNotExist", "not a LabelSelector: %v", err)
 	case selector.Empty():
-		q.refuse(nil, emptyHint, "selector is empty")
+		q.refuse(q.node, "write all: true if every object is meant", "selector is empty")
 	default:
 		q.Labels = selector.String()
 	}
 }
 
-// matchFields never asks for less than was written: a field without a value would match objects that lack it.
+// matchFields takes paths of fields, and the scalars that they equal.
 func (q *question) matchFields(v any) {
-	fields, keys := q.filled(v)
-	for _, key := range keys {
+	for key, v := range q.entries(v, q.node) {
 		path := plan.Path(strings.Split(key, "."))
 		if slices.ContainsFunc(path, func(step string) bool { return !stepPattern.MatchString(step) }) {
-			q.refuse([]any{key}, "write a path such as spec.nodeName; for more, select otherwise and filter(...)",
-				"%q is not a path of fields", value.Excerpt(key)).ofKey = true
+			q.refuse(document.KeyAt(q.node, key), "write a path such as spec.nodeName; for more, select otherwise and filter(...)",
+				"%q is not a path of fields", value.Excerpt(key))
 		}
-		q.has(scalar.Kinds, fields[key], key)
-		q.Fields = append(q.Fields, plan.FieldValue{Path: path, Value: fields[key]})
+		q.Fields = append(q.Fields, plan.FieldValue{Path: path, Value: v})
 	}
 }
 
@@ -327,9 +289,9 @@ func (q *question) ownedBy(v any) {
 		uid := types.UID(plan.Text(object, "metadata", "uid"))
 		switch {
 		case !isMap:
-			q.refuse(nil, "", "ownedBy takes an object or a list of objects, have %s", value.KindOf(owner))
+			q.refuse(q.node, "", "ownedBy takes an object or a list of objects, have %s", value.KindOf(owner))
 		case uid == "":
-			q.refuse(nil, "", "ownedBy takes objects of the cluster, have one without metadata.uid")
+			q.refuse(q.node, "", "ownedBy takes objects of the cluster, have one without metadata.uid")
 		}
 		q.Owners = append(q.Owners, uid)
 	}
@@ -338,8 +300,8 @@ func (q *question) ownedBy(v any) {
 }
 
 func (q *question) all(v any) {
-	if every, _ := v.(bool); !every {
-		q.refuse(nil, "write true, or remove the entry", "all: false selects nothing")
+	if v == false {
+		q.refuse(q.node, "write true, or remove the entry", "all: false selects nothing")
 	}
 }
 

@@ -19,7 +19,7 @@ func TestLongErrors(t *testing.T) {
 		"LabelKey":    `{resource: pods, matchLabels: {"LONG": a}}`,
 		"LabelValue":  "{resource: pods, matchLabels: {app: LONG}}",
 		"Selector":    `{resource: pods, selector: {"LONG": a}}`,
-		"Requirement": `{resource: pods, selector: {matchExpressions: [{"LONG": a}]}}`,
+		"Requirement": `{resource: pods, selector: {matchExpressions: [{key: a, operator: In, "LONG": a}]}}`,
 		"Path":        `{resource: pods, matchFields: {"LONG[0]": a}}`,
 		"PathValue":   `{resource: pods, matchFields: {"LONG": null}}`,
 		"PathList":    `{resource: pods, matchFields: {"LONG": [a]}}`,

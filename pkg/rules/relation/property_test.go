@@ -143,7 +143,7 @@ matchLabels:
   app.kubernetes.io/name: >-
     ${object.metadata.name}-
     ${object.spec.app}
-  tier: ${object.spec.number}
+  tier: ${object.spec.other}
 `
 	e, reader := evaluation(t)
 	_, err := compile(t, text, declared("")).Evaluate(e, reader)

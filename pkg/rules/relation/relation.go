@@ -81,9 +81,7 @@ func (r *Relation) compile(scope *expression.Scope) (errs document.Errors) {
 		v = body.Draft(r.node)
 	}
 	r.known = r.ask(v, constant)
-	for _, wrong := range r.known.wrong {
-		errs = append(errs, wrong.at(r.node))
-	}
+	errs = r.known.wrong
 	if constant && len(errs) == 0 && !r.known.reads() {
 		errs = append(errs, r.node.Errorf("give it a value, or remove "+r.name, "%s is empty, so nothing is ever read", r.form.name))
 	}
@@ -145,19 +143,22 @@ const EveryNamespace = "*"
 // Query evaluates what is written to the question that it asks now, nil where there is nothing to read. An error is a [document.Error],
 // but for that of another name.
 func (r *Relation) Query(e *expression.Evaluation, reader *Reader) (*plan.Read, error) {
-	var chosen any
-	var err error
-	if r.body == nil {
-		chosen, err = e.Names.Value(r.slot)
-	} else {
-		chosen, err = r.body.Eval(e)
+	q := r.known
+	if !q.complete {
+		var chosen any
+		var err error
+		if r.body == nil {
+			chosen, err = e.Names.Value(r.slot)
+		} else {
+			chosen, err = r.body.Eval(e)
+		}
+		if err != nil {
+			return nil, err
+		}
+		q = r.ask(chosen, true)
 	}
-	if err != nil {
-		return nil, err
-	}
-	q := r.ask(chosen, true)
 	if len(q.wrong) > 0 {
-		return nil, q.wrong[0].at(r.node)
+		return nil, q.wrong[0]
 	}
 	if !q.reads() {
 		return nil, nil
@@ -165,10 +166,12 @@ func (r *Relation) Query(e *expression.Evaluation, reader *Reader) (*plan.Read, 
 	if err := e.Budget.List(len(q.Names) + len(q.Owners) + len(q.Fields)); err != nil {
 		return nil, body.Locate(r.node, err)
 	}
-	if q.Namespace, err = r.evalNamespace(e, reader); err != nil {
+	out := q.Read
+	var err error
+	if out.Namespace, err = r.evalNamespace(e, reader); err != nil {
 		return nil, err
 	}
-	return &q.Read, nil
+	return &out, nil
 }
 
 func (r *Relation) evalNamespace(e *expression.Evaluation, reader *Reader) (namespace string, err error) {

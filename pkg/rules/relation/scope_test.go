@@ -32,7 +32,7 @@ func TestNamespace(t *testing.T) {
 		"Own":                {"The object's own is the default.", watched, cluster, 0, nil, "a", ""},
 		"Given":              {"Another can be given.", watched, cluster, 0, given("b"), "b", ""},
 		"Every":              {"Or every one.", watched, cluster, 0, given("*"), "", ""},
-		"HomeCluster":        {"A cluster-scoped object has no namespace to default to.", none, cluster, 0, nil, "", `widgets w is cluster-scoped, so it must be said in which namespace the pods are; add namespace: ..., or namespace: "*" for every one`},
+		"HomeCluster":        {"A cluster-scoped object has no namespace to default to.", none, cluster, 0, nil, "", `the watched object is cluster-scoped, so it must be said in which namespace the pods are; add namespace: ...`},
 		"ClusterScoped":      {"A cluster-scoped kind has none.", watched, cluster, 2, nil, "", ""},
 		"ClusterScopedGiven": {"So none can be given.", watched, cluster, 2, given("a"), "", "nodes are cluster-scoped and have no namespace; leave namespace out"},
 		"RuleSet":            {"A RuleSet is in its own.", watched, "a", 0, nil, "a", ""},
