@@ -32,7 +32,7 @@ const (
 
 var applyFields = field.Object("apply",
 	field.Required("resource", field.NotBlank, "A name under resources. It gives apiVersion and kind."),
-	field.Required("manifest", manifestOf("applied"), "The object, or one template that gives it. What is nil in it counts as absent."),
+	field.Required("manifest", object, "The object, or one template that gives it. What is nil in it counts as absent."),
 	ownedField,
 	field.Optional("prune", field.Bool, "true: delete what the rule applied before and no longer wants. All apply actions of a rule on one resource agree on it."),
 	field.Optional("existing", field.Words(updateExisting, keepExisting),

@@ -41,10 +41,8 @@ func called(a, b plan.Object) bool {
 var ownedField = field.Optional("owned", field.Bool,
 	"true (default): the watched object becomes the owner. Where Kubernetes forbids such an owner, write false.")
 
-// manifestOf is the object, by the name of its definition in the schema for editors.
-func manifestOf(name string) *field.Type {
-	return &field.Type{Name: name, Kinds: document.KindMap, Template: true}
-}
+// object is a manifest, or what a patch changes of one.
+var object = &field.Type{Name: "object", Kinds: document.KindMap, Template: true}
 
 // compileManifest finds what is wrong with the manifest as far as it is written out.
 func (c *child) compileManifest(n *document.Node, scope *expression.Scope) (errs document.Errors) {

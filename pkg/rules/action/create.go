@@ -23,7 +23,7 @@ type create struct {
 
 var createFields = field.Object("create",
 	field.Required("in", field.NotBlank, "The list of with in which the object will appear; not one that is looked up by name."),
-	field.Required("manifest", manifestOf("created"),
+	field.Required("manifest", object,
 		"The object, with name or generateName, or one template that gives it. What is nil in it counts as absent."),
 	ownedField,
 )

@@ -51,7 +51,7 @@ var patchFields = field.Object("patch",
 var patchTypes = []string{string(plan.Merge), string(plan.JSON), string(plan.Apply)}
 
 var mergeBody = &field.Type{
-	Name: "body", Kinds: document.KindMap, Template: true, Filled: true,
+	Name: object.Name, Kinds: document.KindMap, Template: true, Filled: true,
 	Hint: "write the fields, as in merge: {spec: {replicas: 3}}",
 }
 

@@ -104,7 +104,7 @@ func offered(title string, fields node) node {
 func (b *bodies) rule(of *Binding, to *known) node {
 	inActions := func(action node) node { return b.inActions("action-of-"+of.Name, action) }
 	steps := []any{
-		inActions(having("apply", conditional(present("resource", constant(of.Name)), having("manifest", to.applied)))),
+		inActions(having("apply", conditional(present("resource", constant(of.Name)), having("manifest", to.manifest)))),
 		conditional(present("watch", constant(of.Name)),
 			inActions(having("patch", conditional(having("target", constant("object")), to.patch)))),
 	}
@@ -113,7 +113,7 @@ func (b *bodies) rule(of *Binding, to *known) node {
 			present("with", present(related, offered("some of "+of.Name, node{"resource": exactly(of.Name)}))),
 			inActions(node{"properties": node{
 				"patch":  conditional(present("target", constant(related)), to.patch),
-				"create": conditional(present("in", constant(related)), having("manifest", to.created)),
+				"create": conditional(present("in", constant(related)), having("manifest", to.manifest)),
 			}}),
 		))
 	}

@@ -21,70 +21,43 @@ func definitionOf(t *field.Type) node {
 		return node{keep: true} // Several kinds are possible, as of what may be a template.
 	}
 	out := node{"type": kinds(t.Kinds)[0]}
-	if len(t.Words) > 0 && !t.Template {
-		out["enum"] = t.Words
-	}
+	maps.Copy(out, parts(t, definitionOf))
 	switch {
-	case t.Missing != "" && t.Kinds == value.String: // A pattern would go first, and be told instead.
-		out["x-kubernetes-validations"] = []any{required(t, "size(self) > 0")}
-	case t.Pattern != "" && !t.Template:
+	case t.Template:
+	case len(t.Words) > 0:
+		out["enum"] = t.Words
+	case t.Pattern != "" && t.Missing == "": // A pattern would go first, and be told instead.
 		out["pattern"] = t.Pattern
 	}
-	if t.Most > 0 {
-		out["maxLength"] = t.Most
+	if t.Items != nil {
+		out["x-kubernetes-list-type"] = "atomic"
 	}
-	if t.Filled {
-		out[leastOf[t.Kinds]] = 1
+	if t.ByName {
+		out["x-kubernetes-list-type"], out["x-kubernetes-list-map-keys"] = "map", []string{"name"}
+	}
+	if t.Kinds == value.Map && (t.Values == nil || t.Values.Name == "") {
+		delete(out, "additionalProperties")
+		out[keep] = true
+	}
+	properties, _ := out["properties"].(node)
+	for _, f := range t.Fields {
+		if !f.Required {
+			properties[f.Name].(node)["nullable"] = true //nolint:forcetypeassert // It is made here.
+		}
 	}
 	switch {
-	case t.Items != nil && t.ByName:
-		out["items"], out["x-kubernetes-list-type"], out["x-kubernetes-list-map-keys"] = definitionOf(t.Items), "map", []string{"name"}
-	case t.Items != nil:
-		out["items"], out["x-kubernetes-list-type"] = definitionOf(t.Items), "atomic"
-	case t.Values != nil && t.Values.Name != "":
-		out["additionalProperties"] = definitionOf(t.Values)
-	case t.Kinds == value.Map:
-		out[keep] = true
-		maps.Copy(out, fieldsOf(t))
-	}
-	return out
-}
-
-// fieldsOf are the fields of a map, without what they say of each other but that some must be there.
-func fieldsOf(t *field.Type) node {
-	if t.Fields == nil {
-		return nil
-	}
-	properties, names := node{}, []string{}
-	for _, f := range t.Fields {
-		property := with(definitionOf(f.Type), "description", f.Doc)
-		if f.Required {
-			names = append(names, f.Name)
-		} else {
-			property["nullable"] = true
-		}
-		properties[f.Name] = property
-	}
-	out := node{"properties": properties}
-	if len(names) > 0 {
-		out["required"] = names
-	}
-	if t.Missing != "" {
-		rule := required(t, "has(self."+strings.Join(t.SomeOf, ") || has(self.")+")")
+	case t.Missing == "":
+	case t.Fields == nil:
+		out["x-kubernetes-validations"] = []any{missing(t, "size(self) > 0")}
+	default:
+		delete(out, "anyOf") // The expression says it.
+		rule := missing(t, "has(self."+strings.Join(t.SomeOf, ") || has(self.")+")")
 		out["x-kubernetes-validations"] = []any{with(rule, "fieldPath", "."+t.SomeOf[0])}
-		return out
-	}
-	some := []any{}
-	for _, name := range t.SomeOf {
-		some = append(some, node{"required": []string{name}})
-	}
-	if len(some) > 0 {
-		out["anyOf"] = some
 	}
 	return out
 }
 
-// required is an expression of CEL, and what the API server says where it does not hold.
-func required(t *field.Type, rule string) node {
+// missing is an expression of CEL, and what the API server says where it does not hold.
+func missing(t *field.Type, rule string) node {
 	return node{"rule": rule, "reason": "FieldValueRequired", "message": t.Missing}
 }

@@ -1,6 +1,8 @@
 package editor
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
@@ -22,7 +24,11 @@ func Schema(bindings []Binding) ([]byte, error) {
 	kinds, _ := root["allOf"].([]any)
 	root["allOf"] = append(kinds, all.connect(bindings)...)
 	root["definitions"] = all.definitions
-	return marshal(root)
+	out, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing the schema: %w", err)
+	}
+	return append(out, '\n'), nil
 }
 
 // language defines all that does not depend on resources.
@@ -32,14 +38,10 @@ func (b *bodies) language() {
 		maps.Copy(b.definitions[name].(node), together()[name]) //nolint:forcetypeassert // It is made here.
 	}
 	maps.Copy(b.definitions, node{
-		"operation":       operation(),
-		"selector":        with(with(b.describe(relation.Selector, "selector"), "type", []string{"object", "string"}), "minProperties", 1),
-		"body":            body(),
-		"applied":         manifest("appliedMetadata"),
-		"created":         manifest("createdMetadata"),
-		"patchedMetadata": b.metadata("name", "namespace", "generateName"),
-		"appliedMetadata": b.metadata("generateName"),
-		"createdMetadata": b.metadata(),
+		"operation":      operation(),
+		"selector":       with(with(b.describe(relation.Selector, "selector"), "type", []string{"object", "string"}), "minProperties", 1),
+		"object":         object(nil, node{"apiVersion": text(), "kind": text()}),
+		"objectMetadata": b.metadata(),
 	})
 }
 
@@ -57,9 +59,17 @@ func types() map[string]*field.Type {
 func together() map[string]node {
 	ofApply := having("force", constant(false))
 	ofApply["properties"].(node)["release"] = false //nolint:forcetypeassert // It is made here.
+	body := node{"minProperties": 1, "properties": node{
+		"apiVersion": false, "kind": false, "metadata": node{"properties": node{"name": false, "namespace": false, "generateName": false}},
+	}}
 	return map[string]node{
-		"patch":         {"allOf": []any{node{"dependencies": node{"merge": ofApply, "json": ofApply}}}},
-		"apply":         {"allOf": []any{conditional(present("existing", constant("Keep")), having("adopt", constant(false)))}},
+		"patch": {"allOf": []any{
+			node{"dependencies": node{"merge": ofApply, "json": ofApply}, "properties": node{"merge": body, "apply": body}},
+		}},
+		"apply": {"allOf": []any{
+			conditional(present("existing", constant("Keep")), having("adopt", constant(false))),
+			having("manifest", having("metadata", absent("generateName"))),
+		}},
 		"onDelete":      {"allOf": []any{having("actions", node{"items": having("apply", having("prune", constant(false)))})}, "dependencies": node{"done": having("hold", constant(true))}},
 		"stepOperation": operands(),
 	}

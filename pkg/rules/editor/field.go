@@ -23,17 +23,11 @@ func schemaOf(t *field.Type) node {
 
 // inFull is the schema of a type without a reference to it.
 func inFull(t *field.Type) node {
-	out := maps.Clone(t.Schema)
-	if out == nil {
-		out = node{}
-	}
+	out := node{}
+	maps.Copy(out, t.Schema)
 	switch {
 	case len(t.Words) > 0 && t.Template:
-		var words []any
-		for _, word := range t.Words {
-			words = append(words, word)
-		}
-		return wordOrTemplate(words...)
+		return wordOrTemplate(t.Words...)
 	case len(t.Words) > 0:
 		out["type"], out["enum"] = "string", t.Words
 	case t.Template && t.Kinds != value.String:
@@ -47,46 +41,14 @@ func inFull(t *field.Type) node {
 			out["pattern"], out["patternErrorMessage"] = t.Pattern+"|"+hole, t.Message+", or a template"
 		}
 	}
-	if t.Most > 0 {
-		out["maxLength"] = t.Most
-	}
+	maps.Copy(out, parts(t, schemaOf))
 	if t.Fields != nil {
-		fields(out, t)
+		out["additionalProperties"] = false
 	}
 	if t.Keys != nil {
-		// An editor shows the title of a key where one is to be written.
-		out["propertyNames"], out["additionalProperties"] = with(inFull(t.Keys), "title", "name"), schemaOf(t.Values)
+		out["propertyNames"] = with(inFull(t.Keys), "title", "name") // An editor shows the title where a key is to be written.
 	}
-	if t.Items != nil {
-		out["items"] = schemaOf(t.Items)
-	}
-	if t.Filled {
-		out[leastOf[t.Kinds]] = 1
-	}
-	return out
-}
-
-// fields are those of a map, which has no others. Exactly one of some is said without the keyword oneOf: for that, editors blame the
-// whole map and offer its fields twice.
-func fields(out node, t *field.Type) {
-	properties, required := node{}, []string{}
-	for _, f := range t.Fields {
-		properties[f.Name] = with(schemaOf(f.Type), "description", f.Doc)
-		if f.Required {
-			required = append(required, f.Name)
-		}
-	}
-	out["properties"], out["additionalProperties"] = properties, false
-	if len(required) > 0 {
-		out["required"] = required
-	}
-	some := []any{}
-	for _, name := range slices.Concat(t.SomeOf, t.OneOf) {
-		some = append(some, node{"required": []string{name}})
-	}
-	if len(some) > 0 {
-		out["anyOf"] = some
-	}
+	// Exactly one of some is said without the keyword oneOf: for that, editors blame the whole map and offer its fields twice.
 	if len(t.OneOf) > 0 {
 		excluded := node{}
 		for i, name := range t.OneOf[:len(t.OneOf)-1] {
@@ -96,26 +58,69 @@ func fields(out node, t *field.Type) {
 			}
 			excluded[name] = node{"properties": others}
 		}
-		out["dependencies"] = excluded
+		out["anyOf"], out["dependencies"] = some(t.OneOf), excluded
 	}
+	return out
 }
 
 // leastOf are the keywords for how much a list or a map has at least.
 var leastOf = map[value.Kind]string{value.List: "minItems", value.Map: "minProperties"}
+
+// parts are the keywords about how much there is in a value, and what.
+func parts(t *field.Type, of func(*field.Type) node) node {
+	out := node{}
+	if t.Most > 0 {
+		out["maxLength"] = t.Most
+	}
+	if t.Filled {
+		out[leastOf[t.Kinds]] = 1
+	}
+	if t.Items != nil {
+		out["items"] = of(t.Items)
+	}
+	if t.Values != nil {
+		out["additionalProperties"] = of(t.Values)
+	}
+	if t.Fields == nil {
+		return out
+	}
+	properties, required := node{}, []string{}
+	for _, f := range t.Fields {
+		properties[f.Name] = with(of(f.Type), "description", f.Doc)
+		if f.Required {
+			required = append(required, f.Name)
+		}
+	}
+	out["properties"] = properties
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	if len(t.SomeOf) > 0 {
+		out["anyOf"] = some(t.SomeOf)
+	}
+	return out
+}
+
+// some is true of a map that has one of the fields.
+func some(fields []string) (out []any) {
+	for _, name := range fields {
+		out = append(out, node{"required": []string{name}})
+	}
+	return out
+}
 
 // templated takes values of a kind, written out or as a template.
 func templated(kind string) node {
 	return node{"type": []string{kind, "string"}, "pattern": hole, "patternErrorMessage": orHole(kind)}
 }
 
-// orHole is what an editor says of a text that is neither of the kind nor a
-// template.
+// orHole is what an editor says of a text that is neither of the kind nor a template.
 func orHole(kinds ...string) string {
 	return "want " + strings.Join(kinds, " or ") + ", or a template with ${ }"
 }
 
 // wordOrTemplate takes one of some values, or a template.
-func wordOrTemplate(values ...any) node {
+func wordOrTemplate[T any](values ...T) node {
 	return node{"anyOf": []any{node{"enum": values}, node{"type": "string", "pattern": hole, "patternErrorMessage": "one of the values, or a template"}}}
 }
 

@@ -1,11 +1,6 @@
 package editor
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"maps"
-)
+import "maps"
 
 // node is a JSON schema, or a part of one.
 type node = map[string]any
@@ -39,16 +34,3 @@ func constant(value any) node { return node{"const": value} }
 func reference(name string) node { return node{"$ref": "#/definitions/" + name} }
 
 func text() node { return node{"type": "string"} }
-
-// marshal writes a schema for people and programs; maps are in the order of their
-// keys.
-func marshal(schema node) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(schema); err != nil {
-		return nil, fmt.Errorf("writing the schema: %w", err)
-	}
-	return out.Bytes(), nil
-}

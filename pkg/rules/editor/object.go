@@ -7,14 +7,13 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
-// body is what a patch writes to an object of which nothing is known.
-func body() node {
-	return with(with(templated("object"), "properties", node{"metadata": reference("patchedMetadata"), "apiVersion": false, "kind": false}), "minProperties", 1)
-}
-
-// manifest is an object of which nothing is known.
-func manifest(metadata string) node {
-	return with(templated("object"), "properties", node{"metadata": reference(metadata), "apiVersion": text(), "kind": text()})
+// object is what is written to an object: these fields beside the metadata, or a template. Of a type that is nil nothing is known.
+func object(of *schema.Type, fields node) node {
+	out := with(templated("object"), "properties", with(fields, "metadata", reference("objectMetadata")))
+	if of != nil && !of.Map.Open && of.Map.Values == nil {
+		closed(out)
+	}
+	return out
 }
 
 // metadataFields are those that rules may write.
@@ -28,17 +27,76 @@ var metadataFields = map[string]string{
 	"generateName":    "What the API server adds random letters to, in place of a name.",
 }
 
-// metadata is the metadata that rules may write, without some fields.
-func (b *bodies) metadata(without ...string) node {
+// metadata is the metadata that rules may write.
+func (b *bodies) metadata() node {
 	properties := node{}
 	for _, name := range slices.Sorted(maps.Keys(metadataFields)) {
 		f, _ := schema.EmbeddedMetadata().Field(name)
 		properties[name] = with(b.describe(f.Type, name), "description", metadataFields[name])
 	}
-	for _, name := range without {
-		delete(properties, name)
-	}
 	out := with(templated("object"), "properties", properties)
 	closed(out)
+	return out
+}
+
+// known is what is written to a resource: references to definitions.
+type known struct {
+	manifest node
+	patch    node // what follows for a patch
+}
+
+// of returns nil where of the resource nothing is known.
+func (b *bodies) of(r *schema.Resource) *known {
+	if r == nil || !r.Type.Known() || r.Type.Map == nil {
+		return nil
+	}
+	name := r.Resource + "." + r.Version
+	if r.Group != "" {
+		name += "." + r.Group
+	}
+	fields := b.fields(r.Type)
+	if r.Subresources["status"] != nil && fields["status"] != nil {
+		fields["status"] = node{"not": node{}, "doNotSuggest": true, "description": "Written with subresource: status."}
+	}
+	fields["apiVersion"], fields["kind"] = wordOrTemplate(r.GroupVersion().String()), wordOrTemplate(r.Kind)
+	out := &known{manifest: reference(b.define(name, object(r.Type, fields)))}
+	out.patch = reference(b.define(name+"-patch", b.patchOf(r, name, out.manifest)))
+	return out
+}
+
+// patchOf says what the bodies of a patch are, which depends on the subresource.
+func (b *bodies) patchOf(r *schema.Resource, name string, whole node) node {
+	written := func(body node) node { return node{"properties": node{"merge": body, "apply": body}} }
+	conditions := []any{conditional(absent("subresource"), written(whole))}
+	names := slices.Sorted(maps.Keys(r.Subresources))
+	for _, subresource := range names {
+		t := r.Subresources[subresource]
+		if !t.Known() || t.Map == nil {
+			continue
+		}
+		fields := b.fields(t)
+		maps.DeleteFunc(fields, func(name string, _ any) bool { return subresource == "status" && name != "status" })
+		body := reference(b.define(name+"-"+subresource, object(t, fields)))
+		conditions = append(conditions, conditional(present("subresource", constant(subresource)), written(body)))
+	}
+	out := all(conditions...)
+	switch {
+	case !r.SubresourcesKnown:
+	case len(names) == 0:
+		out["properties"] = node{"subresource": false}
+	default:
+		out["properties"] = node{"subresource": node{"enum": names}}
+	}
+	return out
+}
+
+// fields describes those of an object, but what identifies it.
+func (b *bodies) fields(t *schema.Type) node {
+	out := node{}
+	for _, name := range t.Names() {
+		if !slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
+			out[name] = b.value(t.Map.Fields[name].Type, name)
+		}
+	}
 	return out
 }

@@ -300,7 +300,7 @@ func (q *question) ownedBy(v any) {
 }
 
 func (q *question) all(v any) {
-	if v == false {
+	if every, is := v.(bool); is && !every {
 		q.refuse(q.node, "write true, or remove the entry", "all: false selects nothing")
 	}
 }
