@@ -16,6 +16,7 @@ type builder struct {
 	cursor cursor
 	errors Errors
 	left   int  // nodes that may still be read, those that aliases repeat included
+	alias  int  // where the outermost alias is written that is being followed, -1 for none
 	depth  int  // the maps and lists around what is read
 	flow   int  // those of them in brackets
 	cut    bool // a comma has cut the last value off
@@ -30,10 +31,17 @@ func (b *builder) report(n *Node, hint, format string, args ...any) {
 
 // node fills in a node that knows its place in the tree, and all below it.
 func (b *builder) node(n *Node, y *yaml.Node) *Node {
-	if b.kinds != nil && y.Kind == yaml.AliasNode {
-		y = y.Alias // Where it is written.
+	n.at = b.place(y)
+	if b.aliases && y.Kind == yaml.AliasNode {
+		y = y.Alias
+		if b.alias < 0 {
+			b.alias = n.at
+			defer func() { b.alias = -1 }()
+		}
 	}
-	n.at = b.source.find(&b.cursor, y.Line, y.Column) // Nodes come in the order of the text.
+	if b.alias >= 0 {
+		value.Must(b.budget.Spend(stepsOfNode, bytesOfNode))
+	}
 	refused := b.kinds == nil && b.refuse(n)
 	b.left--
 	b.depth++
@@ -60,14 +68,25 @@ func (b *builder) node(n *Node, y *yaml.Node) *Node {
 	return n
 }
 
+// place returns where a node begins. Nodes come in the order of the text; those of an alias are where that is written.
+func (b *builder) place(y *yaml.Node) int {
+	if b.alias >= 0 {
+		return b.alias
+	}
+	return b.source.find(&b.cursor, y.Line, y.Column)
+}
+
 // refuse reports anchors, aliases and tags. A rule set is also an object in a
 // cluster, which has none of them, and a local tag silently empties a value:
 // "when: !paused" has no text. Without aliases there are no alias bombs, and
 // every value has one place.
 func (b *builder) refuse(n *Node) bool {
 	text := b.source.text[n.at:]
+	if b.aliases && strings.HasPrefix(text, "&") {
+		_, text, _ = strings.Cut(firstLine(text), " ") // A tag may follow.
+	}
 	what := map[string]string{"&": "an anchor", "*": "an alias", "!": "a tag"}[firstRunes(text, 1)]
-	if what == "" {
+	if what == "" || b.aliases && what != "a tag" {
 		return false
 	}
 	if end := strings.IndexAny(text, " \t\n,[]{}"); end > 0 {
@@ -99,6 +118,9 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 		n.style = block
 	default:
 		v, message, hint := value.Resolve(n.text)
+		if message != "" && b.aliases && y.ShortTag() == "!!timestamp" {
+			v, message = n.text, ""
+		}
 		if message != "" && b.kinds != nil {
 			if v, message = n.text, ""; y.ShortTag() == "!!float" || y.ShortTag() == "!!int" {
 				v, _ = strconv.ParseFloat(n.text, 64) // Zero where only other programs take it for a number.
@@ -191,7 +213,7 @@ func (b *builder) key(parent *Node, y *yaml.Node) *Node {
 			return n
 		}
 	}
-	n.at, n.text, n.kind, n.scalar = b.source.find(&b.cursor, y.Line, y.Column), y.Value, KindInvalid, nil
+	n.at, n.text, n.kind, n.scalar = b.place(y), y.Value, KindInvalid, nil
 	switch {
 	case !isText:
 		b.report(n, "put the key in quotes", "a list or map cannot be a key")

@@ -1,8 +1,9 @@
 // Package document reads strict YAML and keeps, for every value, where it was
 // written, so that whatever later finds a mistake can point at it.
 //
-//	File -> Parse -> Node (one per document) -> Decode with a table of fields
+//	File -> Parse -> Node (one per document) -> field.Type.Read
 //	                   \-> Errorf, ErrorAt -> Error -> Render: line, caret, hint
+//	text -> ParseData -> value of fromYAML
 //
 // Strict means that nothing is guessed: what YAML 1.1 and 1.2 readers
 // understand differently, duplicate keys, tags, anchors and unknown fields are

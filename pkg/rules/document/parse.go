@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // File is the content of a file and its name for messages.
@@ -19,17 +22,20 @@ type File struct {
 // reading is how a file is read.
 type reading struct {
 	size, nodes, onLine, documents, depth int
+	// aliases stand for what their anchors mark, as the budget allows, where they are not mistakes.
+	aliases bool
+	budget  *value.Budget
 	// kinds are those of the objects that are read, nil for all documents. Where there are some, reading is
-	// not strict: aliases are followed, and plain scalars are what most programs take them for.
+	// not strict: plain scalars are what most programs take them for, and tags say nothing.
 	kinds []string
 }
 
-// mostRepeated is how many values aliases may repeat.
+// mostRepeated is how many keys and values aliases may repeat.
 const mostRepeated = 100_000
 
 // strict is how rules are read. The limits keep hostile input cheap and are far above what
 // anybody writes.
-var strict = reading{maxSize, maxNodes, maxOnLine, maxDocuments, maxDepth, nil}
+var strict = reading{size: maxSize, nodes: maxNodes, onLine: maxOnLine, documents: maxDocuments, depth: maxDepth}
 
 // Parse reads the documents of a file. It returns the root of each document
 // that is not empty, and all mistakes, sorted. Values that are mistakes are
@@ -41,15 +47,40 @@ func Parse(f File) ([]*Node, Errors) { return strict.parse(f) }
 // ParseManifests is [Parse] of the objects of some kinds in a file that may be large and hold
 // others, as what is to be installed does.
 func ParseManifests(f File, kinds ...string) ([]*Node, Errors) {
-	return reading{size: 16 << 20, nodes: 2_000_000, onLine: 2_000_000, documents: 2_000_000, depth: 400, kinds: kinds}.parse(f)
+	return reading{size: 16 << 20, nodes: 2_000_000, onLine: 2_000_000, documents: 2_000_000, depth: 400, aliases: true, kinds: kinds}.parse(f)
 }
+
+// ParseData returns the value that a text holds, nil if it is empty. The text is read as strictly as a file of rules, but aliases stand
+// for what their anchors mark. The error is a [value.Fault], or about the budget, which bounds what the parser may take.
+func ParseData(text string, budget *value.Budget) (v any, err error) {
+	defer value.Catch(&err)
+	const least, most = 20, math.MaxInt
+	tokens := least + density(text) + strings.Count(text, "&") + strings.Count(text, "*") + strings.Count(text, "!")
+	tokens += (strings.Count(text, `"`) + strings.Count(text, "'")) / 2
+	value.Must(budget.Spend(tokens*stepsOfNode+len(text)*2, tokens*bytesOfNode+len(text)*10))
+	r := reading{size: most, nodes: most, onLine: most, documents: most, depth: 100, aliases: true, budget: budget}
+	roots, errs := r.parse(File{Data: []byte(text)})
+	switch {
+	case len(errs) > 0:
+		return nil, value.Faultf("line %d of the YAML: %s", max(errs[0].Line, 1), errs[0].Message).WithHint("%s", errs[0].Hint)
+	case len(roots) > 1:
+		return nil, value.Faultf("the YAML has several documents").WithHint("cut it with split(text, \"\\n---\\n\")")
+	case len(roots) == 0:
+		return nil, nil
+	default:
+		return roots[0].Any(), nil
+	}
+}
+
+// What a key or a value costs that is read by [ParseData].
+const stepsOfNode, bytesOfNode = 60, 300
 
 func (r reading) parse(f File) ([]*Node, Errors) {
 	s, err := newSource(f, r)
 	if err != nil {
 		return nil, Errors{err.Coded(CodeYAML)}
 	}
-	b := &builder{reading: r, left: density(s.text) + mostRepeated, source: s}
+	b := &builder{reading: r, alias: -1, left: density(s.text) + mostRepeated, source: s}
 	loader, _ := yaml.NewLoader(strings.NewReader(s.text), yaml.WithPlugin(r)) // The option cannot fail.
 	var roots []*Node
 	for number := 1; ; number++ {

@@ -225,7 +225,7 @@ func quantity(v any) (out any, changed bool) {
 	if !isText {
 		text, _ = value.Text(v)
 	}
-	if isText && plainQuantity(text) || !quickQuantity(text) {
+	if isText && plainQuantity(text) || !value.QuickQuantity(text) {
 		return v, false
 	}
 	if q, err := resource.ParseQuantity(strings.TrimSpace(text)); err == nil && (!isText || q.String() != text) {

@@ -3,13 +3,14 @@ package schema
 import (
 	"testing"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
 // parse reads YAML as the API server reads JSON: integers are int64.
 func parse(t testing.TB, text string) any {
 	t.Helper()
-	v, err := value.ParseYAML(text, value.NewBudget(1<<20))
+	v, err := document.ParseData(text, value.NewBudget(1<<20))
 	if err != nil {
 		t.Fatalf("reading %q: %v", text, err)
 	}

@@ -58,7 +58,11 @@ func (c *validation) formatted(t *Type, text string) bool {
 func hasFormat(format, text string) bool {
 	switch format {
 	case Quantity:
-		return isQuantity(text)
+		if !value.QuickQuantity(text) {
+			return true // It would take long to be parsed.
+		}
+		_, err := resource.ParseQuantity(text)
+		return err == nil
 	case Time, MicroTime:
 		_, err := time.Parse(layouts[format], text)
 		return err == nil
@@ -72,23 +76,6 @@ func hasFormat(format, text string) bool {
 	default:
 		return !strfmt.Default.ContainsName(format) || strfmt.Default.Validates(format, text)
 	}
-}
-
-// isQuantity takes what would need long to be parsed for right.
-func isQuantity(text string) bool {
-	if !quickQuantity(text) {
-		return true
-	}
-	_, err := resource.ParseQuantity(text)
-	return err == nil
-}
-
-// quickQuantity reports whether a text is parsed as a quantity, or refused, at
-// once: an exponent is a number of digits to compute with.
-func quickQuantity(text string) bool {
-	const longest, longestExponent = 70, 2
-	at := strings.LastIndexAny(text, "eE")
-	return len(text) <= longest && (at < 0 || len(strings.Trim(text[at+1:], "+-")) <= longestExponent)
 }
 
 // enumerated reports a value that is none of those that there can be.

@@ -237,7 +237,7 @@ func TestFunctionErrors(t *testing.T) {
 		"uniq of stamps":                 {"uniq([stamp()])", "stamp() cannot be read: it may only be a value in a body"},
 		"uniq of lists of stamps":        {"uniq([[stamp()]])", "stamp() cannot be read: it may only be a value in a body"},
 		"groups by what is omitted":      {"groups([1], omit())", "groups wants a value, have omit()"},
-		"no YAML":                        {`fromYAML("[")`, "invalid YAML: line 1: did not find expected node content"},
+		"no YAML":                        {`fromYAML("[")`, `line 1 of the YAML: "[" is not closed; add the closing bracket`},
 		"bounds out of order":            {`jitter("a", 2, 1)`, "jitter wants bounds in order, and the lower one is above the other"},
 		"not a duration":                 {`jitter("a", 0, "soon")`, `"soon" is not a duration; write it with units, such as "90s", "1h30m", "2d" or "1w"`},
 		"no block":                       {`cidrContains("10.0.0.0", "10.0.0.1")`, `"10.0.0.0" is not a CIDR block; ` + block},

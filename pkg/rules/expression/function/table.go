@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
@@ -327,7 +328,7 @@ var entries = []entry{
 	define("toYAML(x present) string", func(c Call) any { return value.Got(value.YAML(c.Args[0], c.Budget)) }, nil, nil,
 		"The value as YAML with sorted keys, laid out as kubectl does, with quotes around whatever some reader could take for no text.",
 		`toYAML({b: ["x", "yes"], a: 1})`, `"a: 1\nb:\n- x\n- \"yes\"\n"`),
-	define("fromYAML(text string) data", func(c Call) any { return value.Got(value.ParseYAML(arg[string](c, 0), c.Budget)) }, nil, nil,
+	define("fromYAML(text string) data", func(c Call) any { return value.Got(document.ParseData(arg[string](c, 0), c.Budget)) }, nil, nil,
 		"The value that a YAML document holds, nil if it is empty; integers stay integers, times are strings. Duplicate keys, tags, "+
 			"merge keys and what readers understand differently, like an unquoted yes or 012, are errors.",
 		`fromYAML("a: [1, x]")`, `{"a":[1,"x"]}`),

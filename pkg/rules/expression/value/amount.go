@@ -37,26 +37,18 @@ func ParseAmount(v any) (Amount, error) {
 	}
 }
 
-// worthParsing refuses what would make the parser compute for long, and what it
-// takes for 0 although there is no number before the suffix.
-func worthParsing(text string) bool {
-	const longest, digits, longestExponent = 70, "0123456789", 2
-	number := text
-	if text != "" && (text[0] == '-' || text[0] == '+') {
-		number = text[1:]
-	}
-	first := strings.IndexAny(number, digits)
-	if len(text) > longest || first < 0 || strings.TrimPrefix(number[:first], ".") != "" {
-		return false
-	}
-	exponent := strings.LastIndexAny(number, "eE")
-	return exponent < 0 || len(strings.Trim(number[exponent+1:], "+-")) <= longestExponent
+// QuickQuantity reports whether a text is parsed as a quantity, or refused, at once: an exponent is a number of digits to compute with.
+func QuickQuantity(text string) bool {
+	const longest, longestExponent = 70, 2
+	at := strings.LastIndexAny(text, "eE")
+	return len(text) <= longest && (at < 0 || len(strings.Trim(text[at+1:], "+-")) <= longestExponent)
 }
 
 func parseAmount(text string) (Amount, error) {
 	wrong := Faultf("%q is not a quantity", Excerpt(text)).
 		WithHint(`write it as Kubernetes does, such as "500m", "1.5" or "2Gi"`)
-	if !worthParsing(text) {
+	// The parser takes a suffix alone for 0.
+	if number := strings.TrimLeft(text, "+-."); !QuickQuantity(text) || number == "" || number[0] < '0' || number[0] > '9' {
 		return Amount{}, wrong
 	}
 	q, err := resource.ParseQuantity(text)

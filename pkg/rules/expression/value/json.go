@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -90,15 +89,12 @@ func (e *encoder) value(v any, depth int) {
 		e.text = append(e.text, "null"...)
 	case string:
 		e.text = appendQuoted(e.text, v)
-	case bool:
-		e.text = strconv.AppendBool(e.text, v)
-	case int64:
-		e.text = strconv.AppendInt(e.text, v, 10)
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+	case bool, int64, float64:
+		text, ok := Text(v)
+		if !ok {
 			Must(Faultf("JSON has no number for %v", v))
 		}
-		e.text = appendFloat(e.text, v)
+		e.text = append(e.text, text...)
 	case Amount, Version, time.Duration, time.Time:
 		if e.tagged {
 			e.text = appendIdentity(e.text, v)

@@ -1,6 +1,8 @@
 package value
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -65,37 +67,16 @@ func appendFloat(text []byte, f float64) []byte {
 	return text
 }
 
-const hexDigits = "0123456789abcdef"
-
-// appendQuoted writes s as a JSON string, escaping only what JSON requires.
+// appendQuoted writes s as a JSON string.
 func appendQuoted(text []byte, s string) []byte {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
+	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError }) < 0 {
+		return append(append(append(text, '"'), s...), '"')
 	}
-	text = append(text, '"')
-	start := 0
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
-			text = appendEscape(append(text, s[start:i]...), c)
-			start = i + 1
-		}
-	}
-	return append(append(text, s[start:]...), '"')
-}
-
-func appendEscape(text []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(text, '\\', c)
-	case '\n':
-		return append(text, '\\', 'n')
-	case '\r':
-		return append(text, '\\', 'r')
-	case '\t':
-		return append(text, '\\', 't')
-	default:
-		return append(text, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-	}
+	out := bytes.NewBuffer(text)
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	Must(encoder.Encode(s))
+	return out.Bytes()[:out.Len()-1] // Behind it is a line break.
 }
 
 // Excerpt returns the beginning of a text that may be too long for a message.

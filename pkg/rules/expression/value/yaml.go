@@ -1,16 +1,9 @@
 package value
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // YAML returns v as YAML, laid out as kubectl does and with sorted keys. Readers
@@ -84,7 +77,11 @@ func (w *yamlWriter) value(v any, ofList, ofMap, depth int) {
 	case string:
 		w.string(v, max(ofMap, 2))
 	default:
-		w.add(" " + yamlScalar(v, w.budget) + "\n")
+		text := Got(JSON(v, w.budget))
+		if _, isFloat := v.(float64); isFloat && !strings.Contains(text, ".") { // YAML 1.1 wants a point before an exponent.
+			text = strings.Replace(text, "e", ".0e", 1)
+		}
+		w.add(" " + text + "\n")
 	}
 }
 
@@ -144,173 +141,4 @@ func isPlain(text string) bool {
 		}
 	}
 	return true
-}
-
-func yamlScalar(v any, budget *Budget) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case bool, int64:
-		text, _ := Text(v)
-		return text
-	case float64:
-		text, ok := Text(v)
-		if !ok {
-			Must(Faultf("YAML in Kubernetes has no number for %v", v))
-		}
-		if !strings.Contains(text, ".") { // YAML 1.1 wants a point before an exponent.
-			text = strings.Replace(text, "e", ".0e", 1)
-		}
-		return text
-	case Amount, Version, time.Duration, time.Time:
-		return yamlText(written(v, budget))
-	case Stamp:
-		Must(ErrStamp)
-	}
-	Must(Faultf("%s has no YAML form", KindOf(v)))
-	return ""
-}
-
-// ParseYAML returns the value that text holds, nil if it is empty. Integers stay
-// such. What readers of YAML 1.1 and 1.2 understand differently is an error, as
-// are duplicate keys, tags, merge keys and several documents. An alias stands for
-// what its anchor marks.
-func ParseYAML(text string, budget *Budget) (v any, err error) {
-	defer Catch(&err)
-	chargeYAML(text, budget)
-	decoder := yaml.NewDecoder(strings.NewReader(text))
-	var document, more yaml.Node
-	err = decodeYAML(decoder, &document)
-	if errors.Is(err, io.EOF) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := decodeYAML(decoder, &more); !errors.Is(err, io.EOF) {
-		if err == nil {
-			err = Faultf("the YAML has several documents").WithHint("cut it with split(text, \"\\n---\\n\")")
-		}
-		return nil, err
-	}
-	return readYAML(document.Content[0], budget, 0), nil
-}
-
-// chargeYAML pays for the parser, which keeps a lot for each node and for each
-// level that is open, by what can be the sign of one.
-func chargeYAML(text string, budget *Budget) {
-	const bytesOfParser, bytesPerSign, bytesPerByte = 5000, 250, 8
-	const stepsOfParser, stepsPerSign = 300, 20
-	signs, directives, first := 0, 0, true // Whether nothing has been on the line yet.
-	for i := range len(text) {
-		alone := i+1 == len(text) || strings.IndexByte(" \t\r\n", text[i+1]) >= 0
-		switch c := text[i]; c {
-		case '[', '{':
-			signs += 4
-		case '-', '?':
-			signs += signsOfIndicator(alone, first)
-		case ',', ':', '#', '\n', '\r':
-			signs++
-		case '%':
-			if first { // The parser compares each directive with all before it.
-				directives++
-				signs += directives
-			}
-		}
-		first = text[i] == '\n' || first && text[i] == ' '
-	}
-	Must(budget.Steps(stepsOfParser + len(text) + signs*stepsPerSign))
-	Must(budget.Bytes(bytesOfParser + len(text)*bytesPerByte + signs*bytesPerSign))
-}
-
-// signsOfIndicator is what a dash or question mark can lead to: behind another one
-// it opens a level, else it may start an element or a text.
-func signsOfIndicator(alone, first bool) int {
-	switch {
-	case alone && !first:
-		return 4
-	case alone:
-		return 2
-	default:
-		return 1
-	}
-}
-
-// decodeYAML contains the panics of the parser, which knows some states it calls
-// impossible.
-func decodeYAML(decoder *yaml.Decoder, into *yaml.Node) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = Faultf("invalid YAML: %v", r)
-		}
-	}()
-	err = decoder.Decode(into)
-	if err == nil || errors.Is(err, io.EOF) {
-		return err
-	}
-	return Faultf("invalid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
-}
-
-// stepsOfScalar is for a scalar that might be a number.
-const stepsOfScalar = 12
-
-// readYAML visits what an alias stands for each time anew, so that the budget ends
-// a bomb of aliases and the depth one that holds itself.
-func readYAML(n *yaml.Node, budget *Budget, depth int) any {
-	if depth > Depth {
-		Must(errDepth)
-	}
-	Must(budget.Steps(4))
-	if n.Style&yaml.TaggedStyle != 0 {
-		Must(yamlFault(n, "the tag %s is not supported", Excerpt(n.Tag)))
-	}
-	switch n.Kind {
-	case yaml.SequenceNode:
-		Must(budget.List(len(n.Content)))
-		list := make([]any, len(n.Content))
-		for i, element := range n.Content {
-			list[i] = readYAML(element, budget, depth+1)
-		}
-		return list
-	case yaml.MappingNode:
-		Must(budget.Map(len(n.Content) / 2))
-		m := make(map[string]any, len(n.Content)/2)
-		for pair := range slices.Chunk(n.Content, 2) {
-			v := readYAML(pair[0], budget, depth+1)
-			key, ok := v.(string)
-			if !ok {
-				Must(yamlFault(pair[0], "a key is %s and has to be a string", KindOf(v)))
-			}
-			if _, twice := m[key]; twice {
-				Must(yamlFault(pair[0], "the key %q is already there", Excerpt(key)))
-			}
-			m[key] = readYAML(pair[1], budget, depth+1)
-		}
-		return m
-	case yaml.AliasNode:
-		return readYAML(n.Alias, budget, depth+1)
-	default:
-		Must(budget.Bytes(sizeOfElement))
-		Must(budget.Steps(stepsOfScalar))
-		return resolveYAML(n)
-	}
-}
-
-func yamlFault(n *yaml.Node, format string, args ...any) *Fault {
-	return Faultf("line %d of the YAML: %s", n.Line, fmt.Sprintf(format, args...))
-}
-
-// resolveYAML gives a scalar its type. Times are texts.
-func resolveYAML(n *yaml.Node) any {
-	const longestNumber = 64
-	quoted := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
-	tag := n.ShortTag()
-	if quoted || tag == "!!timestamp" || tag == "!!str" && len(n.Value) > longestNumber {
-		return n.Value
-	}
-	v, message, hint := Resolve(n.Value)
-	if message != "" {
-		Must(yamlFault(n, "%s", message).WithHint("%s", hint))
-	}
-	return v
 }

@@ -73,10 +73,10 @@ func TestFaultsAreLocated(t *testing.T) {
 			"f.yaml:16:19: " + schema + `.properties["a]"].type: bad`,
 		},
 		"alias": {
-			"the value is where it is written",
+			"the value is where the alias is",
 			head + body,
 			Fault{Path: schema + ".properties[b].type", Message: "bad"},
-			"f.yaml:16:19: " + schema + `.properties.b.type: bad`,
+			"f.yaml:17:14: " + schema + `.properties.b.type: bad`,
 		},
 		"missing": {
 			"what would hold it is shown", head + body, Fault{Path: "spec.names.singular", Message: "bad"}, "f.yaml:6:3: spec.names.singular: bad",
