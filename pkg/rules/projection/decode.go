@@ -1,12 +1,13 @@
 package projection
 
 import (
+	"cmp"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/bits"
 	"strconv"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -15,24 +16,16 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
-// errNull is for a document that is no object. Others are errors of the decoder.
-var errNull = errors.New("null is not an object")
+var errNoObject = errors.New("it is no object")
 
-// Decode returns what [Fields.Project] keeps of the object in a JSON document. It reads the bytes once and builds nothing else.
-// The result is that of [utiljson.Unmarshal], projected, and so is whether there is an error: a document that the decoder is not
-// certain of is decoded by that function. The result shares nothing with the bytes.
+// Decode returns what the fields keep of the object in a JSON document. It reads the bytes once and builds nothing else. The values are
+// those of [utiljson.Unmarshal], and so is whether there is an error. The result shares nothing with the bytes.
 func (f *Fields) Decode(data []byte) (map[string]any, error) {
 	if object, ok := decode(f.node(), data).(map[string]any); ok {
 		return object, nil
 	}
 	var object map[string]any
-	switch err := utiljson.Unmarshal(data, &object); {
-	case err != nil:
-		return nil, fmt.Errorf("decoding an object: %w", err)
-	case object == nil:
-		return nil, errNull
-	}
-	return f.Project(object), nil
+	return nil, fmt.Errorf("decoding an object: %w", cmp.Or(utiljson.Unmarshal(data, &object), errNoObject))
 }
 
 // DecodeList is Decode for the items of a list. What else the list has is whole. It reports false where a document is not of that
@@ -45,7 +38,7 @@ func (f *Fields) DecodeList(data []byte) (content map[string]any, items []any, o
 	return content, items, ok
 }
 
-// decode returns what the node keeps of a document, nil where the document is damaged or the decoder is not certain.
+// decode returns what the node keeps of a document, nil where the document is damaged.
 func decode(n *node, data []byte) any {
 	d := decoders.Get().(*decoder) //nolint:forcetypeassert // There are no others.
 	d.data, d.at, d.depth, d.failed = data, 0, 0, false
@@ -91,8 +84,8 @@ func (d *decoder) next() byte {
 	return 0
 }
 
-// maxDepth is how deep values may be nested before the normal decoder has to decide.
-const maxDepth = 1000
+// maxDepth is how deep values may be nested, as in [utiljson.Unmarshal].
+const maxDepth = 10_000
 
 // begins goes into a map or a list, and reports whether there is something in it.
 func (d *decoder) begins(closing byte) bool {
@@ -309,8 +302,8 @@ func (d *decoder) quotedKey() (raw []byte, plain bool) {
 	return raw, plain
 }
 
-// quoted reads a string and returns what is between its quotation marks. It is not plain where it has escapes or bytes that are
-// not ASCII.
+// quoted reads a string and returns what is between its quotation marks. Where it has escapes, or bytes that are not ASCII, it is not
+// plain, and what is returned has the marks.
 func (d *decoder) quoted() (raw []byte, plain bool) {
 	const low, high = 0x0101010101010101, 0x8080808080808080
 	d.at++
@@ -331,15 +324,21 @@ func (d *decoder) quoted() (raw []byte, plain bool) {
 			return nil, true
 		}
 		switch c := d.data[d.at]; {
+		case c == '"' && plain:
+			d.at++
+			return d.data[start : d.at-1], true
 		case c == '"':
 			d.at++
-			return d.data[start : d.at-1], plain
+			if raw = d.data[start-1 : d.at]; !json.Valid(raw) {
+				d.fail()
+			}
+			return raw, false
 		case c < ' ':
 			d.fail()
 			return nil, true
 		case c == '\\':
 			plain = false
-			d.escape()
+			d.at += 2
 		default:
 			plain = plain && c < utf8.RuneSelf
 			d.at++
@@ -347,26 +346,9 @@ func (d *decoder) quoted() (raw []byte, plain bool) {
 	}
 }
 
-// escape reads an escape within a string.
-func (d *decoder) escape() {
-	rest := d.data[d.at+1:]
-	switch {
-	case len(rest) > 0 && strings.IndexByte(`"\/bfnrt`, rest[0]) >= 0:
-		d.at += 2
-		return
-	case len(rest) > 4 && rest[0] == 'u':
-		if _, err := strconv.ParseUint(string(rest[1:5]), 16, 16); err == nil {
-			d.at += 6
-			return
-		}
-	}
-	d.fail()
-}
-
-// unquoted is the text that is written so between quotation marks.
-func (d *decoder) unquoted(raw []byte) (text string) {
-	quoted := append(append(append(make([]byte, 0, len(raw)+2), '"'), raw...), '"')
-	if err := utiljson.Unmarshal(quoted, &text); err != nil {
+// unquoted is the text of a string as it is written, with its quotation marks.
+func (d *decoder) unquoted(written []byte) (text string) {
+	if err := utiljson.Unmarshal(written, &text); err != nil {
 		d.fail()
 	}
 	return text

@@ -3,7 +3,6 @@
 //	footprint.Tree -> New -> Fields
 //	object         -> Fields.Project -> projected object
 //	JSON           -> Fields.Decode  -> projected object
-//	list, watch    -> NewClient      -> projected objects
 //
 // A projected object has the shape of the whole one. Fields that nobody needs are
 // absent, and elements of lists that nobody needs are nil.
