@@ -8,7 +8,6 @@ package body
 import (
 	"cmp"
 	"errors"
-	"iter"
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -191,25 +190,22 @@ func (b *Body) text() (text string, whole bool) {
 }
 
 // programs are the strings with expressions in the template.
-func (b *Body) programs() iter.Seq[*expression.Template] {
-	return func(yield func(*expression.Template) bool) { b.visit(yield) }
-}
-
-func (b *Body) visit(yield func(*expression.Template) bool) bool {
-	if b.program != nil && !yield(b.program) {
-		return false
+func (b *Body) programs() (out []*expression.Template) {
+	if b.program != nil {
+		return []*expression.Template{b.program}
 	}
 	for _, e := range b.entries {
-		if !e.key.visit(yield) || !e.value.visit(yield) {
-			return false
-		}
+		out = append(append(out, e.key.programs()...), e.value.programs()...)
 	}
-	return !slices.ContainsFunc(b.elements, func(element *Body) bool { return !element.visit(yield) })
+	for _, element := range b.elements {
+		out = append(out, element.programs()...)
+	}
+	return out
 }
 
 // Names returns the names of the scope that the templates mention, each once.
 func (b *Body) Names() (names []string) {
-	for program := range b.programs() {
+	for _, program := range b.programs() {
 		for _, name := range program.Names() {
 			if !slices.Contains(names, name) {
 				names = append(names, name)

@@ -168,16 +168,10 @@ func (d *draft) branches(n *document.Node, given check.Given, into *schema.Type)
 func misfitOf(w check.Written, into *schema.Type, how schema.Writing) *fault {
 	if _, unknown := w.Value.(schema.Unknown); !unknown {
 		wrong := first(into.Validate(w.Value, how))
-		switch {
-		case wrong == nil || w.Value != "" || wrong.code != document.CodeTypeMismatch:
-			return wrong
-		case into.Kinds&value.Map != 0:
-			return wrong.withHint("write {} for an empty map, or omit() for none")
-		case into.Kinds&value.List != 0:
-			return wrong.withHint("write [] for an empty list, or omit() for none")
-		default:
-			return wrong
+		if wrong != nil && w.Value == "" && wrong.code == document.CodeTypeMismatch {
+			return wrong.withHint("write [] or {} for an empty one, or omit() for none")
 		}
+		return wrong
 	}
 	if len(w.Type.Literals()) > 0 {
 		return nil

@@ -20,14 +20,18 @@ type Expression struct {
 // true and 5 are expressions too. The result is nil where there is an error, or
 // where there was one already.
 func CompileExpression(n *document.Node, scope *expression.Scope) (*Expression, document.Errors) {
-	text, wrong := expressionText(n)
-	if wrong != nil {
-		return nil, document.Errors{wrong}
-	}
-	if text == "" {
+	switch kind := n.Kind(); {
+	case kind == document.KindInvalid: // Reported by the parser.
 		return nil, nil
+	case kind == document.KindList || kind == document.KindMap:
+		return nil, document.Errors{n.Errorf("write one expression as text; && joins conditions", "want an expression, have %s", kind)}
+	case kind == document.KindNull || strings.TrimSpace(n.Text()) == "":
+		return nil, document.Errors{n.Errorf("write an expression, or leave the field out", "the expression is empty")}
 	}
-	program, err := expression.Compile(text, scope)
+	if cut := n.CutByComment(); cut != nil {
+		return nil, document.Errors{cut}
+	}
+	program, err := expression.Compile(n.Text(), scope)
 	if err != nil {
 		return nil, document.Errors{Locate(n, err)}
 	}
@@ -37,9 +41,6 @@ func CompileExpression(n *document.Node, scope *expression.Scope) (*Expression, 
 // CompileCondition is CompileExpression for a boolean. It refuses another
 // constant, which is never a condition.
 func CompileCondition(n *document.Node, scope *expression.Scope) (*Expression, document.Errors) {
-	if n.Kind() == document.KindList {
-		return nil, document.Errors{n.Errorf("write them as one, with && between them", "want a condition, have %s", n.Kind())}
-	}
 	x, errs := CompileExpression(n, scope)
 	if x == nil {
 		return nil, errs
@@ -49,22 +50,6 @@ func CompileCondition(n *document.Node, scope *expression.Scope) (*Expression, d
 			"a condition is true or false, have %s", value.KindOf(v))}
 	}
 	return x, nil
-}
-
-func expressionText(n *document.Node) (string, *document.Error) {
-	switch n.Kind() {
-	case document.KindInvalid:
-		return "", nil // Reported by the parser.
-	case document.KindList, document.KindMap:
-		return "", n.Errorf("write the expression as a string", "want an expression, have %s", n.Kind())
-	case document.KindNull:
-		return "", n.Errorf("write an expression, or leave the field out", "the expression is empty")
-	default:
-	}
-	if strings.TrimSpace(n.Text()) == "" {
-		return "", n.Errorf("write an expression, or leave the field out", "the expression is empty")
-	}
-	return n.Text(), n.CutByComment()
 }
 
 // Node returns where the expression is written.
@@ -114,17 +99,12 @@ func CheckName(key *document.Node, scope *expression.Scope) *document.Error {
 func Name(n *document.Node, scope *expression.Scope, field string) (slot int, wrong *document.Error) {
 	name := strings.TrimSpace(n.Text())
 	slot, known := scope.Slot(name)
-	inner, template := strings.CutPrefix(name, "${")
-	inner = strings.TrimSpace(strings.TrimSuffix(inner, "}"))
-	_, bare := scope.Slot(inner)
 	near := document.Suggest(name, scope.Names())
 	switch {
 	case n.Kind() == document.KindInvalid || known:
 		return slot, nil
-	case template && bare:
-		return 0, n.Errorf("write "+field+": "+inner, "%s takes a bare name, not a template", field)
-	case template || strings.ContainsAny(name, " (.["):
-		return 0, n.Errorf("put the expression into let, and write its name here", "%s takes a bare name, not an expression", field)
+	case strings.ContainsAny(name, "$ (.["):
+		return 0, n.Errorf("write a name without ${ }; an expression gets one in let", "%s takes a bare name, not an expression", field)
 	case near != "":
 		return 0, n.Errorf(`did you mean "`+near+`"?`, "unknown name %q", value.Excerpt(name))
 	default:

@@ -131,9 +131,8 @@ func refused(all []any, given typing.Type, into *schema.Type, how schema.Writing
 	if wrong == nil || wrong.code != document.CodeNotInEnum || len(given.Literals()) > 0 {
 		return wrong
 	}
-	const few = 8 // They stand in a schema only.
 	wanted, _, _ := strings.Cut(wrong.message, ", have ")
-	return faultf(wrong.code, "%s, and this can be one of %.500v", wanted, all[:min(len(all), few)])
+	return faultf(wrong.code, "%s, and this can be one of %.500v", wanted, all[:min(len(all), mostNames)])
 }
 
 // elements compares those of a list.
@@ -186,17 +185,18 @@ func (f *fit) entries(given typing.Type, into *schema.Type, how schema.Writing) 
 	case of == nil:
 		return wrong
 	}
-	const few = 8
-	hint := around(of, into)
+	hint := ""
 	switch {
-	case hint != "":
 	case len(right) > 0:
-		hint = "pick(x, " + strings.Join(right[:min(len(right), few)], ", ") + ") has the entries of x that are taken here"
+		hint = "pick(x, " + strings.Join(right[:min(len(right), mostNames)], ", ") + ") has the entries of x that are taken here"
 	case wrong.code == document.CodeUnknownField:
 		hint = wrong.hint
 	}
 	return wrong.withHint(hint)
 }
+
+// mostNames is how many fields a hint names.
+const mostNames = 8
 
 // values compares a map whose keys the user chooses, such as labels.
 func (f *fit) values(of, into *schema.Type, how schema.Writing) *fault {
@@ -208,32 +208,7 @@ func (f *fit) values(of, into *schema.Type, how schema.Writing) *fault {
 	case into.Map.Values != nil:
 		return f.misfit(given, into.Map.Values, how).in("each value")
 	default:
-		const few = 4
-		return faultf(document.CodeTypeMismatch, "want a map with fields such as %s, have a map in which each value is %s",
-			strings.Join(names[:min(len(names), few)], ", "), of.Map.Values.Kinds&^value.Nil).withHint(around(of, into))
+		return faultf(document.CodeTypeMismatch, "want a map with other fields, have a map in which each value is %s", of.Map.Values.Kinds&^value.Nil).
+			withHint("the fields here are " + strings.Join(document.Few(names, mostNames), ", "))
 	}
-}
-
-// around is a hint where one of two maps is as an entry of the other is.
-func around(given, into *schema.Type) string {
-	if name := entryLike(given, into); name != "" {
-		return "did you mean its field " + name + "?"
-	}
-	if name := entryLike(into, given); name != "" {
-		return "write {" + name + ": ...} around it"
-	}
-	return ""
-}
-
-// entryLike is the field of a map that is as another type is, or "".
-func entryLike(t, other *schema.Type) string {
-	texts := func(t *schema.Type) bool { // Such as labels.
-		return t != nil && t.Map != nil && len(t.Map.Fields) == 0 && t.Map.Values != nil && t.Map.Values.Kinds&^value.Nil == value.String
-	}
-	for _, name := range t.Names() {
-		if field := t.Map.Fields[name].Type; field == other || texts(field) && texts(other) {
-			return name
-		}
-	}
-	return ""
 }

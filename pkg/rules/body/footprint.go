@@ -17,7 +17,7 @@ func (b *Body) Shape(names expression.Shapes) footprint.Shape {
 }
 
 func (b *Body) read(names expression.Shapes) {
-	for program := range b.programs() {
+	for _, program := range b.programs() {
 		program.Shape(names).Read(footprint.Value)
 	}
 }

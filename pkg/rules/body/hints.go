@@ -1,9 +1,7 @@
 package body
 
 import (
-	"cmp"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -17,30 +15,17 @@ func (d *draft) locate(n *document.Node, v schema.Violation) *document.Error {
 	if v.Code == document.CodeUnknownField {
 		at = document.KeyAt(n, v.Path...)
 	}
-	const quotes = "put it in quotes: "
 	hint := v.Hint
 	switch {
 	case v.Code == document.CodeUnknownField && at.Text() == "forEach":
 		hint = "a template has none: write ${map(list, {{...}})} for a list, and flatten(map(...)) for one of lists"
-	case v.Code == document.CodeUnknownField:
-		hint = cmp.Or(nested(at.Text()), hint)
+	case v.Code == document.CodeUnknownField && strings.Contains(at.Text(), ".") && at.Kind() == document.KindString:
+		hint = "write a map for each part of the path, as in spec: {replicas: 3}"
 	case v.Code != document.CodeTypeMismatch:
 	case at.Kind() == document.KindString && Unmarked(at.Text(), d.context.Scope, true):
 		hint = "write " + Marked(at.Text())
-	case at.Kind() == document.KindBool && strings.HasPrefix(hint, quotes):
-		hint = quotes + strconv.Quote(at.Text()) // True is as a rule not meant to be true.
 	}
 	return at.Errorf(hint, "%s", v.Message).Coded(v.Code)
-}
-
-// nested writes a path in the place of a key as maps, and is "" for other keys.
-func nested(key string) string {
-	first, rest, _ := strings.Cut(key, ".")
-	if first != "spec" && first != "status" && first != "metadata" || rest == "" || len(key) > longestUnmarked {
-		return ""
-	}
-	keys := strings.Split(rest, ".")
-	return "write " + first + ": {" + strings.Join(keys, ": {") + ": ..." + strings.Repeat("}", len(keys))
 }
 
 // longestUnmarked is how long a text may be that is taken for a forgotten template.
@@ -55,7 +40,7 @@ func Unmarked(text string, scope *expression.Scope, wrong bool) bool {
 	if inner := foreign.FindStringSubmatch(text); inner != nil {
 		text, wrong = meant.Replace(inner[1]), false
 	}
-	if !wrong && !suspicious(text) {
+	if !wrong && !path.MatchString(text) {
 		return false
 	}
 	program, err := expression.Compile(text, scope)
@@ -67,8 +52,6 @@ func Unmarked(text string, scope *expression.Scope, wrong bool) bool {
 var path = regexp.MustCompile(`(^|[^A-Za-z0-9_.#"'/-])(` +
 	`object\.[A-Za-z]|params(\.[A-Za-z_]|\[)|rule\.(name|set)$|` +
 	`[A-Za-z_][A-Za-z0-9_]*(\[0\])?(\.metadata|\.spec|\.status|\.data)\b)`)
-
-func suspicious(text string) bool { return path.MatchString(text) }
 
 // foreign is what other languages write instead of ${ }, around what begins with a name that every rule has, or with what Kyverno and
 // Helm call it.

@@ -202,10 +202,8 @@ func into(t *schema.Type, step, way string) (schema.Field, *fault) {
 		return schema.Field{Type: t.List.Items}, nil
 	case t.Map != nil:
 		return schema.Field{}, first(t.ValidatePath(key))
-	case t.List != nil:
-		return schema.Field{}, faultf(document.CodeUnknownField, "%s is a list, and %q is no position in it", way, value.Excerpt(key)).
-			withHint("write a position, counted from 0, or - for the end; merge or apply find elements by name")
 	default:
-		return schema.Field{}, faultf(document.CodeUnknownField, "%s is %s and has no field %q", way, t.Kinds&^value.Nil, value.Excerpt(key))
+		return schema.Field{}, faultf(document.CodeUnknownField, "%s is %s and has no %q", way, t.Kinds&^value.Nil, value.Excerpt(key)).
+			withHint("in a list, write a position, counted from 0, or - for the end; merge or apply find elements by name")
 	}
 }
