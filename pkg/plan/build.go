@@ -58,49 +58,47 @@ type place struct {
 func (w Wish) place() place { return place{w.Target, w.Subresource} }
 
 // batch holds the wishes that travel in one request.
-type batch struct {
-	place   place
-	manager string
-	wishes  []Wish
-	// last is, for an Apply, the last batch of the manager for the place: itself
-	// but where the order of the rule's actions asks for several.
-	last *batch
-}
+type batch []Wish
 
 // batches puts the wishes together that can travel together.
-func batches(wishes []Wish, separate bool) []*batch {
-	var out []*batch
+func batches(wishes []Wish, separate bool) []batch {
+	var out []batch
 	for i, wish := range wishes {
-		if b := joinable(out, wish, separate); b != nil {
-			b.wishes = append(b.wishes, wish)
+		if at := joinable(out, wish, separate); at >= 0 {
+			out[at] = append(out[at], wish)
 			continue
 		}
-		out = append(out, &batch{place: wish.place(), manager: wish.manager(), wishes: wishes[i : i+1 : i+1]})
+		out = append(out, wishes[i:i+1:i+1])
 	}
-	accumulate(out)
 	return out
 }
 
-// joinable finds the batch that the wish can join, nil where there is none. A
-// wish does not overtake what its own rule asked for before it. Deletions of an
-// object are the same request whoever asks.
-func joinable(all []*batch, wish Wish, separate bool) *batch {
-	for _, b := range slices.Backward(all) {
-		own := b.wishes[len(b.wishes)-1].Rule == wish.Rule // Wishes come rule by rule.
-		if b.takes(wish) && (own || !separate || wish.Type == Delete) {
-			return b
+// joinable is the index of the batch that the wish can join, -1 where there is none. A
+// wish does not overtake what its own rule asked for before it, but for an apply: a later one
+// of the same manager to the same object would take back what the first applied. Deletions of
+// an object are the same request whoever asks. No two creates are one.
+func joinable(all []batch, wish Wish, separate bool) int {
+	if wish.Type == Create {
+		return -1
+	}
+	for i, b := range slices.Backward(all) {
+		own, here := b[len(b)-1].Rule == wish.Rule, b[0].place() == wish.place() // Wishes come rule by rule.
+		if here && b[0].request() == wish.request() && (own || wish.Type == Delete || wish.request() == Merge && !separate) {
+			return i
 		}
-		if own {
-			return nil
+		if own && wish.Type != Apply {
+			return -1
 		}
 	}
-	return nil
+	return -1
 }
 
-// takes reports whether the wish and the batch can be one request. No two
-// creates can.
-func (b *batch) takes(wish Wish) bool {
-	return b.place == wish.place() && b.manager == wish.manager() && wish.Type != Create && b.wishes[0].Type != Create
+// request is the type of the request that carries the wish. A merge patch becomes a JSON patch where it has to carry one.
+func (w Wish) request() Type {
+	if w.Type == Finalize || w.Type == JSON {
+		return Merge
+	}
+	return w.Type
 }
 
 // manager is the same for all updates, since the API server keeps only ten
@@ -116,29 +114,6 @@ func (w Wish) manager() string {
 	}
 }
 
-// accumulate repeats in later applies of a manager what it applied before: it
-// would take it back otherwise.
-func accumulate(all []*batch) {
-	type applier struct {
-		place   place
-		manager string
-	}
-	last := map[applier]*batch{}
-	for _, b := range all {
-		if b.wishes[0].Type != Apply {
-			continue
-		}
-		by := applier{b.place, b.manager}
-		if before := last[by]; before != nil {
-			b.wishes = slices.Concat(before.wishes, b.wishes)
-		}
-		last[by] = b
-	}
-	for _, b := range all {
-		b.last = last[applier{b.place, b.manager}]
-	}
-}
-
 // builder makes the operations of one attempt at a plan.
 type builder struct {
 	Options
@@ -147,13 +122,13 @@ type builder struct {
 
 // assemble turns each batch into an operation, or says whose wishes cannot be
 // applied to the snapshot.
-func (b builder) assemble(all []*batch) (out []Operation, failed []Decision) {
+func (b builder) assemble(all []batch) (out []Operation, failed []Decision) {
 	// A later request to the same object starts from what an earlier one made.
 	current := map[Object]map[string]any{}
 	for _, joined := range all {
-		target := joined.place.target
+		target := joined[0].Target
 		if _, ok := current[target]; !ok {
-			current[target] = joined.wishes[0].Current
+			current[target] = joined[0].Current
 		}
 		operation, failures := b.build(joined, current[target], nil)
 		if len(b.Ineffective) > 0 && operation != nil { // Marks are digests, which take longer than all the rest.
@@ -167,48 +142,46 @@ func (b builder) assemble(all []*batch) (out []Operation, failed []Decision) {
 			}
 		}
 		failed = append(failed, failures...)
-		if operation == nil {
-			continue
+		if operation != nil {
+			out = append(out, *operation)
+			current[target] = operation.leaves(current[target])
 		}
-		out = append(out, *operation)
-		current[target] = operation.leaves(current[target])
 	}
 	return out, failed
 }
 
 // build makes one request of a batch, nil where nothing would change. Known changes of fields have no effect, and are left out.
-func (b builder) build(joined *batch, current map[string]any, known Marks) (*Operation, []Decision) {
+func (b builder) build(joined batch, current map[string]any, known Marks) (*Operation, []Decision) {
+	first := joined[0]
 	operation := &Operation{
-		Target: joined.place.target, Subresource: joined.place.subresource, Type: joined.wishes[0].Type, Manager: joined.manager,
+		Target: first.Target, Subresource: first.Subresource, Type: first.request(), Manager: first.manager(),
 		Confirm: joined.reads(func(w Wish) []Read { return w.Confirm }), Reads: joined.reads(func(w Wish) []Read { return w.Reads }),
 	}
-	var changes bool
 	var failed []Decision
 	switch operation.Type {
 	case Apply:
-		changes = b.apply(operation, joined, current)
-	case Create: // It is always one wish: nobody can say of two objects that they are the same before they are there.
-		wish := joined.wishes[0]
-		write(operation, wish.Rule, nil, wish.fields())
-		operation.Body, changes = wish.fields(), true
+		b.apply(operation, joined, current)
+	case Create: // It is always one wish.
+		operation.Body = first.fields()
+		write(operation, first.Rule, nil, first.fields())
 	case Delete:
-		changes = remove(operation, joined, current)
+		remove(operation, joined, current)
 	default:
-		changes, failed = b.update(operation, joined, current, known)
+		failed = b.update(operation, joined, current, known)
 	}
-	if !changes {
+	if len(operation.Rules) == 0 {
 		return nil, failed
 	}
 	return operation, failed
 }
 
 // reads has each look-up of the wishes once.
-func (b *batch) reads(of func(Wish) []Read) []Read {
-	if len(b.wishes) == 1 {
-		return of(b.wishes[0])
+func (b batch) reads(of func(Wish) []Read) []Read {
+	if len(b) == 1 {
+		return of(b[0])
 	}
 	var all []Read
-	for _, wish := range b.wishes {
+	for _, wish := range b {
 		all = append(all, of(wish)...)
 	}
 	return Distinct(all)
@@ -227,63 +200,57 @@ func (o Operation) leaves(current map[string]any) map[string]any {
 	return o.Predicted
 }
 
-// update joins merge and JSON patches and finalizers: into one JSON patch where
-// one of them is, otherwise into one merge patch.
-func (b builder) update(operation *Operation, joined *batch, current map[string]any, known Marks) (changed bool, failed []Decision) {
-	operation.Type = Merge
-	hasJSON := slices.ContainsFunc(joined.wishes, func(w Wish) bool { return w.Type == JSON })
+// update joins merge and JSON patches and finalizers: into one JSON patch where one of them is, otherwise into one merge patch. It
+// names no rules where nothing changes.
+func (b builder) update(operation *Operation, joined batch, current map[string]any, known Marks) (failed []Decision) {
+	hasJSON := slices.ContainsFunc(joined, func(w Wish) bool { return w.Type == JSON })
 	after := current
 	var steps []any
-	for _, wish := range joined.wishes {
+	for _, wish := range joined {
 		next, err := wish.applyTo(after)
 		if err != nil {
 			failed = append(failed, Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err})
 			continue
 		}
-		var changed []Change
-		changed, next = b.withoutSame(wish, changes(wish.Rule, after, next), after, next)
+		changed, next := b.withoutSame(wish, changes(wish.Rule, after, next), after, next)
 		if len(known) > 0 {
 			changed, next = wish.without(changed, after, next, func(change Change) bool {
-				mark := change.mark(joined.place)
+				mark := change.mark(wish.place())
 				if known[mark] {
 					b.suppressed[mark] = true
 				}
 				return known[mark]
 			})
 		}
-		switch {
-		case len(changed) > 0:
-		case len(operation.Changes) > 0 && b.reliesOn(wish, current):
-			carry(operation, wish.Rule)
-			continue
-		default:
+		if len(changed) > 0 {
+			operation.Changes = append(operation.Changes, changed...)
+			if wish.Type == JSON {
+				operation.Type = JSON
+				steps = append(steps, wish.steps()...)
+			} else if hasJSON {
+				steps = append(steps, jsonDifference(after, next)...)
+			}
+			after = next
+		} else if len(operation.Changes) == 0 || !b.reliesOn(wish, current) {
 			continue
 		}
-		operation.Changes = append(operation.Changes, changed...)
 		carry(operation, wish.Rule)
-		switch {
-		case wish.Type == JSON:
-			operation.Type = JSON
-			steps = append(steps, wish.steps()...)
-		case hasJSON:
-			steps = append(steps, jsonDifference(after, next)...)
-		}
-		after = next
 	}
 	// Wishes may undo each other. What a single one changes has been judged.
-	if Equal(current, after) || len(joined.wishes) > 1 && b.same(operation.Target, current, after) {
-		return false, failed
+	if Equal(current, after) || len(joined) > 1 && b.same(operation.Target, current, after) {
+		operation.Rules = nil
+		return failed
 	}
 	operation.Predicted = after
 	switch {
 	case operation.Type == JSON:
 		operation.Body = steps
-	case len(joined.wishes) == 1:
+	case len(joined) == 1:
 		operation.Body = mergePatchOf(operation.Changes)
 	default: // They may have changed the same.
 		operation.Body = MergePatch(current, after)
 	}
-	return true, failed
+	return failed
 }
 
 // carry keeps each rule once, in the order of their first change.
@@ -294,9 +261,9 @@ func carry(o *Operation, rule Rule) {
 }
 
 // remove joins the deletions of one object that still have something to do.
-func remove(o *Operation, joined *batch, current map[string]any) (changes bool) {
+func remove(o *Operation, joined batch, current map[string]any) {
 	var all Deletion
-	for _, wish := range joined.wishes {
+	for _, wish := range joined {
 		d, _ := wish.deletion() // claims has seen the error
 		if !d.changes(current) {
 			continue
@@ -308,14 +275,14 @@ func remove(o *Operation, joined *batch, current map[string]any) (changes bool) 
 		carry(o, wish.Rule)
 	}
 	o.Body = all
-	return len(o.Rules) > 0
 }
 
 // apply joins what one rule applies to one object: a second apply under the
 // same manager would take back the fields of the first.
-func (b builder) apply(operation *Operation, joined *batch, current map[string]any) (changes bool) {
-	body := joined.applied()
-	for _, wish := range joined.wishes {
+func (b builder) apply(operation *Operation, joined batch, current map[string]any) {
+	body := map[string]any{}
+	for _, wish := range joined {
+		body = mergePatched(body, wish.fields())
 		operation.Force = operation.Force || wish.Force
 		if operation.Unseen == nil || operation.Unseen.Event == nil {
 			operation.Unseen = cmp.Or(wish.Unseen, operation.Unseen)
@@ -324,27 +291,17 @@ func (b builder) apply(operation *Operation, joined *batch, current map[string]a
 			operation.Release = wish.Release // Once a field is orphaned it cannot go with another.
 		}
 	}
-	if b.isApplied(joined.place, current, body, joined.manager) ||
-		joined.last != joined && b.isApplied(joined.place, current, joined.last.applied(), joined.manager) {
-		return false
+	body = withoutEmptyMetadata(body)
+	if b.isApplied(joined[0].place(), current, body, operation.Manager) {
+		return
 	}
 	operation.Body = body
 	operation.GivesUp = operation.Release == OrphanFields && givesUp(operation, current)
-	write(operation, joined.wishes[0].Rule, current, b.applied(operation.Target, current, body))
+	write(operation, joined[0].Rule, current, b.applied(operation.Target, current, body))
 	if b.Canonical != nil && current != nil { // Of what is new all is stored.
 		was, is := b.stored(operation.Target, current), b.stored(operation.Target, operation.Predicted)
 		operation.Changes = slices.DeleteFunc(operation.Changes, func(change Change) bool { return !change.differs(was, is) })
 	}
-	return true
-}
-
-// applied is the body of all that is applied together.
-func (b *batch) applied() map[string]any {
-	body := map[string]any{}
-	for _, wish := range b.wishes {
-		body = mergePatched(body, wish.fields())
-	}
-	return withoutEmptyMetadata(body)
 }
 
 // Over turns an apply that was to make its target to an object that turned out to have

@@ -212,14 +212,16 @@ func TestBuild(t *testing.T) {
 			},
 		},
 		"ApplyPerRule": {
-			reason: "Each rule applies under a manager of its own, all of its fields at once.",
+			reason: "Each rule applies under a manager of its own, all of its fields at once, whatever it does in between.",
 			wishes: []asked{
 				{rule: "a", kind: Apply, body: `{spec: {x: 1}}`},
+				{rule: "a", kind: Merge, subresource: "status", body: `{status: {seen: true}}`},
 				{rule: "a", kind: Apply, body: `{spec: {w: 1}}`},
 				{rule: "b", kind: Apply, body: `{spec: {z: 1}}`},
 			},
 			want: []request{
 				{Apply, []string{"a"}, `{"spec":{"w":1,"x":1}}`, rule("a").FieldManager()},
+				{Merge, []string{"a"}, `{"status":{"seen":true}}`, FieldManager},
 				{Apply, []string{"b"}, `{"spec":{"z":1}}`, rule("b").FieldManager()},
 			},
 		},
