@@ -116,7 +116,7 @@ func TestDescribeWrite(t *testing.T) {
 				{Rule: first, Path: plan.Path{"spec"}, Before: "a\nb\x1b[2J\u009b", After: strings.Repeat("é", 200)},
 			}},
 			class: write.Written,
-			want:  "patched widgets a/w (merge)\n  shop/first: spec: \"a\\nb\\x1b[2J\\u009b\" -> \"" + strings.Repeat("é", 99) + "...\n",
+			want:  "patched widgets a/w (merge)\n  shop/first: spec: \"a\\nb\\u001b[2J\\u009B\" -> \"" + strings.Repeat("é", 99) + "...\n",
 		},
 	}
 	for name, tc := range cases {

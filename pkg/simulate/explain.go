@@ -157,21 +157,10 @@ func suspects(list string, want any, at int, is scenario.Phase) (out []suspect) 
 	return out
 }
 
-// deciding are the rules that set fields of a request otherwise than another body has them.
+// deciding are the rules that set fields of a request otherwise than another body has them, as far as that is no JSON patch.
 func deciding(w scenario.Write, want any) (out []string) {
-	fields, _ := want.(map[string]any)
 	for _, change := range w.Operation.Changes {
-		var wanted any
-		switch body := fields["body"].(type) {
-		case map[string]any:
-			wanted, _ = plan.Lookup(body, change.Path)
-		case []any:
-			for _, step := range body {
-				if fields, is := step.(map[string]any); is && textAt(step, "path") == change.Path.Pointer() {
-					wanted = fields["value"]
-				}
-			}
-		}
+		wanted, _ := plan.Lookup(want, append(plan.Path{"body"}, change.Path...))
 		if len(compare.Diff(wanted, change.After)) > 0 && !slices.Contains(out, change.Rule.String()) {
 			out = append(out, change.Rule.String())
 		}

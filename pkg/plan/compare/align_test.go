@@ -35,7 +35,7 @@ func TestDiffOfListsByWhatTheirElementsAreAbout(t *testing.T) {
 			"a: [{object: x, rule: one, outcome: failed}, {object: x, rule: two, outcome: matched}, {object: x, rule: three}]",
 			[]string{
 				`a[0].outcome: want "matched", have "failed"`,
-				`a[1]: want nothing, have {"object":"x","rule":"two","outcome":"matched"}`,
+				`a[1]: want nothing, have {"object":"x","outcome":"matched","rule":"two"}`,
 			},
 		},
 		"removed": {
@@ -65,7 +65,7 @@ func TestDiffOfListsByWhatTheirElementsAreAbout(t *testing.T) {
 		},
 		"absent": {
 			"of a whole list that is new each element is told", "{}", "a: [{object: x, now: {b: 1}}, {object: b}]",
-			[]string{`a[0]: want nothing, have {"object":"x","now":{"b":1}}`, `a[1]: want nothing, have {"object":"b"}`},
+			[]string{`a[0]: want nothing, have {"now":{"b":1},"object":"x"}`, `a[1]: want nothing, have {"object":"b"}`},
 		},
 		"gone":       {"and of one that is gone", "a: [{object: x}]", "{}", []string{`a[0]: want {"object":"x"}, have nothing`}},
 		"empty":      {"an empty list is not an absent one", "{}", "a: []", []string{"a: want nothing, have []"}},

@@ -167,7 +167,7 @@ func (c *comparison) lists(path string, want, have []any) {
 		}
 		if keys := identity(of); c.named && len(keys) > 0 {
 			fields, _ := of.(map[string]any)
-			step = keys[0] + "=" + strings.Trim(encoded(fields[keys[0]]), `"`)
+			step = keys[0] + "=" + strings.Trim(Show(fields[keys[0]]), `"`)
 		}
 		c.maybeAbsent(path+"["+step+"]", left, p.Want >= 0, right, p.Have >= 0)
 	}
@@ -192,29 +192,8 @@ func (c *comparison) add(path, left, right string) {
 	c.lines = append(c.lines, c.line(path, left, right))
 }
 
-// Show writes a value in one line that a terminal shows as it is, what it is about first.
+// Show writes a value in one line of JSON that a terminal shows as it is.
 func Show(value any) string {
-	if text, ok := value.(string); ok {
-		return strconv.Quote(text)
-	}
-	first := identity(value)
-	if len(first) == 0 {
-		return encoded(value)
-	}
-	fields, _ := value.(map[string]any)
-	rest := maps.Clone(fields)
-	var parts []string
-	for _, key := range first {
-		parts = append(parts, encoded(key)+":"+encoded(fields[key]))
-		delete(rest, key)
-	}
-	if len(rest) > 0 {
-		parts = append(parts, strings.TrimSuffix(strings.TrimPrefix(encoded(rest), "{"), "}"))
-	}
-	return "{" + strings.Join(parts, ",") + "}"
-}
-
-func encoded(value any) string {
 	var out strings.Builder
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)

@@ -55,7 +55,7 @@ func TestDiffScalars(t *testing.T) {
 		"terminal": {
 			reason: "values cannot move the cursor",
 			want:   "a\x1b[2J", have: map[string]any{"\u009b": "b"},
-			lines: []string{`(the whole): want "a\x1b[2J", have {"\u009B":"b"}`},
+			lines: []string{`(the whole): want "a\u001b[2J", have {"\u009B":"b"}`},
 		},
 	}
 	for name, test := range tests {
@@ -117,7 +117,7 @@ func TestChanges(t *testing.T) {
 			"an element is named by what it is about",
 			[]any{container("web", "web:1"), container("proxy", "proxy")},
 			[]any{container("web", "web:2")},
-			[]string{`spec.x[name=web].image: "web:1" -> "web:2"`, `spec.x[name=proxy]: {"name":"proxy","image":"proxy"} -> none`},
+			[]string{`spec.x[name=web].image: "web:1" -> "web:2"`, `spec.x[name=proxy]: {"image":"proxy","name":"proxy"} -> none`},
 		},
 		"indexes": {"or by its index", []any{"a"}, []any{"a", "b"}, []string{`spec.x[1]: none -> "b"`}},
 		"numbers": {

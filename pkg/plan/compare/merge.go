@@ -179,7 +179,7 @@ func newElements(list []any) elements {
 	return e
 }
 
-func keyOf(element any) string { return cmp.Or(about(element), encoded(element)) }
+func keyOf(element any) string { return cmp.Or(about(element), Show(element)) }
 
 // find returns the element that is the same one, an equal one if there are several, nothing{} for none.
 func (e elements) find(element any) any {
