@@ -13,9 +13,6 @@ import (
 // patch changes nothing, the result is current.
 func mergePatched(current any, patch map[string]any) map[string]any {
 	before, _ := current.(map[string]any)
-	if len(before) == 0 && len(patch) > 0 && !removes(patch) {
-		return patch
-	}
 	after := before
 	own := func() map[string]any {
 		if after == nil {
@@ -61,17 +58,6 @@ func onlyRemoves(patch map[string]any) bool {
 		}
 	}
 	return len(patch) > 0
-}
-
-// removes reports whether a patch has a null, at any depth.
-func removes(patch map[string]any) bool {
-	for _, value := range patch {
-		below, _ := value.(map[string]any)
-		if value == nil || removes(below) {
-			return true
-		}
-	}
-	return false
 }
 
 // MergePatch is the smallest RFC 7386 patch that leads from before to after.
@@ -180,7 +166,7 @@ func Equal(a, b any) bool {
 		return ok && equalMaps(a, b)
 	case []any:
 		b, ok := b.([]any)
-		return ok && equalLists(a, b)
+		return ok && slices.EqualFunc(a, b, Equal)
 	case int64, int, float64:
 		return equalNumbers(a, b)
 	default:
@@ -209,21 +195,6 @@ func equalMaps(a, b map[string]any) bool {
 // sameMap reports whether both are one map.
 func sameMap(a, b map[string]any) bool {
 	return a != nil && memory(a) == memory(b)
-}
-
-func equalLists(a, b []any) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	if len(a) > 0 && &a[0] == &b[0] {
-		return true
-	}
-	for i := range a {
-		if !Equal(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // equalNumbers avoids the rounding of large integers that a conversion to float
