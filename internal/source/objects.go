@@ -4,19 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 
-	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +28,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
@@ -326,17 +325,12 @@ func compareNulls(applied, stored any, path string) (first string, equal bool) {
 	}
 }
 
-const (
-	// maxDocument is more than the parser accepts. It bounds an object that would become
-	// very large as YAML.
-	maxDocument = 1 << 20
-	// maxNesting is more than the parser accepts, too.
-	maxNesting = 100
-)
+// maxDocument is more than the parser accepts, in bytes.
+const maxDocument = 1 << 20
 
 // DocumentOf returns the document of a set object. The object is compiled as
-// if it had been written to a file: numbers keep their types, and every string is
-// quoted, so that none reads as another type.
+// if it had been written to a file, as JSON, with a line for each value: so numbers keep
+// their types, and no string reads as another type.
 func DocumentOf(key Key, object map[string]any) document.File {
 	metadata := map[string]any{"name": key.Name}
 	if key.Namespace != "" {
@@ -344,72 +338,40 @@ func DocumentOf(key Key, object map[string]any) document.File {
 	}
 	fields := map[string]any{"apiVersion": spec.APIVersion, "kind": key.Kind, "metadata": metadata}
 	if value, there := object["spec"]; there {
-		fields["spec"] = value
+		fields["spec"] = pointed(value)
 	}
-	var text strings.Builder
-	encoder := yaml.NewEncoder(&text)
-	encoder.SetIndent(2)
-	_ = encoder.Encode((&nodes{}).of(fields, 0)) // It refuses only values that nodes never have, such as invalid UTF-8.
-	// The parser refuses invisible characters that are not escaped. All of them are within double quotes.
+	data, _ := json.Marshal(fields) // It fails for what no JSON has, such as infinity. Nothing is then refused.
 	var out bytes.Buffer
-	for _, r := range text.String() {
-		if r == '\n' || unicode.IsPrint(r) {
-			out.WriteRune(r)
-		} else {
-			fmt.Fprintf(&out, `\u%04x`, r)
-		}
-	}
-	return document.File{Name: key.String(), Data: out.Bytes()}
+	_ = json.Indent(&out, data, "", "")
+	text := out.Bytes()
+	return document.File{Name: key.String(), Data: compare.EscapeInvisible(string(text[:min(len(text), maxDocument)]))}
 }
 
-// nodes makes YAML nodes of JSON values. Size is about that of the text so far.
-type nodes struct{ size int }
-
-func (n *nodes) of(value any, depth int) *yaml.Node {
-	n.size += 2 * depth
-	full := func() bool { return depth > maxNesting || n.size > maxDocument }
+// pointed writes the floats of a value with a point: without one it would be an integer, or a text to some readers of YAML.
+func pointed(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
-		out := &yaml.Node{Kind: yaml.MappingNode}
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if full() {
-				break
-			}
-			name := n.of(key, 0)
-			if simpleKey.MatchString(key) && !ambiguousKey.MatchString(key) {
-				name.Style = 0
-			}
-			out.Content = append(out.Content, name, n.of(v[key], depth+1))
+		out := make(map[string]any, len(v))
+		for key, below := range v {
+			out[key] = pointed(below)
 		}
 		return out
 	case []any:
-		out := &yaml.Node{Kind: yaml.SequenceNode}
-		for i := 0; i < len(v) && !full(); i++ {
-			out.Content = append(out.Content, n.of(v[i], depth+1))
+		out := make([]any, len(v))
+		for i, below := range v {
+			out[i] = pointed(below)
 		}
 		return out
-	case string:
-		n.size += len(v)
-		return &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: strings.ToValidUTF8(v, "\ufffd")}
-	case nil:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}
 	case float64:
 		mantissa, exponent, scientific := strings.Cut(strconv.FormatFloat(v, 'g', -1, 64), "e")
 		if !strings.Contains(mantissa, ".") {
-			mantissa += ".0" // Without a point it would be an integer, or a text to some readers of YAML.
+			mantissa += ".0"
 		}
 		if scientific {
 			mantissa += "e" + exponent
 		}
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: mantissa}
+		return json.Number(mantissa)
 	default:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v)}
+		return value
 	}
 }
-
-// simpleKey matches keys that need no quotes, but for those that ambiguousKey matches: some readers of YAML
-// take these for another type.
-var (
-	simpleKey    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
-	ambiguousKey = regexp.MustCompile(`^(?i:y|yes|on|n|no|off|true|false|null)$`)
-)
