@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"unsafe"
-
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // jsonOperation is one step of an RFC 6902 patch.
@@ -208,7 +205,8 @@ func (d *draft) apply(o jsonOperation) error {
 		if err != nil {
 			return err
 		}
-		return d.write(o.path, copied(value), false)
+		d.share(value)
+		return d.write(o.path, value, false)
 	default:
 		value, err := d.read(o.path)
 		if err == nil && !Equal(value, o.value) {
@@ -326,11 +324,22 @@ func shallow(value any) any {
 	return out
 }
 
-// copied shares nothing with a value of JSON.
-func copied(value any) (out any) {
-	data, _ := json.Marshal(value)
-	_ = utiljson.Unmarshal(data, &out)
-	return out
+// share makes copies of all within a value that is in two places from now on, once they are written to.
+func (d *draft) share(value any) {
+	if isScalar(value) || !d.own[memory(value)] {
+		return // And so is all within it.
+	}
+	delete(d.own, memory(value))
+	switch value := value.(type) {
+	case map[string]any:
+		for _, below := range value {
+			d.share(below)
+		}
+	case []any:
+		for _, below := range value {
+			d.share(below)
+		}
+	}
 }
 
 // memory tells a map or a list from an equal one.
