@@ -282,47 +282,16 @@ func lostNull(u *unstructured.Unstructured) string {
 	if !strings.Contains(text, "null") || utiljson.Unmarshal([]byte(text), &applied) != nil {
 		return ""
 	}
-	if first, equal := compareNulls(applied["spec"], u.Object["spec"], "spec"); equal {
-		return first
+	spec := func(of map[string]any) any { return map[string]any{"spec": of["spec"]} }
+	first := ""
+	for _, line := range compare.Diff(spec(applied), spec(u.Object)) {
+		at, isNull := strings.CutSuffix(line, ": want null, have nothing")
+		if !isNull {
+			return ""
+		}
+		first = cmp.Or(first, at)
 	}
-	return ""
-}
-
-// compareNulls reports whether two values are equal but for fields that are null, and where the first null is that was
-// applied and is not stored.
-func compareNulls(applied, stored any, path string) (first string, equal bool) {
-	switch applied := applied.(type) {
-	case map[string]any:
-		now, isMap := stored.(map[string]any)
-		equal = isMap
-		for key, value := range now {
-			equal = equal && (value == nil || applied[key] != nil)
-		}
-		for _, key := range slices.Sorted(maps.Keys(applied)) {
-			at := path + "." + key
-			value, there := now[key]
-			if applied[key] == nil {
-				if !there {
-					first = cmp.Or(first, at)
-				}
-				continue
-			}
-			within, same := compareNulls(applied[key], value, at)
-			first, equal = cmp.Or(first, within), equal && same
-		}
-		return first, equal
-	case []any:
-		now, isList := stored.([]any)
-		equal = isList && len(now) == len(applied)
-		for i := 0; equal && i < len(applied); i++ {
-			var within string
-			within, equal = compareNulls(applied[i], now[i], fmt.Sprintf("%s[%d]", path, i))
-			first = cmp.Or(first, within)
-		}
-		return first, equal
-	default:
-		return "", reflect.DeepEqual(applied, stored)
-	}
+	return first
 }
 
 // maxDocument is more than the parser accepts, in bytes.
