@@ -27,7 +27,7 @@ const (
 //	spec.needs  a map of 50,000 texts that have to be there
 //	spec.small  a map with a, an integer, and list, texts
 func Schemas() *schema.Catalog {
-	types := openapi.NewReader(openapi.Go, func(string) any { return tree() })
+	types := openapi.NewReader(func(string) any { return tree() })
 	spec := aMap(object{
 		"wide":  aMap(texts(manyFields)),
 		"some":  object{"type": "array", "items": aMap(texts(someFields))},

@@ -151,17 +151,6 @@ func TestCustom(t *testing.T) {
 				{do: "BREW " + one, status: 405},
 			},
 		},
-		"v1beta1 definitions": {
-			reason: "they keep what nobody defines, and have one version",
-			calls: []call{
-				{
-					do: "POST /apis/example.com/v1/namespaces/a/relics", status: 201,
-					body: `{"apiVersion":"example.com/v1","kind":"Relic","metadata":{"name":"x"},"spec":{"size":1,"other":2},"status":{"s":1}}`,
-					want: []string{`spec={"other":2,"size":1}`, `status=<absent>`},
-				},
-				{do: "PATCH /apis/example.com/v1/namespaces/a/relics/x", as: merge, body: `{"spec":{"size":"1"}}`, status: 422},
-			},
-		},
 		"time goes on": {
 			reason: "an entry of managedFields has the time of its last change, by the clock of the world",
 			calls: []call{

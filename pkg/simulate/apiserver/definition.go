@@ -35,7 +35,7 @@ var scheme = sync.OnceValue(func() *runtime.Scheme {
 	return known
 })
 
-// Definition reads a CustomResourceDefinition of any version that API servers have had.
+// Definition reads a CustomResourceDefinition.
 func Definition(document map[string]any) (*apiextensionsv1.CustomResourceDefinition, error) {
 	read, err := definitionOf(document)
 	if err != nil {
@@ -58,7 +58,7 @@ func definitionOf(document map[string]any) (*apiextensions.CustomResourceDefinit
 	if err != nil {
 		return nil, fmt.Errorf("reading a CustomResourceDefinition: %w", err)
 	}
-	scheme().Default(read) // What v1beta1 leaves out does not mean what it means in v1.
+	scheme().Default(read)
 	out := &apiextensions.CustomResourceDefinition{}
 	if err := scheme().Convert(read, out, nil); err != nil {
 		return nil, fmt.Errorf("converting a CustomResourceDefinition: %w", err)
@@ -119,8 +119,7 @@ var _ crd.Check = Refused
 
 // Refused says why an API server would not take a CustomResourceDefinition that is new to
 // it. A field that it does not know is a fault: kubectl refuses it, and whoever creates
-// the definition in another way loses it. A definition of v1beta1 is not looked at: no
-// API server takes that any more, and those that did took more than is taken now.
+// the definition in another way loses it.
 // What would take too long to check is not checked, see [mostWork].
 func Refused(definition map[string]any) (faults []crd.Fault) {
 	defer func() { // The code is made for definitions that an API server has bounded.
@@ -128,9 +127,6 @@ func Refused(definition map[string]any) (faults []crd.Fault) {
 			faults = []crd.Fault{{Message: fmt.Sprintf("an API server cannot check it: %v", r)}}
 		}
 	}()
-	if definition["apiVersion"] != apiextensionsv1.SchemeGroupVersion.String() {
-		return nil
-	}
 	if faults = misfits(definition); len(faults) > 0 {
 		return faults // The others follow from them.
 	}

@@ -114,7 +114,6 @@ func TestResources(t *testing.T) {
 	}{
 		"a custom one":   {custom.WithResource("gadgets"), apiserver.Resource{GVR: custom.WithResource("gadgets"), Kind: custom.WithKind("Gadget"), Namespaced: true, Status: true}, true},
 		"cluster-scoped": {custom.WithResource("sites"), apiserver.Resource{GVR: custom.WithResource("sites"), Kind: custom.WithKind("Site")}, true},
-		"v1beta1":        {custom.WithResource("relics"), apiserver.Resource{GVR: custom.WithResource("relics"), Kind: custom.WithKind("Relic"), Namespaced: true, Status: true}, true},
 		"not served":     {at: schema.GroupVersionResource{Group: "example.com", Version: "v1alpha1", Resource: "gadgets"}},
 		"built in": {
 			schema.GroupVersionResource{Version: "v1", Resource: "pods"},

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 )
@@ -154,8 +152,6 @@ func TestNotRefused(t *testing.T) {
 		"true for a schema":  {"it stands for any", "{type: object}", "{type: object, properties: {a: {type: object, additionalProperties: true}}}"},
 		"limits":             {"whole numbers and others", "{type: object}", "{type: object, properties: {a: {type: number, minimum: -1, maximum: 1.5e3, multipleOf: 0.5}}}"},
 		"all of them":        {"schemas in lists and maps", "{type: object}", "{type: object, properties: {a: {type: string, anyOf: [{pattern: a}, {pattern: b}], not: {pattern: c}}}}"},
-		"v1beta1":            {"no API server takes it any more, and rules are checked with it all the same", "extensions.k8s.io/v1", "extensions.k8s.io/v1beta1"},
-		"v1beta1, wrong":     {"who knows which API server is meant", "extensions.k8s.io/v1\n", "extensions.k8s.io/v1beta1\nnonsense: 1\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			definitions, err := crd.Read("f.yaml", []byte(strings.ReplaceAll(shops, tc.from, tc.to)), apiserver.Refused)
@@ -195,13 +191,11 @@ func TestRefusedHostile(t *testing.T) {
 		}
 	}
 	for name, definition := range map[string]map[string]any{
-		"nothing":       nil,
 		"no number":     {"apiVersion": "apiextensions.k8s.io/v1", "spec": map[string]any{"versions": []any{map[string]any{"schema": map[string]any{"openAPIV3Schema": map[string]any{"minimum": math.NaN()}}}}}},
 		"nothing in it": {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"},
 	} {
-		faults := apiserver.Refused(definition)
-		if want := name != "nothing"; len(faults) > 0 != want {
-			t.Errorf("%s: %v", name, cmp.Diff([]crd.Fault(nil), faults))
+		if len(apiserver.Refused(definition)) == 0 {
+			t.Errorf("%s is taken", name)
 		}
 	}
 }

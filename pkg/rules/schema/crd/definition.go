@@ -1,7 +1,6 @@
 package crd
 
 import (
-	"slices"
 	"strings"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,7 +18,7 @@ type Definition struct {
 	Group, Plural, Kind string
 	Other               []string // in the singular and short names
 	Namespaced          bool
-	// Document is the whole of it as it was read, of any version of its API. It is read only.
+	// Document is the whole of it as it was read. It is read only.
 	Document map[string]any
 	versions []version
 }
@@ -27,8 +26,7 @@ type Definition struct {
 // version is one that the API server serves.
 type version struct {
 	name          string
-	schema        any // nil where the definition has none
-	keepsUnknown  bool
+	schema        any // nil where nothing is known of the objects
 	status, scale bool
 }
 
@@ -39,9 +37,8 @@ func define(object *document.Node) (*Definition, *document.Error) {
 	if !ours {
 		return nil, nil
 	}
-	old := number == "v1beta1"
-	if number != "v1" && !old {
-		return nil, object.Get("apiVersion").Errorf("", "%q is not known; v1 and v1beta1 are", number)
+	if number != "v1" {
+		return nil, object.Get("apiVersion").Errorf("write v1, and what it wants", "API servers do not serve %q", number)
 	}
 	spec := object.Get("spec")
 	names, scope := spec.Get("names"), spec.Get("scope").Text()
@@ -49,7 +46,7 @@ func define(object *document.Node) (*Definition, *document.Error) {
 		Group:      spec.Get("group").Text(),
 		Plural:     names.Get("plural").Text(),
 		Kind:       names.Get("kind").Text(),
-		Namespaced: scope == "Namespaced" || old && scope == "",
+		Namespaced: scope == "Namespaced",
 	}
 	switch {
 	case d.Group == "":
@@ -67,35 +64,18 @@ func define(object *document.Node) (*Definition, *document.Error) {
 		}
 	}
 	d.Document, _ = prune(object.Any()).(map[string]any)
-	keeps, said := spec.Get("preserveUnknownFields").Value().(bool)
-	shared := version{keepsUnknown: keeps || old && !said}
-	if old { // There is one version, or what all of them have in common.
-		shared = shared.with(spec.Get("version"), spec.Get("validation"), spec.Get("subresources"))
-	}
-	versions := spec.Get("versions").Elements()
-	for _, v := range versions {
-		if served, _ := v.Get("served").Value().(bool); served {
-			d.versions = append(d.versions, shared.with(v.Get("name"), v.Get("schema"), v.Get("subresources")))
+	for _, v := range spec.Get("versions").Elements() {
+		if served, _ := v.Get("served").Value().(bool); !served || v.Get("name").Text() == "" {
+			continue
 		}
+		has := func(name string) bool { return v.Get("subresources").Get(name).Kind() == document.KindMap }
+		out := version{name: v.Get("name").Text(), status: has("status"), scale: has("scale")}
+		if keeps, _ := spec.Get("preserveUnknownFields").Value().(bool); !keeps { // Objects of old definitions may have fields that no schema has.
+			out.schema = prune(v.Get("schema").Get("openAPIV3Schema").Any())
+		}
+		d.versions = append(d.versions, out)
 	}
-	if len(versions) == 0 {
-		d.versions = []version{shared}
-	}
-	d.versions = slices.DeleteFunc(d.versions, func(v version) bool { return v.name == "" })
 	return d, nil
-}
-
-// with adds what one version says of itself.
-func (v version) with(name, schema, subresources *document.Node) version {
-	v.name = name.Text()
-	if schema.Kind() == document.KindMap {
-		v.schema = prune(schema.Get("openAPIV3Schema").Any())
-	}
-	if subresources.Kind() == document.KindMap {
-		v.status = subresources.Get("status").Kind() > document.KindNull
-		v.scale = subresources.Get("scale").Kind() > document.KindNull
-	}
-	return v
 }
 
 // prune takes out descriptions, which are most of many definitions and say nothing to us. A map of
@@ -139,11 +119,7 @@ func NewSource(definitions []*Definition) *schema.Index {
 }
 
 func (d *Definition) resource(gvr apischema.GroupVersionResource, v version) *schema.Resource {
-	dialect := openapi.Structural
-	if v.keepsUnknown {
-		dialect = openapi.Keeping
-	}
-	t := openapi.NewReader(dialect, nil).Object(v.schema).Scoped(d.Namespaced)
+	t := openapi.NewReader(nil).Object(v.schema).Scoped(d.Namespaced)
 	subresources := map[string]*schema.Type{}
 	if v.status {
 		subresources["status"] = t

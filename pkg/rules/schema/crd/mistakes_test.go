@@ -51,7 +51,7 @@ func TestMistakes(t *testing.T) {
 		},
 		"version": {
 			"who knows what it means", "apiVersion: apiextensions.k8s.io/v2\nkind: CustomResourceDefinition\n",
-			`f.yaml:1:13: apiVersion: "v2" is not known; v1 and v1beta1 are`,
+			`f.yaml:1:13: apiVersion: API servers do not serve "v2"; write v1, and what it wants`,
 		},
 		"JSON": {
 			"the place of what is no JSON either", `{"kind": "CustomResourceDefinition",` + "\n" + `"spec": ]`,

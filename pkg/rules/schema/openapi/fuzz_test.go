@@ -49,16 +49,19 @@ func sound(t *testing.T, root *schema.Type) {
 }
 
 func FuzzType(f *testing.F) {
-	f.Add(schemas, uint8(0))
-	f.Add(`{Root: {type: array, items: {type: object, properties: {a: `+quantity+`}}}}`, uint8(1))
-	f.Add(`{Root: {allOf: [{$ref: "#/components/schemas/Root"}], nullable: true}}`, uint8(2))
-	f.Add(`{Root: {type: object, x-kubernetes-embedded-resource: true, properties: {metadata: {properties: {name: {minLength: 1}}}}}}`, uint8(1))
-	f.Fuzz(func(t *testing.T, text string, dialect uint8) {
+	f.Add(schemas, true)
+	f.Add(`{Root: {type: array, items: {type: object, properties: {a: `+quantity+`}}}}`, false)
+	f.Add(`{Root: {allOf: [{$ref: "#/components/schemas/Root"}], nullable: true}}`, true)
+	f.Add(`{Root: {type: object, x-kubernetes-embedded-resource: true, properties: {metadata: {properties: {name: {minLength: 1}}}}}}`, false)
+	f.Fuzz(func(t *testing.T, text string, components bool) {
 		var all map[string]any
 		if len(text) > 10_000 || yaml.Unmarshal([]byte(text), &all) != nil {
 			return
 		}
-		r := NewReader(Dialect(dialect%3), func(name string) any { return all[name] })
+		r := NewReader(nil)
+		if components {
+			r = NewReader(func(name string) any { return all[name] })
+		}
 		for name, one := range all {
 			sound(t, r.Type(one))
 			sound(t, r.Object(one))

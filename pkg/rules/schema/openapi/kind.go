@@ -62,7 +62,7 @@ func (r *Reader) formatOf(s map[string]any) string {
 		return schema.Quantity
 	}
 	format, _ := s["format"].(string)
-	if format == "byte" && r.dialect == Go {
+	if format == "byte" && r.components != nil {
 		return schema.Bytes // The API server stores what []byte holds, not the text that came.
 	}
 	return format

@@ -20,7 +20,7 @@ const (
 func (r *Reader) mapOf(s map[string]any) *schema.Map {
 	properties, _ := s["properties"].(map[string]any)
 	m := &schema.Map{
-		Open:   r.dialect == Keeping || flag(s["x-kubernetes-preserve-unknown-fields"]),
+		Open:   flag(s["x-kubernetes-preserve-unknown-fields"]),
 		Atomic: s["x-kubernetes-map-type"] == "atomic",
 	}
 	switch values := s["additionalProperties"].(type) {
@@ -31,7 +31,7 @@ func (r *Reader) mapOf(s map[string]any) *schema.Map {
 			m.Values = schema.Open()
 		}
 	default:
-		m.Open = m.Open || r.dialect == Go && len(properties) == 0
+		m.Open = m.Open || r.components != nil && len(properties) == 0
 	}
 	if len(properties) == 0 {
 		return m

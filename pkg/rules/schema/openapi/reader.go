@@ -20,27 +20,11 @@ import (
 // component begins anew, wherever it is referred to.
 const maxDepth = 100
 
-// Dialect is what schemas leave unsaid.
-type Dialect uint8
-
-const (
-	// Go is how the types of API servers are described: a map of which nothing is
-	// said is open.
-	Go Dialect = iota
-	// Structural is how CustomResourceDefinitions describe what they store: it is
-	// without the fields that the schema lacks.
-	Structural
-	// Keeping is Structural where unknown fields are kept everywhere, as
-	// spec.preserveUnknownFields says.
-	Keeping
-)
-
 // Reader makes types of schemas, as package json of apimachinery decodes them. It
 // is not safe for concurrent use; the types are.
 type Reader struct {
-	dialect    Dialect
-	custom     bool // The schemas are those of custom resources.
-	components func(name string) any
+	custom     bool                  // The schemas are those of custom resources.
+	components func(name string) any // nil for structural schemas
 	named      map[string]*schema.Type
 	plain      map[plain]*schema.Type
 	depth      int
@@ -62,13 +46,12 @@ type plain struct {
 	format string
 }
 
-// NewReader returns a reader of schemas that refer to others by
-// "#/components/schemas/NAME". Where components is nil, or nil for a name, nothing
-// is known of what is referred to.
-func NewReader(dialect Dialect, components func(name string) any) *Reader {
+// NewReader returns a reader of schemas of API servers, which refer to others by "#/components/schemas/NAME". Where components is nil
+// for a name, nothing is known of what is referred to. Where there are no components, it reads the structural schemas of
+// CustomResourceDefinitions: a map of which nothing is said is empty there, and not open.
+func NewReader(components func(name string) any) *Reader {
 	return &Reader{
-		dialect:    dialect,
-		custom:     dialect != Go,
+		custom:     components == nil,
 		components: components,
 		named:      map[string]*schema.Type{},
 		plain:      map[plain]*schema.Type{},
@@ -264,7 +247,7 @@ func Parse(data []byte, of apischema.GroupVersion, known *Document) (*Document, 
 	if known != nil {
 		maps.Copy(d.byKind, known.byKind)
 	}
-	d.reader = NewReader(Go, d.component)
+	d.reader = NewReader(d.component)
 	d.reader.custom = schema.Custom(of.Group)
 	for _, name := range slices.Sorted(maps.Keys(d.schemas)) {
 		var s struct {

@@ -104,45 +104,35 @@ func TestType(t *testing.T) {
 		},
 		`{type: object, properties: 1, required: a, x-kubernetes-list-map-keys: {}}`: {"nonsense says nothing", mapOf(schema.Map{})},
 	} {
-		got := NewReader(Structural, nil).Type(decode(t, text))
+		got := NewReader(nil).Type(decode(t, text))
 		if diff := cmp.Diff(tc.want, got, butNames); diff != "" {
 			t.Errorf("%s: %s: (-want +got)\n%s", tc.reason, text, diff)
 		}
 	}
 }
 
-func TestDialects(t *testing.T) {
-	const text = `{type: object, properties: {a: {type: object, properties: {b: {type: string}}}}}`
+// TestComponents holds how schemas of API servers differ from those of definitions.
+func TestComponents(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason  string
-		dialect Dialect
-		text    string
-		want    *schema.Type
+		reason, text string
+		want         *schema.Type
 	}{
-		"empty in Go":      {"RawExtension and its like", Go, `{type: object}`, mapOf(schema.Map{Open: true})},
-		"empty keeping":    {"unknown fields are kept", Keeping, `{type: object}`, mapOf(schema.Map{Open: true})},
-		"described in Go":  {"Go types lack other fields", Go, text, nested(false)},
-		"described":        {"they are pruned", Structural, text, nested(false)},
-		"described, kept":  {"at every depth", Keeping, text, nested(true)},
-		"set in Go":        {"it may repeat", Go, `{type: array, items: {type: string}, x-kubernetes-list-type: set}`, listOf(schema.List{Items: of(value.String), Kind: schema.Set})},
-		"closed map in Go": {"it says so", Go, `{type: object, additionalProperties: false}`, mapOf(schema.Map{})},
+		"empty":      {"RawExtension and its like", `{type: object}`, mapOf(schema.Map{Open: true})},
+		"described":  {"Go types lack other fields", `{type: object, properties: {a: {type: string}}}`, mapOf(schema.Map{Fields: map[string]schema.Field{"a": {Type: of(value.String)}}})},
+		"set":        {"it may repeat", `{type: array, items: {type: string}, x-kubernetes-list-type: set}`, listOf(schema.List{Items: of(value.String), Kind: schema.Set})},
+		"closed map": {"it says so", `{type: object, additionalProperties: false}`, mapOf(schema.Map{})},
 	} {
-		if diff := cmp.Diff(tc.want, NewReader(tc.dialect, nil).Type(decode(t, tc.text)), butNames); diff != "" {
+		if diff := cmp.Diff(tc.want, NewReader(func(string) any { return nil }).Type(decode(t, tc.text)), butNames); diff != "" {
 			t.Errorf("%s: %s: (-want +got)\n%s", name, tc.reason, diff)
 		}
 	}
-}
-
-func nested(open bool) *schema.Type {
-	inner := mapOf(schema.Map{Open: open, Fields: map[string]schema.Field{"b": {Type: of(value.String)}}})
-	return mapOf(schema.Map{Open: open, Fields: map[string]schema.Field{"a": {Type: inner}}})
 }
 
 // TestPlainTypesAreShared holds that a large schema does not make one type for each
 // of its texts.
 func TestPlainTypesAreShared(t *testing.T) {
 	s := decode(t, `{type: object, properties: {a: {type: string}, b: {type: string}, c: {type: string, maxLength: 1}}}`)
-	got := NewReader(Structural, nil).Type(s)
+	got := NewReader(nil).Type(s)
 	if got.Map.Fields["a"].Type != got.Map.Fields["b"].Type {
 		t.Error("two texts without limits are two types")
 	}
@@ -156,7 +146,7 @@ func TestDepth(t *testing.T) {
 	for range 10_000 {
 		s = map[string]any{"type": "array", "items": s}
 	}
-	got := NewReader(Structural, nil).Type(s)
+	got := NewReader(nil).Type(s)
 	depth := 0
 	for ; got.List != nil && got != schema.Open(); got = got.Items() {
 		depth++

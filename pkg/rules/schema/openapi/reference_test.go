@@ -14,7 +14,7 @@ import (
 func components(t *testing.T, text string) *Reader {
 	t.Helper()
 	all, _ := decode(t, text).(map[string]any)
-	return NewReader(Go, func(name string) any { return all[name] })
+	return NewReader(func(name string) any { return all[name] })
 }
 
 const schemas = `
@@ -54,7 +54,7 @@ func TestReferencesDeep(t *testing.T) {
 		}}
 	}
 	for _, first := range []string{link(0), link(links / 2)} {
-		r := NewReader(Go, func(name string) any { return all[name] })
+		r := NewReader(func(name string) any { return all[name] })
 		if r.Component(first) == nil {
 			t.Fatalf("there is no %s", first)
 		}
@@ -102,7 +102,7 @@ func TestObject(t *testing.T) {
 		`{type: string}`: {"even so", []string{"apiVersion", "kind", "metadata"}, true},
 		`null`:           {"and without any schema", []string{"apiVersion", "kind", "metadata"}, true},
 	} {
-		got := NewReader(Structural, nil).Object(decode(t, text))
+		got := NewReader(nil).Object(decode(t, text))
 		if diff := cmp.Diff(tc.fields, got.Names()); diff != "" {
 			t.Errorf("%s: %s: (-want +got)\n%s", tc.reason, text, diff)
 		}
@@ -113,7 +113,7 @@ func TestObject(t *testing.T) {
 }
 
 func TestObjectWithLimitedName(t *testing.T) {
-	got := NewReader(Structural, nil).Object(decode(t, `{type: object, properties: {
+	got := NewReader(nil).Object(decode(t, `{type: object, properties: {
 		metadata: {type: object, properties: {name: {type: string, maxLength: 5}, labels: {maxProperties: 1}}}}}`))
 	metadata := got.Map.Fields["metadata"].Type
 	name := metadata.Map.Fields["name"]
