@@ -40,7 +40,7 @@ func newCleanup(p Process) *cobra.Command {
 	c := &cleaning{Process: p}
 	command := &cobra.Command{
 		Use:   "cleanup (--rules PATH... | --all)",
-		Short: "Remove from a cluster what rules have left that are gone",
+		Short: "Clean up in a cluster after rules that are gone",
 		Long: `Remove what rules of an instance have left in a cluster and that are not among
 --rules any more, whole sets included; or with --all, what any of its rules has
 left, as before dyncontroller is uninstalled, which asks first, or takes --yes. Stop

@@ -270,7 +270,7 @@ func (s *clusterSchemas) report() {
 	case s.partly:
 		s.log.Warn("some schemas of the cluster are not known, rules are not checked against these", "err", s.trouble)
 	case s.answered:
-		s.log.Warn("the cluster does not say its schemas, rules are checked against those that it said before", "err", s.trouble)
+		s.log.Warn("the cluster does not return its schemas, rules are checked against the last ones that it returned", "err", s.trouble)
 	default:
 		s.log.Warn("the schemas of the cluster are not known, rules are checked against those of Kubernetes alone", "err", s.trouble)
 	}

@@ -61,19 +61,19 @@ func newEval(p Process) *cobra.Command {
 decides, which fields would change and which Events would be recorded. With -o yaml
 or json, also the conditions, the requests as they would be sent, and the objects
 afterwards. The cluster is simulated: it has the objects of the file and those of
---related, and what rules look up besides is absent; explain and diff ask a cluster.
-Values of Secrets are masked. Of several objects, those that no rule watches or
-reads are named on the standard error.
+--related, and any other object is absent; explain and diff ask a cluster. Values
+of Secrets are masked. Objects that no rule watches or reads are named on the
+standard error.
 
-The rules are checked as by validate, with the CRDs of --crds; what is doubtful
-about them is on the standard error. To see how one rule came to what it decides,
+The rules are checked as by validate, with the CRDs of --crds; warnings are on the
+standard error. To see how one rule came to what it decides,
 with all values that it read, give explain the same files.
 
-Or evaluate one expression and show its value as JSON: its one name is object.
-If that is a Secret, its values are masked here too.
+Or evaluate one expression and show its value as JSON. The expression can use the
+name object. If that is a Secret, its values are masked.
 
-The instant is now, or --now. A rule with "for" waits: how long its condition
-has held already is nothing that a file says.
+The time is now, or --now. A rule with "for" waits, because a file does not say
+how long its condition has held.
 
 Exit code: 0; 1 if a rule or the expression failed, a rule was withheld or
 refused, or the API server would refuse a write; 2 for wrong usage, also if no

@@ -35,11 +35,10 @@ several namespaces it is NAMESPACE/SET/RULE, or ClusterRuleSet/SET/RULE.
 RESOURCE/NAME is as kubectl takes it: pods/web, po/web, widgets.example.com/web.
 
 The cluster of the kubeconfig is asked, with your own rights; nothing is written.
-For a set that names a ServiceAccount, it is reviewed what that may not do. Or,
-with --object, the objects are those of files, and no cluster is asked, as with
-eval. What a rule remembers, such as how long the condition of "for" has held,
-only its controller knows, of several replicas the one that leads: --controller
-asks it.
+For a set that names a ServiceAccount, the command reports which permissions that
+account lacks. With --object, the objects come from files, as with eval, and no
+cluster is asked. Only the running controller knows how long the condition of
+"for" has held: --controller asks it. Of several replicas, ask the leader.
 
 Values of Secrets are masked, and what rules make of them is not shown.
 

@@ -60,7 +60,7 @@ func TestClusterSchemas(t *testing.T) {
 		{"Again.", []string{description}, true, false, false, ""},
 		{"Now it does.", nil, true, true, true, "the schemas of the cluster are known"},
 		{"Nothing is new.", nil, true, true, false, ""},
-		{"It is away, and what was known counts.", []string{"/openapi/v3"}, true, true, false, "the cluster does not say its schemas, rules are checked against those that it said before"},
+		{"It is away, and what was known counts.", []string{"/openapi/v3"}, true, true, false, "the cluster does not return its schemas, rules are checked against the last ones that it returned"},
 		{"It is back.", nil, true, true, false, "the schemas of the cluster are known"},
 	} {
 		refuse(step.refuses...)
@@ -189,7 +189,7 @@ func TestRunAsks(t *testing.T) {
 		t.Errorf("it runs, and cannot list, got %d:\n%s", code, stderr)
 	}
 	r := start(t, "-f", shopRules(t, "shosp", "replcas"), "--kubeconfig", (&shopServer{}).kubeconfig(t))
-	r.says(`msg="rules are doubtful"`)
+	r.says(`msg="rules have a warning"`)
 	r.says("did you mean")
 	r.ready()
 	r.finish()
@@ -216,7 +216,7 @@ spec:
 	var log output
 	logFindings(slog.New(slog.NewTextHandler(&log, nil)), set)
 	for _, want := range []string{
-		`level=WARN msg="rules are doubtful" file=r.yaml line=12 code=unlimited-delete finding=`,
+		`level=WARN msg="rules have a warning" file=r.yaml line=12 code=unlimited-delete finding=`,
 		`level=INFO msg="rules are not checked against a schema" file=r.yaml line=6 code=untyped finding=`,
 	} {
 		if strings.Count(log.String(), want) != 1 {

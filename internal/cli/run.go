@@ -192,7 +192,7 @@ func logFindings(log *slog.Logger, set *rules.Set) {
 		where := []any{"file", found.File, "line", found.Line, "code", string(found.Code), "finding", found.Message, "hint", found.Hint}
 		switch {
 		case found.Severity == document.Warning:
-			log.Warn("rules are doubtful", where...)
+			log.Warn("rules have a warning", where...)
 		case found.Code == document.CodeUntyped:
 			log.Info("rules are not checked against a schema", where[:len(where)-2]...) // The hint names flags that run does not have.
 		}

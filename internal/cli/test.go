@@ -57,16 +57,16 @@ A PATH is a file, or a directory, which is searched with all its folders.
 A case without a golden is an error until --update has written one: read it
 before you keep it. With CI=true in the environment, --update is refused.
 
-The rules are checked as by validate, with the CRDs of --crds; what is doubtful
-about them is on the standard error.
+The rules are checked as by validate, with the CRDs of --crds; warnings are on the
+standard error.
 
-With --coverage, a rule that no case exercises is an error too. It tells which
-conditions of when the cases have never seen true, or never false.
+With --coverage, a rule that matches in no case is an error. The report lists the
+conditions of when that were never true, or never false.
 
 With --watch, the tests run again whenever a file changes that they have read,
 until Ctrl-C.
 
-Exit code: 0 if every case passed, 1 if not, 2 if there is nothing to run. With
+Exit code: 0 if every case passed, 1 if not, 2 if a directory has no tests. With
 --watch, it is that of the last run.`,
 		Example: `  dyncontroller test rules/
   dyncontroller test rules/ --run pd-quorum

@@ -48,14 +48,14 @@ func newValidate(p Process) *cobra.Command {
 is shown with its place, what is wrong, and what to write instead; of a file
 that is not YAML, the first. A PATH is a file, a directory (its *.yaml, *.yml
 and *.json, not those of its folders) or - for the standard input. Tests among
-the rules are passed over: they are for test.
+the rules are ignored: the command test runs them.
 
 Expressions and what is written are checked against the schemas of the objects:
 those of Kubernetes itself are known, those of custom resources are in the CRDs
 that --crds names, or in the cluster of --kubeconfig or --context.
 
-A warning is about what is allowed but doubtful. A note says what could not be
-checked.
+A warning is about something that is allowed but probably a mistake. A note says
+what could not be checked.
 
 Exit code: 0 if the rules are right, 1 if there is a mistake or, with --strict,
 a warning, 2 if a PATH cannot be read or holds nothing of its kind, 3 if the

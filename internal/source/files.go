@@ -177,7 +177,7 @@ func (f *Files) read() []content {
 		for _, entry := range entries {
 			name := filepath.Join(path, entry.Name())
 			if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
-				folders = "; its folders are not looked into, so name them"
+				folders = "; the directories in it are not searched, so name them"
 			}
 			if isRuleFile(entry.Name()) && isRegular(name) {
 				f.add(c, name)

@@ -61,7 +61,7 @@ func TestFolders(t *testing.T) {
 	directory := t.TempDir()
 	write(t, directory, map[string]string{"team/": "", ".git/": ""})
 	write(t, directory, map[string]string{"team/a.yaml": ruleSet("a", "x")})
-	if _, err := New([]string{directory}, nil, rules.Options{}).Load(); err == nil || !strings.Contains(err.Error(), "its folders are not looked into") {
+	if _, err := New([]string{directory}, nil, rules.Options{}).Load(); err == nil || !strings.Contains(err.Error(), "the directories in it are not searched") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := New([]string{filepath.Join(directory, ".git")}, nil, rules.Options{}).Load(); err == nil || strings.Contains(err.Error(), "folders") {
