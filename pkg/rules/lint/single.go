@@ -56,36 +56,33 @@ func (t *terms) pruneLoops(r *Rule) (out document.Errors) {
 // asked lists the relations of which conditions ask nothing but whether they find something, or how much: x == nil, len(x) < 3.
 // Where more is asked of what is found, such as its controller, it may well be that the objects of the rule make no difference.
 func (r *Rule) asked(conditions ...*body.Expression) (found []*relation.Relation) {
-	mentions, alone, seen := map[string]int{}, map[string]int{}, map[string]bool{}
-	count := func(of map[string]int, nodes ...expression.Node) {
-		for _, node := range nodes {
-			if name, is := node.(*expression.Name); is {
-				of[name.Name]++
-			}
-		}
-	}
+	more, seen := map[string]int{}, map[string]bool{} // How often more is asked of a name.
 	look := func(node expression.Node) {
-		count(mentions, node)
-		if n, is := node.(*expression.Binary); is {
-			if expression.IsNil(n.Left) || expression.IsNil(n.Right) {
-				count(alone, n.Left, n.Right)
+		count := func(node expression.Node, by int) {
+			if name, is := node.(*expression.Name); is {
+				more[name.Name] += by
 			}
 		}
-		count(alone, argumentOf(node, "len"))
+		count(node, 1)
+		count(argumentOf(node, "len"), -1)
+		if n, is := node.(*expression.Binary); is && (expression.IsNil(n.Left) || expression.IsNil(n.Right)) {
+			count(n.Left, -1)
+			count(n.Right, -1)
+		}
 	}
 	var follow func(names []string)
 	follow = func(names []string) {
 		for _, name := range names {
 			d := r.Names.Lookup(name)
-			if d == nil || seen[name] {
+			switch {
+			case d == nil || seen[name]:
 				continue
-			}
-			seen[name] = true
-			if d.Related != nil {
+			case d.Related != nil:
 				found = append(found, d.Related)
-			} else {
+			default:
 				expression.Visit(d.Value.Program().Root(), look)
 			}
+			seen[name] = true
 			follow(d.Uses())
 		}
 	}
@@ -95,7 +92,7 @@ func (r *Rule) asked(conditions ...*body.Expression) (found []*relation.Relation
 			follow(condition.Program().Names())
 		}
 	}
-	return slices.DeleteFunc(found, func(related *relation.Relation) bool { return mentions[related.Name()] != alone[related.Name()] })
+	return slices.DeleteFunc(found, func(related *relation.Relation) bool { return more[related.Name()] > 0 })
 }
 
 // overwritten warns of a field that every element of forEach sets on one object. Where
