@@ -41,7 +41,7 @@ func TestEvent(t *testing.T) {
 		"Fails": {
 			reason: "An expression fails at its place.",
 			action: `event: {reason: Seen, message: "n ${1 + nil}"}`,
-			err:    `a.yaml:1:41: event.message: + wants a number, have nil; ?? gives a default, as in (x ?? 0)`,
+			err:    `a.yaml:1:41: event.message: this is absent, and + wants a number; ?? gives a default: (x ?? 0)`,
 		},
 	}
 	for name, tc := range tests {

@@ -68,7 +68,7 @@ event tidbclusters tidb/basic Normal Seen Reconcile: 3
 		"Fails": {
 			reason: "The list fails at its place.",
 			action: "forEach: {part: '${1 + nil}'}\ndelete: {}",
-			err:    `a.yaml:1:24: forEach.part: + wants a number, have nil; ?? gives a default, as in (x ?? 0)`,
+			err:    `a.yaml:1:24: forEach.part: this is absent, and + wants a number; ?? gives a default: (x ?? 0)`,
 		},
 		"StopsAtFirst": {
 			reason: "What comes after an element that failed is not done.",

@@ -15,12 +15,6 @@ func (o *Operand) must(err error) {
 	}
 }
 
-// try returns the error that an evaluation ends with.
-func try(eval func() any) (v any, err error) {
-	defer value.Catch(&err)
-	return eval(), nil
-}
-
 // eval evaluates a part of a condition, which an explanation tells of.
 func (e *Evaluation) eval(n Node) any {
 	if e.recorder != nil {

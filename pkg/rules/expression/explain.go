@@ -88,33 +88,27 @@ func (p *Program) Clauses() []Clause { return (&recorder{}).clause(p, p.root, ni
 // Explain evaluates a condition and tells how its value came about, with the error of
 // [Program.EvalBool].
 func (p *Program) Explain(e *Evaluation) (Clause, error) {
-	r := &recorder{seen: map[Node]*finding{}}
+	r := &recorder{seen: map[Node]*Clause{}}
 	_, err := p.holds(e, r)
 	return r.clause(p, p.root, err), err
 }
 
 // recorder collects what an evaluation of a condition does.
 type recorder struct {
-	seen map[Node]*finding
+	// seen are the clauses that were asked for, with what became of them.
+	seen map[Node]*Clause
 	// leaf is the clause that is being evaluated.
-	leaf *finding
+	leaf *Clause
 	// pending is what a variable read before the clause that comes next.
 	pending []Read
 }
 
-// finding is what became of a clause that was asked for.
-type finding struct {
-	verdict   trace.Verdict
-	reads     []Read
-	changesAt time.Time
-}
-
 func (r *recorder) read(path string, v any) {
-	if r.leaf == nil {
-		r.pending = withRead(r.pending, Read{path, v})
-	} else {
-		r.leaf.reads = withRead(r.leaf.reads, Read{path, v})
+	into := &r.pending
+	if r.leaf != nil {
+		into = &r.leaf.Reads
 	}
+	*into = withRead(*into, Read{path, v})
 }
 
 // eval evaluates a clause and keeps its value. Of one that is not taken apart it keeps besides what that reads, and for how
@@ -124,30 +118,24 @@ func (r *recorder) eval(e *Evaluation, n Node) any {
 	if r.leaf != nil || isLet { // The body of the let is the clause.
 		return n.eval(e)
 	}
-	f := &finding{}
-	operator, _ := parts(n)
-	instant := e.Instant
-	if operator == "" {
-		r.leaf, f.reads, r.pending = f, r.pending, nil
-		if instant != nil {
-			e.Instant = value.NewInstant(instant.Now())
-		}
-	}
-	v, err := try(func() any { return n.eval(e) })
-	if operator == "" {
-		r.leaf = nil
-		if instant != nil {
-			f.changesAt = e.Instant.Next()
-			instant.ChangesAt(e.Instant.Next())
-			e.Instant = instant
-		}
-	}
-	f.verdict = trace.Error
-	if holds, is := v.(bool); is && err == nil {
-		f.verdict = trace.Of(holds)
-	}
+	f := &Clause{Verdict: trace.Error}
 	r.seen[n] = f
-	value.Must(err)
+	if operator, _ := parts(n); operator == "" {
+		r.leaf, f.Reads, r.pending = f, r.pending, nil
+		defer func() { r.leaf = nil }()
+		if outer := e.Instant; outer != nil {
+			e.Instant = value.NewInstant(outer.Now())
+			defer func() {
+				f.ChangesAt = e.Instant.Next()
+				outer.ChangesAt(f.ChangesAt)
+				e.Instant = outer
+			}()
+		}
+	}
+	v := n.eval(e)
+	if holds, is := v.(bool); is {
+		f.Verdict = trace.Of(holds)
+	}
 	return v
 }
 
@@ -156,11 +144,9 @@ func (r *recorder) before(e *Evaluation, n Node) any {
 	if r.leaf != nil {
 		return n.eval(e)
 	}
-	r.leaf = &finding{reads: r.pending}
-	v, err := try(func() any { return n.eval(e) })
-	r.leaf, r.pending = nil, r.leaf.reads
-	value.Must(err)
-	return v
+	r.leaf = &Clause{Reads: r.pending}
+	defer func() { r.leaf, r.pending = nil, r.leaf.Reads }()
+	return n.eval(e)
 }
 
 // clause puts what was seen into the form of the condition. failed is the error of the
@@ -169,12 +155,12 @@ func (r *recorder) clause(p *Program, n Node, failed error) Clause {
 	if let, is := n.(*Let); is {
 		return r.clause(p, let.Body, failed)
 	}
-	whole := n.Written().Whole
-	out := Clause{Source: p.text[whole.Offset:whole.End()], Offset: whole.Offset, Verdict: trace.NotAsked}
-	f := r.seen[n]
-	if f != nil {
-		out.Verdict, out.Reads, out.ChangesAt = f.verdict, f.reads, f.changesAt
+	out := Clause{Verdict: trace.NotAsked}
+	if f := r.seen[n]; f != nil {
+		out = *f
 	}
+	whole := n.Written().Whole
+	out.Source, out.Offset = p.text[whole.Offset:whole.End()], whole.Offset
 	if out.Verdict == trace.Error {
 		out.Err = failed
 	}

@@ -2,7 +2,6 @@ package expression
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 
@@ -27,12 +26,14 @@ func (c *compiler) unknown(at syntax.Span, name string) *Error {
 		return err.WithHint(`a key with - or / in it is written as in object.metadata.labels["a.b/c-d"]`)
 	}
 	hint := cmp.Or(c.scope.hints[name], function.Instead(name))
-	other := document.Suggest(name, slices.Collect(c.visibleNames()))
+	names := c.scope.Names()
+	for _, let := range c.lets {
+		names = append(names, let.Name)
+	}
+	other := document.Suggest(name, names)
 	switch {
 	case hint != "" && (!within || !strings.HasPrefix(hint, "write object.")):
 		return err.WithHint("%s", hint)
-	case within && other != "":
-		return err.WithHint("write .%s for that field of the element, or did you mean %q?", name, other)
 	case within:
 		return err.WithHint("write .%s for that field of the element", name)
 	case other != "":
@@ -42,18 +43,6 @@ func (c *compiler) unknown(at syntax.Span, name string) *Error {
 		return err.WithHint("did you mean the function %s(...)?", other)
 	}
 	return err.WithHint("a text needs quotes of its own; a key with - or / is written [\"...\"]")
-}
-
-// visibleNames are what an identifier could mean, inner names first.
-func (c *compiler) visibleNames() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, l := range slices.Backward(c.lets) {
-			if !yield(l.Name) {
-				return
-			}
-		}
-		c.scope.visit(yield)
-	}
 }
 
 // visible is whether a name means something already.

@@ -41,19 +41,12 @@ func (o *Operand) MayBeNil(user string, kinds value.Kind) *Error {
 }
 
 func (o *Operand) absent(is, user string, kinds value.Kind) *Error {
-	switch {
-	case kinds&^(value.String|value.Nil) == value.Time:
-		// No default is harmless: one in the past makes everything old.
-		return o.At.Errorf("%s %s absent, and %s wants %s", cmp.Or(o.Text, "this"), is, user, kinds).
-			WithHint("ask first whether it is there: %[1]s != nil && ..., or for a value: %[1]s != nil ? ... : nil", cmp.Or(o.Text, "x"))
-	case o.Text != "":
-		return o.At.Errorf("%s %s absent, and %s wants %s", o.Text, is, user, kinds).
-			WithHint("?? gives a default: (%s ?? %s)", o.Text, example(kinds))
-	case is == "is":
-		return o.At.Errorf("%s wants %s, have nil", user, kinds).WithHint("?? gives a default, as in (x ?? %s)", example(kinds))
-	default:
-		return o.At.Errorf("%s wants %s, and this %s nil", user, kinds, is).WithHint("?? gives a default, as in (x ?? %s)", example(kinds))
+	x := cmp.Or(o.Text, "x")
+	err := o.At.Errorf("%s %s absent, and %s wants %s", cmp.Or(o.Text, "this"), is, user, kinds)
+	if kinds&^(value.String|value.Nil) == value.Time { // No default is harmless: one in the past makes everything old.
+		return err.WithHint("ask first whether it is there: %[1]s != nil && ..., or for a value: %[1]s != nil ? ... : nil", x)
 	}
+	return err.WithHint("?? gives a default: (%s ?? %s)", x, example(kinds))
 }
 
 // conversion is a hint how to make what is wanted of what is there, or "".

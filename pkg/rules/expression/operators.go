@@ -239,9 +239,11 @@ func (b *Binary) Holds(left, right any) (holds, known bool) {
 	if b.row.apply == nil || b.Checked() && b.Outcome(value.KindOf(left), value.KindOf(right)) == 0 {
 		return false, false
 	}
-	v, err := try(func() any { return b.row.apply(&Evaluation{}, b, left, right) })
-	holds, known = v.(bool)
-	return holds, known && err == nil
+	var err error
+	defer func() { known = known && err == nil }()
+	defer value.Catch(&err)
+	holds, known = b.row.apply(&Evaluation{}, b, left, right).(bool)
+	return holds, known
 }
 
 // shortcut is for operators that do not look at the right operand where the left one is enough.

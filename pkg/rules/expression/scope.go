@@ -68,20 +68,10 @@ func (s *Scope) Slot(name string) (slot int, found bool) {
 
 // Names returns the names in the order of their slots.
 func (s *Scope) Names() []string {
-	return slices.AppendSeq(make([]string, 0, s.first+len(s.names)), func(yield func(string) bool) { s.visit(yield) })
-}
-
-// visit calls yield for the names in the order of their slots, until it says no.
-func (s *Scope) visit(yield func(string) bool) bool {
-	if s.outer != nil && !s.outer.visit(yield) {
-		return false
+	if s == nil {
+		return nil
 	}
-	for _, name := range s.names {
-		if !yield(name) {
-			return false
-		}
-	}
-	return true
+	return append(s.outer.Names(), s.names...)
 }
 
 // Reserved says what a name means in the language, so that no let, with or forEach may

@@ -36,7 +36,7 @@ func TestBadOperators(t *testing.T) {
 		"a map in order":                       {"object.spec.pd < 1", 0, "object.spec.pd", "type-mismatch", "< wants a number, and object.spec.pd is a map", ""},
 		"booleans in order":                    {"true < false", 0, "true", "type-mismatch", "< wants a number or a string, have a boolean", ""},
 		"kinds that are computed":              {"quantity(1) < duration(1)", 12, "<", "type-mismatch", "< has a quantity on one side and a duration on the other", ""},
-		"nil in order":                         {"object.spec.pd.replicas < nil", 26, "nil", "may-be-absent", "< wants a number, have nil", "?? gives a default, as in (x ?? 0)"},
+		"nil in order":                         {"object.spec.pd.replicas < nil", 26, "nil", "may-be-absent", "this is absent, and < wants a number", "?? gives a default: (x ?? 0)"},
 		"quantities as texts":                  {`object.spec.pd.storage > "1Gi"`, 0, "object.spec.pd.storage", "type-mismatch", "> compares texts letter by letter, and object.spec.pd.storage is a quantity", "write quantity(object.spec.pd.storage ?? 0)"},
 		"quantities with a default":            {`(object.spec.tikv?.storage ?? "0") > 1000`, 27, "??", "type-mismatch", "> compares texts letter by letter, and this is a quantity", "write quantity(x)"},
 		"narrowed quantities as texts":         {`object.spec.pd.storage != nil && "1Gi" <= object.spec.pd.storage`, 42, "object.spec.pd.storage", "type-mismatch", "<= compares texts letter by letter, and object.spec.pd.storage is a quantity", "write quantity(object.spec.pd.storage)"},

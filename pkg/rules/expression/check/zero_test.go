@@ -27,7 +27,7 @@ func TestConverted(t *testing.T) {
 		"a time to add":      {`duration("1h") + "2026-01-01" > "1h"`, 17, `"2026-01-01"`, "wrong-format", `"2026-01-01" is not a time`, `write it as RFC 3339, such as "2026-01-31T12:00:00Z"`},
 		"a version":          {`semver("1.0.0") == "latest"`, 19, `"latest"`, "wrong-format", `"latest" is not a version`, `write it as major.minor.patch, such as "1.31.0" or "v1.31.0-rc.1"`},
 		"a key that is none": {`"foo" in object.spec.pd`, 0, `"foo"`, "unknown-field", `object.spec.pd has no field "foo"`, ""},
-		"nothing at all":     {`upper(nil) == "a"`, 6, "nil", "may-be-absent", "upper wants a string, have nil", `?? gives a default, as in (x ?? "")`},
+		"nothing at all":     {`upper(nil) == "a"`, 6, "nil", "may-be-absent", "this is absent, and upper wants a string", `?? gives a default: (x ?? "")`},
 		"absent quantity":    {`max(map([1], quantity(#))) > "1Gi"`, 0, "max", "may-be-absent", "max(...) may be absent, and > wants a quantity", `?? gives a default: (max(...) ?? quantity("0"))`},
 		"labels first":       {"labelsMatch(object.metadata.labels, {matchLabels: {a: 'b'}})", 12, "object.metadata.labels", "type-mismatch", "labelsMatch wants an object and then a selector, and object.metadata.labels has no metadata with labels", "write labelsMatch(object, selector)"},
 		"metadata first":     {"labelsMatch(object.metadata, {matchLabels: {a: 'b'}})", 12, "object.metadata", "type-mismatch", "labelsMatch wants an object and then a selector, and object.metadata has no metadata with labels", "write labelsMatch(object, selector)"},

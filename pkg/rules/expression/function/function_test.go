@@ -192,8 +192,8 @@ func TestFunctionErrors(t *testing.T) {
 		source string
 		want   string
 	}{
-		"a nil text":                     {"upper(nil)", `upper wants a string, have nil; ?? gives a default, as in (x ?? "")`},
-		"nil as JSON":                    {"toJSON(nil)", `toJSON wants a value, have nil; ?? gives a default, as in (x ?? "")`},
+		"a nil text":                     {"upper(nil)", `this is absent, and upper wants a string; ?? gives a default: (x ?? "")`},
+		"nil as JSON":                    {"toJSON(nil)", `this is absent, and toJSON wants a value; ?? gives a default: (x ?? "")`},
 		"the wrong kind":                 {"upper(1)", "upper wants a string, have an integer; write string(...)"},
 		"the wrong kind of a later one":  {`merge({}, {}, [])`, "merge wants a map, have a list"},
 		"div by zero":                    {"div(1, 0)", "division by zero"},
