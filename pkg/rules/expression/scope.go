@@ -81,7 +81,7 @@ func Reserved(name string) string {
 		return "it is the function " + f.Signature()
 	}
 	switch {
-	case function.Reserved(name):
+	case slices.Contains(strings.Fields("now date timezone bitand bitor bitxor bitnand bitnot bitshl bitshr bitushr"), name):
 		return "the grammar has a function of this name"
 	case slices.Contains([]string{"object", "params", "rule", "index"}, name):
 		return "every rule has a value of this name"

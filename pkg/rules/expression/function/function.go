@@ -56,23 +56,23 @@ type Example struct {
 	Want       string
 }
 
-// table is never changed; [All] copies it.
-var table = func() []Function {
-	all := make([]Function, len(entries))
-	for i, r := range entries {
-		f := Function{Doc: r.doc, Example: Example{r.example, r.want}, call: r.call, flow: r.flow, types: r.types}
-		name, rest, _ := strings.Cut(r.signature, "(")
-		params, result, _ := strings.Cut(rest, ") ")
-		f.Name, f.Result = name, typed(result).Kinds
-		for text := range strings.SplitSeq(params, ", ") {
-			if text != "" {
-				f.Params = append(f.Params, param(text))
-			}
-		}
-		all[i] = f
+// define makes a function of its signature, in which each parameter has a type, of which "?" adds nil and "..." says that it may be
+// repeated; => is before the type of what is evaluated for each element, and brackets are around what may be left out.
+func define(
+	signature string, call func(c Call) any, flow func(c *Flow) footprint.Shape, types func(c *TypeCall) typing.Type, doc, example, want string,
+) Function {
+	name, rest, _ := strings.Cut(signature, "(")
+	params, result, _ := strings.Cut(rest, ") ")
+	f := Function{
+		Name: name, Result: typed(result).Kinds, Doc: doc, Example: Example{example, want}, call: call, flow: flow, types: types,
 	}
-	return all
-}()
+	for text := range strings.SplitSeq(params, ", ") {
+		if text != "" {
+			f.Params = append(f.Params, param(text))
+		}
+	}
+	return f
+}
 
 // param reads a parameter of a signature.
 func param(text string) Param {
@@ -227,12 +227,6 @@ func parser[T any](cost func(b *value.Budget) error, parse func(v any) (T, error
 
 func spends(steps, bytes int) func(b *value.Budget) error {
 	return func(b *value.Budget) error { return b.Spend(steps, bytes) }
-}
-
-// Reserved reports whether name is a function here or in expr, and so cannot name a value.
-func Reserved(name string) bool {
-	_, found := Lookup(name)
-	return found || slices.Contains(strings.Fields("now date timezone bitand bitor bitxor bitnand bitnot bitshl bitshr bitushr"), name)
 }
 
 // Instead returns what to write instead of what other languages call things, names, functions, methods and operators, or "".

@@ -101,61 +101,42 @@ func get(c Call) any {
 	return nil
 }
 
-func sortList(c Call) any {
-	list := c.list()
-	chargeSort(c.Budget, len(list), 1)
-	rows := make([]row, len(list))
-	for i, element := range list {
-		rows[i] = row{element: element, keys: list[i : i+1]}
-	}
-	return c.arrange(rows, []bool{c.isDescending(1)})
-}
-
-func sortBy(c Call) any {
-	chargeSort(c.Budget, len(c.list()), len(c.Descending))
-	reverse := c.isDescending(2)
-	descending := slices.Clone(c.Descending)
-	for k := range descending {
-		descending[k] = descending[k] != reverse
-	}
-	rows := make([]row, len(c.list()))
-	for i, element := range c.list() {
-		result := c.result(i, nil)
-		keys := []any{result}
-		if c.SeveralKeys {
-			keys = as[[]any](result)
-		}
-		if len(keys) != len(descending) {
-			fail("a key of sortBy cannot be omit()")
-		}
-		rows[i] = row{element: element, keys: keys}
-	}
-	return c.arrange(rows, descending)
-}
-
-// row is an element with the keys that place c.
+// row is an element with the keys that place it.
 type row struct {
 	element any
 	keys    []any
 }
 
-func chargeSort(b *value.Budget, n, keys int) {
-	// A row takes five words; the result takes another list.
-	value.Must(b.List(n * (4 + keys)))
-	value.Must(b.Sort(n * keys))
-}
+// stepsOfVersions is how many steps comparing two of them takes.
+const stepsOfVersions = 10
 
-// isDescending reads expr's optional last argument of sort and sortBy.
-func (c Call) isDescending(i int) bool {
-	order := arg[string](c, i)
-	if i < len(c.Args) && order != "asc" && order != "desc" {
+// sortBy orders elements by what the predicate gives, or by themselves where there is none, keeping the order of equal ones.
+func sortBy(c Call) any {
+	list, last, descending := c.list(), 2, c.Descending
+	if c.Predicate == nil {
+		last, descending = 1, []bool{false}
+	}
+	order := arg[string](c, last)
+	if last < len(c.Args) && order != "asc" && order != "desc" {
 		fail("the order must be %q or %q, not %q", "asc", "desc", order)
 	}
-	return order == "desc"
-}
-
-// arrange orders rows by their keys, keeping the order of equal ones.
-func (c Call) arrange(rows []row, descending []bool) any {
+	// A row takes five words; the result takes another list.
+	value.Must(c.Budget.List(len(list) * (4 + len(descending))))
+	value.Must(c.Budget.Sort(len(list) * len(descending)))
+	rows := make([]row, len(list))
+	for i, element := range list {
+		keys := list[i : i+1]
+		if c.Predicate != nil {
+			result := c.result(i, nil)
+			if keys = []any{result}; c.SeveralKeys {
+				keys = as[[]any](result)
+			}
+		}
+		if len(keys) != len(descending) {
+			fail("a key of sortBy cannot be omit()")
+		}
+		rows[i] = row{element, keys}
+	}
 	for k := range descending {
 		if value.KindOf(c.checkKeys(rows, k)) == value.Semver { // They take longest to compare.
 			value.Must(c.Budget.Sort(stepsOfVersions * len(rows)))
@@ -163,25 +144,21 @@ func (c Call) arrange(rows []row, descending []bool) any {
 	}
 	slices.SortStableFunc(rows, func(a, b row) int {
 		for k, reverse := range descending {
-			order, _ := value.CompareKeys(a.keys[k], b.keys[k])
-			if reverse {
-				order = -order
-			}
-			if order != 0 {
-				return order
+			switch by, _ := value.CompareKeys(a.keys[k], b.keys[k]); {
+			case by != 0 && reverse == (order == "desc"):
+				return by
+			case by != 0:
+				return -by
 			}
 		}
 		return 0
 	})
-	list := make([]any, len(rows))
+	sorted := make([]any, len(rows))
 	for i := range rows {
-		list[i] = rows[i].element
+		sorted[i] = rows[i].element
 	}
-	return list
+	return sorted
 }
-
-// stepsOfVersions is how many steps comparing two of them takes.
-const stepsOfVersions = 10
 
 // checkKeys makes sure that key k of all rows has an order, and returns the first
 // that is not nil.

@@ -7,20 +7,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
-
-// entry is a function as the table has it. In its signature each parameter has a type, of which "?" adds nil and "..." says that
-// it may be repeated; => is before the type of what is evaluated for each element, and brackets are around what may be left out.
-type entry struct {
-	signature     string
-	call          func(c Call) any
-	flow          func(c *Flow) footprint.Shape
-	types         func(c *TypeCall) typing.Type
-	doc           string
-	example, want string
-}
 
 // What several functions take.
 const (
@@ -61,14 +48,8 @@ var paramTypes = map[string]Param{
 	"address": {Kinds: value.String, Parse: parser((*value.Budget).Conversion, parseAddress)},
 }
 
-func define(
-	signature string, call func(c Call) any, flow func(c *Flow) footprint.Shape, types func(c *TypeCall) typing.Type, doc, example, want string,
-) entry {
-	return entry{signature, call, flow, types, doc, example, want}
-}
-
-// entries is the functions in the order of the reference.
-var entries = []entry{
+// table is the functions in the order of the reference. It is never changed; [All] copies it.
+var table = []Function{
 	// Lists, with an expression for each element.
 	define("all(list list?, condition => bool) bool", func(c Call) any { return c.search(0, 1, false) < 0 }, nil, nil,
 		"Whether the condition holds for every element; true for an empty list.",
@@ -149,7 +130,7 @@ var entries = []entry{
 	define("uniq(list list?) list", uniq, flowOrdered, typeElements,
 		"The elements without those that equal an earlier one.",
 		"uniq([1, 2, 1.0])", "[1,2]"),
-	define("sort(list list?, [order string]) list", sortList, flowOrdered, typeElements,
+	define("sort(list list?, [order string]) list", sortBy, flowOrdered, typeElements,
 		`The elements, as keys of sortBy, in order, which is "asc" or "desc".`,
 		`sort([3, 1, 2], "desc")`, "[3,2,1]"),
 	define("reverse(list list?) list", reverse, flowElements, typeElements,

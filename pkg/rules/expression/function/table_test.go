@@ -75,9 +75,6 @@ func TestRows(t *testing.T) {
 		if found, ok := function.Lookup(f.Name); !ok || found.Name != f.Name {
 			t.Errorf("Lookup(%s) = %v, %v", f.Name, found, ok)
 		}
-		if !function.Reserved(f.Name) {
-			t.Errorf("%s is refused or not reserved", f.Name)
-		}
 	}
 }
 
@@ -132,11 +129,6 @@ func TestInstead(t *testing.T) {
 	for word, want := range map[string]string{"timezone": "times are RFC 3339 strings: write timestamp(text)", "size": "write len(x)", "contains": "write x contains y", "": "", "pods": ""} {
 		if got := function.Instead(word); got != want {
 			t.Errorf("Instead(%s) = %q, want %q", word, got, want)
-		}
-	}
-	for name, want := range map[string]bool{"now": true, "bitnot": true, "len": true, "Now": false, "size": false, "": false} {
-		if function.Reserved(name) != want {
-			t.Errorf("Reserved(%s) = %v", name, !want)
 		}
 	}
 }
