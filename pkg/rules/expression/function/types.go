@@ -102,20 +102,6 @@ func typeGet(c *TypeCall) typing.Type {
 
 func typeValues(c *TypeCall) typing.Type { return typing.List(c.argument(0).Values()) }
 
-// typePairs does not tell the key of a pair from its value, so that it knows nothing of
-// either where one can be nil.
-func typePairs(c *TypeCall) typing.Type {
-	values := c.argument(0).Values()
-	if values.CanBeNil() {
-		values = typing.Unknown()
-	}
-	return typing.List(typing.List(typing.Union(typing.Of(value.String), values)))
-}
-
-func typeFromPairs(c *TypeCall) typing.Type {
-	return typing.Map(nil, c.elements().Items())
-}
-
 func typeMerge(c *TypeCall) typing.Type {
 	merged := typing.Map(nil)
 	for _, m := range c.Arguments {
