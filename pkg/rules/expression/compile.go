@@ -258,7 +258,7 @@ func (c *compiler) step(access ast.Node) (s Step) {
 			s.Kind, s.Key = ByValue, "["+c.indexText(s.Index)+"]"
 		}
 	case *ast.SliceNode:
-		s.Kind, s.Bounds = BySlice, &[2]Node{}
+		s.Kind, s.Bounds = BySlice, make([]Node, 2)
 		for i, bound := range []ast.Node{n.From, n.To} {
 			if bound != nil {
 				s.Bounds[i] = c.lower(bound, false)

@@ -98,9 +98,9 @@ type Step struct {
 	Owner int
 	// Key is that of ByKey, and for messages the index of ByValue in its brackets.
 	Key string
-	// Index is the element or key of ByValue, and Bounds are those of BySlice, nil where they are left out.
+	// Index is the element or key of ByValue, and Bounds are the two of BySlice, nil where they are left out.
 	Index  Node
-	Bounds *[2]Node
+	Bounds []Node
 	// At is the key or the bracket.
 	At syntax.Span
 }
@@ -241,14 +241,6 @@ func (s *Step) Step() (key any, constant bool) {
 	}
 }
 
-// bounds are those of a slice.
-func (s *Step) bounds() []Node {
-	if s.Bounds == nil {
-		return nil
-	}
-	return s.Bounds[:]
-}
-
 // Before returns the path with its first n steps as messages call it.
 func (p *Path) Before(n int) string {
 	var text strings.Builder
@@ -260,45 +252,39 @@ func (p *Path) Before(n int) string {
 }
 
 // Visit calls f for a node and everything below it.
-func Visit(n Node, f func(Node)) {
-	f(n)
-	switch n := n.(type) {
-	case *List:
-		for _, item := range n.Items {
-			Visit(item, f)
+func Visit(n Node, f func(Node)) { visit(f, n) }
+
+func visit(f func(Node), nodes ...Node) {
+	for _, n := range nodes {
+		if n != nil {
+			f(n)
 		}
-	case *Map:
-		for _, entry := range n.Entries {
-			Visit(entry.Key, f)
-			Visit(entry.Value, f)
-		}
-	case *Let:
-		Visit(n.Value, f)
-		Visit(n.Body, f)
-	case *Path:
-		Visit(n.Root, f)
-		for i := range n.Steps {
-			for _, part := range append(n.Steps[i].bounds(), n.Steps[i].Index) {
-				if part != nil {
-					Visit(part, f)
-				}
+		switch n := n.(type) {
+		case *List:
+			visit(f, n.Items...)
+		case *Map:
+			for _, entry := range n.Entries {
+				visit(f, entry.Key, entry.Value)
 			}
+		case *Let:
+			visit(f, n.Value, n.Body)
+		case *Path:
+			visit(f, n.Root)
+			for _, step := range n.Steps {
+				visit(f, step.Bounds...)
+				visit(f, step.Index)
+			}
+		case *Unary:
+			visit(f, n.X)
+		case *Binary:
+			visit(f, n.Left, n.Right)
+		case *Call:
+			visit(f, n.Args...)
+		case *Predicate:
+			visit(f, n.Body)
+		case *Conditional:
+			visit(f, n.Condition, n.Yes, n.No)
 		}
-	case *Unary:
-		Visit(n.X, f)
-	case *Binary:
-		Visit(n.Left, f)
-		Visit(n.Right, f)
-	case *Call:
-		for _, arg := range n.Args {
-			Visit(arg, f)
-		}
-	case *Predicate:
-		Visit(n.Body, f)
-	case *Conditional:
-		Visit(n.Condition, f)
-		Visit(n.Yes, f)
-		Visit(n.No, f)
 	}
 }
 

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
+// flow is which of all written fields a rule writes, and which it reads: their indexes in order.
+type flow struct{ writes, reads []int }
+
 // cycles notes rules that read what the other writes, and back. Most settle, so it
 // is no more than a place to look at first when they do not, and one other rule is
 // enough. Rules that write the same field are compared by [terms.conflicts].
@@ -19,32 +23,37 @@ func cycles(all []*Rule) (out document.Errors) {
 		return nil
 	}
 	w := &work{leastFed + fedOfEach*len(all)}
-	read := readOf(all, w)
+	texts, flows := flowsOf(all, w)
+	var before []int // Of rules that read and write the same, the first.
+	seen := map[string]bool{}
 	for i, rule := range all {
-		for _, j := range slices.Sorted(maps.Keys(read[i])) {
-			there, back := read[i][j], read[j][i]
-			if w.spend(1) && j < i && back != "" && there != back {
+		for _, j := range before {
+			there, back := common(flows[j].writes, flows[i].reads), common(flows[i].writes, flows[j].reads)
+			if w.spend(1) && there >= 0 && back >= 0 && there != back {
 				out = append(out, rule.Source.Node().Get("name").Errorf("see in a RuleTest that they settle",
 					"the rules %q and %q each read what the other writes: %s and %s",
-					all[j].ID.Name, rule.ID.Name, there, back).Coded(document.CodeCycle).Note())
+					all[j].ID.Name, rule.ID.Name, texts[there], texts[back]).Coded(document.CodeCycle).Note())
 				break
 			}
 		}
 		if w.spent() || out.EnoughOf(document.Note) {
 			return append(out, gaveUp(rule, "rules that feed each other"))
 		}
+		if key := fmt.Sprint(flows[i]); !seen[key] {
+			seen[key], before = true, append(before, i)
+		}
 	}
 	return out
 }
 
-// readOf returns for each rule a field of each other one that writes it and that this one reads. That a rule might write or read any
-// field is no reason to suspect one.
-func readOf(all []*Rule, w *work) []map[int]string {
+// flowsOf returns the names of all fields that rules write, in order, and what each rule has to do with them. That it might write
+// or read any field is no reason to suspect one.
+func flowsOf(all []*Rule, w *work) (texts []string, flows []flow) {
 	type field struct {
 		resource schema.GroupVersionResource
 		text     string
 	}
-	paths, writers := map[field]footprint.Path{}, map[field][]int{}
+	fields, writers := map[field]footprint.Path{}, map[field][]int{}
 	for i, rule := range all {
 		for _, access := range rule.Footprint.All() {
 			if access.Writes.All() {
@@ -52,26 +61,34 @@ func readOf(all []*Rule, w *work) []map[int]string {
 			}
 			for _, written := range access.Writes.List() {
 				f := field{access.Resource, written.Path.String()}
-				paths[f], writers[f] = written.Path, append(writers[f], i)
+				fields[f], writers[f] = written.Path, append(writers[f], i)
 			}
 		}
 	}
-	read := make([]map[int]string, len(all))
-	for _, f := range slices.SortedFunc(maps.Keys(paths), func(a, b field) int {
+	flows = make([]flow, len(all))
+	for _, f := range slices.SortedFunc(maps.Keys(fields), func(a, b field) int {
 		return cmp.Or(cmp.Compare(a.resource.String(), b.resource.String()), cmp.Compare(a.text, b.text))
 	}) {
+		for _, i := range writers[f] {
+			flows[i].writes = append(flows[i].writes, len(texts))
+		}
 		for i, rule := range all {
-			access := rule.Footprint.Lookup(f.resource)
-			if !w.spend(1) || access == nil || access.Reads.All() || !access.Reads.Touches(paths[f]) || !w.spend(len(writers[f])) {
-				continue
+			if !w.spend(1) {
+				break
 			}
-			for _, j := range writers[f] {
-				if read[i] == nil {
-					read[i] = map[int]string{}
-				}
-				read[i][j] = cmp.Or(read[i][j], f.text+" of "+f.resource.Resource)
+			if access := rule.Footprint.Lookup(f.resource); access != nil && !access.Reads.All() && access.Reads.Touches(fields[f]) {
+				flows[i].reads = append(flows[i].reads, len(texts))
 			}
 		}
+		texts = append(texts, f.text+" of "+f.resource.Resource)
 	}
-	return read
+	return texts, flows
+}
+
+// common is the first number that is in both, -1 for none.
+func common(a, b []int) int {
+	if i := slices.IndexFunc(a, func(n int) bool { _, found := slices.BinarySearch(b, n); return found }); i >= 0 {
+		return a[i]
+	}
+	return -1
 }

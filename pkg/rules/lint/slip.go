@@ -27,9 +27,12 @@ func (r *Rule) slips() (found document.Errors) {
 		for _, loop := range n.Get("forEach").Entries() {
 			scope = scope.Extend(loop.Key.Text(), "index")
 		}
-		for kind, fields := range action.FieldsOf {
-			for _, name := range fields.Templates() {
-				found = slipsIn(found, n.Get(kind).Get(name), scope, kind == "patch" && name != "apply")
+		for _, entry := range n.Entries() {
+			kind := entry.Key.Text()
+			if fields := action.FieldsOf[kind]; fields != nil { // Else it is when or forEach.
+				for _, name := range fields.Templates() {
+					found = slipsIn(found, entry.Value.Get(name), scope, kind == "patch" && name != "apply")
+				}
 			}
 		}
 	}
