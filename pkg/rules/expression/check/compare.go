@@ -11,6 +11,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -239,10 +240,7 @@ func (c *checker) never(n *expression.Binary, text string, of typing.Type, what,
 func equalHint(text string, of typing.Type, other expression.Node, kinds value.Kind) string {
 	have := of.Kinds() &^ value.Nil
 	v, literal := expression.LiteralOf(other)
-	if names := constantTexts(of); literal && of.Schema() != nil && len(names) > 0 {
-		return enumHint(strconv.Quote(fmt.Sprint(v)), names)
-	}
-	hint := otherLiteral(v, have)
+	hint := cmp.Or(enumHint(of, fmt.Sprint(v)), otherLiteral(v, have))
 	switch {
 	case literal && hint != "":
 		return hint
@@ -253,15 +251,6 @@ func equalHint(text string, of typing.Type, other expression.Node, kinds value.K
 	default:
 		return ""
 	}
-}
-
-// readsAs reports whether a text without its quotes is of one of these kinds.
-func readsAs(text string, kinds value.Kind) bool {
-	if text == "true" || text == "false" {
-		return kinds&value.Bool != 0
-	}
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil && kinds&value.Number != 0
 }
 
 // comparesLetters reports texts that write quantities or durations and are ordered as texts, and whether it did: "9m" > "1h".
@@ -371,25 +360,16 @@ func memberHint(n *expression.Binary, left, items typing.Type) string {
 	if v, literal := expression.LiteralOf(n.Left); literal && found == typing.Found && name.Kinds()&left.Kinds() != 0 {
 		return fmt.Sprintf("write any(%s, .name == %s)", cmp.Or(n.Right.Written().Text, "list"), constantText(v))
 	}
-	if array, is := n.Right.(*expression.List); is && len(array.Items) > 0 {
-		return equalHint(n.Left.Written().Text, left, array.Items[0], items.Kinds())
-	}
 	return equalHint("", items, n.Left, left.Kinds()&^value.Nil)
 }
 
 // outsideEnum reports a literal that is not among the values that a schema allows.
 func (c *checker) outsideEnum(node expression.Node, t typing.Type, literal expression.Node) {
 	v, is := expression.LiteralOf(literal)
-	allowed, known := t.Constants()
-	if !is || v == nil || !known || t.Schema() == nil || len(allowed) == 0 {
+	hint := enumHint(t, v)
+	if !is || v == nil || hint == "" {
 		return
 	}
-	for _, one := range allowed {
-		if same, err := value.Equal(one, v, nil); same || err != nil {
-			return
-		}
-	}
-	hint := enumHint(constantText(v), constantTexts(t))
 	if v == "" && t.CanBeNil() {
 		hint = "what is absent is nil"
 	}
@@ -397,14 +377,17 @@ func (c *checker) outsideEnum(node expression.Node, t typing.Type, literal expre
 		Errorf("%s is never %s", cmp.Or(node.Written().Text, "this"), constantText(v)).WithHint("%s", hint))
 }
 
-// constantTexts writes all values of a type but nil, if they are known.
-func constantTexts(t typing.Type) []string {
-	var texts []string
-	all, _ := t.Constants()
-	for _, v := range all {
-		texts = append(texts, constantText(v))
+// enumHint says what a schema allows in place of a value, "" where it allows that.
+func enumHint(t typing.Type, v any) string {
+	if t.Schema() == nil {
+		return ""
 	}
-	return texts
+	for _, wrong := range t.Schema().Validate(v, schema.Whole) {
+		if wrong.Code == document.CodeNotInEnum {
+			return cmp.Or(wrong.Hint, wrong.Message)
+		}
+	}
+	return ""
 }
 
 func constantText(v any) string {
@@ -412,21 +395,6 @@ func constantText(v any) string {
 		return strconv.Quote(value.Excerpt(text))
 	}
 	return fmt.Sprint(v)
-}
-
-// enumHint suggests the value that was most likely meant, or lists the first ones.
-func enumHint(written string, names []string) string {
-	if near := document.Suggest(written, names); near != "" {
-		return "did you mean " + near + "?"
-	}
-	if len(names) == 1 {
-		return "it is always " + names[0]
-	}
-	const few = 8
-	if len(names) > few {
-		names = append(names[:few:few], "...")
-	}
-	return "it is one of " + strings.Join(names, ", ")
 }
 
 // unstored returns the kinds of which the field at the end of a path is absent where its value would be false, 0, "" or empty.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -170,8 +171,9 @@ func (b branch) conversion(kinds, have value.Kind) string {
 // otherLiteral says how to write a literal so that it is of another kind.
 func otherLiteral(v any, kinds value.Kind) string {
 	text, isText := v.(string)
+	_, err := strconv.ParseFloat(text, 64)
 	switch {
-	case isText && readsAs(text, kinds):
+	case err == nil && kinds&value.Number != 0, (text == "true" || text == "false") && kinds&value.Bool != 0:
 		return "write it without quotes: " + text
 	case !isText && kinds&value.String != 0:
 		return fmt.Sprintf("put it in quotes: \"%v\"", v)
