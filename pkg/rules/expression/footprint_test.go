@@ -72,6 +72,7 @@ func TestFootprint(t *testing.T) {
 		{"type the kind.", `type(object.spec.m)`, "exists(spec.m)"},
 		{"values all.", `values(object.spec.m)`, "spec.m.*"},
 		{"And no more than is used of them.", `map(values(object.spec.m), .a)`, "spec.m.*.a"},
+		{"Pairs as well.", `map(toPairs(object.spec.m), #[1].a)`, "spec.m.*.a"},
 		{"merge gives keys of all its maps.", `merge(object.metadata.labels, {x: object.spec.a}).x`, "metadata.labels.x spec.a"},
 		{"default needs to know what is empty.", `default(object.spec.a, [])`, "spec.a"},
 		{"And no more.", `default(object.spec.a, []) == nil`, "len(spec.a)"},

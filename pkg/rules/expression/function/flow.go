@@ -137,6 +137,17 @@ func flowPick(c *Flow) footprint.Shape {
 
 func flowValues(c *Flow) footprint.Shape { return footprint.List(c.list().Values()) }
 
+func flowPairs(c *Flow) footprint.Shape {
+	return footprint.List(footprint.List(footprint.OneOf(footprint.Other(), c.list().Values())))
+}
+
+func flowFromPairs(c *Flow) footprint.Shape {
+	pairs := c.list().Items()
+	pairs.Read(footprint.Length)
+	pairs.Index(0).Read(footprint.Value)
+	return footprint.Map(nil, pairs.Index(1))
+}
+
 // flowSetCondition compares all of the list and hands on what it leaves alone.
 func flowSetCondition(c *Flow) footprint.Shape {
 	return footprint.OneOf(c.Arguments[0], footprint.List(c.whole()))

@@ -14,6 +14,20 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
+// lexMistakes are the errors of the lexer by the beginning of what it says, each with the length of what it is about.
+var lexMistakes = []struct {
+	says          string
+	length        int
+	message, hint string
+}{
+	{"literal not terminated", 1, "the string that starts here has no closing quote", `close it on its line; a line break within is \n`},
+	{"unclosed comment", 2, "the comment that starts here is not closed", "end it with */"},
+	{"invalid char escape", 1, `the string that starts here has an unknown \ escape`, backslash},
+	{"unable to unescape", 1, `the string that starts here has an unknown \ escape`, backslash},
+}
+
+const backslash = `write \\ for a backslash, or put the text between backticks`
+
 // lexError words an error of the lexer, which points at the end of what is wrong: it starts behind the last token.
 func (t *Tree) lexError(err error) *Error {
 	start := 0
@@ -24,19 +38,12 @@ func (t *Tree) lexError(err error) *Error {
 	start = len(t.Text) - len(rest)
 	failure := &file.Error{Message: err.Error()}
 	errors.As(err, &failure)
-	switch message := failure.Message; {
-	case strings.HasPrefix(message, "literal not terminated"):
-		failed := Span{start, 1}.Errorf("the string that starts here has no closing quote")
-		if strings.Contains(rest, "\n") {
-			return failed.WithHint("it ends with its line; for a line break within, write \\n, in a YAML text in double quotes \\\\n")
+	for _, m := range lexMistakes {
+		if strings.HasPrefix(failure.Message, m.says) {
+			return Span{start, m.length}.Errorf("%s", m.message).WithHint("%s", m.hint)
 		}
-		return failed
-	case strings.HasPrefix(message, "unclosed comment"):
-		return Span{start, 2}.Errorf("the comment that starts here is not closed").WithHint("end it with */")
-	case strings.HasPrefix(message, "invalid char escape"), strings.HasPrefix(message, "unable to unescape"):
-		return Span{start, 1}.Errorf("the string that starts here has an unknown \\ escape").
-			WithHint(`write \\ for a backslash, or put the text between backticks`)
-	case strings.HasPrefix(message, "bad number syntax"):
+	}
+	if strings.HasPrefix(failure.Message, "bad number syntax") {
 		other := func(r rune) bool { return r != '.' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 		word := strings.FieldsFunc(rest, other)[0]
 		return Span{start, len(word)}.Errorf("%q is not a number", value.Excerpt(word)).
@@ -90,7 +97,8 @@ func (t *Tree) parseError(failure *file.Error) *Error {
 		return at.Errorf("a map key cannot start with %s", t.Excerpt(at)).
 			WithHint(`write a name, a string in quotes, or an expression in parentheses, as in {a: 1, "b-c": 2, (x): 3}`)
 	case strings.HasPrefix(message, "expected name"):
-		return t.missingName(max(0, i-1)) // The parser has moved on from the token that it means.
+		at = t.tokens[max(0, i-1)].at // The parser has moved on from the token that it means.
+		return at.Errorf("a field name is missing after the dot").WithHint(`write .name or ["any text"], and ?. for what may be absent`)
 	case strings.HasPrefix(message, "unexpected token EOF"), strings.HasPrefix(message, "unexpected end"):
 		return t.unexpected(len(t.tokens))
 	default:
@@ -104,21 +112,7 @@ func (t *Tree) numberError(i int) *Error {
 	for i > 0 && !t.tokens[i].is(lexer.Number) {
 		i--
 	}
-	token := t.tokens[i]
-	err := token.at.Errorf("%s does not fit a 64-bit number", value.Excerpt(token.Value))
-	if token.Value == "9223372036854775808" && i > 0 && t.tokens[i-1].is(lexer.Operator, "-") {
-		return err.WithHint("write -9223372036854775807 - 1")
-	}
-	return err
-}
-
-// missingName explains a dot without a name.
-func (t *Tree) missingName(i int) *Error {
-	err := t.tokens[i].at.Errorf("a field name is missing after the dot")
-	if t.tokens[i].Value == "?" {
-		return err.WithHint("the question mark comes first: write ?. as in object.spec?.x")
-	}
-	return err.WithHint(`write .name or ["any text"]`)
+	return t.tokens[i].at.Errorf("%s does not fit a 64-bit number", value.Excerpt(t.tokens[i].Value))
 }
 
 // pitfalls are what people write who know other languages: the token that the parser does not take, and what stands before or
@@ -198,22 +192,17 @@ func missingOperator(err *Error, text string) *Error {
 	return err
 }
 
-// half is a hint where only one branch of ?: is written, or what looks like it, or "".
+// half is a hint where only one branch of ?: is written, or "".
 func (t *Tree) half() string {
 	written := map[string]bool{}
-	for i, token := range t.tokens {
+	for _, token := range t.tokens {
 		written[token.Value] = true
-		if token.is(lexer.Operator, "?") && t.joined(i) && t.tokens[i+1].is(lexer.Bracket, "[") {
-			return `write ?.["key"] for what may be absent, with the dot`
-		}
 	}
 	switch {
 	case written["if"]:
 		return "if needs both branches: if a > 1 { x } else { y }"
 	case written["?"] && !written[":"]:
 		return "?: needs both branches: a > 1 ? x : y; a condition alone is joined with &&"
-	case t.tokens[len(t.tokens)-1].is(lexer.Operator, "%"):
-		return `put a percentage in quotes if it is text: "50%"`
 	default:
 		return ""
 	}
