@@ -23,7 +23,7 @@ type Checking struct {
 func (s *Step) Check(c Checking) document.Errors {
 	var errs document.Errors
 	if s.each != nil {
-		list, listErrs := s.each.list.Check(c.Context, schema.Field{}, schema.Whole)
+		list, listErrs := s.each.List.Check(c.Context, schema.Field{}, schema.Whole)
 		errs = append(errs, listErrs...)
 		if wrong := s.each.checkList(list); wrong != nil {
 			errs = append(errs, wrong)
@@ -42,7 +42,7 @@ func (f *each) checkList(list typing.Type) *document.Error {
 	if kinds := list.Kinds() &^ value.Nil; !list.Known() || kinds == 0 || kinds&value.List != 0 {
 		return nil
 	}
-	return f.List.Errorf(listHint, "forEach wants a list, have %s", list).Coded(document.CodeTypeMismatch)
+	return f.List.Node().Errorf(listHint, "forEach wants a list, have %s", list).Coded(document.CodeTypeMismatch)
 }
 
 // loopTypes is [loop] for types.

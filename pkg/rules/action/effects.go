@@ -31,7 +31,7 @@ func (s *Step) Shapes(names expression.Shapes) expression.Shapes {
 	if s == nil || s.each == nil {
 		return names
 	}
-	list := s.each.list.Shape(names)
+	list := s.each.List.Shape(names)
 	list.Read(footprint.Length)
 	return loopShapes{outer: names, first: s.each.slot, element: list.Items()}
 }

@@ -77,7 +77,6 @@ type each struct {
 	Loop
 	scope *expression.Scope // with the names that it adds
 	slot  int               // of the element
-	list  *body.Body
 }
 
 // indexName is how an action calls the position of the element.
@@ -122,29 +121,28 @@ func misplaced(key, _ string) string {
 // compileEach adds the names of forEach to the scope, if they can be names.
 func compileEach(n *document.Node, scope *expression.Scope) (*each, document.Errors) {
 	entry := n.Entries()[0]
-	f := &each{Loop: Loop{Name: entry.Key.Text(), List: entry.Value}, scope: scope}
+	f := &each{Loop: Loop{Name: entry.Key.Text()}, scope: scope}
 	if wrong := body.CheckName(entry.Key, scope); wrong != nil {
 		return f, document.Errors{wrong}
 	}
 	f.scope = scope.Extend(f.Name, indexName)
 	f.slot, _ = f.scope.Slot(f.Name)
 	var errs document.Errors
-	f.list, errs = body.Compile(f.List, scope)
-	f.Names = f.list.Names()
+	f.List, errs = body.Compile(entry.Value, scope)
 	return f, errs
 }
 
 func (f *each) elements(e *expression.Evaluation) ([]any, error) {
-	v, err := f.list.Value(e)
+	v, err := f.List.Value(e)
 	if err != nil {
 		return nil, err
 	}
 	list, isList := v.([]any)
 	if !isList && v != nil {
-		return nil, f.List.Errorf(listHint, "forEach wants a list, have %s", value.KindOf(v))
+		return nil, f.List.Node().Errorf(listHint, "forEach wants a list, have %s", value.KindOf(v))
 	}
 	if err := e.Budget.Steps(len(list)); err != nil {
-		return nil, body.Locate(f.List, err)
+		return nil, body.Locate(f.List.Node(), err)
 	}
 	return list, nil
 }
@@ -172,9 +170,7 @@ func (l loop) Value(slot int) (any, error) {
 // Loop is a forEach.
 type Loop struct {
 	Name string
-	List *document.Node
-	// Names are those that the list uses.
-	Names []string
+	List *body.Body
 }
 
 // InLoop reports whether a name is of forEach.

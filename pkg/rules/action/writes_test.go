@@ -76,7 +76,7 @@ func TestWrites(t *testing.T) {
 					line += " merges"
 				}
 				if w.Loop != nil {
-					line += fmt.Sprintf(" of %v", w.Loop.Names)
+					line += fmt.Sprintf(" of %v", w.Loop.List.Names())
 				}
 				got = append(got, line)
 			}
@@ -91,7 +91,7 @@ func TestLoop(t *testing.T) {
 	s := newTypedScene(t, gateways)
 	step := s.compile(t, `{forEach: {pod: "${pods}"}, when: pod.status.phase == "Failed", delete: {target: pod}}`)
 	loop := step.Loop()
-	if loop.Name != "pod" || loop.List.Text() != "${pods}" || !loop.InLoop("pod") || !loop.InLoop("index") || loop.InLoop("pods") {
+	if loop.Name != "pod" || loop.List.Node().Text() != "${pods}" || !loop.InLoop("pod") || !loop.InLoop("index") || loop.InLoop("pods") {
 		t.Errorf("have %+v", loop)
 	}
 	if step.When() == nil || step.When().Program().Source() != `pod.status.phase == "Failed"` {

@@ -189,23 +189,39 @@ func (b *Body) text() (text string, whole bool) {
 	}
 }
 
-// programs are the strings with expressions in the template.
-func (b *Body) programs() (out []*expression.Template) {
+// Programs are the expressions in the template.
+func (b *Body) Programs() (out []*expression.Program) {
 	if b.program != nil {
-		return []*expression.Template{b.program}
+		parts, _ := b.program.Parts()
+		for _, part := range parts {
+			out = append(out, part.Program)
+		}
 	}
 	for _, e := range b.entries {
-		out = append(append(out, e.key.programs()...), e.value.programs()...)
+		out = append(append(out, e.key.Programs()...), e.value.Programs()...)
 	}
 	for _, element := range b.elements {
-		out = append(out, element.programs()...)
+		out = append(out, element.Programs()...)
 	}
 	return out
 }
 
+// Alone is the expression that the template is, nil where it is more or less than one.
+func (b *Body) Alone() *expression.Program {
+	if b.program != nil {
+		if parts, alone := b.program.Parts(); alone {
+			return parts[0].Program
+		}
+	}
+	return nil
+}
+
+// Node is where the body is written.
+func (b *Body) Node() *document.Node { return b.node }
+
 // Names returns the names of the scope that the templates mention, each once.
 func (b *Body) Names() (names []string) {
-	for _, program := range b.programs() {
+	for _, program := range b.Programs() {
 		for _, name := range program.Names() {
 			if !slices.Contains(names, name) {
 				names = append(names, name)

@@ -1,7 +1,6 @@
 package body
 
 import (
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
@@ -17,7 +16,7 @@ func (b *Body) Shape(names expression.Shapes) footprint.Shape {
 }
 
 func (b *Body) read(names expression.Shapes) {
-	for _, program := range b.programs() {
+	for _, program := range b.Programs() {
 		program.Shape(names).Read(footprint.Value)
 	}
 }
@@ -53,11 +52,9 @@ func (b *Body) written(names expression.Shapes, writes *footprint.Tree, path foo
 // Leaf is a field that a body writes as a whole.
 type Leaf struct {
 	Path footprint.Path
-	Node *document.Node
-	// Value is what is written there, with templates as their text, and Names are those
-	// that the templates use.
+	*Body
+	// Value is what is written there, with templates as their text.
 	Value any
-	Names []string
 	// Covers says that nothing stays of what is below the field. A map that an expression
 	// gives may well be laid over it.
 	Covers bool
@@ -81,15 +78,12 @@ func (b *Body) leaves(found []Leaf, path footprint.Path) []Leaf {
 
 // leaf is what is no map, or what an operation of a JSON patch writes. A template of a constant is that.
 func (b *Body) leaf(path footprint.Path) Leaf {
-	out := Leaf{Path: path, Node: b.node, Value: b.node.Any(), Names: b.Names(), Covers: true}
-	if b.program == nil {
+	out := Leaf{Path: path, Body: b, Value: b.node.Any(), Covers: true}
+	p := b.Alone()
+	if p == nil {
 		return out
 	}
-	parts, alone := b.program.Parts()
-	if !alone {
-		return out
-	}
-	v, known := parts[0].Program.Constant()
+	v, known := p.Constant()
 	if known {
 		out.Value = v
 	}

@@ -12,8 +12,8 @@ import (
 // shown is a leaf as one text.
 func shown(leaf body.Leaf) string {
 	text := fmt.Sprintf("%s = %v", leaf.Path, leaf.Value)
-	if len(leaf.Names) > 0 {
-		text += fmt.Sprintf(" %v", leaf.Names)
+	if len(leaf.Names()) > 0 {
+		text += fmt.Sprintf(" %v", leaf.Names())
 	}
 	if !leaf.Covers {
 		text += " laid over"
@@ -49,7 +49,7 @@ func TestLeaves(t *testing.T) {
 			var got []string
 			for _, leaf := range compiled(t, n, tc.text).Leaves() {
 				got = append(got, shown(leaf))
-				if leaf.Node == nil || leaf.Node.Position().Line != 1 {
+				if leaf.Node().Position().Line != 1 {
 					t.Errorf("%s is nowhere", leaf.Path)
 				}
 			}

@@ -101,7 +101,7 @@ func (b *Body) PatchedLeaves() (found []Leaf) {
 		switch {
 		case !whole, len(path) == 0, len(path) != strings.Count(pointer, "/"): // It is not known, or an element of a list.
 		case op == "remove":
-			found = append(found, Leaf{Path: path, Node: o["path"].node, Covers: true})
+			found = append(found, Leaf{Path: path, Body: o["path"], Covers: true})
 		case o["value"] != nil && (op == "add" || op == "replace"):
 			leaf := o["value"].leaf(path)
 			leaf.Covers = true

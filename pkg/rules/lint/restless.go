@@ -23,7 +23,7 @@ func (t *terms) restless(all []*Rule) (out document.Errors) {
 		}
 		for _, write := range r.Effects[step].Writes {
 			if write.Target == "" && (scope{t, r, nil}).changes(write) && t.alone(r, all, write.Path) {
-				out = append(out, write.Node.Errorf("give the rule a when that is false once the field is as it should be",
+				out = append(out, write.Node().Errorf("give the rule a when that is false once the field is as it should be",
 					"the rule changes %s each time that it is evaluated, and never stops", write.Path).Coded(document.CodeRestless).Warn())
 			}
 		}
@@ -66,11 +66,11 @@ func (r *Rule) conditional(step int) bool {
 // changes reports whether what is written certainly differs from what is there.
 func (s scope) changes(w action.Write) bool {
 	keys, through := w.Path.Keys()
-	all := s.templates(w.Node)
+	all := w.Programs()
 	if _, isText := w.Value.(string); !isText || !through || len(all) != 1 {
 		return false // The value is a constant, which looks like a template.
 	}
-	if s.only(w.Node) == nil {
+	if w.Alone() == nil {
 		return s.reads(all[0].Root(), s.object(keys)) // There is more text around it.
 	}
 	return s.differs(all[0].Root(), s.object(keys))
@@ -119,9 +119,11 @@ func (s scope) something(node expression.Node) bool {
 	}
 }
 
-// function is the one whose value an expression is, "" where it is another value.
-func (s scope) function(p *expression.Program) string {
-	name, _ := expression.Calls(s.resolve(p.Root()))
+// function is the one whose value a template is, "" where it is another value.
+func (s scope) function(b *body.Body) (name string) {
+	if p := b.Alone(); p != nil {
+		name, _ = expression.Calls(s.resolve(p.Root()))
+	}
 	return name
 }
 

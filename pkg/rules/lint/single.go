@@ -103,15 +103,15 @@ func (t *terms) overwritten(r *Rule) (out document.Errors) {
 		if loop == nil || step.When() != nil && slices.ContainsFunc(step.When().Program().Names(), loop.InLoop) {
 			continue
 		}
-		if list := (scope{t, r, nil}).only(loop.List); list != nil && slices.Contains([]string{"filter", "take"}, (scope{t, r, nil}).function(list)) {
+		if slices.Contains([]string{"filter", "take"}, (scope{t, r, nil}).function(loop.List)) {
 			continue
 		}
 		at := slices.IndexFunc(r.Effects[i].Writes, func(w action.Write) bool {
-			return !loop.InLoop(w.Target) && slices.ContainsFunc(w.Names, loop.InLoop) && !w.Merges
+			return !loop.InLoop(w.Target) && slices.ContainsFunc(w.Names(), loop.InLoop) && !w.Merges
 		})
 		if at >= 0 {
 			write := r.Effects[i].Writes[at]
-			out = append(out, write.Node.Errorf("build the value from the whole list, as in ${join(map(...), \",\")}, or make the element the target",
+			out = append(out, write.Node().Errorf("build the value from the whole list, as in ${join(map(...), \",\")}, or make the element the target",
 				"each element of forEach sets %s of the same object, and only the last stays", write.Path).Coded(document.CodeConflict).Warn())
 		}
 	}
@@ -129,10 +129,10 @@ func (t *terms) silent(r *Rule) (out document.Errors) {
 			switch {
 			case !through || len(keys) == 0:
 			case write.Kind == plan.Merge && r.givesKeyed(write, keys) && !s.builds(write, keys[len(keys)-1]) && (!of || !s.absent(step, keys)):
-				out = append(out, write.Node.Errorf("use apply, or build it from the list that is there, as with map or concat; where all of it is meant, write it with json",
+				out = append(out, write.Node().Errorf("use apply, or build it from the list that is there, as with map or concat; where all of it is meant, write it with json",
 					"merge replaces the whole list %s: the elements that are not written here are lost", write.Path).Coded(document.CodeReplacedList).Warn())
-			case of && s.isStamp(write.Node) && s.onlyStamps(r.Effects[i].Writes, write) && s.waitsFor(step, keys) && !s.absent(step, keys):
-				out = append(out, write.Node.Errorf(`write beside it what changes each time, such as window("0 * * * *", "1h", "UTC")?.start, and let when compare that`,
+			case of && s.function(write.Body) == "stamp" && s.onlyStamps(r.Effects[i].Writes, write) && s.waitsFor(step, keys) && !s.absent(step, keys):
+				out = append(out, write.Node().Errorf(`write beside it what changes each time, such as window("0 * * * *", "1h", "UTC")?.start, and let when compare that`,
 					"stamp() keeps the time that is there, as nothing else in the map changes: once %s is old, the rule matches for ever and writes nothing",
 					write.Path).Coded(document.CodeIdleStamp).Warn())
 			}
@@ -164,9 +164,9 @@ func (r *Rule) givesKeyed(write action.Write, keys []string) bool {
 
 // builds reports whether what is written, or the list of its forEach, goes through a field of that name of what is no parameter.
 func (s scope) builds(write action.Write, field string) bool {
-	all := s.templates(write.Node)
+	all := write.Programs()
 	if s.loop != nil {
-		all = append(all, scope{s.terms, s.rule, nil}.templates(s.loop.List)...)
+		all = append(all, s.loop.List.Programs()...)
 	}
 	return slices.ContainsFunc(all, func(p *expression.Program) bool {
 		return s.somewhere(p, func(node expression.Node) bool {
@@ -193,18 +193,12 @@ func (s scope) absent(step *action.Step, keys []string) bool {
 	})
 }
 
-// isStamp reports whether stamp() and nothing else is written.
-func (s scope) isStamp(n *document.Node) bool {
-	p := s.only(n)
-	return p != nil && s.function(p) == "stamp"
-}
-
 // onlyStamps reports whether the map around a stamp has stamps alone, as far down as it goes. An operation of a JSON patch writes it
 // alone.
 func (s scope) onlyStamps(all []action.Write, stamp action.Write) bool {
 	around := stamp.Path[:len(stamp.Path)-1]
 	return stamp.Kind == plan.JSON || !slices.ContainsFunc(all, func(w action.Write) bool {
-		return len(w.Path) > len(around) && slices.Equal(w.Path[:len(around)], around) && !s.isStamp(w.Node)
+		return len(w.Path) > len(around) && slices.Equal(w.Path[:len(around)], around) && s.function(w.Body) != "stamp"
 	})
 }
 

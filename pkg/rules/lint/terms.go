@@ -3,11 +3,10 @@ package lint
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 )
@@ -30,7 +29,7 @@ type part struct {
 // mention is a name in a rule, and the list of the forEach that gives it, if one does.
 type mention struct {
 	rule *Rule
-	list *document.Node
+	list *body.Body
 	name string
 }
 
@@ -95,7 +94,7 @@ func (s scope) define(name string) int {
 	case name == "object":
 		return watched
 	case s.loop.InLoop(name):
-		return s.number(fmt.Sprintf("each %t %s", name == s.loop.Name, jsonOf(s.loop.List.Any())), scope{s.terms, s.rule, nil}.all(s.loop.Names)...)
+		return s.number(fmt.Sprintf("each %t %s", name == s.loop.Name, jsonOf(s.loop.List.Node().Any())), scope{s.terms, s.rule, nil}.all(s.loop.List.Names())...)
 	case name == "params":
 		return s.number("params " + jsonOf(s.rule.Constants[name]))
 	case d == nil:
@@ -125,7 +124,7 @@ func jsonOf(v any) string {
 
 // value is the number of what is written. It is the same where the same names mean the same.
 func (s scope) value(w action.Write) int {
-	return s.number("value "+jsonOf(w.Value), s.all(w.Names)...)
+	return s.number("value "+jsonOf(w.Value), s.all(w.Names())...)
 }
 
 // term is the number of what a node computes. Whether a path may end early does not matter.
@@ -296,7 +295,7 @@ func (s scope) subject(target string) subject {
 	in := s
 	var node expression.Node = &expression.Name{Name: target}
 	if s.loop.InLoop(target) {
-		if list := s.only(s.loop.List); list != nil {
+		if list := s.loop.List.Alone(); list != nil {
 			node, in = list.Root(), scope{s.terms, s.rule, nil}
 		}
 	}
@@ -313,40 +312,6 @@ func (s scope) subject(target string) subject {
 	default:
 		return subject{number: in.term(node), filtered: true}
 	}
-}
-
-// templates are all expressions in the texts of a part of a document.
-func (s scope) templates(n *document.Node) (out []*expression.Program) {
-	if text := n.Text(); strings.Contains(text, "${") {
-		in := s.rule.Names.Scope()
-		if s.loop != nil {
-			in = in.Extend(s.loop.Name, "index")
-		}
-		if template, err := expression.CompileTemplate(text, in); err == nil {
-			parts, _ := template.Parts()
-			for _, part := range parts {
-				out = append(out, part.Program)
-			}
-		}
-	}
-	for _, element := range n.Elements() {
-		out = append(out, s.templates(element)...)
-	}
-	for _, entry := range n.Entries() {
-		out = append(out, s.templates(entry.Key)...)
-		out = append(out, s.templates(entry.Value)...)
-	}
-	return out
-}
-
-// only is the expression that a text is, nil where it is more or less than one.
-func (s scope) only(n *document.Node) *expression.Program {
-	text := strings.TrimSpace(n.Text())
-	all := s.templates(n)
-	if len(all) != 1 || !strings.HasPrefix(text, "${") || !strings.HasSuffix(text, "}") {
-		return nil
-	}
-	return all[0]
 }
 
 // somewhere reports whether something is so of a node of an expression, or of a let that it uses.
