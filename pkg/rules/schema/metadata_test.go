@@ -49,37 +49,14 @@ func TestScoped(t *testing.T) {
 			"kind": {Type: textType}, "metadata": {Type: metadata, Always: true},
 		}}}
 	}
-	limited := *Metadata()
-	limited.Map = &Map{Fields: map[string]Field{"name": {Type: &Type{Kinds: value.String, Limit: &Limits{MaxLength: new(int64(5))}}}, "namespace": {Type: textType}}}
-	limited.Map.Sort()
-	for _, tc := range []struct {
-		reason     string
-		of         *Type
-		namespaced bool
-		want       *Type // nil for a type of its own
-		names      []string
-	}{
-		{"an object of the cluster has none", of(Metadata(), true), false, ClusterMetadata(), ClusterMetadata().Names()},
-		{"one of a namespace has", of(ClusterMetadata(), true), true, Metadata(), Metadata().Names()},
-		{"what the schema says of names stays", of(&limited, true), false, nil, []string{"name"}},
-	} {
-		got := tc.of.Scoped(tc.namespaced)
-		f, _ := got.Field("metadata")
-		if got == tc.of || tc.want != nil && f.Type != tc.want || f.Type.Map.NoNamespace == tc.namespaced || !f.Always {
-			t.Errorf("%s: the metadata are %+v", tc.reason, f)
-		}
-		if !slices.Equal(f.Type.Names(), tc.names) {
-			t.Errorf("%s: the fields are %q, want %q", tc.reason, f.Type.Names(), tc.names)
-		}
-		if got.Scoped(tc.namespaced) != got {
-			t.Errorf("%s: it is made again", tc.reason)
-		}
-		if back, _ := got.Scoped(!tc.namespaced).Field("metadata"); !slices.Equal(back.Type.Names(), tc.of.Map.Fields["metadata"].Type.Names()) {
-			t.Errorf("%s: there and back it is %q", tc.reason, back.Type.Names())
-		}
+	object, cluster := of(Metadata(), true), of(ClusterMetadata(), true)
+	if f, _ := object.Scoped(false).Field("metadata"); f.Type != ClusterMetadata() || !f.Always {
+		t.Errorf("the metadata of the cluster are %+v", f)
+	}
+	if f, _ := cluster.Scoped(true).Field("metadata"); f.Type != Metadata() || object.Scoped(true) != object || cluster.Scoped(false) != cluster {
+		t.Errorf("the metadata in a namespace are %+v", f)
 	}
 	for reason, as := range map[string]*Type{
-		"it is right as it is":       of(Metadata(), true),
 		"not a whole object":         of(ClusterMetadata(), false),
 		"nothing is known":           Open(),
 		"an object without metadata": {Kinds: value.Map, Object: true, Map: &Map{}},
@@ -89,8 +66,9 @@ func TestScoped(t *testing.T) {
 			t.Errorf("%s, and it changes", reason)
 		}
 	}
-	if _, has := Metadata().Field("namespace"); !has || Metadata().Map.NoNamespace {
-		t.Error("the metadata of all others have lost their namespace")
+	_, has := ClusterMetadata().Field("namespace")
+	if _, had := Metadata().Field("namespace"); !had || has {
+		t.Error("the wrong metadata have a namespace")
 	}
 }
 

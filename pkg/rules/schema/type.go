@@ -35,9 +35,6 @@ type Map struct {
 	Open bool
 	// Atomic says that server-side apply owns the map as a whole.
 	Atomic bool
-	// NoNamespace says that it is the metadata of an object of the cluster as a whole.
-	// Whoever writes a namespace there is told of the place, not of the field.
-	NoNamespace bool
 }
 
 // Field is a field of a map.
@@ -166,40 +163,30 @@ func EmbeddedMetadata() *Type { return embeddedMetadata }
 
 var (
 	metadata         = metadataWith("name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
-	clusterMetadata  = scopedMetadata(metadata, false)
+	clusterMetadata  = withoutNamespace(metadata)
 	embeddedMetadata = metadataWith()
 )
+
+func withoutNamespace(t *Type) *Type {
+	out, fields := *t, Map{Fields: maps.Clone(t.Map.Fields)}
+	delete(fields.Fields, "namespace")
+	fields.Sort()
+	out.Map = &fields
+	return &out
+}
 
 // Scoped returns the type of whole objects where they are in a namespace, or where
 // they are of the cluster as a whole. A schema does not tell.
 func (t *Type) Scoped(namespaced bool) *Type {
-	const name = "metadata"
-	f, has := t.Field(name)
-	if !has || !t.Object || f.Type.Map == nil || f.Type.Map.NoNamespace != namespaced {
+	wanted := map[bool]*Type{true: metadata, false: clusterMetadata}[namespaced]
+	f, has := t.Field("metadata")
+	if !has || !t.Object || f.Type == wanted {
 		return t
 	}
 	out, fields := *t, *t.Map
 	out.Map, fields.Fields = &fields, maps.Clone(t.Map.Fields)
-	switch f.Type {
-	case metadata:
-		f.Type = clusterMetadata
-	case clusterMetadata:
-		f.Type = metadata
-	default: // It says of its own what a name can be.
-		f.Type = scopedMetadata(f.Type, namespaced)
-	}
-	fields.Fields[name] = f
-	return &out
-}
-
-func scopedMetadata(t *Type, namespaced bool) *Type {
-	const name = "namespace"
-	out, fields := *t, *t.Map
-	out.Map, fields.Fields, fields.NoNamespace = &fields, maps.Clone(t.Map.Fields), !namespaced
-	if delete(fields.Fields, name); namespaced {
-		fields.Fields[name] = metadata.Map.Fields[name]
-	}
-	fields.Sort()
+	f.Type = wanted
+	fields.Fields["metadata"] = f
 	return &out
 }
 

@@ -235,7 +235,7 @@ func (m *Map) has(key string, isObject bool) bool {
 	case "apiVersion", "kind", "metadata":
 		return isObject
 	case "namespace":
-		return m.NoNamespace
+		return m == clusterMetadata.Map
 	default:
 		return false
 	}

@@ -73,8 +73,8 @@ func (p part) field(key string) (Type, bool) {
 func (p part) declared(key string) (f schema.Field, always bool) {
 	f, _ = p.schema.Field(key)
 	switch {
-	case p.place == inObject && key == "metadata" && f.Type.Known() && f.Type.Map != nil && f.Type.Map.NoNamespace:
-		return schema.Field{Type: schema.ClusterMetadata()}, true
+	case p.place == inObject && key == "metadata" && f.Type == schema.ClusterMetadata():
+		return f, true
 	case p.place == inObject && key == "metadata":
 		return schema.Field{Type: schema.Metadata()}, true
 	case p.whole() && (key == "apiVersion" || key == "kind"):

@@ -8,6 +8,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -248,8 +249,7 @@ func (w *walk) unknownField(i int, key string) *expression.Error {
 
 // noNamespace reports the namespace of an object of the cluster as a whole.
 func (w *walk) noNamespace(key string) bool {
-	s := w.on.Schema()
-	return key == "namespace" && s != nil && s.Map != nil && s.Map.NoNamespace
+	return key == "namespace" && w.on.Schema() == schema.ClusterMetadata()
 }
 
 func (w *walk) clusterScoped(i int) *expression.Error {

@@ -79,20 +79,20 @@ func (r *Reader) field(m *schema.Map, name string, property any) schema.Field {
 func complete(m *schema.Map, s map[string]any) bool {
 	if flag(s["x-kubernetes-embedded-resource"]) {
 		m.Fields = maps.Clone(m.Fields)
-		identify(m, s, schema.EmbeddedMetadata())
+		identify(m, schema.EmbeddedMetadata())
 		return true
 	}
 	_, kinds := s["x-kubernetes-group-version-kind"]
 	if !kinds || m.Fields["metadata"].Type != schema.EmbeddedMetadata() {
 		return false
 	}
-	identify(m, s, schema.Metadata())
+	identify(m, schema.Metadata())
 	return true
 }
 
 // identify adds apiVersion, kind and metadata to the fields of a whole object. They
 // are not required: whoever writes an object for a resource has them from it.
-func identify(m *schema.Map, from any, metadata *schema.Type) {
+func identify(m *schema.Map, metadata *schema.Type) {
 	if m.Fields == nil {
 		m.Fields = map[string]schema.Field{}
 	}
@@ -100,36 +100,8 @@ func identify(m *schema.Map, from any, metadata *schema.Type) {
 	text := &schema.Type{Kinds: value.String}
 	m.Fields["apiVersion"] = schema.Field{Type: text, Always: stored}
 	m.Fields["kind"] = schema.Field{Type: text, Always: stored}
-	m.Fields["metadata"] = schema.Field{Type: restricted(metadata, from), Always: stored}
+	m.Fields["metadata"] = schema.Field{Type: metadata, Always: stored}
 	m.Sort()
-}
-
-// restricted returns the metadata with what a schema says of names. It can say
-// nothing else of it.
-func restricted(metadata *schema.Type, from any) *schema.Type {
-	s, _ := from.(map[string]any)
-	limits := map[string]*schema.Limits{}
-	for _, name := range []string{"name", "generateName"} {
-		of, _, _ := unstructured.NestedFieldNoCopy(s, "properties", "metadata", "properties", name)
-		said, _ := of.(map[string]any)
-		if limit := limitsOf(said); limit != nil {
-			limits[name] = limit
-		}
-	}
-	if len(limits) == 0 {
-		return metadata
-	}
-	t, m := *metadata, *metadata.Map
-	m.Fields = maps.Clone(m.Fields)
-	for name, limit := range limits {
-		field := m.Fields[name]
-		limited := *field.Type
-		limited.Limit = limit
-		field.Type = &limited
-		m.Fields[name] = field
-	}
-	t.Map = &m
-	return &t
 }
 
 // texts returns the texts of a list.

@@ -101,7 +101,7 @@ func (r *Reader) Object(from any) *schema.Type {
 	whole, fields := *t, *t.Map
 	whole.Kinds, whole.Object, whole.Map = value.Map, true, &fields
 	fields.Fields = maps.Clone(fields.Fields)
-	identify(&fields, from, schema.Metadata())
+	identify(&fields, schema.Metadata())
 	return &whole
 }
 
@@ -123,19 +123,16 @@ func (r *Reader) read(from any) *schema.Type {
 	return r.refined(t, s)
 }
 
-// refined returns the type of a place that refers to a component. If more is said there, it is a copy.
+// refined returns the type of a place that refers to a component, a copy of its type where the place says how its map is merged.
 func (r *Reader) refined(base *schema.Type, by map[string]any) *schema.Type {
 	kind := by["x-kubernetes-map-type"]
-	if !flag(by["nullable"]) && kind == nil {
+	if kind == nil {
 		return base
 	}
 	t := &schema.Type{}
 	r.later = append(r.later, func() {
 		*t = *base
-		if flag(by["nullable"]) {
-			t.Kinds |= value.Nil
-		}
-		if kind != nil && t.Map != nil {
+		if t.Map != nil {
 			fields := *t.Map
 			fields.Atomic = kind == "atomic"
 			t.Map = &fields

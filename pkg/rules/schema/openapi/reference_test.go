@@ -111,19 +111,3 @@ func TestObject(t *testing.T) {
 		}
 	}
 }
-
-func TestObjectWithLimitedName(t *testing.T) {
-	got := NewReader(nil).Object(decode(t, `{type: object, properties: {
-		metadata: {type: object, properties: {name: {type: string, maxLength: 5}, labels: {maxProperties: 1}}}}}`))
-	metadata := got.Map.Fields["metadata"].Type
-	name := metadata.Map.Fields["name"]
-	if !name.Always || name.Type.Limit == nil || *name.Type.Limit.MaxLength != 5 {
-		t.Errorf("the name is %+v, want at most 5 letters", name)
-	}
-	if metadata.Map.Fields["labels"].Type.Limit != nil {
-		t.Error("only names can be limited")
-	}
-	if schema.Metadata().Map.Fields["name"].Type.Limit != nil {
-		t.Error("the metadata of all others is limited too")
-	}
-}
