@@ -56,7 +56,7 @@ var hostileCalls = []string{
 	often(`sha256("a") == ""`), `any(1..1000, sha256(letters) == "")`, `reduce(1..60000, sha256(#acc), "a")`,
 	`fromYAML(brackets)`, `fromYAML(dashes)`, `fromYAML(commas)`, `fromYAML(lines)`, `fromYAML(questions)`, `fromYAML(comments)`, `fromYAML(bomb)`, `fromYAML(cycle)`,
 	`fromYAML("a: &a [" + repeat("x,", 1000) + "]\n" + "b: [" + repeat("*a,", 1000) + "]")`, often(`fromYAML("a: 1") == nil`),
-	`toYAML(reduce(1..200, [#acc], letters + letters + letters))`, `let a = map(1..1000, letters); toYAML(map(1..1000, a))`,
+	`toYAML(reduce(1..200, [#acc], repeat("a\n", 50000)))`, `toYAML(reduce(1..200, [#acc], map(1..3000, 1)))`, `let a = map(1..1000, letters); toYAML(map(1..1000, a))`,
 	`toYAML(reduce(1..25, [#acc, #acc], 1))`, `toYAML(reduce(1..300, [#acc], 1))`, often(`toYAML([#]) == ""`), `map(1..100, toYAML(repeat("\u0001", 50000)))`,
 	often(`jitter("a", 0, 9) == nil`), `map(1..1000, jitter(letters, 0, 9))`, `jitter("a", duration("1h"), "1m")`,
 	`groups(1..60000, #)`, `groups(1..1000, letters + string(#))`, `groups(map(1..1000, [letters]), #)`, `uniq(map(1..50000, quantity(#)))`,

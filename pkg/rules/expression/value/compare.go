@@ -2,7 +2,7 @@ package value
 
 import (
 	"cmp"
-	"math/big"
+	"math"
 	"strings"
 	"time"
 )
@@ -115,15 +115,31 @@ func compareNumbers(a, b any) (order int, ok bool) {
 		case int64:
 			return cmp.Compare(x, y), true
 		case float64:
-			return new(big.Float).SetInt64(x).Cmp(big.NewFloat(y)), true // Without rounding the integer.
+			return compareMixed(x, y), true
 		}
 	case float64:
 		switch y := b.(type) {
 		case int64:
-			return big.NewFloat(x).Cmp(new(big.Float).SetInt64(y)), true
+			return -compareMixed(y, x), true
 		case float64:
 			return cmp.Compare(x, y), true
 		}
 	}
 	return 0, false
+}
+
+// compareMixed compares without rounding the integer to a float.
+func compareMixed(i int64, f float64) int {
+	const limit = 1 << 63
+	switch {
+	case f >= limit:
+		return -1
+	case f < -limit || math.IsNaN(f):
+		return 1
+	}
+	whole := math.Trunc(f)
+	if order := cmp.Compare(i, int64(whole)); order != 0 {
+		return order
+	}
+	return cmp.Compare(whole, f)
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/semver"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 )
 
 // JSON returns v as compact JSON with sorted keys, so that equal values give
@@ -34,6 +36,22 @@ func IndentedJSON(v any, indent int64, budget *Budget) (string, error) {
 	return out.String(), err
 }
 
+// YAML returns v as YAML, laid out as kubectl does and with sorted keys. Readers of any version of YAML make an equal value of it: what
+// one of them could take for something else is in quotes.
+func YAML(v any, budget *Budget) (string, error) {
+	const stepsPerNode, bytesPerNode, stepsPerByte, bytesPerByte, ofEncoder = 100, 450, 3, 4, 20
+	e := &encoder{budget: budget, indent: 2, nodes: ofEncoder}
+	text, err := e.encode(v)
+	if err == nil {
+		err = budget.Spend(e.nodes*stepsPerNode+len(text)*stepsPerByte, e.nodes*bytesPerNode+len(text)*bytesPerByte)
+	}
+	if err != nil {
+		return "", err
+	}
+	out, err := compare.YAML(json.RawMessage(text))
+	return string(out), err //nolint:wrapcheck // What is JSON has a form in YAML.
+}
+
 // Identity returns a text that equal values have and no others.
 func Identity(v any, budget *Budget) (string, error) {
 	return (&encoder{budget: budget, tagged: true}).encode(v)
@@ -46,6 +64,7 @@ type encoder struct {
 	budget *Budget
 	tagged bool
 	indent int // what each line will be indented by, for each level
+	nodes  int // the values and keys that are written
 }
 
 func (e *encoder) encode(v any) (text string, err error) {
@@ -59,10 +78,12 @@ func (e *encoder) value(v any, depth int) {
 		Must(errDepth)
 	}
 	Must(e.budget.Steps(2))
+	e.nodes++
 	// Growing by doubling and the copy into a string cost three times the text.
 	Must(e.budget.Bytes(3 * scalarSize(v)))
-	if e.indent > 0 { // The value has a line, and so may the bracket that closes it.
-		Must(e.budget.Bytes(4 * (scalarSize(v) + 2*e.indent*depth)))
+	if e.indent > 0 { // The value has a line, and so may the bracket that closes it. In YAML a text has its own lines.
+		text, _ := v.(string)
+		Must(e.budget.Bytes(4 * (scalarSize(v) + (2+strings.Count(text, "\n"))*e.indent*depth)))
 	}
 	switch v := v.(type) {
 	case []any:
@@ -78,6 +99,7 @@ func (e *encoder) value(v any, depth int) {
 		e.text = append(e.text, '{')
 		for i, key := range Got(SortedKeys(v, e.budget)) {
 			Must(e.budget.Bytes(7 * scalarSize(key)))
+			e.nodes++
 			if i > 0 {
 				e.text = append(e.text, ',')
 			}
