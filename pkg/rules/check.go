@@ -395,10 +395,6 @@ func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
 		name := strings.TrimSpace(part)
 		at := offset + strings.Index(part, name)
 		offset += len(part) + 1
-		if name == "" {
-			errs = append(errs, n.ErrorAt(at, 0, "write the name of a resource declared under resources", "the name of a resource is missing here"))
-			continue
-		}
 		watched, wrong := declared.LookupAt(n, at, name)
 		switch {
 		case wrong != nil:

@@ -16,33 +16,25 @@ import (
 // apply makes a named object be as the manifest says.
 type apply struct {
 	child
-	existing existing
-	prune    bool
-	adopt    bool
-	watched  []plan.Selection // by the rule
+	keep    bool // leave alone whatever is there already
+	prune   bool
+	adopt   bool
+	watched []plan.Selection // by the rule
 }
-
-// existing says what becomes of an object that is there already.
-type existing string
-
-const (
-	updateExisting existing = "Update"
-	keepExisting   existing = "Keep" // leave whatever it is alone
-)
 
 var applyFields = field.Object("apply",
 	field.Required("resource", field.NotBlank, "A name under resources. It gives apiVersion and kind."),
 	field.Required("manifest", object, "The object, or one template that gives it. What is nil in it counts as absent."),
 	ownedField,
 	field.Optional("prune", field.Bool, "true: delete what the rule applied before and no longer wants. All apply actions of a rule on one resource agree on it."),
-	field.Optional("existing", field.Words(updateExisting, keepExisting),
+	field.Optional("existing", field.Words("Update", "Keep"),
 		"Update (default), or Keep: create it if it is absent, and leave whatever is there alone."),
 	field.Optional("adopt", field.Bool, "true: take over an object that the set did not make. It is released later, and never deleted."),
 )
 
 func compileApply(v field.Values, env Env) (Action, document.Errors) {
 	a := &apply{
-		child: child{from: v["resource"], owned: v.Bool("owned", true)}, existing: existing(v.Word("existing", string(updateExisting))),
+		child: child{from: v["resource"], owned: v.Bool("owned", true)}, keep: v["existing"].Text() == "Keep",
 		prune: v.Bool("prune", false), adopt: v.Bool("adopt", false), watched: env.Watched,
 	}
 	var wrong *document.Error
@@ -51,7 +43,7 @@ func compileApply(v field.Values, env Env) (Action, document.Errors) {
 		errs = append(errs, wrong)
 	}
 	errs = append(errs, a.compileManifest(v["manifest"], env.Scope)...)
-	if a.adopt && a.existing == keepExisting {
+	if a.adopt && a.keep {
 		errs = append(errs, v["adopt"].Errorf("leave out adopt or existing",
 			"existing: Keep leaves an object alone, and adopt: true takes it over"))
 	}
@@ -118,7 +110,7 @@ func (a *apply) Evaluate(e *Evaluation) error {
 		wish.Unseen = a.unseen(e, want.object)
 	} else {
 		wish.Target, wish.Current, _ = e.Related.Origin(found[0])
-		if a.existing == keepExisting || plan.BeingDeleted(wish.Current) {
+		if a.keep || plan.BeingDeleted(wish.Current) {
 			return nil // What is going is looked at again when it is gone.
 		}
 		if err := a.claim(e, want, &wish, question); err != nil {
@@ -140,7 +132,7 @@ func (a *apply) unseen(e *Evaluation, object plan.Object) *plan.Unseen {
 	if slices.ContainsFunc(out.From, func(s plan.Selection) bool { return s.LabelSelector == "" && s.FieldSelector == "" }) {
 		return nil // All selections of a declaration have the same selectors.
 	}
-	if a.existing != keepExisting {
+	if !a.keep {
 		out.Event = e.notOurs("write another name, or widen what is selected",
 			object.String()+" is there already, and is not among what resources."+a.declaration.Name+" selects")
 	}
@@ -200,7 +192,7 @@ func (a *apply) Effects(t Traces) Effects {
 		Requests: a.requests(t, verbs...),
 		Leaves:   []plan.Leftover{{GVR: a.declaration.GVR, Kind: plan.LeftChildren, Prune: a.prune}},
 	}
-	if a.existing != keepExisting {
+	if !a.keep {
 		out.Requests = append(out.Requests, record(t.watching())...)
 	}
 	return out

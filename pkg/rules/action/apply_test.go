@@ -124,7 +124,7 @@ func TestApply(t *testing.T) {
 		"EmptyNamespace": {
 			reason: "A namespace that turns out to be empty is not taken for the object's own.",
 			action: `apply: {resource: configmaps, manifest: {metadata: {name: x, namespace: "${''}"}}}`,
-			err:    `a.yaml:1:73: apply.manifest.metadata.namespace: metadata.namespace is empty; give it a value, or omit() it`,
+			err:    `a.yaml:1:73: apply.manifest.metadata.namespace: want at least 1 character, have 0; give it a text, as by string(...), or omit() it`,
 		},
 		"RuleSet": {
 			reason: "The objects of a RuleSet are in its namespace.",

@@ -3,7 +3,6 @@ package action
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -58,7 +57,7 @@ func (c *child) compileManifest(n *document.Node, scope *expression.Scope) (errs
 
 // check returns what is wrong with a manifest. The kind is "" before evaluation, when it is not known.
 func (c *child) check(m manifest, kind string) document.Errors {
-	if wrong := m.checkMaps(); wrong != nil {
+	if wrong := m.checkKinds(schema.Whole); wrong != nil {
 		return document.Errors{wrong}
 	}
 	return found(
@@ -122,7 +121,7 @@ func (c *child) want(e *Evaluation) (*wanted, error) {
 	if err != nil || written == nil {
 		return nil, err
 	}
-	fields, isMap := written.(map[string]any)
+	fields, isMap := withoutNil(written).(map[string]any)
 	if !isMap {
 		return nil, c.node.Errorf("", "a manifest must be a map, have %s", value.KindOf(written))
 	}
@@ -130,12 +129,11 @@ func (c *child) want(e *Evaluation) (*wanted, error) {
 	if err != nil {
 		return nil, body.Locate(c.from, err)
 	}
-	m := manifest{c.node, withoutNil(fields)}
+	m := manifest{c.node, fields}
 	if errs := c.check(m, kind.Name); len(errs) > 0 {
 		return nil, errs[0]
 	}
-	name, _ := m.text("metadata", "name")
-	given, _ := m.text("metadata", "namespace")
+	name, given := m.text("metadata", "name"), m.text("metadata", "namespace")
 	namespace, err := e.Related.Namespace(c.declaration, given, given != "")
 	if err != nil {
 		return nil, body.Locate(m.at("metadata", "namespace"), err)
@@ -147,19 +145,16 @@ func (c *child) want(e *Evaluation) (*wanted, error) {
 	return &wanted{object: object, fields: c.complete(e, object, m.fields)}, nil
 }
 
-// complete adds what the object is and whose. The fields stay as they are.
+// complete adds what the object is and whose.
 func (c *child) complete(e *Evaluation, object plan.Object, fields map[string]any) map[string]any {
-	out := maps.Clone(fields)
-	out["apiVersion"], out["kind"] = object.GVR.GroupVersion().String(), object.Kind
-	metadata := copied(fields, "metadata")
+	fields["apiVersion"], fields["kind"] = object.GVR.GroupVersion().String(), object.Kind
+	metadata := within(fields, "metadata")
 	if object.Namespace != "" {
 		metadata["namespace"] = object.Namespace
 	}
-	labels := copied(metadata, "labels")
 	for label, mark := range e.marks() {
-		labels[label] = mark
+		within(metadata, "labels")[label] = mark
 	}
-	metadata["labels"] = labels
 	if c.owned {
 		metadata["ownerReferences"] = []any{map[string]any{
 			"apiVersion":         e.Object.GVR.GroupVersion().String(),
@@ -170,16 +165,17 @@ func (c *child) complete(e *Evaluation, object plan.Object, fields map[string]an
 			"blockOwnerDeletion": true,
 		}}
 	}
-	out["metadata"] = metadata
-	return out
+	return fields
 }
 
-// copied returns a copy of the map at key, empty where there is none.
-func copied(fields map[string]any, key string) map[string]any {
-	out := map[string]any{}
-	from, _ := fields[key].(map[string]any)
-	maps.Copy(out, from)
-	return out
+// within returns the map at key, which is put there where there is none.
+func within(fields map[string]any, key string) map[string]any {
+	if found, there := fields[key].(map[string]any); there {
+		return found
+	}
+	made := map[string]any{}
+	fields[key] = made
+	return made
 }
 
 // read asks for objects of the declaration.

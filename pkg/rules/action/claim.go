@@ -32,11 +32,7 @@ func (a *apply) claim(e *Evaluation, want *wanted, wish *plan.Wish, question pla
 			"%s is there already, and was not made by the %s", wish.Target, e.Rule.SetName())
 	}
 	if !made || plan.Annotation(current, plan.AdoptedAnnotation) != "" {
-		metadata := copied(want.fields, "metadata")
-		annotations := copied(metadata, "annotations")
-		annotations[plan.AdoptedAnnotation] = "true"
-		metadata["annotations"] = annotations
-		want.fields["metadata"] = metadata
+		within(within(want.fields, "metadata"), "annotations")[plan.AdoptedAnnotation] = "true"
 	}
 	return nil
 }
@@ -116,7 +112,7 @@ func Prune(e *Evaluation, from []plan.Selection) error {
 		}
 		wish := plan.Wish{Rule: e.Rule, Target: object, Current: current}
 		if plan.Annotation(current, plan.AdoptedAnnotation) == "" {
-			wish.Type, wish.Body = plan.Delete, plan.Deletion{PropagationPolicy: string(background)}
+			wish.Type, wish.Body = plan.Delete, plan.Deletion{PropagationPolicy: string(metav1.DeletePropagationBackground)}
 		} else {
 			wish.Type, wish.Body = plan.JSON, plan.Release(e.Rule, e.Object.UID, current)
 			wish.Confirm = e.Related.Missed() // Unlike other patches it cannot be taken back.

@@ -3,7 +3,6 @@ package action
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
@@ -42,10 +41,8 @@ func (c *create) compileIn(related map[string]*relation.Relation) document.Error
 	c.in = related[name]
 	switch {
 	case c.in == nil:
-		hint := "write the name of the list of with that the new object will appear in"
-		if strings.Contains(name, "${") {
-			hint = "write the name without ${ }"
-		} else if near := document.Suggest(name, slices.Collect(maps.Keys(related))); near != "" {
+		hint := "write the name of the list of with that the new object will appear in, without ${ }"
+		if near := document.Suggest(name, slices.Collect(maps.Keys(related))); near != "" {
 			hint = `did you mean "` + near + `"?`
 		}
 		return document.Errors{c.from.Errorf(hint, "there is no %q in with", value.Excerpt(name))}

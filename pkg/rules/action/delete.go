@@ -1,6 +1,8 @@
 package action
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -15,22 +17,13 @@ type removal struct {
 	target      target
 	node        *document.Node // of the grace period
 	grace       *body.Body     // nil for that of the object
-	propagation propagation
+	propagation string
 }
-
-// propagation says what becomes of the objects that the deleted one owns.
-type propagation string
-
-const (
-	background propagation = "Background" // they go after it
-	foreground propagation = "Foreground" // they go before it
-	orphan     propagation = "Orphan"     // they stay
-)
 
 var deleteFields = field.Object("delete",
 	targetField,
 	field.Optional("gracePeriodSeconds", graceSeconds, "Without it, or with nil, the object's own."),
-	field.Optional("propagationPolicy", field.Words(background, foreground, orphan),
+	field.Optional("propagationPolicy", field.Words(metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan),
 		"What becomes of objects that it owns: Background (default): they go after it; Foreground: before it; Orphan: they stay."),
 )
 
@@ -54,7 +47,7 @@ func seconds(n *document.Node, v any) (int64, *document.Error) {
 }
 
 func compileDelete(v field.Values, env Env) (Action, document.Errors) {
-	r := &removal{node: v["gracePeriodSeconds"], propagation: propagation(v.Word("propagationPolicy", string(background)))}
+	r := &removal{node: v["gracePeriodSeconds"], propagation: v.Word("propagationPolicy", string(metav1.DeletePropagationBackground))}
 	var errs, wrong document.Errors
 	r.target, errs = compileTarget(v, env.Scope)
 	if r.node != nil {
@@ -79,7 +72,7 @@ func (r *removal) Evaluate(e *Evaluation) error {
 	if err != nil || len(subjects) == 0 {
 		return err
 	}
-	deletion := plan.Deletion{PropagationPolicy: string(r.propagation)}
+	deletion := plan.Deletion{PropagationPolicy: r.propagation}
 	if deletion.GracePeriodSeconds, err = r.evalGrace(e); err != nil {
 		return err
 	}

@@ -165,11 +165,9 @@ func (c *child) requests(t Traces, verbs ...footprint.Verb) []Request {
 }
 
 // watching is what requests about the watched objects have in common.
-func (t Traces) watching() (out []Request) {
-	for _, gvr := range t.Watched {
-		out = append(out, Request{Resource: gvr, About: gvr, Watched: true})
-	}
-	return out
+func (t Traces) watching() []Request {
+	watched := &target{}
+	return watched.about(t.targets(watched))
 }
 
 // Write is a field that an action sets on objects that exist.

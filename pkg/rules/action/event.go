@@ -1,8 +1,6 @@
 package action
 
 import (
-	"regexp"
-
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -17,56 +15,29 @@ type event struct {
 	fields []eventField
 }
 
-// eventField is a template, and where its value goes.
+// eventField is a template of one of the texts.
 type eventField struct {
-	eventText
+	at   int // in eventFields
 	node *document.Node
 	body *body.Body
 }
 
-// eventText is a field of an event, and what its text must look like.
-type eventText struct {
-	name    string
-	pattern *regexp.Regexp
-	want    string
-	set     func(*plan.Event, string)
+// template is a type of texts that may be templates too.
+func template(t *field.Type) *field.Type {
+	out := *t
+	out.Template = true
+	return &out
 }
 
 // word is what Kubernetes calls a machine-readable word.
-var word = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,127}$`)
-
-const wordMessage = "one CamelCase word such as EvenPD, at most 128 letters and digits"
-
-var eventTexts = []eventText{
-	{"reason", word, wordMessage, func(e *plan.Event, text string) { e.Reason = text }},
-	{"message", regexp.MustCompile(field.NotBlank.Pattern), "a text that is not blank", func(e *plan.Event, text string) { e.Message = text }},
-	{"type", regexp.MustCompile(`^(Normal|Warning)$`), "Normal or Warning", func(e *plan.Event, text string) { e.Type = text }},
-	{"action", word, wordMessage, func(e *plan.Event, text string) { e.Action = text }},
-}
-
-func (f eventText) check(n *document.Node, text string) *document.Error {
-	if f.pattern.MatchString(text) {
-		return nil
-	}
-	return n.Errorf("", "want %s, have %q", f.want, value.Excerpt(text))
-}
-
-// written is the type of the field, which may be a template.
-func (f eventText) written(pattern, message string) *field.Type {
-	return &field.Type{
-		Kinds: document.KindString, Template: true, Pattern: pattern, Message: message,
-		Check: func(n *document.Node) *document.Error { return f.check(n, n.Text()) },
-	}
-}
+var word = template(field.Matching(`^[A-Z][A-Za-z0-9]{0,127}$`, "one CamelCase word such as EvenPD, at most 128 letters and digits"))
 
 var eventFields = field.Object("event",
-	field.Required("reason", eventTexts[0].written(word.String(), wordMessage), "One CamelCase word, at most 128 letters and digits."),
-	field.Required("message", eventTexts[1].written(field.NotBlank.Pattern, field.NotBlank.Message),
+	field.Required("reason", word, "One CamelCase word, at most 128 letters and digits."),
+	field.Required("message", template(field.NotBlank),
 		"What happened. Leave out what changes all the time: an event is recorded once for each episode."),
-	field.Optional("type", &field.Type{
-		Kinds: document.KindString, Template: true, Words: []string{"Normal", "Warning"},
-	}, "Normal (default) or Warning."),
-	field.Optional("action", eventTexts[3].written(word.String(), wordMessage), "What was done, one CamelCase word."),
+	field.Optional("type", template(field.Words("Normal", "Warning")), "Normal (default) or Warning."),
+	field.Optional("action", word, "What was done, one CamelCase word."),
 	targetField,
 )
 
@@ -77,10 +48,10 @@ func compileEvent(v field.Values, env Env) (Action, document.Errors) {
 	e := &event{}
 	var errs document.Errors
 	e.target, errs = compileTarget(v, env.Scope)
-	for _, text := range eventTexts {
-		if n := v[text.name]; n != nil {
+	for at, f := range eventFields.Fields {
+		if n := v[f.Name]; n != nil && f.Type.Template {
 			compiled, wrong := body.Compile(n, env.Scope)
-			e.fields = append(e.fields, eventField{text, n, compiled})
+			e.fields = append(e.fields, eventField{at, n, compiled})
 			errs = append(errs, wrong...)
 		}
 	}
@@ -94,6 +65,7 @@ func (e *event) Evaluate(evaluation *Evaluation) error {
 		return err
 	}
 	out := plan.Event{Rule: evaluation.Rule, Type: "Normal", Action: defaultAction}
+	texts := [...]*string{&out.Reason, &out.Message, &out.Type, &out.Action} // By the order of the fields.
 	for _, f := range e.fields {
 		v, err := f.body.Eval(evaluation.Expressions)
 		if err != nil {
@@ -102,12 +74,12 @@ func (e *event) Evaluate(evaluation *Evaluation) error {
 		text, ok := value.Text(v) // "${n}" alone is a number.
 		if !ok {
 			return f.node.Errorf("?? gives a default, and toJSON(...) writes a list or a map", "%s must be a text, have %s",
-				f.name, value.KindOf(v))
+				eventFields.Fields[f.at].Name, value.KindOf(v))
 		}
-		if wrong := f.check(f.node, text); wrong != nil {
+		if wrong := eventFields.Fields[f.at].Type.CheckText(f.node, text); wrong != nil {
 			return wrong
 		}
-		f.set(&out, text)
+		*texts[f.at] = text
 	}
 	for _, subject := range subjects {
 		out.Regarding = subject.Object

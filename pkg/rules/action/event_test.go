@@ -36,7 +36,7 @@ func TestEvent(t *testing.T) {
 		"TypeOfTemplate": {
 			reason: "A type is one of two.",
 			action: `event: {type: "${'Error'}", reason: Seen, message: m}`,
-			err:    `a.yaml:1:15: event.type: want Normal or Warning, have "Error"`,
+			err:    `a.yaml:1:15: event.type: "Error" is not known here; write one of Normal, Warning`,
 		},
 		"Fails": {
 			reason: "An expression fails at its place.",

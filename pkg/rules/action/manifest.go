@@ -26,8 +26,8 @@ type manifest struct {
 
 // draft is as much of a manifest as is written out.
 func draft(n *document.Node) manifest {
-	fields, _ := body.Draft(n).(map[string]any)
-	return manifest{n, withoutNil(fields)}
+	fields, _ := withoutNil(body.Draft(n)).(map[string]any)
+	return manifest{n, fields}
 }
 
 // lookup is [body.Lookup].
@@ -41,19 +41,11 @@ func unknown(v any) bool {
 	return is
 }
 
-// text returns a field that is a string, "" where it is absent or not known, and refuses an empty one.
-func (m manifest) text(path ...string) (string, *document.Error) {
+// text returns a field that is a string, "" where it is absent or not known.
+func (m manifest) text(path ...string) string {
 	v, _ := m.lookup(path...)
-	text, isText := v.(string)
-	switch {
-	case v == "":
-		return "", m.at(path...).Errorf("give it a value, or omit() it", "%s is empty", strings.Join(path, "."))
-	case isText, v == nil, unknown(v):
-		return text, nil
-	default:
-		return "", m.at(path...).Errorf("put it in quotes, or write string(...)",
-			"%s must be a string, have %s", strings.Join(path, "."), value.KindOf(v))
-	}
+	text, _ := v.(string)
+	return text
 }
 
 // entries are those of a map in order, as far as their keys are known.
@@ -63,27 +55,38 @@ func (m manifest) entries(path ...string) (fields map[string]any, keys []string)
 	return fields, slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(key string) bool { return key == schema.SomeKeys })
 }
 
-// checkMaps makes sure of what the other checks look into.
-func (m manifest) checkMaps() *document.Error {
-	for _, path := range [][]string{{"metadata"}, {"metadata", "labels"}, {"metadata", "annotations"}} {
-		v, _ := m.lookup(path...)
-		if _, isMap := v.(map[string]any); !isMap && v != nil && !unknown(v) {
-			return m.at(path...).Errorf("write lines of key: value, or {key: value}", "%s must be a map, have %s", strings.Join(path, "."), value.KindOf(v))
-		}
+var (
+	text   = &schema.Type{Kinds: value.String | value.Nil}
+	filled = &schema.Type{Kinds: value.String | value.Nil, Limit: &schema.Limits{MinLength: new(int64(1))}}
+	texts  = &schema.Type{Kinds: value.Map | value.Nil, Map: &schema.Map{Values: text}}
+	// ofAny is what is known of the manifest of any object.
+	ofAny = &schema.Type{Kinds: value.Map, Map: &schema.Map{Open: true, Fields: map[string]schema.Field{
+		"apiVersion": {Type: filled}, "kind": {Type: filled},
+		"metadata": {Type: &schema.Type{Kinds: value.Map | value.Nil, Map: &schema.Map{Open: true, Fields: map[string]schema.Field{
+			"name": {Type: filled}, "generateName": {Type: filled}, "namespace": {Type: filled}, "labels": {Type: texts}, "annotations": {Type: texts},
+		}}}},
+	}}}
+)
+
+// checkKinds makes sure of what the other checks look into.
+func (m manifest) checkKinds(how schema.Writing) *document.Error {
+	all := ofAny.Validate(m.fields, how)
+	if len(all) == 0 {
+		return nil
 	}
-	return nil
+	at, hint := document.At(m.node, all[0].Path...), all[0].Hint
+	if hint == "" || strings.Contains(at.Text(), "${") {
+		hint = "give it a text, as by string(...), or omit() it"
+	}
+	return at.Errorf(hint, "%s", all[0].Message)
 }
 
 // checkType takes an apiVersion and a kind that repeat what `resource` says. One that is "" is not known.
 func (m manifest) checkType(apiVersion, kind string) *document.Error {
 	for _, field := range [][2]string{{"apiVersion", apiVersion}, {"kind", kind}} {
 		name, want := field[0], field[1]
-		text, wrong := m.text(name)
-		if wrong == nil && text != "" && want != "" && text != want {
-			wrong = m.at(name).Errorf("leave it out, it comes from resource", "the %s of the resource is %q, not %q", name, want, text)
-		}
-		if wrong != nil {
-			return wrong
+		if text := m.text(name); text != "" && want != "" && text != want {
+			return m.at(name).Errorf("leave it out, it comes from resource", "the %s of the resource is %q, not %q", name, want, text)
 		}
 	}
 	return nil
@@ -117,12 +120,9 @@ func (m manifest) checkName(generated bool) *document.Error {
 		return m.at("metadata", "name").Errorf(hint, "the object has no name")
 	}
 	for _, field := range []string{"name", "generateName"} {
-		text, wrong := m.text("metadata", field)
+		text := m.text("metadata", field)
 		if reasons := content.IsPathSegmentName(text); len(reasons) > 0 {
-			wrong = m.at("metadata", field).Errorf("", "%q cannot be the %s of an object: it %s", value.Excerpt(text), field, reasons[0])
-		}
-		if wrong != nil {
-			return wrong
+			return m.at("metadata", field).Errorf("", "%q cannot be the %s of an object: it %s", value.Excerpt(text), field, reasons[0])
 		}
 	}
 	return nil
@@ -130,9 +130,9 @@ func (m manifest) checkName(generated bool) *document.Error {
 
 // checkNamespace keeps a RuleSet, whose namespace is home, where it is.
 func (m manifest) checkNamespace(home string) *document.Error {
-	namespace, wrong := m.text("metadata", "namespace")
-	if wrong != nil || namespace == "" {
-		return wrong
+	namespace := m.text("metadata", "namespace")
+	if namespace == "" {
+		return nil
 	}
 	at := m.at("metadata", "namespace")
 	if reasons := validation.IsDNS1123Label(namespace); len(reasons) > 0 {
@@ -166,7 +166,7 @@ func (m manifest) checkTexts() *document.Error {
 	for field, one := range map[string]string{"labels": "a label", "annotations": "an annotation"} {
 		texts, keys := m.entries("metadata", field)
 		for _, key := range keys {
-			text, isText := texts[key].(string)
+			text, _ := texts[key].(string)
 			at := m.at("metadata", field, key)
 			switch {
 			case len(validation.IsQualifiedName(key)) > 0:
@@ -175,9 +175,6 @@ func (m manifest) checkTexts() *document.Error {
 			case field == "labels" && len(validation.IsValidLabelValue(text)) > 0:
 				return at.Errorf("use at most 63 letters, digits, -, _ and ., or make it an annotation",
 					"%q cannot be the value of a label", value.Excerpt(text))
-			case !isText && value.KindOf(texts[key])&(value.Any&^value.Nil) != 0:
-				return at.Errorf(`put it in quotes, or write "${string(...)}"`,
-					"the value of %s must be a string, have %s", one, value.KindOf(texts[key]))
 			}
 		}
 	}
@@ -197,7 +194,7 @@ func (m manifest) checkOwners(owned bool) *document.Error {
 // the names of roles, for example, need not be domains.
 func (m manifest) checkNames(resource *schema.Resource) *document.Error {
 	domains := slices.Contains([]string{"", "apps", "batch"}, resource.Group) || schema.Custom(resource.Group)
-	name, _ := m.text("metadata", "name")
+	name := m.text("metadata", "name")
 	if reasons := validation.IsDNS1123Subdomain(name); name != "" && len(reasons) > 0 && domains {
 		return m.at("metadata", "name").Errorf("use lower case letters, digits, - and ., with a letter or digit at both ends",
 			"%q cannot be the name of a %s", value.Excerpt(name), resource.Kind).Coded(document.CodeWrongFormat)
@@ -254,44 +251,22 @@ func (m manifest) checkSelected(list string, selections []plan.Selection) *docum
 		"the object would not be among what %s selects: the selector wants %s", list, value.Excerpt(unmet))
 }
 
-// withoutNil drops nil leaves: what is applied is owned, and nothing cannot be. Elements of lists stay, since the position of the others
-// may matter. What has no nil in it is not copied.
-func withoutNil(fields map[string]any) map[string]any {
-	if !hasNil(fields) {
-		return fields
-	}
-	out, _ := dropNil(fields).(map[string]any)
-	return out
-}
-
-func hasNil(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, below := range v {
-			if below == nil || hasNil(below) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, hasNil)
-	}
-	return false
-}
-
-func dropNil(v any) any {
+// withoutNil returns a copy without nil leaves: what is applied is owned, and nothing cannot be. Elements of lists stay, since the
+// position of the others may matter.
+func withoutNil(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, below := range v {
 			if below != nil {
-				out[key] = dropNil(below)
+				out[key] = withoutNil(below)
 			}
 		}
 		return out
 	case []any:
 		out := slices.Clone(v)
 		for i, element := range v {
-			out[i] = dropNil(element)
+			out[i] = withoutNil(element)
 		}
 		return out
 	default:

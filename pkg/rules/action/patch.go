@@ -96,8 +96,11 @@ func (p *patch) check(v any) *document.Error {
 	if !ok {
 		return p.node.Errorf("", "the body of %s must be a map, have %s", p.kind, value.KindOf(v))
 	}
+	if wrong := p.forbidden(p.node, v); wrong != nil || fields["metadata"] == nil {
+		return wrong
+	}
 	m := manifest{node: p.node, fields: fields}
-	return cmp.Or(p.forbidden(p.node, v), m.checkMarks(), m.checkTexts())
+	return cmp.Or(m.checkKinds(schema.Merged), m.checkMarks(), m.checkTexts())
 }
 
 // checkSteps finds the operation that is wrong, where each is written out. A template may give all, or omit some.
@@ -165,14 +168,8 @@ func (p *patch) place(resource *schema.Resource) (*schema.Type, *document.Error)
 	if there || !resource.SubresourcesKnown {
 		return place, nil
 	}
-	names := slices.Sorted(maps.Keys(resource.Subresources))
-	hint := "leave subresource out"
-	if near := document.Suggest(p.subresource, names); near != "" {
-		hint = `did you mean "` + near + `"?`
-	} else if len(names) > 0 {
-		hint += ", or write one of " + strings.Join(names, ", ")
-	}
-	return nil, p.named.Errorf(hint, "%s have no subresource %q", resource.Resource, p.subresource).Coded(document.CodeSubresource)
+	names := strings.Join(slices.Sorted(maps.Keys(resource.Subresources)), ", ")
+	return nil, p.named.Errorf("leave subresource out, or write one that there is: "+cmp.Or(names, "none"), "%s have no subresource %q", resource.Resource, p.subresource).Coded(document.CodeSubresource)
 }
 
 // checkIgnored refuses to write what the API server passes over without a word: the status of an object whose status is a subresource,
@@ -218,7 +215,9 @@ func (p *patch) atomicLists(n *document.Node, place *schema.Type) (errs document
 		switch list := f.Type.List; {
 		case list != nil && list.Kind == schema.Atomic && given && f.Required:
 		case list != nil && list.Kind == schema.Atomic && given:
-			errs = append(errs, p.atomicList(entry.Key))
+			errs = append(errs, entry.Key.Errorf("write it with merge or json, or be sure that nobody else does",
+				"apply owns all of the list %s: what others write into it conflicts, or with force is lost", value.Excerpt(entry.Key.Text())).
+				Coded(document.CodeAtomicList).Warn())
 		case list != nil:
 			for _, element := range entry.Value.Elements() {
 				errs = append(errs, p.atomicLists(element, list.Items)...)
@@ -228,17 +227,6 @@ func (p *patch) atomicLists(n *document.Node, place *schema.Type) (errs document
 		}
 	}
 	return errs
-}
-
-// atomicList says what becomes of what others wrote into a list: it is lost by force,
-// and a conflict without.
-func (p *patch) atomicList(key *document.Node) *document.Error {
-	consequence := "apply owns all of the list %s, so it conflicts with whoever else writes it"
-	if p.force {
-		consequence = "apply replaces all of the list %s, with what others wrote into it"
-	}
-	return key.Errorf("write it with merge or json, or be sure that nobody else does",
-		consequence, value.Excerpt(key.Text())).Coded(document.CodeAtomicList).Warn()
 }
 
 // Evaluate implements [Action].
@@ -283,11 +271,10 @@ func (p *patch) wish(e *Evaluation, on subject, value any) plan.Wish {
 	if p.kind == plan.Apply {
 		writing, w.Release = schema.Applied, p.release
 	}
-	fields, _ := body.Stamped(value, on.current, e.now(), writing).(map[string]any)
+	w.Body = body.Stamped(value, on.current, e.now(), writing)
 	if p.kind == plan.Apply {
-		fields = withoutNil(fields)
+		w.Body = withoutNil(w.Body)
 	}
-	w.Body = fields
 	return w
 }
 
@@ -356,23 +343,19 @@ func (p *patch) leaves() []body.Leaf {
 	}
 }
 
-// bodyHint says where something belongs that is written beside the body of a patch.
+// bodyHints say where something belongs that is written beside the body of a patch.
+var bodyHints = map[string]string{
+	"type":            "the type is the name of the body, as in merge: {spec: ...}",
+	"strategicMerge":  "write apply, which merges lists by their keys, or merge, which replaces them",
+	"strategic":       "write apply, which merges lists by their keys, or merge, which replaces them",
+	"patchesJson6902": "write json: [{op: replace, path: /spec/replicas, value: 3}]",
+}
+
 func bodyHint(key, given string) string {
-	switch key {
-	case "spec", "metadata", "status", "data":
+	if slices.Contains([]string{"spec", "metadata", "status", "data"}, key) {
 		return fmt.Sprintf("put it into a body: merge: {%s: ...}", key)
-	case "type":
-		if given == "json" || given == "apply" {
-			return fmt.Sprintf("the type is the name of the body: %s: ...", given)
-		}
-		return "the type is the name of the body: merge: {spec: ...}"
-	case "strategicMerge", "strategic", "patchStrategicMerge":
-		return "write apply, which merges lists by their keys, or merge, which replaces them"
-	case "patchesJson6902", "jsonPatch", "json6902":
-		return "write json: [{op: replace, path: /spec/replicas, value: 3}]"
-	default:
-		return misplaced(key, given)
 	}
+	return cmp.Or(bodyHints[key], misplaced(key, given))
 }
 
 // pointerHint writes a path with dots as a JSON pointer; it is "" for other texts.

@@ -26,10 +26,7 @@ type subject struct {
 }
 
 // targetField is what an action is about.
-var targetField = field.Optional("target", &field.Type{
-	Kinds: document.KindString, Pattern: field.Identifier.Pattern, Message: "a bare name, without ${ }",
-	Schema: field.Schema{"examples": []string{"object"}},
-},
+var targetField = field.Optional("target", field.BareName,
 	"What the action is about: object (default), or a bare name of with, forEach or let whose value was read from the cluster. "+
 		"A list means each of its elements, nil none.")
 
@@ -39,7 +36,7 @@ func compileTarget(v field.Values, scope *expression.Scope) (target, document.Er
 	if n == nil {
 		return target{}, nil
 	}
-	slot, wrong := body.Name(n, scope, "target")
+	slot, wrong := body.Name(n, scope)
 	if name := n.Text(); wrong == nil && slices.Contains([]string{"params", "rule", indexName}, name) {
 		wrong = n.Errorf("write object, or a name of with, let or forEach", "%s is no object", name)
 	}

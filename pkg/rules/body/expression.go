@@ -1,7 +1,6 @@
 package body
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -76,16 +75,11 @@ func (x *Expression) EvalBool(e *expression.Evaluation) (bool, error) {
 	return holds, nil
 }
 
-// namePattern is what the parser of expressions takes as an identifier.
-var namePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
 // CheckName returns an error if a key cannot name a value beside those of scope.
 func CheckName(key *document.Node, scope *expression.Scope) *document.Error {
 	name := key.Text()
 	_, taken := scope.Slot(name)
 	switch why := expression.Reserved(name); {
-	case !namePattern.MatchString(name):
-		return key.Errorf("use letters, digits and _, and no digit first", "%q cannot be a name", name)
 	case why != "":
 		return key.Errorf("choose another name", "%q is reserved: %s", name, why)
 	case taken:
@@ -96,15 +90,13 @@ func CheckName(key *document.Node, scope *expression.Scope) *document.Error {
 }
 
 // Name returns the slot of a value that a field calls by its bare name.
-func Name(n *document.Node, scope *expression.Scope, field string) (slot int, wrong *document.Error) {
+func Name(n *document.Node, scope *expression.Scope) (slot int, wrong *document.Error) {
 	name := strings.TrimSpace(n.Text())
 	slot, known := scope.Slot(name)
 	near := document.Suggest(name, scope.Names())
 	switch {
 	case n.Kind() == document.KindInvalid || known:
 		return slot, nil
-	case strings.ContainsAny(name, "$ (.["):
-		return 0, n.Errorf("write a name without ${ }; an expression gets one in let", "%s takes a bare name, not an expression", field)
 	case near != "":
 		return 0, n.Errorf(`did you mean "`+near+`"?`, "unknown name %q", value.Excerpt(name))
 	default:

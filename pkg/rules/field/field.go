@@ -9,8 +9,10 @@ package field
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -25,8 +27,8 @@ type Type struct {
 	Kinds document.Kind
 	// Words are the only texts, the default first.
 	Words []string
-	// Pattern is that of a text, in the syntax that RE2 and ECMAScript share, and Message what an editor says of another text. Most
-	// is how long the text may be, 0 for any length.
+	// Pattern is that of a text, in the syntax that RE2 and ECMAScript share, and Message says what it is. Most is how long the text
+	// may be, 0 for any length.
 	Pattern, Message string
 	Most             int
 	// Template says that ${ } may be written there, too, whatever the kinds.
@@ -106,6 +108,7 @@ func Words[T ~string](words ...T) *Type {
 	for _, word := range words {
 		out.Words = append(out.Words, string(word))
 	}
+	out.Hint = "write one of " + strings.Join(out.Words, ", ")
 	return out
 }
 
@@ -130,17 +133,14 @@ var (
 	Bool     = &Type{Kinds: document.KindBool}
 	Any      = &Type{}
 	Ignored  = Free(Schema{"doNotSuggest": true})
-	NotBlank = &Type{
-		Kinds: document.KindString, Pattern: `\S`, Message: "this is empty",
-		Check: func(n *document.Node) *document.Error {
-			if strings.TrimSpace(n.Text()) != "" {
-				return nil
-			}
-			return n.Errorf("give it a value", "this is empty")
-		},
+	NotBlank = Matching(`\S`, "a text that is not blank")
+	// BareName is that of a value of the rule.
+	BareName = &Type{
+		Kinds: document.KindString, Pattern: Identifier.Pattern, Message: "a bare name, without ${ }", Hint: "to name the value of an expression, put it into let",
+		Schema: Schema{"examples": []string{"object"}},
 	}
-	// Identifier is what expressions can call a value. Who makes the name known says why another one cannot be it.
-	Identifier = Matching(`^[A-Za-z_][A-Za-z0-9_]*$`, "letters, digits and _, and no digit first")
+	// Identifier is what expressions can call a value.
+	Identifier = Matching(`^[A-Za-z_][A-Za-z0-9_]*$`, "a name of letters, digits and _, with no digit first")
 	// Expression takes what can be the source of one: true and 5 are, too.
 	Expression = Free(Schema{"type": []string{"string", "boolean", "number"}, "pattern": `\S`, "patternErrorMessage": "an expression is empty"})
 	// Condition is an expression that is true or false.
@@ -290,8 +290,8 @@ func (t *Type) check(n *document.Node) (right bool, errs document.Errors) {
 		}
 	}
 	for _, entry := range n.Entries() {
-		if t.Keys != nil && t.Keys.Check != nil && entry.Key.Kind() != document.KindInvalid {
-			if wrong := t.Keys.Check(entry.Key); wrong != nil {
+		if t.Keys != nil && entry.Key.Kind() != document.KindInvalid {
+			if wrong := t.Keys.content(entry.Key); wrong != nil {
 				errs = append(errs, wrong)
 			}
 		}
@@ -310,33 +310,57 @@ func (t *Type) wrong(n *document.Node) *document.Error {
 	template := t.Template && kind == document.KindString && strings.Contains(n.Text(), "${")
 	switch {
 	case kind == document.KindInvalid || template:
-	case len(t.Words) > 0:
-		return t.word(n)
 	case t.Kinds != 0 && t.Kinds&kind == 0:
 		wrong := n.Expect(t.Kinds)
 		wrong.Hint = cmp.Or(t.Hint, wrong.Hint)
 		return wrong
 	case t.Filled && len(n.Entries())+len(n.Elements()) == 0:
 		return t.empty(n)
-	case t.Check != nil:
-		return t.Check(n)
+	default:
+		return t.content(n)
 	}
 	return nil
+}
+
+// content refuses a value of the right kind.
+func (t *Type) content(n *document.Node) *document.Error {
+	if t.Check != nil {
+		if wrong := t.Check(n); wrong != nil {
+			return wrong
+		}
+	}
+	return t.CheckText(n, n.Text())
 }
 
 func (t *Type) empty(n *document.Node) *document.Error {
 	return n.Errorf(cmp.Or(t.Hint, "add one, or remove what needs none"), "%s without elements does nothing", n.Kind())
 }
 
-func (t *Type) word(n *document.Node) *document.Error {
-	hint := "write one of " + strings.Join(t.Words, ", ")
-	switch near := document.Suggest(n.Text(), t.Words); {
-	case n.Kind() != document.KindString:
-		return n.Errorf(hint, "want a string, have %s", n.Kind()).Coded(document.CodeTypeMismatch)
-	case slices.Contains(t.Words, n.Text()):
+// CheckText refuses a text that is none of the words, or is not like the pattern.
+func (t *Type) CheckText(n *document.Node, text string) *document.Error {
+	switch near := document.Suggest(text, t.Words); {
+	case len(t.Words) == 0 && matches(t.Pattern, text), slices.Contains(t.Words, text):
 		return nil
+	case len(t.Words) == 0:
+		return n.Errorf(t.Hint, "want %s, have %q", t.Message, value.Excerpt(text))
 	case near != "":
-		hint = "did you mean " + near + "?"
+		return n.Errorf("did you mean "+near+"?", "%q is not known here", value.Excerpt(text)).Coded(document.CodeNotInEnum)
+	default:
+		return n.Errorf(t.Hint, "%q is not known here", value.Excerpt(text)).Coded(document.CodeNotInEnum)
 	}
-	return n.Errorf(hint, "%q is not known here", value.Excerpt(n.Text())).Coded(document.CodeNotInEnum)
+}
+
+// compiled are the patterns of all types.
+var compiled sync.Map
+
+func matches(pattern, text string) bool {
+	if pattern == "" {
+		return true
+	}
+	found, there := compiled.Load(pattern)
+	if !there {
+		found, _ = compiled.LoadOrStore(pattern, regexp.MustCompile(pattern))
+	}
+	expression, is := found.(*regexp.Regexp)
+	return is && expression.MatchString(text)
 }

@@ -62,7 +62,7 @@ func TestRead(t *testing.T) {
 		name + "mode: Sometimes": `f.yaml:2:7: mode: "Sometimes" is not known here; write one of Enforce, Audit`,
 		name + "mode: 3":         `f.yaml:2:7: mode: want a string, have an integer; write one of Enforce, Audit`,
 		name + "names: []":       "f.yaml:2:8: names: a list without elements does nothing; add one, or remove what needs none",
-		name + `names: [a, " "]`: "f.yaml:2:12: names[1]: this is empty; give it a value",
+		name + `names: [a, " "]`: "f.yaml:2:12: names[1]: want a text that is not blank, have \" \"",
 		name + "entries: {X: a}": `f.yaml:2:11: entries.X: "X" is not a name that Kubernetes takes; use lower-case letters, digits and -, with a letter or a digit at both ends`,
 		name + "entries: {x: c}": `f.yaml:2:14: entries.x: "c" is not known here; did you mean a?`,
 		name + "count: three":    "f.yaml:2:8: count: want an integer, have a string; write 3",

@@ -44,7 +44,7 @@ func named(pattern, allowed string, most int, reasons func(string) []string) *Ty
 func (t *Type) Unless(first func(*document.Node) *document.Error) *Type {
 	out := *t
 	out.Check = func(n *document.Node) *document.Error {
-		if wrong := first(n); wrong != nil {
+		if wrong := first(n); wrong != nil || t.Check == nil {
 			return wrong
 		}
 		return t.Check(n)

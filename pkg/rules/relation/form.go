@@ -68,7 +68,7 @@ var forms = []form{
 	},
 	{
 		name: "ownedBy", by: plan.ByOwner, ask: (*question).ownedBy,
-		written: field.Matching(field.Identifier.Pattern, "a bare name, without ${ }"),
+		written: field.BareName,
 		doc:     "A list, by the controller reference: the bare name of an object or a list of them: object, or a name of with or let.",
 	},
 	{

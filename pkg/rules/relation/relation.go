@@ -67,7 +67,7 @@ func Compile(name string, n *document.Node, scope *expression.Scope, declared De
 func (r *Relation) compile(scope *expression.Scope) (errs document.Errors) {
 	if r.form.takes == nil {
 		var wrong *document.Error
-		if r.slot, wrong = body.Name(r.node, scope, r.form.name); wrong != nil {
+		if r.slot, wrong = body.Name(r.node, scope); wrong != nil {
 			errs = document.Errors{wrong}
 		}
 		r.known = r.ask(schema.Unknown{}, false)

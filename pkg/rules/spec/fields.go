@@ -69,20 +69,10 @@ func filled(t *field.Type) *field.Type {
 }
 
 // paramName is one that --param SET.NAME can tell from those of sets.
-var paramName = checked(field.Matching(`^[^.]*$`, "the name of a parameter has no dot"), func(text string) (message, hint string) {
-	if !strings.Contains(text, ".") {
-		return "", ""
-	}
-	return fmt.Sprintf("the name of a parameter has no dot, have %q", text), "choose another name, or nest: a: {b: ...}"
-})
+var paramName = field.Matching(`^[^.]*$`, "the name of a parameter, without a dot")
 
 // resourceKey is what can stand between the commas of watch.
-var resourceKey = checked(field.Matching(`^[^\s,]+$`, "no commas and no spaces"), func(text string) (message, hint string) {
-	if text != "" && !strings.ContainsAny(text, " \t\n\r\f,") {
-		return "", ""
-	}
-	return "what a rule watches has a name without commas and spaces", "give each resource a name of its own"
-})
+var resourceKey = field.Matching(`^[^\s,]+$`, "a name without commas and spaces")
 
 var resourceFields = field.Object("resource",
 	field.Optional("group", group, "The API group; leave it out for core resources such as pods."),
@@ -180,17 +170,6 @@ func durationOr(pattern string, least int) *field.Type {
 		"type": []string{"string", "integer"}, "minimum": 1, "minLength": least,
 		"pattern": pattern + durationPattern, "patternErrorMessage": "write it with units, such as 90s, 1h30m, 2d or 1w",
 	})
-}
-
-// checked adds a check of a text, which returns what is wrong with it and what to write.
-func checked(t *field.Type, check func(text string) (message, hint string)) *field.Type {
-	t.Check = func(n *document.Node) *document.Error {
-		if message, hint := check(n.Text()); message != "" {
-			return n.Errorf(hint, "%s", message)
-		}
-		return nil
-	}
-	return t
 }
 
 // inRBAC catches the form in which RBAC names a ServiceAccount.
