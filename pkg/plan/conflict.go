@@ -73,7 +73,7 @@ func (l *ledger) conflict(wish Wish, all []claim) *Decision {
 		if wish.Type == Delete || rule == wish.Rule {
 			return nil
 		}
-		return &Decision{Reason: fmt.Sprintf("%s is deleted by rule %s, which comes first", wish.Target, rule), Winner: rule}
+		return &Decision{Reason: fmt.Sprintf("%s is deleted by rule %s, which comes first", wish.Target, rule), Winner: &rule}
 	}
 	if wish.deletesLiving() {
 		// A rule that has what it wants needs no object to write it to. A finalizer is there for the day on which the object is
@@ -83,7 +83,7 @@ func (l *ledger) conflict(wish Wish, all []claim) *Decision {
 		}
 		if i := slices.IndexFunc(l.accepted, writes); i >= 0 {
 			winner := l.accepted[i].Rule
-			return &Decision{Reason: fmt.Sprintf("%s is written by rule %s, which comes first", wish.Target, winner), Winner: winner}
+			return &Decision{Reason: fmt.Sprintf("%s is written by rule %s, which comes first", wish.Target, winner), Winner: &winner}
 		}
 	}
 	for _, c := range all {
@@ -245,7 +245,7 @@ func conflict(path Path, winner Rule) *Decision {
 		// Nobody wrote the label: it says whose child the object is.
 		reason = fmt.Sprintf("the object is made by rule %s, which comes first", winner)
 	}
-	return &Decision{Reason: reason, Winner: winner}
+	return &Decision{Reason: reason, Winner: &winner}
 }
 
 // agree compares what one claim wants at a path under it with what the other,

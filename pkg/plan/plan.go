@@ -72,7 +72,7 @@ type Decision struct {
 	Outcome Outcome
 	Reason  string
 	Err     error // of Failed and Refused
-	Winner  Rule  // of Withheld: the rule that decides
+	Winner  *Rule // of Withheld: the rule that decides
 	// HeldSince is since when `when` holds, for rules with `for`; zero where it
 	// does not.
 	HeldSince time.Time

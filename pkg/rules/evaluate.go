@@ -2,6 +2,7 @@ package rules
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -237,6 +238,9 @@ func (r *Rule) begin(e *evaluation) *ruleEvaluation {
 // keeps what it asked for before.
 func (t *ruleEvaluation) run() plan.Decision {
 	decision, err := t.decide()
+	if err == nil {
+		err = t.permitted()
+	}
 	refusal, refused := errors.AsType[*action.Refusal](err)
 	switch {
 	case errors.Is(err, relation.ErrNotSynced) || errors.Is(t.reader.Err(), relation.ErrNotSynced):
@@ -258,6 +262,16 @@ func (t *ruleEvaluation) run() plan.Decision {
 	}
 	t.confirm()
 	return decision
+}
+
+// permitted holds the rule to the resources that it was allowed to write when it was loaded.
+func (t *ruleEvaluation) permitted() error {
+	for _, wish := range t.action.Wishes {
+		if access := t.rule.Footprint().Lookup(wish.Target.GVR); access == nil || !access.Writable() {
+			return fmt.Errorf("the rule would write %s, which it did not when it was checked: this is a mistake of dyncontroller", plan.ResourceName(wish.Target.GVR))
+		}
+	}
+	return nil
 }
 
 // memo is what a name stands for, once it was asked.

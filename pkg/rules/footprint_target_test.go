@@ -1,7 +1,9 @@
 package rules_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -11,10 +13,20 @@ import (
 // TestFootprintOfTargets holds that what a rule can patch is in its footprint, by
 // whichever way an expression hands it on.
 func TestFootprintOfTargets(t *testing.T) {
+	large := "1"
+	for i := range 100 {
+		large += fmt.Sprintf(", k%d: object", i)
+	}
+	deep := "#acc ?? [1" + strings.Repeat(", 1", 1800) + "]"
+	for range 3 {
+		deep = "reduce([1], " + deep + ", #acc)"
+	}
 	for _, target := range []string{
+		"len(every) == 1 ? p : {k: " + large + "}", "{k: " + large + ", p: p}.p", "[[p], {k: " + large + "}][0]",
+		"reduce([1, 2, 3, 4, 5], {{a: #acc.b, b: #acc.c, c: #acc.d, d: #acc.e, e: #acc.f, f: nil}}, {f: p}).a", "reduce([1], " + deep + ", p)",
 		"every[0]", "find(every, true)", "flatten([every, [p]])", "concat(every, [p])", "p ?? every", "{a: every}.a", "merge({a: p}).a",
 		"groups(every, [.metadata.name])[0].items", "groupBy(every, .metadata.name).p", "map(every, {{o: #}})[0].o", "toPairs({a: p})[0][1]",
-		"fromPairs([['a', p]]).a", "setCondition([p], nil)", "setCondition([p], {type: 'A', status: 'True'})[0]", "reduce(every, #acc ?? #, nil)", "values({a: p})",
+		"fromPairs([['a', p]]).a", "setCondition([p], nil)", "setCondition([p], {type: 'A', status: 'True'})[0]", "reduce(every, #acc ?? #, nil)", "values({a: p})", "forEach",
 	} {
 		t.Run(target, func(t *testing.T) {
 			s := scene{
@@ -26,6 +38,10 @@ func TestFootprintOfTargets(t *testing.T) {
     let: {chosen: "` + target + `"}
     actions: [{patch: {target: chosen, merge: {spec: {a: 1}}}}]`,
 				object: `{}`, pods: []string{`{metadata: {name: p}}`},
+			}
+			if target == "forEach" {
+				s.rules = strings.Replace(s.rules, "{patch:", "{forEach: {each: [\"${p}\", \"${every[0]}\"]}, patch:", 1)
+				s.rules = strings.NewReplacer("let: {chosen: \"forEach\"}", "", "target: chosen", "target: each").Replace(s.rules)
 			}
 			p := s.evaluate(t)
 			if p.Decisions[0].Outcome != plan.Matched || len(p.Operations) != 1 || p.Operations[0].Target.GVR != pods {
@@ -50,5 +66,24 @@ func TestTargetReduced(t *testing.T) {
     actions: [{patch: {target: to, merge: {status: {a: 1}}}}]
 `}
 		s.evaluate(t) // As of the whole object.
+	}
+}
+
+// TestFootprintOfAbsent holds that a rule writes the whole field where its value may be nil: one of several maps has the key, or leaves it out.
+func TestFootprintOfAbsent(t *testing.T) {
+	for _, value := range []string{
+		"(object.spec.a == 1 ? {b: 2} : {a: {x: '1'}}).a", "{a: object.spec.a == 1 ? omit() : {x: '1'}}.a",
+		"merge({a: {x: '1'}}, {a: object.spec.a == 1 ? omit() : {x: '2'}}).a", "(object.spec.a == 1 ? {} : {a: {x: '1'}}).a",
+	} {
+		text := `
+  rules:
+  - name: r
+    watch: tidbclusters
+    let: {v: "` + value + `"}
+    actions: [{patch: {merge: {status: "${v}"}}}]`
+		access := mustLoad(t, world+text).Footprint().Of(tidbclusters, "tidbclusters")
+		if !access.Writes.Touches(footprint.Fields("status", "other")) {
+			t.Errorf("%s writes %v", value, access.Writes.Paths())
+		}
 	}
 }

@@ -322,7 +322,7 @@ func hideReasons(decisions []plan.Decision, secret map[plan.Rule]bool) {
 	for i := range decisions {
 		d := &decisions[i]
 		switch {
-		case d.Outcome == plan.Withheld && (secret[d.Rule] || secret[d.Winner]):
+		case d.Outcome == plan.Withheld && (secret[d.Rule] || secret[*d.Winner]):
 			d.Reason = fmt.Sprintf("rule %s, which comes first, decides otherwise; what they differ in may tell a value of a Secret", d.Winner)
 		case !secret[d.Rule]:
 		case d.Err != nil:

@@ -1,18 +1,26 @@
 package body
 
 import (
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
 // Shape records what evaluating the body reads and returns what its value can be. An expression that stands alone is not read by value
-// yet, as [Body.Value] does not copy it.
+// yet, as [Body.Value] does not copy it. Nor does it copy objects in a list, which may be targets.
 func (b *Body) Shape(names expression.Shapes) footprint.Shape {
 	if b.program != nil {
 		return b.program.Shape(names)
 	}
 	b.read(names)
-	return footprint.Other()
+	if b.node.Kind() != document.KindList {
+		return footprint.Other()
+	}
+	elements := make([]footprint.Shape, len(b.elements))
+	for i, element := range b.elements {
+		elements[i] = element.Shape(names)
+	}
+	return footprint.List(footprint.OneOf(elements...))
 }
 
 func (b *Body) read(names expression.Shapes) {

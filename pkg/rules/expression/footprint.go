@@ -24,11 +24,12 @@ func (p *Program) Shape(names Shapes) footprint.Shape {
 	if a.nodes <= maxAnalysed {
 		return result
 	}
+	all := []footprint.Shape{footprint.Other()}
 	for _, name := range p.names {
 		slot, _ := p.scope.Slot(name)
-		names.Shape(slot).Read(footprint.Value)
+		all = append(all, names.Shape(slot))
 	}
-	return footprint.Other()
+	return footprint.OneOf(all...).Untracked()
 }
 
 // Shape is [Program.Shape] for a template; a text reads its expressions.

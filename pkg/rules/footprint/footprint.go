@@ -100,6 +100,16 @@ func (a *Access) Allow(verb, subresource string) {
 	a.verbs[Verb{verb, subresource}] = struct{}{}
 }
 
+// Writable reports whether something can be changed.
+func (a *Access) Writable() bool {
+	for v := range a.verbs {
+		if !slices.Contains([]string{"get", "list", "watch"}, v.Name) {
+			return true
+		}
+	}
+	return false
+}
+
 // Verbs returns the verbs in order, those of subresources behind their verb.
 func (a *Access) Verbs() []Verb {
 	return slices.SortedFunc(maps.Keys(a.verbs), func(a, b Verb) int {

@@ -18,6 +18,10 @@ type Shape struct {
 	items *Shape
 	// other says that it can be something else.
 	other bool
+	// optional says that a map or a list may be without it, as omit() leaves it out.
+	optional bool
+	// untracked says that it, and whatever is in it, can be any of the parts.
+	untracked bool
 	// size counts the shapes that it is made of.
 	size int
 	// read says that the parts are whole objects, all of which is read already.
@@ -28,6 +32,32 @@ type Shape struct {
 type origin struct {
 	tree *Tree
 	path Path
+}
+
+// Untracked reads all of the value, and returns the shape of what is followed no further: something that is, or has in it, any of the
+// objects that are in s.
+func (s Shape) Untracked() Shape {
+	s.Read(Value)
+	out := Shape{other: true, untracked: true}
+	s.objects(&out.parts)
+	return out.measured()
+}
+
+// objects collects the whole objects that the value can be, or can have in it.
+func (s Shape) objects(found *[]origin) {
+	for _, p := range s.parts {
+		if len(p.path) == 0 && !slices.ContainsFunc(*found, p.equal) {
+			*found = append(*found, p)
+		}
+	}
+	for _, field := range s.fields {
+		field.objects(found)
+	}
+	for _, below := range []*Shape{s.values, s.items} {
+		if below != nil {
+			below.objects(found)
+		}
+	}
 }
 
 // maxSize keeps the work on one shape small. Expressions that people write stay
@@ -70,34 +100,45 @@ func Map(fields map[string]Shape, values ...Shape) Shape {
 
 // OneOf returns the shape of what is one of several.
 func OneOf(shapes ...Shape) Shape {
-	var union Shape
-	several := 0
-	for _, s := range shapes {
-		if s.size > 0 {
-			union = s
-			several++
-		}
+	values := slices.DeleteFunc(slices.Clone(shapes), func(s Shape) bool { return s.size == 0 })
+	if len(values) == 0 {
+		return Shape{}
 	}
-	if several < 2 {
-		return union
-	}
-	union = Shape{}
-	for _, s := range shapes {
+	union, untracked := values[0], values[0].untracked
+	union.optional = union.optional || len(values) < len(shapes)
+	for _, s := range values[1:] {
+		union.parts, union.read = slices.Clip(union.parts), false
 		for _, p := range s.parts {
 			if !slices.ContainsFunc(union.parts, p.equal) {
 				union.parts = append(union.parts, p)
 			}
 		}
-		union.other = union.other || s.other
+		union.fields = eitherOf(union.fields, s.fields)
 		union.values, union.items = either(union.values, s.values), either(union.items, s.items)
-		if s.fields != nil && union.fields == nil {
-			union.fields = make(map[string]Shape, len(s.fields))
-		}
-		for key, field := range s.fields {
-			union.fields[key] = OneOf(union.fields[key], field)
-		}
+		union.other, union.optional, untracked = union.other || s.other, union.optional || s.optional, untracked || s.untracked
+	}
+	if untracked {
+		return union.Untracked()
 	}
 	return union.measured()
+}
+
+// eitherOf are the entries of one of two maps: one that is not in both is optional, as one of the two is no value.
+func eitherOf(s, t map[string]Shape) map[string]Shape {
+	switch {
+	case s == nil:
+		return t
+	case t == nil:
+		return s
+	}
+	both := make(map[string]Shape, len(s)+len(t))
+	for key, field := range s {
+		both[key] = OneOf(field, t[key])
+	}
+	for key, field := range t {
+		both[key] = OneOf(s[key], field)
+	}
+	return both
 }
 
 func either(s, t *Shape) *Shape {
@@ -114,8 +155,10 @@ func (p origin) equal(q origin) bool { return p.tree == q.tree && slices.Equal(p
 // adds, or gives up what is too large.
 func (s Shape) measured() Shape {
 	s.size = len(s.parts)
-	if s.other {
-		s.size++
+	for _, more := range []bool{s.other, s.optional} {
+		if more {
+			s.size++
+		}
 	}
 	if s.fields != nil {
 		s.size++
@@ -129,11 +172,10 @@ func (s Shape) measured() Shape {
 	if s.items != nil {
 		s.size += 1 + s.items.size
 	}
-	if s.size <= maxSize {
+	if s.size <= maxSize || s.untracked {
 		return s
 	}
-	s.Read(Value)
-	return Other()
+	return s.Untracked()
 }
 
 // Same reports whether t, which must be a [OneOf] of s and something, says no more
@@ -181,7 +223,9 @@ func (s Shape) Objects() []*Tree {
 // Key returns the shape of the value of a key, of which nothing is read yet.
 func (s Shape) Key(key string) Shape {
 	field, known := s.fields[key]
-	return s.into(Key(key), s.other || !known, &field, s.values)
+	other := s.other || !known || field.optional
+	field.optional = false
+	return s.into(Key(key), other, &field, s.values)
 }
 
 // Index returns the shape of an element, counted from the end where i is negative.
@@ -221,6 +265,9 @@ func (s Shape) At(key any) Shape {
 // expressions build there. Of objects that are read as a whole nothing more can be read, so that they are not followed any
 // further.
 func (s Shape) into(step Step, other bool, built ...*Shape) Shape {
+	if s.untracked {
+		return s
+	}
 	below := make([]Shape, 0, len(s.parts)+len(built)+1)
 	if s.read && len(s.parts) > 0 {
 		other = true
@@ -234,7 +281,7 @@ func (s Shape) into(step Step, other bool, built ...*Shape) Shape {
 		}
 	}
 	for _, b := range built {
-		if b != nil {
+		if b != nil && b.size > 0 {
 			below = append(below, *b)
 		}
 	}

@@ -219,6 +219,5 @@ func flowReduce(c *Flow) footprint.Shape {
 			return accumulator
 		}
 	}
-	accumulator.Read(footprint.Value)
-	return footprint.Other()
+	return accumulator.Untracked()
 }
