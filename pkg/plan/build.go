@@ -31,6 +31,9 @@ type Options struct {
 // the decisions of the plan say so, one for each rule left out.
 func Build(wishes []Wish, options Options) Plan {
 	var failures []Decision
+	out := func(rule Rule) bool {
+		return slices.ContainsFunc(failures, func(d Decision) bool { return d.Rule == rule })
+	}
 	for {
 		accepted, withheld := options.accept(wishes)
 		b := builder{Options: options, suppressed: Marks{}}
@@ -38,14 +41,12 @@ func Build(wishes []Wish, options Options) Plan {
 		if len(failed) == 0 {
 			return Plan{Operations: operations, Decisions: append(withheld, failures...), Suppressed: b.suppressed}
 		}
-		out := map[Rule]bool{}
 		for _, decision := range failed {
-			if !out[decision.Rule] {
-				out[decision.Rule] = true
+			if !out(decision.Rule) {
 				failures = append(failures, decision)
 			}
 		}
-		wishes = slices.DeleteFunc(slices.Clone(wishes), func(w Wish) bool { return out[w.Rule] })
+		wishes = slices.DeleteFunc(slices.Clone(wishes), func(w Wish) bool { return out(w.Rule) })
 	}
 }
 
@@ -264,7 +265,7 @@ func carry(o *Operation, rule Rule) {
 func remove(o *Operation, joined batch, current map[string]any) {
 	var all Deletion
 	for _, wish := range joined {
-		d, _ := wish.deletion() // claims has seen the error
+		d, _ := wish.Body.(Deletion)
 		if !d.changes(current) {
 			continue
 		}

@@ -321,8 +321,8 @@ func TestForbiddenField(t *testing.T) {
 
 func TestValidateJSONPatch(t *testing.T) {
 	tests := map[string]struct{ body, want string }{
-		"NotAList":   {`{op: add}`, "a json patch must be a list of operations, have a map"},
-		"NotAMap":    {`[1]`, "operation 0 of the json patch: want a map with op and path, have a number"},
+		"NotAList":   {`{op: add}`, "a json patch must be a list of operations"},
+		"NotAMap":    {`[1]`, "operation 0 of the json patch: want a map with op and path"},
 		"Op":         {`[{op: set, path: /a}]`, "operation 0 of the json patch: op must be add, remove, replace, move, copy or test, have \"set\""},
 		"NoOp":       {`[{path: /a}]`, "operation 0 of the json patch: op must be add, remove, replace, move, copy or test, have \"\""},
 		"NoValue":    {`[{op: add, path: /a}]`, `operation 0 of the json patch: "add" needs a value`},

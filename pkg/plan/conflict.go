@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -19,7 +20,7 @@ type ledger struct {
 // accept drops the rules that lose a conflict, and what a rule still wants of
 // an object that it deletes.
 func (o Options) accept(wishes []Wish) (accepted []Wish, refused []Decision) {
-	if len(wishes) == 1 && wishes[0].hasFields() { // As in most plans: nothing can be wrong with it.
+	if len(wishes) == 1 { // As in most plans.
 		return wishes, nil
 	}
 	l := &ledger{Options: o, trees: map[place]*claimTree{}, deleted: map[Object]Rule{}}
@@ -40,10 +41,7 @@ func (o Options) accept(wishes []Wish) (accepted []Wish, refused []Decision) {
 func (l *ledger) enter(wishes []Wish) *Decision {
 	claims := make([][]claim, len(wishes))
 	for i, wish := range wishes {
-		var err error
-		if claims[i], err = wish.claims(); err != nil {
-			return &Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err}
-		}
+		claims[i] = wish.claims()
 		if lost := l.conflict(wish, claims[i]); lost != nil {
 			lost.Rule, lost.Outcome = wish.Rule, Withheld
 			return lost
@@ -123,36 +121,25 @@ type claim struct {
 
 // claims lists the paths that the wish decides. A deletion decides none of
 // them: the object is to have no fields at all, which [ledger] watches.
-func (w Wish) claims() ([]claim, error) {
-	switch w.Type {
-	case JSON:
-		operations, err := parseJSONPatch(w.Body)
-		if err != nil {
-			return nil, err
-		}
-		var out []claim
+func (w Wish) claims() (out []claim) {
+	switch body := w.Body.(type) {
+	case []any:
+		operations, _ := parseJSONPatch(body) // A patch that is wrong fails when it is applied.
 		for _, op := range operations {
 			out = append(out, op.claims(w.Current)...)
 		}
-		return out, nil
-	case Delete:
-		_, err := w.deletion()
-		return nil, err
-	case Finalize: // The claim is on the name only: rules may each have a finalizer of their own.
-		f, err := w.finalizer()
-		return []claim{{path: finalizersPath.child(f.Name), value: f.Name, absent: !f.Present, member: true}}, err
-	default:
-		if w.fields() == nil {
-			return nil, fmt.Errorf("the body of %s must be a map, have %s", w.Type, typeName(w.Body))
-		}
-		return mapClaims(nil, nil, w.fields(), w.Type == Apply && !w.Force), nil
+	case Finalizer: // The claim is on the name only: rules may each have a finalizer of their own.
+		out = []claim{{path: finalizersPath.child(body.Name), value: body.Name, absent: !body.Present, member: true}}
+	case map[string]any:
+		out = mapClaims(nil, nil, w.fields(), w.Type == Apply && !w.Force)
 	}
+	return out
 }
 
 // mapClaims appends a claim for each leaf under body. An empty map claims
 // nothing: it agrees with whatever else is put into it.
 func mapClaims(out []claim, path Path, body map[string]any, merged bool) []claim {
-	for _, key := range sortedKeys(body) {
+	for _, key := range slices.Sorted(maps.Keys(body)) {
 		at := path.child(key)
 		switch value := body[key].(type) {
 		case map[string]any:
@@ -230,7 +217,7 @@ func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) *Decision {
 	if t.claim != nil && t.rule != rule && !agree(c, below, *t.claim) {
 		return conflict(t.claim.path, t.rule)
 	}
-	for _, step := range sortedKeys(t.children) {
+	for _, step := range slices.Sorted(maps.Keys(t.children)) {
 		if found := t.children[step].conflictBelow(rule, c, below.child(step)); found != nil {
 			return found
 		}

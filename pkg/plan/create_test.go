@@ -42,11 +42,6 @@ func TestCreate(t *testing.T) {
 			wishes: []string{"a create n {spec: {a: 1}}", "a create n {spec: {a: 1}}"},
 			want:   []string{`create n a {"spec":{"a":1}}`, `create n a {"spec":{"a":1}}`},
 		},
-		"NotAMap": {
-			reason:    "A body of another type is refused.",
-			wishes:    []string{"a create n [1]"},
-			decisions: []string{"a failed: the body of create must be a map, have a list"},
-		},
 		"AppliedAnew": {
 			reason: "What is applied where nothing is, is created, one request for each rule.",
 			wishes: []string{"a apply n {spec: {a: 1}}", "a apply n {spec: {b: 1}}", "b apply n {spec: {c: 1}}"},

@@ -186,14 +186,3 @@ func TestDeleteOperation(t *testing.T) {
 		t.Error("another grace is another deletion")
 	}
 }
-
-func TestDeleteWithoutDeletion(t *testing.T) {
-	objects := cluster{"x": `{}`}
-	wishes := objects.wishes(t, "a delete x")
-	wishes[0].Body = map[string]any{}
-	built := Build(wishes, Options{})
-	want := []string{"a failed: the body of delete must be a deletion, have a map"}
-	if diff := cmp.Diff(want, decided(built.Decisions)); diff != "" || len(built.Operations) > 0 {
-		t.Errorf("operations %v, decisions (-want +got):\n%s", written(t, built.Operations), diff)
-	}
-}

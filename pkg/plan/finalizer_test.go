@@ -170,11 +170,6 @@ func TestFinalizer(t *testing.T) {
 			want:      []string{`merge x a {"metadata":{"finalizers":["held"]}}`, `apply x b {"metadata":{"finalizers":["other"]}}`},
 			decisions: withheldBy("metadata.finalizers.z is decided by rule "+decidedByA, "c"),
 		},
-		"Nameless": {
-			reason: "A finalizer without a name is an error of the caller's.", current: `{}`,
-			wishes:    []string{"a finalizer x +"},
-			decisions: []string{"a failed: the body of finalizer must be one with a name, have plan.Finalizer"},
-		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,11 +13,10 @@ import (
 
 // jsonOperation is one step of an RFC 6902 patch.
 type jsonOperation struct {
-	op       string
-	path     Path
-	from     Path
-	value    any
-	hasValue bool
+	op    string
+	path  Path
+	from  Path
+	value any
 }
 
 // ValidateJSONPatch returns an error that names the first thing wrong with an
@@ -37,7 +35,7 @@ func ValidateJSONOperation(element any) error {
 func parseJSONPatch(body any) ([]jsonOperation, error) {
 	list, ok := body.([]any)
 	if !ok {
-		return nil, fmt.Errorf("a json patch must be a list of operations, have %s", typeName(body))
+		return nil, errors.New("a json patch must be a list of operations")
 	}
 	if len(list) > maxSteps {
 		return nil, fmt.Errorf("a json patch has at most %d operations, have %d", maxSteps, len(list))
@@ -53,45 +51,36 @@ func parseJSONPatch(body any) ([]jsonOperation, error) {
 	return out, nil
 }
 
-func parseJSONOperation(element any) (jsonOperation, error) {
-	fields, ok := element.(map[string]any)
-	if !ok {
-		return jsonOperation{}, fmt.Errorf("want a map with op and path, have %s", typeName(element))
+// operands are what each operation takes besides a path.
+var operands = map[string]string{"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from", "remove": ""}
+
+func parseJSONOperation(element any) (out jsonOperation, err error) {
+	fields, isMap := element.(map[string]any)
+	if !isMap {
+		return out, errors.New("want a map with op and path")
 	}
-	var out jsonOperation
 	out.op, _ = fields["op"].(string)
-	out.value, out.hasValue = fields["value"]
-	allowed := []string{"op", "path"}
-	switch out.op {
-	case "add", "replace", "test":
-		allowed = append(allowed, "value")
-		if !out.hasValue {
-			return out, fmt.Errorf("%q needs a value", out.op)
-		}
-	case "move", "copy":
-		allowed = append(allowed, "from")
-		if out.from, ok = pointerField(fields, "from"); !ok {
-			return out, fmt.Errorf("%q needs from, a JSON pointer such as /spec/replicas", out.op)
-		}
-	case "remove":
-	default:
+	operand, known := operands[out.op]
+	value, hasValue := fields["value"]
+	from, isFrom := pointerField(fields, "from")
+	path, isPath := pointerField(fields, "path")
+	out.value, out.from, out.path = value, from, path
+	switch {
+	case !known:
 		return out, fmt.Errorf("op must be add, remove, replace, move, copy or test, have %.40q", out.op)
-	}
-	if out.path, ok = pointerField(fields, "path"); !ok {
+	case operand == "value" && !hasValue:
+		return out, fmt.Errorf("%q needs a value", out.op)
+	case operand == "from" && !isFrom:
+		return out, fmt.Errorf("%q needs from, a JSON pointer such as /spec/replicas", out.op)
+	case !isPath:
 		return out, errors.New("path must be a JSON pointer such as /spec/replicas")
 	}
-	if err := errors.Join(out.path.checkIndex(), out.from.checkIndex()); err != nil {
-		return out, err
-	}
-	if len(fields) == len(allowed) {
-		return out, nil // Each of those allowed has been found.
-	}
-	for _, key := range sortedKeys(fields) {
-		if !slices.Contains(allowed, key) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if key != "op" && key != "path" && key != operand {
 			return out, fmt.Errorf("%q has no field %.40q", out.op, key)
 		}
 	}
-	return out, nil
+	return out, errors.Join(out.path.checkIndex(), out.from.checkIndex())
 }
 
 // pointerField refuses the empty pointer: it is the whole object, which no
@@ -117,15 +106,13 @@ func (p Path) checkIndex() error {
 		return fmt.Errorf("a path has at most %d steps, have %d", maxPointer, len(p))
 	}
 	signed := func(step string) bool {
-		return step != "" && (step[0] == '-' || step[0] == '+') && negative.MatchString(step)
+		return len(step) > 1 && (step[0] == '-' || step[0] == '+') && strings.Trim(step[1:], "0123456789") == ""
 	}
 	if i := slices.IndexFunc(p, signed); i >= 0 {
 		return fmt.Errorf("%.40q is no index: count from the start, or write - for behind the last element", p[i])
 	}
 	return nil
 }
-
-var negative = regexp.MustCompile(`^[-+][0-9]+$`)
 
 // maxSteps bounds the operations of a patch.
 const maxSteps = 2000

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/base64"
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -50,19 +49,13 @@ type Finalizer struct {
 	Present bool
 }
 
-// fields is the body of a merge patch, an apply or a create, as the API server returns it;
-// claims has checked it.
+// fields is the body of a merge patch, an apply or a create, as the API server returns it.
 func (w Wish) fields() map[string]any {
 	fields, _ := w.Body.(map[string]any)
 	return w.Target.returned(fields)
 }
 
-// hasFields reports whether the body has the form of a merge patch, an apply or a create, and the type is one of these.
-func (w Wish) hasFields() bool {
-	return w.fields() != nil && (w.Type == Merge || w.Type == Apply || w.Type == Create)
-}
-
-// steps is the body of a JSON patch; claims has checked it.
+// steps is the body of a JSON patch.
 func (w Wish) steps() []any {
 	steps, _ := w.Body.([]any)
 	return steps
@@ -71,15 +64,6 @@ func (w Wish) steps() []any {
 // unnamed reports whether the API server will choose the name, which is then
 // nobody else's.
 func (w Wish) unnamed() bool { return w.Type == Create && w.Target.Name == "" }
-
-// deletion is the body of a wish of type Delete.
-func (w Wish) deletion() (Deletion, error) {
-	d, ok := w.Body.(Deletion)
-	if !ok {
-		return d, fmt.Errorf("the body of delete must be a deletion, have %s", typeName(w.Body))
-	}
-	return d, nil
-}
 
 // deletesLiving reports whether the wish is the end of an object that nobody
 // has deleted yet.
@@ -134,15 +118,6 @@ func HasFinalizers(object map[string]any) bool {
 	return len(list) > 0
 }
 
-// finalizer is the body of a wish of type Finalize.
-func (w Wish) finalizer() (Finalizer, error) {
-	f, ok := w.Body.(Finalizer)
-	if !ok || f.Name == "" {
-		return f, fmt.Errorf("the body of finalizer must be one with a name, have %s", typeName(w.Body))
-	}
-	return f, nil
-}
-
 // applyTo returns the object with or without the name, in an order that leaves
 // the others where they are. No finalizers are no list, as the API server
 // stores them.
@@ -184,36 +159,6 @@ func isEmpty(value any) bool {
 	}
 }
 
-// sortedKeys is for maps of which there are many: it makes nothing but the result.
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for key := range m {
-		out = append(out, key)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// typeName names the type of a JSON value as users know it.
-func typeName(value any) string {
-	switch value := value.(type) {
-	case nil:
-		return "null"
-	case map[string]any:
-		return "a map"
-	case []any:
-		return "a list"
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	case int64, int, float64:
-		return "a number"
-	default:
-		return fmt.Sprintf("%T", value)
-	}
-}
-
 // applyTo returns the object with the wish, which joins others in an update.
 func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
 	switch w.Type {
@@ -221,8 +166,8 @@ func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
 		after, err := jsonPatched(current, w.Body)
 		return w.Target.returned(after), err
 	case Finalize:
-		f, err := w.finalizer()
-		return f.applyTo(current), err
+		f, _ := w.Body.(Finalizer)
+		return f.applyTo(current), nil
 	default:
 		return withoutNewEmpty(current, w.Target.returned(mergePatched(current, w.fields()))), nil
 	}
@@ -317,11 +262,7 @@ func ForbiddenField(kind Type, body any) Path {
 		}
 		return nil
 	}
-	all, err := Wish{Type: kind, Body: body}.claims()
-	if err != nil {
-		return nil
-	}
-	for _, c := range all {
+	for _, c := range (Wish{Type: kind, Body: body}).claims() {
 		for _, path := range forbidden {
 			if c.path.hasPrefix(path) || path.hasPrefix(c.path) {
 				return path

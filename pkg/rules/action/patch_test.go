@@ -45,7 +45,7 @@ func TestPatch(t *testing.T) {
 		"NotAList": {
 			reason: "or a list of steps,",
 			action: `patch: {json: "${labels}"}`,
-			err:    `a.yaml:1:15: patch.json: a json patch must be a list of operations, have a map`,
+			err:    `a.yaml:1:15: patch.json: a json patch must be a list of operations`,
 		},
 		"BadStep": {
 			reason: "each of which is one.",
