@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
@@ -274,9 +275,15 @@ func chosen(objects []map[string]any, written []string) (int, error) {
 // isOf reports whether an object may be of a resource, by the plural, the kind or a short name that Kubernetes itself has for it.
 func isOf(object map[string]any, resource string) bool {
 	of := scaffold.ForObject(object, nil)
-	word, group, _ := strings.Cut(resource, ".")
-	return (word == of.Resource.Resource || word == strings.ToLower(of.Kind) || slices.Contains(of.Other, word)) &&
-		(group == "" || group == of.Resource.Group || group == of.Resource.Version+"."+of.Resource.Group)
+	return means(resource, of.Resource, append([]string{of.Kind}, of.Other...)...)
+}
+
+// means reports whether a word is for a resource as kubectl takes it: the plural or another name, with its group, with the version and
+// the group, or without.
+func means(word string, of schema.GroupVersionResource, others ...string) bool {
+	name, group, _ := strings.Cut(strings.ToLower(word), ".")
+	return (name == of.Resource || slices.ContainsFunc(others, func(other string) bool { return strings.EqualFold(other, name) })) &&
+		(group == "" || group == of.Group || group == strings.TrimSuffix(of.Version+"."+of.Group, "."))
 }
 
 // findRule returns the one rule that the user means: a rule, with as much of where it is

@@ -127,15 +127,11 @@ func (s *subject) missing() {
 // or without. A version that is watched goes before others. What is not served may be what the rule waits for.
 func (s *subject) find(watched []schema.GroupVersionResource, word, name, namespace string) error {
 	s.object = plan.Object{Name: name}
-	resource, group, _ := strings.Cut(word, ".")
-	inGroup := func(gvr schema.GroupVersionResource) bool {
-		return group == "" || group == gvr.Group || group == strings.TrimSuffix(gvr.Version+"."+gvr.Group, ".")
-	}
 	var found *metav1.APIResource
 	best := -1
 	for i, r := range s.served {
 		gvr := gvrOf(r)
-		if !inGroup(gvr) || resource != r.Name && resource != r.SingularName && resource != strings.ToLower(r.Kind) && !slices.Contains(r.ShortNames, resource) {
+		if !means(word, gvr, append([]string{r.SingularName, r.Kind}, r.ShortNames...)...) {
 			continue
 		}
 		rank := 0
@@ -156,7 +152,7 @@ func (s *subject) find(watched []schema.GroupVersionResource, word, name, namesp
 		return nil
 	}
 	for _, gvr := range watched {
-		if inGroup(gvr) && slices.Contains([]string{gvr.Resource, strings.TrimSuffix(gvr.Resource, "s"), strings.TrimSuffix(gvr.Resource, "es")}, resource) {
+		if means(word, gvr, strings.TrimSuffix(gvr.Resource, "s"), strings.TrimSuffix(gvr.Resource, "es")) {
 			s.object.GVR, s.object.Namespace = gvr, namespace
 			return nil
 		}
@@ -165,6 +161,7 @@ func (s *subject) find(watched []schema.GroupVersionResource, word, name, namesp
 	for _, r := range s.served {
 		names = append(names, r.Name)
 	}
+	resource, _, _ := strings.Cut(word, ".")
 	return fmt.Errorf("the API server has no resource %q%s", word, meant("", resource, names))
 }
 

@@ -137,7 +137,7 @@ func (s *starting) input(ctx context.Context, args []string) (out scaffold.Input
 	var named []*crd.Definition
 	for _, d := range definitions {
 		all = append(all, d.Plural+"."+d.Group)
-		if len(args) == 0 || slices.Contains(slices.Concat(d.Other, []string{d.Plural, d.Kind, d.Plural + "." + d.Group}), args[0]) {
+		if len(args) == 0 || means(args[0], apischema.GroupVersionResource{Group: d.Group, Resource: d.Plural}, append([]string{d.Kind}, d.Other...)...) {
 			named = append(named, d)
 		}
 	}
