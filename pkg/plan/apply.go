@@ -354,35 +354,24 @@ func Release(rule Rule, owner types.UID, current map[string]any) []any {
 //
 // The entries of managedFields must be at their places, as for [Release].
 func GiveUp(manager, subresource string, body, current map[string]any) []any {
-	return releaseEntries(manager, current, func(entry map[string]any) (map[string]any, bool) {
-		fields := FieldSet(entry)
-		if Text(entry, "subresource") != subresource {
-			return fields, false
-		}
-		return kept(fields, body)
-	})
+	return giveUp(manager, body, current, func(entry map[string]any) bool { return Text(entry, "subresource") == subresource })
 }
 
 // releaseFields drops all that the manager has applied.
 func releaseFields(manager string, current map[string]any) []any {
-	return releaseEntries(manager, current, func(map[string]any) (map[string]any, bool) { return nil, true })
+	return giveUp(manager, nil, current, func(map[string]any) bool { return true })
 }
 
-// releaseEntries replaces the fields of the manager's entries by what keep returns
-// for those of which it says that there is less, and drops what has none left. An
+// giveUp cuts some of the manager's entries down to what body has, and drops those of which nothing is left. An
 // empty list of entries would leave those of a custom resource alone; a list of one
 // empty entry resets them always.
-func releaseEntries(manager string, current map[string]any, keep func(entry map[string]any) (fields map[string]any, less bool)) []any {
+func giveUp(manager string, body, current map[string]any, of func(entry map[string]any) bool) (out []any) {
 	path := managedFieldsPath
 	entries := elements(current, path...)
-	var out []any
 	left := len(entries)
 	for i, entry := range slices.Backward(entries) {
-		if !appliedBy(entry, manager) {
-			continue
-		}
-		fields, less := keep(entry)
-		if !less {
+		fields, less := kept(FieldSet(entry), body)
+		if !less && body != nil || !appliedBy(entry, manager) || !of(entry) {
 			continue
 		}
 		at := path.child(strconv.Itoa(i))

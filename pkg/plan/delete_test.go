@@ -28,10 +28,6 @@ func TestDelete(t *testing.T) {
 			reason:  "What is being deleted is not deleted again.",
 			objects: cluster{"x": dying}, wishes: []string{"a delete x"},
 		},
-		"DyingSameGrace": {
-			reason:  "The same grace is no hurry.",
-			objects: cluster{"x": dying}, wishes: []string{"a delete x grace=30"},
-		},
 		"DyingShorter": {
 			reason:  "A shorter grace is a change.",
 			objects: cluster{"x": dying}, wishes: []string{"a delete x grace=0"},
@@ -55,11 +51,6 @@ func TestDelete(t *testing.T) {
 			reason:  "Two deletions are the same request, so sending them one by one tells nothing.",
 			objects: cluster{"x": living}, wishes: []string{"a delete x", "b delete x"}, separate: true,
 			want: []string{`delete x a+b {}`},
-		},
-		"TwiceInOneRule": {
-			reason:  "A rule's own deletions join too.",
-			objects: cluster{"x": living}, wishes: []string{"a delete x grace=9", "a delete x grace=3"},
-			want: []string{`delete x a {"gracePeriodSeconds":3}`},
 		},
 		"TwiceInOrder": {
 			reason:  "A rule that does something else first does not delete again what the earlier rule has deleted.",
@@ -100,13 +91,6 @@ func TestDelete(t *testing.T) {
 			want:      []string{`merge x a {"spec":{"a":2}}`},
 			decisions: withheldBy("pods ns/x is written by rule guardrails/a, which comes first", "b"),
 		},
-		"LosesAsAWhole": {
-			reason:    "A rule that may not delete is withheld with all it wants.",
-			objects:   cluster{"x": living, "y": living},
-			wishes:    []string{"a merge x {spec: {a: 2}}", "b merge y {spec: {a: 2}}", "b delete x"},
-			want:      []string{`merge x a {"spec":{"a":2}}`},
-			decisions: withheldBy("pods ns/x is written by rule guardrails/a, which comes first", "b"),
-		},
 		"LoserClaimsNothing": {
 			reason:    "A withheld deletion does not keep others from writing.",
 			objects:   cluster{"x": living},
@@ -135,11 +119,6 @@ func TestDelete(t *testing.T) {
 			reason:  "A finalizer of an earlier rule is there for the deletion, and is put on before it.",
 			objects: cluster{"x": living}, wishes: []string{"a finalizer x +held", "b delete x"},
 			want: []string{`merge x a {"metadata":{"finalizers":["held"]}}`, `delete x b {}`},
-		},
-		"Others": {
-			reason:  "Other objects are not concerned.",
-			objects: cluster{"x": living, "y": living}, wishes: []string{"a delete x", "b delete y", "c create z {spec: {}}"},
-			want: []string{`delete x a {}`, `delete y b {}`, `create z c {"spec":{}}`},
 		},
 	}
 	for name, tc := range tests {

@@ -41,10 +41,6 @@ func TestApplied(t *testing.T) {
 			reason: "A list without children in the tree is owned as a whole.",
 			fields: `{"f:spec": {"f:args": {}}}`, current: `{spec: {args: [x, z]}}`, body: `{spec: {args: [x, z]}}`, want: true,
 		},
-		"AtomicListLonger": {
-			reason: "An element more is a difference.",
-			fields: `{"f:spec": {"f:args": {}}}`, current: `{spec: {args: [x, z]}}`, body: `{spec: {args: [x]}}`,
-		},
 		"ByKey": {
 			reason:  "Elements of others in a list that is merged by key are theirs.",
 			fields:  `{"f:spec": {"f:ports": {` + ports + `}}}`,
@@ -76,19 +72,6 @@ func TestApplied(t *testing.T) {
 			fields:  `{"f:spec": {"f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}}}}`,
 			current: `{spec: {ports: [{port: 80, protocol: TCP}]}}`,
 			body:    `{spec: {ports: [{port: 80}, {port: 80, name: x}]}}`,
-		},
-		"KindBelowTheRoot": {
-			reason:  "A reference has a kind too, and it is a field like others.",
-			fields:  `{"f:spec": {"f:issuerRef": {"f:name": {}}}}`,
-			current: `{spec: {issuerRef: {name: x}}}`,
-			body:    `{spec: {issuerRef: {name: x, kind: ClusterIssuer}}}`,
-		},
-		"KindBelowTheRootOwned": {
-			reason:  "It is owned like others.",
-			fields:  `{"f:spec": {"f:issuerRef": {"f:name": {}, "f:kind": {}}}}`,
-			current: `{spec: {issuerRef: {name: x, kind: Issuer}}}`,
-			body:    `{spec: {issuerRef: {name: x, kind: Issuer}}}`,
-			want:    true,
 		},
 		"Set": {
 			reason:  "A set is owned value by value.",
@@ -131,10 +114,6 @@ func TestApplied(t *testing.T) {
 		"NothingOfWhatIsNotThere": {
 			reason:  "An object that is not there is made by an apply, even of nothing.",
 			current: `null`, body: `{}`,
-		},
-		"EmptyMetadata": {
-			reason: "Beside other fields they do not count either.",
-			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: 1}}`, body: `{metadata: {}, spec: {a: 1}}`, want: true,
 		},
 		"ScalarForMap": {
 			reason: "The type changed; the tree still tells of the old one.",
