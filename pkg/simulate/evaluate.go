@@ -67,11 +67,7 @@ func (e Evaluation) cluster() (*apiserver.Server, []map[string]any, error) {
 			given = append(given, object)
 		}
 	}
-	definitions, err := withGuesses(e.Definitions, newGuesser(e.Definitions, given).among(e.Rules))
-	if err != nil {
-		return nil, nil, err
-	}
-	server, err := serving(definitions)
+	server, err := serving(withGuesses(e.Definitions, newGuesser(e.Definitions, given).among(e.Rules)))
 	if err != nil {
 		return nil, nil, err
 	}

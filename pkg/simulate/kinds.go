@@ -160,58 +160,43 @@ func contents(objects []object) []map[string]any {
 }
 
 // definition is what would define a resource as it is guessed.
-func (g guess) definition() (*crd.Definition, error) {
-	versions := make([]map[string]any, len(g.versions))
+func (g guess) definition() *crd.Definition {
+	subresources, selectable := map[string]any{}, []any{}
+	if g.status {
+		subresources[status] = map[string]any{}
+	}
+	for _, field := range g.selectable {
+		selectable = append(selectable, map[string]any{"jsonPath": "." + field})
+	}
+	var versions []any
 	for i, name := range g.versions {
-		versions[i] = map[string]any{
-			"name": name, "served": true, "storage": i == 0,
+		versions = append(versions, map[string]any{
+			"name": name, "served": true, "storage": i == 0, "subresources": subresources, "selectableFields": selectable,
 			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-		}
-		if g.status {
-			versions[i]["subresources"] = map[string]any{status: map[string]any{}}
-		}
-		var selectable []any
-		for _, field := range g.selectable {
-			selectable = append(selectable, map[string]any{"jsonPath": "." + field})
-		}
-		if len(selectable) > 0 {
-			versions[i]["selectableFields"] = selectable
-		}
+		})
 	}
 	scope := "Cluster"
 	if g.namespaced {
 		scope = "Namespaced"
 	}
 	_, singular := meta.UnsafeGuessKindToResource(g.WithVersion(g.versions[0]).GroupVersion().WithKind(g.kind))
-	data, err := json.Marshal(map[string]any{
+	return &crd.Definition{Group: g.Group, Plural: g.Resource, Kind: g.kind, Namespaced: g.namespaced, Document: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": g.String()},
 		"spec": map[string]any{
 			"group": g.Group, "scope": scope, "versions": versions,
 			"names": map[string]any{"plural": g.Resource, "singular": singular.Resource, "kind": g.kind, "listKind": g.kind + "List"},
 		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("defining %s: %w", g, err)
-	}
-	found, err := crd.Read("what is guessed of "+g.String(), data)
-	if err != nil {
-		return nil, fmt.Errorf("defining %s: %w", g, err)
-	}
-	return found[0], nil
+	}}
 }
 
 // withGuesses are definitions with those of what is guessed beside them.
-func withGuesses(defined []*crd.Definition, guesses []guess) ([]*crd.Definition, error) {
+func withGuesses(defined []*crd.Definition, guesses []guess) []*crd.Definition {
 	out := slices.Clone(defined)
 	for _, g := range guesses {
-		definition, err := g.definition()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, definition)
+		out = append(out, g.definition())
 	}
-	return out, nil
+	return out
 }
 
 // servers are those of a run: tests with the same definitions share one, since it takes

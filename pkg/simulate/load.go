@@ -101,7 +101,7 @@ func (t *Test) Now() time.Time { return t.now }
 
 // Definitions are those of custom resources that the cluster of a case has, with those
 // that are guessed.
-func (t *Test) Definitions() ([]*crd.Definition, error) { return withGuesses(t.defined, t.guesses) }
+func (t *Test) Definitions() []*crd.Definition { return withGuesses(t.defined, t.guesses) }
 
 // Objects reads those that are in the cluster when the case begins, as they are stored.
 func (c *Case) Objects(files Files) ([]map[string]any, document.Errors) {

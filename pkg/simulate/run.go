@@ -194,11 +194,7 @@ func (r *run) prepare(p pending) (play, document.Errors) {
 	if len(errs) > 0 {
 		return play{}, errs
 	}
-	definitions, err := p.test.Definitions()
-	if err != nil {
-		return play{}, document.Errors{p.of.node.Errorf("", "%v", err)}
-	}
-	server, err := r.servers.of(definitions)
+	server, err := r.servers.of(p.test.Definitions())
 	if err != nil {
 		return play{}, document.Errors{p.of.node.Errorf("", "%v", err)}
 	}

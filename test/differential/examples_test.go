@@ -79,10 +79,7 @@ func (s *stages) stop(t *testing.T) {
 // of returns a stage with the definitions of a test. A definition that another test has
 // otherwise needs another control plane: changing it would take a while to be seen.
 func (s *stages) of(ctx context.Context, folder string, test *simulate.Test) (*stage, error) {
-	definitions, err := test.Definitions()
-	if err != nil {
-		return nil, fmt.Errorf("defining custom resources: %w", err)
-	}
+	definitions := test.Definitions()
 	missing := map[string]string{}
 	fresh := s.current == nil
 	for _, d := range definitions {

@@ -120,7 +120,7 @@ var making = map[string]attempt{
 		rule: `actions: [{apply: {resource: configmaps, owned: false, manifest: {metadata: {name: "${path}"}}}}]`,
 	},
 	"reads-path": {
-		reason: "Nor one to read.", outcome: fails, says: "spec.rules[0].with.got.name: " + noName + "; the namespace has a field of its own",
+		reason: "Nor one to read.", outcome: fails, says: "spec.rules[0].with.got.name: " + noName + "; write the name alone; the namespace has a field of its own",
 		rule: `with: {got: {resource: configmaps, name: "${path}"}}` + steals,
 	},
 	"applies-kind": {
