@@ -240,7 +240,7 @@ func (c *Case) expected(end ending, result *Result) document.Errors {
 // tell names what differs by its object and rules, and not by its place in the golden.
 func tell(list string, want, have any, differing []string) (out []string) {
 	if want == nil || have == nil {
-		return []string{fmt.Sprintf("%swant %s, have %s", titleOf(list, cmpOr(want, have)), brief(list, want), brief(list, have))}
+		return []string{fmt.Sprintf("%swant %s, have %s", titleOf(list, cmp.Or(want, have)), brief(list, want), brief(list, have))}
 	}
 	for _, line := range differing {
 		if list == "decisions" && strings.HasPrefix(line, "reason: ") && len(out) > 0 {
@@ -283,14 +283,6 @@ func brief(list string, element any) string {
 	default: // decisions, writes and failures
 		return cmp.Or(textAt(element, "outcome"), textAt(element, "type"), textAt(element, "error"))
 	}
-}
-
-// cmpOr is the first of the two that is not nil.
-func cmpOr(one, other any) any {
-	if one != nil {
-		return one
-	}
-	return other
 }
 
 // listAt is a list in a map, nil for anything else.

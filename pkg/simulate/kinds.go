@@ -139,14 +139,14 @@ func (g guesser) guess(at apischema.GroupResource) guess {
 func (t *Test) objects(files Files) []map[string]any {
 	var out []map[string]any
 	for _, c := range t.Cases {
-		found, _ := readObjects(c.objects, files)
-		out = append(out, contents(found)...)
+		places := c.objects
 		for _, step := range c.Steps {
 			if step.Apply != nil {
-				found, _ := readObjects(step.Apply.files, files)
-				out = append(out, contents(found)...)
+				places = slices.Concat(places, step.Apply.files)
 			}
 		}
+		found, _ := readObjects(places, files)
+		out = append(out, contents(found)...)
 	}
 	return out
 }

@@ -23,11 +23,7 @@ func ParseObjects(file document.File) ([]map[string]any, document.Errors) {
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	out := make([]map[string]any, len(parsed))
-	for i, o := range parsed {
-		out[i] = o.content
-	}
-	return out, nil
+	return contents(parsed), nil
 }
 
 // object is an object of a file, and where it is written.

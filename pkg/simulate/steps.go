@@ -34,12 +34,8 @@ type Apply struct{ files []place }
 
 // Objects reads the objects. What cannot be read is told where the file is named.
 func (a *Apply) Objects(files Files) ([]map[string]any, document.Errors) {
-	objects, errs := readObjects(a.files, files)
-	var out []map[string]any
-	for _, o := range objects {
-		out = append(out, o.content)
-	}
-	return out, errs
+	found, errs := readObjects(a.files, files)
+	return contents(found), errs
 }
 
 // Delete deletes an object, as kubectl does.

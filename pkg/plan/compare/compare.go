@@ -27,11 +27,15 @@ func Diff(want, have any) []string { return Compare(want, have, "want", "have") 
 
 // Compare does the same with other words for the two.
 func Compare(one, other any, oneIs, otherIs string) []string {
-	c := comparison{line: func(path, left, right string) string {
-		return fmt.Sprintf("%s: %s %s, %s %s", cmp.Or(path, "(the whole)"), oneIs, left, otherIs, right)
-	}, nothing: "nothing"}
+	c := between(oneIs, otherIs)
 	c.values("", one, other)
 	return c.lines
+}
+
+func between(oneIs, otherIs string) comparison {
+	return comparison{line: func(path, left, right string) string {
+		return fmt.Sprintf("%s: %s %s, %s %s", cmp.Or(path, "(the whole)"), oneIs, left, otherIs, right)
+	}, nothing: "nothing"}
 }
 
 // Changes lists how the value at a path changes, as in `containers[name=web].image: "web:1" -> "web:2"`. Elements of lists
@@ -45,9 +49,7 @@ func Changes(path plan.Path, before, after any) []string {
 // Missing lists what have lacks of want, which tells only a part: keys and elements of lists that only have has do not
 // count, and null stands for a key that must not be there. An element is looked for among those about the same.
 func Missing(want, have any) []string {
-	c := comparison{line: func(path, left, right string) string {
-		return fmt.Sprintf("%s: want %s, have %s", cmp.Or(path, "(the whole)"), left, right)
-	}, nothing: "nothing"}
+	c := between("want", "have")
 	c.missing("", want, have)
 	return c.lines
 }
@@ -85,7 +87,7 @@ func (c *comparison) missing(path string, want, have any) {
 func (c *comparison) missingElement(path string, want any, have []any) {
 	var fewest []string
 	for _, element := range have {
-		candidate := comparison{line: c.line, nothing: c.nothing}
+		candidate := between("want", "have")
 		if candidate.missing(path, want, element); len(candidate.lines) == 0 {
 			return
 		}
@@ -161,10 +163,7 @@ func (c *comparison) lists(path string, want, have []any) {
 			right = have[p.Have]
 		}
 		step := strconv.Itoa(p.Index())
-		of := left
-		if of == nil {
-			of = right
-		}
+		of := cmp.Or(left, right)
 		if keys := identity(of); c.named && len(keys) > 0 {
 			fields, _ := of.(map[string]any)
 			step = keys[0] + "=" + strings.Trim(Show(fields[keys[0]]), `"`)

@@ -299,6 +299,10 @@ func TestFinalizers(t *testing.T) {
 		{"POST ", plain, `{"metadata":{"name":"a"},"spec":{"manualSelector":true}}`, created, nil, "a Job"},
 		{"DELETE /a", "", "", ok, map[string]string{"metadata.finalizers": `["orphan"]`}, "it leaves its Pods unless told otherwise"},
 	})
+	newCluster(t).run("/apis/rbac.authorization.k8s.io/v1/namespaces/n/roles", []step{
+		{"POST ", plain, `{"metadata":{"generateName":"a/"}}`, invalid, map[string]string{"details.causes.0.field": "metadata.generateName"}, "a part of a path"},
+		{"POST ", plain, `{"metadata":{"generateName":"A:"}}`, created, nil, "any letters"},
+	})
 	newCluster(t).run("/apis/events.k8s.io/v1/namespaces/n/events", []step{
 		{"POST ", plain, `{"metadata":{"name":"e"},"regarding":{"namespace":"n"}}`, created, nil, "an Event"},
 		{"DELETE /e", plain, `{"propagationPolicy":"Foreground"}`, ok, map[string]string{"kind": "Status"}, "it owns nothing"},
@@ -317,6 +321,9 @@ func TestPods(t *testing.T) {
 		{"PATCH /a", merge, `{"spec":{"containers":[]}}`, invalid, map[string]string{"details.causes.0.field": "spec.containers"}, "nor lose containers"},
 		{"PATCH /a", merge, `{"spec":{"containers":[{"name":"c","image":"i:2"}]}}`, ok, map[string]string{"metadata.generation": "2"}, "images may change"},
 		{"PATCH /a", merge, `{"spec":{"activeDeadlineSeconds":5}}`, ok, nil, "a deadline may be set"},
+		{"PATCH /a/status", merge, `{"status":{"qosClass":null}}`, ok, map[string]string{"status.qosClass": "BestEffort"}, "its class stays"},
+		{"POST ", plain, `{"metadata":{"name":"i"},"spec":{"initContainers":[{"name":"c","image":"i:1"}],"containers":[{"name":"d","image":"i"}]}}`, created, nil, "another"},
+		{"PATCH /i", merge, `{"spec":{"initContainers":[{"name":"c","image":"i:2"}]}}`, ok, nil, "its images may change, too"},
 		{"PATCH /a", merge, `{"spec":{"activeDeadlineSeconds":null}}`, invalid, nil, "and not taken back"},
 		{
 			"PATCH /a/status", merge, `{"status":{"phase":"Running"},"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"X","name":"o","uid":"u"}]}}`, ok,

@@ -368,7 +368,7 @@ func (s scales) Get(ctx context.Context, name string, options *metav1.GetOptions
 	if err != nil {
 		return nil, err //nolint:wrapcheck // It is an answer.
 	}
-	return scaleOf(object)
+	return scaleOf(object), nil
 }
 
 // Update implements [rest.Updater].
@@ -377,26 +377,17 @@ func (s scales) Update(
 	validate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
 	seen := func(ctx context.Context, object, old runtime.Object) error {
-		is, err := scaleOf(object)
-		if err != nil {
-			return err
-		}
-		was, err := scaleOf(old)
-		if err != nil {
-			return err
-		}
-		return validate(ctx, is, was)
+		return validate(ctx, scaleOf(object), scaleOf(old))
 	}
 	object, _, err := s.objects.Update(ctx, name, scaleUpdate{s.row, name, update}, validateNew, seen, false, options)
 	if err != nil {
 		return nil, false, err //nolint:wrapcheck // It is an answer.
 	}
-	out, err := scaleOf(object)
-	return out, false, err
+	return scaleOf(object), false, nil
 }
 
 // scaleOf is the scale of an object.
-func scaleOf(object runtime.Object) (*autoscalingv1.Scale, error) {
+func scaleOf(object runtime.Object) *autoscalingv1.Scale {
 	metadata := metadataOf(object)
 	out := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{
 		Name: metadata.Name, Namespace: metadata.Namespace, UID: metadata.UID,
@@ -410,13 +401,11 @@ func scaleOf(object runtime.Object) (*autoscalingv1.Scale, error) {
 	case map[string]string:
 		out.Status.Selector = labels.SelectorFromSet(selector).String()
 	case *metav1.LabelSelector:
-		parsed, err := metav1.LabelSelectorAsSelector(selector)
-		if err != nil {
-			return nil, apierrors.NewBadRequest("reading a selector: " + err.Error())
+		if parsed, err := metav1.LabelSelectorAsSelector(selector); err == nil {
+			out.Status.Selector = parsed.String()
 		}
-		out.Status.Selector = parsed.String()
 	}
-	return out, nil
+	return out
 }
 
 // scaleUpdate turns a change of a scale into one of its object.
@@ -441,10 +430,8 @@ func (u scaleUpdate) UpdatedObject(ctx context.Context, old runtime.Object) (run
 	fields := managedfields.NewScaleHandler(metadata.ManagedFields, u.row.GroupVersion(), managedfields.ResourcePathMappings{
 		u.row.GroupVersion().String(): fieldpath.MakePathOrDie("spec", "replicas"),
 	})
-	was, err := scaleOf(object)
-	if err != nil {
-		return nil, err
-	}
+	was := scaleOf(object)
+	var err error
 	if was.ManagedFields, err = fields.ToSubresource(); err != nil {
 		return nil, fmt.Errorf("reading who manages a scale: %w", err)
 	}
