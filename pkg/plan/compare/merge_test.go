@@ -85,8 +85,10 @@ func TestOnly(t *testing.T) {
 		"Twice": {"An element that is there twice goes once.", []any{"a", "a", "c"}, []any{"a", "d"}, []any{"a", "c"}, []any{"d"}},
 		"Fields": {
 			"What the other one has as well, and more, is left out.",
-			map[string]any{"a": map[string]any{"x": 1.0}, "gone": 1.0}, map[string]any{"a": map[string]any{"x": 1.0, "y": 2.0}},
-			map[string]any{"gone": 1.0}, map[string]any{"a": map[string]any{"y": 2.0}},
+			map[string]any{"a": map[string]any{"x": 1.0}, "gone": 1.0},
+			map[string]any{"a": map[string]any{"x": 1.0, "y": 2.0}},
+			map[string]any{"gone": 1.0},
+			map[string]any{"a": map[string]any{"y": 2.0}},
 		},
 		"Order":   {"Another order is all that differs.", []any{"a", "b"}, []any{"b", "a"}, []any{"a", "b"}, []any{"b", "a"}},
 		"Element": {"An element keeps its name.", []any{map[string]any{"name": "x", "v": 1.0, "w": 1.0}}, []any{map[string]any{"name": "x", "v": 2.0, "w": 1.0}}, []any{map[string]any{"name": "x", "v": 1.0}}, []any{map[string]any{"name": "x", "v": 2.0}}},
