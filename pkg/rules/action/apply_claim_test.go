@@ -140,20 +140,10 @@ func TestApplyClaim(t *testing.T) {
 			action: applied + `, existing: Keep}`,
 			others: foreign,
 		},
-		"KeptNew": {
-			reason: "What is absent is made.",
-			action: applied + `, existing: Keep}`,
-			want:   `apply configmaps tidb/basic-x force {"data":{"size":"1"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
-		},
 		"Going": {
 			reason: "What is being deleted is looked at again when it is gone.",
 			action: applied + `}`,
 			others: replaced(ours, "uid: c-1", "uid: c-1\n  deletionTimestamp: '2026-01-01T00:00:00Z'"),
-		},
-		"Stamped": {
-			reason: "A new object is stamped now.",
-			action: `apply: {resource: configmaps, manifest: {metadata: {name: basic-x}, data: {size: "0", at: "${stamp()}"}}}`,
-			want:   `apply configmaps tidb/basic-x force {"data":{"at":"2026-01-02T03:04:05Z","size":"0"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
 		},
 		"StampKept": {
 			reason: "A stamp stays as long as nothing beside it changes.",

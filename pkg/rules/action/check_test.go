@@ -165,20 +165,3 @@ func TestCheckStep(t *testing.T) {
 		},
 	}.run(t, gateways)
 }
-
-func TestCheckTarget(t *testing.T) {
-	typedCases{
-		"Object":   {"The watched object.", `{patch: {target: object, merge: {spec: {replicas: 1}}}}`, ""},
-		"List":     {"A list of objects.", `{patch: {target: pods, merge: {metadata: {labels: {a: b}}}}}`, ""},
-		"Nilable":  {"An object that may be absent.", `{patch: {target: config, merge: {data: {a: b}}}}`, ""},
-		"Unknown":  {"Something.", `{patch: {target: any, merge: {x: 1}}}`, ""},
-		"Untyped":  {"An object of which nothing is known.", `{patch: {target: thing, merge: {x: 1}}}`, ""},
-		"Either":   {"One of two kinds, of which it is not known which.", `{patch: {target: either, merge: {x: 1}}}`, ""},
-		"Text":     {"A text.", `{delete: {target: text}}`, "type-mismatch delete.target: a target is an object or a list of objects, text is a string; write object, or a name of with, forEach or let"},
-		"Texts":    {"Texts.", `{event: {target: texts, reason: A, message: a}}`, "type-mismatch event.target: a target is an object or a list of objects, texts is a list of strings; write object, or a name of with, forEach or let"},
-		"Made":     {"A map that looks like an object.", `{patch: {target: made, merge: {x: 1}}}`, "type-mismatch patch.target: made is no object that was read, but a part of one, or a new map; a target comes from with as it is, or through filter, find, sortBy or take"},
-		"Constant": {"One that is a parameter.", `{patch: {target: given, merge: {x: 1}}}`, "type-mismatch patch.target: given is no object that was read, but a part of one, or a new map; a target comes from with as it is, or through filter, find, sortBy or take"},
-		"Fields":   {"The fields are those of the target.", `{patch: {target: pods, merge: {spec: {replicas: 1}}}}`, `unknown-field patch.merge.spec.replicas: unknown field "replicas"; `},
-		"Loop":     {"Also of one of forEach.", `{forEach: {pod: "${pods}"}, patch: {target: pod, merge: {spec: {nodename: a}}}}`, `unknown-field patch.merge.spec.nodename: unknown field "nodename"; did you mean "nodeName"?`},
-	}.run(t, gateways)
-}

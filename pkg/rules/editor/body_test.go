@@ -1,7 +1,6 @@
 package editor_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -138,24 +137,6 @@ func TestWhole(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestDefinitions shows what a resource adds to the schema.
-func TestDefinitions(t *testing.T) {
-	t.Parallel()
-	all, _ := newSchema(t, widgets("widgets", "mine")).json["definitions"].(map[string]any)
-	language, _ := newSchema(t).json["definitions"].(map[string]any)
-	added := map[string]any{}
-	for name, definition := range all {
-		if language[name] == nil {
-			added[name] = definition
-		}
-	}
-	data, err := json.Marshal(added)
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "testdata/widgets.json", data)
 }
 
 // TestAnyType says that whatever a schema is like, there is a JSON schema of it,

@@ -3,8 +3,6 @@ package editor_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -15,8 +13,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/editor"
 )
-
-var update = flag.Bool("update", false, "write the goldens")
 
 // generated is the schema as JSON and as a validator. That it compiles says that
 // it is one of draft-07: the validator holds it against the metaschema.
@@ -67,14 +63,6 @@ func (g *generated) judge(text string) error {
 		}
 	}
 	return nil
-}
-
-func TestDraft07(t *testing.T) {
-	t.Parallel()
-	g := newSchema(t)
-	if got := g.json["$schema"]; got != "http://json-schema.org/draft-07/schema#" {
-		t.Errorf("the schema is one of %v", got)
-	}
 }
 
 // TestDescriptions says that an editor has something to show of every field.
@@ -152,30 +140,5 @@ func TestStable(t *testing.T) {
 		if !bytes.Equal(first, data) {
 			t.Fatal("the schema differs from one time to the next")
 		}
-	}
-}
-
-// golden compares with a file, or writes it.
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, got, "", "  "); err != nil {
-		t.Fatal(err)
-	}
-	indented.WriteByte('\n')
-	if *update {
-		if os.Getenv("CI") != "" {
-			t.Fatal("goldens are not written in CI")
-		}
-		if err := os.WriteFile(path, indented.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), indented.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
