@@ -85,7 +85,7 @@ func (b *builder) refuse(n *Node) bool {
 	if b.aliases && strings.HasPrefix(text, "&") {
 		_, text, _ = strings.Cut(firstLine(text), " ") // A tag may follow.
 	}
-	what := map[string]string{"&": "an anchor", "*": "an alias", "!": "a tag"}[firstRunes(text, 1)]
+	what := map[string]string{"&": "an anchor", "*": "an alias", "!": "a tag"}[text[:min(len(text), 1)]]
 	if what == "" || b.aliases && what != "a tag" {
 		return false
 	}

@@ -243,25 +243,16 @@ func sentence(text string) string {
 	return printable(strings.ReplaceAll(text, "\n", " "))
 }
 
-// firstRunes and lastRunes look only at the part they keep: a file may be one
-// line of 256 KiB with a mistake in every word.
+// firstRunes and lastRunes look only at the part they keep, of at most four bytes for each: a file may be one line of 256 KiB with a
+// mistake in every word.
 func firstRunes(text string, n int) string {
-	for i := range text {
-		if n == 0 {
-			return text[:i]
-		}
-		n--
-	}
-	return text
+	runes := []rune(text[:min(len(text), utf8.UTFMax*n)])
+	return string(runes[:min(len(runes), n)])
 }
 
 func lastRunes(text string, n int) string {
-	i := len(text)
-	for ; i > 0 && n > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(text[:i])
-		i -= size
-	}
-	return text[i:]
+	runes := []rune(text[max(len(text)-utf8.UTFMax*n, 0):])
+	return string(runes[max(len(runes)-n, 0):])
 }
 
 // printable replaces what would move the cursor: tabs become spaces, so that

@@ -3,6 +3,7 @@ package footprint
 import (
 	"cmp"
 	"iter"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,15 +121,7 @@ func (s Step) Key() string { return s.key }
 // Index is the index that the step leads to.
 func (s Step) Index() int { return s.index }
 
-func isName(key string) bool {
-	for i, r := range key {
-		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return key != ""
-}
+var isName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString
 
 // Tree is a set of fields of an object, or of what is below a field, and how strongly each matters. What is said of all values is
 // also in the tree of each key, and what is said of all items in that of each element. The zero Tree is empty. It may be shared

@@ -159,22 +159,12 @@ func (c *canonical) added(f Field) (v any, ok bool) {
 // isZero reports whether a value is what a Go type is without one.
 func isZero(v any) bool {
 	switch v := v.(type) {
-	case nil:
-		return true
-	case bool:
-		return !v
-	case int64:
-		return v == 0
-	case float64:
-		return v == 0
-	case string:
-		return v == ""
 	case []any:
 		return len(v) == 0
 	case map[string]any:
 		return len(v) == 0
 	default:
-		return false
+		return v == nil || v == false || v == int64(0) || v == 0.0 || v == ""
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -125,15 +124,10 @@ func shown(v any) string {
 // either lists what there is to choose from, or some of it.
 func either(names []string) string {
 	const many = 12
-	switch {
-	case len(names) > many:
-		return strings.Join(names[:many], ", ") + " or one of " + strconv.Itoa(len(names)-many) + " others"
-	case len(names) < 2:
-		return strings.Join(names, "")
-	default:
-		last := len(names) - 1
-		return strings.Join(names[:last], ", ") + " or " + names[last]
+	if more := len(names) - many; more > 0 {
+		names = append(names[:many:many], "one of "+strconv.Itoa(more)+" others")
 	}
+	return value.Either(names)
 }
 
 // number compares a number with its bounds.

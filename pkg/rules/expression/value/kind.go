@@ -139,6 +139,11 @@ func (k Kind) String() string {
 			left &^= row.kind
 		}
 	}
+	return Either(texts)
+}
+
+// Either lists what there is to choose from: "a, b or c".
+func Either(texts []string) string {
 	if len(texts) < 2 {
 		return strings.Join(texts, "")
 	}

@@ -2,6 +2,7 @@ package value
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -36,11 +37,8 @@ func ParseTime(v any) (time.Time, error) {
 // longestTime is in bytes, and more than a time or a duration takes.
 const longestTime = 64
 
-// longUnits are those that Go's durations do not have, in the order of writing.
-var longUnits = []struct {
-	name   string
-	length time.Duration
-}{{"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour}}
+// longUnits are those that Go's durations do not have.
+var longUnits = regexp.MustCompile(`^(?:([0-9]{1,9})w)?(?:([0-9]{1,9})d)?`)
 
 // ParseDuration reads a duration, a string such as "1w2d3h4m5s", or an integer
 // number of seconds.
@@ -69,32 +67,23 @@ func ParseDuration(v any) (time.Duration, error) {
 	}
 }
 
-// unsignedDuration reads weeks and days itself and leaves the rest to Go.
+// unsignedDuration leaves to Go what it knows, and days as hours.
 func unsignedDuration(text string) (time.Duration, bool) {
-	rest, total := text, time.Duration(0)
-	for _, unit := range longUnits {
-		number, after, found := strings.Cut(rest, unit.name)
-		if !found {
-			continue
-		}
-		n, err := strconv.ParseUint(number, 10, 31)
-		if err != nil || time.Duration(n) > (math.MaxInt64-total)/unit.length {
-			return 0, false
-		}
-		total += time.Duration(n) * unit.length
-		rest = after
-	}
-	if rest == "" {
-		return total, text != ""
-	}
-	if rest[0] == '+' || rest[0] == '-' {
+	long := longUnits.FindStringSubmatch(text)
+	weeks, _ := strconv.Atoi(long[1])
+	days, _ := strconv.Atoi(long[2])
+	rest := text[len(long[0]):]
+	switch {
+	case strings.ContainsAny(rest, "+-"):
 		return 0, false
+	case rest == "0": // Which needs no unit.
+		rest = "0s"
 	}
-	below, err := time.ParseDuration(rest)
-	if err != nil || below > math.MaxInt64-total {
-		return 0, false
+	if long[0] != "" {
+		rest = strconv.Itoa(24*(7*weeks+days)) + "h" + rest
 	}
-	return total + below, true
+	d, err := time.ParseDuration(rest)
+	return d, err == nil
 }
 
 // Instant is the moment of an evaluation. It collects when the answers that
