@@ -222,7 +222,7 @@ type pattern struct {
 	size int // of its program, in instructions
 }
 
-// pattern compares a text with a pattern. One that cannot be read is none: the API
+// pattern compares a text with a pattern, which fits where there are no steps left for it. One that cannot be read is none: the API
 // server takes no such schema.
 func (c *validation) pattern(source, text string) {
 	compiled, known := c.patterns[source]
@@ -233,16 +233,12 @@ func (c *validation) pattern(source, text string) {
 		}
 		c.patterns[source] = compiled
 	}
-	if compiled == nil || c.matches(compiled, text) {
+	if compiled == nil {
 		return
 	}
-	c.report(document.CodeWrongFormat, fmt.Sprintf("%s does not match the pattern %s", shown(text), source), "")
-}
-
-// matches takes what it has no steps left for as a match.
-func (c *validation) matches(p *pattern, text string) bool {
-	c.steps -= (len(text) + 1) * p.size
-	return c.steps < 0 || p.MatchString(text)
+	if c.steps -= (len(text) + 1) * compiled.size; c.steps >= 0 && !compiled.MatchString(text) {
+		c.report(document.CodeWrongFormat, fmt.Sprintf("%s does not match the pattern %s", shown(text), source), "")
+	}
 }
 
 // compile returns nil for what is no pattern, or too large a one.
@@ -251,16 +247,12 @@ func compile(source string) *pattern {
 		return nil
 	}
 	parsed, err := syntax.Parse(source, syntax.Perl)
-	if err != nil {
-		return nil
-	}
-	size := value.PatternSize(parsed)
-	if size > largest {
+	if err != nil || value.PatternSize(parsed) > largest {
 		return nil
 	}
 	compiled, err := regexp.Compile(source)
 	if err != nil {
 		return nil
 	}
-	return &pattern{compiled, size}
+	return &pattern{compiled, value.PatternSize(parsed)}
 }

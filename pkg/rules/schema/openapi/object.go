@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -37,25 +38,14 @@ func (r *Reader) mapOf(s map[string]any) *schema.Map {
 		return m
 	}
 	m.Fields = make(map[string]schema.Field, len(properties))
+	required, always, zero := sets.New(texts(s, "required")...), sets.New(texts(s, alwaysExtension)...), sets.New(texts(s, zeroExtension)...)
 	for name, property := range properties {
-		m.Fields[name] = r.field(m, name, property)
+		f := r.field(m, name, property)
+		f.Required, f.Always, f.ZeroIsAbsent = required.Has(name), always.Has(name), zero.Has(name)
+		m.Fields[name] = f
 	}
-	mark(m.Fields, texts(s, "required"), func(f *schema.Field) { f.Required = true })
-	mark(m.Fields, texts(s, alwaysExtension), func(f *schema.Field) { f.Always = true })
-	mark(m.Fields, texts(s, zeroExtension), func(f *schema.Field) { f.ZeroIsAbsent = true })
 	m.Sort()
 	return m
-}
-
-// mark changes some fields. A name that no field has says nothing: what is required
-// then is not known.
-func mark(fields map[string]schema.Field, names []string, change func(*schema.Field)) {
-	for _, name := range names {
-		if field, found := fields[name]; found {
-			change(&field)
-			fields[name] = field
-		}
-	}
 }
 
 // field reads a field that m will have. Its default is set in the end, unless its type turns out to be of
