@@ -6,22 +6,12 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
-// How deep maps in maps are merged, and how many entries of all of them. Schemas may
-// nest without end.
-const (
-	maxMerged  = 4
-	maxEntries = 5 * maxSize
-)
-
-// merging is how much of that is left.
-type merging struct{ depth, entries int }
+// maxMerged is how deep maps in maps are merged. Schemas may nest without end.
+const maxMerged = 2
 
 // Merge returns the type of a map with all entries of two, of which the second wins:
 // maps among the values are merged too. What is no map counts as an empty one.
-func Merge(base, over Type) Type {
-	m := &merging{maxMerged, maxEntries}
-	return m.merged(base.orEmptyMap(), over.orEmptyMap())
-}
+func Merge(base, over Type) Type { return merged(base.orEmptyMap(), over.orEmptyMap(), maxMerged) }
 
 // orEmptyMap is what can be a map, or an empty one in the place of nil.
 func (t Type) orEmptyMap() Type {
@@ -33,34 +23,30 @@ func (t Type) orEmptyMap() Type {
 }
 
 // merged is Merge for types that are maps alone.
-func (m *merging) merged(base, over Type) Type {
+func merged(base, over Type, depth int) Type {
 	switch {
 	case base.isEmpty():
 		return over
 	case over.isEmpty(), base.Equal(over):
 		return base
-	}
-	m.entries -= 1 + base.width() + over.width()
-	if m.depth == 0 || m.entries < 0 {
+	case depth == 0, base.width()+over.width() > maxSize:
 		return Of(value.Map)
 	}
-	m.depth--
-	defer func() { m.depth++ }()
 	fields := map[string]Type{}
 	for _, key := range slices.Concat(base.Names(), over.Names()) {
 		if _, done := fields[key]; !done {
-			fields[key] = m.under(base.named(key), over.named(key))
+			fields[key] = under(base.named(key), over.named(key), depth)
 		}
 	}
-	if others := m.under(base.others().or(absent), over.others().or(absent)).present(); !others.None() {
+	if others := under(base.others().or(absent), over.others().or(absent), depth).present(); !others.None() {
 		return Map(fields, others)
 	}
 	return Map(fields)
 }
 
 // under is what the merged map has under a key where o is what the map has that wins. What may be absent is [value.Omission].
-func (m *merging) under(b, o Type) Type {
-	field := m.covered(b.present(), o.present())
+func under(b, o Type, depth int) Type {
+	field := covered(b.present(), o.present(), depth)
 	if b.absent() {
 		field = field.or(o.present())
 	}
@@ -78,7 +64,7 @@ var absent = Of(value.Omission)
 func (t Type) absent() bool { return t.kinds&value.Omission != 0 }
 
 // covered is what the merged map has where both have a value.
-func (m *merging) covered(base, over Type) Type {
+func covered(base, over Type, depth int) Type {
 	switch {
 	case base.kinds == 0 || over.kinds == 0:
 		return Type{}
@@ -91,7 +77,7 @@ func (m *merging) covered(base, over Type) Type {
 	if base.kinds == value.Map {
 		result = over.Only(^value.Map)
 	}
-	return result.or(m.merged(base.Only(value.Map), over.Only(value.Map)))
+	return result.or(merged(base.Only(value.Map), over.Only(value.Map), depth-1))
 }
 
 // width is how many fields are known by name, one that several maps have for each.

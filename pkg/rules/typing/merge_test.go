@@ -77,7 +77,7 @@ func recursive(fields int) *schema.Type {
 
 // TestEndlessSchemas makes sure that nothing follows a schema to its end.
 func TestEndlessSchemas(t *testing.T) {
-	one, other := typing.From(required(recursive(20))), typing.From(required(recursive(20)))
+	one, other := typing.From(required(recursive(95))), typing.From(required(recursive(95)))
 	start := time.Now()
 	merged := typing.Merge(one, other)
 	if took := time.Since(start); took > 5*time.Second {
