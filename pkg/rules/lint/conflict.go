@@ -145,12 +145,8 @@ func (s *site) warning(before *site) *document.Error {
 func (c *comparison) selected(resource schema.GroupVersionResource, some, others []plan.Selection) bool {
 	return slices.ContainsFunc(some, func(one plan.Selection) bool {
 		return (resource.Empty() || one.GVR == resource) && slices.ContainsFunc(others, func(other plan.Selection) bool {
-			const reading = 20 // Two selectors, which are short: what is long takes as many steps more.
-			steps := 1
-			if one != other && one.GVR == other.GVR && one.Namespace == other.Namespace {
-				steps = reading + (len(one.LabelSelector)+len(other.LabelSelector)+len(one.FieldSelector)+len(other.FieldSelector))/10
-			}
-			return c.work.spend(steps) && (one == other || one.Overlaps(other))
+			length := len(one.LabelSelector) + len(other.LabelSelector) + len(one.FieldSelector) + len(other.FieldSelector)
+			return one == other || c.work.spend(1+length/2) && one.Overlaps(other)
 		})
 	})
 }

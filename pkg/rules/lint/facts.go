@@ -77,8 +77,9 @@ var (
 // the other negated.
 func (s scope) fact(node expression.Node, truth bool) fact {
 	n, is := node.(*expression.Binary)
-	if !is || negated[n.Operator] == "" {
-		return s.isTrue(node, truth)
+	if !is || negated[n.Operator] == "" { // It is taken as a whole.
+		subject, otherwise := s.defaulted(node)
+		return fact{term: s.term(subject), operator: "in", constants: []any{truth}, otherwise: otherwise, stored: s.stored(subject)}
 	}
 	operator, left, right := n.Operator, n.Left, n.Right
 	against, known := s.constant(right)
@@ -113,12 +114,6 @@ func (s scope) fact(node expression.Node, truth bool) fact {
 		operator = negated[operator]
 	}
 	return fact{term: s.compound(operator, left, right), operator: "in", constants: []any{truth}}
-}
-
-// isTrue takes a condition as a whole.
-func (s scope) isTrue(node expression.Node, truth bool) fact {
-	subject, otherwise := s.defaulted(node)
-	return fact{term: s.term(subject), operator: "in", constants: []any{truth}, otherwise: otherwise, stored: s.stored(subject)}
 }
 
 // defaulted is what a node gives, and the constant that stands in where that is nil.

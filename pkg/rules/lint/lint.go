@@ -69,7 +69,7 @@ func (w *work) spent() bool { return w.left < 0 }
 // Of returns what is suspicious of rules, which come in their order of precedence.
 func Of(all []*Rule) (out document.Errors) {
 	var active []*Rule
-	t := newTerms(&work{leastCompared + comparedOfEach*len(all)})
+	t := &terms{numbers: map[part]int{}, names: map[mention]int{}, work: &work{leastCompared + comparedOfEach*len(all)}}
 	for _, rule := range all {
 		if rule.Source.Suspend {
 			continue

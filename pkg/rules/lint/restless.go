@@ -9,6 +9,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
@@ -18,7 +19,7 @@ import (
 func (t *terms) restless(all []*Rule) (out document.Errors) {
 	for _, r := range all {
 		step := r.onlyPatch()
-		if step < 0 || r.audited() || r.conditional(step) {
+		if step < 0 || r.audited() {
 			continue
 		}
 		for _, write := range r.Effects[step].Writes {
@@ -35,32 +36,27 @@ func (t *terms) restless(all []*Rule) (out document.Errors) {
 	return out
 }
 
-// onlyPatch is which step changes objects, where there is one alone. It is negative where there is not.
+// onlyPatch is which step changes objects, whatever they look like, where there is one alone. It is negative where there is not.
 func (r *Rule) onlyPatch() int {
 	at := -1
 	for i, step := range r.Steps {
-		switch kind := step.Kind(); {
-		case kind == "delete", kind == "patch" && at >= 0:
+		if kind := step.Kind(); kind == "delete" || kind == "patch" && at >= 0 {
 			return -1
-		case kind == "patch":
+		} else if kind == "patch" {
 			at = i
 		}
 	}
-	return at
-}
-
-// conditional reports whether a step may not be done.
-func (r *Rule) conditional(step int) bool {
-	for _, when := range []*body.Expression{r.When, r.Steps[step].When()} {
-		if when == nil {
-			continue
-		}
-		v, _ := when.Program().Constant()
-		if always, _ := v.(bool); !always {
-			return true
+	if at < 0 || r.Steps[at].Loop() != nil {
+		return -1
+	}
+	for _, when := range []*body.Expression{r.When, r.Steps[at].When()} {
+		if when != nil {
+			if always, _ := when.Program().Constant(); always != true {
+				return -1
+			}
 		}
 	}
-	return r.Steps[step].Loop() != nil
+	return at
 }
 
 // changes reports whether what is written certainly differs from what is there.
@@ -109,14 +105,8 @@ func (s scope) reads(node expression.Node, term int) bool {
 // something reports whether adding a constant makes a difference. Not every fraction does,
 // after a conversion.
 func (s scope) something(node expression.Node) bool {
-	switch v, _ := s.constant(node); v := v.(type) {
-	case int64:
-		return v != 0
-	case string:
-		return v != ""
-	default:
-		return false
-	}
+	v, _ := s.constant(node)
+	return value.KindOf(v)&(value.Int|value.String) != 0 && v != int64(0) && v != ""
 }
 
 // function is the one whose value a template is, "" where it is another value.

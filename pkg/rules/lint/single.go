@@ -40,11 +40,7 @@ func (t *terms) pruneLoops(r *Rule) (out document.Errors) {
 			if !related.Finds(applied.Manifest, applied.Of, applied.Owned) {
 				continue
 			}
-			at := step.Node().Get("apply")
-			if key := at.Get("prune"); key != nil {
-				at = key
-			}
-			out = append(out, at.Errorf("let when leave out what the rule itself has made, as controllerOf tells it, or ask other objects, or leave prune out",
+			out = append(out, step.Node().Get("apply").Get("prune").Errorf("let when leave out what the rule itself has made, as controllerOf tells it, or ask other objects, or leave prune out",
 				"the rule prunes what its own when depends on: %q of with may find the very %s that this action makes",
 				related.Name(), applied.Of.GVR.Resource).Coded(document.CodePruneLoop).Warn())
 			break

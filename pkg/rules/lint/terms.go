@@ -36,10 +36,6 @@ type mention struct {
 // watched is the number of the watched object.
 const watched = 0
 
-func newTerms(w *work) *terms {
-	return &terms{numbers: map[part]int{}, names: map[mention]int{}, work: w}
-}
-
 // number is that of a computation, whose operands have numbers.
 func (t *terms) number(text string, operands ...int) int {
 	n := t.add(part{text: text})
