@@ -13,21 +13,17 @@ func TestPredicates(t *testing.T) {
 		source string
 		want   any
 	}{
-		"a name of the scope inside":          {"filter(xs, # > limit)", []any{int64(3), int64(2)}},
 		"#index":                              {"map(xs, #index * 10 + #)", []any{int64(3), int64(11), int64(22)}},
 		"an index beyond small integers":      {"find(0..999, #index == 300)", int64(300)},
 		"nested":                              {"map(xs, map(1..#, # * #))[2]", []any{int64(1), int64(4)}},
-		"# is the innermost element":          {"map([[1, 2], [3]], sum(map(#, # * 2)))", []any{int64(6), int64(6)}},
 		"# is the outer one again afterwards": {"map([1, 2], sum([1], #) + #)", []any{int64(2), int64(3)}},
 		"a let reaches the outer element":     {"map(xs, {let outer = #; count(xs, # < outer)})", []any{int64(2), int64(0), int64(1)}},
 		"four levels":                         {nested("all([1], ", 4), true},
 		"maps in double braces":               {"map(xs[:1], {{n: #, i: #index}})", []any{map[string]any{"n": int64(3), "i": int64(0)}}},
-		"maps in parentheses":                 {"map(xs[:1], ({n: #}))", []any{map[string]any{"n": int64(3)}}},
 		"reduce with a start":                 {"reduce(xs, #acc + string(#), \"\")", "312"},
 		"reduce starting with nil":            {"reduce(xs, #acc ?? #, nil)", int64(3)},
 		"reduce of an empty list":             {"reduce([], #acc + #, 5)", int64(5)},
 		"reduce inside reduce":                {"reduce([[1, 2], [3]], #acc + reduce(#, #acc + #, 0), 0)", int64(6)},
-		"any of nothing":                      {"any(absent, true)", false},
 		"all of nothing":                      {"all(absent, false)", true},
 		"one fails with none":                 {"one(xs, # > 3)", false},
 		"any stops early":                     {"any(xs, # == 3 || absent)", true},
@@ -36,16 +32,12 @@ func TestPredicates(t *testing.T) {
 		"findLastIndex of nothing":            {"findLastIndex(xs, # < 0)", nil},
 		"sum of what is absent":               {"sum(absent)", int64(0)},
 		"groupBy":                             {"groupBy(xs, # > 1 ? \"big\" : \"small\")", map[string]any{"big": []any{int64(3), int64(2)}, "small": []any{int64(1)}}},
-		"groupBy of nothing":                  {"groupBy(absent, .x)", map[string]any{}},
 		"sortBy desc":                         {"sortBy(xs, desc(#))", []any{int64(3), int64(2), int64(1)}},
 		"sortBy desc with a descending order": {"sortBy(xs, [desc(#)], \"desc\")", []any{int64(1), int64(2), int64(3)}},
 		"sortBy is stable":                    {"sortBy([[1, 0], [0, 1], [1, 2], [0, 3]], #[0])", []any{[]any{int64(0), int64(1)}, []any{int64(0), int64(3)}, []any{int64(1), int64(0)}, []any{int64(1), int64(2)}}},
 		"sortBy several keys":                 {`map(sortBy([{a: 1, b: "x"}, {a: 2, b: "x"}, {a: 2, b: "y"}], [desc(.a), .b]), string(.a) + .b)`, []any{"2x", "2y", "1x"}},
 		"sortBy nil first":                    {"sortBy([2, nil, 1], #)", []any{nil, int64(1), int64(2)}},
 		"sortBy nil last if descending":       {"sortBy([2, nil, 1], desc(#))", []any{int64(2), int64(1), nil}},
-		"sortBy booleans":                     {"sortBy([true, false], #)", []any{false, true}},
-		"sortBy mixed numbers":                {"sortBy([2, 1.5, 1], #)", []any{int64(1), 1.5, int64(2)}},
-		"sortBy of nothing":                   {"sortBy(absent, .x)", []any{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

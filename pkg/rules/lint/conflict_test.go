@@ -214,6 +214,7 @@ func TestConditions(t *testing.T) {
 		{"Both say it.", `object.spec.a == object.spec.b`, `object.spec.b > 3 && object.spec.a == object.spec.b`, true},
 		{"Or it is the other negated.", `object.spec.a < object.spec.b`, `object.spec.a >= object.spec.b`, false},
 		{"Of one that says or nothing is known.", `object.spec.a || object.spec.b`, `object.spec.c`, false},
+		{"A sign makes another value.", `-object.spec.a == object.spec.b`, `-object.spec.a == object.spec.b && !object.spec.c`, true},
 		{"What holds for an element.", `any(object.spec.l, .x > 3)`, `any(object.spec.l, .x > 3) && object.spec.n > 3`, true},
 		{"Two texts can be one quantity.", `quantity(object.spec.size) == "1Gi"`, `quantity(object.spec.size) == "1024Mi"`, false},
 		{"A number of a text is a number.", `int(object.spec.a) == 1`, `int(object.spec.a) in [1, 2]`, true},

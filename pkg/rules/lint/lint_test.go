@@ -53,14 +53,8 @@ func TestWarnPruneLoop(t *testing.T) {
 // TestClonesArePruned holds that a rule which copies an object is not suspected of finding
 // its own copies, where what is written tells that it does not.
 func TestClonesArePruned(t *testing.T) {
-	const resources = "    sources: {version: v1, resource: configmaps, labelSelector: role=source}\n" +
-		"    copies: {version: v1, resource: configmaps, labelSelector: role=copy}\n" +
-		"    unmarked: {version: v1, resource: configmaps, labelSelector: '!dyncontroller.dev/set'}\n" +
-		"    one: {version: v1, resource: configmaps, fieldSelector: metadata.name=b}\n" +
-		"    central: {version: v1, resource: configmaps, namespaces: [platform]}\n" +
-		"    namespaces: {version: v1, resource: namespaces}\n"
 	rule := func(watch, with, when, action string) string {
-		return resources + oneRule(watch, "    with: {found: "+with+"}\n    when: "+when+"\n    actions: [{apply: {prune: true, owned: false, "+action+"}}]\n")
+		return "    namespaces: {version: v1, resource: namespaces}\n" + oneRule(watch, "    with: {found: "+with+"}\n    when: "+when+"\n    actions: [{apply: {prune: true, owned: false, "+action+"}}]\n")
 	}
 	warning := []string{`warning spec.rules[0].actions[0].apply.prune: the rule prunes what its own when depends on: "found" of with may find the very configmaps that this action makes`}
 	const copied = `resource: configmaps, manifest: {metadata: {name: ca, namespace: "${object.metadata.name}"}}`
@@ -72,42 +66,6 @@ func TestClonesArePruned(t *testing.T) {
 		"SameNamespace": {
 			"What is asked for is the copy.",
 			rule("namespaces", `{resource: configmaps, name: ca, namespace: "${ object.metadata.name }"}`, `found == nil`, copied), warning,
-		},
-		"OwnNamespace": {
-			"A namespace that is written as the one that is taken without.",
-			rule("gateways", `{resource: configmaps, name: ca}`, `found == nil`, `resource: configmaps, manifest: {metadata: {name: ca, namespace: "${object.metadata.namespace}"}}`), warning,
-		},
-		"Everywhere": {
-			"Of all namespaces, the copy is in one.",
-			rule("namespaces", `{resource: configmaps, matchLabels: {app: ca}, namespace: "*"}`, `len(found) == 0`, `resource: configmaps, manifest: {metadata: {name: ca, namespace: other, labels: {app: ca}}}`), warning,
-		},
-		"Declared": {
-			"Sources are in another namespace by their declaration.",
-			rule("namespaces", `{resource: central, all: true, namespace: "*"}`, `len(found) > 0`, copied), nil,
-		},
-		"Selected": {
-			"By their labels sources are no copies.",
-			rule("gateways", `{resource: sources, all: true}`, `len(found) > 0`, `resource: copies, manifest: {metadata: {name: b, labels: {role: copy}}}`), nil,
-		},
-		"Unlabelled": {
-			"A copy is not given the label by which sources are selected.",
-			rule("gateways", `{resource: sources, all: true}`, `len(found) > 0`, `resource: configmaps, manifest: {metadata: {name: b}}`), nil,
-		},
-		"Labelled": {
-			"A copy that is given it is a source.",
-			rule("gateways", `{resource: sources, all: true}`, `len(found) > 0`, `resource: configmaps, manifest: {metadata: {name: b, labels: {role: source}}}`), warning,
-		},
-		"Marked": {
-			"What the rule makes has the labels of dyncontroller.",
-			rule("gateways", `{resource: unmarked, name: b}`, `found == nil`, `resource: configmaps, manifest: {metadata: {name: b}}`), nil,
-		},
-		"Named": {
-			"Fields tell as well.",
-			rule("gateways", `{resource: one, all: true}`, `len(found) == 0`, `resource: configmaps, manifest: {metadata: {name: b}}`), warning,
-		},
-		"NamedOtherwise": {
-			"Another name is not selected.",
-			rule("gateways", `{resource: one, all: true}`, `len(found) == 0`, `resource: configmaps, manifest: {metadata: {name: c}}`), nil,
 		},
 		"Foreign": {
 			"Own children are left out.",

@@ -40,8 +40,11 @@ func TestFactsWith(t *testing.T) {
 			t.Errorf("%s: something is forgotten", name)
 		}
 	}
-	if unknown.Has(0) || unknown.With(0) == nil {
+	if unknown.Has(0) || unknown.With(0) == nil || unknown.Named() != nil {
 		t.Error("nothing is known of nothing")
+	}
+	if named := some.Named(); !named.Has(0, "spec", "a") || named.Has(-1) || named.Named() != named {
+		t.Error("names have roots that are not below zero")
 	}
 }
 

@@ -6,25 +6,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
-// TestPresentItself is about values that are there themselves.
-func TestPresentItself(t *testing.T) {
-	tests := map[string]struct {
-		reason string
-		of     typing.Type
-		want   string
-	}{
-		"optional": {"It is not nil.", text.Nilable(), "string"},
-		"nil":      {"It never is.", nothing, "none"},
-		"unknown":  {"Nothing is known.", anyType, "any"},
-		"constant": {"It is known.", constant("a").Nilable(), "a"},
-	}
-	for name, tt := range tests {
-		if got := written(tt.of.Present(nil)); got != tt.want {
-			t.Errorf("%s: %s, want %s: %s", name, got, tt.want, tt.reason)
-		}
-	}
-}
-
 // TestPresentNever is about what no value has: whoever asks is told of it where it is
 // read, and not twice.
 func TestPresentNever(t *testing.T) {

@@ -67,6 +67,7 @@ func TestFlows(t *testing.T) {
 		"pick":      "keys map.*",
 		"condition": "object.status.conditions[*].type object.status.conditions[*].used type",
 		"reduce":    "initial.used list[*].p.used",
+		"fromPairs": "len(pairs[*]) pairs[*][0] pairs[*][1]",
 	} {
 		f, found := Lookup(name)
 		if !found {

@@ -41,11 +41,6 @@ func TestSetCondition(t *testing.T) {
 			list:   list(synced, ready), condition: m{"type": "Ready", "status": "True", "reason": "StillUp"},
 			want: list(synced, m{"type": "Ready", "status": "True", "reason": "StillUp", "lastTransitionTime": since}),
 		},
-		"without the reason": {
-			reason: "What is not mentioned any more is gone, or it would tell of another time.",
-			list:   list(ready), condition: m{"type": "Ready", "status": "True"},
-			want: list(m{"type": "Ready", "status": "True", "lastTransitionTime": since}),
-		},
 		"the same": {
 			reason: "Where nothing changes, nothing must be written.",
 			list:   list(ready, synced), condition: m{"type": "Ready", "status": "True", "reason": "Up"},
@@ -84,10 +79,6 @@ func TestSetCondition(t *testing.T) {
 		"nil": {
 			reason: "A condition that is not known changes nothing.",
 			list:   list(ready), want: list(ready), same: true,
-		},
-		"nil in nothing": {
-			reason: "Nor does it make a list.",
-			want:   nil, same: true,
 		},
 		"twice": {
 			reason: "Of two of a type, the first counts, as everywhere.",
