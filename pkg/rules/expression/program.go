@@ -7,6 +7,9 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
+// Error says what is wrong with an expression or its evaluation, and where.
+type Error = syntax.Error
+
 // Names resolves the names of a [Scope]. Value is called each time an evaluation
 // comes across the name, so what is expensive should be kept. Its values are
 // never changed. An error ends the evaluation and is found again by errors.As.

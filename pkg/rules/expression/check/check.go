@@ -118,10 +118,9 @@ type run struct {
 type variable struct {
 	let  *expression.Let
 	root int
-	// variables and elements count those that were visible where it was defined.
-	variables, elements int
-	// value is its result where it was defined.
-	value result
+	// value is its result where it was defined, and around checks what it stands for once more.
+	value  result
+	around *checker
 }
 
 // element is what # and #acc stand for in a predicate.

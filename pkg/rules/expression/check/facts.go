@@ -121,7 +121,7 @@ func (c *checker) rootPlace(root expression.Node) place {
 	switch n := root.(type) {
 	case *expression.Variable:
 		v := c.variable(n)
-		return c.around(v).alias(v.let.Value, place{root: v.root, is: true, whole: true})
+		return v.around.alias(v.let.Value, place{root: v.root, is: true, whole: true})
 	case *expression.Name:
 		own := place{root: n.Slot, is: true, whole: true}
 		if d, is := c.definition(n.Slot); is {
@@ -207,7 +207,7 @@ func (c *checker) substituteOf(node expression.Node) (s substitute) {
 	switch n := node.(type) {
 	case *expression.Variable:
 		v := c.variable(n)
-		return c.around(v).substituteOr(v.let.Value, itself)
+		return v.around.substituteOr(v.let.Value, itself)
 	case *expression.Name:
 		if d, defined := c.definition(n.Slot); defined {
 			itself = d.substituteOr(d.program.Root(), itself)

@@ -59,12 +59,12 @@ func (c *checker) variable(n *expression.Variable) *variable {
 
 // let adds a variable for the expression that uses it.
 func (c *checker) let(n *expression.Let, k known) result {
-	v := variable{let: n, root: c.newRoot(), variables: len(c.variables), elements: len(c.elements)}
-	v.value = c.node(n.Value, k)
-	c.variables = append(c.variables, v)
-	r := c.node(n.Body, v.value.after())
-	c.variables = c.variables[:v.variables]
-	return r
+	outer, around := c.variables, *c
+	around.silent = true
+	v := variable{let: n, root: c.newRoot(), value: c.node(n.Value, k), around: &around}
+	c.variables = append(slices.Clip(outer), v)
+	defer func() { c.variables = outer }()
+	return c.node(n.Body, v.value.after())
 }
 
 // variableOf is what a variable gives, also where more is known than where it was defined.
@@ -72,22 +72,13 @@ func (c *checker) variableOf(n *expression.Variable, k known) result {
 	v := c.variable(n)
 	r := v.value
 	if k != r.after() {
-		r = c.around(v).node(v.let.Value, k)
+		r = v.around.node(v.let.Value, k)
 	}
 	if r.made != nil && c.asked(n, k) {
 		r.made = nil
 	}
 	r.of = k.Apply(v.root, r.of)
 	return r
-}
-
-// around returns a checker with the variables and elements that are visible where a variable is defined.
-func (c *checker) around(v *variable) *checker {
-	outer := *c
-	outer.silent = true
-	outer.variables = slices.Clip(c.variables[:v.variables])
-	outer.elements = slices.Clip(c.elements[:v.elements])
-	return &outer
 }
 
 func (c *checker) literal(n *expression.Literal, k known) result {

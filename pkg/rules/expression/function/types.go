@@ -251,16 +251,10 @@ func typeControllerRef(*TypeCall) typing.Type {
 	})
 }
 
-// typeSetCondition gives the list itself, or one with the condition in it.
+// typeSetCondition gives the list itself, or one with the condition in it. Its time is that of any of the two, or new.
 func typeSetCondition(c *TypeCall) typing.Type {
 	list, condition := c.argument(0).Only(aList), c.argument(1)
-	old := list.Items().Only(value.Map)
-	since := condition.At(lastTransition).NonNil()
-	if previous := old.At(lastTransition); !old.None() {
-		since = typing.Union(since, previous)
-	}
-	changed := map[string]typing.Type{lastTransition: typing.Union(since, typing.Of(value.String))}
-	set := typing.Merge(condition, typing.Map(changed))
+	set := typing.Merge(condition, typing.Map(map[string]typing.Type{lastTransition: typing.Unknown()}))
 	result := typing.List(typing.Union(list.Items(), set))
 	if condition.Kinds()&value.Nil != 0 {
 		return typing.Union(list, result)

@@ -50,9 +50,9 @@ func TestTypes(t *testing.T) {
 		},
 		"setCondition": {
 			"An element as before, or the new one.", args(listOf(mapping("type", text)), typing.Map(map[string]typing.Type{"type": constant("Up")})),
-			"[{lastTransitionTime string?, type string}]",
+			"[{lastTransitionTime any, type string}]",
 		},
-		"setCondition with nil":        {"The list as it was.", args(listOf(integer).Nilable(), nothing), "[integer|{lastTransitionTime string}]?"},
+		"setCondition with nil":        {"The list as it was.", args(listOf(integer).Nilable(), nothing), "[integer|{lastTransitionTime any}]?"},
 		"setCondition of what is open": {"A list.", args(anyType, mapping("type", text)), "[any]"},
 		"split":                        {"Texts.", args(text, text), "[string]"},
 		"max of a list":                {"It may be empty.", args(listOf(integer)), "integer?"},
