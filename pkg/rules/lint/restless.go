@@ -51,7 +51,8 @@ func (r *Rule) onlyPatch() int {
 	}
 	for _, when := range []*body.Expression{r.When, r.Steps[at].When()} {
 		if when != nil {
-			if always, _ := when.Program().Constant(); always != true {
+			v, _ := when.Program().Constant()
+			if always, _ := v.(bool); !always {
 				return -1
 			}
 		}
