@@ -404,6 +404,9 @@ func (t *ruleEvaluation) wait(decision plan.Decision) (plan.Decision, error) {
 	if err != nil {
 		return decision, err
 	}
+	if t.explanation != nil {
+		t.explanation.moment("a time in its for comes", t.explanation.holds())
+	}
 	now := t.expressions.Instant.Now()
 	since, held := t.snapshot.State.HeldSince[t.rule.ID]
 	if !held || since.After(now) {

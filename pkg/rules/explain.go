@@ -15,6 +15,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
@@ -195,6 +196,7 @@ func (x *explanation) tell(out *trace.Trace, decided plan.Plan) {
 	at := slices.IndexFunc(decided.Decisions, func(d plan.Decision) bool { return d.Rule == x.rule.ID })
 	decision := decided.Decisions[at]
 	x.learn()
+	x.compare()
 	x.hideNames()
 	x.requests(out, decided.Operations, false)
 	x.requests(out, decided.Audited, true)
@@ -275,22 +277,22 @@ func (x *explanation) asked(condition *body.Expression) *trace.Clause {
 	if !asked {
 		return nil
 	}
-	return new(x.clause(condition, whole))
+	return new(x.clause(condition, whole, nil))
 }
 
 // clause shows a condition. A name of let that is a condition is opened, once in each
 // condition of the rule.
-func (x *explanation) clause(in *body.Expression, c expression.Clause) trace.Clause {
+func (x *explanation) clause(of *body.Expression, c expression.Clause, in *action.Step) trace.Clause {
 	out := trace.Clause{
 		Operator: c.Operator, Source: x.text(oneLine(c.Source)), Verdict: c.Verdict, Error: x.error(c.Err),
-		At: placeOf(in.Node().ErrorAt(c.Offset, len(c.Source), "", "")),
+		At: placeOf(of.Node().ErrorAt(c.Offset, len(c.Source), "", "")),
 	}
-	tells := len(c.Clauses) == 0 && slices.ContainsFunc(c.Reads, func(read expression.Read) bool { return x.tells(read.Path, nil) })
-	if !c.ChangesAt.IsZero() && !x.tells(c.Source, nil) {
+	tells := x.tells(c.Source, in)
+	if !c.ChangesAt.IsZero() && !tells {
 		out.ChangesAt = &c.ChangesAt
 	}
 	for _, part := range c.Clauses {
-		out.Clauses = append(out.Clauses, x.clause(in, part))
+		out.Clauses = append(out.Clauses, x.clause(of, part, in))
 	}
 	for _, read := range c.Reads {
 		out.Reads = append(out.Reads, trace.Read{Path: x.text(read.Path), Value: x.value(read.Value, tells)})
@@ -302,7 +304,7 @@ func (x *explanation) clause(in *body.Expression, c expression.Clause) trace.Cla
 	x.opened[d.Name] = true
 	whole, _ := x.of.definition(d)
 	out.Operator, out.Reads, out.Error = trace.Let, nil, ""
-	out.Clauses = []trace.Clause{x.clause(d.Value, whole)}
+	out.Clauses = []trace.Clause{x.clause(d.Value, whole, nil)}
 	return out
 }
 
@@ -406,7 +408,7 @@ func (x *explanation) actions() (out []trace.Action) {
 		if wish.Type == plan.Finalize {
 			kind = "finalizer"
 		}
-		wants := []trace.Want{x.want(wish, nil)}
+		wants := []trace.Want{x.want(wish, nil, false)}
 		out = append(out, trace.Action{Kind: kind, Reached: true, Count: 1, Turns: []trace.Turn{{Wants: wants}}})
 	}
 	return out
@@ -430,18 +432,19 @@ func (x *explanation) shownTurn(t recordedTurn) trace.Turn {
 	}
 	if t.when != nil {
 		x.opened = map[string]bool{}
-		out.When = new(x.clause(t.Step.When(), *t.when))
+		out.When = new(x.clause(t.Step.When(), *t.when, t.Step))
 	}
-	if !x.writes(t.Step) {
-		node = nil
-	}
+	tells := x.writes(t.Step)
 	for _, wish := range t.wishes {
-		out.Wants = append(out.Wants, x.want(wish, node))
+		out.Wants = append(out.Wants, x.want(wish, node, tells))
 	}
 	for _, e := range t.events {
 		event := trace.Event{Object: x.object(e.Regarding), Type: e.Type, Reason: x.text(e.Reason), Message: x.text(e.Message)}
-		if node != nil {
+		if tells {
 			event.Reason, event.Message = trace.Masked, trace.Masked
+			if strings.Contains(node.Get("event").Get("type").Text(), "${") {
+				event.Type = trace.Masked
+			}
 		}
 		out.Events = append(out.Events, event)
 	}
@@ -452,32 +455,33 @@ func (x *explanation) shownTurn(t recordedTurn) trace.Turn {
 // may look like an object.
 func (x *explanation) element(v any, name string, in *action.Step) trace.Value {
 	object, _ := v.(map[string]any)
-	if kind := plan.Text(object, "kind"); kind != "" && plan.Text(object, "metadata", "name") != "" && !x.names(name, in) {
+	if kind := plan.Text(object, "kind"); kind != "" && plan.Text(object, "metadata", "name") != "" && !x.names(name, in) && !x.chooses(in) {
 		return trace.Value{Summary: x.text(kind) + " " + x.related(object)}
 	}
-	return x.value(v, x.tells(name, in))
+	return x.value(v, x.tells(name, in) || x.chooses(in))
 }
 
-// want tells what a wish is by itself. Where by is an action, it may tell of a Secret, and only the fields that are written there are shown.
-func (x *explanation) want(wish plan.Wish, by *document.Node) trace.Want {
+// want tells what a wish of an action, nil for none, is by itself. Where that tells of a Secret, only the fields that are written there are
+// shown.
+func (x *explanation) want(wish plan.Wish, by *document.Node, tells bool) trace.Want {
 	built := plan.Build([]plan.Wish{wish}, x.evaluation.set.options)
 	out := trace.Want{Type: wish.Type, Object: x.object(wish.Target), Subresource: wish.Subresource}
 	out.Already = len(built.Operations) == 0 && len(built.Decisions) == 0
 	for _, operation := range built.Operations {
 		out.Count += len(operation.Changes)
 		for _, change := range operation.Changes[:min(len(operation.Changes), mostChanges-len(out.Changes))] {
-			out.Changes = append(out.Changes, x.change(wish, change, by))
+			out.Changes = append(out.Changes, x.change(wish, change, by, tells))
 		}
 	}
 	return out
 }
 
-func (x *explanation) change(wish plan.Wish, change plan.Change, by *document.Node) trace.Change {
-	secret := by != nil || wish.Target.IsSecret() && len(change.Path) > 0 &&
-		(change.Path[0] == "data" || change.Path[0] == "stringData" || slices.Contains(change.Path, redact.LastApplied))
-	path := slices.Clone(change.Path)
-	known := len(path)
-	if by != nil {
+func (x *explanation) change(wish plan.Wish, change plan.Change, by *document.Node, tells bool) trace.Change {
+	var field footprint.Tree
+	field.Add(footprint.Fields(change.Path...), footprint.Value)
+	hidden := tells || wish.Target.IsSecret() && !shownOfSecrets.Covers(&field)
+	path, known := slices.Clone(change.Path), len(change.Path)
+	if hidden {
 		known = written(by, change.Path)
 		if change.Path[0] == "data" { // The API server puts stringData there.
 			known = max(known, written(by, append(plan.Path{"stringData"}, change.Path[1:]...)))
@@ -485,12 +489,15 @@ func (x *explanation) change(wish plan.Wish, change plan.Change, by *document.No
 	}
 	for i, step := range path {
 		path[i] = x.values.Key(step)
-		if parent, _ := plan.Lookup(wish.Current, change.Path[:i]); i >= known && value.KindOf(parent) != value.List && !slices.Contains(usualFields, step) { // A step in a list is an index.
+		parent, _ := plan.Lookup(wish.Current, change.Path[:i])
+		if i >= known && value.KindOf(parent) != value.List && !isUsual(change.Path[:i+1]) { // A step in a list is an index.
 			path[i] = trace.Masked
 		}
 	}
-	out := trace.Change{Path: path.String(), Before: x.value(change.Before, secret), After: x.value(change.After, secret)}
-	if change.Before != nil {
+	out := trace.Change{
+		Path: path.String(), Before: x.value(change.Before, hidden && change.Before != nil), After: x.value(change.After, hidden),
+	}
+	if change.Before != nil && !slices.Contains(path, trace.Masked) {
 		out.Owners = plan.Managers(wish.Current, change.Path)
 	}
 	return out

@@ -18,7 +18,7 @@ import (
 func TestExplainSecretNames(t *testing.T) {
 	const (
 		living = `{metadata: {name: basic, namespace: db, uid: u-basic}, spec: {size: 1, names: [a], copy: nary-in, nary-in: 0}}`
-		login  = `{metadata: {name: login, namespace: db}, data: {token: Y2FuYXJ5LWluLWEtbWluZQ==, until: "2026-03-04T05:06:07Z"}}`
+		login  = `{metadata: {name: login, namespace: db, annotations: {note: a-mine-of-notes}}, data: {token: Y2FuYXJ5LWluLWEtbWluZQ==, until: "2026-03-04T05:06:07Z"}}`
 		whole  = `{metadata: {name: canary-in-a-mine, namespace: db, uid: m-1, labels: {app: nary-in}}, data: {a: b, "nary": x}}`
 		other  = `{metadata: {name: other, namespace: db, uid: m-2, labels: {app: web}}, data: {a: b}}`
 		far    = `{metadata: {name: far, namespace: db, uid: m-3}, data: {a: b}}`
@@ -96,7 +96,7 @@ func TestExplainSecretNames(t *testing.T) {
 			reason: "What stands in what a Secret selects.",
 			with:   `, cms: {resource: configmaps, matchLabels: {app: "${token[2:9]}"}}`,
 			rule:   `actions: [{patch: {target: cms, merge: {metadata: {labels: {app: null}}}}}]`,
-			want:   []string{"    merge configmaps db/(masked)\n", "metadata.labels.app: (masked) -> absent"},
+			want:   []string{"    merge configmaps db/(masked)\n", "metadata.labels.app: (masked) -> (masked)"},
 		},
 		"OwnedFar": {
 			reason: "What is owned in a namespace that a Secret names.",
@@ -165,6 +165,45 @@ func TestExplainSecretNames(t *testing.T) {
 			rule: `actions: [{patch: {merge: {metadata: {annotations: {"${token[2:9]}": x}}}}}]
   - {name: b, watch: tidbclusters, actions: [{patch: {merge: {metadata: {annotations: null}}}}]}`,
 			want: []string{"withheld: set/b"},
+		},
+		"Predicate": {
+			reason: "What a predicate compares with a Secret.",
+			rule:   "when: \"any([object.spec.copy], # == token[2:9])\"\n    actions: [{event: {reason: R, message: m}}]",
+			want:   []string{"object.spec.copy is (masked)"},
+		},
+		"ComparedElsewhere": {
+			reason: "What was compared with a Secret, where the rule reads or writes it once more.",
+			rule: `when: object.spec.copy != nil && object.spec.copy == token[2:9]
+    actions: [{patch: {merge: {metadata: {annotations: {copy: "${object.spec.copy}"}}}}}, {patch: {merge: {spec: {size: 2}}}}]`,
+			want: []string{"object.spec.copy != nil (17:11)\n  │            object.spec.copy is (masked)", "annotations.copy: absent -> (masked)", "spec.size: 1 -> 2"},
+		},
+		"Chosen": {
+			reason: "For which elements an action is done says what they are.",
+			with:   ", maps: {resource: configmaps, all: true}",
+			rule: `actions:
+    - {forEach: {e: "${[object.spec.copy]}"}, when: "e == token[2:9]", event: {reason: R, message: m}}
+    - {forEach: {m: "${maps}"}, when: "m.metadata.labels?.app == token[2:9]", patch: {target: m, merge: {data: {a: c}}}}`,
+			want: []string{"event, for each e: 1 (18:7)\n    (masked)\n", "    merge configmaps db/(masked)\n"},
+		},
+		"Nil": {
+			reason: "Where a Secret says that there is nothing.",
+			rule:   `actions: [{forEach: {c: "${map(split(token, ''), # == 'n' ? nil : 1)}"}, event: {reason: R, message: m, type: "${token == '' ? 'Normal' : 'Warning'}"}}]`,
+			want:   []string{"    (masked)\n    (masked) event (masked)"},
+		},
+		"AnnotationOfSecret": {
+			reason: "A Secret has more that tells of it than its data.",
+			rule:   `actions: [{patch: {target: login, merge: {metadata: {annotations: {note: x}, labels: {a: b}}}}}]`,
+			want:   []string{`metadata.annotations.note: (masked) -> (masked)`, `metadata.labels.a: absent -> "b"`},
+		},
+		"HeldByTime": {
+			reason: "A time in a Secret that says how long a condition must hold, once it has.",
+			rule:   "for: \"before(login?.data?.until ?? '') ? '0s' : '1h'\"\n    actions: [{event: {reason: R, message: m}}]",
+			want:   []string{"next    (masked): a time in its for comes\n"},
+		},
+		"UsualElsewhere": {
+			reason: "A key that is usual in another place.",
+			rule:   `actions: [{patch: {merge: {spec: {"${token[2:9] == 'nary-in' ? 'labels' : 'name'}": {x: 1}}}}}]`,
+			want:   []string{`spec["(masked)"]["(masked)"]: absent`},
 		},
 		"SelectedBehind": {
 			reason: "What is found by what was found.",
@@ -270,7 +309,7 @@ func TestExplainWatchedSecret(t *testing.T) {
 			"cm: configmaps.v1 by name login in db: db/login (", "labels?.app is \"login\"", "    merge configmaps db/login\n", "    apply configmaps db/login-copy\n",
 			"\n  merge configmaps db/login,", "\n  apply configmaps db/login-copy",
 		},
-		"applied": {"last-applied-configuration\"]: (masked) -> absent"},
+		"applied": {"last-applied-configuration\"]: (masked) -> (masked)"},
 		"valued":  {"cm: configmaps.v1 by name (masked): 1 found (", "labels?.app is (masked)", "    merge configmaps db/(masked)\n", "\n  merge configmaps db/(masked)"},
 	} {
 		tree := set.Explain(snapshot, plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: name}).Tree()

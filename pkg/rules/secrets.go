@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,10 +33,22 @@ var shownOfSecrets = func() *footprint.Tree {
 	return out
 }()
 
-// usualFields may be in a manifest that does not write them: the engine, or the API server, puts them there.
-var usualFields = []string{
-	"apiVersion", "kind", "metadata", "name", "namespace", "labels", "ownerReferences", "finalizers", "data",
-	plan.LabelSet, plan.LabelRule, plan.LabelOwnerUID,
+// usual are fields that may be in an object though no action writes them: the engine, or the API server, puts them there.
+var usual = []plan.Path{
+	{"apiVersion"},
+	{"kind"},
+	{"data"},
+	{"metadata", "name"},
+	{"metadata", "namespace"},
+	{"metadata", "ownerReferences"},
+	{"metadata", "finalizers"},
+	{"metadata", "labels", plan.LabelSet},
+	{"metadata", "labels", plan.LabelRule},
+	{"metadata", "labels", plan.LabelOwnerUID},
+}
+
+func isUsual(path plan.Path) bool {
+	return slices.ContainsFunc(usual, func(u plan.Path) bool { return len(path) <= len(u) && slices.Equal(path, u[:len(path)]) })
 }
 
 // secrets decide what people may see of the evaluation of a rule. The values of Secrets are found wherever they are. What is made of
@@ -44,12 +57,14 @@ type secrets struct {
 	rule   *Rule
 	of     *ruleEvaluation // nil until the rule is evaluated
 	values *redact.Values
+	// compared is what conditions compare with a Secret. It is hidden as well, or it would tell what the Secret is.
+	compared *footprint.Footprint
 	// The names of objects, and of namespaces, that the rule has from a Secret.
 	hiddenNames, hiddenNamespaces map[string]bool
 }
 
 func newSecrets(rule *Rule, snapshot *Snapshot, hidden []*redact.Values) *secrets {
-	out := &secrets{rule: rule, values: redact.New(redact.Plain)}
+	out := &secrets{rule: rule, values: redact.New(redact.Plain), compared: &footprint.Footprint{}}
 	for _, values := range hidden {
 		out.values.LearnFrom(values)
 	}
@@ -71,13 +86,48 @@ func (s *secrets) learn() {
 	}
 }
 
-// reads reports whether a part of the rule reads of a Secret what may not be shown.
+// reads reports whether a part of the rule reads of a Secret what may not be shown, or what was compared with that.
 func (s *secrets) reads(part func(*footing)) bool {
 	f := s.rule.footing()
 	part(f)
 	return slices.ContainsFunc(f.out.All(), func(a *footprint.Access) bool {
-		return (plan.Object{GVR: a.Resource}).IsSecret() && !shownOfSecrets.Covers(&a.Reads)
+		if (plan.Object{GVR: a.Resource}).IsSecret() && !shownOfSecrets.Covers(&a.Reads) {
+			return true
+		}
+		compared := s.compared.Lookup(a.Resource)
+		return compared != nil && slices.ContainsFunc(a.Reads.List(), func(f footprint.Field) bool { return compared.Reads.Touches(f.Path) })
 	})
+}
+
+// compare collects what conditions compare with a Secret.
+func (x *explanation) compare() {
+	if !x.of.secret() {
+		return
+	}
+	of := map[*expression.Program]*action.Step{}
+	for _, step := range x.of.steps {
+		if when := step.When(); when != nil {
+			of[when.Program()] = step
+		}
+	}
+	f := x.rule.footing()
+	var collect func(c expression.Clause, whole *expression.Program, in *action.Step)
+	collect = func(c expression.Clause, whole *expression.Program, in *action.Step) {
+		for _, part := range c.Clauses {
+			collect(part, whole, in)
+		}
+		if len(c.Clauses) > 0 || !x.tells(c.Source, in) {
+			return
+		}
+		if part, err := expression.Compile(c.Source, x.scope(in)); err == nil {
+			whole = part
+		}
+		whole.Shape(in.Shapes(f)).Read(footprint.Value)
+	}
+	for p, c := range x.clauses {
+		collect(c, p, of[p])
+	}
+	x.compared = f.out
 }
 
 // finds reports whether a Secret may decide which objects an expression gives, in an action or, where that is nil, elsewhere in the rule.
@@ -175,7 +225,12 @@ func (s *secrets) calls(step *action.Step) bool {
 		return s.namedIn(manifest, step, "metadata")
 	}
 	target := about.Get("target")
-	return target != nil && s.finds(target.Text(), step)
+	return target != nil && (s.finds(target.Text(), step) || s.chooses(step))
+}
+
+// chooses reports whether a Secret may decide for which elements of forEach an action is done.
+func (s *secrets) chooses(step *action.Step) bool {
+	return step.Loop() != nil && step.When() != nil && s.tells(step.When().Program().Source(), step)
 }
 
 // namedIn reports whether a Secret may decide some fields of a manifest.
@@ -192,8 +247,15 @@ func (s *secrets) namedIn(n *document.Node, step *action.Step, keys ...string) b
 
 // written is how many steps of a path are written in an action as they are, one below the other: as keys, or in the pointer of a JSON patch.
 func written(n *document.Node, path plan.Path) (steps int) {
-	if pointer, is := plan.ParsePointer(n.Get("path").Text()); is && len(pointer) > 0 && len(pointer) <= len(path) && slices.Equal(pointer, path[:len(pointer)]) {
-		steps = len(pointer) + keys(n.Get("value"), path[len(pointer):])
+	text, _, templated := strings.Cut(n.Get("path").Text(), "${")
+	if templated {
+		text = text[:max(0, strings.LastIndex(text, "/"))] // The last step is known in part.
+	}
+	if pointer, is := plan.ParsePointer(text); is && len(pointer) <= len(path) && slices.Equal(pointer, path[:len(pointer)]) {
+		steps = len(pointer)
+		if value := n.Get("value"); value != nil && !templated {
+			steps += keys(value, path[steps:])
+		}
 	}
 	for _, e := range n.Entries() {
 		steps = max(steps, written(e.Value, path))
@@ -214,8 +276,10 @@ func keys(n *document.Node, path plan.Path) (steps int) {
 			return 1 + keys(e.Value, path[1:])
 		}
 	}
-	for _, element := range n.Elements() {
-		steps = max(steps, 1+keys(element, path[1:]))
+	if _, err := strconv.Atoi(path[0]); err == nil {
+		for _, element := range n.Elements() {
+			steps = max(steps, 1+keys(element, path[1:]))
+		}
 	}
 	return steps
 }
@@ -248,10 +312,10 @@ func (s *secrets) text(text string) string { return s.values.Text(text) }
 // value shows a value unless it is hidden, with what it may have copied from a Secret masked.
 func (s *secrets) value(v any, hidden bool) trace.Value {
 	switch {
-	case v == nil:
-		return trace.Value{Absent: true}
 	case hidden:
 		return trace.Value{Summary: trace.Masked}
+	case v == nil:
+		return trace.Value{Absent: true}
 	case value.KindOf(v)&value.Any != 0:
 		v = s.values.Tree(v)
 	}
