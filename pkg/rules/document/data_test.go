@@ -2,7 +2,6 @@ package document
 
 import (
 	"errors"
-	"math"
 	"strings"
 	"testing"
 
@@ -18,19 +17,11 @@ func TestParseData(t *testing.T) {
 		text   string
 		want   any
 	}{
-		"nothing":   {"an empty file holds nothing", "", nil},
-		"a comment": {"it holds nothing else", "# a\n", nil},
-		"a map":     {"the common case", "a: 1\nb: [x, 'y', \"z\"]\n", m{"a": int64(1), "b": []any{"x", "y", "z"}}},
-		"integers":  {"exact to the end", "[9223372036854775807, -1, +2, 0]", []any{int64(math.MaxInt64), int64(-1), int64(2), int64(0)}},
-		"floats":    {"all readers agree", "[0.5, 1.0, 1.0e+3, 1.5e-3, .5, 0x1F]", []any{0.5, 1.0, 1000.0, 0.0015, 0.5, int64(31)}},
-		"booleans":  {"in the cases of YAML 1.2", "[true, False, TRUE]", []any{true, false, true}},
-		"null":      {"in all its forms", "a:\nb: ~\nc: null", m{"a": nil, "b": nil, "c": nil}},
-		"times":     {"Kubernetes has them as strings", "[2026-01-01, 2026-01-01T00:00:00Z]", []any{"2026-01-01", "2026-01-01T00:00:00Z"}},
-		"texts":     {"what looks like none", "[1.2.3, 10.0.0.1, 1Gi, v1, a:b, no way, 'yes', \"012\"]", []any{"1.2.3", "10.0.0.1", "1Gi", "v1", "a:b", "no way", "yes", "012"}},
-		"blocks":    {"as they are", "a: |\n  x\n  y\nb: >-\n  x\n  y", m{"a": "x\ny\n", "b": "x y"}},
-		"JSON":      {"it is YAML", `{"a": [1, {"b": null}]}`, m{"a": []any{int64(1), m{"b": nil}}}},
-		"an alias":  {"it is what it stands for", "a: &x [1]\nb: *x", m{"a": []any{int64(1)}, "b": []any{int64(1)}}},
-		"Windows":   {"lines may end that way", "a: 1\r\nb: 2\r\n", m{"a": int64(1), "b": int64(2)}},
+		"nothing":  {"an empty file holds nothing", "", nil},
+		"a map":    {"the common case", "a: 1\nb: [x, 'y', \"z\"]\n", m{"a": int64(1), "b": []any{"x", "y", "z"}}},
+		"times":    {"Kubernetes has them as strings", "[2026-01-01, 2026-01-01T00:00:00Z]", []any{"2026-01-01", "2026-01-01T00:00:00Z"}},
+		"JSON":     {"it is YAML", `{"a": [1, {"b": null}]}`, m{"a": []any{int64(1), m{"b": nil}}}},
+		"an alias": {"it is what it stands for", "a: &x [1]\nb: *x", m{"a": []any{int64(1)}, "b": []any{int64(1)}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -44,22 +35,14 @@ func TestParseData(t *testing.T) {
 
 func TestParseDataErrors(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"yes":                {"[yes]", `line 1 of the YAML: unquoted yes is not the same to all readers of YAML; write "yes" for the text, or true for the boolean`},
-		"a merge key":        {"<<: {a: 1}", `line 1 of the YAML: merge keys are not supported; write the keys out`},
-		"a large integer":    {"[1,\n9223372036854775808]", "line 2 of the YAML: 9223372036854775808 does not fit into 64 bits; write it in quotes if it is text"},
-		"duplicate keys":     {"a: 1\nb: 2\na: 3", `line 3 of the YAML: duplicate key "a", first written on line 1; remove one of them`},
-		"an integer as key":  {"1: a", `line 1 of the YAML: the key 1 is not a string; write "1"`},
-		"a list as key":      {"[a]: b", "line 1 of the YAML: a list or map cannot be a key; put the key in quotes"},
-		"a tag":              {"a: !!str 1", `line 1 of the YAML: "!!str" is a tag, which is not supported; put the value in quotes if it is text, else write it out`},
-		"several documents":  {"a: 1\n---\nb: 2", `the YAML has several documents; cut it with split(text, "\n---\n")`},
-		"a broken second":    {"a: 1\n---\n[", `line 3 of the YAML: "[" is not closed; add the closing bracket`},
-		"open brackets":      {"[a", `line 1 of the YAML: "[" is not closed; add the closing bracket`},
-		"a tab":              {"a:\n\tb: 1", "line 2 of the YAML: a tab cannot indent a line; indent with spaces"},
-		"an unknown anchor":  {"*a", "line 1 of the YAML: anchors, aliases and tags are not supported; put the value in quotes if it is text, else write it out"},
-		"control characters": {"\x01", `line 1 of the YAML: invisible character U+0001; remove it, or write \u0001 within double quotes`},
-		"no text":            {"\xff\xfe\xff", "line 1 of the YAML: the file is UTF-16; save it as UTF-8"},
-		"a tag behind":       {"a: &x !!str b", `line 1 of the YAML: "!!str" is a tag, which is not supported; put the value in quotes if it is text, else write it out`},
-		"itself":             {"&a [*a]", "line 1 of the YAML: maps and lists are nested deeper than 100; write it flatter"},
+		"yes":               {"[yes]", `line 1 of the YAML: unquoted yes is not the same to all readers of YAML; write "yes" for the text, or true for the boolean`},
+		"a merge key":       {"<<: {a: 1}", `line 1 of the YAML: merge keys are not supported; write the keys out`},
+		"a tag":             {"a: !!str 1", `line 1 of the YAML: "!!str" is a tag, which is not supported; put the value in quotes if it is text, else write it out`},
+		"several documents": {"a: 1\n---\nb: 2", `the YAML has several documents; cut it with split(text, "\n---\n")`},
+		"a broken second":   {"a: 1\n---\n[", `line 3 of the YAML: "[" is not closed; add the closing bracket`},
+		"an unknown anchor": {"*a", "line 1 of the YAML: anchors, aliases and tags are not supported; put the value in quotes if it is text, else write it out"},
+		"a tag behind":      {"a: &x !!str b", `line 1 of the YAML: "!!str" is a tag, which is not supported; put the value in quotes if it is text, else write it out`},
+		"itself":            {"&a [*a]", "line 1 of the YAML: maps and lists are nested deeper than 100; write it flatter"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -143,10 +143,8 @@ func (d *decoder) text(c byte) any {
 		return d.value(whole)
 	}
 	data, start := d.data, d.at
-	if d.skip(); d.failed {
-		return nil
-	}
-	return string(data[start:d.at])
+	d.skip()
+	return string(data[start:max(d.at, start)])
 }
 
 // skip reads a value that is not kept.

@@ -1,6 +1,7 @@
 package projection_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -36,15 +37,12 @@ func checkDecode(t interface {
 		t.Errorf("%q with %q: %v, but it is an object", document, fields, err)
 		return
 	}
-	if all, err := (*projection.Fields)(nil).Decode(document); err != nil || !reflect.DeepEqual(whole, all) {
-		t.Errorf("%q: got %v, %v", document, all, err)
-	}
 	if string(document) != given {
 		t.Errorf("%q has become %q", given, document)
 	}
 	clear(document) // As for the next frame.
 	want := fields.Project(whole)
-	if fields != nil { // JSON has one kind of numbers.
+	if fields != nil && len(given) < 10_000 { // JSON has one kind of numbers.
 		data, err := json.Marshal(got)
 		if err == nil {
 			got = nil
@@ -142,6 +140,7 @@ func FuzzDecode(f *testing.F) {
 				reads.Add(at(footprint.Exists, path).path, footprint.Exists+footprint.Strength(int(strength)+i)%footprint.Value)
 			}
 		}
+		checkDecode(t, nil, bytes.Clone(document))
 		checkDecode(t, projection.New(reads), document)
 	})
 }
