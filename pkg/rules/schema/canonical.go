@@ -163,8 +163,10 @@ func isZero(v any) bool {
 		return len(v) == 0
 	case map[string]any:
 		return len(v) == 0
+	case bool:
+		return !v
 	default:
-		return v == nil || v == false || v == int64(0) || v == 0.0 || v == ""
+		return v == nil || v == int64(0) || v == 0.0 || v == ""
 	}
 }
 
