@@ -197,23 +197,14 @@ func (d *draft) apply(o jsonOperation) error {
 	default:
 		value, err := d.read(o.path)
 		if err == nil && !Equal(value, o.value) {
-			err = fmt.Errorf("%s has another value", shortened(o.path))
+			err = fmt.Errorf("%.200s has another value", o.path)
 		}
 		return err
 	}
 }
 
-func missing(path Path) error { return fmt.Errorf("there is no %s", shortened(path)) }
-
-// shortened is a path for a message; its keys are the user's.
-func shortened(path Path) string {
-	const longest = 200
-	text := path.String()
-	if len(text) > longest {
-		return strings.ToValidUTF8(text[:longest], "") + "..."
-	}
-	return text
-}
+// missing cuts the path: its keys are the user's.
+func missing(path Path) error { return fmt.Errorf("there is no %.200s", path) }
 
 // read returns nil for a field that a map does not have.
 func (d *draft) read(path Path) (any, error) {

@@ -148,20 +148,17 @@ type Permission struct {
 // tidbclusters.pingcap.com/status in namespace shop". What is not bound to a namespace
 // is "cluster-wide", which is true of a resource without namespaces too.
 func (p Permission) String() string {
-	var text strings.Builder
-	text.WriteString(p.Verb + " " + p.Resource.String())
+	text := p.Verb + " " + p.Resource.String()
 	if p.Subresource != "" {
-		text.WriteString("/" + p.Subresource)
+		text += "/" + p.Subresource
 	}
 	if p.Name != "" {
-		text.WriteString(" " + strconv.Quote(p.Name))
+		text += " " + strconv.Quote(p.Name)
 	}
 	if p.Namespace == "" {
-		text.WriteString(" cluster-wide")
-	} else {
-		text.WriteString(" in namespace " + p.Namespace)
+		return text + " cluster-wide"
 	}
-	return text.String()
+	return text + " in namespace " + p.Namespace
 }
 
 // Compare orders permissions by resource, subresource, namespace, name and verb.

@@ -65,15 +65,7 @@ func ParsePointer(text string) (path Path, ok bool) {
 
 // hasPrefix reports whether the path leads into or to what prefix leads to.
 func (p Path) hasPrefix(prefix Path) bool {
-	if len(prefix) > len(p) {
-		return false
-	}
-	for i, step := range prefix {
-		if p[i] != step {
-			return false
-		}
-	}
-	return true
+	return len(prefix) <= len(p) && slices.Equal(p[:len(prefix)], prefix)
 }
 
 // child returns a new path one step deeper; p is not shared with it.

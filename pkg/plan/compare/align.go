@@ -24,10 +24,13 @@ func (p Pair) Index() int {
 // Align pairs the elements of two lists, as [Diff] does: by what they are about if all of
 // them tell, so that one more does not shift all others, and else by their indexes.
 func Align(want, have []any) (out []Pair) {
-	left, named := identities(want)
-	right, alsoNamed := identities(have)
-	if !named || !alsoNamed {
-		left, right = indexes(want), indexes(have)
+	left, right := names(want), names(have)
+	if slices.Contains(left, "") || slices.Contains(right, "") {
+		for _, all := range [][]string{left, right} {
+			for i := range all {
+				all[i] = strconv.Itoa(i)
+			}
+		}
 	}
 	i, j := 0, 0
 	for _, d := range append(lcs.DiffLines(left, right), lcs.Diff{Start: len(want), End: len(want)}) {
@@ -44,23 +47,13 @@ func Align(want, have []any) (out []Pair) {
 	return out
 }
 
-func indexes(list []any) (out []string) {
-	for i := range list {
-		out = append(out, strconv.Itoa(i))
+// names says of each element what it is about.
+func names(list []any) []string {
+	out := make([]string, len(list))
+	for i, element := range list {
+		out[i] = about(element)
 	}
 	return out
-}
-
-// identities says of each element what it is about, if all of them tell.
-func identities(list []any) (out []string, all bool) {
-	for _, element := range list {
-		text := about(element)
-		if text == "" {
-			return nil, false
-		}
-		out = append(out, text)
-	}
-	return out, true
 }
 
 // about says what an element is about, empty where it does not tell.
