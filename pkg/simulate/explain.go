@@ -13,7 +13,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
@@ -192,17 +191,13 @@ func behind(story Story, phase int, rule, object string) (out []suspect) {
 }
 
 // expected judges a case by what it expects itself.
-func (c *Case) expected(end ending, result *Result) document.Errors {
+func (c *Case) expected(end ending, result *Result) {
 	for i, phase := range end.story.phases() {
 		expect, prefix := c.expect, ""
 		if i > 0 {
 			expect, prefix = c.Steps[i-1].expect, fmt.Sprintf("after %q, ", c.Steps[i-1])
 		}
-		tree, err := treeOf(phase)
-		if err != nil {
-			return document.Errors{c.node.Errorf("", "%v", err)}
-		}
-		happened, _ := tree.(map[string]any)
+		happened, _ := scenario.Plain(phase).(map[string]any)
 		objects := []any{}
 		for _, name := range slices.Sorted(maps.Keys(end.states[i])) {
 			if now, is := end.states[i][name].(map[string]any); is {
@@ -234,7 +229,6 @@ func (c *Case) expected(end ending, result *Result) document.Errors {
 			}
 		}
 	}
-	return nil
 }
 
 // tell names what differs by its object and rules, and not by its place in the golden.

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,11 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
 )
 
 // header says what a golden is to whoever comes across it.
@@ -45,10 +43,7 @@ func (c *Case) compare(story Story, result *Result, options Options, shared docu
 		return nil
 	}
 	want, errs := parseGolden(document.File{Name: c.Golden, Data: data})
-	have, err := treeOf(story)
-	if err != nil {
-		return document.Errors{{File: c.Golden, Message: err.Error()}}
-	}
+	have := scenario.Plain(story)
 	var lines []string
 	if len(errs) == 0 {
 		lines = compare.Diff(want, have)
@@ -225,17 +220,4 @@ func parseGolden(file document.File) (any, document.Errors) {
 	default:
 		return documents[0].Any(), nil
 	}
-}
-
-// treeOf returns a value as parseGolden would give it.
-func treeOf(value any) (any, error) {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a result: %w", err)
-	}
-	var out any
-	if err := utiljson.Unmarshal(data, &out); err != nil {
-		return nil, fmt.Errorf("encoding a result: %w", err)
-	}
-	return out, nil
 }

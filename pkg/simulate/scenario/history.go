@@ -139,7 +139,7 @@ func (h *history) Write(ctx context.Context, operation plan.Operation) write.Res
 func (h *history) Wrote(operation plan.Operation, class write.Class) {
 	if class == write.Audited {
 		if operation.Target.IsSecret() {
-			h.secrets.Learn(plain(operation.Body))
+			h.secrets.Learn(Plain(operation.Body))
 		}
 		h.phase.Audited = append(h.phase.Audited, h.unsent(operation))
 	}
@@ -314,7 +314,7 @@ func (h *history) unsent(operation plan.Operation) Write {
 		out.Answer = err.Error()
 		return out
 	}
-	out.Manager, out.Force, out.Body = request.Manager, request.Force, unguarded(plain(request.Body))
+	out.Manager, out.Force, out.Body = request.Manager, request.Force, unguarded(Plain(request.Body))
 	return out
 }
 
@@ -395,8 +395,8 @@ const createOnly = "1"
 
 func isGuard(key string) bool { return key == "uid" || key == "resourceVersion" }
 
-// plain is a body as it would come back from the wire, so that it may be changed.
-func plain(body any) any {
+// Plain is a value as it would come back from the wire, so that it may be changed.
+func Plain(body any) any {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return nil // Nothing that JSON does not have leads here.
