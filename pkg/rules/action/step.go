@@ -1,8 +1,6 @@
 package action
 
 import (
-	"strings"
-
 	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -89,26 +87,15 @@ var forEach = &field.Type{
 	Kinds: document.KindMap, Keys: field.Identifier, Filled: true, Hint: eachHint,
 	Values: &field.Type{Kinds: document.KindList, Template: true, Hint: listHint, Schema: field.Schema{"items": field.Schema{}}},
 	Check: func(n *document.Node) *document.Error {
-		entries := n.Entries()
-		if len(entries) == 1 {
+		if len(n.Entries()) == 1 {
 			return nil
 		}
-		return n.Errorf(flat(entries[0], entries[1]), "forEach names one list, have %d", len(entries))
+		return n.Errorf(eachHint, "forEach names one list, have %d", len(n.Entries()))
 	},
 	Schema: field.Schema{"maxProperties": 1},
 }
 
 const eachHint = `write forEach: {pod: "${pods}"}; to nest, build one list with flatten(map(...))`
-
-// flat writes two loops as one where the second goes through a part of the element of the first.
-func flat(outer, inner document.Entry) string {
-	list, isTemplate := strings.CutPrefix(outer.Value.Text(), "${")
-	part, isPart := strings.CutPrefix(inner.Value.Text(), "${"+outer.Key.Text())
-	if !isTemplate || !isPart || !strings.HasPrefix(part, ".") || len(list)+len(part) > 100 {
-		return eachHint
-	}
-	return "write forEach: {" + inner.Key.Text() + `: "${flatten(map(` + strings.TrimSuffix(list, "}") + ", " + strings.TrimSuffix(part, "}") + `))}"}`
-}
 
 // misplaced says where a key belongs that is written in an action and stands beside it.
 func misplaced(key, _ string) string {

@@ -1,7 +1,7 @@
 package spec
 
 import (
-	"fmt"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
@@ -47,7 +47,8 @@ var documentFields = field.Object("",
 
 var setFields = field.Object("set",
 	field.Optional("description", field.Text, "What the set is for; for readers."),
-	field.Optional("serviceAccountName", field.Subdomain.Unless(inRBAC),
+	field.Optional("serviceAccountName", otherwise(field.Subdomain, `^(?:system:serviceaccount:)?([^:]*):(.*)$`,
+		"write serviceAccountName: $2, and in a ClusterRuleSet serviceAccountNamespace: $1"),
 		"The set reads and writes as this ServiceAccount, which for a RuleSet is in its own namespace."),
 	field.Optional("serviceAccountNamespace", field.Label, "The namespace of the ServiceAccount of a ClusterRuleSet."),
 	field.Optional("mode", field.Words(Enforce, Audit),
@@ -76,25 +77,18 @@ var resourceKey = field.Matching(`^[^\s,]+$`, "a name without commas and spaces"
 
 var resourceFields = field.Object("resource",
 	field.Optional("group", group, "The API group; leave it out for core resources such as pods."),
-	field.Required("version", field.Label.Unless(both), "The version of the API, such as v1."),
-	field.Required("resource", field.Label.Unless(wrongResource), "The plural, lower-case name, as in kubectl api-resources."),
-	field.Optional("namespaces", field.List(field.Label.Unless(every)), "Only these namespaces. A RuleSet cannot have it: it acts in its own."),
+	field.Required("version", otherwise(field.Label, both, bothHint), "The version of the API, such as v1."),
+	field.Required("resource", resourceName, "The plural, lower-case name, as in kubectl api-resources."),
+	field.Optional("namespaces", field.List(otherwise(field.Label, `^\*$`, "leave namespaces out for every one")), "Only these namespaces. A RuleSet cannot have it: it acts in its own."),
 	field.Optional("labelSelector", selectorText(func(text string) error { _, err := labels.Parse(text); return err }, "label", "app=tidb,tier!=test"),
 		"As in kubectl get -l. What it leaves out does not exist for the rules."),
 	field.Optional("fieldSelector", selectorText(func(text string) error { _, err := fields.ParseSelector(text); return err }, "field", "metadata.name=basic"),
 		"As in kubectl get --field-selector. What it leaves out does not exist for the rules."),
 )
 
-func every(n *document.Node) *document.Error {
-	if n.Text() != "*" {
-		return nil
-	}
-	return n.Errorf("leave namespaces out for every one", `"*" is not a namespace`)
-}
-
 // group allows the core group, which is empty.
 var group = func() *field.Type {
-	out := field.Subdomain.Unless(both)
+	out := otherwise(field.Subdomain, both, bothHint)
 	check := out.Check
 	out.Pattern += "|^$"
 	out.Check = func(n *document.Node) *document.Error {
@@ -172,41 +166,28 @@ func durationOr(pattern string, least int) *field.Type {
 	})
 }
 
-// inRBAC catches the form in which RBAC names a ServiceAccount.
-func inRBAC(n *document.Node) *document.Error {
-	namespace, name, is := strings.Cut(strings.TrimPrefix(n.Text(), "system:serviceaccount:"), ":")
-	if !is {
-		return nil
-	}
-	return n.Errorf(fmt.Sprintf("write serviceAccountName: %s, and in a ClusterRuleSet serviceAccountNamespace: %s", name, namespace),
-		"%q has a namespace in it", n.Text())
+// otherwise refuses first a text of a form that has another place. The hint has what the groups of the form match.
+func otherwise(t *field.Type, form, hint string) *field.Type {
+	other := regexp.MustCompile(form)
+	return t.Unless(func(n *document.Node) *document.Error {
+		if !other.MatchString(n.Text()) {
+			return nil
+		}
+		return n.Errorf(other.ReplaceAllString(n.Text(), hint), "%q is not written here", n.Text())
+	})
 }
 
-// both catches the form in which manifests write group and version.
-func both(n *document.Node) *document.Error {
-	group, version, is := strings.Cut(n.Text(), "/")
-	if !is {
-		return nil
-	}
-	return n.Errorf(fmt.Sprintf("write group: %s and version: %s", group, version), "%q is a group and a version", n.Text())
-}
+// both is how manifests write a group and a version.
+const both, bothHint = `^([^/]*)/(.*)$`, "write group: $1 and version: $2"
 
-// wrongResource catches the kind in place of the resource, subresources, and the form in which kubectl writes resource and group.
-func wrongResource(n *document.Node) *document.Error {
-	text := n.Text()
-	resource, group, inFull := strings.Cut(text, ".")
-	parent, _, below := strings.Cut(text, "/")
-	switch {
-	case strings.ToLower(text) != text:
-		return n.Errorf("write the plural resource, such as "+strings.TrimSuffix(strings.ToLower(text), "s")+"s", "%q looks like a kind", text)
-	case below:
-		return n.Errorf("write "+parent, "%q is a subresource, which cannot be watched", text)
-	case inFull && resource != "" && group != "":
-		return n.Errorf(fmt.Sprintf("write resource: %s and group: %s", resource, group), "%q is a resource and a group", text)
-	default:
+// resourceName is no kind, no subresource, and not how kubectl writes a resource and its group.
+var resourceName = otherwise(otherwise(field.Label.Unless(func(n *document.Node) *document.Error {
+	lower := strings.ToLower(n.Text())
+	if n.Text() == lower {
 		return nil
 	}
-}
+	return n.Errorf("write the plural resource, such as "+strings.TrimSuffix(lower, "s")+"s", "%q looks like a kind", n.Text())
+}), `^([^.]+)\.(.+)$`, "write resource: $1 and group: $2"), `^([^/]*)/.*$`, "write $1: a subresource cannot be watched")
 
 // selectorText takes a selector as kubectl does.
 func selectorText(parse func(string) error, kind, example string) *field.Type {
