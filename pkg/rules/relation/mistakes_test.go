@@ -15,6 +15,9 @@ func TestCompileErrors(t *testing.T) {
 		namespace string // of a RuleSet
 		want      []string
 	}{
+		"ResourceTemplate": {"What is cached must be known beforehand, so a resource is not computed.", `{resource: "${text}", all: true}`, "", []string{
+			`w.yaml:1:13: resource: no resource "${text}" is declared; write the name itself: what is read and written is known before anything is evaluated`,
+		}},
 		"NamesElements": {"Every element is checked, beside templates too.", `{resource: pods, names: [5, "${text}", a/b, {name: x}, ok]}`, "", []string{
 			`w.yaml:1:26: names[0]: want a string, have an integer; put it in quotes: "5"`,
 			`w.yaml:1:45: names[3]: want a string, have a map; write texts as in [a, b], or name for one; map(list, .name) gives those of maps`,
@@ -35,6 +38,9 @@ func TestCompileErrors(t *testing.T) {
 			`w.yaml:1:54: matchFields["spec.b"]: want a boolean, a number or a string, have a list; write {spec.nodeName: node-1}; for every object, all: true`,
 			`w.yaml:1:67: matchFields["spec.c"]: want a boolean, a number or a string, have a map; write {spec.nodeName: node-1}; for every object, all: true`,
 			`w.yaml:1:40: matchFields["spec.a"]: want a value, have nil; ?? gives a default, and ?? omit() leaves it out`,
+		}},
+		"SelectorOperator": {"In needs values.", `{resource: pods, selector: {matchExpressions: [{key: app, operator: In}]}}`, "", []string{
+			`w.yaml:1:28: selector: not a LabelSelector: values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty; the operators are In and NotIn, with values, Exists and DoesNotExist`,
 		}},
 	}
 	for name, tc := range tests {
