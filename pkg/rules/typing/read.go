@@ -42,7 +42,10 @@ func (t Type) Field(key string) (Type, FieldResult) {
 	}
 	if t.fields != nil {
 		one, possible := t.entry(key)
-		add(one.orNil(), possible)
+		if one.absent() && !one.unknown {
+			one = one.present().Nilable()
+		}
+		add(one, possible)
 	}
 	switch {
 	case found && !field.unknown:
@@ -101,14 +104,6 @@ func (t Type) present() Type {
 		return t
 	}
 	return t.Only(^value.Omission)
-}
-
-// orNil is what is read where a value may be left out.
-func (t Type) orNil() Type {
-	if t.unknown || t.kinds&value.Omission == 0 {
-		return t
-	}
-	return t.present().Nilable()
 }
 
 // Names lists the fields that are known by name, in order.

@@ -88,20 +88,17 @@ func (c *checker) elementsOf(f *function.Function, nodes []expression.Node, call
 // labelsMatch reports a first argument that is surely no object, and a map of labels that is
 // taken for a label selector.
 func (c *checker) labelsMatch(nodes []expression.Node, given []typing.Type) {
+	object, selector, s := nodes[0].Written(), nodes[1].Written(), given[1].Schema()
 	metadata, found := given[0].Field("metadata")
-	if given[0].Known() && (found == typing.Lacking || metadata.Known() && metadata.Kinds()&value.Map == 0) {
-		o := nodes[0].Written()
-		c.report(document.CodeTypeMismatch, o.At.Errorf("labelsMatch wants an object and then a selector, and %s has no metadata with labels", cmp.Or(o.Text, "this")).
-			WithHint("write labelsMatch(object, selector)"))
-		return
+	switch {
+	case given[0].Known() && (found == typing.Lacking || metadata.Known() && metadata.Kinds()&value.Map == 0):
+		c.report(document.CodeTypeMismatch, object.At.Errorf("labelsMatch wants an object and then a selector, and %s has no metadata with labels",
+			cmp.Or(object.Text, "this")).WithHint("write labelsMatch(object, selector)"))
+	case s == nil || s.Map == nil || s.Map.Open || len(s.Map.Fields) > 0 || !s.Map.Values.Known():
+	case s.Map.Values.Kinds&(value.Map|value.List) == 0:
+		c.report(document.CodeTypeMismatch, selector.At.Errorf("labelsMatch wants a label selector, and %s is a map of plain labels",
+			cmp.Or(selector.Text, "this")).WithHint("write {matchLabels: %s}", cmp.Or(selector.Text, "x")))
 	}
-	node, s := nodes[1], given[1].Schema()
-	if s == nil || s.Map == nil || s.Map.Open || len(s.Map.Fields) > 0 || !s.Map.Values.Known() || s.Map.Values.Kinds&(value.Map|value.List) != 0 {
-		return
-	}
-	o := node.Written()
-	c.report(document.CodeTypeMismatch, o.At.Errorf("labelsMatch wants a label selector, and %s is a map of plain labels", cmp.Or(o.Text, "this")).
-		WithHint("write {matchLabels: %s}", cmp.Or(o.Text, "x")))
 }
 
 // predicate adds the expression for each element of a list to a call. That of reduce is checked for more and more that the

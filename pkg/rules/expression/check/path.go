@@ -175,7 +175,8 @@ func (w *walk) field(i int) {
 	case asks && w.on.Schema() == nil, w.noNamespace(key) && (asks || w.asksNil):
 		w.on = typing.Of(value.Nil) // An expression has built it, or reads objects of both scopes, and asks.
 	case w.noNamespace(key):
-		w.fail(document.CodeWrongScope, w.clusterScoped(i))
+		before := w.path.Before(i)
+		w.fail(document.CodeWrongScope, s.At.Errorf("%s has no namespace, for its object is cluster-scoped", before).WithHint("did you mean %s.name?", before))
 	default:
 		w.fail(document.CodeUnknownField, w.unknownField(i, key))
 	}
@@ -250,10 +251,6 @@ func (w *walk) unknownField(i int, key string) *expression.Error {
 // noNamespace reports the namespace of an object of the cluster as a whole.
 func (w *walk) noNamespace(key string) bool {
 	return key == "namespace" && w.on.Schema() == schema.ClusterMetadata()
-}
-
-func (w *walk) clusterScoped(i int) *expression.Error {
-	return w.path.Steps[i].At.Errorf("%s has no namespace, for its object is cluster-scoped", w.path.Before(i)).WithHint("did you mean %s.name?", w.path.Before(i))
 }
 
 // fieldHint names the field that was most likely meant, or all if these are few.
