@@ -184,5 +184,6 @@ var builtinTable = []struct{ resource, manifest, edits string }{
 - {at: [allowVolumeExpansion], to: [true]}
 - {at: [provisioner], to: [example.com/y], keep: true}`},
 	{"events", `{apiVersion: events.k8s.io/v1, kind: Event, metadata: {namespace: "@namespace@"}, eventTime: "2026-01-01T00:00:00.000000Z", action: Did, reason: So, type: Normal, reportingController: example.com/x, reportingInstance: x, regarding: {apiVersion: v1, kind: Pod, name: p, namespace: "@namespace@"}, note: a note}`, `
-- {at: [series], to: [{count: 2, lastObservedTime: "2026-01-01T00:01:00.000000Z"}, {count: 3, lastObservedTime: "2026-01-01T00:02:00.000000Z"}], keep: true}`},
+- {at: [series], to: [{count: 2, lastObservedTime: "2026-01-01T00:01:00.000000Z"}, {count: 3, lastObservedTime: "2026-01-01T00:02:00.000000Z"}], keep: true}
+- {at: [note], to: [another], keep: true}`},
 }

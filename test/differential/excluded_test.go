@@ -24,7 +24,7 @@ func differences() []difference {
 			"The defaults are in packages of Kubernetes that cannot be imported; write built-in objects as they are stored",
 		},
 		{
-			"Of built-in objects, metadata, names, immutable fields, keys of ConfigMaps and Secrets, and changes of Pods are validated, nothing else",
+			"Of built-in objects, metadata, names, immutable fields, keys of ConfigMaps and Secrets, Events, and changes of Pods are validated, nothing else",
 			"The validation is in packages of Kubernetes that cannot be imported; types, unknown fields and fields of custom resources are checked by the API server's own code",
 		},
 		{

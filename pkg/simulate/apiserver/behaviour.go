@@ -7,13 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -288,4 +291,97 @@ func put(to *map[string]string, key, value string) {
 	if _, there := (*to)[key]; !there {
 		(*to)[key] = value
 	}
+}
+
+// event is strict where the API server is with those who write Events of this version.
+func event() custom {
+	return custom{
+		validate:       func(object runtime.Object) field.ErrorList { e, _ := object.(*eventsv1.Event); return validateEvent(e) },
+		validateUpdate: validateEventUpdate,
+	}
+}
+
+// coreEvents is the typer of Events: errors call them by their older group, in which a
+// real API server keeps them.
+type coreEvents struct{ runtime.ObjectTyper }
+
+// ObjectKinds implements [runtime.ObjectTyper].
+func (coreEvents) ObjectKinds(runtime.Object) ([]schema.GroupVersionKind, bool, error) {
+	return []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Event")}, false, nil
+}
+
+// The longest texts of an Event.
+const (
+	longestAction = 128
+	longestNote   = 1024
+)
+
+func validateEvent(e *eventsv1.Event) field.ErrorList {
+	var out field.ErrorList
+	if e.Regarding.Namespace == "" && e.Namespace != corev1.NamespaceDefault && e.Namespace != "kube-system" {
+		out = append(out, field.Invalid(field.NewPath("involvedObject", "namespace"), "", "does not match event.namespace"))
+	}
+	if e.EventTime.IsZero() { // It is taken for an Event of old.
+		out = append(out, field.Required(field.NewPath("eventTime"), ""))
+	} else {
+		out = append(out, validateReport(e)...)
+	}
+	if e.Series != nil && e.Series.Count < 2 {
+		out = append(out, field.Invalid(field.NewPath("series.count"), "", "should be at least 2"))
+	}
+	if e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning {
+		out = append(out, field.Invalid(field.NewPath("type"), "", fmt.Sprintf("has invalid value: %v", e.Type)))
+	}
+	return out
+}
+
+// validateReport is what is wrong with who reports what in an Event.
+func validateReport(e *eventsv1.Event) field.ErrorList {
+	var out field.ErrorList
+	for _, text := range []struct {
+		name, value string
+		most        int
+		required    bool
+	}{
+		{"reportingController", e.ReportingController, 0, true},
+		{"reportingInstance", e.ReportingInstance, longestAction, true},
+		{"action", e.Action, longestAction, true},
+		{"reason", e.Reason, longestAction, true},
+		{"message", e.Note, longestNote, false},
+	} {
+		if text.required && text.value == "" {
+			out = append(out, field.Required(field.NewPath(text.name), ""))
+		}
+		if text.most > 0 && len(text.value) > text.most {
+			out = append(out, field.Invalid(field.NewPath(text.name), "", fmt.Sprintf("can have at most %v characters", text.most)))
+		}
+	}
+	for _, problem := range validation.IsQualifiedName(e.ReportingController) {
+		out = append(out, field.Invalid(field.NewPath("reportingController"), e.ReportingController, problem))
+	}
+	return out
+}
+
+func validateEventUpdate(object, old runtime.Object) field.ErrorList {
+	var out field.ErrorList
+	for _, f := range []struct{ path, said string }{
+		{"Regarding", "involvedObject"},
+		{"Reason", "reason"},
+		{"Note", "message"},
+		{"Type", "type"},
+		{"Action", "action"},
+		{"Related", "related"},
+		{"ReportingController", "reportingController"},
+		{"ReportingInstance", "reportingInstance"},
+	} {
+		if differs(object, old, []string{f.path}) {
+			out = append(out, field.Invalid(field.NewPath(f.said), member(object, f.path).Interface(), "field is immutable"))
+		}
+	}
+	is, _ := object.(*eventsv1.Event)
+	was, _ := old.(*eventsv1.Event)
+	if !is.EventTime.Truncate(time.Microsecond).Equal(was.EventTime.Truncate(time.Microsecond)) {
+		out = append(out, field.Invalid(field.NewPath("eventTime"), is.EventTime, "field is immutable"))
+	}
+	return out
 }

@@ -304,8 +304,31 @@ func TestFinalizers(t *testing.T) {
 		{"POST ", plain, `{"metadata":{"generateName":"A:"}}`, created, nil, "any letters"},
 	})
 	newCluster(t).run("/apis/events.k8s.io/v1/namespaces/n/events", []step{
-		{"POST ", plain, `{"metadata":{"name":"e"},"regarding":{"namespace":"n"}}`, created, nil, "an Event"},
+		{"POST ", plain, newEvent(""), created, nil, "an Event"},
 		{"DELETE /e", plain, `{"propagationPolicy":"Foreground"}`, ok, map[string]string{"kind": "Status"}, "it owns nothing"},
+	})
+}
+
+func newEvent(more string) string {
+	return `{"metadata":{"name":"e"},"eventTime":"2026-01-01T00:00:00.000000Z","reason":"r","type":"Normal","action":"a",
+		"reportingController":"c","reportingInstance":"i","regarding":{"namespace":"n"}` + more + `}`
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	newCluster(t).run("/apis/events.k8s.io/v1/namespaces/n/events", []step{
+		{"POST ", plain, newEvent(`,"action":""`), invalid, map[string]string{"details.causes.0.field": "action", "message": `Event "e" is invalid: action: Required value`}, "an action"},
+		{"POST ", plain, strings.Replace(newEvent(""), `{"namespace":"n"}`, `{}`, 1), invalid, map[string]string{"details.causes.0.field": "involvedObject.namespace"}, "cluster-scoped objects have theirs in default"},
+		{"POST ", plain, newEvent(`,"type":"Loud"`), invalid, map[string]string{"details.causes.0.field": "type"}, "a type"},
+		{"POST ", plain, newEvent(`,"reportingController":"a/b/c"`), invalid, map[string]string{"details.causes.0.field": "reportingController"}, "a qualified name"},
+		{"POST ", plain, newEvent(`,"eventTime":null`), invalid, map[string]string{"details.causes.0.field": "eventTime", "details.causes.1": ""}, "a time"},
+		{"POST ", plain, newEvent(`,"series":{"count":1,"lastObservedTime":"2026-01-01T00:00:00.000000Z"}`), invalid, nil, "one is no series"},
+		{"POST ", plain, newEvent(``), created, nil, "good"},
+		{"PATCH /e", merge, `{"series":{"count":2,"lastObservedTime":"2026-01-01T00:00:00.000000Z"}}`, ok, map[string]string{"series.count": "2"}, "a series"},
+		{"PATCH /e", merge, `{"note":"other"}`, invalid, map[string]string{"details.causes.0.field": "message"}, "what was said stays"},
+		{"PATCH /e", merge, `{"eventTime":"2026-01-01T00:00:01.000000Z"}`, invalid, nil, "and when"},
+		{"PUT /f", plain, `{"metadata":{"name":"f"},"eventTime":"2026-01-01T00:00:00.000000Z","reason":"r","type":"Normal","action":"a",
+			"reportingController":"c","reportingInstance":"i","regarding":{"namespace":"n"}}`, created, nil, "updates may create them"},
 	})
 }
 

@@ -32,8 +32,8 @@
 //   - Defaulting: none, but for the name label of Namespaces, status.allocatable of Nodes,
 //     and stringData of Secrets. Objects are expected as stored.
 //   - Validation: of metadata, names, immutable fields of the table, keys of ConfigMaps and
-//     Secrets, and what of a Pod may change. Nothing else is required or refused, such as
-//     containers, selectors that match templates, or ranges of numbers.
+//     Secrets, Events, and what of a Pod may change. Nothing else is required or refused,
+//     such as containers, selectors that match templates, or ranges of numbers.
 //     Finalizers without a domain are refused for all kinds, where a few, such as Leases
 //     and PodDisruptionBudgets, let them pass. status.loadBalancer is for any Service.
 //   - Allocation: Services get no clusterIP, no ports of nodes.

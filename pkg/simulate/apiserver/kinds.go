@@ -190,7 +190,7 @@ func network() []*kind {
 		),
 		of(discoveryv1.SchemeGroupVersion,
 			called("EndpointSlice", "endpointslices", 0).bumping("AddressType", "Endpoints", "Ports", "Labels").fixing("AddressType")),
-		of(eventsv1.SchemeGroupVersion, called("Event", "events", createdByUpdate)),
+		of(eventsv1.SchemeGroupVersion, called("Event", "events", createdByUpdate).with(event())),
 	)
 }
 

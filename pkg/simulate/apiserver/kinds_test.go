@@ -75,7 +75,12 @@ func collection(r apiserver.Resource) string {
 
 // minimal is the least object of a resource.
 func minimal(r apiserver.Resource) string {
-	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"a"}}`, r.GVR.GroupVersion().String(), r.Kind.Kind)
+	more := ""
+	if r.GVR.Group == "events.k8s.io" {
+		more = `,"eventTime":"2026-01-01T00:00:00.000000Z","action":"a","reason":"r","type":"Normal",
+			"reportingController":"c","reportingInstance":"i","regarding":{"namespace":"n"}`
+	}
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"a"}%s}`, r.GVR.GroupVersion().String(), r.Kind.Kind, more)
 }
 
 // TestEveryKind goes through the life of an object of each kind: so the table names kinds

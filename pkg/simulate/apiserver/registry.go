@@ -226,15 +226,6 @@ func (k *kinds) store(row *kind) (main, *registry.Store, error) {
 	return store, status, nil
 }
 
-// coreEvents is the typer of Events: errors call them by their older group, in which a
-// real API server keeps them.
-type coreEvents struct{ runtime.ObjectTyper }
-
-// ObjectKinds implements [runtime.ObjectTyper].
-func (coreEvents) ObjectKinds(runtime.Object) ([]schema.GroupVersionKind, bool, error) {
-	return []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Event")}, false, nil
-}
-
 // deletion is the strategy for deleting objects of a kind.
 func deletion(s strategy) rest.RESTDeleteStrategy {
 	switch {
