@@ -123,7 +123,7 @@ func compile(from *footprint.Tree, key string) *node {
 	n.texts = len(n.fields) > 0
 	n.places = n.texts || n.strength == footprint.Length || n.items != nil || len(n.elements) > 0
 	for _, key := range [...]string{"apiVersion", "kind"} { // They tell an object from a map, and rules read the two differently.
-		if n.fields[key] == nil {
+		if n.field(key) == nil {
 			n.fields[key] = &node{key: key, strength: footprint.Exists}
 		}
 	}

@@ -80,6 +80,7 @@ func TestProject(t *testing.T) {
 		"words": []any{"a", "b", int64(1)},
 		"map":   map[string]any{"a": map[string]any{"x": int64(1), "y": int64(2)}, "b": nil},
 		"inner": map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{"x": int64(1)}},
+		"kinds": map[string]any{"kind": []any{"a"}, "apiVersion": map[string]any{"b": int64(1)}},
 	}
 	tests := map[string]struct {
 		reason string
@@ -101,6 +102,7 @@ func TestProject(t *testing.T) {
 		"index":        {reason: "Of one element a field; the others keep their places.", reads: []read{value("list.0.b")}, want: map[string]any{"list": []any{map[string]any{"b": int64(2)}, nil, nil}}},
 		"index beyond": {reason: "An element that is not there.", reads: []read{value("words.1"), value("list.1.b")}, want: map[string]any{"words": []any{nil, "b", nil}, "list": []any{nil, map[string]any{}, nil}}},
 		"values":       {reason: "Of each value a field.", reads: []read{value("map.*.x")}, want: map[string]any{"map": map[string]any{"a": map[string]any{"x": int64(1)}, "b": nil}}},
+		"kinds":        {reason: "Values of keys that objects have are values.", reads: []read{value("kinds.*")}, want: map[string]any{"kinds": object["kinds"]}},
 		"wrong kind":   {reason: "Values of a list and elements of a map are none.", reads: []read{value("list.*"), value("map.[*]")}, want: map[string]any{"list": []any{}, "map": map[string]any{}}},
 		"in":           {reason: "What in may ask for is kept in either.", reads: []read{exists("words.a"), exists("map.a")}, want: map[string]any{"words": []any{"a", "b", nil}, "map": map[string]any{"a": map[string]any{}}}},
 		"an object":    {reason: "What makes a map an object stays.", reads: []read{exists("inner")}, want: map[string]any{"inner": map[string]any{"apiVersion": "v1", "kind": "Pod"}}},
