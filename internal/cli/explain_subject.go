@@ -21,7 +21,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
@@ -298,25 +298,25 @@ func (s *subject) blocked(err error) error {
 // them as a cache that is not complete, which is what the controller has then.
 type liveSource struct {
 	*subject
-	ctx context.Context //nolint:containedctx // [relation.Source] takes none, and this is of one evaluation.
+	ctx context.Context //nolint:containedctx // [lookup.Source] takes none, and this is of one evaluation.
 	err error           // why it is no use to go on
 }
 
-// Read implements [relation.Source].
+// Read implements [lookup.Source].
 func (l *liveSource) Read(q plan.Read) ([]map[string]any, error) {
 	key := q.Key()
 	if found, known := l.answers[key]; known {
 		return found, nil
 	}
 	if len(q.From) > 0 && l.unserved[q.From[0].GVR] {
-		return nil, fmt.Errorf("%w: there is no %s", relation.ErrNotSynced, plan.ResourceName(q.From[0].GVR))
+		return nil, fmt.Errorf("%w: there is no %s", lookup.ErrNotSynced, plan.ResourceName(q.From[0].GVR))
 	}
 	found, err := l.reader.Read(l.ctx, q)
 	if err != nil {
 		if fatal := l.blocked(err); fatal != nil {
 			l.err = fatal
 		}
-		return nil, fmt.Errorf("%w: %w", relation.ErrNotSynced, err)
+		return nil, fmt.Errorf("%w: %w", lookup.ErrNotSynced, err)
 	}
 	l.answers[key] = found
 	return found, nil

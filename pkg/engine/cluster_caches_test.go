@@ -14,7 +14,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 // cached is what one cache has seen.
@@ -273,7 +273,7 @@ func (c cachesOf) Read(q plan.Read) ([]map[string]any, error) {
 	for _, from := range q.From {
 		cache := c.caches[from]
 		if cache == nil || c.unsynced[cache.key] || !slices.Contains(c.wanted, cache.key) {
-			return nil, relation.ErrNotSynced
+			return nil, lookup.ErrNotSynced
 		}
 		for key, object := range cache.objects {
 			if fields := c.kept(from, object).Fields(); matches(fields) {

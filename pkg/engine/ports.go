@@ -19,7 +19,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 // Key names the object that a worker looks at.
@@ -75,7 +75,7 @@ type Detail struct {
 
 // Caches is what the engine needs of [informer.Set].
 type Caches interface { //nolint:interfacebloat // The parts of an engine share one thing.
-	relation.Source
+	lookup.Source
 	View(key informer.Key, namespace, name string) informer.View
 	Names(key informer.Key) []types.NamespacedName
 	// Count is how many objects a cache has.

@@ -11,7 +11,7 @@ import (
 )
 
 // source answers the questions of one evaluation from the caches, each question
-// the same way throughout. It implements [relation.Source].
+// the same way throughout. It implements [lookup.Source].
 type source struct {
 	engine  *core
 	asker   Key

@@ -11,14 +11,14 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
@@ -26,7 +26,7 @@ import (
 // check returns what the schemas show to be wrong with a compiled rule. It looks at
 // the rule once for each resource that it watches, since its names mean something
 // else each time.
-func (r *Rule) check(schemas *schema.Catalog, declared relation.Declarations) document.Errors {
+func (r *Rule) check(schemas *schema.Catalog, declared lookup.Declarations) document.Errors {
 	watched := r.watched
 	found := make([]document.Errors, len(watched))
 	known := map[*schema.Resource]document.Errors{} // All that nothing is known of are one.
@@ -116,9 +116,9 @@ func (c *checking) spend(d *names.Definition) bool {
 	return c.budget >= 0
 }
 
-func (c *checking) check(declared relation.Declarations) {
+func (c *checking) check(declared lookup.Declarations) {
 	r := c.rule
-	always := body.Context{Names: c, Scope: r.names.Scope(), Facts: c.guaranteed()}
+	always := template.Context{Names: c, Scope: r.names.Scope(), Facts: c.guaranteed()}
 	matched, errs := r.when.CheckCondition(always)
 	c.errs = append(c.errs, errs...)
 	if r.hold != nil && r.hold.computed != nil {
@@ -149,7 +149,7 @@ func (c *checking) guaranteed() *typing.Facts {
 }
 
 // deletion checks what is done while the object is being deleted, which shows then.
-func (c *checking) deletion(surroundings action.Checking, always body.Context) {
+func (c *checking) deletion(surroundings action.Checking, always template.Context) {
 	o := c.rule.onDelete
 	if o.hold {
 		surroundings.Context = always // The finalizer is on, whether when still holds or not.
@@ -202,7 +202,7 @@ func (c *checking) Type(slot int, facts *typing.Facts) typing.Type {
 	of := mention{slot, facts}
 	known, done := c.memo[of]
 	if d := c.rule.names.At(slot); !done && c.spend(d) {
-		known = c.define(d, body.Context{Names: c, Facts: facts, Scope: c.rule.names.Scope()})
+		known = c.define(d, template.Context{Names: c, Facts: facts, Scope: c.rule.names.Scope()})
 		c.memo[of] = known
 	}
 	if c.budget < 0 {
@@ -212,7 +212,7 @@ func (c *checking) Type(slot int, facts *typing.Facts) typing.Type {
 }
 
 // define checks what a name stands for.
-func (c *checking) define(d *names.Definition, in body.Context) typing.Type {
+func (c *checking) define(d *names.Definition, in template.Context) typing.Type {
 	if d.Related == nil {
 		known, errs := d.Value.Check(in)
 		c.errs = append(c.errs, errs...)
@@ -233,7 +233,7 @@ func (c *checking) Definition(slot int) *expression.Program {
 }
 
 // check wants a duration.
-func (h *hold) check(in body.Context) document.Errors {
+func (h *hold) check(in template.Context) document.Errors {
 	given, errs := h.computed.Check(in)
 	switch {
 	case len(errs) > 0 || !given.Known():
@@ -380,13 +380,13 @@ func (r *Rule) unselected(gvr apischema.GroupVersionResource, object map[string]
 }
 
 // compileWatch resolves `watch`: a key of `resources`, or several with commas.
-func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
+func (r *Rule) compileWatch(declared lookup.Declarations) document.Errors {
 	n := r.source.Watch
 	if n.Kind() == document.KindInvalid {
 		return nil
 	}
 	var errs document.Errors
-	seen := map[*relation.Declaration]bool{}
+	seen := map[*lookup.Declaration]bool{}
 	offset := 0
 	for part := range strings.SplitSeq(n.Text(), ",") {
 		if errs.Enough() {
@@ -410,10 +410,10 @@ func (r *Rule) compileWatch(declared relation.Declarations) document.Errors {
 	return errs
 }
 
-func declarations(set *spec.Set) relation.Declarations {
-	var out relation.Declarations
+func declarations(set *spec.Set) lookup.Declarations {
+	var out lookup.Declarations
 	for _, resource := range set.Resources {
-		out = append(out, &relation.Declaration{
+		out = append(out, &lookup.Declaration{
 			Name: resource.Name, GVR: resource.GVR, Selections: selections(set, resource), Namespace: set.Namespace,
 		})
 	}

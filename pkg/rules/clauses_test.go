@@ -10,7 +10,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 const judged = `
@@ -77,28 +77,28 @@ func TestClauses(t *testing.T) {
 // unsynced knows nothing for certain.
 type unsynced struct{}
 
-func (unsynced) Read(plan.Read) ([]map[string]any, error) { return nil, relation.ErrNotSynced }
+func (unsynced) Read(plan.Read) ([]map[string]any, error) { return nil, lookup.ErrNotSynced }
 
 func TestJudge(t *testing.T) {
 	yes, no := map[int]bool{0: true}, map[int]bool{0: false}
 	tests := map[string]struct {
 		reason, object string
-		related        relation.Source
+		related        lookup.Source
 		want           map[string]map[int]bool
 	}{
 		"small": {
 			"one false clause decides", "{metadata: {name: a, namespace: db}, spec: {size: 1}}",
-			relation.Objects{},
+			lookup.Objects{},
 			map[string]map[int]bool{"both": no, "going": no, "held": no, "related": no},
 		},
 		"middle": {
 			"a later clause may save it", "{metadata: {name: a, namespace: db}, spec: {size: 2}}",
-			relation.Objects{pods: nil},
+			lookup.Objects{pods: nil},
 			map[string]map[int]bool{"both": {0: true, 13: false, 25: true}, "going": yes, "held": yes, "related": {0: true, 12: false}},
 		},
 		"large": {
 			"or needs no more than one", "{metadata: {name: b, namespace: db}, spec: {size: 3}}",
-			relation.Objects{pods: nil},
+			lookup.Objects{pods: nil},
 			map[string]map[int]bool{"both": {0: true, 13: true}, "going": yes, "held": yes, "related": {0: true, 12: false}},
 		},
 		"unsynced": {

@@ -10,13 +10,13 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/lint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // Options are what a document leaves to where it is used.
@@ -140,13 +140,13 @@ func compileSet(set *spec.Set, options Options) (all []*Rule, errs document.Erro
 	return all, errs, checked
 }
 
-func (r *Rule) compile(shared *names.Graph, declared relation.Declarations) document.Errors {
+func (r *Rule) compile(shared *names.Graph, declared lookup.Declarations) document.Errors {
 	errs := r.compileWatch(declared)
 	var more document.Errors
 	r.names, more = shared.Extended(r.source, declared)
 	errs = append(errs, more...)
 	if r.source.When != nil {
-		r.when, more = body.CompileCondition(r.source.When, r.names.Scope())
+		r.when, more = template.CompileCondition(r.source.When, r.names.Scope())
 		errs = append(errs, more...)
 	}
 	if r.source.For != nil {

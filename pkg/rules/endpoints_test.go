@@ -8,7 +8,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 // endpointsRule does the work of Kubernetes' endpoints controller.
@@ -58,7 +58,7 @@ func TestEndpoints(t *testing.T) {
 	decided := set.Evaluate(rules.Snapshot{
 		GVR: services, Object: service, SelectedBy: set.Selections(), Now: noon,
 		Kinds:   map[schema.GroupVersionResource]plan.Kind{pods: {Name: "Pod", Namespaced: true}, endpoints: {Name: "Endpoints", Namespaced: true}},
-		Related: relation.Objects{pods: readyPods(1000)},
+		Related: lookup.Objects{pods: readyPods(1000)},
 	})
 	if len(decided.Operations) != 1 {
 		t.Fatalf("got %d operations, decisions %v", len(decided.Operations), decided.Decisions)

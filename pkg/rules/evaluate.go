@@ -12,8 +12,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
 // Snapshot is all that an evaluation may know.
@@ -30,7 +30,7 @@ type Snapshot struct {
 	Now time.Time
 	// Related answers what rules ask about other objects, the same way throughout
 	// the evaluation. It may be nil where no rule asks.
-	Related relation.Source
+	Related lookup.Source
 	// Kinds is what is known of the resources that rules name.
 	Kinds map[schema.GroupVersionResource]plan.Kind
 	State State
@@ -203,7 +203,7 @@ type ruleEvaluation struct {
 	snapshot    *Snapshot
 	memos       []memo // what its names stand for, by slot
 	expressions expression.Evaluation
-	reader      relation.Reader
+	reader      lookup.Reader
 	action      action.Evaluation
 	// freed takes finalizers off, which audited rules do too.
 	freed       []plan.Wish
@@ -220,7 +220,7 @@ func (r *Rule) begin(e *evaluation) *ruleEvaluation {
 	}
 	wishes := t.action.Wishes[:0]
 	*t = ruleEvaluation{rule: r, evaluation: e, snapshot: s}
-	t.reader = relation.Reader{Source: s.Related, Kinds: s.Kinds, Home: object, Current: s.Object}
+	t.reader = lookup.Reader{Source: s.Related, Kinds: s.Kinds, Home: object, Current: s.Object}
 	t.expressions = expression.Evaluation{Names: t, Budget: e.budget, Instant: e.instant}
 	t.action = action.Evaluation{
 		Rule: r.ID, Object: object, Current: s.Object, Expressions: &t.expressions, Related: &t.reader, Wishes: wishes,
@@ -243,7 +243,7 @@ func (t *ruleEvaluation) run() plan.Decision {
 	}
 	refusal, refused := errors.AsType[*action.Refusal](err)
 	switch {
-	case errors.Is(err, relation.ErrNotSynced) || errors.Is(t.reader.Err(), relation.ErrNotSynced):
+	case errors.Is(err, lookup.ErrNotSynced) || errors.Is(t.reader.Err(), lookup.ErrNotSynced):
 		t.action.Wishes, t.action.Events = nil, nil
 		decision = t.skipped("a cache that it reads is not complete")
 		decision.HeldSince = t.snapshot.State.HeldSince[t.rule.ID]

@@ -11,12 +11,12 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
@@ -269,7 +269,7 @@ func (x *explanation) held(since time.Time) *trace.Hold {
 }
 
 // asked shows a condition of the rule, nil where it was not asked.
-func (x *explanation) asked(condition *body.Expression) *trace.Clause {
+func (x *explanation) asked(condition *template.Expression) *trace.Clause {
 	if condition == nil {
 		return nil
 	}
@@ -282,7 +282,7 @@ func (x *explanation) asked(condition *body.Expression) *trace.Clause {
 
 // clause shows a condition. A name of let that is a condition is opened, once in each
 // condition of the rule.
-func (x *explanation) clause(of *body.Expression, c expression.Clause, in *action.Step) trace.Clause {
+func (x *explanation) clause(of *template.Expression, c expression.Clause, in *action.Step) trace.Clause {
 	out := trace.Clause{
 		Operator: c.Operator, Source: x.text(oneLine(c.Source)), Verdict: c.Verdict, Error: x.error(c.Err),
 		At: placeOf(of.Node().ErrorAt(c.Offset, len(c.Source), "", "")),

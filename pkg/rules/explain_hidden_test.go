@@ -9,7 +9,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 // TestExplainHidden holds that what the caller hides is masked wherever it comes from, and
@@ -30,7 +30,7 @@ func TestExplainHidden(t *testing.T) {
 	hidden.Learn(map[string]any{"stringData": map[string]any{"token": "canary-in-a-mine"}})
 	filler := strings.Repeat("f", 285) // A question about it and the next name is cut in that.
 	snapshot := rules.Snapshot{
-		GVR: tidbclusters, SelectedBy: set.Selections(), Now: noon, Related: relation.Objects{},
+		GVR: tidbclusters, SelectedBy: set.Selections(), Now: noon, Related: lookup.Objects{},
 		Kinds: map[schema.GroupVersionResource]plan.Kind{configMaps: {Name: "ConfigMap", Namespaced: true}},
 		Object: named(t, "TidbCluster", `{metadata: {name: basic, namespace: db, uid: u-1, labels: {copy: canary-in-a-mine}},
 			spec: {filler: `+filler+`, copy: canary-in-a-mine}}`),
@@ -62,7 +62,7 @@ func TestExplainNames(t *testing.T) {
 	hidden.Learn(map[string]any{"stringData": map[string]any{"token": "canary-in-a-mine"}})
 	for labels, want := range map[string]string{"{}": "it is canary-in-a-mine", "{dyncontroller.dev/set: any}": "it is (masked)"} {
 		snapshot := rules.Snapshot{
-			GVR: tidbclusters, SelectedBy: set.Selections(), Now: noon, Related: relation.Objects{},
+			GVR: tidbclusters, SelectedBy: set.Selections(), Now: noon, Related: lookup.Objects{},
 			Object: named(t, "TidbCluster", `{metadata: {name: canary-in-a-mine, namespace: db, uid: u-1, labels: `+labels+`}, spec: {copy: canary-in-a-mine}}`),
 		}
 		told := set.Explain(snapshot, plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "reads"}, hidden)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
@@ -28,7 +28,7 @@ func (s scene) explained(t *testing.T, change func(*rules.Snapshot)) map[string]
 		Kinds: map[schema.GroupVersionResource]plan.Kind{
 			pods: {Name: "Pod", Namespaced: true}, configMaps: {Name: "ConfigMap", Namespaced: true}, secrets: {Name: "Secret", Namespaced: true},
 		},
-		Related: relation.Objects{
+		Related: lookup.Objects{
 			pods: objects(t, "Pod", s.pods), configMaps: objects(t, "ConfigMap", s.maps), secrets: objects(t, "Secret", s.secrets),
 		},
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 // TestExplainSecretNames holds that names and labels tell nothing of a Secret, and that
@@ -294,7 +294,7 @@ func TestExplainWatchedSecret(t *testing.T) {
     watch: secrets
     actions: [{patch: {merge: {metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "${nil}"}}}}}]
 `)
-	related := relation.Objects{configMaps: objects(t, "ConfigMap", []string{
+	related := lookup.Objects{configMaps: objects(t, "ConfigMap", []string{
 		`{metadata: {name: login, namespace: db, uid: m-1, labels: {app: login}}, data: {a: b}}`,
 		`{metadata: {name: canary-in-a-mine, namespace: db, uid: m-2, labels: {app: nary-in}}, data: {a: b}}`,
 	})}

@@ -3,10 +3,10 @@ package rules
 import (
 	"time"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // EvaluateExpression returns the value of an expression that is in no rule, for
@@ -32,7 +32,7 @@ func EvaluateExpression(text string, object map[string]any, now time.Time) (any,
 	if _, omitted := v.(value.Omitted); omitted {
 		return nil, nil
 	}
-	return body.Stamped(v, nil, now, schema.Merged), nil
+	return template.Stamped(v, nil, now, schema.Merged), nil
 }
 
 // only is the names of an expression that is in no rule.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // Footprint returns all that the rules can read and write.
@@ -48,9 +48,9 @@ func (r *Rule) draw() *effects {
 		}
 	}
 	for _, selection := range r.selections {
-		relation.ReadSelectors(f.out.Of(selection.GVR, selection.GVR.Resource), selection)
+		lookup.ReadSelectors(f.out.Of(selection.GVR, selection.GVR.Resource), selection)
 	}
-	conditions := []*body.Expression{r.when}
+	conditions := []*template.Expression{r.when}
 	if r.hold != nil {
 		conditions = append(conditions, r.hold.computed)
 	}

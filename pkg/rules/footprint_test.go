@@ -14,17 +14,17 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 )
 
 // reduced is a source that knows of each object only what the rules read or write.
 type reduced struct {
-	source relation.Source
+	source lookup.Source
 	kept   *footprint.Footprint
 }
 
-// Read implements [relation.Source]. What selects an object must be kept, too.
+// Read implements [lookup.Source]. What selects an object must be kept, too.
 func (r reduced) Read(q plan.Read) ([]map[string]any, error) {
 	found, err := r.source.Read(plan.Read{From: q.From, By: plan.ByAll})
 	var out []map[string]any
@@ -174,7 +174,7 @@ func TestReduced(t *testing.T) {
 			GVR: tidbclusters, SelectedBy: set.Selections(), Now: noon, Explain: true,
 			Object: drawObject(t, "TidbCluster", "basic"),
 			Kinds:  map[schema.GroupVersionResource]plan.Kind{pods: {Name: "Pod", Namespaced: true}, configMaps: {Name: "ConfigMap", Namespaced: true}},
-			Related: relation.Objects{
+			Related: lookup.Objects{
 				pods:       drawObjects(t, "Pod", "p-0", "p-1", "p-2"),
 				configMaps: drawObjects(t, "ConfigMap", "basic-config", "basic-child", "other"),
 			},
@@ -199,7 +199,7 @@ func TestExamplesReduced(t *testing.T) {
 				for _, selection := range set.Selections() {
 					sameWhenReduced(t, set, rules.Snapshot{
 						GVR: selection.GVR, SelectedBy: set.Selections(), Now: noon, Explain: true,
-						Object: drawObject(t, "TidbCluster", "basic"), Related: relation.Objects{},
+						Object: drawObject(t, "TidbCluster", "basic"), Related: lookup.Objects{},
 					})
 				}
 			})

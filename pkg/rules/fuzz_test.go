@@ -19,7 +19,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/test/generate"
 	"github.com/dyncontroller/dyncontroller/test/hostile"
 )
@@ -108,7 +108,7 @@ func checkFile(t rapid.TB, data []byte) {
 
 func evaluated(t rapid.TB, set *rules.Set, watched map[string]any, pods []map[string]any) plan.Plan {
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	related := relation.Objects{gvr: pods}
+	related := lookup.Objects{gvr: pods}
 	before := runtime.DeepCopyJSON(map[string]any{"watched": watched, "first": pods[0], "second": pods[1]})
 	out := set.Evaluate(rules.Snapshot{
 		GVR: gvr, Object: watched, SelectedBy: set.Selections(), Now: time.Unix(1_000_000, 0), Explain: true, Related: related,

@@ -6,11 +6,11 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // hold is how long `when` must hold without a break before the rule acts:
@@ -18,7 +18,7 @@ import (
 type hold struct {
 	node     *document.Node
 	constant time.Duration
-	computed *body.Expression // nil for a constant
+	computed *template.Expression // nil for a constant
 }
 
 // compileHold takes a duration such as 5m for what it is, and anything else for an
@@ -29,12 +29,12 @@ func compileHold(n *document.Node, scope *expression.Scope) (*hold, document.Err
 	var wrong *document.Error
 	h.constant, wrong = spec.Duration(n)
 	if wrong != nil && !isConstant(n) {
-		if h.computed, errs = body.CompileExpression(n, scope); h.computed == nil {
+		if h.computed, errs = template.CompileExpression(n, scope); h.computed == nil {
 			return h, errs
 		}
 		if v, known := h.computed.Program().Constant(); known {
 			if _, err := h.read(v); err != nil {
-				errs = append(errs, body.Locate(n, err))
+				errs = append(errs, template.Locate(n, err))
 			}
 		}
 		return h, errs
@@ -81,7 +81,7 @@ func (h *hold) read(v any) (time.Duration, error) {
 // onDelete is what a rule does while the object is being deleted.
 type onDelete struct {
 	steps []*action.Step
-	done  *body.Expression // nil for: once the actions have succeeded
+	done  *template.Expression // nil for: once the actions have succeeded
 	hold  bool
 }
 
@@ -90,7 +90,7 @@ func compileOnDelete(source *spec.OnDelete, env action.Env) (*onDelete, document
 	var errs, more document.Errors
 	o.steps, errs = compileSteps(source.Actions, env)
 	if source.Done != nil {
-		o.done, more = body.CompileCondition(source.Done, env.Scope)
+		o.done, more = template.CompileCondition(source.Done, env.Scope)
 		errs = append(errs, more...)
 	}
 	for _, step := range o.steps {

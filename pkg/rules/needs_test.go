@@ -13,7 +13,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/test/schemas"
 )
 
@@ -285,8 +285,8 @@ func TestNeedsCoverPlans(t *testing.T) {
 var eventsResource = apischema.GroupResource{Group: "events.k8s.io", Resource: "events"}
 
 // drawWorld is a cluster of objects that the rules may read and write.
-func drawWorld(t *rapid.T) relation.Objects {
-	return relation.Objects{
+func drawWorld(t *rapid.T) lookup.Objects {
+	return lookup.Objects{
 		tidbclusters: {drawObject(t, "TidbCluster", "basic")},
 		pods:         drawObjects(t, "Pod", "p-0", "p-1", "p-2"),
 		configMaps:   drawObjects(t, "ConfigMap", "basic-config", "basic-child", "other"),

@@ -14,7 +14,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/test/generate"
 )
 
@@ -40,7 +40,7 @@ func TestGeneratedReduced(t *testing.T) {
 		if set == nil {
 			t.Skip("all have mistakes")
 		}
-		s := &stage{t: t, set: set, now: noon, objects: relation.Objects{
+		s := &stage{t: t, set: set, now: noon, objects: lookup.Objects{
 			pods: drawPods(t, "basic", "basic-x", "p-1", "db"), nodes: drawPods(t, "basic", "n"),
 		}}
 		for range 3 {
@@ -105,7 +105,7 @@ func TestReducedBudget(t *testing.T) {
 			all[i]["spec"] = map[string]any{"filler": strings.Repeat("x", 3500)}
 		}
 		snapshot := rules.Snapshot{
-			GVR: tidbclusters, SelectedBy: set.Selections(), Now: noon, Related: relation.Objects{pods: all}, Object: object(t, `{metadata: {name: basic, namespace: default}}`),
+			GVR: tidbclusters, SelectedBy: set.Selections(), Now: noon, Related: lookup.Objects{pods: all}, Object: object(t, `{metadata: {name: basic, namespace: default}}`),
 			Kinds: map[schema.GroupVersionResource]plan.Kind{pods: {Name: "Pod", Namespaced: true}},
 		}
 		sameWhenReduced(t, set, snapshot)

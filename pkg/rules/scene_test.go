@@ -13,7 +13,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 var (
@@ -57,7 +57,7 @@ func (s scene) evaluate(t *testing.T) plan.Plan {
 		Kinds: map[schema.GroupVersionResource]plan.Kind{
 			pods: {Name: "Pod", Namespaced: true}, configMaps: {Name: "ConfigMap", Namespaced: true}, secrets: {Name: "Secret", Namespaced: true},
 		},
-		Related: relation.Objects{
+		Related: lookup.Objects{
 			pods: objects(t, "Pod", s.pods), configMaps: objects(t, "ConfigMap", s.maps), secrets: objects(t, "Secret", s.secrets),
 		},
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
@@ -159,7 +159,7 @@ func (s *secrets) shows(source string, in *action.Step, read func(footprint.Shap
 
 // template reports whether the value of what is written in an action may tell of a Secret.
 func (s *secrets) template(n *document.Node, in *action.Step) bool {
-	written, errs := body.Compile(n, s.scope(in))
+	written, errs := template.Compile(n, s.scope(in))
 	return len(errs) > 0 || s.reads(func(f *footing) { written.Shape(in.Shapes(f)).Read(footprint.Value) })
 }
 

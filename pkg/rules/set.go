@@ -14,11 +14,11 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // Set is all rules of a process, compiled. It is immutable and safe for
@@ -47,7 +47,7 @@ type Rule struct {
 	about      map[string]any                   // the value of the name rule
 	params     map[string]any
 	names      *names.Graph
-	when       *body.Expression
+	when       *template.Expression
 	hold       *hold
 	steps      []*action.Step
 	prunes     [][]plan.Selection // where the children are that it prunes, by resource

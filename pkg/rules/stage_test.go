@@ -17,7 +17,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 var (
@@ -39,10 +39,10 @@ type tester interface {
 type stage struct {
 	t       tester
 	set     *rules.Set
-	objects relation.Objects
+	objects lookup.Objects
 	now     time.Time
 	held    map[plan.Rule]time.Time
-	related relation.Source // nil for the objects
+	related lookup.Source // nil for the objects
 	made    int
 }
 
@@ -58,7 +58,7 @@ func newStage(t tester, files []string, objects ...string) *stage {
 	if len(errs) > 0 {
 		t.Fatalf("loading the rules:\n%s", errs.Render())
 	}
-	s := &stage{t: t, set: set, objects: relation.Objects{}, now: noon, held: map[plan.Rule]time.Time{}}
+	s := &stage{t: t, set: set, objects: lookup.Objects{}, now: noon, held: map[plan.Rule]time.Time{}}
 	for _, text := range objects {
 		s.add(text)
 	}

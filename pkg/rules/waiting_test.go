@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 // TestForWithABreak holds that `for` begins anew after every break of `when`,
@@ -95,14 +95,14 @@ func TestLookAgain(t *testing.T) {
 
 // lagging is a source that has not seen all of some resources.
 type lagging struct {
-	relation.Objects
+	lookup.Objects
 	behind []schema.GroupVersionResource
 }
 
-// Read implements [relation.Source].
+// Read implements [lookup.Source].
 func (l lagging) Read(q plan.Read) ([]map[string]any, error) {
 	if slices.Contains(l.behind, q.From[0].GVR) {
-		return nil, fmt.Errorf("listing: %w", relation.ErrNotSynced)
+		return nil, fmt.Errorf("listing: %w", lookup.ErrNotSynced)
 	}
 	return l.Objects.Read(q)
 }
@@ -176,5 +176,5 @@ var errForbidden = errors.New("pods is forbidden")
 
 type failing struct{}
 
-// Read implements [relation.Source].
+// Read implements [lookup.Source].
 func (failing) Read(plan.Read) ([]map[string]any, error) { return nil, errForbidden }

@@ -126,7 +126,7 @@ func TestBansCanFail(t *testing.T) {
 func TestHouseOrder(t *testing.T) {
 	order := []string{
 		"./test/e2e", "./test/controlplane", "./cmd/dyncontroller", "./internal/cli", "./internal/source", "./pkg/simulate", "./pkg/engine",
-		"./pkg/engine/write", "./pkg/rules", "./pkg/rules/action", "./pkg/rules/body", "./pkg/rules/expression", "./pkg/plan",
+		"./pkg/engine/write", "./pkg/rules", "./pkg/rules/action", "./pkg/rules/template", "./pkg/rules/expression", "./pkg/plan",
 	}
 	var got []string
 	seen := map[string]int{}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 var errNoRight = errors.New("may not list widgets")
@@ -73,10 +73,10 @@ type shows struct {
 	Answers        bool
 }
 
-func lookup(set *Set, key Key) shows {
+func whatRead(set *Set, key Key) shows {
 	view := set.View(key, "a", "x")
 	_, err := set.Read(plan.Read{From: []plan.Selection{key}, By: plan.ByAll})
-	if err != nil && !errors.Is(err, relation.ErrNotSynced) {
+	if err != nil && !errors.Is(err, lookup.ErrNotSynced) {
 		panic(err)
 	}
 	return shows{view.Synced, view.Object != nil, len(set.Names(key)), set.Version(key) != "", err == nil}
@@ -97,7 +97,7 @@ func TestDeny(t *testing.T) {
 		}
 		expect := func(reason string, key Key, want shows, synced ...string) {
 			t.Helper()
-			if diff := cmp.Diff(want, lookup(set, key)); diff != "" {
+			if diff := cmp.Diff(want, whatRead(set, key)); diff != "" {
 				t.Errorf("%s: it shows (-want +got):\n%s", reason, diff)
 			}
 			if diff := cmp.Diff(synced, handler.since()); diff != "" {
@@ -179,7 +179,7 @@ func TestDenyRaces(t *testing.T) {
 	server, handler := &api{}, &told{}
 	server.put(widget("a", "x"))
 	set := NewSet(server, handler, slog.New(slog.DiscardHandler), Options{})
-	handler.during = func() { lookup(set, everywhere) }
+	handler.during = func() { whatRead(set, everywhere) }
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
@@ -199,7 +199,7 @@ func TestDenyRaces(t *testing.T) {
 	}
 	all.Wait()
 	set.Stop()
-	if got := lookup(set, everywhere); got != (shows{}) || len(set.Status()) != 0 {
+	if got := whatRead(set, everywhere); got != (shows{}) || len(set.Status()) != 0 {
 		t.Errorf("after the end it shows %v", got)
 	}
 }

@@ -71,7 +71,7 @@ func newOutage(t *testing.T) outage {
 	o.Set = NewSet(o.server, o.told, slog.New(slog.NewTextHandler(o.log, nil)), Options{})
 	o.Want([]Key{everywhere}, nil, false)
 	synctest.Wait()
-	if synced := o.told.since(); len(synced) != 1 || !lookup(o.Set, everywhere).Synced {
+	if synced := o.told.since(); len(synced) != 1 || !whatRead(o.Set, everywhere).Synced {
 		t.Fatalf("it is not complete: %q", synced)
 	}
 	o.log.since()
@@ -114,11 +114,11 @@ func TestOutdated(t *testing.T) {
 				o.server.refuse(tc.list, tc.watch)
 				o.server.expire(everywhere)
 				passes(2 * time.Second)
-				if diff := cmp.Diff(tc.soon, lookup(o.Set, everywhere)); diff != "" {
+				if diff := cmp.Diff(tc.soon, whatRead(o.Set, everywhere)); diff != "" {
 					t.Errorf("%s At first it shows (-want +got):\n%s", tc.reason, diff)
 				}
 				passes(30 * time.Minute)
-				if diff := cmp.Diff(tc.later, lookup(o.Set, everywhere)); diff != "" {
+				if diff := cmp.Diff(tc.later, whatRead(o.Set, everywhere)); diff != "" {
 					t.Errorf("%s Later it shows (-want +got):\n%s", tc.reason, diff)
 				}
 				if err := o.Status()[0].Err; err == nil {
@@ -136,7 +136,7 @@ func TestOutdated(t *testing.T) {
 				o.server.remove(types.NamespacedName{Namespace: "a", Name: "x"})
 				o.server.put(widget("a", "y"))
 				passes(2 * time.Minute)
-				if diff := cmp.Diff(after, lookup(o.Set, everywhere)); diff != "" {
+				if diff := cmp.Diff(after, whatRead(o.Set, everywhere)); diff != "" {
 					t.Errorf("when it is over it shows (-want +got):\n%s", diff)
 				}
 				if again := len(o.told.since()) == 1; again != tc.again {
@@ -166,7 +166,7 @@ func TestDeniedOnce(t *testing.T) {
 					for o.server.requests("list") == 0 {
 						passes(10 * time.Millisecond)
 					}
-					if got := lookup(o.Set, everywhere); !got.Synced || !got.Object || o.Status()[0].Err == nil {
+					if got := whatRead(o.Set, everywhere); !got.Synced || !got.Object || o.Status()[0].Err == nil {
 						t.Errorf("it shows %+v, and its status is %+v", got, o.Status())
 					}
 					o.server.refuse(nil, nil)
@@ -210,7 +210,7 @@ func TestLasting(t *testing.T) {
 		o.server.refuse(errNoResource, errNoResource)
 		o.server.expire(everywhere)
 		passes(10 * time.Minute)
-		if got := lookup(o.Set, everywhere); !got.Synced || !got.Object || o.Status()[0].Err == nil {
+		if got := whatRead(o.Set, everywhere); !got.Synced || !got.Object || o.Status()[0].Err == nil {
 			t.Errorf("it shows %+v, and its status is %+v", got, o.Status())
 		}
 	})

@@ -60,7 +60,7 @@ func TestOutageOfTheServer(t *testing.T) {
 				passes(30 * time.Minute)
 				for i, key := range keys {
 					before := shows{true, true, 1, true, true}
-					if diff := cmp.Diff(before, lookup(sets[i/half], key)); diff != "" {
+					if diff := cmp.Diff(before, whatRead(sets[i/half], key)); diff != "" {
 						t.Errorf("%s shows (-want +got):\n%s", key, diff)
 					}
 				}
@@ -116,7 +116,7 @@ func TestOutageOfAResource(t *testing.T) {
 				o.breaks(tc.err, append(slices.Clone(tc.own), tc.far...)...)
 				passes(10 * time.Minute)
 				for _, key := range tc.own {
-					if got, want := lookup(own, key).Synced, !slices.Contains(tc.want, key); got != want {
+					if got, want := whatRead(own, key).Synced, !slices.Contains(tc.want, key); got != want {
 						t.Errorf("%s %s is shown: %t", tc.reason, key, got)
 					}
 				}
@@ -155,12 +155,12 @@ func TestOutageThatStays(t *testing.T) {
 				o.told.since()
 				o.breaks(errUnavailable, one, other)
 				passes(10 * time.Minute)
-				if !lookup(o.Set, one).Synced {
+				if !whatRead(o.Set, one).Synced {
 					t.Fatalf("%s It began anew before", tc.reason)
 				}
 				o.server.spare(tc.answer, other)
 				passes(10 * time.Minute)
-				if lookup(o.Set, one).Synced {
+				if whatRead(o.Set, one).Synced {
 					t.Errorf("%s It is still shown", tc.reason)
 				}
 			})

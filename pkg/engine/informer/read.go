@@ -13,11 +13,11 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 // Set answers questions about related objects.
-var _ relation.Source = (*Set)(nil)
+var _ lookup.Source = (*Set)(nil)
 
 // maxIndexes bounds the indexes that questions by labels and by fields add to a cache. Each costs with every change of an
 // object, client-go cannot remove one, and a rule may compute what it asks for.
@@ -26,8 +26,8 @@ const maxIndexes = 32
 // maxEntries bounds how many entries of an index one question by labels looks up: several values of each of several labels.
 const maxEntries = 256
 
-// Read implements [relation.Source] for the caches of q.From; those of other namespaces than q.Namespace are left out. Of an
-// object that several caches hold the newest copy counts, and it is returned once. The error wraps [relation.ErrNotSynced] where a cache is not complete or does not run.
+// Read implements [lookup.Source] for the caches of q.From; those of other namespaces than q.Namespace are left out. Of an
+// object that several caches hold the newest copy counts, and it is returned once. The error wraps [lookup.ErrNotSynced] where a cache is not complete or does not run.
 //
 // The cost depends on how many objects match, not on how many there are: what is asked for the first time adds an index to the
 // cache, which takes time in proportion to its objects. Objects are compared one by one only for what a label must not be, and
@@ -40,7 +40,7 @@ func (s *Set) Read(q plan.Read) ([]map[string]any, error) {
 		}
 		r := s.synced(selection)
 		if r == nil {
-			return nil, fmt.Errorf("reading the cache of %s: %w", selection, relation.ErrNotSynced)
+			return nil, fmt.Errorf("reading the cache of %s: %w", selection, lookup.ErrNotSynced)
 		}
 		caches = append(caches, r)
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 var everywhere = Key{GVR: widgets}
@@ -147,7 +147,7 @@ func TestReadNotSynced(t *testing.T) {
 		never := Key{GVR: widgets, LabelSelector: "never"}
 		for _, key := range []Key{late, never} {
 			q := plan.Read{From: []plan.Selection{everywhere, key}, By: plan.ByAll}
-			if _, err := set.Read(q); !errors.Is(err, relation.ErrNotSynced) || !strings.Contains(err.Error(), key.String()) {
+			if _, err := set.Read(q); !errors.Is(err, lookup.ErrNotSynced) || !strings.Contains(err.Error(), key.String()) {
 				t.Errorf("%s: %v", key, err)
 			}
 			if version := set.Version(key); version != "" {

@@ -88,7 +88,7 @@ func TestRenewRaces(t *testing.T) {
 	server, handler := &api{}, &told{}
 	server.put(widget("a", "x"))
 	set := NewSet(server, handler, slog.New(slog.DiscardHandler), Options{})
-	handler.during = func() { lookup(set, everywhere) }
+	handler.during = func() { whatRead(set, everywhere) }
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {

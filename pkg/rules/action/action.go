@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // Action is a compiled action of one kind. It is immutable and safe for
@@ -33,9 +33,9 @@ type Action interface {
 // Env is what an action may refer to.
 type Env struct {
 	Scope    *expression.Scope
-	Declared relation.Declarations
-	Related  map[string]*relation.Relation // the entries of with, by name
-	Watched  []plan.Selection              // what the rule watches
+	Declared lookup.Declarations
+	Related  map[string]*lookup.Lookup // the entries of with, by name
+	Watched  []plan.Selection          // what the rule watches
 }
 
 // Evaluation is one rule on one object. It is not for concurrent use.
@@ -44,7 +44,7 @@ type Evaluation struct {
 	Object      plan.Object
 	Current     map[string]any // the object as stored; read only
 	Expressions *expression.Evaluation
-	Related     *relation.Reader
+	Related     *lookup.Reader
 	// Around is called for each time that a step is carried out, and calls what does so. It may be nil.
 	Around func(t Turn, do func() error) error
 
@@ -127,7 +127,7 @@ func Compile(n *document.Node, env Env) (*Step, document.Errors) {
 	}
 	if when := values["when"]; when != nil {
 		var wrong document.Errors
-		step.when, wrong = body.CompileCondition(when, env.Scope)
+		step.when, wrong = template.CompileCondition(when, env.Scope)
 		errs = append(errs, wrong...)
 	}
 	for _, k := range kinds {

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // apply makes a named object be as the manifest says.
@@ -53,7 +53,7 @@ func compileApply(v field.Values, env Env) (Action, document.Errors) {
 // Application is what a step applies.
 type Application struct {
 	// Of is the resource of the objects.
-	Of *relation.Declaration
+	Of *lookup.Declaration
 	// Prune says that those that the rule no longer wants are deleted.
 	Prune bool
 	// Owned says that the watched object owns them.
@@ -120,7 +120,7 @@ func (a *apply) Evaluate(e *Evaluation) error {
 	if err := a.checkSelected(want, wish.Current); err != nil {
 		return err
 	}
-	wish.Body = dropIdentity(body.Stamped(want.fields, wish.Current, e.now(), schema.Applied)) // Nobody else has these maps.
+	wish.Body = dropIdentity(template.Stamped(want.fields, wish.Current, e.now(), schema.Applied)) // Nobody else has these maps.
 	e.Wishes = append(e.Wishes, wish)
 	return nil
 }
@@ -181,7 +181,7 @@ func dropIdentity(object any) map[string]any {
 // ours an Event tells.
 func (a *apply) Effects(t Traces) Effects {
 	access := a.trace(t)
-	relation.ReadFootprint(t.Footprint, a.declaration)
+	lookup.ReadFootprint(t.Footprint, a.declaration)
 	access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
 	access.Reads.Add(footprint.Fields("metadata", "annotations", plan.AdoptedAnnotation), footprint.Value)
 	verbs := []footprint.Verb{{Name: "create"}, {Name: "patch"}}

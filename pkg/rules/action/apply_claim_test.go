@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 // another is a second object that the rule watches.
@@ -196,11 +196,11 @@ func TestApplyClaimReads(t *testing.T) {
 }
 
 // unsyncedOwners is a source that knows everything but the watched objects.
-type unsyncedOwners struct{ relation.Objects }
+type unsyncedOwners struct{ lookup.Objects }
 
 func (u unsyncedOwners) Read(q plan.Read) ([]map[string]any, error) {
 	if q.By == plan.ByFields {
-		return nil, relation.ErrNotSynced
+		return nil, lookup.ErrNotSynced
 	}
 	return u.Objects.Read(q)
 }
@@ -211,9 +211,9 @@ func TestApplyClaimNotSynced(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs.Render())
 	}
-	children := relation.Objects{configmaps: manifests(t, replaced(ours, "owner-uid: u-1", "owner-uid: u-0"))}
+	children := lookup.Objects{configmaps: manifests(t, replaced(ours, "owner-uid: u-1", "owner-uid: u-0"))}
 	e := f.beginWith(t, watched, unsyncedOwners{children})
-	if err := step.Evaluate(e); !errors.Is(err, relation.ErrNotSynced) || len(e.Wishes) > 0 {
+	if err := step.Evaluate(e); !errors.Is(err, lookup.ErrNotSynced) || len(e.Wishes) > 0 {
 		t.Errorf("want nothing but an error that says that it is not synced, have %v and %v", e.Wishes, err)
 	}
 }

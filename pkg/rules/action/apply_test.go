@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 // applied is an action that most tests of apply share, but for what comes after.
@@ -238,7 +238,7 @@ func TestApplyConfirms(t *testing.T) {
 // broken is a source whose caches are not complete.
 type broken struct{}
 
-func (broken) Read(plan.Read) ([]map[string]any, error) { return nil, relation.ErrNotSynced }
+func (broken) Read(plan.Read) ([]map[string]any, error) { return nil, lookup.ErrNotSynced }
 
 func TestNotSynced(t *testing.T) {
 	f := newFixture(t)
@@ -252,7 +252,7 @@ func TestNotSynced(t *testing.T) {
 			t.Fatal(errs.Render())
 		}
 		e := f.beginWith(t, watched, broken{})
-		if err := step.Evaluate(e); !errors.Is(err, relation.ErrNotSynced) {
+		if err := step.Evaluate(e); !errors.Is(err, lookup.ErrNotSynced) {
 			t.Errorf("%s: want an error that says that it is not synced, have %v", text, err)
 		}
 		if len(e.Wishes) > 0 {

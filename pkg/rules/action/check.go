@@ -1,21 +1,21 @@
 package action
 
 import (
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/check"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
 // Checking is what an action is checked with: types in the place of values.
 type Checking struct {
-	body.Context
+	template.Context
 	Schemas  *schema.Catalog
-	Declared relation.Declarations
+	Declared lookup.Declarations
 	Watched  *schema.Resource // nil where nothing is known of it
 }
 

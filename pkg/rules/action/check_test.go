@@ -9,11 +9,11 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 	"github.com/dyncontroller/dyncontroller/test/schemas"
 )
@@ -27,23 +27,23 @@ var (
 // typedScene is a rule whose names have types.
 type typedScene struct {
 	schemas  *schema.Catalog
-	declared relation.Declarations
+	declared lookup.Declarations
 	scope    *expression.Scope
 	watched  kubernetes.GroupVersionResource
 	types    map[string]typing.Type
-	related  map[string]*relation.Relation
+	related  map[string]*lookup.Lookup
 }
 
 func newTypedScene(t testing.TB, watched kubernetes.GroupVersionResource) *typedScene {
 	t.Helper()
 	known := schemas.Catalog(t)
-	s := &typedScene{schemas: known, watched: watched, related: map[string]*relation.Relation{}}
+	s := &typedScene{schemas: known, watched: watched, related: map[string]*lookup.Lookup{}}
 	for _, gvr := range []kubernetes.GroupVersionResource{gateways, tenants, namespaces, configmaps, pods, nodes, widgets} {
-		s.declared = append(s.declared, &relation.Declaration{Name: gvr.Resource, GVR: gvr, Selections: []plan.Selection{{GVR: gvr}}})
+		s.declared = append(s.declared, &lookup.Declaration{Name: gvr.Resource, GVR: gvr, Selections: []plan.Selection{{GVR: gvr}}})
 	}
-	s.declared = append(s.declared, &relation.Declaration{Name: "marked", GVR: configmaps, Selections: []plan.Selection{
+	s.declared = append(s.declared, &lookup.Declaration{Name: "marked", GVR: configmaps, Selections: []plan.Selection{
 		{GVR: configmaps, Namespace: "a", LabelSelector: "app=db,!old"}, {GVR: configmaps, Namespace: "b", LabelSelector: "app=db,!old"},
-	}}, &relation.Declaration{Name: "ours", GVR: configmaps, Selections: []plan.Selection{{GVR: configmaps, LabelSelector: "dyncontroller.dev/set"}}})
+	}}, &lookup.Declaration{Name: "ours", GVR: configmaps, Selections: []plan.Selection{{GVR: configmaps, LabelSelector: "dyncontroller.dev/set"}}})
 	object := func(gvr kubernetes.GroupVersionResource) typing.Type {
 		if found := known.Resource(gvr); found != nil {
 			return typing.Object(found.Type)
@@ -63,7 +63,7 @@ func newTypedScene(t testing.TB, watched kubernetes.GroupVersionResource) *typed
 		"any":    typing.Unknown(),
 	}
 	s.scope = expression.NewScope("object", "pods", "config", "either", "thing", "text", "texts", "made", "given", "any")
-	related, errs := relation.Compile("pods", parse(t, "{resource: pods, all: true, namespace: '*'}"), s.scope, s.declared)
+	related, errs := lookup.Compile("pods", parse(t, "{resource: pods, all: true, namespace: '*'}"), s.scope, s.declared)
 	if len(errs) > 0 {
 		t.Fatal(errs.Render())
 	}
@@ -93,7 +93,7 @@ func (s *typedScene) compile(t testing.TB, text string) *action.Step {
 func (s *typedScene) check(t testing.TB, text string) []string {
 	t.Helper()
 	errs := s.compile(t, text).Check(action.Checking{
-		Context: body.Context{Names: s, Scope: s.scope}, Schemas: s.schemas, Declared: s.declared, Watched: s.schemas.Resource(s.watched),
+		Context: template.Context{Names: s, Scope: s.scope}, Schemas: s.schemas, Declared: s.declared, Watched: s.schemas.Resource(s.watched),
 	})
 	out := []string{}
 	for _, err := range errs {

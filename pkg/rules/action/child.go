@@ -6,22 +6,22 @@ import (
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // child is an object that a rule makes because of the one it watches.
 type child struct {
-	declaration *relation.Declaration
+	declaration *lookup.Declaration
 	from        *document.Node // that says the declaration
 	node        *document.Node // of the manifest
-	body        *body.Body
+	body        *template.Body
 	owned       bool
 	generated   bool // the API server may choose the name
 }
@@ -48,7 +48,7 @@ func (c *child) compileManifest(n *document.Node, scope *expression.Scope) (errs
 	if c.node = n; n == nil {
 		return nil
 	}
-	c.body, errs = body.Compile(n, scope)
+	c.body, errs = template.Compile(n, scope)
 	if m := draft(n); c.declaration != nil && m.fields != nil {
 		errs = append(errs, c.check(m, "")...)
 	}
@@ -101,7 +101,7 @@ func (c *child) checkTyped(with Checking, how schema.Writing, list string, selec
 func (c *child) checkScope(m manifest, namespaced bool, watched *schema.Resource) *document.Error {
 	namespace, given := m.lookup("metadata", "namespace")
 	given = given || namespace != nil || m.fields == nil && namespaced
-	if wrong := relation.CheckScope(c.declaration, namespaced, watched != nil && !watched.Namespaced, given); wrong != nil {
+	if wrong := lookup.CheckScope(c.declaration, namespaced, watched != nil && !watched.Namespaced, given); wrong != nil {
 		return m.at("metadata", "namespace").Errorf(wrong.Hint, "%s", wrong.Message).Coded(document.CodeWrongScope)
 	}
 	if c.owned && !namespaced && watched != nil && watched.Namespaced {
@@ -127,7 +127,7 @@ func (c *child) want(e *Evaluation) (*wanted, error) {
 	}
 	kind, err := e.Related.Kind(c.declaration)
 	if err != nil {
-		return nil, body.Locate(c.from, err)
+		return nil, template.Locate(c.from, err)
 	}
 	m := manifest{c.node, fields}
 	if errs := c.check(m, kind.Name); len(errs) > 0 {
@@ -136,7 +136,7 @@ func (c *child) want(e *Evaluation) (*wanted, error) {
 	name, given := m.text("metadata", "name"), m.text("metadata", "namespace")
 	namespace, err := e.Related.Namespace(c.declaration, given, given != "")
 	if err != nil {
-		return nil, body.Locate(m.at("metadata", "namespace"), err)
+		return nil, template.Locate(m.at("metadata", "namespace"), err)
 	}
 	if home := e.Object.Namespace; c.owned && home != "" && home != namespace {
 		return nil, c.notOwned(m.at("metadata", "namespace"), "in another namespace or in none")
@@ -183,7 +183,7 @@ func (e *Evaluation) read(n *document.Node, q plan.Read) ([]map[string]any, erro
 	found, err := e.Related.Read(q, e.Expressions.Budget)
 	switch {
 	case errors.Is(err, value.ErrBudget) && n != nil:
-		return nil, body.Locate(n, err)
+		return nil, template.Locate(n, err)
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", q.From[0].GVR.Resource, err)
 	default:

@@ -5,19 +5,19 @@ import (
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // create makes a new object that will appear in a list of with.
 type create struct {
 	child
-	in *relation.Relation
+	in *lookup.Lookup
 }
 
 var createFields = field.Object("create",
@@ -36,7 +36,7 @@ func compileCreate(v field.Values, env Env) (Action, document.Errors) {
 	return c, append(errs, c.compileManifest(v["manifest"], env.Scope)...)
 }
 
-func (c *create) compileIn(related map[string]*relation.Relation) document.Errors {
+func (c *create) compileIn(related map[string]*lookup.Lookup) document.Errors {
 	name := c.from.Text()
 	c.in = related[name]
 	switch {
@@ -84,7 +84,7 @@ func (c *create) Evaluate(e *Evaluation) error {
 		Rule:   e.Rule,
 		Target: want.object,
 		Type:   plan.Create,
-		Body:   body.Stamped(want.fields, nil, e.now(), schema.Merged),
+		Body:   template.Stamped(want.fields, nil, e.now(), schema.Merged),
 	})
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 func TestCreate(t *testing.T) {
@@ -106,7 +106,7 @@ func TestCreatePays(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs.Render())
 	}
-	e := f.beginWith(t, watched, relation.Objects{pods: slices.Repeat(manifests(t, twoPods), 100)})
+	e := f.beginWith(t, watched, lookup.Objects{pods: slices.Repeat(manifests(t, twoPods), 100)})
 	budget := e.Expressions.Budget
 	for rest := *budget; rest.Steps(1000) == nil; rest = *budget {
 		_ = budget.Steps(500) // Some are left for all but the list.

@@ -4,19 +4,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // removal deletes objects.
 type removal struct {
 	target      target
 	node        *document.Node // of the grace period
-	grace       *body.Body     // nil for that of the object
+	grace       *template.Body // nil for that of the object
 	propagation string
 }
 
@@ -51,7 +51,7 @@ func compileDelete(v field.Values, env Env) (Action, document.Errors) {
 	var errs, wrong document.Errors
 	r.target, errs = compileTarget(v, env.Scope)
 	if r.node != nil {
-		r.grace, wrong = body.Compile(r.node, env.Scope)
+		r.grace, wrong = template.Compile(r.node, env.Scope)
 	}
 	return r, append(errs, wrong...)
 }

@@ -4,9 +4,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // Traces is where actions leave what they read and write.
@@ -91,7 +91,7 @@ func (t Traces) targets(of *target) []*footprint.Access {
 }
 
 // value records that a body is evaluated and leaves the rule.
-func (t Traces) value(b *body.Body) {
+func (t Traces) value(b *template.Body) {
 	if b != nil {
 		b.Shape(t.Shapes).Read(footprint.Value)
 	}
@@ -172,7 +172,7 @@ func (t Traces) watching() []Request {
 
 // Write is a field that an action sets on objects that exist.
 type Write struct {
-	body.Leaf
+	template.Leaf
 	// Resources are what it may be set on: several where the rule watches several.
 	Resources []schema.GroupVersionResource
 	// Target is the name of what it is set on, "" for the watched object.

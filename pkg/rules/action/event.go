@@ -2,11 +2,11 @@ package action
 
 import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // event records a Kubernetes Event about an object.
@@ -19,24 +19,24 @@ type event struct {
 type eventField struct {
 	at   int // in eventFields
 	node *document.Node
-	body *body.Body
+	body *template.Body
 }
 
 // template is a type of texts that may be templates too.
-func template(t *field.Type) *field.Type {
+func textOf(t *field.Type) *field.Type {
 	out := *t
 	out.Template = true
 	return &out
 }
 
 // word is what Kubernetes calls a machine-readable word.
-var word = template(field.Matching(`^[A-Z][A-Za-z0-9]{0,127}$`, "one CamelCase word such as EvenPD, at most 128 letters and digits"))
+var word = textOf(field.Matching(`^[A-Z][A-Za-z0-9]{0,127}$`, "one CamelCase word such as EvenPD, at most 128 letters and digits"))
 
 var eventFields = field.Object("event",
 	field.Required("reason", word, "One CamelCase word, at most 128 letters and digits."),
-	field.Required("message", template(field.NotBlank),
+	field.Required("message", textOf(field.NotBlank),
 		"What happened. Leave out what changes all the time: an event is recorded once for each episode."),
-	field.Optional("type", template(field.Words("Normal", "Warning")), "Normal (default) or Warning."),
+	field.Optional("type", textOf(field.Words("Normal", "Warning")), "Normal (default) or Warning."),
 	field.Optional("action", word, "What was done, one CamelCase word."),
 	targetField,
 )
@@ -50,7 +50,7 @@ func compileEvent(v field.Values, env Env) (Action, document.Errors) {
 	e.target, errs = compileTarget(v, env.Scope)
 	for at, f := range eventFields.Fields {
 		if n := v[f.Name]; n != nil && f.Type.Template {
-			compiled, wrong := body.Compile(n, env.Scope)
+			compiled, wrong := template.Compile(n, env.Scope)
 			e.fields = append(e.fields, eventField{at, n, compiled})
 			errs = append(errs, wrong...)
 		}

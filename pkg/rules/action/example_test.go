@@ -8,7 +8,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 // just is the one name of a scope.
@@ -36,7 +36,7 @@ patch:
 		Object:      plan.Object{Namespace: "tidb", Name: "basic"},
 		Current:     object,
 		Expressions: &expression.Evaluation{Names: just(object), Instant: value.NewInstant(now)},
-		Related:     &relation.Reader{Current: object},
+		Related:     &lookup.Reader{Current: object},
 	}
 	if err := step.Evaluate(e); err != nil {
 		fmt.Println(err)

@@ -20,7 +20,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 var (
@@ -43,7 +43,7 @@ var kinds = map[schema.GroupVersionResource]plan.Kind{
 
 // declared are the resources of the rules of the tests; the rules may see only
 // some pods, and of here only those of one RuleSet.
-var declared = relation.Declarations{
+var declared = lookup.Declarations{
 	{Name: "tidbclusters", GVR: clusters, Selections: []plan.Selection{
 		{GVR: clusters, Namespace: "tidb"}, {GVR: clusters, Namespace: "elsewhere"},
 	}},
@@ -104,9 +104,9 @@ func replaced(text string, pairs ...string) string {
 // fixture is a rule on an object, and what else there is.
 type fixture struct {
 	scope   *expression.Scope
-	related map[string]*relation.Relation
+	related map[string]*lookup.Lookup
 
-	reader      *relation.Reader
+	reader      *lookup.Reader
 	expressions *expression.Evaluation
 	names       []string
 	lets        map[string]*expression.Program
@@ -114,7 +114,7 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	f := &fixture{related: map[string]*relation.Relation{}, lets: map[string]*expression.Program{}}
+	f := &fixture{related: map[string]*lookup.Lookup{}, lets: map[string]*expression.Program{}}
 	root := parse(t, with)
 	f.names = []string{"object", "params", "rule"}
 	for _, entry := range root.Entries() {
@@ -123,7 +123,7 @@ func newFixture(t testing.TB) *fixture {
 	f.names = append(f.names, slices.Sorted(maps.Keys(lets))...) // Every fixture has the same slots.
 	f.scope = expression.NewScope(f.names...)
 	for _, entry := range root.Entries() {
-		compiled, errs := relation.Compile(entry.Key.Text(), entry.Value, f.scope, declared)
+		compiled, errs := lookup.Compile(entry.Key.Text(), entry.Value, f.scope, declared)
 		if len(errs) > 0 {
 			t.Fatal(errs.Render())
 		}
@@ -170,7 +170,7 @@ func (f *fixture) compile(t testing.TB, text string) (*action.Step, document.Err
 // begin returns the evaluation of the rule on the watched object, beside others.
 func (f *fixture) begin(t testing.TB, watched, others string) *action.Evaluation {
 	t.Helper()
-	objects := relation.Objects{}
+	objects := lookup.Objects{}
 	for _, object := range manifests(t, others) {
 		gvr := resourceOf(t, object)
 		objects[gvr] = append(objects[gvr], object)
@@ -178,7 +178,7 @@ func (f *fixture) begin(t testing.TB, watched, others string) *action.Evaluation
 	return f.beginWith(t, watched, objects)
 }
 
-func (f *fixture) beginWith(t testing.TB, watched string, source relation.Source) *action.Evaluation {
+func (f *fixture) beginWith(t testing.TB, watched string, source lookup.Source) *action.Evaluation {
 	t.Helper()
 	current := manifests(t, watched)[0]
 	metadata, _ := current["metadata"].(map[string]any)
@@ -189,7 +189,7 @@ func (f *fixture) beginWith(t testing.TB, watched string, source relation.Source
 	home.ResourceVersion, _ = metadata["resourceVersion"].(string)
 	uid, _ := metadata["uid"].(string)
 	home.UID = types.UID(uid)
-	f.reader = &relation.Reader{Source: source, Kinds: kinds, Home: home, Current: current}
+	f.reader = &lookup.Reader{Source: source, Kinds: kinds, Home: home, Current: current}
 	f.expressions = &expression.Evaluation{Names: f, Budget: value.NewBudget(1 << 20), Instant: value.NewInstant(now)}
 	return &action.Evaluation{Rule: rule, Object: home, Current: current, Expressions: f.expressions, Related: f.reader}
 }

@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/typing"
 )
 
@@ -26,12 +26,14 @@ type manifest struct {
 
 // draft is as much of a manifest as is written out.
 func draft(n *document.Node) manifest {
-	fields, _ := withoutNil(body.Draft(n)).(map[string]any)
+	fields, _ := withoutNil(template.Draft(n)).(map[string]any)
 	return manifest{n, fields}
 }
 
-// lookup is [body.Lookup].
-func (m manifest) lookup(path ...string) (v any, there bool) { return body.Lookup(m.fields, path...) }
+// lookup is [template.Lookup].
+func (m manifest) lookup(path ...string) (v any, there bool) {
+	return template.Lookup(m.fields, path...)
+}
 
 // at returns the node of a field, or of what is written around it.
 func (m manifest) at(path ...string) *document.Node { return document.At(m.node, path...) }
@@ -243,7 +245,7 @@ func (m manifest) checkAbsent(given typing.Type, kind string, placed bool) *docu
 func (m manifest) checkSelected(list string, selections []plan.Selection) *document.Error {
 	unmet := ""
 	for _, selection := range selections {
-		if _, unmet = relation.Fits(selection, m.fields); unmet == "" {
+		if _, unmet = lookup.Fits(selection, m.fields); unmet == "" {
 			return nil
 		}
 	}

@@ -11,19 +11,19 @@ import (
 	kubernetes "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // patch changes fields of objects that exist.
 type patch struct {
 	node        *document.Node // of the body, for errors
 	kind        plan.Type
-	body        *body.Body
+	body        *template.Body
 	subresource string
 	named       *document.Node // of the subresource
 	target      target
@@ -65,7 +65,7 @@ func compilePatch(v field.Values, env Env) (Action, document.Errors) {
 	for _, name := range patchTypes {
 		if v[name] != nil {
 			p.kind, p.node = plan.Type(name), v[name]
-			p.body, wrong = body.Compile(p.node, env.Scope)
+			p.body, wrong = template.Compile(p.node, env.Scope)
 			errs = append(errs, wrong...)
 		}
 	}
@@ -211,7 +211,7 @@ func (p *patch) atomicLists(n *document.Node, place *schema.Type) (errs document
 		if !possible || !f.Type.Known() {
 			continue
 		}
-		given := entry.Value.Kind() == document.KindList || unknown(body.Draft(entry.Value)) && f.Type.Kinds&^value.Nil == value.List
+		given := entry.Value.Kind() == document.KindList || unknown(template.Draft(entry.Value)) && f.Type.Kinds&^value.Nil == value.List
 		switch list := f.Type.List; {
 		case list != nil && list.Kind == schema.Atomic && given && f.Required:
 		case list != nil && list.Kind == schema.Atomic && given:
@@ -271,7 +271,7 @@ func (p *patch) wish(e *Evaluation, on subject, value any) plan.Wish {
 	if p.kind == plan.Apply {
 		writing, w.Release = schema.Applied, p.release
 	}
-	w.Body = body.Stamped(value, on.current, e.now(), writing)
+	w.Body = template.Stamped(value, on.current, e.now(), writing)
 	if p.kind == plan.Apply {
 		w.Body = withoutNil(w.Body)
 	}
@@ -289,7 +289,7 @@ func stampedSteps(steps []any, current map[string]any, now time.Time) []any {
 		}
 		path, _ := fields["path"].(string)
 		fields = maps.Clone(fields)
-		fields["value"] = body.Stamped(value, plan.LookupPointer(current, path), now, schema.Merged)
+		fields["value"] = template.Stamped(value, plan.LookupPointer(current, path), now, schema.Merged)
 		out[i] = fields
 	}
 	return out
@@ -332,12 +332,12 @@ func (p *patch) Effects(t Traces) (out Effects) {
 }
 
 // leaves are the fields of the patch. What is nil is not applied.
-func (p *patch) leaves() []body.Leaf {
+func (p *patch) leaves() []template.Leaf {
 	switch p.kind {
 	case plan.JSON:
 		return p.body.PatchedLeaves()
 	case plan.Apply:
-		return slices.DeleteFunc(p.body.Leaves(), func(leaf body.Leaf) bool { return leaf.Value == nil })
+		return slices.DeleteFunc(p.body.Leaves(), func(leaf template.Leaf) bool { return leaf.Value == nil })
 	default:
 		return p.body.Leaves()
 	}

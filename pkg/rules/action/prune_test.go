@@ -9,7 +9,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 )
 
 // made is an object that the rule applied before.
@@ -134,7 +134,7 @@ func TestPruneWhenGone(t *testing.T) {
 
 func TestPruneNotSynced(t *testing.T) {
 	e := newFixture(t).beginWith(t, watched, broken{})
-	if err := action.Prune(e, declared[1].Selections); !errors.Is(err, relation.ErrNotSynced) || len(e.Wishes) > 0 {
+	if err := action.Prune(e, declared[1].Selections); !errors.Is(err, lookup.ErrNotSynced) || len(e.Wishes) > 0 {
 		t.Errorf("want nothing but an error that says that it is not synced, have %v and %v", e.Wishes, err)
 	}
 }

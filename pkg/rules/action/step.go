@@ -1,19 +1,19 @@
 package action
 
 import (
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // Step is an element of a list of actions: an action, when it is done, and for each of what. It is immutable and safe for concurrent use.
 type Step struct {
 	node   *document.Node
 	kind   string
-	when   *body.Expression // nil for always
-	each   *each            // nil for once
+	when   *template.Expression // nil for always
+	each   *each                // nil for once
 	action Action
 }
 
@@ -24,7 +24,7 @@ func (s *Step) Node() *document.Node { return s.node }
 func (s *Step) Kind() string { return s.kind }
 
 // When is the condition of the step, nil for always.
-func (s *Step) When() *body.Expression { return s.when }
+func (s *Step) When() *template.Expression { return s.when }
 
 // Evaluate adds what the step wants to the evaluation. An error is a [document.Error] where it can be located, or a [Refusal].
 func (s *Step) Evaluate(e *Evaluation) error {
@@ -109,13 +109,13 @@ func misplaced(key, _ string) string {
 func compileEach(n *document.Node, scope *expression.Scope) (*each, document.Errors) {
 	entry := n.Entries()[0]
 	f := &each{Loop: Loop{Name: entry.Key.Text()}, scope: scope}
-	if wrong := body.CheckName(entry.Key, scope); wrong != nil {
+	if wrong := template.CheckName(entry.Key, scope); wrong != nil {
 		return f, document.Errors{wrong}
 	}
 	f.scope = scope.Extend(f.Name, indexName)
 	f.slot, _ = f.scope.Slot(f.Name)
 	var errs document.Errors
-	f.List, errs = body.Compile(entry.Value, scope)
+	f.List, errs = template.Compile(entry.Value, scope)
 	return f, errs
 }
 
@@ -129,7 +129,7 @@ func (f *each) elements(e *expression.Evaluation) ([]any, error) {
 		return nil, f.List.Node().Errorf(listHint, "forEach wants a list, have %s", value.KindOf(v))
 	}
 	if err := e.Budget.Steps(len(list)); err != nil {
-		return nil, body.Locate(f.List.Node(), err)
+		return nil, template.Locate(f.List.Node(), err)
 	}
 	return list, nil
 }
@@ -157,7 +157,7 @@ func (l loop) Value(slot int) (any, error) {
 // Loop is a forEach.
 type Loop struct {
 	Name string
-	List *body.Body
+	List *template.Body
 }
 
 // InLoop reports whether a name is of forEach.

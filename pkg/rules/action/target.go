@@ -4,11 +4,11 @@ import (
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // target is the objects that an action is about: a name of the rule whose value
@@ -36,7 +36,7 @@ func compileTarget(v field.Values, scope *expression.Scope) (target, document.Er
 	if n == nil {
 		return target{}, nil
 	}
-	slot, wrong := body.Name(n, scope)
+	slot, wrong := template.Name(n, scope)
 	if name := n.Text(); wrong == nil && slices.Contains([]string{"params", "rule", indexName}, name) {
 		wrong = n.Errorf("write object, or a name of with, let or forEach", "%s is no object", name)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/field"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -39,7 +39,7 @@ func (b *bodies) language() {
 	}
 	maps.Copy(b.definitions, node{
 		"operation":      operation(),
-		"selector":       with(with(b.describe(relation.Selector, "selector"), "type", []string{"object", "string"}), "minProperties", 1),
+		"selector":       with(with(b.describe(lookup.Selector, "selector"), "type", []string{"object", "string"}), "minProperties", 1),
 		"object":         object(nil, node{"apiVersion": text(), "kind": text()}),
 		"objectMetadata": b.metadata(),
 	})
@@ -47,7 +47,7 @@ func (b *bodies) language() {
 
 // types are those of the language that have a name.
 func types() map[string]*field.Type {
-	out := map[string]*field.Type{"action": action.Fields, "related": relation.Fields}
+	out := map[string]*field.Type{"action": action.Fields, "related": lookup.Fields}
 	maps.Copy(out, action.FieldsOf)
 	for _, t := range spec.Types() {
 		out[t.Name] = t

@@ -3,9 +3,9 @@ package lint
 import (
 	"slices"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // condition is what has to be so, all at once. Without facts it always holds.
@@ -31,7 +31,7 @@ const (
 )
 
 // condition takes conditions apart that must all hold.
-func (s scope) condition(all ...*body.Expression) (out condition) {
+func (s scope) condition(all ...*template.Expression) (out condition) {
 	for _, one := range all {
 		if one != nil {
 			s.takeApart(&out, one.Program().Root(), true)

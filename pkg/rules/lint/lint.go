@@ -12,12 +12,12 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // Rule is a compiled rule, as far as it matters here.
@@ -26,8 +26,8 @@ type Rule struct {
 	Set    *spec.Set
 	Source *spec.Rule
 	Names  *names.Graph
-	When   *body.Expression // nil for always
-	Steps  []*action.Step   // those of the actions, in their order
+	When   *template.Expression // nil for always
+	Steps  []*action.Step       // those of the actions, in their order
 	// Selections are what it watches.
 	Selections []plan.Selection
 	// Constants are the values of the names that do not hang on the object.

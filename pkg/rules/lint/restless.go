@@ -6,11 +6,11 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // restless warns of rules that change their object whatever it looks like, and each time
@@ -49,7 +49,7 @@ func (r *Rule) onlyPatch() int {
 	if at < 0 || r.Steps[at].Loop() != nil {
 		return -1
 	}
-	for _, when := range []*body.Expression{r.When, r.Steps[at].When()} {
+	for _, when := range []*template.Expression{r.When, r.Steps[at].When()} {
 		if when != nil {
 			v, _ := when.Program().Constant()
 			if always, _ := v.(bool); !always {
@@ -111,7 +111,7 @@ func (s scope) something(node expression.Node) bool {
 }
 
 // function is the one whose value a template is, "" where it is another value.
-func (s scope) function(b *body.Body) (name string) {
+func (s scope) function(b *template.Body) (name string) {
 	if p := b.Alone(); p != nil {
 		name, _ = expression.Calls(s.resolve(p.Root()))
 	}

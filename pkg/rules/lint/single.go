@@ -7,11 +7,11 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // unlimited warns of deletions without a blast radius.
@@ -49,9 +49,9 @@ func (t *terms) pruneLoops(r *Rule) (out document.Errors) {
 	return out
 }
 
-// asked lists the relations of which conditions ask nothing but whether they find something, or how much: x == nil, len(x) < 3.
+// asked lists the lookups of which conditions ask nothing but whether they find something, or how much: x == nil, len(x) < 3.
 // Where more is asked of what is found, such as its controller, it may well be that the objects of the rule make no difference.
-func (r *Rule) asked(conditions ...*body.Expression) (found []*relation.Relation) {
+func (r *Rule) asked(conditions ...*template.Expression) (found []*lookup.Lookup) {
 	more, seen := map[string]int{}, map[string]bool{} // How often more is asked of a name.
 	look := func(node expression.Node) {
 		count := func(node expression.Node, by int) {
@@ -88,7 +88,7 @@ func (r *Rule) asked(conditions ...*body.Expression) (found []*relation.Relation
 			follow(condition.Program().Names())
 		}
 	}
-	return slices.DeleteFunc(found, func(related *relation.Relation) bool { return more[related.Name()] > 0 })
+	return slices.DeleteFunc(found, func(related *lookup.Lookup) bool { return more[related.Name()] > 0 })
 }
 
 // overwritten warns of a field that every element of forEach sets on one object. Where
@@ -200,7 +200,7 @@ func (s scope) onlyStamps(all []action.Write, stamp action.Write) bool {
 
 // waitsFor reports whether a step is done once the time at a path of the watched object is old.
 func (s scope) waitsFor(step *action.Step, keys []string) bool {
-	return slices.ContainsFunc([]*body.Expression{s.rule.When, step.When()}, func(when *body.Expression) bool {
+	return slices.ContainsFunc([]*template.Expression{s.rule.When, step.When()}, func(when *template.Expression) bool {
 		return when != nil && s.somewhere(when.Program(), func(node expression.Node) bool {
 			name, arguments := expression.Calls(node)
 			return (name == "olderThan" || name == "after") && len(arguments) > 0 && s.reads(arguments[0], s.object(keys))

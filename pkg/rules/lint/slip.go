@@ -5,16 +5,16 @@ import (
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // slips warns of what is written in templates and hardly ever meant.
 func (r *Rule) slips() (found document.Errors) {
 	for _, related := range r.Source.With {
-		for _, name := range relation.Fields.Templates() {
+		for _, name := range lookup.Fields.Templates() {
 			found = slipsIn(found, related.Value.Get(name), r.Names.Scope(), false)
 		}
 	}
@@ -47,8 +47,8 @@ func slipsIn(found document.Errors, n *document.Node, scope *expression.Scope, p
 	case n.Kind() == document.KindNull && patch:
 		return append(found, n.Errorf(`write "${nil}"`,
 			"null is lost when the rules are put into a cluster by kubectl apply").Coded(document.CodeLiteralNull).Warn())
-	case n.Kind() == document.KindString && body.Unmarked(n.Text(), scope, false):
-		return append(found, n.Errorf("write "+body.Marked(n.Text()),
+	case n.Kind() == document.KindString && template.Unmarked(n.Text(), scope, false):
+		return append(found, n.Errorf("write "+template.Marked(n.Text()),
 			"this is written as it is, and looks like an expression").Coded(document.CodeMissingBraces).Warn())
 	}
 	for _, element := range n.Elements() {

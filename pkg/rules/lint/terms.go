@@ -6,9 +6,9 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // terms number what expressions compute: the same computation has the same number in all rules, whatever names it goes by.
@@ -29,7 +29,7 @@ type part struct {
 // mention is a name in a rule, and the list of the forEach that gives it, if one does.
 type mention struct {
 	rule *Rule
-	list *body.Body
+	list *template.Body
 	name string
 }
 

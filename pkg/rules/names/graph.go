@@ -12,11 +12,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
 // The slots of the names that every rule has. Those that it defines follow.
@@ -38,8 +38,8 @@ type Graph struct {
 type Definition struct {
 	Name    string
 	Node    *document.Node
-	Value   *body.Expression   // of let
-	Related *relation.Relation // of with
+	Value   *template.Expression // of let
+	Related *lookup.Lookup       // of with
 }
 
 // Uses lists the names that must be known first.
@@ -110,7 +110,7 @@ func ofRules(set *spec.Set, hints map[string]string) map[string]string {
 }
 
 // Extended returns the names of a rule beside those of its set.
-func (g *Graph) Extended(rule *spec.Rule, declared relation.Declarations) (*Graph, document.Errors) {
+func (g *Graph) Extended(rule *spec.Rule, declared lookup.Declarations) (*Graph, document.Errors) {
 	out := &Graph{scope: g.scope, defined: slices.Clip(g.defined)}
 	with, errs := out.declare(rule.With)
 	lets, letErrs := out.declare(rule.Let)
@@ -127,7 +127,7 @@ func (g *Graph) declare(all []spec.Definition) ([]*Definition, document.Errors) 
 	var added []*Definition
 	var names []string
 	for _, written := range all {
-		wrong := body.CheckName(written.Key, g.scope)
+		wrong := template.CheckName(written.Key, g.scope)
 		if wrong == nil {
 			added = append(added, &Definition{Name: written.Name, Node: written.Value})
 		} else {
@@ -145,7 +145,7 @@ func (g *Graph) declare(all []spec.Definition) ([]*Definition, document.Errors) 
 func (g *Graph) compileLets(lets []*Definition) document.Errors {
 	var errs document.Errors
 	for _, d := range lets {
-		value, letErrs := body.CompileExpression(d.Node, g.scope)
+		value, letErrs := template.CompileExpression(d.Node, g.scope)
 		d.Value = value
 		if errs = append(errs, letErrs...); errs.Enough() {
 			break
@@ -154,10 +154,10 @@ func (g *Graph) compileLets(lets []*Definition) document.Errors {
 	return errs
 }
 
-func (g *Graph) compileWith(with []*Definition, declared relation.Declarations) document.Errors {
+func (g *Graph) compileWith(with []*Definition, declared lookup.Declarations) document.Errors {
 	var errs document.Errors
 	for _, d := range with {
-		related, withErrs := relation.Compile(d.Name, d.Node, g.scope, declared)
+		related, withErrs := lookup.Compile(d.Name, d.Node, g.scope, declared)
 		errs = append(errs, withErrs...)
 		d.Related = related
 	}
@@ -165,8 +165,8 @@ func (g *Graph) compileWith(with []*Definition, declared relation.Declarations) 
 }
 
 // Related returns the entries of with, by name.
-func (g *Graph) Related() map[string]*relation.Relation {
-	out := map[string]*relation.Relation{}
+func (g *Graph) Related() map[string]*lookup.Lookup {
+	out := map[string]*lookup.Lookup{}
 	for _, d := range g.defined {
 		if d.Related != nil {
 			out[d.Name] = d.Related

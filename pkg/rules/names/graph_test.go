@@ -8,8 +8,8 @@ import (
 	kubernetes "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
@@ -24,7 +24,7 @@ func graphs(t testing.TB, lets, rule string) (set, ofRule *names.Graph, errs doc
 	}
 	pods := kubernetes.GroupVersionResource{Version: "v1", Resource: "pods"}
 	set, errs = names.OfSet(sets[0])
-	ofRule, more := set.Extended(&sets[0].Rules[0], relation.Declarations{{Name: "pods", GVR: pods}})
+	ofRule, more := set.Extended(&sets[0].Rules[0], lookup.Declarations{{Name: "pods", GVR: pods}})
 	return set, ofRule, append(errs, more...).Sorted()
 }
 

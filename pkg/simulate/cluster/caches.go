@@ -16,7 +16,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/storage"
 )
 
@@ -95,7 +95,7 @@ func (c *caches) Fresh(informer.Key) (time.Time, bool) { return c.cluster.world.
 // Relist implements [engine.Caches].
 func (c *caches) Relist(informer.Key) {}
 
-// Read implements [relation.Source].
+// Read implements [lookup.Source].
 func (c *caches) Read(q plan.Read) ([]map[string]any, error) {
 	var found []map[string]any
 	matches, seen := q.Filter(), map[types.NamespacedName]bool{}
@@ -105,7 +105,7 @@ func (c *caches) Read(q plan.Read) ([]map[string]any, error) {
 		}
 		held, runs := c.of[selection]
 		if !runs {
-			return nil, fmt.Errorf("reading the cache of %s: %w", selection, relation.ErrNotSynced)
+			return nil, fmt.Errorf("reading the cache of %s: %w", selection, lookup.ErrNotSynced)
 		}
 		for _, name := range c.Names(selection) {
 			if object := held[name]; !seen[name] && matches(object) {

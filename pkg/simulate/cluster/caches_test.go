@@ -11,7 +11,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/relation"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
 )
 
@@ -176,7 +176,7 @@ func TestRead(t *testing.T) {
 		},
 		"by owner": {ask: plan.Read{From: all, By: plan.ByOwner, Owners: []types.UID{"u-o"}}, want: []string{"w"}, reason: "the controller"},
 		"not wanted": {
-			ask: plan.Read{From: []plan.Selection{red}, By: plan.ByAll}, err: relation.ErrNotSynced, reason: "nothing is known of what it has",
+			ask: plan.Read{From: []plan.Selection{red}, By: plan.ByAll}, err: lookup.ErrNotSynced, reason: "nothing is known of what it has",
 		},
 		"not wanted, elsewhere": {
 			ask: plan.Read{From: []plan.Selection{inB, inA}, Namespace: "a", By: plan.ByAll}, want: []string{"w", "z"},

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyncontroller/dyncontroller/pkg/rules/body"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/check"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 	"github.com/dyncontroller/dyncontroller/test/oracle"
 )
 
@@ -42,7 +42,7 @@ func TestExamples(t *testing.T) {
 			if v, err = value.Strip(v, e.Budget); err != nil {
 				t.Fatal(err)
 			}
-			got, err := value.JSON(body.Stamped(v, nil, newYear, schema.Merged), nil)
+			got, err := value.JSON(template.Stamped(v, nil, newYear, schema.Merged), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
