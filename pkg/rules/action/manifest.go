@@ -139,7 +139,7 @@ func (m manifest) checkNamespace(home string) *document.Error {
 	at := m.at("metadata", "namespace")
 	if reasons := validation.IsDNS1123Label(namespace); len(reasons) > 0 {
 		reason, _, _ := strings.Cut(reasons[0], " (e.g.") // The pattern helps nobody.
-		return at.Errorf("", "%q cannot be a namespace: %s", value.Excerpt(namespace), reason)
+		return at.Errorf(template.HintFor(namespace, ""), "%q cannot be a namespace: %s", value.Excerpt(namespace), reason)
 	}
 	if home != "" && namespace != home {
 		return at.Errorf("leave it out, or make it a ClusterRuleSet",
@@ -175,7 +175,7 @@ func (m manifest) checkTexts() *document.Error {
 				return at.Errorf("use letters, digits, -, _ and ., with a prefix such as example.com/ if need be",
 					"%q cannot be the key of %s", value.Excerpt(key), one)
 			case field == "labels" && len(validation.IsValidLabelValue(text)) > 0:
-				return at.Errorf("use at most 63 letters, digits, -, _ and ., or make it an annotation",
+				return at.Errorf(template.HintFor(text, "use at most 63 letters, digits, -, _ and ., or make it an annotation"),
 					"%q cannot be the value of a label", value.Excerpt(text))
 			}
 		}

@@ -227,7 +227,7 @@ func (q *question) labels(v any, n *document.Node) labels.Set {
 			q.refuse(document.KeyAt(n, key), "", "%q cannot be the key of a label: %s", value.Excerpt(key), brief(reasons[0]))
 		}
 		if reasons := validation.IsValidLabelValue(label); len(reasons) > 0 {
-			q.refuse(document.At(n, key), "", "%q cannot be the value of a label: %s", value.Excerpt(label), brief(reasons[0]))
+			q.refuse(document.At(n, key), template.HintFor(label, ""), "%q cannot be the value of a label: %s", value.Excerpt(label), brief(reasons[0]))
 		}
 		if isText {
 			out[key] = label

@@ -61,6 +61,15 @@ var foreign = regexp.MustCompile(`(?:\{\{-?|\$\(|^\{)\s*((?:(?:object|params|rul
 // meant is how rules call it.
 var meant = strings.NewReplacer("request.object", "object", "request.namespace", "object.metadata.namespace", ".Values.", "params.")
 
+// HintFor is the hint for a text that is wrong: how it is written here if it is in the braces of another language, as {{ request.object.x }} of
+// Kyverno, and otherwise the given one.
+func HintFor(text, hint string) string {
+	if foreign.MatchString(text) {
+		return "write " + Marked(text)
+	}
+	return hint
+}
+
 // Marked writes an expression as a template, in quotes for YAML.
 func Marked(text string) string {
 	if foreign.MatchString(text) {
