@@ -26,8 +26,8 @@ func definitionOf(t *field.Type) node {
 	case t.Template:
 	case len(t.Words) > 0:
 		out["enum"] = t.Words
-	case t.Pattern != "" && t.Missing == "": // A pattern would go first, and be told instead.
-		out["pattern"] = t.Pattern
+	case t.Pattern != nil && t.Missing == "": // A pattern would go first, and be told instead.
+		out["pattern"] = t.Pattern.String()
 	}
 	if t.Items != nil {
 		out["x-kubernetes-list-type"] = "atomic"

@@ -35,10 +35,10 @@ func inFull(t *field.Type) node {
 	case t.Kinds != 0:
 		out["type"] = kinds(t.Kinds)[0]
 	}
-	if t.Pattern != "" {
-		out["pattern"], out["patternErrorMessage"] = t.Pattern, t.Message
+	if t.Pattern != nil {
+		out["pattern"], out["patternErrorMessage"] = t.Pattern.String(), t.Message
 		if t.Template && t.Pattern != field.NotBlank.Pattern {
-			out["pattern"], out["patternErrorMessage"] = t.Pattern+"|"+hole, t.Message+", or a template"
+			out["pattern"], out["patternErrorMessage"] = t.Pattern.String()+"|"+hole, t.Message+", or a template"
 		}
 	}
 	maps.Copy(out, parts(t, schemaOf))

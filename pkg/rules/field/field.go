@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -27,10 +26,11 @@ type Type struct {
 	Kinds document.Kind
 	// Words are the only texts, the default first.
 	Words []string
-	// Pattern is that of a text, in the syntax that RE2 and ECMAScript share, and Message says what it is. Most is how long the text
-	// may be, 0 for any length.
-	Pattern, Message string
-	Most             int
+	// Pattern is that of a text, in the syntax that RE2 and ECMAScript share, nil for any text, and Message says what it is. Most is
+	// how long the text may be, 0 for any length.
+	Pattern *regexp.Regexp
+	Message string
+	Most    int
 	// Template says that ${ } may be written there, too, whatever the kinds.
 	Template bool
 	// Hint says what to write in place of a value of another kind.
@@ -124,7 +124,7 @@ func Map(keys, values *Type) *Type {
 
 // Matching takes a text of a pattern.
 func Matching(pattern, message string) *Type {
-	return &Type{Kinds: document.KindString, Pattern: pattern, Message: message}
+	return &Type{Kinds: document.KindString, Pattern: regexp.MustCompile(pattern), Message: message}
 }
 
 // The types that have no parts.
@@ -339,7 +339,7 @@ func (t *Type) empty(n *document.Node) *document.Error {
 // CheckText refuses a text that is none of the words, or is not like the pattern.
 func (t *Type) CheckText(n *document.Node, text string) *document.Error {
 	switch near := document.Suggest(text, t.Words); {
-	case len(t.Words) == 0 && matches(t.Pattern, text), slices.Contains(t.Words, text):
+	case len(t.Words) == 0 && (t.Pattern == nil || t.Pattern.MatchString(text)), slices.Contains(t.Words, text):
 		return nil
 	case len(t.Words) == 0:
 		return n.Errorf(t.Hint, "want %s, have %q", t.Message, value.Excerpt(text))
@@ -348,19 +348,4 @@ func (t *Type) CheckText(n *document.Node, text string) *document.Error {
 	default:
 		return n.Errorf(t.Hint, "%q is not known here", value.Excerpt(text)).Coded(document.CodeNotInEnum)
 	}
-}
-
-// compiled are the patterns of all types.
-var compiled sync.Map
-
-func matches(pattern, text string) bool {
-	if pattern == "" {
-		return true
-	}
-	found, there := compiled.Load(pattern)
-	if !there {
-		found, _ = compiled.LoadOrStore(pattern, regexp.MustCompile(pattern))
-	}
-	expression, is := found.(*regexp.Regexp)
-	return is && expression.MatchString(text)
 }

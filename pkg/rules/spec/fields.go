@@ -90,7 +90,7 @@ var resourceFields = field.Object("resource",
 var group = func() *field.Type {
 	out := otherwise(field.Subdomain, both, bothHint)
 	check := out.Check
-	out.Pattern += "|^$"
+	out.Pattern = regexp.MustCompile(out.Pattern.String() + "|^$")
 	out.Check = func(n *document.Node) *document.Error {
 		if n.Text() == "" {
 			return nil
@@ -124,7 +124,7 @@ var ruleFields = func() *field.Type {
 }()
 
 var watch = &field.Type{
-	Kinds: document.KindString, Pattern: `^\s*[^\s,]+\s*(,\s*[^\s,]+\s*)*$`, Message: "a name under resources, or several with commas",
+	Kinds: document.KindString, Pattern: regexp.MustCompile(`^\s*[^\s,]+\s*(,\s*[^\s,]+\s*)*$`), Message: "a name under resources, or several with commas",
 	Hint:    "write the name of a resource, or several as in watch: pods, deployments",
 	Missing: "name what the rule watches: a key of resources, or several with commas",
 }

@@ -119,7 +119,7 @@ func PathErrors(n *document.Node) document.Errors {
 const longestTitle = 120
 
 var title = &field.Type{
-	Kinds: document.KindString, Pattern: `\S`, Message: "this is empty", Most: longestTitle,
+	Kinds: document.KindString, Pattern: field.NotBlank.Pattern, Message: "this is empty", Most: longestTitle,
 	Check: func(n *document.Node) *document.Error {
 		text := n.Text()
 		switch {
