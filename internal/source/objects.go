@@ -283,15 +283,10 @@ func lostNull(u *unstructured.Unstructured) string {
 		return ""
 	}
 	spec := func(of map[string]any) any { return map[string]any{"spec": of["spec"]} }
-	first := ""
-	for _, line := range compare.Diff(spec(applied), spec(u.Object)) {
-		at, isNull := strings.CutSuffix(line, ": want null, have nothing")
-		if !isNull {
-			return ""
-		}
-		first = cmp.Or(first, at)
+	if lost, only := compare.LostNulls(spec(applied), spec(u.Object)); only && len(lost) > 0 {
+		return lost[0]
 	}
-	return first
+	return ""
 }
 
 // maxDocument is more than the parser accepts, in bytes.
@@ -309,7 +304,7 @@ func DocumentOf(key Key, object map[string]any) document.File {
 	if value, there := object["spec"]; there {
 		fields["spec"] = pointed(value)
 	}
-	data, _ := json.Marshal(fields) // It fails for what no JSON has, such as infinity. Nothing is then refused.
+	data, _ := json.Marshal(fields) // It fails only for what JSON does not have, such as infinity. An empty document is refused.
 	var out bytes.Buffer
 	_ = json.Indent(&out, data, "", "")
 	text := out.Bytes()

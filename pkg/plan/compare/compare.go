@@ -38,6 +38,18 @@ func between(oneIs, otherIs string) comparison {
 	}, nothing: "nothing"}
 }
 
+// LostNulls lists the paths at which want has a null and have has nothing. They are all that differs if only is true.
+func LostNulls(want, have any) (paths []string, only bool) {
+	const nothing = ""
+	only = true
+	c := comparison{nothing: nothing, line: func(path, left, right string) string {
+		only = only && left == "null" && right == nothing // A text is shown in quotes.
+		return path
+	}}
+	c.values("", want, have)
+	return c.lines, only
+}
+
 // Changes lists how the value at a path changes, as in `containers[name=web].image: "web:1" -> "web:2"`. Elements of lists
 // are named by what they are about.
 func Changes(path plan.Path, before, after any) []string {
