@@ -3,7 +3,6 @@ package rules_test
 import (
 	"bytes"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -27,11 +26,7 @@ func typed(t testing.TB) rules.Options {
 // findings is all that is found in a file whose objects have known types, but for the note that more may be found.
 func findings(t testing.TB, text []byte) document.Errors {
 	t.Helper()
-	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: text}}, typed(t))
-	if set != nil {
-		return set.Warnings()
-	}
-	return slices.DeleteFunc(errs, func(err *document.Error) bool { return err.Code == document.CodeUnchecked })
+	return archive.Findings(text, typed(t))
 }
 
 // TestTypedWrong is [TestWrong] for mistakes and doubts that only the types of the objects show.

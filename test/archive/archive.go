@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
@@ -105,13 +106,23 @@ func Told(errs document.Errors) string {
 	return out.String()
 }
 
-// Wrong compares what is found in each document with what is said of it. The archives are those of package rules whose names begin
-// with one of some words, for the test of a package that lies in it.
-func Wrong(t *testing.T, find func(text []byte) document.Errors, words ...string) {
+// Findings are all that is found in a file of rules, but for the note that more may be found.
+func Findings(text []byte, options rules.Options) document.Errors {
+	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: text}}, options)
+	if set != nil {
+		return set.Warnings()
+	}
+	return slices.DeleteFunc(errs, func(err *document.Error) bool { return err.Code == document.CodeUnchecked })
+}
+
+// Wrong compares what is found in each document of some archives of package rules with what is said of it, for the test of a package
+// that lies in it.
+func Wrong(t *testing.T, options rules.Options, patterns ...string) {
 	t.Helper()
-	for _, word := range words {
-		for _, d := range Documents(t, "../testdata/wrong/"+word+"*.txtar") {
-			if diff := cmp.Diff(string(d.Want), Told(find(d.Text))+"\n"); diff != "" {
+	for _, pattern := range patterns {
+		for _, d := range Documents(t, "../testdata/"+pattern+".txtar") {
+			want, got := strings.TrimSpace(string(d.Want)), strings.TrimSpace(Told(Findings(d.Text, options)))
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", d.Name, diff)
 			}
 		}

@@ -4,14 +4,10 @@ import (
 	"testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/test/archive"
 )
 
 // TestWrong makes the mistakes that a set can have, in the archives of package rules.
 func TestWrong(t *testing.T) {
-	archive.Wrong(t, func(text []byte) document.Errors {
-		_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: text}}, rules.Options{DefaultNamespace: "default"})
-		return errs
-	}, "document", "resources", "rule", "set")
+	archive.Wrong(t, rules.Options{DefaultNamespace: "default"}, "wrong/document*", "wrong/resources*", "wrong/rule*", "wrong/set*")
 }
