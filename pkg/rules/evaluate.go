@@ -264,11 +264,11 @@ func (t *ruleEvaluation) run() plan.Decision {
 	return decision
 }
 
-// permitted holds the rule to the resources that it was allowed to write when it was loaded.
+// permitted refuses writes to resources that are not in the footprint of the rule: its permissions and --allow-sensitive were checked by that.
 func (t *ruleEvaluation) permitted() error {
 	for _, wish := range t.action.Wishes {
 		if access := t.rule.Footprint().Lookup(wish.Target.GVR); access == nil || !access.Writable() {
-			return fmt.Errorf("the rule would write %s, which it did not when it was checked: this is a mistake of dyncontroller", plan.ResourceName(wish.Target.GVR))
+			return fmt.Errorf("the rule would write %s, but its permissions were not checked for that: this is a bug in dyncontroller, please report it", plan.ResourceName(wish.Target.GVR))
 		}
 	}
 	return nil

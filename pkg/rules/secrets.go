@@ -57,7 +57,7 @@ type secrets struct {
 	rule   *Rule
 	of     *ruleEvaluation // nil until the rule is evaluated
 	values *redact.Values
-	// compared is what conditions compare with a Secret. It is hidden as well, or it would tell what the Secret is.
+	// compared are the fields that conditions compare with hidden fields of Secrets. They are hidden too, since they may be equal.
 	compared *footprint.Footprint
 	// The names of objects, and of namespaces, that the rule has from a Secret.
 	hiddenNames, hiddenNamespaces map[string]bool
@@ -86,7 +86,7 @@ func (s *secrets) learn() {
 	}
 }
 
-// reads reports whether a part of the rule reads of a Secret what may not be shown, or what was compared with that.
+// reads reports whether a part of the rule reads a hidden field of a Secret, or a field that a condition compared with one.
 func (s *secrets) reads(part func(*footing)) bool {
 	f := s.rule.footing()
 	part(f)
@@ -99,7 +99,7 @@ func (s *secrets) reads(part func(*footing)) bool {
 	})
 }
 
-// compare collects what conditions compare with a Secret.
+// compare collects the fields that conditions compare with hidden fields of Secrets.
 func (x *explanation) compare() {
 	if !x.of.secret() {
 		return
@@ -151,7 +151,7 @@ func (s *secrets) names(source string, in *action.Step) bool {
 
 func (s *secrets) shows(source string, in *action.Step, read func(footprint.Shape)) bool {
 	program, err := expression.Compile(source, s.scope(in))
-	if err != nil { // Of a variable, or of an element.
+	if err != nil { // It has a variable or an element, which mean nothing outside of their expression.
 		return s.of.secret()
 	}
 	return s.reads(func(f *footing) { read(program.Shape(in.Shapes(f))) })

@@ -18,9 +18,9 @@ type Shape struct {
 	items *Shape
 	// other says that it can be something else.
 	other bool
-	// optional says that a map or a list may be without it, as omit() leaves it out.
+	// optional says that the map or list around the value may not contain it, as with omit().
 	optional bool
-	// untracked says that it, and whatever is in it, can be any of the parts.
+	// untracked says that the value, and every value in it, can be any of the parts.
 	untracked bool
 	// size counts the shapes that it is made of.
 	size int
@@ -34,8 +34,8 @@ type origin struct {
 	path Path
 }
 
-// Untracked reads all of the value, and returns the shape of what is followed no further: something that is, or has in it, any of the
-// objects that are in s.
+// Untracked reads all of the value, and returns a shape that is not followed any further: it may be, or contain, any object that s
+// contains.
 func (s Shape) Untracked() Shape {
 	s.Read(Value)
 	out := Shape{other: true, untracked: true}
