@@ -22,7 +22,7 @@ type eventField struct {
 	body *template.Body
 }
 
-// template is a type of texts that may be templates too.
+// textOf returns a type of texts that may be templates too.
 func textOf(t *field.Type) *field.Type {
 	out := *t
 	out.Template = true
