@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// result is what the comparison of an example says.
+type result struct {
+	example   example
+	scenarios map[int][]step
+	cells     map[int][]cell // of each scenario, by columns
+	writes    [2]int         // in the quiet time, theirs and ours
+}
+
+// compare judges each column of each scenario.
+func compare(e example, scenarios map[int][]step, theirs, ours map[int]*outcome) result {
+	r := result{example: e, scenarios: scenarios, cells: map[int][]cell{}}
+	for number, steps := range scenarios {
+		a, b := theirs[number], ours[number]
+		for i, c := range e.columns {
+			one := judge(e.name, c.name, steps, a.column(i), b.column(i))
+			for _, err := range []error{a.err, b.err} {
+				if err != nil {
+					one.unknown = append(one.unknown, err.Error())
+				}
+			}
+			r.cells[number] = append(r.cells[number], one)
+		}
+	}
+	return r
+}
+
+// different counts the scenarios with differences that nothing explains.
+func (r result) different() int {
+	n := 0
+	for _, cells := range r.cells {
+		if slices.ContainsFunc(cells, func(c cell) bool { return len(c.unknown) > 0 }) {
+			n++
+		}
+	}
+	return n
+}
+
+// print writes the table, a row for each scenario, and what the words in it mean.
+func (r result) print(out io.Writer, o options) {
+	fmt.Fprintf(out, "\n%d scenarios, %d with differences that are not explained. Writes in %s after all was settled: %s %d, dyncontroller %d.\n\n",
+		len(r.cells), r.different(), o.quiet, theirName, r.writes[0], r.writes[1])
+	fmt.Fprint(out, "| | scenario |")
+	for _, c := range r.example.columns {
+		fmt.Fprintf(out, " %s |", c.name)
+	}
+	fmt.Fprintf(out, "\n|---|---|%s\n", strings.Repeat("---|", len(r.example.columns)))
+	used := map[int]bool{}
+	for _, number := range slices.Sorted(maps.Keys(r.cells)) {
+		var words []string
+		for _, step := range r.scenarios[number] {
+			words = append(words, step.say)
+		}
+		fmt.Fprintf(out, "| %d | %s |", number, strings.Join(words, "; "))
+		for _, c := range r.cells[number] {
+			fmt.Fprintf(out, " %s |", c)
+			for _, i := range c.why {
+				used[i] = true
+			}
+		}
+		fmt.Fprintln(out)
+	}
+	if len(used) > 0 {
+		fmt.Fprint(out, "\nWhy:\n\n")
+	}
+	for _, i := range slices.Sorted(maps.Keys(used)) {
+		fmt.Fprintf(out, "- %d: %s\n", i+1, explained()[i].why)
+	}
+}
+
+func (c cell) String() string {
+	var words []string
+	if len(c.unknown) > 0 {
+		words = append(words, "**different**")
+	}
+	for _, i := range c.why {
+		words = append(words, fmt.Sprintf("why %d", i+1))
+	}
+	if words == nil {
+		return "same"
+	}
+	return strings.Join(words, ", ")
+}
+
+// tell writes the differences that nothing explains.
+func (r result) tell(out io.Writer) {
+	for _, number := range slices.Sorted(maps.Keys(r.cells)) {
+		for i, c := range r.cells[number] {
+			for _, line := range c.unknown {
+				fmt.Fprintf(out, "%s %d, %s: %s\n", r.example.name, number, r.example.columns[i].name, line)
+			}
+		}
+	}
+}
