@@ -217,6 +217,17 @@ func TestClockIsNoContest(t *testing.T) {
     actions: [{patch: {merge: {spec: {beat: "${stamp()}", count: "${(object.spec.count ?? 0) + 1}"}}}}]
 `, 170, false,
 		},
+		"Heartbeat beside a rule that fails": {
+			"Another rule always wants to write.", `
+  - name: beats
+    watch: widgets
+    when: olderThan(object.spec.beat ?? "1999-01-01T00:00:00Z", "20s")
+    actions: [{patch: {merge: {spec: {beat: "${stamp()}", count: "${(object.spec.count ?? 0) + 1}"}}}}]
+  - name: refused
+    watch: widgets
+    actions: [{patch: {merge: {spec: {size: 5}}}}]
+`, 170, false,
+		},
 		"Blinks": {
 			"Two rules take turns by the clock.", `
   - name: lights
@@ -265,6 +276,12 @@ func TestClockIsNoContest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster()
 			c.put(t, small)
+			c.answer = func(o plan.Operation) *write.Result {
+				if !slices.ContainsFunc(o.Rules, func(rule plan.Rule) bool { return rule.Name == "refused" }) {
+					return nil
+				}
+				return &write.Result{Class: write.Terminal, Err: errors.New("refused")}
+			}
 			run(t, c, tc.rules, func(t *testing.T, e *engine.Engine) {
 				pass(time.Hour)
 				if got := c.count(); got < tc.writes {

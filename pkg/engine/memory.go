@@ -34,9 +34,10 @@ type record struct {
 	// waiting are the rules that waited for time to pass, or for a cache, when it was
 	// evaluated last.
 	waiting []plan.Rule
-	// rest is when time alone changes what the rules want, where they wanted to write nothing
-	// when it was evaluated last; zero for never.
-	rest time.Time
+	// moment is when time alone may change what the rules want, as of the last evaluation, zero for never; writing are the
+	// rules that wanted to write then.
+	moment  time.Time
+	writing []plan.Rule
 	// waits says that the object is being looked at, or that there is something left to do: an event of it concerns it even if no
 	// rule reads what has changed. So it is where there is no record.
 	waits atomic.Bool
@@ -81,6 +82,23 @@ type logged map[trouble]string
 type trouble struct {
 	rule  plan.Rule
 	write bool
+}
+
+// due are those of the rules that write because a moment has come: they wanted nothing before it.
+func (r *record) due(writing []plan.Rule, now time.Time) []plan.Rule {
+	if r.moment.IsZero() || now.Before(r.moment) {
+		return nil
+	}
+	return slices.DeleteFunc(writing, func(rule plan.Rule) bool { return slices.Contains(r.writing, rule) })
+}
+
+// rulesOf are the rules that want operations, each as often as it wants one.
+func rulesOf(operations []plan.Operation) []plan.Rule {
+	var out []plan.Rule
+	for _, o := range operations {
+		out = append(out, o.Rules...)
+	}
+	return out
 }
 
 // add notes what is to be logged of a rule, and reports whether it is something else than before.

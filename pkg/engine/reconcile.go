@@ -263,16 +263,13 @@ func (a *attempt) decide(seen observation) {
 	a.related.Keep(a.Key, asked.asked) // What was asked in earlier evaluations only is forgotten.
 	a.unsure, a.unselected = len(seen.unsure) > 0, seen.unselected()
 	a.Evaluation = guard.Evaluation{
-		UID: record.uid, Watched: seen.Object, Plan: decided, Due: !record.rest.IsZero() && !seen.Now.Before(record.rest),
+		UID: record.uid, Watched: seen.Object, Plan: decided, Due: record.due(rulesOf(decided.Operations), seen.Now),
 		Read: sync.OnceValue(asked.inputs), Unanswered: asked.unanswered, Mask: masker,
 	}
 	if a.unsure {
 		a.Unasked = a.now.Watching(seen.unsure)
 	}
-	record.rest = time.Time{}
-	if len(decided.Operations) == 0 {
-		record.rest = decided.LookAgainAt
-	}
+	record.moment, record.writing = decided.LookAgainAt, rulesOf(decided.Operations)
 	if n := len(decided.Suppressed); n > 0 {
 		a.options.Observer.Spared(a.Key, n)
 	}

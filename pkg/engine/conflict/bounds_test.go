@@ -99,7 +99,7 @@ func TestConcurrent(t *testing.T) {
 				conflicts.mu.Lock()
 				conflicts.look([]plan.Rule{rule("a")}, object)
 				news[i] += len(conflicts.record(&written{
-					basis: basisOf(conflicts, false,
+					basis: basisOf(conflicts, nil,
 						guard.Input{Object: object, UID: "u", Version: strconv.Itoa(j)}, guard.Input{Object: target, UID: "u", Version: "1"}),
 					watched: object, target: object, uid: "u", found: strconv.Itoa(2 * j), left: strconv.Itoa(2*j + 1),
 					fields: []field{{rule: rule("a"), path: replicas, shown: replicas, after: 1, answered: 1, before: 0}},

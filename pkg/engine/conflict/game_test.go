@@ -112,10 +112,14 @@ func (g *game) basis(m move) *basis {
 			read = append(read, guard.Input{Object: o, UID: known.uid, Version: known.version})
 		}
 	}
-	return basisOf(g.conflicts, m.due, read...)
+	var due []plan.Rule
+	if m.due {
+		due = []plan.Rule{rule(m.rule)}
+	}
+	return basisOf(g.conflicts, due, read...)
 }
 
-func basisOf(conflicts *Guard, due bool, read ...guard.Input) *basis {
+func basisOf(conflicts *Guard, due []plan.Rule, read ...guard.Input) *basis {
 	a := &guard.Attempt{}
 	a.Due, a.Read = due, func() []guard.Input { return read }
 	return conflicts.basisOf(a)

@@ -282,8 +282,7 @@ type effort struct {
 
 // basis is what an evaluation read. Two of the same digest read the same, but for what our own writes have changed.
 type basis struct {
-	// due says that time alone led to it: the rules wanted nothing before a moment came.
-	due bool
+	due []plan.Rule // as of the attempt
 	// until is when time alone changes what the rules want, zero for never.
 	until  time.Time
 	digest uint64
@@ -413,7 +412,7 @@ func (g *Guard) repeat(w *written, f field, e, latest *effort, untouched, goesOn
 		return rival, false
 	case !own && !returned: // It wants something else now.
 		return rival, false
-	case own && (e.basis != w.basis.digest || w.basis.due || passed): // Others, or the clock, have a part in it.
+	case own && (e.basis != w.basis.digest || slices.Contains(w.basis.due, f.rule) || passed): // Others, or the clock, have a part in it.
 		e.repeats = 0
 		return rival, false
 	}

@@ -95,8 +95,8 @@ type Evaluation struct {
 	UID     types.UID      // of the watched object
 	Watched map[string]any // nil where it is gone
 	Plan    plan.Plan      // what the rules want
-	// Due says that time alone led to this: the rules wanted nothing until a moment that has come.
-	Due bool
+	// Due are the rules that write because a moment has come: they wanted nothing before it.
+	Due []plan.Rule
 	// Read are the objects that were read, the watched one first, each as often as a rule asked for it.
 	Read func() []Input
 	// Unanswered says that a question of the rules had no answer, and Unasked are the rules of caches of which it is not known

@@ -443,8 +443,13 @@ func (c *compiler) predicate(f *function.Function, at syntax.Span, node ast.Node
 	return p
 }
 
-// keys takes desc() away from the keys of sortBy.
+// keys takes desc() away from the keys of sortBy, which may follow variables that they use.
 func (p *Predicate) keys(node ast.Node) ast.Node {
+	if let, ok := node.(*ast.VariableDeclaratorNode); ok {
+		copied := *let
+		copied.Expr = p.keys(let.Expr)
+		return &copied
+	}
 	keys := []ast.Node{node}
 	array, several := node.(*ast.ArrayNode)
 	if several {

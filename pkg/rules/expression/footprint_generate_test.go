@@ -71,7 +71,7 @@ var grammar = map[string][]string{
 	"items": {
 		"[{name: \"a\", n: 1}]", "<path items>", "<path items>", "<path items>",
 		"[<item>, <item>]", "filter(<items>, <bool item>)", "sortBy(<items>, <text item>)", "sortBy(<items>, [<num item>, desc(<text item>)])",
-		"sortBy(<items>, desc(<num item>))", "reverse(<items>)", "concat(<items>, <items>)", "uniq(<items>)", "take(<items>, <num>)", "<items>[1:]",
+		"sortBy(<items>, desc(<num item>))", "sortBy(<items>, {let k = <num item>; [desc(k), <text item>]})", "reverse(<items>)", "concat(<items>, <items>)", "uniq(<items>)", "take(<items>, <num>)", "<items>[1:]",
 		"flatten(<path nested>)", "flatten(map(<objects>, <items object>))", "groups(<items>, <any item>)[0].items", "flatten(values(groupBy(<items>, <text item>)))", "map(<items>, merge(#, {n: <num item>}))",
 		"(<bool> ? <items> : <items>)", "default(<items>, <items>)", "first(<path nested>)",
 	},

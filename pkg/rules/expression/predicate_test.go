@@ -36,6 +36,8 @@ func TestPredicates(t *testing.T) {
 		"sortBy desc with a descending order": {"sortBy(xs, [desc(#)], \"desc\")", []any{int64(1), int64(2), int64(3)}},
 		"sortBy is stable":                    {"sortBy([[1, 0], [0, 1], [1, 2], [0, 3]], #[0])", []any{[]any{int64(0), int64(1)}, []any{int64(0), int64(3)}, []any{int64(1), int64(0)}, []any{int64(1), int64(2)}}},
 		"sortBy several keys":                 {`map(sortBy([{a: 1, b: "x"}, {a: 2, b: "x"}, {a: 2, b: "y"}], [desc(.a), .b]), string(.a) + .b)`, []any{"2x", "2y", "1x"}},
+		"sortBy keys after variables":         {"sortBy(xs, {let odd = # % 2; [odd, desc(#)]})", []any{int64(2), int64(3), int64(1)}},
+		"sortBy a key after a variable":       {"sortBy(xs, {let n = #; desc(n)})", []any{int64(3), int64(2), int64(1)}},
 		"sortBy nil first":                    {"sortBy([2, nil, 1], #)", []any{nil, int64(1), int64(2)}},
 		"sortBy nil last if descending":       {"sortBy([2, nil, 1], desc(#))", []any{int64(2), int64(1), nil}},
 	}

@@ -110,7 +110,7 @@ func (c *checker) predicate(call *function.TypeCall, f *function.Function, n *ex
 		c.elements = append(slices.Clip(outer), element{root: root, item: item, accumulator: accumulator})
 		defer func() { c.elements = outer }()
 		if f.Name == "sortBy" {
-			return c.sortKeys(n, k)
+			return c.sortKeys(n.Body, n.Several, k)
 		}
 		r := c.node(n.Body, k)
 		if kinds == value.Bool {
@@ -138,9 +138,12 @@ func (c *checker) predicate(call *function.TypeCall, f *function.Function, n *ex
 }
 
 // sortKeys checks the keys of sortBy, around which there may be desc().
-func (c *checker) sortKeys(n *expression.Predicate, k known) result {
-	keys := []expression.Node{n.Body}
-	if list, is := n.Body.(*expression.List); is && n.Several {
+func (c *checker) sortKeys(body expression.Node, several bool, k known) result {
+	if let, is := body.(*expression.Let); is {
+		return c.let(let, k, func(body expression.Node, k known) result { return c.sortKeys(body, several, k) })
+	}
+	keys := []expression.Node{body}
+	if list, is := body.(*expression.List); is && several {
 		keys = list.Items
 	}
 	for _, key := range keys {

@@ -186,7 +186,7 @@ func (c *checker) node(node expression.Node, k known) result {
 	case *expression.Conditional:
 		return c.conditional(n, k)
 	case *expression.Let:
-		return c.let(n, k)
+		return c.let(n, k, c.node)
 	case *expression.List:
 		return c.list(n, k)
 	case *expression.Map:

@@ -57,14 +57,14 @@ func (c *checker) variable(n *expression.Variable) *variable {
 	return &c.variables[i]
 }
 
-// let adds a variable for the expression that uses it.
-func (c *checker) let(n *expression.Let, k known) result {
+// let adds a variable, and checks the expression that uses it with body.
+func (c *checker) let(n *expression.Let, k known, body func(expression.Node, known) result) result {
 	outer, around := c.variables, *c
 	around.silent = true
 	v := variable{let: n, root: c.newRoot(), value: c.node(n.Value, k), around: &around}
 	c.variables = append(slices.Clip(outer), v)
 	defer func() { c.variables = outer }()
-	return c.node(n.Body, v.value.after())
+	return body(n.Body, v.value.after())
 }
 
 // variableOf is what a variable gives, also where more is known than where it was defined.
