@@ -313,7 +313,7 @@ func quotaSet(s *script) {
 	}, "a quota of 2")
 	s.scale(3, ", which is refused")
 	s.step(func(p *place) { quota(p, "9") }, "a quota of 9")
+	s.wait(20 * time.Second) // Both try again, in their own time.
 	runSet(s)
-	s.wait(20 * time.Second)
 	s.over = true
 }

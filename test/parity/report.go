@@ -91,12 +91,12 @@ func (c cell) String() string {
 	return strings.Join(words, ", ")
 }
 
-// tell writes the differences that nothing explains.
+// tell writes the first differences that nothing explains.
 func (r result) tell(out io.Writer) {
 	for _, number := range slices.Sorted(maps.Keys(r.cells)) {
 		for i, c := range r.cells[number] {
-			for _, line := range c.unknown {
-				fmt.Fprintf(out, "%s %d, %s: %s\n", r.example.name, number, r.example.columns[i].name, line)
+			for _, line := range c.unknown[:min(3, len(c.unknown))] {
+				fmt.Fprintf(out, "%s %d, %s, %d: %s\n", r.example.name, number, r.example.columns[i].name, len(c.unknown), line)
 			}
 		}
 	}

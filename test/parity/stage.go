@@ -61,18 +61,17 @@ func setStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := s.plane.RESTConfig()
-	config.WarningHandler = rest.NoWarnings{} // That Endpoints are deprecated.
-	s.client, err = dynamic.NewForConfig(config)
+	rest.SetDefaultWarningHandler(rest.NoWarnings{}) // That Endpoints are deprecated, for dyncontroller in this process too.
+	s.client, err = dynamic.NewForConfig(s.plane.RESTConfig())
 	return s, err
 }
 
 func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
 
-// strike stops the API server. What it wrote is kept if something went wrong.
+// strike stops the API server. What all have logged is kept if something went wrong.
 func (s *stage) strike(err error) error {
 	if err := errors.Join(err, s.plane.Stop()); err != nil {
-		return fmt.Errorf("%w\nthe logs are in %s", err, s.dir)
+		return fmt.Errorf("%w\nthe logs are in %s", errors.Join(err, os.RemoveAll(filepath.Join(s.dir, "etcd"))), s.dir)
 	}
 	return os.RemoveAll(s.dir)
 }
