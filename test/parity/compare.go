@@ -39,7 +39,7 @@ var (
 	unspecific  = []string{"resourceVersion", "managedFields", "creationTimestamp", "clusterIP", "clusterIPs"}
 	ownPrefix   = "dyncontroller.dev/"
 	labelsOrSo  = []string{"labels", "annotations"}
-	unordered   = []string{"conditions", "podIPs"}
+	unordered   = []string{"conditions", "ports"} // The order of ports in Endpoints is that of a hash.
 )
 
 // normal is a value without what two runs cannot have in common: names that are generated, uids, times, versions, and
@@ -49,7 +49,8 @@ func (w *world) normal(namespace, key string, value any) any {
 	case object:
 		out := object{}
 		for k, v := range value {
-			if !slices.Contains(unspecific, k) && !(slices.Contains(labelsOrSo, key) && strings.HasPrefix(k, ownPrefix)) {
+			ours := slices.Contains(labelsOrSo, key) && strings.HasPrefix(k, ownPrefix)
+			if !ours && !slices.Contains(unspecific, k) {
 				out[k] = w.normal(namespace, k, v)
 			}
 		}
@@ -181,9 +182,8 @@ func element(of list, i int) any {
 
 // known is a difference that has a reason.
 type known struct {
-	example, column string
-	line            *regexp.Regexp // of the differences it explains
-	why             string         // Markdown, with a link
+	match *regexp.Regexp // of "EXAMPLE | COLUMN | SCENARIO | after STEP: DIFFERENCE"
+	why   string         // Markdown, with a link
 }
 
 // cell is what the comparison of a column says.
@@ -192,16 +192,15 @@ type cell struct {
 	why     []int // of the list of known differences
 }
 
-// judge compares a column after each step.
-func judge(example, column string, steps []step, theirs, ours list) (c cell) {
+// judge compares a column after each step. The title is that of the example, the column and the scenario.
+func judge(title string, steps []step, theirs, ours list) (c cell) {
 	for i := range min(len(theirs), len(ours)) {
 		for _, line := range differences("", theirs[i], ours[i]) {
-			reason := slices.IndexFunc(explained(), func(k known) bool {
-				return k.example == example && k.column == column && k.line.MatchString(line)
-			})
+			line = "after " + steps[i].say + ": " + line
+			reason := slices.IndexFunc(explained(), func(k known) bool { return k.match.MatchString(title + " | " + line) })
 			switch {
 			case reason < 0:
-				c.unknown = append(c.unknown, "after "+steps[i].say+": "+line)
+				c.unknown = append(c.unknown, line)
 			case !slices.Contains(c.why, reason):
 				c.why = append(c.why, reason)
 			}

@@ -63,13 +63,13 @@ func (s *script) some(n int, say string, is state) {
 func runJob(s *script) {
 	s.step(func(p *place) {
 		for _, pod := range p.active(parentName) {
-			p.report(pod, "node-1", state{ready: true, for_: time.Hour})
+			p.report(pod, "node-1", state{ready: true, since: time.Hour})
 		}
 	}, "all run")
 }
 
 func succeed(s *script) {
-	s.some(1+s.IntN(2), "succeed", state{phase: "Succeeded", for_: s.later()})
+	s.some(1+s.IntN(2), "succeed", state{phase: "Succeeded", since: s.later()})
 }
 
 // failOne has a Pod say that it failed long ago, so that the back-off has passed.
@@ -78,7 +78,7 @@ func failOne(s *script) {
 		succeed(s)
 		return
 	}
-	s.some(1, "fails", state{phase: "Failed", for_: s.later()})
+	s.some(1, "fails", state{phase: "Failed", since: s.later()})
 }
 
 func parallel(s *script) {
@@ -100,7 +100,7 @@ func unreadyOne(s *script) {
 
 func completeJob(s *script) {
 	for range 2 {
-		s.some(9, "succeed", state{phase: "Succeeded", for_: s.later()})
+		s.some(9, "succeed", state{phase: "Succeeded", since: s.later()})
 	}
 }
 
@@ -151,7 +151,7 @@ func jobThemes() []func(*script) {
 		func(s *script) {
 			s.createJob(3, ", no completions", func(spec object) { delete(spec, "completions") })
 			runJob(s)
-			s.some(1, "succeed", state{phase: "Succeeded", for_: s.later()})
+			s.some(1, "succeed", state{phase: "Succeeded", since: s.later()})
 			failOne(s)
 			completeJob(s)
 		},
@@ -169,7 +169,7 @@ func jobThemes() []func(*script) {
 		},
 		func(s *script) {
 			s.createJob(2, ", TTL 8s", with("ttlSecondsAfterFinished", 8))
-			s.some(2, "succeed", state{phase: "Succeeded", for_: s.later()})
+			s.some(2, "succeed", state{phase: "Succeeded", since: s.later()})
 			s.pass("8s", 10*time.Second)
 			s.over = true
 		},
@@ -198,6 +198,7 @@ func jobThemes() []func(*script) {
 		func(s *script) {
 			s.step(func(p *place) { p.create("pods", lone("orphan", object{"app": parentName}, "Never")) }, "an orphan")
 			s.createJob(2, ", a selector by hand", byHand)
+			s.over = true
 		},
 		func(s *script) { s.createJob(2, ", a selector by hand", byHand); releasePod(s); s.over = true },
 		func(s *script) {
@@ -219,8 +220,8 @@ func jobThemes() []func(*script) {
 			s.createJob(1, ", OnFailure, backoffLimit 2", func(spec object) {
 				spec["backoffLimit"], spec["template"] = 2, template(object{"tier": "one"}, "OnFailure")
 			})
-			s.some(1, "restarted once", state{ready: true, for_: time.Hour, restarts: 1})
-			s.some(1, "restarted 3 times", state{ready: true, for_: time.Hour, restarts: 3})
+			s.some(1, "restarted once", state{ready: true, since: time.Hour, restarts: 1})
+			s.some(1, "restarted 3 times", state{ready: true, since: time.Hour, restarts: 3})
 			finishing(s)
 			s.over = true
 		},

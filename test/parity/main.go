@@ -31,9 +31,12 @@ type options struct {
 
 func main() {
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	restore()
-	if err != nil {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(2)
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "parity:", err)
 		os.Exit(1)
 	}
@@ -41,18 +44,21 @@ func main() {
 
 func examples() []example { return []example{replicaSet(), endpoints(), job()} }
 
-func run(ctx context.Context, out, progress io.Writer) error {
+func run(ctx context.Context, arguments []string, out, progress io.Writer) error {
 	o := options{root: "."}
-	names := flag.String("example", "replicaset,endpoints,job", "the examples, with commas")
-	flag.IntVar(&o.first, "first", 0, "the number of the first scenario, which it is generated from")
-	flag.IntVar(&o.scenarios, "scenarios", 60, "how many scenarios")
-	flag.IntVar(&o.parallel, "parallel", 16, "how many at the same time")
-	flag.DurationVar(&o.quiet, "quiet", time.Minute, "how long to count writes after all has settled")
-	flag.BoolVar(&o.self, "self", false, "compare kube-controller-manager with itself, which must find nothing")
-	speed := flag.Bool("speed", false, "compare how fast ReplicaSets settle instead")
-	sets := flag.Int("sets", 500, "how many ReplicaSets, for -speed")
-	rounds := flag.Int("rounds", 3, "how many rounds, for -speed")
-	flag.Parse()
+	flags := flag.NewFlagSet("parity", flag.ContinueOnError)
+	names := flags.String("example", "replicaset,endpoints,job", "the examples, with commas")
+	flags.IntVar(&o.first, "first", 0, "the number of the first scenario, which it is generated from")
+	flags.IntVar(&o.scenarios, "scenarios", 60, "how many scenarios")
+	flags.IntVar(&o.parallel, "parallel", 16, "how many at the same time")
+	flags.DurationVar(&o.quiet, "quiet", time.Minute, "how long to count writes after all has settled")
+	flags.BoolVar(&o.self, "self", false, "compare kube-controller-manager with itself, which must find nothing")
+	speed := flags.Bool("speed", false, "compare how fast ReplicaSets settle instead")
+	sets := flags.Int("sets", 500, "how many ReplicaSets, for -speed")
+	rounds := flags.Int("rounds", 3, "how many rounds, for -speed")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
 	if *speed {
 		return race(ctx, *sets, *rounds, out)
 	}

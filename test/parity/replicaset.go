@@ -73,7 +73,7 @@ func (s *script) rank(say string, first, others state) {
 
 // runSet has all of them run and be ready on one node.
 func runSet(s *script) {
-	s.rank("all run", state{ready: true, for_: time.Hour}, state{ready: true, for_: time.Hour})
+	s.rank("all run", state{ready: true, since: time.Hour}, state{ready: true, since: time.Hour})
 }
 
 // costs gives each a cost of its own, so that nothing is left to chance.
@@ -89,18 +89,18 @@ func (s *script) costs() {
 func scaleUp(s *script) { s.scale(s.size+1+s.IntN(3), "") }
 
 func scaleDown(s *script) {
-	long := state{ready: true, for_: time.Hour}
+	long := state{ready: true, since: time.Hour}
 	switch how := s.IntN(5); {
 	case s.mixed || how == 0:
 		s.costs()
 	case how == 1:
-		s.rank("pending, others run", state{phase: "Pending", for_: time.Hour}, long)
+		s.rank("pending, others run", state{phase: "Pending", since: time.Hour}, long)
 	case how == 2:
-		s.rank("not ready, others are", state{for_: time.Hour}, long)
+		s.rank("not ready, others are", state{since: time.Hour}, long)
 	case how == 3:
-		s.rank("ready for 10s, others for 1h", state{ready: true, for_: 10 * time.Second}, long)
+		s.rank("ready for 10s, others for 1h", state{ready: true, since: 10 * time.Second}, long)
 	case how == 4:
-		s.rank("restarted 5 times, others never", state{ready: true, for_: time.Hour, restarts: 5}, long)
+		s.rank("restarted 5 times, others never", state{ready: true, since: time.Hour, restarts: 5}, long)
 	}
 	s.scale(s.IntN(s.size+1), "")
 }
@@ -127,7 +127,7 @@ func failPod(s *script) {
 	phase := []string{"Failed", "Succeeded"}[s.IntN(2)]
 	s.step(func(p *place) {
 		for _, pod := range take(p.active(parentName), 1) {
-			p.report(pod, "node-1", state{phase: phase, for_: time.Hour})
+			p.report(pod, "node-1", state{phase: phase, since: time.Hour})
 		}
 	}, "one %s", phase)
 }
@@ -157,7 +157,7 @@ func (s *script) spread(of string, together int) {
 			if i < together {
 				node = "shared"
 			}
-			p.report(pod, node, state{ready: true, for_: time.Hour})
+			p.report(pod, node, state{ready: true, since: time.Hour})
 		}
 	}, "%d of %s on one node", together, of)
 }
@@ -178,7 +178,7 @@ func replicaSetThemes() []func(*script) {
 			s.createSet(5, nil)
 			s.step(func(p *place) {
 				for _, pod := range take(p.active(parentName), 3) {
-					p.report(pod, "node-1", state{ready: true, for_: time.Hour})
+					p.report(pod, "node-1", state{ready: true, since: time.Hour})
 				}
 			}, "3 run, 2 unscheduled")
 			s.scale(1+s.IntN(4), "")
@@ -252,7 +252,8 @@ func replicaSetThemes() []func(*script) {
 			s.createSet(2, func(spec object) {
 				spec["selector"] = object{"matchExpressions": list{
 					object{"key": "app", "operator": "In", "values": list{parentName, "old"}},
-					object{"key": "tier", "operator": "Exists"}, object{"key": "canary", "operator": "DoesNotExist"},
+					object{"key": "tier", "operator": "Exists"},
+					object{"key": "canary", "operator": "DoesNotExist"},
 				}}
 			})
 			runSet(s)

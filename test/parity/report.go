@@ -22,7 +22,7 @@ func compare(e example, scenarios map[int][]step, theirs, ours map[int]*outcome)
 	for number, steps := range scenarios {
 		a, b := theirs[number], ours[number]
 		for i, c := range e.columns {
-			one := judge(e.name, c.name, steps, a.column(i), b.column(i))
+			one := judge(e.name+" | "+c.name+" | "+words(steps), steps, a.column(i), b.column(i))
 			for _, err := range []error{a.err, b.err} {
 				if err != nil {
 					one.unknown = append(one.unknown, err.Error())
@@ -56,11 +56,7 @@ func (r result) print(out io.Writer, o options) {
 	fmt.Fprintf(out, "\n|---|---|%s\n", strings.Repeat("---|", len(r.example.columns)))
 	used := map[int]bool{}
 	for _, number := range slices.Sorted(maps.Keys(r.cells)) {
-		var words []string
-		for _, step := range r.scenarios[number] {
-			words = append(words, step.say)
-		}
-		fmt.Fprintf(out, "| %d | %s |", number, strings.Join(words, "; "))
+		fmt.Fprintf(out, "| %d | %s |", number, words(r.scenarios[number]))
 		for _, c := range r.cells[number] {
 			fmt.Fprintf(out, " %s |", c)
 			for _, i := range c.why {
@@ -77,18 +73,26 @@ func (r result) print(out io.Writer, o options) {
 	}
 }
 
+func words(steps []step) string {
+	var out []string
+	for _, s := range steps {
+		out = append(out, s.say)
+	}
+	return strings.Join(out, "; ")
+}
+
 func (c cell) String() string {
-	var words []string
+	var out []string
 	if len(c.unknown) > 0 {
-		words = append(words, "**different**")
+		out = append(out, "**different**")
 	}
 	for _, i := range c.why {
-		words = append(words, fmt.Sprintf("why %d", i+1))
+		out = append(out, fmt.Sprintf("why %d", i+1))
 	}
-	if words == nil {
+	if out == nil {
 		return "same"
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(out, ", ")
 }
 
 // tell writes the first differences that nothing explains.

@@ -155,12 +155,18 @@ type outcome struct {
 
 // play plays all scenarios on a side, and counts what is written in a quiet time afterwards.
 func (s *stage) play(ctx context.Context, on side, e example, scenarios map[int][]step, o options) (out map[int]*outcome, writes int, err error) {
-	for _, start := range on.start {
-		running, started := start(ctx)
-		if started != nil {
-			return nil, 0, started
+	var running []runner
+	defer func() {
+		for _, r := range running {
+			err = errors.Join(err, r.stop())
 		}
-		defer func() { err = errors.Join(err, running.stop()) }()
+	}()
+	for _, start := range on.start {
+		r, err := start(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		running = append(running, r)
 	}
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()

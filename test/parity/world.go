@@ -223,7 +223,7 @@ func finished(pod *unstructured.Unstructured) bool {
 type state struct {
 	phase    string
 	ready    bool
-	for_     time.Duration // since when it is ready, or has finished
+	since    time.Duration // how long it is ready, or has been over
 	restarts int
 	ips      string // with commas
 }
@@ -237,7 +237,7 @@ func (p *place) report(pod *unstructured.Unstructured, node string, is state) {
 		}, "binding")
 	}
 	phase := cmp.Or(is.phase, "Running")
-	at := time.Now().Add(-is.for_).UTC().Format(time.RFC3339)
+	at := time.Now().Add(-is.since).UTC().Format(time.RFC3339)
 	container := object{"name": "main", "image": "app", "imageID": "", "restartCount": is.restarts, "ready": is.ready}
 	switch phase {
 	case "Running":
@@ -245,7 +245,7 @@ func (p *place) report(pod *unstructured.Unstructured, node string, is state) {
 	case "Succeeded", "Failed":
 		container["state"] = object{"terminated": object{"exitCode": map[string]int{"Failed": 1}[phase], "startedAt": at, "finishedAt": at}}
 	}
-	ready := object{"type": "Ready", "status": "False", "lastTransitionTime": at, "reason": "Since" + is.for_.String()}
+	ready := object{"type": "Ready", "status": "False", "lastTransitionTime": at, "reason": "Since" + is.since.String()}
 	if is.ready {
 		ready["status"] = "True"
 	}
