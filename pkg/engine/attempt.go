@@ -98,11 +98,11 @@ func (s sending) mayBeTaken(result write.Result) bool {
 	return s.Unseen != nil && s.Target.UID == "" && !s.at.IsZero() && slices.Contains([]write.Class{write.Stale, write.Taken, write.Terminal}, result.Class)
 }
 
-// carryOut sends the operations of the plan in order. A failed operation stops the later ones of its rules; other rules go
+// carryOut sends the operations of the plan in order. A failed operation stops the later actions of its rules; other rules go
 // on.
 func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	record := a.record
-	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]bool{}}
+	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]int{}}
 	a.written = map[plan.Object]target{}
 	a.known, record.ineffective = record.ineffective, a.Plan.Suppressed
 	// The creations of one rule are sent at the same time, 1, then 2, 4 and so on, so that what is refused is refused a few
@@ -172,7 +172,7 @@ func (a *attempt) send(ctx context.Context, operations []plan.Operation) {
 				o = o.Without(undone)
 			}
 		}
-		if a.Stopped || a.written[o.Target].closed || slices.ContainsFunc(o.Rules, func(rule plan.Rule) bool { return a.Unfinished[rule] }) {
+		if a.Stopped || a.written[o.Target].closed || a.follows(o) {
 			a.skip(o, a.outcome.Hopeless)
 		} else if delay := a.checks.Admit(ctx, o); delay != nil {
 			told := *delay
@@ -206,12 +206,26 @@ func (a *attempt) answered(sent sending, told plan.Operation, answer guard.Answe
 	a.checks.Observe(guard.Operation{Operation: sent.Operation, Admitted: sent.admitted, Told: told}, answer)
 }
 
+// follows reports whether an operation carries out a later action of a rule than one that was not carried out. The elements of one
+// action do not wait for each other, but for creations, of which a refused one is the last.
+func (a *attempt) follows(o plan.Operation) bool {
+	for i, rule := range o.Rules {
+		if first, unfinished := a.Unfinished[rule]; unfinished && (o.Actions[i] > first || o.Type == plan.Create) {
+			return true
+		}
+	}
+	return false
+}
+
 // skip marks the rules of an operation that is not carried out. With split, each rule is sent on its own from now on, as one of
 // several may have been refused, or held back, for another.
 func (a *attempt) skip(o plan.Operation, split bool) {
 	a.Undone = append(a.Undone, o)
-	for _, rule := range o.Rules {
-		a.Unfinished[rule] = true
+	for i, rule := range o.Rules {
+		first, unfinished := a.Unfinished[rule]
+		if !unfinished || o.Actions[i] < first {
+			a.Unfinished[rule] = o.Actions[i]
+		}
 	}
 	if split && len(o.Rules) > 1 && !a.record.separate {
 		a.record.separate = true

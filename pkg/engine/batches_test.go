@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,4 +70,43 @@ func TestBatches(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestElementsAreIndependent holds that the API server's refusal of one element does not keep a rule from the others, but from its
+// later actions and its Events.
+func TestElementsAreIndependent(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	for _, name := range []string{"p", "q", "r"} {
+		c.put(t, newItem(name, "labels: {of: a}"))
+	}
+	var sent []string
+	c.answer = func(o plan.Operation) *write.Result {
+		c.locked(func() { sent = append(sent, string(o.Type)+" "+o.Target.Name) })
+		if o.Target.Name == "p" && o.Type == plan.Merge {
+			return &write.Result{Class: write.Terminal, Err: errRefused}
+		}
+		return nil
+	}
+	runWith(t, c, engine.Housekeeping{}, families(t, `
+  - name: each
+    watch: widgets
+    with: {found: {resource: items, matchLabels: {of: "${object.metadata.name}"}}}
+    limits: {maxObjects: 100%}
+    actions:
+    - forEach: {item: "${found}"}
+      patch: {target: item, merge: {spec: {x: 2}}}
+    - delete: {target: found}
+    - event: {reason: Done, message: done}
+`), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Millisecond)
+		c.locked(func() {
+			if diff := cmp.Diff([]string{"merge p", "merge q", "merge r"}, sent[:min(len(sent), 3)]); diff != "" {
+				t.Errorf("sent (-want +got):\n%s", diff)
+			}
+			if slices.Contains(sent, "delete q") || slices.Contains(c.events, "Done") {
+				t.Errorf("a later action was carried out: %v, %v", sent, c.events)
+			}
+		})
+	})
 }

@@ -164,6 +164,7 @@ func (b builder) build(joined batch, current map[string]any, known Marks) (*Oper
 		b.apply(operation, joined, current)
 	case Create: // It is always one wish.
 		operation.Body = first.fields()
+		carry(operation, first)
 		write(operation, first.Rule, nil, first.fields())
 	case Delete:
 		remove(operation, joined, current)
@@ -190,7 +191,7 @@ func (b batch) reads(of func(Wish) []Read) []Read {
 
 // write has the operation lead from one object to another, for one rule.
 func write(o *Operation, rule Rule, before, after map[string]any) {
-	o.Rules, o.Predicted, o.Changes = []Rule{rule}, after, changes(rule, before, after)
+	o.Predicted, o.Changes = after, changes(rule, before, after)
 }
 
 // leaves is the object after the operation.
@@ -235,11 +236,11 @@ func (b builder) update(operation *Operation, joined batch, current map[string]a
 		} else if len(operation.Changes) == 0 || !b.reliesOn(wish, current) {
 			continue
 		}
-		carry(operation, wish.Rule)
+		carry(operation, wish)
 	}
 	// Wishes may undo each other. What a single one changes has been judged.
 	if Equal(current, after) || len(joined) > 1 && b.same(operation.Target, current, after) {
-		operation.Rules = nil
+		operation.Rules, operation.Actions = nil, nil
 		return failed
 	}
 	operation.Predicted = after
@@ -255,10 +256,12 @@ func (b builder) update(operation *Operation, joined batch, current map[string]a
 }
 
 // carry keeps each rule once, in the order of their first change.
-func carry(o *Operation, rule Rule) {
-	if !slices.Contains(o.Rules, rule) {
-		o.Rules = append(o.Rules, rule)
+func carry(o *Operation, wish Wish) {
+	if at := slices.Index(o.Rules, wish.Rule); at >= 0 {
+		o.Actions[at] = max(o.Actions[at], wish.Action)
+		return
 	}
+	o.Rules, o.Actions = append(o.Rules, wish.Rule), append(o.Actions, wish.Action)
 }
 
 // remove joins the deletions of one object that still have something to do.
@@ -273,7 +276,7 @@ func remove(o *Operation, joined batch, current map[string]any) {
 			all = d
 		}
 		all = all.with(d)
-		carry(o, wish.Rule)
+		carry(o, wish)
 	}
 	o.Body = all
 }
@@ -298,6 +301,9 @@ func (b builder) apply(operation *Operation, joined batch, current map[string]an
 	}
 	operation.Body = body
 	operation.GivesUp = operation.Release == OrphanFields && givesUp(operation, current)
+	for _, wish := range joined {
+		carry(operation, wish)
+	}
 	write(operation, joined[0].Rule, current, b.applied(operation.Target, current, body))
 	if b.Canonical != nil && current != nil { // Of what is new all is stored.
 		was, is := b.stored(operation.Target, current), b.stored(operation.Target, operation.Predicted)

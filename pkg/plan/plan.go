@@ -107,6 +107,8 @@ type Operation struct {
 	// what [GiveUp] returns for the object as it is live goes before the apply.
 	GivesUp bool
 	Rules   []Rule
+	// Actions are the last actions, as of a [Wish], that the operation carries out of each of the rules.
+	Actions []int
 	Changes []Change // none for Delete
 	// Predicted is the object after the operation, as far as it can be known
 	// without the server: no defaulting, no admission. It is nil for Delete.

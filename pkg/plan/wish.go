@@ -3,12 +3,15 @@ package plan
 import (
 	"encoding/base64"
 	"maps"
+	"math"
 	"slices"
 )
 
 // Wish is what one action of one rule wants of one object.
 type Wish struct {
-	Rule        Rule
+	Rule Rule
+	// Action numbers the actions of the rule from 1. What comes before them has 0, what comes after them [Afterwards].
+	Action      int
 	Target      Object
 	Current     map[string]any // the target in the snapshot; never changed
 	Subresource string
@@ -27,6 +30,9 @@ type Wish struct {
 	// among what selectors select only.
 	Unseen *Unseen
 }
+
+// Afterwards is later than every action of a rule: what it prunes, and the finalizer that it takes off.
+const Afterwards = math.MaxInt
 
 // Unseen is how an object that the rules do not see may have the name of one that is to
 // be made: to the API server it is there, whatever a selection leaves out.

@@ -135,8 +135,8 @@ func TestPruneThroughRules(t *testing.T) {
 				`write a list, such as "${pods}" or "${keys(object.metadata.labels)}"`,
 		},
 		"refused": {
-			reason: "Nor does a rule prune that is refused a child: what comes later was not asked for.",
-			change: func(s *stage) { s.spec()["children"] = []any{"foreign", "c"} }, left: "foreign a b",
+			reason: "Nor does a rule prune that is refused a child. The other child is made.",
+			change: func(s *stage) { s.spec()["children"] = []any{"foreign", "c"} }, left: "foreign a b c",
 			first: `parent refused: 0.yaml:18:72: spec.rules[0].actions[1].apply.manifest.metadata.name: ` +
 				`configmaps db/foreign is there already, and was not made by the ClusterRuleSet family; write another name, or adopt: true to take it over`,
 		},
@@ -159,8 +159,8 @@ func TestPruneThroughRules(t *testing.T) {
 	}
 }
 
-// TestRefusal holds what remains of a rule one of whose actions is refused: what
-// it asked for before, and an Event that says why.
+// TestRefusal holds what remains of a rule of which one element of an action is refused: what it asked for before and with
+// the other elements, and an Event that says why.
 func TestRefusal(t *testing.T) {
 	s := newStage(t, []string{family}, `{kind: TidbCluster, metadata: {name: basic}, spec: {children: [a, foreign, c]}}`,
 		`{kind: ConfigMap, metadata: {name: foreign}}`)
@@ -169,8 +169,8 @@ func TestRefusal(t *testing.T) {
 	for _, o := range p.Operations {
 		writes = append(writes, string(o.Type)+" "+o.Target.String())
 	}
-	if diff := cmp.Diff([]string{"merge tidbclusters db/basic", "apply configmaps db/a"}, writes); diff != "" {
-		t.Errorf("the wishes before it stand, those behind it do not (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"merge tidbclusters db/basic", "apply configmaps db/a", "apply configmaps db/c"}, writes); diff != "" {
+		t.Errorf("the wishes before it and for other elements stand (-want +got):\n%s", diff)
 	}
 	if annotations := metadataOf(p.Operations[0].Predicted)["annotations"]; cmp.Diff(map[string]any{"parent": "yes"}, annotations) != "" {
 		t.Errorf("annotations are %v", annotations)

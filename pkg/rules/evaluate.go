@@ -249,12 +249,11 @@ func (t *ruleEvaluation) run() plan.Decision {
 		decision.HeldSince = t.snapshot.State.HeldSince[t.rule.ID]
 	case refused:
 		decision.Outcome, decision.Reason, decision.Err = plan.Refused, refusal.Error(), refusal.Err
-		event := refusal.Event
-		if t.secret() {
-			event = hidden(event)
-		}
-		if event != nil {
-			t.action.Events = append(t.action.Events, *event)
+		for _, event := range refusal.Events {
+			if t.secret() {
+				event = *hidden(&event)
+			}
+			t.action.Events = append(t.action.Events, event)
 		}
 	case err != nil:
 		t.action.Wishes, t.action.Events = nil, nil
@@ -429,8 +428,12 @@ func (t *ruleEvaluation) wait(decision plan.Decision) (plan.Decision, error) {
 
 func (t *ruleEvaluation) act(steps []*action.Step) error {
 	t.steps = steps
-	for _, step := range steps {
+	for i, step := range steps {
+		before := len(t.action.Wishes)
 		err := step.Evaluate(&t.action)
+		for j := range t.action.Wishes[before:] {
+			t.action.Wishes[before+j].Action = i + 1
+		}
 		if t.explanation != nil {
 			t.explanation.step(err)
 		}
@@ -447,10 +450,14 @@ func (t *ruleEvaluation) prune() error {
 	if t.rule.Suspended() || plan.BeingDeleted(t.action.Current) {
 		return nil
 	}
+	before := len(t.action.Wishes)
 	for _, children := range t.rule.prunes {
 		if err := action.Prune(&t.action, children); err != nil {
 			return err
 		}
+	}
+	for i := range t.action.Wishes[before:] {
+		t.action.Wishes[before+i].Action = plan.Afterwards
 	}
 	return nil
 }
@@ -464,7 +471,9 @@ func (t *ruleEvaluation) release() {
 
 // letGo takes the finalizer off after all else that the rule wants.
 func (t *ruleEvaluation) letGo() {
-	t.freed = append(t.freed, t.rule.finalizer(t.action.Object, t.action.Current, false))
+	wish := t.rule.finalizer(t.action.Object, t.action.Current, false)
+	wish.Action = plan.Afterwards
+	t.freed = append(t.freed, wish)
 }
 
 // confirm says by which look-ups the rule may have decided what it wants. What cannot be taken back waits for a live

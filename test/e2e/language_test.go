@@ -86,6 +86,47 @@ func TestForEach(t *testing.T) {
 	}
 }
 
+const elements = `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleSet
+metadata: {name: elements, namespace: NAMESPACE}
+spec:
+  resources:
+    tidbclusters: {group: pingcap.com, version: v1alpha1, resource: tidbclusters}
+    configmaps: {version: v1, resource: configmaps, labelSelector: of}
+  rules:
+  - name: each
+    watch: tidbclusters
+    with: {found: {resource: configmaps, matchLabels: {of: "${object.metadata.name}"}}}
+    actions:
+    - forEach: {each: "${found}"}
+      patch: {target: each, merge: {data: {a: "1"}}}
+    - patch: {merge: {metadata: {annotations: {all: done}}}}
+`
+
+// TestElementsAreIndependent holds that an element which the API server refuses keeps a rule from its later actions, but not from
+// the other elements.
+func TestElementsAreIndependent(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	tidbCluster(t, namespace, "db", "")
+	for name, more := range map[string]string{"first": ", immutable: true, data: {a: \"0\"}", "second": "", "third": ""} {
+		create(t, configmaps, namespace, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {of: db}}%s}", name, more))
+	}
+	output, code := once(t, append(apart(namespace), "--rules", rulesFile(t, namespace, elements))...)
+	if code != 1 || !strings.Contains(output, "immutable") {
+		t.Errorf("the run ended with %d:\n%s", code, output)
+	}
+	var got []any
+	for _, name := range []string{"first", "second", "third"} {
+		got = append(got, field(get(t, configmaps, namespace, name), "data", "a"))
+	}
+	got = append(got, get(t, tidbclusters, namespace, "db").GetAnnotations()["all"])
+	if diff := cmp.Diff([]any{"0", "1", "1", ""}, got); diff != "" {
+		t.Errorf("data, and the later action (-want +got):\n%s", diff)
+	}
+}
+
 // TestNothingIsWritten holds that rules that are suspended or audited leave the
 // cluster alone, and that an audited one says what it would do.
 func TestNothingIsWritten(t *testing.T) {

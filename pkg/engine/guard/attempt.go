@@ -111,9 +111,11 @@ type Evaluation struct {
 type Progress struct {
 	// Left are the versions of the objects that this attempt has written.
 	Left map[types.UID]string
-	// Wrote are the rules of which something was written, and Unfinished those of which something was not: their Events
-	// wait.
-	Wrote, Unfinished map[plan.Rule]bool
+	// Wrote are the rules of which something was written.
+	Wrote map[plan.Rule]bool
+	// Unfinished are the rules of which something was not written, with the first action, as of a [plan.Wish], of which
+	// that is true: later ones are not sent, and their Events wait.
+	Unfinished map[plan.Rule]int
 	// Undone are the operations that were not carried out, and Doubtful those that were sent, and may have been.
 	Undone, Doubtful []plan.Operation
 	// Stopped says that the snapshot is out of date, so that nothing more is sent.
@@ -134,7 +136,8 @@ func (a *Attempt) Concluded(decision plan.Decision) bool {
 	if decision.Outcome == plan.Skipped && a.Unanswered {
 		asked = false
 	}
-	return asked && !a.Unfinished[rule] && (!a.Stopped || a.Wrote[rule])
+	_, unfinished := a.Unfinished[rule]
+	return asked && !unfinished && (!a.Stopped || a.Wrote[rule])
 }
 
 // Input is an object that an evaluation read. It is comparable.

@@ -374,7 +374,7 @@ func (c check) Finish(*guard.Outcome) {
 	defer c.guard.mu.Unlock()
 	for _, decision := range c.attempt.Plan.Decisions {
 		if s := c.guard.rules[decision.Rule]; s != nil && s.pause != nil && !c.attempt.Wrote[decision.Rule] {
-			c.attempt.Unfinished[decision.Rule] = true
+			c.attempt.Unfinished[decision.Rule] = 0
 		}
 	}
 }

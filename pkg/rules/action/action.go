@@ -57,12 +57,11 @@ type Evaluation struct {
 // now is the moment of the evaluation.
 func (e *Evaluation) now() time.Time { return e.Expressions.Instant.Now() }
 
-// Refusal says that an action must not be carried out as things are. What the
-// rule asked for before it stands, what comes after it does not.
+// Refusal says that an action, or elements of its forEach, must not be carried out as things are. What the rule asked for
+// before it and with other elements stands, what comes after it does not.
 type Refusal struct {
-	Err *document.Error
-	// Event tells the users of the object, nil where there is nothing to tell.
-	Event *plan.Event
+	Err    *document.Error // of the first element
+	Events []plan.Event    // for the users of the object
 }
 
 // Error implements error.

@@ -158,11 +158,12 @@ func TestApplyClaim(t *testing.T) {
 			want:   `apply configmaps tidb/basic-x c-1@3 force {"data":{"at":"2026-01-02T03:04:05Z","size":"1"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
 		},
 		"ForEach": {
-			reason: "One object for each element; the first that is refused ends it.",
+			reason: "One object for each element, whichever of them is refused.",
 			action: "forEach: {part: '${[\"a\", \"x\", \"c\"]}'}\n" + `apply: {resource: configmaps, manifest: {metadata: {name: "basic-${part}"}, data: {at: "${index}"}}}`,
 			others: foreign,
 			want: `
 apply configmaps tidb/basic-a force {"data":{"at":0},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}
+apply configmaps tidb/basic-c force {"data":{"at":2},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}
 refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x is there already, and was not made by the ClusterRuleSet guard; write another name, or adopt: true to take it over
 `,
 			err: `a.yaml:2:59: apply.manifest.metadata.name: configmaps tidb/basic-x is there already, and was not made by the ClusterRuleSet guard; write another name, or adopt: true to take it over`,

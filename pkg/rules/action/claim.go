@@ -75,7 +75,7 @@ func (a *apply) checkAbandoned(e *Evaluation, wish *plan.Wish) error {
 // refuse tells the users of the watched object why it lacks a child.
 func (a *apply) refuse(e *Evaluation, hint, format string, args ...any) error {
 	wrong := manifest{node: a.node}.at("metadata", "name").Errorf(hint, format, args...)
-	return &Refusal{Err: wrong, Event: e.notOurs(hint, wrong.Message)}
+	return &Refusal{Err: wrong, Events: []plan.Event{*e.notOurs(hint, wrong.Message)}}
 }
 
 // notOurs is what is told where an object is not made or changed because of another one of its name.

@@ -273,8 +273,8 @@ func outcome(t testing.TB, e *action.Evaluation, err error) string {
 	}
 	if refusal, is := errors.AsType[*action.Refusal](err); is {
 		b.WriteString("refused")
-		if refusal.Event != nil {
-			fmt.Fprintf(&b, " %s", eventText(*refusal.Event))
+		for _, event := range refusal.Events {
+			fmt.Fprintf(&b, " %s", eventText(event))
 		}
 		b.WriteString("\n")
 	}

@@ -1,6 +1,8 @@
 package action
 
 import (
+	"errors"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -26,7 +28,8 @@ func (s *Step) Kind() string { return s.kind }
 // When is the condition of the step, nil for always.
 func (s *Step) When() *template.Expression { return s.when }
 
-// Evaluate adds what the step wants to the evaluation. An error is a [document.Error] where it can be located, or a [Refusal].
+// Evaluate adds what the step wants to the evaluation. An error is a [document.Error] where it can be located, or a [Refusal]. An
+// element that is refused does not keep others from what they want.
 func (s *Step) Evaluate(e *Evaluation) error {
 	if s.each == nil {
 		return e.around(Turn{Step: s, Of: 1})
@@ -37,11 +40,21 @@ func (s *Step) Evaluate(e *Evaluation) error {
 	}
 	outer := e.Expressions.Names
 	defer func() { e.Expressions.Names = outer }()
+	var refused *Refusal
 	for i, element := range list {
 		e.Expressions.Names = loop{outer: outer, first: s.each.slot, element: element, index: int64(i)}
-		if err := e.around(Turn{Step: s, Element: element, Of: len(list)}); err != nil {
+		err := e.around(Turn{Step: s, Element: element, Of: len(list)})
+		switch refusal, is := errors.AsType[*Refusal](err); {
+		case is && refused == nil:
+			refused = refusal
+		case is:
+			refused.Events = append(refused.Events, refusal.Events...)
+		case err != nil:
 			return err
 		}
+	}
+	if refused != nil {
+		return refused
 	}
 	return nil
 }
