@@ -42,8 +42,6 @@ func main() {
 	}
 }
 
-func examples() []example { return []example{replicaSet(), endpoints(), job()} }
-
 func run(ctx context.Context, arguments []string, out, progress io.Writer) error {
 	o := options{root: "."}
 	flags := flag.NewFlagSet("parity", flag.ContinueOnError)
@@ -53,14 +51,19 @@ func run(ctx context.Context, arguments []string, out, progress io.Writer) error
 	flags.IntVar(&o.parallel, "parallel", 16, "how many at the same time")
 	flags.DurationVar(&o.quiet, "quiet", time.Minute, "how long to count writes after all has settled")
 	flags.BoolVar(&o.self, "self", false, "compare kube-controller-manager with itself, which must find nothing")
+	write := flags.Bool("write", false, "keep what is printed in docs/parity.md, too")
 	speed := flags.Bool("speed", false, "compare how fast ReplicaSets settle instead")
 	sets := flags.Int("sets", 500, "how many ReplicaSets, for -speed")
 	rounds := flags.Int("rounds", 3, "how many rounds, for -speed")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
+	var page strings.Builder
 	if *speed {
-		return race(ctx, *sets, *rounds, out)
+		if err := race(ctx, *sets, *rounds, &page); err != nil {
+			return err
+		}
+		return show(out, *write, "Speed", page.String())
 	}
 	var failed []error
 	for _, e := range examples() {
@@ -70,12 +73,33 @@ func run(ctx context.Context, arguments []string, out, progress io.Writer) error
 		r, err := prove(ctx, e, o)
 		failed = append(failed, err)
 		if r.cells != nil {
-			fmt.Fprintf(out, "\n## %s\n", e.name)
-			r.print(out, o)
+			page.Reset()
+			r.print(&page, o)
 			r.tell(progress)
+			failed = append(failed, show(out, *write, e.name, page.String()))
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// show prints a section of the page of the documents, and writes it there.
+func show(out io.Writer, write bool, title, text string) error {
+	const path = "docs/parity.md"
+	heading := "\n## " + title + "\n"
+	fmt.Fprint(out, heading, "\n", text)
+	if !write {
+		return nil
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, after, _ := strings.Cut(string(page), heading)
+	next := strings.Index(after, "\n## ")
+	if next < 0 {
+		next = len(after)
+	}
+	return os.WriteFile(path, []byte(before+heading+"\n"+text+after[next:]), 0o644)
 }
 
 // verdict is an error if there is a difference that nothing explains, or if ours does not settle.
@@ -111,9 +135,15 @@ func prove(ctx context.Context, e example, o options) (r result, err error) {
 	if o.self {
 		sides[1].client, sides[1].start = sides[0].client, sides[0].start
 	}
+	b, err := readBook(e.name)
+	if err != nil {
+		return result{}, err
+	}
 	scenarios := map[int][]step{}
 	for number := o.first; number < o.first+o.scenarios; number++ {
-		scenarios[number] = e.write(number)
+		if scenarios[number], err = b.scenario(number); err != nil {
+			return result{}, err
+		}
 	}
 	var outcomes [2]map[int]*outcome
 	var writes [2]int

@@ -35,6 +35,35 @@ func TestParity(t *testing.T) {
 	}
 }
 
+// TestScenarios holds that all scenarios can be read, and are the same each time.
+func TestScenarios(t *testing.T) {
+	for _, e := range examples() {
+		b, err := readBook(e.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := map[string]bool{}
+		for number := range 100 {
+			steps, err := b.scenario(number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := b.scenario(number)
+			if err != nil || words(steps) != words(again) {
+				t.Errorf("%s %d is once %q and once %q", e.name, number, words(steps), words(again))
+			}
+			for _, s := range steps {
+				used[s.say] = true
+			}
+		}
+		for name := range b.Steps {
+			if !used[name] {
+				t.Errorf("%s: the step %q is in none of 100 scenarios", e.name, name)
+			}
+		}
+	}
+}
+
 // TestDifferences holds that the comparison finds what differs, and nothing else.
 func TestDifferences(t *testing.T) {
 	tests := map[string]struct {

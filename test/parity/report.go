@@ -47,8 +47,19 @@ func (r result) different() int {
 
 // print writes the table, a row for each scenario, and what the words in it mean.
 func (r result) print(out io.Writer, o options) {
-	fmt.Fprintf(out, "\n%d scenarios, %d with differences that are not explained. Writes in %s after all was settled: %s %d, dyncontroller %d.\n\n",
-		len(r.cells), r.different(), o.quiet, theirName, r.writes[0], r.writes[1])
+	same, reasoned, unknown := 0, 0, 0
+	for _, c := range slices.Concat(slices.Collect(maps.Values(r.cells))...) {
+		switch {
+		case len(c.unknown) > 0:
+			unknown++
+		case len(c.why) > 0:
+			reasoned++
+		default:
+			same++
+		}
+	}
+	fmt.Fprintf(out, "%d scenarios. Of the cells, %d are the same, %d differ for a reason below, %d differ otherwise. Writes in the last %.0f seconds: "+
+		"kube-controller-manager %d, dyncontroller %d.\n\n", len(r.cells), same, reasoned, unknown, o.quiet.Seconds(), r.writes[0], r.writes[1])
 	fmt.Fprint(out, "| | scenario |")
 	for _, c := range r.example.columns {
 		fmt.Fprintf(out, " %s |", c.name)

@@ -220,12 +220,16 @@ func (s *stage) place(ctx context.Context, w *world, namespace string) (*place, 
 // warm waits until the controllers are at work: a child is made, and goes after its parent.
 func (s *stage) warm(ctx context.Context, w *world, namespace string, e example) error {
 	p, failed := s.place(ctx, w, namespace)
-	p.create(e.kind, e.parent())
+	b, err := readBook(e.name)
+	if err != nil {
+		return err
+	}
+	p.create(e.kinds[0], b.Bases[e.base])
 	for _, there := range []bool{true, false} {
-		if *failed == nil && !controlplane.Wait(2*time.Minute, func() bool { return (len(w.list(e.child, namespace)) > 0) == there }) {
-			return fmt.Errorf("%s: waited for %s to be there: %t", namespace, e.child, there)
+		if *failed == nil && !controlplane.Wait(2*time.Minute, func() bool { return (len(w.list(e.kinds[1], namespace)) > 0) == there }) {
+			return fmt.Errorf("%s: waited for %s to be there: %t", namespace, e.kinds[1], there)
 		}
-		p.delete(e.kind, parentName, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
+		p.delete(e.kinds[0]+"/web", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
 	}
 	return *failed
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -151,42 +150,51 @@ func (p *place) create(kind string, o object, sub ...string) {
 	})
 }
 
-// patch is a merge patch.
-func (p *place) patch(kind, name string, body object, sub ...string) {
+// patch is a merge patch of KIND/NAME, if it is there.
+func (p *place) patch(of string, body object, sub string) {
+	kind, name, _ := strings.Cut(of, "/")
 	p.do(func(ctx context.Context) error {
-		data, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		_, err = p.of(kind).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{}, sub...)
-		return err
+		_, err := p.of(kind).Patch(ctx, name, types.MergePatchType, []byte(text(body)), metav1.PatchOptions{}, slices.DeleteFunc([]string{sub}, isEmpty)...)
+		return gone(err)
 	})
 }
 
-func (p *place) delete(kind, name string, options metav1.DeleteOptions) {
+func isEmpty(s string) bool { return s == "" }
+
+func (p *place) delete(of string, options metav1.DeleteOptions) {
+	kind, name, _ := strings.Cut(of, "/")
 	p.do(func(ctx context.Context) error { return gone(p.of(kind).Delete(ctx, name, options)) })
 }
 
-// get is nil if there is no such object.
-func (p *place) get(kind, name string) (o *unstructured.Unstructured) {
-	p.do(func(ctx context.Context) (err error) {
-		if o, err = p.of(kind).Get(ctx, name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
-			o = nil
+// gone takes it for success that there is no such object.
+func gone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// get returns KIND/NAME, or nothing.
+func (p *place) get(of string) (found []*unstructured.Unstructured) {
+	kind, name, _ := strings.Cut(of, "/")
+	p.do(func(ctx context.Context) error {
+		o, err := p.of(kind).Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			found = append(found, o)
 		}
 		return gone(err)
 	})
-	return o
+	return found
 }
 
-// controller is a reference to an object as the controller of another.
-func (p *place) controller(kind, name string) list {
-	owner := p.get(kind, name)
-	if owner == nil {
-		return nil
+// controller is a reference to KIND/NAME as the controller of another object.
+func (p *place) controller(of string) (out list) {
+	for _, o := range p.get(of) {
+		out = append(out, object{
+			"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "name": o.GetName(), "uid": string(o.GetUID()), "controller": true,
+		})
 	}
-	return list{object{
-		"apiVersion": owner.GetAPIVersion(), "kind": owner.GetKind(), "name": name, "uid": string(owner.GetUID()), "controller": true,
-	}}
+	return out
 }
 
 // pods are those that the condition holds for. Their order does not depend on generated names: Pods that are alike except
@@ -221,65 +229,58 @@ func finished(pod *unstructured.Unstructured) bool {
 
 // state is what a kubelet says of a Pod. The zero value is a Pod that runs and is not ready.
 type state struct {
-	phase    string
-	ready    bool
-	since    time.Duration // how long it is ready, or has been over
-	restarts int
-	ips      string // with commas
+	Phase    string
+	Ready    bool
+	Since    metav1.Duration // how long it is ready, or has been over
+	Before   bool            // It has been over for long, but not for as long as those before it.
+	Restarts int
+	IPs      string // with commas
 }
 
-// report puts a Pod on a node, if it is on none, and writes its status. An empty node leaves it unscheduled.
+// report puts a Pod on a node, if it is on none, and writes its status.
 func (p *place) report(pod *unstructured.Unstructured, node string, is state) {
-	if node != "" && field(pod, "spec", "nodeName") == nil {
+	if field(pod, "spec", "nodeName") == nil {
 		p.create("pods", object{
 			"apiVersion": "v1", "kind": "Binding", "metadata": object{"name": pod.GetName()},
 			"target": object{"kind": "Node", "name": node},
 		}, "binding")
 	}
-	phase := cmp.Or(is.phase, "Running")
-	at := time.Now().Add(-is.since).UTC().Format(time.RFC3339)
-	container := object{"name": "main", "image": "app", "imageID": "", "restartCount": is.restarts, "ready": is.ready}
+	phase := cmp.Or(is.Phase, "Running")
+	at := time.Now().Add(-is.Since.Duration).UTC().Format(time.RFC3339)
+	container := object{"name": "main", "image": "app", "imageID": "", "restartCount": is.Restarts, "ready": is.Ready}
 	switch phase {
 	case "Running":
 		container["state"] = object{"running": object{"startedAt": at}}
 	case "Succeeded", "Failed":
 		container["state"] = object{"terminated": object{"exitCode": map[string]int{"Failed": 1}[phase], "startedAt": at, "finishedAt": at}}
 	}
-	ready := object{"type": "Ready", "status": "False", "lastTransitionTime": at, "reason": "Since" + is.since.String()}
-	if is.ready {
+	ready := object{"type": "Ready", "status": "False", "lastTransitionTime": at, "reason": "Since" + is.Since.Duration.String()}
+	if is.Ready {
 		ready["status"] = "True"
 	}
 	status := object{"phase": phase, "conditions": list{ready}, "containerStatuses": list{container}}
-	if is.ips != "" {
+	if is.IPs != "" {
 		ips := list{}
-		for ip := range strings.SplitSeq(is.ips, ",") {
+		for ip := range strings.SplitSeq(is.IPs, ",") {
 			ips = append(ips, object{"ip": ip})
 		}
 		status["podIPs"] = ips
-		status["podIP"], _, _ = strings.Cut(is.ips, ",")
+		status["podIP"], _, _ = strings.Cut(is.IPs, ",")
 	}
-	p.patch("pods", pod.GetName(), object{"status": status}, "status")
+	p.patch("pods/"+pod.GetName(), object{"status": status}, "status")
 }
 
 // finish does what kubelets do with Pods that are terminating: their containers end, then they are gone.
 func (p *place) finish() {
 	for _, pod := range p.pods(func(o *unstructured.Unstructured) bool { return o.GetDeletionTimestamp() != nil }) {
 		if !finished(pod) {
-			p.report(pod, "", state{phase: "Failed"})
+			p.report(pod, "node-1", state{Phase: "Failed"})
 		}
-		p.delete("pods", pod.GetName(), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+		p.delete("pods/"+pod.GetName(), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 	}
 }
 
 func field(o *unstructured.Unstructured, path ...string) any {
 	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 	return value
-}
-
-// gone takes it for success that there is nothing to delete.
-func gone(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }
