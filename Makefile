@@ -23,12 +23,12 @@ RACE ?= $(if $(shell command -v $$(go env CC)),-race)
 export GORACE ?= atexit_sleep_ms=0
 
 # The tests that start bin/cluster.
-E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2e/... ./test/tenants/...
+E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2e/... ./test/parity/... ./test/tenants/...
 
 # The tests that run without the race detector.
 PLAIN := ./pkg/rules/editor ./pkg/rules/expression ./pkg/rules/expression/function ./test/corpus ./test/hostile ./test/mutation
 
-.PHONY: help build operator cluster test test-long unit e2e e2e-controlplane e2e-differential e2e-engine e2e-tenants bench bench-cluster bench-quick scorecard fuzz demo demo-notice lint fix verify generate clean
+.PHONY: help build operator cluster test test-long unit e2e e2e-controlplane e2e-differential e2e-engine e2e-parity e2e-tenants bench bench-cluster bench-quick scorecard parity fuzz demo demo-notice lint fix verify generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,7 +64,7 @@ unit: ## Run the tests that need no control plane
 # The suites wait for much of their time, so two run beside each other, the longest first. Unit tests beside them would be too
 # much for two cores: some tests hold moments.
 e2e: bin/cluster ## Run the tests on the real control plane
-	$(MAKE) --jobs=2 --output-sync=target e2e-engine e2e-tenants e2e-controlplane e2e-differential
+	$(MAKE) --jobs=2 --output-sync=target e2e-engine e2e-tenants e2e-parity e2e-controlplane e2e-differential
 
 # The tests that start control planes of their own wait for them, so several do at a time.
 e2e-controlplane: bin/cluster
@@ -84,10 +84,15 @@ e2e-engine: bin/cluster
 e2e-tenants: bin/cluster
 	go test $(RACE) -count=1 -timeout 40m -parallel 4 ./test/tenants/...
 
+# It waits for most of its time, and races would be found by the others.
+e2e-parity: bin/cluster
+	go test -trimpath -count=1 -timeout 20m -parallel 3 ./test/parity/...
+
 test-long: bin/cluster ## Run the long form of tests that make test runs in short: 50 changes of the leader, 20 minutes
 	go test -count=4 -run '^TestPredictable$$' ./pkg/engine
 	go test $(RACE) -count=1 -timeout 60m ./test/e2e -run '^(TestConfirmingIsShared|TestDryRunIsTheRunThatFollows|TestGenerateNameExactlyOnce|TestQuarantine|TestReloads)$$' -args -long
 	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
+	go test -trimpath -count=1 -timeout 60m -parallel 1 ./test/parity -run '^TestParity$$' -args -long
 
 bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./pkg/... ./internal/...
@@ -117,6 +122,11 @@ fuzz: ## Run every fuzz target for FUZZTIME (5m), one after the other
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$folder" </dev/null || failed="$$failed $$target"; \
 	done < <(grep -roE '^func Fuzz\w+' --include='*_test.go' pkg internal | sed -E 's|^(.*)/[^/]+:func (.*)|\1 \2|' | sort); \
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+
+# ARGS are flags of test/parity, such as ARGS='-example job -scenarios 5 -first 10', or ARGS=-speed; ARGS=-help lists them.
+parity: operator bin/cluster ## Compare the rules of the classic controllers with kube-controller-manager, 15 minutes; ARGS=...
+	@go build -trimpath -o bin/parity ./test/parity
+	@bin/parity $(ARGS)
 
 demo: demo-notice build bin/cluster ## Show rules at work in six acts; FAST=1 waits for no reader, KEEP=1 leaves everything running in the end
 	@go build -trimpath -o bin/demo ./test/demo

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+// example is a rule file and the controllers that it is held against. All that it is about is called "web".
+type example struct {
+	name        string
+	controllers string        // of kube-controller-manager
+	kinds       []string      // that are compared; the first is what the controller is for, the second what it makes
+	base        string        // of a first object
+	quiet       time.Duration // how long nothing changes when all is done; more than the controllers wait between two steps
+	columns     []column
+}
+
+func examples() []example {
+	return []example{
+		{
+			name: "replicaset", controllers: "replicaset-controller", kinds: []string{"replicasets", "pods"}, base: "set",
+			quiet: 1500 * time.Millisecond,
+			columns: []column{
+				{"number of Pods", count("pods")},
+				{"which Pods", each("pods", "metadata.labels", "metadata.deletionTimestamp", "spec.nodeName", "status")},
+				{"metadata", each("pods", "metadata.generateName", "metadata.labels", "metadata.annotations", "metadata.generation")},
+				{"owners", each("pods", "metadata.ownerReferences")},
+				{"finalizers", each("pods", "metadata.finalizers")},
+				{"spec", each("pods", "spec")},
+				{"status: counts", each("replicasets", "metadata.name", "status.replicas", "status.fullyLabeledReplicas",
+					"status.readyReplicas", "status.availableReplicas", "status.terminatingReplicas")},
+				{"conditions", each("replicasets", "metadata.name", "status.conditions")},
+				{"observed- Generation", each("replicasets", "metadata.name", "status.observedGeneration")},
+				{"ReplicaSet", each("replicasets", "metadata", "spec")},
+			},
+		},
+		{
+			name: "endpoints", controllers: "endpoints-controller", kinds: []string{"services", "endpoints", "pods"}, base: "service",
+			quiet: 1500 * time.Millisecond,
+			columns: []column{
+				{"which", each("endpoints", "metadata.name")},
+				{"addresses", subsets("addresses")},
+				{"notReady- Addresses", subsets("notReadyAddresses")},
+				{"ports", subsets("ports")},
+				{"order of addresses", subsets("")},
+				{"labels", each("endpoints", "metadata.name", "metadata.labels")},
+				{"annotations", each("endpoints", "metadata.name", "metadata.annotations")},
+				{"owners, finalizers", each("endpoints", "metadata.name", "metadata.ownerReferences", "metadata.finalizers")},
+				{"Services", each("services", "metadata", "spec")},
+				{"Pods", each("pods", "metadata", "spec", "status")},
+			},
+		},
+		{
+			name: "job", controllers: "job-controller,ttl-after-finished-controller", kinds: []string{"jobs", "pods"}, base: "job",
+			quiet: 3500 * time.Millisecond, // The job controller waits for one second after each change of a Pod.
+			columns: []column{
+				{"number of Pods", count("pods")},
+				{"which Pods", each("pods", "metadata.deletionTimestamp", "spec.nodeName", "status")},
+				{"metadata", each("pods", "metadata.generateName", "metadata.labels", "metadata.annotations")},
+				{"owners", each("pods", "metadata.ownerReferences")},
+				{"finalizers", each("pods", "metadata.finalizers", "metadata.deletionTimestamp", "status.phase")},
+				{"spec", each("pods", "spec")},
+				{"status: counts", each("jobs", "status.active", "status.ready", "status.succeeded", "status.failed", "status.terminating")},
+				{"uncounted", each("jobs", "status.uncountedTerminatedPods")},
+				{"times", each("jobs", "status.startTime", "status.completionTime")},
+				{"conditions", each("jobs", "status.conditions")},
+				{"Job", each("jobs", "metadata", "spec")},
+			},
+		},
+	}
+}
+
+func count(kind string) func(view) any { return func(v view) any { return len(v[kind]) } }
+
+// subsets has a field of all subsets, each element with the ports that it belongs to, or whole subsets. Their order has no
+// meaning: kube-controller-manager takes that of a hash.
+func subsets(of string) func(view) any {
+	return func(v view) any {
+		out := list{}
+		for _, endpoints := range v["endpoints"] {
+			all, _ := endpoints["subsets"].(list)
+			if of == "" {
+				out = append(out, object{"endpoints": at(endpoints, "metadata.name"), "subsets": sorted(slices.Clone(all))})
+				continue
+			}
+			for _, subset := range all {
+				elements, _ := at(subset, of).(list)
+				for _, element := range elements {
+					out = append(out, object{"endpoints": at(endpoints, "metadata.name"), of: element, "with": text(at(subset, "ports"))})
+				}
+			}
+		}
+		return sorted(out)
+	}
+}
