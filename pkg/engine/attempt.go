@@ -392,9 +392,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		// The rest of the plan was made from the same snapshot: where that is out of date, the caches are waited for, so that the
 		// same write is not sent again.
 		a.Stopped = a.Stopped || class == write.Stale || class == write.Ambiguous
-		if cause == guard.Hopeless {
-			a.record.refusals.note(sent.Operation, sent.prefix, result.Err)
-		}
+		a.record.refusals.note(sent.Operation, sent.prefix, cause, result.Err)
 		a.skip(sent.Operation, cause == guard.Hopeless)
 		if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
 			a.outcome.State = guard.Waiting

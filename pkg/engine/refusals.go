@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -17,8 +18,12 @@ type refusals struct {
 	before, now map[plan.Rule]rules.Failure
 }
 
-// note adds why the API server has refused an operation. The message has the prefix in place of a name that is another one each time.
-func (r *refusals) note(o plan.Operation, prefix string, err error) {
+// note adds why an operation has failed, if the API server refuses it for good. The message has the prefix in place of a name that
+// is another one each time.
+func (r *refusals) note(o plan.Operation, prefix string, cause guard.Cause, err error) {
+	if cause != guard.Hopeless {
+		return
+	}
 	message := err.Error()
 	if prefix != "" {
 		message = strings.ReplaceAll(message, o.Target.Name, prefix)
