@@ -19,7 +19,13 @@ import (
 // example copies the rules of an example, for one namespace alone, so that they leave what other tests have in peace.
 func example(t *testing.T, namespace, set string) (path string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "examples", "rules", set, set+".yaml"))
+	return exampleIn(t, namespace, set, set)
+}
+
+// exampleIn is example for one of several files of rules in a folder.
+func exampleIn(t *testing.T, namespace, folder, set string) (path string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "examples", "rules", folder, set+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
