@@ -98,3 +98,51 @@ func TestExamplesNamespaceDefaultsTaken(t *testing.T) {
 		t.Errorf("the quota of somebody else now allows %v Pods", got)
 	}
 }
+
+// TestExamplesNamespaceDefaultsRemoved holds that what a rule made goes with the rule, unless its prune was removed before.
+func TestExamplesNamespaceDefaultsRemoved(t *testing.T) {
+	alongside(t)
+	platform, shop := cluster(t).Namespace(t), cluster(t).Namespace(t)
+	path := namespaceDefaults(t, platform)
+	edit(t, namespacesGVR, "", shop, `{"metadata":{"labels":{"example.com/defaults":"large"}}}`)
+	start(t, append(apart(platform), "--rules", path)...)
+	eventually(t, "the namespace has everything", func() bool {
+		return exists(t, quotas, shop, "default") && exists(t, limitRanges, shop, "default") && exists(t, policies, shop, "same-namespace")
+	})
+	rules := func(change func(name, rule string) string) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(string(data), "\n  - name: ")
+		kept := parts[:1]
+		for _, rule := range parts[1:] {
+			name, _, _ := strings.Cut(rule, "\n")
+			if rule = change(name, rule); rule != "" {
+				kept = append(kept, rule)
+			}
+		}
+		writeFile(t, path, strings.Join(kept, "\n  - name: "))
+	}
+	rules(func(name, rule string) string {
+		switch name {
+		case "quota":
+			return ""
+		case "limits":
+			return strings.Replace(rule, "        prune: true\n", "", 1)
+		default:
+			return rule
+		}
+	})
+	eventually(t, "the quota goes with its rule", func() bool { return !exists(t, quotas, shop, "default") })
+	rules(func(name, rule string) string {
+		if name == "limits" || name == "deny-ingress" {
+			return ""
+		}
+		return rule
+	})
+	eventually(t, "the policy goes with its rule", func() bool { return !exists(t, policies, shop, "same-namespace") })
+	if !exists(t, limitRanges, shop, "default") {
+		t.Error("the limits are gone, whose rule did not say prune any more")
+	}
+}
