@@ -389,9 +389,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		cause := causeOf(class, result.Err)
 		overtaken := sent.overtaken(result) && a.outcome.State != guard.Retry && !a.Settling
 		a.outcome.Fail(guard.Failure{Rules: sent.Rules, Err: result.Err, Cause: cause, Told: sent.existing, After: result.RetryAfter})
-		// The rest of the plan was made from the same snapshot: where that is out of date, the caches are waited for, so that the
-		// same write is not sent again.
-		a.Stopped = a.Stopped || class == write.Stale || class == write.Ambiguous
+		a.Stopped = a.Stopped || outdates(class, effective)
 		a.record.refusals.note(sent.Operation, sent.prefix, cause, result.Err)
 		a.skip(sent.Operation, cause == guard.Hopeless)
 		if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
@@ -419,6 +417,12 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 	} else if a.outcome.State == guard.Settled {
 		a.outcome.State = guard.Waiting
 	}
+}
+
+// outdates reports whether an answer says that the snapshot is out of date, or may be. The rest of the plan was made from it, so the
+// caches are waited for, and the same write is not sent again. Where a live read shows that nothing has happened, other rules go on.
+func outdates(class write.Class, effective bool) bool {
+	return class == write.Stale || class == write.Ambiguous && effective
 }
 
 // readBack finds out by reading what became of a write of which that is not known: it may have happened. The caches have to
