@@ -176,7 +176,7 @@ verify: ## Check that go.mod and go.sum of every module are tidy
 	cd tools && go mod tidy -diff
 	cd tools/generate && go mod tidy -diff
 
-generate: ## Write docs/reference, deploy/crds, deploy/base and the schemas of built-in kinds anew
+generate: ## Write docs/reference, the YAML of the cookbook, deploy/crds, deploy/base and the schemas of built-in kinds anew
 	go test ./test/docs -run TestReference -update
 	cd test/chart && go run .
 	cd test/cluster && go run -trimpath ./builtin ../../pkg/rules/schema/builtin/data
