@@ -1,7 +1,7 @@
 package main
 
 import (
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -42,7 +42,7 @@ func examples() []example {
 				{"addresses", subsets("addresses")},
 				{"notReady- Addresses", subsets("notReadyAddresses")},
 				{"ports", subsets("ports")},
-				{"order of addresses", subsets("")},
+				{"order of addresses", inOrder},
 				{"labels", each("endpoints", "metadata.name", "metadata.labels")},
 				{"annotations", each("endpoints", "metadata.name", "metadata.annotations")},
 				{"owners, finalizers", each("endpoints", "metadata.name", "metadata.ownerReferences", "metadata.finalizers")},
@@ -72,17 +72,13 @@ func examples() []example {
 
 func count(kind string) func(view) any { return func(v view) any { return len(v[kind]) } }
 
-// subsets has a field of all subsets, each element with the ports that it belongs to, or whole subsets. Their order has no
-// meaning: kube-controller-manager takes that of a hash.
+// subsets has a field of all subsets, each element with the ports that it belongs to. Their order has no meaning:
+// kube-controller-manager takes that of a hash.
 func subsets(of string) func(view) any {
 	return func(v view) any {
 		out := list{}
 		for _, endpoints := range v["endpoints"] {
 			all, _ := endpoints["subsets"].(list)
-			if of == "" {
-				out = append(out, object{"endpoints": at(endpoints, "metadata.name"), "subsets": sorted(slices.Clone(all))})
-				continue
-			}
 			for _, subset := range all {
 				elements, _ := at(subset, of).(list)
 				for _, element := range elements {
@@ -92,4 +88,25 @@ func subsets(of string) func(view) any {
 		}
 		return sorted(out)
 	}
+}
+
+// inOrder has the IPs of each subset in their order.
+func inOrder(v view) any {
+	out := list{}
+	for _, endpoints := range v["endpoints"] {
+		all, _ := endpoints["subsets"].(list)
+		for _, subset := range all {
+			one := object{"endpoints": at(endpoints, "metadata.name"), "with": text(at(subset, "ports"))}
+			for _, of := range []string{"addresses", "notReadyAddresses"} {
+				var ips []string
+				elements, _ := at(subset, of).(list)
+				for _, element := range elements {
+					ips = append(ips, text(at(element, "ip")))
+				}
+				one[of] = strings.Join(ips, " ")
+			}
+			out = append(out, one)
+		}
+	}
+	return sorted(out)
 }

@@ -40,7 +40,7 @@ type act struct {
 	}
 	Delete *struct {
 		Object string
-		How    metav1.DeletionPropagation
+		How    *metav1.DeletionPropagation
 	}
 	Pods   *chosen
 	Finish bool
@@ -136,7 +136,7 @@ func (p *place) act(b book, a act, before time.Duration) {
 	case a.Patch != nil:
 		p.patch(a.Patch.Object, a.Patch.With, a.Patch.Sub)
 	case a.Delete != nil:
-		p.delete(a.Delete.Object, metav1.DeleteOptions{PropagationPolicy: &a.Delete.How})
+		p.delete(a.Delete.Object, metav1.DeleteOptions{PropagationPolicy: a.Delete.How})
 	case a.Pods != nil:
 		p.choose(*a.Pods, before)
 	case a.Finish:

@@ -143,9 +143,13 @@ func (p *place) of(kind string) dynamic.ResourceInterface {
 	return p.world.client.Resource(resources()[kind]).Namespace(p.namespace)
 }
 
+// create leaves an object as it is that is there, since a move may come twice.
 func (p *place) create(kind string, o object, sub ...string) {
 	p.do(func(ctx context.Context) error {
 		_, err := p.of(kind).Create(ctx, &unstructured.Unstructured{Object: o}, metav1.CreateOptions{}, sub...)
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
 		return err
 	})
 }
@@ -239,7 +243,7 @@ type state struct {
 
 // report puts a Pod on a node, if it is on none, and writes its status.
 func (p *place) report(pod *unstructured.Unstructured, node string, is state) {
-	if field(pod, "spec", "nodeName") == nil {
+	if field(pod, "spec", "nodeName") == nil && pod.GetDeletionTimestamp() == nil {
 		p.create("pods", object{
 			"apiVersion": "v1", "kind": "Binding", "metadata": object{"name": pod.GetName()},
 			"target": object{"kind": "Node", "name": node},
