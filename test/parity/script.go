@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -92,7 +93,7 @@ func (b book) scenario(number int) ([]step, error) {
 		case "whole":
 			continue
 		case "alike":
-			moves = append(append(moves[:len(moves):len(moves)], b.Moves["alike"]...), b.Moves["mixing"]...)
+			moves = slices.Concat(moves, b.Moves["alike"], b.Moves["mixing"])
 		}
 		i := r.IntN(len(moves))
 		if i >= len(b.Moves["any"])+len(b.Moves["alike"]) {
