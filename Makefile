@@ -28,7 +28,7 @@ E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2
 # The tests that run without the race detector.
 PLAIN := ./pkg/rules/editor ./pkg/rules/expression ./pkg/rules/expression/function ./test/corpus ./test/hostile ./test/mutation
 
-.PHONY: help build operator cluster test test-long unit e2e e2e-controlplane e2e-differential e2e-engine e2e-parity e2e-tenants bench bench-cluster bench-quick scorecard parity fuzz demo demo-notice lint fix verify generate clean
+.PHONY: help build operator cluster test test-long examples unit e2e e2e-controlplane e2e-differential e2e-engine e2e-parity e2e-tenants bench bench-cluster bench-quick scorecard parity fuzz demo demo-notice lint fix verify generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,11 @@ test-long: bin/cluster ## Run the long form of tests that make test runs in shor
 	go test $(RACE) -count=1 -timeout 60m ./test/e2e -run '^(TestConfirmingIsShared|TestDryRunIsTheRunThatFollows|TestGenerateNameExactlyOnce|TestQuarantine|TestReloads)$$' -args -long
 	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
 	go test -trimpath -count=1 -timeout 60m -parallel 1 ./test/parity -run '^TestParity$$' -args -long
+
+# A folder is a set of rules that runs by itself, so each is validated by itself.
+examples: build ## Validate and test the example rules, with coverage of every rule
+	for folder in examples/rules/*/; do bin/dyncontroller validate --strict $$(ls -d "$$folder"crds 2>/dev/null | sed "s/^/--crds /") "$$folder"; done
+	bin/dyncontroller test --coverage examples/rules
 
 bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./pkg/... ./internal/...

@@ -103,7 +103,7 @@ func (s sending) mayBeTaken(result write.Result) bool {
 func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	record := a.record
 	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]int{}}
-	a.written = map[plan.Object]target{}
+	a.written, record.refusals.now = map[plan.Object]target{}, nil
 	a.known, record.ineffective = record.ineffective, a.Plan.Suppressed
 	// The creations of one rule are sent at the same time, 1, then 2, 4 and so on, so that what is refused is refused a few
 	// times only.
@@ -122,6 +122,12 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	}
 	if len(a.Plan.Operations) == 0 {
 		record.separate, record.nameTaken = false, false
+	}
+	if record.refusals.finish(a.Plan.Decisions, a.Unfinished) {
+		a.outcome.Replan, a.outcome.Hopeless = true, false
+		if a.outcome.State == guard.Settled {
+			a.outcome.State = guard.Again
+		}
 	}
 	if a.outcome.Wrote {
 		a.tracker.round(a.Key)
@@ -172,7 +178,7 @@ func (a *attempt) send(ctx context.Context, operations []plan.Operation) {
 				o = o.Without(undone)
 			}
 		}
-		if a.Stopped || a.written[o.Target].closed || a.follows(o) {
+		if a.Stopped || a.written[o.Target].closed || a.Follows(o) || a.record.refusals.outdate(o, a.Plan.Decisions, a.Unfinished) {
 			a.skip(o, a.outcome.Hopeless)
 		} else if delay := a.checks.Admit(ctx, o); delay != nil {
 			told := *delay
@@ -206,17 +212,6 @@ func (a *attempt) answered(sent sending, told plan.Operation, answer guard.Answe
 	a.checks.Observe(guard.Operation{Operation: sent.Operation, Admitted: sent.admitted, Told: told}, answer)
 }
 
-// follows reports whether an operation carries out a later action of a rule than one that was not carried out. The elements of one
-// action do not wait for each other, but for creations, of which a refused one is the last.
-func (a *attempt) follows(o plan.Operation) bool {
-	for i, rule := range o.Rules {
-		if first, unfinished := a.Unfinished[rule]; unfinished && (o.Actions[i] > first || o.Type == plan.Create) {
-			return true
-		}
-	}
-	return false
-}
-
 // skip marks the rules of an operation that is not carried out. With split, each rule is sent on its own from now on, as one of
 // several may have been refused, or held back, for another.
 func (a *attempt) skip(o plan.Operation, split bool) {
@@ -229,7 +224,7 @@ func (a *attempt) skip(o plan.Operation, split bool) {
 	}
 	if split && len(o.Rules) > 1 && !a.record.separate {
 		a.record.separate = true
-		a.outcome.Split, a.outcome.Hopeless = true, false
+		a.outcome.Replan, a.outcome.Hopeless = true, false
 		if a.outcome.State == guard.Settled {
 			a.outcome.State = guard.Again
 		}
@@ -394,9 +389,8 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		cause := causeOf(class, result.Err)
 		overtaken := sent.overtaken(result) && a.outcome.State != guard.Retry && !a.Settling
 		a.outcome.Fail(guard.Failure{Rules: sent.Rules, Err: result.Err, Cause: cause, Told: sent.existing, After: result.RetryAfter})
-		// The rest of the plan was made from the same snapshot: where that is out of date, the caches are waited for, so that the
-		// same write is not sent again.
-		a.Stopped = a.Stopped || class == write.Stale || class == write.Ambiguous
+		a.Stopped = a.Stopped || outdates(class, effective)
+		a.record.refusals.note(sent.Operation, sent.prefix, cause, result.Err)
 		a.skip(sent.Operation, cause == guard.Hopeless)
 		if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
 			a.outcome.State = guard.Waiting
@@ -423,6 +417,12 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 	} else if a.outcome.State == guard.Settled {
 		a.outcome.State = guard.Waiting
 	}
+}
+
+// outdates reports whether an answer says that the snapshot is out of date, or may be. The rest of the plan was made from it, so the
+// caches are waited for, and the same write is not sent again. Where a live read shows that nothing has happened, other rules go on.
+func outdates(class write.Class, effective bool) bool {
+	return class == write.Stale || class == write.Ambiguous && effective
 }
 
 // readBack finds out by reading what became of a write of which that is not known: it may have happened. The caches have to

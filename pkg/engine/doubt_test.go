@@ -118,3 +118,33 @@ const seen = `
     - patch: {merge: {spec: {size: 3}}}
     - event: {reason: Seen, message: m}
 `
+
+// TestFailingHoldsUpNoOtherRule holds that other rules write for an object while one fails, such as at a webhook that is away.
+func TestFailingHoldsUpNoOtherRule(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(operation plan.Operation) *write.Result {
+		if operation.Target.Name != "failing" {
+			return nil
+		}
+		return &write.Result{Class: write.Ambiguous, Err: errRefused}
+	}
+	runWith(t, c, engine.Housekeeping{}, families(t, `
+  - name: failing
+    watch: widgets
+    actions:
+    - apply: {resource: items, manifest: {metadata: {name: failing}}}
+    - apply: {resource: items, manifest: {metadata: {name: behind}}}
+  - name: fine
+    watch: widgets
+    actions: [{apply: {resource: items, manifest: {metadata: {name: fine}}}}]
+`), func(t *testing.T, e *engine.Engine) {
+		pass(time.Minute)
+		if diff := cmp.Diff([]string{"fine"}, c.list(items)); diff != "" {
+			t.Errorf("items (-want +got):\n%s", diff)
+		}
+		if len(e.Quarantined()) != 1 {
+			t.Errorf("in quarantine %v", isolated(e))
+		}
+	})
+}

@@ -65,7 +65,8 @@ type sent struct {
 	// is not repeated.
 	ineffective plan.Marks
 	// audited is what audited rules would write, as it was told.
-	audited plan.Marks
+	audited  plan.Marks
+	refusals refusals
 	// separate says that a request joined from several rules was refused: each
 	// rule is sent on its own.
 	separate bool

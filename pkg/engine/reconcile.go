@@ -99,7 +99,7 @@ func (e *loop) conclude(a *attempt) {
 	if retries {
 		// Each failure waits longer, and at least as long as the API server asked.
 		delay := max(outcome.After, e.limiter.When(key))
-		if outcome.Split {
+		if outcome.Replan {
 			delay = outcome.After
 		}
 		e.tracker.later(key)
@@ -258,7 +258,8 @@ func (a *attempt) decide(seen observation) {
 		cluster: &a.cluster, key: a.Key, informers: a.now.of[a.Key.GVR], keeps: a.now.compared(a.Key.GVR), asked: asked,
 		read: &record.read, version: versionOf(seen.Object), own: map[types.UID]bool{}, verified: map[string]time.Time{},
 	}
-	seen.State = rules.State{HeldSince: record.held.Load().under(a.now), Separate: record.separate, Ineffective: record.ineffective}
+	seen.State = rules.State{HeldSince: record.held.Load().under(a.now), Separate: record.separate, Ineffective: record.ineffective,
+		Failures: record.refusals.before}
 	decided, masker := asked.evaluate(a.now, &seen)
 	a.related.Keep(a.Key, asked.asked) // What was asked in earlier evaluations only is forgotten.
 	a.unsure, a.unselected = len(seen.unsure) > 0, seen.unselected()

@@ -77,9 +77,9 @@ func batches(wishes []Wish, separate bool) []batch {
 // joinable is the index of the batch that the wish can join, -1 where there is none. A
 // wish does not overtake what its own rule asked for before it, but for an apply: a later one
 // of the same manager to the same object would take back what the first applied. Deletions of
-// an object are the same request whoever asks. No two creates are one.
+// an object are the same request whoever asks. No two creates are one. What is sent regardless waits to see what becomes of others.
 func joinable(all []batch, wish Wish, separate bool) int {
-	if wish.Type == Create {
+	if wish.Type == Create || wish.Action == Regardless {
 		return -1
 	}
 	for i, b := range slices.Backward(all) {

@@ -15,6 +15,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 )
 
@@ -77,6 +78,7 @@ type Decision struct {
 	// does not.
 	HeldSince time.Time
 	Audited   bool
+	Reacts    bool // an action of the rule reads failure
 }
 
 // Type says how the body of an operation is to be read.
@@ -119,6 +121,12 @@ type Operation struct {
 	// Reads are the look-ups that the rules may have decided by.
 	Reads  []Read
 	Unseen *Unseen // as of a [Wish]
+}
+
+// Reacts reports whether the operation carries out an action of the rule that reads why others failed.
+func (o Operation) Reacts(rule Rule) bool {
+	at := slices.Index(o.Rules, rule)
+	return at >= 0 && at < len(o.Actions) && o.Actions[at] == Regardless
 }
 
 // Change is a field that an operation writes, with the rule that asked for it.

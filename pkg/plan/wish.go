@@ -10,7 +10,8 @@ import (
 // Wish is what one action of one rule wants of one object.
 type Wish struct {
 	Rule Rule
-	// Action numbers the actions of the rule from 1. What comes before them has 0, what comes after them [Afterwards].
+	// Action numbers the actions of the rule from 1. What comes before them has 0, what comes after them [Afterwards], and what is
+	// sent whatever becomes of them [Regardless].
 	Action      int
 	Target      Object
 	Current     map[string]any // the target in the snapshot; never changed
@@ -31,8 +32,11 @@ type Wish struct {
 	Unseen *Unseen
 }
 
-// Afterwards is later than every action of a rule: what it prunes, and the finalizer that it takes off.
-const Afterwards = math.MaxInt
+// What is no numbered action: what a rule prunes and the finalizer that it takes off, and the actions that read failure.
+const (
+	Afterwards = math.MaxInt - 1
+	Regardless = math.MaxInt
+)
 
 // Unseen is how an object that the rules do not see may have the name of one that is to
 // be made: to the API server it is there, whatever a selection leaves out.

@@ -43,9 +43,20 @@ func (r *Rule) check(schemas *schema.Catalog, declared lookup.Declarations) docu
 		found[i] = errs
 	}
 	if len(watched) == 1 {
-		return found[0]
+		return append(r.checkEvents(), found[0]...)
 	}
-	return ofKinds(watched, found)
+	return append(r.checkEvents(), ofKinds(watched, found)...)
+}
+
+// checkEvents refuses events that read failure, which would never be recorded.
+func (r *Rule) checkEvents() (errs document.Errors) {
+	for _, step := range r.allSteps() {
+		if step.Kind() == "event" && r.effects().reacts[step] {
+			errs = append(errs, step.Node().Errorf("write it into a status or an annotation with patch",
+				"an event is recorded once all writes of its rule have succeeded, so it cannot tell of a failure"))
+		}
+	}
+	return errs
 }
 
 // ofKinds says of each finding which kind it is about, unless it is about all of them.
@@ -161,6 +172,7 @@ func (c *checking) deletion(surroundings action.Checking, always template.Contex
 }
 
 func (c *checking) steps(steps []*action.Step, surroundings action.Checking) {
+	surroundings.Scope = c.rule.names.Actions()
 	for _, step := range steps {
 		if c.errs.Enough() {
 			return
@@ -198,6 +210,8 @@ func (c *checking) Type(slot int, facts *typing.Facts) typing.Type {
 		return typing.Constant(c.rule.about)
 	case slot == names.Params:
 		return typing.Constant(c.rule.params)
+	case slot == c.rule.names.Failure():
+		return failureType
 	}
 	of := mention{slot, facts}
 	known, done := c.memo[of]
@@ -210,6 +224,9 @@ func (c *checking) Type(slot int, facts *typing.Facts) typing.Type {
 	}
 	return known
 }
+
+// failureType is that of failure.
+var failureType = typing.Map(map[string]typing.Type{"reason": typing.Of(value.String), "message": typing.Of(value.String)}).Nilable()
 
 // define checks what a name stands for.
 func (c *checking) define(d *names.Definition, in template.Context) typing.Type {

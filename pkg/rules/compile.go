@@ -153,11 +153,11 @@ func (r *Rule) compile(shared *names.Graph, declared lookup.Declarations) docume
 		r.hold, more = compileHold(r.source.For, r.names.Scope())
 		errs = append(errs, more...)
 	}
-	env := action.Env{Scope: r.names.Scope(), Declared: declared, Related: r.names.Related(), Watched: r.selections}
+	env := action.Env{Scope: r.names.Actions(), Declared: declared, Related: r.names.Related(), Watched: r.selections}
 	r.steps, more = compileSteps(r.source.Actions, env)
 	errs = append(errs, more...)
 	if r.source.OnDelete != nil {
-		r.onDelete, more = compileOnDelete(r.source.OnDelete, env)
+		r.onDelete, more = compileOnDelete(r.source.OnDelete, env, r.names.Scope())
 		errs = append(errs, more...)
 	}
 	r.prunes, more = prunes(r.steps)

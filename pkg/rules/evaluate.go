@@ -44,10 +44,18 @@ type State struct {
 	// HeldSince is since when the `when` of a rule holds, as its last decision
 	// said.
 	HeldSince map[plan.Rule]time.Time
+	// Failures are why writes of the rules were refused last, for this object. A rule of which all was written has none.
+	Failures map[plan.Rule]Failure
 	// Separate asks for requests that are not joined from several rules.
 	Separate bool
 	// Ineffective is what is known to have no effect. It is not asked for.
 	Ineffective plan.Marks
+}
+
+// Failure is why a write of a rule was refused, as its actions read it. It is comparable.
+type Failure struct {
+	Reason  string // one CamelCase word, such as Forbidden
+	Message string
 }
 
 // Identity says which object the snapshot is of, and of which version.
@@ -208,6 +216,7 @@ type ruleEvaluation struct {
 	// freed takes finalizers off, which audited rules do too.
 	freed       []plan.Wish
 	steps       []*action.Step // those that it acts by, once it does
+	failure     *Failure       // as they read it, nil for none
 	explanation *explanation   // nil for none
 }
 
@@ -289,6 +298,11 @@ func (t *ruleEvaluation) Value(slot int) (any, error) {
 		return t.rule.about, nil
 	case names.Params:
 		return t.rule.params, nil
+	case t.rule.names.Failure():
+		if t.failure == nil {
+			return nil, nil
+		}
+		return map[string]any{"reason": t.failure.Reason, "message": t.failure.Message}, nil
 	}
 	if t.memos == nil {
 		slots := t.rule.names.Slots()
@@ -426,22 +440,49 @@ func (t *ruleEvaluation) wait(decision plan.Decision) (plan.Decision, error) {
 	return decision, nil
 }
 
+// act carries out the actions. Those that read failure come last, and whatever becomes of the others.
 func (t *ruleEvaluation) act(steps []*action.Step) error {
 	t.steps = steps
+	reacts := t.rule.effects().reacts
+	if failure, failed := t.snapshot.State.Failures[t.rule.ID]; failed {
+		t.failure = &failure
+	}
+	var err error
 	for i, step := range steps {
-		before := len(t.action.Wishes)
-		err := step.Evaluate(&t.action)
-		for j := range t.action.Wishes[before:] {
-			t.action.Wishes[before+j].Action = i + 1
+		if reacts[step] {
+			continue
 		}
-		if t.explanation != nil {
-			t.explanation.step(err)
-		}
-		if err != nil {
-			return err
+		if err = t.carryOut(step, i+1); err != nil {
+			break
 		}
 	}
-	return nil
+	refusal, refused := errors.AsType[*action.Refusal](err)
+	if refused {
+		t.failure = &Failure{Reason: refusal.Reason(), Message: refusal.Err.Message}
+	} else if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if !reacts[step] {
+			continue
+		}
+		if wrong := t.carryOut(step, plan.Regardless); wrong != nil {
+			return wrong
+		}
+	}
+	return err
+}
+
+func (t *ruleEvaluation) carryOut(step *action.Step, number int) error {
+	before := len(t.action.Wishes)
+	err := step.Evaluate(&t.action)
+	for i := range t.action.Wishes[before:] {
+		t.action.Wishes[before+i].Action = number
+	}
+	if t.explanation != nil {
+		t.explanation.step(step, err)
+	}
+	return err
 }
 
 // prune wishes away what the rule applied before and does not want any more. A
@@ -500,7 +541,7 @@ func (t *ruleEvaluation) confirm() {
 }
 
 func (t *ruleEvaluation) decision(outcome plan.Outcome) plan.Decision {
-	return plan.Decision{Rule: t.rule.ID, Outcome: outcome, Audited: t.rule.Audited()}
+	return plan.Decision{Rule: t.rule.ID, Outcome: outcome, Audited: t.rule.Audited(), Reacts: len(t.rule.effects().reacts) > 0}
 }
 
 func (t *ruleEvaluation) skipped(reason string) plan.Decision {

@@ -111,6 +111,7 @@ type explanation struct {
 
 // recordedStep is an action that the rule has reached.
 type recordedStep struct {
+	step  *action.Step
 	turns []recordedTurn
 	err   error
 }
@@ -164,12 +165,12 @@ func (x *explanation) turn(t action.Turn, do func() error) error {
 }
 
 // step records that all turns of an action are over.
-func (x *explanation) step(err error) {
+func (x *explanation) step(step *action.Step, err error) {
 	if n := len(x.turns); n > 0 && n <= mostTurns && x.turns[n-1].err != nil {
 		err = nil // The turn says so.
 	}
-	x.steps, x.turns = append(x.steps, recordedStep{x.turns, err}), nil
-	x.moment("a time in its actions comes", x.writes(x.of.steps[len(x.steps)-1]))
+	x.steps, x.turns = append(x.steps, recordedStep{step, x.turns, err}), nil
+	x.moment("a time in its actions comes", x.writes(step))
 }
 
 // end keeps what the evaluation of a rule has come to, before the next rule has its own.
@@ -390,8 +391,9 @@ const (
 
 // actions tells what each action came to, and what the engine does for the rule besides: finalizers, and what is pruned.
 func (x *explanation) actions() (out []trace.Action) {
-	for i, step := range x.of.steps {
-		told := trace.Action{Kind: step.Kind(), At: placeOfNode(step.Node()), Reached: i < len(x.steps)}
+	for _, step := range x.of.steps {
+		i := slices.IndexFunc(x.steps, func(s recordedStep) bool { return s.step == step })
+		told := trace.Action{Kind: step.Kind(), At: placeOfNode(step.Node()), Reached: i >= 0}
 		if loop := step.Loop(); loop != nil {
 			told.ForEach = loop.Name
 		}

@@ -31,12 +31,13 @@ func (r *Rule) Footprint() *footprint.Footprint { return r.effects().footprint }
 // effects is what a rule can do to a cluster.
 type effects struct {
 	footprint *footprint.Footprint
-	steps     []action.Effects // of [Rule.allSteps]
+	steps     []action.Effects      // of [Rule.allSteps]
+	reacts    map[*action.Step]bool // those that read failure
 }
 
 func (r *Rule) draw() *effects {
 	f := r.footing()
-	out := &effects{footprint: f.out}
+	out := &effects{footprint: f.out, reacts: map[*action.Step]bool{}}
 	for _, gvr := range r.watched {
 		access := f.out.Of(gvr, gvr.Resource)
 		for _, verb := range []string{"get", "list", "watch"} {
@@ -63,7 +64,11 @@ func (r *Rule) draw() *effects {
 		}
 	}
 	for _, step := range r.allSteps() {
+		f.reacts = false
 		out.steps = append(out.steps, step.Effects(f.traces()))
+		if f.reacts {
+			out.reacts[step] = true
+		}
 	}
 	if secrets := f.out.Lookup(apischema.GroupVersionResource{Version: "v1", Resource: "secrets"}); secrets != nil {
 		secrets.Writes.Alias("stringData", "data") // The API server makes data of it.
@@ -81,6 +86,7 @@ type footing struct {
 	rule   *Rule
 	out    *footprint.Footprint
 	shapes []*footprint.Shape // by slot
+	reacts bool               // something read failure
 }
 
 func (r *Rule) footing() *footing {
@@ -94,7 +100,11 @@ func (f *footing) traces() action.Traces {
 
 // Shape implements [expression.Shapes].
 func (f *footing) Shape(slot int) footprint.Shape {
-	if slot == names.Rule || slot == names.Params {
+	switch slot {
+	case names.Rule, names.Params:
+		return footprint.Other()
+	case f.rule.names.Failure():
+		f.reacts = true
 		return footprint.Other()
 	}
 	if f.shapes[slot] == nil {

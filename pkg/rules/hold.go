@@ -85,12 +85,12 @@ type onDelete struct {
 	hold  bool
 }
 
-func compileOnDelete(source *spec.OnDelete, env action.Env) (*onDelete, document.Errors) {
+func compileOnDelete(source *spec.OnDelete, env action.Env, scope *expression.Scope) (*onDelete, document.Errors) {
 	o := &onDelete{hold: source.Hold}
 	var errs, more document.Errors
 	o.steps, errs = compileSteps(source.Actions, env)
 	if source.Done != nil {
-		o.done, more = template.CompileCondition(source.Done, env.Scope)
+		o.done, more = template.CompileCondition(source.Done, scope)
 		errs = append(errs, more...)
 	}
 	for _, step := range o.steps {

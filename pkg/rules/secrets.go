@@ -164,7 +164,7 @@ func (s *secrets) template(n *document.Node, in *action.Step) bool {
 }
 
 func (s *secrets) scope(in *action.Step) *expression.Scope {
-	scope := s.rule.names.Scope()
+	scope := s.rule.names.Actions()
 	if loop := in.Loop(); loop != nil {
 		scope = scope.Extend(loop.Name, "index")
 	}

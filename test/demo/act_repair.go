@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-const runLine = `bin/dyncontroller run --rules examples/rules/tidbcluster --logging-format=json \
---metrics-bind-address=0 --health-probe-bind-address=0`
+const runLine = `bin/dyncontroller run --rules examples/rules/tidbcluster/tidb-guardrails.yaml \
+--logging-format=json --metrics-bind-address=0 --health-probe-bind-address=0`
 
 const clustersLine = `columns=NAME:.metadata.name,VERSION:.spec.version,PD:.spec.pd.replicas,TIKV:.spec.tikv.replicas
 bin/cluster kubectl get tidbclusters -o custom-columns=$columns`
@@ -31,16 +31,16 @@ func (d *demo) broken(ctx context.Context) error {
 // rules is act 2.
 func (d *demo) rules(ctx context.Context) error {
 	d.screen.title("Act 2: rules say how they should be")
-	d.screen.say("This is one of seven. A cluster with an even number of PD members gets one more, and an Event that says why.")
+	d.screen.say("This is one of eight. A cluster with an even number of PD members gets one more, and an Event that says why.")
 	if err := d.show(ctx, "sed -n '/name: pd-quorum/,/^$/p' examples/rules/tidbcluster/tidb-guardrails.yaml", 0); err != nil {
 		return err
 	}
-	d.screen.say("What all seven would change is shown before anything is: the API server checks each write, and stores nothing.")
+	d.screen.say("What all eight would change is shown before anything is: the API server checks each write, and stores nothing.")
 	color := "never"
 	if d.screen.colour {
 		color = "always"
 	}
-	return d.show(ctx, "bin/dyncontroller diff --rules examples/rules/tidbcluster --color="+color+" 2>&1 | cut -c -96", 0)
+	return d.show(ctx, "bin/dyncontroller diff --rules examples/rules/tidbcluster/tidb-guardrails.yaml \\\n--color="+color+" 2>&1 | cut -c -96", 0)
 }
 
 // repair is act 3.

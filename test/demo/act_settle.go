@@ -22,7 +22,7 @@ func (d *demo) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.show(ctx, "bin/dyncontroller run --rules examples/rules/tidbcluster --once", 0); err != nil {
+	if err := d.show(ctx, "bin/dyncontroller run --rules examples/rules/tidbcluster/tidb-guardrails.yaml --once", 0); err != nil {
 		return err
 	}
 	after, err := d.stage.plane.Requests(ctx)

@@ -10,7 +10,7 @@ func (d *demo) mistakes(ctx context.Context) error {
 	d.screen.title("Act 6: mistakes are found before, without a cluster")
 	d.screen.say("Rules are checked before they do anything. All mistakes of all files are shown at once, each where it is, and the " +
 		"exit code is 1.")
-	err := d.show(ctx, `sed 's/stores < needed/store < needed/; s/when: default/wen: default/' \
+	err := d.show(ctx, `sed 's/stores < needed/store < needed/; s/when: not paused && default/wen: default/' \
 examples/rules/tidbcluster/tidb-guardrails.yaml | bin/dyncontroller validate -`, exitFinding)
 	if err != nil {
 		return err

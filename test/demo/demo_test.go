@@ -137,7 +137,7 @@ func TestDemo(t *testing.T) {
 	for reason, pattern := range map[string]string{
 		"act 2 shows what would change":       `-    replicas: 4\n.*\+    replicas: 5|\+ +replicas: 5`,
 		"act 2 counts it":                     `3 objects looked at: 2 would change`,
-		"act 6 shows the mistake":             `\d+:\d+: spec.rules\[1\].when: unknown name "store"\n.*\n.*\^{5}\n +hint: did you mean "stores"\?`,
+		"act 6 shows the mistake":             `\d+:\d+: spec.rules\[2\].when: unknown name "store"\n.*\n.*\^{5}\n +hint: did you mean "stores"\?`,
 		"act 6 passes":                        `\d\d passed, 0 failed, 0 in error`,
 		"act 3 says that no operator runs":    `No tidb-operator runs, so no Pods appear`,
 		"rules share a request":               `basic: 1 request, a merge patch`,

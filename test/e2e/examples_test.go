@@ -19,7 +19,13 @@ import (
 // example copies the rules of an example, for one namespace alone, so that they leave what other tests have in peace.
 func example(t *testing.T, namespace, set string) (path string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "examples", "rules", set, set+".yaml"))
+	return exampleIn(t, namespace, set, set)
+}
+
+// exampleIn is example for one of several files of rules in a folder.
+func exampleIn(t *testing.T, namespace, folder, set string) (path string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "examples", "rules", folder, set+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +119,7 @@ func connected(t *testing.T) (namespace string, p *process) {
 // for those who use it.
 func TestExamplesConnectionConfig(t *testing.T) {
 	alongside(t)
-	namespace, _ := connected(t)
+	namespace, p := connected(t)
 	want := map[string]any{"host": "db-tidb." + namespace + ".svc", "port": "4000"}
 	if diff := cmp.Diff(want, field(get(t, configmaps, namespace, "db-connection"), "data")); diff != "" {
 		t.Errorf("what the ConfigMap says (-want +got):\n%s", diff)
@@ -126,6 +132,9 @@ func TestExamplesConnectionConfig(t *testing.T) {
 	allowPods(t, namespace)
 	pod(t, namespace, "app", "labels: {example.com/uses-tidb: db}")
 	pod(t, namespace, "another", "labels: {example.com/uses-tidb: another}")
+	// A process that runs may see the Pod up to two seconds after the deletion. One that starts has seen it.
+	p.wait(t)
+	start(t, append(apart(namespace), "--rules", example(t, namespace, "connection-config"))...)
 	deleteObject(t, tidbclusters, namespace, "db")
 	eventually(t, "the event that says why it waits is there", func() bool { return warnings(t, namespace, "db", "InUse") != "" })
 	if !exists(t, tidbclusters, namespace, "db") || !exists(t, configmaps, namespace, "db-connection") {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
 )
@@ -84,6 +86,60 @@ func TestForEach(t *testing.T) {
 		}
 		settled(t, args...)
 	}
+}
+
+const quotas = `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleSet
+metadata: {name: quotas, namespace: NAMESPACE}
+spec:
+  resources:
+    tidbclusters: {group: pingcap.com, version: v1alpha1, resource: tidbclusters}
+    ranges: {version: v1, resource: limitranges, labelSelector: of}
+  rules:
+  - name: children
+    watch: tidbclusters
+    with: {children: {resource: ranges, matchLabels: {of: "${object.metadata.name}"}}}
+    actions:
+    - patch: {merge: {metadata: {annotations: {children: "${len(children)}, ${failure?.reason ?? 'fine'}", why: "${failure?.message}"}}}}
+    - forEach: {number: "${1..(3 - len(children))}"}
+      create: {in: children, manifest: {metadata: {generateName: child-, labels: {of: "${object.metadata.name}"}}, spec: {limits: []}}}
+`
+
+// TestFailureIsTold holds that a rule says by its own patch that a quota keeps it from making what it wants, that this stays as it is
+// over a restart, and that it goes once there is room.
+func TestFailureIsTold(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	quota := func(hard string) { // Nobody else counts: there is no controller of quotas.
+		status := fmt.Sprintf(`{"status": {"hard": {"count/limitranges": %q}, "used": {"count/limitranges": "0"}}}`, hard)
+		if _, err := client(t).Resource(resourcequotas).Namespace(namespace).
+			Patch(t.Context(), "most", types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(t, resourcequotas, namespace, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: most}, spec: {hard: {count/limitranges: "9"}}}`)
+	quota("2")
+	tidbCluster(t, namespace, "db", "")
+	told := func() string { return get(t, tidbclusters, namespace, "db").GetAnnotations()["children"] }
+	args := append(apart(namespace), "--rules", rulesFile(t, namespace, quotas))
+	process := start(t, args...)
+	eventually(t, "the refusal is told", func() bool { return told() == "2, Forbidden" })
+	why := get(t, tidbclusters, namespace, "db").GetAnnotations()["why"]
+	if !strings.Contains(why, "exceeded quota") {
+		t.Errorf("told why: %s", why)
+	}
+	version := get(t, tidbclusters, namespace, "db").GetResourceVersion()
+	process.wait(t)
+	if output, code := once(t, args...); code != 1 {
+		t.Errorf("another process ended with %d:\n%s", code, output)
+	}
+	if now := get(t, tidbclusters, namespace, "db"); now.GetResourceVersion() != version {
+		t.Errorf("another process has changed what is told: %v", now.GetAnnotations())
+	}
+	quota("9")
+	start(t, args...)
+	eventually(t, "all is told to be fine", func() bool { return told() == "3, fine" })
 }
 
 const elements = `

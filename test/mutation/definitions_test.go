@@ -1,7 +1,9 @@
 package mutation_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,57 +13,75 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
+	"github.com/dyncontroller/dyncontroller/test/mutation"
 )
 
-// excerpt is the part of the real definition that each example has, so that its tests
-// need nothing else.
-const excerpt = "crds/tidbclusters.yaml"
-
-func tidbClusters(t *testing.T) []byte {
+// realDefinition is the whole of the definition in a file of an example, or nil if tidb-operator has none of that name. An example
+// has only the part that it needs, so that its tests need nothing else.
+func realDefinition(t *testing.T, path string) []byte {
 	t.Helper()
 	dir, err := controlplane.ModuleDir(t.Context(), controlplane.TidbOperator)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "manifests", "crd", "v1", "pingcap.com_tidbclusters.yaml"))
-	if err != nil {
+	data, err := os.ReadFile(filepath.Join(dir, "manifests", "crd", "v1", "pingcap.com_"+filepath.Base(path)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	return data
 }
 
+// excerpts are the files of an example that have a part of a real definition, with the whole of it.
+func excerpts(t *testing.T, example *mutation.Example) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	for _, path := range example.CRDs {
+		if whole := realDefinition(t, path); whole != nil {
+			out[path] = whole
+		}
+	}
+	return out
+}
+
 // TestRealDefinition says that the cases come out the same with the real definition in
 // the place of the excerpt.
 func TestRealDefinition(t *testing.T) {
-	definition := tidbClusters(t)
+	tried := 0
 	for name, example := range examples(t) {
-		t.Run(name, func(t *testing.T) {
-			report, err := example.Run(t.Context(), excerpt, definition)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, result := range report.Results {
-				if result.Status != simulate.Pass {
-					t.Errorf("%s: %s\n%v\n%s", result.Name, result.Status, result.Errors, result.Diff)
+		for path, definition := range excerpts(t, example) {
+			tried++
+			t.Run(name+"/"+path, func(t *testing.T) {
+				report, err := example.Run(t.Context(), path, definition)
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-		})
+				for _, result := range report.Results {
+					if result.Status != simulate.Pass {
+						t.Errorf("%s: %s\n%v\n%s", result.Name, result.Status, result.Errors, result.Diff)
+					}
+				}
+			})
+		}
+	}
+	if tried < 3 {
+		t.Errorf("tried %d definitions", tried)
 	}
 }
 
 // TestExcerpts says that whatever the excerpts say, the real definition says.
 func TestExcerpts(t *testing.T) {
-	var whole any
-	if err := yaml.Unmarshal(tidbClusters(t), &whole); err != nil {
-		t.Fatal(err)
-	}
 	for name, example := range examples(t) {
-		var part any
-		if err := yaml.Unmarshal(example.File(excerpt).Data, &part); err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range beyond("", part, whole) {
-			t.Errorf("%s: %s", name, line)
+		for path, definition := range excerpts(t, example) {
+			var part, whole any
+			if err := yaml.Unmarshal(definition, &whole); err != nil {
+				t.Fatal(err)
+			}
+			if err := yaml.Unmarshal(example.File(path).Data, &part); err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range beyond("", part, whole) {
+				t.Errorf("%s/%s: %s", name, path, line)
+			}
 		}
 	}
 }

@@ -35,9 +35,9 @@ const (
 
 // Example is a folder with rules and their tests. It is safe for concurrent use.
 type Example struct {
-	// Rules are its files of rules, in order.
-	Rules []string
-	files fstest.MapFS
+	// Rules are its files of rules, in order, and CRDs those in its folder crds.
+	Rules, CRDs []string
+	files       fstest.MapFS
 }
 
 // Read reads an example. Its paths are those in the file system.
@@ -52,6 +52,9 @@ func Read(from fs.FS) (*Example, error) {
 			return fmt.Errorf("reading an example: %w", err)
 		}
 		e.files[path] = &fstest.MapFile{Data: data}
+		if strings.HasPrefix(path, "crds/") {
+			e.CRDs = append(e.CRDs, path)
+		}
 		documents, _ := document.Parse(document.File{Name: path, Data: data})
 		if slices.ContainsFunc(documents, isRules) {
 			e.Rules = append(e.Rules, path)

@@ -145,7 +145,7 @@ func equivalent() map[string]map[string]string {
 			`spec.let.tagged: "" becomes "x"`:       "neither is an image with a tag",
 			"spec.rules[0].let.pd: 0 becomes 1":     "one member is odd, and without PD there are none to be made more",
 			"spec.rules[0].when: 0 becomes 1":       "one member is odd",
-			"spec.rules[1].let.stores: 0 becomes 1": "without TiKV the rule does not act, and TiKV says how many stores it has",
+			"spec.rules[2].let.stores: 0 becomes 1": "without TiKV the rule does not act, and TiKV says how many stores it has",
 		},
 	}
 }

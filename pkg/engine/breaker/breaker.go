@@ -105,7 +105,7 @@ func (a *attempt) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 	now := b.clock.Now()
 	for _, rule := range o.Rules {
 		c := b.circuits[a.Key][rule]
-		if c == nil {
+		if c == nil || o.Reacts(rule) {
 			continue
 		}
 		if soon := c.last.Add(Respite); c.slow > 0 && soon.Before(c.Next) && a.saw(nil) != c.saw {
@@ -162,7 +162,7 @@ func (a *attempt) Finish(out *guard.Outcome) {
 		})
 	}
 	// Nothing is to be tried again but what is tried slowly. What was written besides has still to be seen.
-	if out.State == guard.Retry && !out.Wrote && !out.Split && len(failures) > 0 && !slices.ContainsFunc(failures, soon) {
+	if out.State == guard.Retry && !out.Wrote && !out.Replan && len(failures) > 0 && !slices.ContainsFunc(failures, soon) {
 		out.State = guard.Settled
 	}
 	if out.State == guard.Settled {
@@ -177,7 +177,7 @@ func (a *attempt) note(failures []guard.Failure, saw inputs, out *guard.Outcome)
 		if !a.CarriedOut {
 			f.Rules = []plan.Rule{{}} // No rule was asked, so it stands for all of them.
 		}
-		if out.Split && len(f.Rules) > 1 {
+		if out.Replan && len(f.Rules) > 1 {
 			continue // It is not known yet whose fault it is.
 		}
 		for _, rule := range f.Rules {

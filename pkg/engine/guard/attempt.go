@@ -122,6 +122,18 @@ type Progress struct {
 	Stopped bool
 }
 
+// Follows reports whether an operation carries out a later action of a rule than one that was not carried out. The elements of one
+// action do not wait for each other, but for creations, of which a refused one is the last.
+func (p *Progress) Follows(o plan.Operation) bool {
+	for i, rule := range o.Rules {
+		first, unfinished := p.Unfinished[rule]
+		if unfinished && !o.Reacts(rule) && (o.Actions[i] > first || o.Type == plan.Create) {
+			return true
+		}
+	}
+	return false
+}
+
 // Warning is an Event that says how a rule fares.
 type Warning struct {
 	Rule            plan.Rule

@@ -57,7 +57,7 @@ func TestPauseText(t *testing.T) {
 				Rule:  plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: "guard", Name: "one"},
 				Pause: v1alpha1.Pause{Objects: 3, Of: 3, Limit: "3", Per: "1h30m", Asked: true},
 			},
-			want: "it has written for 3 of 3 objects in 1h30m, its limit is 3; look at what it did, then " +
+			want: "it has written for 3 objects in 1h30m, its limit is 3; look at what it did, then " +
 				"take the annotation dyncontroller.dev/resume=one off RuleSet shop/guard and put it on again, or change the rule",
 		},
 	}

@@ -7,6 +7,8 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -190,8 +192,12 @@ func (p Pause) String() string {
 	if p.Asked {
 		ask = fmt.Sprintf("take the annotation %s=%s off %s and put it on again", spec.ResumeAnnotation, p.Rule.Name, p.Rule.SetName())
 	}
-	return fmt.Sprintf("it has written for %d of %d objects in %s, its limit is %s; look at what it did, then %s, or change the rule",
-		p.Objects, p.Of, p.Per, p.Limit, ask)
+	objects := strconv.FormatInt(p.Objects, 10)
+	if strings.HasSuffix(p.Limit, "%") { // Otherwise Of is the objects that are left, of which it has not written for all.
+		objects += fmt.Sprintf(" of %d", p.Of)
+	}
+	return fmt.Sprintf("it has written for %s objects in %s, its limit is %s; look at what it did, then %s, or change the rule",
+		objects, p.Per, p.Limit, ask)
 }
 
 // PausedError is why a paused rule does not write.

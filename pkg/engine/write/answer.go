@@ -73,9 +73,12 @@ func Classify(err error) Class {
 	}
 }
 
-// untypedApply begins the answer to an apply of a field that the schema does
-// not have, which comes as a 500 without a reason.
-const untypedApply = "failed to create typed patch object"
+// These begin the answers to an apply of a field that the schema does not have, and of a value that its type cannot hold,
+// such as a quantity that is none. They come as a 500 without a reason, before anything is stored.
+const (
+	untypedApply    = "failed to create typed patch object"
+	unreadableApply = "failed to convert new object"
+)
 
 func classifyStatus(err error, status metav1.Status) Class {
 	details := cmp.Or(status.Details, &metav1.StatusDetails{})
@@ -93,7 +96,8 @@ func classifyStatus(err error, status metav1.Status) Class {
 		return Stale // Without a name, the resource is missing. No fresh snapshot brings it back.
 	case code == http.StatusUnprocessableEntity && slices.ContainsFunc(details.Causes, refusesGuard):
 		return Stale
-	case code == http.StatusInternalServerError && strings.HasPrefix(status.Message, untypedApply):
+	case code == http.StatusInternalServerError &&
+		(strings.HasPrefix(status.Message, untypedApply) || strings.HasPrefix(status.Message, unreadableApply)):
 		return Terminal
 	case code >= http.StatusInternalServerError:
 		return Ambiguous

@@ -69,6 +69,12 @@ func TestClassify(t *testing.T) {
 			&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "failed to create typed patch object (ns/a; v1, Kind=Widget): .x: field not declared in schema"}},
 			write.Terminal,
 		},
+		"UnreadableApply": {
+			"An apply of a value that its type cannot hold.",
+			&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "failed to convert new object (ns/a; /v1, Kind=ResourceQuota) to proper version: " +
+				"unable to convert unstructured object to /v1, Kind=ResourceQuota: quantities must match the regular expression"}},
+			write.Terminal,
+		},
 		"ServerTimeout":  {"It may have been stored.", apierrors.NewServerTimeout(resource, "patch", 1), write.Ambiguous},
 		"GatewayTimeout": {"It may have been stored.", generic(http.StatusGatewayTimeout), write.Ambiguous},
 		"Refused":        {"Nothing listens: the request never left.", onTheWay("dial", syscall.ECONNREFUSED), write.Unreachable},

@@ -64,6 +64,14 @@ type Refusal struct {
 	Events []plan.Event    // for the users of the object
 }
 
+// Reason is one CamelCase word that says why.
+func (r *Refusal) Reason() string {
+	if len(r.Events) > 0 {
+		return r.Events[0].Reason
+	}
+	return "Refused"
+}
+
 // Error implements error.
 func (r *Refusal) Error() string { return r.Err.Error() }
 

@@ -87,7 +87,7 @@ func Reserved(name string) string {
 	switch {
 	case slices.Contains(strings.Fields("now date timezone bitand bitor bitxor bitnand bitnot bitshl bitshr bitushr"), name):
 		return "the grammar has a function of this name"
-	case slices.Contains([]string{"object", "params", "rule", "index"}, name):
+	case slices.Contains([]string{"object", "params", "rule", "failure", "index"}, name):
 		return "every rule has a value of this name"
 	case slices.Contains(strings.Fields("true false nil null let if else and or not in matches contains startsWith endsWith"), name):
 		return "it is a word of the language"

@@ -23,7 +23,7 @@ func (r *Rule) slips() (found document.Errors) {
 		actions = slices.Concat(actions, r.Source.OnDelete.Actions)
 	}
 	for _, n := range actions {
-		scope := r.Names.Scope()
+		scope := r.Names.Actions()
 		for _, loop := range n.Get("forEach").Entries() {
 			scope = scope.Extend(loop.Key.Text(), "index")
 		}

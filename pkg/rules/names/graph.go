@@ -31,7 +31,8 @@ const (
 // It is immutable.
 type Graph struct {
 	scope   *expression.Scope
-	defined []*Definition // by slot, counted from firstDefined
+	actions *expression.Scope // of a rule
+	defined []*Definition     // by slot, counted from firstDefined
 }
 
 // Definition is a name of let or of with.
@@ -57,11 +58,17 @@ func (d *Definition) Uses() []string {
 // Scope is all names, for compiling what uses them.
 func (g *Graph) Scope() *expression.Scope { return g.scope }
 
+// Actions is all names of a rule with failure, which is known in its actions alone.
+func (g *Graph) Actions() *expression.Scope { return g.actions }
+
+// Failure is the slot of failure.
+func (g *Graph) Failure() int { return g.Slots() }
+
 // Slots is how many slots there are, those that every rule has included.
 func (g *Graph) Slots() int { return firstDefined + len(g.defined) }
 
 // At returns the definition of a slot, nil for the names that every rule has, and for
-// those of forEach, whose slots follow.
+// failure and those of forEach, whose slots follow.
 func (g *Graph) At(slot int) *Definition {
 	if slot < firstDefined || slot >= g.Slots() {
 		return nil
@@ -90,7 +97,8 @@ func OfSet(set *spec.Set) (*Graph, document.Errors) {
 		params = append(params, param.Name)
 		hints[param.Name] = "write params." + param.Name
 	}
-	known := map[string][]string{"params": params, "rule": {"name", "set"}}
+	hints["failure"] = "failure is known in actions alone: the first attempt of a rule has none"
+	known := map[string][]string{"params": params, "rule": {"name", "set"}, "failure": {"reason", "message"}}
 	g := &Graph{scope: expression.NewScope("object", "rule", "params").WithFields(known).WithHints(ofRules(set, hints))}
 	kept, errs := g.declare(set.Let)
 	errs = append(errs, g.compileLets(kept)...)
@@ -117,6 +125,7 @@ func (g *Graph) Extended(rule *spec.Rule, declared lookup.Declarations) (*Graph,
 	errs = append(errs, letErrs...)
 	errs = append(errs, out.compileWith(with, declared)...)
 	errs = append(errs, out.compileLets(lets)...)
+	out.actions = out.scope.Extend("failure")
 	return out, append(errs, circles(out.defined[len(g.defined):])...)
 }
 

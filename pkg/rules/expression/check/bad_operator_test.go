@@ -82,6 +82,7 @@ func TestBadOperators(t *testing.T) {
 		"a sum of texts":                       {"sum(object.spec.names)", 4, "object.spec.names", "type-mismatch", "sum wants a number, a quantity or a duration, and each element is a string", "write sum(list, [number])"},
 		"a sum of what each has":               {"sum(object.spec.nodes, .image)", 23, ".image", "type-mismatch", "sum wants a number, a quantity or a duration, and #.image is a string", "write int(#.image)"},
 		"a sum of what may be nil":             {"sum(map(object.spec.nodes, .template?.metadata?.labels?.a != nil ? 1 : nil))", 4, "map", "may-be-absent", "sum wants a number, a quantity or a duration, and elements may be nil", "write filter(list, # != nil)"},
+		"the largest of texts":                 {`max(1, object.spec.names)`, 7, "object.spec.names", "type-mismatch", "max wants a number, and each element is a string", "write map(list, timestamp(#)) for times, and so on"},
 		"joined numbers":                       {`join(object.spec.sizes, ",")`, 5, "object.spec.sizes", "type-mismatch", "join wants a string, and each element is an integer", "write join(map(list, string(#)), separator)"},
 		"a predicate that is no condition":     {"filter(object.spec.nodes, .replicas)", 26, ".replicas", "type-mismatch", "filter wants a boolean, and #.replicas is an integer", ""},
 		"a predicate that may be absent":       {"any([object.spec.tikv], #?.paused)", 24, "#?.paused", "may-be-absent", "#?.paused may be absent, and any wants a boolean", "?? gives a default: (#?.paused ?? false)"},

@@ -70,18 +70,21 @@ func (c *checker) elementsOf(f *function.Function, nodes []expression.Node, call
 	switch {
 	case f.Iterates() && len(nodes) == 1:
 		kinds, hint = f.Params[1].Kinds, "write "+f.Signature()
+	case len(nodes) > 0 && f.Params[0].Name == "numbers":
+		kinds, hint = f.Params[0].Kinds&^(value.List|value.Nil), "write map(list, timestamp(#)) for times, and so on"
 	case f.Name != "join":
 		return
 	}
-	items := call.Arguments[0].Items()
-	have := items.Kinds() &^ value.Nil
-	at := nodes[0].Written().At
-	switch {
-	case !items.Known():
-	case have != 0 && have&kinds == 0:
-		c.report(document.CodeTypeMismatch, at.Errorf("%s wants %s, and each element is %s", f.Name, kinds, have).WithHint("%s", hint))
-	case items.CanBeNil():
-		c.report(document.CodeMayBeAbsent, at.Errorf("%s wants %s, and elements may be nil", f.Name, kinds).WithHint("write filter(list, # != nil)"))
+	for i, of := range call.Arguments {
+		items, at := of.Items(), nodes[i].Written().At
+		have := items.Kinds() &^ value.Nil
+		switch {
+		case of.Kinds()&value.List == 0 || f.Param(i).Kinds&value.List == 0 || !items.Known():
+		case have != 0 && have&kinds == 0:
+			c.report(document.CodeTypeMismatch, at.Errorf("%s wants %s, and each element is %s", f.Name, kinds, have).WithHint("%s", hint))
+		case items.CanBeNil():
+			c.report(document.CodeMayBeAbsent, at.Errorf("%s wants %s, and elements may be nil", f.Name, kinds).WithHint("write filter(list, # != nil)"))
+		}
 	}
 }
 

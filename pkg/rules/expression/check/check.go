@@ -111,6 +111,7 @@ type run struct {
 	depth  int
 	calls  map[callKey]int
 	lets   map[letKey]result
+	shared map[*typing.Facts]*typing.Facts // those that are named, by all
 	errors []*expression.Error
 }
 
@@ -133,7 +134,7 @@ type element struct {
 func newChecker(p *expression.Program, names Names) *checker {
 	return &checker{
 		program: p, names: names,
-		run: &run{calls: map[callKey]int{}, lets: map[letKey]result{}},
+		run: &run{calls: map[callKey]int{}, lets: map[letKey]result{}, shared: map[*typing.Facts]*typing.Facts{}},
 	}
 }
 

@@ -85,6 +85,7 @@ func TestGood(t *testing.T) {
 		"metadata is metadata":           {"its name is there", pod, "meta.name startsWith \"a\"", ""},
 		"a condition twice":              {"the same call gives the same", cluster, `condition(object, "Ready") != nil && condition(object, "Ready").status == "True"`, ""},
 		"a condition narrowed by use":    {"its status is there", cluster, `ready?.status == "True" && ready.type == "Ready"`, ""},
+		"a let behind another call":      {"what is known of the call says nothing of the let", cluster, `ready.type == "Ready"`, `condition(object, "Old") != nil && ready != nil`},
 		"the first pod":                  {"find may find none", cluster, `first != nil ? first.metadata.name : "none"`, ""},
 		"get":                            {"it is a path too", pod, `get(object.metadata.labels, "app") != nil && get(object.metadata.labels, "app") + "x" == "ax"`, ""},
 		"unknown things":                 {"nothing is known", cluster, "anything.a.b > 1 && anything && len(anything.c) + anything.d > 0 && anything[0]", ""},

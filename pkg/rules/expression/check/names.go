@@ -36,9 +36,14 @@ func (c *checker) name(n *expression.Name, k known) result {
 	return r
 }
 
-// named is what a name of the scope can be.
+// named is what a name of the scope can be. Roots below zero are only for this run: the check of a definition has its own.
 func (c *checker) named(n *expression.Name, k known) typing.Type {
-	return k.Apply(n.Slot, c.names.Type(n.Slot, k.Facts))
+	shared, done := c.run.shared[k.Facts]
+	if !done {
+		shared = k.Named()
+		c.run.shared[k.Facts] = shared
+	}
+	return k.Apply(n.Slot, c.names.Type(n.Slot, shared))
 }
 
 // definition returns a checker for the expression of a let. The caller decreases the depth when it is done.

@@ -1,0 +1,81 @@
+package rules_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+// telling makes a child for each name, and says why one could not be made; the actions may stand in any order.
+const telling = `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: ClusterRuleSet
+metadata: {name: telling}
+spec:
+  resources:
+    tidbclusters: {group: pingcap.com, version: v1alpha1, resource: tidbclusters}
+    maps: {version: v1, resource: configmaps}
+  rules:
+  - name: parent
+    watch: tidbclusters
+    actions:
+    - patch: {merge: {metadata: {annotations: {why: "${failure?.reason ?? 'fine'}: ${failure?.message ?? ''}"}}}}
+    - forEach: {child: "${object.spec.children}"}
+      apply: {resource: maps, manifest: {metadata: {name: "${child}"}}}
+    - patch: {merge: {metadata: {labels: {made: "yes"}}}}
+`
+
+// TestFailure holds what an action reads of why others are refused, and when it is sent: after all others, whatever became of them.
+func TestFailure(t *testing.T) {
+	parent := plan.Rule{Kind: "ClusterRuleSet", Set: "telling", Name: "parent"}
+	tests := map[string]struct {
+		reason   string
+		children string
+		failures map[plan.Rule]rules.Failure
+		want     []string
+	}{
+		"None": {
+			"Nothing has failed.", "[a]", nil,
+			[]string{"2 apply a", "3 merge basic", "last merge basic why=fine: "},
+		},
+		"Before": {
+			"The last attempt has failed.", "[a]", map[plan.Rule]rules.Failure{parent: {Reason: "Forbidden", Message: "quota"}},
+			[]string{"2 apply a", "3 merge basic", "last merge basic why=Forbidden: quota"},
+		},
+		"OfAnother": {
+			"What keeps another rule is not read.", "[a]", map[plan.Rule]rules.Failure{{Set: "telling", Name: "other"}: {Reason: "Forbidden"}},
+			[]string{"2 apply a", "3 merge basic", "last merge basic why=fine: "},
+		},
+		"Refused": {
+			"The evaluation itself refuses a child: later actions wait, this one does not.", "[foreign, a]", nil,
+			[]string{"2 apply a", "last merge basic why=NotOurs: configmaps db/foreign is there already, and was not made by the ClusterRuleSet telling"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, []string{telling}, `{kind: TidbCluster, metadata: {name: basic}, spec: {children: `+tc.children+`}}`,
+				`{kind: ConfigMap, metadata: {name: foreign}}`)
+			snapshot := s.snapshot()
+			snapshot.State.Failures = tc.failures
+			var got []string
+			for _, o := range s.set.Evaluate(snapshot).Operations {
+				number := "last"
+				if !o.Reacts(parent) {
+					number = strconv.Itoa(o.Actions[0])
+				}
+				text := number + " " + string(o.Type) + " " + o.Target.Name
+				if why, found := plan.Lookup(o.Body, plan.Path{"metadata", "annotations", "why"}); found {
+					text += " why=" + why.(string)
+				}
+				got = append(got, text)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
