@@ -19,7 +19,7 @@ func examples() []example {
 	return []example{
 		{
 			name: "replicaset", controllers: "replicaset-controller", kinds: []string{"replicasets", "pods"}, base: "set",
-			quiet: 1500 * time.Millisecond,
+			quiet: 2500 * time.Millisecond,
 			columns: []column{
 				{"number of Pods", count("pods")},
 				{"which Pods", each("pods", "metadata.labels", "metadata.deletionTimestamp", "spec.nodeName", "status")},
@@ -36,7 +36,7 @@ func examples() []example {
 		},
 		{
 			name: "endpoints", controllers: "endpoints-controller", kinds: []string{"services", "endpoints", "pods"}, base: "service",
-			quiet: 1500 * time.Millisecond,
+			quiet: 2500 * time.Millisecond,
 			columns: []column{
 				{"which", each("endpoints", "metadata.name")},
 				{"addresses", subsets("addresses")},
@@ -52,7 +52,7 @@ func examples() []example {
 		},
 		{
 			name: "job", controllers: "job-controller,ttl-after-finished-controller", kinds: []string{"jobs", "pods"}, base: "job",
-			quiet: 3500 * time.Millisecond, // The job controller waits for one second after each change of a Pod.
+			quiet: 4 * time.Second, // The job controller waits for one second after each change of a Pod.
 			columns: []column{
 				{"number of Pods", count("pods")},
 				{"which Pods", each("pods", "metadata.deletionTimestamp", "spec.nodeName", "status")},

@@ -11,8 +11,9 @@ func explained() []known {
 	}
 	return []known{
 		{
-			regexp.MustCompile(`^replicaset \| conditions \| .* refused: \[\]\.status\.conditions: .*"type":"ReplicaFailure"}\] != null$`),
-			"A rule does not see that its write is refused, so it cannot write the condition `ReplicaFailure`: " + readme("replicaset"),
+			regexp.MustCompile(`^replicaset \| conditions \| .*conditions\[\]\.message: "(.*)" != "creating pods .*: .* is forbidden: exceeded quota: `),
+			"The message of `ReplicaFailure` has other words around those of the API server. It is [for people]" +
+				"(https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/replica-set-v1/#ReplicaSetStatus)",
 		},
 		{
 			regexp.MustCompile(`^endpoints \| annotations \| .*last-change-trigger-time"?: ?"TIME"}? != null$`),

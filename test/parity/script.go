@@ -158,6 +158,7 @@ func (p *place) choose(c chosen, before time.Duration) {
 	if c.Take > 0 {
 		pods = pods[:min(c.Take, len(pods))]
 	}
+	now := time.Now() // One for all, or times would rank Pods that are meant to be alike.
 	for i, pod := range pods {
 		one, name := numbered(c, i), "pods/"+pod.GetName()
 		if c.Half && i >= len(pods)/2 {
@@ -167,7 +168,7 @@ func (p *place) choose(c chosen, before time.Duration) {
 			if one.Is.Before {
 				one.Is.Since.Duration = before
 			}
-			p.report(pod, cmp.Or(one.Node, "node-1"), *one.Is)
+			p.report(pod, cmp.Or(one.Node, "node-1"), *one.Is, now)
 		}
 		if one.With != nil {
 			p.patch(name, one.With, "")
