@@ -41,6 +41,15 @@ const (
     - when: len(mine) == 0
       create: {in: mine, owned: false, manifest: {metadata: {generateName: "x-", labels: {for: "${object.metadata.name}"}}}}
 `
+	// adopter takes in the items that nobody controls.
+	adopter = `
+  - name: adopter
+    watch: others
+    with: {mine: {resource: items, matchLabels: {for: "${object.metadata.name}"}}}
+    actions:
+    - forEach: {each: "${filter(mine, controllerOf(#) == nil)}"}
+      patch: {target: each, merge: {metadata: {ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: a, uid: "${object.metadata.uid}", controller: true}]}}}
+`
 	unwanted = `{metadata: {namespace: ns, name: a, labels: {other: "yes"}}, spec: {size: 0}}`
 	itemOfA  = `{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: user, labels: {for: a}}}`
 )
@@ -120,6 +129,34 @@ func TestNothingIsDecidedByThePast(t *testing.T) {
 				}
 				if held := strings.Contains(string(encode(c.get("a"))), "dyncontroller.dev/set.guarded"); held != (tc.rules == guarded) {
 					t.Errorf("%s\nheld: %t", tc.reason, held)
+				}
+			})
+		})
+	}
+}
+
+// TestAdoptionIsConfirmed holds that nothing is adopted by an object that is going, however little its cache is behind: when
+// a deletion is to orphan children, their owner is removed a moment after the deletion began, and garbage collection would
+// delete what is adopted then.
+func TestAdoptionIsConfirmed(t *testing.T) {
+	going := strings.Replace(parent, "name: a", `name: a, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [orphan]`, 1)
+	for name, tc := range map[string]struct {
+		past         string
+		gets, writes int
+	}{"Going": {going, 1, 0}, "Staying": {"", 1, 1}} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, parent)
+			runWith(t, c, engine.Housekeeping{}, families(t, adopter), func(t *testing.T, _ *engine.Engine) {
+				pass(time.Minute)
+				c.locked(func() { c.frozen[otherWidgets], c.recent = true, true })
+				if tc.past != "" {
+					c.put(t, tc.past)
+				}
+				c.put(t, itemOfA)
+				pass(time.Second)
+				if n := c.count(); n != tc.writes || c.gets != tc.gets {
+					t.Errorf("%d writes, want %d; %d gets, want %d: %+v", n, tc.writes, c.gets, tc.gets, c.writes)
 				}
 			})
 		})

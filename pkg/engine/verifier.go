@@ -34,8 +34,8 @@ type verifier struct {
 	own       map[types.UID]bool // what the plan has written itself, which contradicts nothing
 
 	mu sync.Mutex
-	// verified is when what the plan was decided by was so still: the watched object, by "", and the answers to questions, by
-	// their keys; guarded by mu.
+	// verified is when what the plan was decided by was so still: the watched object, by "" or, read live, "live", and the
+	// answers to questions, by their keys; guarded by mu.
 	verified map[string]time.Time
 }
 
@@ -79,8 +79,14 @@ func (v *verifier) verify(ctx context.Context, o plan.Operation) (until time.Tim
 		return true
 	}
 	itself := guard.KeyOf(o.Target) == v.key
-	if !itself && v.asked.watched != nil && !holds("", func() (time.Time, *write.Result) { return v.verifyWatched(ctx) }) {
-		return until, contradicted
+	if !itself && v.asked.watched != nil {
+		what, look := "", v.verifyWatched
+		if adopts(o) {
+			what, look = "live", v.readWatched
+		}
+		if !holds(what, func() (time.Time, *write.Result) { return look(ctx) }) {
+			return until, contradicted
+		}
 	}
 	made := o.Type == plan.Create || o.Target.UID == ""
 	letGo := itself && plan.BeingDeleted(v.asked.watched)
@@ -108,6 +114,20 @@ func (v *verifier) verifyWatched(ctx context.Context) (time.Time, *write.Result)
 	if v.read.version != "" && v.age(v.read.at) < informer.MaxStaleness/2 && isAtLeast(v.version, v.read.version) {
 		return v.read.at, nil
 	}
+	return v.readWatched(ctx)
+}
+
+// adopts reports whether an operation changes who owns an object that is there. Kubernetes' own controllers read an owner live before they
+// adopt for it: when it is deleted and its children are to stay, garbage collection takes the owner off them a moment later. One
+// that got its owner back, from a cache that does not show the deletion yet, would be deleted.
+func adopts(o plan.Operation) bool {
+	return o.Target.UID != "" && slices.ContainsFunc(o.Changes, func(c plan.Change) bool {
+		return len(c.Path) > 1 && c.Path[0] == "metadata" && c.Path[1] == "ownerReferences"
+	})
+}
+
+// readWatched is verifyWatched with a live read.
+func (v *verifier) readWatched(ctx context.Context) (time.Time, *write.Result) {
 	now := v.clock.Now()
 	there, err := v.live.Get(live.Keeping(ctx, v.keeps), v.key.GVR, v.key.Namespace, v.key.Name)
 	if err != nil {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,7 +19,7 @@ func examples() []example {
 	return []example{
 		{
 			name: "replicaset", controllers: "replicaset-controller", kinds: []string{"replicasets", "pods"}, base: "set",
-			quiet: 1500 * time.Millisecond,
+			quiet: 2500 * time.Millisecond,
 			columns: []column{
 				{"number of Pods", count("pods")},
 				{"which Pods", each("pods", "metadata.labels", "metadata.deletionTimestamp", "spec.nodeName", "status")},
@@ -36,13 +36,13 @@ func examples() []example {
 		},
 		{
 			name: "endpoints", controllers: "endpoints-controller", kinds: []string{"services", "endpoints", "pods"}, base: "service",
-			quiet: 1500 * time.Millisecond,
+			quiet: 2500 * time.Millisecond,
 			columns: []column{
 				{"which", each("endpoints", "metadata.name")},
 				{"addresses", subsets("addresses")},
 				{"notReady- Addresses", subsets("notReadyAddresses")},
 				{"ports", subsets("ports")},
-				{"order of addresses", subsets("")},
+				{"order of addresses", inOrder},
 				{"labels", each("endpoints", "metadata.name", "metadata.labels")},
 				{"annotations", each("endpoints", "metadata.name", "metadata.annotations")},
 				{"owners, finalizers", each("endpoints", "metadata.name", "metadata.ownerReferences", "metadata.finalizers")},
@@ -52,7 +52,7 @@ func examples() []example {
 		},
 		{
 			name: "job", controllers: "job-controller,ttl-after-finished-controller", kinds: []string{"jobs", "pods"}, base: "job",
-			quiet: 3500 * time.Millisecond, // The job controller waits for one second after each change of a Pod.
+			quiet: 4 * time.Second, // The job controller waits for one second after each change of a Pod.
 			columns: []column{
 				{"number of Pods", count("pods")},
 				{"which Pods", each("pods", "metadata.deletionTimestamp", "spec.nodeName", "status")},
@@ -72,17 +72,13 @@ func examples() []example {
 
 func count(kind string) func(view) any { return func(v view) any { return len(v[kind]) } }
 
-// subsets has a field of all subsets, each element with the ports that it belongs to, or whole subsets. Their order has no
-// meaning: kube-controller-manager takes that of a hash.
+// subsets has a field of all subsets, each element with the ports that it belongs to. Their order has no meaning:
+// kube-controller-manager takes that of a hash.
 func subsets(of string) func(view) any {
 	return func(v view) any {
 		out := list{}
 		for _, endpoints := range v["endpoints"] {
 			all, _ := endpoints["subsets"].(list)
-			if of == "" {
-				out = append(out, object{"endpoints": at(endpoints, "metadata.name"), "subsets": sorted(slices.Clone(all))})
-				continue
-			}
 			for _, subset := range all {
 				elements, _ := at(subset, of).(list)
 				for _, element := range elements {
@@ -92,4 +88,25 @@ func subsets(of string) func(view) any {
 		}
 		return sorted(out)
 	}
+}
+
+// inOrder has the IPs of each subset in their order.
+func inOrder(v view) any {
+	out := list{}
+	for _, endpoints := range v["endpoints"] {
+		all, _ := endpoints["subsets"].(list)
+		for _, subset := range all {
+			one := object{"endpoints": at(endpoints, "metadata.name"), "with": text(at(subset, "ports"))}
+			for _, of := range []string{"addresses", "notReadyAddresses"} {
+				var ips []string
+				elements, _ := at(subset, of).(list)
+				for _, element := range elements {
+					ips = append(ips, text(at(element, "ip")))
+				}
+				one[of] = strings.Join(ips, " ")
+			}
+			out = append(out, one)
+		}
+	}
+	return sorted(out)
 }

@@ -11,16 +11,17 @@ func explained() []known {
 	}
 	return []known{
 		{
-			regexp.MustCompile(`^replicaset \| conditions \| .* refused: \[\]\.status\.conditions: .*"type":"ReplicaFailure"}\] != null$`),
-			"A rule does not see that its write is refused, so it cannot write the condition `ReplicaFailure`: " + readme("replicaset"),
+			regexp.MustCompile(`^replicaset \| conditions \| .*conditions\[\]\.message: "(.*)" != "creating pods .*: .* is forbidden: exceeded quota: `),
+			"The message of `ReplicaFailure` has other words around those of the API server. It is [for people]" +
+				"(https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/replica-set-v1/#ReplicaSetStatus)",
 		},
 		{
-			regexp.MustCompile(`^endpoints \| annotations \| .*last-change-trigger-time":"TIME"} != null$`),
+			regexp.MustCompile(`^endpoints \| annotations \| .*last-change-trigger-time"?: ?"TIME"}? != null$`),
 			"The annotation `last-change-trigger-time` is left out. It [tells kube-proxy](" + annotationDocs + ") how long an update took, " +
 				"and no address depends on it",
 		},
 		{
-			regexp.MustCompile(`^endpoints \| (notReady|order).*notReadyAddresses"?: .* != null$`),
+			regexp.MustCompile(`^endpoints \| (notReady.*: .*"notReadyAddresses":.* != null|order.*notReadyAddresses.* != (""|null))$`),
 			"A Pod that was not ready and then ends is no endpoint, and the rule removes it at once. kube-controller-manager does so " +
 				"with the next change, since it [does not look at the phase](https://github.com/kubernetes/kubernetes/blob/" +
 				"v1.37.1/staging/src/k8s.io/endpointslice/util/controller_utils.go#L208) of a Pod that changes",
@@ -31,7 +32,7 @@ func explained() []known {
 				"(https://kubernetes.io/docs/reference/using-api/server-side-apply/)",
 		},
 		{
-			regexp.MustCompile(`^endpoints \| (addresses|order|ports|labels|annotations).* \| .*Endpoints of a user; .*select others`),
+			regexp.MustCompile(`^endpoints \| (addresses|notReady|order|ports|labels|annotations).* \| .*Endpoints of a user; .*select web`),
 			"Endpoints that a user has made stay as they are when the Service gets a selector later: " + readme("endpoints"),
 		},
 		{

@@ -23,6 +23,7 @@ const theirName = "kube-controller-manager"
 type options struct {
 	root      string // of the repository
 	first     int
+	every     int // how far the numbers are apart
 	scenarios int
 	parallel  int
 	quiet     time.Duration
@@ -47,6 +48,7 @@ func run(ctx context.Context, arguments []string, out, progress io.Writer) error
 	flags := flag.NewFlagSet("parity", flag.ContinueOnError)
 	names := flags.String("example", "replicaset,endpoints,job", "the examples, with commas")
 	flags.IntVar(&o.first, "first", 0, "the number of the first scenario, which it is generated from")
+	flags.IntVar(&o.every, "every", 1, "how far the numbers of scenarios are apart")
 	flags.IntVar(&o.scenarios, "scenarios", 60, "how many scenarios")
 	flags.IntVar(&o.parallel, "parallel", 16, "how many at the same time")
 	flags.DurationVar(&o.quiet, "quiet", time.Minute, "how long to count writes after all has settled")
@@ -140,7 +142,8 @@ func prove(ctx context.Context, e example, o options) (r result, err error) {
 		return result{}, err
 	}
 	scenarios := map[int][]step{}
-	for number := o.first; number < o.first+o.scenarios; number++ {
+	for i := range o.scenarios {
+		number := o.first + i*o.every
 		if scenarios[number], err = b.scenario(number); err != nil {
 			return result{}, err
 		}

@@ -14,15 +14,12 @@ var long = flag.Bool("long", false, "play all scenarios, not some")
 
 // TestParity plays scenarios with kube-controller-manager and with the rules: all but what is explained must be the same.
 func TestParity(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for minutes")
-	}
 	for _, e := range examples() {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			o := options{root: "../..", scenarios: 4, parallel: 4, quiet: 5 * time.Second}
+			o := options{root: "../..", every: 6, scenarios: 4, parallel: 4, quiet: 5 * time.Second}
 			if *long {
-				o.scenarios, o.parallel, o.quiet = 60, 16, time.Minute
+				o.every, o.scenarios, o.parallel, o.quiet = 1, 60, 16, time.Minute
 			}
 			r, err := prove(t.Context(), e, o)
 			if err != nil {

@@ -109,9 +109,13 @@ func (c cell) String() string {
 // tell writes the first differences that nothing explains.
 func (r result) tell(out io.Writer) {
 	for _, number := range slices.Sorted(maps.Keys(r.cells)) {
+		told := map[string]bool{}
 		for i, c := range r.cells[number] {
 			for _, line := range c.unknown[:min(3, len(c.unknown))] {
-				fmt.Fprintf(out, "%s %d, %s, %d: %s\n", r.example.name, number, r.example.columns[i].name, len(c.unknown), line)
+				if !told[line] { // An error is of all columns.
+					fmt.Fprintf(out, "%s %d, %s, %d: %.300s\n", r.example.name, number, r.example.columns[i].name, len(c.unknown), line)
+				}
+				told[line] = true
 			}
 		}
 	}

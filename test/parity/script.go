@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ type act struct {
 	}
 	Delete *struct {
 		Object string
-		How    metav1.DeletionPropagation
+		How    *metav1.DeletionPropagation
 	}
 	Pods   *chosen
 	Finish bool
@@ -92,7 +93,7 @@ func (b book) scenario(number int) ([]step, error) {
 		case "whole":
 			continue
 		case "alike":
-			moves = append(append(moves[:len(moves):len(moves)], b.Moves["alike"]...), b.Moves["mixing"]...)
+			moves = slices.Concat(moves, b.Moves["alike"], b.Moves["mixing"])
 		}
 		i := r.IntN(len(moves))
 		if i >= len(b.Moves["any"])+len(b.Moves["alike"]) {
@@ -136,7 +137,7 @@ func (p *place) act(b book, a act, before time.Duration) {
 	case a.Patch != nil:
 		p.patch(a.Patch.Object, a.Patch.With, a.Patch.Sub)
 	case a.Delete != nil:
-		p.delete(a.Delete.Object, metav1.DeleteOptions{PropagationPolicy: &a.Delete.How})
+		p.delete(a.Delete.Object, metav1.DeleteOptions{PropagationPolicy: a.Delete.How})
 	case a.Pods != nil:
 		p.choose(*a.Pods, before)
 	case a.Finish:
@@ -157,6 +158,7 @@ func (p *place) choose(c chosen, before time.Duration) {
 	if c.Take > 0 {
 		pods = pods[:min(c.Take, len(pods))]
 	}
+	now := time.Now() // One for all, or times would rank Pods that are meant to be alike.
 	for i, pod := range pods {
 		one, name := numbered(c, i), "pods/"+pod.GetName()
 		if c.Half && i >= len(pods)/2 {
@@ -166,7 +168,7 @@ func (p *place) choose(c chosen, before time.Duration) {
 			if one.Is.Before {
 				one.Is.Since.Duration = before
 			}
-			p.report(pod, cmp.Or(one.Node, "node-1"), *one.Is)
+			p.report(pod, cmp.Or(one.Node, "node-1"), *one.Is, now)
 		}
 		if one.With != nil {
 			p.patch(name, one.With, "")

@@ -282,12 +282,14 @@ func (s *stage) clear(ctx context.Context, on side) error {
 // request is an entry of the audit log.
 type request struct {
 	Stage, Verb, UserAgent   string
-	ObjectRef                struct{ Resource, Subresource string }
+	ObjectRef                struct{ APIGroup, Resource, Subresource string }
 	RequestReceivedTimestamp metav1.MicroTime
 }
 
+// writes leaves out reviews, which are questions though they are created, and Leases, which are renewed for ever.
 func (r request) writes() bool {
-	return !slices.Contains([]string{"get", "list", "watch"}, r.Verb) && r.ObjectRef.Resource != "leases"
+	return !slices.Contains([]string{"get", "list", "watch"}, r.Verb) && r.ObjectRef.Resource != "leases" &&
+		!slices.Contains([]string{"authentication.k8s.io", "authorization.k8s.io"}, r.ObjectRef.APIGroup)
 }
 
 // requests are those of a client since a moment, a watch when it began.

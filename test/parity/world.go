@@ -143,9 +143,13 @@ func (p *place) of(kind string) dynamic.ResourceInterface {
 	return p.world.client.Resource(resources()[kind]).Namespace(p.namespace)
 }
 
+// create leaves an object as it is that is there, since a move may come twice.
 func (p *place) create(kind string, o object, sub ...string) {
 	p.do(func(ctx context.Context) error {
 		_, err := p.of(kind).Create(ctx, &unstructured.Unstructured{Object: o}, metav1.CreateOptions{}, sub...)
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
 		return err
 	})
 }
@@ -238,15 +242,15 @@ type state struct {
 }
 
 // report puts a Pod on a node, if it is on none, and writes its status.
-func (p *place) report(pod *unstructured.Unstructured, node string, is state) {
-	if field(pod, "spec", "nodeName") == nil {
+func (p *place) report(pod *unstructured.Unstructured, node string, is state, now time.Time) {
+	if field(pod, "spec", "nodeName") == nil && pod.GetDeletionTimestamp() == nil {
 		p.create("pods", object{
 			"apiVersion": "v1", "kind": "Binding", "metadata": object{"name": pod.GetName()},
 			"target": object{"kind": "Node", "name": node},
 		}, "binding")
 	}
 	phase := cmp.Or(is.Phase, "Running")
-	at := time.Now().Add(-is.Since.Duration).UTC().Format(time.RFC3339)
+	at := now.Add(-is.Since.Duration).UTC().Format(time.RFC3339)
 	container := object{"name": "main", "image": "app", "imageID": "", "restartCount": is.Restarts, "ready": is.Ready}
 	switch phase {
 	case "Running":
@@ -274,7 +278,7 @@ func (p *place) report(pod *unstructured.Unstructured, node string, is state) {
 func (p *place) finish() {
 	for _, pod := range p.pods(func(o *unstructured.Unstructured) bool { return o.GetDeletionTimestamp() != nil }) {
 		if !finished(pod) {
-			p.report(pod, "node-1", state{Phase: "Failed"})
+			p.report(pod, "node-1", state{Phase: "Failed"}, time.Now())
 		}
 		p.delete("pods/"+pod.GetName(), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 	}
