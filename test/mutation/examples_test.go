@@ -156,6 +156,10 @@ func equivalent() map[string]map[string]string {
 		"connection-config": {
 			"spec.resources.users.labelSelector: dropped": "the rule asks for the same label, so this decides what is cached, not what is found",
 		},
+		"job": {
+			`spec.rules[0].let.over: "" becomes "x"`:   "no condition has either name",
+			"spec.rules[0].let.backedOff: 6 becomes 7": "both are more than ten minutes",
+		},
 		"tidbcluster": {
 			`spec.let.tagged: "" becomes "x"`:       "neither is an image with a tag",
 			"spec.rules[0].let.pd: 0 becomes 1":     "one member is odd, and without PD there are none to be made more",
