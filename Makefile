@@ -88,9 +88,10 @@ e2e-tenants: bin/cluster
 e2e-parity: bin/cluster
 	go test -trimpath -count=1 -timeout 20m -parallel 3 ./test/parity/...
 
-test-long: bin/cluster ## Run the long form of tests that make test runs in short: 50 changes of the leader, 20 minutes
+test-long: bin/cluster ## Run the long form of tests that make test runs in short: 100 kills, 50 changes of the leader; an hour
 	go test -count=4 -run '^TestPredictable$$' ./pkg/engine
-	go test $(RACE) -count=1 -timeout 60m ./test/e2e -run '^(TestConfirmingIsShared|TestDryRunIsTheRunThatFollows|TestGenerateNameExactlyOnce|TestQuarantine|TestReloads)$$' -args -long
+	go test $(RACE) -count=1 -timeout 60m ./test/e2e -run '^(TestConfirmingIsShared|TestDryRunIsTheRunThatFollows|TestGenerateNameExactlyOnce|TestKills|TestQuarantine|TestReloads)$$' -args -long
+	go test -trimpath -count=1 -timeout 60m ./test/mutation -run '^TestExamples$$' -args -long
 	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
 	go test -trimpath -count=1 -timeout 60m -parallel 1 ./test/parity -run '^TestParity$$' -args -long
 
@@ -176,7 +177,7 @@ verify: ## Check that go.mod and go.sum of every module are tidy
 	cd tools && go mod tidy -diff
 	cd tools/generate && go mod tidy -diff
 
-generate: ## Write docs/reference, deploy/crds, deploy/base and the schemas of built-in kinds anew
+generate: ## Write docs/reference, the YAML of the cookbook, deploy/crds, deploy/base and the schemas of built-in kinds anew
 	go test ./test/docs -run TestReference -update
 	cd test/chart && go run .
 	cd test/cluster && go run -trimpath ./builtin ../../pkg/rules/schema/builtin/data

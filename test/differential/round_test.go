@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
@@ -21,6 +24,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/cluster"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/queue"
 )
@@ -77,6 +81,7 @@ func (s *stage) settle(
 ) round {
 	t.Helper()
 	before, after, said := s.simulate(t, set, state, now, run)
+	s.fillDefaults(t, before, after)
 	got := normalRound(before, after, said, now)
 	said = s.really(t, set, now, run)
 	want := normalRound(state, s.list(t, tracked), said, now)
@@ -89,6 +94,58 @@ func (s *stage) settle(
 		t.Errorf("round %s: the objects differ:\n%s", run, out.String())
 	}
 	return want
+}
+
+// fillDefaults fills into new objects of built-in kinds, which the simulated cluster stores without defaults, what the real one
+// would fill in: it is asked to create them, in a dry run.
+func (s *stage) fillDefaults(t *testing.T, before, after []thing) {
+	t.Helper()
+	known := map[types.UID]bool{}
+	for _, o := range before {
+		known[o.object.GetUID()] = true
+	}
+	for _, o := range after {
+		if known[o.object.GetUID()] || o.gvr == eventsGVR || builtin.Source().Resource(o.gvr) == nil {
+			continue
+		}
+		namespace := o.object.GetNamespace()
+		if err := s.namespace(t.Context(), namespace); err != nil {
+			t.Fatal(err)
+		}
+		asked, options := asNew(o.object), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+		managers := o.object.GetManagedFields()
+		made := len(managers) == 1 && managers[0].Operation == metav1.ManagedFieldsOperationUpdate
+		if made {
+			options.FieldManager = managers[0].Manager
+		}
+		filled, err := s.client.Resource(o.gvr).Namespace(namespace).Create(t.Context(), asked, options)
+		if err != nil {
+			t.Errorf("the real cluster does not take %s: %v", o.name(), err)
+			continue
+		}
+		if made { // Whoever creates an object owns its defaults; whoever applies one does not.
+			managers[0].FieldsV1 = filled.GetManagedFields()[0].FieldsV1
+			o.object.SetManagedFields(managers)
+		}
+		for key, value := range filled.Object {
+			if key != "metadata" && key != "status" {
+				o.object.Object[key] = value
+			}
+		}
+	}
+}
+
+// asNew is an object as if it had not been stored, under another name.
+func asNew(object *unstructured.Unstructured) *unstructured.Unstructured {
+	out := object.DeepCopy()
+	for _, key := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
+		unstructured.RemoveNestedField(out.Object, "metadata", key)
+	}
+	out.SetName(object.GetName() + "-asked")
+	if out.GetGenerateName() != "" {
+		out.SetName("")
+	}
+	return out
 }
 
 // shifted is a clock that is as far from the real one as it was set.

@@ -229,8 +229,10 @@ func (s *stage) clear(t *testing.T, tracked []apischema.GroupVersionResource, be
 			}
 			client := s.client.Resource(gvr).Namespace(o.GetNamespace())
 			_, err := client.Patch(ctx, o.GetName(), "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-			now := int64(0)
-			gone := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &now})
+			// The default of Jobs is to orphan their Pods, by a finalizer that nobody takes off here.
+			gone := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{
+				GracePeriodSeconds: new(int64), PropagationPolicy: new(metav1.DeletePropagationBackground),
+			})
 			for _, err := range []error{err, gone} {
 				if err != nil && !apierrors.IsNotFound(err) {
 					t.Errorf("clearing up: %v", errors.Join(err))

@@ -6,7 +6,8 @@
 // block, "$ dyncontroller validate|test|eval|explain|init|rbac|version ..." is run, and what
 // follows is what it must print; a line "..." stands for any lines, and
 // "; echo $?" shows an exit code that is not 0. A command whose output is shown as a
-// whole may fail without. "$ rm FILE" is done. Files are there once the page has come to them. In a table, an expression beside a value must have it.
+// whole may fail without. "$ rm FILE" is done. Files are there once the page has come to them; those of the cookbook are in
+// examples/rules/cookbook, and TestReference writes them into the page. In a table, an expression beside a value must have it.
 package docs_test
 
 import (
@@ -135,7 +136,7 @@ func TestCommands(t *testing.T) {
 	ran := 0
 	for _, p := range pages(t) {
 		t.Run(p.path, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			p.enter(t)
 			for _, b := range p.blocks {
 				b.write(t)
 				if b.info != "console" {

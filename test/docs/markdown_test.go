@@ -139,7 +139,7 @@ func (b block) name() string {
 // shows of it, and enters their directory.
 func (p *page) workspace(t *testing.T) {
 	t.Helper()
-	t.Chdir(t.TempDir())
+	p.enter(t)
 	for _, b := range p.blocks {
 		b.write(t)
 		for _, c := range commands(b.text) {
@@ -148,6 +148,18 @@ func (p *page) workspace(t *testing.T) {
 			}
 		}
 	}
+}
+
+// enter enters a directory with the files that a page is about, and nothing else.
+func (p *page) enter(t *testing.T) {
+	t.Helper()
+	folder := t.TempDir()
+	if p.path == cookbook {
+		if err := os.CopyFS(folder, os.DirFS(filepath.Join(root, recipes))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(folder)
 }
 
 // write writes a block that is a file.

@@ -19,7 +19,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/function"
 )
 
-var update = flag.Bool("update", false, "write docs/reference")
+var update = flag.Bool("update", false, "write docs/reference and the YAML of the cookbook")
 
 // TestReference holds the generated references: of the functions of the language, and of
 // the metrics.

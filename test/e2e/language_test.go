@@ -88,10 +88,10 @@ func TestForEach(t *testing.T) {
 	}
 }
 
-const quotas = `
+const quotaChildren = `
 apiVersion: dyncontroller.dev/v1alpha1
 kind: RuleSet
-metadata: {name: quotas, namespace: NAMESPACE}
+metadata: {name: quota-children, namespace: NAMESPACE}
 spec:
   resources:
     tidbclusters: {group: pingcap.com, version: v1alpha1, resource: tidbclusters}
@@ -113,16 +113,16 @@ func TestFailureIsTold(t *testing.T) {
 	namespace := cluster(t).Namespace(t)
 	quota := func(hard string) { // Nobody else counts: there is no controller of quotas.
 		status := fmt.Sprintf(`{"status": {"hard": {"count/limitranges": %q}, "used": {"count/limitranges": "0"}}}`, hard)
-		if _, err := client(t).Resource(resourcequotas).Namespace(namespace).
+		if _, err := client(t).Resource(quotas).Namespace(namespace).
 			Patch(t.Context(), "most", types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	create(t, resourcequotas, namespace, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: most}, spec: {hard: {count/limitranges: "9"}}}`)
+	create(t, quotas, namespace, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: most}, spec: {hard: {count/limitranges: "9"}}}`)
 	quota("2")
 	tidbCluster(t, namespace, "db", "")
 	told := func() string { return get(t, tidbclusters, namespace, "db").GetAnnotations()["children"] }
-	args := append(apart(namespace), "--rules", rulesFile(t, namespace, quotas))
+	args := append(apart(namespace), "--rules", rulesFile(t, namespace, quotaChildren))
 	process := start(t, args...)
 	eventually(t, "the refusal is told", func() bool { return told() == "2, Forbidden" })
 	why := get(t, tidbclusters, namespace, "db").GetAnnotations()["why"]

@@ -40,7 +40,6 @@ var (
 	configmaps      = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	secrets         = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	limitRanges     = schema.GroupVersionResource{Version: "v1", Resource: "limitranges"}
-	resourcequotas  = schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}
 	events          = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
 	serviceaccounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 	definitions     = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -78,10 +77,7 @@ spec:
 // all that it says.
 func TestSecretsAreToldNowhere(t *testing.T) {
 	alongside(t)
-	binary := filepath.Join(t.TempDir(), "dyncontroller")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/dyncontroller").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	binary := program(t)
 	cases := map[string]struct {
 		reason  string
 		args    []string

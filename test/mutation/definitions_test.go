@@ -13,22 +13,37 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
+	"github.com/dyncontroller/dyncontroller/test/corpus"
 	"github.com/dyncontroller/dyncontroller/test/mutation"
 )
 
-// realDefinition is the whole of the definition in a file of an example, or nil if tidb-operator has none of that name. An example
-// has only the part that it needs, so that its tests need nothing else.
+// realDefinition is the whole of the definition in a file of an example, or nil if none of these projects has one of that name. An
+// example has only the part that it needs, so that its tests need nothing else.
 func realDefinition(t *testing.T, path string) []byte {
 	t.Helper()
-	dir, err := controlplane.ModuleDir(t.Context(), controlplane.TidbOperator)
-	if err != nil {
-		t.Fatal(err)
+	folders := map[string]string{
+		"tidb-operator":    "manifests/crd/v1/pingcap.com_",
+		"cert-manager":     "deploy/crds/cert-manager.io_",
+		"external-secrets": "config/crds/bases/external-secrets.io_",
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "manifests", "crd", "v1", "pingcap.com_"+filepath.Base(path)))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
+	for _, project := range corpus.Projects() {
+		folder, is := folders[project.Name]
+		if !is {
+			continue
+		}
+		dir, err := controlplane.PinnedModuleDir(t.Context(), project.Module, project.Sum)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(folder)+filepath.Base(path)))
+		if err == nil {
+			return data
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
 	}
-	return data
+	return nil
 }
 
 // excerpts are the files of an example that have a part of a real definition, with the whole of it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,11 +39,12 @@ type Example struct {
 	// Rules are its files of rules, in order, and CRDs those in its folder crds.
 	Rules, CRDs []string
 	files       fstest.MapFS
+	tests       map[string][]string // by the files of rules that they name
 }
 
 // Read reads an example. Its paths are those in the file system.
 func Read(from fs.FS) (*Example, error) {
-	e := &Example{files: fstest.MapFS{}}
+	e := &Example{files: fstest.MapFS{}, tests: map[string][]string{}}
 	err := fs.WalkDir(from, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -59,9 +61,23 @@ func Read(from fs.FS) (*Example, error) {
 		if slices.ContainsFunc(documents, isRules) {
 			e.Rules = append(e.Rules, path)
 		}
+		e.testedBy(path, documents)
 		return nil
 	})
 	return e, err
+}
+
+// testedBy notes which files of rules the tests in a file name.
+func (e *Example) testedBy(file string, documents []*document.Node) {
+	for _, d := range documents {
+		if d.Get("kind").Text() != spec.KindRuleTest {
+			continue
+		}
+		for _, rules := range d.Get("spec").Get("rules").Elements() {
+			at := path.Join(path.Dir(file), rules.Text())
+			e.tests[at] = append(e.tests[at], file)
+		}
+	}
 }
 
 func isRules(n *document.Node) bool {
@@ -86,7 +102,11 @@ func (e *Example) Run(ctx context.Context, path string, data []byte) (simulate.R
 // Try runs the cases of the example with a mutant in the place of a file.
 func (e *Example) Try(ctx context.Context, path string, m Mutant) (Verdict, error) {
 	files := e.with(path, m.Data)
-	report, err := simulate.Run(ctx, []string{"."}, simulate.Options{Files: files, Update: true})
+	tests := e.tests[path]
+	if len(tests) == 0 { // They name its folder.
+		tests = []string{"."}
+	}
+	report, err := simulate.Run(ctx, tests, simulate.Options{Files: files, Update: true})
 	if err != nil {
 		return Survived, fmt.Errorf("running the cases on the mutant %s: %w", m, err)
 	}

@@ -184,10 +184,14 @@ func (c *checker) madeBy(f *function.Function, nodes []expression.Node, given []
 		if len(out.entries) > 0 && len(out.entries) <= mostBranches {
 			return out
 		}
-	case f.Name == "setCondition" && len(given) == 2:
-		condition := c.branch(nodes[1], given[1])
-		c.checkCondition(condition)
-		return &made{entries: []entry{{0, condition.stamped()}}, open: true}
+	case f.Name == "setCondition" && len(given) >= 2:
+		out := &made{open: true}
+		for i := range given[1:] {
+			condition := c.branch(nodes[1+i], given[1+i])
+			c.checkCondition(condition)
+			out.entries = append(out.entries, entry{i, condition.stamped()})
+		}
+		return out
 	}
 	return nil
 }

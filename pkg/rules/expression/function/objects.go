@@ -171,10 +171,21 @@ const lastTransition = "lastTransitionTime"
 // setCondition returns the same list where nothing changes, so that nothing is
 // written.
 func setCondition(c Call) any {
-	if c.Args[1] == nil {
-		return c.Args[0]
+	out := c.Args[0]
+	for i, condition := range c.Args[1:] {
+		if condition == nil {
+			continue
+		}
+		list, _ := out.([]any)
+		if list = c.withCondition(list, arg[map[string]any](c, 1+i)); list != nil {
+			out = list
+		}
 	}
-	list, wanted := c.list(), arg[map[string]any](c, 1)
+	return out
+}
+
+// withCondition is nil where nothing changes.
+func (c Call) withCondition(list []any, wanted map[string]any) []any {
 	checkCondition(wanted)
 	value.Must(c.Budget.Steps(1 + len(list)))
 	place, old := len(list), map[string]any(nil)
@@ -196,7 +207,7 @@ func setCondition(c Call) any {
 		value.Must(err)
 	}
 	if same {
-		return c.Args[0]
+		return nil
 	}
 	value.Must(c.Budget.List(len(list) + 1))
 	if old == nil {

@@ -106,6 +106,23 @@ func TestSetCondition(t *testing.T) {
 	}
 }
 
+// TestSetConditions holds that several conditions are set one after the other.
+func TestSetConditions(t *testing.T) {
+	got, _, err := evalAt(`setCondition([{type: "A", status: "True"}], nil, {type: "B", status: "True"}, {type: "A", status: "False"}, {type: "B", status: "False"})`,
+		newYear, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const now = "2026-01-01T00:00:00Z"
+	want := []any{
+		map[string]any{"type": "A", "status": "False", "lastTransitionTime": now},
+		map[string]any{"type": "B", "status": "False", "lastTransitionTime": now},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestSetConditionErrors(t *testing.T) {
 	const example = `; write {type: "Ready", status: "True", reason: "AllUp"}`
 	const status = `the status of a condition must be "True", "False" or "Unknown"; `

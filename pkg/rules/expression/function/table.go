@@ -266,8 +266,8 @@ var table = []Function{
 		"The time of writing, for a body alone: nothing can read it. What is there stays, unless something else in the "+
 			"same map changes.",
 		`{phase: "Ready", since: stamp()}`, `{"phase":"Ready","since":"2026-01-01T00:00:00Z"}`),
-	define("setCondition(list list?, condition map?) list?", setCondition, flowSetCondition, typeSetCondition,
-		"The list with the condition in place of the one of its type. Nothing of the old one stays but lastTransitionTime, "+
+	define("setCondition(list list?, conditions map?...) list?", setCondition, flowSetCondition, typeSetCondition,
+		"The list with each condition in place of the one of its type. Nothing of the old one stays but lastTransitionTime, "+
 			"and that only while status is the same. A nil condition changes nothing.",
 		`setCondition([], {type: "Ready", status: "True", reason: "Up"})`, `[{"lastTransitionTime":"2026-01-01T00:00:00Z","reason":"Up","status":"True","type":"Ready"}]`),
 	// Values that a body holds as strings.

@@ -253,13 +253,17 @@ func typeControllerRef(*TypeCall) typing.Type {
 
 // typeSetCondition gives the list itself, or one with the condition in it. Its time is that of any of the two, or new.
 func typeSetCondition(c *TypeCall) typing.Type {
-	list, condition := c.argument(0).Only(aList), c.argument(1)
-	set := typing.Merge(condition, typing.Map(map[string]typing.Type{lastTransition: typing.Unknown()}))
-	result := typing.List(typing.Union(list.Items(), set))
-	if condition.Kinds()&value.Nil != 0 {
-		return typing.Union(list, result)
+	list := c.argument(0).Only(aList)
+	for i := 1; i < len(c.Arguments); i++ {
+		condition := c.argument(i)
+		set := typing.Merge(condition, typing.Map(map[string]typing.Type{lastTransition: typing.Unknown()}))
+		result := typing.List(typing.Union(list.Items(), set))
+		if condition.Kinds()&value.Nil != 0 {
+			result = typing.Union(list, result)
+		}
+		list = result
 	}
-	return result
+	return list
 }
 
 func typeWindow(*TypeCall) typing.Type {

@@ -20,7 +20,7 @@ var lexMistakes = []struct {
 	length        int
 	message, hint string
 }{
-	{"literal not terminated", 1, "the string that starts here has no closing quote", `close it on its line; a line break within is \n`},
+	{"literal not terminated", 1, "the string that starts here has no closing quote", `close it on its line; write a line break as \n, and as \\n within double quotes of YAML`},
 	{"unclosed comment", 2, "the comment that starts here is not closed", "end it with */"},
 	{"invalid char escape", 1, `the string that starts here has an unknown \ escape`, backslash},
 	{"unable to unescape", 1, `the string that starts here has an unknown \ escape`, backslash},

@@ -32,7 +32,7 @@ func TestMistakes(t *testing.T) {
 			"{in: 1}", "in", "a map key cannot start with in",
 			`write a name, a string in quotes, or an expression in parentheses, as in {a: 1, "b-c": 2, (x): 3}`,
 		},
-		"an open string":               {`object.metadata.name == "a`, `"`, "the string that starts here has no closing quote", `close it on its line; a line break within is \n`},
+		"an open string":               {`object.metadata.name == "a`, `"`, "the string that starts here has no closing quote", `close it on its line; write a line break as \n, and as \\n within double quotes of YAML`},
 		"a number with a unit":         {"replicas > 5m", "5m", `"5m" is not a number`, `write quantity("5Gi") for a quantity, duration("5m") for a duration`},
 		"an empty hex number":          {"0x", "0x", "0x does not fit a 64-bit number", ""},
 		"too large an integer":         {"1 + 9223372036854775808", "9223372036854775808", "9223372036854775808 does not fit a 64-bit number", ""},
