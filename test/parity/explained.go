@@ -36,10 +36,6 @@ func explained() []known {
 			"Endpoints that a user has made stay as they are when the Service gets a selector later: " + readme("endpoints"),
 		},
 		{
-			regexp.MustCompile(`^job \| (number|which|metadata|owners|finalizers|spec|status).* \| (an orphan; create|.* by hand; relabel)`),
-			"With a selector by hand, Pods are neither adopted nor released: " + readme("job"),
-		},
-		{
 			regexp.MustCompile(`^job \| (number|which|metadata|owners|finalizers|spec|status).*podReplacementPolicy.*after finish terminating: `),
 			"The back-off is read from failed Pods that are still there. kube-controller-manager keeps it in memory, " +
 				"until it is started again: " + readme("job"),
