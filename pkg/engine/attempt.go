@@ -506,6 +506,11 @@ func (a *attempt) remember(sent sending, result write.Result) {
 		return
 	}
 	maps.Copy(a.record.ineffective, marks)
+	// An empty list that is stored as none may have made the map that it is in.
+	unchanged = slices.DeleteFunc(slices.Clone(unchanged), func(c plan.Change) bool { return c.Before == nil && plan.IsEmpty(c.After) })
+	if len(unchanged) == 0 {
+		return
+	}
 	told := a.Mask.Operation(plan.Operation{Rules: sent.Rules, Changes: unchanged})
 	a.log(a.Key).Warn("write had no effect and is not repeated", attrsOf(told)...)
 }

@@ -140,7 +140,7 @@ func withoutBookkeeping(object map[string]any) map[string]any {
 	out := WithoutMetadata(object, "resourceVersion", "generation", "managedFields")
 	// The API server stores no labels as none, not as an empty map.
 	metadata, _ := out["metadata"].(map[string]any)
-	maps.DeleteFunc(metadata, func(_ string, value any) bool { return isEmpty(value) })
+	maps.DeleteFunc(metadata, func(_ string, value any) bool { return IsEmpty(value) })
 	return out
 }
 

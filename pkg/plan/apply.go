@@ -57,8 +57,21 @@ func (o Options) withoutSame(w Wish, changed []Change, before, after map[string]
 		return nil, before
 	}
 	kept, reduced := w.without(changed, before, after, func(change Change) bool { return !change.differs(was, is) })
-	if len(kept) < len(changed) && !Equal(o.stored(w.Target, reduced), is) {
-		// They do nothing where they are, but make a parent that is stored.
+	if len(kept) == len(changed) || w.Type == JSON {
+		return kept, reduced
+	}
+	// Some do nothing where they are, but make a parent that is stored.
+	for _, change := range changed {
+		at := o.stored(w.Target, reduced)
+		if Equal(at, is) {
+			return kept, reduced
+		}
+		more := WithField(reduced, change.Path, change.After)
+		if !change.differs(was, is) && !Equal(o.stored(w.Target, more), at) {
+			kept, reduced = append(kept, change), more
+		}
+	}
+	if !Equal(o.stored(w.Target, reduced), is) {
 		return changed, after
 	}
 	return kept, reduced
@@ -233,7 +246,7 @@ func appliedBy(entry map[string]any, manager string) bool {
 func overlaid(fields map[string]any, current, body any) (after any, changed, owned bool) {
 	_, have := current.(map[string]any)
 	if len(fields) == 0 {
-		if Equal(current, body) || have && isEmpty(body) {
+		if Equal(current, body) || have && IsEmpty(body) {
 			return current, false, true
 		}
 		return body, true, true

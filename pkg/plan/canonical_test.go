@@ -24,7 +24,7 @@ func stored(key string, value any) any {
 		out := map[string]any{}
 		for below, element := range value {
 			element = stored(below, element)
-			zero := strings.HasPrefix(below, "zero") && (isEmpty(element) || Equal(element, false) || Equal(element, int64(0)))
+			zero := strings.HasPrefix(below, "zero") && (IsEmpty(element) || Equal(element, false) || Equal(element, int64(0)))
 			if element != nil && below != "unknown" && !zero {
 				out[below] = element
 			}

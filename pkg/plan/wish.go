@@ -158,7 +158,8 @@ func isScalar(value any) bool {
 	}
 }
 
-func isEmpty(value any) bool {
+// IsEmpty reports whether a value is a map or a list without anything in it.
+func IsEmpty(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		return len(value) == 0
@@ -191,7 +192,7 @@ func withoutNewEmpty(current, after map[string]any) map[string]any {
 	before, _ := current["metadata"].(map[string]any)
 	metadata, _ := after["metadata"].(map[string]any)
 	for key, value := range metadata {
-		if _, was := before[key]; !was && isEmpty(value) {
+		if _, was := before[key]; !was && IsEmpty(value) {
 			metadata = maps.Clone(metadata)
 			delete(metadata, key)
 			return withoutNewEmpty(current, replaced(after, Path{"metadata"}, metadata))
