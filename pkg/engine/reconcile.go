@@ -258,8 +258,10 @@ func (a *attempt) decide(seen observation) {
 		cluster: &a.cluster, key: a.Key, informers: a.now.of[a.Key.GVR], keeps: a.now.compared(a.Key.GVR), asked: asked,
 		read: &record.read, version: versionOf(seen.Object), own: map[types.UID]bool{}, verified: map[string]time.Time{},
 	}
-	seen.State = rules.State{HeldSince: record.held.Load().under(a.now), Separate: record.separate, Ineffective: record.ineffective,
-		Failures: record.refusals.before}
+	seen.State = rules.State{
+		HeldSince: record.held.Load().under(a.now), Separate: record.separate, Ineffective: record.ineffective,
+		Failures: record.refusals.before,
+	}
 	decided, masker := asked.evaluate(a.now, &seen)
 	a.related.Keep(a.Key, asked.asked) // What was asked in earlier evaluations only is forgotten.
 	a.unsure, a.unselected = len(seen.unsure) > 0, seen.unselected()

@@ -43,11 +43,13 @@ func TestFailure(t *testing.T) {
 			[]string{"2 apply a", "3 merge basic", "last merge basic why=fine: "},
 		},
 		"Before": {
-			"The last attempt has failed.", "[a]", map[plan.Rule]rules.Failure{parent: {Reason: "Forbidden", Message: "quota"}},
+			"The last attempt has failed.", "[a]",
+			map[plan.Rule]rules.Failure{parent: {Reason: "Forbidden", Message: "quota"}},
 			[]string{"2 apply a", "3 merge basic", "last merge basic why=Forbidden: quota"},
 		},
 		"OfAnother": {
-			"What keeps another rule is not read.", "[a]", map[plan.Rule]rules.Failure{{Set: "telling", Name: "other"}: {Reason: "Forbidden"}},
+			"What keeps another rule is not read.", "[a]",
+			map[plan.Rule]rules.Failure{{Set: "telling", Name: "other"}: {Reason: "Forbidden"}},
 			[]string{"2 apply a", "3 merge basic", "last merge basic why=fine: "},
 		},
 		"Refused": {
