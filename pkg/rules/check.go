@@ -42,13 +42,18 @@ func (r *Rule) check(schemas *schema.Catalog, declared lookup.Declarations) docu
 		}
 		found[i] = errs
 	}
-	if len(watched) == 1 {
-		return append(r.checkEvents(), found[0]...)
+	errs := found[0]
+	if len(watched) > 1 {
+		errs = ofKinds(watched, found)
 	}
-	return append(r.checkEvents(), ofKinds(watched, found)...)
+	if len(errs) == 0 {
+		errs = r.checkEvents()
+	}
+	return errs
 }
 
-// checkEvents refuses events that read failure, which would never be recorded.
+// checkEvents refuses events that read failure, which would never be recorded. It takes the footprint, so it is for rules without
+// other mistakes.
 func (r *Rule) checkEvents() (errs document.Errors) {
 	for _, step := range r.allSteps() {
 		if step.Kind() == "event" && r.effects().reacts[step] {

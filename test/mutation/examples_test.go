@@ -69,7 +69,7 @@ func TestExamples(t *testing.T) {
 			}
 			known := equivalent()[name]
 			for mutant := range known {
-				if !slices.ContainsFunc(all, func(one trial) bool { return one.String() == mutant }) {
+				if !slices.ContainsFunc(all, func(one trial) bool { return one.name() == mutant }) {
 					t.Errorf("there is no mutant %q", mutant)
 				}
 			}
@@ -91,6 +91,9 @@ type trial struct {
 	mutation.Mutant
 	verdict mutation.Verdict
 }
+
+// name tells mutants of several files apart.
+func (t *trial) name() string { return t.path + ": " + t.String() }
 
 // try runs the cases on each mutant, as many at a time as there are processors.
 func try(t *testing.T, example *mutation.Example, all []trial) {
@@ -120,7 +123,7 @@ func judge(t *testing.T, known map[string]string, all []trial) {
 	caught, same := 0, 0
 	var survivors, refused []string
 	for _, one := range all {
-		reason, is := known[one.String()]
+		reason, is := known[one.name()]
 		switch {
 		case one.verdict == mutation.Refused:
 			refused = append(refused, one.String())
@@ -154,17 +157,17 @@ func list(t *testing.T, which string, mutants []string) {
 func equivalent() map[string]map[string]string {
 	return map[string]map[string]string{
 		"connection-config": {
-			"spec.resources.users.labelSelector: dropped": "the rule asks for the same label, so this decides what is cached, not what is found",
+			"connection-config.yaml: spec.resources.users.labelSelector: dropped": "the rule asks for the same label, so this decides what is cached, not what is found",
 		},
 		"job": {
-			`spec.rules[0].let.over: "" becomes "x"`:   "no condition has either name",
-			"spec.rules[0].let.backedOff: 6 becomes 7": "both are more than ten minutes",
+			`job.yaml: spec.rules[0].let.over: "" becomes "x"`:   "no condition has either name",
+			"job.yaml: spec.rules[0].let.backedOff: 6 becomes 7": "both are more than ten minutes",
 		},
 		"tidbcluster": {
-			`spec.let.tagged: "" becomes "x"`:       "neither is an image with a tag",
-			"spec.rules[0].let.pd: 0 becomes 1":     "one member is odd, and without PD there are none to be made more",
-			"spec.rules[0].when: 0 becomes 1":       "one member is odd",
-			"spec.rules[2].let.stores: 0 becomes 1": "without TiKV the rule does not act, and TiKV says how many stores it has",
+			`tidb-guardrails.yaml: spec.let.tagged: "" becomes "x"`:       "neither is an image with a tag",
+			"tidb-guardrails.yaml: spec.rules[0].let.pd: 0 becomes 1":     "one member is odd, and without PD there are none to be made more",
+			"tidb-guardrails.yaml: spec.rules[0].when: 0 becomes 1":       "one member is odd",
+			"tidb-guardrails.yaml: spec.rules[2].let.stores: 0 becomes 1": "without TiKV the rule does not act, and TiKV says how many stores it has",
 		},
 	}
 }

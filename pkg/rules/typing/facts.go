@@ -57,9 +57,16 @@ func (f *Facts) Named() *Facts {
 	if f == nil {
 		return nil
 	}
-	named := &Facts{below: maps.Clone(f.below)}
-	maps.DeleteFunc(named.below, func(root string, _ *Facts) bool { return root[0] == '-' })
-	if len(named.below) == len(f.below) {
+	var named *Facts
+	for root := range f.below {
+		if root[0] == '-' && named == nil {
+			named = &Facts{below: maps.Clone(f.below)}
+		}
+		if root[0] == '-' {
+			delete(named.below, root)
+		}
+	}
+	if named == nil {
 		return f
 	}
 	return named

@@ -40,8 +40,9 @@ func (c *checker) name(n *expression.Name, k known) result {
 func (c *checker) named(n *expression.Name, k known) typing.Type {
 	shared, done := c.run.shared[k.Facts]
 	if !done {
-		shared = k.Named()
-		c.run.shared[k.Facts] = shared
+		if shared = k.Named(); shared != k.Facts {
+			c.run.shared[k.Facts] = shared
+		}
 	}
 	return k.Apply(n.Slot, c.names.Type(n.Slot, shared))
 }
