@@ -459,6 +459,9 @@ func (t *ruleEvaluation) act(steps []*action.Step) error {
 	refusal, refused := errors.AsType[*action.Refusal](err)
 	if refused {
 		t.failure = &Failure{Reason: refusal.Reason(), Message: refusal.Err.Message}
+		if t.secret() {
+			t.failure.Message = errSecret.Error()
+		}
 	} else if err != nil {
 		return err
 	}

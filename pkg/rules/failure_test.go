@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,5 +80,26 @@ func TestFailure(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestFailureHidesSecrets holds that a refusal tells no more to the actions of a rule than to its Events, once the rule has read a Secret.
+func TestFailureHidesSecrets(t *testing.T) {
+	text := strings.NewReplacer(
+		"    maps: ", "    secrets: {version: v1, resource: secrets}\n    maps: ",
+		"    actions:\n", "    with: {login: {resource: secrets, name: login}}\n    actions:\n", "object.spec.children", "[login?.data.name]",
+	).Replace(telling)
+	s := newStage(t, []string{text}, `{kind: TidbCluster, metadata: {name: basic}}`, `{kind: Secret, metadata: {name: login}, data: {name: foreign}}`,
+		`{kind: ConfigMap, metadata: {name: foreign}}`)
+	found := false
+	for _, o := range s.evaluate().Operations {
+		why, has := plan.Lookup(o.Body, plan.Path{"metadata", "annotations", "why"})
+		found = found || has
+		if text, _ := why.(string); strings.Contains(text, "foreign") {
+			t.Errorf("the failure is told as %q", text)
+		}
+	}
+	if !found {
+		t.Error("no failure is told")
 	}
 }
