@@ -90,7 +90,7 @@ func (r *record) due(writing []plan.Rule, now time.Time) []plan.Rule {
 	if r.moment.IsZero() || now.Before(r.moment) {
 		return nil
 	}
-	return slices.DeleteFunc(writing, func(rule plan.Rule) bool { return slices.Contains(r.writing, rule) })
+	return slices.DeleteFunc(slices.Clone(writing), func(rule plan.Rule) bool { return slices.Contains(r.writing, rule) })
 }
 
 // rulesOf are the rules that want operations, each as often as it wants one.

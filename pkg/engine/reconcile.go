@@ -265,14 +265,15 @@ func (a *attempt) decide(seen observation) {
 	decided, masker := asked.evaluate(a.now, &seen)
 	a.related.Keep(a.Key, asked.asked) // What was asked in earlier evaluations only is forgotten.
 	a.unsure, a.unselected = len(seen.unsure) > 0, seen.unselected()
+	writing := rulesOf(decided.Operations)
 	a.Evaluation = guard.Evaluation{
-		UID: record.uid, Watched: seen.Object, Plan: decided, Due: record.due(rulesOf(decided.Operations), seen.Now),
+		UID: record.uid, Watched: seen.Object, Plan: decided, Due: record.due(writing, seen.Now),
 		Read: sync.OnceValue(asked.inputs), Unanswered: asked.unanswered, Mask: masker,
 	}
 	if a.unsure {
 		a.Unasked = a.now.Watching(seen.unsure)
 	}
-	record.moment, record.writing = decided.LookAgainAt, rulesOf(decided.Operations)
+	record.moment, record.writing = decided.LookAgainAt, writing
 	if n := len(decided.Suppressed); n > 0 {
 		a.options.Observer.Spared(a.Key, n)
 	}
