@@ -311,7 +311,7 @@ func TestRelistWhileListed(t *testing.T) {
 					server.mu.Lock()
 					server.holding = nil // Of the lists to come.
 					server.mu.Unlock()
-					passes(4 * time.Minute)
+					passes(maxSilence + 2*silenceCheck) // It is found by then, and the watch after it is not silent for long.
 				} else {
 					server.hold(everywhere, false)
 					synctest.Wait()
