@@ -37,7 +37,7 @@ func defaults(change func(*Config)) Config {
 	c := Config{
 		Rules:    []string{"r.yaml"},
 		Cluster:  Cluster{QPS: NoLimit, Burst: NoLimit},
-		Workers:  4,
+		Workers:  10,
 		DryRun:   DryRunNone,
 		Instance: "default",
 		Election: electionDefaults(nil),
@@ -141,7 +141,7 @@ prune: true
 		},
 		"flag over all": {
 			reason: "A flag wins even with the value of the default.",
-			args:   []string{"-f", "r.yaml", "--workers=4"},
+			args:   []string{"-f", "r.yaml", "--workers=10"},
 			env:    []string{"DYNCONTROLLER_WORKERS=5", "DYNCONTROLLER_RULES=e.yaml"},
 			file:   "workers: 6\nrules: /f.yaml\n",
 			want:   defaults(nil),

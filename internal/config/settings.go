@@ -55,7 +55,7 @@ func settings(c *Config) []setting {
 		{name: "instance", fallback: DefaultInstance, kind: "NAME", usage: "whose inventory of what rules leave behind to keep; give processes with other rules other names", set: named(&c.Instance, "be part of the name of a ConfigMap", validation.IsDNS1123Label)},
 		{name: "force", fallback: "false", kind: boolean, usage: "run even if another process runs as the same instance", set: truth(&c.Force)},
 		{name: "prune", fallback: "false", kind: boolean, usage: "clean up after whole sets of the instance that are not among --rules any more; otherwise they are only reported", set: truth(&c.Prune)},
-		{name: "workers", fallback: "4", kind: "N", usage: "how many objects are worked on at the same time, for each service account", set: atLeast(1, &c.Workers)},
+		{name: "workers", fallback: "10", kind: "N", usage: "how many objects are worked on at the same time, for each service account", set: atLeast(1, &c.Workers)},
 		{name: "account-cache-limit", fallback: "0", kind: "BYTES", usage: "how much the caches of one service account may take, such as 128Mi; 0 for no limit", set: quantity(&c.AccountCache)},
 		{name: "kube-api-qps", fallback: "0", kind: "N", usage: "requests per second to the API server; 0 for no limit", set: rate(&c.Cluster.QPS)},
 		{name: "kube-api-burst", fallback: "0", kind: "N", usage: "requests at once before --kube-api-qps holds them back; 0 for the same number", set: atLeast(0, &c.Cluster.Burst)},

@@ -46,7 +46,7 @@ func New(options Options) *Engine {
 	}
 	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
 	options.Clock = cmp.Or[clock.WithTicker](options.Clock, clock.RealClock{})
-	options.Workers = cmp.Or(options.Workers, 4)
+	options.Workers = cmp.Or(options.Workers, 10)
 	if options.Name == nil {
 		options.Name = func(_ Key, prefix string) string { return naming.Random(prefix) }
 	}

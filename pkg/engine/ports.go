@@ -54,7 +54,7 @@ type Options struct {
 	Observer Observer     // default: none
 	Log      *slog.Logger // default: none
 	Clock    clock.WithTicker
-	Workers  int // default: 4
+	Workers  int // default: 10
 	// Queue says in which order keys are looked at, by somebody who drives the engine with
 	// [Engine.Start]; Run and Settle need the default. The engine is then predictable in
 	// the rest, too: what is queued together is queued in the order of the keys, and what
