@@ -37,7 +37,7 @@ type table struct {
 func pages(t *testing.T) []*page {
 	t.Helper()
 	var out []*page
-	for _, pattern := range []string{"*.md", "docs/*/*.md", "deploy/*/*.md", "examples/*/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "deploy/*/*.md", "examples/*/*.md", "examples/*/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -53,7 +53,8 @@ func race(ctx context.Context, sets, rounds int, out io.Writer) (err error) {
 	names := []string{theirName, "dyncontroller"}
 	fmt.Fprintf(out, "%d ReplicaSets of %d replicas exist when the program starts; the time ends when all Pods are there and all statuses are right. "+
 		"kube-controller-manager runs its replicaset controller alone, dyncontroller is `bin/dyncontroller-operator`; another kube-controller-manager "+
-		"collects garbage beside both. Medians of %d rounds by turns (least-most), %d processors. CPU time and memory are those of the program, "+
+		"collects garbage beside both. The two ran alternately, %d rounds each, on %d processors; a cell is the median (minimum-maximum). "+
+		"CPU time and memory are those of the program, "+
 		"and a watch counts as a read when it begins.\n\n", sets, replicas, rounds, runtime.NumCPU())
 	fmt.Fprintf(out, "| limit, requests/s | | %s |\n|---|---|%s\n", strings.Join(figureNames(), " | "), strings.Repeat("---|", len(figureNames())))
 	for _, limit := range [][2]int{{1000, 2000}, {20, 30}} {
