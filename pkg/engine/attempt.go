@@ -102,7 +102,7 @@ func (s sending) mayBeTaken(result write.Result) bool {
 // on.
 func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	record := a.record
-	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]int{}}
+	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]int{}, Untold: map[plan.Rule]int{}}
 	a.written, record.refusals.now = map[plan.Object]target{}, nil
 	a.known, record.ineffective = record.ineffective, a.Plan.Suppressed
 	// The creations of one rule are sent at the same time, 1, then 2, 4 and so on, so that what is refused is refused a few
@@ -123,11 +123,8 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	if len(a.Plan.Operations) == 0 {
 		record.separate, record.nameTaken = false, false
 	}
-	if record.refusals.finish(a.Plan.Decisions, a.Unfinished) {
-		a.outcome.Replan, a.outcome.Hopeless = true, false
-		if a.outcome.State == guard.Settled {
-			a.outcome.State = guard.Again
-		}
+	if record.refusals.finish(a.Plan.Decisions, &a.Progress) {
+		a.outcome.PlanAgain()
 	}
 	if a.outcome.Wrote {
 		a.tracker.round(a.Key)
@@ -178,13 +175,15 @@ func (a *attempt) send(ctx context.Context, operations []plan.Operation) {
 				o = o.Without(undone)
 			}
 		}
-		if a.Stopped || a.written[o.Target].closed || a.Follows(o) || a.record.refusals.outdate(o, a.Plan.Decisions, a.Unfinished) {
-			a.skip(o, a.outcome.Hopeless)
+		if a.Stopped || a.written[o.Target].closed || a.Follows(o) || a.record.refusals.outdate(o, a.Plan.Decisions, &a.Progress) {
+			a.Leave(o, true)
+			a.separate(o, a.outcome.Hopeless)
 		} else if delay := a.checks.Admit(ctx, o); delay != nil {
 			told := *delay
 			told.Err = a.Mask.Error(delay.Err)
 			a.outcome.Delay(o.Rules, told) // Other rules go on, those of the same request too.
-			a.skip(o, true)
+			a.Leave(o, true)
+			a.separate(o, true)
 		} else {
 			a.pending = append(a.pending, sending{Operation: o, admitted: o})
 			a.prepare(&a.pending[len(a.pending)-1])
@@ -212,22 +211,11 @@ func (a *attempt) answered(sent sending, told plan.Operation, answer guard.Answe
 	a.checks.Observe(guard.Operation{Operation: sent.Operation, Admitted: sent.admitted, Told: told}, answer)
 }
 
-// skip marks the rules of an operation that is not carried out. With split, each rule is sent on its own from now on, as one of
-// several may have been refused, or held back, for another.
-func (a *attempt) skip(o plan.Operation, split bool) {
-	a.Undone = append(a.Undone, o)
-	for i, rule := range o.Rules {
-		first, unfinished := a.Unfinished[rule]
-		if !unfinished || o.Actions[i] < first {
-			a.Unfinished[rule] = o.Actions[i]
-		}
-	}
-	if split && len(o.Rules) > 1 && !a.record.separate {
+// separate has each rule sent on its own from now on, if one of several may have been refused, or held back, for another.
+func (a *attempt) separate(o plan.Operation, held bool) {
+	if held && len(o.Rules) > 1 && !a.record.separate {
 		a.record.separate = true
-		a.outcome.Replan, a.outcome.Hopeless = true, false
-		if a.outcome.State == guard.Settled {
-			a.outcome.State = guard.Again
-		}
+		a.outcome.PlanAgain()
 	}
 }
 
@@ -388,10 +376,15 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 	case class.Failed():
 		cause := causeOf(class, result.Err)
 		overtaken := sent.overtaken(result) && a.outcome.State != guard.Retry && !a.Settling
-		a.outcome.Fail(guard.Failure{Rules: sent.Rules, Err: result.Err, Cause: cause, Told: sent.existing, After: result.RetryAfter})
+		a.outcome.Fail(guard.Failure{
+			Rules: sent.Rules, Err: result.Err, Cause: cause, Told: sent.existing, After: result.RetryAfter, Reacts: sent.Part(sent.Rules[0]).Reacts,
+		})
 		a.Stopped = a.Stopped || outdates(class, effective)
-		a.record.refusals.note(sent.Operation, sent.prefix, cause, result.Err)
-		a.skip(sent.Operation, cause == guard.Hopeless)
+		a.Leave(sent.Operation, cause == guard.Hopeless) // What passes by itself would keep the other elements, too.
+		a.separate(sent.Operation, cause == guard.Hopeless)
+		if cause == guard.Hopeless {
+			a.record.refusals.note(sent.Operation, a.failure(sent, result.Err))
+		}
 		if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
 			a.outcome.State = guard.Waiting
 		}

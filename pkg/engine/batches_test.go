@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -109,4 +110,95 @@ func TestElementsAreIndependent(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestActionsWait holds which requests of a rule are sent, in one second, after one that fails.
+func TestActionsWait(t *testing.T) {
+	refused := write.Result{Class: write.Terminal, Err: errRefused}
+	for name, tc := range map[string]struct {
+		reason, actions string
+		fails           string // the name of what is written
+		how             write.Result
+		want            []string
+	}{
+		"JoinedPatch": {
+			reason: "The second action is in the request of the first, so what it does elsewhere waits as well.",
+			actions: `
+    - patch: {target: head, merge: {spec: {x: 1}}}
+    - patch: {target: found, merge: {spec: {z: 1}}}`,
+			fails: "p", how: refused, want: []string{"merge p"},
+		},
+		"JoinedApply": {
+			reason: "The third action is in the request of the first.",
+			actions: `
+    - apply: {resource: items, manifest: {metadata: {name: c}, spec: {x: 1}}}
+    - delete: {target: found}
+    - apply: {resource: items, manifest: {metadata: {name: c}, spec: {z: 1}}}`,
+			fails: "c", how: refused, want: []string{"apply c"},
+		},
+		"Overloaded": {
+			reason: "It would refuse the other elements, too.",
+			actions: `
+    - patch: {target: found, merge: {spec: {x: 1}}}`,
+			fails: "p", how: write.Result{Class: write.Overloaded, Err: apierrors.NewTooManyRequests("busy", 60), RetryAfter: time.Minute},
+			want: []string{"merge p"},
+		},
+		"WebhookDown": {
+			reason: "Each of the other elements might take as long.",
+			actions: `
+    - patch: {target: found, merge: {spec: {x: 1}}}`,
+			fails: "p", how: write.Result{Class: write.Ambiguous, Err: apierrors.NewInternalError(errRefused), RetryAfter: time.Minute},
+			want: []string{"merge p"},
+		},
+		"CreationsThatReadFailure": {
+			reason: "They end with the first that is refused, as all creations.",
+			actions: `
+    - when: failure == nil
+      forEach: {i: "${1..100}"}
+      create: {in: found, manifest: {metadata: {generateName: x-, labels: {of: "${object.metadata.name}"}}, spec: {}}}`,
+			how: refused, want: []string{"create "},
+		},
+		"OrderAmongThoseThatReadFailure": {
+			reason: "Each waits for those before it.",
+			actions: `
+    - patch: {target: found, merge: {spec: {text: "${failure?.reason ?? 'none'}"}}}
+    - when: failure == nil
+      delete: {target: found}`,
+			fails: "p", how: refused, want: []string{"merge p", "merge q"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			for _, name := range []string{"p", "q"} {
+				c.put(t, newItem(name, "labels: {of: a}"))
+			}
+			var sent []string
+			c.answer = func(o plan.Operation) *write.Result {
+				target := o.Target.Name
+				if o.Type == plan.Create {
+					target = ""
+				}
+				c.locked(func() { sent = append(sent, string(o.Type)+" "+target) })
+				if target == tc.fails {
+					return new(tc.how)
+				}
+				return nil
+			}
+			runWith(t, c, engine.Housekeeping{}, families(t, `
+  - name: each
+    watch: widgets
+    with: {found: {resource: items, matchLabels: {of: "${object.metadata.name}"}}}
+    let: {head: "take(found, 1)"}
+    limits: {maxObjects: 100%}
+    actions:`+tc.actions+"\n"), func(t *testing.T, _ *engine.Engine) {
+				pass(time.Second)
+				c.locked(func() {
+					if diff := cmp.Diff(tc.want, sent); diff != "" {
+						t.Errorf("%s Sent (-want +got):\n%s", tc.reason, diff)
+					}
+				})
+			})
+		})
+	}
 }

@@ -36,6 +36,7 @@ func TestCrowdedReads(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster()
+			c.tune = workers(4)
 			c.unknown = true // Caches are not fresh, so that objects are read.
 			if tc.before != "" {
 				all(t, c, tc.before)

@@ -1,10 +1,16 @@
 package engine_test
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -67,16 +73,113 @@ func TestFailureIsRead(t *testing.T) {
 	}
 }
 
-// TestFailureOfAnotherStart holds that a process that knows of no failure does not take back what one before it has told.
-func TestFailureOfAnotherStart(t *testing.T) {
-	c := newCluster()
-	c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, text: Refused}}`)
+// goes is a rule that tells why it cannot delete.
+const goes = `
+  - name: goes
+    watch: widgets
+    with: {found: {resource: items, matchLabels: {of: "${object.metadata.name}"}}}
+    limits: {maxObjects: 100%}
+    actions:
+    - patch: {merge: {spec: {text: "${failure?.message ?? 'none'}"}}}
+    - delete: {target: found}
+`
+
+// telling is a cluster with one item that cannot be deleted, and what the rule has told of it.
+func telling(t *testing.T, refuse func(try int) error) (c *cluster, told func() []any) {
+	c = newCluster()
 	c.put(t, newItem("p", "labels: {of: a}"))
+	var all []any
+	tries := 0
 	c.answer = func(o plan.Operation) *write.Result {
-		if o.Type == plan.Merge {
-			t.Errorf("sent: %v", o.Body)
+		var err error
+		c.locked(func() {
+			if o.Type == plan.Merge {
+				text, _ := plan.Lookup(o.Predicted, plan.Path{"spec", "text"})
+				all = append(all, text)
+				return
+			}
+			tries++
+			err = refuse(tries)
+		})
+		switch {
+		case err == nil:
+			return nil
+		case apierrors.IsTooManyRequests(err):
+			return &write.Result{Class: write.Overloaded, Err: err, RetryAfter: time.Second}
+		default:
+			return &write.Result{Class: write.Terminal, Err: err}
 		}
-		return &write.Result{Class: write.Terminal, Err: errRefused}
+	}
+	return c, func() (out []any) {
+		c.locked(func() { out = slices.Clone(all) })
+		return out
+	}
+}
+
+// TestFailureOfAnotherStart holds that a process that knows of no failure does not take back what one before it has told, also
+// where its first requests are not answered.
+func TestFailureOfAnotherStart(t *testing.T) {
+	c, told := telling(t, func(try int) error {
+		if try < 3 {
+			return apierrors.NewTooManyRequests("busy", 1)
+		}
+		return errRefused
+	})
+	c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, text: `+errRefused.Error()+`}}`)
+	runWith(t, c, engine.Housekeeping{}, families(t, goes), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Hour)
+		if got := told(); got != nil {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// TestFailureChanges holds that another cause is told although its reason is the same, and that numbers are not told again.
+func TestFailureChanges(t *testing.T) {
+	because := func(text string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "items"}, "p", errors.New(text))
+	}
+	c, told := telling(t, func(try int) error {
+		switch {
+		case try < 3:
+			return because(fmt.Sprintf("quota q has %d", try))
+		case try == 3:
+			return apierrors.NewTooManyRequests("busy", 1)
+		default:
+			return because("the label owner is missing")
+		}
+	})
+	c.put(t, small)
+	runWith(t, c, engine.Housekeeping{}, families(t, goes), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Hour)
+		want := []any{because("quota q has 1").Error(), because("the label owner is missing").Error()}
+		if diff := cmp.Diff(want, told()); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestFailureOfEarlierAction holds that what was refused is no failure any more once it was written, though a later action waits.
+func TestFailureOfEarlierAction(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.put(t, newItem("p", "labels: {of: a}"))
+	refuses := true
+	var told []any
+	c.answer = func(o plan.Operation) *write.Result {
+		var result *write.Result
+		c.locked(func() {
+			text, tells := plan.Lookup(o.Predicted, plan.Path{"spec", "text"})
+			switch {
+			case tells:
+				told = append(told, text)
+			case o.Type == plan.Merge && refuses:
+				result = &write.Result{Class: write.Terminal, Err: errRefused}
+			case o.Type == plan.Delete:
+				result = &write.Result{Class: write.Overloaded, Err: apierrors.NewTooManyRequests("busy", 1), RetryAfter: time.Minute}
+			}
+		})
+		return result
 	}
 	runWith(t, c, engine.Housekeeping{}, families(t, `
   - name: goes
@@ -84,7 +187,127 @@ func TestFailureOfAnotherStart(t *testing.T) {
     with: {found: {resource: items, matchLabels: {of: "${object.metadata.name}"}}}
     limits: {maxObjects: 100%}
     actions:
-    - patch: {merge: {spec: {text: "${failure?.reason ?? 'none'}"}}}
+    - patch: {target: found, merge: {spec: {x: 2}}}
     - delete: {target: found}
-`), func(*testing.T, *engine.Engine) { pass(time.Hour) })
+    - patch: {merge: {spec: {text: "${failure?.reason ?? 'none'}"}}}
+`), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		c.locked(func() { refuses = false })
+		pass(time.Hour)
+		c.locked(func() {
+			if diff := cmp.Diff([]any{"Refused", "none"}, told); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+		})
+	})
+}
+
+// TestFailureHoldsFinalizer holds that an object stays while an action of onDelete is refused, also one that reads failure.
+func TestFailureHoldsFinalizer(t *testing.T) {
+	set := families(t, `
+  - name: holds
+    watch: widgets
+    with: {found: {resource: items, matchLabels: {of: "${object.metadata.name}"}}}
+    limits: {maxObjects: 100%}
+    onDelete:
+      actions:
+      - patch: {target: found, merge: {spec: {text: "${failure?.reason ?? 'none'}"}}}
+`)
+	c := newCluster()
+	c.put(t, `{metadata: {namespace: ns, name: a, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [`+set.Rules()[0].ID.Finalizer()+`]}, spec: {size: 1}}`)
+	c.put(t, newItem("p", "labels: {of: a}"))
+	c.answer = func(o plan.Operation) *write.Result {
+		if o.Target.Name == "p" {
+			return &write.Result{Class: write.Terminal, Err: errRefused}
+		}
+		return nil
+	}
+	runWith(t, c, engine.Housekeeping{}, set, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Hour)
+		if c.get("a") == nil {
+			t.Error("it is gone")
+		}
+	})
+}
+
+// TestFailureIsSlow holds that an action that reads failure is sent as seldom as others where it is refused itself, or undoes itself.
+func TestFailureIsSlow(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, actions string }{
+		"Refused": {"It is refused itself, while the object changes all the time.", `
+    - patch: {target: found, merge: {spec: {text: "${failure?.reason ?? 'none'} ${object.spec?.beat}"}}}`},
+		"Undone": {"What it tells has the other action not tried any more.", `
+    - when: object.spec?.text != 'Refused'
+      delete: {target: found}
+    - patch: {merge: {spec: {text: "${failure?.reason ?? 'none'}"}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			c.put(t, newItem("p", "labels: {of: a}"))
+			sent := 0
+			c.answer = func(o plan.Operation) *write.Result {
+				pass(5 * time.Millisecond)
+				c.locked(func() { sent++ })
+				if o.Target.Name == "p" {
+					return &write.Result{Class: write.Terminal, Err: errRefused}
+				}
+				return nil
+			}
+			runWith(t, c, engine.Housekeeping{}, families(t, `
+  - name: goes
+    watch: widgets
+    with: {found: {resource: items, matchLabels: {of: "${object.metadata.name}"}}}
+    limits: {maxObjects: 100%}
+    actions:`+tc.actions+"\n"), func(t *testing.T, _ *engine.Engine) {
+				for i := range 600 {
+					if name == "Refused" {
+						c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: a}, spec: {size: 1, beat: b%d}}`, i))
+					}
+					pass(100 * time.Millisecond)
+				}
+				c.locked(func() {
+					if sent < 2 || sent > 40 {
+						t.Errorf("%s It was sent %d times in a minute, want at most 40", tc.reason, sent)
+					}
+				})
+			})
+		})
+	}
+}
+
+// TestFailureIsMasked holds that what the API server answers tells no value of a Secret, whichever part of the answer has it.
+func TestFailureIsMasked(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.put(t, login)
+	c.put(t, newItem("p", "labels: {of: a}"))
+	var told []any
+	c.answer = func(o plan.Operation) *write.Result {
+		if o.Target.Name == "p" {
+			err := apierrors.NewForbidden(schema.GroupResource{Resource: "items"}, "p", errors.New(canary))
+			err.ErrStatus.Reason = canary
+			return &write.Result{Class: write.Terminal, Err: err}
+		}
+		c.locked(func() {
+			text, _ := plan.Lookup(o.Predicted, plan.Path{"spec", "text"})
+			told = append(told, text)
+		})
+		return nil
+	}
+	runWith(t, c, engine.Housekeeping{}, withSecrets(t, `
+  - name: copies
+    watch: widgets
+    with:
+      login: {resource: secrets, name: login}
+      found: {resource: items, matchLabels: {of: "${object.metadata.name}"}}
+    limits: {maxObjects: 100%}
+    actions:
+    - patch: {target: found, merge: {spec: {text: "${login?.data.password}"}}}
+    - patch: {merge: {spec: {text: "${(failure?.reason ?? 'none') + ': ' + (failure?.message ?? '')}"}}}
+`), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Second)
+		if text := fmt.Sprint(told); !strings.Contains(text, "Refused: ") || leaks(text) {
+			t.Errorf("told %q", text)
+		}
+	})
 }

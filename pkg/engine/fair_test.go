@@ -33,6 +33,7 @@ func (c *cluster) order(name string) int {
 func TestChangeBeforeResync(t *testing.T) {
 	const objects = 400
 	c := newCluster()
+	c.tune = workers(4)
 	for i := range objects {
 		c.put(t, widget(fmt.Sprintf("w%d", i), 1))
 	}
@@ -94,7 +95,7 @@ func TestRetriesGiveWay(t *testing.T) {
 // TestSlow holds that requests which are not answered hold up nobody else: those at a
 // resource the others, and those of a rule the other rules.
 func TestSlow(t *testing.T) {
-	const objects, workers = 60, 4
+	const objects, atATime = 60, 4
 	const items = `
   - name: items
     watch: items
@@ -118,12 +119,13 @@ func TestSlow(t *testing.T) {
 				return slices.ContainsFunc(o.Rules, func(rule plan.Rule) bool { return rule.Name == "labelled" })
 			},
 			quick:   func(c *cluster, i int) bool { return size(c, fmt.Sprintf("w%d", i)) == int64(3) },
-			waiting: 2 * workers, // Their requests are joined.
+			waiting: 2 * atATime, // Their requests are joined.
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster()
+			c.tune = workers(atATime)
 			for i := range objects {
 				c.put(t, strings.Replace(fmt.Sprintf(`{apiVersion: example.com/v1, kind: Item, %s`, widget(fmt.Sprintf("i%d", i), 1)[1:]), "w", "i", 1))
 				c.put(t, widget(fmt.Sprintf("w%d", i), 1))
@@ -155,7 +157,7 @@ func TestSlow(t *testing.T) {
 				}
 				pass(10 * time.Minute)
 				c.locked(func() {
-					if most > 5*workers {
+					if most > 5*atATime {
 						t.Errorf("%s %d requests wait for an answer, want a few", tc.reason, most)
 					}
 				})

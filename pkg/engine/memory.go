@@ -93,11 +93,14 @@ func (r *record) due(writing []plan.Rule, now time.Time) []plan.Rule {
 	return slices.DeleteFunc(slices.Clone(writing), func(rule plan.Rule) bool { return slices.Contains(r.writing, rule) })
 }
 
-// rulesOf are the rules that want operations, each as often as it wants one.
-func rulesOf(operations []plan.Operation) []plan.Rule {
-	var out []plan.Rule
+// rulesOf are the rules that want operations.
+func rulesOf(operations []plan.Operation) (out []plan.Rule) {
 	for _, o := range operations {
-		out = append(out, o.Rules...)
+		for _, rule := range o.Rules {
+			if !slices.Contains(out, rule) {
+				out = append(out, rule)
+			}
+		}
 	}
 	return out
 }

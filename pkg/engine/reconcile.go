@@ -260,7 +260,7 @@ func (a *attempt) decide(seen observation) {
 	}
 	seen.State = rules.State{
 		HeldSince: record.held.Load().under(a.now), Separate: record.separate, Ineffective: record.ineffective,
-		Failures: record.refusals.before,
+		Failures: record.refusals.known(),
 	}
 	decided, masker := asked.evaluate(a.now, &seen)
 	a.related.Keep(a.Key, asked.asked) // What was asked in earlier evaluations only is forgotten.

@@ -1,7 +1,8 @@
 package engine
 
 import (
-	"cmp"
+	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,62 +15,120 @@ import (
 
 // refusals are why writes of rules for an object are refused, for the actions that read failure.
 type refusals struct {
-	// before is what the rules are evaluated with, and now what the attempt has shown, the first of each rule. Nil is for none.
-	before, now map[plan.Rule]rules.Failure
+	// before is what is known of the rules that read failure, with an empty refusal where nothing was refused. now is what the
+	// attempt has shown, the first refusal of each rule. Nil is for none.
+	before, now map[plan.Rule]refusal
 }
 
-// note adds why an operation has failed, if the API server refuses it for good. The message has the prefix in place of a name that
-// is another one each time.
-func (r *refusals) note(o plan.Operation, prefix string, cause guard.Cause, err error) {
-	if cause != guard.Hopeless {
-		return
+// refusal is why an action of a rule was refused.
+type refusal struct {
+	rules.Failure
+	action int
+}
+
+// known is what the rules are evaluated with.
+func (r *refusals) known() map[plan.Rule]rules.Failure {
+	var out map[plan.Rule]rules.Failure
+	for rule, refusal := range r.before {
+		if refusal.Reason == "" {
+			continue
+		}
+		if out == nil {
+			out = map[plan.Rule]rules.Failure{}
+		}
+		out[rule] = refusal.Failure
 	}
-	message := err.Error()
-	if prefix != "" {
-		message = strings.ReplaceAll(message, o.Target.Name, prefix)
+	return out
+}
+
+// word is how the reason of a condition may look. A webhook answers with any reason.
+var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,99}$`)
+
+// longestMessage is that of a condition of Kubernetes' own types, in bytes.
+const longestMessage = 32768
+
+// failure says why the API server, or a live read, refuses an operation. The message has the prefix in place of a name that is another
+// one each time. Nothing in it is the value of a Secret.
+func (a *attempt) failure(sent sending, err error) rules.Failure {
+	out := rules.Failure{Reason: string(apierrors.ReasonForError(err)), Message: err.Error()}
+	if sent.existingEvent != nil {
+		out.Reason = sent.existingEvent.Reason
 	}
+	if reason := a.Mask.Error(errors.New(out.Reason)).Error(); reason != out.Reason || !word.MatchString(reason) {
+		out.Reason = "Refused"
+	}
+	if sent.prefix != "" {
+		out.Message = strings.ReplaceAll(out.Message, sent.Target.Name, sent.prefix)
+	}
+	out.Message = strings.ToValidUTF8(out.Message[:min(len(out.Message), longestMessage)], "")
+	return out
+}
+
+// note adds why an operation was refused for good.
+func (r *refusals) note(o plan.Operation, why rules.Failure) {
 	for _, rule := range o.Rules {
-		if _, known := r.now[rule]; known || o.Reacts(rule) {
+		if _, known := r.now[rule]; known || o.Part(rule).Reacts {
 			continue
 		}
 		if r.now == nil {
-			r.now = map[plan.Rule]rules.Failure{}
+			r.now = map[plan.Rule]refusal{}
 		}
-		r.now[rule] = rules.Failure{Reason: cmp.Or(string(apierrors.ReasonForError(err)), "Refused"), Message: message}
+		r.now[rule] = refusal{why, o.Part(rule).First}
 	}
 }
 
-// of is why a write of a rule is refused, empty where all was written. Where not all was tried it is as before, and so is the message
-// of the same reason, which may say what changes all the time.
-func (r *refusals) of(rule plan.Rule, unfinished map[plan.Rule]int) rules.Failure {
-	before, now := r.before[rule], r.now[rule]
-	first, isUnfinished := unfinished[rule]
-	if now.Reason == before.Reason || now.Reason == "" && isUnfinished && first != plan.Regardless {
-		return before
+// of is why a write of a rule is refused, empty if none is, and whether that is known. If not all was tried, it is as before, unless what
+// was refused then has been written now. A message that differs only in numbers, such as those of a quota, stays the same.
+func (r *refusals) of(rule plan.Rule, p *guard.Progress) (why refusal, known bool) {
+	before, known := r.before[rule]
+	now, refused := r.now[rule]
+	first, unfinished := p.Unfinished[rule]
+	switch {
+	case refused && now.Reason == before.Reason && withoutDigits(now.Message) == withoutDigits(before.Message):
+		return refusal{before.Failure, now.action}, true
+	case refused:
+		return now, true
+	case !unfinished || known && first > before.action:
+		return refusal{}, true
+	default:
+		return before, known
 	}
-	return now
 }
 
-// outdate reports whether an operation was decided by another failure than there is now. What the evaluation refused itself was known
-// to it.
-func (r *refusals) outdate(o plan.Operation, decisions []plan.Decision, unfinished map[plan.Rule]int) bool {
+func withoutDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// outdate reports whether an operation was decided by another failure than there is now, or it is not known yet whether there is one.
+// What the evaluation refused itself was known to it.
+func (r *refusals) outdate(o plan.Operation, decisions []plan.Decision, p *guard.Progress) bool {
 	return slices.ContainsFunc(decisions, func(d plan.Decision) bool {
-		return d.Outcome != plan.Refused && o.Reacts(d.Rule) && r.of(d.Rule, unfinished) != r.before[d.Rule]
+		if d.Outcome == plan.Refused || !o.Part(d.Rule).Reacts {
+			return false
+		}
+		why, known := r.of(d.Rule, p)
+		return !known || why.Failure != r.before[d.Rule].Failure
 	})
 }
 
 // finish ends an attempt, and reports whether a failure has changed that an action reads.
-func (r *refusals) finish(decisions []plan.Decision, unfinished map[plan.Rule]int) (changed bool) {
-	if len(r.before)+len(r.now) == 0 {
-		return false
-	}
-	after := map[plan.Rule]rules.Failure{}
+func (r *refusals) finish(decisions []plan.Decision, p *guard.Progress) (changed bool) {
+	var after map[plan.Rule]refusal
 	for _, decision := range decisions {
-		failure := r.of(decision.Rule, unfinished)
-		changed = changed || decision.Reacts && failure != r.before[decision.Rule]
-		if failure.Reason != "" {
-			after[decision.Rule] = failure
+		why, known := r.of(decision.Rule, p)
+		if !decision.Reacts || !known {
+			continue
 		}
+		changed = changed || why.Failure != r.before[decision.Rule].Failure
+		if after == nil {
+			after = map[plan.Rule]refusal{}
+		}
+		after[decision.Rule] = why
 	}
 	r.before, r.now = after, nil
 	return changed

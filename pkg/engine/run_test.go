@@ -56,11 +56,16 @@ func spec(c *cluster, name string) map[string]any {
 
 func size(c *cluster, name string) any { return spec(c, name)["size"] }
 
+// workers has an engine process so many objects at a time.
+func workers(n int) func(*engine.Options) {
+	return func(options *engine.Options) { options.Workers = n }
+}
+
 // TestQueued holds that what waits for a worker is told as it is when somebody asks.
 func TestQueued(t *testing.T) {
 	c := newCluster()
-	const workers = 2
-	c.tune = func(options *engine.Options) { options.Workers = workers }
+	const atATime = 2
+	c.tune = workers(atATime)
 	var held chan struct{}
 	c.answer = func(plan.Operation) *write.Result {
 		<-held
@@ -71,8 +76,8 @@ func TestQueued(t *testing.T) {
 		for i, name := range []string{"a", "b", "c", "d", "e"} {
 			c.put(t, strings.Replace(small, "name: a", "name: "+name, 1))
 			synctest.Wait()
-			if got, want := e.Queued(), max(0, i+1-workers); got != want {
-				t.Errorf("%d objects are new, and %d workers are held up: want %d in the queue, have %d", i+1, workers, want, got)
+			if got, want := e.Queued(), max(0, i+1-atATime); got != want {
+				t.Errorf("%d objects are new, and %d workers are held up: want %d in the queue, have %d", i+1, atATime, want, got)
 			}
 		}
 		close(held)

@@ -77,14 +77,15 @@ func batches(wishes []Wish, separate bool) []batch {
 // joinable is the index of the batch that the wish can join, -1 where there is none. A
 // wish does not overtake what its own rule asked for before it, but for an apply: a later one
 // of the same manager to the same object would take back what the first applied. Deletions of
-// an object are the same request whoever asks. No two creates are one. What is sent regardless waits to see what becomes of others.
+// an object are the same request whoever asks. No two creates are one. What reads failure is sent apart from all else.
 func joinable(all []batch, wish Wish, separate bool) int {
-	if wish.Type == Create || wish.Action == Regardless {
+	if wish.Type == Create {
 		return -1
 	}
 	for i, b := range slices.Backward(all) {
 		own, here := b[len(b)-1].Rule == wish.Rule, b[0].place() == wish.place() // Wishes come rule by rule.
-		if here && b[0].request() == wish.request() && (own || wish.Type == Delete || wish.request() == Merge && !separate) {
+		if here && b[0].Reacts == wish.Reacts && (own || !wish.Reacts) &&
+			b[0].request() == wish.request() && (own || wish.Type == Delete || wish.request() == Merge && !separate) {
 			return i
 		}
 		if own && wish.Type != Apply {
@@ -240,7 +241,7 @@ func (b builder) update(operation *Operation, joined batch, current map[string]a
 	}
 	// Wishes may undo each other. What a single one changes has been judged.
 	if Equal(current, after) || len(joined) > 1 && b.same(operation.Target, current, after) {
-		operation.Rules, operation.Actions = nil, nil
+		operation.Rules, operation.Parts = nil, nil
 		return failed
 	}
 	operation.Predicted = after
@@ -258,10 +259,10 @@ func (b builder) update(operation *Operation, joined batch, current map[string]a
 // carry keeps each rule once, in the order of their first change.
 func carry(o *Operation, wish Wish) {
 	if at := slices.Index(o.Rules, wish.Rule); at >= 0 {
-		o.Actions[at] = max(o.Actions[at], wish.Action)
+		o.Parts[at].First, o.Parts[at].Last = min(o.Parts[at].First, wish.Action), max(o.Parts[at].Last, wish.Action)
 		return
 	}
-	o.Rules, o.Actions = append(o.Rules, wish.Rule), append(o.Actions, wish.Action)
+	o.Rules, o.Parts = append(o.Rules, wish.Rule), append(o.Parts, Part{wish.Action, wish.Action, wish.Reacts})
 }
 
 // remove joins the deletions of one object that still have something to do.

@@ -109,8 +109,7 @@ type Operation struct {
 	// what [GiveUp] returns for the object as it is live goes before the apply.
 	GivesUp bool
 	Rules   []Rule
-	// Actions are the last actions, as of a [Wish], that the operation carries out of each of the rules.
-	Actions []int
+	Parts   []Part   // of each of the rules
 	Changes []Change // none for Delete
 	// Predicted is the object after the operation, as far as it can be known
 	// without the server: no defaulting, no admission. It is nil for Delete.
@@ -123,10 +122,19 @@ type Operation struct {
 	Unseen *Unseen // as of a [Wish]
 }
 
-// Reacts reports whether the operation carries out an action of the rule that reads why others failed.
-func (o Operation) Reacts(rule Rule) bool {
-	at := slices.Index(o.Rules, rule)
-	return at >= 0 && at < len(o.Actions) && o.Actions[at] == Regardless
+// Part is what an operation carries out of a rule: its actions First to Last, or some of them, numbered as of a [Wish]. Those that
+// read failure and others are never in one operation.
+type Part struct {
+	First, Last int
+	Reacts      bool // they read failure
+}
+
+// Part returns what the operation carries out of a rule.
+func (o Operation) Part(rule Rule) Part {
+	if at := slices.Index(o.Rules, rule); at >= 0 && at < len(o.Parts) {
+		return o.Parts[at]
+	}
+	return Part{}
 }
 
 // Change is a field that an operation writes, with the rule that asked for it.

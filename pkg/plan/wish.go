@@ -10,9 +10,9 @@ import (
 // Wish is what one action of one rule wants of one object.
 type Wish struct {
 	Rule Rule
-	// Action numbers the actions of the rule from 1. What comes before them has 0, what comes after them [Afterwards], and what is
-	// sent whatever becomes of them [Regardless].
+	// Action numbers the actions of the rule from 1. What comes before them has 0, what comes after them [Afterwards].
 	Action      int
+	Reacts      bool // the action reads failure: it is sent also where others have failed
 	Target      Object
 	Current     map[string]any // the target in the snapshot; never changed
 	Subresource string
@@ -32,11 +32,8 @@ type Wish struct {
 	Unseen *Unseen
 }
 
-// What is no numbered action: what a rule prunes and the finalizer that it takes off, and the actions that read failure.
-const (
-	Afterwards = math.MaxInt - 1
-	Regardless = math.MaxInt
-)
+// Afterwards stands for what is no action: what a rule prunes, and the finalizer that it takes off.
+const Afterwards = math.MaxInt
 
 // Unseen is how an object that the rules do not see may have the name of one that is to
 // be made: to the API server it is there, whatever a selection leaves out.

@@ -452,7 +452,7 @@ func (t *ruleEvaluation) act(steps []*action.Step) error {
 		if reacts[step] {
 			continue
 		}
-		if err = t.carryOut(step, i+1); err != nil {
+		if err = t.carryOut(step, i+1, false); err != nil {
 			break
 		}
 	}
@@ -465,22 +465,34 @@ func (t *ruleEvaluation) act(steps []*action.Step) error {
 	} else if err != nil {
 		return err
 	}
-	for _, step := range steps {
+	for i, step := range steps {
 		if !reacts[step] {
 			continue
 		}
-		if wrong := t.carryOut(step, plan.Regardless); wrong != nil {
+		wrong := t.carryOut(step, i+1, true)
+		if also, too := errors.AsType[*action.Refusal](wrong); too && refused {
+			refusal.Events = append(refusal.Events, also.Events...)
+			break
+		} else if wrong != nil {
 			return wrong
 		}
 	}
 	return err
 }
 
-func (t *ruleEvaluation) carryOut(step *action.Step, number int) error {
+func (t *ruleEvaluation) carryOut(step *action.Step, number int, reacts bool) error {
 	before := len(t.action.Wishes)
 	err := step.Evaluate(&t.action)
 	for i := range t.action.Wishes[before:] {
-		t.action.Wishes[before+i].Action = number
+		wish := &t.action.Wishes[before+i]
+		wish.Action, wish.Reacts = number, reacts
+		if err == nil && reacts && wish.Type == plan.Apply && slices.ContainsFunc(t.action.Wishes[:before], func(w plan.Wish) bool {
+			at, to := w.Target, wish.Target
+			return !w.Reacts && w.Type == plan.Apply && at.GVR == to.GVR && at.Namespace == to.Namespace && at.Name == to.Name
+		}) {
+			err = fmt.Errorf("%s is applied by an action that reads failure and by another one, and each request would remove the fields "+
+				"of the other; write them into one action", wish.Target)
+		}
 	}
 	if t.explanation != nil {
 		t.explanation.step(step, err)

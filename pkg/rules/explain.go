@@ -166,7 +166,7 @@ func (x *explanation) turn(t action.Turn, do func() error) error {
 
 // step records that all turns of an action are over.
 func (x *explanation) step(step *action.Step, err error) {
-	if n := len(x.turns); n > 0 && n <= mostTurns && x.turns[n-1].err != nil {
+	if len(x.turns) <= mostTurns && slices.ContainsFunc(x.turns, func(t recordedTurn) bool { return t.err != nil }) {
 		err = nil // The turn says so.
 	}
 	x.steps, x.turns = append(x.steps, recordedStep{step, x.turns, err}), nil

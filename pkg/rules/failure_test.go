@@ -66,9 +66,10 @@ func TestFailure(t *testing.T) {
 			snapshot.State.Failures = tc.failures
 			var got []string
 			for _, o := range s.set.Evaluate(snapshot).Operations {
-				number := "last"
-				if !o.Reacts(parent) {
-					number = strconv.Itoa(o.Actions[0])
+				part := o.Part(parent)
+				number := strconv.Itoa(part.First)
+				if part.Reacts {
+					number = "last"
 				}
 				text := number + " " + string(o.Type) + " " + o.Target.Name
 				if why, found := plan.Lookup(o.Body, plan.Path{"metadata", "annotations", "why"}); found {
@@ -101,5 +102,41 @@ func TestFailureHidesSecrets(t *testing.T) {
 	}
 	if !found {
 		t.Error("no failure is told")
+	}
+}
+
+// TestFailureAmongRefusals holds what becomes of an evaluation in which the action that reads failure is refused itself, or takes the
+// fields of another apply.
+func TestFailureAmongRefusals(t *testing.T) {
+	tests := map[string]struct {
+		reason, apply string
+		outcome       plan.Outcome
+		says          string
+		events        int
+	}{
+		"BothRefused": {
+			"Each of the objects is named in an Event.", `{metadata: {name: foreign2}, data: {why: "${failure?.reason ?? 'none'}"}}`,
+			plan.Refused, "configmaps db/foreign is there already", 2,
+		},
+		"SameObject": {
+			"Each of the two requests would take back what the other applied.", `{metadata: {name: a}, data: {why: "${failure?.reason ?? 'none'}"}}`,
+			plan.Failed, "write them into one action", 0,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			children := "[foreign]"
+			if tc.outcome == plan.Failed {
+				children = "[a]"
+			}
+			s := newStage(t, []string{telling + "    - apply: {resource: maps, manifest: " + tc.apply + "}\n"},
+				`{kind: TidbCluster, metadata: {name: basic}, spec: {children: `+children+`}}`,
+				`{kind: ConfigMap, metadata: {name: foreign}}`, `{kind: ConfigMap, metadata: {name: foreign2}}`)
+			got := s.evaluate()
+			decision := got.Decisions[0]
+			if decision.Outcome != tc.outcome || !strings.Contains(decision.Reason, tc.says) || len(got.Events) != tc.events {
+				t.Errorf("%s It is %s, %q, with %d Events", tc.reason, decision.Outcome, decision.Reason, len(got.Events))
+			}
+		})
 	}
 }

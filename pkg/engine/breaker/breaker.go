@@ -59,6 +59,8 @@ type Circuit struct {
 	slow int
 	last time.Time // of the attempts
 	saw  inputs    // of the last attempt
+	// reacts says that an action failed that reads failure; otherwise these are not held back.
+	reacts bool
 }
 
 // inputs stand for what an attempt was decided by: the objects that were read, in whatever order, and the rules. The same is
@@ -105,8 +107,8 @@ func (a *attempt) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 	now := b.clock.Now()
 	for _, rule := range o.Rules {
 		c := b.circuits[a.Key][rule]
-		if c == nil || o.Reacts(rule) {
-			continue
+		if c == nil || o.Part(rule).Reacts && !c.reacts {
+			continue // It may tell of the failure.
 		}
 		if soon := c.last.Add(Respite); c.slow > 0 && soon.Before(c.Next) && a.saw(nil) != c.saw {
 			c.Next = soon
@@ -237,7 +239,7 @@ func (b *Breaker) fail(key guard.Key, rule plan.Rule, f guard.Failure, saw input
 		}
 		b.circuits[key][rule] = c
 	}
-	c.Err, c.last, c.saw = f.Err, now, saw
+	c.Err, c.last, c.saw, c.reacts = f.Err, now, saw, f.Reacts
 	if !passes {
 		c.Attempts++
 	}

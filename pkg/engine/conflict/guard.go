@@ -274,8 +274,8 @@ type effort struct {
 	// sent and stored are digests of the value of the last write, as it was sent and as it came back.
 	sent, stored uint64
 	uid          types.UID // of the object
-	basis        uint64
-	until        time.Time // of the basis
+	bases        [2]uint64 // of the last write and the one before: what a rule reads may change with what it wrote itself
+	until        time.Time // of the last basis
 	repeats      int       // so far
 	last         time.Time // of the repeats
 }
@@ -361,7 +361,7 @@ func (g *Guard) record(w *written) (news []Conflict) {
 			}
 		}
 		e.turn, e.sent, e.stored, e.uid = g.turn, g.digest(f.after), g.digest(f.answered), w.uid
-		e.basis, e.until = w.basis.digest, w.basis.until
+		e.bases, e.until = [2]uint64{w.basis.digest, e.bases[0]}, w.basis.until
 	}
 	h.states = append(h.states[max(0, len(h.states)-maxStates+1):], left)
 	for _, f := range w.fields { // Whatever comes of it, the next write has to wait.
@@ -412,7 +412,7 @@ func (g *Guard) repeat(w *written, f field, e, latest *effort, untouched, goesOn
 		return rival, false
 	case !own && !returned: // It wants something else now.
 		return rival, false
-	case own && (e.basis != w.basis.digest || slices.Contains(w.basis.due, f.rule) || passed): // Others, or the clock, have a part in it.
+	case own && (!slices.Contains(e.bases[:], w.basis.digest) || slices.Contains(w.basis.due, f.rule) || passed): // Others, or the clock, have a part in it.
 		e.repeats = 0
 		return rival, false
 	}

@@ -3,6 +3,7 @@ package guard
 import (
 	"cmp"
 	"log/slog"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -113,25 +114,43 @@ type Progress struct {
 	Left map[types.UID]string
 	// Wrote are the rules of which something was written.
 	Wrote map[plan.Rule]bool
-	// Unfinished are the rules of which something was not written, with the first action, as of a [plan.Wish], of which
-	// that is true: later ones are not sent, and their Events wait.
-	Unfinished map[plan.Rule]int
+	// Unfinished and Untold are the rules of which something was not written, with the number of the first action of which that is
+	// true: Untold of the actions that read failure, Unfinished of the others. Later ones are not sent, and Events wait.
+	Unfinished, Untold map[plan.Rule]int
 	// Undone are the operations that were not carried out, and Doubtful those that were sent, and may have been.
 	Undone, Doubtful []plan.Operation
 	// Stopped says that the snapshot is out of date, so that nothing more is sent.
 	Stopped bool
 }
 
-// Follows reports whether an operation carries out a later action of a rule than one that was not carried out. The elements of one
-// action do not wait for each other, but for creations, of which a refused one is the last.
-func (p *Progress) Follows(o plan.Operation) bool {
-	for i, rule := range o.Rules {
-		first, unfinished := p.Unfinished[rule]
-		if unfinished && !o.Reacts(rule) && (o.Actions[i] > first || o.Type == plan.Create) {
-			return true
+// Leave notes that an operation was not carried out. If goesOn, the other elements of its actions may be.
+func (p *Progress) Leave(o plan.Operation, goesOn bool) {
+	p.Undone = append(p.Undone, o)
+	for _, rule := range o.Rules {
+		part, left := o.Part(rule), p.Unfinished
+		if part.Reacts {
+			left = p.Untold
+		}
+		if !goesOn {
+			part.First = 0
+		}
+		if first, is := left[rule]; !is || part.First < first {
+			left[rule] = part.First
 		}
 	}
-	return false
+}
+
+// Follows reports whether an operation has to wait for an action of one of its rules that was not carried out: it is of a later
+// action, or it creates, and a creation of the same action has failed. Actions that read failure wait only for each other.
+func (p *Progress) Follows(o plan.Operation) bool {
+	return slices.ContainsFunc(o.Rules, func(rule plan.Rule) bool {
+		part := o.Part(rule)
+		follows := func(left map[plan.Rule]int) bool {
+			first, is := left[rule]
+			return is && (part.Last > first || o.Type == plan.Create && part.Last == first)
+		}
+		return follows(p.Unfinished) && !part.Reacts || follows(p.Untold) && (part.Reacts || part.Last == plan.Afterwards)
+	})
 }
 
 // Warning is an Event that says how a rule fares.
@@ -149,7 +168,8 @@ func (a *Attempt) Concluded(decision plan.Decision) bool {
 		asked = false
 	}
 	_, unfinished := a.Unfinished[rule]
-	return asked && !unfinished && (!a.Stopped || a.Wrote[rule])
+	_, untold := a.Untold[rule]
+	return asked && !unfinished && !untold && (!a.Stopped || a.Wrote[rule])
 }
 
 // Input is an object that an evaluation read. It is comparable.

@@ -68,7 +68,8 @@ type Failure struct {
 	Cause Cause
 	Told  bool // an Event tells of it already
 	// After is how long the API server asked to wait, zero where it did not.
-	After time.Duration
+	After  time.Duration
+	Reacts bool // it is of an action that reads failure
 }
 
 // Fail adds something that was tried and failed; a retry that may help one of several is worth while.
@@ -77,6 +78,14 @@ func (o *Outcome) Fail(f Failure) {
 	o.State = Retry
 	o.After = max(o.After, f.After)
 	o.Failures = append(o.Failures, f)
+}
+
+// PlanAgain has the rules evaluated again at once.
+func (o *Outcome) PlanAgain() {
+	o.Replan, o.Hopeless = true, false
+	if o.State == Settled {
+		o.State = Again
+	}
 }
 
 // Delay adds what a guard holds back.
