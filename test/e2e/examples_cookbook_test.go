@@ -149,7 +149,7 @@ func fillShop(t *testing.T, shop string) {
 	put(t, "networking.k8s.io/v1/ingresses", shop, `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}, spec: {
 		rules: [{host: a.example.com, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}}`)
 	put(t, "cert-manager.io/v1/certificates", shop, `{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: web},
-		spec: {secretName: web, issuerRef: {name: ca}}, status: {notAfter: "2026-01-01T00:00:00Z"}}`)
+		spec: {secretName: web, issuerRef: {name: ca}}, status: {renewalTime: "2025-12-01T00:00:00Z", notAfter: "2026-01-01T00:00:00Z"}}`)
 	put(t, "external-secrets.io/v1/externalsecrets", shop, `{apiVersion: external-secrets.io/v1, kind: ExternalSecret, metadata: {name: db},
 		spec: {secretStoreRef: {name: vault}, data: [{secretKey: a, remoteRef: {key: a}}]},
 		status: {conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`)
@@ -216,7 +216,7 @@ func servedStorage(t *testing.T, shop string) bool {
 func servedCustom(t *testing.T, shop string) bool {
 	t.Helper()
 	secret := get(t, in("external-secrets.io/v1/externalsecrets"), shop, "db")
-	return eventsAbout(t, shop, "Certificate", "web")["Warning ExpiresSoon: not renewed, and valid until 2026-01-01T00:00:00Z"] &&
+	return eventsAbout(t, shop, "Certificate", "web")["Warning NotRenewed: due at 2025-12-01T00:00:00Z, not renewed, and valid until 2026-01-01T00:00:00Z"] &&
 		secret.GetLabels()["example.com/needs"] == "person" && secret.GetAnnotations()["example.com/tries"] == "3"
 }
 
