@@ -383,7 +383,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		a.Leave(sent.Operation, cause == guard.Hopeless) // What passes by itself would keep the other elements, too.
 		a.separate(sent.Operation, cause == guard.Hopeless)
 		if cause == guard.Hopeless {
-			a.record.refusals.note(sent.Operation, a.failure(sent, result.Err))
+			a.record.refusals.note(sent.Operation, sent.prefix, sent.existingEvent, result.Err, a.Mask)
 		}
 		if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
 			a.outcome.State = guard.Waiting

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/mask"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -47,25 +48,20 @@ var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,99}$`)
 // longestMessage is that of a condition of Kubernetes' own types, in bytes.
 const longestMessage = 32768
 
-// failure says why the API server, or a live read, refuses an operation. The message has the prefix in place of a name that is another
-// one each time. Nothing in it is the value of a Secret.
-func (a *attempt) failure(sent sending, err error) rules.Failure {
-	out := rules.Failure{Reason: string(apierrors.ReasonForError(err)), Message: err.Error()}
-	if sent.existingEvent != nil {
-		out.Reason = sent.existingEvent.Reason
+// note adds why an operation was refused for good, by the API server or, if there is an Event of it, by a live read. The message has the
+// prefix in place of a name that is another one each time, and nothing in it is the value of a Secret.
+func (r *refusals) note(o plan.Operation, prefix string, told *plan.Event, err error, masker *mask.Masker) {
+	why := rules.Failure{Reason: string(apierrors.ReasonForError(err)), Message: err.Error()}
+	if told != nil {
+		why.Reason = told.Reason
 	}
-	if reason := a.Mask.Error(errors.New(out.Reason)).Error(); reason != out.Reason || !word.MatchString(reason) {
-		out.Reason = "Refused"
+	if reason := masker.Error(errors.New(why.Reason)).Error(); reason != why.Reason || !word.MatchString(reason) {
+		why.Reason = "Refused"
 	}
-	if sent.prefix != "" {
-		out.Message = strings.ReplaceAll(out.Message, sent.Target.Name, sent.prefix)
+	if prefix != "" {
+		why.Message = strings.ReplaceAll(why.Message, o.Target.Name, prefix)
 	}
-	out.Message = strings.ToValidUTF8(out.Message[:min(len(out.Message), longestMessage)], "")
-	return out
-}
-
-// note adds why an operation was refused for good.
-func (r *refusals) note(o plan.Operation, why rules.Failure) {
+	why.Message = strings.ToValidUTF8(why.Message[:min(len(why.Message), longestMessage)], "")
 	for _, rule := range o.Rules {
 		if _, known := r.now[rule]; known || o.Part(rule).Reacts {
 			continue
