@@ -67,6 +67,7 @@ func race(ctx context.Context, sets, rounds int, out io.Writer) (err error) {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			all[name] = append(all[name], one)
+			fmt.Fprintf(os.Stderr, "%d requests/s: %s took %.1f s\n", limit[0], name, one[0])
 		}
 		for _, name := range names {
 			fmt.Fprintf(out, "| %d, burst %d | %s |", limit[0], limit[1], name)
