@@ -123,7 +123,7 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	if len(a.Plan.Operations) == 0 {
 		record.separate, record.nameTaken = false, false
 	}
-	if record.refusals.finish(a.Plan.Decisions, &a.Progress) {
+	if record.refusals.finish(&a.Attempt) {
 		a.outcome.PlanAgain()
 	}
 	if a.outcome.Wrote {
@@ -175,7 +175,7 @@ func (a *attempt) send(ctx context.Context, operations []plan.Operation) {
 				o = o.Without(undone)
 			}
 		}
-		if a.Stopped || a.written[o.Target].closed || a.Follows(o) || a.record.refusals.outdate(o, a.Plan.Decisions, &a.Progress) {
+		if a.Stopped || a.written[o.Target].closed || a.Follows(o) || a.record.refusals.outdate(o, &a.Attempt) {
 			a.Leave(o, true)
 			a.separate(o, a.outcome.Hopeless)
 		} else if delay := a.checks.Admit(ctx, o); delay != nil {
@@ -215,6 +215,7 @@ func (a *attempt) answered(sent sending, told plan.Operation, answer guard.Answe
 func (a *attempt) separate(o plan.Operation, held bool) {
 	if held && len(o.Rules) > 1 && !a.record.separate {
 		a.record.separate = true
+		a.outcome.Split = true
 		a.outcome.PlanAgain()
 	}
 }
@@ -380,10 +381,12 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 			Rules: sent.Rules, Err: result.Err, Cause: cause, Told: sent.existing, After: result.RetryAfter, Reacts: sent.Part(sent.Rules[0]).Reacts,
 		})
 		a.Stopped = a.Stopped || outdates(class, effective)
-		a.Leave(sent.Operation, cause == guard.Hopeless) // What passes by itself would keep the other elements, too.
+		a.Leave(sent.Operation, goesOn(a.outcome.Failures, sent.Rules[0], class))
 		a.separate(sent.Operation, cause == guard.Hopeless)
 		if cause == guard.Hopeless {
 			a.record.refusals.note(sent.Operation, sent.prefix, sent.existingEvent, result.Err, a.Mask)
+		} else if cause == guard.Retryable {
+			a.record.refusals.answered(sent.Rules)
 		}
 		if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
 			a.outcome.State = guard.Waiting

@@ -117,7 +117,7 @@ func TestActionsWait(t *testing.T) {
 	refused := write.Result{Class: write.Terminal, Err: errRefused}
 	for name, tc := range map[string]struct {
 		reason, actions string
-		fails           string // the name of what is written
+		fails           string // how the names begin of what is written
 		how             write.Result
 		want            []string
 	}{
@@ -144,11 +144,27 @@ func TestActionsWait(t *testing.T) {
 			want: []string{"merge p"},
 		},
 		"WebhookDown": {
-			reason: "Each of the other elements might take as long.",
+			reason: "It may be for one object alone, but each of the other elements might take as long.",
 			actions: `
     - patch: {target: found, merge: {spec: {x: 1}}}`,
-			fails: "p", how: write.Result{Class: write.Ambiguous, Err: apierrors.NewInternalError(errRefused), RetryAfter: time.Minute},
-			want: []string{"merge p"},
+			how:  write.Result{Class: write.Ambiguous, Err: apierrors.NewInternalError(errRefused), RetryAfter: time.Minute},
+			want: []string{"merge p", "merge q", "merge r"},
+		},
+		"NameTaken": {
+			reason: "That one is about to go may take for ever, and is no failure to tell of.",
+			actions: `
+    - forEach: {name: "${['x', 'y']}"}
+      apply: {resource: items, manifest: {metadata: {name: "${name}"}, spec: {x: 1}}}
+    - patch: {merge: {spec: {text: "${failure?.reason ?? 'none'}"}}}`,
+			fails: "x", how: write.Result{Class: write.Taken, Err: errRefused}, want: []string{"apply x", "apply y", "merge a", "apply x"}, // And again.
+		},
+		"Finalizer": {
+			reason: "Nothing is made that nobody would clean up.",
+			actions: `
+    - apply: {resource: items, manifest: {metadata: {name: x}, spec: {text: "${failure?.reason ?? 'none'}"}}}
+    onDelete:
+      actions: [{event: {reason: Bye, message: bye}}]`,
+			fails: "a", how: refused, want: []string{"merge a"},
 		},
 		"CreationsThatReadFailure": {
 			reason: "They end with the first that is refused, as all creations.",
@@ -164,13 +180,13 @@ func TestActionsWait(t *testing.T) {
     - patch: {target: found, merge: {spec: {text: "${failure?.reason ?? 'none'}"}}}
     - when: failure == nil
       delete: {target: found}`,
-			fails: "p", how: refused, want: []string{"merge p", "merge q"},
+			fails: "p", how: refused, want: []string{"merge p", "merge q", "merge r", "merge s"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster()
 			c.put(t, small)
-			for _, name := range []string{"p", "q"} {
+			for _, name := range []string{"p", "q", "r", "s"} {
 				c.put(t, newItem(name, "labels: {of: a}"))
 			}
 			var sent []string
@@ -180,7 +196,7 @@ func TestActionsWait(t *testing.T) {
 					target = ""
 				}
 				c.locked(func() { sent = append(sent, string(o.Type)+" "+target) })
-				if target == tc.fails {
+				if strings.HasPrefix(target, tc.fails) {
 					return new(tc.how)
 				}
 				return nil
@@ -192,7 +208,7 @@ func TestActionsWait(t *testing.T) {
     let: {head: "take(found, 1)"}
     limits: {maxObjects: 100%}
     actions:`+tc.actions+"\n"), func(t *testing.T, _ *engine.Engine) {
-				pass(time.Second)
+				pass(5 * time.Millisecond) // Before it is tried again.
 				c.locked(func() {
 					if diff := cmp.Diff(tc.want, sent); diff != "" {
 						t.Errorf("%s Sent (-want +got):\n%s", tc.reason, diff)

@@ -50,6 +50,32 @@ func causeOf(class write.Class, err error) guard.Cause {
 	}
 }
 
+// mostUnknown is of how many elements of a rule an attempt may not know whether they will ever be written: a webhook may fail for
+// one object alone, and may hang for each.
+const mostUnknown = 3
+
+// goesOn reports whether the other elements of an action are sent, after the last failure of its rule. What passes by itself would
+// keep them, too.
+func goesOn(failures []guard.Failure, rule plan.Rule, class write.Class) bool {
+	if class == write.Taken {
+		return true
+	}
+	unknown := 0
+	for _, f := range failures {
+		if !slices.Contains(f.Rules, rule) {
+			continue
+		}
+		switch f.Cause {
+		case guard.Passing:
+			return false
+		case guard.Retryable:
+			unknown++
+		case guard.Hopeless, guard.Unevaluated, guard.Decided, guard.Delayed:
+		}
+	}
+	return unknown < mostUnknown
+}
+
 // unconfirmed is the answer to a write that is not sent, as what it was decided by could not be read.
 func unconfirmed(err error) *write.Result {
 	result := &write.Result{Class: write.Classify(err), Err: err, RetryAfter: suggestedDelay(err)}

@@ -117,19 +117,45 @@ func telling(t *testing.T, refuse func(try int) error) (c *cluster, told func() 
 }
 
 // TestFailureOfAnotherStart holds that a process that knows of no failure does not take back what one before it has told, also
-// where its first requests are not answered.
+// where its first requests are not answered, or the rule waits at first.
 func TestFailureOfAnotherStart(t *testing.T) {
-	c, told := telling(t, func(try int) error {
-		if try < 3 {
-			return apierrors.NewTooManyRequests("busy", 1)
-		}
-		return errRefused
-	})
-	c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, text: `+errRefused.Error()+`}}`)
-	runWith(t, c, engine.Housekeeping{}, families(t, goes), func(t *testing.T, _ *engine.Engine) {
+	for name, text := range map[string]string{
+		"Asked":    goes,
+		"Unsynced": goes,
+		"Waiting":  strings.Replace(goes, "    watch: widgets\n", "    watch: widgets\n    when: object.spec.size == 1\n    for: 10s\n", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, told := telling(t, func(try int) error {
+				if try < 3 {
+					return apierrors.NewTooManyRequests("busy", 1)
+				}
+				return errRefused
+			})
+			c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, text: `+errRefused.Error()+`}}`)
+			c.unsynced[allItems] = name == "Unsynced"
+			runWith(t, c, engine.Housekeeping{}, families(t, text), func(t *testing.T, _ *engine.Engine) {
+				pass(time.Second)
+				c.locked(func() { delete(c.unsynced, allItems) })
+				c.handler.Synced(allItems)
+				pass(time.Hour)
+				if got := told(); got != nil {
+					t.Errorf("told %q", got)
+				}
+			})
+		})
+	}
+}
+
+// TestFailureOfEarlierRules holds that a failure is not taken back where the rule has changed, and its actions have other numbers.
+func TestFailureOfEarlierRules(t *testing.T) {
+	c, told := telling(t, func(int) error { return errRefused })
+	c.put(t, small)
+	runWith(t, c, engine.Housekeeping{}, families(t, goes), func(t *testing.T, e *engine.Engine) {
+		pass(2 * time.Second)
+		e.SetRules(families(t, strings.Replace(goes, "    actions:\n", "    actions:\n    - when: object.spec?.size == 7\n      delete: {target: found}\n", 1)))
 		pass(time.Hour)
-		if got := told(); got != nil {
-			t.Errorf("told %q", got)
+		if diff := cmp.Diff([]any{errRefused.Error()}, told()); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -310,4 +336,34 @@ func TestFailureIsMasked(t *testing.T) {
 			t.Errorf("told %q", text)
 		}
 	})
+}
+
+// TestFailureOfJoinedDeletions holds that deletions that two rules want, and whose refusal has another text each time, are slowed, and
+// that the reason is told, also by an engine that settles.
+func TestFailureOfJoinedDeletions(t *testing.T) {
+	tries := 0
+	c, told := telling(t, func(try int) error {
+		tries = try
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "items"}, "p", errors.New("request "+strings.Repeat("x", try)))
+	})
+	c.put(t, small)
+	set := families(t, goes+strings.Replace(strings.Split(goes, "    - patch")[0], "name: goes", "name: also", 1)+"    - delete: {target: found}\n")
+	runWith(t, c, engine.Housekeeping{}, set, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		if n := len(told()); n == 0 || tries > 10 {
+			t.Errorf("%d tries in a minute, told %d times", tries, n)
+		}
+	})
+}
+
+// TestFailureSettles holds that an engine that settles tells a failure once, whatever its text.
+func TestFailureSettles(t *testing.T) {
+	c, told := telling(t, func(try int) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "items"}, "p", errors.New("request "+strings.Repeat("x", try)))
+	})
+	c.put(t, small)
+	report, err := c.engine().Settle(t.Context(), families(t, goes))
+	if err != nil || len(told()) != 1 || len(report.Failures) != 1 {
+		t.Errorf("told %q: %+v, %v", told(), report, err)
+	}
 }

@@ -16,27 +16,27 @@ import (
 
 // refusals are why writes of rules for an object are refused, for the actions that read failure.
 type refusals struct {
-	// before is what is known of the rules that read failure, with an empty refusal where nothing was refused. now is what the
-	// attempt has shown, the first refusal of each rule. Nil is for none.
-	before, now map[plan.Rule]refusal
+	// before is what the rules were refused, of the rules that read failure. knows are those of which it is known whether they were:
+	// a process that has begun does not know it.
+	before map[plan.Rule]refusal
+	knows  []plan.Rule
+	// now is what the attempt has shown, the first refusal of each rule, or an empty one where it has failed otherwise.
+	now map[plan.Rule]refusal
 }
 
-// refusal is why an action of a rule was refused.
+// refusal is why an action of a rule was refused; empty if it was not. The number of the action is that in the rules of the generation.
 type refusal struct {
 	rules.Failure
-	action int
+	action, generation int
 }
 
 // known is what the rules are evaluated with.
 func (r *refusals) known() map[plan.Rule]rules.Failure {
-	var out map[plan.Rule]rules.Failure
+	if len(r.before) == 0 {
+		return nil
+	}
+	out := map[plan.Rule]rules.Failure{}
 	for rule, refusal := range r.before {
-		if refusal.Reason == "" {
-			continue
-		}
-		if out == nil {
-			out = map[plan.Rule]rules.Failure{}
-		}
 		out[rule] = refusal.Failure
 	}
 	return out
@@ -45,8 +45,8 @@ func (r *refusals) known() map[plan.Rule]rules.Failure {
 // word is how the reason of a condition may look. A webhook answers with any reason.
 var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,99}$`)
 
-// longestMessage is that of a condition of Kubernetes' own types, in bytes.
-const longestMessage = 32768
+// longestMessage is in bytes. Conditions of Kubernetes' own types have at most 32768.
+const longestMessage = 4096
 
 // note adds why an operation was refused for good, by the API server or, if there is an Event of it, by a live read. The message has the
 // prefix in place of a name that is another one each time, and nothing in it is the value of a Secret.
@@ -63,31 +63,44 @@ func (r *refusals) note(o plan.Operation, prefix string, told *plan.Event, err e
 	}
 	why.Message = strings.ToValidUTF8(why.Message[:min(len(why.Message), longestMessage)], "")
 	for _, rule := range o.Rules {
-		if _, known := r.now[rule]; known || o.Part(rule).Reacts {
-			continue
+		if part := o.Part(rule); !part.Reacts && r.now[rule].Reason == "" {
+			r.see(rule, refusal{Failure: why, action: part.Last})
 		}
-		if r.now == nil {
-			r.now = map[plan.Rule]refusal{}
-		}
-		r.now[rule] = refusal{why, o.Part(rule).First}
 	}
 }
 
-// of is why a write of a rule is refused, empty if none is, and whether that is known. If not all was tried, it is as before, unless what
-// was refused then has been written now. A message that differs only in numbers, such as those of a quota, stays the same.
-func (r *refusals) of(rule plan.Rule, p *guard.Progress) (why refusal, known bool) {
-	before, known := r.before[rule]
-	now, refused := r.now[rule]
-	first, unfinished := p.Unfinished[rule]
+// answered notes that the API server has answered something else than a refusal, which may go on for ever.
+func (r *refusals) answered(to []plan.Rule) {
+	for _, rule := range to {
+		r.see(rule, r.now[rule])
+	}
+}
+
+func (r *refusals) see(rule plan.Rule, now refusal) {
+	if r.now == nil {
+		r.now = map[plan.Rule]refusal{}
+	}
+	r.now[rule] = now
+}
+
+// of is why a write of a rule is refused, and whether that is known. If not all was tried, it is as before, unless what was refused then
+// has been written now. A message that differs only in numbers, such as those of a quota, stays the same; so does any of the same reason
+// for who settles, as there is no pause between two attempts.
+func (r *refusals) of(rule plan.Rule, a *guard.Attempt) (why refusal, known bool) {
+	before := r.before[rule]
+	now, answered := r.now[rule]
+	now.generation = a.Generation
+	first, unfinished := a.Unfinished[rule]
 	switch {
-	case refused && now.Reason == before.Reason && withoutDigits(now.Message) == withoutDigits(before.Message):
-		return refusal{before.Failure, now.action}, true
-	case refused:
+	case now.Reason != "" && now.Reason == before.Reason && (a.Settling || withoutDigits(now.Message) == withoutDigits(before.Message)):
+		now.Failure = before.Failure
 		return now, true
-	case !unfinished || known && first > before.action:
+	case now.Reason != "":
+		return now, true
+	case !unfinished, before.Reason != "" && before.generation == now.generation && first > before.action:
 		return refusal{}, true
 	default:
-		return before, known
+		return before, answered || slices.Contains(r.knows, rule)
 	}
 }
 
@@ -102,30 +115,38 @@ func withoutDigits(text string) string {
 
 // outdate reports whether an operation was decided by another failure than there is now, or it is not known yet whether there is one.
 // What the evaluation refused itself was known to it.
-func (r *refusals) outdate(o plan.Operation, decisions []plan.Decision, p *guard.Progress) bool {
-	return slices.ContainsFunc(decisions, func(d plan.Decision) bool {
+func (r *refusals) outdate(o plan.Operation, a *guard.Attempt) bool {
+	return slices.ContainsFunc(a.Plan.Decisions, func(d plan.Decision) bool {
 		if d.Outcome == plan.Refused || !o.Part(d.Rule).Reacts {
 			return false
 		}
-		why, known := r.of(d.Rule, p)
-		return !known || why.Failure != r.before[d.Rule].Failure
+		why, known := r.of(d.Rule, a)
+		return !known || why.Reason != r.before[d.Rule].Reason
 	})
 }
 
-// finish ends an attempt, and reports whether a failure has changed that an action reads.
-func (r *refusals) finish(decisions []plan.Decision, p *guard.Progress) (changed bool) {
-	var after map[plan.Rule]refusal
-	for _, decision := range decisions {
-		why, known := r.of(decision.Rule, p)
-		if !decision.Reacts || !known {
+// finish ends an attempt, and reports whether a failure has changed that an action reads. A rule that was not asked, or waits, has shown
+// nothing.
+func (r *refusals) finish(a *guard.Attempt) (changed bool) {
+	for _, d := range a.Plan.Decisions {
+		why, known := r.of(d.Rule, a)
+		if !d.Reacts || !known || !slices.Contains([]plan.Outcome{plan.Matched, plan.Unmatched, plan.Refused}, d.Outcome) {
 			continue
 		}
-		changed = changed || why.Failure != r.before[decision.Rule].Failure
-		if after == nil {
-			after = map[plan.Rule]refusal{}
+		if !slices.Contains(r.knows, d.Rule) {
+			r.knows = append(r.knows, d.Rule)
 		}
-		after[decision.Rule] = why
+		before := r.before[d.Rule]
+		changed = changed || why.Failure != before.Failure
+		switch {
+		case why.Reason == "":
+			delete(r.before, d.Rule)
+		case r.before == nil:
+			r.before = map[plan.Rule]refusal{d.Rule: why}
+		default:
+			r.before[d.Rule] = why
+		}
 	}
-	r.before, r.now = after, nil
+	r.now = nil
 	return changed
 }

@@ -488,7 +488,7 @@ func (t *ruleEvaluation) carryOut(step *action.Step, number int, reacts bool) er
 		wish.Action, wish.Reacts = number, reacts
 		if err == nil && reacts && wish.Type == plan.Apply && slices.ContainsFunc(t.action.Wishes[:before], func(w plan.Wish) bool {
 			at, to := w.Target, wish.Target
-			return !w.Reacts && w.Type == plan.Apply && at.GVR == to.GVR && at.Namespace == to.Namespace && at.Name == to.Name
+			return !w.Reacts && w.Type == plan.Apply && w.Subresource == wish.Subresource && at.GVR == to.GVR && at.Namespace == to.Namespace && at.Name == to.Name
 		}) {
 			err = fmt.Errorf("%s is applied by an action that reads failure and by another one, and each request would remove the fields "+
 				"of the other; write them into one action", wish.Target)

@@ -140,3 +140,13 @@ func TestFailureAmongRefusals(t *testing.T) {
 		})
 	}
 }
+
+// TestFailureOfAnotherSubresource holds that an apply of the status may say why that of the object is refused: they own different fields.
+func TestFailureOfAnotherSubresource(t *testing.T) {
+	s := newStage(t, []string{strings.SplitAfter(telling, "    actions:\n")[0] + `    - patch: {apply: {metadata: {labels: {made: "yes"}}}}
+    - patch: {subresource: status, apply: {status: {why: "${failure?.reason ?? 'none'}"}}}
+`}, `{kind: TidbCluster, metadata: {name: basic}}`)
+	if got := s.evaluate(); len(got.Operations) != 2 {
+		t.Errorf("%d operations: %s", len(got.Operations), got.Decisions[0].Reason)
+	}
+}

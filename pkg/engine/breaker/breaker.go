@@ -179,7 +179,7 @@ func (a *attempt) note(failures []guard.Failure, saw inputs, out *guard.Outcome)
 		if !a.CarriedOut {
 			f.Rules = []plan.Rule{{}} // No rule was asked, so it stands for all of them.
 		}
-		if out.Replan && len(f.Rules) > 1 {
+		if out.Split && len(f.Rules) > 1 {
 			continue // It is not known yet whose fault it is.
 		}
 		for _, rule := range f.Rules {

@@ -274,7 +274,7 @@ type effort struct {
 	// sent and stored are digests of the value of the last write, as it was sent and as it came back.
 	sent, stored uint64
 	uid          types.UID // of the object
-	bases        [2]uint64 // of the last write and the one before: what a rule reads may change with what it wrote itself
+	bases        [2]uint64 // of the last write and the one before: what a rule reads of its own may change with what it wrote
 	until        time.Time // of the last basis
 	repeats      int       // so far
 	last         time.Time // of the repeats
@@ -412,7 +412,7 @@ func (g *Guard) repeat(w *written, f field, e, latest *effort, untouched, goesOn
 		return rival, false
 	case !own && !returned: // It wants something else now.
 		return rival, false
-	case own && (!slices.Contains(e.bases[:], w.basis.digest) || slices.Contains(w.basis.due, f.rule) || passed): // Others, or the clock, have a part in it.
+	case own && (e.bases[0] != w.basis.digest && (rival.Kind != Itself || e.bases[1] != w.basis.digest) || slices.Contains(w.basis.due, f.rule) || passed): // Others, or the clock, have a part in it.
 		e.repeats = 0
 		return rival, false
 	}

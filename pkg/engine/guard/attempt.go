@@ -123,6 +123,9 @@ type Progress struct {
 	Stopped bool
 }
 
+// unheld is before the first action, and before all that is held up: the finalizer of the rule was not put on.
+const unheld = -1
+
 // Leave notes that an operation was not carried out. If goesOn, the other elements of its actions may be.
 func (p *Progress) Leave(o plan.Operation, goesOn bool) {
 	p.Undone = append(p.Undone, o)
@@ -131,17 +134,21 @@ func (p *Progress) Leave(o plan.Operation, goesOn bool) {
 		if part.Reacts {
 			left = p.Untold
 		}
-		if !goesOn {
-			part.First = 0
+		at := part.First
+		if at == 0 {
+			at = unheld
+		} else if !goesOn {
+			at = 0
 		}
-		if first, is := left[rule]; !is || part.First < first {
-			left[rule] = part.First
+		if first, is := left[rule]; !is || at < first {
+			left[rule] = at
 		}
 	}
 }
 
 // Follows reports whether an operation has to wait for an action of one of its rules that was not carried out: it is of a later
-// action, or it creates, and a creation of the same action has failed. Actions that read failure wait only for each other.
+// action, or it creates, and a creation of the same action has failed. Actions that read failure wait for each other, and for the
+// finalizer.
 func (p *Progress) Follows(o plan.Operation) bool {
 	return slices.ContainsFunc(o.Rules, func(rule plan.Rule) bool {
 		part := o.Part(rule)
@@ -149,7 +156,10 @@ func (p *Progress) Follows(o plan.Operation) bool {
 			first, is := left[rule]
 			return is && (part.Last > first || o.Type == plan.Create && part.Last == first)
 		}
-		return follows(p.Unfinished) && !part.Reacts || follows(p.Untold) && (part.Reacts || part.Last == plan.Afterwards)
+		if part.Reacts {
+			return p.Unfinished[rule] == unheld || follows(p.Untold)
+		}
+		return follows(p.Unfinished) || part.Last == plan.Afterwards && follows(p.Untold)
 	})
 }
 

@@ -33,9 +33,9 @@ type Outcome struct {
 	After time.Duration // of Retry: what the API server asked for
 	// Hopeless says that a retry helps only after a change of the object, the rules or the cluster.
 	Hopeless bool
-	// Replan says that there is a new plan to try at once: the requests of several rules are sent apart from now on, or a rule
-	// knows of a failure that it reads.
-	Replan bool
+	// Replan says that there is a new plan to try at once: a rule knows of a failure that it reads, or, with Split, the requests of
+	// several rules are sent apart from now on.
+	Replan, Split bool
 	// Wrote says that something was written besides.
 	Wrote bool
 	// Looked says that rules were evaluated, and Waits that one of them waits for its `when` to have held long enough.
