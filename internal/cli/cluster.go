@@ -18,12 +18,12 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/discovery"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
@@ -65,16 +65,16 @@ func connect(c config.Cluster, version string) (*cluster, error) {
 	loading := clientcmd.NewDefaultClientConfigLoadingRules()
 	loading.ExplicitPath = c.Kubeconfig
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.Context, Context: clientcmdapi.Context{Namespace: c.Namespace}}
-	client := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, overrides)
-	raw, err := client.RawConfig()
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, overrides)
+	raw, err := loader.RawConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	out := &cluster{origin: inPod}
-	if out.config, err = client.ClientConfig(); err != nil {
+	if out.config, err = loader.ClientConfig(); err != nil {
 		return nil, noCluster(raw, c.Context, err)
 	}
-	if out.namespace, _, err = client.Namespace(); err != nil {
+	if out.namespace, _, err = loader.Namespace(); err != nil {
 		return nil, fmt.Errorf("finding the namespace of the context: %w", err)
 	}
 	name := cmp.Or(c.Context, raw.CurrentContext)
@@ -86,7 +86,7 @@ func connect(c config.Cluster, version string) (*cluster, error) {
 	if c.QPS > 0 {
 		// A client without a limiter makes one of its own, and there are several for each identity. One that is in the
 		// configuration goes along with all copies of it, and bounds the process.
-		out.config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(c.QPS, c.Burst)
+		out.config.RateLimiter = client.NewLimiter(c.QPS, c.Burst)
 	}
 	if out.discovery, err = discovery.NewClient(out.config); err != nil {
 		return nil, fmt.Errorf("using the %s: %w", out.origin, err)

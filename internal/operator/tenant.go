@@ -147,8 +147,9 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 			return t.informers
 		},
 		Live: reader, Observer: observer{t.tally, t, notifier, o.options.Observers},
-		Log: t.log, Clock: o.options.Clock, Workers: o.options.Settings.Workers,
+		Log: t.log, Clock: o.options.Clock, Pace: engine.Pace{Workers: o.options.Settings.Workers},
 	}
+	options.Limiter, _ = as.RateLimiter.(*client.Limiter)
 	as = o.options.Fence.Guard(as)
 	client, err := write.NewClient(as)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/events"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/history"
@@ -260,12 +261,16 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		}
 	}()
 	verifyAndSend := func() write.Result {
-		until, contradicted := a.verifier.verify(ctx, sent.Operation) // The last, as it holds for a moment.
+		turn, err := a.options.Limiter.Turn(ctx)
+		if err != nil {
+			return *unconfirmed(fmt.Errorf("waiting to write: %w", err))
+		}
+		until, contradicted := a.verifier.verify(client.Ahead(ctx), sent.Operation) // The last, as it holds for a moment.
 		if contradicted != nil {
 			return *contradicted
 		}
 		sent.at = a.options.Clock.Now()
-		ctx := redact.Hiding(live.Keeping(ctx, a.now.compared(sent.Target.GVR)), a.Mask.Known)
+		ctx := redact.Hiding(live.Keeping(turn, a.now.compared(sent.Target.GVR)), a.Mask.Known)
 		return a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
 	}
 	answer := sent.answer

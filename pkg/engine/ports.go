@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/events"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -54,14 +55,21 @@ type Options struct {
 	Observer Observer     // default: none
 	Log      *slog.Logger // default: none
 	Clock    clock.WithTicker
-	Workers  int // default: 10
 	// Queue says in which order keys are looked at, by somebody who drives the engine with
 	// [Engine.Start]; Run and Settle need the default. The engine is then predictable in
 	// the rest, too: what is queued together is queued in the order of the keys, and what
 	// a rule creates is sent one after the other. Get must not block: it says that there is
 	// nothing as if the queue were shut down.
 	Queue workqueue.TypedDelayingInterface[Key]
+	Pace
 	Detail
+}
+
+// Pace is how much is done at the same time.
+type Pace struct {
+	Workers int // default: 10
+	// Limiter is that of Writer, Live and Caches; default: none. A write waits for its turn before what it depends on is read.
+	Limiter *client.Limiter
 }
 
 // Detail is how much is told of what rules decide.

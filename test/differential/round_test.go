@@ -182,7 +182,7 @@ func (s *stage) really(t *testing.T, set *rules.Set, now time.Time, run string) 
 	notes := &written{Writer: client}
 	e := engine.New(engine.Options{
 		Caches: func(h informer.Handler) engine.Caches { return informer.NewSet(s.client, h, log, informer.Options{}) },
-		Live:   reader, Writer: notes, Recorder: recorder, Name: names(run), Clock: told, Workers: 1,
+		Live:   reader, Writer: notes, Recorder: recorder, Name: names(run), Clock: told, Pace: engine.Pace{Workers: 1},
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -219,7 +219,7 @@ func (s *stage) simulate(
 	notes := &written{Writer: c}
 	e := engine.New(engine.Options{
 		Caches: func(h informer.Handler) engine.Caches { return wholeCaches{c.Caches(h)} },
-		Live:   c.Live(), Writer: notes, Recorder: c, Name: names(run), Clock: c.Clock(), Workers: 1,
+		Live:   c.Live(), Writer: notes, Recorder: c, Name: names(run), Clock: c.Clock(), Pace: engine.Pace{Workers: 1},
 		Queue: queue.New[engine.Key](queue.FIFO),
 	})
 	if err := e.Start(set); err != nil {

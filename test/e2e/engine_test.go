@@ -65,7 +65,7 @@ func (e *evaluations) since(earlier map[string]int) map[string]int {
 // which they were queued, so once an object is evaluated, those that were queued before it have been.
 func runEngine(t *testing.T, text string, observer engine.Observer) {
 	t.Helper()
-	engineOf(t, text, engine.Options{Observer: observer, Workers: 1})
+	engineOf(t, text, engine.Options{Observer: observer, Pace: engine.Pace{Workers: 1}})
 }
 
 // engineOf does the same with options, of which the rest is filled in.

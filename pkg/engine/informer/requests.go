@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -255,7 +256,7 @@ func (r *running) relist(why error) {
 
 // ask reads the newest version of the resource, as of a moment. A list of one object has it: the list is that of a quorum.
 func (r *running) ask() (newest observation) {
-	ctx, cancel := context.WithTimeout(r.ctx, MaxStaleness)
+	ctx, cancel := context.WithTimeout(client.Ahead(r.ctx), MaxStaleness)
 	defer cancel()
 	options := metav1.ListOptions{Limit: 1}
 	if strings.Contains(r.key.FieldSelector, "metadata.name") {
@@ -280,7 +281,7 @@ func catchUp(r *running, began time.Time) {
 	if order, err := resourceversion.CompareResourceVersion(from, newest.version); err != nil || order >= 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, shortWatch*time.Second)
+	ctx, cancel := context.WithTimeout(client.Ahead(r.ctx), shortWatch*time.Second)
 	defer cancel()
 	w, err := r.resource.Watch(ctx, metav1.ListOptions{
 		LabelSelector: r.key.LabelSelector, FieldSelector: r.key.FieldSelector,

@@ -77,7 +77,7 @@ func Start(ctx context.Context, s Setup) (*Scenario, error) {
 	names := namer{}
 	out.engine = engine.New(engine.Options{
 		Caches: c.Caches, Live: c.Live(), Writer: out.history, Recorder: out.history, Observer: out.history,
-		Name: names.next, Clock: c.Clock(), Workers: 1, Queue: out.queue,
+		Name: names.next, Clock: c.Clock(), Pace: engine.Pace{Workers: 1}, Queue: out.queue,
 		Detail: engine.Detail{Explain: true, Unmasked: true}, // It masks in another way.
 	})
 	if out.before, err = out.objects(ctx); err != nil {
