@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
 )
 
 // Limiter limits the requests of a process, as a token bucket. Unlike the limiter of client-go, it lets a caller wait for its turn before
@@ -56,7 +57,7 @@ func (l *Limiter) Wait(ctx context.Context) error {
 }
 
 // Accept implements [flowcontrol.RateLimiter].
-func (l *Limiter) Accept() { _ = l.all.Wait(context.Background()) }
+func (l *Limiter) Accept() { clock.RealClock{}.Sleep(l.all.Reserve().Delay()) }
 
 // TryAccept implements [flowcontrol.RateLimiter].
 func (l *Limiter) TryAccept() bool { return l.all.Allow() }

@@ -388,11 +388,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		a.Stopped = a.Stopped || outdates(class, effective)
 		a.Leave(sent.Operation, goesOn(a.outcome.Failures, sent.Rules[0], class))
 		a.separate(sent.Operation, cause == guard.Hopeless)
-		if cause == guard.Hopeless {
-			a.record.refusals.note(sent.Operation, sent.prefix, sent.existingEvent, result.Err, a.Mask)
-		} else if cause == guard.Retryable {
-			a.record.refusals.answered(sent.Rules)
-		}
+		a.record.refusals.note(sent.Operation, cause, failureOf(sent.Operation, sent.prefix, sent.existingEvent, result.Err, a.Mask))
 		if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
 			a.outcome.State = guard.Waiting
 		}

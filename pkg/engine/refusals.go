@@ -48,9 +48,30 @@ var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,99}$`)
 // longestMessage is in bytes. Conditions of Kubernetes' own types have at most 32768.
 const longestMessage = 4096
 
-// note adds why an operation was refused for good, by the API server or, if there is an Event of it, by a live read. The message has the
-// prefix in place of a name that is another one each time, and nothing in it is the value of a Secret.
-func (r *refusals) note(o plan.Operation, prefix string, told *plan.Event, err error, masker *mask.Masker) {
+// note adds that an operation has failed: it was refused for good, or it may go on for ever without an answer that says so. What passes
+// by itself shows nothing.
+func (r *refusals) note(o plan.Operation, cause guard.Cause, why rules.Failure) {
+	if cause != guard.Hopeless && cause != guard.Retryable {
+		return
+	}
+	for _, rule := range o.Rules {
+		part := o.Part(rule)
+		if part.Reacts || r.now[rule].Reason != "" {
+			continue
+		}
+		if r.now == nil {
+			r.now = map[plan.Rule]refusal{}
+		}
+		r.now[rule] = refusal{}
+		if cause == guard.Hopeless {
+			r.now[rule] = refusal{Failure: why, action: part.Last}
+		}
+	}
+}
+
+// failureOf is why an operation is refused: by the API server or, if there is an Event of it, by a live read. The message has the prefix in
+// place of a name that is another one each time, and nothing in it is the value of a Secret.
+func failureOf(o plan.Operation, prefix string, told *plan.Event, err error, masker *mask.Masker) rules.Failure {
 	why := rules.Failure{Reason: string(apierrors.ReasonForError(err)), Message: err.Error()}
 	if told != nil {
 		why.Reason = told.Reason
@@ -62,25 +83,7 @@ func (r *refusals) note(o plan.Operation, prefix string, told *plan.Event, err e
 		why.Message = strings.ReplaceAll(why.Message, o.Target.Name, prefix)
 	}
 	why.Message = strings.ToValidUTF8(why.Message[:min(len(why.Message), longestMessage)], "")
-	for _, rule := range o.Rules {
-		if part := o.Part(rule); !part.Reacts && r.now[rule].Reason == "" {
-			r.see(rule, refusal{Failure: why, action: part.Last})
-		}
-	}
-}
-
-// answered notes that the API server has answered something else than a refusal, which may go on for ever.
-func (r *refusals) answered(to []plan.Rule) {
-	for _, rule := range to {
-		r.see(rule, r.now[rule])
-	}
-}
-
-func (r *refusals) see(rule plan.Rule, now refusal) {
-	if r.now == nil {
-		r.now = map[plan.Rule]refusal{}
-	}
-	r.now[rule] = now
+	return why
 }
 
 // of is why a write of a rule is refused, and whether that is known. If not all was tried, it is as before, unless what was refused then
