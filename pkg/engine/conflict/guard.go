@@ -406,13 +406,15 @@ func (g *Guard) repeat(w *written, f field, e, latest *effort, untouched, goesOn
 	now, returned := g.clock.Now(), e.sent == g.digest(f.after)
 	rival = g.rival(w, f, e, latest, returned, untouched)
 	own, passed := rival.Kind == Rule || rival.Kind == Itself, !e.until.IsZero() && !now.Before(e.until)
+	// A rule that undoes itself may read something else each other time.
+	same := e.bases[0] == w.basis.digest || rival.Kind == Itself && e.bases[1] == w.basis.digest
 	switch {
 	case goesOn:
 	case len(f.path) == 0 && f.after == absent && e.uid == w.uid: // It has not come back: it was not gone yet.
 		return rival, false
 	case !own && !returned: // It wants something else now.
 		return rival, false
-	case own && (e.bases[0] != w.basis.digest && (rival.Kind != Itself || e.bases[1] != w.basis.digest) || slices.Contains(w.basis.due, f.rule) || passed): // Others, or the clock, have a part in it.
+	case own && (!same || slices.Contains(w.basis.due, f.rule) || passed): // Others, or the clock, have a part in it.
 		e.repeats = 0
 		return rival, false
 	}
