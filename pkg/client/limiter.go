@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"sync/atomic"
 
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/flowcontrol"
@@ -20,40 +21,39 @@ func NewLimiter(qps float32, burst int) *Limiter {
 	return &Limiter{rate.NewLimiter(rate.Limit(qps), burst), rate.NewLimiter(rate.Limit(qps/2), max(1, burst/2))}
 }
 
-// turnKey is the key of a context of requests that do not wait for their turn.
+// turnKey is the key of a context of requests that do not wait for their turn, with a *turn.
 type turnKey struct{}
 
-type turn uint8
+// turn is one that has come, until the first request takes it; further requests go ahead of others.
+type turn struct{ has atomic.Bool }
 
-const (
-	had   turn = iota + 1 // the turn has come
-	first                 // it comes before that of others
-)
-
-// Turn waits for a turn, and returns a context of the one request that has it. Without a limiter there is no wait.
+// Turn waits for a turn, and returns a context whose first request has it; further ones are made as those of [Ahead]. Without a limiter
+// there is no wait.
 func (l *Limiter) Turn(ctx context.Context) (context.Context, error) {
 	if l == nil {
 		return ctx, nil
 	}
-	return context.WithValue(ctx, turnKey{}, had), l.all.Wait(ctx)
+	t := &turn{}
+	t.has.Store(true)
+	return context.WithValue(ctx, turnKey{}, t), l.all.Wait(ctx)
 }
 
 // Ahead returns a context of requests that are made ahead of those that wait: others wait longer for it. At most half of all requests
 // are made so.
-func Ahead(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, first) }
+func Ahead(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, &turn{}) }
 
 // Wait implements [flowcontrol.RateLimiter].
 func (l *Limiter) Wait(ctx context.Context) error {
-	switch ctx.Value(turnKey{}) {
-	case had:
+	t, is := ctx.Value(turnKey{}).(*turn)
+	switch {
+	case is && t.has.CompareAndSwap(true, false):
 		return nil
-	case first:
-		if l.ahead.Allow() {
-			l.all.Reserve()
-			return nil
-		}
+	case is && l.ahead.Allow():
+		l.all.Reserve()
+		return nil
+	default:
+		return l.all.Wait(ctx)
 	}
-	return l.all.Wait(ctx)
 }
 
 // Accept implements [flowcontrol.RateLimiter].

@@ -33,6 +33,8 @@ func TestLimiter(t *testing.T) {
 		wait(t.Context(), "It has waited for the request that went ahead.", 300*time.Millisecond)
 		wait(client.Ahead(t.Context()), "Another one goes ahead.", 300*time.Millisecond)
 		wait(client.Ahead(t.Context()), "More than half of the requests would go ahead, so it waits.", 500*time.Millisecond)
+		wait(turn, "A second request with a turn has none, and goes ahead when it may.", 500*time.Millisecond)
+		wait(t.Context(), "It was counted.", 700*time.Millisecond)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := limiter.Wait(ended); err == nil {

@@ -260,12 +260,16 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 			result = write.Result{Class: write.Ambiguous, Err: err}
 		}
 	}()
+	if sent.answer != nil {
+		return *sent.answer
+	}
+	turn, err := a.options.Limiter.Turn(ctx) // Before anything is read, which would be out of date after the wait.
+	if err != nil {
+		return *unconfirmed(fmt.Errorf("waiting to write: %w", err))
+	}
+	ctx = client.Ahead(ctx)
 	verifyAndSend := func() write.Result {
-		turn, err := a.options.Limiter.Turn(ctx)
-		if err != nil {
-			return *unconfirmed(fmt.Errorf("waiting to write: %w", err))
-		}
-		until, contradicted := a.verifier.verify(client.Ahead(ctx), sent.Operation) // The last, as it holds for a moment.
+		until, contradicted := a.verifier.verify(ctx, sent.Operation) // The last, as it holds for a moment.
 		if contradicted != nil {
 			return *contradicted
 		}
@@ -273,10 +277,7 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		ctx := redact.Hiding(live.Keeping(turn, a.now.compared(sent.Target.GVR)), a.Mask.Known)
 		return a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
 	}
-	answer := sent.answer
-	if answer == nil {
-		answer = a.verifier.confirm(ctx, sent.Operation)
-	}
+	answer := a.verifier.confirm(ctx, sent.Operation)
 	lookFirst := a.record.nameTaken || sent.Unseen != nil && sent.Unseen.Event == nil || a.Settling // Tests show each request.
 	if answer == nil && lookFirst {
 		answer = a.checkExisting(ctx, sent)
