@@ -78,8 +78,10 @@ func TestFailureIsRead(t *testing.T) {
 			c.put(t, small)
 			runWith(t, c, engine.Housekeeping{}, families(t, text), func(t *testing.T, _ *engine.Engine) {
 				pass(time.Second)
-				if diff := cmp.Diff([]any{errRefused.Error()}, told()); diff != "" || tries != 1 {
-					t.Errorf("told after %d tries (-want +got):\n%s", tries, diff)
+				var tried int
+				c.locked(func() { tried = tries })
+				if diff := cmp.Diff([]any{errRefused.Error()}, told()); diff != "" || tried != 1 {
+					t.Errorf("told after %d tries (-want +got):\n%s", tried, diff)
 				}
 				pass(time.Hour)
 				c.locked(func() { refuses = false })
@@ -326,8 +328,10 @@ func TestFailureOfJoinedDeletions(t *testing.T) {
 	set := families(t, goes+strings.Replace(strings.Split(goes, "    - patch")[0], "name: goes", "name: also", 1)+"    - delete: {target: found}\n")
 	runWith(t, c, engine.Housekeeping{}, set, func(t *testing.T, _ *engine.Engine) {
 		pass(time.Minute)
-		if n := len(told()); n == 0 || tries > 10 {
-			t.Errorf("%d tries in a minute, told %d times", tries, n)
+		var tried int
+		c.locked(func() { tried = tries })
+		if n := len(told()); n == 0 || tried > 10 {
+			t.Errorf("%d tries in a minute, told %d times", tried, n)
 		}
 	})
 }
