@@ -14,6 +14,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dependencies"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
@@ -69,7 +70,7 @@ func New(options Options) *Engine {
 	}
 	c.active.Store(activate(&rules.Set{}))
 	c.guards = newGuards(c, pool, rand.N[time.Duration])
-	c.unfinished = &unfinished{lanes: c.lanes, looks: map[Key]int{}, owing: map[Key][]plan.Rule{}, since: map[Key]time.Time{}}
+	c.unfinished = &unfinished{lanes: c.lanes, looks: map[Key]int{}, owing: map[Key]guard.Owed{}, since: map[Key]time.Time{}}
 	c.tracker.lanes, c.tracker.synced, c.tracker.more = c.lanes, &c.synced, c.guards.limits.Unsaved
 	e := &Engine{core: c, workers: pool}
 	e.loop = &loop{core: c, limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry)}

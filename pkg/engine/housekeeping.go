@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -256,15 +257,15 @@ func (a *active) candidates(of plan.Leftover) *candidates {
 	return out
 }
 
-// include reports whether a candidate may still have to do with an object that rules have not done with: these, or any of
-// them where none is named. A candidate that was refused fields may get them only once they are given up, so it is not
-// waited for. Nor is one of another set that fails: a set that is deleted would stay for as long as anybody else has trouble.
-func (c *candidates) include(key Key, owing []plan.Rule) bool {
-	if len(owing) == 0 {
+// include reports whether a candidate may still have to do with an object that rules have not done with. A candidate that was refused
+// fields may get them only once they are given up, so it is not waited for. Nor is one of another set that fails: a set that is deleted
+// would stay for as long as anybody else has trouble.
+func (c *candidates) include(key Key, owed guard.Owed) bool {
+	if len(owed.Rules) == 0 {
 		return slices.ContainsFunc(c.caches, func(cache informer.Key) bool { return cache.GVR == key.GVR })
 	}
 	awaited := func(rule plan.Rule) bool { return rule.OfSet() == c.of.Rule.OfSet() && slices.Contains(c.rules, rule) }
-	return c.of.Kind != plan.LeftFields && slices.ContainsFunc(owing, awaited)
+	return !(owed.Hopeless && c.of.Kind == plan.LeftFields) && slices.ContainsFunc(owed.Rules, awaited)
 }
 
 // cleanUp takes away what removed rules have left. Other rules go first, as they may take over what is there. While the
@@ -334,8 +335,8 @@ func (u *unfinished) hold(all []*candidates, generation int) error {
 	var first Key // of those that are late: it would be another each time otherwise, and logged each time
 	known := map[plan.Rule]bool{}
 	for _, c := range all {
-		for key, owing := range u.owing {
-			if !c.include(key, owing) {
+		for key, owed := range u.owing {
+			if !c.include(key, owed) {
 				continue
 			}
 			c.held, u.awaited[key] = true, true
@@ -351,7 +352,7 @@ func (u *unfinished) hold(all []*candidates, generation int) error {
 		key := h.Value()
 		by, looks := u.looks[key]
 		for _, c := range all { // A worker that goes by older rules may still leave what they leave.
-			if looks && by < generation || number < c.before && c.include(key, nil) {
+			if looks && by < generation || number < c.before && c.include(key, guard.Owed{}) {
 				c.held, u.awaited[key], queued = true, true, errQueued
 			}
 		}
@@ -360,7 +361,7 @@ func (u *unfinished) hold(all []*candidates, generation int) error {
 		return queued
 	}
 	object := plan.Object{GVR: first.GVR, Namespace: first.Namespace, Name: cmp.Or(first.Name, string(first.UID))}.String()
-	if rules := slices.DeleteFunc(slices.Clone(u.owing[first]), func(r plan.Rule) bool { return !known[r] }); len(rules) > 0 {
+	if rules := slices.DeleteFunc(slices.Clone(u.owing[first].Rules), func(r plan.Rule) bool { return !known[r] }); len(rules) > 0 {
 		object = fmt.Sprintf("%s (%s)", object, strings.Join(names(rules), ", "))
 	}
 	return fmt.Errorf("%w: %s", late, object)

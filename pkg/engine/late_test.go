@@ -26,9 +26,9 @@ func TestSettleNamesWhoIsLate(t *testing.T) {
 			reason: "The other rule takes nothing over.", rules: heir + labelled,
 			class: write.Terminal, want: late + "widgets ns/a (set/heir)",
 		},
-		"Unknown": {
-			reason: "It is not known which rule may want it still.", rules: heir,
-			class: write.Overloaded, want: late + "widgets ns/a",
+		"Overloaded": {
+			reason: "It is tried again.", rules: heir + labelled,
+			class: write.Overloaded, want: late + "widgets ns/a (set/heir)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/priorityqueue"
-	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
 // queue has the keys of the objects that are to be looked at.
@@ -134,8 +134,8 @@ type unfinished struct {
 	lanes *priorityqueue.Queue[handle] // of what is queued, nil where that is the caller's; immutable
 
 	mu    sync.Mutex
-	looks map[Key]int         // objects that a worker looks at, by the generation of the rules; guarded by mu
-	owing map[Key][]plan.Rule // rules that have not done with an object, any where none is named; guarded by mu
+	looks map[Key]int        // objects that a worker looks at, by the generation of the rules; guarded by mu
+	owing map[Key]guard.Owed // rules that have not done with an object; guarded by mu
 	// since is the first change that rules have not done with; what comes until then, as the echoes of their own writes, is part of the
 	// same. It is zero where an object is looked at, and no change led to it; guarded by mu.
 	since map[Key]time.Time
@@ -172,10 +172,10 @@ func (u *unfinished) begin(key Key, rules *atomic.Pointer[active]) *active {
 
 // owe notes that rules which a worker has looked at an object by have not done with it, and done that they have, or that it
 // is gone.
-func (u *unfinished) owe(key Key, rules []plan.Rule) {
+func (u *unfinished) owe(key Key, owed guard.Owed) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.owing[key] = rules
+	u.owing[key] = owed
 }
 
 func (u *unfinished) done(key Key) {

@@ -129,14 +129,14 @@ func (e *loop) noteOwed(a *attempt, outcome guard.Outcome) {
 		record.history.Finished(outcome)
 		record.waits.Store(outcome.State != guard.Settled || len(outcome.Failures) > 0 || outcome.Waits || a.unsure || len(record.awaits) > 0)
 	}
-	switch rules, owe := outcome.Owed(waiting); {
-	case !owe:
+	switch owed := outcome.Owed(waiting, a.Undone); {
+	case owed == nil:
 		if record != nil && !a.unsure {
 			record.looked = a.now.generation
 		}
 		e.unfinished.done(a.Key)
 	case !e.lookedAt(a.now, a.Key, record):
-		e.unfinished.owe(a.Key, rules)
+		e.unfinished.owe(a.Key, *owed)
 	}
 }
 

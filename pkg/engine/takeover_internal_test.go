@@ -7,6 +7,8 @@ import (
 	"time"
 	"unique"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/priorityqueue"
@@ -21,16 +23,17 @@ func TestCandidatesInclude(t *testing.T) {
 		reason string
 		kind   plan.LeftoverKind
 		key    Key
-		late   []plan.Rule
+		late   guard.Owed
 		want   bool
 	}{
-		"Any":       {"It may be one of them.", plan.LeftChildren, objectNamed("a"), nil, true},
-		"AnyFields": {"The same holds for fields.", plan.LeftFields, objectNamed("a"), nil, true},
-		"Elsewhere": {"None of them watches that.", plan.LeftChildren, elsewhere, nil, false},
-		"One":       {"It has not got the children yet.", plan.LeftChildren, objectNamed("a"), []plan.Rule{other, one}, true},
-		"Other":     {"The other can take over nothing.", plan.LeftFinalizer, objectNamed("a"), []plan.Rule{other}, false},
-		"Foreign":   {"A set that is deleted does not wait for trouble of others.", plan.LeftChildren, objectNamed("a"), []plan.Rule{foreign}, false},
-		"Fields":    {"It may be refused them because they are not given up.", plan.LeftFields, objectNamed("a"), []plan.Rule{one}, false},
+		"Any":        {"It may be one of them.", plan.LeftChildren, objectNamed("a"), guard.Owed{}, true},
+		"AnyFields":  {"The same holds for fields.", plan.LeftFields, objectNamed("a"), guard.Owed{}, true},
+		"Elsewhere":  {"None of them watches that.", plan.LeftChildren, elsewhere, guard.Owed{}, false},
+		"One":        {"It has not got the children yet.", plan.LeftChildren, objectNamed("a"), guard.Owed{Rules: []plan.Rule{other, one}}, true},
+		"Other":      {"The other can take over nothing.", plan.LeftFinalizer, objectNamed("a"), guard.Owed{Rules: []plan.Rule{other}}, false},
+		"Foreign":    {"A set that is deleted does not wait for trouble of others.", plan.LeftChildren, objectNamed("a"), guard.Owed{Rules: []plan.Rule{foreign}}, false},
+		"Fields":     {"It may be refused them because they are not given up.", plan.LeftFields, objectNamed("a"), guard.Owed{Rules: []plan.Rule{one}, Hopeless: true}, false},
+		"Overloaded": {"It is not refused for good.", plan.LeftFields, objectNamed("a"), guard.Owed{Rules: []plan.Rule{one}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := candidates{
@@ -47,24 +50,31 @@ func TestCandidatesInclude(t *testing.T) {
 // TestOwed holds when rules have done with an object.
 func TestOwed(t *testing.T) {
 	rule := []plan.Rule{{Set: "set", Name: "rule"}}
+	left := []plan.Operation{{Rules: []plan.Rule{{Set: "set", Name: "other"}}}}
+	unknown := &guard.Owed{}
 	for name, tc := range map[string]struct {
 		reason  string
 		outcome guard.Outcome
 		waiting []plan.Rule
-		rules   int
-		owe     bool
+		undone  []plan.Operation
+		want    *guard.Owed
 	}{
-		"Settled":  {reason: "Nothing is left to do.", outcome: guard.Outcome{}},
-		"Written":  {reason: "The caches have not shown it.", outcome: guard.Outcome{State: guard.Waiting}, owe: true},
-		"Retried":  {reason: "Nobody knows what else was left.", outcome: failed(guard.Retryable, rule, errLate), owe: true},
-		"Refused":  {reason: "The others have had their turn.", outcome: failed(guard.Hopeless, rule, errLate), rules: 1, owe: true},
-		"Unknown":  {reason: "It is not known whose it is.", outcome: failed(guard.Hopeless, nil, errLate), owe: true},
-		"Surprise": {reason: "The rest may have been left.", outcome: wrote(failed(guard.Hopeless, rule, errLate)), owe: true},
-		"Waiting":  {reason: "It will want something.", outcome: guard.Outcome{}, waiting: rule, rules: 1, owe: true},
+		"Settled": {reason: "Nothing is left to do.", outcome: guard.Outcome{}},
+		"Written": {reason: "The caches have not shown it.", outcome: guard.Outcome{State: guard.Waiting}, want: unknown},
+		"Retried": {reason: "The others have had their turn.", outcome: failed(guard.Retryable, rule, errLate), want: &guard.Owed{Rules: rule}},
+		"Stopped": {
+			reason: "The other has not.", outcome: failed(guard.Retryable, rule, errLate), undone: left,
+			want: &guard.Owed{Rules: append(left[0].Rules, rule...)},
+		},
+		"Delayed":  {reason: "Nobody was asked.", outcome: guard.Outcome{State: guard.Retry}, want: unknown},
+		"Refused":  {reason: "A retry would not help.", outcome: failed(guard.Hopeless, rule, errLate), want: &guard.Owed{Rules: rule, Hopeless: true}},
+		"Unknown":  {reason: "It is not known whose it is.", outcome: failed(guard.Hopeless, nil, errLate), want: unknown},
+		"Surprise": {reason: "What was written may lead to more.", outcome: wrote(failed(guard.Hopeless, rule, errLate)), want: unknown},
+		"Waiting":  {reason: "It will want something.", outcome: guard.Outcome{}, waiting: rule, want: &guard.Owed{Rules: rule, Hopeless: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if rules, owe := tc.outcome.Owed(tc.waiting); len(rules) != tc.rules || owe != tc.owe {
-				t.Errorf("%s\n%v, owed: %v", tc.reason, rules, owe)
+			if diff := cmp.Diff(tc.want, tc.outcome.Owed(tc.waiting, tc.undone)); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -88,14 +98,14 @@ func TestUnfinished(t *testing.T) {
 	var inEffect atomic.Pointer[active]
 	inEffect.Store(&active{generations: generations{generation: 1}})
 	queue := priorityqueue.New[handle]()
-	u := &unfinished{lanes: queue, looks: map[Key]int{}, owing: map[Key][]plan.Rule{}, since: map[Key]time.Time{}}
+	u := &unfinished{lanes: queue, looks: map[Key]int{}, owing: map[Key]guard.Owed{}, since: map[Key]time.Time{}}
 	last := false
 	look := func(key Key, with func(Key)) {
 		u.begin(key, &inEffect)
 		with(key)
 		last = u.end(key)
 	}
-	owes := func(rules ...plan.Rule) func(Key) { return func(key Key) { u.owe(key, rules) } }
+	owes := func(rules ...plan.Rule) func(Key) { return func(key Key) { u.owe(key, guard.Owed{Rules: rules}) } }
 	nothing := func(Key) {}
 	add := func(key Key) { queue.Announce(unique.Make(key)); queue.Push(unique.Make(key)) }
 	for _, step := range []struct {

@@ -121,7 +121,6 @@ func TestSweepDoesNotStarve(t *testing.T) {
 			c.put(t, parent)
 			var slow atomic.Bool
 			c.tune = func(o *engine.Options) {
-				o.Workers = 4 // So that they cannot keep up with the changes.
 				o.Observer = hooks{Observer: o.Observer, looked: func() {
 					if slow.Load() {
 						pass(50 * time.Millisecond)

@@ -104,20 +104,35 @@ func (o *Outcome) PutOff(until time.Time) { o.PutOffUntil = earlier(o.PutOffUnti
 // LookAgain has the rules evaluated by a moment; zero is for never.
 func (o *Outcome) LookAgain(at time.Time) { o.LookAgainAt = earlier(o.LookAgainAt, at) }
 
-// Owed are the rules that have not done yet what they want of the object, among them those that wait for something, and
-// whether there are any. Where it is not known which, none is named.
-func (o *Outcome) Owed(waiting []plan.Rule) (rules []plan.Rule, owe bool) {
-	if o.State != Settled && (o.State != Retry || !o.Hopeless || o.Wrote) {
-		return nil, true
+// Owed are the rules that have not done yet what they want of an object.
+type Owed struct {
+	// Rules wait for something, have failed, or had an operation that was left undone. There are none where it is not known which.
+	Rules []plan.Rule
+	// Hopeless says that none of them is tried again before something changes.
+	Hopeless bool
+}
+
+// Owed returns nil where all rules have done what they want.
+func (o *Outcome) Owed(waiting []plan.Rule, undone []plan.Operation) *Owed {
+	if o.State != Settled && (o.Wrote || len(o.Failures) == 0) {
+		return &Owed{}
 	}
-	rules = slices.Clone(waiting)
+	out := &Owed{Rules: slices.Clone(waiting), Hopeless: o.State == Settled || o.Hopeless}
 	for _, f := range o.Failures {
 		if len(f.Rules) == 0 {
-			return nil, true
+			return &Owed{}
 		}
-		rules = append(rules, f.Rules...)
+		out.Rules = append(out.Rules, f.Rules...)
 	}
-	return rules, len(rules) > 0
+	for _, operation := range undone {
+		out.Rules = append(out.Rules, operation.Rules...)
+	}
+	if len(out.Rules) == 0 {
+		return nil
+	}
+	slices.SortFunc(out.Rules, plan.Rule.Compare)
+	out.Rules = slices.Compact(out.Rules)
+	return out
 }
 
 // earlier is the earlier of two moments, of which zero is never.
