@@ -269,6 +269,7 @@ func (w *world) watch(r *http.Request, at target) *http.Response {
 	reader, writer := io.Pipe()
 	go func() {
 		defer writer.Close()
+		defer w.set(func(w *world) { delete(w.watchers, changes) })
 		for {
 			select {
 			case event := <-changes:
@@ -293,9 +294,6 @@ func (w *world) watch(r *http.Request, at target) *http.Response {
 				}
 				w.mu.Unlock()
 			case <-r.Context().Done():
-				w.mu.Lock()
-				delete(w.watchers, changes)
-				w.mu.Unlock()
 				return
 			}
 		}
