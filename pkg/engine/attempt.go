@@ -273,9 +273,14 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		if contradicted != nil {
 			return *contradicted
 		}
-		sent.at = a.options.Clock.Now()
 		ctx := redact.Hiding(live.Keeping(turn, a.now.compared(sent.Target.GVR)), a.Mask.Known)
-		return a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
+		sent.at = a.options.Clock.Now()
+		stored := a.caches.Writing(sent.Target.GVR)
+		result := a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
+		if result.Class == write.Written && result.Echo != nil && !result.Echo.Gone {
+			stored(result.Echo.Object.ResourceVersion)
+		}
+		return result
 	}
 	answer := a.verifier.confirm(ctx, sent.Operation)
 	lookFirst := a.record.nameTaken || sent.Unseen != nil && sent.Unseen.Event == nil || a.Settling // Tests show each request.

@@ -260,6 +260,9 @@ func (c cachesOf) Fresh(key informer.Key) (time.Time, bool) {
 	return time.Now(), c.recent || !c.unknown && cache != nil && len(cache.missed) == 0 && !c.unsynced[key] && !c.opaque
 }
 
+// Writing implements [engine.Caches].
+func (c cachesOf) Writing(schema.GroupVersionResource) (stored func(string)) { return func(string) {} }
+
 // Relist implements [engine.Caches]. Lists get no answer as long as a cache is frozen.
 func (c *cluster) Relist(key informer.Key) {
 	c.locked(func() { c.relisted = append(c.relisted, key) })

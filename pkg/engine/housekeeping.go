@@ -265,7 +265,7 @@ func (c *candidates) include(key Key, owed guard.Owed) bool {
 		return slices.ContainsFunc(c.caches, func(cache informer.Key) bool { return cache.GVR == key.GVR })
 	}
 	awaited := func(rule plan.Rule) bool { return rule.OfSet() == c.of.Rule.OfSet() && slices.Contains(c.rules, rule) }
-	return !(owed.Hopeless && c.of.Kind == plan.LeftFields) && slices.ContainsFunc(owed.Rules, awaited)
+	return (!owed.Hopeless || c.of.Kind != plan.LeftFields) && slices.ContainsFunc(owed.Rules, awaited)
 }
 
 // cleanUp takes away what removed rules have left. Other rules go first, as they may take over what is there. While the

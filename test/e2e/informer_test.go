@@ -273,3 +273,34 @@ func TestFreshOfQuiet(t *testing.T) {
 		t.Errorf("it has %d objects", n)
 	}
 }
+
+// TestFreshByWrites holds that a cache which shows what was written is fresh as of that request, and nothing has to be asked for.
+func TestFreshByWrites(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	key := informer.Key{GVR: configmaps, Namespace: namespace}
+	set := informer.NewSet(client(t), newWatcher(), slog.New(slog.DiscardHandler), informer.Options{})
+	defer set.Stop()
+	set.Want([]informer.Key{key}, nil, false)
+	eventually(t, "it is listed", func() bool { return set.Version(key) != "" })
+	for i, write := range []func() *unstructured.Unstructured{
+		func() *unstructured.Unstructured {
+			return create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: written}}`)
+		},
+		func() *unstructured.Unstructured {
+			return edit(t, configmaps, namespace, "written", `{"metadata": {"labels": {"written": "yes"}}}`)
+		},
+	} {
+		began, stored := time.Now(), set.Writing(configmaps)
+		version := write().GetResourceVersion()
+		answered := time.Now()
+		stored(version)
+		eventually(t, "what was written is shown", func() bool {
+			order, err := resourceversion.CompareResourceVersion(set.Version(key), version)
+			return err == nil && order >= 0
+		})
+		if at, fresh := set.Fresh(key); !fresh || at.Before(began) || at.After(answered) {
+			t.Errorf("write %d: fresh is %t, as of %s after the request", i, fresh, at.Sub(began))
+		}
+	}
+}

@@ -328,7 +328,7 @@ func (r *running) observe(version, before string, at time.Time) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if at.After(r.next.at) {
+	if at.After(r.next.at) && !at.Before(r.began) {
 		r.next = observation{version, at}
 	}
 }
@@ -449,8 +449,10 @@ func (h *health) latest() error {
 	return h.err
 }
 
-// renew has the informer begin anew, unless it has ended: its cache is out of date, and may never be right again.
-func (r *running) renew() { r.set.renew(func(other *running) bool { return other == r }) }
+// renew has the informer begin anew, unless it has ended or is lasting: its cache is out of date, and may never be right again.
+func (r *running) renew() {
+	r.set.adjust(func() {}, func(other *running) bool { return other == r && !r.set.options.Lasting })
+}
 
 // isUncached reports whether the API server cannot read the objects of a resource, as when a conversion webhook is down. It
 // answers that there are too many requests, and client-go has tried for ten seconds before it returns that.

@@ -120,11 +120,7 @@ func hasNoResource(r *running) bool {
 // when a new schema has the API server show other objects than before. The cached objects are not shown any more. A lasting set
 // goes on as it is. As for Want, a handler must not call it from Synced.
 func (s *Set) Renew(gvr schema.GroupVersionResource) {
-	s.renew(func(r *running) bool { return r.key.GVR == gvr })
-}
-
-func (s *Set) renew(outdated func(*running) bool) {
-	s.adjust(func() {}, func(r *running) bool { return outdated(r) && !s.options.Lasting })
+	s.adjust(func() {}, func(r *running) bool { return r.key.GVR == gvr && !s.options.Lasting })
 }
 
 // adjust changes what is wanted or denied, and starts and stops informers accordingly. Those that are to begin anew are
@@ -268,7 +264,8 @@ const MaxStaleness = 2 * time.Second
 // together, and none is sent for an object that changes alone.
 //
 // A cache of a resource that does not change has no newer version than its last event or bookmark. A second watch, from
-// there, brings a bookmark after one to two seconds.
+// there, brings a bookmark after one to two seconds. While objects of the resource are written, [Set.Writing] has the versions, and
+// none is requested.
 func (s *Set) Fresh(key Key) (at time.Time, fresh bool) {
 	r := s.synced(key)
 	if r == nil {
@@ -283,11 +280,37 @@ func (s *Set) Fresh(key Key) (at time.Time, fresh bool) {
 	if !fresh {
 		r.missed = now
 	}
-	if again && Age(now, r.asked) > MaxStaleness/2 {
+	if again && Age(now, r.asked) > MaxStaleness/2 && Age(now, r.reached.at) > MaxStaleness/4 {
 		r.asked = now
 		go catchUp(r, r.began)
 	}
 	return r.reached.at, fresh
+}
+
+// Writing is called before an object of a resource is written, and the returned function with the resourceVersion under which it was
+// stored: whatever was stored before the request has an earlier one, so a cache that has come to it shows all of that. While a cache
+// has still to come to one, later ones are left out, or each would be put off by the next.
+func (s *Set) Writing(gvr schema.GroupVersionResource) (stored func(version string)) {
+	before, at := map[*running]string{}, s.clock.Now()
+	s.mu.RLock()
+	for key, r := range s.running {
+		if key.GVR == gvr && r.isComplete() {
+			before[r] = r.version()
+		}
+	}
+	s.mu.RUnlock()
+	return func(version string) {
+		for r, before := range before {
+			now, shown := s.clock.Now(), r.version()
+			r.mu.Lock()
+			r.reach(shown)
+			pending := Age(now, r.next.at) < MaxStaleness/2
+			r.mu.Unlock()
+			if !pending {
+				r.observe(version, before, at)
+			}
+		}
+	}
 }
 
 // Age is the time since a moment by the clock that runs faster, for a clock may stop while the machine sleeps, and

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -124,8 +125,8 @@ func TestFreshQuiet(t *testing.T) {
 	})
 }
 
-// TestFreshOfAnotherHistory holds that a bookmark of a watch from before the cache had to be listed anew says nothing of the cache, also
-// when the list is there and the cache does not show it yet.
+// TestFreshOfAnotherHistory holds that what was asked for, or written, before the cache had to be listed anew says nothing of the cache,
+// also when the list is there and the cache does not show it yet.
 func TestFreshOfAnotherHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &api{}
@@ -139,6 +140,8 @@ func TestFreshOfAnotherHistory(t *testing.T) {
 		}
 		synctest.Wait()
 		r := set.running[everywhere]
+		stored := set.Writing(widgets)
+		passes(time.Millisecond)
 		r.mu.Lock()
 		version := r.next.version
 		r.invalidate(time.Now(), errRestored)
@@ -147,6 +150,54 @@ func TestFreshOfAnotherHistory(t *testing.T) {
 		passes(1100 * time.Millisecond)
 		if _, fresh := set.Fresh(everywhere); fresh {
 			t.Error("the bookmark of the old watch counts")
+		}
+		r.mu.Lock()
+		r.next = observation{}
+		r.mu.Unlock()
+		stored(r.version())
+		if _, fresh := set.Fresh(everywhere); fresh {
+			t.Error("the write before counts")
+		}
+	})
+}
+
+// TestFreshByWrites holds that the versions under which objects are stored that are written one after the other vouch for a cache that
+// shows them, however far it lags behind the last one, and that no version is asked for.
+func TestFreshByWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &api{}
+		set := NewSet(server, &told{}, slog.New(slog.DiscardHandler), Options{})
+		defer set.Stop()
+		server.put(widget("a", "x"))
+		set.Want([]Key{everywhere}, nil, false)
+		passes(time.Minute)
+		// Two more objects are stored than the cache shows.
+		for version := 3; version < 300; version++ {
+			stored := set.Writing(widgets)
+			passes(10 * time.Millisecond)
+			stored(strconv.Itoa(version))
+			server.put(widget("a", "x", labelled("version", strconv.Itoa(version-1))))
+			synctest.Wait()
+			at, fresh := set.Fresh(everywhere)
+			if age := time.Since(at); version > 4 && !fresh || fresh && age > 50*time.Millisecond {
+				t.Fatalf("at version %d fresh is %t, of %s ago", version, fresh, age)
+			}
+		}
+		server.hold(everywhere, true)
+		passes(MaxStaleness)
+		set.Writing(widgets)(server.put(widget("a", "x")))
+		if _, fresh := set.Fresh(everywhere); fresh {
+			t.Error("the cache is fresh, and does not show what was written")
+		}
+		if n := server.requests("version"); n != 0 {
+			t.Errorf("a version was asked for %d times", n)
+		}
+		passes(MaxStaleness)
+		lists := server.requests("watch")
+		set.Writing(widgets)("1")
+		passes(MaxStaleness)
+		if server.requests("watch") == lists {
+			t.Error("an older version is that of a restored etcd, and the cache is not listed anew")
 		}
 	})
 }

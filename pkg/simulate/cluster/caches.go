@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
@@ -91,6 +92,9 @@ func (c *caches) Version(key informer.Key) string {
 
 // Fresh implements [engine.Caches]: these caches are never late.
 func (c *caches) Fresh(informer.Key) (time.Time, bool) { return c.cluster.world.Now().Time, true }
+
+// Writing implements [engine.Caches].
+func (c *caches) Writing(schema.GroupVersionResource) (stored func(string)) { return func(string) {} }
 
 // Relist implements [engine.Caches].
 func (c *caches) Relist(informer.Key) {}
