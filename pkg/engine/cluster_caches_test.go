@@ -261,7 +261,10 @@ func (c cachesOf) Fresh(key informer.Key) (time.Time, bool) {
 }
 
 // Writing implements [engine.Caches].
-func (c cachesOf) Writing(schema.GroupVersionResource) (stored func(string)) { return func(string) {} }
+func (c cachesOf) Writing(schema.GroupVersionResource) (changed func(string)) {
+	of := c.cluster
+	return func(version string) { of.locked(func() { of.changedTo = append(of.changedTo, version) }) }
+}
 
 // Relist implements [engine.Caches]. Lists get no answer as long as a cache is frozen.
 func (c *cluster) Relist(key informer.Key) {

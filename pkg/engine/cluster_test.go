@@ -57,6 +57,7 @@ type cluster struct {
 	// recent says that what the caches have missed is less than [informer.MaxStaleness] old, and unknown that nothing is
 	// known of that.
 	recent, unknown bool
+	changedTo       []string  // versions that writes were answered with, in order
 	vouched         time.Time // the moment at which that was known of recent caches, zero for always now
 	// asked are wanted but for what is denied, and started has each start of a cache.
 	asked, started []informer.Key

@@ -261,11 +261,20 @@ func (a *active) candidates(of plan.Leftover) *candidates {
 // fields may get them only once they are given up, so it is not waited for. Nor is one of another set that fails: a set that is deleted
 // would stay for as long as anybody else has trouble.
 func (c *candidates) include(key Key, owed guard.Owed) bool {
-	if len(owed.Rules) == 0 {
+	if len(owed) == 0 {
 		return slices.ContainsFunc(c.caches, func(cache informer.Key) bool { return cache.GVR == key.GVR })
 	}
-	awaited := func(rule plan.Rule) bool { return rule.OfSet() == c.of.Rule.OfSet() && slices.Contains(c.rules, rule) }
-	return (!owed.Hopeless || c.of.Kind != plan.LeftFields) && slices.ContainsFunc(owed.Rules, awaited)
+	return slices.ContainsFunc(c.rules, func(rule plan.Rule) bool {
+		same := rule.OfSet() == c.of.Rule.OfSet()
+		switch debt := owed[rule]; debt {
+		case guard.Stuck:
+			return same && c.of.Kind != plan.LeftFields
+		case guard.Failing:
+			return same
+		default:
+			return debt == guard.Unasked
+		}
+	})
 }
 
 // cleanUp takes away what removed rules have left. Other rules go first, as they may take over what is there. While the
@@ -352,7 +361,7 @@ func (u *unfinished) hold(all []*candidates, generation int) error {
 		key := h.Value()
 		by, looks := u.looks[key]
 		for _, c := range all { // A worker that goes by older rules may still leave what they leave.
-			if looks && by < generation || number < c.before && c.include(key, guard.Owed{}) {
+			if looks && by < generation || number < c.before && c.include(key, nil) {
 				c.held, u.awaited[key], queued = true, true, errQueued
 			}
 		}
@@ -361,8 +370,9 @@ func (u *unfinished) hold(all []*candidates, generation int) error {
 		return queued
 	}
 	object := plan.Object{GVR: first.GVR, Namespace: first.Namespace, Name: cmp.Or(first.Name, string(first.UID))}.String()
-	if rules := slices.DeleteFunc(slices.Clone(u.owing[first].Rules), func(r plan.Rule) bool { return !known[r] }); len(rules) > 0 {
-		object = fmt.Sprintf("%s (%s)", object, strings.Join(names(rules), ", "))
+	owed := slices.SortedFunc(maps.Keys(u.owing[first]), plan.Rule.Compare)
+	if owed = slices.DeleteFunc(owed, func(r plan.Rule) bool { return !known[r] }); len(owed) > 0 {
+		object = fmt.Sprintf("%s (%s)", object, strings.Join(names(owed), ", "))
 	}
 	return fmt.Errorf("%w: %s", late, object)
 }

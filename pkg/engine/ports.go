@@ -94,8 +94,9 @@ type Caches interface { //nolint:interfacebloat // The parts of an engine share 
 	// Fresh reports whether a cache shows all that the API server had at a moment less than
 	// [informer.MaxStaleness] ago, and returns that moment. It does not wait.
 	Fresh(key informer.Key) (at time.Time, fresh bool)
-	// Writing is called before an object is written, and the returned function with the resourceVersion under which it was stored.
-	Writing(gvr schema.GroupVersionResource) (stored func(version string))
+	// Writing is called before a request that writes, and the returned function with the resourceVersion of the answer, if it has
+	// changed something.
+	Writing(gvr schema.GroupVersionResource) (changed func(version string))
 	// Relist has a cache listed anew that was found to lack something.
 	Relist(key informer.Key)
 	// Want runs exactly these caches, but for those that are denied. What they do not keep yet is filled in beside them, or while

@@ -136,7 +136,7 @@ func (e *loop) noteOwed(a *attempt, outcome guard.Outcome) {
 		}
 		e.unfinished.done(a.Key)
 	case !e.lookedAt(a.now, a.Key, record):
-		e.unfinished.owe(a.Key, *owed)
+		e.unfinished.owe(a.Key, owed)
 	}
 }
 

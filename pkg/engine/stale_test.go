@@ -305,3 +305,25 @@ func TestStalledCacheIsListedAnew(t *testing.T) {
 		})
 	})
 }
+
+// TestAnswersThatVouch holds which answers to a write tell how far a cache has to be: those alone of a request that has changed something,
+// for the version in another one is older than the request.
+func TestAnswersThatVouch(t *testing.T) {
+	for class, want := range map[write.Class][]string{
+		write.Written: {"700"}, write.Unchanged: nil, write.Simulated: nil, write.Stale: nil, write.Taken: nil, write.Terminal: nil, write.Ambiguous: nil,
+	} {
+		t.Run(string(class), func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			c.answer = func(o plan.Operation) *write.Result {
+				object := o.Target
+				object.ResourceVersion = "700"
+				return &write.Result{Class: class, Echo: &write.Echo{Object: object}, Err: map[bool]error{true: errRefused}[class.Failed()]}
+			}
+			run(t, c, atLeastThree, func(*testing.T, *engine.Engine) { pass(time.Millisecond) })
+			if diff := cmp.Diff(want, c.changedTo); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

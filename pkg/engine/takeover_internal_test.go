@@ -26,14 +26,16 @@ func TestCandidatesInclude(t *testing.T) {
 		late   guard.Owed
 		want   bool
 	}{
-		"Any":        {"It may be one of them.", plan.LeftChildren, objectNamed("a"), guard.Owed{}, true},
-		"AnyFields":  {"The same holds for fields.", plan.LeftFields, objectNamed("a"), guard.Owed{}, true},
-		"Elsewhere":  {"None of them watches that.", plan.LeftChildren, elsewhere, guard.Owed{}, false},
-		"One":        {"It has not got the children yet.", plan.LeftChildren, objectNamed("a"), guard.Owed{Rules: []plan.Rule{other, one}}, true},
-		"Other":      {"The other can take over nothing.", plan.LeftFinalizer, objectNamed("a"), guard.Owed{Rules: []plan.Rule{other}}, false},
-		"Foreign":    {"A set that is deleted does not wait for trouble of others.", plan.LeftChildren, objectNamed("a"), guard.Owed{Rules: []plan.Rule{foreign}}, false},
-		"Fields":     {"It may be refused them because they are not given up.", plan.LeftFields, objectNamed("a"), guard.Owed{Rules: []plan.Rule{one}, Hopeless: true}, false},
-		"Overloaded": {"It is not refused for good.", plan.LeftFields, objectNamed("a"), guard.Owed{Rules: []plan.Rule{one}}, true},
+		"Any":           {"It may be one of them.", plan.LeftChildren, objectNamed("a"), guard.Owed{}, true},
+		"AnyFields":     {"The same holds for fields.", plan.LeftFields, objectNamed("a"), guard.Owed{}, true},
+		"Elsewhere":     {"None of them watches that.", plan.LeftChildren, elsewhere, guard.Owed{}, false},
+		"One":           {"It has not got the children yet.", plan.LeftChildren, objectNamed("a"), guard.Owed{other: guard.Stuck, one: guard.Stuck}, true},
+		"Other":         {"The other can take over nothing.", plan.LeftFinalizer, objectNamed("a"), guard.Owed{other: guard.Unasked}, false},
+		"Foreign":       {"A set that is deleted does not wait for trouble of others.", plan.LeftChildren, objectNamed("a"), guard.Owed{foreign: guard.Failing}, false},
+		"ForeignTurn":   {"It would take over the children if it had its turn.", plan.LeftChildren, objectNamed("a"), guard.Owed{foreign: guard.Unasked}, true},
+		"Fields":        {"It may be refused them because they are not given up.", plan.LeftFields, objectNamed("a"), guard.Owed{one: guard.Stuck, other: guard.Failing}, false},
+		"FieldsLater":   {"It is not refused for good.", plan.LeftFields, objectNamed("a"), guard.Owed{one: guard.Failing}, true},
+		"FieldsForeign": {"It would take them over if it had its turn.", plan.LeftFields, objectNamed("a"), guard.Owed{foreign: guard.Unasked}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := candidates{
@@ -49,28 +51,29 @@ func TestCandidatesInclude(t *testing.T) {
 
 // TestOwed holds when rules have done with an object.
 func TestOwed(t *testing.T) {
-	rule := []plan.Rule{{Set: "set", Name: "rule"}}
-	left := []plan.Operation{{Rules: []plan.Rule{{Set: "set", Name: "other"}}}}
-	unknown := &guard.Owed{}
+	rule, other := plan.Rule{Set: "set", Name: "rule"}, plan.Rule{Set: "set", Name: "other"}
+	rules := []plan.Rule{rule}
+	left := []plan.Operation{{Rules: []plan.Rule{rule}}, {Rules: []plan.Rule{other}}}
 	for name, tc := range map[string]struct {
 		reason  string
 		outcome guard.Outcome
 		waiting []plan.Rule
 		undone  []plan.Operation
-		want    *guard.Owed
+		want    guard.Owed
 	}{
-		"Settled": {reason: "Nothing is left to do.", outcome: guard.Outcome{}},
-		"Written": {reason: "The caches have not shown it.", outcome: guard.Outcome{State: guard.Waiting}, want: unknown},
-		"Retried": {reason: "The others have had their turn.", outcome: failed(guard.Retryable, rule, errLate), want: &guard.Owed{Rules: rule}},
+		"Settled":  {reason: "Nothing is left to do.", outcome: guard.Outcome{}},
+		"Written":  {reason: "The caches have not shown it.", outcome: guard.Outcome{State: guard.Waiting}, want: guard.Owed{}},
+		"Retried":  {reason: "The others have had their turn.", outcome: failed(guard.Retryable, rules, errLate), want: guard.Owed{rule: guard.Failing}},
+		"Conflict": {reason: "It is decided anew.", outcome: failed(guard.Passing, rules, errLate), want: guard.Owed{rule: guard.Unasked}},
 		"Stopped": {
-			reason: "The other has not.", outcome: failed(guard.Retryable, rule, errLate), undone: left,
-			want: &guard.Owed{Rules: append(left[0].Rules, rule...)},
+			reason: "The other has not had its turn.", outcome: failed(guard.Retryable, rules, errLate), undone: left,
+			want: guard.Owed{rule: guard.Failing, other: guard.Unasked},
 		},
-		"Delayed":  {reason: "Nobody was asked.", outcome: guard.Outcome{State: guard.Retry}, want: unknown},
-		"Refused":  {reason: "A retry would not help.", outcome: failed(guard.Hopeless, rule, errLate), want: &guard.Owed{Rules: rule, Hopeless: true}},
-		"Unknown":  {reason: "It is not known whose it is.", outcome: failed(guard.Hopeless, nil, errLate), want: unknown},
-		"Surprise": {reason: "What was written may lead to more.", outcome: wrote(failed(guard.Hopeless, rule, errLate)), want: unknown},
-		"Waiting":  {reason: "It will want something.", outcome: guard.Outcome{}, waiting: rule, want: &guard.Owed{Rules: rule, Hopeless: true}},
+		"Delayed":  {reason: "Nobody was asked.", outcome: guard.Outcome{State: guard.Retry}, want: guard.Owed{}},
+		"Refused":  {reason: "A retry would not help.", outcome: failed(guard.Hopeless, rules, errLate), want: guard.Owed{rule: guard.Stuck}},
+		"Unknown":  {reason: "It is not known whose it is.", outcome: failed(guard.Hopeless, nil, errLate), want: guard.Owed{}},
+		"Surprise": {reason: "What was written may lead to more.", outcome: wrote(failed(guard.Hopeless, rules, errLate)), want: guard.Owed{}},
+		"Waiting":  {reason: "It will want something.", outcome: guard.Outcome{}, waiting: rules, want: guard.Owed{rule: guard.Failing}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, tc.outcome.Owed(tc.waiting, tc.undone)); diff != "" {
@@ -105,7 +108,13 @@ func TestUnfinished(t *testing.T) {
 		with(key)
 		last = u.end(key)
 	}
-	owes := func(rules ...plan.Rule) func(Key) { return func(key Key) { u.owe(key, guard.Owed{Rules: rules}) } }
+	owes := func(rules ...plan.Rule) func(Key) {
+		owed := guard.Owed{}
+		for _, rule := range rules {
+			owed[rule] = guard.Failing
+		}
+		return func(key Key) { u.owe(key, owed) }
+	}
 	nothing := func(Key) {}
 	add := func(key Key) { queue.Announce(unique.Make(key)); queue.Push(unique.Make(key)) }
 	for _, step := range []struct {

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // TestSweepWaitsForOldWorker holds that nothing is swept while a worker still writes by rules that are gone, although no
@@ -154,6 +156,44 @@ func TestSweepDoesNotStarve(t *testing.T) {
 				}
 				slow.Store(false)
 			})
+		})
+	}
+}
+
+// TestSweepWaitsForAnotherSet holds that a rule which has moved to another set keeps what it has written, although its first attempts, or
+// those of a rule beside it, are overtaken by somebody who writes the object all the time.
+func TestSweepWaitsForAnotherSet(t *testing.T) {
+	const given = `
+  - name: given
+    watch: others
+    actions: [{patch: {release: Remove, apply: {spec: {size: 7}}, force: true}}]
+`
+	for who, seen := range map[string]string{"labelled": "no", "given": "yes"} {
+		t.Run(who, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, `{metadata: {namespace: ns, name: a, labels: {other: "yes", seen: "`+seen+`"}}, spec: {size: 1}}`)
+			s := remembering(t, compile(t, rules.Options{}, head+"  rules:\n"+given+labelled))
+			var tried, written int
+			c.answer = func(o plan.Operation) *write.Result {
+				if rule := o.Rules[0]; rule.Name == who && tried < 9 {
+					tried++
+					return &write.Result{Class: write.Stale, Err: errRefused}
+				} else if rule.Set == "taker" {
+					written++
+				}
+				return nil
+			}
+			s.during = func(context.Context) error {
+				if written == 0 {
+					t.Error("swept before the rule of the other set had its turn")
+				}
+				return nil
+			}
+			moved := compile(t, rules.Options{}, head+"  rules:\n"+labelled, strings.Replace(head, "name: set", "name: taker", 1)+"  rules:\n"+given)
+			runWith(t, c, s.house(false), moved, func(*testing.T, *engine.Engine) { pass(10 * time.Minute) })
+			if len(s.asked()) == 0 || tried < 9 {
+				t.Errorf("swept: %v, after %d attempts that were overtaken", s.asked(), tried)
+			}
 		})
 	}
 }

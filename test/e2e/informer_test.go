@@ -291,10 +291,10 @@ func TestFreshByWrites(t *testing.T) {
 			return edit(t, configmaps, namespace, "written", `{"metadata": {"labels": {"written": "yes"}}}`)
 		},
 	} {
-		began, stored := time.Now(), set.Writing(configmaps)
+		began, changed := time.Now(), set.Writing(configmaps)
 		version := write().GetResourceVersion()
 		answered := time.Now()
-		stored(version)
+		changed(version)
 		eventually(t, "what was written is shown", func() bool {
 			order, err := resourceversion.CompareResourceVersion(set.Version(key), version)
 			return err == nil && order >= 0

@@ -1,8 +1,8 @@
 package guard
 
 import (
+	"cmp"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -104,34 +104,53 @@ func (o *Outcome) PutOff(until time.Time) { o.PutOffUntil = earlier(o.PutOffUnti
 // LookAgain has the rules evaluated by a moment; zero is for never.
 func (o *Outcome) LookAgain(at time.Time) { o.LookAgainAt = earlier(o.LookAgainAt, at) }
 
-// Owed are the rules that have not done yet what they want of an object.
-type Owed struct {
-	// Rules wait for something, have failed, or had an operation that was left undone. There are none where it is not known which.
-	Rules []plan.Rule
-	// Hopeless says that none of them is tried again before something changes.
-	Hopeless bool
-}
+// Owed says which rules have not done yet what they want of an object, and why. It is nil where all have, and empty where it is not
+// known which.
+type Owed map[plan.Rule]Debt
 
-// Owed returns nil where all rules have done what they want.
-func (o *Outcome) Owed(waiting []plan.Rule, undone []plan.Operation) *Owed {
+// Debt is why a rule has not done what it wants, in the order of how soon it may.
+type Debt uint8
+
+// The debts.
+const (
+	Stuck   Debt = iota + 1 // it failed, and a retry does not help, or a guard holds it back
+	Failing                 // it failed and is tried again, or waits for its time
+	Unasked                 // it has not had its turn: others failed before it, or it was not for the object that it failed
+)
+
+// Owed is what is left to do, where these rules wait for their time and these operations were not carried out.
+func (o *Outcome) Owed(waiting []plan.Rule, undone []plan.Operation) Owed {
 	if o.State != Settled && (o.Wrote || len(o.Failures) == 0) {
-		return &Owed{}
+		return Owed{}
 	}
-	out := &Owed{Rules: slices.Clone(waiting), Hopeless: o.State == Settled || o.Hopeless}
+	out := Owed{}
+	for _, rule := range waiting {
+		out[rule] = Failing
+	}
 	for _, f := range o.Failures {
 		if len(f.Rules) == 0 {
-			return &Owed{}
+			return Owed{}
 		}
-		out.Rules = append(out.Rules, f.Rules...)
+		debt := Stuck
+		switch f.Cause {
+		case Passing:
+			debt = Unasked
+		case Retryable:
+			debt = Failing
+		case Hopeless, Unevaluated, Decided, Delayed:
+		}
+		for _, rule := range f.Rules {
+			out[rule] = max(out[rule], debt)
+		}
 	}
 	for _, operation := range undone {
-		out.Rules = append(out.Rules, operation.Rules...)
+		for _, rule := range operation.Rules {
+			out[rule] = cmp.Or(out[rule], Unasked)
+		}
 	}
-	if len(out.Rules) == 0 {
+	if len(out) == 0 {
 		return nil
 	}
-	slices.SortFunc(out.Rules, plan.Rule.Compare)
-	out.Rules = slices.Compact(out.Rules)
 	return out
 }
 

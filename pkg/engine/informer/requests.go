@@ -328,9 +328,7 @@ func (r *running) observe(version, before string, at time.Time) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if at.After(r.next.at) && !at.Before(r.began) {
-		r.next = observation{version, at}
-	}
+	r.expect(observation{version, at})
 }
 
 // followSilence ends watches that have been silent for too long.
@@ -433,6 +431,14 @@ func (e *listErrors) outdates(list bool, err error) bool {
 func (p *progress) invalidate(now time.Time, why error) {
 	p.listing, p.relisting = now, why
 	p.reached, p.next = observation{}, observation{} // Of a history that may not be this one.
+}
+
+// expect takes a version that the cache is to come to. What was asked for, or written, before the list began may be of another history,
+// and an answer may be late.
+func (p *progress) expect(newer observation) {
+	if newer.at.After(p.next.at) && newer.at.After(p.reached.at) && !newer.at.Before(p.began) {
+		p.next = newer
+	}
 }
 
 // reach takes a version up to which the cache shows all.

@@ -287,10 +287,13 @@ func (s *Set) Fresh(key Key) (at time.Time, fresh bool) {
 	return r.reached.at, fresh
 }
 
-// Writing is called before an object of a resource is written, and the returned function with the resourceVersion under which it was
-// stored: whatever was stored before the request has an earlier one, so a cache that has come to it shows all of that. While a cache
-// has still to come to one, later ones are left out, or each would be put off by the next.
-func (s *Set) Writing(gvr schema.GroupVersionResource) (stored func(version string)) {
+// Writing is called before a request that writes an object of a resource. The returned function is called with the resourceVersion of
+// the answer, if the request has changed something: whatever was stored before it has an earlier version, so a cache that has come to
+// this version shows all of that.
+//
+// A cache waits for one version at a time: it would come to none if each write put off the one before. A version that is older than
+// what the cache showed before the request says that etcd may have been restored, so the API server is asked.
+func (s *Set) Writing(gvr schema.GroupVersionResource) (changed func(version string)) {
 	before, at := map[*running]string{}, s.clock.Now()
 	s.mu.RLock()
 	for key, r := range s.running {
@@ -301,14 +304,19 @@ func (s *Set) Writing(gvr schema.GroupVersionResource) (stored func(version stri
 	s.mu.RUnlock()
 	return func(version string) {
 		for r, before := range before {
+			order, err := resourceversion.CompareResourceVersion(version, before)
 			now, shown := s.clock.Now(), r.version()
 			r.mu.Lock()
 			r.reach(shown)
-			pending := Age(now, r.next.at) < MaxStaleness/2
-			r.mu.Unlock()
-			if !pending {
-				r.observe(version, before, at)
+			switch {
+			case err != nil:
+			case order > 0 && Age(now, r.next.at) >= MaxStaleness/2:
+				r.expect(observation{version, at})
+			case order < 0 && Age(now, r.asked) > MaxStaleness/2:
+				r.asked = now
+				go r.ask()
 			}
+			r.mu.Unlock()
 		}
 	}
 }

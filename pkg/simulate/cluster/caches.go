@@ -94,7 +94,7 @@ func (c *caches) Version(key informer.Key) string {
 func (c *caches) Fresh(informer.Key) (time.Time, bool) { return c.cluster.world.Now().Time, true }
 
 // Writing implements [engine.Caches].
-func (c *caches) Writing(schema.GroupVersionResource) (stored func(string)) { return func(string) {} }
+func (c *caches) Writing(schema.GroupVersionResource) (changed func(string)) { return func(string) {} }
 
 // Relist implements [engine.Caches].
 func (c *caches) Relist(informer.Key) {}
