@@ -266,13 +266,15 @@ func (c *candidates) include(key Key, owed guard.Owed) bool {
 	}
 	return slices.ContainsFunc(c.rules, func(rule plan.Rule) bool {
 		same := rule.OfSet() == c.of.Rule.OfSet()
-		switch debt := owed[rule]; debt {
-		case guard.Stuck:
-			return same && c.of.Kind != plan.LeftFields
-		case guard.Failing:
+		switch cause, owes := owed[rule]; {
+		case !owes:
+			return false
+		case cause == guard.Passing:
+			return true
+		case cause == guard.Retryable:
 			return same
 		default:
-			return debt == guard.Unasked
+			return same && c.of.Kind != plan.LeftFields
 		}
 	})
 }

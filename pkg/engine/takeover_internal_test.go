@@ -29,13 +29,13 @@ func TestCandidatesInclude(t *testing.T) {
 		"Any":           {"It may be one of them.", plan.LeftChildren, objectNamed("a"), guard.Owed{}, true},
 		"AnyFields":     {"The same holds for fields.", plan.LeftFields, objectNamed("a"), guard.Owed{}, true},
 		"Elsewhere":     {"None of them watches that.", plan.LeftChildren, elsewhere, guard.Owed{}, false},
-		"One":           {"It has not got the children yet.", plan.LeftChildren, objectNamed("a"), guard.Owed{other: guard.Stuck, one: guard.Stuck}, true},
-		"Other":         {"The other can take over nothing.", plan.LeftFinalizer, objectNamed("a"), guard.Owed{other: guard.Unasked}, false},
-		"Foreign":       {"A set that is deleted does not wait for trouble of others.", plan.LeftChildren, objectNamed("a"), guard.Owed{foreign: guard.Failing}, false},
-		"ForeignTurn":   {"It would take over the children if it had its turn.", plan.LeftChildren, objectNamed("a"), guard.Owed{foreign: guard.Unasked}, true},
-		"Fields":        {"It may be refused them because they are not given up.", plan.LeftFields, objectNamed("a"), guard.Owed{one: guard.Stuck, other: guard.Failing}, false},
-		"FieldsLater":   {"It is not refused for good.", plan.LeftFields, objectNamed("a"), guard.Owed{one: guard.Failing}, true},
-		"FieldsForeign": {"It would take them over if it had its turn.", plan.LeftFields, objectNamed("a"), guard.Owed{foreign: guard.Unasked}, true},
+		"One":           {"It has not got the children yet.", plan.LeftChildren, objectNamed("a"), guard.Owed{other: guard.Hopeless, one: guard.Hopeless}, true},
+		"Other":         {"The other can take over nothing.", plan.LeftFinalizer, objectNamed("a"), guard.Owed{other: guard.Passing}, false},
+		"Foreign":       {"A set that is deleted does not wait for trouble of others.", plan.LeftChildren, objectNamed("a"), guard.Owed{foreign: guard.Retryable}, false},
+		"ForeignTurn":   {"It would take over the children if it had its turn.", plan.LeftChildren, objectNamed("a"), guard.Owed{foreign: guard.Passing}, true},
+		"Fields":        {"It may be refused them because they are not given up.", plan.LeftFields, objectNamed("a"), guard.Owed{one: guard.Hopeless, other: guard.Retryable}, false},
+		"FieldsLater":   {"It is not refused for good.", plan.LeftFields, objectNamed("a"), guard.Owed{one: guard.Retryable}, true},
+		"FieldsForeign": {"It would take them over if it had its turn.", plan.LeftFields, objectNamed("a"), guard.Owed{foreign: guard.Passing}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := candidates{
@@ -63,17 +63,17 @@ func TestOwed(t *testing.T) {
 	}{
 		"Settled":  {reason: "Nothing is left to do.", outcome: guard.Outcome{}},
 		"Written":  {reason: "The caches have not shown it.", outcome: guard.Outcome{State: guard.Waiting}, want: guard.Owed{}},
-		"Retried":  {reason: "The others have had their turn.", outcome: failed(guard.Retryable, rules, errLate), want: guard.Owed{rule: guard.Failing}},
-		"Conflict": {reason: "It is decided anew.", outcome: failed(guard.Passing, rules, errLate), want: guard.Owed{rule: guard.Unasked}},
+		"Retried":  {reason: "The others have had their turn.", outcome: failed(guard.Retryable, rules, errLate), want: guard.Owed{rule: guard.Retryable}},
+		"Conflict": {reason: "It is decided anew.", outcome: failed(guard.Passing, rules, errLate), want: guard.Owed{rule: guard.Passing}},
 		"Stopped": {
 			reason: "The other has not had its turn.", outcome: failed(guard.Retryable, rules, errLate), undone: left,
-			want: guard.Owed{rule: guard.Failing, other: guard.Unasked},
+			want: guard.Owed{rule: guard.Retryable, other: guard.Passing},
 		},
 		"Delayed":  {reason: "Nobody was asked.", outcome: guard.Outcome{State: guard.Retry}, want: guard.Owed{}},
-		"Refused":  {reason: "A retry would not help.", outcome: failed(guard.Hopeless, rules, errLate), want: guard.Owed{rule: guard.Stuck}},
+		"Refused":  {reason: "A retry would not help.", outcome: failed(guard.Hopeless, rules, errLate), want: guard.Owed{rule: guard.Hopeless}},
 		"Unknown":  {reason: "It is not known whose it is.", outcome: failed(guard.Hopeless, nil, errLate), want: guard.Owed{}},
 		"Surprise": {reason: "What was written may lead to more.", outcome: wrote(failed(guard.Hopeless, rules, errLate)), want: guard.Owed{}},
-		"Waiting":  {reason: "It will want something.", outcome: guard.Outcome{}, waiting: rules, want: guard.Owed{rule: guard.Failing}},
+		"Waiting":  {reason: "It will want something.", outcome: guard.Outcome{}, waiting: rules, want: guard.Owed{rule: guard.Retryable}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, tc.outcome.Owed(tc.waiting, tc.undone)); diff != "" {
@@ -111,7 +111,7 @@ func TestUnfinished(t *testing.T) {
 	owes := func(rules ...plan.Rule) func(Key) {
 		owed := guard.Owed{}
 		for _, rule := range rules {
-			owed[rule] = guard.Failing
+			owed[rule] = guard.Retryable
 		}
 		return func(key Key) { u.owe(key, owed) }
 	}

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"cmp"
 	"errors"
 	"time"
 
@@ -105,18 +104,8 @@ func (o *Outcome) PutOff(until time.Time) { o.PutOffUntil = earlier(o.PutOffUnti
 func (o *Outcome) LookAgain(at time.Time) { o.LookAgainAt = earlier(o.LookAgainAt, at) }
 
 // Owed says which rules have not done yet what they want of an object, and why. It is nil where all have, and empty where it is not
-// known which.
-type Owed map[plan.Rule]Debt
-
-// Debt is why a rule has not done what it wants, in the order of how soon it may.
-type Debt uint8
-
-// The debts.
-const (
-	Stuck   Debt = iota + 1 // it failed, and a retry does not help, or a guard holds it back
-	Failing                 // it failed and is tried again, or waits for its time
-	Unasked                 // it has not had its turn: others failed before it, or it was not for the object that it failed
-)
+// known which. A rule that waits for its time counts as [Retryable], and one that had no turn, as another failed before it, as [Passing].
+type Owed map[plan.Rule]Cause
 
 // Owed is what is left to do, where these rules wait for their time and these operations were not carried out.
 func (o *Outcome) Owed(waiting []plan.Rule, undone []plan.Operation) Owed {
@@ -125,27 +114,24 @@ func (o *Outcome) Owed(waiting []plan.Rule, undone []plan.Operation) Owed {
 	}
 	out := Owed{}
 	for _, rule := range waiting {
-		out[rule] = Failing
+		out[rule] = Retryable
 	}
 	for _, f := range o.Failures {
 		if len(f.Rules) == 0 {
 			return Owed{}
 		}
-		debt := Stuck
-		switch f.Cause {
-		case Passing:
-			debt = Unasked
-		case Retryable:
-			debt = Failing
-		case Hopeless, Unevaluated, Decided, Delayed:
-		}
-		for _, rule := range f.Rules {
-			out[rule] = max(out[rule], debt)
+		for _, rule := range f.Rules { // Of several causes, that counts after which the rule may act soonest.
+			before, owes := out[rule]
+			if !owes || f.Cause == Passing || f.Cause == Retryable && before != Passing {
+				out[rule] = f.Cause
+			}
 		}
 	}
 	for _, operation := range undone {
 		for _, rule := range operation.Rules {
-			out[rule] = cmp.Or(out[rule], Unasked)
+			if _, owes := out[rule]; !owes {
+				out[rule] = Passing
+			}
 		}
 	}
 	if len(out) == 0 {
