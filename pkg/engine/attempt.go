@@ -171,10 +171,8 @@ func (a *attempt) finish(ctx context.Context) {
 // them. It handles the answers in order.
 func (a *attempt) send(ctx context.Context, operations []plan.Operation) {
 	for _, o := range operations {
-		for _, undone := range a.Undone {
-			if guard.KeyOf(undone.Target) == guard.KeyOf(o.Target) {
-				o = o.Without(undone)
-			}
+		for _, undone := range a.UndoneOf(o.Target) {
+			o = o.Without(undone)
 		}
 		if a.Stopped || a.written[o.Target].closed || a.Follows(o) || a.record.refusals.outdate(o, &a.Attempt) {
 			a.Leave(o, true)

@@ -222,7 +222,10 @@ func versioned(object map[string]any) types.UID {
 // lacking is the first object that others do not have in this version, nil where there is none.
 func lacking(objects, others []map[string]any) map[string]any {
 	known := identities(others, versioned)
-	i := slices.IndexFunc(objects, func(object map[string]any) bool { return !slices.Contains(known, versioned(object)) })
+	i := slices.IndexFunc(objects, func(object map[string]any) bool {
+		_, found := slices.BinarySearch(known, versioned(object))
+		return !found
+	})
 	if i < 0 {
 		return nil
 	}

@@ -62,37 +62,37 @@ func (w Wish) place() place { return place{w.Target, w.Subresource} }
 type batch []Wish
 
 // batches puts the wishes together that can travel together.
+//
+// A wish does not overtake what its own rule asked for before it, but for an apply: a later one of the same manager to the same object
+// would take back what the first applied. Deletions of an object are the same request whoever asks. No two creates are one. What
+// reads failure is sent apart from all else.
 func batches(wishes []Wish, separate bool) []batch {
+	type kind struct {
+		place
+		request Type
+		reacts  bool
+	}
 	var out []batch
+	latest := map[kind]int{} // The batch of each kind that the last wish of the kind is in.
+	last := -1               // The last batch with a wish of the same rule: wishes come rule by rule.
 	for i, wish := range wishes {
-		if at := joinable(out, wish, separate); at >= 0 {
-			out[at] = append(out[at], wish)
-			continue
+		if i > 0 && wishes[i-1].Rule != wish.Rule {
+			last = -1
 		}
-		out = append(out, wishes[i:i+1:i+1])
+		k := kind{wish.place(), wish.request(), wish.Reacts}
+		at, found := latest[k]
+		own := found && out[at][len(out[at])-1].Rule == wish.Rule
+		joins := found && wish.Type != Create && (wish.Type == Apply || at >= last) &&
+			(own || !wish.Reacts && (wish.Type == Delete || k.request == Merge && !separate))
+		if joins {
+			out[at] = append(out[at], wish)
+		} else {
+			at = len(out)
+			out = append(out, wishes[i:i+1:i+1])
+		}
+		latest[k], last = at, max(last, at)
 	}
 	return out
-}
-
-// joinable is the index of the batch that the wish can join, -1 where there is none. A
-// wish does not overtake what its own rule asked for before it, but for an apply: a later one
-// of the same manager to the same object would take back what the first applied. Deletions of
-// an object are the same request whoever asks. No two creates are one. What reads failure is sent apart from all else.
-func joinable(all []batch, wish Wish, separate bool) int {
-	if wish.Type == Create {
-		return -1
-	}
-	for i, b := range slices.Backward(all) {
-		own, here := b[len(b)-1].Rule == wish.Rule, b[0].place() == wish.place() // Wishes come rule by rule.
-		if here && b[0].Reacts == wish.Reacts && (own || !wish.Reacts) &&
-			b[0].request() == wish.request() && (own || wish.Type == Delete || wish.request() == Merge && !separate) {
-			return i
-		}
-		if own && wish.Type != Apply {
-			return -1
-		}
-	}
-	return -1
 }
 
 // request is the type of the request that carries the wish. A merge patch becomes a JSON patch where it has to carry one.

@@ -10,6 +10,7 @@ import (
 type ledger struct {
 	Options
 	accepted []Wish
+	writers  map[Object][]Wish // of accepted, those that write to an object that is to stay
 	trees    map[place]*claimTree
 	// deleted has the first rule that deletes an object, unless that is on its
 	// way out already: whoever writes to it then contradicts nobody, and may
@@ -23,7 +24,7 @@ func (o Options) accept(wishes []Wish) (accepted []Wish, refused []Decision) {
 	if len(wishes) == 1 { // As in most plans.
 		return wishes, nil
 	}
-	l := &ledger{Options: o, trees: map[place]*claimTree{}, deleted: map[Object]Rule{}}
+	l := &ledger{Options: o, writers: map[Object][]Wish{}, trees: map[place]*claimTree{}, deleted: map[Object]Rule{}}
 	for len(wishes) > 0 {
 		n := slices.IndexFunc(wishes, func(w Wish) bool { return w.Rule != wishes[0].Rule })
 		if n < 0 {
@@ -53,6 +54,9 @@ func (l *ledger) enter(wishes []Wish) *Decision {
 			continue
 		}
 		l.accepted = append(l.accepted, wish)
+		if wish.Type != Finalize && wish.Type != Delete && !wish.unnamed() {
+			l.writers[wish.Target] = append(l.writers[wish.Target], wish)
+		}
 		switch {
 		case wish.deletesLiving() && !gone:
 			l.deleted[wish.Target] = wish.Rule
@@ -76,11 +80,9 @@ func (l *ledger) conflict(wish Wish, all []claim) *Decision {
 	if wish.deletesLiving() {
 		// A rule that has what it wants needs no object to write it to. A finalizer is there for the day on which the object is
 		// deleted.
-		writes := func(w Wish) bool {
-			return w.Target == wish.Target && w.Rule != wish.Rule && w.Type != Finalize && w.Type != Delete && !w.unnamed() && l.changesCurrent(w)
-		}
-		if i := slices.IndexFunc(l.accepted, writes); i >= 0 {
-			winner := l.accepted[i].Rule
+		writers := l.writers[wish.Target]
+		if i := slices.IndexFunc(writers, func(w Wish) bool { return w.Rule != wish.Rule && l.changesCurrent(w) }); i >= 0 {
+			winner := writers[i].Rule
 			return &Decision{Reason: fmt.Sprintf("%s is written by rule %s, which comes first", wish.Target, winner), Winner: &winner}
 		}
 	}

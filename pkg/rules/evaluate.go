@@ -483,13 +483,21 @@ func (t *ruleEvaluation) act(steps []*action.Step) error {
 func (t *ruleEvaluation) carryOut(step *action.Step, number int, reacts bool) error {
 	before := len(t.action.Wishes)
 	err := step.Evaluate(&t.action)
+	type place struct {
+		gvr                          schema.GroupVersionResource
+		namespace, name, subresource string
+	}
+	placeOf := func(w *plan.Wish) place { return place{w.Target.GVR, w.Target.Namespace, w.Target.Name, w.Subresource} }
+	applied := map[place]bool{}
+	for i := range t.action.Wishes[:before] {
+		if wish := &t.action.Wishes[i]; reacts && !wish.Reacts && wish.Type == plan.Apply {
+			applied[placeOf(wish)] = true
+		}
+	}
 	for i := range t.action.Wishes[before:] {
 		wish := &t.action.Wishes[before+i]
 		wish.Action, wish.Reacts = number, reacts
-		if err == nil && reacts && wish.Type == plan.Apply && slices.ContainsFunc(t.action.Wishes[:before], func(w plan.Wish) bool {
-			at, to := w.Target, wish.Target
-			return !w.Reacts && w.Type == plan.Apply && w.Subresource == wish.Subresource && at.GVR == to.GVR && at.Namespace == to.Namespace && at.Name == to.Name
-		}) {
+		if err == nil && wish.Type == plan.Apply && applied[placeOf(wish)] {
 			err = fmt.Errorf("%s is applied by an action that reads failure and by another one, and each request would remove the fields "+
 				"of the other; write them into one action", wish.Target)
 		}

@@ -119,6 +119,7 @@ type Progress struct {
 	Unfinished, Untold map[plan.Rule]int
 	// Undone are the operations that were not carried out, and Doubtful those that were sent, and may have been.
 	Undone, Doubtful []plan.Operation
+	undoneOf         map[Key][]plan.Operation // Undone, by target
 	// Stopped says that the snapshot is out of date, so that nothing more is sent.
 	Stopped bool
 }
@@ -129,6 +130,10 @@ const unheld = -1
 // Leave notes that an operation was not carried out. If goesOn, the other elements of its actions may be.
 func (p *Progress) Leave(o plan.Operation, goesOn bool) {
 	p.Undone = append(p.Undone, o)
+	if p.undoneOf == nil {
+		p.undoneOf = map[Key][]plan.Operation{}
+	}
+	p.undoneOf[KeyOf(o.Target)] = append(p.undoneOf[KeyOf(o.Target)], o)
 	for _, rule := range o.Rules {
 		part, left := o.Part(rule), p.Unfinished
 		if part.Reacts {
@@ -145,6 +150,9 @@ func (p *Progress) Leave(o plan.Operation, goesOn bool) {
 		}
 	}
 }
+
+// UndoneOf returns the operations on an object that were not carried out, whatever version they are of.
+func (p *Progress) UndoneOf(object plan.Object) []plan.Operation { return p.undoneOf[KeyOf(object)] }
 
 // Follows reports whether an operation has to wait for an action of one of its rules that was not carried out: it is of a later
 // action, or it creates, and a creation of the same action has failed. Actions that read failure wait for each other, and for the

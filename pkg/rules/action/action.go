@@ -50,8 +50,8 @@ type Evaluation struct {
 
 	Wishes []plan.Wish
 	Events []plan.Event
-	// Children are the objects that the rule wants to exist because of this one.
-	Children []plan.Object
+	// Children are the objects that the rule wants to exist because of this one, by their names alone.
+	Children map[plan.Object]bool
 }
 
 // now is the moment of the evaluation.

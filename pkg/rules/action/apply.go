@@ -91,10 +91,13 @@ func (a *apply) Evaluate(e *Evaluation) error {
 	if err != nil || want == nil {
 		return err
 	}
-	if called(want.object, e.Object) {
+	if named(want.object) == named(e.Object) {
 		return manifest{node: a.node}.at("metadata", "name").Errorf("use patch", "a rule cannot make the object that it watches")
 	}
-	e.Children = append(e.Children, want.object)
+	if e.Children == nil {
+		e.Children = map[plan.Object]bool{}
+	}
+	e.Children[named(want.object)] = true
 	question := plan.Read{
 		From:      a.declaration.Selections,
 		Namespace: want.object.Namespace,

@@ -195,7 +195,7 @@ func TestApplyMarks(t *testing.T) {
 func TestApplyChildren(t *testing.T) {
 	f := newFixture(t)
 	question := []plan.Read{{From: declared[1].Selections, Namespace: "tidb", By: plan.ByName, Names: []string{"basic-x"}}}
-	child := []plan.Object{{GVR: configmaps, Kind: "ConfigMap", Namespace: "tidb", Name: "basic-x"}}
+	child := map[plan.Object]bool{{GVR: configmaps, Namespace: "tidb", Name: "basic-x"}: true}
 	for name, tc := range map[string]struct{ action, others string }{
 		"New":     {action: applied + `}`},
 		"Ours":    {action: applied + `}`, others: replaced(ours)},

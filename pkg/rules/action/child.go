@@ -32,9 +32,9 @@ type wanted struct {
 	fields map[string]any // the whole object
 }
 
-// called reports whether two objects have the same name.
-func called(a, b plan.Object) bool {
-	return a.GVR == b.GVR && a.Namespace == b.Namespace && a.Name == b.Name
+// named is the same for two objects with the same name.
+func named(o plan.Object) plan.Object {
+	return plan.Object{GVR: o.GVR, Namespace: o.Namespace, Name: o.Name}
 }
 
 var ownedField = field.Optional("owned", field.Bool,

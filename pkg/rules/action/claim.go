@@ -100,14 +100,13 @@ func Prune(e *Evaluation, from []plan.Selection) error {
 	}
 	for _, current := range found {
 		object, _, _ := e.Related.Origin(current)
-		wanted := slices.ContainsFunc(e.Children, func(child plan.Object) bool { return called(child, object) })
 		value, _ := plan.Lookup(current, plan.Path{"metadata", "managedFields"})
 		entries, _ := value.([]any)
 		applied := slices.ContainsFunc(entries, func(entry any) bool { // What it created has the same labels.
 			fields, _ := entry.(map[string]any)
 			return fields["manager"] == e.Rule.FieldManager() && fields["operation"] == "Apply"
 		})
-		if wanted || !applied || plan.BeingDeleted(current) {
+		if e.Children[named(object)] || !applied || plan.BeingDeleted(current) {
 			continue
 		}
 		wish := plan.Wish{Rule: e.Rule, Target: object, Current: current}

@@ -61,6 +61,9 @@ type Reader struct {
 	byKey   map[string]*answer
 	// size is that of the first measured answers.
 	size, measured int
+	// origins has the resource of each object of the first indexed answers, by the pointer of its map. The answers keep the maps.
+	origins map[uintptr]schema.GroupVersionResource
+	indexed int
 }
 
 // answer is a question with what was found.
@@ -207,24 +210,26 @@ func (r *Reader) Origin(v any) (object plan.Object, current map[string]any, foun
 	if len(candidate) == 0 {
 		return plan.Object{}, nil, false
 	}
-	if same(candidate, r.Current) {
+	if pointerOf(candidate) == pointerOf(r.Current) {
 		return r.Home, r.Current, true
 	}
-	wanted := identityOf(candidate)
-	for _, a := range r.answers {
-		i, there := slices.BinarySearchFunc(a.objects, wanted, func(object map[string]any, id identity) int {
-			return identityOf(object).compare(id)
-		})
-		if there && same(candidate, a.objects[i]) {
-			of := plan.ObjectOf(a.read.From[0].GVR, candidate)
-			of.Kind = r.Kinds[of.GVR].Name
-			return of, candidate, true
+	for ; r.indexed < len(r.answers); r.indexed++ {
+		a := r.answers[r.indexed]
+		if r.origins == nil {
+			r.origins = make(map[uintptr]schema.GroupVersionResource, len(a.objects))
+		}
+		for _, object := range a.objects {
+			r.origins[pointerOf(object)] = a.read.From[0].GVR
 		}
 	}
-	return plan.Object{}, nil, false
+	gvr, found := r.origins[pointerOf(candidate)]
+	if !found {
+		return plan.Object{}, nil, false
+	}
+	object = plan.ObjectOf(gvr, candidate)
+	object.Kind = r.Kinds[gvr].Name
+	return object, candidate, true
 }
 
-// same reports whether both are one map.
-func same(a, b map[string]any) bool {
-	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
-}
+// pointerOf is the same for the same map alone.
+func pointerOf(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
