@@ -103,13 +103,10 @@ func (r *running) begin(ctx context.Context, first bool, options *metav1.ListOpt
 		r.set.shrink(r) // What came of the last attempt is gone.
 	}
 	if first && !r.slow.Load() {
-		lists := r.set.options.Shared.lists
-		select {
-		case lists <- struct{}{}:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting to list %s: %w", r.key, ctx.Err())
+		free, err := r.set.options.Shared.lists.take(ctx, r.set)
+		if err != nil {
+			return nil, fmt.Errorf("waiting to list %s: %w", r.key, err)
 		}
-		free := sync.OnceFunc(func() { <-lists })
 		late := clock.RealClock{}.AfterFunc(maxFirstList, func() {
 			r.slow.Store(true)
 			free()
