@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -357,4 +358,27 @@ func TestTurns(t *testing.T) {
 			t.Errorf("the next turns are %q, want the others to come up to the first, by turns", order)
 		}
 	})
+}
+
+// TestGoroutines holds that a cache takes few goroutines: that of client-go's reflector, the one that it has for resyncs, and one
+// that passes on the events of the watch.
+func TestGoroutines(t *testing.T) {
+	for name, plain := range map[string]bool{"Lists": true, "Streams": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const caches, each = 200, 3
+				server := &busy{api: &api{plain: plain}, answer: make(chan struct{}), spared: widgets}
+				synctest.Wait()
+				before := runtime.NumGoroutine()
+				_, sets, stop := server.start(t, 1, caches)
+				defer stop()
+				if n := synced(sets); n != caches {
+					t.Errorf("%d caches are filled", n)
+				}
+				if took := runtime.NumGoroutine() - before; took > caches*each {
+					t.Errorf("%d caches take %d goroutines", caches, took)
+				}
+			})
+		})
+	}
 }
