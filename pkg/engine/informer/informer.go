@@ -60,7 +60,6 @@ type running struct {
 	decoded  bool                      // the client leaves out what is not kept
 	kept     string                    // the resource with these fields, for [Shared.share]
 	resource dynamic.ResourceInterface // for requests beside those of the informer
-	filled   chan struct{}             // closed when the handler was told of all objects of the first list
 	ctx      context.Context           //nolint:containedctx // It is the life of the informer.
 	stop     context.CancelFunc
 	telling  sync.Mutex // held while the handler is told that the cache is complete
@@ -110,8 +109,7 @@ func (s *Set) start(key Key, keeps *projection.Fields, client dynamic.Interface,
 		r.err, r.logged = before.err, before.logged.Clone()
 		before.mu.Unlock()
 	}
-	r.indexer, r.filled = cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{}), make(chan struct{})
-	r.synced = r.filled
+	r.indexer, r.synced = cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{}), make(chan struct{})
 	s.options.Shared.running.Store(r, nil)
 	s.count.Add(1)
 	listWatch := &cache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}
@@ -204,7 +202,7 @@ func (r reflected) Replace(objects []any, version string) error {
 		}
 	}
 	if !r.hasSynced() { // The handler has been told of every object of the first list.
-		close(r.filled)
+		close(r.synced)
 		go r.set.complete(r.running)
 	}
 	return nil
