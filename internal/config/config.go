@@ -35,6 +35,10 @@ type Config struct {
 	Workers   int // at least 1
 	// AccountCache bounds the bytes that the caches of one ServiceAccount may take; 0 for no limit.
 	AccountCache int64
+	// AccountCaches bounds how many caches the rules of one ServiceAccount may have; 0 for no limit.
+	AccountCaches int
+	// AccountRules bounds the bytes of the documents of the set objects of one ServiceAccount; 0 for no limit.
+	AccountRules int64
 	DryRun       DryRun
 	Once         bool
 	// Instance names the inventory of what rules leave behind, and Prune has what

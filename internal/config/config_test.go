@@ -35,9 +35,9 @@ func load(t *testing.T, args, env []string, file string) (Config, error) {
 // defaults is what a user gets who only names rules.
 func defaults(change func(*Config)) Config {
 	c := Config{
-		Rules:    []string{"r.yaml"},
-		Cluster:  Cluster{QPS: NoLimit, Burst: NoLimit},
-		Workers:  10,
+		Rules:   []string{"r.yaml"},
+		Cluster: Cluster{QPS: NoLimit, Burst: NoLimit},
+		Workers: 10, AccountCaches: 500, AccountRules: 512 << 10,
 		DryRun:   DryRunNone,
 		Instance: "default",
 		Election: electionDefaults(nil),
@@ -72,10 +72,10 @@ func TestLoad(t *testing.T) {
 				"--param", "a.b=1", "--param=a.b.c=[x, \"y\"]", "--instance=blue", "--prune", "--metrics-secure", "--metrics-cert-dir=certs", "--profiling",
 			},
 			want: Config{
-				Rules:    []string{"a,b.yaml", "-"},
-				Params:   []rules.Param{{Set: "a", Name: "b", Value: "1"}, {Set: "a.b", Name: "c", Value: `[x, "y"]`}},
-				Cluster:  Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
-				Workers:  7,
+				Rules:   []string{"a,b.yaml", "-"},
+				Params:  []rules.Param{{Set: "a", Name: "b", Value: "1"}, {Set: "a.b", Name: "c", Value: `[x, "y"]`}},
+				Cluster: Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
+				Workers: 7, AccountCaches: 500, AccountRules: 512 << 10,
 				DryRun:   DryRunServer,
 				Once:     true,
 				Instance: "blue", Prune: true,
@@ -94,10 +94,10 @@ func TestLoad(t *testing.T) {
 				"DYNCONTROLLER_INSTANCE=blue", "DYNCONTROLLER_PRUNE=true", "DYNCONTROLLER_METRICS_SECURE=true", "DYNCONTROLLER_METRICS_CERT_DIR=certs",
 			},
 			want: Config{
-				Rules:    []string{"a.yaml", "b c"},
-				Params:   []rules.Param{{Set: "a", Name: "b", Value: "x:y, z"}, {Set: "a", Name: "c"}},
-				Cluster:  Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
-				Workers:  7,
+				Rules:   []string{"a.yaml", "b c"},
+				Params:  []rules.Param{{Set: "a", Name: "b", Value: "x:y, z"}, {Set: "a", Name: "c"}},
+				Cluster: Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
+				Workers: 7, AccountCaches: 500, AccountRules: 512 << 10,
 				DryRun:   DryRunClient,
 				Once:     true,
 				Instance: "blue", Prune: true,
@@ -127,10 +127,10 @@ instance: blue
 prune: true
 `,
 			want: Config{
-				Rules:    []string{"/r/a.yaml", "-"},
-				Params:   []rules.Param{{Set: "a", Name: "Upper", Value: "B=C"}, {Set: "a", Name: "b", Value: "{x: 1}"}},
-				Cluster:  Cluster{Kubeconfig: "/k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
-				Workers:  7,
+				Rules:   []string{"/r/a.yaml", "-"},
+				Params:  []rules.Param{{Set: "a", Name: "Upper", Value: "B=C"}, {Set: "a", Name: "b", Value: "{x: 1}"}},
+				Cluster: Cluster{Kubeconfig: "/k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
+				Workers: 7, AccountCaches: 500, AccountRules: 512 << 10,
 				DryRun:   DryRunClient,
 				Once:     true,
 				Instance: "blue", Prune: true,

@@ -57,6 +57,8 @@ func settings(c *Config) []setting {
 		{name: "prune", fallback: "false", kind: boolean, usage: "clean up after whole sets of the instance that are not among --rules any more; otherwise they are only reported", set: truth(&c.Prune)},
 		{name: "workers", fallback: "10", kind: "N", usage: "how many objects are worked on at the same time, for each service account", set: atLeast(1, &c.Workers)},
 		{name: "account-cache-limit", fallback: "0", kind: "BYTES", usage: "how much the caches of one service account may take, such as 128Mi; 0 for no limit", set: quantity(&c.AccountCache)},
+		{name: "account-max-caches", fallback: "500", kind: "N", usage: "how many caches the rules of one service account may have: one for each resource, namespace and selectors; 0 for no limit", set: atLeast(0, &c.AccountCaches)},
+		{name: "account-rules-limit", fallback: "512Ki", kind: "BYTES", usage: "how long the rule sets in the cluster of one service account may be together, as JSON; 0 for no limit", set: quantity(&c.AccountRules)},
 		{name: "kube-api-qps", fallback: "0", kind: "N", usage: "requests per second to the API server; 0 for no limit", set: rate(&c.Cluster.QPS)},
 		{name: "kube-api-burst", fallback: "0", kind: "N", usage: "requests at once before --kube-api-qps holds them back; 0 for the same number", set: atLeast(0, &c.Cluster.Burst)},
 		{name: "rules-from-cluster", fallback: "false", kind: boolean, usage: "run the RuleSets and ClusterRuleSets of the cluster too, each as the service account that it names", set: truth(&c.FromCluster)},

@@ -234,6 +234,7 @@ func asObject(t testing.TB, text string) source.Object {
 	}
 	sets, _ := spec.Parse([]document.File{out.Document}, key.Namespace)
 	for _, set := range sets {
+		out.Account = set.Identity
 		for _, resource := range set.Resources {
 			out.Resources = append(out.Resources, resource.GVR)
 		}
@@ -245,7 +246,7 @@ func asObject(t testing.TB, text string) source.Object {
 func edited(t testing.TB, before source.Object, text string) source.Object {
 	t.Helper()
 	after := asObject(t, text)
-	after.Generation, after.UID, after.Status = before.Generation+1, before.UID, before.Status
+	after.Generation, after.UID, after.Created, after.Status = before.Generation+1, before.UID, before.Created, before.Status
 	return after
 }
 

@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -27,11 +28,14 @@ type object struct {
 	source.Object
 	// Of the present version.
 	compilation
-	// good is the newest version that was accepted, nil where there was none.
-	good *rules.Set
+	// good is the newest version that was accepted, nil where there was none, and goodSize the length of its document.
+	good     *rules.Set
+	goodSize int64
 	// mistakes are those of the present version, or why it does not fit the schemas any
 	// more. With warnings.
 	mistakes document.Errors
+	// over is why the present version is not compiled, nil where it is: the sets of its account are too long.
+	over error
 	// taken says that a file has the same set, which then is the one that counts.
 	taken bool
 	// revision is when its status last had a reason to be another one that no tenant shows.
@@ -39,7 +43,23 @@ type object struct {
 }
 
 // refused reports whether the present version is not in effect.
-func (s *object) refused() bool { return len(s.mistakes.Of(document.Mistake)) > 0 }
+func (s *object) refused() bool { return s.over != nil || len(s.mistakes.Of(document.Mistake)) > 0 }
+
+// why is why it is refused.
+func (s *object) why() error {
+	if s.over != nil {
+		return s.over
+	}
+	return errors.New(s.mistakes.Of(document.Mistake)[0].Message)
+}
+
+// size is how much the set takes of what its account may have.
+func (s *object) size() int64 {
+	if s.good == nil {
+		return 0
+	}
+	return s.goodSize
+}
 
 // effective are the rules of the object that are to be in effect, nil for none.
 func (s *object) effective() *rules.Set {
@@ -94,19 +114,23 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 func (c *core) take(all []source.Object, known *schema.Catalog, news bool) {
 	before, views, files := c.objects, &views{known, map[[2]*schema.Resource]bool{}}, owners(c.rules)
 	c.objects = make(map[source.Key]*object, len(all))
-	for _, one := range all {
+	long := map[types.NamespacedName]int64{} // the sets of each account
+	for _, one := range byAge(all) {
 		_, taken := files[one.Key]
 		was := before[one.Key]
 		if was != nil && was.UID != one.UID {
 			was = nil // It was another object of the same name.
 		}
-		if was != nil && !news && was.taken == taken && reflect.DeepEqual(was.Object, one) {
+		over := c.overlong(one, long[one.Account])
+		if was != nil && !news && was.taken == taken && text(was.over) == text(over) && reflect.DeepEqual(was.Object, one) {
 			c.objects[one.Key] = was
+			long[one.Account] += was.size()
 			continue
 		}
-		now := &object{Object: one, taken: taken, revision: c.revision()}
+		now := &object{Object: one, taken: taken, over: over, revision: c.revision()}
 		switch {
-		case was == nil || was.Generation != one.Generation:
+		case over != nil:
+		case was == nil || was.Generation != one.Generation || was.over != nil:
 			now.compilation = c.compiled(one, views)
 		case news:
 			now.compilation = c.recompiled(one, was.compilation, views)
@@ -116,12 +140,13 @@ func (c *core) take(all []source.Object, known *schema.Catalog, news bool) {
 		now.mistakes = append(slices.Clone(now.found), now.misplaced()...)
 		switch {
 		case !now.refused():
-			now.good = now.built
-		case was != nil:
-			now.good = was.good
+			now.good, now.goodSize = now.built, int64(len(one.Document.Data))
+		case was != nil && c.fits(long[one.Account]+was.size()):
+			now.good, now.goodSize = was.good, was.goodSize
 		}
+		long[one.Account] += now.size()
 		if now.refused() && (was == nil || was.Generation != one.Generation || !was.refused()) {
-			c.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", now.mistakes.Of(document.Mistake)[0].Message)
+			c.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", now.why())
 		}
 		c.objects[one.Key] = now
 	}

@@ -40,7 +40,10 @@ func (o *Operator) Take(ctx context.Context, set *rules.Set, objects []source.Ob
 	o.take(objects, known, false)
 	var refused []error
 	for _, one := range o.inOrder() {
-		if one.refused() {
+		switch {
+		case one.over != nil:
+			refused = append(refused, fmt.Errorf("%s: it is refused: %w", one.Key, one.over))
+		case one.refused():
 			refused = append(refused, &RefusedError{one.Key, one.mistakes.Of(document.Mistake)})
 		}
 	}

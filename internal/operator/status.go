@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -78,6 +79,9 @@ func (c *core) compose(set *object, tenants []*tenant, moving bool, previous v1a
 		Warnings: len(set.mistakes.Of(document.Warning)),
 	}
 	in.Mistakes, in.NotAllowed = sensitive(set.mistakes)
+	if in.OverLimit = set.over; in.OverLimit != nil && in.LastGood {
+		in.OverLimit = fmt.Errorf("%w; the version before stays in effect", in.OverLimit)
+	}
 	// Rules that nobody could be found to run are not in effect.
 	in.Unreviewed = len(tenants) < len(set.accounts())
 	for _, t := range tenants { // Several only clean up, and each may be what keeps it.
@@ -127,10 +131,11 @@ func (t *tenant) fill(in *setstatus.Input, set *rules.Set) {
 		}
 	}
 	if t.gate.err() == nil {
-		selections := slices.Concat(set.Selections(), set.Related())
+		in.OverLimit = errors.Join(in.OverLimit, t.many.of(set, t.account))
+		selections := sets.New(slices.Concat(set.Selections(), set.Related())...)
 		for _, status := range t.seen.caches { // Those that are denied because of what is told already are not told of.
-			denied := func(need rules.Need) bool { return reads(need.Permission, status.Key) && missing.Has(need.Permission) }
-			if slices.Contains(selections, status.Key) && !slices.ContainsFunc(t.needs, denied) {
+			denied := func(p plan.Permission) bool { return reads(p, status.Key) }
+			if selections.Has(status.Key) && !t.many.refused[status.Key] && !slices.ContainsFunc(t.verdict.Missing, denied) {
 				in.Caches = append(in.Caches, status)
 			}
 		}

@@ -52,6 +52,8 @@ type tenant struct {
 	writes    *writes
 	log       *slog.Logger
 	changed   func() // has the statuses of its sets composed again
+	// fit finds out which caches are too many, with the lock of the operator.
+	fit func(now, before *rules.Set) crowd
 	// sweep cleans up as the tenant.
 	sweep func(context.Context, []plan.Leftover) ([]plan.Leftover, error)
 
@@ -67,6 +69,7 @@ type tenant struct {
 	needs   []rules.Need           // of set; guarded by mu
 	verdict access.Verdict         // what the engine goes by; guarded by mu
 	large   map[informer.Key]error // caches that took too much; guarded by mu
+	many    crowd                  // caches that are too many; guarded by mu
 	seen    observation            // guarded by mu
 	ended   bool                   // the engine has run; guarded by mu
 }
@@ -81,7 +84,7 @@ type given struct {
 func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 	t := &tenant{
 		account: account, gate: newGate(nil), gone: make(chan struct{}), large: map[informer.Key]error{},
-		tally: setstatus.NewTally(o.revision), log: o.options.Log,
+		tally: setstatus.NewTally(o.revision), log: o.options.Log, fit: o.fit,
 	}
 	t.changed = func() {
 		t.revised.Store(o.revision())
@@ -260,6 +263,13 @@ func (t *tenant) setRules(set *rules.Set) {
 		return // There is nobody left to carry them out.
 	}
 	t.set, t.large = set, map[informer.Key]error{}
+	before := t.many
+	if t.account != (types.NamespacedName{}) {
+		t.many = t.fit(set, t.engine.Rules())
+	}
+	if len(t.many.refused) > 0 && t.many.needed != before.needed {
+		t.log.Warn("rules wait, as the account has too many caches", "err", t.many.err(t.account))
+	}
 	t.tally.Follow(set.IDs())
 	t.engine.Deny(t.denied())
 	t.engine.SetRules(set)
@@ -375,6 +385,9 @@ func (t *tenant) denied() map[informer.Key]error {
 	}
 	out := map[informer.Key]error{}
 	maps.Copy(out, t.large)
+	for key := range t.many.refused {
+		out[key] = t.many.err(t.account)
+	}
 	for _, key := range t.caches() {
 		if i := slices.IndexFunc(t.verdict.Missing, func(p plan.Permission) bool { return reads(p, key) }); i >= 0 {
 			out[key] = fmt.Errorf("%s may not %s", accountName(t.account), t.verdict.Missing[i])

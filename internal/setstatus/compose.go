@@ -42,6 +42,8 @@ const (
 	Degraded = "Degraded"
 	// Unreachable means that something cannot be listed or watched.
 	Unreachable = "Unreachable"
+	// OverLimit means that the account of the set needs more than it may have.
+	OverLimit = "OverLimit"
 	// NotRecorded means that rules wait since the inventory cannot be written.
 	NotRecorded = "NotRecorded"
 	// Syncing means that caches are being filled.
@@ -79,6 +81,8 @@ type Input struct {
 	Missing []rules.Need
 	// Caches are those that rules of the set read.
 	Caches []informer.Status
+	// OverLimit says of what the account needs more than it may have, and which rules of the set wait for that.
+	OverLimit error
 	// Paused are the rules of the set that have passed their limits.
 	Paused []limit.Pause
 	// NotRecorded is why the inventory of the set could not be written.
@@ -218,6 +222,8 @@ func problems(in Input) []problem {
 		pauses = append(pauses, fmt.Sprintf("rule %s is paused: %s", pause.Rule.Name, pause))
 	}
 	add(Paused, false, document.Few(pauses, maxLines)...)
+
+	fail(OverLimit, false, "", in.OverLimit)
 
 	// What the API server does not have, or refuses, takes somebody. Other errors of caches pass.
 	var refused, failing, syncing []string

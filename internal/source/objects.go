@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -235,6 +236,7 @@ type Object struct {
 	UID             types.UID
 	ResourceVersion string
 	Generation      int64
+	Created         time.Time
 	// Deleting means that it has a deletionTimestamp, Finalizer that it has our finalizer.
 	Deleting, Finalizer bool
 	// Status is empty where it cannot be read.
@@ -244,6 +246,8 @@ type Object struct {
 	// LostNull is where the author wrote a null that the object does not have, such as
 	// "spec.rules[0].when"; empty for nowhere.
 	LostNull string
+	// Account is who reads and writes, empty where it does not say so.
+	Account types.NamespacedName
 	// Document is the object, to be compiled as a file is. It has nothing but
 	// apiVersion, kind, name, namespace and spec, and is the same for the same of these,
 	// byte for byte. The name of the file is that of the set, "RuleSet shop/guard".
@@ -258,13 +262,17 @@ func objectOf(kind string, u *unstructured.Unstructured) Object {
 	key := Key{Kind: kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 	file := DocumentOf(key, u.Object)
 	sets, _ := spec.Parse([]document.File{file}, key.Namespace)
-	return Object{
-		Key: key, UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(),
+	out := Object{
+		Key: key, UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(), Created: u.GetCreationTimestamp().UTC(),
 		Deleting:  u.GetDeletionTimestamp() != nil,
 		Finalizer: slices.Contains(u.GetFinalizers(), v1alpha1.Finalizer),
 		Status:    v1alpha1.StatusOf(u), Annotations: u.GetAnnotations(), LostNull: lostNull(u),
 		Document: file, Resources: appendResources(nil, sets),
 	}
+	for _, set := range sets {
+		out.Account = set.Identity
+	}
+	return out
 }
 
 // lostNull returns where a null was lost on its way into the cluster, such as

@@ -170,3 +170,47 @@ func BenchmarkGather(b *testing.B) {
 		}
 	}
 }
+
+// TestManyRules holds that the series of metrics are bounded whatever the number of rules, that those beyond it are told together, and
+// that a rule has its own again once there is room.
+func TestManyRules(t *testing.T) {
+	t.Parallel()
+	var all []plan.Rule
+	for i := range 10 * mostRules {
+		all = append(all, plan.Rule{Kind: "RuleSet", Namespace: "shop", Set: "many", Name: fmt.Sprintf("r-%04d", i)})
+	}
+	other := plan.Rule{Kind: "RuleSet", Namespace: "play", Set: "few", Name: "r"}
+	now := state(append(all, other)...)
+	for i := range now.Rules {
+		now.Rules[i].Matched, now.Rules[i].Failing = 1, 1
+	}
+	m := NewMetrics("v1", func() Snapshot { return now })
+	for range 2 {
+		for _, rule := range append(all, other) {
+			m.Evaluated(engine.Key{}, plan.Decision{Rule: rule, Outcome: plan.Matched})
+		}
+	}
+	lines := samples(t, m)
+	count := 0
+	for _, line := range lines {
+		if strings.Contains(line, `set_namespace="shop"`) {
+			count++
+		}
+	}
+	if most := 6 * (mostRules + 1); count > most {
+		t.Errorf("there are %d series of %d rules, want at most %d", count, len(all), most)
+	}
+	expectSamples(t, m,
+		fmt.Sprintf(`dyncontroller_rule_matched{mode="Enforce",rule="others",set="",set_namespace="shop"} %d`, 9*mostRules),
+		fmt.Sprintf(`dyncontroller_rule_failing{rule="others",set="",set_namespace="shop"} %d`, 9*mostRules),
+		fmt.Sprintf(`dyncontroller_evaluations_total{mode="Enforce",outcome="matched",rule="others",set="",set_namespace="shop"} %d`, 2*9*mostRules),
+		fmt.Sprintf(`dyncontroller_rules{state="active"} %d`, len(all)+1),
+		`dyncontroller_rule_matched{mode="Enforce",rule="r",set="few",set_namespace="play"} 1`,
+		`dyncontroller_evaluations_total{mode="Enforce",outcome="matched",rule="r",set="few",set_namespace="play"} 2`,
+	)
+	last := all[len(all)-1]
+	now = state(last)
+	samples(t, m)
+	m.Evaluated(engine.Key{}, plan.Decision{Rule: last, Outcome: plan.Matched})
+	expectSamples(t, m, `dyncontroller_evaluations_total{mode="Enforce",outcome="matched",rule="r-4999",set="many",set_namespace="shop"} 1`)
+}

@@ -61,6 +61,7 @@ var _ engine.Observer = (*Metrics)(nil)
 func NewMetrics(version string, ask func() Snapshot) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), ask: ask}
 	m.evaluations.CounterVec = m.counters("evaluations_total", "Evaluations of a rule on an object.", identify("outcome", "mode")...)
+	m.evaluations.rules = map[string]map[string]bool{}
 	m.writes = m.counters("writes_total", "Operations on objects, by what the API server answered or why they were not sent.", "group", "resource", "class")
 	m.spared = m.counters("noops_avoided_total", "Changes that rules wanted and that were not sent, as they are known to have no effect.", "group", "resource")
 	settled := m.describe("histogram", "settle_duration_seconds", "From the first change of an object, or of what its rules read, until its rules had done with it.", "group", "resource")
@@ -199,6 +200,9 @@ func kubernetes() prometheus.Gatherer {
 type evaluations struct {
 	*prometheus.CounterVec
 	known sync.Map // the series that there are: each has an entry, or is about to
+
+	mu    sync.Mutex
+	rules map[string]map[string]bool // by the namespace of their sets, those that have series of their own; guarded by mu
 }
 
 // series are the labels of a rule, and what came of its evaluation.
@@ -206,9 +210,39 @@ type series [5]string
 
 // add counts one evaluation.
 func (e *evaluations) add(of series) {
+	if _, known := e.known.Load(of); !known && !e.admit(of) {
+		of = series(append(labelsOf(otherRules(of[0])), of[3:]...))
+	}
 	e.WithLabelValues(of[:]...).Inc()
 	// Afterwards: a counter that is made while its entry is taken away would have none.
 	e.known.LoadOrStore(of, struct{}{})
+}
+
+// admit reports whether a rule may have series of its own: [mostRules] of each namespace have.
+func (e *evaluations) admit(of series) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	named := e.rules[of[0]]
+	rule := of[1] + "/" + of[2]
+	switch {
+	case named[rule]:
+	case len(named) >= mostRules:
+		return false
+	case named == nil:
+		e.rules[of[0]] = map[string]bool{rule: true}
+	default:
+		named[rule] = true
+	}
+	return true
+}
+
+// forget makes room for another rule.
+func (e *evaluations) forget(of series) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if delete(e.rules[of[0]], of[1]+"/"+of[2]); len(e.rules[of[0]]) == 0 {
+		delete(e.rules, of[0])
+	}
 }
 
 // sweep asks what there is, and forgets the rules that are not there. Rules go on for some
@@ -225,8 +259,12 @@ func (e *evaluations) sweep(ask func() Snapshot) Snapshot {
 	for _, rule := range now.Rules {
 		rules[[3]string(labelsOf(rule.ID))] = true
 	}
+	for _, rule := range now.withSeries() {
+		rules[[3]string(labelsOf(rule.ID))] = true
+	}
 	for _, key := range before {
 		if of, is := key.(series); is && !rules[[3]string(of[:3])] {
+			e.forget(of)
 			e.known.Delete(of)
 			e.DeleteLabelValues(of[:]...)
 		}

@@ -20,6 +20,8 @@ type Snapshot struct {
 	Rules  []Rule
 	// Queued is how many objects wait for a worker.
 	Queued int
+
+	series []Rule // those of withSeries, once they are needed
 }
 
 // Standing says whether a rule acts.
@@ -45,6 +47,56 @@ type Rule struct {
 	Quarantined int64
 	// Contested is how many objects it fights over, by who undoes what it does.
 	Contested map[string]int64
+}
+
+// mostRules bounds for how many rules there are series, of each namespace of sets: whoever may write sets there may write thousands of
+// rules. The rules beyond that are told together.
+const mostRules = 500
+
+// otherRules stands for the rules of sets of a namespace that are told together. No set has an empty name.
+func otherRules(namespace string) plan.Rule { return plan.Rule{Namespace: namespace, Name: "others"} }
+
+// withSeries are the rules that have series: the first of each namespace, in the order of the snapshot, and the others added up.
+func (s Snapshot) withSeries() []Rule {
+	var out []Rule
+	known := map[string]map[plan.Rule]bool{}
+	others := map[string][2]Rule{} // by namespace: one that acts, with all counts, and the matches of those that only report
+	for _, rule := range s.Rules {
+		namespace := rule.ID.Namespace
+		if known[namespace] == nil {
+			known[namespace] = map[plan.Rule]bool{}
+		}
+		if known[namespace][rule.ID] || len(known[namespace]) < mostRules {
+			known[namespace][rule.ID] = true
+			out = append(out, rule)
+			continue
+		}
+		sums, begun := others[namespace]
+		if !begun {
+			sums = [2]Rule{{ID: otherRules(namespace), Standing: Active}, {ID: otherRules(namespace), Standing: Audited}}
+		}
+		if rule.Standing == Audited {
+			sums[1].Matched += rule.Matched
+		} else {
+			sums[0].Matched += rule.Matched
+		}
+		if rule.Standing == Paused {
+			sums[0].Standing = Paused
+		}
+		sums[0].Failing += rule.Failing
+		sums[0].Quarantined += rule.Quarantined
+		for rival, count := range rule.Contested {
+			if sums[0].Contested == nil {
+				sums[0].Contested = map[string]int64{}
+			}
+			sums[0].Contested[rival] += count
+		}
+		others[namespace] = sums
+	}
+	for _, sums := range others {
+		out = append(out, sums[:]...)
+	}
+	return out
 }
 
 // identify has the labels of a rule go first. A ClusterRuleSet has no namespace, which is
@@ -83,7 +135,7 @@ func (m *Metrics) states() {
 		}
 	}, "state")
 	pull("rule_matched", "Objects for which the condition of a rule holds now, whether it acts or only reports.", func(s Snapshot, out emit) {
-		for _, rule := range s.Rules {
+		for _, rule := range s.series {
 			out(float64(rule.Matched), labelsOf(rule.ID, modeOf(rule.Standing == Audited))...)
 		}
 	}, identify("mode")...)
@@ -113,7 +165,7 @@ func (m *Metrics) states() {
 
 func ofRules(read func(Rule) float64) func(Snapshot, emit) {
 	return func(s Snapshot, out emit) {
-		for _, rule := range s.Rules {
+		for _, rule := range s.series {
 			out(read(rule), labelsOf(rule.ID)...)
 		}
 	}
@@ -134,7 +186,7 @@ const mostRivals = 10
 const otherRivals = "others"
 
 func countContested(s Snapshot, out emit) {
-	for _, rule := range s.Rules {
+	for _, rule := range s.series {
 		rivals := slices.SortedFunc(maps.Keys(rule.Contested), func(a, b string) int {
 			return cmp.Or(cmp.Compare(rule.Contested[b], rule.Contested[a]), cmp.Compare(a, b))
 		})
@@ -189,6 +241,7 @@ func (s scrape) Describe(descs chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (s scrape) Collect(metrics chan<- prometheus.Metric) {
 	state := s.evaluations.sweep(s.ask)
+	state.series = state.withSeries()
 	s.evaluations.Collect(metrics)
 	for _, p := range s.pulled {
 		// Labels are there once, or the scrape would fail: of several values, as of a rule that passes from one identity to

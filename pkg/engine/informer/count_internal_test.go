@@ -57,7 +57,7 @@ func TestWithin(t *testing.T) {
 			var mu sync.Mutex
 			var exceeded []Key
 			var set *Set
-			set = NewSet(server, new(told), slog.New(slog.DiscardHandler), Options{Limit: 70_000, Exceeded: func(key Key) {
+			set = NewSet(server, new(told), slog.New(slog.DiscardHandler), Options{Limit: 70_000 + 2*cacheBytes, Exceeded: func(key Key) {
 				mu.Lock()
 				exceeded = append(exceeded, key)
 				mu.Unlock()

@@ -9,7 +9,7 @@
 //	Version(key)           the resourceVersion up to which the cache is complete
 //	Read(question)         the objects that answer, by indexes that are added when first asked for
 //
-// The informers of one API server, of one set or several, have a [Shared]: a bound of first lists, the objects that several
+// The informers of one API server, of one set or several, have a [Shared]: the turns of first lists, the objects that several
 // caches hold, and what is known of the health of the API server.
 //
 // It does not know rules, and it never writes.

@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -142,8 +143,8 @@ func (b *busy) start(t *testing.T, sets, each int) (shared *Shared, all []*Set, 
 			set.Stop()
 		}
 		synctest.Wait()
-		if left := len(shared.lists); left > 0 {
-			t.Errorf("%d lists are still counted", left)
+		if shared.lists.under > 0 || len(shared.lists.lines) > 0 {
+			t.Errorf("%d lists are still counted, of %d sets", shared.lists.under, len(shared.lists.lines))
 		}
 	}
 }
@@ -179,14 +180,19 @@ func TestFirstLists(t *testing.T) {
 				}
 				// What has been filled once does not wait.
 				server.expire(Key{GVR: widgets, Namespace: "0"})
+				var done []func()
 				for range maxFirstLists {
-					sets[0].options.Shared.lists <- struct{}{}
+					free, err := sets[0].options.Shared.lists.take(t.Context(), new(Set))
+					if err != nil {
+						t.Fatal(err)
+					}
+					done = append(done, free)
 				}
 				if passes(2 * time.Second); server.lists() != 1 {
 					t.Error("a cache is not listed again")
 				}
-				for range maxFirstLists {
-					<-sets[0].options.Shared.lists
+				for _, free := range done {
+					free()
 				}
 			})
 		})
@@ -271,6 +277,106 @@ func TestFirstListsEnd(t *testing.T) {
 				stop()
 				if got := server.lists(); got != 0 {
 					t.Errorf("%d lists are left", got)
+				}
+			})
+		})
+	}
+}
+
+// TestFirstListsOfQuietSets holds that sets with few caches have them filled while another set waits for many lists that are not
+// answered.
+func TestFirstListsOfQuietSets(t *testing.T) {
+	for name, plain := range map[string]bool{"Lists": true, "Streams": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &busy{api: &api{plain: plain}, answer: make(chan struct{}), spared: gadgets.GVR}
+				shared, loud, stop := server.start(t, 1, 200)
+				defer stop()
+				if got := server.lists(); got != maxOfOneSet {
+					t.Errorf("%d lists are under way", got)
+				}
+				var quiet []*Set
+				for range 3 {
+					set := NewSet(server, new(told), slog.New(slog.DiscardHandler), Options{Shared: shared})
+					defer set.Stop()
+					set.Want([]Key{{GVR: gadgets.GVR}, {GVR: gadgets.GVR, Namespace: "a"}, {GVR: gadgets.GVR, Namespace: "b"}}, nil, false)
+					quiet = append(quiet, set)
+				}
+				if n, others := synced(quiet), synced(loud); n != 9 || others != 0 {
+					t.Errorf("%d of 9 caches are filled, and %d of the other set", n, others)
+				}
+			})
+		})
+	}
+}
+
+// TestTurns holds that sets take turns, whatever the number of lists that each waits for.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var turns turns
+		given := make(chan string, 100)
+		done := map[string]chan func(){}
+		wait := func(name string, set *Set, count int) {
+			if done[name] == nil {
+				done[name] = make(chan func(), 100)
+			}
+			for range count {
+				go func() {
+					free, err := turns.take(t.Context(), set)
+					if err != nil {
+						return
+					}
+					given <- name
+					done[name] <- free
+				}()
+			}
+			synctest.Wait()
+		}
+		next := func() (names string) {
+			synctest.Wait()
+			for len(given) > 0 {
+				names += <-given
+			}
+			return names
+		}
+		a, b, c := new(Set), new(Set), new(Set)
+		wait("a", a, 50)
+		if got := next(); got != "aaaaaaaaa" {
+			t.Errorf("of one set, %q are under way", got)
+		}
+		wait("b", b, 50)
+		wait("c", c, 3)
+		if got := next(); got != "b" {
+			t.Errorf("the last one goes to %q", got)
+		}
+		var order string
+		for range 5 {
+			(<-done["a"])()
+			order += next()
+		}
+		if order != "cbcbc" {
+			t.Errorf("the next turns are %q, want the others to come up to the first, by turns", order)
+		}
+	})
+}
+
+// TestGoroutines holds that a cache takes few goroutines: that of client-go's reflector, the one that it has for resyncs, and one
+// that passes on the events of the watch.
+func TestGoroutines(t *testing.T) {
+	for name, plain := range map[string]bool{"Lists": true, "Streams": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const caches, each = 200, 3
+				server := &busy{api: &api{plain: plain}, answer: make(chan struct{}), spared: widgets}
+				synctest.Wait()
+				before := runtime.NumGoroutine()
+				_, sets, stop := server.start(t, 1, caches)
+				defer stop()
+				if n := synced(sets); n != caches {
+					t.Errorf("%d caches are filled", n)
+				}
+				if took := runtime.NumGoroutine() - before; took > caches*each {
+					t.Errorf("%d caches take %d goroutines", caches, took)
 				}
 			})
 		})

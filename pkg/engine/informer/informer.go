@@ -1,8 +1,10 @@
 package informer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -96,12 +98,8 @@ func Check() error {
 // holds the lock of the set.
 //
 //nolint:forbidigo // An informer lives as long as it is wanted, longer than the call that wants it.
-func (s *Set) start(key Key, keeps *projection.Fields, before *running) *running {
+func (s *Set) start(key Key, keeps *projection.Fields, client dynamic.Interface, before *running) *running {
 	ctx, cancel := context.WithCancel(context.Background())
-	client := s.client
-	if s.options.Client != nil {
-		client = s.options.Client(keeps)
-	}
 	r := &running{
 		store: store{key: key}, set: s, keeps: keeps, decoded: client != s.client, kept: key.GVR.String() + " " + keeps.String(), ctx: ctx, stop: cancel, resource: client.Resource(key.GVR).Namespace(key.Namespace),
 	}
@@ -111,21 +109,16 @@ func (s *Set) start(key Key, keeps *projection.Fields, before *running) *running
 		r.err, r.logged = before.err, before.logged.Clone()
 		before.mu.Unlock()
 	}
-	listWatch := &cache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}
-	objects, controller := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(listWatch, s.client),
-		Handler:       r,
-		Indexers:      cache.Indexers{}, // With nil, none can be added later.
-	})
-	r.indexer, _ = objects.(cache.Indexer)
-	r.synced = controller.HasSyncedChecker().Done()
+	r.indexer, r.synced = cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{}), make(chan struct{})
 	s.options.Shared.running.Store(r, nil)
-	go controller.RunWithContext(klog.NewContext(ctx, logr.Discard())) // The functions above tell how requests went.
-	go r.followSilence()
-	go func() {
-		cache.WaitFor(ctx, "", controller.HasSyncedChecker()) // The handler has been told of every object of the first list.
-		s.complete(r)
-	}()
+	s.count.Add(1)
+	listWatch := &cache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}
+	quiet := logr.Discard() // list and watch tell how requests went.
+	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(listWatch, s.client), nil, reflected{r}, cache.ReflectorOptions{
+		Name: "informer", Logger: &quiet,
+	})
+	go reflector.RunWithContext(klog.NewContext(ctx, quiet))
+	r.followSilence()
 	return r
 }
 
@@ -136,50 +129,111 @@ func (r *running) isComplete() bool { return r.hasSynced() && !r.behind.Load() }
 func (r *running) end() {
 	r.stop()
 	r.set.options.Shared.running.Delete(r)
+	r.set.count.Add(-1)
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	r.set.shrink(r)
 }
 
-// OnAdd implements [cache.ResourceEventHandler].
-func (r *running) OnAdd(object any, _ bool) {
-	r.objects.Add(1)
-	is, _ := object.(*compact.Object)
-	r.changed(object, nil, is)
-}
+// reflected is an informer as its reflector sees it, which calls one method at a time.
+type reflected struct{ *running }
 
-// OnUpdate drops what a resync or a relist repeats. After a restore of etcd another object may have the same version.
-func (r *running) OnUpdate(before, after any) {
-	was, _ := before.(*compact.Object)
-	is, _ := after.(*compact.Object)
-	if was != is && !was.Equal(is) {
-		r.changed(after, was, is)
+var (
+	_ cache.ReflectorStore         = reflected{}
+	_ cache.ReflectorBookmarkStore = reflected{}
+)
+
+// Add implements [cache.ReflectorStore].
+func (r reflected) Add(object any) error { return r.Update(object) }
+
+// Update implements [cache.ReflectorStore].
+func (r reflected) Update(object any) error {
+	before, _, err := r.indexer.Get(object)
+	if err == nil {
+		err = r.indexer.Update(object)
 	}
-}
-
-// OnDelete reads the last object from a tombstone.
-func (r *running) OnDelete(object any) {
-	last := object
-	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		last = tombstone.Obj
-	}
-	r.objects.Add(-1)
-	was, _ := last.(*compact.Object)
-	r.changed(object, was, nil)
-}
-
-func (r *running) changed(object any, before, after *compact.Object) {
-	name, err := cache.DeletionHandlingObjectToName(object)
 	if err != nil {
-		return // Not an object: the informer was made for unstructured objects only.
+		return fmt.Errorf("storing an object of %s: %w", r.key, err)
 	}
-	if r.hasSynced() { // The first list has been counted as it came.
-		r.set.grow(r, after.Size()-before.Size())
+	was, _ := before.(*compact.Object)
+	is, _ := object.(*compact.Object)
+	r.changed(was, is)
+	return nil
+}
+
+// Delete implements [cache.ReflectorStore].
+func (r reflected) Delete(object any) error {
+	_, there, err := r.indexer.Get(object)
+	if err == nil {
+		err = r.indexer.Delete(object)
 	}
-	if r.hidden.Load() {
-		return
+	if err != nil {
+		return fmt.Errorf("removing an object of %s: %w", r.key, err)
 	}
-	r.set.handler.Changed(Event{Key: r.key, Namespace: name.Namespace, Name: name.Name, Before: before, After: after})
+	if last, _ := object.(*compact.Object); there {
+		r.changed(last, nil)
+	}
+	return nil
+}
+
+// Replace implements [cache.ReflectorStore]. The cache shows all of a list at once, and then each change is told.
+func (r reflected) Replace(objects []any, version string) error {
+	before := map[cache.ObjectName]*compact.Object{}
+	for _, object := range r.indexer.List() {
+		if was, is := object.(*compact.Object); is {
+			before[cache.MetaObjectToName(was.GetObjectMeta())] = was
+		}
+	}
+	if err := r.indexer.Replace(objects, version); err != nil {
+		return fmt.Errorf("storing the list of %s: %w", r.key, err)
+	}
+	gone := maps.Clone(before)
+	for _, object := range objects {
+		if is, ok := object.(*compact.Object); ok {
+			delete(gone, cache.MetaObjectToName(is.GetObjectMeta()))
+		}
+	}
+	for _, was := range gone {
+		r.changed(was, nil)
+	}
+	for _, object := range objects {
+		if is, ok := object.(*compact.Object); ok {
+			r.changed(before[cache.MetaObjectToName(is.GetObjectMeta())], is)
+		}
+	}
+	if !r.hasSynced() { // The handler has been told of every object of the first list.
+		close(r.synced)
+		go r.set.complete(r.running)
+	}
+	return nil
+}
+
+// Bookmark implements [cache.ReflectorBookmarkStore].
+func (r reflected) Bookmark(version string) error {
+	r.indexer.Bookmark(version)
+	return nil
+}
+
+// Resync implements [cache.ReflectorStore]. It is never called: there is no period.
+func (r reflected) Resync() error { return nil }
+
+// changed tells a change. What a new list repeats is none; after a restore of etcd another object may have the same version.
+func (r *running) changed(before, after *compact.Object) {
+	switch object := cmp.Or(after, before); {
+	case object == nil || before != nil && after != nil && (before == after || before.Equal(after)):
+	default:
+		if before == nil {
+			r.objects.Add(1)
+		} else if after == nil {
+			r.objects.Add(-1)
+		}
+		if r.hasSynced() { // The first list has been counted as it came.
+			r.set.grow(r, after.Size()-before.Size())
+		}
+		if name := cache.MetaObjectToName(object.GetObjectMeta()); !r.hidden.Load() {
+			r.set.handler.Changed(Event{Key: r.key, Namespace: name.Namespace, Name: name.Name, Before: before, After: after})
+		}
+	}
 }
 
 // keep returns what the cache keeps of an object.
@@ -191,6 +245,9 @@ func (r *running) keep(object *unstructured.Unstructured) *compact.Object {
 	return r.set.options.Shared.share(r.kept, compact.New(fields))
 }
 
+// cacheBytes is about what a cache takes besides its objects, for its goroutines, its stream and its client.
+const cacheBytes = 64 << 10
+
 // grow counts what an informer takes, unless it has ended. Where the caches take too much it reports the one that takes most,
 // unless there is enough room without caches that are about to end.
 func (s *Set) grow(of *running, bytes int64) {
@@ -198,7 +255,7 @@ func (s *Set) grow(of *running, bytes int64) {
 		return
 	}
 	of.bytes.Add(bytes)
-	if taken := s.taken.Add(bytes); s.options.Limit == 0 || taken <= s.options.Limit {
+	if taken := s.taken.Add(bytes) + s.count.Load()*cacheBytes; s.options.Limit == 0 || taken <= s.options.Limit {
 		return
 	}
 	s.mu.RLock()
@@ -207,7 +264,7 @@ func (s *Set) grow(of *running, bytes int64) {
 	var taken int64
 	for _, informers := range []map[Key]*running{s.running, s.wider} {
 		for _, r := range informers {
-			taken += r.bytes.Load()
+			taken += r.bytes.Load() + cacheBytes
 			if largest == nil || r.bytes.Load() > largest.bytes.Load() {
 				largest = r
 			}

@@ -2,6 +2,7 @@ package informer
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,25 +53,29 @@ func filled(handler Handler, c clock.PassiveClock) *running {
 func TestEvents(t *testing.T) {
 	tests := map[string]struct {
 		reason string
-		event  func(*running)
+		event  func(reflected) error
 		want   heard
 	}{
-		"Add":    {"A new object is there only after.", func(r *running) { r.OnAdd(object("1"), true) }, heard{"ns/a after 1"}},
-		"Update": {"So is one that changed.", func(r *running) { r.OnUpdate(object("1"), object("2")) }, heard{"ns/a before 1 after 2"}},
-		"Relist": {"The same version again is no news.", func(r *running) { r.OnUpdate(object("1"), object("1")) }, nil},
-		"Delete": {"And one that is gone.", func(r *running) { r.OnDelete(object("1")) }, heard{"ns/a before 1"}},
-		"Tombstone": {"A deletion that was missed comes as a tombstone.", func(r *running) {
-			r.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: object("1")})
-		}, heard{"ns/a before 1"}},
-		"Unknown": {"Of a tombstone that knows only the name there is nothing to tell.", func(r *running) {
-			r.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a"})
-		}, heard{"ns/a"}},
-		"Nonsense": {"What is not an object is passed over.", func(r *running) { r.OnAdd("x", false) }, nil},
+		"Add": {"A new object is there only after.", func(r reflected) error { return r.Add(object("1")) }, heard{"ns/a after 1"}},
+		"Update": {"So is one that changed.", func(r reflected) error {
+			return errors.Join(r.Add(object("1")), r.Update(object("2")))
+		}, heard{"ns/a after 1", "ns/a before 1 after 2"}},
+		"Again": {"The same version again is no news.", func(r reflected) error {
+			return errors.Join(r.Add(object("1")), r.Update(object("1")), r.Replace([]any{object("1")}, "1"))
+		}, heard{"ns/a after 1"}},
+		"Delete": {"And one that is gone, as it was last.", func(r reflected) error {
+			return errors.Join(r.Add(object("1")), r.Delete(object("2")), r.Delete(object("2")))
+		}, heard{"ns/a after 1", "ns/a before 2"}},
+		"Relist": {"A new list tells what was missed.", func(r reflected) error {
+			return errors.Join(r.Replace([]any{object("1")}, "1"), r.Replace([]any{object("2")}, "2"), r.Replace(nil, "3"))
+		}, heard{"ns/a after 1", "ns/a before 1 after 2", "ns/a before 2"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got heard
-			tc.event(filled(&got, clock.RealClock{}))
+			if err := tc.event(reflected{filled(&got, clock.RealClock{})}); err != nil {
+				t.Error(err)
+			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -88,12 +88,12 @@ func newest(object *compact.Object, name cache.ObjectName, caches []*running) *c
 // store is what an informer holds, with the indexes that questions have added.
 type store struct {
 	key      Key
-	synced   <-chan struct{} // closed once the handler was told of all objects of the first list
+	synced   chan struct{} // closed once the handler was told of all objects of the first list
 	indexer  cache.Indexer
 	indexing sync.Mutex // held while indexes are added
 }
 
-// hasSynced takes no lock. The informer calls the handler with the lock that its HasSynced takes, where events come fast.
+// hasSynced takes no lock: the handler asks it while it is told of changes.
 func (s *store) hasSynced() bool {
 	select {
 	case <-s.synced:

@@ -103,13 +103,10 @@ func (r *running) begin(ctx context.Context, first bool, options *metav1.ListOpt
 		r.set.shrink(r) // What came of the last attempt is gone.
 	}
 	if first && !r.slow.Load() {
-		lists := r.set.options.Shared.lists
-		select {
-		case lists <- struct{}{}:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting to list %s: %w", r.key, ctx.Err())
+		free, err := r.set.options.Shared.lists.take(ctx, r.set)
+		if err != nil {
+			return nil, fmt.Errorf("waiting to list %s: %w", r.key, err)
 		}
-		free := sync.OnceFunc(func() { <-lists })
 		late := clock.RealClock{}.AfterFunc(maxFirstList, func() {
 			r.slow.Store(true)
 			free()
@@ -331,9 +328,13 @@ func (r *running) observe(version, before string, at time.Time) {
 	r.expect(observation{version, at})
 }
 
-// followSilence ends watches that have been silent for too long.
+// followSilence ends watches that have been silent for too long. It needs no goroutine while it waits.
 func (r *running) followSilence() {
-	wait.JitterUntilWithContext(r.ctx, func(context.Context) {
+	clock.RealClock{}.AfterFunc(wait.Jitter(silenceCheck, 0.5), func() {
+		if r.ctx.Err() != nil {
+			return
+		}
+		defer r.followSilence()
 		now := r.set.clock.Now()
 		r.mu.Lock()
 		silent := now.Sub(r.heard) >= maxSilence && (r.watching == nil || Age(now, r.opened) >= maxSilence)
@@ -346,7 +347,7 @@ func (r *running) followSilence() {
 		if bookmarks {
 			r.relist(errSilent)
 		}
-	}, silenceCheck, 0.5, true)
+	})
 }
 
 // health is what the requests of an informer came to, and how far its cache follows the API server. mu guards all of it.

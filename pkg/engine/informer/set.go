@@ -41,7 +41,8 @@ type Set struct {
 	running map[Key]*running // guarded by mu
 	wider   map[Key]*running // are filled beside those that run, and take their places; guarded by mu
 
-	taken atomic.Int64 // about the bytes of all informers that run
+	taken atomic.Int64 // about the bytes of the objects of all informers that run
+	count atomic.Int64 // of the informers that run
 }
 
 // desired is what the informers are to be like. The lock of the set guards all of it.
@@ -61,7 +62,7 @@ type Options struct {
 	// Lasting has a cache show what it had last, and be synced, when the API server does not list it any more. Otherwise such a
 	// cache shows nothing.
 	Lasting bool
-	// Limit is how many bytes the caches may take together, as [Status.Bytes] estimates them, 0 for any. When they take more,
+	// Limit is how many bytes the caches may take together, 0 for any: [cacheBytes] for each, and its [Status.Bytes]. When they take more,
 	// Exceeded is called with the largest cache, once, while its list is still under way where that alone is too much.
 	Limit    int64
 	Exceeded func(Key)
@@ -84,6 +85,9 @@ func (k Keeps) Union(other Keeps) Keeps {
 
 // ErrTooLarge is why a cache is denied of which there is too much.
 var ErrTooLarge = errors.New("the caches take too much memory")
+
+// ErrTooMany is why a cache is denied that is one too many.
+var ErrTooMany = errors.New("there are too many caches")
 
 // NewSet returns a set with no informers.
 func NewSet(client dynamic.Interface, handler Handler, log *slog.Logger, options Options) *Set {
@@ -157,13 +161,26 @@ func (s *Set) adjust(change func(), anew func(*running) bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	clients := map[*projection.Fields]dynamic.Interface{} // The caches of a resource share one.
+	start := func(key Key, keeps *projection.Fields, before *running) *running {
+		client, made := clients[keeps]
+		switch {
+		case made:
+		case s.options.Client == nil:
+			client = s.client
+		default:
+			client = s.options.Client(keeps)
+		}
+		clients[keeps] = client
+		return s.start(key, keeps, client, before)
+	}
 	for _, key := range s.wanted {
 		switch r, keeps := s.running[key], s.keeps[key.GVR]; {
 		case !runs.Has(key):
 		case r == nil:
-			s.running[key] = s.start(key, keeps, before[key])
+			s.running[key] = start(key, keeps, before[key])
 		case s.wider[key] == nil && !r.keeps.Covers(keeps):
-			w := s.start(key, keeps, r)
+			w := start(key, keeps, r)
 			w.behind.Store(true)
 			w.hidden.Store(true)
 			s.wider[key] = w

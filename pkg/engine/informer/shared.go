@@ -9,15 +9,11 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
 )
 
-// maxFirstLists is how many caches are filled at once, of all sets of one API server. A process may start with thousands, and
-// each list costs memory here and in the API server until it is complete.
-const maxFirstLists = 10
-
-// Shared is what the informers of one API server share, of one set or several: a bound of first lists, the objects that
+// Shared is what the informers of one API server share, of one set or several: the turns of first lists, the objects that
 // several caches hold, and what is known of the health of the API server. It is safe for concurrent use.
 type Shared struct {
-	lists   chan struct{} // an element for each first list that is under way
-	running sync.Map      // the informers: *running -> nil
+	lists   turns    // of first lists
+	running sync.Map // the informers: *running -> nil
 
 	// objects has each object once that several caches hold, by a hash of its resource, uid and version. It keeps none alive.
 	seed    maphash.Seed
@@ -31,10 +27,7 @@ const minSweep = 1024
 
 // NewShared returns one without informers.
 func NewShared() *Shared {
-	return &Shared{
-		lists: make(chan struct{}, maxFirstLists), seed: maphash.MakeSeed(), sweep: minSweep,
-		objects: map[uint64]weak.Pointer[compact.Object]{},
-	}
+	return &Shared{seed: maphash.MakeSeed(), sweep: minSweep, objects: map[uint64]weak.Pointer[compact.Object]{}}
 }
 
 // isServerDown reports whether the API server itself seems to be down, rather than the resource of an informer that gets no

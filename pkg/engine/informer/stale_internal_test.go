@@ -285,12 +285,15 @@ func TestRestored(t *testing.T) {
 // that what a list repeats is not.
 func TestRelistTellsOfWhatIsAnother(t *testing.T) {
 	var told heard
-	f := filled(&told, clock.RealClock{})
-	f.OnUpdate(object("1"), object("1"))
+	f := reflected{filled(&told, clock.RealClock{})}
 	other := object("1").Fields()
 	other["of"] = "another history"
-	f.OnUpdate(object("1"), compact.New(other))
-	if diff := cmp.Diff(heard{"ns/a before 1 after 1"}, told); diff != "" {
+	for _, list := range []*compact.Object{object("1"), object("1"), compact.New(other)} {
+		if err := f.Replace([]any{list}, "1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(heard{"ns/a after 1", "ns/a before 1 after 1"}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }

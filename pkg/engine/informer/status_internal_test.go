@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
@@ -28,25 +27,30 @@ func TestLoadCounts(t *testing.T) {
 	if one >= two {
 		t.Fatalf("the larger object takes %d bytes, the smaller %d", two, one)
 	}
-	f := filled(&heard{}, clocktesting.NewFakePassiveClock(time.Unix(100, 0)))
-	f.set.running = map[Key]*running{{}: f}
+	fields = object("1").Fields()
+	fields["metadata"].(map[string]any)["name"] = "b"
+	other := compact.New(fields)
+	f := reflected{filled(&heard{}, clocktesting.NewFakePassiveClock(time.Unix(100, 0)))}
+	f.set.running = map[Key]*running{{}: f.running}
 	for i, step := range []struct {
 		reason  string
-		event   func()
+		event   func() error
 		objects int
 		bytes   int64
 	}{
-		{"Nothing yet.", func() {}, 0, 0},
-		{"One more.", func() { f.OnAdd(small, true) }, 1, one},
-		{"It has grown.", func() { f.OnUpdate(small, large) }, 1, two},
-		{"A relist repeats it.", func() { f.OnUpdate(large, large) }, 1, two},
-		{"Another one.", func() { f.OnAdd(small, false) }, 2, one + two},
-		{"It shrinks.", func() { f.OnUpdate(large, small) }, 2, 2 * one},
-		{"One is gone.", func() { f.OnDelete(small) }, 1, one},
-		{"So is the other, which was missed.", func() { f.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: small}) }, 0, 0},
-		{"Less than nothing is nothing.", func() { f.OnUpdate(large, small) }, 0, 0},
+		{"Nothing yet.", func() error { return nil }, 0, 0},
+		{"One more.", func() error { return f.Add(small) }, 1, one},
+		{"It has grown.", func() error { return f.Update(large) }, 1, two},
+		{"A relist repeats it.", func() error { return f.Replace([]any{large}, "2") }, 1, two},
+		{"Another one.", func() error { return f.Add(other) }, 2, one + two},
+		{"It shrinks.", func() error { return f.Update(small) }, 2, 2 * one},
+		{"One is gone.", func() error { return f.Delete(small) }, 1, one},
+		{"It is gone again.", func() error { return f.Delete(small) }, 1, one},
+		{"So is the other, which was missed.", func() error { return f.Replace(nil, "3") }, 0, 0},
 	} {
-		step.event()
+		if err := step.event(); err != nil {
+			t.Fatal(err)
+		}
 		got := f.set.Status()[0]
 		if got.Objects != step.objects || got.Bytes != step.bytes {
 			t.Errorf("step %d: have %d objects of %d bytes, want %d of %d. %s", i, got.Objects, got.Bytes, step.objects, step.bytes, step.reason)
