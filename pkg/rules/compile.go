@@ -180,7 +180,7 @@ func compileSteps(nodes []*document.Node, env action.Env) ([]*action.Step, docum
 // prunes lists where the children are that a rule deletes once it does not want them any more. They
 // are not told apart by action, so all of a resource are pruned or none. Those that two declarations of one resource
 // select are one question, or an object would be given up twice.
-func prunes(steps []*action.Step) (out [][]plan.Selection, errs document.Errors) {
+func prunes(steps []*action.Step) (out []action.Pruned, errs document.Errors) {
 	agreed := map[apischema.GroupVersionResource]bool{}
 	for _, step := range steps {
 		applied := step.Applies()
@@ -194,11 +194,12 @@ func prunes(steps []*action.Step) (out [][]plan.Selection, errs document.Errors)
 			errs = append(errs, pruneOf(step.Node()).Errorf("give both the same prune, or make them two rules",
 				"another action of the rule applies %s with prune: %t", applied.Of.Name, before))
 		case applied.Prune:
-			at := slices.IndexFunc(out, func(of []plan.Selection) bool { return of[0].GVR == applied.Of.GVR })
+			at := slices.IndexFunc(out, func(of action.Pruned) bool { return of.From[0].GVR == applied.Of.GVR })
 			if at < 0 {
-				out, at = append(out, nil), len(out)
+				out, at = append(out, action.Pruned{Owned: true}), len(out)
 			}
-			out[at] = distinct(slices.Concat(out[at], applied.Of.Selections))
+			out[at].From = distinct(slices.Concat(out[at].From, applied.Of.Selections))
+			out[at].Owned = out[at].Owned && applied.Owned
 		}
 	}
 	return out, errs

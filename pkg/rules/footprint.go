@@ -167,7 +167,12 @@ func (s *Set) which(is func(*Rule) bool) []*Rule {
 }
 
 // Children is where the objects are that the rule prunes.
-func (r *Rule) Children() []plan.Selection { return slices.Concat(r.prunes...) }
+func (r *Rule) Children() (out []plan.Selection) {
+	for _, children := range r.prunes {
+		out = append(out, children.From...)
+	}
+	return out
+}
 
 // Everything is what the rule would select without selectors, each resource once: where objects may be that it
 // selected before.

@@ -50,7 +50,7 @@ type Rule struct {
 	when       *template.Expression
 	hold       *hold
 	steps      []*action.Step
-	prunes     [][]plan.Selection // where the children are that it prunes, by resource
+	prunes     []action.Pruned // by resource
 	onDelete   *onDelete
 	effects    func() *effects // drawn once it is asked for; of a rule without mistakes
 }

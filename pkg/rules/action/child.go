@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -155,7 +158,7 @@ func (c *child) complete(e *Evaluation, object plan.Object, fields map[string]an
 	for label, mark := range e.marks() {
 		within(metadata, "labels")[label] = mark
 	}
-	if c.owned {
+	if c.owned && !orphans(e.Current) {
 		metadata["ownerReferences"] = []any{map[string]any{
 			"apiVersion":         e.Object.GVR.GroupVersion().String(),
 			"kind":               e.Object.Kind,
@@ -166,6 +169,12 @@ func (c *child) complete(e *Evaluation, object plan.Object, fields map[string]an
 		}}
 	}
 	return fields
+}
+
+// orphans reports whether an object is being deleted so that its children stay: one that got it as its owner now would go.
+func orphans(object map[string]any) bool {
+	finalizers := (&unstructured.Unstructured{Object: object}).GetFinalizers()
+	return plan.BeingDeleted(object) && slices.Contains(finalizers, metav1.FinalizerOrphanDependents)
 }
 
 // within returns the map at key, which is put there where there is none.

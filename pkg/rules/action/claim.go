@@ -90,11 +90,18 @@ func (e *Evaluation) notOurs(hint, message string) *plan.Event {
 	}
 }
 
+// Pruned is where the children of one resource are that a rule prunes.
+type Pruned struct {
+	From  []plan.Selection
+	Owned bool // the watched object owns all of them
+}
+
 // Prune adds the deletion of what the rule applied for the object before, of one resource, and no longer wants. What was adopted is
-// released instead. It is for once all actions of the rule have been evaluated, or wanted nothing: an action that failed would leave its
+// released instead, and so is what garbage collection has let go of: the object was deleted and its children are to stay, as with
+// --cascade=orphan. It is for once all actions of the rule have been evaluated, or wanted nothing: an action that failed would leave its
 // children unwanted.
-func Prune(e *Evaluation, from []plan.Selection) error {
-	found, err := e.read(nil, plan.Read{From: from, By: plan.ByLabels, Labels: e.marks().String()})
+func Prune(e *Evaluation, children Pruned) error {
+	found, err := e.read(nil, plan.Read{From: children.From, By: plan.ByLabels, Labels: e.marks().String()})
 	if err != nil {
 		return err
 	}
@@ -110,7 +117,9 @@ func Prune(e *Evaluation, from []plan.Selection) error {
 			continue
 		}
 		wish := plan.Wish{Rule: e.Rule, Target: object, Current: current}
-		if plan.Annotation(current, plan.AdoptedAnnotation) == "" {
+		orphaned := e.Current == nil && children.Owned && !slices.ContainsFunc(
+			(&unstructured.Unstructured{Object: current}).GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == e.Object.UID })
+		if plan.Annotation(current, plan.AdoptedAnnotation) == "" && !orphaned {
 			wish.Type, wish.Body = plan.Delete, plan.Deletion{PropagationPolicy: string(metav1.DeletePropagationBackground)}
 		} else {
 			wish.Type, wish.Body = plan.JSON, plan.Release(e.Rule, e.Object.UID, current)

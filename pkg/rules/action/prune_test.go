@@ -107,34 +107,52 @@ delete configmaps tidb/b b@3 Background
 				}
 				e.Wishes = nil
 			}
-			tc.check(t, e, action.Prune(e, declared[1].Selections))
+			tc.check(t, e, action.Prune(e, action.Pruned{From: declared[1].Selections, Owned: true}))
 		})
 	}
 }
 
-// TestPruneWhenGone holds that the watched object itself is not needed.
+// TestPruneWhenGone holds what becomes of children once the watched object, which is not needed, is gone.
 func TestPruneWhenGone(t *testing.T) {
-	f := newFixture(t)
-	e := f.begin(t, watched, made("a"))
-	e.Current, e.Related.Current = nil, nil
-	if err := action.Prune(e, declared[1].Selections); err != nil {
-		t.Fatal(err)
+	const owned = "uid: NAME\n  ownerReferences: [{kind: TidbCluster, name: basic, uid: u-1, controller: true}]"
+	const deleted, released = `delete configmaps tidb/a a@3 Background`, `json configmaps tidb/a a@3 [` +
+		`{"op":"test","path":"/metadata/managedFields/1/manager","value":"dyncontroller/5893773c93242731"},{"op":"test","path":"/metadata/managedFields/1/operation","value":"Apply"},` +
+		`{"op":"remove","path":"/metadata/managedFields/1"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1owner-uid"},` +
+		`{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1rule"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1set"}]`
+	tests := map[string]struct {
+		reason, others, want string
+		notOwned             bool
+	}{
+		"Owned":    {"Whoever comes first deletes it.", made("a", "uid: NAME", owned), deleted, false},
+		"NotOwned": {"Nobody else deletes it.", made("a"), deleted, true},
+		"Orphaned": {"Garbage collection has let it go, so it is let go.", made("a"), released, false},
+		"Handed":   {"Another owner does not keep it for the one that is gone.", made("a", "uid: NAME", strings.Replace(owned, "u-1", "u-2", 1)), released, false},
 	}
-	if got, want := outcome(t, e, nil), "delete configmaps tidb/a a@3 Background"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	want := []plan.Read{{
-		From: declared[1].Selections, By: plan.ByLabels,
-		Labels: "dyncontroller.dev/owner-uid=u-1,dyncontroller.dev/rule=quorum,dyncontroller.dev/set=" + rule.SetID(),
-	}}
-	if diff := cmp.Diff(want, e.Related.Reads()); diff != "" {
-		t.Errorf("reads (-want +got):\n%s", diff)
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			e := f.begin(t, watched, tc.others)
+			e.Current, e.Related.Current = nil, nil
+			if err := action.Prune(e, action.Pruned{From: declared[1].Selections, Owned: !tc.notOwned}); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.TrimSpace(outcome(t, e, nil)); got != tc.want {
+				t.Errorf("%s got %s, want %s", tc.reason, got, tc.want)
+			}
+			want := []plan.Read{{
+				From: declared[1].Selections, By: plan.ByLabels,
+				Labels: "dyncontroller.dev/owner-uid=u-1,dyncontroller.dev/rule=quorum,dyncontroller.dev/set=" + rule.SetID(),
+			}}
+			if diff := cmp.Diff(want, e.Related.Reads()); diff != "" {
+				t.Errorf("reads (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
 func TestPruneNotSynced(t *testing.T) {
 	e := newFixture(t).beginWith(t, watched, broken{})
-	if err := action.Prune(e, declared[1].Selections); !errors.Is(err, lookup.ErrNotSynced) || len(e.Wishes) > 0 {
+	if err := action.Prune(e, action.Pruned{From: declared[1].Selections, Owned: true}); !errors.Is(err, lookup.ErrNotSynced) || len(e.Wishes) > 0 {
 		t.Errorf("want nothing but an error that says that it is not synced, have %v and %v", e.Wishes, err)
 	}
 }
