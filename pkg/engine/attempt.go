@@ -104,6 +104,7 @@ func (s sending) mayBeTaken(result write.Result) bool {
 func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	record := a.record
 	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]int{}, Untold: map[plan.Rule]int{}}
+	a.Unheld = slices.Clone(a.Plan.Unheld)
 	a.written, record.refusals.now = map[plan.Object]target{}, nil
 	a.known, record.ineffective = record.ineffective, a.Plan.Suppressed
 	// The creations of one rule are sent at the same time, 1, then 2, 4 and so on, so that what is refused is refused a few
@@ -179,6 +180,13 @@ func (a *attempt) send(ctx context.Context, operations []plan.Operation) {
 		if a.Stopped || a.written[o.Target].closed || a.Follows(o) || a.record.refusals.outdate(o, &a.Attempt) {
 			a.Leave(o, true)
 			a.separate(o, a.outcome.Hopeless)
+		} else if holder, awaits := a.Awaits(o); awaits {
+			// That the finalizer is not there may be told already.
+			if told := func(f guard.Failure) bool { return slices.Contains(f.Rules, holder) }; !slices.Contains(o.Rules, holder) || !slices.ContainsFunc(a.outcome.Failures, told) {
+				a.outcome.Delay(o.Rules, guard.Delay{Err: fmt.Errorf("it waits until the finalizer of rule %s is on %s", holder, a.Key.Object())})
+			}
+			a.Leave(o, true)
+			a.separate(o, true)
 		} else if delay := a.checks.Admit(ctx, o); delay != nil {
 			told := *delay
 			told.Err = a.Mask.Error(delay.Err)
@@ -212,9 +220,11 @@ func (a *attempt) answered(sent sending, told plan.Operation, answer guard.Answe
 	a.checks.Observe(guard.Operation{Operation: sent.Operation, Admitted: sent.admitted, Told: told}, answer)
 }
 
-// separate has each rule sent on its own from now on, if one of several may have been refused, or held back, for another.
+// separate has each rule sent on its own from now on, and its finalizer too, if one of several may have been refused, or held back, for
+// another.
 func (a *attempt) separate(o plan.Operation, held bool) {
-	if held && len(o.Rules) > 1 && !a.record.separate {
+	part := o.Part(o.Rules[0])
+	if several := len(o.Rules) > 1 || part.First == 0 && part.Last > 0; held && several && !a.record.separate {
 		a.record.separate = true
 		a.outcome.Split = true
 		a.outcome.PlanAgain()
@@ -383,6 +393,9 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		if !result.Class.Failed() {
 			a.verifier.own[result.Echo.Object.UID] = true
 		}
+	}
+	if !result.Class.Failed() {
+		a.Hold(sent.Operation, result.Object)
 	}
 	switch class := result.Class; {
 	case class.Failed():

@@ -26,8 +26,9 @@ type Options struct {
 
 // Build joins the wishes of all rules about the objects of one snapshot, in
 // order of precedence, into as few operations as keep the order in which each
-// rule wrote its actions. A rule that wants another value for a field than an
-// earlier one is left out as a whole, as is one whose patch cannot be applied;
+// rule wrote its actions. Finalizers that are put on come first, before anything that a rule with a finalizer cleans up, and those that are
+// taken off come last. A rule that wants another value for a field than an
+// earlier one is left out but for its finalizer, as is one whose patch cannot be applied;
 // the decisions of the plan say so, one for each rule left out.
 func Build(wishes []Wish, options Options) Plan {
 	var failures []Decision
@@ -36,6 +37,7 @@ func Build(wishes []Wish, options Options) Plan {
 	}
 	for {
 		accepted, withheld := options.accept(wishes)
+		slices.SortStableFunc(accepted, func(a, b Wish) int { return cmp.Compare(a.stage(), b.stage()) })
 		b := builder{Options: options, suppressed: Marks{}}
 		operations, failed := b.assemble(batches(accepted, options.Separate))
 		if len(failed) == 0 {
@@ -46,7 +48,7 @@ func Build(wishes []Wish, options Options) Plan {
 				failures = append(failures, decision)
 			}
 		}
-		wishes = slices.DeleteFunc(slices.Clone(wishes), func(w Wish) bool { return out(w.Rule) })
+		wishes = slices.DeleteFunc(slices.Clone(wishes), func(w Wish) bool { return out(w.Rule) && !w.holds() })
 	}
 }
 
@@ -83,6 +85,9 @@ func joinable(all []batch, wish Wish, separate bool) int {
 		return -1
 	}
 	for i, b := range slices.Backward(all) {
+		if separate && b[0].holds() {
+			return -1 // A finalizer is refused for nothing else, and nothing overtakes one.
+		}
 		own, here := b[len(b)-1].Rule == wish.Rule, b[0].place() == wish.place() // Wishes come rule by rule.
 		if here && b[0].Reacts == wish.Reacts && (own || !wish.Reacts) &&
 			b[0].request() == wish.request() && (own || wish.Type == Delete || wish.request() == Merge && !separate) {
