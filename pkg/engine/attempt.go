@@ -110,7 +110,7 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	// The creations of one rule are sent at the same time, 1, then 2, 4 and so on, so that what is refused is refused a few
 	// times only.
 	batch := map[plan.Rule]int{}
-	for rest := a.Plan.Operations; len(rest) > 0; {
+	for rest := record.inTurn(a.Plan.Operations); len(rest) > 0; {
 		n, first := 1, rest[0]
 		if rule := first.Rules[0]; first.Type == plan.Create {
 			size := max(1, batch[rule])
@@ -123,7 +123,7 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 		rest = rest[n:]
 	}
 	if len(a.Plan.Operations) == 0 {
-		record.separate, record.nameTaken = false, false
+		record.separate, record.nameTaken, record.unknown = false, false, nil
 	}
 	if record.refusals.finish(&a.Attempt) {
 		a.outcome.PlanAgain()
@@ -404,6 +404,12 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		a.outcome.Fail(guard.Failure{
 			Rules: sent.Rules, Err: result.Err, Cause: cause, Told: sent.existing, After: result.RetryAfter, Reacts: sent.Part(sent.Rules[0]).Reacts,
 		})
+		if cause == guard.Retryable {
+			if a.record.unknown == nil {
+				a.record.unknown = plan.Marks{}
+			}
+			maps.Copy(a.record.unknown, sent.admitted.All())
+		}
 		a.Stopped = a.Stopped || outdates(class, effective)
 		a.Leave(sent.Operation, goesOn(a.outcome.Failures, sent.Rules[0], class))
 		a.separate(sent.Operation, cause == guard.Hopeless)
@@ -416,6 +422,11 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		maps.Copy(a.record.ineffective, sent.admitted.All()) // Without a name of our own.
 	default:
 		a.remember(sent, result)
+	}
+	if len(a.record.unknown) > 0 {
+		for mark := range sent.admitted.All() {
+			delete(a.record.unknown, mark)
+		}
 	}
 	for _, rule := range sent.Rules {
 		a.Wrote[rule] = true

@@ -80,6 +80,10 @@ const (
 	unreadableApply = "failed to convert new object"
 )
 
+// tooLarge are the answers where an object is too large for what stores it: etcd refuses it, or the API server cannot send it there. They
+// are a 500 without a reason too, before anything is stored.
+var tooLarge = []string{"etcdserver: request is too large", "trying to send message larger than max"}
+
 func classifyStatus(err error, status metav1.Status) Class {
 	details := cmp.Or(status.Details, &metav1.StatusDetails{})
 	_, later := apierrors.SuggestsClientDelay(err)
@@ -97,13 +101,17 @@ func classifyStatus(err error, status metav1.Status) Class {
 	case code == http.StatusUnprocessableEntity && slices.ContainsFunc(details.Causes, refusesGuard):
 		return Stale
 	case code == http.StatusInternalServerError &&
-		(strings.HasPrefix(status.Message, untypedApply) || strings.HasPrefix(status.Message, unreadableApply)):
+		(strings.HasPrefix(status.Message, untypedApply) || strings.HasPrefix(status.Message, unreadableApply) || isTooLarge(status.Message)):
 		return Terminal
 	case code >= http.StatusInternalServerError:
 		return Ambiguous
 	default:
 		return Terminal
 	}
+}
+
+func isTooLarge(message string) bool {
+	return slices.ContainsFunc(tooLarge, func(text string) bool { return strings.Contains(message, text) })
 }
 
 // refusesGuard recognises the guards: the API server reports a wrong uid as an attempt to change an immutable field.
