@@ -372,6 +372,12 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		}
 		return
 	}
+	if write.NamespaceGoing(result.Err) && a.Watched != nil && plan.BeingDeleted(a.Watched) {
+		// What onDelete would make would be deleted with its namespace, so it counts as done: the object may be what the namespace waits for.
+		a.log(a.Key).Info("not made, as its namespace is being deleted", append(attrsOf(plan.Operation{Rules: sent.Rules}), "target", a.Mask.Object(sent.Target).String())...)
+		a.answered(sent, plan.Operation{}, guard.Answer{})
+		return
+	}
 	result, effective := a.readBack(ctx, sent, result)
 	result.Err = a.Mask.Error(result.Err)
 	told := a.Mask.Operation(sent.Operation)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -112,6 +113,11 @@ func classifyStatus(err error, status metav1.Status) Class {
 
 func isTooLarge(message string) bool {
 	return slices.ContainsFunc(tooLarge, func(text string) bool { return strings.Contains(message, text) })
+}
+
+// NamespaceGoing reports whether the API server refuses to make an object as its namespace is being deleted.
+func NamespaceGoing(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // refusesGuard recognises the guards: the API server reports a wrong uid as an attempt to change an immutable field.
