@@ -104,12 +104,13 @@ func (s sending) mayBeTaken(result write.Result) bool {
 func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	record := a.record
 	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]int{}, Untold: map[plan.Rule]int{}}
+	a.Unheld = slices.Clone(a.Plan.Unheld)
 	a.written, record.refusals.now = map[plan.Object]target{}, nil
 	a.known, record.ineffective = record.ineffective, a.Plan.Suppressed
 	// The creations of one rule are sent at the same time, 1, then 2, 4 and so on, so that what is refused is refused a few
 	// times only.
 	batch := map[plan.Rule]int{}
-	for rest := a.Plan.Operations; len(rest) > 0; {
+	for rest := record.inTurn(a.Plan.Operations); len(rest) > 0; {
 		n, first := 1, rest[0]
 		if rule := first.Rules[0]; first.Type == plan.Create {
 			size := max(1, batch[rule])
@@ -122,7 +123,7 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 		rest = rest[n:]
 	}
 	if len(a.Plan.Operations) == 0 {
-		record.separate, record.nameTaken = false, false
+		record.separate, record.nameTaken, record.unknown = false, false, nil
 	}
 	if record.refusals.finish(&a.Attempt) {
 		a.outcome.PlanAgain()
@@ -177,6 +178,13 @@ func (a *attempt) send(ctx context.Context, operations []plan.Operation) {
 		if a.Stopped || a.written[o.Target].closed || a.Follows(o) || a.record.refusals.outdate(o, &a.Attempt) {
 			a.Leave(o, true)
 			a.separate(o, a.outcome.Hopeless)
+		} else if holder, awaits := a.Awaits(o); awaits {
+			// That the finalizer is not there may be told already.
+			if told := func(f guard.Failure) bool { return slices.Contains(f.Rules, holder) }; !slices.Contains(o.Rules, holder) || !slices.ContainsFunc(a.outcome.Failures, told) {
+				a.outcome.Delay(o.Rules, guard.Delay{Err: fmt.Errorf("it waits until the finalizer of rule %s is on %s", holder, a.Key.Object())})
+			}
+			a.Leave(o, true)
+			a.separate(o, true)
 		} else if delay := a.checks.Admit(ctx, o); delay != nil {
 			told := *delay
 			told.Err = a.Mask.Error(delay.Err)
@@ -210,9 +218,11 @@ func (a *attempt) answered(sent sending, told plan.Operation, answer guard.Answe
 	a.checks.Observe(guard.Operation{Operation: sent.Operation, Admitted: sent.admitted, Told: told}, answer)
 }
 
-// separate has each rule sent on its own from now on, if one of several may have been refused, or held back, for another.
+// separate has each rule sent on its own from now on, and its finalizer too, if one of several may have been refused, or held back, for
+// another.
 func (a *attempt) separate(o plan.Operation, held bool) {
-	if held && len(o.Rules) > 1 && !a.record.separate {
+	part := o.Part(o.Rules[0])
+	if several := len(o.Rules) > 1 || part.First == 0 && part.Last > 0; held && several && !a.record.separate {
 		a.record.separate = true
 		a.outcome.Split = true
 		a.outcome.PlanAgain()
@@ -360,6 +370,12 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		}
 		return
 	}
+	if write.NamespaceGoing(result.Err) && a.Watched != nil && plan.BeingDeleted(a.Watched) {
+		// What onDelete would make would be deleted with its namespace, so it counts as done: the object may be what the namespace waits for.
+		a.log(a.Key).Info("not made, as its namespace is being deleted", append(attrsOf(plan.Operation{Rules: sent.Rules}), "target", a.Mask.Object(sent.Target).String())...)
+		a.answered(sent, plan.Operation{}, guard.Answer{})
+		return
+	}
 	result, effective := a.readBack(ctx, sent, result)
 	result.Err = a.Mask.Error(result.Err)
 	told := a.Mask.Operation(sent.Operation)
@@ -382,6 +398,9 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 			a.verifier.own[result.Echo.Object.UID] = true
 		}
 	}
+	if !result.Class.Failed() {
+		a.Hold(sent.Operation, result.Object)
+	}
 	switch class := result.Class; {
 	case class.Failed():
 		cause := causeOf(class, result.Err)
@@ -389,6 +408,12 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		a.outcome.Fail(guard.Failure{
 			Rules: sent.Rules, Err: result.Err, Cause: cause, Told: sent.existing, After: result.RetryAfter, Reacts: sent.Part(sent.Rules[0]).Reacts,
 		})
+		if cause == guard.Retryable {
+			if a.record.unknown == nil {
+				a.record.unknown = plan.Marks{}
+			}
+			maps.Copy(a.record.unknown, sent.admitted.All())
+		}
 		a.Stopped = a.Stopped || outdates(class, effective)
 		a.Leave(sent.Operation, goesOn(a.outcome.Failures, sent.Rules[0], class))
 		a.separate(sent.Operation, cause == guard.Hopeless)
@@ -401,6 +426,11 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		maps.Copy(a.record.ineffective, sent.admitted.All()) // Without a name of our own.
 	default:
 		a.remember(sent, result)
+	}
+	if len(a.record.unknown) > 0 {
+		for mark := range sent.admitted.All() {
+			delete(a.record.unknown, mark)
+		}
 	}
 	for _, rule := range sent.Rules {
 		a.Wrote[rule] = true

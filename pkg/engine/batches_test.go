@@ -112,6 +112,35 @@ func TestElementsAreIndependent(t *testing.T) {
 	})
 }
 
+// TestFailuresStarveNothing holds that elements which fail for ever, with answers that do not say so, keep no other element from being
+// tried: not more of them than an attempt puts up with, and not in what order they stand.
+func TestFailuresStarveNothing(t *testing.T) {
+	for name, failing := range map[string]int{"Three": 3, "Seven": 7} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			c.answer = func(o plan.Operation) *write.Result {
+				if n, _ := strconv.Atoi(strings.TrimPrefix(o.Target.Name, "e-")); n <= failing {
+					return &write.Result{Class: write.Ambiguous, Err: apierrors.NewInternalError(errRefused)}
+				}
+				return nil
+			}
+			runWith(t, c, engine.Housekeeping{}, families(t, `
+  - name: each
+    watch: widgets
+    actions:
+    - forEach: {num: "${1..9}"}
+      apply: {resource: items, manifest: {metadata: {name: "e-${num}"}, spec: {x: 1}}}
+`), func(t *testing.T, _ *engine.Engine) {
+				pass(time.Minute)
+				if got, want := len(c.list(items)), 9-failing; got != want {
+					t.Errorf("%d elements were written, want %d", got, want)
+				}
+			})
+		})
+	}
+}
+
 // TestActionsWait holds which requests of a rule are sent, in one second, after one that fails.
 func TestActionsWait(t *testing.T) {
 	refused := write.Result{Class: write.Terminal, Err: errRefused}

@@ -67,6 +67,9 @@ type sent struct {
 	// audited is what audited rules would write, as it was told.
 	audited  plan.Marks
 	refusals refusals
+	// unknown is what has failed without an answer that says whether it always will, since it succeeded last. The other elements of
+	// its action are tried first.
+	unknown plan.Marks
 	// separate says that a request joined from several rules was refused: each
 	// rule is sent on its own.
 	separate bool
@@ -83,6 +86,49 @@ type logged map[trouble]string
 type trouble struct {
 	rule  plan.Rule
 	write bool
+}
+
+// inTurn puts what has failed before behind the other elements of its action: an attempt ends with a few such failures, so the same few
+// would keep the others from ever being tried.
+func (s *sent) inTurn(operations []plan.Operation) []plan.Operation {
+	if len(s.unknown) == 0 {
+		return operations
+	}
+	type turn struct {
+		plan.Operation
+		failed bool
+	}
+	turns, action := make([]turn, len(operations)), func(o turn) (plan.Rule, plan.Part) { return o.Rules[0], o.Parts[0] }
+	for i, o := range operations {
+		turns[i] = turn{o, s.unknown.Has(o.All())}
+	}
+	for rest := turns; len(rest) > 0; {
+		rule, part := action(rest[0])
+		n := slices.IndexFunc(rest, func(o turn) bool {
+			r, p := action(o)
+			return len(o.Rules) > 1 || r != rule || p != part
+		})
+		if n < 0 {
+			n = len(rest)
+		}
+		n = max(1, n)
+		slices.SortStableFunc(rest[:n], func(a, b turn) int {
+			switch {
+			case a.failed == b.failed:
+				return 0
+			case b.failed:
+				return -1
+			default:
+				return 1
+			}
+		})
+		rest = rest[n:]
+	}
+	out := make([]plan.Operation, len(turns))
+	for i, o := range turns {
+		out[i] = o.Operation
+	}
+	return out
 }
 
 // due are those of the rules that write because a moment has come: they wanted nothing before it.

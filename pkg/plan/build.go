@@ -26,8 +26,9 @@ type Options struct {
 
 // Build joins the wishes of all rules about the objects of one snapshot, in
 // order of precedence, into as few operations as keep the order in which each
-// rule wrote its actions. A rule that wants another value for a field than an
-// earlier one is left out as a whole, as is one whose patch cannot be applied;
+// rule wrote its actions. Finalizers that are put on come first, before anything that a rule with a finalizer cleans up, and those that are
+// taken off come last. A rule that wants another value for a field than an
+// earlier one is left out but for its finalizer, as is one whose patch cannot be applied;
 // the decisions of the plan say so, one for each rule left out.
 func Build(wishes []Wish, options Options) Plan {
 	var failures []Decision
@@ -36,6 +37,7 @@ func Build(wishes []Wish, options Options) Plan {
 	}
 	for {
 		accepted, withheld := options.accept(wishes)
+		slices.SortStableFunc(accepted, func(a, b Wish) int { return cmp.Compare(a.stage(), b.stage()) })
 		b := builder{Options: options, suppressed: Marks{}}
 		operations, failed := b.assemble(batches(accepted, options.Separate))
 		if len(failed) == 0 {
@@ -46,7 +48,7 @@ func Build(wishes []Wish, options Options) Plan {
 				failures = append(failures, decision)
 			}
 		}
-		wishes = slices.DeleteFunc(slices.Clone(wishes), func(w Wish) bool { return out(w.Rule) })
+		wishes = slices.DeleteFunc(slices.Clone(wishes), func(w Wish) bool { return out(w.Rule) && !w.holds() })
 	}
 }
 
@@ -73,24 +75,22 @@ func batches(wishes []Wish, separate bool) []batch {
 		reacts  bool
 	}
 	var out []batch
-	latest := map[kind]int{} // The batch of each kind that the last wish of the kind is in.
-	last := -1               // The last batch with a wish of the same rule: wishes come rule by rule.
+	latest := map[kind]int{} // the batch of each kind that can still be joined
+	last := map[Rule]int{}   // the last batch with a wish of each rule
 	for i, wish := range wishes {
-		if i > 0 && wishes[i-1].Rule != wish.Rule {
-			last = -1
-		}
 		k := kind{wish.place(), wish.request(), wish.Reacts}
 		at, found := latest[k]
 		own := found && out[at][len(out[at])-1].Rule == wish.Rule
-		joins := found && wish.Type != Create && (wish.Type == Apply || at >= last) &&
-			(own || !wish.Reacts && (wish.Type == Delete || k.request == Merge && !separate))
+		joins := found && wish.Type != Create && (wish.Type == Apply || at >= last[wish.Rule]) &&
+			(own || !wish.Reacts && (wish.Type == Delete || k.request == Merge && !separate)) &&
+			(!separate || !out[at][0].holds()) // A finalizer is refused for nothing else.
 		if joins {
 			out[at] = append(out[at], wish)
 		} else {
 			at = len(out)
 			out = append(out, wishes[i:i+1:i+1])
 		}
-		latest[k], last = at, max(last, at)
+		latest[k], last[wish.Rule] = at, max(last[wish.Rule], at)
 	}
 	return out
 }

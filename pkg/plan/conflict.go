@@ -38,19 +38,24 @@ func (o Options) accept(wishes []Wish) (accepted []Wish, refused []Decision) {
 	return l.accepted, refused
 }
 
-// enter records the wishes of a rule, or says why the rule cannot have them.
-func (l *ledger) enter(wishes []Wish) *Decision {
+// enter records the wishes of a rule, or says why the rule cannot have them. It has its finalizer all the same: what is withheld now does
+// not say what is to be done when the object is deleted.
+func (l *ledger) enter(wishes []Wish) (lost *Decision) {
 	claims := make([][]claim, len(wishes))
 	for i, wish := range wishes {
 		claims[i] = wish.claims()
-		if lost := l.conflict(wish, claims[i]); lost != nil {
+		if lost = l.conflict(wish, claims[i]); lost != nil {
 			lost.Rule, lost.Outcome = wish.Rule, Withheld
-			return lost
+			if i == 0 || !wishes[0].holds() {
+				return lost
+			}
+			wishes = wishes[:1]
+			break
 		}
 	}
 	for i, wish := range wishes {
 		_, gone := l.deleted[wish.Target]
-		if gone && wish.Type != Delete {
+		if gone && wish.Type != Delete && !wish.holds() {
 			continue
 		}
 		l.accepted = append(l.accepted, wish)
@@ -66,12 +71,12 @@ func (l *ledger) enter(wishes []Wish) *Decision {
 			}
 		}
 	}
-	return nil
+	return lost
 }
 
 // conflict is what an earlier rule decides otherwise, nil where there is none.
 func (l *ledger) conflict(wish Wish, all []claim) *Decision {
-	if rule, gone := l.deleted[wish.Target]; gone {
+	if rule, gone := l.deleted[wish.Target]; gone && !wish.holds() { // A finalizer is put on before.
 		if wish.Type == Delete || rule == wish.Rule {
 			return nil
 		}

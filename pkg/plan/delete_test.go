@@ -68,8 +68,8 @@ func TestDelete(t *testing.T) {
 			reason:    "What the first rule deletes, no later rule writes.",
 			objects:   cluster{"x": living},
 			wishes:    []string{"a delete x", "b merge x {spec: {a: 2}}", "c apply x {spec: {b: 1}}", "d finalizer x +held"},
-			want:      []string{`delete x a {}`},
-			decisions: withheldBy("pods ns/x is deleted by rule guardrails/a, which comes first", "b", "c", "d"),
+			want:      []string{`merge x d {"metadata":{"finalizers":["held"]}}`, `delete x a {}`}, // It is there for the deletion.
+			decisions: withheldBy("pods ns/x is deleted by rule guardrails/a, which comes first", "b", "c"),
 		},
 		"LaterStatusWithheld": {
 			reason:    "A deletion is of all subresources.",
@@ -113,7 +113,7 @@ func TestDelete(t *testing.T) {
 			reason:  "What is being deleted may be waiting for this very write.",
 			objects: cluster{"x": dying},
 			wishes:  []string{"a delete x grace=1", "b finalizer x -f", "c merge x {spec: {a: 2}}"},
-			want:    []string{`delete x a {"gracePeriodSeconds":1}`, `merge x b+c {"metadata":{"finalizers":null},"spec":{"a":2}}`},
+			want:    []string{`delete x a {"gracePeriodSeconds":1}`, `merge x c+b {"metadata":{"finalizers":null},"spec":{"a":2}}`},
 		},
 		"HeldMayBeDeleted": {
 			reason:  "A finalizer of an earlier rule is there for the deletion, and is put on before it.",

@@ -25,7 +25,7 @@ func TestFinalizer(t *testing.T) {
 		want      []string
 		decisions []string
 	}{
-		"First": {
+		"Made": {
 			reason: "Without finalizers, or metadata, a list is made.", current: `{}`,
 			wishes: []string{"a finalizer x +held"}, want: []string{`merge x a {"metadata":{"finalizers":["held"]}}`},
 		},
@@ -51,7 +51,7 @@ func TestFinalizer(t *testing.T) {
 		"TwoRules": {
 			reason: "Each rule has its own, in one request.", current: `{metadata: {finalizers: [b]}}`,
 			wishes: []string{"a finalizer x +a", "b finalizer x -b", "c finalizer x +c"},
-			want:   []string{`merge x a+b+c {"metadata":{"finalizers":["a","c"]}}`},
+			want:   []string{`merge x a+c+b {"metadata":{"finalizers":["a","c"]}}`},
 		},
 		"TwoRulesSeparate": {
 			reason: "Sent one by one, the second starts from the first.", current: `{}`, separate: true,
@@ -64,10 +64,10 @@ func TestFinalizer(t *testing.T) {
 			want:   []string{`merge x a+b {"metadata":{"finalizers":["held"]},"spec":{"a":2,"b":1}}`},
 		},
 		"WithJSON": {
-			reason: "In a JSON patch it becomes a step, in its turn.", current: `{metadata: {finalizers: [z]}, spec: {a: 1}}`,
+			reason: "In a JSON patch it becomes the first step.", current: `{metadata: {finalizers: [z]}, spec: {a: 1}}`,
 			wishes: []string{`a json x [{op: replace, path: /spec/a, value: 2}]`, "b finalizer x +held"},
-			want: []string{`json x a+b [{"op":"replace","path":"/spec/a","value":2},` +
-				`{"op":"add","path":"/metadata/finalizers","value":["z","held"]}]`},
+			want: []string{`json x b+a [{"op":"add","path":"/metadata/finalizers","value":["z","held"]},` +
+				`{"op":"replace","path":"/spec/a","value":2}]`},
 		},
 		"RemovedWithJSON": {
 			reason: "The last one is removed with its list.", current: `{metadata: {finalizers: [held]}, spec: {a: 1}}`,
@@ -75,16 +75,47 @@ func TestFinalizer(t *testing.T) {
 			want:   []string{`json x b [{"op":"remove","path":"/metadata/finalizers"},{"op":"replace","path":"/spec/a","value":2}]`},
 		},
 		"InOrder": {
-			reason: "It does not overtake what its rule asked for before it.", current: `{}`,
-			wishes: []string{"a merge x {spec: {a: 2}}", "a merge x/status {status: {b: 1}}", "a finalizer x +held"},
+			reason: "One that goes does not overtake what its rule asked for before it.", current: `{metadata: {name: x, finalizers: [held]}}`,
+			wishes: []string{"a merge x {spec: {a: 2}}", "a merge x/status {status: {b: 1}}", "a finalizer x -held"},
 			want: []string{
-				`merge x a {"spec":{"a":2}}`, `merge x a {"status":{"b":1}}`, `merge x a {"metadata":{"finalizers":["held"]}}`,
+				`merge x a {"spec":{"a":2}}`, `merge x a {"status":{"b":1}}`, `merge x a {"metadata":{"finalizers":null}}`,
 			},
+		},
+		"First": {
+			reason: "One that comes overtakes all, and takes along only what may overtake too.", current: `{}`,
+			wishes: []string{"a merge x/status {status: {b: 1}}", "a merge x {spec: {a: 2}}", "c finalizer x +held"},
+			want: []string{
+				`merge x c {"metadata":{"finalizers":["held"]}}`, `merge x a {"status":{"b":1}}`, `merge x a {"spec":{"a":2}}`,
+			},
+		},
+		"LastOfAll": {
+			reason: "What lets the object go comes after what other rules do, as that may be its end.", current: `{metadata: {name: x, deletionTimestamp: t, finalizers: [held]}}`,
+			wishes: []string{"a finalizer x -held", "b merge x/status {status: {b: 1}}"},
+			want:   []string{`merge x b {"status":{"b":1}}`, `merge x a {"metadata":{"finalizers":null}}`},
+		},
+		"AloneWhereSeparate": {
+			reason: "Nothing that may be refused goes with it, and nothing overtakes that of another rule.", current: `{}`, separate: true,
+			wishes: []string{"a finalizer x +a", "a merge x {spec: {a: 2}}", "b finalizer x +b"},
+			want: []string{
+				`merge x a {"metadata":{"finalizers":["a"]}}`, `merge x b {"metadata":{"finalizers":["a","b"]}}`, `merge x a {"spec":{"a":2}}`,
+			},
+		},
+		"Withheld": {
+			reason: "A rule that may not have the rest holds the object all the same.", current: `{}`,
+			wishes:    []string{"a merge x {spec: {a: 1}}", "b finalizer x +held", "b merge x {spec: {a: 2}}"},
+			want:      []string{`merge x b+a {"metadata":{"finalizers":["held"]},"spec":{"a":1}}`},
+			decisions: withheldBy("spec.a is decided by rule "+decidedByA, "b"),
+		},
+		"Deleted": {
+			reason: "So does one that comes after a rule that deletes it: an object on its way out takes no finalizer any more.", current: `{}`,
+			wishes:    []string{"a delete x", "b finalizer x +held", "b merge x {spec: {a: 2}}"},
+			want:      []string{`merge x b {"metadata":{"finalizers":["held"]}}`, `delete x a {}`},
+			decisions: withheldBy("pods ns/x is deleted by rule "+decidedByA, "b"),
 		},
 		"NotWithApply": {
 			reason: "What is applied is owned, and a request of its own.", current: `{}`,
 			wishes: []string{"a apply x {spec: {a: 2}}", "a finalizer x +held"},
-			want:   []string{`apply x a {"spec":{"a":2}}`, `merge x a {"metadata":{"finalizers":["held"]}}`},
+			want:   []string{`merge x a {"metadata":{"finalizers":["held"]}}`, `apply x a {"spec":{"a":2}}`},
 		},
 		"Contradiction": {
 			reason: "One wants it there, the other wants it gone.", current: `{}`,
@@ -110,7 +141,7 @@ func TestFinalizer(t *testing.T) {
 		"ListWith": {
 			reason: "It does for a name that is in it.", current: `{}`,
 			wishes: []string{"a merge x {metadata: {finalizers: [z, held]}}", "b finalizer x +held", "c finalizer x -other"},
-			want:   []string{`merge x a+b {"metadata":{"finalizers":["z","held"]}}`},
+			want:   []string{`merge x b+a {"metadata":{"finalizers":["z","held"]}}`},
 		},
 		"ListAfter": {
 			reason: "The same holds the other way round.", current: `{metadata: {finalizers: [held]}}`,
@@ -130,7 +161,7 @@ func TestFinalizer(t *testing.T) {
 			wishes: []string{
 				`a json x [{op: add, path: /metadata, value: {finalizers: [held]}}]`, "b finalizer x +held", "c finalizer x +other",
 			},
-			want:      []string{`json x a+b [{"op":"add","path":"/metadata","value":{"finalizers":["held"]}}]`},
+			want:      []string{`merge x b+a {"metadata":{"finalizers":["held"]}}`},
 			decisions: withheldBy("metadata.finalizers.other is decided by rule "+decidedByA, "c"),
 		},
 		"Counted": {
@@ -161,7 +192,7 @@ func TestFinalizer(t *testing.T) {
 		"AppliedSet": {
 			reason: "Applied finalizers are a set to the API server: it keeps the names of others.", current: `{}`,
 			wishes:    []string{"a apply x {metadata: {finalizers: [z]}}", "b finalizer x +held", "c finalizer x -z"},
-			want:      []string{`apply x a {"metadata":{"finalizers":["z"]}}`, `merge x b {"metadata":{"finalizers":["z","held"]}}`},
+			want:      []string{`merge x b {"metadata":{"finalizers":["held"]}}`, `apply x a {"metadata":{"finalizers":["z"]}}`},
 			decisions: withheldBy("metadata.finalizers.z is decided by rule "+decidedByA, "c"),
 		},
 		"AppliedSetAfter": {

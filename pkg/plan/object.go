@@ -113,6 +113,13 @@ func (r Rule) Finalizer() string {
 	return finalizerPrefix + named(r.Set+"."+r.Name, r.Kind, r.Namespace, r.Set, r.Name)
 }
 
+// Holds reports whether the finalizer of the rule is on an object.
+func (r Rule) Holds(object map[string]any) bool {
+	found, _ := Lookup(object, finalizersPath)
+	list, _ := found.([]any)
+	return slices.Contains(list, any(r.Finalizer()))
+}
+
 const finalizerPrefix = "dyncontroller.dev/"
 
 // digestSize is of a digest in bytes, each two characters: too many for two rules to have the

@@ -26,6 +26,9 @@ type Plan struct {
 	Operations []Operation
 	Events     []Event
 	Decisions  []Decision
+	// Unheld are the rules that want their finalizer on the watched object, where it is not yet. Nothing that they would have to
+	// clean up is sent before.
+	Unheld []Rule
 	// Suppressed is what would have been written if it were not known to have
 	// no effect.
 	Suppressed Marks

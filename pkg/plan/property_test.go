@@ -38,6 +38,7 @@ func settles(t *rapid.T) {
 		if after := fmt.Sprint(w.objects); after != before {
 			t.Fatalf("the snapshot was changed from\n%s to\n%s", before, after)
 		}
+		w.finalizersFirst(t, built.Operations)
 		if len(built.Operations) == 0 {
 			return
 		}
@@ -47,6 +48,23 @@ func settles(t *rapid.T) {
 		w.carryOut(t, built.Operations)
 	}
 	t.Fatalf("it never settles: %v", Build(w.wishes(), options).Operations)
+}
+
+// finalizersFirst holds that a request which puts a finalizer on comes before all that do not.
+func (w *world) finalizersFirst(t *rapid.T, operations []Operation) {
+	late := slices.IndexFunc(operations, func(o Operation) bool { return !putsOn(o) })
+	if late >= 0 && slices.ContainsFunc(operations[late:], putsOn) {
+		t.Fatalf("a finalizer is not first: %v", operations)
+	}
+}
+
+// putsOn reports whether an operation leaves an object with more finalizers than it had.
+func putsOn(o Operation) bool {
+	return slices.ContainsFunc(o.Changes, func(c Change) bool {
+		before, _ := c.Before.([]any)
+		after, _ := c.After.([]any)
+		return slices.Equal(c.Path, finalizersPath) && slices.ContainsFunc(after, func(name any) bool { return !slices.Contains(before, name) })
+	})
 }
 
 // world is a cluster with rules that want something of it.

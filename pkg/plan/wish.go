@@ -116,6 +116,24 @@ func (d Deletion) dying(object map[string]any) map[string]any {
 	return mergePatched(object, map[string]any{"metadata": metadata})
 }
 
+// holds reports whether the wish is to put a finalizer on.
+func (w Wish) holds() bool {
+	f, _ := w.Body.(Finalizer)
+	return f.Present
+}
+
+// stage orders the wishes of all rules: first what holds the object, last what lets it go, which may be its end.
+func (w Wish) stage() int {
+	switch {
+	case w.holds():
+		return 0
+	case w.Type == Finalize && BeingDeleted(w.Current):
+		return 2
+	default:
+		return 1
+	}
+}
+
 var finalizersPath = Path{"metadata", "finalizers"}
 
 // HasFinalizers reports whether something keeps an object that is deleted.

@@ -98,6 +98,7 @@ type evaluation struct {
 	decisions       []plan.Decision
 	reads           []plan.Read
 	secret          map[plan.Rule]bool
+	unheld          []plan.Rule
 
 	explanation *explanation // of one of the rules, nil for none
 	// asked is given each condition that a rule asks for, nil for nobody.
@@ -145,6 +146,9 @@ func (e *evaluation) add(rule *Rule) {
 	t := rule.begin(e)
 	e.current = t
 	e.decisions = append(e.decisions, t.run())
+	if t.holds && !rule.held(e.snapshot.Object) {
+		e.unheld = append(e.unheld, rule.ID)
+	}
 	if rule.Audited() {
 		e.audited = append(e.audited, t.action.Wishes...)
 	} else {
@@ -184,7 +188,7 @@ func (e *evaluation) plan() plan.Plan {
 	}
 	refuse(&out, refused)
 	hideReasons(out.Decisions, e.secret)
-	out.Reads = plan.Distinct(e.reads)
+	out.Reads, out.Unheld = plan.Distinct(e.reads), e.unheld
 	out.LookAgainAt = e.instant.Next()
 	return out
 }
@@ -213,6 +217,7 @@ type ruleEvaluation struct {
 	expressions expression.Evaluation
 	reader      lookup.Reader
 	action      action.Evaluation
+	holds       bool // its first wish is its finalizer
 	// freed takes finalizers off, which audited rules do too.
 	freed       []plan.Wish
 	steps       []*action.Step // those that it acts by, once it does
@@ -243,7 +248,7 @@ func (r *Rule) begin(e *evaluation) *ruleEvaluation {
 	return t
 }
 
-// run lets the rule decide. A rule that fails wants nothing; one that is refused
+// run lets the rule decide. A rule that fails wants nothing but its finalizer, if its `when` holds; one that is refused
 // keeps what it asked for before.
 func (t *ruleEvaluation) run() plan.Decision {
 	decision, err := t.decide()
@@ -253,7 +258,7 @@ func (t *ruleEvaluation) run() plan.Decision {
 	refusal, refused := errors.AsType[*action.Refusal](err)
 	switch {
 	case errors.Is(err, lookup.ErrNotSynced) || errors.Is(t.reader.Err(), lookup.ErrNotSynced):
-		t.action.Wishes, t.action.Events = nil, nil
+		t.action.Wishes, t.action.Events, t.holds = nil, nil, false
 		decision = t.skipped("a cache that it reads is not complete")
 		decision.HeldSince = t.snapshot.State.HeldSince[t.rule.ID]
 	case refused:
@@ -265,7 +270,10 @@ func (t *ruleEvaluation) run() plan.Decision {
 			t.action.Events = append(t.action.Events, event)
 		}
 	case err != nil:
-		t.action.Wishes, t.action.Events = nil, nil
+		t.action.Wishes, t.action.Events = t.action.Wishes[:0], nil
+		if t.holds {
+			t.action.Wishes = t.action.Wishes[:1]
+		}
 		decision.Outcome, decision.Reason, decision.Err = plan.Failed, err.Error(), err
 	}
 	t.confirm()
@@ -353,7 +361,7 @@ func (t *ruleEvaluation) decide() (plan.Decision, error) {
 		return decision, t.act(r.onDelete.steps)
 	}
 	if r.holds() && !r.Audited() {
-		t.action.Wishes = append(t.action.Wishes, r.finalizer(t.action.Object, current, true))
+		t.action.Wishes, t.holds = append(t.action.Wishes, r.finalizer(t.action.Object, current, true)), true
 	}
 	if err := t.act(r.steps); err != nil {
 		return decision, err

@@ -151,7 +151,7 @@ func TestExplain(t *testing.T) {
 				"  ├ true       big, a let (16:11)\n  │ └ true       object.spec.size > 2 (12:14)\n  │              object.spec.size is 3\n",
 				"  └ true       !(object.spec.paused ?? false) (16:18)\n    └ false      (object.spec.paused ?? false) (16:19)\n",
 				"spec.size: 3 -> 5\n",
-				"would be sent\n  merge tidbclusters db/basic, as dyncontroller, for set/plain, set/holds\n",
+				"would be sent\n  merge tidbclusters db/basic, as dyncontroller, for set/holds, set/plain\n",
 			},
 		},
 		"OpenedOnce": {

@@ -31,6 +31,7 @@ func (r *Rule) Footprint() *footprint.Footprint { return r.effects().footprint }
 // effects is what a rule can do to a cluster.
 type effects struct {
 	footprint *footprint.Footprint
+	onDelete  *footprint.Footprint  // of what it does where its finalizer is; nil where it has none
 	steps     []action.Effects      // of [Rule.allSteps]
 	reacts    map[*action.Step]bool // those that read failure
 }
@@ -70,10 +71,27 @@ func (r *Rule) draw() *effects {
 			out.reacts[step] = true
 		}
 	}
+	if r.holds() {
+		g := r.footing()
+		for _, step := range r.onDelete.steps {
+			step.Effects(g.traces())
+		}
+		if r.onDelete.done != nil {
+			r.onDelete.done.Program().Shape(g).Read(footprint.Value)
+		}
+		out.onDelete = g.out
+	}
 	if secrets := f.out.Lookup(apischema.GroupVersionResource{Version: "v1", Resource: "secrets"}); secrets != nil {
 		secrets.Writes.Alias("stringData", "data") // The API server makes data of it.
 	}
 	return out
+}
+
+// CleansUp reports whether the rule holds objects, and deals with objects of the resource in its onDelete: they are not to be made
+// before its finalizer is there.
+func (r *Rule) CleansUp(resource apischema.GroupResource) bool {
+	of := r.effects().onDelete
+	return of != nil && slices.ContainsFunc(of.All(), func(a *footprint.Access) bool { return a.Resource.GroupResource() == resource })
 }
 
 // mostKinds is of how many kinds a rule may watch for it to be followed which fields of

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"slices"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -105,11 +104,7 @@ func compileOnDelete(source *spec.OnDelete, env action.Env, scope *expression.Sc
 func (r *Rule) holds() bool { return r.onDelete != nil && r.onDelete.hold }
 
 // held reports whether the finalizer of the rule is on the object.
-func (r *Rule) held(object map[string]any) bool {
-	metadata, _ := object["metadata"].(map[string]any)
-	finalizers, _ := metadata["finalizers"].([]any)
-	return slices.Contains(finalizers, any(r.ID.Finalizer()))
-}
+func (r *Rule) held(object map[string]any) bool { return r.ID.Holds(object) }
 
 // finalizer wishes that of the rule on the object, or off it.
 func (r *Rule) finalizer(object plan.Object, current map[string]any, present bool) plan.Wish {

@@ -44,6 +44,8 @@ type Rules struct {
 	Leaves map[plan.Rule][]plan.Leftover
 	// Limited are the rules that have limits.
 	Limited map[plan.Rule]Limited
+	// holding are the rules that hold objects.
+	holding map[plan.Rule]*rules.Rule
 }
 
 // Limited is a rule with limits.
@@ -60,7 +62,10 @@ type Limited struct {
 
 // NewRules returns the rules of a set.
 func NewRules(set *rules.Set) *Rules {
-	out := &Rules{Set: set, Leaves: map[plan.Rule][]plan.Leftover{}, Limited: map[plan.Rule]Limited{}}
+	out := &Rules{Set: set, Leaves: map[plan.Rule][]plan.Leftover{}, Limited: map[plan.Rule]Limited{}, holding: map[plan.Rule]*rules.Rule{}}
+	for _, rule := range set.Holding() {
+		out.holding[rule.ID] = rule
+	}
 	for _, leftover := range set.Leftovers() {
 		out.Leaves[leftover.Rule] = append(out.Leaves[leftover.Rule], leftover)
 	}
@@ -117,6 +122,8 @@ type Progress struct {
 	// Unfinished and Untold are the rules of which something was not written, with the number of the first action of which that is
 	// true: Untold of the actions that read failure, Unfinished of the others. Later ones are not sent, and Events wait.
 	Unfinished, Untold map[plan.Rule]int
+	// Unheld are the rules whose finalizers are not on the watched object, though they are to be.
+	Unheld []plan.Rule
 	// Undone are the operations that were not carried out, and Doubtful those that were sent, and may have been.
 	Undone, Doubtful []plan.Operation
 	undoneOf         map[Key][]plan.Operation // Undone, by target
@@ -124,8 +131,36 @@ type Progress struct {
 	Stopped bool
 }
 
-// unheld is before the first action, and before all that is held up: the finalizer of the rule was not put on.
-const unheld = -1
+// Hold notes that the finalizers of an operation are on the watched object, as far as the answer shows it; it may show nothing.
+func (p *Progress) Hold(o plan.Operation, answered map[string]any) {
+	p.Unheld = slices.DeleteFunc(p.Unheld, func(rule plan.Rule) bool {
+		return putsOn(o, rule) && (answered == nil || rule.Holds(answered))
+	})
+}
+
+func putsOn(o plan.Operation, rule plan.Rule) bool {
+	return slices.Contains(o.Rules, rule) && o.Part(rule).First == 0
+}
+
+// Awaits returns the rule whose finalizer has to be on the watched object before an operation is sent: the object may be deleted at any
+// time, and without the finalizer nothing that the operation makes would be cleaned up. Rules that have nothing to do with it go on.
+func (a *Attempt) Awaits(o plan.Operation) (holder plan.Rule, awaits bool) {
+	at := slices.IndexFunc(a.Unheld, func(rule plan.Rule) bool {
+		itself := KeyOf(o.Target) == a.Key
+		switch {
+		case slices.Contains(o.Rules, rule):
+			return !putsOn(o, rule)
+		case o.Type == plan.Delete:
+			return itself
+		default:
+			return !itself && a.Rules.holding[rule].CleansUp(o.Target.GVR.GroupResource())
+		}
+	})
+	if at < 0 {
+		return holder, false
+	}
+	return a.Unheld[at], true
+}
 
 // Leave notes that an operation was not carried out. If goesOn, the other elements of its actions may be.
 func (p *Progress) Leave(o plan.Operation, goesOn bool) {
@@ -140,9 +175,7 @@ func (p *Progress) Leave(o plan.Operation, goesOn bool) {
 			left = p.Untold
 		}
 		at := part.First
-		if at == 0 {
-			at = unheld
-		} else if !goesOn {
+		if !goesOn {
 			at = 0
 		}
 		if first, is := left[rule]; !is || at < first {
@@ -155,8 +188,7 @@ func (p *Progress) Leave(o plan.Operation, goesOn bool) {
 func (p *Progress) UndoneOf(object plan.Object) []plan.Operation { return p.undoneOf[KeyOf(object)] }
 
 // Follows reports whether an operation has to wait for an action of one of its rules that was not carried out: it is of a later
-// action, or it creates, and a creation of the same action has failed. Actions that read failure wait for each other, and for the
-// finalizer.
+// action, or it creates, and a creation of the same action has failed. Actions that read failure wait for each other.
 func (p *Progress) Follows(o plan.Operation) bool {
 	return slices.ContainsFunc(o.Rules, func(rule plan.Rule) bool {
 		part := o.Part(rule)
@@ -165,7 +197,7 @@ func (p *Progress) Follows(o plan.Operation) bool {
 			return is && (part.Last > first || o.Type == plan.Create && part.Last == first)
 		}
 		if part.Reacts {
-			return p.Unfinished[rule] == unheld || follows(p.Untold)
+			return follows(p.Untold)
 		}
 		return follows(p.Unfinished) || part.Last == plan.Afterwards && follows(p.Untold)
 	})

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -80,6 +81,10 @@ const (
 	unreadableApply = "failed to convert new object"
 )
 
+// tooLarge are the answers where an object is too large for what stores it: etcd refuses it, or the API server cannot send it there. They
+// are a 500 without a reason too, before anything is stored.
+var tooLarge = []string{"etcdserver: request is too large", "trying to send message larger than max"}
+
 func classifyStatus(err error, status metav1.Status) Class {
 	details := cmp.Or(status.Details, &metav1.StatusDetails{})
 	_, later := apierrors.SuggestsClientDelay(err)
@@ -97,13 +102,22 @@ func classifyStatus(err error, status metav1.Status) Class {
 	case code == http.StatusUnprocessableEntity && slices.ContainsFunc(details.Causes, refusesGuard):
 		return Stale
 	case code == http.StatusInternalServerError &&
-		(strings.HasPrefix(status.Message, untypedApply) || strings.HasPrefix(status.Message, unreadableApply)):
+		(strings.HasPrefix(status.Message, untypedApply) || strings.HasPrefix(status.Message, unreadableApply) || isTooLarge(status.Message)):
 		return Terminal
 	case code >= http.StatusInternalServerError:
 		return Ambiguous
 	default:
 		return Terminal
 	}
+}
+
+func isTooLarge(message string) bool {
+	return slices.ContainsFunc(tooLarge, func(text string) bool { return strings.Contains(message, text) })
+}
+
+// NamespaceGoing reports whether the API server refuses to make an object as its namespace is being deleted.
+func NamespaceGoing(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // refusesGuard recognises the guards: the API server reports a wrong uid as an attempt to change an immutable field.

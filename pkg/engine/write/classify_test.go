@@ -75,6 +75,20 @@ func TestClassify(t *testing.T) {
 				"unable to convert unstructured object to /v1, Kind=ResourceQuota: quantities must match the regular expression"}},
 			write.Terminal,
 		},
+		"TooLargeForEtcd": {
+			"etcd refuses what is larger than its limit, and always will.",
+			&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "etcdserver: request is too large"}}, write.Terminal,
+		},
+		"TooLargeToSend": {
+			"What is larger still does not even get there.",
+			&apierrors.StatusError{ErrStatus: metav1.Status{
+				Code: 500, Message: "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2500000 vs. 2097152)",
+			}}, write.Terminal,
+		},
+		"NoSpace": {
+			"etcd has no room now, whatever the object.",
+			&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "etcdserver: mvcc: database space exceeded"}}, write.Ambiguous,
+		},
 		"ServerTimeout":  {"It may have been stored.", apierrors.NewServerTimeout(resource, "patch", 1), write.Ambiguous},
 		"GatewayTimeout": {"It may have been stored.", generic(http.StatusGatewayTimeout), write.Ambiguous},
 		"Refused":        {"Nothing listens: the request never left.", onTheWay("dial", syscall.ECONNREFUSED), write.Unreachable},
