@@ -116,6 +116,13 @@ func TestApplyClaim(t *testing.T) {
 			others: replaced(ours, "owner-uid: u-1", "owner-uid: u-0"),
 			want:   `apply configmaps tidb/basic-x c-1@3 force confirm {"data":{"size":"1"},"metadata":{"labels":{"ours":true},"ownerReferences":"basic"}}`,
 		},
+		"ControlledByTheOneBefore": {
+			reason: "The watched object was deleted and made anew, and garbage collection has not taken the child of the old one yet.",
+			action: applied + `}`,
+			others: replaced(ours, "uid: c-1", "uid: c-1\n  ownerReferences: [{apiVersion: pingcap.com/v1alpha1, kind: TidbCluster, name: basic, uid: u-0, controller: true}]", "owner-uid: u-1", "owner-uid: u-0"),
+			want:   `refused event tidbclusters tidb/basic Warning NotOurs Apply: configmaps tidb/basic-x belongs to an earlier TidbCluster basic, which is gone, and is not deleted yet; the child is made anew once garbage collection has deleted it`,
+			err:    `a.yaml:1:59: apply.manifest.metadata.name: configmaps tidb/basic-x belongs to an earlier TidbCluster basic, which is gone, and is not deleted yet; the child is made anew once garbage collection has deleted it`,
+		},
 		"Controlled": {
 			reason: "An object has one controller.",
 			action: applied + `, adopt: true}`,

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -42,6 +43,11 @@ func (a *apply) checkController(e *Evaluation, wish *plan.Wish) error {
 	controller := metav1.GetControllerOf(&unstructured.Unstructured{Object: wish.Current})
 	if !a.owned || controller == nil || controller.UID == e.Object.UID {
 		return nil
+	}
+	group, _ := apischema.ParseGroupVersion(controller.APIVersion)
+	if o := e.Object; controller.Name == o.Name && group.Group == o.GVR.Group && (o.Kind == "" || controller.Kind == o.Kind) {
+		return a.refuse(e, "the child is made anew once garbage collection has deleted it",
+			"%s belongs to an earlier %s %s, which is gone, and is not deleted yet", wish.Target, controller.Kind, controller.Name)
 	}
 	hint := "write owned: false, or another name"
 	if plan.Label(wish.Current, plan.LabelRule) == e.Rule.Name {
