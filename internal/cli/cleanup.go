@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
@@ -93,11 +93,11 @@ func (c *cleaning) run(ctx context.Context) error {
 	if err := target.reach(ctx); err != nil {
 		return internal(err)
 	}
-	client, err := dynamic.NewForConfig(target.config)
+	process, err := client.Dynamic(target.config)
 	if err != nil {
 		return internal(fmt.Errorf("making a client: %w", err))
 	}
-	store, err := operator.NewInventory(client, target.namespace, c.instance)
+	store, err := operator.NewInventory(process, target.namespace, c.instance)
 	if err != nil {
 		return failure{exitUsage, err}
 	}

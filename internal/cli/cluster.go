@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -195,13 +194,13 @@ func (c *cluster) ask(ctx context.Context, wanted []apischema.GroupVersionResour
 
 // setObjects lists the set objects that there are now.
 func (c *cluster) setObjects(ctx context.Context) ([]source.Object, error) {
-	client, err := dynamic.NewForConfig(c.config)
+	process, err := client.Dynamic(c.config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for rule sets: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	return source.List(ctx, client) //nolint:wrapcheck // It says what was asked for.
+	return source.List(ctx, process) //nolint:wrapcheck // It says what was asked for.
 }
 
 // clusterSchemas is what run knows of the objects: what Kubernetes itself has, and what

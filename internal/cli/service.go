@@ -19,7 +19,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
@@ -28,6 +27,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/scrapeauth"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -98,11 +98,11 @@ func newService(target *cluster, settings config.Config, p Process, log *slog.Lo
 		}
 	}
 	if settings.FromCluster && !settings.Once {
-		client, err := dynamic.NewForConfig(target.config)
+		process, err := client.Dynamic(target.config)
 		if err != nil {
 			return nil, fmt.Errorf("making a client for rule sets: %w", err)
 		}
-		s.objects = source.NewObjects(client, log)
+		s.objects = source.NewObjects(process, log)
 	}
 	s.operator, err = operator.New(s.options)
 	return s, err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
@@ -64,7 +65,7 @@ func newLeftovers(c *core, noted func(context.Context, inventory.Book)) (*leftov
 	l := &leftovers{core: c, files: &inventory.Memory{}, simulated: map[source.Key]inventory.Part{}}
 	l.known = l.files
 	if c.options.holdsFiles() { // A process without files needs no right to read the ConfigMap.
-		reader, err := dynamic.NewForConfig(c.options.Cluster.Config)
+		reader, err := client.Dynamic(c.options.Cluster.Config)
 		if err != nil {
 			return nil, fmt.Errorf("making a client: %w", err)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/election"
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
@@ -97,12 +98,12 @@ func New(options Options) (*Operator, error) {
 		return nil, fmt.Errorf("preparing to watch: %w", err)
 	}
 	guarded := options.Fence.Guard(options.Cluster.Config)
-	client, err := dynamic.NewForConfig(guarded)
+	process, err := client.Dynamic(guarded)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
 	o := &Operator{
-		core:   core{options: options, client: client, state: newState(), deletions: make(chan struct{}, 1)},
+		core:   core{options: options, client: process, state: newState(), deletions: make(chan struct{}, 1)},
 		caches: informer.NewShared(), pace: access.NewPace(),
 	}
 	if o.leftovers, err = newLeftovers(&o.core, o.release); err != nil {
@@ -114,7 +115,7 @@ func New(options Options) (*Operator, error) {
 	} else if o.notifier.events, err = write.NewRecorder(guarded, options.Instance, options.Clock); err != nil {
 		return nil, fmt.Errorf("preparing to record events: %w", err)
 	}
-	o.statuses = setstatus.NewWriter(client, o.updates, options.Clock, options.Log)
+	o.statuses = setstatus.NewWriter(process, o.updates, options.Clock, options.Log)
 	return o, nil
 }
 

@@ -116,11 +116,11 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	as.Wrap(t.gate.wrap)
 	as.DisableCompression = true // As in Kubernetes' own controllers: to inflate an event costs as much as to decode it.
 	watching := rest.CopyConfig(as)
-	transport, err := rest.HTTPClientFor(watching)
+	transport, err := client.HTTP(watching)
 	if err != nil {
 		return engine.Options{}, fmt.Errorf("preparing to watch: %w", err)
 	}
-	whole, err := dynamic.NewForConfigAndClient(watching, transport)
+	whole, err := client.NewDynamic(watching, transport, nil)
 	if err != nil {
 		return engine.Options{}, fmt.Errorf("making a client to watch with: %w", err)
 	}

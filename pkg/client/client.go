@@ -21,5 +21,9 @@ func For(config *rest.Config, gv schema.GroupVersion, types ...runtime.Object) (
 	if own.UserAgent == "" {
 		own.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
-	return rest.RESTClientFor(own) //nolint:wrapcheck // The callers say what for.
+	transport, err := HTTP(own)
+	if err != nil {
+		return nil, err
+	}
+	return rest.RESTClientForConfigAndClient(own, transport) //nolint:wrapcheck // The callers say what for.
 }

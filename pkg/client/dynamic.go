@@ -22,11 +22,21 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
+// Dynamic returns a dynamic client whose objects are whole. It sends and receives JSON.
+func Dynamic(config *rest.Config) (dynamic.Interface, error) {
+	transport, err := HTTP(config)
+	if err != nil {
+		return nil, err
+	}
+	return NewDynamic(config, transport, nil)
+}
+
 // NewDynamic returns a dynamic client whose lists and watches have just these fields of each object, and build no others. What else it
-// gets is whole: objects of other requests, Status objects, and the metadata of lists. It sends and receives JSON.
+// gets is whole: objects of other requests, Status objects, and the metadata of lists. Nil is for all fields. It sends and receives JSON.
+// The transport is one of [HTTP].
 //
 // The client differs from [dynamic.NewForConfigAndClient] in the decoding alone, and decodes with the decoders of that client
-// what has not the usual form. Clients share connections through the HTTP client, and a limit of requests only through
+// what has not the usual form. An event that is too large ends a watch. Clients share connections through the HTTP client, and a limit of requests only through
 // config.RateLimiter.
 func NewDynamic(config *rest.Config, transport *http.Client, fields *projection.Fields) (dynamic.Interface, error) {
 	config = dynamic.ConfigFor(config)
@@ -170,6 +180,7 @@ type lineReader struct {
 	in      *bufio.Reader
 	stock   runtime.Framer // until the stream begins
 	frames  io.Reader      // of a stream that does not have a line for each event
+	bounded *bounded       // what frames reads
 	pending []byte         // read, but not returned yet; good until in is read again
 	within  bool           // the line has begun
 	ends    bool           // the line ends with what is pending
@@ -179,11 +190,13 @@ type lineReader struct {
 func (l *lineReader) Read(into []byte) (n int, err error) {
 	if l.stock != nil {
 		if start, _ := l.in.Peek(len(prefix)); string(start) != prefix {
-			l.frames = l.stock.NewFrameReader(io.NopCloser(l.in))
+			l.bounded = &bounded{ReadCloser: io.NopCloser(l.in), limit: maxObject}
+			l.frames = l.stock.NewFrameReader(l.bounded)
 		}
 		l.stock = nil
 	}
 	if l.frames != nil {
+		l.bounded.left = maxObject // It reads at most one event at a time, as a whole.
 		return l.frames.Read(into) //nolint:wrapcheck // It is what the caller expects of a reader.
 	}
 	for {

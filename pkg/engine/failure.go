@@ -41,10 +41,10 @@ func causeOf(class write.Class, err error) guard.Cause {
 		return guard.Passing
 	case answered && slices.Contains([]int32{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Status().Code):
 		return guard.Passing
-	case !answered && unanswered:
-		return guard.Passing
 	case class == write.Terminal, class == write.OwnedByAnother:
 		return guard.Hopeless
+	case !answered && unanswered:
+		return guard.Passing
 	default:
 		return guard.Retryable
 	}

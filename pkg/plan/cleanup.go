@@ -114,7 +114,8 @@ func disowned(object map[string]any, manager, subresource string) map[string]any
 }
 
 // giveUpFields leaves children alone, whose fields are owned by the same manager.
-// To remove values takes a request for each subresource that they were applied to.
+// To remove values takes a request for each subresource that they were applied to. Another client may have written an entry of any
+// other name.
 func (l Leftover) giveUpFields(object map[string]any) *Wish {
 	if l.made(object) {
 		return nil
@@ -123,7 +124,9 @@ func (l Leftover) giveUpFields(object map[string]any) *Wish {
 		return releasing(releaseFields(l.Rule.FieldManager(), object))
 	}
 	entries := elements(object, "metadata", "managedFields")
-	at := slices.IndexFunc(entries, func(entry map[string]any) bool { return appliedBy(entry, l.Rule.FieldManager()) })
+	at := slices.IndexFunc(entries, func(entry map[string]any) bool {
+		return appliedBy(entry, l.Rule.FieldManager()) && MayWrite(l.GVR.GroupResource(), Text(entry, "subresource"))
+	})
 	if at < 0 {
 		return nil
 	}

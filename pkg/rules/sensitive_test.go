@@ -52,7 +52,6 @@ func TestSensitive(t *testing.T) {
 		"subresource":     {"Of a subresource too: approving a request is one.", `watch: requests, actions: [{patch: {merge: {status: {}}, subresource: approval}}]`, "certificates actions[0].patch"},
 		"account":         {"A ServiceAccount is no token,", watching("accounts"), ""},
 		"account status":  {"nor is another subresource of it,", `watch: accounts, actions: [{patch: {merge: {a: b}, subresource: status}}]`, ""},
-		"token":           {"but a token is.", `watch: accounts, actions: [{patch: {merge: {a: b}, subresource: token}}]`, "tokens actions[0].patch"},
 		"delete":          {"What is deleted.", `watch: leases, actions: [{delete: {}}]`, "leases actions[0].delete"},
 		"target":          {"A target.", `watch: pods, with: {more: {resource: secrets, all: true}}, actions: [{delete: {target: more}}]`, "secrets actions[0].delete"},
 		"through let":     {"However it is called.", `watch: pods, with: {more: {resource: secrets, all: true}}, let: {chosen: first(more)}, actions: [{patch: {target: chosen, merge: {data: {a: b}}}}]`, "secrets actions[0].patch"},

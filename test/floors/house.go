@@ -27,7 +27,8 @@ func House() [][]string {
 		{
 			"./pkg/engine/dependencies", "./pkg/engine/informer", "./pkg/engine/naming", "./pkg/engine/priorityqueue", "./pkg/engine/write",
 		},
-		{"./pkg/client", "./pkg/engine/compact", "./pkg/engine/live"},
+		{"./pkg/engine/compact", "./pkg/engine/live"},
+		{"./pkg/client"},
 		{"./pkg/rules/diagram", "./pkg/rules/scaffold"},
 		{"./pkg/rules", "./pkg/rules/editor"},
 		{"./pkg/rules/lint"},

@@ -112,7 +112,6 @@ var sharp = map[string]struct{ rule, says string }{
 	"rbac":    {makes("roles", `rules: []`), "apply: roles.v1.rbac.authorization.k8s.io are written"},
 	"leases":  {makes("leases", `spec: {holderIdentity: me}`), "apply: leases.v1.coordination.k8s.io are written"},
 	"rules":   {`watch: seeds, with: {found: {resource: sets, all: true}}, actions: [{patch: {target: found, merge: {metadata: {labels: {mine: "yes"}}}}}]`, "patch: rulesets.v1alpha1.dyncontroller.dev are written"},
-	"tokens":  {`watch: accounts, actions: [{patch: {subresource: token, merge: {spec: {audiences: [x]}}}}]`, "patch: serviceaccounts.v1/token are written"},
 }
 
 func makes(resource, content string) string {

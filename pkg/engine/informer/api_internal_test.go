@@ -214,7 +214,7 @@ func (r apiResource) List(_ context.Context, options metav1.ListOptions) (*unstr
 	list.SetResourceVersion(strconv.Itoa(r.api.version))
 	for _, object := range r.api.objects {
 		if r.keyOf(options).Admits(object.Object) {
-			list.Items = append(list.Items, *object.DeepCopy())
+			list.Items = append(list.Items, *served(r.key, object))
 		}
 	}
 	return list, nil
@@ -234,7 +234,7 @@ func (r apiResource) Watch(ctx context.Context, options metav1.ListOptions) (wat
 	if streamed {
 		for _, object := range r.api.objects {
 			if s.key.Admits(object.Object) {
-				s.send(watch.Event{Type: watch.Added, Object: object.DeepCopy()})
+				s.send(watch.Event{Type: watch.Added, Object: served(s.key, object)})
 			}
 		}
 		s.send(bookmark(r.api.version, map[string]string{metav1.InitialEventsAnnotationKey: "true"}))
@@ -313,16 +313,23 @@ func (s *stream) see(c change) watch.Event {
 	is := c.after != nil && selection.Admits(c.after.Object)
 	switch {
 	case is && was:
-		return watch.Event{Type: watch.Modified, Object: c.after.DeepCopy()}
+		return watch.Event{Type: watch.Modified, Object: served(s.key, c.after)}
 	case is:
-		return watch.Event{Type: watch.Added, Object: c.after.DeepCopy()}
+		return watch.Event{Type: watch.Added, Object: served(s.key, c.after)}
 	case was:
-		last := c.before.DeepCopy()
+		last := served(s.key, c.before)
 		last.SetResourceVersion(strconv.Itoa(c.version))
 		return watch.Event{Type: watch.Deleted, Object: last}
 	default:
 		return bookmark(c.version, nil)
 	}
+}
+
+// served is an object as a resource has it: all resources have the same ones.
+func served(as Key, object *unstructured.Unstructured) *unstructured.Unstructured {
+	out := object.DeepCopy()
+	out.SetAPIVersion(as.GVR.GroupVersion().String())
+	return out
 }
 
 func bookmark(version int, annotations map[string]string) watch.Event {

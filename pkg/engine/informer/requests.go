@@ -23,6 +23,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/compact"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -57,7 +58,7 @@ func (r *running) list(ctx context.Context, options metav1.ListOptions) (runtime
 		return nil, err
 	}
 	defer end()
-	list, err := r.resource.List(ctx, options)
+	list, err := r.page(ctx, options)
 	r.answered(true, err)
 	if err != nil {
 		return nil, err
@@ -73,6 +74,33 @@ func (r *running) list(ctx context.Context, options metav1.ListOptions) (runtime
 		r.listed(list.GetResourceVersion())
 	}
 	return kept, nil
+}
+
+// page asks for a list, or a page of it. The API server may give whole lists from its cache although a page was asked for; if one is too
+// large, it is asked for pages.
+func (r *running) page(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	list, err := r.resource.List(ctx, options)
+	for _, tooLarge := errors.AsType[*client.SizeError](err); tooLarge; _, tooLarge = errors.AsType[*client.SizeError](err) {
+		switch {
+		case options.Limit == 0 && options.ResourceVersion != "":
+			return nil, errListAnew // From the storage, page by page.
+		case options.Limit <= 1:
+			return nil, err
+		case options.ResourceVersion == "":
+			options.Limit = max(1, options.Limit/16)
+		}
+		options.ResourceVersion, options.ResourceVersionMatch = "", ""
+		list, err = r.resource.List(ctx, options)
+	}
+	if err != nil {
+		return nil, err //nolint:wrapcheck // The reflector tells errors of the API server apart.
+	}
+	for i := range list.Items {
+		if err := live.CheckListed(r.key, &list.Items[i]); err != nil {
+			return nil, err //nolint:wrapcheck // As above.
+		}
+	}
+	return list, nil
 }
 
 func (r *running) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
@@ -203,6 +231,10 @@ func (r *running) pass(from watch.Interface, quorum, first bool, end func()) wat
 				r.hear(event.Type == watch.Bookmark)
 			}
 			if ok && event.Type != watch.Bookmark {
+				if err := live.CheckListed(r.key, object); err != nil {
+					r.answered(false, err)
+					return
+				}
 				event.Object = r.arrived(object, first && event.Type == watch.Added)
 			}
 			if ok && event.Type == watch.Bookmark && object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {

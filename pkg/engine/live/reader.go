@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
@@ -27,7 +28,7 @@ import (
 // Timeout bounds one request: one object, or one page of a list.
 const Timeout = 30 * time.Second
 
-// pageSize is the limit of one page of a list.
+// pageSize is the limit of one page of a list, unless its objects are large.
 const pageSize = 500
 
 // Reader reads from the API server itself, past every cache. It is safe for concurrent use.
@@ -39,11 +40,15 @@ type Reader struct {
 func NewReader(config *rest.Config) (*Reader, error) {
 	config = dynamic.ConfigFor(config)
 	config.GroupVersion, config.APIPath = nil, ""
-	client, err := rest.UnversionedRESTClientFor(config)
+	transport, err := client.HTTP(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return &Reader{rest: client}, nil
+	made, err := rest.UnversionedRESTClientForConfigAndClient(config, transport)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return &Reader{rest: made}, nil
 }
 
 // Get returns nil where there is no such object. The namespace of a cluster-scoped object is empty.
@@ -53,9 +58,13 @@ func (r *Reader) Get(ctx context.Context, gvr schema.GroupVersionResource, names
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	answer := r.At(http.MethodGet, gvr, namespace).Name(name).Do(ctx)
+	request, err := r.At(http.MethodGet, gvr, namespace)
+	if err != nil {
+		return nil, err
+	}
+	answer := request.Name(name).Do(ctx)
 	object, err := Decode(ctx, answer)
-	switch err := cmp.Or(err, checkKind(object)); {
+	switch err := cmp.Or(err, CheckObject(plan.Object{GVR: gvr, Namespace: namespace, Name: name}, object)); {
 	// Of a resource that is not there nothing is known.
 	case apierrors.IsNotFound(answer.Error()) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return nil, nil
@@ -93,8 +102,13 @@ func Decode(ctx context.Context, answer rest.Result) (*unstructured.Unstructured
 // has expired the API server goes on with the objects as they are by then: one that was visited may be gone. The visitor may
 // change the objects.
 func (r *Reader) List(ctx context.Context, from plan.Selection, visit func(object map[string]any) error) error {
+	limit := int64(pageSize)
 	for token := ""; ; {
-		page, err := r.page(ctx, from, token)
+		page, err := r.page(ctx, from, token, limit)
+		if _, tooLarge := errors.AsType[*client.SizeError](err); tooLarge && limit > 1 {
+			limit = max(1, limit/16)
+			continue
+		}
 		if status, is := errors.AsType[*apierrors.StatusError](err); is && apierrors.IsResourceExpired(err) {
 			if next := status.ErrStatus.Continue; next != "" && next != token {
 				token = next
@@ -105,6 +119,9 @@ func (r *Reader) List(ctx context.Context, from plan.Selection, visit func(objec
 			return fmt.Errorf("listing %s: %w", from, err)
 		}
 		for _, item := range page.Items {
+			if err := CheckListed(from, &item); err != nil {
+				return fmt.Errorf("listing %s: %w", from, err)
+			}
 			if err := visit(item.Object); err != nil {
 				return err
 			}
@@ -115,23 +132,70 @@ func (r *Reader) List(ctx context.Context, from plan.Selection, visit func(objec
 	}
 }
 
-func (r *Reader) page(ctx context.Context, from plan.Selection, token string) (*unstructured.UnstructuredList, error) {
+func (r *Reader) page(ctx context.Context, from plan.Selection, token string, limit int64) (*unstructured.UnstructuredList, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	options := &metav1.ListOptions{LabelSelector: from.LabelSelector, FieldSelector: from.FieldSelector, Limit: pageSize, Continue: token}
-	request := r.At(http.MethodGet, from.GVR, from.Namespace).SpecificallyVersionedParams(options, scheme.ParameterCodec, metav1.SchemeGroupVersion)
+	options := &metav1.ListOptions{LabelSelector: from.LabelSelector, FieldSelector: from.FieldSelector, Limit: limit, Continue: token}
 	page := &unstructured.UnstructuredList{}
-	err := request.Do(ctx).Into(page)
+	request, err := r.At(http.MethodGet, from.GVR, from.Namespace)
+	if err != nil {
+		return page, err
+	}
+	err = request.SpecificallyVersionedParams(options, scheme.ParameterCodec, metav1.SchemeGroupVersion).Do(ctx).Into(page)
 	return page, cmp.Or(err, checkKind(page))
 }
 
-// At begins a request to a resource, in a namespace or in all. client-go does not repeat it.
-func (r *Reader) At(verb string, gvr schema.GroupVersionResource, namespace string) *rest.Request {
+// At begins a request to a resource, in a namespace or in all. client-go does not repeat it. It is an error if the request would go
+// elsewhere, since a resource may come from an inventory that other users can write.
+func (r *Reader) At(verb string, gvr schema.GroupVersionResource, namespace string) (*rest.Request, error) {
 	prefix := []string{"apis", gvr.Group, gvr.Version}
 	if gvr.Group == "" {
 		prefix = []string{"api", gvr.Version}
 	}
-	return r.rest.Verb(verb).MaxRetries(0).Prefix(prefix...).NamespaceIfScoped(namespace, namespace != "").Resource(gvr.Resource)
+	for _, segment := range append(prefix, gvr.Resource) { // client-go joins the prefix as it is.
+		if !canBe(segment) {
+			return nil, fmt.Errorf("there can be no resource %q in version %q of group %q", gvr.Resource, gvr.Version, gvr.Group)
+		}
+	}
+	return r.rest.Verb(verb).MaxRetries(0).Prefix(prefix...).NamespaceIfScoped(namespace, namespace != "").Resource(gvr.Resource), nil
+}
+
+// OtherObjectError says that the answer to a request has another object than the one that it was about. Whoever answers for an API,
+// such as an aggregated API server, decides what it answers.
+type OtherObjectError struct {
+	// Field is what tells them apart, such as metadata.uid.
+	Field string
+}
+
+// Error does not repeat the answer, which may be anything.
+func (e *OtherObjectError) Error() string {
+	return "the API server answered with another object: its " + e.Field + " is not the one that was asked for"
+}
+
+// CheckObject refuses an object that is not the one that was asked for, with an [OtherObjectError]. The kind, the name and the uid count
+// where they are given.
+func CheckObject(want plan.Object, got *unstructured.Unstructured) error {
+	gvk := got.GroupVersionKind()
+	switch {
+	case gvk.GroupVersion() != want.GVR.GroupVersion():
+		return &OtherObjectError{"apiVersion"}
+	case gvk.Kind == "" || want.Kind != "" && gvk.Kind != want.Kind:
+		return &OtherObjectError{"kind"}
+	case got.GetNamespace() != want.Namespace:
+		return &OtherObjectError{"metadata.namespace"}
+	case got.GetName() == "" || want.Name != "" && got.GetName() != want.Name:
+		return &OtherObjectError{"metadata.name"}
+	case want.UID != "" && got.GetUID() != want.UID:
+		return &OtherObjectError{"metadata.uid"}
+	default:
+		return nil
+	}
+}
+
+// CheckListed refuses an object of a list, or of an event of a watch, that the selection cannot have. The selectors are left to the API
+// server.
+func CheckListed(from plan.Selection, got *unstructured.Unstructured) error {
+	return CheckObject(plan.Object{GVR: from.GVR, Namespace: cmp.Or(from.Namespace, got.GetNamespace())}, got)
 }
 
 var errOtherKind = errors.New("the answer is neither an object nor a list of them")

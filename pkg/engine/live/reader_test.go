@@ -79,7 +79,7 @@ func given(text, or string) string {
 
 // TestGetOfTheCoreGroup holds that the resources of Kubernetes' first group have a path of their own.
 func TestGetOfTheCoreGroup(t *testing.T) {
-	r, _ := reader(t, map[string][]string{"/api/v1/namespaces/ns/pods/a": {object("ns", "a")}})
+	r, _ := reader(t, map[string][]string{"/api/v1/namespaces/ns/pods/a": {`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"ns"}}`}})
 	found, err := r.Get(t.Context(), schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "ns", "a")
 	if found == nil || err != nil {
 		t.Errorf("got %v, %v", found, err)

@@ -13,8 +13,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/dyncontroller/dyncontroller/pkg/client"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -64,7 +67,10 @@ func (c Class) Failed() bool {
 func Classify(err error) Class {
 	var answer apierrors.APIStatus
 	dial, isDial := errors.AsType[*net.OpError](err)
+	_, isRedirect := errors.AsType[*client.RedirectError](err)
 	switch {
+	case isRedirect:
+		return Terminal
 	case errors.As(err, &answer):
 		return classifyStatus(err, answer.Status())
 	case isDial && dial.Op == "dial" || utilnet.IsConnectionRefused(err) || errors.Is(err, errLate):
@@ -123,6 +129,21 @@ func NamespaceGoing(err error) bool {
 // refusesGuard recognises the guards: the API server reports a wrong uid as an attempt to change an immutable field.
 func refusesGuard(cause metav1.StatusCause) bool {
 	return cause.Field == "metadata.uid" || strings.HasPrefix(cause.Field, "metadata.resourceVersion")
+}
+
+// checkAnswer refuses an answer that is not the object that was written. A deletion may be answered without an object.
+func (r Request) checkAnswer(answer *unstructured.Unstructured) error {
+	want := r.Target
+	switch {
+	case r.Type == plan.Delete && len(answer.Object) == 0:
+		return nil
+	case r.Type == plan.Create:
+		body, _ := r.Body.(map[string]any)
+		want.Name = plan.Text(body, "metadata", "name")
+	case r.Subresource == "scale":
+		want.GVR.Group, want.GVR.Version, want.Kind = "autoscaling", "v1", "Scale"
+	}
+	return live.CheckObject(want, answer) //nolint:wrapcheck // It is wrapped with the request.
 }
 
 // classify is [Classify] where the same answer has another meaning for each kind of

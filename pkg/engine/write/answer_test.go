@@ -370,7 +370,10 @@ func TestClusterScoped(t *testing.T) {
 	each := operation(plan.Merge, map[string]any{})
 	each.Target = plan.Object{GVR: target.GVR.GroupVersion().WithResource("nodes"), Kind: "Node", Name: "a", UID: "u", ResourceVersion: "7"}
 	each.Target.GVR.Group = ""
-	client := serve(t, write.NewClient, exchange{request: http.MethodPatch + " /api/v1/nodes/a" + how, answer: widget(`"uid":"u","resourceVersion":"8"`)})
+	client := serve(t, write.NewClient, exchange{
+		request: http.MethodPatch + " /api/v1/nodes/a" + how,
+		answer:  `{"apiVersion":"v1","kind":"Node","metadata":{"name":"a","uid":"u","resourceVersion":"8"}}`,
+	})
 	if result := client.Write(t.Context(), each); result.Class != write.Written {
 		t.Errorf("got %+v", result)
 	}

@@ -130,6 +130,9 @@ func (c *Client) send(ctx context.Context, operation plan.Operation) Result {
 		ctx = live.Keeping(ctx, nil)
 	}
 	answer, err := live.Decode(ctx, prepared.Do(ctx))
+	if err == nil {
+		err = request.checkAnswer(answer)
+	}
 	if err != nil {
 		return c.refused(ctx, request, err)
 	}
@@ -164,7 +167,11 @@ func (c *Client) prepare(operation plan.Operation) (Request, *rest.Request, erro
 		return request, nil, fmt.Errorf("%s: encoding the request: %w", request.action(), err)
 	}
 	verb := verbs[request.Type]
-	to := c.api.At(verb.method, request.Target.GVR, request.Target.Namespace).SetHeader("Content-Type", verb.contentType).Body(data)
+	to, err := c.api.At(verb.method, request.Target.GVR, request.Target.Namespace)
+	if err != nil {
+		return request, nil, fmt.Errorf("%s: %w", request.action(), err)
+	}
+	to = to.SetHeader("Content-Type", verb.contentType).Body(data)
 	if request.Type != plan.Create {
 		to = to.Name(request.Target.Name)
 	}
@@ -238,14 +245,17 @@ var verbs = map[plan.Type]struct{ method, contentType string }{
 
 // NewRequest adds the uid and the resourceVersion of the snapshot to an operation. Only a
 // create, and an apply to a target without a uid, have none: they can only make an object. It
-// is an error to write any other without both.
+// is an error to write any other without both, and to write a subresource other than those of [plan.MayWrite].
 func NewRequest(operation plan.Operation) (Request, error) {
 	request := Request{operation}
 	// A request that can only create takes nothing from anybody. Without force, an apply would
 	// be answered with the owners of fields of the existing object, not with its existence.
 	request.Force = request.Force || request.creates()
 	err := errUnguarded
-	if target := request.Target; request.creates() == (target.UID == "") && request.creates() == (target.ResourceVersion == "") {
+	switch target := request.Target; {
+	case !plan.MayWrite(target.GVR.GroupResource(), request.Subresource):
+		err = errNoObject
+	case request.creates() == (target.UID == "") && request.creates() == (target.ResourceVersion == ""):
 		request.Body, err = request.guarded()
 	}
 	if err != nil {
@@ -253,6 +263,9 @@ func NewRequest(operation plan.Operation) (Request, error) {
 	}
 	return request, nil
 }
+
+// errNoObject is of subresources that an API server may connect to something else: it would get the request, and could answer anything.
+var errNoObject = errors.New("rules may not write this subresource, since it is no object that the API server stores")
 
 var errUnguarded = errors.New("what exists is written with its uid and resourceVersion, and what is new has neither")
 

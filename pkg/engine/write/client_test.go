@@ -70,7 +70,7 @@ func TestWriteOutlivesCancellation(t *testing.T) {
 		close(arrived)
 		<-release
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","resourceVersion":"8"}}`))
+		_, _ = w.Write([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"8"}}`))
 	}))
 	defer server.Close()
 	client, err := write.NewClient(&rest.Config{Host: server.URL})
@@ -116,7 +116,7 @@ func TestAnswerThatIsLate(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if r.Method == http.MethodGet {
-			_, _ = w.Write([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","uid":"u","resourceVersion":"9"}}`))
+			_, _ = w.Write([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"9"}}`))
 			return
 		}
 		still = false

@@ -19,7 +19,7 @@ func TestKeeping(t *testing.T) {
 		GVR: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, Kind: "Namespace", Name: "a", UID: "u", ResourceVersion: "7",
 	}
 	const identity = `"name":"a","uid":"u","resourceVersion":"8"`
-	metadata := map[string]any{"name": "a", "uid": "u", "resourceVersion": "8"}
+	metadata := map[string]any{"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "8"}
 	tests := map[string]struct {
 		reason string
 		client func(*rest.Config) (*write.Client, error)
@@ -30,7 +30,7 @@ func TestKeeping(t *testing.T) {
 		"Kept": {
 			reason: "Nobody looks at what the fields do not have.",
 			client: write.NewClient, target: target,
-			answer: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{` + identity + `},"spec":{"size":1}}`,
+			answer: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"namespace":"ns",` + identity + `},"spec":{"size":1}}`,
 			want: write.Result{
 				Class: write.Written, Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata},
 				Echo: &write.Echo{Object: later(target)},
@@ -52,16 +52,10 @@ func TestKeeping(t *testing.T) {
 		"DryRun": {
 			reason: "People are shown all of what would be.",
 			client: newDryRun, target: target,
-			answer: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{` + identity + `},"spec":{"size":1}}`,
+			answer: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"namespace":"ns",` + identity + `},"spec":{"size":1}}`,
 			want: write.Result{Class: write.Simulated, Object: map[string]any{
 				"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata, "spec": map[string]any{"size": int64(1)},
 			}},
-		},
-		"Status": {
-			reason: "It is no object, so it is not known what to wait for.",
-			client: write.NewClient, target: target,
-			answer: `{"apiVersion":"v1","kind":"Status","metadata":{},"status":"Success"}`,
-			want:   write.Result{Class: write.Written},
 		},
 	}
 	for name, tc := range tests {

@@ -14,14 +14,14 @@ func TestCheckPatch(t *testing.T) {
 		"StatusOfPod": {"Kinds of Kubernetes decide for themselves.", `{patch: {target: pods, subresource: status, merge: {metadata: {annotations: {a: b}}}}}`, ""},
 		"Part":        {"A part of an object is none.", `{forEach: {l: "${object.spec.listeners}"}, patch: {target: l, merge: {a: 1}}}`, `type-mismatch patch.target: l is no object that was read, but a part of one, or a new map; a target comes from with as it is, or through filter, find, sortBy or take`},
 		"ForEachMap":  {"A map is no list, though it may be absent.", `{forEach: {l: "${object.spec.limits}"}, patch: {merge: {spec: {replicas: 1}}}}`, `type-mismatch forEach.l: forEach wants a list, have a map; write a list, such as "${pods}" or "${keys(object.metadata.labels)}"`},
-		"Untyped":     {"Nothing is known of the object.", `{patch: {target: thing, subresource: anything, merge: {status: {x: 1}}}}`, ""},
+		"Untyped":     {"Nothing is known of the object.", `{patch: {target: thing, subresource: scale, merge: {status: {x: 1}}}}`, ""},
 	}.run(t, gateways)
 }
 
 // TestCheckPatchOfUntyped is about a watched object of which nothing is known.
 func TestCheckPatchOfUntyped(t *testing.T) {
 	typedCases{
-		"Any":        {"Any field, any subresource.", `{patch: {subresource: x, merge: {status: {a: 1}, spec: {b: c}}}}`, ""},
+		"Any":        {"Any field, through any subresource that rules may write.", `{patch: {subresource: status, merge: {status: {a: 1}, spec: {b: c}}}}`, ""},
 		"Expression": {"Expressions are checked.", `{patch: {merge: {a: "${config.data}"}}}`, `may-be-absent patch.merge.a: config may be absent, so config.data cannot be read; write config?.data, which is nil then`},
 	}.run(t, widgets)
 }

@@ -39,7 +39,7 @@ var patchFields = field.Object("patch",
 		Hint: "write operations, as in json: [{op: replace, path: /spec/replicas, value: 3}]",
 	}, "A JSON patch (RFC 6902): a list of {op, path, value}."),
 	field.Optional(string(plan.Apply), mergeBody, "Server-side apply of just these fields; keys with null are left out."),
-	field.Optional("subresource", field.Label, "Writes to a subresource of the object, such as status."),
+	field.Optional("subresource", field.Subresource, "Writes to a subresource of the object, such as status."),
 	targetField,
 	field.Optional("force", field.Bool,
 		"Of apply only: takes fields over from other managers. false (default): a field that another manager owns is an error."),
@@ -69,6 +69,12 @@ func compilePatch(v field.Values, env Env) (Action, document.Errors) {
 			errs = append(errs, wrong...)
 		}
 	}
+	for _, of := range p.target.resources(env) {
+		if wrong := p.misplaced(of); wrong != nil {
+			errs = append(errs, wrong)
+			break
+		}
+	}
 	if p.body == nil {
 		return p, errs
 	}
@@ -85,6 +91,15 @@ func compilePatch(v field.Values, env Env) (Action, document.Errors) {
 		}
 	}
 	return p, errs
+}
+
+// misplaced refuses a subresource that rules may not write of a resource.
+func (p *patch) misplaced(of kubernetes.GroupResource) *document.Error {
+	if plan.MayWrite(of, p.subresource) {
+		return nil
+	}
+	return p.named.Errorf("leave subresource out, or write status or scale", "rules may not write %s of %s", p.subresource, of.Resource).
+		Coded(document.CodeSubresource)
 }
 
 // check refuses a body that no API server would take, and fields that rules may not write.
@@ -248,6 +263,9 @@ func (p *patch) Evaluate(e *Evaluation) error {
 		}
 	}
 	for _, subject := range subjects {
+		if wrong := p.misplaced(subject.GVR.GroupResource()); wrong != nil {
+			return wrong
+		}
 		e.Wishes = append(e.Wishes, p.wish(e, subject, value))
 	}
 	return nil

@@ -3,6 +3,8 @@ package action
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -44,6 +46,20 @@ func compileTarget(v field.Values, scope *expression.Scope) (target, document.Er
 		return target{}, document.Errors{wrong}
 	}
 	return target{node: n, name: n.Text(), slot: slot}, nil
+}
+
+// resources are those of the objects, as far as they are known without types: of the watched object, and of an entry of with. Of others
+// the evaluation knows it.
+func (t *target) resources(env Env) (out []schema.GroupResource) {
+	if related := env.Related[t.name]; related != nil {
+		return []schema.GroupResource{related.Declaration().GVR.GroupResource()}
+	}
+	for _, selection := range env.Watched {
+		if t.node == nil || t.name == "object" {
+			out = append(out, selection.GVR.GroupResource())
+		}
+	}
+	return out
 }
 
 // subjects returns the objects, none where the value is nil. They are told by

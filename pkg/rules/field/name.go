@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
@@ -19,6 +20,12 @@ var (
 	Label = named(labelPattern, "lower-case letters, digits and -", validation.DNS1123LabelMaxLength, validation.IsDNS1123Label)
 	// Subdomain is what names an object.
 	Subdomain = named(subdomainPattern, "lower-case letters, digits, - and .", validation.DNS1123SubdomainMaxLength, validation.IsDNS1123Subdomain)
+	// Subresource is one that rules may write.
+	Subresource = func() *Type {
+		out := Words(plan.Subresources()...).Unless(Label.Check)
+		out.Hint += "; others, such as proxy and exec, are no objects that the API server stores"
+		return out
+	}()
 )
 
 func named(pattern, allowed string, most int, reasons func(string) []string) *Type {

@@ -56,7 +56,7 @@ var (
 		field.Optional("namespace", field.Label, "Default: that of the one object of the name."),
 	)
 	StepPatchFields = &field.Type{Name: "stepPatch", Kinds: StepDeleteFields.Kinds, Fields: append(StepDeleteFields.Fields[:3:3],
-		field.Optional("subresource", field.Label, "Such as status."),
+		field.Optional("subresource", field.Subresource, "Such as status."),
 		field.Optional("merge", filled(&field.Type{Kinds: StepDeleteFields.Kinds}), "A merge patch, RFC 7386."),
 		field.Optional("json", field.List(StepOperationFields), "A JSON patch, RFC 6902."),
 		field.Optional("apply", filled(&field.Type{Kinds: StepDeleteFields.Kinds}), "Server-side apply of just these fields, by force."),

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
@@ -78,7 +79,7 @@ func New(server *apiserver.Server, now time.Time) (*Cluster, error) {
 	if c.recorder, err = write.NewRecorder(config, tester, clock); err != nil {
 		return nil, err
 	}
-	if c.user, err = dynamic.NewForConfig(config); err != nil {
+	if c.user, err = client.Dynamic(config); err != nil {
 		return nil, fmt.Errorf("making a client for the steps of a test: %w", err)
 	}
 	return c, nil
