@@ -390,7 +390,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		a.options.Observer.Wrote(told, result.Class)
 		a.tracker.wrote(result.Class)
 		if !sent.existing {
-			a.logResult(ctx, told, result)
+			a.logResult(ctx, sent, told, result)
 		}
 	}
 	if result.Echo != nil {
@@ -421,7 +421,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 	}
 	for _, rule := range sent.Rules {
 		a.Wrote[rule] = true
-		delete(a.record.logged, trouble{rule, true})
+		delete(a.record.logged, trouble{rule, true, guard.KeyOf(sent.admitted.Target).Object()})
 	}
 	if result.Class != write.Written {
 		return
@@ -538,8 +538,8 @@ func (a *attempt) remember(sent sending, result write.Result) {
 }
 
 // logResult names rules and fields but not their values, which may be secret. A refusal is loud once, until it is another one
-// or a write of the rule succeeds: what is tried again and again need not say so each time.
-func (a *attempt) logResult(ctx context.Context, o plan.Operation, result write.Result) {
+// or a write of the rule to the same object succeeds: what is tried again and again need not say so each time.
+func (a *attempt) logResult(ctx context.Context, sent sending, o plan.Operation, result write.Result) {
 	log := a.log(a.Key)
 	switch {
 	case result.Class == write.Stale:
@@ -547,7 +547,7 @@ func (a *attempt) logResult(ctx context.Context, o plan.Operation, result write.
 	case result.Class.Failed():
 		level, text := slog.LevelDebug, history.Brief(result.Err.Error())
 		for _, rule := range o.Rules {
-			if a.record.logged.add(trouble{rule, true}, text) {
+			if a.record.logged.add(trouble{rule, true, guard.KeyOf(sent.admitted.Target).Object()}, text) {
 				level = slog.LevelWarn
 			}
 		}

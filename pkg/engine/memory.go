@@ -79,11 +79,15 @@ type sent struct {
 // logged is why a rule did not act, and why a write of it failed, as it was logged: once.
 type logged map[trouble]string
 
-// trouble is that of a rule, or with write, that of its writes.
+// trouble is that of a rule, or with write, that of its writes to one object. What gets another name each time has none.
 type trouble struct {
-	rule  plan.Rule
-	write bool
+	rule   plan.Rule
+	write  bool
+	target guard.Object
 }
+
+// mostLogged bounds what is remembered of the log of one object. Past it all is logged anew.
+const mostLogged = 1000
 
 // due are those of the rules that write because a moment has come: they wanted nothing before it.
 func (r *record) due(writing []plan.Rule, now time.Time) []plan.Rule {
@@ -110,7 +114,7 @@ func (l *logged) add(of trouble, text string) (isNew bool) {
 	if (*l)[of] == text {
 		return false
 	}
-	if *l == nil {
+	if *l == nil || len(*l) >= mostLogged {
 		*l = logged{}
 	}
 	(*l)[of] = text
